@@ -3,20 +3,20 @@ import Koa from 'koa';
 import { config } from '../shared/lib/config.ts';
 import { logger } from '../shared/lib/logger.ts';
 import type { State } from './context.ts';
-import { queueBoard } from './web/staff/queueBoard.ts';
+
 import { cors } from './pipeline/cors.ts';
 import { discardUnreadBody } from './pipeline/body.ts';
 import { handleErrors } from './pipeline/errors.ts';
 import { requestLog } from './pipeline/requestLog.ts';
-import { createRouter, notFound } from './router.ts';
+import { notFound, serveRoutes } from './router.ts';
 
-/** What is answered is data: nothing in it is to be run, framed or guessed at. */
+/** Security headers of all responses: data that must not be run, framed or sniffed. Pages replace the policy. */
 const createHelmet = () =>
   helmet({
     contentSecurityPolicy: { useDefaults: false, directives: { defaultSrc: ["'none'"], frameAncestors: ["'none'"] } },
     crossOriginResourcePolicy: { policy: 'same-site' },
     strictTransportSecurity: config.BASE_URL.startsWith('https:'),
-    // Of these, what a browser still heeds concerns pages only.
+    // Only relevant to pages, or obsolete.
     crossOriginOpenerPolicy: false,
     originAgentCluster: false,
     xDnsPrefetchControl: false,
@@ -27,8 +27,8 @@ const createHelmet = () =>
   });
 
 /**
- * Builds the application: each middleware in its order.
- * @param isDraining returns true once the process is stopping: readiness is 503 then, and no connection is kept.
+ * Builds the application. The order of the middleware matters.
+ * @param isDraining returns true once the process is stopping: readiness is 503 and connections are closed.
  */
 export function createApp(isDraining: () => boolean = () => false): Koa<State> {
   const secure = createHelmet();
@@ -48,10 +48,9 @@ export function createApp(isDraining: () => boolean = () => false): Koa<State> {
   );
   app.use(cors);
   app.use(handleErrors);
-  app.use(queueBoard());
-  app.use(createRouter().routes() as unknown as Koa.Middleware<State>);
+  app.use(serveRoutes());
   app.use(notFound);
-  // A client that goes away in the middle of an answer is no fault of ours.
-  app.on('error', (error: Error) => logger.debug({ error: error.message }, 'a connection ended early'));
+  // A client that disconnects during a response is not an error of the service.
+  app.on('error', (err: Error) => logger.debug({ err }, 'client disconnected during the response'));
   return app;
 }

@@ -7,18 +7,19 @@ export interface Connections {
   /** Returns true from the start of `close`, while the server may still be accepting connections. */
   isDraining(): boolean;
   /**
-   * Stops accepting connections, answers the requests in progress, and closes every connection: at once where no request
-   * was read, and after `DRAIN_MS` at the latest.
+   * Stops accepting connections, completes the requests in progress, and closes every connection: idle ones immediately,
+   * the others after `DRAIN_TIMEOUT_MS` at the latest.
    */
   close(): Promise<void>;
 }
 
-/** Longest time that requests in progress are given. */
+/** Time limit for requests in progress. */
 const DRAIN_TIMEOUT_MS = 10_000;
-/** Longest time for the rest of a request body. Nothing was done for such a request yet. */
+/** Time limit for the rest of a request body. Such a request has had no effect yet. */
 const BODY_TIMEOUT_MS = 1_000;
 const DRAIN_CHECK_INTERVAL_MS = 100;
 
+/** Tracks the connections of a server from its start. */
 export function trackConnections(server: Server): Connections {
   const sockets = new Set<Socket>();
   const requests = new Set<IncomingMessage>();
@@ -32,7 +33,7 @@ export function trackConnections(server: Server): Connections {
     response.once('close', () => requests.delete(request));
   });
 
-  /** Closes what cannot be answered: Node itself spares connections with a part of a request. */
+  /** Closes connections without a complete request. Node's `close` keeps those with a partial request. */
   function closeUnused(isBodyLate: boolean): void {
     const inUse = [...requests].filter((request) => request.complete || !isBodyLate);
     const used = new Set(inUse.map(({ socket }) => socket));

@@ -2,31 +2,31 @@ import type Koa from 'koa';
 import type { Caller } from '../shared/domain/accounts/accounts.ts';
 import type { Logger } from '../shared/lib/logger.ts';
 
-/** What the middleware leaves for a handler. */
+/** Request state that the pipeline provides to handlers. */
 export interface State {
   requestId: string;
   log: Logger;
-  /** The process is stopping. */
+  /** True once the process is shutting down. */
   isDraining?: boolean;
-  /** Who is asking; absent on public routes. */
+  /** The authenticated account. Absent on public routes. */
   caller?: Caller;
-  /** The value of the session cookie that the caller was recognised by. */
+  /** Value of the session cookie that authenticated the caller. */
   sessionToken?: string;
-  /** Whether a person is reading: then what goes wrong is told by a page. */
+  /** True if a person reads the response: errors are rendered as pages. */
   isPage?: boolean;
-  /** The form that a page was sent. */
+  /** The submitted form. */
   form?: URLSearchParams;
-  /** The generation that the request made, for the log. */
+  /** The generation that the request created, for the log. */
   generationId?: string;
-  /** The pattern of the route that serves the request. */
+  /** Path pattern of the route, for logs and metrics. */
   route?: string;
 }
 
 export type Context = Koa.ParameterizedContext<State>;
 export type Handler = (ctx: Context) => Promise<void> | void;
 
-/** The caller of a route that has one. */
+/** Returns the caller of a route that requires one. */
 export function requireCaller(ctx: Context): Caller {
-  if (ctx.state.caller === undefined) throw new Error(`${ctx.state.route} has no caller: it is a public route.`);
+  if (ctx.state.caller === undefined) throw new Error(`${ctx.state.route} has no caller: the route is public.`);
   return ctx.state.caller;
 }

@@ -6,7 +6,7 @@ import { onShutdownSignal } from '../shared/lib/shutdown.ts';
 import { openService } from '../shared/service.ts';
 import { startApi } from './server.ts';
 
-/** The web process. Any number of them may run. */
+/** Starts the API process. Any number of them may run. */
 runMain(async () => {
   const service = await openService(parseConfig(process.env));
   const warning = getInsecureModeWarning(config);

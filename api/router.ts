@@ -1,280 +1,232 @@
 import Router from '@koa/router';
+import type Koa from 'koa';
 import { config } from '../shared/lib/config.ts';
 import { perService } from '../shared/lib/serviceScope.ts';
 import { isDevSignInAllowed } from '../shared/lib/signInSettings.ts';
-import { requireStaff } from '../shared/domain/accounts/staff.ts';
 import { ServiceError } from '../shared/spec/errors.ts';
-import { requireCaller, type Context, type Handler, type State } from './context.ts';
-import { evictKey, authenticate, authenticateSession, recordLastUsed, verifyKey } from './pipeline/authenticate.ts';
-import { readJsonBody } from './pipeline/body.ts';
-import { consumeRateLimit, type RateClass, refundRateLimit } from './pipeline/rateLimit.ts';
-import { authenticateMcp } from './mcp/authenticate.ts';
+import type { Context, Handler, State } from './context.ts';
 import * as mcp from './mcp/endpoint.ts';
 import { showConsent, submitConsent } from './oauth/authorize/handler.ts';
 import { authorizationServer, jwks, protectedResource } from './oauth/metadata.ts';
 import { register } from './oauth/register.ts';
 import { revoke } from './oauth/revoke.ts';
 import { token } from './oauth/token.ts';
-import { isPageCredentials, type PageCredentials, servePage } from './pipeline/servePage.ts';
-import * as account from './web/account/handler.ts';
+import { describeNotFound } from './pipeline/errors.ts';
+import { HttpError } from './pipeline/httpError.ts';
+import { consumeRateLimit } from './pipeline/rateLimit.ts';
+import { type Authentication, type RouteBody, type RouteRateLimit, runRoute } from './pipeline/runRoute.ts';
 import * as admin from './rest/admin/routes.ts';
 import * as affiliate from './rest/affiliate/routes.ts';
-import { stylesheet } from './static/stylesheet.ts';
+import * as apiKeys from './rest/apiKeys/routes.ts';
 import * as billing from './rest/billing/routes.ts';
-import * as description from './rest/openapi/routes.ts';
-import * as generations from './rest/generations/routes.ts';
-import * as identities from './web/account/signInMethodHandlers.ts';
-import { health, ready } from './rest/health/routes.ts';
-import * as keys from './rest/apiKeys/routes.ts';
-import { media } from './static/media.ts';
-import * as models from './rest/models/routes.ts';
-import * as session from './rest/session/routes.ts';
-import * as signIn from './web/signIn/handler.ts';
-import * as usage from './rest/usage/routes.ts';
 import * as webhooks from './rest/billing/webhook.ts';
+import * as generations from './rest/generations/routes.ts';
+import { health, ready } from './rest/health/routes.ts';
+import * as models from './rest/models/routes.ts';
+import * as openapi from './rest/openapi/routes.ts';
+import * as session from './rest/session/routes.ts';
+import * as usage from './rest/usage/routes.ts';
+import { media } from './static/media.ts';
+import { stylesheet } from './static/stylesheet.ts';
+import * as account from './web/account/handler.ts';
+import * as identities from './web/account/signInMethodHandlers.ts';
+import * as signIn from './web/signIn/handler.ts';
+import { queueBoard } from './web/staff/queueBoard.ts';
 
-/**
- * - `none`: public.
- * - `account`: an API key or the session cookie.
- * - `account*`: the same, but the handler's own statement checks the key, so that no round trip is spent on it.
- * - `staff`: as `account`, and the account is one of the staff's.
- * - `session`: the session cookie only.
- * - `assistant`: an access token or an API key, with the page's origin where a browser sends it.
- * - `visitor`, `member`, `operator`, `landing`: pages, for people; see `api/pipeline/servePage.ts`.
- */
-type RouteCredentials = 'none' | 'account' | 'account*' | 'staff' | 'session' | 'assistant' | PageCredentials;
-type RouteMethod = 'GET' | 'POST' | 'PATCH' | 'DELETE';
-export type HttpRoute = readonly [RouteMethod, string, RouteCredentials, RateClass, Handler];
+type RouteMethod = 'GET' | 'POST' | 'PATCH' | 'DELETE' | '*';
+/** Method `*` and a path that ends in `/*` stand for all methods and all paths below. */
+export type HttpRoute = readonly [
+  method: RouteMethod,
+  path: string,
+  authentication: Authentication,
+  rateLimit: RouteRateLimit,
+  body: RouteBody,
+  handler: Handler,
+];
 
-/** The whole interface. */
-// biome-ignore format: a table reads best as a table.
+/** The whole interface: every address, who may use it, how it is counted, and the body that it takes. */
+// biome-ignore format: aligned columns.
 export const HTTP_ROUTES: readonly HttpRoute[] = [
-  ['POST',   '/api/generations/create/',            'account*', 'create',    generations.create],
-  ['GET',    '/api/generations/',                   'account',  'account',   generations.list],
-  ['GET',    '/api/generations/:uuid/',             'account*', 'account',   generations.read],
-  ['DELETE', '/api/generations/:uuid/',             'account',  'account',   generations.remove],
+  ['POST',   '/api/generations/create/',                         'deferredKey',     'create',    'json', generations.create],
+  ['GET',    '/api/generations/',                                'account',         'account',   'none', generations.list],
+  ['GET',    '/api/generations/:uuid/',                          'deferredKey',     'account',   'none', generations.read],
+  ['DELETE', '/api/generations/:uuid/',                          'account',         'account',   'json', generations.remove],
 
-  ['GET',    '/api/models/',                        'none',     'public',    models.list],
+  ['GET',    '/api/models/',                                     'none',            'public',    'none', models.list],
 
-  ['POST',   '/api/keys/create/',                   'account',  'account',   keys.create],
-  ['GET',    '/api/keys/',                          'account',  'account',   keys.list],
-  ['POST',   '/api/keys/:uuid/revoke/',             'account',  'account',   keys.revoke],
+  ['POST',   '/api/keys/create/',                                'account',         'account',   'json', apiKeys.create],
+  ['GET',    '/api/keys/',                                       'account',         'account',   'none', apiKeys.list],
+  ['POST',   '/api/keys/:uuid/revoke/',                          'account',         'account',   'json', apiKeys.revoke],
 
-  ['GET',    '/api/usage/summary/',                 'account',  'account',   usage.summary],
-  ['GET',    '/api/ledger/',                        'account',  'account',   usage.ledger],
+  ['GET',    '/api/usage/summary/',                              'account',         'account',   'none', usage.summary],
+  ['GET',    '/api/ledger/',                                     'account',         'account',   'none', usage.ledger],
 
-  ['GET',    '/api/billing/plans/',                 'none',     'public',    billing.plans],
-  ['GET',    '/api/billing/status/',                'account',  'account',   billing.status],
-  ['POST',   '/api/billing/checkout/',              'account',  'payment',   billing.checkout],
-  ['POST',   '/api/billing/portal/',                'account',  'payment',   billing.portal],
+  ['GET',    '/api/billing/plans/',                              'none',            'public',    'none', billing.plans],
+  ['GET',    '/api/billing/status/',                             'account',         'account',   'none', billing.status],
+  ['POST',   '/api/billing/checkout/',                           'account',         'payment',   'json', billing.checkout],
+  ['POST',   '/api/billing/portal/',                             'account',         'payment',   'json', billing.portal],
 
-  ['GET',    '/api/billing/topup/settings/',        'account',  'account',   billing.readTopupSettings],
-  ['PATCH',  '/api/billing/topup/settings/',        'account',  'payment',   billing.updateTopupSettings],
-  ['POST',   '/api/billing/topup/',                 'account',  'payment',   billing.topup],
-  ['POST',   '/api/billing/webhooks/processor/',    'none',     'unlimited', webhooks.receiveProcessorEvent],
+  ['GET',    '/api/billing/topup/settings/',                     'account',         'account',   'none', billing.readTopupSettings],
+  ['PATCH',  '/api/billing/topup/settings/',                     'account',         'payment',   'json', billing.updateTopupSettings],
+  ['POST',   '/api/billing/topup/',                              'account',         'payment',   'json', billing.topup],
+  ['POST',   '/api/billing/webhooks/processor/',                 'none',            'unlimited', 'raw',  webhooks.receiveProcessorEvent],
 
-  ['POST',   '/api/affiliate/enroll/',              'account',  'account',   affiliate.enroll],
-  ['GET',    '/api/affiliate/status/',              'account',  'account',   affiliate.status],
-  ['POST',   '/api/affiliate/onboarding-link/',     'account',  'payment',   affiliate.createOnboardingLink],
+  ['POST',   '/api/affiliate/enroll/',                           'account',         'account',   'json', affiliate.enroll],
+  ['GET',    '/api/affiliate/status/',                           'account',         'account',   'none', affiliate.status],
+  ['POST',   '/api/affiliate/onboarding-link/',                  'account',         'payment',   'json', affiliate.createOnboardingLink],
 
-  ['GET',    '/api/admin/metrics/',                 'staff',    'account',   admin.metrics],
+  ['GET',    '/api/admin/metrics/',                              'staff',           'account',   'none', admin.metrics],
 
-  ['GET',    '/api/health/',                        'none',     'unlimited', health],
-  ['GET',    '/api/ready/',                         'none',     'unlimited', ready],
-  ['GET',    '/api/openapi.json',                   'none',     'public',    description.openApiDocument(() => servedRoutes())],
-  ['GET',    '/api/docs/',                          'none',     'public',    description.docsPage],
-  ['GET',    '/api/docs/:file',                     'none',     'public',    description.docsFile],
+  ['GET',    '/api/health/',                                     'none',            'unlimited', 'none', health],
+  ['GET',    '/api/ready/',                                      'none',            'unlimited', 'none', ready],
+  ['GET',    '/api/openapi.json',                                'none',            'public',    'none', openapi.openApiDocument(() => servedRoutes())],
+  ['GET',    '/api/docs/',                                       'none',            'public',    'none', openapi.docsPage],
+  ['GET',    '/api/docs/:file',                                  'none',            'public',    'none', openapi.docsFile],
 
-  ['GET',    '/authentication/social/config/',      'none',     'public',    session.socialConfig],
-  ['GET',    '/authentication/me/',                 'session',  'account',   session.me],
-  ['PATCH',  '/authentication/me/',                 'session',  'account',   session.updateMe],
-  ['POST',   '/authentication/logout/',             'session',  'account',   session.logout],
-  ['POST',   '/authentication/onboarding/advance/', 'session',  'account',   session.advanceOnboarding],
+  ['GET',    '/authentication/social/config/',                   'none',            'public',    'none', session.socialConfig],
+  ['GET',    '/authentication/me/',                              'session',         'account',   'none', session.me],
+  ['PATCH',  '/authentication/me/',                              'session',         'account',   'json', session.updateMe],
+  ['POST',   '/authentication/logout/',                          'session',         'account',   'json', session.logout],
+  ['POST',   '/authentication/onboarding/advance/',              'session',         'account',   'json', session.advanceOnboarding],
 
-  // What a message is counted as depends on what is in it.
-  ['POST',   '/mcp',                                'assistant', 'unlimited', mcp.post],
-  ['GET',    '/mcp',                                'assistant', 'unlimited', mcp.get],
-  ['DELETE', '/mcp',                                'assistant', 'unlimited', mcp.deleteSession],
+  ['POST',   '/mcp',                                             'mcp',             'byMessage', 'raw',  mcp.post],
+  ['GET',    '/mcp',                                             'mcp',             'byMessage', 'none', mcp.get],
+  ['DELETE', '/mcp',                                             'mcp',             'byMessage', 'none', mcp.deleteSession],
 
-  ['GET',    '/authentication/social/:provider/start',    'visitor', 'account', signIn.startProviderSignIn],
-  ['GET',    '/authentication/social/:provider/callback', 'landing', 'public', signIn.completeProviderSignIn],
-  ['POST',   '/authentication/social/:provider/callback', 'landing', 'public', signIn.completeProviderSignIn],
+  ['GET',    '/authentication/social/:provider/start',           'optionalSession', 'account',   'none', signIn.startProviderSignIn],
+  ['GET',    '/authentication/social/:provider/callback',        'oauthCallback',   'public',    'none', signIn.completeProviderSignIn],
+  ['POST',   '/authentication/social/:provider/callback',        'oauthCallback',   'public',    'form', signIn.completeProviderSignIn],
 
-  ['GET',    '/',                                   'visitor',  'account',   signIn.redirectToAccount],
-  ['GET',    '/sign-in',                            'visitor',  'account',   signIn.showSignInPage],
+  ['GET',    '/',                                                'optionalSession', 'account',   'none', signIn.redirectToAccount],
+  ['GET',    '/sign-in',                                         'optionalSession', 'account',   'none', signIn.showSignInPage],
 
-  ['GET',    '/r/:code',                            'visitor',  'account',   affiliate.openReferralLink],
+  ['GET',    '/r/:code',                                         'optionalSession', 'account',   'none', affiliate.openReferralLink],
 
-  ['GET',    '/account/',                           'member',   'account',   account.showAccountPage],
-  ['POST',   '/account/plan/',                      'member',   'payment',   account.choosePlan],
-  ['POST',   '/account/portal/',                    'member',   'payment',   account.openBillingPortal],
-  ['POST',   '/account/profile/',                   'member',   'account',   account.saveProfile],
-  ['POST',   '/account/keys/',                      'member',   'account',   account.createKey],
-  ['GET',    '/account/keys/:uuid/revoke/',         'member',   'account',   account.confirmRevokeKey],
-  ['POST',   '/account/keys/:uuid/revoke/',         'member',   'account',   account.revokeKey],
-  ['GET',    '/account/applications/:uuid/end/',    'member',   'account',   account.confirmDisconnectApplication],
-  ['POST',   '/account/applications/:uuid/end/',    'member',   'account',   account.disconnectConnectedApplication],
-  ['POST',   '/account/identities/:provider/link/', 'member',   'account',   identities.startIdentityLink],
-  ['GET',    '/account/identities/:uuid/remove/',   'member',   'account',   identities.confirmRemoveIdentity],
-  ['POST',   '/account/identities/:uuid/remove/',   'member',   'account',   identities.removeLinkedIdentity],
-  ['POST',   '/account/sessions/:uuid/end/',        'member',   'account',   account.endOneSession],
-  ['GET',    '/account/sessions/end-others/',       'member',   'account',   account.confirmEndOtherSessions],
-  ['POST',   '/account/sessions/end-others/',       'member',   'account',   account.endAllOtherSessions],
-  ['POST',   '/account/affiliate/',                 'member',   'account',   account.becomeAffiliate],
-  ['POST',   '/account/payouts/',                   'member',   'payment',   account.startPayoutSetup],
-  ['GET',    '/account/payouts/again',              'member',   'payment',   account.restartPayoutSetup],
-  ['GET',    '/account/payouts/returned',           'member',   'payment',   account.completePayoutSetup],
-  ['POST',   '/account/sign-out/',                  'member',   'account',   account.signOut],
+  ['GET',    '/account/',                                        'pageSession',     'account',   'none', account.showAccountPage],
+  ['POST',   '/account/plan/',                                   'pageSession',     'payment',   'form', account.choosePlan],
+  ['POST',   '/account/portal/',                                 'pageSession',     'payment',   'form', account.openBillingPortal],
+  ['POST',   '/account/profile/',                                'pageSession',     'account',   'form', account.saveProfile],
+  ['POST',   '/account/keys/',                                   'pageSession',     'account',   'form', account.createKey],
+  ['GET',    '/account/keys/:uuid/revoke/',                      'pageSession',     'account',   'none', account.confirmRevokeKey],
+  ['POST',   '/account/keys/:uuid/revoke/',                      'pageSession',     'account',   'form', account.revokeKey],
+  ['GET',    '/account/applications/:uuid/end/',                 'pageSession',     'account',   'none', account.confirmDisconnectApplication],
+  ['POST',   '/account/applications/:uuid/end/',                 'pageSession',     'account',   'form', account.disconnectConnectedApplication],
+  ['POST',   '/account/identities/:provider/link/',              'pageSession',     'account',   'form', identities.startIdentityLink],
+  ['GET',    '/account/identities/:uuid/remove/',                'pageSession',     'account',   'none', identities.confirmRemoveIdentity],
+  ['POST',   '/account/identities/:uuid/remove/',                'pageSession',     'account',   'form', identities.removeLinkedIdentity],
+  ['POST',   '/account/sessions/:uuid/end/',                     'pageSession',     'account',   'form', account.endOneSession],
+  ['GET',    '/account/sessions/end-others/',                    'pageSession',     'account',   'none', account.confirmEndOtherSessions],
+  ['POST',   '/account/sessions/end-others/',                    'pageSession',     'account',   'form', account.endAllOtherSessions],
+  ['POST',   '/account/affiliate/',                              'pageSession',     'account',   'form', account.becomeAffiliate],
+  ['POST',   '/account/payouts/',                                'pageSession',     'payment',   'form', account.startPayoutSetup],
+  ['GET',    '/account/payouts/again',                           'pageSession',     'payment',   'none', account.restartPayoutSetup],
+  ['GET',    '/account/payouts/returned',                        'pageSession',     'payment',   'none', account.completePayoutSetup],
+  ['POST',   '/account/sign-out/',                               'pageSession',     'account',   'form', account.signOut],
 
-  // Addresses of forms whose answer is a page: people load it again, or come back to it after a new sign-in.
-  ['GET',    '/account/plan/',                      'member',   'account',   account.redirectToAccountPage],
-  ['GET',    '/account/portal/',                    'member',   'account',   account.redirectToAccountPage],
-  ['GET',    '/account/profile/',                   'member',   'account',   account.redirectToAccountPage],
-  ['GET',    '/account/keys/',                      'member',   'account',   account.redirectToAccountPage],
-  ['GET',    '/account/affiliate/',                 'member',   'account',   account.redirectToAccountPage],
-  ['GET',    '/account/payouts/',                   'member',   'account',   account.redirectToAccountPage],
-  ['GET',    '/account/sign-out/',                  'member',   'account',   account.redirectToAccountPage],
+  // Addresses of forms that respond with a page: people reload them or return to them after signing in again.
+  ['GET',    '/account/plan/',                                   'pageSession',     'account',   'none', account.redirectToAccountPage],
+  ['GET',    '/account/portal/',                                 'pageSession',     'account',   'none', account.redirectToAccountPage],
+  ['GET',    '/account/profile/',                                'pageSession',     'account',   'none', account.redirectToAccountPage],
+  ['GET',    '/account/keys/',                                   'pageSession',     'account',   'none', account.redirectToAccountPage],
+  ['GET',    '/account/affiliate/',                              'pageSession',     'account',   'none', account.redirectToAccountPage],
+  ['GET',    '/account/payouts/',                                'pageSession',     'account',   'none', account.redirectToAccountPage],
+  ['GET',    '/account/sign-out/',                               'pageSession',     'account',   'none', account.redirectToAccountPage],
 
-  ['GET',    '/admin/',                             'operator', 'account',   admin.staffPage],
+  ['GET',    '/admin/',                                          'staffSession',    'account',   'none', admin.staffPage],
+  ['*',      '/admin/queues/api/*',                              'staffCall',       'account',   'raw',  queueBoard],
+  ['*',      '/admin/queues/*',                                  'staffSession',    'account',   'raw',  queueBoard],
 
-  ['GET',    '/authorize',                          'visitor',  'oauth',     showConsent],
-  ['POST',   '/authorize',                          'visitor',  'oauth',     submitConsent],
-  ['POST',   '/token',                              'none',     'oauth',     token],
-  ['POST',   '/register',                           'none',     'oauth',     register],
-  ['POST',   '/revoke',                             'none',     'oauth',     revoke],
-  ['GET',    '/jwks.json',                          'none',     'public',    jwks],
-  ['GET',    '/.well-known/oauth-protected-resource',       'none', 'public', protectedResource],
-  ['GET',    '/.well-known/oauth-protected-resource/mcp',   'none', 'public', protectedResource],
-  ['GET',    '/.well-known/oauth-authorization-server',     'none', 'public', authorizationServer],
-  ['GET',    '/.well-known/oauth-authorization-server/mcp', 'none', 'public', authorizationServer],
+  ['GET',    '/authorize',                                       'optionalSession', 'oauth',     'none', showConsent],
+  ['POST',   '/authorize',                                       'optionalSession', 'oauth',     'form', submitConsent],
+  ['POST',   '/token',                                           'none',            'oauth',     'raw',  token],
+  ['POST',   '/register',                                        'none',            'oauth',     'raw',  register],
+  ['POST',   '/revoke',                                          'none',            'oauth',     'raw',  revoke],
+  ['GET',    '/jwks.json',                                       'none',            'public',    'none', jwks],
+  ['GET',    '/.well-known/oauth-protected-resource',            'none',            'public',    'none', protectedResource],
+  ['GET',    '/.well-known/oauth-protected-resource/mcp',        'none',            'public',    'none', protectedResource],
+  ['GET',    '/.well-known/oauth-authorization-server',          'none',            'public',    'none', authorizationServer],
+  ['GET',    '/.well-known/oauth-authorization-server/mcp',      'none',            'public',    'none', authorizationServer],
 
-  // A CDN in front takes these; they are not counted.
-  ['GET',    '/assets/style.css',                   'none',     'unlimited', stylesheet],
-  ['GET',    '/media/:shard/:token/:file',          'none',     'unlimited', media],
+  // Usually served by a CDN, therefore not counted.
+  ['GET',    '/assets/style.css',                                'none',            'unlimited', 'none', stylesheet],
+  ['GET',    '/media/:shard/:token/:file',                       'none',            'unlimited', 'none', media],
 ];
 
-/** Offered only where everybody may be everybody: on a developer's own machine. */
-// biome-ignore format: as above.
+/** Sign-in without a provider, offered in local development only. */
+// biome-ignore format: aligned columns.
 export const LOCAL_SIGN_IN_ROUTES: readonly HttpRoute[] = [
-  ['POST',   '/authentication/dev/sign-in/',        'none',     'public',    session.devSignIn],
-  ['POST',   '/sign-in',                            'visitor',  'account',   signIn.localSignIn],
+  ['POST',   '/authentication/dev/sign-in/',                     'none',            'public',    'json', session.signInWithoutProvider],
+  ['POST',   '/sign-in',                                         'optionalSession', 'account',   'form', signIn.localSignIn],
 ];
-
-/** Whose bodies are signed, or are no JSON or have refusals of their own: their handlers take them as they come. */
-const RAW_BODY_PATHS = new Set(['/api/billing/webhooks/processor/', '/mcp', '/token', '/register', '/revoke']);
 
 const servedRoutes = perService(() =>
   isDevSignInAllowed(config) ? [...HTTP_ROUTES, ...LOCAL_SIGN_IN_ROUTES] : HTTP_ROUTES,
 );
 
-/** Serves the table's routes; whatever else is asked for is a 404, with `Allow` where only the method is wrong. */
-export function createRouter(): Router<State> {
+/** Serves the routes of the table. All other requests get a 404, with `Allow` if only the method is wrong. */
+export function serveRoutes(): Koa.Middleware<State> {
+  const prefixRoutes = servedRoutes().filter(([method]) => method === '*');
+  const router = createRouter();
+  const serveExact = router.routes() as unknown as Koa.Middleware<State>;
+  return async (ctx, next) => {
+    const route = prefixRoutes.find(([, path]) => isBelow(ctx.path, path));
+    if (route !== undefined) await run(ctx, route);
+    else await serveExact(ctx, next);
+  };
+}
+
+function createRouter(): Router<State> {
   const router = new Router<State>({ sensitive: true });
-  for (const [method, path, credentials, rateClass, handler] of servedRoutes()) {
-    // Registered without the slash at the end, a path matches with and without it.
+  for (const route of listExactRoutes()) {
+    const [method, path] = route;
+    // Registered without the trailing slash, a path matches with and without it.
     // `create` in `/api/generations/create/` is not a uuid, whatever the method.
     const fixed = new Set(
-      servedRoutes()
+      listExactRoutes()
         .map(([, other]) => other)
         .filter((other) => other !== path && !other.includes(':') && toPathPattern(path).test(other))
         .map(stripTrailingSlash),
     );
     router.register(stripTrailingSlash(path), [method], (ctx) =>
-      fixed.has(stripTrailingSlash(ctx.path))
-        ? notFound(ctx)
-        : serveApiRoute(ctx, path, credentials, rateClass, handler),
+      fixed.has(stripTrailingSlash(ctx.path)) ? notFound(ctx) : run(ctx, route),
     );
   }
   return router;
 }
 
-async function serveApiRoute(
-  ctx: Context,
-  path: string,
-  credentials: RouteCredentials,
-  rateClass: RateClass,
-  handler: Handler,
-): Promise<void> {
-  ctx.state.route = path;
-  if (isPageCredentials(credentials)) return servePage(ctx, credentials, rateClass, handler);
-  // What is said to an account, or may have a key in it, is for nobody on the way to keep.
-  if (credentials !== 'none') ctx.set('cache-control', 'no-store');
-  await authenticateRoute(ctx, credentials);
-  // The body comes first: until it is complete, nothing is counted against the account (its key may be revoked).
-  const bodyError = RAW_BODY_PATHS.has(path) ? null : await readJsonBody(ctx).then(() => null, toError);
-  // With a body that is refused, the statement that would verify the key does not run.
-  if (bodyError !== null && credentials === 'account*') await authenticateRoute(ctx, 'account');
-  try {
-    await consumeRateLimit(ctx, rateClass);
-    if (credentials === 'staff') await requireStaff(requireCaller(ctx), ctx.state.sessionToken);
-    if (bodyError !== null) throw bodyError;
-    await handler(ctx);
-  } catch (error) {
-    const rejection = await verifyDeferredKey(ctx, credentials, error);
-    if (rejection instanceof ServiceError && rejection.code === 'invalid_api_key') {
-      evictKey(ctx.state.caller?.keyHash);
-      await refundRateLimit(ctx, rateClass);
-      await consumeRateLimit(ctx, 'public');
-    } else recordLastUsed(ctx);
-    throw rejection;
-  }
-  recordLastUsed(ctx);
+function run(ctx: Context, [, path, authentication, rateLimit, body, handler]: HttpRoute): Promise<void> {
+  return runRoute(ctx, { path: path.replace(/\*$/, ''), authentication, rateLimit, body, handler });
 }
 
-/** Finds out who asks. Guessing at credentials is counted against the address that it comes from. */
-async function authenticateRoute(ctx: Context, credentials: RouteCredentials): Promise<void> {
-  if (credentials === 'none') return;
-  try {
-    if (credentials === 'assistant') {
-      ctx.state.caller = await authenticateMcp(ctx);
-      return;
-    }
-    ctx.state.caller = await (credentials === 'session' ? authenticateSession(ctx) : authenticate(ctx));
-    if (credentials === 'account' || credentials === 'staff') await verifyKey(ctx.state.caller);
-  } catch (error) {
-    if (error instanceof ServiceError && error.code !== 'rate_limited') await consumeRateLimit(ctx, 'public');
-    throw error;
-  }
-}
-
-function toError(error: unknown): Error {
-  return error instanceof Error ? error : new Error(String(error));
-}
-
-/**
- * Verifies the key of a request that failed before the statement that would have verified it: 401 goes before every
- * other code. An error of the service stays as it is, with what it says about the outcome.
- */
-async function verifyDeferredKey(ctx: Context, credentials: RouteCredentials, error: unknown): Promise<unknown> {
-  if (credentials !== 'account*' || ctx.state.caller === undefined) return error;
-  if (!(error instanceof ServiceError) || error.code === 'invalid_api_key' || error.code === 'internal_error')
-    return error;
-  return verifyKey(ctx.state.caller).then(
-    () => error,
-    (refusal: unknown) => refusal,
-  );
-}
-
-/** Whatever no route serves: 404, with `Allow` where the address exists for another method. */
+/** Responds to requests without a route: 404, with `Allow` if the path exists for another method. */
 export async function notFound(ctx: Context): Promise<void> {
-  // Somebody who has mistyped an address is told by a page; programs do not ask for one.
+  // Browsers get a page; programs do not ask for one.
   ctx.state.isPage = ctx.method === 'GET' && ctx.get('accept').includes('text/html');
   await consumeRateLimit(ctx, 'public');
   const paths = new Set(findMatchingPaths(ctx.path));
-  const allowed = servedRoutes()
+  const allowed = listExactRoutes()
     .filter(([, path]) => paths.has(path))
     .map(([method]) => method);
-  const headers = allowed.length > 0 ? { allow: [...new Set(allowed)].join(', ') } : undefined;
-  throw new ServiceError('not_found', `There is nothing at ${ctx.method} ${ctx.path.slice(0, 200)}.`, { headers });
+  if (allowed.length === 0) throw new ServiceError('not_found', describeNotFound(ctx));
+  throw new HttpError('not_found', describeNotFound(ctx), { headers: { allow: [...new Set(allowed)].join(', ') } });
 }
 
-/** The paths of the table that a request's path matches: those without parameters, or else all. */
+/** Lists the paths of the table that match a request: those without parameters, if there are any, otherwise all. */
 function findMatchingPaths(requestPath: string): string[] {
-  const paths = servedRoutes()
+  const paths = listExactRoutes()
     .map(([, path]) => path)
     .filter((path) => toPathPattern(path).test(requestPath));
   const fixed = paths.filter((path) => !path.includes(':'));
   return fixed.length > 0 ? fixed : paths;
+}
+
+function listExactRoutes(): HttpRoute[] {
+  return servedRoutes().filter(([method]) => method !== '*');
+}
+
+/** Returns true for `/a/b` and everything below it, if the pattern is `/a/b/*`. */
+function isBelow(path: string, pattern: string): boolean {
+  return `${path}/`.startsWith(pattern.replace(/\*$/, ''));
 }
 
 function stripTrailingSlash(path: string): string {

@@ -5,39 +5,38 @@ import { getPublishedKeys } from '../shared/domain/oauth/signingKeys.ts';
 import { config, ConfigError } from '../shared/lib/config.ts';
 import { logger } from '../shared/lib/logger.ts';
 import { stopMetricsServer, startMetricsServer } from '../shared/lib/metricsServer.ts';
-import {
-  subscribeToGenerationUpdates as listenToAnnouncements,
-  releaseWaiters,
-} from '../shared/queues/generationUpdates.ts';
+import { releaseWaiters, subscribeToGenerationUpdates } from '../shared/queues/generationUpdates.ts';
 import { openQueues } from '../shared/queues/enqueue.ts';
 import { createApp } from './app.ts';
 import { trackConnections } from './connections.ts';
 import { closeMcpStreams, openMcp } from './mcp/openMcp.ts';
 import { closeRateLimiters, openRateLimiters } from './pipeline/rateLimit.ts';
 
-/** Longer than load balancers keep idle connections (60 to 90 s): they must not reuse one that is being closed here. */
+/** Longer than load balancers keep idle connections (60 to 90 s), so that they never reuse one that closes here. */
 const KEEP_ALIVE_MS = 95_000;
 
 export interface ApiServer {
   port: number;
-  /** Answers the requests that have begun, then closes. */
+  /** Completes the requests in progress, then closes. */
   close(): Promise<void>;
 }
 
 /**
- * Serves the API of the open service at PORT of HOST.
- * @throws ConfigError if that cannot be listened on.
+ * Serves the API of the open service on HOST and PORT.
+ * @throws ConfigError if the port is not available.
  */
 export async function startApi(): Promise<ApiServer> {
   const [closeMcp] = await Promise.all([
     openMcp(),
     openQueues(),
-    listenToAnnouncements(),
+    subscribeToGenerationUpdates(),
     openRateLimiters(),
     startMetricsServer(),
   ]);
-  // The first process of all creates the signing key; while the database is away, the first request tries again.
-  await getPublishedKeys().catch((error: Error) => logger.warn({ error: error.message }, 'no signing keys yet'));
+  // The first process creates the signing keys. If the database is unavailable, the first request retries.
+  await getPublishedKeys().catch((err: unknown) =>
+    logger.warn({ err }, 'signing keys not loaded; requests will retry'),
+  );
 
   const server = createServer();
   const connections = trackConnections(server);
@@ -46,22 +45,22 @@ export async function startApi(): Promise<ApiServer> {
   server.keepAliveTimeout = KEEP_ALIVE_MS;
   server.requestTimeout = 30_000;
   server.headersTimeout = 15_000;
-  // What is no HTTP gets no further than here; the answer has the form of all others.
+  // Reject malformed HTTP here, with the usual error body.
   server.on('clientError', (_error, socket) => {
     if (!socket.writable) return;
-    const body = JSON.stringify({ error: 'validation_error', detail: 'The request is no valid HTTP.' });
+    const body = JSON.stringify({ error: 'validation_error', detail: 'The request is not valid HTTP.' });
     const head = `HTTP/1.1 400 Bad Request\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n`;
     socket.end(`${head}Connection: close\r\n\r\n${body}`);
   });
   server.listen(config.PORT, config.HOST);
   await once(server, 'listening').catch((error: Error) => {
     throw new ConfigError(
-      `PORT ${config.PORT} of ${config.HOST} cannot be listened on (${error.message}): set PORT or HOST.`,
+      `PORT ${config.PORT} on ${config.HOST} is not available (${error.message}): set PORT or HOST.`,
     );
   });
 
   async function close(): Promise<void> {
-    // Clients that wait for the end of a generation are answered with what is stored.
+    // Responds to clients that wait for a generation with its stored state.
     releaseWaiters();
     closeMcpStreams();
     await connections.close();

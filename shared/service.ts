@@ -16,14 +16,14 @@ import { closeGenerationUpdates } from './queues/generationUpdates.ts';
 export interface ServiceOptions {
   /** Default: the system's clock. */
   clock?: Clock;
-  /** Where log lines are written. Default: stdout. */
+  /** Destination of log lines. Default: stdout. */
   log?: DestinationStream;
 }
 
-/** What API, worker and commands share: configuration, clock, log, database, Redis and the connections of the gateways. */
+/** Configuration, clock, log, database, Redis and gateway connections that API, worker and commands share. */
 export interface Service {
   readonly config: Readonly<Config>;
-  /** Closes all connections. Whoever uses them (API server, worker) is closed before. */
+  /** Closes all connections. Close the API server and the worker first. */
   close(): Promise<void>;
 }
 
@@ -31,9 +31,9 @@ let isOpen = false;
 
 /**
  * Opens the service of this process: afterwards `config`, `db`, `logger`, `now()` and everything declared with
- * `perService` refer to it. Connections to Postgres and Redis are made when they are first needed, so that a database
- * that is away does not keep a process from starting.
- * @throws ConfigError where settings do not fit together; Error if a service is open already.
+ * `perService` refer to it. Connections to Postgres and Redis are made on first use, so that a process starts even if
+ * the database is unavailable.
+ * @throws ConfigError if settings contradict each other; Error if a service is open already.
  */
 export async function openService(config: Readonly<Config>, options: ServiceOptions = {}): Promise<Service> {
   if (isOpen) throw new Error('A service is open in this process already: close it first.');

@@ -18,7 +18,7 @@ const DEPLOYED = ['api', 'worker', 'shared', 'migrations'];
 const LAYERS = ['spec', 'lib', 'queues', 'tables', 'gateways', 'domain'];
 /** What says nothing about what is in a file. */
 const BANNED_FILE_NAMES = ['util', 'utils', 'helper', 'helpers', 'common', 'manager'];
-const SETTINGS = 'shared/lib/config.ts';
+const SETTINGS = 'shared/lib/configVariables.ts';
 /** The programs: each reads its environment, and hands it to `parseConfig`. */
 const PROGRAMS = [
   'api/main.ts',
@@ -120,18 +120,18 @@ const OWN_ENDPOINTS = `
   POST   /authentication/dev/sign-in/          public
 `;
 
-/** How `api/router.ts` writes who may ask. */
+/** Names in the tables above of the authentication column of `api/router.ts`. */
 const CREDENTIALS: Record<string, string> = {
   none: 'public',
   account: 'key/cookie',
-  'account*': 'key/cookie',
+  deferredKey: 'key/cookie',
   session: 'cookie',
-  visitor: 'visitor',
-  member: 'member',
-  landing: 'landing',
+  optionalSession: 'visitor',
+  pageSession: 'member',
+  oauthCallback: 'landing',
   staff: 'staff',
-  operator: 'operator',
-  assistant: 'token/key',
+  staffSession: 'operator',
+  mcp: 'token/key',
 };
 
 interface Source {

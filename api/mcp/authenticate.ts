@@ -1,11 +1,12 @@
 import type { Caller } from '../../shared/domain/accounts/accounts.ts';
 import { config } from '../../shared/lib/config.ts';
 import { perService } from '../../shared/lib/serviceScope.ts';
-import { ServiceError } from '../../shared/spec/errors.ts';
 import type { Scope } from '../../shared/spec/oauth.ts';
 import { type Context, requireCaller } from '../context.ts';
 import { authenticateBearer, type Principal, requireScope } from '../pipeline/authenticateBearer.ts';
 import { consumeRateLimit } from '../pipeline/rateLimit.ts';
+import { ServiceError } from '../../shared/spec/errors.ts';
+import { HttpError } from '../pipeline/httpError.ts';
 import { serviceOrigin } from '../pipeline/serviceOrigin.ts';
 import { isBrowserRequest } from './infoPage.tsx';
 import type { McpRequestContext } from './requestContext.ts';
@@ -31,7 +32,7 @@ function requireAllowedOrigin(ctx: Context): void {
   const { origin } = ctx.headers;
   if (origin === undefined || allowedOrigins().has(origin) || allowedOrigins().has('*')) return;
   const detail = 'Origin is not allowed to call /mcp. Ask the operator to add it to MCP_ALLOWED_ORIGINS.';
-  throw new ServiceError('validation_error', detail, { status: 403 });
+  throw new HttpError('validation_error', detail, { status: 403 });
 }
 
 /**

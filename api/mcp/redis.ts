@@ -51,6 +51,6 @@ export async function withMcpRedis<Result>(work: (redis: Redis) => Promise<Resul
     return await work(mcpRedis());
   } catch {
     const detail = 'MCP sessions are temporarily unavailable. Try again in a few seconds.';
-    throw new ServiceError('internal_error', detail, { status: 503, headers: { 'retry-after': '5' } });
+    throw new ServiceError('internal_error', detail, { retryAfterSeconds: 5 });
   }
 }

@@ -2,7 +2,7 @@ import { getAccount } from '../../shared/domain/accounts/accounts.ts';
 import type { Context } from '../context.ts';
 import { networkPrefix } from './networkPrefix.ts';
 
-/** Security events that the logs keep, so that who signed in, and who made or ended access, can be told afterwards. */
+/** Security events in the logs: sign-ins, and changes of credentials and grants. */
 export type AuditEvent =
   | 'signed_in'
   | 'sign_in_failed'
@@ -16,8 +16,8 @@ export type AuditEvent =
   | 'grant_ended';
 
 /**
- * Logs a security event with the network that it came from and the uuid of the account. Never pass a secret.
- * @param accountId the account that it is about; null where it is not known.
+ * Logs a security event with the caller's network and the uuid of the account. Never pass a secret.
+ * @param accountId the affected account, or null if it is unknown.
  */
 export async function audit(
   ctx: Context,
@@ -25,7 +25,7 @@ export async function audit(
   accountId: number | null,
   details: Record<string, string | number | readonly string[]> = {},
 ): Promise<void> {
-  // The effect has happened: an audit line without the uuid is better than an error.
+  // The change is already committed: an audit line without the uuid is better than an error.
   const account = accountId === null ? undefined : await getAccount(accountId).catch(() => undefined);
   const network = networkPrefix(ctx.ip);
   ctx.state.log.info({ event, account: accountId, accountUuid: account?.uuid, network, ...details }, 'audit');

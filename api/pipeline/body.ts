@@ -2,6 +2,7 @@ import { koaBody } from 'koa-body';
 import { BODY_LIMIT_BYTES } from '../../shared/spec/limits.ts';
 import { ServiceError } from '../../shared/spec/errors.ts';
 import type { Context } from '../context.ts';
+import { HttpError } from './httpError.ts';
 
 const parseJsonBody = koaBody({
   json: true,
@@ -16,14 +17,14 @@ const parseJsonBody = koaBody({
 });
 
 /**
- * Reads the JSON body of a request, once its caller is known.
- * @throws ServiceError validation_error; with status 413 where the body is too large.
+ * Parses the JSON body of a request.
+ * @throws ServiceError validation_error; HttpError 413 if the body is too large.
  */
 export async function readJsonBody(ctx: Context): Promise<void> {
   await parseJsonBody(ctx, async () => {});
 }
 
-/** What the body said; an absent one counts as an empty object, so that what is missing is named. */
+/** Returns the parsed JSON body. An absent body counts as an empty object, so that the error names the missing field. */
 export function getJsonBody(ctx: Context): unknown {
   if (ctx.request.body !== undefined) return ctx.request.body;
   const isInChunks = ctx.get('transfer-encoding') !== '';
@@ -31,19 +32,19 @@ export function getJsonBody(ctx: Context): unknown {
   throw new ServiceError('validation_error', 'The body must be JSON, sent with "Content-Type: application/json".');
 }
 
-/** Largest event of the payment processor. */
+/** Limit for events of the payment processor. */
 const RAW_BODY_LIMIT_BYTES = 1024 * 1024;
 
 /**
- * The body as it came, for whoever checks a signature over it.
- * @throws ServiceError validation_error, with status 413 where it is too large.
+ * Reads the unparsed body, for example to verify its signature.
+ * @throws HttpError 413 if the body is too large.
  */
 export async function readRawBody(ctx: Context, limitBytes = RAW_BODY_LIMIT_BYTES): Promise<Buffer> {
   const chunks: Buffer[] = [];
   let bytes = 0;
   const { req } = ctx;
   if ((ctx.request.length ?? 0) > limitBytes) throw bodyTooLargeError(limitBytes);
-  // By its events: to iterate over a stream costs a small request a tenth of its time.
+  // Events are used because iterating over the stream takes a tenth of the time of a small request.
   await new Promise<void>((resolve, reject) => {
     req.on('data', (chunk: Buffer) => {
       bytes += chunk.length;
@@ -51,19 +52,19 @@ export async function readRawBody(ctx: Context, limitBytes = RAW_BODY_LIMIT_BYTE
         chunks.push(chunk);
         return;
       }
-      // `discardUnreadBody` reads the rest once the answer has been written.
+      // `discardUnreadBody` reads the rest after the response.
       reject(bodyTooLargeError(limitBytes));
     });
     req.once('end', resolve);
     req.once('error', reject);
-    req.once('close', () => reject(new Error('The client left before it had sent its body.')));
+    req.once('close', () => reject(new Error('The client disconnected before it had sent its body.')));
   });
   return chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks);
 }
 
 /**
- * Reads a form as browsers send it.
- * @throws ServiceError validation_error; with status 413 where it is too large.
+ * Parses a form as browsers send it.
+ * @throws ServiceError validation_error; HttpError 413 if the body is too large.
  */
 export async function readFormBody(ctx: Context): Promise<URLSearchParams> {
   if (!ctx.is('application/x-www-form-urlencoded')) {
@@ -73,16 +74,22 @@ export async function readFormBody(ctx: Context): Promise<URLSearchParams> {
   return new URLSearchParams((await readRawBody(ctx, BODY_LIMIT_BYTES)).toString());
 }
 
-/** Bytes of an unread body that are read after the answer. A connection with more than that is closed. */
+/** Returns the form of a route with `body: 'form'`. */
+export function getForm(ctx: Context): URLSearchParams {
+  if (ctx.state.form === undefined) throw new Error(`${ctx.state.route} received no form.`);
+  return ctx.state.form;
+}
+
+/** Limit for the rest of an unread body after the response. A connection that sends more is closed. */
 const DISCARD_LIMIT_BYTES = 16 * 1024 * 1024;
 
 /**
- * Reads and discards what is left of a request body when its answer is complete. Without it the connection stays open,
- * and the next request on it is never answered (RFC 9112, 9.3).
+ * Reads and discards the rest of a request body after the response. Otherwise the connection would stay open and the
+ * next request on it would never be answered (RFC 9112, 9.3).
  */
 export async function discardUnreadBody(ctx: Context, next: () => Promise<void>): Promise<void> {
   const { req, res } = ctx;
-  // Before `finish`, at which Node either discards all of a body or, once any of it was read, none.
+  // Before `finish`, at which Node discards the body only if no part of it was read.
   res.once('prefinish', () => {
     if (req.complete || req.destroyed) return;
     let bytes = 0;
@@ -98,7 +105,7 @@ export async function discardUnreadBody(ctx: Context, next: () => Promise<void>)
 }
 
 function bodyTooLargeError(limitBytes: number): ServiceError {
-  return new ServiceError('validation_error', `The body must have at most ${limitBytes} bytes.`, { status: 413 });
+  return new HttpError('validation_error', `The body must have at most ${limitBytes} bytes.`, { status: 413 });
 }
 
 function toBodyError(error: Error & { status?: number; type?: string }): ServiceError {
@@ -107,5 +114,5 @@ function toBodyError(error: Error & { status?: number; type?: string }): Service
     return new ServiceError('validation_error', '__proto__ is not known here.');
   }
   if (error.status === 415) return new ServiceError('validation_error', `Content-Encoding: ${error.message}.`);
-  return new ServiceError('validation_error', `The body is no valid JSON object: ${error.message.slice(0, 200)}.`);
+  return new ServiceError('validation_error', `The body is not a valid JSON object: ${error.message.slice(0, 200)}.`);
 }

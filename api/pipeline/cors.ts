@@ -1,10 +1,8 @@
+import koaCors from '@koa/cors';
 import type Koa from 'koa';
 import type { State } from '../context.ts';
 
-/**
- * What programs that run in browsers, on pages of others, may call: nothing that goes by the cookie, so that they may
- * come from anywhere. With the methods of each.
- */
+/** Paths that pages of other origins may call, with their methods. None of them accepts cookies, so any origin may. */
 const CORS_METHODS: Record<string, string> = {
   '/.well-known/oauth-protected-resource': 'GET',
   '/.well-known/oauth-protected-resource/mcp': 'GET',
@@ -21,16 +19,23 @@ const CORS_METHODS: Record<string, string> = {
 const ALLOWED_HEADERS =
   'Authorization, Content-Type, X-API-Key, MCP-Protocol-Version, Mcp-Session-Id, Mcp-Method, Mcp-Name, Last-Event-ID';
 const EXPOSED_HEADERS = 'WWW-Authenticate, Mcp-Session-Id, Retry-After, RateLimit, RateLimit-Policy, X-Request-Id';
+const PREFLIGHT_CACHE_SECONDS = 86_400;
 
-/** Lets browsers hand the answers of these addresses on, errors too; what they ask beforehand needs no credential. */
-export const cors: Koa.Middleware<State> = async (ctx, next) => {
-  const methods = CORS_METHODS[ctx.path.replace(/\/$/, '')];
-  if (methods === undefined) return next();
-  ctx.set('access-control-allow-origin', '*');
-  ctx.set('access-control-expose-headers', EXPOSED_HEADERS);
-  if (ctx.method !== 'OPTIONS') return next();
-  ctx.set('access-control-allow-methods', `${methods}, OPTIONS`);
-  ctx.set('access-control-allow-headers', ALLOWED_HEADERS);
-  ctx.set('access-control-max-age', '86400');
-  ctx.status = 204;
+const corsByPath = new Map(
+  Object.entries(CORS_METHODS).map(([path, methods]) => [
+    path,
+    koaCors({
+      origin: '*',
+      allowMethods: `${methods}, OPTIONS`,
+      allowHeaders: ALLOWED_HEADERS,
+      exposeHeaders: EXPOSED_HEADERS,
+      maxAge: PREFLIGHT_CACHE_SECONDS,
+    }),
+  ]),
+);
+
+/** Adds CORS headers to the responses of these paths, errors included, and answers preflight requests. */
+export const cors: Koa.Middleware<State> = (ctx, next) => {
+  const middleware = corsByPath.get(ctx.path.replace(/\/$/, ''));
+  return middleware === undefined ? next() : middleware(ctx, next);
 };

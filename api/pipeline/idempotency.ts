@@ -6,8 +6,7 @@ import { requireCaller, type Context } from '../context.ts';
 const IDEMPOTENCY_KEY_PATTERN = new RegExp(`^[\\x20-\\x7e]{1,${IDEMPOTENCY_KEY_MAX_CHARACTERS}}$`);
 
 /**
- * What the client calls this request, so that it may send it again without having it done again; null where it has no
- * name for it.
+ * Reads the `Idempotency-Key` header, under which a client can safely repeat a request. Null if it is absent.
  * @throws ServiceError validation_error
  */
 export function readIdempotencyKey(ctx: Context): string | null {
@@ -19,8 +18,8 @@ export function readIdempotencyKey(ctx: Context): string | null {
 }
 
 /**
- * Carries a request out once for each key that comes with it, and gives its answer again where it is repeated.
- * @param request what was asked for, once it has been read.
+ * Runs a request once per idempotency key. A repeated request gets the first response again.
+ * @param request the parsed request. The same key with another request is rejected.
  */
 export async function withIdempotency<Answer>(
   ctx: Context,

@@ -8,15 +8,15 @@ import type { Context } from '../context.ts';
 import { networkPrefix } from './networkPrefix.ts';
 
 /**
- * `create`, `payment` and `account` count an account's requests, `public` and `oauth` those of an address
- * (docs/decisions.md: Rates). `payment` is what asks the payment processor for something: it counts us as one customer,
- * so that one account could otherwise take its time from all others.
+ * `create`, `payment` and `account` count per account, `public` and `oauth` per address (docs/decisions.md: Rates).
+ * `payment` covers requests to the payment processor, which limits the whole service as one customer: one account must
+ * not use up the share of all others.
  */
 export type RateClass = 'create' | 'payment' | 'account' | 'public' | 'oauth' | 'unlimited';
 type LimitedRateClass = Exclude<RateClass, 'unlimited'>;
 
 const WINDOW_SECONDS = 60;
-/** Counting holds a request up no longer than this. */
+/** Limit for the time that counting may delay a request. */
 const RATE_LIMIT_TIMEOUT_MS = 300;
 const RATE_LIMIT_SETTINGS = {
   create: 'RATE_CREATES_PER_MINUTE',
@@ -32,8 +32,8 @@ const state = perService(() => ({
 }));
 
 /**
- * Connects ahead of the first request, which this process would otherwise count alone. Where limits are off there is
- * nothing to open, and nothing is counted.
+ * Connects to Redis before the first request, which would otherwise be counted in this process only. Does nothing if
+ * RATE_LIMITS is off: nothing is counted then.
  */
 export async function openRateLimiters(): Promise<void> {
   if (config.RATE_LIMITS === 'off') return;
@@ -44,7 +44,7 @@ export async function openRateLimiters(): Promise<void> {
       points: config[RATE_LIMIT_SETTINGS[name]],
       duration: WINDOW_SECONDS,
     };
-    // Without Redis each process counts on its own: somewhat too generous, but never unlimited and never down.
+    // Without Redis each process counts by itself: more generous, but never unlimited and never unavailable.
     return new RateLimiterRedis({
       ...options,
       storeClient: redis,
@@ -63,8 +63,8 @@ export async function openRateLimiters(): Promise<void> {
 }
 
 /**
- * Counts a request against its limit, and tells how much is left in the `RateLimit` headers.
- * @throws ServiceError rate_limited, with `Retry-After` in seconds.
+ * Counts a request against its limit and sets the `RateLimit` headers.
+ * @throws ServiceError rate_limited, with the time until the next request is allowed.
  */
 export async function consumeRateLimit(ctx: Context, rateClass: RateClass, points = 1): Promise<void> {
   const { limiters } = state();
@@ -76,16 +76,15 @@ export async function consumeRateLimit(ctx: Context, rateClass: RateClass, point
     if (!(rejection instanceof RateLimiterRes)) throw rejection;
     setRateLimitHeaders(ctx, rateClass, rejection);
     const seconds = Math.max(1, Math.ceil(rejection.msBeforeNext / 1_000));
-    throw new ServiceError('rate_limited', `Too many requests: wait ${seconds} s, then go on more slowly.`, {
-      headers: { 'retry-after': String(seconds) },
+    throw new ServiceError('rate_limited', `Too many requests: wait ${seconds} s, then continue more slowly.`, {
+      retryAfterSeconds: seconds,
     });
   }
 }
 
 /**
- * Refuses an address that is over its limit, and counts nothing otherwise. For work that comes before the count, such as
- * the query that identifies the caller.
- * @throws ServiceError rate_limited, with `Retry-After` in seconds.
+ * Rejects an address that is over its limit, without counting the request. Used before queries that identify the caller.
+ * @throws ServiceError rate_limited, with the time until the next request is allowed.
  */
 export async function requireAddressWithinRateLimit(ctx: Context): Promise<void> {
   const counted = await state().limiters?.public.get(networkPrefix(ctx.ip));
@@ -93,7 +92,7 @@ export async function requireAddressWithinRateLimit(ctx: Context): Promise<void>
     await consumeRateLimit(ctx, 'public');
 }
 
-/** Whether a class counts the requests of an address, whoever sends them. */
+/** Returns true if a class counts per address rather than per account. */
 export function isCountedByAddress(rateClass: RateClass): boolean {
   return rateClass === 'public' || rateClass === 'oauth';
 }
@@ -107,7 +106,7 @@ function setRateLimitHeaders(
   ctx.set('ratelimit', `"${name}";r=${Math.max(0, remainingPoints)};t=${Math.ceil(msBeforeNext / 1_000)}`);
 }
 
-/** Takes back what was counted against an account for a request that turned out not to be its own. */
+/** Refunds a request that was counted against an account but had no valid key of it. */
 export async function refundRateLimit(ctx: Context, rateClass: RateClass): Promise<void> {
   const { limiters } = state();
   if (rateClass === 'unlimited' || limiters === undefined) return;

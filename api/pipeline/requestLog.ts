@@ -6,7 +6,7 @@ import type { State } from '../context.ts';
 
 const REQUEST_ID_PATTERN = /^[A-Za-z0-9._-]{1,64}$/;
 
-/** Gives each request an id, the caller's if it is fit to be one, and logs its end. */
+/** Assigns an id to each request, the caller's `X-Request-Id` if it is valid, and logs the response. */
 export const requestLog: Koa.Middleware<State> = async (ctx, next) => {
   const startedAt = performance.now();
   const given = ctx.get('x-request-id');
@@ -32,7 +32,7 @@ export const requestLog: Koa.Middleware<State> = async (ctx, next) => {
   );
 };
 
-/** A client can make methods up: what is counted has few names. */
+/** Maps unknown methods to one label, because clients can invent them. */
 function methodLabel({ method }: Koa.ParameterizedContext): string {
   return METHOD_LABELS.has(method) ? method : 'other';
 }

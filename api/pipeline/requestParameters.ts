@@ -2,12 +2,12 @@ import { ServiceError } from '../../shared/spec/errors.ts';
 import { WAIT_MAX_SECONDS } from '../../shared/spec/limits.ts';
 import type { Context } from '../context.ts';
 
-/** Few enough digits for the number to be exact. */
+/** At most 15 significant digits, so that the number is exact. */
 const PAGE_PATTERN = /^0*[1-9][0-9]{0,14}$/;
 const UUID_PATTERN = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
 /**
- * The page that a list request asks for.
+ * Parses the `page` parameter of a list request.
  * @throws ServiceError validation_error
  */
 export function parsePage(ctx: Context): number {
@@ -17,7 +17,7 @@ export function parsePage(ctx: Context): number {
 }
 
 /**
- * How many seconds the reader of a generation is ready to wait for its end; 0 unless it says so.
+ * Parses the `wait` parameter: the time for which a read waits for the end of the generation. Default 0.
  * @throws ServiceError validation_error
  */
 export function parseWaitSeconds(ctx: Context): number {
@@ -27,12 +27,11 @@ export function parseWaitSeconds(ctx: Context): number {
 }
 
 /**
- * The uuid in the path. What is none names nothing, so that it is answered like a missing one.
+ * Parses the uuid in the path. An invalid one gets the same code as an unknown one.
  * @throws ServiceError not_found
  */
 export function parseUuidParam(ctx: Context): string {
   const uuid = (ctx as unknown as { params: { uuid: string } }).params.uuid;
-  if (!UUID_PATTERN.test(uuid))
-    throw new ServiceError('not_found', 'There is no such thing: the address must have its uuid.');
+  if (!UUID_PATTERN.test(uuid)) throw new ServiceError('not_found', 'Not found. The path must contain a valid UUID.');
   return uuid.toLowerCase();
 }

@@ -5,16 +5,17 @@ import { config } from '../../shared/lib/config.ts';
 import { ServiceError } from '../../shared/spec/errors.ts';
 import { MEDIA_CACHE_SECONDS } from '../../shared/spec/limits.ts';
 import type { Context } from '../context.ts';
+import { HttpError } from '../pipeline/httpError.ts';
 
 /**
- * Serves an output from the disk store, with ranges and conditional requests. Its path is the secret. Caches may keep it
- * for a day, so that a deleted one is gone everywhere after that.
+ * Serves an output from the disk store, with ranges and conditional requests. The path is unguessable and needs no
+ * credential. Caches keep an output for a day at most, after which a deleted one is gone everywhere.
  */
 export async function media(ctx: Context): Promise<void> {
-  // With a bucket nothing is served from here, not even files that were stored on the disk before.
+  // With a bucket, nothing is served from the disk, not even older files.
   if (config.MEDIA_S3_BUCKET !== undefined) throw new ServiceError('not_found', 'There is no such file.');
   const path = ctx.path.slice('/media'.length);
-  // Pages of ours are not to be framed or scripted by what a model made, whatever it made.
+  // An output must not run scripts or be framed, whatever the model produced.
   ctx.set('content-security-policy', "default-src 'none'; sandbox");
   ctx.set('cross-origin-resource-policy', 'cross-origin');
   const stream = send(ctx.req, path, {
@@ -33,15 +34,13 @@ export async function media(ctx: Context): Promise<void> {
   const problem = await Promise.race([failed, missing, once(ctx.res, 'close').then(() => null)]);
   if (problem === null || ctx.res.headersSent) return;
   ctx.respond = true;
-  // What `send` said about the file is not true of the error.
+  // Headers that `send` set for the file do not apply to the error.
   for (const name of ['cache-control', 'etag', 'last-modified', 'content-type']) ctx.remove(name);
   if (problem.statusCode === 412) {
-    throw new ServiceError('validation_error', 'If-Match or If-Unmodified-Since: the file is another one.', {
-      status: 412,
-    });
+    throw new HttpError('validation_error', 'If-Match or If-Unmodified-Since: the file has changed.', { status: 412 });
   }
   if (problem.statusCode === 416) {
-    throw new ServiceError('validation_error', 'Range: no such part of the file.', { status: 416 });
+    throw new HttpError('validation_error', 'Range: the file has no such part.', { status: 416 });
   }
   throw new ServiceError('not_found', 'There is no such file.');
 }

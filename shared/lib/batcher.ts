@@ -1,23 +1,23 @@
 /**
- * Natural batching: one call runs alone and at once; what arrives while it runs waits, and goes together in the next
- * one. An idle process adds no delay, a busy one does many items' work in one round trip.
+ * Options of a micro-batcher. The first item runs alone and immediately; items that arrive while it runs form the next
+ * batch. An idle process adds no delay, and a busy one serves many items in one round trip.
  */
 export interface BatcherOptions<Item, Result> {
-  /** Does the work of all the items, and answers each at its own place. */
+  /** Processes a batch. Returns one result per item, in the same order. */
   run(items: Item[]): Promise<Result[]>;
   maxItems: number;
   maxInFlight: number;
-  /** Items with the same key are kept apart: never two of them at work at the same time. */
+  /** Items with the same key never run at the same time. */
   getKey?: (item: Item) => unknown;
-  /** Which errors may be one item's fault alone: after such a one each item is tried by itself. */
+  /** Returns true for errors that a single item may have caused. Each item of the batch then runs by itself. */
   isItemError?: (error: unknown) => boolean;
-  /** How long an item waits for its turn while nothing moves; without it, for as long as it takes. */
+  /** Limits the wait of an item while no other item completes. Without it, items wait indefinitely. */
   waitTimeout?: WaitTimeout;
 }
 
 /**
- * What has waited for so long, while nothing before it got done, is rejected, and is certain never to have been at work.
- * A line that is long and moves is none of this.
+ * Rejects an item that has waited `timeoutMs` without any progress ahead of it. A rejected item never ran. A long queue
+ * that makes progress does not time out.
  */
 export interface WaitTimeout {
   timeoutMs: number;
@@ -31,26 +31,27 @@ interface QueuedItem<Item, Result> {
   timer: NodeJS.Timeout | undefined;
 }
 
-/** The items with one key of which none is ready. */
+/** Items that wait for another item with the same key. */
 interface Lane<Entry> {
   waiting: Set<Entry>;
-  /** Whether it waits for an item with its own key, and not for that one's turn. */
+  /** True while an item with this key runs; false while that item is still queued. */
   isRunning: boolean;
-  /** When one with its key was done, by the clock of `performance`. */
+  /** Time at which an item with this key last completed, on the clock of `performance`. */
   lastProgressAt: number;
 }
 
 /**
- * @returns a function that queues an item, and resolves with the item's own result or rejects with its batch's error,
- *   or with that of `patience`.
+ * Creates a micro-batcher.
+ * @returns a function that queues an item. It resolves with the item's result, or rejects with the error of the batch
+ *   or of `waitTimeout`.
  */
 export function createBatcher<Item, Result>(options: BatcherOptions<Item, Result>): (item: Item) => Promise<Result> {
   const { maxItems, maxInFlight, getKey, isItemError, waitTimeout } = options;
   type Entry = QueuedItem<Item, Result>;
   const ready = new Set<Entry>();
-  /** For each key that is ready or at work, those that wait for it. */
+  /** For each key with a queued or running item, the items that wait for it. */
   const lanes = new Map<unknown, Lane<Entry>>();
-  /** When anything was done at last. */
+  /** Time at which any item last completed. */
   let lastProgressAt = 0;
   let inFlight = 0;
   let scheduled = false;
@@ -84,7 +85,7 @@ export function createBatcher<Item, Result>(options: BatcherOptions<Item, Result
     entry.reject(createError());
   }
 
-  /** Lets the next one with the same key go on. */
+  /** Makes the next item with the same key ready. */
   function startNextInLane(entry: Entry): void {
     const lane = findLane(entry);
     if (lane === undefined) return;
@@ -145,7 +146,7 @@ export function createBatcher<Item, Result>(options: BatcherOptions<Item, Result
     }
   }
 
-  // Left to the end of the turn of the event loop, so that what one turn brings in goes together.
+  // Deferred to the end of the event loop's turn, so that items that arrive in one turn share a batch.
   function schedule(): void {
     if (scheduled || ready.size === 0 || inFlight >= maxInFlight) return;
     scheduled = true;

@@ -1,6 +1,6 @@
 /**
- * The same day and time so many months later, in UTC; where the month is shorter, its last day.
- * Counted from the anchor each time, so that Jan 31 gives Feb 28 and then Mar 31 again.
+ * Adds calendar months in UTC. A day that the month does not have becomes its last day.
+ * Always counted from the anchor, so that Jan 31 gives Feb 28 and then Mar 31 again.
  */
 export function addMonths(anchor: Date, months: number): Date {
   const result = new Date(anchor);
@@ -11,14 +11,14 @@ export function addMonths(anchor: Date, months: number): Date {
   return result;
 }
 
-/** The UTC days up to that of a moment, which comes last; as YYYY-MM-DD. */
+/** Lists UTC days as YYYY-MM-DD, ending with the day of the given moment. */
 export function listLastUtcDays(moment: Date, count: number): string[] {
   return Array.from({ length: count }, (_, index) =>
     formatUtcDay(new Date(moment.getTime() - (count - 1 - index) * 86_400_000)),
   );
 }
 
-/** YYYY-MM-DD of a moment, in UTC. */
+/** Formats the UTC day of a moment as YYYY-MM-DD. */
 export function formatUtcDay(moment: Date): string {
   return moment.toISOString().slice(0, 10);
 }

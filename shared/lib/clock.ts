@@ -1,4 +1,4 @@
-/** Where the service reads the time from. */
+/** Source of the current time. */
 export interface Clock {
   now(): Date;
 }

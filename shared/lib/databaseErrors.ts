@@ -2,32 +2,32 @@ import pg from 'pg';
 import { config } from './config.ts';
 import { getErrorCode, isOutage } from './db.ts';
 
-/** Where the database of this process is; nothing of who may enter it. */
+/** Address of a database, without credentials. */
 export interface DatabaseLocation {
   host: string;
   port: number;
   name: string;
 }
 
-/** Which database this process works with, as the driver understands its address. */
+/** Returns the address of the database, as the driver parses DATABASE_URL. */
 export function getDatabaseLocation(): DatabaseLocation {
   const { host, port, database = '' } = new pg.Client(config.DATABASE_URL);
   return { host, port, name: database };
 }
 
-/** For a sentence: `The database genmeter at 127.0.0.1:5432`. */
+/** Formats an address for a sentence: `The database genmeter at 127.0.0.1:5432`. */
 export function formatDatabase({ host, port, name }: DatabaseLocation = getDatabaseLocation()): string {
   return `The database ${name} at ${host.includes(':') ? `[${host}]` : host}:${port}`;
 }
 
-// A statement that was canceled, mostly by its time-out, and a transaction that was ended by its own.
+// Canceled statement (usually a timeout), transaction timeout.
 const CANCELED_CODES = /^(57014|25P04)$/;
-// A table or a column that is not there.
+// Undefined table, undefined column.
 const MISSING_SCHEMA_CODES = /^(42P01|42703)$/;
-// Who is not let in, a database that is not there, what one may not do.
+// Invalid authorization, unknown database, insufficient privilege.
 const ACCESS_DENIED_CODES = /^(28...|3D000|42501)$/;
 
-/** Why nothing can be done with the database at all, as a sentence; undefined where an error is about something else. */
+/** Explains in one sentence why the database cannot be used at all. Returns undefined for any other error. */
 export function describeDatabaseError(error: unknown): string | undefined {
   if (!(error instanceof Error)) return undefined;
   const found = getErrorCode(error);

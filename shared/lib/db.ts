@@ -11,12 +11,12 @@ const pgTypes: pg.CustomTypesConfig = {
     oid === pg.types.builtins.INT8 ? Number : (pg.types.getTypeParser(oid, format) as (value: string) => unknown),
 };
 
-/** How much longer than the server's own limit its answer is waited for. */
+/** Time added to the server's statement timeout before the client gives up on the answer. */
 const RESPONSE_GRACE_MS = 500;
 
 /**
  * Opens a pool of connections.
- * @param timeoutMs how long to wait for a connection, and for an answer; undefined waits for as long as it takes.
+ * @param timeoutMs limit for obtaining a connection and for each statement. Undefined waits indefinitely.
  */
 export function createPool(timeoutMs?: number): Knex {
   return knex({
@@ -33,14 +33,13 @@ export function createPool(timeoutMs?: number): Knex {
       query_timeout: timeoutMs === undefined ? undefined : timeoutMs + RESPONSE_GRACE_MS,
       idle_in_transaction_session_timeout: timeoutMs === undefined ? undefined : 2 * timeoutMs,
     } as Knex.PgConnectionConfig,
-    // What knex has to say goes where everything goes.
     log: {
-      warn: (message: unknown) => logger.warn({ knex: String(message) }, 'the database pool'),
-      error: (message: unknown) => logger.warn({ knex: String(message) }, 'the database pool'),
+      warn: (message: unknown) => logger.warn({ knex: String(message) }, 'database pool warning'),
+      error: (message: unknown) => logger.warn({ knex: String(message) }, 'database pool error'),
       debug: () => {},
       deprecate: () => {},
     },
-    // An error is not to carry the statement, with what a customer wrote in it, into the logs.
+    // Keeps statements, which contain customers' texts, out of the logged errors.
     compileSqlOnError: false,
     pool: { min: 0, max: config.DATABASE_POOL_MAX, validate: isIdle },
     acquireConnectionTimeout: timeoutMs ?? 60_000,
@@ -48,8 +47,8 @@ export function createPool(timeoutMs?: number): Knex {
 }
 
 /**
- * Whether nothing is under way on a connection. One whose answer was no longer waited for still has its statement, or
- * its transaction, open: whoever got it next would work inside somebody else's transaction.
+ * Returns true if no statement and no transaction is open on a connection. After a client-side timeout either may still
+ * be open, and the next user of the connection would work inside another request's transaction.
  */
 function isIdle(connection: pg.Client): boolean {
   const { readyForQuery, _queryQueue: queue } = connection as unknown as {
@@ -65,36 +64,36 @@ function isIdle(connection: pg.Client): boolean {
  */
 export let db: Knex;
 
-/** Opens the pool. Connections are made when they are first needed. */
+/** Opens the pool. Connections are made on first use. */
 export function openDatabase(): Knex {
   db = createPool(config.DATABASE_TIMEOUT_MS);
   Model.knex(db);
   return db;
 }
 
-/** Nobody sent what was asked for to the database: what had come before was still at work there. */
+/** A statement that was never sent: earlier ones occupied the database until the timeout. */
 class QueueTimeoutError extends Error {
   readonly code = 'EQUEUETIMEOUT';
 }
 
-/** For statements that a request waits for: to wait in this process takes no longer than to wait for a connection. */
+/** Limits the wait for a batch of statements to the same time as the wait for a connection. */
 export const DB_WAIT_TIMEOUT: WaitTimeout = {
   get timeoutMs() {
     return config.DATABASE_TIMEOUT_MS;
   },
-  createError: () => new QueueTimeoutError('no turn at the database in time'),
+  createError: () => new QueueTimeoutError('timed out waiting for a database connection'),
 };
 
-/** What a statement takes: `:name` in its text. */
+/** Values for the `:name` parameters of a statement. */
 export type Bindings = Record<string, unknown>;
 
 export interface Statement {
-  /** Under this name each connection keeps the statement prepared. */
+  /** Name of the prepared statement on each connection. */
   name: string;
   sql: string;
 }
 
-/** A statement that is prepared once on each connection: about 2.5 times as fast as sending its text each time. */
+/** Declares a statement that is prepared once per connection: about 2.5 times as fast as sending its text each time. */
 export function prepared(name: string, sql: string): Statement {
   return { name, sql };
 }
@@ -110,38 +109,38 @@ export async function runStatement<Row>(
   return result.rows;
 }
 
-/** Whether an error says that the database could not be reached or did not answer, rather than that it refused. */
+/** Returns true if the database was unreachable or did not answer in time, rather than rejecting the statement. */
 export function isOutage(error: unknown): boolean {
   return isOutcomeUnknown(error) || matchesError(error, TIMEOUT_CODES, TIMEOUT_MESSAGES);
 }
 
-/** Whether nobody knows if a statement was carried out: its connection broke, or its answer did not come in time. */
+/** Returns true if a statement may or may not have run: its connection broke, or its answer did not arrive in time. */
 export function isOutcomeUnknown(error: unknown): boolean {
   return matchesError(error, CONNECTION_LOST_CODES, CONNECTION_LOST_MESSAGES);
 }
 
-/** Whether a row with one of the statement's unique keys was there already. */
+/** Returns true for a violation of a unique constraint. */
 export function isDuplicate(error: unknown): boolean {
   return error instanceof Error && getErrorCode(error) === '23505';
 }
 
-/** Whether the database looked at a statement and refused it, as it may one item of a batch for another's sake. */
+/** Returns true if the database rejected the statement. In a batch, a single item may be the cause. */
 export function isRejection(error: unknown): boolean {
   return !isOutage(error);
 }
 
-// Classes 08 (connection exception) and 57P (shutdown) of Postgres, a transaction that it has ended as it was left
-// waiting for too long, and Node's own.
+// Classes 08 (connection exception) and 57P (shutdown) of Postgres, transactions that it ended by a timeout, and the
+// network errors of Node.
 const CONNECTION_LOST_CODES =
   /^(08...|57P..|25P0[34]|ECONN\w+|ETIMEDOUT|EPIPE|EHOSTUNREACH|ENETUNREACH|ENOTFOUND|EAI_AGAIN)$/;
 const CONNECTION_LOST_MESSAGES =
   /Connection terminated|not queryable|connection error|Connection is closed|Query read timeout/i;
-// Class 53 (out of connections, memory, disk), a statement cancelled by its time-out, and a server that has just lost
-// its place to another one and only reads.
+// Class 53 (out of connections, memory, disk), a statement canceled by its timeout, and a former primary that is now
+// read-only after a failover.
 const TIMEOUT_CODES = /^(53...|57014|25006|EQUEUETIMEOUT)$/;
 const TIMEOUT_MESSAGES = /KnexTimeoutError|timeout exceeded when trying to connect|timeout expired/i;
 
-/** The code of an error of Postgres or of Node, which objection wraps into one of its own. */
+/** Returns the code of a Postgres or Node error, also when objection has wrapped it. */
 export function getErrorCode(error: Error & { code?: unknown; nativeError?: { code?: unknown } }): unknown {
   return error.nativeError?.code ?? error.code;
 }

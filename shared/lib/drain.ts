@@ -1,44 +1,44 @@
 import { perService } from './serviceScope.ts';
 
-/** The jobs at work, and work that outlasts the job that began it. A process that stops waits for all of it. */
+/** Running jobs, and work that outlasts the job that started it. Shutdown waits for all of it. */
 const state = perService(() => ({
-  underWay: new Set<Promise<void>>(),
-  stoppingSince: undefined as number | undefined,
+  inFlight: new Set<Promise<void>>(),
+  drainingSince: undefined as number | undefined,
 }));
 
-/** A process that stops insists no longer on what cannot be done now: it would be killed over it, and all the rest with it. */
+/** Time for retries once the process drains. Longer retries would exceed the shutdown timeout. */
 const RETRY_WHILE_DRAINING_MS = 10_000;
 
-/** @param work never rejects. */
+/** Registers work that shutdown waits for. @param work never rejects. */
 export function trackInFlight(work: Promise<void>): void {
-  const { underWay } = state();
-  underWay.add(work);
-  void work.finally(() => underWay.delete(work));
+  const { inFlight } = state();
+  inFlight.add(work);
+  void work.finally(() => inFlight.delete(work));
 }
 
-/** Whether nothing new is to be begun. */
+/** Returns true once the process is shutting down: no new work may start. */
 export function isDraining(): boolean {
-  return state().stoppingSince !== undefined;
+  return state().drainingSince !== undefined;
 }
 
-/** A worker has started. */
+/** Allows new work again, when a worker starts. */
 export function resetDraining(): void {
-  state().stoppingSince = undefined;
+  state().drainingSince = undefined;
 }
 
-/** From now on nothing new is begun. */
+/** Stops the start of new work. */
 export function startDraining(): void {
-  state().stoppingSince = performance.now();
+  state().drainingSince = performance.now();
 }
 
-/** Whether what has failed for the time may still be tried again: the process is not stopping, or not for long. */
+/** Returns true while work that failed temporarily may be retried: always before a shutdown, and for 10 s into it. */
 export function mayRetry(): boolean {
-  const { stoppingSince } = state();
-  return stoppingSince === undefined || performance.now() - stoppingSince < RETRY_WHILE_DRAINING_MS;
+  const { drainingSince } = state();
+  return drainingSince === undefined || performance.now() - drainingSince < RETRY_WHILE_DRAINING_MS;
 }
 
-/** Waits until no job is at work and nothing is being submitted, looked at or collected; for a process that stops. */
+/** Waits until no job, submit, poll or download is in progress. Called at shutdown. */
 export async function waitForInFlight(): Promise<void> {
-  const { underWay } = state();
-  while (underWay.size > 0) await Promise.all(underWay);
+  const { inFlight } = state();
+  while (inFlight.size > 0) await Promise.all(inFlight);
 }

@@ -6,7 +6,7 @@ const RETRY_FOR_MS = 3_000;
 const RETRY_INTERVAL_MS = 100;
 
 /**
- * Listens on a port. Retries for some seconds while it is in use: the process that this one replaces may still be ending.
+ * Listens on a port. Retries for 3 s while the port is in use: the process that this one replaces may still be stopping.
  * @throws Error of the last attempt.
  */
 export async function listenWithRetry(server: Server, port: number | undefined, host: string): Promise<void> {

@@ -1,26 +1,26 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 
-/** What a service that `npm start` runs on this machine leaves in its data folder, for the commands that look for it. */
+/** Address and environment of a service started with `npm start`, stored in its data folder for the other commands. */
 export interface LocalService {
   /** Process id of its launcher. */
   pid: number;
   baseUrl: string;
-  /** The variables that lead to its databases. */
+  /** Environment variables with the addresses of its databases. */
   environment: Record<string, string>;
 }
 
 type Environment = Record<string, string | undefined>;
 
-/** Name of that file, which exists while the service runs. */
+/** Name of the file that holds it. The file exists while the service runs. */
 export const LOCAL_SERVICE_FILE = 'service.json';
 
-/** The folder that `npm start` keeps everything in; it may not exist. */
+/** Returns the data folder of `npm start`. It may not exist. */
 export function getDataDir(env: Environment): string {
   return resolve(env['DATA_DIR']?.trim() || '.data');
 }
 
-/** The service that runs on a data folder; undefined where none does. */
+/** Finds the service that runs on a data folder. */
 export function findLocalService(dataDir: string): LocalService | undefined {
   const file = join(dataDir, LOCAL_SERVICE_FILE);
   if (!existsSync(file)) return undefined;
@@ -28,15 +28,15 @@ export function findLocalService(dataDir: string): LocalService | undefined {
     const service: LocalService = JSON.parse(readFileSync(file, 'utf8'));
     return isRunning(service.pid) ? service : undefined;
   } catch {
-    // A kill left half of it.
+    // A killed process can leave a partly written file.
     return undefined;
   }
 }
 
 /**
- * The environment of a command that is run by hand: where neither database is set, that of the service that runs on the
- * data folder. Never in production, and never one of the two.
- * @param onFound is told whose databases are used.
+ * Adds the databases of the locally running service to a command's environment, unless DATABASE_URL or REDIS_URL is
+ * set or NODE_ENV is production.
+ * @param onFound called with the service whose databases are used.
  */
 export function withLocalService(env: Environment, onFound: (service: LocalService) => void): Environment {
   const isSet = (name: string) => (env[name]?.trim() ?? '') !== '';

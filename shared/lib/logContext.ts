@@ -2,15 +2,15 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import { LRUCache } from 'lru-cache';
 
 /**
- * What the logs need so that one create can be followed through all processes: which request a generation was created
- * by, and which job is at work on it here. For the logs only; what is forgotten is missing there and nowhere else.
+ * Correlation for the logs: the request that created a generation and the job that works on it in this process. Used by
+ * logs only, so an evicted entry has no other effect.
  */
 
-/** Far more than one process has under way. */
+/** Far more generations than one process works on at a time. */
 const MAX_ENTRIES = 20_000;
 
 const requestIdByGeneration = new LRUCache<string, string>({ max: MAX_ENTRIES });
-/** What a line says of a job; its id is unique in its queue only. */
+/** Fields that identify a job in a log line. Job ids are unique within their queue only. */
 interface JobContext {
   queue: string;
   jobId: string;
@@ -19,12 +19,12 @@ interface JobContext {
 const jobByGeneration = new LRUCache<string, JobContext>({ max: MAX_ENTRIES });
 const currentJob = new AsyncLocalStorage<JobContext>();
 
-/** Notes which request a generation was created by. */
+/** Stores the request that created a generation. */
 export function rememberRequestId(generationId: string, requestId: string): void {
   requestIdByGeneration.set(generationId, requestId);
 }
 
-/** The requests of these generations, as far as they are known; undefined where none is. */
+/** Returns the known request ids by generation, or undefined if none is known. */
 export function getRequestIds(generationIds: string[]): Record<string, string> | undefined {
   const known: Record<string, string> = {};
   for (const id of generationIds) {
@@ -41,7 +41,7 @@ interface LoggedJob {
   requestIds?: Record<string, string>;
 }
 
-/** Does a job's work: what is logged meanwhile, and later about its generations, says that it was this job. */
+/** Runs a job. Log lines written meanwhile, and later ones about its generations, carry the job's id. */
 export function withLogContext<Result>(
   { id, queue, generationIds = [], requestIds = {} }: LoggedJob,
   work: () => Result,
@@ -61,9 +61,9 @@ export function getLogContext(
   const { generationId, jobId, queue } = line as Record<string, unknown>;
   const isOfOne = typeof generationId === 'string';
   const known = isOfOne ? requestIdByGeneration.get(generationId) : undefined;
-  // While the request is served its log says so already.
+  // While the request is served, its own logger adds the id.
   const request = known === undefined || 'requestId' in logger.bindings() ? undefined : known;
-  // Generations are worked on in batches, begun by any of their jobs: about one of them its own job is named.
+  // A batch mixes generations of several jobs. A line about one generation names the job of that generation.
   const saysItself = jobId !== undefined || queue !== undefined;
   const job = saysItself
     ? undefined

@@ -1,7 +1,7 @@
 /**
- * Limits how often something is logged.
- * @param log receives how many calls were suppressed since the last one that was not.
- * @returns a function that calls it at most once in the interval.
+ * Limits how often a message is logged.
+ * @param log receives the number of calls suppressed since the last logged one.
+ * @returns a function that calls `log` at most once per interval.
  */
 export function throttleLog<Arguments extends unknown[]>(
   intervalMs: number,

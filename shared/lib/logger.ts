@@ -5,8 +5,8 @@ import { getLogContext } from './logContext.ts';
 export type Logger = ReturnType<typeof createLogger>;
 
 /**
- * Structured logs, one JSON object a line on stdout. What may be logged is chosen at each call:
- * no header, body, query string, cookie or key ever is. Silent until {@link openLogger} was called.
+ * Structured log: one JSON object per line on stdout. Each call chooses its fields; headers, bodies, query strings,
+ * cookies and keys are never logged. Silent until {@link openLogger} was called.
  */
 export let logger: Logger = createLogger('silent', { write: () => {} });
 
@@ -28,7 +28,7 @@ function createLogger(level: string, destination: DestinationStream) {
   );
 }
 
-/** An error of the database may quote the row that it refused, prompt and all. */
+/** Drops the other fields of database errors: they may quote the rejected row, including its prompt. */
 function serializeError({ name, message, code, stack }: Error & { code?: string }) {
   return { name, message, code, stack };
 }

@@ -1,8 +1,8 @@
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
 
 /**
- * What this process counts for Prometheus (docs/operating.md). No label says who a customer is, and each has few
- * values, so that what there is to scrape stays small however large the service grows.
+ * Prometheus metrics of this process (docs/operating.md). No label identifies a customer, and every label has few
+ * values, so that the scrape stays small as the service grows.
  */
 export const metricsRegistry = new Registry();
 
@@ -17,7 +17,7 @@ export const httpRequests = new Counter({
 
 export const httpRequestDuration = new Histogram({
   name: 'genmeter_http_request_duration_seconds',
-  help: 'How long they took, by the pattern of their route; with every status it would be too much to scrape.',
+  help: 'Duration of requests, by the pattern of their route. Not by status, which would multiply the series.',
   labelNames: ['method', 'route'],
   buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 1, 5],
   registers: [metricsRegistry],
@@ -25,7 +25,7 @@ export const httpRequestDuration = new Histogram({
 
 export const upstreamRequestDuration = new Histogram({
   name: 'genmeter_upstream_request_duration_seconds',
-  help: 'What was asked of generation upstreams. outcome: ok, or refused, unavailable, unknown, gone.',
+  help: 'Duration of requests to generation upstreams. outcome: ok, refused, unavailable, unknown or gone.',
   labelNames: ['upstream', 'operation', 'outcome'],
   buckets: [...DURATION_BUCKETS_SECONDS, 60, 120, 240],
   registers: [metricsRegistry],
@@ -53,26 +53,26 @@ export const creditsRefunded = new Counter({
 
 export const creditPeriodsRenewed = new Counter({
   name: 'genmeter_grants_total',
-  help: 'Months that were turned, each with its grant.',
+  help: 'Credit periods renewed, each with a grant.',
   registers: [metricsRegistry],
 });
 
 export const paymentEventLag = new Histogram({
   name: 'genmeter_payment_event_lag_seconds',
-  help: 'From the arrival of an event of the payment processor until it was acted upon.',
+  help: 'Time from the arrival of a payment processor event until it was applied.',
   buckets: [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 3_600],
   registers: [metricsRegistry],
 });
 
 export const paymentEventsAbandoned = new Counter({
   name: 'genmeter_payment_events_abandoned_total',
-  help: 'Payment events that this process has given up after three days of failed attempts.',
+  help: 'Payment events that this process abandoned after three days of failed attempts.',
   registers: [metricsRegistry],
 });
 
 export const jobDuration = new Histogram({
   name: 'genmeter_job_duration_seconds',
-  help: 'Jobs that this process has done. outcome: done or failed.',
+  help: 'Duration of jobs in this process. outcome: done or failed.',
   labelNames: ['job', 'outcome'],
   buckets: DURATION_BUCKETS_SECONDS,
   registers: [metricsRegistry],
@@ -87,7 +87,7 @@ export const queueJobs = new Gauge({
 
 export const queueOldestJobSeconds = new Gauge({
   name: 'genmeter_queue_oldest_job_seconds',
-  help: 'For how long the first job in line has been due. The same in every worker.',
+  help: 'Seconds since the oldest waiting job of each queue became due. The same in every worker.',
   labelNames: ['queue'],
   registers: [metricsRegistry],
 });
@@ -101,21 +101,21 @@ export const backlogRows = new Gauge({
 
 export const backlogOldestSeconds = new Gauge({
   name: 'genmeter_backlog_oldest_seconds',
-  help: 'How old the oldest of them is; 0 where there is none. The same in every worker.',
+  help: 'Age of the oldest waiting row; 0 if there is none. The same in every worker.',
   labelNames: ['of'],
   registers: [metricsRegistry],
 });
 
 export const backlogLastSuccess = new Gauge({
   name: 'genmeter_backlog_last_success_timestamp_seconds',
-  help: 'When this worker last saw the queues (of: queues) and the rows (of: rows), in seconds since 1970.',
+  help: 'Time at which this worker last counted the queues (of: queues) and the rows (of: rows), in seconds since 1970.',
   labelNames: ['of'],
   registers: [metricsRegistry],
 });
 
-/** Processor, memory, event loop and garbage collection of the process. */
+/** Collects CPU, memory, event loop and garbage collection metrics. */
 export function collectProcessMetrics(): void {
-  // The registry outlives a service: once for each process.
+  // The registry outlives a service, so the metrics are registered once per process.
   if (metricsRegistry.getSingleMetric('process_cpu_seconds_total') !== undefined) return;
   collectDefaultMetrics({ register: metricsRegistry });
 }

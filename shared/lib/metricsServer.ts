@@ -10,22 +10,21 @@ import { perService } from './serviceScope.ts';
 
 const state = perService(() => ({ server: undefined as Server | undefined }));
 
-/** Whether this process serves metrics. */
+/** Returns true if this process serves metrics. */
 export function isMetricsEnabled(): boolean {
   return config.METRICS_PORT !== undefined;
 }
 
 /**
- * Serves what this process counts at `/metrics` of a port of its own, which is never the public one; without
- * METRICS_PORT there is none.
- * @throws ConfigError if the port cannot be listened on, or METRICS_TOKEN is set without it: the release step and the
- *   commands share these variables and serve nothing, so that parseConfig cannot reject that.
+ * Serves the metrics at `/metrics` on METRICS_PORT, never on the public port. Does nothing without METRICS_PORT.
+ * @throws ConfigError if the port is not available, or if METRICS_TOKEN is set without METRICS_PORT. `parseConfig`
+ *   cannot reject the latter, as release step and commands share the variables and serve nothing.
  */
 export async function startMetricsServer(): Promise<void> {
   if (!isMetricsEnabled()) {
     if (config.METRICS_TOKEN === undefined) return;
     throw new ConfigError(
-      'METRICS_PORT is not set, but METRICS_TOKEN is: set the port to tell metrics on, or leave out both.',
+      'METRICS_PORT is not set, but METRICS_TOKEN is: set the port to serve metrics on, or unset both.',
     );
   }
   if (state().server !== undefined) return;
@@ -39,7 +38,7 @@ export async function startMetricsServer(): Promise<void> {
       metricsRegistry.metrics().then(
         (text) => response.writeHead(200, { 'content-type': metricsRegistry.contentType }).end(text),
         (error: unknown) => {
-          logger.error({ err: error }, 'no metrics');
+          logger.error({ err: error }, 'metrics collection failed');
           response.writeHead(500).end();
         },
       );
@@ -54,7 +53,7 @@ export async function startMetricsServer(): Promise<void> {
   logger.info({ port: (server.address() as AddressInfo).port }, 'metrics listening');
 }
 
-/** With METRICS_TOKEN, who sends it as a bearer token. */
+/** Checks the bearer token of a scrape, if METRICS_TOKEN is set. */
 function isAuthorizedScrape(request: IncomingMessage): boolean {
   if (config.METRICS_TOKEN === undefined) return true;
   const sent = /^Bearer +(\S+)$/i.exec(request.headers.authorization ?? '')?.[1] ?? '';

@@ -2,15 +2,15 @@ import { Redis } from 'ioredis';
 import { config } from './config.ts';
 import { logger } from './logger.ts';
 
-/** Without this a `rediss://` address must have a certificate that somebody known has signed. */
+/** TLS options for REDIS_TLS=no-verify. By default a `rediss://` server needs a certificate from a trusted authority. */
 const tlsOptions = () =>
   config.REDIS_TLS === 'no-verify' && config.REDIS_URL.startsWith('rediss:')
     ? { tls: { rejectUnauthorized: false } }
     : {};
 
 /**
- * For commands that somebody waits for: while Redis is away they are refused at once instead of queued, and the
- * connection comes back by itself.
+ * Connects for commands that a request waits for. While Redis is unavailable, commands fail immediately instead of
+ * being queued; the connection recovers by itself.
  */
 export function connectForCommands(name: string, timeoutMs = 1_000): Redis {
   return withConnectionLog(
@@ -26,7 +26,7 @@ export function connectForCommands(name: string, timeoutMs = 1_000): Redis {
   );
 }
 
-/** For workers and subscribers, which wait for Redis however long it is away. */
+/** Connects for workers and subscribers, which wait for Redis for as long as it is unavailable. */
 export function connectForBlocking(name: string): Redis {
   return withConnectionLog(
     name,
@@ -39,7 +39,7 @@ export function connectForBlocking(name: string): Redis {
   );
 }
 
-/** Resolves once the connection is ready, or after the time is over: what follows copes with a Redis that is away. */
+/** Resolves once the connection is ready, or after the timeout. Callers must handle a Redis that is unavailable. */
 export async function waitUntilReady(redis: Redis, timeoutMs: number): Promise<void> {
   if (redis.status === 'ready') return;
   await new Promise<void>((resolve) => {
@@ -55,15 +55,15 @@ function retryStrategy(attempt: number): number {
   return Math.min(50 * attempt, 1_000);
 }
 
-/** A Redis that is away says so once, not at each attempt to reconnect. */
+/** Logs an outage once, not at each attempt to reconnect. */
 function withConnectionLog(name: string, redis: Redis): Redis {
   let isDisconnected = false;
   redis.on('error', (error) => {
-    if (!isDisconnected) logger.warn({ connection: name, error: error.message }, 'redis is out of reach');
+    if (!isDisconnected) logger.warn({ connection: name, err: error }, 'redis is unavailable');
     isDisconnected = true;
   });
   redis.on('ready', () => {
-    if (isDisconnected) logger.info({ connection: name }, 'redis is back');
+    if (isDisconnected) logger.info({ connection: name }, 'redis is available again');
     isDisconnected = false;
   });
   return redis;

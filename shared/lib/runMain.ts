@@ -1,11 +1,11 @@
 import { ConfigError } from './config.ts';
 
-/** The status that a process ends with when its configuration cannot be used; starting it again would not help. */
+/** Exit status for an invalid configuration (EX_CONFIG of sysexits.h). A restart would not help. */
 const EXIT_CONFIG = 78;
 
 /**
- * Runs the main function of a program. A configuration that cannot be used ends the process with status 78 and its
- * sentence on stderr; any other error with status 1. The only place where a process ends because of an error.
+ * Runs the main function of a program. An invalid configuration exits with status 78 and its message on stderr, any
+ * other error with status 1. No other place ends a process because of an error.
  */
 export function runMain(main: () => Promise<void>): void {
   main().catch((error: unknown) => {

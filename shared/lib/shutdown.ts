@@ -1,9 +1,9 @@
 import { logger } from './logger.ts';
 
-/** A platform kills what has not stopped after 30 s; so do we, a little earlier and with a word about it. */
+/** Below the 30 s after which platforms kill a process, so that a shutdown that hangs is logged. */
 const SHUTDOWN_TIMEOUT_MS = 25_000;
 
-/** On the first SIGTERM or SIGINT runs `stop`, then ends the process; a second one ends it at once. */
+/** Runs `shutDown` on the first SIGTERM or SIGINT, then exits. A second signal exits immediately. */
 export function onShutdownSignal(shutDown: () => Promise<void>): void {
   let isShuttingDown = false;
   const handle = (signal: NodeJS.Signals) => {
@@ -11,13 +11,13 @@ export function onShutdownSignal(shutDown: () => Promise<void>): void {
     isShuttingDown = true;
     logger.info({ signal }, 'stopping');
     setTimeout(() => {
-      logger.error('not stopped in time');
+      logger.error({ timeoutMs: SHUTDOWN_TIMEOUT_MS }, 'shutdown timed out');
       exitProcess(1);
     }, SHUTDOWN_TIMEOUT_MS).unref();
     shutDown().then(
       () => exitProcess(0),
       (error: unknown) => {
-        logger.error({ err: error }, 'stopped with an error');
+        logger.error({ err: error }, 'shutdown failed');
         exitProcess(1);
       },
     );

@@ -2,7 +2,7 @@ import { type LookupAddress, lookup, Resolver } from 'node:dns';
 import { BlockList, isIP } from 'node:net';
 import type { LookupFunction } from 'node:net';
 
-/** Networks that a download from the outside must not reach: this machine, its neighbours, cloud metadata. */
+/** Networks that downloads must not reach: this machine, its neighbours, cloud metadata services. */
 const PRIVATE_NETWORKS = new BlockList();
 for (const [network, bits] of [
   ['0.0.0.0', 8],
@@ -40,15 +40,15 @@ for (const [network, bits] of [
   PRIVATE_NETWORKS.addSubnet(network, bits, 'ipv6');
 }
 
-/** Whether an IP address is one that only this machine or its network can reach. IPv4 written as IPv6 counts as IPv4. */
+/** Returns true if an IP address is not public. IPv4 addresses written as IPv6 count as IPv4. */
 export function isPrivateAddress(address: string): boolean {
   const [plain = ''] = address.split('%');
   return PRIVATE_NETWORKS.check(plain, isIP(plain) === 6 ? 'ipv6' : 'ipv4');
 }
 
 /**
- * Resolves a name like the system does, but answers with an error where it leads to a private address: checked at the
- * moment of connecting, so that a name cannot be pointed elsewhere after it was looked at.
+ * Resolves a host name with the system's resolver and rejects private addresses. The check runs when the connection is
+ * made, so that a name cannot be pointed elsewhere between check and use.
  */
 export const lookupPublicAddress: LookupFunction = (hostname, options, callback) => {
   lookup(hostname, { ...options, all: true }, rejectPrivateAddresses(hostname, options, callback));
@@ -57,8 +57,8 @@ export const lookupPublicAddress: LookupFunction = (hostname, options, callback)
 const resolver = new Resolver({ timeout: 1_000, tries: 1 });
 
 /**
- * The same for names that strangers give us: asked of the name servers alone, and not for long. The system's way holds a
- * thread of the process for as long as it takes, and has few of them.
+ * Resolves an untrusted host name with the name servers directly and a short timeout, and rejects private addresses.
+ * The system's resolver would occupy one of the few threads of the process until it answers.
  */
 export const resolvePublicAddress: LookupFunction = (hostname, options, callback) => {
   const answer = rejectPrivateAddresses(hostname, options, callback);

@@ -4,28 +4,27 @@ import type { Static, TSchema } from 'typebox';
 import { ServiceError } from '../spec/errors.ts';
 
 /**
- * ASCII only, without blanks, quotes and brackets. Accounts are found by the address in lower case, which some other
- * letters share: the Kelvin sign becomes a k, so that two mailboxes would be one account.
+ * ASCII only, without blanks, quotes and brackets. Accounts are found by the address in lower case, and some other
+ * letters have the same lower case: the Kelvin sign becomes a k, so two mailboxes would share one account.
  */
 const EMAIL_PATTERN = /^[!#-;=?A-~]{1,64}@[A-Za-z0-9-]+(\.[A-Za-z0-9-]+)*$/;
 export const EMAIL_MAX_CHARACTERS = 254;
 
-/** Whether a text can be an e-mail address; whether somebody reads what is sent there is another matter. */
+/** Returns true if a text has the syntax of an e-mail address. */
 export function isEmail(text: string): boolean {
   return text.length <= EMAIL_MAX_CHARACTERS && EMAIL_PATTERN.test(text);
 }
 
 /**
- * Input against a schema, taken as it is: "5" is not 5. It gets the schema's defaults, and strings of the format
- * `text` must be storable: no NUL, no half of a surrogate pair, and no U+FFFD, which is what a decoder leaves of bytes
- * that were no UTF-8. That the schemas are ones is for the types to say: to compile the schema of schemas at each start
- * takes longer than all of them.
+ * Validates input without type coercion ("5" is not 5) and fills in defaults. Strings of the format `text` must be
+ * storable: no NUL, no lone surrogate, and no U+FFFD, which decoders put in the place of invalid UTF-8. The schemas
+ * themselves are not validated: TypeScript checks them, and compiling the meta-schema is slower than all of them.
  */
 const ajv = new Ajv2020({ useDefaults: true, verbose: true, validateSchema: false });
 
 ajv.addFormat('text', (text: string) => text.isWellFormed() && !/[\u0000\uFFFD]/.test(text));
 ajv.addFormat('email', EMAIL_PATTERN);
-// Cuts white space off both ends before lengths are checked.
+// Removes white space at both ends before lengths are checked.
 ajv.addKeyword({
   keyword: 'trimmed',
   type: 'string',
@@ -53,53 +52,56 @@ export function isUuid(text: string): boolean {
 export type Parse<Value> = (input: unknown) => Value;
 
 /**
- * Takes JSON bodies by a schema, which is compiled for the first one.
- * @param fieldPrefix what to put before a field's name, such as `params.`
+ * Creates a parser for JSON bodies. The schema is compiled on first use.
+ * @param fieldPrefix prefix of the field names in error details, such as `params.`
  * @returns a function that returns the value with its defaults, or throws a `validation_error` that names the field.
  */
 export function createBodyParser<Schema extends TSchema>(schema: Schema, fieldPrefix = ''): Parse<Static<Schema>> {
   return (input) => {
     const validate = ajv.compile<Static<Schema>>(schema);
     if (validate(input)) return input;
-    throw new ServiceError(
-      'validation_error',
-      describeFieldError((validate.errors as ErrorObject[])[0] as ErrorObject, fieldPrefix),
-    );
+    const { detail, field } = describeFieldError((validate.errors as ErrorObject[])[0] as ErrorObject, fieldPrefix);
+    throw new ServiceError('validation_error', detail, { field });
   };
 }
 
-function describeFieldError(error: ErrorObject, within: string): string {
+function describeFieldError(error: ErrorObject, fieldPrefix: string): { field?: string; detail: string } {
   const path = error.instancePath.slice(1).replaceAll('/', '.');
-  const params = error.params as Record<string, unknown>;
-  const field = (name: string) => `${within}${path === '' ? '' : `${path}.`}${name}`;
-  const here = `${within}${path}` === '' ? 'The body' : `${within}${path}`.replace(/\.$/, '');
-  switch (error.keyword) {
+  const { missingProperty, additionalProperty } = error.params as Record<string, unknown>;
+  const property = missingProperty ?? additionalProperty;
+  const name = property === undefined ? '' : sanitizeFieldName(property);
+  const field = `${fieldPrefix}${[path, name].filter((part) => part !== '').join('.')}`.replace(/\.$/, '');
+  const problem = describeProblem(error);
+  return field === '' ? { detail: `The body ${problem}.` } : { field, detail: `${field} ${problem}.` };
+}
+
+function describeProblem({ keyword, params, parentSchema, message }: ErrorObject): string {
+  const { allowedValues, type, format, limit } = params as Record<string, unknown>;
+  switch (keyword) {
     case 'required':
-      return `${field(String(params['missingProperty']))} is required.`;
+      return 'is required';
     case 'additionalProperties':
-      return `${field(sanitizeFieldName(params['additionalProperty']))} is not known here.`;
+      return 'is not known here';
     case 'enum':
-      return `${here} must be one of: ${(params['allowedValues'] as unknown[]).join(', ')}.`;
+      return `must be one of: ${(allowedValues as unknown[]).join(', ')}`;
     case 'type':
-      return `${here} must be ${withArticle(String(params['type']))}.`;
+      return `must be ${withArticle(String(type))}`;
     case 'format':
-      return params['format'] === 'text'
-        ? `${here} must be Unicode text without NUL characters.`
-        : `${here} must be a valid ${String(params['format'])}.`;
+      return format === 'text' ? 'must be Unicode text without NUL characters' : `must be a valid ${String(format)}`;
     case 'pattern':
-      return `${here} must be ${String(error.parentSchema?.['description'] ?? 'of another form')}.`;
+      return `must be ${String(parentSchema?.['description'] ?? 'of another form')}`;
     case 'minLength':
     case 'maxLength':
-      return `${here} must have at ${error.keyword === 'minLength' ? 'least' : 'most'} ${String(params['limit'])} character${params['limit'] === 1 ? '' : 's'}.`;
+      return `must have at ${keyword === 'minLength' ? 'least' : 'most'} ${String(limit)} character${limit === 1 ? '' : 's'}`;
     case 'minimum':
     case 'maximum':
-      return `${here} must be at ${error.keyword === 'minimum' ? 'least' : 'most'} ${String(params['limit'])}.`;
+      return `must be at ${keyword === 'minimum' ? 'least' : 'most'} ${String(limit)}`;
     default:
-      return `${here} ${error.message ?? 'is not valid'}.`;
+      return message ?? 'is not valid';
   }
 }
 
-/** A field name that a client sent, fit to be repeated to it. */
+/** Shortens and cleans a field name from a request so that an error detail can repeat it. */
 function sanitizeFieldName(name: unknown): string {
   return String(name).slice(0, 64).toWellFormed().replaceAll('\u0000', '\uFFFD');
 }

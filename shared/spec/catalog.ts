@@ -48,7 +48,7 @@ export interface CatalogModel {
   sortOrder: number;
   /** Validates a request's `params` and fills in what it left out. */
   params: typeof VideoParams | typeof ImageParams;
-  /** What `GET /api/models/` shows as accepted values. */
+  /** The accepted values, as `GET /api/models/` shows them. */
   paramsSchema: Record<string, unknown>;
 }
 
@@ -96,7 +96,7 @@ export function priceInCredits(params: GenerationParams): number {
   return 'duration' in params ? VIDEO_CREDITS_PER_SECOND * params.duration : IMAGE_CREDITS;
 }
 
-/** All that can be ordered of a model: every combination of its params. */
+/** Every combination of parameters that a model accepts. */
 export function allParams(slug: ModelSlug): GenerationParams[] {
   if (slug === 'vidmodel-video') {
     return VIDEO_DURATIONS_SECONDS.flatMap((duration) =>

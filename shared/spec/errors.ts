@@ -1,4 +1,4 @@
-/** Every machine code a client can meet, with the HTTP status it travels under (spec: Errors). */
+/** Every machine code that a client can receive, with its usual HTTP status (spec: Errors). */
 export const ERROR_STATUS = {
   validation_error: 400,
   invalid_api_key: 401,
@@ -9,34 +9,38 @@ export const ERROR_STATUS = {
   parallel_limit_reached: 409,
   rate_limited: 429,
   model_unavailable: 503,
-  /** Ours, not the specification's: a fault on our side. 500, or 503 while a part of the service is out of reach. */
+  /** Not in the specification: a fault of the service. 500, or 503 while a part of the service is unavailable. */
   internal_error: 500,
 } as const;
 
 export type ErrorCode = keyof typeof ERROR_STATUS;
 
-/** What a handler may override of an answer: its HTTP status, and headers that go with it. */
-export interface ErrorExtras {
-  status?: number;
-  headers?: Record<string, string>;
+export interface ErrorOptions {
+  /** Name of the request field that is wrong. The detail begins with it. */
+  field?: string;
+  /** Time after which a retry can succeed. Makes an `internal_error` a temporary one. */
+  retryAfterSeconds?: number;
 }
 
 /**
- * The one error that reaches clients: REST renders it as `{ error, detail }`.
+ * An error for clients. REST renders it as `{ error, detail }`, MCP as a tool result, pages as a message.
  * `detail` is a sentence that says what is wrong and what to do; it may change, the code may not.
  */
 export class ServiceError extends Error {
   readonly code: ErrorCode;
-  readonly extras: ErrorExtras;
+  readonly field: string | undefined;
+  readonly retryAfterSeconds: number | undefined;
 
-  constructor(code: ErrorCode, detail: string, extras: ErrorExtras = {}) {
+  constructor(code: ErrorCode, detail: string, { field, retryAfterSeconds }: ErrorOptions = {}) {
     super(detail);
     this.name = 'ServiceError';
     this.code = code;
-    this.extras = extras;
+    this.field = field;
+    this.retryAfterSeconds = retryAfterSeconds;
   }
 
-  get status(): number {
-    return this.extras.status ?? ERROR_STATUS[this.code];
+  /** True for a fault of the service: the same request may succeed later. False for a rejected request. */
+  get isServiceFault(): boolean {
+    return this.code === 'internal_error' || this.code === 'model_unavailable';
   }
 }

@@ -1,5 +1,3 @@
-import type { ErrorExtras } from './errors.ts';
-
 /** The scopes there are, with what each allows in plain words (spec: OAuth for MCP). */
 export const SCOPES = {
   'svc:read': 'See your generations, your library and how many credits you have used',
@@ -31,17 +29,22 @@ export const OAUTH_ERROR_STATUS = {
 
 export type OAuthErrorCode = keyof typeof OAUTH_ERROR_STATUS;
 
+interface OAuthErrorExtras {
+  status?: number;
+  headers?: Record<string, string>;
+}
+
 /**
  * What an OAuth endpoint refuses: rendered as `{ error, error_description }`, or as parameters of a redirect.
  * The description is a sentence for developers, in plain ASCII without quotes, as RFC 6749 wants it.
  */
 export class OAuthError extends Error {
   readonly code: OAuthErrorCode;
-  readonly extras: ErrorExtras;
+  readonly extras: OAuthErrorExtras;
   /** What the person can do about it, as sentences for a page. */
   readonly advice: string | undefined;
 
-  constructor(code: OAuthErrorCode, description: string, extras: ErrorExtras = {}, advice?: string) {
+  constructor(code: OAuthErrorCode, description: string, extras: OAuthErrorExtras = {}, advice?: string) {
     super(description);
     this.name = 'OAuthError';
     this.code = code;

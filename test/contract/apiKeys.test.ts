@@ -26,14 +26,14 @@ describe('API keys', () => {
     const [row] = await service.sql('SELECT last_used_at FROM api_keys WHERE uuid = $1', [uuid]);
     return row.last_used_at;
   };
-  /** Uses the key of a customer's whose use was never noted, and waits until it is. */
+  /** Uses a key for the first time and waits until last_used_at is set. */
   const used = async (customer: TestCustomer, api: { baseUrl: string }) => {
     expect((await customer.on(api.baseUrl).request('GET', '/api/keys/')).status).to.equal(200);
     const [{ uuid }] = await listKeys(customer);
     await eventually('its use is noted', async () => (await lastUse(uuid)) !== null);
   };
 
-  it('are created with uuid, name, key, prefix and created_at, the key being svc_ and 40 hex characters', async () => {
+  it('a created key has uuid, name, key, prefix and created_at; the key is svc_ and 40 hex characters', async () => {
     const customer = await service.createCustomer(null);
     const { status, body } = await createKey(customer, ' laptop ');
     expect(status).to.equal(201);
@@ -45,7 +45,7 @@ describe('API keys', () => {
     expectTimestamp(body.created_at);
   });
 
-  it('are shown once: the list has the prefix, never the secret', async () => {
+  it('keys are shown once: lists contain the prefix, never the secret', async () => {
     const customer = await service.createCustomer(null);
     const { body: created } = await createKey(customer, 'laptop');
     const { body } = await customer.request('GET', '/api/keys/');
@@ -61,7 +61,7 @@ describe('API keys', () => {
     });
   });
 
-  it('are stored as a SHA-256 hash and the prefix only', async () => {
+  it('keys are stored as a SHA-256 hash and a prefix only', async () => {
     const customer = await service.createCustomer(null);
     const { uuid, key, prefix } = (await createKey(customer)).body;
     const [row] = await service.sql('SELECT k.*, k::text AS everything FROM api_keys k WHERE uuid = $1', [uuid]);
@@ -70,7 +70,7 @@ describe('API keys', () => {
     expect(row.everything).to.not.include(key.slice(4 + 8));
   });
 
-  it('are accepted as a bearer token and as X-API-Key, with the same permissions as the account', async () => {
+  it('keys are accepted as a bearer token and in X-API-Key, with all permissions of the account', async () => {
     const { key, baseUrl } = await service.createCustomer('lite');
     const ways: Record<string, string>[] = [
       { authorization: `Bearer ${key}` },
@@ -83,7 +83,7 @@ describe('API keys', () => {
     }
   });
 
-  it('can be created, listed and revoked with a key as well as with a session', async () => {
+  it('keys can be created, listed and revoked with a key or a session', async () => {
     const customer = await service.createCustomer(null);
     const { status, body } = await customer.request('POST', '/api/keys/create/', { body: { name: 'by key' } });
     expect(status).to.equal(201);
@@ -91,7 +91,7 @@ describe('API keys', () => {
     expect([revoked.status, revoked.body]).to.deep.equal([200, { revoked: true }]);
   });
 
-  it('have names of 1 to 64 characters', async () => {
+  it('key names have 1 to 64 characters', async () => {
     const customer = await service.createCustomer(null);
     for (const name of ['x', 'x'.repeat(64), ` ${'x'.repeat(64)} `, '🔑'.repeat(64)]) {
       const { status, body } = await createKey(customer, name);
@@ -116,7 +116,7 @@ describe('API keys', () => {
     expect((await customer.request('GET', '/api/keys/')).body.pagination.total_items).to.equal(5);
   });
 
-  it('are at most 20 active ones an account; revoked ones do not count', async () => {
+  it('an account has at most 20 active keys; revoked ones do not count', async () => {
     const customer = await service.createCustomer(null);
     for (let count = 1; count < 20; count += 1)
       expect((await createKey(customer, `key ${count}`)).status).to.equal(201);
@@ -130,7 +130,7 @@ describe('API keys', () => {
     expect(data).to.have.lengthOf(1);
   });
 
-  it('are at most 20 when 100 are asked for at once over two processes', async () => {
+  it('100 simultaneous requests to two processes create at most 20 keys', async () => {
     const customer = await service.createCustomer(null);
     const ways = service.baseUrls.map((url) => customer.on(url));
     const answers = await Promise.all(
@@ -140,7 +140,7 @@ describe('API keys', () => {
     expect((await customer.request('GET', '/api/keys/')).body.pagination.total_items).to.equal(20);
   });
 
-  it('are revoked for good, and revoking one again changes nothing', async () => {
+  it('revoking a key is permanent and can be repeated', async () => {
     const customer = await service.createCustomer(null);
     const { uuid } = (await createKey(customer)).body;
     for (let times = 0; times < 3; times += 1) {
@@ -157,7 +157,7 @@ describe('API keys', () => {
     ]);
   });
 
-  it('of another account, missing ones and what is no uuid are 404 not_found alike', async () => {
+  it('revoking a key of another account, an unknown key or an invalid uuid returns the same 404 not_found', async () => {
     const [customer, other] = await Promise.all([service.createCustomer(null), service.createCustomer(null)]);
     const [{ uuid }] = await listKeys(other);
     const foreign = await customer.request('POST', `/api/keys/${uuid}/revoke/`);
@@ -168,7 +168,7 @@ describe('API keys', () => {
     expect((await other.request('GET', '/api/keys/')).status).to.equal(200);
   });
 
-  it('stop working at once on every process when they are revoked, even right after they were used', async () => {
+  it('revoked keys stop working immediately on every process, even right after they were used', async () => {
     const customer = await service.createCustomer('pro');
     for (let round = 0; round < 5; round += 1) {
       const { uuid, key } = (await createKey(customer)).body;
@@ -197,7 +197,7 @@ describe('API keys', () => {
     expect(await customer.ledger()).to.deep.equal([['grant', 1100], ...Array.from({ length: 5 }, () => ['burn', -8])]);
   });
 
-  it('note last_used_at at most once per 60 seconds, over all processes', async () => {
+  it('last_used_at is updated at most once in 60 seconds across all processes', async () => {
     const [a, b] = service.baseUrls as [string, string];
     const customer = await service.createCustomer(null);
     const [{ uuid, last_used_at: before }] = await listKeys(customer);
@@ -205,8 +205,8 @@ describe('API keys', () => {
     await used(customer, { baseUrl: a });
     expectTimestamp((await listKeys(customer))[0].last_used_at);
 
-    // 30 s later, on a process that has not seen the key. Its notes are written one after the other, so that once
-    // that of another key is there, this one's would be.
+    // 30 s later, on a process that has not seen the key. A process writes its updates in order, so once that of
+    // another key is visible, this one would be.
     await service.sql(`UPDATE api_keys SET last_used_at = last_used_at - 30 * ${SECOND} WHERE uuid = $1`, [uuid]);
     const noted = await lastUse(uuid);
     await customer.on(b).request('GET', '/api/keys/');
@@ -222,7 +222,7 @@ describe('API keys', () => {
     expect(Date.now() - ((await lastUse(uuid))?.getTime() ?? 0)).to.be.below(10_000);
   });
 
-  it('list empty pages past the last one', async () => {
+  it('pages after the last one are empty', async () => {
     const customer = await service.createCustomer(null);
     const { body } = await customer.request('GET', '/api/keys/?page=3');
     expect(body).to.deep.equal({

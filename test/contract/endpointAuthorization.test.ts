@@ -9,7 +9,7 @@ import { type TestService, startTestService } from '../harness/testService.ts';
 import { expectError } from '../harness/errorEnvelope.ts';
 import { setAllModelsOnline } from '../harness/seeds.ts';
 
-/** What is open to everybody, and no more: a new route is either in here on purpose, or asks who is there. */
+/** All public routes. A new route must be listed here on purpose or require a credential. */
 const PUBLIC_ROUTES = `
   GET /                                         GET /sign-in              POST /sign-in
   GET /api/health/                              GET /api/ready/           GET /api/models/
@@ -31,7 +31,7 @@ interface Row {
   credentials: string;
 }
 
-/** The table of `api/router.ts`, as it is written there. */
+/** Rows of the route table, parsed from the text of `api/router.ts`. */
 const ROWS: Row[] = [
   ...readFileSync('api/router.ts', 'utf8').matchAll(/^ {2}\['([A-Z]+)',\s*'([^']+)',\s*'([^']+)',/gm),
 ].map(([, method = '', path = '', credentials = '']) => ({ name: `${method} ${path}`, method, path, credentials }));
@@ -39,7 +39,7 @@ const ROWS: Row[] = [
 const filterRows = (...credentials: string[]) => ROWS.filter((row) => credentials.includes(row.credentials));
 const isChange = ({ method }: Row) => method !== 'GET';
 
-/** The address of a route, about a thing of this uuid. */
+/** Fills a uuid into the path of a route. */
 const buildPath = ({ path }: Pick<Row, 'path'>, uuid: string = randomUUID()) => path.replace(':uuid', uuid);
 
 function createBrowserFor({ cookie }: TestCustomer): HttpBrowser {
@@ -49,12 +49,12 @@ function createBrowserFor({ cookie }: TestCustomer): HttpBrowser {
   return visitor;
 }
 
-describe('who may do what', () => {
+describe('endpoint authorization', () => {
   let service: TestService;
   let owner: TestCustomer;
   let stranger: TestCustomer;
   let staff: TestCustomer;
-  /** Headers that were good once. */
+  /** Headers with credentials that are no longer valid. */
   let over: Record<'a revoked key' | 'an expired session' | 'an ended session', Record<string, string>>;
   let token: string;
   before(async () => {
@@ -92,20 +92,20 @@ describe('who may do what', () => {
   const ask = (row: Row, headers: Record<string, string>) =>
     request(service.baseUrl, row.method, buildPath(row), { headers, ...(isChange(row) ? { body: {} } : {}) });
 
-  const uuidOf = async (sql: string) => (await service.sql(sql, [owner.email]))[0]?.uuid as string | undefined;
+  const findUuid = async (sql: string) => (await service.sql(sql, [owner.email]))[0]?.uuid as string | undefined;
 
   async function makeKey(): Promise<string> {
     return (await owner.request('POST', '/api/keys/create/', { body: { name: 'a thing' } })).body.uuid;
   }
 
-  async function keyIsThere(uuid: string): Promise<boolean> {
+  async function isKeyActive(uuid: string): Promise<boolean> {
     const { data } = (await owner.request('GET', '/api/keys/')).body;
     return data.some((key: { uuid: string; revoked: boolean }) => key.uuid === uuid && !key.revoked);
   }
 
-  /** What a customer gets who asks by way of a route for a thing: status, and all that tells things apart. */
-  async function asked(row: Row, customer: TestCustomer, uuid: string): Promise<[number, unknown]> {
-    if (row.credentials !== 'member') {
+  /** Requests a resource through a route. @returns the status, and the part of the response that depends on it. */
+  async function requestResource(row: Row, customer: TestCustomer, uuid: string): Promise<[number, unknown]> {
+    if (row.credentials !== 'pageSession') {
       const { status, body }: ApiResponse = await customer.request(row.method, buildPath(row, uuid));
       return [status, body];
     }
@@ -116,26 +116,26 @@ describe('who may do what', () => {
     return [status, /role="alert"[^>]*>(.*?)<\//s.exec(text)?.[1]];
   }
 
-  /** What of a customer could be changed by a field too many. */
-  const whole = async () => [
+  /** Reads everything about a customer that an unexpected field could change. */
+  const readAccountState = async () => [
     (await stranger.requestWithSession('GET', '/authentication/me/')).body,
     (await stranger.request('GET', '/api/usage/summary/')).body,
     (await stranger.request('GET', '/api/billing/topup/settings/')).body,
   ];
 
-  it('every route has a row in one of these tests, and what is open to everybody is what is listed here', () => {
-    const kinds = ['none', 'account', 'account*', 'session', 'staff', 'assistant'];
-    const pages = ['visitor', 'member', 'operator', 'landing'];
+  it('every route is covered by these tests, and the public routes are exactly those listed here', () => {
+    const kinds = ['none', 'account', 'deferredKey', 'session', 'staff', 'mcp'];
+    const pages = ['optionalSession', 'pageSession', 'staffSession', 'oauthCallback'];
     expect(ROWS.length).to.be.above(65);
     expect([...kinds, ...pages]).to.include.members(ROWS.map(({ credentials }) => credentials));
-    expect(filterRows('none', 'visitor', 'landing').map(({ name }) => name)).to.have.members(
+    expect(filterRows('none', 'optionalSession', 'oauthCallback').map(({ name }) => name)).to.have.members(
       PUBLIC_ROUTES.trim().split(/\s{2,}|\n/),
     );
   });
 
-  describe('calls for an account', () => {
-    for (const row of filterRows('account', 'account*', 'session', 'staff')) {
-      it(`${row.name}: 401 without a credential, and with any that is over`, async () => {
+  describe('endpoints for an account', () => {
+    for (const row of filterRows('account', 'deferredKey', 'session', 'staff')) {
+      it(`${row.name}: returns 401 without a credential and with a revoked or expired one`, async () => {
         const nobodys = { 'a session that never was': { cookie: `token=${'ab'.repeat(32)}`, origin: service.baseUrl } };
         for (const [what, headers] of Object.entries({ nothing: {}, ...over, ...nobodys })) {
           const answer = await ask(row, headers);
@@ -145,12 +145,12 @@ describe('who may do what', () => {
         }
       });
 
-      it(`${row.name}: 401 with an access token, which is for /mcp alone`, async () => {
+      it(`${row.name}: returns 401 with an access token, which is valid for /mcp only`, async () => {
         expectError(await ask(row, { authorization: `Bearer ${token}` }), 'invalid_api_key');
       });
 
       if (isChange(row)) {
-        it(`${row.name}: 401 with a session from a page of another site, or from nowhere`, async () => {
+        it(`${row.name}: returns 401 with a session from a page of another site or without an origin`, async () => {
           for (const origin of ['https://evil.example', 'null', `${service.baseUrl}.evil.example`, undefined]) {
             const headers = { cookie: owner.cookie, ...(origin === undefined ? {} : { origin }) };
             expectError(await ask(row, headers), 'invalid_api_key');
@@ -160,21 +160,21 @@ describe('who may do what', () => {
     }
 
     for (const row of filterRows('session')) {
-      it(`${row.name}: 401 with an API key, which is no session`, async () => {
+      it(`${row.name}: returns 401 with an API key, because a session is required`, async () => {
         expectError(await ask(row, { authorization: `Bearer ${owner.key}` }), 'invalid_api_key');
       });
     }
 
     for (const row of filterRows('staff')) {
-      it(`${row.name}: 403 admin_required for who is not of the staff, by key and by session`, async () => {
+      it(`${row.name}: returns 403 admin_required to accounts that are not staff, by key and by session`, async () => {
         expectError(await stranger.request(row.method, row.path), 'admin_required');
         expectError(await stranger.requestWithSession(row.method, row.path), 'admin_required');
         expect((await staff.request(row.method, row.path)).status).to.equal(200);
       });
     }
 
-    it('what is answered is kept by nobody on the way', async () => {
-      for (const row of filterRows('account', 'account*').filter((one) => !isChange(one))) {
+    it('responses must not be stored by caches', async () => {
+      for (const row of filterRows('account', 'deferredKey').filter((one) => !isChange(one))) {
         const { headers } = await owner.request('GET', buildPath(row));
         expect(headers.get('cache-control'), row.name).to.equal('no-store');
       }
@@ -183,7 +183,7 @@ describe('who may do what', () => {
     });
   });
 
-  it('a credential in an address counts for nothing, good as it is: addresses are written down everywhere', async () => {
+  it('a valid credential in a URL is ignored, because URLs are logged in many places', async () => {
     for (const [path, credential] of [
       ['/api/keys/', owner.key],
       ['/mcp', owner.key],
@@ -198,8 +198,8 @@ describe('who may do what', () => {
   });
 
   describe('/mcp', () => {
-    for (const row of filterRows('assistant')) {
-      it(`${row.name}: 401 without a credential, with one that is over, and with a session`, async () => {
+    for (const row of filterRows('mcp')) {
+      it(`${row.name}: returns 401 without a credential, with a revoked or expired one, and with a session`, async () => {
         const session = { cookie: owner.cookie, origin: service.baseUrl };
         for (const [what, headers] of Object.entries({ nothing: {}, ...over, 'a session': session })) {
           const answer = await ask(row, { accept: 'application/json, text/event-stream', ...headers });
@@ -211,8 +211,8 @@ describe('who may do what', () => {
   });
 
   describe('pages', () => {
-    for (const row of filterRows('member', 'operator')) {
-      it(`${row.name}: who is not signed in any more, or has a key only, is sent to sign in`, async () => {
+    for (const row of filterRows('pageSession', 'staffSession')) {
+      it(`${row.name}: redirects to sign-in when the session has ended or only a key is sent`, async () => {
         const key = { authorization: `Bearer ${owner.key}` };
         const { 'an expired session': expired, 'an ended session': ended } = over;
         for (const headers of [{}, key, expired, ended]) {
@@ -225,7 +225,7 @@ describe('who may do what', () => {
       });
 
       if (isChange(row)) {
-        it(`${row.name}: 403 without the token of the session's own page, or from another site`, async () => {
+        it(`${row.name}: returns 403 for a form without the CSRF token of the session or from another site`, async () => {
           const visitor = createBrowserFor(owner);
           const own = findForm((await visitor.request(`${service.baseUrl}/account/`)).text, '/account/profile/').fields;
           const anothers = findForm(
@@ -240,30 +240,30 @@ describe('who may do what', () => {
       }
     }
 
-    for (const row of filterRows('operator')) {
-      it(`${row.name}: 403 for who is not of the staff`, async () => {
+    for (const row of filterRows('staffSession')) {
+      it(`${row.name}: returns 403 to accounts that are not staff`, async () => {
         expect((await createBrowserFor(stranger).request(service.baseUrl + row.path)).status).to.equal(403);
         expect((await createBrowserFor(staff).request(service.baseUrl + row.path)).status).to.equal(200);
       });
     }
   });
 
-  describe("somebody else's", () => {
+  describe('resources of another account', () => {
     const FROM_OWNER = 'JOIN accounts a ON a.id = t.account_id WHERE a.email = $1';
 
-    /** What each route with a uuid is about: makes one of the owner's, and finds it as long as it is there. */
+    /** Resources of the routes with a uuid: creates one for the owner, and checks that it still exists. */
     const THINGS: Record<string, { make: () => Promise<string>; isThere: (uuid: string) => Promise<boolean> }> = {
       '/api/generations/:uuid/': {
         make: async () => (await owner.createImage()).uuid,
         isThere: async (uuid) => (await owner.readGeneration(uuid)).status === 200,
       },
-      '/api/keys/:uuid/revoke/': { make: makeKey, isThere: keyIsThere },
-      '/account/keys/:uuid/revoke/': { make: makeKey, isThere: keyIsThere },
+      '/api/keys/:uuid/revoke/': { make: makeKey, isThere: isKeyActive },
+      '/account/keys/:uuid/revoke/': { make: makeKey, isThere: isKeyActive },
       '/account/applications/:uuid/end/': {
         make: async () => {
           await (await registerClient(service.baseUrl)).authorizeAndExchange(owner);
           const newest = `SELECT t.uuid FROM oauth_grants t ${FROM_OWNER} ORDER BY t.uuid DESC LIMIT 1`;
-          return (await uuidOf(newest)) as string;
+          return (await findUuid(newest)) as string;
         },
         isThere: async (uuid) =>
           (await service.sql('SELECT 1 FROM oauth_grants WHERE uuid = $1 AND revoked_at IS NULL', [uuid])).length === 1,
@@ -282,7 +282,7 @@ describe('who may do what', () => {
       '/account/sessions/:uuid/end/': {
         make: async () => {
           await request(service.baseUrl, 'POST', '/authentication/dev/sign-in/', { body: { email: owner.email } });
-          return (await uuidOf(`SELECT t.uuid FROM sessions t ${FROM_OWNER} ORDER BY t.uuid DESC LIMIT 1`)) as string;
+          return (await findUuid(`SELECT t.uuid FROM sessions t ${FROM_OWNER} ORDER BY t.uuid DESC LIMIT 1`)) as string;
         },
         isThere: async (uuid) => (await service.sql('SELECT 1 FROM sessions WHERE uuid = $1', [uuid])).length === 1,
       },
@@ -290,33 +290,33 @@ describe('who may do what', () => {
 
     const rows = ROWS.filter(({ path }) => path.includes(':uuid'));
 
-    it('is asked for by these routes, and no others', () => {
+    it('all routes with a uuid are covered by these tests', () => {
       expect([...new Set(rows.map(({ path }) => path))]).to.have.members(Object.keys(THINGS));
-      // What else an address may name is no customer's thing.
+      // The other path parameters do not name resources of an account.
       const names = ROWS.flatMap(({ path }) => path.match(/:\w+/g) ?? []);
       expect(new Set(names)).to.have.all.keys(':uuid', ':file', ':provider', ':code', ':shard', ':token');
     });
 
     for (const row of rows) {
-      it(`${row.name}: 404, as of one that never was, and nothing happens to it`, async () => {
+      it(`${row.name}: returns the same 404 as for an unknown resource, and does not change it`, async () => {
         const { make, isThere } = THINGS[row.path] as (typeof THINGS)[string];
         const uuid = await make();
-        const [status, said] = await asked(row, stranger, uuid);
+        const [status, response] = await requestResource(row, stranger, uuid);
         expect(status).to.equal(404);
-        expect(said).to.be.ok.and.to.deep.equal((await asked(row, stranger, randomUUID()))[1]);
+        expect(response).to.be.ok.and.to.deep.equal((await requestResource(row, stranger, randomUUID()))[1]);
         expect(await isThere(uuid)).to.equal(true);
-        // So that the refusals mean something: whose it is may.
-        expect((await asked(row, owner, uuid))[0]).to.be.oneOf([200, 204, 303]);
+        // The owner may use the route, so the 404s above are due to the account.
+        expect((await requestResource(row, owner, uuid))[0]).to.be.oneOf([200, 204, 303]);
         expect(await isThere(uuid)).to.equal(!isChange(row));
       });
     }
 
-    it('over MCP: the same error as of one that never was, from the tool and from each request for resources', async () => {
+    it('MCP tools and resource requests return the same error as for an unknown resource', async () => {
       const uuid = (await owner.createImage()).uuid as string;
       const session = await openMcpSession(stranger);
-      const errorOf = async (message: object, about_: string) => {
+      const getMcpError = async (message: object, replaced: string) => {
         const { body } = await postMcp(stranger, message, { headers: session });
-        return JSON.stringify(body.error ?? body.result).replaceAll(about_, '…');
+        return JSON.stringify(body.error ?? body.result).replaceAll(replaced, '…');
       };
       const messages = [
         (id: string) => buildToolCall('get_generation', { uuid: id, wait_seconds: 0 }),
@@ -329,13 +329,13 @@ describe('who may do what', () => {
       ];
       for (const message of messages) {
         const missing = randomUUID();
-        const said = await errorOf(message(uuid), uuid);
-        expect(said).to.include('There is no such generation');
-        expect(said).to.equal(await errorOf(message(missing), missing));
+        const error = await getMcpError(message(uuid), uuid);
+        expect(error).to.include('There is no such generation');
+        expect(error).to.equal(await getMcpError(message(missing), missing));
       }
     });
 
-    it('session of MCP is nobody’s, by POST, GET and DELETE, with a key and with a token', async () => {
+    it('an MCP session of another account is not found by POST, GET and DELETE, with a key and with a token', async () => {
       const theirs = await openMcpSession(stranger);
       const accept = 'application/json, text/event-stream';
       for (const credential of [owner.key, token]) {
@@ -353,7 +353,7 @@ describe('who may do what', () => {
     });
   });
 
-  describe('fields that are not a client’s to write', () => {
+  describe('read-only fields', () => {
     const BODIES: [string, string, object][] = [
       ['POST', '/api/generations/create/', { model: 'imgmodel-2', prompt: 'a', params: { resolution: '1K' } }],
       ['POST', '/api/keys/create/', { name: 'a' }],
@@ -376,8 +376,8 @@ describe('who may do what', () => {
     ];
 
     for (const [method, path, body] of BODIES) {
-      it(`${method} ${path} refuses each by its name, and changes nothing`, async () => {
-        const before = await whole();
+      it(`${method} ${path} rejects each read-only field by name, and changes nothing`, async () => {
+        const before = await readAccountState();
         for (const field of INNER) {
           expectError(
             await stranger.requestWithSession(method, path, { body: { ...body, [field]: 1 } }),
@@ -385,7 +385,7 @@ describe('who may do what', () => {
             field,
           );
         }
-        expect(await whole()).to.deep.equal(before);
+        expect(await readAccountState()).to.deep.equal(before);
       });
     }
   });

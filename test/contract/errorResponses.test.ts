@@ -9,7 +9,7 @@ import { sendRawRequest } from '../harness/rawRequest.ts';
 
 const CREATE = '/api/generations/create/';
 
-/** Every endpoint of the service that takes a credential, with a body that it would take. */
+/** Every endpoint that requires a credential, with a valid body. */
 const PROTECTED: [string, string, unknown?][] = [
   ['POST', CREATE, { ...IMAGE, prompt: 'a' }],
   ['GET', '/api/generations/'],
@@ -46,7 +46,7 @@ const video = (params: object) => ({ model: 'vidmodel-video', prompt: 'a', param
 
 describe('errors', () => {
   let service: TestService;
-  /** Everything below is asked by them, and must leave them as they were. */
+  /** Customers that send all requests below, none of which may change them. */
   let customer: TestCustomer;
   before(async () => {
     service = await startTestService({ workers: 0 });
@@ -59,7 +59,7 @@ describe('errors', () => {
     expect((await customer.request('GET', '/api/keys/')).body.pagination.total_items).to.equal(1);
   });
 
-  /** With whatever credential the endpoint takes. */
+  /** Sends a request with a credential that the endpoint accepts. */
   const ask = (method: string, path: string, options: RequestOptions = {}) =>
     path.startsWith('/authentication/')
       ? customer.requestWithSession(method, path, options)
@@ -80,7 +80,7 @@ describe('errors', () => {
       '/api/keys/create/x/',
     ];
     for (const path of nowhere.filter((candidate) => candidate !== '/api/generations')) {
-      it(`is the answer to ${path}, in the envelope`, async () => {
+      it(`is the response to ${path}, in the error envelope`, async () => {
         for (const method of ['GET', 'POST', 'PUT', 'DELETE', 'OPTIONS', 'PROPFIND']) {
           expectError(await customer.request(method, path), 'not_found');
         }
@@ -100,7 +100,7 @@ describe('errors', () => {
       `/${'x'.repeat(8_000)}`,
     ];
     for (const path of crooked) {
-      it(`is the answer to ${path.slice(0, 40)}`, async () => {
+      it(`is the response to ${path.slice(0, 40)}`, async () => {
         const headers = { authorization: `Bearer ${customer.key}` };
         expectError(await sendRawRequest(service.baseUrl, 'GET', path, { headers }), 'not_found');
       });
@@ -122,7 +122,7 @@ describe('errors', () => {
       ['GET', '/authentication/logout', ['POST']],
     ];
     for (const [method, path, allowed] of wrongMethods) {
-      it(`comes with Allow where only the method is wrong: ${method} ${path.replace(/[0-9a-f-]{36}/, '{uuid}')}`, async () => {
+      it(`has an Allow header if only the method is wrong: ${method} ${path.replace(/[0-9a-f-]{36}/, '{uuid}')}`, async () => {
         const answer = await customer.request(method, path);
         expectError(answer, 'not_found');
         expect(answer.headers.get('allow')?.split(', ')).to.include.members(allowed).and.not.include(method);
@@ -142,7 +142,7 @@ describe('errors', () => {
       '00000000-0000-0000-0000-00000000000g',
       randomUUID().replaceAll('-', ''),
     ]) {
-      it(`is the answer for ${uuid.slice(0, 40).replace(/[0-9a-f]{8}-?([0-9a-f]{4}-?){3}/, '…')}, which is no uuid`, async () => {
+      it(`is the response for ${uuid.slice(0, 40).replace(/[0-9a-f]{8}-?([0-9a-f]{4}-?){3}/, '…')}, an invalid uuid`, async () => {
         expectError(await customer.readGeneration(uuid), 'not_found');
         expectError(await customer.request('DELETE', `/api/generations/${uuid}/`), 'not_found');
         expectError(await customer.request('POST', `/api/keys/${uuid}/revoke/`), 'not_found');
@@ -151,7 +151,7 @@ describe('errors', () => {
   });
 
   describe('invalid_api_key', () => {
-    it('is the answer of every protected endpoint to a request without a credential', async () => {
+    it('is the response of every protected endpoint to a request without a credential', async () => {
       for (const [method, path, body] of PROTECTED) {
         const answer = await service.request(method, path, { body });
         expectError(answer, 'invalid_api_key');
@@ -181,7 +181,7 @@ describe('errors', () => {
       `Bearer ${'x'.repeat(5_000)}`,
     ];
     for (const authorization of authorizations) {
-      it(`is the answer to Authorization: ${authorization.slice(0, 60)}`, async () => {
+      it(`is the response to Authorization: ${authorization.slice(0, 60)}`, async () => {
         for (const [method, path, body] of PROTECTED) {
           expectError(await service.request(method, path, { body, headers: { authorization } }), 'invalid_api_key');
         }
@@ -189,12 +189,12 @@ describe('errors', () => {
     }
 
     for (const key of [someKey, 'x', `Bearer ${someKey}`, someKey.toUpperCase(), `${someKey}, ${someKey}`, 'svc_']) {
-      it(`is the answer to X-API-Key: ${key}`, async () => {
+      it(`is the response to X-API-Key: ${key}`, async () => {
         expectError(await service.request('GET', '/api/keys/', { headers: { 'x-api-key': key } }), 'invalid_api_key');
       });
     }
 
-    it('is the answer to two headers that disagree, though each were good', async () => {
+    it('is the response to two headers with different keys, even if both are valid', async () => {
       const { body } = await customer.requestWithSession('POST', '/api/keys/create/', { body: { name: 'second' } });
       expectError(
         await customer.request('GET', '/api/keys/', { headers: { 'x-api-key': body.key } }),
@@ -211,7 +211,7 @@ describe('errors', () => {
       await service.sql(`DELETE FROM api_keys WHERE uuid = $1`, [body.uuid]);
     });
 
-    it('does not tell an unknown key from a revoked one', async () => {
+    it('does not distinguish an unknown key from a revoked one', async () => {
       const other = await service.createCustomer(null);
       const [{ uuid }] = (await other.requestWithSession('GET', '/api/keys/')).body.data;
       await other.requestWithSession('POST', `/api/keys/${uuid}/revoke/`);
@@ -219,7 +219,7 @@ describe('errors', () => {
       expect((await other.request('GET', '/api/keys/')).body).to.deep.equal(unknown.body);
     });
 
-    it('goes before everything that is wrong with the rest of the request', async () => {
+    it('takes precedence over all other errors of the request', async () => {
       const stranger = new TestCustomer(service.baseUrl, '', '', someKey);
       expectError(await stranger.request('POST', CREATE, { rawBody: '{' }), 'invalid_api_key');
       expectError(await stranger.request('POST', CREATE, { rawBody: 'x'.repeat(100_000) }), 'invalid_api_key');
@@ -228,7 +228,7 @@ describe('errors', () => {
     });
   });
 
-  describe('bodies that are none', () => {
+  describe('invalid bodies', () => {
     const malformed: Record<string, string | Uint8Array> = {
       'half an object': '{"model": "imgmodel-2"',
       'single quotes': "{'model': 'imgmodel-2'}",
@@ -251,14 +251,14 @@ describe('errors', () => {
       'deep nesting, closed': '['.repeat(30_000) + ']'.repeat(30_000),
     };
     for (const [what, rawBody] of Object.entries(malformed)) {
-      it(`${what}: 400 validation_error on every endpoint that takes a body`, async () => {
+      it(`${what}: returns 400 validation_error on every endpoint that takes a body`, async () => {
         for (const [method, path] of WITH_BODY) {
           expectError(await ask(method, path, { rawBody }), 'validation_error');
         }
       });
     }
 
-    it('an absent body is an empty one, so that what is missing is named', async () => {
+    it('an absent body counts as empty, and the error names the missing field', async () => {
       for (const rawBody of ['', '{}']) {
         expectError(await createRaw(rawBody), 'validation_error', 'model');
         expectError(await ask('POST', '/api/keys/create/', { rawBody }), 'validation_error', 'name');
@@ -278,7 +278,7 @@ describe('errors', () => {
       '/',
       'application/json5',
     ]) {
-      it(`a Content-Type of ${type}: 400 validation_error`, async () => {
+      it(`a Content-Type of ${type} returns 400 validation_error`, async () => {
         const rawBody = JSON.stringify({ ...IMAGE, prompt: 'a' });
         expectError(await createRaw(rawBody, { 'content-type': type }), 'validation_error', 'Content-Type');
         expectError(
@@ -289,7 +289,7 @@ describe('errors', () => {
       });
     }
 
-    it('a wrong Content-Type in chunks: 400 validation_error that says so', async () => {
+    it('a chunked body with a wrong Content-Type returns 400 validation_error that names the header', async () => {
       const answer = await sendRawRequest(service.baseUrl, 'POST', CREATE, {
         headers: {
           authorization: `Bearer ${customer.key}`,
@@ -313,12 +313,12 @@ describe('errors', () => {
       ['gzip, gzip', gzipSync(gzipSync(body))],
     ];
     for (const [encoding, rawBody] of encodings) {
-      it(`${rawBody.length} bytes with a Content-Encoding of ${encoding}: 400 validation_error`, async () => {
+      it(`${rawBody.length} bytes with a Content-Encoding of ${encoding} return 400 validation_error`, async () => {
         expectError(await createRaw(rawBody, { 'content-encoding': encoding }), 'validation_error');
       });
     }
 
-    it('a good Content-Encoding is taken', async () => {
+    it('supported content encodings are accepted', async () => {
       expectError(await createRaw(gzipSync(body), { 'content-encoding': 'gzip' }), 'validation_error', 'extra');
       expectError(
         await createRaw(body, { 'content-type': 'application/json; charset=utf-8' }),
@@ -327,20 +327,20 @@ describe('errors', () => {
       );
     });
 
-    it('a body of 12 MB: 413 validation_error', async () => {
+    it('a body of 12 MB returns 413 validation_error', async () => {
       const megabytes = `{"prompt": "${'x'.repeat(12 * 1024 * 1024)}"}`;
       for (const [method, path] of WITH_BODY) {
         expectError(await ask(method, path, { rawBody: megabytes }), 'validation_error', 'bytes', 413);
       }
     });
 
-    it('a small body that unpacks to 12 MB: 413 validation_error', async () => {
+    it('a small body that unpacks to 12 MB returns 413 validation_error', async () => {
       const bomb = gzipSync(`{"prompt": "${'x'.repeat(12 * 1024 * 1024)}"}`);
       expect(bomb.length).to.be.below(64 * 1024);
       expectError(await createRaw(bomb, { 'content-encoding': 'gzip' }), 'validation_error', 'bytes', 413);
     });
 
-    it('a body whose length nobody said, of more than there may be: 413 validation_error', async () => {
+    it('an oversized body without a declared length returns 413 validation_error', async () => {
       const answer = await sendRawRequest(service.baseUrl, 'POST', CREATE, {
         headers: {
           authorization: `Bearer ${customer.key}`,
@@ -353,8 +353,8 @@ describe('errors', () => {
     });
   });
 
-  describe('values', () => {
-    /** What no field takes: of no type that any has, or no storable text. */
+  describe('field values', () => {
+    /** Values that every field rejects: wrong types, and text that cannot be stored. */
     const NEVER: [string, string][] = [
       ['null', 'null'],
       ['an array', '["x"]'],
@@ -368,7 +368,7 @@ describe('errors', () => {
       ['the other half', '"\\udc00"'],
       ['the halves in the wrong order', '"\\udc00\\ud800"'],
     ];
-    /** Every field, with the body that it goes into at `?`. */
+    /** Every field, with a body template in which `?` stands for its value. */
     const FIELDS: [string, string, string, string][] = [
       ['POST', CREATE, 'model', '{"model": ?, "prompt": "a", "params": {"resolution": "1K"}}'],
       ['POST', CREATE, 'prompt', '{"model": "imgmodel-2", "prompt": ?, "params": {"resolution": "1K"}}'],
@@ -418,7 +418,7 @@ describe('errors', () => {
       ['PATCH', '/authentication/me/', 'language', '{"language": ?}'],
     ];
     for (const [method, path, field, template] of FIELDS) {
-      it(`${method} ${path} names ${field} when it is of the wrong type or no storable text (${template.slice(0, 24)}…)`, async () => {
+      it(`${method} ${path} rejects ${field} by name if its type is wrong or its text cannot be stored (${template.slice(0, 24)}…)`, async () => {
         for (const [what, value] of NEVER) {
           const answer = await ask(method, path, { rawBody: template.replace('?', () => value) });
           expectError(answer, 'validation_error', field);
@@ -468,17 +468,17 @@ describe('errors', () => {
       ['params.aspect_ratio', video({ duration: 5, resolution: '720p', aspect_ratio: null })],
     ];
     for (const [field, order] of WRONG) {
-      it(`create names ${field} in ${JSON.stringify(order).slice(0, 110)}`, async () => {
+      it(`create rejects ${field} by name in ${JSON.stringify(order).slice(0, 110)}`, async () => {
         expectError(await create(order), 'validation_error', field);
       });
     }
 
-    it('detail says what duration must be one of', async () => {
+    it('the detail lists the accepted durations', async () => {
       const { body } = await create(video({ duration: 7, resolution: '720p' }));
       expect(body.detail).to.equal('params.duration must be one of: 5, 10.');
     });
 
-    it('__proto__ is refused wherever it stands, and changes no prototype', async () => {
+    it('__proto__ is rejected at every position, and changes no prototype', async () => {
       const bodies = [
         '{"__proto__": {"resolution": "1K"}, "model": "imgmodel-2", "prompt": "a", "params": {"resolution": "1K"}}',
         '{"model": "imgmodel-2", "prompt": "a", "params": {"__proto__": {"resolution": "1K"}}}',
@@ -498,7 +498,7 @@ describe('errors', () => {
       );
     });
 
-    it('of a field that is there twice, the last one counts', async () => {
+    it('the last value of a duplicate field counts', async () => {
       expectError(
         await createRaw('{"model": "imgmodel-2", "model": "none", "prompt": "a", "params": {}}'),
         'validation_error',
@@ -506,7 +506,7 @@ describe('errors', () => {
       );
     });
 
-    it('deep nesting inside a field is refused by the name of the field', async () => {
+    it('deep nesting inside a field is rejected by the name of the field', async () => {
       const nested = '{"a":'.repeat(5_000) + '1' + '}'.repeat(5_000);
       expectError(
         await createRaw(`{"model": "imgmodel-2", "prompt": ${nested}, "params": {}}`),
@@ -520,7 +520,7 @@ describe('errors', () => {
       );
     });
 
-    it('a field name that is no text is repeated as one that is', async () => {
+    it('a field name with invalid Unicode is repeated as valid text', async () => {
       const answer = await createRaw('{"\\ud800\\u0000": 1, "model": "imgmodel-2", "prompt": "a", "params": {}}');
       expectError(answer, 'validation_error');
       const long = await create({ ['x'.repeat(10_000)]: 1 });
@@ -528,7 +528,7 @@ describe('errors', () => {
       expect(long.body.detail.length).to.be.below(300);
     });
 
-    it('endpoints without a body mind none', async () => {
+    it('endpoints without a body accept an absent one', async () => {
       for (const body of [{}, { anything: 1 }])
         expect((await ask('POST', '/api/billing/portal/', { body })).status).to.equal(200);
     });
@@ -558,7 +558,7 @@ describe('errors', () => {
       '1 2',
     ];
     for (const page of bad) {
-      it(`${JSON.stringify(page)}: 400 validation_error on every list`, async () => {
+      it(`page ${JSON.stringify(page)} returns 400 validation_error on every list`, async () => {
         for (const path of LISTS)
           expectError(
             await ask('GET', `${path}?page=${encodeURI(page).replaceAll('%25', '%')}`),
@@ -569,7 +569,7 @@ describe('errors', () => {
     }
 
     for (const query of ['?page=1&page=2', '?page=&page=1', '?page']) {
-      it(`${query}: 400 validation_error on every list`, async () => {
+      it(`${query} returns 400 validation_error on every list`, async () => {
         for (const path of LISTS) expectError(await ask('GET', `${path}${query}`), 'validation_error', 'page');
       });
     }
@@ -587,7 +587,7 @@ describe('errors', () => {
       '?constructor=5',
       '?utm_source=x&page=1',
     ]) {
-      it(`${query || 'no query'}: the first page of every list`, async () => {
+      it(`${query || 'no query'} returns the first page of every list`, async () => {
         for (const path of LISTS) {
           const { status, body } = await ask('GET', `${path}${query}`);
           expect([status, body.pagination?.current_page], `${path}${query}`).to.deep.equal([200, 1]);
@@ -596,7 +596,7 @@ describe('errors', () => {
     }
 
     for (const page of ['2', '1000', '107374183', '200000000', '2147483648', '90071992547409']) {
-      it(`${page}: past the last page of every list, 200 with empty data`, async () => {
+      it(`page ${page}, after the last one of every list, returns 200 with empty data`, async () => {
         for (const path of LISTS) {
           const { status, body } = await ask('GET', `${path}?page=${page}`);
           expect([status, body.data], path).to.deep.equal([200, []]);
@@ -606,7 +606,7 @@ describe('errors', () => {
     }
   });
 
-  it('never gives away what is inside', async () => {
+  it('errors never reveal internal details', async () => {
     const answers: ApiResponse[] = [
       await create({}),
       await customer.readGeneration('x'),
@@ -616,7 +616,7 @@ describe('errors', () => {
       expect(body.detail).to.not.match(/ajv|koa|knex|select|postgres|node_modules|\bat \//i);
   });
 
-  it('a video and an image are still accepted after all this', async () => {
+  it('a video and an image are still accepted after all these requests', async () => {
     const other = await service.createCustomer('pro');
     expect((await other.createGeneration(IMAGE)).status).to.equal(201);
     expect((await other.createGeneration(VIDEO)).status).to.equal(201);

@@ -13,11 +13,11 @@ describe('generations', () => {
   });
   after(() => service.stop());
 
-  /** Somebody with a key of the right form that nobody ever made. */
+  /** A customer with a well-formed key that does not exist. */
   const stranger = () => new TestCustomer(service.baseUrl, '', '', `svc_${'0'.repeat(40)}`);
 
   describe('create', () => {
-    it('answers 201 with the queued Generation, the credits charged already in it', async () => {
+    it('returns 201 with the queued generation, which contains the charged credits', async () => {
       const customer = await service.createCustomer('pro');
       const { status, body } = await customer.createGeneration({ ...VIDEO, prompt: 'a lighthouse' });
       expect(status).to.equal(201);
@@ -46,7 +46,7 @@ describe('generations', () => {
       ]);
     });
 
-    it('takes a session as well as a key', async () => {
+    it('accepts a session as well as a key', async () => {
       const customer = await service.createCustomer('lite');
       const { status } = await customer.requestWithSession('POST', '/api/generations/create/', {
         body: { ...IMAGE, prompt: 'a' },
@@ -54,7 +54,7 @@ describe('generations', () => {
       expect(status).to.equal(201);
     });
 
-    it('prices a video at 35 or 70 credits by its duration, whatever its resolution, sound and shape', async () => {
+    it('charges 35 or 70 credits for a video by its duration, independent of resolution, sound and aspect ratio', async () => {
       const customer = await service.createCustomer('studio');
       for (const aspect_ratio of ['16:9', '9:16']) {
         for (const duration of [5, 10]) {
@@ -73,7 +73,7 @@ describe('generations', () => {
       expect(await customer.balance()).to.equal(3000 - 8 * (35 + 70));
     });
 
-    it('prices every image at 8 credits', async () => {
+    it('charges 8 credits for every image', async () => {
       const customer = await service.createCustomer('studio');
       for (const resolution of ['1K', '2K', '4K']) {
         for (const aspect_ratio of ['16:9', '1:1', '9:16']) {
@@ -95,7 +95,7 @@ describe('generations', () => {
       expect(video.params).to.deep.equal({ duration: 5, resolution: '720p', audio: false, aspect_ratio: '16:9' });
     });
 
-    it('takes prompts of 1 to 2,500 characters after trimming, counted as Unicode characters', async () => {
+    it('accepts prompts of 1 to 2,500 Unicode characters after trimming', async () => {
       const customer = await service.createCustomer('pro');
       for (const prompt of [
         'x',
@@ -116,7 +116,7 @@ describe('generations', () => {
       }
     });
 
-    it('refuses an account without an active subscription with 402 subscription_required', async () => {
+    it('rejects an account without an active subscription with 402 subscription_required', async () => {
       const customer = await service.createCustomer(null);
       expectError(await customer.createGeneration(IMAGE), 'subscription_required');
       const lapsed = await service.createCustomer('pro');
@@ -129,7 +129,7 @@ describe('generations', () => {
     });
 
     for (const [plan, limit] of Object.entries({ lite: 2, starter: 3, pro: 5, studio: 8 })) {
-      it(`has at most ${limit} in flight on ${plan}, however many are asked for at once over two processes`, async () => {
+      it(`allows at most ${limit} in flight on ${plan} for simultaneous requests to two processes`, async () => {
         const customer = await service.createCustomer(plan);
         const ways = service.baseUrls.map((url) => customer.on(url));
         const answers = await Promise.all(
@@ -145,7 +145,7 @@ describe('generations', () => {
       });
     }
 
-    it('refuses what the balance cannot cover with 402 insufficient_credits, and charges nothing', async () => {
+    it('rejects a price above the balance with 402 insufficient_credits and charges nothing', async () => {
       const customer = await service.createCustomer('lite');
       const long = { model: 'vidmodel-video', params: { duration: 10, resolution: '1080p' } };
       await customer.createGeneration(long);
@@ -159,7 +159,7 @@ describe('generations', () => {
       expect((await customer.request('GET', '/api/generations/')).body.pagination.total_items).to.equal(3);
     });
 
-    it('lets a balance be spent to the last credit', async () => {
+    it('allows a balance to be spent to the last credit', async () => {
       const customer = await service.createCustomer('lite');
       await seedImages(service, customer, 200 - 8);
       expect((await customer.createGeneration(IMAGE)).status).to.equal(201);
@@ -180,7 +180,7 @@ describe('generations', () => {
       expectError(await customer.createGeneration(broken), 'validation_error', 'params.resolution');
       expectError(await customer.createGeneration(IMAGE), 'subscription_required');
       await customer.requestWithSession('POST', '/api/billing/checkout/', { body: { plan: 'lite' } });
-      // Two in flight, and nothing left to spend.
+      // Two in flight, and no credits left.
       await setAllModelsOnline(service);
       await customer.createImage();
       await customer.createImage();
@@ -195,10 +195,10 @@ describe('generations', () => {
     });
   });
 
-  describe('a model that is offline', () => {
+  describe('an offline model', () => {
     afterEach(() => setAllModelsOnline(service));
 
-    it('fails creates with 503 model_unavailable, and charges nothing', async () => {
+    it('rejects creates with 503 model_unavailable and charges nothing', async () => {
       const customer = await service.createCustomer('pro');
       await setModelHealth(service, 'imgmodel-2', 'offline');
       expectError(await customer.createGeneration(IMAGE), 'model_unavailable', 'imgmodel-2');
@@ -206,7 +206,7 @@ describe('generations', () => {
       expect(await customer.balance()).to.equal(1065);
     });
 
-    it('is one that no worker has probed for 45 s', async () => {
+    it('is a model that no worker has probed for 45 s', async () => {
       const customer = await service.createCustomer('pro');
       await setModelHealth(service, 'imgmodel-2', 'online', 46);
       expectError(await customer.createGeneration(IMAGE), 'model_unavailable');
@@ -216,7 +216,7 @@ describe('generations', () => {
       expectError(await customer.createGeneration(IMAGE), 'model_unavailable');
     });
 
-    it('is not one that is degraded', async () => {
+    it('does not include degraded models', async () => {
       const customer = await service.createCustomer('pro');
       await setModelHealth(service, 'imgmodel-2', 'degraded');
       expect((await customer.createGeneration(IMAGE)).status).to.equal(201);
@@ -224,7 +224,7 @@ describe('generations', () => {
   });
 
   describe('list', () => {
-    it("is the list envelope of the account's own generations, newest first", async () => {
+    it("returns the list envelope of the account's own generations, newest first", async () => {
       const [customer, other] = await Promise.all([service.createCustomer('pro'), service.createCustomer('pro')]);
       const made = [await customer.createImage(), await customer.createVideo(), await customer.createImage()];
       await other.createImage();
@@ -239,7 +239,7 @@ describe('generations', () => {
   });
 
   describe('read and delete', () => {
-    it("answer 404 not_found for a missing and for another account's uuid alike", async () => {
+    it("return the same 404 not_found for an unknown uuid and another account's uuid", async () => {
       const [customer, other] = await Promise.all([service.createCustomer('pro'), service.createCustomer('pro')]);
       const { uuid } = await other.createImage();
       for (const method of ['GET', 'DELETE']) {
@@ -252,13 +252,13 @@ describe('generations', () => {
       expectError(await stranger().readGeneration(uuid), 'invalid_api_key');
     });
 
-    it('take a uuid in upper case for the same', async () => {
+    it('accept a uuid in upper case', async () => {
       const customer = await service.createCustomer('pro');
       const { uuid } = await customer.createImage();
       expect((await customer.readGeneration(uuid.toUpperCase())).body.uuid).to.equal(uuid);
     });
 
-    it('delete answers 204 without a body, takes it off the lists, and refunds nothing', async () => {
+    it('delete returns 204 without a body, removes the generation from lists, and refunds nothing', async () => {
       const customer = await service.createCustomer('pro');
       const { uuid } = await customer.createImage();
       await completeAllGenerations(service, customer);
@@ -274,7 +274,7 @@ describe('generations', () => {
       ]);
     });
 
-    it('deleted twice at once over two processes, one answers 204 and the other 404', async () => {
+    it('of two simultaneous deletes through two processes, one returns 204 and the other 404', async () => {
       const customer = await service.createCustomer('pro');
       const { uuid } = await customer.createImage();
       const answers = await Promise.all(
@@ -283,7 +283,7 @@ describe('generations', () => {
       expect(countOccurrences(answers.map(({ status }) => status))).to.deep.equal({ 204: 1, 404: 1 });
     });
 
-    it('a queued one that is deleted keeps its slot', async () => {
+    it('a deleted queued generation keeps its slot until it ends', async () => {
       const customer = await service.createCustomer('lite');
       const { uuid } = await customer.createImage();
       await customer.request('DELETE', `/api/generations/${uuid}/`);
@@ -293,7 +293,7 @@ describe('generations', () => {
   });
 
   describe('output addresses', () => {
-    it('are set once it has succeeded, with completed_at and duration_ms', async () => {
+    it('are set when the generation has succeeded, together with completed_at and duration_ms', async () => {
       const customer = await service.createCustomer('pro');
       const { uuid } = await customer.createImage();
       await completeAllGenerations(service, customer);
@@ -304,7 +304,7 @@ describe('generations', () => {
     });
   });
 
-  it('a create that is refused is refused again in the same way', async () => {
+  it('a rejected create is rejected again in the same way', async () => {
     const customer = await service.createCustomer(null);
     const [first, second] = [await customer.createGeneration(IMAGE), await customer.createGeneration(IMAGE)];
     expect([second.status, second.body]).to.deep.equal([first.status, first.body]);

@@ -11,9 +11,9 @@ interface Endpoint {
   status: number;
   body: object;
   other: object;
-  /** The plan of the account that asks. */
+  /** Plan of the account that sends the request. */
   plan: string | null;
-  /** How often it has taken effect for an account. */
+  /** Counts how often the request has taken effect for an account. */
   effects: (service: TestService, customer: TestCustomer) => Promise<number>;
 }
 
@@ -71,11 +71,11 @@ describe('an Idempotency-Key', () => {
   });
   after(() => service.stop());
 
-  const accountOf = async ({ email }: TestCustomer) =>
+  const findAccountId = async ({ email }: TestCustomer) =>
     (await service.sql('SELECT id FROM accounts WHERE email = $1', [email]))[0].id as number;
 
-  /** Leaves what a process does that has begun on a request so many seconds ago, and no more. */
-  async function begun(
+  /** Inserts the row of a process that started a request and stopped before it had an effect. */
+  async function insertStartedRequest(
     customer: TestCustomer,
     { scope, body }: Endpoint,
     key: string,
@@ -85,18 +85,18 @@ describe('an Idempotency-Key', () => {
       `INSERT INTO idempotent_requests (account_id, scope, key_hash, id, request_hash, created_at)
        VALUES ($1, $2, $3, $4, $5, now() - $6 * interval '1 second')`,
       [
-        await accountOf(customer),
+        await findAccountId(customer),
         scope,
         sha256(key),
         randomUUID(),
-        // A top-up is remembered by its amount, the others by their bodies.
+        // The stored request of a top-up is its amount, that of the others the body.
         sha256(JSON.stringify(scope === TOPUP.scope ? { amountCents: 5000 } : body)),
         secondsAgo,
       ],
     );
   }
 
-  /** Does something while an account is locked, so that nothing which changes it gets on. */
+  /** Runs `work` while the account row is locked, so that all changes to it wait. */
   async function whileLocked<Result>({ email }: TestCustomer, work: () => Promise<Result>): Promise<Result> {
     const connection = await service.database.connect();
     try {
@@ -119,7 +119,7 @@ describe('an Idempotency-Key', () => {
         key = randomUUID();
       });
 
-      it('gives the first answer again, and takes effect once', async () => {
+      it('returns the first response again and takes effect once', async () => {
         const first = await sendWithKey(customer, endpoint, key, body);
         const again = await sendWithKey(customer.on(service.baseUrls[1] as string), endpoint, key, body);
         const late = await customer.requestWithSession('POST', path, {
@@ -133,21 +133,21 @@ describe('an Idempotency-Key', () => {
         expect(await effects(service, customer)).to.equal(1);
       });
 
-      it('takes a body that means the same for the same', async () => {
+      it('treats a body with the same meaning as the same request', async () => {
         await sendWithKey(customer, endpoint, key, body);
         const spaced = JSON.stringify(body, null, 3).replace('5000', '5e3').replace('"robot"', '" robot "');
         const again = await customer.request('POST', path, { rawBody: spaced, headers: { 'idempotency-key': key } });
         expect([again.status, getReplayHeader(again)]).to.deep.equal([status, 'true']);
       });
 
-      it('answers 400 validation_error to another body', async () => {
+      it('returns 400 validation_error for another body', async () => {
         const first = await sendWithKey(customer, endpoint, key, body);
         expectError(await sendWithKey(customer, endpoint, key, other), 'validation_error', 'Idempotency-Key');
         expect((await sendWithKey(customer, endpoint, key, body)).body).to.deep.equal(first.body);
         expect(await effects(service, customer)).to.equal(1);
       });
 
-      it('takes effect once for 30 requests at once over two web processes', async () => {
+      it('takes effect once for 30 simultaneous requests to two API processes', async () => {
         const answers = await Promise.all(
           Array.from({ length: 30 }, (_, index) =>
             sendWithKey(customer.on(service.baseUrls[index % 2] as string), endpoint, key, body),
@@ -162,7 +162,7 @@ describe('an Idempotency-Key', () => {
         expect(await effects(service, customer)).to.equal(1);
       });
 
-      it('answers for no other account', async () => {
+      it('is not shared between accounts', async () => {
         const stranger = await service.createCustomer(plan);
         await sendWithKey(customer, endpoint, key, body);
         const theirs = await sendWithKey(stranger, endpoint, key, body);
@@ -183,7 +183,7 @@ describe('an Idempotency-Key', () => {
         });
       }
 
-      it('may be of 255 characters', async () => {
+      it('may have 255 characters', async () => {
         const longest = `${key} ~!"`.padEnd(255, '.');
         const answers = [
           await sendWithKey(customer, endpoint, longest, body),
@@ -192,7 +192,7 @@ describe('an Idempotency-Key', () => {
         expect(answers.map(getReplayHeader)).to.deep.equal([null, 'true']);
       });
 
-      it('is held by a request that is under way, for which the others wait', async () => {
+      it('is held by a request in progress, for which the others wait', async () => {
         let answered = 0;
         const asked = await whileLocked(customer, async () => {
           const all = [0, 1, 0].map((api) =>
@@ -214,8 +214,8 @@ describe('an Idempotency-Key', () => {
         expect(await effects(service, customer)).to.equal(1);
       });
 
-      it('that a dead process has left is taken over, by one', async () => {
-        await begun(customer, endpoint, key, 120);
+      it('of a crashed process is taken over by exactly one request', async () => {
+        await insertStartedRequest(customer, endpoint, key, 120);
         const answers = await Promise.all(
           [0, 1, 0, 1, 0, 1].map((api) =>
             sendWithKey(customer.on(service.baseUrls[api] as string), endpoint, key, body),
@@ -229,14 +229,14 @@ describe('an Idempotency-Key', () => {
         expect(await effects(service, customer)).to.equal(1);
       });
 
-      it('that a dead process has left still answers 400 to another body', async () => {
-        await begun(customer, endpoint, key, 120);
+      it('of a crashed process still returns 400 for another body', async () => {
+        await insertStartedRequest(customer, endpoint, key, 120);
         expectError(await sendWithKey(customer, endpoint, key, other), 'validation_error', 'Idempotency-Key');
       });
     });
   }
 
-  it('may serve for one request at each endpoint', async () => {
+  it('can be used once at each endpoint', async () => {
     const customer = await service.createCustomer(null);
     const key = randomUUID();
     for (const endpoint of [CHECKOUT, TOPUP, KEYS]) {
@@ -246,7 +246,7 @@ describe('an Idempotency-Key', () => {
     }
   });
 
-  it('gives a created key again with its text, of which nothing is kept', async () => {
+  it('returns a created API key again with its text, which is not stored in plain', async () => {
     const customer = await service.createCustomer(null);
     const idempotencyKey = `orders/${randomUUID()}`;
     const { body } = await sendWithKey(customer, KEYS, idempotencyKey, { name: 'robot of secrets' });
@@ -256,7 +256,7 @@ describe('an Idempotency-Key', () => {
     expect((await customer.on(service.baseUrl).request('GET', '/api/keys/')).body.pagination.total_items).to.equal(2);
     const secrets = [body.key, body.key.slice(4), idempotencyKey, idempotencyKey.slice(7), 'robot of secrets'];
     const rows = await service.sql('SELECT * FROM idempotent_requests WHERE account_id = $1', [
-      await accountOf(customer),
+      await findAccountId(customer),
     ]);
     expect(rows).to.have.length(1);
     for (const value of Object.values(rows[0])) {
@@ -269,7 +269,7 @@ describe('an Idempotency-Key', () => {
     for (const api of service.apis) for (const secret of secrets) expect(api.logs()).to.not.include(secret);
   });
 
-  it('remembers no refusal: what failed may be tried again', async () => {
+  it('does not store rejections: a failed request can be retried', async () => {
     const customer = await service.createCustomer(null);
     const key = randomUUID();
     expectError(await sendWithKey(customer, TOPUP, key, TOPUP.body), 'subscription_required');
@@ -279,14 +279,14 @@ describe('an Idempotency-Key', () => {
     expect([answer.status, getReplayHeader(answer)]).to.deep.equal([200, null]);
   });
 
-  it('lets a refused request be followed by another one', async () => {
+  it('can be used for another request after a rejection', async () => {
     const customer = await service.createCustomer('pro');
     const key = randomUUID();
     expectError(await sendWithKey(customer, CHECKOUT, key, { plan: 'pro' }), 'validation_error', 'plan');
     expect((await sendWithKey(customer, CHECKOUT, key, { plan: 'studio' })).status).to.equal(200);
   });
 
-  it('has the same refusal for 20 requests at once over two web processes', async () => {
+  it('returns the same rejection for 20 simultaneous requests to two API processes', async () => {
     const customer = await service.createCustomer(null);
     const key = randomUUID();
     const answers = await Promise.all(
@@ -298,7 +298,7 @@ describe('an Idempotency-Key', () => {
     expect(answers.map(getReplayHeader)).to.deep.equal(Array(20).fill(null));
   });
 
-  it('holds where the effect is there, but its answer could not be kept', async () => {
+  it('prevents a second effect when the first response could not be stored', async () => {
     const customer = await service.createCustomer('lite');
     const key = randomUUID();
     await service.sql(`
@@ -313,7 +313,7 @@ describe('an Idempotency-Key', () => {
     expect(await TOPUP.effects(service, customer)).to.equal(1);
   });
 
-  it('outlives the process that was killed over it: nothing is done twice, and it can be taken over', async () => {
+  it('survives a killed process: nothing is done twice, and the request can be taken over', async () => {
     const api = await service.startApi();
     const customer = await service.createCustomer(null);
     const key = randomUUID();
@@ -335,7 +335,7 @@ describe('an Idempotency-Key', () => {
     expect(await KEYS.effects(service, customer)).to.equal(0);
     await service.sql(
       `UPDATE idempotent_requests SET created_at = created_at - interval '2 minutes' WHERE account_id = $1`,
-      [await accountOf(customer)],
+      [await findAccountId(customer)],
     );
     const answer = await sendWithKey(customer, KEYS, key, KEYS.body);
     expect([answer.status, getReplayHeader(answer)]).to.deep.equal([201, null]);

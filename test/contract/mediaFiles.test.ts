@@ -25,11 +25,11 @@ describe('media', () => {
   });
   after(() => service.stop());
 
-  // Not by `fetch`, which makes conditional requests unconditional.
+  // `fetch` would turn conditional requests into unconditional ones.
   const get = (headers: Record<string, string> = {}, path = FILE) =>
     sendRawRequest(service.baseUrl, 'GET', path, { headers });
 
-  it('serves an output with its type, to be kept by any cache for a year', async () => {
+  it('serves an output with its type and cache headers', async () => {
     const { status, headers, text } = await get();
     expect([status, text]).to.deep.equal([200, CONTENT]);
     expect(headers.get('content-type')).to.equal('video/mp4');
@@ -42,7 +42,7 @@ describe('media', () => {
     expect((await get({}, '/media/ab/0123456789/thumbnail.webp')).headers.get('content-type')).to.equal('image/webp');
   });
 
-  it('lets other sites show it, but not be scripted by it', async () => {
+  it('allows other sites to show an output, without scripts', async () => {
     const { headers } = await get();
     expect(headers.get('cross-origin-resource-policy')).to.equal('cross-origin');
     expect(headers.get('content-security-policy')).to.equal("default-src 'none'; sandbox");
@@ -50,7 +50,7 @@ describe('media', () => {
     expect(headers.get('set-cookie')).to.equal(null);
   });
 
-  it('is not counted by the rate limits, and needs no credentials', async () => {
+  it('needs no credentials and is not rate limited', async () => {
     expect((await get({ authorization: 'Bearer nonsense' })).status).to.equal(200);
     expect((await get()).headers.get('ratelimit')).to.equal(null);
   });
@@ -63,7 +63,7 @@ describe('media', () => {
     ['bytes=-26', CONTENT, 'bytes 0-25/26'],
   ];
   for (const [range, part, contentRange] of ranges) {
-    it(`answers 206 to Range: ${range}`, async () => {
+    it(`returns 206 for Range: ${range}`, async () => {
       const { status, headers, text } = await get({ range });
       expect([status, text]).to.deep.equal([206, part]);
       expect(headers.get('content-range')).to.equal(contentRange);
@@ -72,7 +72,7 @@ describe('media', () => {
   }
 
   for (const range of ['bytes=26-', 'bytes=100-200']) {
-    it(`answers 416 to Range: ${range}, in the envelope, not to be kept`, async () => {
+    it(`returns 416 for Range: ${range}, in the envelope and not cacheable`, async () => {
       const answer = await get({ range });
       expectError(answer, 'validation_error', 'Range', 416);
       expect(answer.headers.get('content-range')).to.equal('bytes */26');
@@ -81,13 +81,13 @@ describe('media', () => {
   }
 
   for (const range of ['bytes=a-b', 'lines=0-4', 'bytes', '0-4', 'bytes=0-1,5-6']) {
-    it(`sends the whole file for a Range that it does not take: ${range}`, async () => {
+    it(`sends the whole file for an unsupported Range: ${range}`, async () => {
       const { status, text } = await get({ range });
       expect([status, text]).to.deep.equal([200, CONTENT]);
     });
   }
 
-  it('answers 304 to a conditional request for what the client has', async () => {
+  it('returns 304 for a conditional request if the file is unchanged', async () => {
     const { headers } = await get();
     const etag = headers.get('etag') ?? '';
     const modified = headers.get('last-modified') ?? '';
@@ -105,7 +105,7 @@ describe('media', () => {
     expect((await get({ 'if-modified-since': 'Thu, 01 Jan 1970 00:00:00 GMT' })).status).to.equal(200);
   });
 
-  it('honours If-Range', async () => {
+  it('supports If-Range', async () => {
     const etag = (await get()).headers.get('etag') ?? '';
     const modified = (await get()).headers.get('last-modified') ?? '';
     expect((await get({ range: 'bytes=0-4', 'if-range': modified })).status).to.equal(206);
@@ -113,13 +113,13 @@ describe('media', () => {
     expect((await get({ range: 'bytes=0-4', 'if-range': etag })).status).to.be.oneOf([200, 206]);
   });
 
-  it('answers 412 where a precondition fails', async () => {
+  it('returns 412 if a precondition fails', async () => {
     expectError(await get({ 'if-match': '"other"' }), 'validation_error', 'If-Match', 412);
     const long = { 'if-unmodified-since': 'Thu, 01 Jan 1970 00:00:00 GMT' };
     expectError(await get(long), 'validation_error', 'If-Unmodified-Since', 412);
   });
 
-  it('answers HEAD like GET, without the body', async () => {
+  it('responds to HEAD like GET, without the body', async () => {
     const [head, whole] = [await sendRawRequest(service.baseUrl, 'HEAD', FILE), await get()];
     expect([head.status, head.text]).to.deep.equal([200, '']);
     for (const name of ['content-type', 'content-length', 'etag', 'cache-control', 'accept-ranges']) {
@@ -130,7 +130,7 @@ describe('media', () => {
     expect((await sendRawRequest(service.baseUrl, 'HEAD', '/media/ab/0123456789/none.mp4')).status).to.equal(404);
   });
 
-  it('serves twenty parts at once', async () => {
+  it('serves twenty ranges at the same time', async () => {
     const parts = await Promise.all(Array.from(CONTENT, (_, index) => get({ range: `bytes=${index}-${index}` })));
     expect(parts.map(({ text }) => text).join('')).to.equal(CONTENT);
   });
@@ -163,14 +163,14 @@ describe('media', () => {
     `/media/ab/${'x'.repeat(5_000)}/video.mp4`,
   ];
   for (const path of absent) {
-    it(`answers 404 in the envelope to ${path.slice(0, 70)}`, async () => {
+    it(`returns 404 in the envelope for ${path.slice(0, 70)}`, async () => {
       const answer: ApiResponse = await sendRawRequest(service.baseUrl, 'GET', path);
       expectError(answer, 'not_found');
       expect(answer.headers.get('cache-control') ?? '').to.not.include('immutable');
     });
   }
 
-  it('answers 404 with Allow to other methods', async () => {
+  it('returns 404 with Allow for other methods', async () => {
     for (const method of ['POST', 'PUT', 'DELETE']) {
       const answer = await service.request(method, FILE);
       expectError(answer, 'not_found');

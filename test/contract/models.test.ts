@@ -15,7 +15,7 @@ describe('models', () => {
     return Object.fromEntries(body.data.map((model: { slug: string; status: string }) => [model.slug, model.status]));
   };
 
-  it('lists the two live models to anybody, with what they accept', async () => {
+  it('lists the two models publicly, with their accepted values', async () => {
     await setAllModelsOnline(service);
     const { status, body } = await service.request('GET', '/api/models/');
     expect(status).to.equal(200);
@@ -67,20 +67,20 @@ describe('models', () => {
     expect(await statuses()).to.deep.equal({ 'vidmodel-video': 'offline', 'imgmodel-2': 'degraded' });
   });
 
-  it('shows a model as offline that no worker has probed for 45 s, or ever', async () => {
+  it('shows a model as offline if no worker has probed it for 45 s, or ever', async () => {
     await setModelHealth(service, 'vidmodel-video', 'online', 46);
     await service.sql(`DELETE FROM upstream_health WHERE model = 'imgmodel-2'`);
     expect(await statuses()).to.deep.equal({ 'vidmodel-video': 'offline', 'imgmodel-2': 'offline' });
   });
 
-  it('is paged like every list', async () => {
+  it('has pages like every list', async () => {
     const { body } = await service.request('GET', '/api/models/?page=2');
     expect(body.data).to.deep.equal([]);
     expect(body.pagination).to.include({ current_page: 2, total_pages: 1, total_items: 2, next: null });
     expectError(await service.request('GET', '/api/models/?page=0'), 'validation_error', 'page');
   });
 
-  it('asks no credentials, and does not mind bad ones', async () => {
+  it('needs no credentials and ignores invalid ones', async () => {
     const answer = await service.request('GET', '/api/models/', { headers: { authorization: 'Bearer nonsense' } });
     expect(answer.status).to.equal(200);
   });

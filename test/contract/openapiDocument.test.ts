@@ -7,7 +7,7 @@ import { expectError } from '../harness/errorEnvelope.ts';
 
 type Json = Record<string, any>;
 
-/** Has a process say on stderr which files it reads. */
+/** Makes a process print on stderr which files it reads. */
 const REPORT_FILE_READS = `--import=data:text/javascript,${encodeURIComponent(`
   import fs from 'node:fs';
   import { syncBuiltinESMExports } from 'node:module';
@@ -21,7 +21,7 @@ const REPORT_FILE_READS = `--import=data:text/javascript,${encodeURIComponent(`
   syncBuiltinESMExports();
 `)}`;
 
-/** All operations of a document, as `METHOD path`. */
+/** Lists all operations of a document by `METHOD path`. */
 function listOperations(document: Json): [string, Json][] {
   return Object.entries(document['paths'] as Json).flatMap(([path, methods]) =>
     Object.entries(methods as Json).map(([method, operation]): [string, Json] => [
@@ -41,7 +41,7 @@ async function lintDocument(document: Json): Promise<string[]> {
   return problems.map(({ ruleId, message, location }) => `${ruleId}: ${message} ${location[0]?.pointer}`);
 }
 
-describe('the description of the interface', () => {
+describe('the OpenAPI document', () => {
   let service: TestService;
   let document: Json;
   before(async () => {
@@ -50,7 +50,7 @@ describe('the description of the interface', () => {
   });
   after(() => service.stop());
 
-  it('is OpenAPI 3.1 of version 2.0.0, the same that /api/health/ tells, at the address of the service', async () => {
+  it('is OpenAPI 3.1 and has the version of /api/health/ and the address of the service', async () => {
     const { body, headers } = await service.request('GET', '/api/openapi.json');
     expect(body.openapi).to.match(/^3\.1\.\d+$/);
     expect(body.info.version).to.equal('2.0.0');
@@ -60,15 +60,15 @@ describe('the description of the interface', () => {
     expect(headers.get('access-control-allow-origin')).to.equal('*');
   });
 
-  it('passes the strict rules of a linter without a single problem', async () => {
+  it('passes the strict rules of a linter', async () => {
     expect(await lintDocument(document)).to.deep.equal([]);
   });
 
-  it('names no license that a reader would look for in vain', () => {
+  it('does not link to a license text, because there is none', () => {
     expect(document['info'].license).to.deep.equal({ name: 'Proprietary', url: service.baseUrl });
   });
 
-  it('would not pass them with an example that does not fit, or an address without a summary', async () => {
+  it('fails the linter with an invalid example or without a summary', async () => {
     const broken = structuredClone(document);
     const create = broken['paths']['/api/generations/create/'].post;
     delete create.summary;
@@ -77,12 +77,12 @@ describe('the description of the interface', () => {
     expect(rules).to.include.members(['operation-summary', 'no-invalid-media-type-examples']);
   });
 
-  it('describes every address of the REST interface in the router, and no other', async () => {
+  it('describes every REST route of the router, and no other', async () => {
     const { readFileSync } = await import('node:fs');
     const rows = readFileSync('api/router.ts', 'utf8').matchAll(/^ {2}\['([A-Z]+)',\s*'([^']+)',\s*'([^']+)',/gm);
     const rest = [...rows]
       .filter(([, , path = '', credentials = '']) => {
-        const isPage = ['visitor', 'member', 'landing', 'assistant'].includes(credentials);
+        const isPage = ['optionalSession', 'pageSession', 'oauthCallback', 'mcp'].includes(credentials);
         return /^\/(api|authentication)\//.test(path) && !isPage && !path.startsWith('/api/docs/');
       })
       .map(([, method, path = '']) => `${method} ${path.replaceAll(/:(\w+)/g, '{$1}')}`);
@@ -91,7 +91,7 @@ describe('the description of the interface', () => {
     expect(listOperations(getOpenApiValidator().document).map(([name]) => name)).to.have.members(rest);
   });
 
-  it('says who may ask: an API key in either header or the cookie, the cookie alone, or anybody', () => {
+  it('lists the accepted credentials: an API key in either header, the session cookie, or none', () => {
     const security = (name: string) => Object.fromEntries(listOperations(document))[name]?.['security'];
     const anyOf = [{ bearerKey: [] }, { headerKey: [] }, { session: [] }];
     expect(security('POST /api/generations/create/')).to.deep.equal(anyOf);
@@ -101,7 +101,7 @@ describe('the description of the interface', () => {
     expect(document['components'].securitySchemes).to.deep.include.keys('bearerKey', 'headerKey', 'session');
   });
 
-  it('lists every code that a create may be refused with, by status', () => {
+  it('lists every error code of a create by status', () => {
     const { responses } = document['paths']['/api/generations/create/'].post;
     const codes = Object.entries(responses as Json)
       .filter(([status]) => Number(status) >= 400)
@@ -122,7 +122,7 @@ describe('the description of the interface', () => {
     expect(Object.keys(responses['201'].headers)).to.include.members(['RateLimit', 'Idempotent-Replayed']);
   });
 
-  it('has the limits that requests are checked against', async () => {
+  it('contains the limits that requests are validated against', async () => {
     const { schema } = document['paths']['/api/billing/topup/'].post.requestBody.content['application/json'];
     expect(schema.properties.amount_cents).to.deep.equal({ type: 'integer', minimum: 5_000, maximum: 1_000_000 });
     const video = document['components'].schemas.VideoParams;
@@ -130,7 +130,7 @@ describe('the description of the interface', () => {
     expect(JSON.stringify(document)).to.not.match(/"trimmed"|"format":"text"/);
   });
 
-  it('is what the answers in all tests are held against: what does not fit it fails', () => {
+  it('is the schema for all responses in tests: a response that does not match fails', () => {
     const held = new OpenApiValidator(document);
     const seen = (status: number, body: unknown, headers = {}) =>
       held.findProblem('GET', '/api/health', { status, body, headers: new Headers(headers) });
@@ -144,8 +144,8 @@ describe('the description of the interface', () => {
     expect(seen(500, { error: 'not_found', detail: 'No.' })).to.include('allowed values');
   });
 
-  describe('its page', () => {
-    it('consists of our own files, under a policy that lets nothing in from elsewhere', async () => {
+  describe('the documentation page', () => {
+    it('loads only its own files, under a policy that blocks everything else', async () => {
       const { status, headers, body } = await service.request('GET', '/api/docs/');
       expect(status).to.equal(200);
       expect(headers.get('content-type')).to.equal('text/html; charset=utf-8');
@@ -161,14 +161,14 @@ describe('the description of the interface', () => {
         expect((await file.arrayBuffer()).byteLength, address).to.be.above(100);
         const etag = file.headers.get('etag') as string;
         const again = await fetch(`${service.baseUrl}${address}`, {
-          // What browsers do not send, and `fetch` would.
+          // Replaces the `no-cache` that `fetch` sends and browsers do not.
           headers: { 'if-none-match': etag, 'cache-control': 'max-age=0' },
         });
         expect(again.status, address).to.equal(304);
       }
     });
 
-    it('has its files read once, when they are first asked for, however often they are after that', async () => {
+    it('reads its files once, at the first request', async () => {
       const api = await service.startApi({ NODE_OPTIONS: REPORT_FILE_READS });
       const reads = () => api.logs().match(/^reads .*swagger-ui-bundle\.js$/gm)?.length ?? 0;
       expect(reads()).to.equal(0);
@@ -193,7 +193,7 @@ describe('the description of the interface', () => {
       }
     });
 
-    it('is as dark as the browser is, also when that changes', async function () {
+    it('follows the color scheme of the browser', async function () {
       const browser = await launchBrowser(this);
       try {
         const page = await browser.newPage({ colorScheme: 'dark' });
@@ -217,7 +217,7 @@ describe('the description of the interface', () => {
       }
     });
 
-    it('shows the interface in a browser, asking nobody else and breaking no rule of its policy', async function () {
+    it('renders in a browser without external requests and without policy violations', async function () {
       const browser = await launchBrowser(this);
       try {
         const page = await browser.newPage();
@@ -233,7 +233,7 @@ describe('the description of the interface', () => {
         await page.goto(`${service.baseUrl}/api/docs/`);
         await page.getByText('/api/generations/create/').first().click();
         await page.getByText('parallel_limit_reached').first().waitFor();
-        // Somebody without credentials tries it out.
+        // Executes a request without credentials.
         await page.locator('#operations-Service-getHealth').click();
         await page.locator('#operations-Service-getHealth').getByText('Try it out').click();
         await page.locator('#operations-Service-getHealth').getByText('Execute', { exact: true }).click();

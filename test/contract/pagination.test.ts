@@ -4,7 +4,7 @@ import { type TestService, startTestService } from '../harness/testService.ts';
 import { deleteGenerationsByNumber, seedImages, addTopupCredits } from '../harness/seeds.ts';
 
 const PAGE_SIZE = 20;
-/** Deletions are counted in blocks of so many numbers, and again in blocks of that many blocks. */
+/** Size of the blocks in which deletions are counted, and number of blocks in a block of the next level. */
 const BLOCK = 256;
 
 /** Pseudo-random numbers below `limit`, the same in every run. */
@@ -30,7 +30,7 @@ describe('lists', () => {
   });
   after(() => service.stop());
 
-  /** Compares pages of the list with those of a naive one: the numbers that are left, oldest first. */
+  /** Compares pages of the list with those of a naive list of the remaining numbers, oldest first. */
   async function expectPages(customer: TestCustomer, left: number[], pages: number[]): Promise<void> {
     const newestFirst = left.toReversed();
     const totalPages = Math.max(1, Math.ceil(left.length / PAGE_SIZE));
@@ -51,7 +51,7 @@ describe('lists', () => {
   }
 
   for (const count of [0, 1, 19, 20, 21, 40, 41]) {
-    it(`of ${count} have pages of 20, and 200 with empty data past the last one`, async () => {
+    it(`of ${count} items have pages of 20, and empty data with 200 after the last page`, async () => {
       const customer = await service.createCustomer('pro');
       if (count > 0) await seedImages(service, customer, count);
       const left = count === 0 ? [] : range(1, count);
@@ -59,7 +59,7 @@ describe('lists', () => {
     });
   }
 
-  it('lead from page to page by next and by previous', async () => {
+  it('are linked page by page through next and previous', async () => {
     const customer = await service.createCustomer('pro');
     await seedImages(service, customer, 65);
     const walk = async (from: string, direction: 'next' | 'previous') => {
@@ -76,7 +76,7 @@ describe('lists', () => {
     expect(await walk('/api/generations/?page=900', 'previous')).to.deep.equal([0, 5, 20, 20, 20]);
   });
 
-  it('show every item that is left once, after 250 of 700 were deleted one by one and at once', async () => {
+  it('show every remaining item once after 250 of 700 were deleted one by one and concurrently', async () => {
     const customer = await service.createCustomer('pro');
     await seedImages(service, customer, 700);
     const rows = await service.sql<{ uuid: string; number: number }>(
@@ -116,7 +116,7 @@ describe('lists', () => {
     'all of them': () => true,
   };
   for (const [what, isDeleted] of Object.entries(shapes)) {
-    it(`of 900 show all that is left when ${what} were deleted`, async () => {
+    it(`of 900 items show all remaining ones when ${what} were deleted`, async () => {
       const customer = await service.createCustomer('pro');
       await seedImages(service, customer, 900);
       const all = range(1, 900);
@@ -128,7 +128,7 @@ describe('lists', () => {
     });
   }
 
-  it('of 70,000 with deletions of every kind are the same as a naive list', async function () {
+  it('of 70,000 items with all kinds of deletions equal a naive list', async function () {
     this.slow(20_000);
     const customer = await service.createCustomer('pro');
     await addTopupCredits(service, customer, 70_000);
@@ -136,7 +136,7 @@ describe('lists', () => {
     const roll = createRandom(42);
     let left = range(1, 70_000);
     const rounds: ((number: number) => boolean)[] = [
-      // A whole block of blocks but for its ends, a stretch over its border, and single ones all over.
+      // A large block except its ends, a range across its border, and single items everywhere.
       (number) => number > 5_000 && number < 5_000 + 3 * BLOCK,
       (number) => number > 65_536 - 300 && number < 65_536 + 300,
       () => roll(100) === 0,
@@ -148,7 +148,7 @@ describe('lists', () => {
       await deleteGenerationsByNumber(service, customer, [...gone]);
       left = left.filter((number) => !gone.has(number));
       const totalPages = Math.ceil(left.length / PAGE_SIZE);
-      /** The pages that the borders of the large blocks, and of some small ones, fall on; the ends; and any. */
+      /** Pages at the borders of large and some small blocks, the first and last page, and random ones. */
       const bordering = [BLOCK, 5_000, 20 * BLOCK, 65_536, 65_536 + BLOCK].map((number) => {
         const newer = left.length - left.filter((candidate) => candidate <= number).length;
         return Math.floor(newer / PAGE_SIZE) + 1;

@@ -8,7 +8,7 @@ import { expectError, countOccurrences } from '../harness/errorEnvelope.ts';
 import { setAllModelsOnline, completeAllGenerations } from '../harness/seeds.ts';
 import { sendRequestHead } from '../harness/rawRequest.ts';
 
-/** Small enough to be reached, and different, so that it shows which one was. */
+/** Limits that are small enough to be reached, and distinct, so that tests can identify the one that applied. */
 const LIMITS = {
   RATE_CREATES_PER_MINUTE: '3',
   RATE_PAYMENTS_PER_MINUTE: '5',
@@ -16,7 +16,7 @@ const LIMITS = {
   RATE_PUBLIC_PER_MINUTE: '4',
 };
 
-/** The answers to so many requests, one after the other. */
+/** Sends requests one after another and returns the responses. */
 async function repeatRequest(count: number, once: (index: number) => Promise<ApiResponse>): Promise<ApiResponse[]> {
   const answers: ApiResponse[] = [];
   for (let index = 0; index < count; index += 1) answers.push(await once(index));
@@ -30,9 +30,9 @@ function expectRateLimited(answer: ApiResponse, name: string, quota: number): vo
   expect(answer.headers.get('ratelimit')).to.match(new RegExp(`^"${name}";r=0;t=\\d+$`));
 }
 
-describe('rates', () => {
+describe('rate limits', () => {
   let service: TestService;
-  /** Two processes that count together, behind a proxy that tells the client's address. */
+  /** Two processes with shared counters behind a proxy that forwards the client's address. */
   let limited: string[];
   before(async () => {
     service = await startTestService({ workers: 0 });
@@ -43,7 +43,7 @@ describe('rates', () => {
   after(() => service.stop());
 
   let addresses = 0;
-  /** An address that nothing has been counted against. */
+  /** Returns an address without counted requests. */
   const freshAddress = () => {
     addresses += 1;
     return `198.51.100.${addresses}`;
@@ -52,7 +52,7 @@ describe('rates', () => {
   const fromAddress = (address: string, path: string, headers: Record<string, string> = {}) =>
     request(limited[0] ?? '', 'GET', path, { headers: { 'x-forwarded-for': address, ...headers } });
 
-  it('every answer tells in the RateLimit headers how much is left', async () => {
+  it('every response has RateLimit headers with the remaining requests', async () => {
     const customer = await service.createCustomer(null);
     const answers = await repeatRequest(3, () => via(customer).request('GET', '/api/keys/'));
     expect(answers.map(({ headers }) => headers.get('ratelimit')?.split(';')[1])).to.deep.equal(['r=5', 'r=4', 'r=3']);
@@ -61,7 +61,7 @@ describe('rates', () => {
     expect([missing.status, missing.headers.get('ratelimit')?.split(';')[1]]).to.deep.equal([404, 'r=2']);
   });
 
-  it('an account has so many creates a minute, over all processes; then 429 with Retry-After, charging nothing', async () => {
+  it('creates are limited per account across all processes; over the limit they get 429 with Retry-After and charge nothing', async () => {
     const customer = await service.createCustomer('pro');
     const answers = await repeatRequest(4, (index) => via(customer, index).createGeneration(IMAGE));
     expect(answers.slice(0, 3).map(({ status }) => status)).to.deep.equal([201, 201, 201]);
@@ -71,7 +71,7 @@ describe('rates', () => {
     expect((await via(customer).request('GET', '/api/generations/')).status).to.equal(200);
   });
 
-  it('an account has so many other requests a minute, by key and by session together', async () => {
+  it('other requests are limited per account, with keys and sessions counted together', async () => {
     const customer = await service.createCustomer('pro');
     const answers = await repeatRequest(7, (index) =>
       index % 2 === 0
@@ -85,7 +85,7 @@ describe('rates', () => {
     expect((await via(other).request('GET', '/api/keys/')).status).to.equal(200);
   });
 
-  it('an account has so many requests a minute for what the payment processor is asked for, by call and by page', async () => {
+  it('payment requests are limited per account, with API calls and pages counted together', async () => {
     const customer = await service.createCustomer('pro');
     const asks: [string, string, object?][] = [
       ['POST', '/api/billing/portal/'],
@@ -108,7 +108,7 @@ describe('rates', () => {
     expect((await via(customer).request('GET', '/api/billing/status/')).status).to.equal(200);
   });
 
-  it('holds when all come at once', async () => {
+  it('limits hold for simultaneous requests', async () => {
     const customer = await service.createCustomer(null);
     const answers = await Promise.all(
       Array.from({ length: 20 }, (_, index) => via(customer, index).request('GET', '/api/keys/')),
@@ -116,7 +116,7 @@ describe('rates', () => {
     expect(countOccurrences(answers.map(({ status }) => status))).to.deep.equal({ 200: 6, 429: 14 });
   });
 
-  it('an address has so many public requests a minute, whatever it asks for', async () => {
+  it('public requests are limited per address, across all endpoints', async () => {
     const address = freshAddress();
     const paths = [
       '/api/models/',
@@ -131,7 +131,7 @@ describe('rates', () => {
     expect((await fromAddress(freshAddress(), '/api/models/')).status).to.equal(200);
   });
 
-  it('the page that shows the interface counts as well, with each of its files', async () => {
+  it('the documentation page and each of its files count as public requests', async () => {
     const address = freshAddress();
     const paths = ['', 'swagger-ui.css', 'swagger-ui-bundle.js', 'start.js', 'swagger-ui-bundle.js'];
     const answers = await repeatRequest(5, (index) => fromAddress(address, `/api/docs/${paths[index]}`));
@@ -139,7 +139,7 @@ describe('rates', () => {
     expectRateLimited(answers[4] as ApiResponse, 'public', 4);
   });
 
-  it('what a load balancer asks all the time is not counted', async () => {
+  it('health and readiness probes are not counted', async () => {
     const address = freshAddress();
     const asked = await repeatRequest(12, (index) =>
       fromAddress(address, index % 2 === 0 ? '/api/health/' : '/api/ready/'),
@@ -150,7 +150,7 @@ describe('rates', () => {
     expect(counted.headers.get('ratelimit')).to.match(/^"public";r=3;/);
   });
 
-  it('failed credentials count against the address, and cost no account anything', async () => {
+  it('failed credentials count against the address and not against any account', async () => {
     const address = freshAddress();
     const answers = await repeatRequest(5, (index) =>
       fromAddress(address, '/api/keys/', { authorization: `Bearer svc_${String(index).repeat(40)}` }),
@@ -163,7 +163,7 @@ describe('rates', () => {
     expect((await via(customer).request('GET', '/api/keys/', { headers })).status).to.equal(200);
   });
 
-  it('a revoked key counts against the address, not against its account', async () => {
+  it('a revoked key counts against the address and not against its account', async () => {
     const customer = await service.createCustomer('pro');
     const revoked = (await customer.requestWithSession('POST', '/api/keys/create/', { body: { name: 'leaked' } })).body;
     const headers = { authorization: `Bearer ${revoked.key}`, 'x-forwarded-for': freshAddress() };
@@ -176,11 +176,11 @@ describe('rates', () => {
     expect((await via(customer).createGeneration(IMAGE)).status).to.equal(201);
   });
 
-  it('requests under a revoked key whose bodies never arrive cost its account nothing', async () => {
+  it('requests with a revoked key and an unfinished body do not count against its account', async () => {
     const customer = await service.createCustomer('pro');
     const revoked = (await customer.requestWithSession('POST', '/api/keys/create/', { body: { name: 'leaked' } })).body;
     const headers = { authorization: `Bearer ${revoked.key}`, 'x-forwarded-for': freshAddress() };
-    // The process that is attacked has seen the key while it was valid.
+    // This process has seen the key while it was valid.
     expect((await via(customer).request('GET', `/api/generations/${randomUUID()}/`, { headers })).status).to.equal(404);
     await via(customer, 1).requestWithSession('POST', `/api/keys/${revoked.uuid}/revoke/`);
     const unfinished = await Promise.all(
@@ -194,7 +194,7 @@ describe('rates', () => {
     await completeAllGenerations(service, customer);
   });
 
-  it('an address over its limit is refused before an unknown cookie is looked up', async () => {
+  it('an address over its limit is rejected before an unknown cookie is queried', async () => {
     const address = freshAddress();
     const ask = () =>
       fromAddress(address, '/authentication/me/', { cookie: `token=${randomUUID().replaceAll('-', '').repeat(2)}` });
@@ -210,7 +210,7 @@ describe('rates', () => {
     }
   });
 
-  it('401 goes before 429, and 429 before 400', async () => {
+  it('401 takes precedence over 429, and 429 over 400', async () => {
     const customer = await service.createCustomer('pro');
     const revoked = (await customer.requestWithSession('POST', '/api/keys/create/', { body: { name: 'spent' } })).body;
     await repeatRequest(3, () => via(customer).createGeneration(IMAGE));
@@ -224,7 +224,7 @@ describe('rates', () => {
     );
   });
 
-  it('without a trusted proxy an address cannot be made up', async () => {
+  it('X-Forwarded-For is ignored without a trusted proxy', async () => {
     const { baseUrl } = await service.startApi({
       RATE_LIMITS: 'on',
       REDIS_PREFIX: `untrusted-${randomUUID()}`,
@@ -236,13 +236,13 @@ describe('rates', () => {
     expect(answers.map(({ status }) => status)).to.deep.equal([200, 200, 200, 200, 429]);
   });
 
-  it('behind a trusted proxy, an address cannot be made up either: the one that the proxy saw counts', async () => {
+  it('behind a trusted proxy, the address that the proxy saw counts', async () => {
     const seen = freshAddress();
     const answers = await repeatRequest(5, () => fromAddress(`${freshAddress()}, ${seen}`, '/api/models/'));
     expect(answers.map(({ status }) => status)).to.deep.equal([200, 200, 200, 200, 429]);
   });
 
-  it('hold while Redis is away, in each process by itself', async () => {
+  it('limits hold per process while Redis is unavailable', async () => {
     const redis = await new FaultProxy(requireTestEnv('TEST_REDIS_URL')).start();
     try {
       const env = { RATE_LIMITS: 'on', TRUSTED_PROXIES: '1', REDIS_URL: redis.url, ...LIMITS };
@@ -261,7 +261,7 @@ describe('rates', () => {
     }
   });
 
-  it('are off with RATE_LIMITS=off', async () => {
+  it('limits are off with RATE_LIMITS=off', async () => {
     const customer = await service.createCustomer(null);
     const answers = await Promise.all(Array.from({ length: 30 }, () => customer.request('GET', '/api/keys/')));
     expect(countOccurrences(answers.map(({ status }) => status))).to.deep.equal({ 200: 30 });

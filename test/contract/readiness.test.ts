@@ -28,7 +28,7 @@ describe('readiness', () => {
 
   const ask = (path = '/api/ready/') => request(service.baseUrl, 'GET', path);
 
-  /** An answer is good for a second: waits for the one that counts. */
+  /** Results are cached for a second: waits for the expected one. */
   const becomes = async (status: number, detail?: string) => {
     let answer = await ask();
     const what = () => `${status} ${detail ?? ''} instead of ${answer.status} ${JSON.stringify(answer.body)}`;
@@ -43,14 +43,14 @@ describe('readiness', () => {
     }
   };
 
-  it('is 200 while the database, Redis, the migrations and a worker are there', async () => {
+  it('is 200 while database, Redis, migrations and a worker are available', async () => {
     await becomes(200);
     const { body, headers } = await ask();
     expect(body).to.deep.equal({ status: 'ready' });
     expect(headers.get('cache-control')).to.equal('no-store');
   });
 
-  it('is 503 where no worker was seen within 45 seconds', async () => {
+  it('is 503 if no worker was seen within 45 seconds', async () => {
     await setModelHealth(service, 'vidmodel-video', 'online', 44);
     await setModelHealth(service, 'imgmodel-2', 'online', 100);
     await becomes(200);
@@ -60,53 +60,53 @@ describe('readiness', () => {
     await becomes(200);
   });
 
-  it('is 503 where the database is not migrated to this version', async () => {
+  it('is 503 if the database is not migrated to this version', async () => {
     await service.sql(`UPDATE migrations SET name = 'later' WHERE name = '0010_metrics'`);
     await becomes(503, 'Not ready: the database is not migrated to this version.');
     await service.sql(`UPDATE migrations SET name = '0010_metrics' WHERE name = 'later'`);
     await becomes(200);
   });
 
-  it('is ready on a database that is further than this version', async () => {
+  it('is 200 on a database with later migrations', async () => {
     await service.sql(`INSERT INTO migrations (name, batch, migration_time) VALUES ('9999_later', 99, now())`);
     await becomes(200);
     await service.sql(`DELETE FROM migrations WHERE name = '9999_later'`);
   });
 
-  it('is 503 while Redis is out of reach, and says no more than that', async () => {
+  it('is 503 while Redis is unavailable, and reveals no details', async () => {
     redis.refuse();
     await becomes(503, 'Not ready: Redis is out of reach.');
     redis.open();
     await becomes(200);
   });
 
-  it('is 503 while the database is out of reach, and says no more than that', async () => {
+  it('is 503 while the database is unavailable, and reveals no details', async () => {
     database.refuse();
     await becomes(503, 'Not ready: the database is out of reach.');
     database.open();
     await becomes(200);
   });
 
-  const told = () => {
+  const readLog = () => {
     const lines = service.apis[0]?.logs().split('\n') ?? [];
     return lines.filter((line) => /"msg":"(not ready|ready again)"/.test(line)).map((line) => JSON.parse(line));
   };
 
-  it('logs the reasons once when they change, and when there are none any more', async () => {
+  it('logs the reasons once when they change, and once when it is ready again', async () => {
     await becomes(200);
-    // What was logged before this request has come before its own line.
+    // Lines logged before this request precede its own line.
     await service.apis[0]?.waitForLog((await ask()).headers.get('x-request-id') as string);
-    const before = told().length;
+    const before = readLog().length;
     redis.refuse();
     await becomes(503, 'Not ready: Redis is out of reach.');
     const askedAt = Date.now();
-    // Two seconds of asking are at least one more look.
-    await eventually('it was looked again', async () => (await ask()).status === 503 && Date.now() - askedAt > 2_000);
+    // Two seconds include at least one more check.
+    await eventually('it was checked again', async () => (await ask()).status === 503 && Date.now() - askedAt > 2_000);
     redis.open();
     await becomes(200);
-    await eventually('both are logged', async () => told().length >= before + 2);
+    await eventually('both are logged', async () => readLog().length >= before + 2);
     expect(
-      told()
+      readLog()
         .slice(before)
         .map(({ msg, reasons }) => [msg, reasons]),
     ).to.deep.equal([
@@ -115,7 +115,7 @@ describe('readiness', () => {
     ]);
   });
 
-  it('asks the database once for many that ask at a time, and is never a 429', async () => {
+  it('queries the database once for simultaneous requests, and is never rate limited', async () => {
     await becomes(200);
     const answers = await Promise.all(Array.from({ length: 200 }, () => ask()));
     expect(answers.every(({ status }) => status === 200)).to.equal(true);

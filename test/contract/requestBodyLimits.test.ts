@@ -31,7 +31,7 @@ describe('a request body over the limit', () => {
 
   for (const [path, type] of routes) {
     for (const framing of ['Content-Length', 'chunks'] as const) {
-      it(`POST ${path} with ${framing}: is a 413, and the next request on the connection is answered`, async () => {
+      it(`POST ${path} with ${framing} gets a 413, and the next request on the connection is answered`, async () => {
         const isMcp = path === '/mcp' || path.startsWith('/api/keys');
         const text = await overOneConnection(billing.service.baseUrl, path, framing, {
           'content-type': type,
@@ -42,7 +42,7 @@ describe('a request body over the limit', () => {
       });
     }
 
-    it(`POST ${path}: pooled clients see every answer`, async () => {
+    it(`POST ${path} from pooled clients gets every response`, async () => {
       for (let count = 0; count < 5; count += 1) {
         const init = {
           method: 'POST',
@@ -60,7 +60,7 @@ describe('a request body over the limit', () => {
   }
 });
 
-/** Sends a large POST and a small GET over one connection. @returns both answers. */
+/** Sends a large POST and a small GET over one connection. @returns both responses. */
 async function overOneConnection(
   baseUrl: string,
   path: string,

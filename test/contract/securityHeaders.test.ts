@@ -4,16 +4,16 @@ import { type TestService, startTestService } from '../harness/testService.ts';
 import { setAllModelsOnline } from '../harness/seeds.ts';
 import { sendRawBytes } from '../harness/rawRequest.ts';
 
-describe('every answer', () => {
+describe('every response', () => {
   let service: TestService;
   let customer: TestCustomer;
-  /** One of each kind: well, missing, refused, faulty, without a body. */
+  /** One response of each kind: success, not found, rejected, invalid, without a body. */
   let answers: ApiResponse[];
   before(async () => {
     service = await startTestService({ workers: 0 });
     await setAllModelsOnline(service);
     customer = await service.createCustomer('pro');
-    const generation = await customer.createImage('a prompt that is nobody else must see');
+    const generation = await customer.createImage('a prompt that is secret');
     answers = [
       await service.request('GET', '/api/health/'),
       await customer.request('GET', '/api/usage/summary/'),
@@ -40,27 +40,27 @@ describe('every answer', () => {
     }
   });
 
-  it('has a browser stay with https where the service is reached over it', async () => {
+  it('sets HSTS if BASE_URL is https', async () => {
     expect(answers[0]?.headers.get('strict-transport-security')).to.equal(null);
     const { baseUrl } = await service.startApi({ BASE_URL: 'https://app.localhost' });
     const { headers } = await request(baseUrl, 'GET', '/api/health/');
     expect(headers.get('strict-transport-security')).to.match(/^max-age=\d{8}/);
   });
 
-  it('invites no other site in: no CORS header on what is for an account', () => {
+  it('has no CORS headers on endpoints for an account', () => {
     for (const { headers } of answers) {
       expect(headers.get('access-control-allow-origin')).to.equal(null);
       expect(headers.get('access-control-allow-credentials')).to.equal(null);
     }
   });
 
-  it('has a request id of its own', () => {
+  it('has its own request id', () => {
     const ids = answers.map(({ headers }) => headers.get('x-request-id'));
     for (const id of ids) expect(id).to.match(/^[A-Za-z0-9._-]{1,64}$/);
     expect(new Set(ids).size).to.equal(ids.length);
   });
 
-  it('repeats a request id that is fit to be one, and no other', async () => {
+  it('repeats a valid X-Request-Id, and no other', async () => {
     for (const id of ['trace-1', 'A.b_c-9', 'x'.repeat(64)]) {
       const { headers } = await service.request('GET', '/api/health/', { headers: { 'x-request-id': id } });
       expect(headers.get('x-request-id')).to.equal(id);
@@ -71,19 +71,19 @@ describe('every answer', () => {
     }
   });
 
-  it('health is ok, with the version of the interface', async () => {
+  it('health is ok and returns the version', async () => {
     const { status, body } = await service.request('GET', '/api/health/');
     expect([status, body]).to.deep.equal([200, { status: 'ok', version: '2.0.0' }]);
   });
 
-  it('with and without the slash at the end, a path is the same', async () => {
+  it('is the same with and without the trailing slash of the path', async () => {
     for (const path of ['/api/health', '/api/models', '/api/billing/plans']) {
       expect((await service.request('GET', path)).body).to.deep.equal((await service.request('GET', `${path}/`)).body);
     }
     expect((await customer.request('GET', '/api/keys')).status).to.equal(200);
   });
 
-  it('HEAD is GET without its body', async () => {
+  it('to HEAD is that to GET without the body', async () => {
     for (const path of ['/api/health/', '/api/models/']) {
       const head = await request(service.baseUrl, 'HEAD', path);
       const whole = await request(service.baseUrl, 'GET', path);
@@ -94,7 +94,7 @@ describe('every answer', () => {
     expect((await customer.request('HEAD', '/api/generations/')).status).to.equal(200);
   });
 
-  it('what is no HTTP gets a 400 or nothing, and harms nobody', async () => {
+  it('to malformed HTTP is a 400 or nothing, and other requests are unaffected', async () => {
     const bytes = [
       '\u0000\u0001\u0002\r\n\r\n',
       'GET\r\n\r\n',
@@ -105,12 +105,12 @@ describe('every answer', () => {
     expect((await service.request('GET', '/api/health/')).status).to.equal(200);
   });
 
-  it('is logged as one line of JSON with its id, and without any secret or prompt', async () => {
+  it('is logged as one JSON line with its id, without any secret or prompt', async () => {
     const id = 'a-request-to-find';
     const token = customer.cookie.slice('token='.length);
     await customer.request('GET', '/api/keys/?page=1&note=hidden-query', { headers: { 'x-request-id': id } });
     await customer.requestWithSession('PATCH', '/authentication/me/', { body: { first_name: 'hidden-name' } });
-    // The last of these tests: what it has logged is there when it has ended.
+    // The last test of this file: stopping the process flushes its log.
     await service.apis[0]?.stop();
     const logs = service.apis[0]?.logs() ?? '';
     const lines = logs
@@ -125,7 +125,7 @@ describe('every answer', () => {
       customer.key.slice(4),
       token,
       customer.email,
-      'nobody else must see',
+      'prompt that is secret',
       'hidden-',
     ]) {
       expect(logs.includes(secret), `the logs contain ${secret.slice(0, 12)}`).to.equal(false);

@@ -215,7 +215,7 @@ describe('.env.example', () => {
     const needed = { DATABASE_URL: 'postgres://user@host/name', REDIS_URL: 'redis://host:6379' };
     const example = parseEnv(readFileSync('.env.example', 'utf8'));
     expect(parseConfig({ ...example, ...needed })).to.deep.equal(parseConfig(needed));
-    const source = readFileSync('shared/lib/config.ts', 'utf8');
+    const source = readFileSync('shared/lib/configVariables.ts', 'utf8');
     const names = [...source.matchAll(/^ {2}([A-Z][A-Z0-9_]*): /gm)].map(([, name]) => name);
     const onlyForStart = ['DATA_DIR', 'SAMPLE_DELAY_MS'];
     expect(Object.keys(example)).to.have.members([...new Set(names), ...onlyForStart]);

@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { type ApiResponse, type TestCustomer, IMAGE, VIDEO } from '../harness/apiClient.ts';
 import { eventually, type TestService, startTestService } from '../harness/testService.ts';
 
-describe('any number of simultaneous requests through any number of processes', () => {
+describe('simultaneous requests through several processes', () => {
   let service: TestService;
   before(async () => {
     service = await startTestService({ apis: 3 });
@@ -31,7 +31,7 @@ describe('any number of simultaneous requests through any number of processes', 
   it('never spend more than the balance', async () => {
     const customer = await service.createCustomer('studio');
     service.fabricated.add('entries-name-their-cause');
-    // All but 100 credits are spent: two videos fit, and then an image or three.
+    // 100 credits are left: enough for two videos and up to three images.
     await service.sql(
       `WITH spent AS (
          UPDATE accounts SET balance = 100, plan_credits = 100, ledger_count = ledger_count + 1
@@ -45,7 +45,7 @@ describe('any number of simultaneous requests through any number of processes', 
     expect(await customer.balance()).to.equal(30);
   });
 
-  it('free a slot once a job has ended, and no more than that', async () => {
+  it('free exactly one slot when a generation has ended', async () => {
     const customer = await service.createCustomer('lite');
     const { prompt } = await customer.createImage();
     await customer.createImage();
@@ -56,7 +56,7 @@ describe('any number of simultaneous requests through any number of processes', 
     expect(tally(answers)).to.deep.equal({ 201: 1, 'parallel_limit_reached 409': 19 });
   });
 
-  it('delete a generation once', async () => {
+  it('delete a generation only once', async () => {
     const customer = await service.createCustomer('pro');
     const { uuid } = await customer.createImage();
     const answers = await everywhere(customer, 20, (way) => way.request('DELETE', `/api/generations/${uuid}/`));
@@ -64,7 +64,7 @@ describe('any number of simultaneous requests through any number of processes', 
     expect((await customer.request('GET', '/api/generations/')).body.pagination.total_items).to.equal(0);
   });
 
-  it('of many accounts at once are each charged for their own', async () => {
+  it('of many accounts are each charged to their own account', async () => {
     const customers = await Promise.all(Array.from({ length: 30 }, () => service.createCustomer('starter')));
     const answers = await Promise.all(
       customers.map((customer) => everywhere(customer, 4, (way) => way.createGeneration(IMAGE))),

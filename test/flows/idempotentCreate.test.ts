@@ -23,7 +23,7 @@ describe('a create with an Idempotency-Key', () => {
   const create = (key: string, body: object = ORDER, who = customer) =>
     who.request('POST', '/api/generations/create/', { body, headers: { 'idempotency-key': key } });
 
-  it('gives the first answer again, and charges once', async () => {
+  it('returns the first response again and charges once', async () => {
     const key = randomUUID();
     const first = await create(key);
     const again = await create(key);
@@ -37,7 +37,7 @@ describe('a create with an Idempotency-Key', () => {
     ]);
   });
 
-  it('gives the first answer again when the generation has ended, and when it was deleted', async () => {
+  it('returns the first response again when the generation has ended and when it was deleted', async () => {
     const key = randomUUID();
     const first = await create(key, { ...ORDER, prompt: 'soon done' });
     await eventually('submitted', () => service.upstream.jobsFor('soon done').length === 1);
@@ -48,7 +48,7 @@ describe('a create with an Idempotency-Key', () => {
     expect((await create(key, { ...ORDER, prompt: 'soon done' })).body).to.deep.equal(first.body);
   });
 
-  it('takes an order that means the same for the same', async () => {
+  it('treats a request with the same meaning as the same request', async () => {
     const key = randomUUID();
     const first = await create(key);
     const spelledOut = {
@@ -60,7 +60,7 @@ describe('a create with an Idempotency-Key', () => {
   });
 
   for (const change of [{ prompt: 'a windmill' }, { params: { resolution: '2K' } }, { model: 'vidmodel-video' }]) {
-    it(`refuses another order under the same key: another ${Object.keys(change)[0]}`, async () => {
+    it(`rejects another request under the same key: another ${Object.keys(change)[0]}`, async () => {
       const key = randomUUID();
       await create(key);
       const params = 'model' in change ? { params: { duration: 5, resolution: '720p' } } : {};
@@ -72,7 +72,7 @@ describe('a create with an Idempotency-Key', () => {
     });
   }
 
-  it('answers for no other account', async () => {
+  it('is not shared between accounts', async () => {
     const key = randomUUID();
     const stranger = await service.createCustomer('studio');
     const [mine, theirs] = [await create(key), await create(key, ORDER, stranger)];
@@ -80,7 +80,7 @@ describe('a create with an Idempotency-Key', () => {
     expect(theirs.body.uuid).to.not.equal(mine.body.uuid);
   });
 
-  it('remembers no refusal: what failed may be tried again with the same key', async () => {
+  it('does not store rejections: a failed create can be retried with the same key', async () => {
     const poor = await service.createCustomer(null);
     const key = randomUUID();
     expect((await create(key, ORDER, poor)).status).to.equal(402);
@@ -88,7 +88,7 @@ describe('a create with an Idempotency-Key', () => {
     expect((await create(key, ORDER, poor)).status).to.equal(201);
   });
 
-  it('is charged once by 60 requests at a time, over three web processes', async () => {
+  it('is charged once for 60 simultaneous requests to three API processes', async () => {
     const keys = [randomUUID(), randomUUID(), randomUUID()];
     const answers = await Promise.all(
       Array.from({ length: 60 }, (_, index) =>
@@ -102,7 +102,7 @@ describe('a create with an Idempotency-Key', () => {
     expect(await customer.balance()).to.equal(3000 - 3 * 8);
   });
 
-  it('holds where the first answer was lost on its way', async () => {
+  it('prevents a second charge when the first response was lost', async () => {
     const key = randomUUID();
     const { port } = new URL(customer.baseUrl);
     const body = JSON.stringify(ORDER);
@@ -118,7 +118,7 @@ describe('a create with an Idempotency-Key', () => {
     expect(await customer.balance()).to.equal(2992);
   });
 
-  it('is forgotten after a day', async () => {
+  it('expires after a day', async () => {
     const key = randomUUID();
     const first = await create(key);
     await service.sql(`UPDATE generations SET created_at = created_at - interval '25 hours' WHERE uuid = $1`, [

@@ -3,7 +3,7 @@ import type pg from 'pg';
 import { type TestCustomer, IMAGE } from '../harness/apiClient.ts';
 import { type TestService, startTestService } from '../harness/testService.ts';
 
-describe('while an account is locked for longer than the database may take', () => {
+describe('while an account is locked beyond the database timeout', () => {
   let service: TestService;
   let slow: TestCustomer;
   let other: TestCustomer;
@@ -21,7 +21,7 @@ describe('while an account is locked for longer than the database may take', () 
   });
   afterEach(() => lock.release());
 
-  it('a create is a 503 that charges nothing', async () => {
+  it('a create returns 503 and charges nothing', async () => {
     const { status, body } = await slow.createGeneration(IMAGE);
     expect(status).to.equal(503);
     expect(body.detail).to.include('No generation was created and no credits were charged.');
@@ -29,7 +29,7 @@ describe('while an account is locked for longer than the database may take', () 
     expect(await slow.balance()).to.equal(3000);
   });
 
-  it('a transaction that was given up leaves nothing behind that others would work in', async () => {
+  it('an abandoned transaction is not reused by later requests', async () => {
     const body = { name: 'key' };
     const answers = await Promise.all(
       Array.from({ length: 4 }, () => slow.request('POST', '/api/keys/create/', { body })),
@@ -50,7 +50,7 @@ describe('while an account is locked for longer than the database may take', () 
 });
 
 describe('lists while items are deleted', () => {
-  it('are answered, whatever the moment', async () => {
+  it('are answered at every moment', async () => {
     const service = await startTestService();
     try {
       const customer = await service.createCustomer('studio');

@@ -8,7 +8,7 @@ import { FaultProxy } from '../fakes/faultProxy.ts';
 import { eventually, type TestService, startTestService } from '../harness/testService.ts';
 import { scaleTimeout } from '../harness/scaleTimeout.ts';
 
-describe('while a server is out of reach', () => {
+describe('while Postgres or Redis is unavailable', () => {
   let service: TestService;
   let database: FaultProxy;
   let redis: FaultProxy;
@@ -34,7 +34,7 @@ describe('while a server is out of reach', () => {
   const image = () => customer.createGeneration(IMAGE);
 
   for (const how of ['refuse', 'freeze'] as const) {
-    it(`Postgres (${how}): every request gets a 503 in the envelope within 5 s, and works again afterwards`, async () => {
+    it(`Postgres (${how}): every request gets a 503 in the envelope within 5 s, and succeeds again afterwards`, async () => {
       database[how]();
       const startedAt = Date.now();
       const answers = await Promise.all([
@@ -55,15 +55,15 @@ describe('while a server is out of reach', () => {
     });
   }
 
-  it('Postgres (freeze): every create of an account that asks for many at once is answered within 5 s', async () => {
+  it('Postgres (freeze): every one of many simultaneous creates of an account is answered within 5 s', async () => {
     service.upstream.outcome = 'wait';
     const busy = await service.createCustomer('studio');
-    // From here on the process knows the key: the charge itself is the first that asks the database.
+    // From here on the process has cached the key, so the charge is the first database query.
     expect((await busy.createGeneration(IMAGE)).status).to.equal(201);
     const seen: { status: number; ms: number }[] = [];
     const certain: string[] = [];
     const creates = Array.from({ length: 40 }, async (_, index) => {
-      // While the first ones are at work, others come: each would wait for all before it.
+      // More requests arrive while the first ones run: each would wait for all before it.
       await setTimeout(50 * index);
       const startedAt = performance.now();
       const prompt = `image ${index}`;
@@ -79,7 +79,7 @@ describe('while a server is out of reach', () => {
     database.open();
     expect(seen.filter(({ ms }) => ms >= 5_000)).to.deep.equal([]);
     expect(new Set(seen.map(({ status }) => status))).to.deep.equal(new Set([503]));
-    // What was sent to the frozen server may be carried out when it comes to itself; what was not sent never is.
+    // Statements sent to the frozen server may run when it resumes. Those that were not sent never run.
     await eventually('recovered', async () => (await busy.request('GET', '/api/ledger/')).status === 200);
     const { body } = await busy.request('GET', '/api/generations/');
     expect(body.pagination.total_items).to.be.below(5);
@@ -88,17 +88,17 @@ describe('while a server is out of reach', () => {
     await service.checkIntegrity();
   });
 
-  it('Postgres (freeze): an order that was carried out late is not refused for what it has itself taken', async () => {
+  it('Postgres (freeze): a create that committed late is not rejected because of its own charge', async () => {
     service.upstream.outcome = 'wait';
     const busy = await service.createCustomer('studio');
     const { uuid } = (await busy.createGeneration(IMAGE)).body;
     service.upstream.outcome = 'succeed';
     const [{ account_id: id }] = await service.sql('SELECT account_id FROM generations WHERE uuid = $1', [uuid]);
-    // One more, and no more.
+    // Balance for exactly one more.
     await service.sql('UPDATE accounts SET parallel_limit = 2 WHERE id = $1', [id]);
     database.freeze();
     const ordered = busy.createGeneration(IMAGE);
-    // Longer than its answer is waited for, and shorter than it is looked for.
+    // Longer than the query timeout, and shorter than the search for the outcome.
     await setTimeout(2_300);
     const held = await service.database.connect();
     await held.query('BEGIN');
@@ -122,7 +122,7 @@ describe('while a server is out of reach', () => {
 
   const unknown = /outcome of this request is unknown.*same Idempotency-Key.*list of generations/;
 
-  /** Loses the next answer that has a word in it, and all that is asked for afterwards. */
+  /** Drops the next response that contains a word, and everything after it. */
   const loseAnswer = (word: string) =>
     database.cutReplies((chunk) => {
       if (!chunk.includes(word)) return false;
@@ -130,7 +130,7 @@ describe('while a server is out of reach', () => {
       return true;
     });
 
-  it('a create whose answer is lost says that its outcome is unknown, and the same Idempotency-Key tells it', async () => {
+  it('a create whose response is lost reports an unknown outcome, and its Idempotency-Key returns the outcome', async () => {
     const busy = await service.createCustomer('studio');
     const body = { ...IMAGE, prompt: 'a buoy' };
     const headers = { 'idempotency-key': randomUUID() };
@@ -146,7 +146,7 @@ describe('while a server is out of reach', () => {
     expect(await busy.balance()).to.equal(3000 - 8);
   });
 
-  it('a tool call whose charge is lost says that its outcome is unknown', async () => {
+  it('a tool call whose charge is lost reports an unknown outcome', async () => {
     const busy = await service.createCustomer('studio');
     const assistant = await connectMcpClient(busy, 'sdk 2');
     loseAnswer('accepted');
@@ -161,7 +161,7 @@ describe('while a server is out of reach', () => {
     expect(await busy.balance()).to.equal(3000 - 8);
   });
 
-  it('a refusal that comes after a lost answer is not believed: the outcome is unknown', async () => {
+  it('a rejection after a lost response is reported as an unknown outcome', async () => {
     const visitor = await service.createCustomer(null);
     expect((await visitor.createGeneration(IMAGE)).status).to.equal(402);
     let isLost = false;

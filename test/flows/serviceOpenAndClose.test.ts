@@ -4,7 +4,7 @@ import { expect } from 'chai';
 import { createDatabase, requireTestEnv } from '../harness/databases.ts';
 import { allocatePort } from '../harness/ports.ts';
 
-/** Opens a service with an API and a worker, uses it, and closes it, as often as it is told; then there is nothing to do. */
+/** Opens, uses and closes a service with API and worker repeatedly. Then no open handle should remain. */
 const SCRIPT = `
   const { parseConfig } = await import('./shared/lib/config.ts');
   const { openService } = await import('./shared/service.ts');
@@ -25,7 +25,7 @@ const SCRIPT = `
   console.log('closed');`;
 
 describe('a service', () => {
-  it('that is opened and closed twice in one process leaves no handle that keeps the process alive', async () => {
+  it('can be opened and closed twice in one process without leaving an open handle', async () => {
     const port = await allocatePort();
     const child = spawn(process.execPath, ['--import', 'tsx', '--input-type=module', '-e', SCRIPT, '2'], {
       env: {

@@ -3,7 +3,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { expect } from 'chai';
 import { type BatcherOptions, createBatcher } from '../../shared/lib/batcher.ts';
 
-/** A batcher whose batches end when the test says so. */
+/** A batcher whose batches end on command of the test. */
 function createObservedBatcher(options: Partial<BatcherOptions<string, string>> = {}) {
   const batches: { items: string[]; end: () => void; fail: (error: Error) => void }[] = [];
   const submit = createBatcher<string, string>({
@@ -21,7 +21,7 @@ function createObservedBatcher(options: Partial<BatcherOptions<string, string>> 
 const getMessage = (error: Error) => error.message;
 
 describe('a batcher', () => {
-  it('runs a lone item alone, and answers it with its own result', async () => {
+  it('runs a single item alone and returns its result', async () => {
     const { submit, batches, seen } = createObservedBatcher();
     const answer = submit('a');
     await nextTurn();
@@ -30,7 +30,7 @@ describe('a batcher', () => {
     expect(await answer).to.equal('a!');
   });
 
-  it('lets what arrives while it is busy go together, in order, as many as there may be', async () => {
+  it('runs items that arrive while it is busy as one batch, in order, up to the maximum size', async () => {
     const { submit, batches, seen } = createObservedBatcher();
     const answers = [submit('a')];
     await nextTurn();
@@ -46,7 +46,7 @@ describe('a batcher', () => {
     expect(await Promise.all(answers)).to.deep.equal(['a!', 'b!', 'c!', 'd!', 'e!']);
   });
 
-  it('never has more batches at work than it may', async () => {
+  it('never runs more batches at the same time than allowed', async () => {
     let atWork = 0;
     let most = 0;
     const submit = createBatcher<number, number>({
@@ -65,7 +65,7 @@ describe('a batcher', () => {
     expect([most, atWork]).to.deep.equal([3, 0]);
   });
 
-  it('keeps items with the same key apart and in order, without holding up the others', async () => {
+  it('runs items with the same key one after another, without delaying others', async () => {
     const { submit, batches, seen } = createObservedBatcher({ maxInFlight: 2, getKey: (item) => item[0] });
     const answers = ['a1', 'a2', 'b1', 'a3'].map(submit);
     await nextTurn();
@@ -82,7 +82,7 @@ describe('a batcher', () => {
     expect(await Promise.all(answers)).to.deep.equal(['a1!', 'a2!', 'b1!', 'a3!', 'c1!', 'b2!']);
   });
 
-  it('rejects the items of a batch that fails, and goes on with the next', async () => {
+  it('rejects the items of a failed batch and continues with the next', async () => {
     const { submit, batches } = createObservedBatcher({ getKey: (item) => item });
     const outcomes = Promise.allSettled([submit('a'), submit('b'), submit('a')]);
     await nextTurn();
@@ -95,7 +95,7 @@ describe('a batcher', () => {
     ).to.deep.equal(['no connection', 'no connection', 'a!']);
   });
 
-  it('rejects them also when the work throws before it begins', async () => {
+  it('rejects them also when run throws synchronously', async () => {
     const submit = createBatcher<string, string>({
       maxItems: 1,
       maxInFlight: 1,
@@ -108,7 +108,7 @@ describe('a batcher', () => {
     }
   });
 
-  describe('with a limit to how long an item waits for its turn', () => {
+  describe('with a wait timeout', () => {
     const LATE = 'no turn in time';
     const waitTimeout = { timeoutMs: 50, createError: () => new Error(LATE) };
     let nowMs = 1_000;
@@ -125,7 +125,7 @@ describe('a batcher', () => {
       mock.restoreAll();
     });
 
-    it('rejects those that it kept back for too long, whatever becomes of the batch, and never puts them to work', async () => {
+    it('rejects items that waited too long, whether the batch succeeds or fails, and never runs them', async () => {
       const { submit, batches, seen } = createObservedBatcher({ waitTimeout });
       const first = submit('a');
       await nextTurn();
@@ -141,7 +141,7 @@ describe('a batcher', () => {
       expect(seen()).to.deep.equal([['a'], ['d']]);
     });
 
-    it('does so with those that wait for others of the same key, and lets the next of that key go on', async () => {
+    it('rejects items that wait for the same key, and continues with the next item of that key', async () => {
       const { submit, batches, seen } = createObservedBatcher({
         waitTimeout,
         maxInFlight: 2,
@@ -162,7 +162,7 @@ describe('a batcher', () => {
       expect(seen()).to.deep.equal([['a1'], ['a4']]);
     });
 
-    it('gives the turn of one that was rejected to the next of its key', async () => {
+    it('continues with the next item of a key when one was rejected', async () => {
       const { submit, batches, seen } = createObservedBatcher({ waitTimeout, getKey: (item) => item[0] });
       const first = submit('b1');
       await nextTurn();
@@ -179,7 +179,7 @@ describe('a batcher', () => {
       expect(seen()).to.deep.equal([['b1'], ['a2']]);
     });
 
-    it('leaves alone what has had its turn, however long that takes', async () => {
+    it('does not reject items that are running, however long they take', async () => {
       const { submit, batches } = createObservedBatcher({ waitTimeout });
       const answer = submit('a');
       await nextTurn();
@@ -188,12 +188,12 @@ describe('a batcher', () => {
       expect(await answer).to.equal('a!');
     });
 
-    it('lets a line wait that moves, and those that wait while others move', async () => {
+    it('does not reject waiting items while others complete', async () => {
       const { submit, batches } = createObservedBatcher({ waitTimeout, getKey: (item) => item[0] });
       const answers = [submit('a1')];
       await nextTurn();
       answers.push(submit('a2'), submit('a3'), submit('b1'));
-      // Each batch takes 30 of the 50 ms that one may wait.
+      // Each batch takes 30 ms; the wait timeout is 50 ms.
       for (let index = 0; index < 3; index += 1) {
         pass(30);
         batches[index]?.end();
@@ -203,7 +203,7 @@ describe('a batcher', () => {
       expect(await Promise.all(answers)).to.deep.equal(['a1!', 'a2!', 'a3!', 'b1!']);
     });
 
-    it('rejects those whose own line stands still while others move', async () => {
+    it('rejects items whose own key makes no progress while others complete', async () => {
       const { submit, batches } = createObservedBatcher({ waitTimeout, maxInFlight: 2, getKey: (item) => item[0] });
       const stuck = submit('a1');
       await nextTurn();

@@ -80,32 +80,32 @@ describe('the configuration', () => {
     ['SIGN_IN_TIMEOUT_MS', '0'],
   ];
   for (const [name, value] of bad) {
-    it(`with ${name} ${value === undefined ? 'missing' : `"${value}"`} is refused with a sentence that names it`, () => {
+    it(`rejects ${name} ${value === undefined ? 'missing' : `"${value}"`} with a sentence that names the variable`, () => {
       expect(getConfigError({ [name]: value })).to.match(new RegExp(`^${name} .+\\.$`));
     });
   }
 
-  it('with a bucket wants the address that it is read at, and both halves of its keys', () => {
+  it('requires CDN_URL and both access keys together with a bucket', () => {
     const bucket = { MEDIA_S3_BUCKET: 'outputs' };
     expect(getConfigError(bucket)).to.match(/^CDN_URL is not set: with MEDIA_S3_BUCKET /);
     const half = { ...bucket, CDN_URL: 'https://cdn.example', MEDIA_S3_ACCESS_KEY_ID: 'id' };
     expect(getConfigError(half)).to.match(/^MEDIA_S3_SECRET_ACCESS_KEY is not set/);
   });
 
-  it('names all that is wrong at once', () => {
+  it('reports all invalid variables at once', () => {
     const sentences = getConfigError({ PORT: 'x', RATE_LIMITS: 'y', REDIS_URL: 'z' });
     for (const name of ['PORT', 'RATE_LIMITS', 'REDIS_URL']) expect(sentences).to.include(name);
   });
 
-  it('gives nothing away of what is secret when it is wrong', () => {
+  it('does not repeat secrets in error messages', () => {
     expect(getConfigError({ DATABASE_URL: 'mysql://user:secret@host' })).to.not.include('secret');
   });
 
-  it('refuses to give plans away in production', () => {
+  it('rejects production without Stripe, where plans would be free', () => {
     expect(getConfigError({ NODE_ENV: 'production' })).to.match(/NODE_ENV=production is refused/);
   });
 
-  it('refuses to give plans away at a public https address', () => {
+  it('rejects a public https address without Stripe, where plans would be free', () => {
     expect(getConfigError({ BASE_URL: 'https://a.example' })).to.match(
       /^STRIPE_SECRET_KEY is not set: .+ public BASE_URL/,
     );
@@ -114,23 +114,24 @@ describe('the configuration', () => {
     }
   });
 
-  it('refuses a stand-in for documents of OAuth clients in production', () => {
+  it('rejects OAUTH_CLIENT_DOCUMENT_HOST in production', () => {
     expect(getConfigError({ OAUTH_CLIENT_DOCUMENT_HOST: '127.0.0.1:8080' })).to.equal('');
     expect(getConfigError({ NODE_ENV: 'production', OAUTH_CLIENT_DOCUMENT_HOST: '127.0.0.1:8080' })).to.match(
       /^OAUTH_CLIENT_DOCUMENT_HOST must not be set/,
     );
   });
 
-  it('refuses to send the key of Stripe without TLS in production', () => {
+  it('rejects a Stripe API address without TLS in production', () => {
     expect(getConfigError({ STRIPE_API_BASE: 'http://127.0.0.1:8080' })).to.equal('');
     expect(getConfigError({ NODE_ENV: 'production', STRIPE_API_BASE: 'http://127.0.0.1:8080' })).to.match(
       /^STRIPE_API_BASE must begin with https/,
     );
   });
 
-  it('warns of a mode in which everybody may be everybody, where other machines reach it', async () => {
-    const { getInsecureModeWarning: warningOfMode } = await import('../../shared/lib/listenSettings.ts');
-    const warned = (env: Record<string, string | undefined>) => warningOfMode(parseConfig({ ...GOOD, ...env }));
+  it('warns when other machines can reach a mode with unprotected sign-in', async () => {
+    const { getInsecureModeWarning } = await import('../../shared/lib/listenSettings.ts');
+    const warned = (env: Record<string, string | undefined>) =>
+      getInsecureModeWarning(parseConfig({ ...GOOD, ...env }));
     for (const env of [{ HOST: '0.0.0.0' }, { HOST: '::' }, { NODE_ENV: 'test', HOST: '10.0.0.5' }]) {
       expect(warned(env)).to.match(/^NODE_ENV is \w+ and HOST \S+ is open .+ Set NODE_ENV=production, .+\.$/);
     }
@@ -150,7 +151,7 @@ describe('the configuration', () => {
       GITHUB_CLIENT_SECRET: 'b',
     };
 
-    it('wants a token for metrics that other machines can read', () => {
+    it('requires METRICS_TOKEN when other machines can read the metrics', () => {
       expect(getConfigError({ ...production, METRICS_PORT: '9100' })).to.match(
         /^METRICS_TOKEN is not set, .+ METRICS_HOST 0\.0\.0\.0 .+ set METRICS_TOKEN, or METRICS_HOST=127\.0\.0\.1\.$/,
       );
@@ -166,16 +167,16 @@ describe('the configuration', () => {
       expect(getConfigError({ METRICS_PORT: '9100' })).to.equal('');
     });
 
-    it('refuses test keys of Stripe', () => {
+    it('rejects Stripe test keys', () => {
       for (const STRIPE_SECRET_KEY of ['sk_test_1', 'rk_test_1']) {
         expect(getConfigError({ ...production, STRIPE_SECRET_KEY })).to.match(/^STRIPE_SECRET_KEY is a test key/);
       }
       expect(getConfigError({ ...production, STRIPE_SECRET_KEY: 'rk_live_1' })).to.equal('');
     });
 
-    it('has nothing to warn of', async () => {
-      const { getInsecureModeWarning: warningOfMode } = await import('../../shared/lib/listenSettings.ts');
-      expect(warningOfMode(parseConfig({ ...GOOD, ...production }))).to.equal(undefined);
+    it('logs no insecure mode warning', async () => {
+      const { getInsecureModeWarning } = await import('../../shared/lib/listenSettings.ts');
+      expect(getInsecureModeWarning(parseConfig({ ...GOOD, ...production }))).to.equal(undefined);
     });
   });
 
@@ -188,9 +189,9 @@ describe('the configuration', () => {
       ...Object.fromEntries(['LITE', 'STARTER', 'PRO', 'STUDIO'].map((plan) => [`STRIPE_PRICE_${plan}`, 'price_1'])),
     };
 
-    it('wants all of a provider, or nothing', () => {
+    it('requires all variables of a provider or none', () => {
       expect(getConfigError({ GOOGLE_CLIENT_ID: 'a' })).to.match(
-        /^GOOGLE_CLIENT_SECRET is not set, but the rest .+ Google .+\.$/,
+        /^GOOGLE_CLIENT_SECRET is not set, but the other variables .+ Google .+\.$/,
       );
       expect(getConfigError({ GITHUB_CLIENT_SECRET: 'a' })).to.match(/^GITHUB_CLIENT_ID is not set/);
       expect(getConfigError({ APPLE_TEAM_ID: 'a' })).to.match(
@@ -198,7 +199,7 @@ describe('the configuration', () => {
       );
     });
 
-    it("takes Apple's key with its line breaks written out, and no other kind of key", () => {
+    it("accepts Apple's key with escaped line breaks and rejects other kinds of keys", () => {
       const key = pem('ec');
       expect(
         parseConfig({ ...GOOD, ...apple, APPLE_PRIVATE_KEY: key.replaceAll('\n', '\\n') })['APPLE_PRIVATE_KEY'],
@@ -210,11 +211,11 @@ describe('the configuration', () => {
       }
     });
 
-    it('refuses production while nobody could sign in, and providers that are reached without TLS there', () => {
+    it('rejects production without a sign-in provider, and providers without TLS in production', () => {
       const production = { NODE_ENV: 'production', BASE_URL: 'https://a.example', ...stripe };
       const google = { GOOGLE_CLIENT_ID: 'a', GOOGLE_CLIENT_SECRET: 'b' };
       expect(getConfigError(production)).to.match(
-        /^GOOGLE_CLIENT_ID, .+ are not set: NODE_ENV=production is refused while nobody can sign in\.$/,
+        /^GOOGLE_CLIENT_ID, .+ are not set: NODE_ENV=production needs a sign-in provider\.$/,
       );
       expect(getConfigError({ ...production, ...google })).to.equal('');
       expect(getConfigError({ ...production, ...google, BASE_URL: 'http://a.example' })).to.match(
@@ -230,14 +231,14 @@ describe('the configuration', () => {
     });
   });
 
-  it('takes an empty or blank variable for one that is not set', () => {
+  it('treats an empty or blank variable as unset', () => {
     expect(parseConfig({ ...GOOD, PORT: ' ', RATE_LIMITS: '', CDN_URL: '' })).to.include({
       PORT: 3000,
       RATE_LIMITS: 'on',
     });
   });
 
-  it('allows an account 60 creates, 60 requests about payments and 600 others a minute, an address 120 public ones, by default', () => {
+  it('defaults to 60 creates, 60 payment requests and 600 requests a minute per account, and 120 per address', () => {
     expect(parseConfig(GOOD)).to.include({
       RATE_LIMITS: 'on',
       RATE_CREATES_PER_MINUTE: 60,
@@ -247,7 +248,7 @@ describe('the configuration', () => {
     });
   });
 
-  it('derives the addresses from each other, without a slash at the end', () => {
+  it('derives BASE_URL and CDN_URL from each other and removes trailing slashes', () => {
     expect(parseConfig({ ...GOOD, PORT: '8080' })).to.include({
       BASE_URL: 'http://localhost:8080',
       CDN_URL: 'http://localhost:8080/media',
@@ -261,13 +262,13 @@ describe('the configuration', () => {
     });
   });
 
-  it('ends a process that lacks some of it, with the sentence on stderr', () => {
+  it('makes a process exit with status 78 and the message on stderr when variables are missing', () => {
     const { status, stdout, stderr } = spawnSync(process.execPath, [`${BUNDLE}/api.js`], { env: {}, encoding: 'utf8' });
     expect([status, stdout]).to.deep.equal([78, '']);
     expect(stderr).to.match(/^DATABASE_URL is not set: .+\. REDIS_URL is not set: .+\.\n$/);
   });
 
-  it('of commands that staff run has nothing but databases and logs', () => {
+  it('contains only database and log variables for staff commands', () => {
     const env = {
       ...GOOD,
       NODE_ENV: 'production',

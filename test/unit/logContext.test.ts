@@ -5,8 +5,8 @@ const GENERATION = '0199aaaa-0000-7000-8000-000000000001';
 const OTHER = '0199aaaa-0000-7000-8000-000000000002';
 const outside = { bindings: () => ({}) };
 
-describe('the trail of a request', () => {
-  it('names the request and the job of the generation that a line is about', () => {
+describe('the log context', () => {
+  it('adds the request and the job of a generation to its log lines', () => {
     withLogContext(
       { id: '7', queue: 'poll', generationIds: [GENERATION], requestIds: { [GENERATION]: 'request-1' } },
       () => {
@@ -29,7 +29,7 @@ describe('the trail of a request', () => {
     expect(getRequestIds([OTHER])).to.equal(undefined);
   });
 
-  it("leaves the request's own log as it is", () => {
+  it("does not change the request's own log lines", () => {
     rememberRequestId(OTHER, 'request-2');
     const inside = { bindings: () => ({ requestId: 'request-2' }) };
     expect(getLogContext({ generationId: OTHER }, 30, inside)).to.deep.equal({});

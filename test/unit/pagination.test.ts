@@ -17,7 +17,7 @@ describe('pagination', () => {
     });
   }
 
-  it('cuts a list into pages that have every item once, in order', () => {
+  it('splits a list into pages that contain every item once, in order', () => {
     const list = Array.from({ length: 45 }, (_, index) => index);
     const pages = [1, 2, 3].map((page) => paginate(list, page));
     expect(pages.flatMap(({ items }) => items)).to.deep.equal(list);

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { networkPrefix } from '../../api/pipeline/networkPrefix.ts';
 
-describe('whom an address is counted as', () => {
+describe('the network prefix of an address', () => {
   for (const [address, network] of [
     ['192.0.2.7', '192.0.2.7'],
     ['::ffff:192.0.2.7', '192.0.2.7'],

@@ -31,7 +31,7 @@ describe('trackConnections', () => {
     return socket;
   }
 
-  it('closes connections without a request, with half a head and with half a body', async () => {
+  it('closes idle connections and those with a partial head or body', async () => {
     const half = ['', 'GET / HTTP/1.1\r\nhost', 'POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 9\r\n\r\nx'];
     const sockets = [];
     for (const bytes of half) sockets.push(await send(bytes));
@@ -54,7 +54,7 @@ describe('trackConnections', () => {
     expect(socket.text).to.match(/^HTTP\/1.1 200 OK[^]*done/);
   });
 
-  it('closes a response that nobody reads', async () => {
+  it('closes a response that the client does not read', async () => {
     const socket = await send('GET / HTTP/1.1\r\nhost: a\r\n\r\n');
     await once(server, 'request');
     socket.pause();

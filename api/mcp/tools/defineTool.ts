@@ -1,7 +1,7 @@
 import type { Static, TSchema } from 'typebox';
 import { createBodyParser, isInternalKeyword } from '../../../shared/lib/validate.ts';
 import type { Scope } from '../../../shared/spec/oauth.ts';
-import { ErrorResponse } from '../../rest/responseSchemas.ts';
+import { ErrorResponse } from '../../rest/errorSchemas.ts';
 import { buildIcon, type IconName } from '../icons.ts';
 import type { McpRequestContext } from '../requestContext.ts';
 import type { ToolResult } from './results.ts';

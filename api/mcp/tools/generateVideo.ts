@@ -1,7 +1,7 @@
 import Type from 'typebox';
 import { VideoParams } from '../../../shared/spec/catalog.ts';
-import { GenerationResponse } from '../../rest/responseSchemas.ts';
-import { CreateGenerationRequest } from '../../rest/requestSchemas.ts';
+import { GenerationResponse } from '../../rest/generations/schemas.ts';
+import { CreateGenerationRequest } from '../../rest/generations/schemas.ts';
 import { defineTool } from './defineTool.ts';
 import { withNextStep } from './results.ts';
 import { submitGeneration } from './submitGeneration.ts';

@@ -1,8 +1,8 @@
 import Type from 'typebox';
 import { config } from '../../../shared/lib/config.ts';
 import { getUsageSummary } from '../../../shared/domain/credits/usage.ts';
-import { UsageResponse } from '../../rest/responseSchemas.ts';
-import { presentUsage } from '../../rest/presenters.ts';
+import { UsageResponse } from '../../rest/usage/schemas.ts';
+import { presentUsage } from '../../rest/usage/presenter.ts';
 import { defineTool } from './defineTool.ts';
 
 export const getUsage = defineTool({

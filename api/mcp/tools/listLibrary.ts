@@ -1,7 +1,9 @@
 import Type from 'typebox';
 import { listGenerations } from '../../../shared/domain/generations/list.ts';
-import { GenerationResponse, PaginationResponse } from '../../rest/responseSchemas.ts';
-import { presentGeneration, presentPage } from '../../rest/presenters.ts';
+import { GenerationResponse } from '../../rest/generations/schemas.ts';
+import { PaginationResponse } from '../../rest/pagination.ts';
+import { presentGeneration } from '../../rest/generations/presenter.ts';
+import { presentPage } from '../../rest/pagination.ts';
 import { defineTool } from './defineTool.ts';
 import { type PresentedGeneration, truncateText } from './results.ts';
 

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { CreateInput } from '../../../shared/domain/generations/charge.ts';
 import { createGeneration, type CreateResult } from '../../../shared/domain/generations/create.ts';
-import { presentGeneration } from '../../rest/presenters.ts';
+import { presentGeneration } from '../../rest/generations/presenter.ts';
 import type { ToolContext } from './defineTool.ts';
 import type { ToolResult } from './results.ts';
 

@@ -60,7 +60,7 @@ export function acquireStreamSlot(accountId: number): () => void {
   const count = open.get(accountId) ?? 0;
   if (count >= MCP_STREAMS_PER_ACCOUNT) {
     const detail = `The account has ${MCP_STREAMS_PER_ACCOUNT} event streams open: close some of them first.`;
-    throw new ServiceError('rate_limited', detail, { headers: { 'retry-after': '15' } });
+    throw new ServiceError('rate_limited', detail, { retryAfterSeconds: 15 });
   }
   open.set(accountId, count + 1);
   return () => {

@@ -81,8 +81,7 @@ export async function handleStateless(
   const isListening = message.method === 'subscriptions/listen' && 'id' in message;
   if (isListening && state().isStopping) {
     throw new ServiceError('internal_error', 'The server process is shutting down. Try again.', {
-      status: 503,
-      headers: { 'retry-after': '1' },
+      retryAfterSeconds: 1,
     });
   }
   const [parsedBody, generationIds] = isListening

@@ -6,7 +6,7 @@ import { OAuthError } from '../../../shared/spec/oauth.ts';
 import { type Context, requireCaller } from '../../context.ts';
 import { audit } from '../../pipeline/auditLog.ts';
 import { endCurrentSession } from '../../pipeline/cookies/sessionCookie.ts';
-import { getForm } from '../../pipeline/servePage.ts';
+import { getForm } from '../../pipeline/body.ts';
 import { parseParameters } from '../parameters.ts';
 import { sendConsentPage } from './pages.tsx';
 import {

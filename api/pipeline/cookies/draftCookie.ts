@@ -1,20 +1,20 @@
 import type { Context } from '../../context.ts';
 import { isHttps } from './sessionCookie.ts';
 
-/** What was typed into a form of the account's page that could not be taken, as the session had ended. */
+/** Values of an account page form that was submitted after its session had ended. */
 export type FormDraft = Partial<Record<(typeof DRAFT_FIELDS)[number], string>>;
 
 const DRAFT_COOKIE = 'draft';
 const DRAFT_COOKIE_PATH = '/account/';
 const DRAFT_TTL_MS = 600_000;
-/** None of them is a secret. */
+/** Fields that are kept. They must not contain secrets. */
 const DRAFT_FIELDS = ['first_name', 'use_case', 'name'] as const;
-/** Hidden field with the account that the form was shown to. */
+/** Hidden field with the account for which the form was rendered. */
 export const DRAFT_ACCOUNT_FIELD = 'account';
-/** Browsers drop larger cookies. */
+/** Limit below the size at which browsers drop cookies. */
 const DRAFT_MAX_CHARACTERS = 3_500;
 
-/** Keeps what was typed until the account's page is shown again, at most for ten minutes. */
+/** Stores the form values until the account page is shown again, for ten minutes at most. */
 export function saveDraft(ctx: Context): void {
   const { form } = ctx.state;
   const account = form?.get(DRAFT_ACCOUNT_FIELD);
@@ -24,7 +24,7 @@ export function saveDraft(ctx: Context): void {
   if (typed.length > 0 && value.length <= DRAFT_MAX_CHARACTERS) setDraftCookie(ctx, value, DRAFT_TTL_MS);
 }
 
-/** What this account had typed, once. Another account that signs in instead gets nothing of it. */
+/** Returns the draft of this account and deletes it. Another account that signs in gets an empty draft. */
 export function consumeDraft(ctx: Context, accountUuid: string): FormDraft {
   const value = ctx.cookies.get(DRAFT_COOKIE);
   if (value === undefined || value === '') return {};

@@ -6,9 +6,9 @@ import { isHttps } from './sessionCookie.ts';
 const REFERRAL_COOKIE = 'referral';
 
 /**
- * Has the browser remember for 30 days which referral link it came by, in the place of any before. The moment stands in
- * it, too: browsers do not always forget when they should. Nobody gains by writing one themselves: whoever opens the
- * link gets the same.
+ * Stores the referral code in the browser for 30 days and replaces an earlier one. The cookie contains the time of the
+ * click, because browsers do not always expire cookies on time. It needs no signature: opening the link has the same
+ * effect as forging the cookie.
  */
 export function setReferralCookie(ctx: Context, code: string): void {
   ctx.cookies.secure = isHttps();
@@ -22,9 +22,9 @@ export function setReferralCookie(ctx: Context, code: string): void {
   });
 }
 
-/** The referral link that the browser came by, or null. @param signedInAs who is signed in in it. */
-export function readReferralCookie(ctx: Context, signedInAs: number | null): ReferralClick | null {
+/** Reads the referral click of the browser, or null. @param signedInAccountId the account of the current session. */
+export function readReferralCookie(ctx: Context, signedInAccountId: number | null): ReferralClick | null {
   const [, code, seconds] = /^([a-z0-9]{12})\.(\d{1,11})$/.exec(ctx.cookies.get(REFERRAL_COOKIE) ?? '') ?? [];
   if (code === undefined || seconds === undefined) return null;
-  return { code, clickedAt: new Date(1_000 * Number(seconds)), signedInAccountId: signedInAs };
+  return { code, clickedAt: new Date(1_000 * Number(seconds)), signedInAccountId };
 }

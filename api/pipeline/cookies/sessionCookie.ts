@@ -1,15 +1,17 @@
 import { endWebSession, createWebSession, SESSION_LIFETIME_MS } from '../../../shared/domain/accounts/sessions.ts';
 import { config } from '../../../shared/lib/config.ts';
 import type { Context } from '../../context.ts';
-import { SESSION_COOKIE } from '../authenticate.ts';
 import { audit } from '../auditLog.ts';
 
-/** Whether the service is reached over https; behind a proxy that ends TLS the connection itself looks plain. */
+/** Name of the session cookie (spec: Authentication). */
+export const SESSION_COOKIE = 'token';
+
+/** Returns true if BASE_URL is https. The connection itself is plain behind a proxy that terminates TLS. */
 export const isHttps = () => config.BASE_URL.startsWith('https:');
 
 /**
- * Signs the browser in, under a token that it cannot have had before: nobody can have prepared it. The session that its
- * cookie stood for until now ends, as it could not be reached again; no other one does.
+ * Signs the browser in with a new token, which prevents session fixation. Ends the previous session of the browser,
+ * which no client could use any more, and no other one.
  */
 export async function startWebSession(
   ctx: Context,

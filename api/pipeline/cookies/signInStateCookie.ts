@@ -5,21 +5,21 @@ import type { Context } from '../../context.ts';
 import { isHttps } from './sessionCookie.ts';
 
 /**
- * What a sign-in knows the browser by that began it. One for each provider, and the same for all that are under way in
- * a browser, so that two tabs do not undo each other.
+ * Reads the secret that binds a sign-in to the browser that started it. All sign-ins of a browser with one provider
+ * share it, so that two tabs do not invalidate each other.
  */
 export function readSignInState(ctx: Context, provider: ProviderName): string | undefined {
   const secret = ctx.cookies.get(signInStateCookieName(provider));
   return secret !== undefined && /^[0-9a-f]{64}$/.test(secret) ? secret : undefined;
 }
 
-/** The same; a browser that has none is given one. */
+/** Reads the secret, or creates it, and renews the cookie. */
 export function ensureSignInState(ctx: Context, provider: ProviderName): string {
   const secret = readSignInState(ctx, provider) ?? randomHex(32);
   ctx.cookies.secure = isHttps();
   ctx.cookies.set(signInStateCookieName(provider), secret, {
     httpOnly: true,
-    // Apple's answer is a form from its own site, with which no other cookie travels.
+    // Apple responds with a form from its own site, which SameSite=Lax cookies are not sent with.
     sameSite: provider === 'apple' && isHttps() ? 'none' : 'lax',
     secure: isHttps(),
     path: '/',
@@ -29,7 +29,7 @@ export function ensureSignInState(ctx: Context, provider: ProviderName): string 
   return secret;
 }
 
-/** The prefix keeps other hosts of the same domain from setting it. */
+/** Name of the cookie. The prefix prevents other hosts of the same domain from setting it. */
 function signInStateCookieName(provider: ProviderName): string {
   return `${isHttps() ? '__Host-' : ''}sign-in-${provider}`;
 }

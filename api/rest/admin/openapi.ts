@@ -1,4 +1,4 @@
-import { MetricsResponse } from '../responseSchemas.ts';
+import { MetricsResponse } from './schemas.ts';
 import { EXAMPLE_TIMESTAMP } from '../openapi/examples.ts';
 import type { Operations } from '../openapi/operation.ts';
 

@@ -1,4 +1,4 @@
-import { AffiliateStatusResponse, EnrollResponse, OnboardingLinkResponse } from '../responseSchemas.ts';
+import { AffiliateStatusResponse, EnrollResponse, OnboardingLinkResponse } from './schemas.ts';
 import type { Operations } from '../openapi/operation.ts';
 
 const EXAMPLE_ENROLLMENT = { code: 'k7m2q9xw4htd', referral_url: 'https://app.example.org/r/k7m2q9xw4htd' };

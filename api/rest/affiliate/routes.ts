@@ -1,15 +1,15 @@
 import { createPayoutOnboardingLink } from '../../../shared/domain/affiliates/payoutAccounts.ts';
-import { enrollAffiliate as enrollAccount } from '../../../shared/domain/affiliates/enroll.ts';
+import { enrollAffiliate } from '../../../shared/domain/affiliates/enroll.ts';
 import { recordReferralClick } from '../../../shared/domain/affiliates/referrals.ts';
 import { getAffiliateOverview } from '../../../shared/domain/affiliates/overview.ts';
 import { requireCaller, type Context } from '../../context.ts';
 import { setReferralCookie } from '../../pipeline/cookies/referralCookie.ts';
-import { seeOther } from '../../pipeline/servePage.ts';
-import { presentAffiliate, presentAffiliateStatus } from '../presenters.ts';
+import { seeOther } from '../../pipeline/redirect.ts';
+import { presentAffiliate, presentAffiliateStatus } from './presenter.ts';
 
-/** Makes the account an affiliate, with a code that stays the same. */
+/** Enrolls the account as an affiliate. The referral code never changes. */
 export async function enroll(ctx: Context): Promise<void> {
-  ctx.body = presentAffiliate(await enrollAccount(requireCaller(ctx).accountId));
+  ctx.body = presentAffiliate(await enrollAffiliate(requireCaller(ctx).accountId));
 }
 
 export async function status(ctx: Context): Promise<void> {
@@ -20,7 +20,7 @@ export async function createOnboardingLink(ctx: Context): Promise<void> {
   ctx.body = { url: await createPayoutOnboardingLink(requireCaller(ctx).accountId) };
 }
 
-/** A referral link: whoever follows it is remembered to have come by it, and goes on to sign in. */
+/** Records a click on a referral link and redirects to sign-in. */
 export async function openReferralLink(ctx: Context): Promise<void> {
   const { code } = (ctx as unknown as { params: { code: string } }).params;
   const accountId = ctx.state.caller?.accountId ?? null;

@@ -1,12 +1,7 @@
-import {
-  ApiKeyResponse,
-  CreatedApiKeyResponse,
-  LedgerEntryResponse,
-  pageResponse,
-  RevokedResponse,
-  UsageResponse,
-} from '../responseSchemas.ts';
-import { CreateApiKeyRequest } from '../requestSchemas.ts';
+import { ApiKeyResponse, CreatedApiKeyResponse, RevokedResponse } from './schemas.ts';
+import { pageResponse } from '../pagination.ts';
+import { LedgerEntryResponse, UsageResponse } from '../usage/schemas.ts';
+import { CreateApiKeyRequest } from './schemas.ts';
 import { EXAMPLE_TIMESTAMP, examplePage, EXAMPLE_UUID } from '../openapi/examples.ts';
 import { type Operations, PAGE_PARAMETER } from '../openapi/operation.ts';
 

@@ -7,8 +7,9 @@ import { evictKey } from '../../pipeline/authenticate.ts';
 import { getJsonBody } from '../../pipeline/body.ts';
 import { withIdempotency } from '../../pipeline/idempotency.ts';
 import { parsePage, parseUuidParam } from '../../pipeline/requestParameters.ts';
-import { presentApiKey, presentCreatedApiKey, presentPage } from '../presenters.ts';
-import { CreateApiKeyRequest } from '../requestSchemas.ts';
+import { presentApiKey, presentCreatedApiKey } from './presenter.ts';
+import { presentPage } from '../pagination.ts';
+import { CreateApiKeyRequest } from './schemas.ts';
 
 const parseCreate = createBodyParser(CreateApiKeyRequest);
 

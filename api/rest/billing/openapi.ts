@@ -6,8 +6,8 @@ import {
   PortalResponse,
   ReceivedResponse,
   TopupSettingsResponse,
-} from '../responseSchemas.ts';
-import { CheckoutRequest, TopupRequest, TopupSettingsRequest } from '../requestSchemas.ts';
+} from './schemas.ts';
+import { CheckoutRequest, TopupRequest, TopupSettingsRequest } from './schemas.ts';
 import { EXAMPLE_ACCOUNT_PLAN } from '../openapi/examples.ts';
 import type { Operations } from '../openapi/operation.ts';
 

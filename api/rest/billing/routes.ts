@@ -8,8 +8,8 @@ import { PLANS } from '../../../shared/spec/plans.ts';
 import { requireCaller, type Context } from '../../context.ts';
 import { getJsonBody } from '../../pipeline/body.ts';
 import { withIdempotency } from '../../pipeline/idempotency.ts';
-import { presentBillingStatus, presentCheckout, presentPlan, presentTopupSettings } from '../presenters.ts';
-import { CheckoutRequest, TopupRequest, TopupSettingsRequest } from '../requestSchemas.ts';
+import { presentBillingStatus, presentCheckout, presentPlan, presentTopupSettings } from './presenter.ts';
+import { CheckoutRequest, TopupRequest, TopupSettingsRequest } from './schemas.ts';
 
 const parseCheckout = createBodyParser(CheckoutRequest);
 const parseTopup = createBodyParser(TopupRequest);

@@ -13,7 +13,7 @@ export async function receiveProcessorEvent(ctx: Context): Promise<void> {
   try {
     await verifyAndStoreEvent(ctx);
   } catch (error) {
-    if (error instanceof ServiceError && error.status < 500) await consumeRateLimit(ctx, 'public');
+    if (error instanceof ServiceError && !error.isServiceFault) await consumeRateLimit(ctx, 'public');
     throw error;
   }
   ctx.body = { received: true };

@@ -1,7 +1,9 @@
 import { IMAGE_ASPECT_RATIOS, ImageParams, VideoParams } from '../../../shared/spec/catalog.ts';
 import { WAIT_MAX_SECONDS } from '../../../shared/spec/limits.ts';
-import { GenerationResponse, ModelResponse, pageResponse } from '../responseSchemas.ts';
-import { CreateGenerationRequest } from '../requestSchemas.ts';
+import { GenerationResponse } from './schemas.ts';
+import { ModelResponse } from '../models/schemas.ts';
+import { pageResponse } from '../pagination.ts';
+import { CreateGenerationRequest } from './schemas.ts';
 import { SUCCEEDED_GENERATION, QUEUED_GENERATION, examplePage } from '../openapi/examples.ts';
 import { type Operations, PAGE_PARAMETER } from '../openapi/operation.ts';
 
@@ -78,8 +80,9 @@ export const GENERATION_OPERATIONS: Operations = {
     id: 'deleteGeneration',
     tag: 'Generations',
     summary: 'Delete a generation',
-    description: 'Takes it off the lists and removes its files. Refunds nothing; one that is under way still ends.',
-    response: { status: 204, description: 'It is gone.' },
+    description:
+      'Removes it from lists and deletes its files. Credits are not refunded; a queued generation still runs to its end.',
+    response: { status: 204, description: 'The generation was deleted.' },
   },
   'GET /api/models/': {
     id: 'listModels',

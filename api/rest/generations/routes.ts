@@ -9,8 +9,9 @@ import { requireCaller, type Context } from '../../context.ts';
 import { getJsonBody } from '../../pipeline/body.ts';
 import { readIdempotencyKey } from '../../pipeline/idempotency.ts';
 import { parsePage, parseUuidParam, parseWaitSeconds } from '../../pipeline/requestParameters.ts';
-import { presentGeneration, presentPage } from '../presenters.ts';
-import { CreateGenerationRequest } from '../requestSchemas.ts';
+import { presentGeneration } from './presenter.ts';
+import { presentPage } from '../pagination.ts';
+import { CreateGenerationRequest } from './schemas.ts';
 
 const parseCreateRequest = createBodyParser(CreateGenerationRequest);
 const parseParams = Object.fromEntries(

@@ -1,5 +1,5 @@
 import Type from 'typebox';
-import { HealthResponse, ReadyResponse } from '../responseSchemas.ts';
+import { HealthResponse, ReadyResponse } from './schemas.ts';
 import type { Operations } from '../openapi/operation.ts';
 
 export const SERVICE_OPERATIONS: Operations = {

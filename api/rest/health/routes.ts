@@ -7,13 +7,11 @@ export function health(ctx: Context): void {
   ctx.body = { status: 'ok', version: VERSION };
 }
 
-/** Whether work gets done here, for what sends requests to this process or starts others in its place. */
+/** Readiness probe: 200 while this process can serve requests and a worker runs. For load balancers and platforms. */
 export async function ready(ctx: Context): Promise<void> {
   ctx.set('cache-control', 'no-store');
   const problems = ctx.state.isDraining === true ? ['the process is stopping'] : await getReadinessProblems();
-  if (problems.length > 0) {
-    const headers = { 'retry-after': '5' };
-    throw new ServiceError('internal_error', `Not ready: ${problems.join('; ')}.`, { status: 503, headers });
-  }
+  if (problems.length > 0)
+    throw new ServiceError('internal_error', `Not ready: ${problems.join('; ')}.`, { retryAfterSeconds: 5 });
   ctx.body = { status: 'ready' };
 }

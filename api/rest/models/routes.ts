@@ -2,7 +2,8 @@ import { getModelsWithStatus } from '../../../shared/domain/generations/executio
 import { paginate } from '../../../shared/lib/pagination.ts';
 import type { Context } from '../../context.ts';
 import { parsePage } from '../../pipeline/requestParameters.ts';
-import { presentModel, presentPage } from '../presenters.ts';
+import { presentModel } from './presenter.ts';
+import { presentPage } from '../pagination.ts';
 
 export async function list(ctx: Context): Promise<void> {
   const page = parsePage(ctx);

@@ -1,35 +1,35 @@
 import { IDEMPOTENCY_KEY_MAX_CHARACTERS } from '../../../shared/spec/limits.ts';
-import { SESSION_COOKIE } from '../../pipeline/authenticate.ts';
+import { SESSION_COOKIE } from '../../pipeline/cookies/sessionCookie.ts';
 
-/** What the document says once, for whoever refers to it. */
+/** Components of the OpenAPI document that several operations refer to. */
 
 const textHeader = (description: string, example: string) => ({ description, schema: { type: 'string' }, example });
 
 export const RESPONSE_HEADERS: Record<string, Record<string, unknown>> = {
   RateLimit: textHeader(
-    'What is left of the limit that the request was counted against, and for how long.',
+    'Remaining requests of the limit that applied, and the seconds until it resets.',
     '"account";r=598;t=42',
   ),
-  'RateLimit-Policy': textHeader('That limit: how many in how many seconds.', '"account";q=600;w=60'),
+  'RateLimit-Policy': textHeader('The limit: number of requests per window in seconds.', '"account";q=600;w=60'),
   'Retry-After': {
-    description: 'After so many seconds it is worth another try.',
+    description: 'Seconds to wait before a retry.',
     schema: { type: 'integer', minimum: 1 },
     example: 12,
   },
   'Idempotent-Replayed': {
-    description: 'There where the answer is that of an earlier request with the same `Idempotency-Key`.',
+    description: 'Present if the response is that of an earlier request with the same `Idempotency-Key`.',
     schema: { type: 'string', enum: ['true'] },
     example: 'true',
   },
-  'WWW-Authenticate': textHeader('What kind of credential is wanted.', 'Bearer'),
-  'X-Request-Id': textHeader('What the request is called in our logs.', '01939b6e-5c1f-7a4d-9e0b-3f1d2c4b5a69'),
+  'WWW-Authenticate': textHeader('The required kind of credential.', 'Bearer'),
+  'X-Request-Id': textHeader('Id of the request in the logs of the service.', '01939b6e-5c1f-7a4d-9e0b-3f1d2c4b5a69'),
 };
 
 export const IDEMPOTENCY_KEY_PARAMETER = {
   name: 'Idempotency-Key',
   in: 'header',
   description:
-    'A new one, such as a UUID, for each new request. Within 24 hours the same key with the same body gives the first answer again; with another body it is a 400. Refusals are not remembered.',
+    'A unique value, such as a UUID, for each new request. For 24 hours the same key with the same body returns the first response again; with another body it is a 400. Errors are not stored.',
   schema: { type: 'string', minLength: 1, maxLength: IDEMPOTENCY_KEY_MAX_CHARACTERS, pattern: '^[ -~]+$' },
 };
 
@@ -53,11 +53,11 @@ type SecurityRequirement = Readonly<Record<string, readonly string[]>>;
 
 const ANY_CREDENTIAL: readonly SecurityRequirement[] = [{ bearerKey: [] }, { headerKey: [] }, { session: [] }];
 
-/** By who may ask, as the router's table writes it. */
+/** Security requirements by the authentication column of the router's table. */
 export const SECURITY_BY_CREDENTIALS: Record<string, readonly SecurityRequirement[]> = {
   none: [],
   account: ANY_CREDENTIAL,
-  'account*': ANY_CREDENTIAL,
+  deferredKey: ANY_CREDENTIAL,
   staff: ANY_CREDENTIAL,
   session: [{ session: [] }],
 };

@@ -1,8 +1,8 @@
 import { renderToString } from 'preact-render-to-string';
 
 /**
- * Nothing from elsewhere, no script but our files, no style but our file and what that script sets. The page asks our
- * own addresses, and shows pictures that its stylesheet carries.
+ * Policy of the page: scripts, styles and requests from the service's own origin only, and images embedded in its
+ * stylesheet.
  */
 export const DOCS_CONTENT_SECURITY_POLICY = [
   "default-src 'none'",
@@ -15,7 +15,7 @@ export const DOCS_CONTENT_SECURITY_POLICY = [
   "base-uri 'none'",
 ].join('; ');
 
-/** Starts the page, as dark as the browser is: its stylesheet goes by a class. No validator: that one would be asked over the network. */
+/** Starts the page and sets the class for the browser's color scheme. The validator is off: it needs the network. */
 export const SWAGGER_UI_INIT_SCRIPT = `const dark = matchMedia('(prefers-color-scheme: dark)');
 const follow = () => document.documentElement.classList.toggle('dark-mode', dark.matches);
 follow();

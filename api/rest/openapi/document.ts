@@ -11,7 +11,7 @@ import {
 import { toHeaderRefs, buildErrorResponse, getErrorStatuses } from './errorResponses.ts';
 import { SchemaRegistry } from './schemaRegistry.ts';
 
-/** A row of the router's table, as far as it matters here. */
+/** Columns of the router's table that the document uses. */
 export type RouteRow = readonly [
   method: string,
   path: string,
@@ -20,19 +20,18 @@ export type RouteRow = readonly [
   ...rest: unknown[],
 ];
 
-/** How the document writes an address. */
+/** Converts a path of the router to the syntax of OpenAPI. */
 export const toOpenApiPath = (path: string) => path.replaceAll(/:(\w+)/g, '{$1}');
 
-/** Whether an address belongs to the REST interface: neither a page, nor a file, nor of another protocol. */
+/** Returns true if a route belongs to the REST interface. Pages, files and other protocols do not. */
 export function isDocumented([, path, credentials]: RouteRow): boolean {
   if (!Object.hasOwn(SECURITY_BY_CREDENTIALS, credentials) || path.startsWith('/api/docs/')) return false;
   return path.startsWith('/api/') || path.startsWith('/authentication/');
 }
 
 /**
- * The REST interface as an OpenAPI 3.1 document: the router's table says which addresses there are, who may ask and
- * what is counted, `operations` what each is for, and the schemas that requests are checked against and answers are
- * made by what goes in and out.
+ * Builds the OpenAPI 3.1 document of the REST interface. Paths, credentials and rate limits come from the router's table,
+ * descriptions from `operations`, and bodies from the schemas that validate requests and type responses.
  */
 export function buildOpenApiDocument(routes: readonly RouteRow[], baseUrl: string): Record<string, unknown> {
   const schemas = new SchemaRegistry();
@@ -42,14 +41,14 @@ export function buildOpenApiDocument(routes: readonly RouteRow[], baseUrl: strin
   for (const route of routes.filter(isDocumented)) {
     const [method, path] = route;
     const operation = OPERATIONS[`${method} ${path}`];
-    // Left out; the tests want it described.
+    // Omitted here; a test requires a description of every route.
     if (operation === undefined) continue;
     const entry = (paths[toOpenApiPath(path)] ??= {});
     entry[method.toLowerCase()] = buildOperationObject(route, operation, { schemas, responses, headers });
   }
   return {
     openapi: '3.1.0',
-    // There is no text of it to link to: who runs the service is the one to ask.
+    // There is no license text to link to, so the address is that of the service.
     info: { ...DOCUMENT_INFO, license: { name: 'Proprietary', url: baseUrl } },
     servers: [{ url: baseUrl }],
     tags: Object.entries(TAGS)
@@ -70,10 +69,10 @@ const DOCUMENT_INFO = {
   version: VERSION,
   summary: 'Videos and images from text prompts, metered in credits.',
   description:
-    'JSON in and out. Times are ISO 8601 in UTC, money is integer cents. Every error is `{ error, detail }`: go by `error`. Addresses end in a slash; the one without works, too. New fields may be added to answers. AI assistants use the MCP server at `/mcp` instead.',
+    'JSON in and out. Times are ISO 8601 in UTC, money is integer cents. Every error is `{ error, detail }`: branch on `error`. Paths end in a slash and also work without it. New fields may be added to responses. AI assistants use the MCP server at `/mcp` instead.',
 };
 
-/** What is gathered on the way, for the components. */
+/** Components collected while operations are built. */
 interface ComponentsBuilder {
   schemas: SchemaRegistry;
   responses: Record<string, unknown>;
@@ -142,7 +141,7 @@ function buildResponseObject(
   };
 }
 
-/** By status, every code that the address may refuse with: what follows from its row, and what it says of itself. */
+/** Lists the error responses of a route by status: codes that follow from its row, and those of its operation. */
 function buildErrorResponseRefs(
   route: RouteRow,
   operation: Operation,
@@ -166,7 +165,7 @@ function buildErrorResponseRefs(
 
 function listErrorCodes([, path, credentials, rateClass]: RouteRow, operation: Operation): Set<ErrorCode> {
   return new Set<ErrorCode>([
-    // What is no valid HTTP is refused everywhere.
+    // Every route rejects malformed HTTP.
     'validation_error',
     ...(credentials === 'none' ? [] : (['invalid_api_key'] as const)),
     ...(credentials === 'staff' ? (['admin_required'] as const) : []),

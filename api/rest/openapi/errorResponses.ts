@@ -1,19 +1,19 @@
 import { ERROR_STATUS, type ErrorCode } from '../../../shared/spec/errors.ts';
-import { errorResponseFor } from '../responseSchemas.ts';
+import { errorResponseFor } from '../errorSchemas.ts';
 import type { SchemaRegistry } from './schemaRegistry.ts';
 
-/** When each code is given. */
+/** Description of each code. */
 const ERROR_MEANINGS: Record<ErrorCode, string> = {
-  validation_error: 'Something that was sent is not acceptable; `detail` names the field.',
-  invalid_api_key: 'The credential is missing, unknown, revoked, over or malformed.',
+  validation_error: 'The request is invalid; `detail` names the field.',
+  invalid_api_key: 'The credential is missing, unknown, revoked, expired or malformed.',
   insufficient_credits: 'The balance does not cover the price, nor did an automatic top-up.',
-  subscription_required: 'There is no active subscription, or for automatic top-ups no payment method.',
-  admin_required: 'The account is not one of the staff.',
-  not_found: 'There is no such thing, or it belongs to another account.',
-  parallel_limit_reached: 'As many generations are under way as the plan allows.',
+  subscription_required: 'The account has no active subscription or, for automatic top-ups, no payment method.',
+  admin_required: 'The account is not a staff account.',
+  not_found: 'The resource does not exist or belongs to another account.',
+  parallel_limit_reached: 'The account has as many generations in progress as its plan allows.',
   rate_limited: 'Too many requests: wait for `Retry-After` seconds.',
-  model_unavailable: "The model's provider does not answer; nothing was charged.",
-  internal_error: 'A fault on our side; with 503 a part of the service is out of reach for the moment.',
+  model_unavailable: "The model's provider does not respond; nothing was charged.",
+  internal_error: 'A fault of the service. With 503, a part of it is temporarily unavailable.',
 };
 
 const ERROR_EXAMPLES: Record<ErrorCode, string> = {
@@ -23,27 +23,27 @@ const ERROR_EXAMPLES: Record<ErrorCode, string> = {
   subscription_required: 'There is no active subscription: choose a plan first.',
   admin_required: 'Staff access is required. Sign in with a staff account.',
   not_found: 'There is no such generation on this account.',
-  parallel_limit_reached: '5 generations are under way, as many as the plan allows: wait for one to end.',
-  rate_limited: 'Too many requests: wait 12 s, then go on more slowly.',
+  parallel_limit_reached: '5 generations are in progress, as many as the plan allows: wait for one to end.',
+  rate_limited: 'Too many requests: wait 12 s, then continue more slowly.',
   model_unavailable: 'The model is offline: try again later. Nothing was charged.',
   internal_error: 'The service is out of reach for the moment. Try again in some seconds.',
 };
 
-/** Which statuses a code travels under, where it is not the one of the specification's table alone. */
+/** Returns the statuses of a code. Some codes have more than the one in the specification's table. */
 export function getErrorStatuses(code: ErrorCode, hasBody: boolean): number[] {
   if (code === 'internal_error') return [500, 503];
   if (code === 'validation_error' && hasBody) return [400, 413];
   return [ERROR_STATUS[code]];
 }
 
-/** Which headers go with a status, by their names in the document's components. */
+/** Headers of each status, by their names in the components. */
 const HEADERS_BY_STATUS: Record<number, readonly string[]> = {
   401: ['WWW-Authenticate'],
   429: ['Retry-After'],
   503: ['Retry-After'],
 };
 
-/** A refusal under a name of its own, such as `NotFound` or `InsufficientCreditsOrSubscriptionRequired`. */
+/** Builds a named error response, such as `NotFound` or `InsufficientCreditsOrSubscriptionRequired`. */
 export function buildErrorResponse(schemas: SchemaRegistry, status: number, codes: readonly ErrorCode[]) {
   const isUsual = codes.every((code) => ERROR_STATUS[code] === status);
   const name = `${codes.map(toPascalCase).join('Or')}${isUsual ? '' : status}`;
@@ -63,7 +63,7 @@ export function buildErrorResponse(schemas: SchemaRegistry, status: number, code
   return { name, response };
 }
 
-/** Headers by name, as an answer refers to them. */
+/** Builds references to headers of the components. */
 export function toHeaderRefs(names: readonly string[]): Record<string, { $ref: string }> {
   return Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]));
 }

@@ -1,4 +1,4 @@
-/** What the examples of several addresses have in common. */
+/** Examples that several operations share. */
 export const EXAMPLE_UUID = '01939b6e-5c1f-7a4d-9e0b-3f1d2c4b5a69';
 export const EXAMPLE_TIMESTAMP = '2026-11-21T09:30:00.000Z';
 
@@ -47,7 +47,7 @@ export const EXAMPLE_USER = {
   },
 };
 
-/** A list with one item. */
+/** Builds a list response with one item. */
 export function examplePage(item: unknown): unknown {
   const pagination = { next: null, previous: null, current_page: 1, total_pages: 1, total_items: 1 };
   return { pagination, data: [item] };

@@ -1,22 +1,22 @@
 import type { TSchema } from 'typebox';
 import type { ErrorCode } from '../../../shared/spec/errors.ts';
 
-/** Under which heading an address is found. */
+/** Tags that group the operations. */
 export const TAGS = {
   Generations: 'Videos and images: create one, wait for it, list them.',
-  Models: 'What can be made, and whether it can be now.',
+  Models: 'The available models and their status.',
   'API keys': 'Personal keys, for programs.',
-  Usage: 'Where the credits are, and where they went.',
-  Billing: 'Plans, top-ups, and what the payment processor says.',
-  Affiliate: 'Referrals and what they earn.',
+  Usage: 'Credit balance, usage history and ledger.',
+  Billing: 'Plans, subscriptions, top-ups and payment events.',
+  Affiliate: 'Referrals and commissions.',
   Staff: 'For the staff of the service.',
-  Session: 'The person who is signed in. These take the session cookie only.',
+  Session: 'The signed-in user. Requires the session cookie.',
   Service: 'The service itself.',
 } as const;
 
 export type OperationTag = keyof typeof TAGS;
 
-/** A parameter of the query, or a header of the request. */
+/** A query parameter or request header. */
 export interface OperationParameter {
   name: string;
   in: 'query' | 'header';
@@ -25,36 +25,36 @@ export interface OperationParameter {
   required?: boolean;
 }
 
-/** What the router's table does not say of an address. All that follows from the table is added by `document.ts`. */
+/** Description of a route. `document.ts` adds everything that follows from the router's table. */
 export interface Operation {
-  /** What clients that are generated call it. */
+  /** Name of the method in generated clients. */
   id: string;
   tag: OperationTag;
   summary: string;
   description?: string;
   parameters?: readonly OperationParameter[];
-  /** The body of the request, as `schemas.ts` has it. */
+  /** Request body, with a schema of the `schemas.ts` of its folder. */
   body?: { schema: TSchema; example?: unknown; examples?: Record<string, unknown>; isOptional?: boolean };
-  /** The answer to a request that succeeds; without a schema it has no body. */
+  /** Response to a successful request. Without a schema it has no body. */
   response: {
     status: 200 | 201 | 204;
     description: string;
     schema?: TSchema;
     example?: unknown;
   };
-  /** The codes that it refuses with, beyond those that follow from its credentials, its rate, its path and its body. */
+  /** Error codes beyond those that follow from credentials, rate limit, path and body. */
   errorCodes?: readonly ErrorCode[];
-  /** Whether it takes an `Idempotency-Key`. */
+  /** True if the route accepts an `Idempotency-Key`. */
   acceptsIdempotencyKey?: boolean;
 }
 
-/** By method and path, as in the router's table. */
+/** Operations by method and path, as in the router's table. */
 export type Operations = Readonly<Record<string, Operation>>;
 
-/** The page of a list. */
+/** Page number of a list. */
 export const PAGE_PARAMETER: OperationParameter = {
   name: 'page',
   in: 'query',
-  description: 'Which page, 20 items each; past the last one `data` is empty.',
+  description: 'Page number; a page has 20 items. After the last page `data` is empty.',
   schema: { type: 'integer', minimum: 1, default: 1 },
 };

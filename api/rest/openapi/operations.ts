@@ -7,7 +7,7 @@ import { SERVICE_OPERATIONS } from '../health/openapi.ts';
 import { SESSION_OPERATIONS } from '../session/openapi.ts';
 import { ADMIN_OPERATIONS } from '../admin/openapi.ts';
 
-/** What there is to say of each address of the REST interface. One without its entry here fails the tests. */
+/** Descriptions of all REST routes. A test fails for a route without an entry. */
 export const OPERATIONS: Operations = {
   ...GENERATION_OPERATIONS,
   ...API_KEY_AND_USAGE_OPERATIONS,

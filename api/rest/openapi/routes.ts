@@ -8,13 +8,12 @@ import type { Context, Handler } from '../../context.ts';
 import { buildOpenApiDocument, type RouteRow } from './document.ts';
 import { renderDocsPage, SWAGGER_UI_INIT_SCRIPT, DOCS_CONTENT_SECURITY_POLICY } from './docsPage.tsx';
 
-/** For as long as a document or a file that is not named by what is in it may be kept. */
+/** Cache lifetime of documents and files whose address does not contain a version. */
 const DOCS_CACHE_CONTROL = 'public, max-age=300';
 
 /**
- * Serves the description of the interface. It is made at the first request and kept: the table does not change while
- * the process lives.
- * @param routes the router's table, which is not there yet while it names this handler.
+ * Serves the OpenAPI document. It is built at the first request and kept, because the table does not change.
+ * @param routes returns the router's table, which is not initialized yet when it refers to this handler.
  */
 export function openApiDocument(routes: () => readonly RouteRow[]): Handler {
   let text: string | undefined;
@@ -28,7 +27,7 @@ export function openApiDocument(routes: () => readonly RouteRow[]): Handler {
 
 const SWAGGER_UI_DIR = dirname(createRequire(import.meta.url).resolve('swagger-ui-dist/package.json'));
 
-/** What the page consists of, from files of ours. */
+/** Files of the documentation page. */
 const DOCS_FILES: Record<string, { type: string; read: () => Promise<Buffer> }> = {
   'swagger-ui.css': { type: 'text/css; charset=utf-8', read: () => readFile(join(SWAGGER_UI_DIR, 'swagger-ui.css')) },
   'swagger-ui-bundle.js': {
@@ -43,10 +42,10 @@ interface CachedFile {
   etag: string;
 }
 
-/** What was read of them, and its hash: once, when the page is first asked for, as few processes ever are. */
+/** Files that were read, with their hashes. Read at the first request, as few processes ever serve the page. */
 const cachedFiles = new Map<string, Promise<CachedFile>>();
 
-/** The page that shows the description, and where a person can try it. */
+/** Serves the documentation page, which renders the OpenAPI document. */
 export function docsPage(ctx: Context): void {
   ctx.type = 'text/html; charset=utf-8';
   ctx.set('content-security-policy', DOCS_CONTENT_SECURITY_POLICY);
@@ -57,7 +56,7 @@ export function docsPage(ctx: Context): void {
 }
 
 /**
- * A file of that page.
+ * Serves a file of the documentation page.
  * @throws ServiceError not_found
  */
 export async function docsFile(ctx: Context): Promise<void> {
@@ -73,7 +72,7 @@ export async function docsFile(ctx: Context): Promise<void> {
   else ctx.body = content;
 }
 
-/** Reads a file and keeps it; where that fails, the next request tries again. */
+/** Reads a file once. After a failure the next request tries again. */
 function readCachedFile(name: string, read: () => Promise<Buffer>): Promise<CachedFile> {
   const known = cachedFiles.get(name);
   if (known !== undefined) return known;

@@ -1,42 +1,49 @@
 import { ImageParams, VideoParams } from '../../../shared/spec/catalog.ts';
-import * as answers from '../responseSchemas.ts';
-import * as bodies from '../requestSchemas.ts';
+import { MetricsResponse } from '../admin/schemas.ts';
+import { AffiliateStatusResponse } from '../affiliate/schemas.ts';
+import { ApiKeyResponse, CreatedApiKeyResponse } from '../apiKeys/schemas.ts';
+import * as billing from '../billing/schemas.ts';
+import { GenerationResponse } from '../generations/schemas.ts';
+import { ModelResponse } from '../models/schemas.ts';
+import { PaginationResponse } from '../pagination.ts';
+import { ProfileRequest, UserResponse } from '../session/schemas.ts';
+import { LedgerEntryResponse, UsageResponse } from '../usage/schemas.ts';
 
-/** What has a name in the document; all else stands where it is used. */
+/** Schemas with a name in the document. All others are written where they are used. */
 const SCHEMA_NAMES = new Map<unknown, string>([
-  [answers.GenerationResponse, 'Generation'],
-  [answers.PaginationResponse, 'Pagination'],
-  [answers.ModelResponse, 'Model'],
-  [answers.ApiKeyResponse, 'ApiKey'],
-  [answers.CreatedApiKeyResponse, 'CreatedApiKey'],
-  [answers.LedgerEntryResponse, 'LedgerEntry'],
-  [answers.UsageResponse, 'UsageSummary'],
-  [answers.PlanResponse, 'Plan'],
-  [answers.BillingStatusResponse, 'BillingStatus'],
-  [answers.CheckoutResponse, 'Checkout'],
-  [answers.TopupSettingsResponse, 'TopupSettings'],
-  [answers.UserResponse, 'User'],
-  [answers.AffiliateStatusResponse, 'AffiliateStatus'],
-  [answers.MetricsResponse, 'Metrics'],
-  [bodies.TopupSettingsRequest, 'TopupSettingsChange'],
-  [bodies.ProfileRequest, 'Profile'],
+  [GenerationResponse, 'Generation'],
+  [PaginationResponse, 'Pagination'],
+  [ModelResponse, 'Model'],
+  [ApiKeyResponse, 'ApiKey'],
+  [CreatedApiKeyResponse, 'CreatedApiKey'],
+  [LedgerEntryResponse, 'LedgerEntry'],
+  [UsageResponse, 'UsageSummary'],
+  [billing.PlanResponse, 'Plan'],
+  [billing.BillingStatusResponse, 'BillingStatus'],
+  [billing.CheckoutResponse, 'Checkout'],
+  [billing.TopupSettingsResponse, 'TopupSettings'],
+  [UserResponse, 'User'],
+  [AffiliateStatusResponse, 'AffiliateStatus'],
+  [MetricsResponse, 'Metrics'],
+  [billing.TopupSettingsRequest, 'TopupSettingsChange'],
+  [ProfileRequest, 'Profile'],
   [VideoParams, 'VideoParams'],
   [ImageParams, 'ImageParams'],
 ]);
 
 type JsonSchema = Record<string, unknown>;
 
-/** Schemas as the document has them: plain JSON Schema, each that has a name written once and referred to. */
+/** Converts schemas to plain JSON Schema. Named schemas are written once and referenced. */
 export class SchemaRegistry {
-  /** Those that were referred to, by name. */
+  /** Referenced schemas, by name. */
   readonly schemasByName: Record<string, unknown> = {};
 
-  /** A schema at the place where it is used. */
+  /** Returns a schema for the place where it is used: a reference if it has a name. */
   resolve(schema: unknown): JsonSchema {
     const name = SCHEMA_NAMES.get(schema);
     if (name === undefined) return this.#clean(schema) as JsonSchema;
     if (!Object.hasOwn(this.schemasByName, name)) {
-      // Taken first, so that what is within can refer to it.
+      // Reserved first, so that nested schemas can refer to it.
       this.schemasByName[name] = {};
       this.schemasByName[name] = this.#clean(schema);
     }
@@ -57,12 +64,12 @@ export class SchemaRegistry {
   }
 }
 
-/** What our own validation understands, and no client does. */
+/** Returns true for keywords that only the service's own validation knows. */
 function isInternalKeyword(key: string, value: unknown): boolean {
   return key === 'trimmed' || (key === 'format' && value === 'text');
 }
 
-/** Values that are listed get their type: generators want to be told. */
+/** Adds the type to an enum, which code generators need. */
 function withEnumType(schema: JsonSchema): JsonSchema {
   const values = schema['enum'];
   if (!Array.isArray(values) || schema['type'] !== undefined) return schema;

@@ -1,5 +1,5 @@
-import { SocialConfigResponse, UserResponse } from '../responseSchemas.ts';
-import { AdvanceOnboardingRequest, DevSignInRequest, ProfileRequest } from '../requestSchemas.ts';
+import { SocialConfigResponse, UserResponse } from './schemas.ts';
+import { AdvanceOnboardingRequest, DevSignInRequest, ProfileRequest } from './schemas.ts';
 import { EXAMPLE_USER } from '../openapi/examples.ts';
 import type { Operations } from '../openapi/operation.ts';
 
@@ -11,7 +11,7 @@ export const SESSION_OPERATIONS: Operations = {
     description: 'A browser signs in at `/authentication/social/{provider}/start`.',
     response: {
       status: 200,
-      description: 'Which are configured.',
+      description: 'True for each configured provider.',
       schema: SocialConfigResponse,
       example: { google: true, apple: false, github: true },
     },
@@ -19,13 +19,13 @@ export const SESSION_OPERATIONS: Operations = {
   'GET /authentication/me/': {
     id: 'getMe',
     tag: 'Session',
-    summary: 'Read who is signed in',
+    summary: 'Get the signed-in user',
     response: { status: 200, description: 'The user.', schema: UserResponse, example: EXAMPLE_USER },
   },
   'PATCH /authentication/me/': {
     id: 'updateMe',
     tag: 'Session',
-    summary: 'Change the profile',
+    summary: 'Update the profile',
     body: { schema: ProfileRequest, example: { first_name: 'Ada' }, isOptional: true },
     response: { status: 200, description: 'The user now.', schema: UserResponse, example: EXAMPLE_USER },
   },
@@ -33,13 +33,13 @@ export const SESSION_OPERATIONS: Operations = {
     id: 'logOut',
     tag: 'Session',
     summary: 'Sign out',
-    response: { status: 204, description: 'The session is over, and the cookie cleared.' },
+    response: { status: 204, description: 'The session has ended and the cookie is deleted.' },
   },
   'POST /authentication/onboarding/advance/': {
     id: 'advanceOnboarding',
     tag: 'Session',
-    summary: 'Complete a step of the onboarding',
-    description: 'First `profile`, then `plan`, which takes an active subscription.',
+    summary: 'Complete an onboarding step',
+    description: 'First `profile`, then `plan`, which requires an active subscription.',
     body: { schema: AdvanceOnboardingRequest, example: { step_completed: 'profile', data: { use_case: 'Clips' } } },
     response: { status: 200, description: 'The user now.', schema: UserResponse, example: EXAMPLE_USER },
     errorCodes: ['subscription_required'],
@@ -48,15 +48,15 @@ export const SESSION_OPERATIONS: Operations = {
     id: 'signInLocally',
     tag: 'Session',
     summary: 'Sign in without a provider',
-    description: 'On local machines only, as long as no provider is configured. Sets the session cookie.',
+    description: 'In local development only, as long as no provider is configured. Sets the session cookie.',
     body: { schema: DevSignInRequest, example: { email: 'me@example.org' } },
     response: {
       status: 200,
-      description: 'The user, made if there was none.',
+      description: 'The user, created if necessary.',
       schema: UserResponse,
       example: EXAMPLE_USER,
     },
-    // Where a provider is configured.
+    // If a provider is configured.
     errorCodes: ['not_found'],
   },
 };

@@ -14,25 +14,25 @@ import { authenticateOptional } from '../../pipeline/authenticate.ts';
 import { getJsonBody } from '../../pipeline/body.ts';
 import { readReferralCookie } from '../../pipeline/cookies/referralCookie.ts';
 import { endCurrentSession, startWebSession } from '../../pipeline/cookies/sessionCookie.ts';
-import { presentUser } from '../presenters.ts';
-import { AdvanceOnboardingRequest, DevSignInRequest, ProfileRequest } from '../requestSchemas.ts';
+import { presentUser } from './presenter.ts';
+import { AdvanceOnboardingRequest, DevSignInRequest, ProfileRequest } from './schemas.ts';
 
 const parseDevSignIn = createBodyParser(DevSignInRequest);
 const parseProfile = createBodyParser(ProfileRequest);
 const parseAdvanceOnboarding = createBodyParser(AdvanceOnboardingRequest);
 
-/** Which sign-in providers are configured. */
+/** Lists the sign-in providers, and which of them are configured. */
 export function socialConfig(ctx: Context): void {
   ctx.body = Object.fromEntries(PROVIDER_NAMES.map((name) => [name, getIdentityProviders()[name] !== null]));
 }
 
-/** Local sign-in: takes any address at its word, which is why the router offers it on local machines only. */
-export async function devSignIn(ctx: Context): Promise<void> {
+/** Signs in by e-mail address alone. The router offers it in local development only. */
+export async function signInWithoutProvider(ctx: Context): Promise<void> {
   const { email } = parseDevSignIn(getJsonBody(ctx));
-  // Nobody is asked for a session here, but one that the browser has tells whose link is their own.
+  // A session is optional here: it identifies the account whose own referral link does not count.
   await authenticateOptional(ctx);
-  const link = readReferralCookie(ctx, ctx.state.caller?.accountId ?? null);
-  const account = await findOrCreateAccountByEmail(email, DEV_PROVIDER, { referralClick: link });
+  const referralClick = readReferralCookie(ctx, ctx.state.caller?.accountId ?? null);
+  const account = await findOrCreateAccountByEmail(email, DEV_PROVIDER, { referralClick });
   await startWebSession(ctx, account.id);
   ctx.body = presentUser(account, isStaffEmail(account.email));
 }

@@ -28,8 +28,11 @@ import {
 } from './confirmations.tsx';
 import { isReloadLimitReached, sendPaymentPendingPage } from './paymentPending.tsx';
 import { sendRedirectPage } from '../components/redirectPage.tsx';
-import { getForm, seeOther } from '../../pipeline/servePage.ts';
-import { CheckoutRequest, CreateApiKeyRequest, ProfileRequest } from '../../rest/requestSchemas.ts';
+import { getForm } from '../../pipeline/body.ts';
+import { seeOther } from '../../pipeline/redirect.ts';
+import { CreateApiKeyRequest } from '../../rest/apiKeys/schemas.ts';
+import { CheckoutRequest } from '../../rest/billing/schemas.ts';
+import { ProfileRequest } from '../../rest/session/schemas.ts';
 
 const parsePlanForm = createBodyParser(CheckoutRequest);
 const parseKeyForm = createBodyParser(CreateApiKeyRequest);

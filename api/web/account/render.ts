@@ -9,7 +9,8 @@ import { getBillingStatus } from '../../../shared/domain/billing/billingStatus.t
 import { listConnectedApplications } from '../../../shared/domain/oauth/grants.ts';
 import { ServiceError } from '../../../shared/spec/errors.ts';
 import { requireCaller, type Context } from '../../context.ts';
-import { seeOther } from '../../pipeline/servePage.ts';
+import { getErrorStatus } from '../../pipeline/httpError.ts';
+import { seeOther } from '../../pipeline/redirect.ts';
 import type { AccountOverview } from './overview.ts';
 import { type Flash, type FlashCode, sendAccountPage } from './view.tsx';
 
@@ -53,13 +54,14 @@ export function withErrorPage(handler: (ctx: Context) => Promise<void>): (ctx: C
       await handler(ctx);
     } catch (error) {
       if (!(error instanceof ServiceError)) throw error;
-      await renderAccountPage(ctx, { problem: toUserMessage(error.message) }, error.status);
+      await renderAccountPage(ctx, { problem: toUserMessage(error) }, getErrorStatus(error));
     }
   };
 }
 
-/** Converts an API error detail into a sentence for people, without the name of the field. */
-function toUserMessage(detail: string): string {
-  const sentence = detail.replace(/^\w+: /, '').replace(/^[a-z]+(_[a-z]+)+\b/, (name) => name.replaceAll('_', ' '));
+/** Rewrites a detail for people: drops a leading `field: `, and writes the name of a field as words. */
+function toUserMessage({ message, field = '' }: ServiceError): string {
+  const rest = message.slice(field.length);
+  const sentence = rest.startsWith(': ') ? rest.slice(2) : field.replaceAll('_', ' ') + rest;
   return sentence.charAt(0).toUpperCase() + sentence.slice(1);
 }

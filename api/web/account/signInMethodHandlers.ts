@@ -10,7 +10,7 @@ import { sendRemoveIdentityConfirmation } from './signInMethods.tsx';
 import { PROVIDER_TITLES } from '../components/providerLogos.tsx';
 import { sendRedirectPage } from '../components/redirectPage.tsx';
 import { ACCOUNT_PATH } from '../signIn/returnTo.ts';
-import { seeOther } from '../../pipeline/servePage.ts';
+import { seeOther } from '../../pipeline/redirect.ts';
 import { withErrorPage } from './render.ts';
 
 /** Builds the path of the account page with the reason why an identity could not be linked. */

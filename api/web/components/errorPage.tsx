@@ -5,7 +5,7 @@ import { sendPage } from './layout.tsx';
 import { Form } from './form.tsx';
 
 /** Sends an error as a page: a title, one plain sentence and a link to the account. */
-export function sendErrorPage(ctx: Context, { code, status, message }: ServiceError): void {
+export function sendErrorPage(ctx: Context, { code, message }: ServiceError, status: number): void {
   const isWrongAccount = code === 'admin_required';
   const title = isWrongAccount ? 'Access denied' : getErrorTitle(status);
   const body = (

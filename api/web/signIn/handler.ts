@@ -5,11 +5,12 @@ import { startSignIn, completeSignIn } from '../../../shared/domain/accounts/sig
 import { EMAIL_MAX_CHARACTERS, isEmail } from '../../../shared/lib/validate.ts';
 import type { Context } from '../../context.ts';
 import { audit } from '../../pipeline/auditLog.ts';
+import { getForm } from '../../pipeline/body.ts';
 import { readSignInState, ensureSignInState } from '../../pipeline/cookies/signInStateCookie.ts';
 import { readReferralCookie } from '../../pipeline/cookies/referralCookie.ts';
 import { startWebSession } from '../../pipeline/cookies/sessionCookie.ts';
 import { ACCOUNT_PATH, sanitizeReturnTo, buildSignInPath } from './returnTo.ts';
-import { getForm, seeOther } from '../../pipeline/servePage.ts';
+import { seeOther } from '../../pipeline/redirect.ts';
 import { buildLinkProblemPath, parseProviderParam } from '../account/signInMethodHandlers.ts';
 import { isSignInProblem, sendSignInPage } from './view.tsx';
 

@@ -1,13 +1,12 @@
 import type Koa from 'koa';
-import { requireStaff } from '../../../shared/domain/accounts/staff.ts';
+import { perService } from '../../../shared/lib/serviceScope.ts';
 import { QUEUES } from '../../../shared/queues/catalog.ts';
 import { getQueue } from '../../../shared/queues/enqueue.ts';
 import { ServiceError } from '../../../shared/spec/errors.ts';
-import { requireCaller, type State } from '../../context.ts';
-import { authenticateOptional, recordLastUsed } from '../../pipeline/authenticate.ts';
+import { requireCaller, type Context, type State } from '../../context.ts';
+import { describeNotFound } from '../../pipeline/errors.ts';
+import { HttpError } from '../../pipeline/httpError.ts';
 import { serviceOrigin } from '../../pipeline/serviceOrigin.ts';
-import { consumeRateLimit } from '../../pipeline/rateLimit.ts';
-import { redirectToSignIn } from '../../pipeline/servePage.ts';
 
 export const QUEUE_BOARD_PATH = '/admin/queues';
 
@@ -35,43 +34,26 @@ const BACK_LINK =
 
 /**
  * Serves the queue dashboard to staff. It is a third-party application with its own pages, files and API below its
- * path, so it runs before the router and reads request bodies itself.
+ * path, and reads request bodies itself.
  */
-export function queueBoard(): Koa.Middleware<State> {
-  let board: Promise<Koa.Middleware<State>> | undefined;
-  return async (ctx, next) => {
-    if (ctx.path !== QUEUE_BOARD_PATH && !ctx.path.startsWith(`${QUEUE_BOARD_PATH}/`)) return next();
-    ctx.state.route = `${QUEUE_BOARD_PATH}/`;
-    // Called by the script of the board, which expects JSON errors.
-    const isCall = ctx.path.startsWith(`${QUEUE_BOARD_PATH}/api/`);
-    ctx.state.isPage = !isCall;
-    await authenticateOptional(ctx);
-    if (ctx.state.caller === undefined) {
-      await consumeRateLimit(ctx, 'public');
-      if (isCall || !SAFE_METHODS.has(ctx.method)) throw new ServiceError('invalid_api_key', 'Sign in first.');
-      return redirectToSignIn(ctx);
-    }
-    await consumeRateLimit(ctx, 'account');
-    await requireStaff(requireCaller(ctx), ctx.state.sessionToken);
-    requireSameOriginChange(ctx);
-    ctx.set('content-security-policy', QUEUE_BOARD_CONTENT_SECURITY_POLICY);
-    ctx.set('x-frame-options', 'DENY');
-    ctx.set('referrer-policy', 'same-origin');
-    board ??= createQueueBoard();
-    await (await board)(ctx, next);
-    if (!SAFE_METHODS.has(ctx.method)) logQueueChange(ctx);
-    if (ctx.type === 'text/html' && typeof ctx.body === 'string') {
-      ctx.set('cache-control', 'no-store');
-      ctx.body = ctx.body.replaceAll(EXTERNAL_STYLESHEET, '').replace('<div id="root">', `${BACK_LINK}$&`);
-    }
-    recordLastUsed(ctx);
-  };
+export async function queueBoard(ctx: Context): Promise<void> {
+  requireSameOriginChange(ctx);
+  ctx.set('content-security-policy', QUEUE_BOARD_CONTENT_SECURITY_POLICY);
+  ctx.set('x-frame-options', 'DENY');
+  ctx.set('referrer-policy', 'same-origin');
+  await (await board())(ctx, async () => {});
+  if (ctx.status === 404 && ctx.body === undefined) throw new ServiceError('not_found', describeNotFound(ctx));
+  if (!SAFE_METHODS.has(ctx.method)) logQueueChange(ctx);
+  if (ctx.type === 'text/html' && typeof ctx.body === 'string') {
+    ctx.set('cache-control', 'no-store');
+    ctx.body = ctx.body.replaceAll(EXTERNAL_STYLESHEET, '').replace('<div id="root">', `${BACK_LINK}$&`);
+  }
 }
 
 /** Rejects changes from other origins: browsers send the session cookie with their requests, too. */
 function requireSameOriginChange(ctx: Koa.ParameterizedContext<State>): void {
   if (SAFE_METHODS.has(ctx.method) || ctx.get('origin') === serviceOrigin()) return;
-  throw new ServiceError('validation_error', `Changes must come with "Origin: ${serviceOrigin()}".`, { status: 403 });
+  throw new HttpError('validation_error', `Changes must come with "Origin: ${serviceOrigin()}".`, { status: 403 });
 }
 
 /** Logs a change with its author. The path names it: `<queue>/pause`, `<queue>/<job>/retry`, `pause` for all queues. */
@@ -86,6 +68,8 @@ function logQueueChange(ctx: Koa.ParameterizedContext<State>): void {
 }
 
 /** Loads the board at the first visit, so that other processes do not spend memory on it. */
+const board = perService(createQueueBoard);
+
 async function createQueueBoard(): Promise<Koa.Middleware<State>> {
   const [{ createBullBoard }, { BullMQAdapter }, { KoaAdapter }] = await Promise.all([
     import('@bull-board/api'),

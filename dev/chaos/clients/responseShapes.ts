@@ -2,24 +2,22 @@ import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import Type, { type TSchema } from 'typebox';
 import {
   AffiliateStatusResponse,
-  ApiKeyResponse,
+  EnrollResponse,
+  OnboardingLinkResponse,
+} from '../../../api/rest/affiliate/schemas.ts';
+import { ApiKeyResponse, CreatedApiKeyResponse, RevokedResponse } from '../../../api/rest/apiKeys/schemas.ts';
+import {
   BillingStatusResponse,
   CheckoutResponse,
-  CreatedApiKeyResponse,
-  EnrollResponse,
-  ErrorResponse,
-  GenerationResponse,
-  LedgerEntryResponse,
-  ModelResponse,
-  OnboardingLinkResponse,
-  pageResponse,
-  PaginationResponse,
   PortalResponse,
-  RevokedResponse,
   TopupSettingsResponse,
-  UsageResponse,
-  UserResponse,
-} from '../../../api/rest/responseSchemas.ts';
+} from '../../../api/rest/billing/schemas.ts';
+import { ErrorResponse } from '../../../api/rest/errorSchemas.ts';
+import { GenerationResponse } from '../../../api/rest/generations/schemas.ts';
+import { ModelResponse } from '../../../api/rest/models/schemas.ts';
+import { pageResponse, PaginationResponse } from '../../../api/rest/pagination.ts';
+import { UserResponse } from '../../../api/rest/session/schemas.ts';
+import { LedgerEntryResponse, UsageResponse } from '../../../api/rest/usage/schemas.ts';
 
 /** Schemas of the responses that clients receive, as the API documents them. */
 const ajv = new Ajv2020({ strict: false, validateFormats: false });

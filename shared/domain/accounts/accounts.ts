@@ -108,7 +108,9 @@ export async function completeOnboardingStep(
     const position = ONBOARDING_STEPS.indexOf(step);
     const reached = ONBOARDING_STEPS.indexOf(account.onboarding_step);
     if (position > reached) {
-      throw new ServiceError('validation_error', `step_completed: complete ${account.onboarding_step} first.`);
+      throw new ServiceError('validation_error', `step_completed: complete ${account.onboarding_step} first.`, {
+        field: 'step_completed',
+      });
     }
     if (step === 'plan' && getActivePlan(account) === null) {
       throw new ServiceError('subscription_required', 'Choose a plan first: this step cannot be skipped.');

@@ -52,6 +52,7 @@ export async function createApiKey(
       throw new ServiceError(
         'validation_error',
         `name: the account already has ${ACTIVE_API_KEYS_MAX} active keys, the maximum. Revoke one first.`,
+        { field: 'name' },
       );
     }
     const row = await ApiKey.query(transaction).insertAndFetch({

@@ -19,7 +19,9 @@ export async function activateSimulatedPlan(accountId: number, slug: PlanSlug): 
     const current = await Subscription.query(transaction).modify('live').findOne({ account_id: accountId });
     if (current !== undefined && current.current_period_end > now()) {
       if (current.plan_slug === slug) {
-        throw new ServiceError('validation_error', `plan: the account is on the ${plan.name} plan already.`);
+        throw new ServiceError('validation_error', `plan: the account is on the ${plan.name} plan already.`, {
+          field: 'plan',
+        });
       }
       await applySubscriptionChange(
         transaction,

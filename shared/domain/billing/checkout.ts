@@ -64,13 +64,20 @@ async function assertNoPendingPayment(accountId: number): Promise<void> {
   throw new ServiceError(
     'validation_error',
     `plan: the payment of the ${getPlanBySlug(latest.plan_slug).name} plan is still being processed. Wait for it, or cancel it in the billing portal.`,
+    { field: 'plan' },
   );
 }
 
 async function startPlanChange(slug: PlanSlug, account: Account, current: Subscription): Promise<CheckoutUrl> {
   const { status, plan_slug: plan, stripe_subscription_id: subscriptionId } = current;
   if (plan === slug && status === 'active') {
-    throw new ServiceError('validation_error', `plan: the account is on the ${getPlanBySlug(slug).name} plan already.`);
+    throw new ServiceError(
+      'validation_error',
+      `plan: the account is on the ${getPlanBySlug(slug).name} plan already.`,
+      {
+        field: 'plan',
+      },
+    );
   }
   if (status !== 'active') {
     throw new ServiceError(
@@ -78,6 +85,7 @@ async function startPlanChange(slug: PlanSlug, account: Account, current: Subscr
       current.disputed_charge_id === null
         ? 'plan: pay the open invoice of the current subscription first, in the billing portal.'
         : 'plan: the payment of the current subscription is being disputed. Settle that first.',
+      { field: 'plan' },
     );
   }
   const customerId = account.stripe_customer_id as string;

@@ -74,7 +74,7 @@ async function assertOpenTopupLimit(transaction: Transaction, { uuid, account_id
   throw new ServiceError(
     'rate_limited',
     `${OPEN_TOPUPS_MAX} top-ups are waiting for payment. Pay one of them, or try again in ${seconds} s, when one has expired.`,
-    { headers: { 'retry-after': String(seconds) } },
+    { retryAfterSeconds: seconds },
   );
 }
 

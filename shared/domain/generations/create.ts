@@ -96,7 +96,7 @@ function topupUnknownError({ credits }: Debit): ServiceError {
   return new ServiceError(
     'internal_error',
     `No generation was created: the balance does not cover its ${credits} credits, and the outcome of the automatic top-up is unknown. Send the request again with the same Idempotency-Key to get the outcome, or check GET /api/ledger/ for the top-up.`,
-    { status: 503, headers: { 'retry-after': '60' } },
+    { retryAfterSeconds: 60 },
   );
 }
 
@@ -131,10 +131,8 @@ async function replayCreate(debit: Debit): Promise<CreateResult> {
   const first = await Generation.query().findOne({ account_id, idempotency_key });
   // The key expired between the two statements, so a repeated request creates a new generation.
   if (first === undefined) {
-    const headers = { 'retry-after': '1' };
     throw new ServiceError('internal_error', 'The Idempotency-Key has just expired. Send the request again.', {
-      status: 503,
-      headers,
+      retryAfterSeconds: 1,
     });
   }
   // This very request was charged, and the response of the database was lost.
@@ -157,7 +155,7 @@ const OUTCOME_UNKNOWN_DETAIL =
 /** @param error of the database, for the log. */
 function databaseUnavailableError(detail: string, error?: unknown): ServiceError {
   if (error !== undefined) logger.error({ err: error }, 'create failed: database unavailable');
-  return new ServiceError('internal_error', detail, { status: 503, headers: { 'retry-after': '5' } });
+  return new ServiceError('internal_error', detail, { retryAfterSeconds: 5 });
 }
 
 const rejectionDetails: Record<

@@ -16,8 +16,7 @@ export async function mapProcessorErrors<Result>(request: Promise<Result>, rejec
     logger.error({ err }, isRejected ? 'payment processor rejected a request' : 'payment processor unavailable');
     const unavailableDetail = 'Payments are not available at the moment. Try again in a minute.';
     throw new ServiceError('internal_error', isRejected ? (rejectionDetail as string) : unavailableDetail, {
-      status: 503,
-      headers: { 'retry-after': '60' },
+      retryAfterSeconds: 60,
     });
   }
 }

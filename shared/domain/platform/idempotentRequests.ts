@@ -74,7 +74,7 @@ async function executeAndSave<Response>(
     return response;
   } catch (error) {
     const pending = queryRequest(keyed).where({ id }).whereNull('answer');
-    if (error instanceof ServiceError && error.status < 500) await pending.delete();
+    if (error instanceof ServiceError && !error.isServiceFault) await pending.delete();
     // It may have had effects. Mark it abandoned, so that a repeated request resumes it under the same id.
     else await pending.patch({ created_at: addMilliseconds(now(), -ABANDONED_AFTER_MS) });
     throw error;
@@ -124,10 +124,7 @@ async function waitForResponse(keyed: KeyedRequest, deadline: number): Promise<{
   throw new ServiceError(
     'internal_error',
     'The first request with this Idempotency-Key is still in progress. Try again later.',
-    {
-      status: 503,
-      headers: { 'retry-after': '5' },
-    },
+    { retryAfterSeconds: 5 },
   );
 }
 

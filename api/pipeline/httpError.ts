@@ -1,0 +1,33 @@
+import { ERROR_STATUS, type ErrorCode, ServiceError } from '../../shared/spec/errors.ts';
+
+interface HttpErrorOptions {
+  /** Default: the usual status of the code. */
+  status?: number;
+  headers?: Record<string, string>;
+}
+
+/** An error of the HTTP interface itself, with a status or headers that do not follow from its code. */
+export class HttpError extends ServiceError {
+  readonly status: number;
+  readonly headers: Record<string, string>;
+
+  constructor(code: ErrorCode, detail: string, { status = ERROR_STATUS[code], headers = {} }: HttpErrorOptions) {
+    super(code, detail);
+    this.name = 'HttpError';
+    this.status = status;
+    this.headers = headers;
+  }
+}
+
+/** Returns the HTTP status of an error. An `internal_error` that names a time for a retry is a 503. */
+export function getErrorStatus(error: ServiceError): number {
+  if (error instanceof HttpError) return error.status;
+  if (error.code === 'internal_error' && error.retryAfterSeconds !== undefined) return 503;
+  return ERROR_STATUS[error.code];
+}
+
+/** Returns the headers that a client needs to act on an error. */
+export function getErrorHeaders(error: ServiceError): Record<string, string> {
+  if (error instanceof HttpError) return error.headers;
+  return error.retryAfterSeconds === undefined ? {} : { 'retry-after': String(error.retryAfterSeconds) };
+}

@@ -1,0 +1,46 @@
+import { LRUCache } from 'lru-cache';
+import { recordApiKeyLastUsed } from '../../shared/domain/accounts/apiKeys.ts';
+import { recordSessionLastUsed } from '../../shared/domain/accounts/sessions.ts';
+import { sha256 } from '../../shared/lib/secrets.ts';
+import { perService } from '../../shared/lib/serviceScope.ts';
+import { API_KEY_LAST_USED_INTERVAL_MS } from '../../shared/spec/limits.ts';
+import type { Context } from '../context.ts';
+
+/** Time at which this process last recorded a use, by credential. */
+const recordedAt = perService(() => new LRUCache<string, number>({ max: 100_000 }));
+
+/** Records the use of the request's credentials in `last_used_at`, at most once a minute and without delaying it. */
+export function recordLastUsed(ctx: Context): void {
+  const { caller, sessionToken } = ctx.state;
+  if (sessionToken !== undefined) {
+    recordUseThrottled(toSessionId(sessionToken), () => recordSessionLastUsed(sha256(sessionToken)));
+  }
+  const keyHash = caller?.keyHash ?? null;
+  if (keyHash !== null) recordUseThrottled(toKeyId(keyHash), () => recordApiKeyLastUsed(keyHash));
+}
+
+/** Runs `write` at most once a minute per credential. A failed write is retried at the next use. */
+export function recordUseThrottled(id: string, write: () => Promise<void>): void {
+  const at = performance.now();
+  if (at - (recordedAt().get(id) ?? -API_KEY_LAST_USED_INTERVAL_MS) < API_KEY_LAST_USED_INTERVAL_MS) return;
+  recordedAt().set(id, at);
+  write().catch(() => recordedAt().delete(id));
+}
+
+/** Returns true if this process has recorded a use of the session, which it does for valid ones only. */
+export function isKnownSession(token: string): boolean {
+  return recordedAt().has(toSessionId(token));
+}
+
+/** Forgets a session that turned out to be invalid. */
+export function evictSession(token: string): void {
+  recordedAt().delete(toSessionId(token));
+}
+
+export function toKeyId(keyHash: Buffer): string {
+  return `key ${keyHash.toString('base64')}`;
+}
+
+function toSessionId(token: string): string {
+  return `session ${sha256(token).toString('base64')}`;
+}

@@ -1,0 +1,168 @@
+import { requireStaff } from '../../shared/domain/accounts/staff.ts';
+import { ServiceError } from '../../shared/spec/errors.ts';
+import { requireCaller, type Context, type Handler } from '../context.ts';
+import { authenticateMcp } from '../mcp/authenticate.ts';
+import { sendWrongAddressPage } from '../web/components/errorPage.tsx';
+import { authenticate, authenticateOptional, authenticateSession, evictKey, verifyKey } from './authenticate.ts';
+import { readFormBody, readJsonBody } from './body.ts';
+import { isCrossOriginForm, isOtherLocalHostname, requireCsrfToken } from './csrf.ts';
+import { consumeRateLimit, isCountedByAddress, type RateClass, refundRateLimit } from './rateLimit.ts';
+import { recordLastUsed } from './recordLastUsed.ts';
+import { redirectToSignInPage } from './redirect.ts';
+import { serviceOrigin } from './serviceOrigin.ts';
+
+/**
+ * Credentials that a route accepts. For programs, with errors as JSON:
+ * - `none`: public.
+ * - `account`: an API key or the session cookie.
+ * - `deferredKey`: as `account`, but the handler's own statement verifies the key, which saves a round trip.
+ * - `staff`: as `account`, for staff accounts.
+ * - `session`: the session cookie only.
+ * - `mcp`: an access token or an API key. Requests of browsers must have an allowed origin.
+ * - `staffCall`: as `staffSession`, for the scripts of a page.
+ *
+ * For people, with errors as pages:
+ * - `optionalSession`: public. The caller is known if a session cookie is sent.
+ * - `pageSession`: the session cookie. Without it the browser is redirected to sign in.
+ * - `staffSession`: as `pageSession`, for staff accounts.
+ * - `oauthCallback`: return address of sign-in providers. Ignores the session; forms come from other sites.
+ */
+export type Authentication =
+  | 'none'
+  | 'account'
+  | 'deferredKey'
+  | 'staff'
+  | 'session'
+  | 'mcp'
+  | 'staffCall'
+  | 'optionalSession'
+  | 'pageSession'
+  | 'staffSession'
+  | 'oauthCallback';
+
+/** A rate class, or `byMessage` if the handler counts the request once it has read the message. */
+export type RouteRateLimit = RateClass | 'byMessage';
+
+/** Body that the pipeline reads. `raw`: the handler reads it. */
+export type RouteBody = 'none' | 'json' | 'form' | 'raw';
+
+/** Columns of a route that the pipeline uses. */
+export interface Route {
+  path: string;
+  authentication: Authentication;
+  rateLimit: RouteRateLimit;
+  body: RouteBody;
+  handler: Handler;
+}
+
+const PAGE_AUTHENTICATION: ReadonlySet<Authentication> = new Set([
+  'optionalSession',
+  'pageSession',
+  'staffSession',
+  'oauthCallback',
+]);
+const REQUIRED_SESSION: ReadonlySet<Authentication> = new Set(['pageSession', 'staffSession', 'staffCall']);
+const STAFF_ONLY: ReadonlySet<Authentication> = new Set(['staff', 'staffSession', 'staffCall']);
+const SAFE_METHODS = new Set(['GET', 'HEAD']);
+
+/** Runs a request through its route: authenticate, read the body, count, authorize, handle. The same for every surface. */
+export async function runRoute(ctx: Context, route: Route): Promise<void> {
+  const { authentication, body, handler } = route;
+  ctx.state.route = route.path;
+  ctx.state.isPage = PAGE_AUTHENTICATION.has(authentication);
+  if (ctx.state.isPage && authentication !== 'oauthCallback' && ctx.method === 'GET' && isOtherLocalHostname(ctx)) {
+    return ctx.redirect(serviceOrigin() + ctx.url);
+  }
+  // Caches must not store responses that belong to an account or contain a key.
+  if (!ctx.state.isPage && !['none', 'staffCall'].includes(authentication)) ctx.set('cache-control', 'no-store');
+  await authenticateRoute(ctx, authentication);
+  // The body comes first: until it is complete, nothing is counted against the account (its key may be revoked).
+  const bodyError = await readBody(ctx, body).then(() => null, toError);
+  // After a rejected body, the statement that would verify the key does not run.
+  if (bodyError !== null && authentication === 'deferredKey') await authenticateRoute(ctx, 'account');
+  try {
+    await consumeRateLimit(ctx, getRateClass(ctx, route));
+    if (bodyError !== null) throw bodyError;
+    if (!(await authorize(ctx, route))) return;
+    await handler(ctx);
+  } catch (error) {
+    if (ctx.state.isPage || authentication === 'staffCall') throw error;
+    const rejection = await verifyDeferredKey(ctx, authentication, error);
+    if (rejection instanceof ServiceError && rejection.code === 'invalid_api_key') {
+      evictKey(ctx.state.caller?.keyHash);
+      await refundRateLimit(ctx, getRateClass(ctx, route));
+      await consumeRateLimit(ctx, 'public');
+    } else recordLastUsed(ctx);
+    throw rejection;
+  }
+  recordLastUsed(ctx);
+}
+
+/** Identifies the caller. Failed attempts are counted against the address that they come from. */
+async function authenticateRoute(ctx: Context, authentication: Authentication): Promise<void> {
+  if (authentication === 'none' || authentication === 'oauthCallback') return;
+  if (ctx.state.isPage || authentication === 'staffCall') return authenticateOptional(ctx);
+  try {
+    if (authentication === 'mcp') {
+      ctx.state.caller = await authenticateMcp(ctx);
+      return;
+    }
+    ctx.state.caller = await (authentication === 'session' ? authenticateSession(ctx) : authenticate(ctx));
+    if (authentication === 'account' || authentication === 'staff') await verifyKey(ctx.state.caller);
+  } catch (error) {
+    if (error instanceof ServiceError && error.code !== 'rate_limited') await consumeRateLimit(ctx, 'public');
+    throw error;
+  }
+}
+
+async function readBody(ctx: Context, body: RouteBody): Promise<void> {
+  if (body === 'json') await readJsonBody(ctx);
+  else if (body === 'form') ctx.state.form = await readFormBody(ctx);
+}
+
+/** Returns the rate class of a request. Pages without a signed-in caller are counted by address. */
+function getRateClass(ctx: Context, { authentication, rateLimit }: Route): RateClass {
+  if (rateLimit === 'byMessage') return 'unlimited';
+  const hasOptionalCaller = ctx.state.isPage || authentication === 'staffCall';
+  return hasOptionalCaller && ctx.state.caller === undefined && !isCountedByAddress(rateLimit) ? 'public' : rateLimit;
+}
+
+/**
+ * Checks that the caller may use the route, and that a form comes from one of the service's own pages.
+ * @returns false if the response is a redirect or an error page already.
+ */
+async function authorize(ctx: Context, { authentication, body }: Route): Promise<boolean> {
+  if (body === 'form' && authentication !== 'oauthCallback') {
+    if (isCrossOriginForm(ctx)) {
+      sendWrongAddressPage(ctx, serviceOrigin());
+      return false;
+    }
+    requireCsrfToken(ctx, ctx.state.form as URLSearchParams);
+  }
+  if (REQUIRED_SESSION.has(authentication) && ctx.state.caller === undefined) {
+    const isNavigation = body === 'form' || SAFE_METHODS.has(ctx.method);
+    if (authentication === 'staffCall' || !isNavigation) throw new ServiceError('invalid_api_key', 'Sign in first.');
+    redirectToSignInPage(ctx);
+    return false;
+  }
+  if (STAFF_ONLY.has(authentication)) await requireStaff(requireCaller(ctx), ctx.state.sessionToken);
+  return true;
+}
+
+/**
+ * Verifies the key of a request that failed before the statement that would have verified it: a 401 takes precedence
+ * over every other code. A fault of the service stays as it is, because it describes the outcome.
+ */
+async function verifyDeferredKey(ctx: Context, authentication: Authentication, error: unknown): Promise<unknown> {
+  if (authentication !== 'deferredKey' || ctx.state.caller === undefined) return error;
+  if (!(error instanceof ServiceError) || error.code === 'invalid_api_key' || error.code === 'internal_error')
+    return error;
+  return verifyKey(ctx.state.caller).then(
+    () => error,
+    (rejection: unknown) => rejection,
+  );
+}
+
+function toError(error: unknown): Error {
+  return error instanceof Error ? error : new Error(String(error));
+}

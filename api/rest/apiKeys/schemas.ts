@@ -1,0 +1,27 @@
+import Type from 'typebox';
+import { API_KEY_NAME_MAX_CHARACTERS } from '../../../shared/spec/limits.ts';
+import { NO_OTHER_FIELDS, Timestamp, timestampOrNull, Uuid } from '../fieldSchemas.ts';
+
+export const ApiKeyResponse = Type.Object({
+  uuid: Uuid,
+  name: Type.String(),
+  prefix: Type.String({ description: 'The first 12 characters of the key' }),
+  last_used_at: timestampOrNull('Updated at most once in 60 seconds'),
+  revoked: Type.Boolean(),
+  created_at: Timestamp,
+});
+
+export const CreatedApiKeyResponse = Type.Object({
+  uuid: Uuid,
+  name: Type.String(),
+  key: Type.String({ pattern: '^svc_[0-9a-f]{40}$', description: 'The secret key, shown only once' }),
+  prefix: Type.String(),
+  created_at: Timestamp,
+});
+
+export const RevokedResponse = Type.Object({ revoked: Type.Boolean({ const: true }) });
+
+export const CreateApiKeyRequest = Type.Object(
+  { name: Type.String({ trimmed: true, minLength: 1, maxLength: API_KEY_NAME_MAX_CHARACTERS, format: 'text' }) },
+  NO_OTHER_FIELDS,
+);

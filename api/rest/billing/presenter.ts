@@ -1,0 +1,52 @@
+import type { Static } from 'typebox';
+import type { AutoTopupSettings } from '../../../shared/domain/billing/autoTopupSettings.ts';
+import type { BillingStatus } from '../../../shared/domain/billing/billingStatus.ts';
+import { PROCESSOR_NAME } from '../../../shared/gateways/payments/index.ts';
+import type { Plan } from '../../../shared/spec/plans.ts';
+import type { PlanResponse, BillingStatusResponse, CheckoutResponse, TopupSettingsResponse } from './schemas.ts';
+
+export function presentPlan(plan: Plan): Static<typeof PlanResponse> {
+  return {
+    slug: plan.slug,
+    name: plan.name,
+    price_monthly_cents: plan.priceMonthlyCents,
+    price_yearly_cents: plan.priceYearlyCents,
+    monthly_credits: plan.monthlyCredits,
+    parallel_limit: plan.parallelLimit,
+    features: plan.features,
+    highlight: plan.highlight,
+  };
+}
+
+export function presentBillingStatus(status: BillingStatus): Static<typeof BillingStatusResponse> {
+  return {
+    plan: status.plan && presentAccountPlan(status.plan),
+    status: status.status,
+    interval: 'yearly',
+    current_period_end: status.currentPeriodEnd,
+    cancel_at_period_end: status.cancelAtPeriodEnd,
+    processor: PROCESSOR_NAME,
+    has_payment_method: status.hasPaymentMethod,
+  };
+}
+
+/** Presents a checkout: the page to pay at, or that nothing had to be paid and the change is active. */
+export function presentCheckout(url: string | null): Static<typeof CheckoutResponse> {
+  return url === null ? { checkout_url: null, activated: true } : { checkout_url: url };
+}
+
+export function presentTopupSettings(settings: AutoTopupSettings): Static<typeof TopupSettingsResponse> {
+  return {
+    auto_topup_enabled: settings.isEnabled,
+    auto_topup_amount_cents: settings.amountCents,
+    auto_topup_threshold_credits: settings.thresholdCredits,
+    preview_credits: settings.previewCredits,
+    // Not in the specification. Present only if there is a problem.
+    ...(settings.problem === null ? {} : { auto_topup_problem: settings.problem }),
+  };
+}
+
+/** The plan of an account, as several resources contain it. */
+export function presentAccountPlan(plan: Plan) {
+  return { slug: plan.slug, name: plan.name, parallel_limit: plan.parallelLimit };
+}

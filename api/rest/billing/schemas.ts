@@ -1,0 +1,72 @@
+import Type from 'typebox';
+import { TOPUP_MAX_CENTS, TOPUP_MIN_CENTS } from '../../../shared/spec/limits.ts';
+import { PLAN_SLUGS } from '../../../shared/spec/plans.ts';
+import { SUBSCRIPTION_STATUSES } from '../../../shared/spec/states.ts';
+import { AccountPlan, NO_OTHER_FIELDS, textOrNull, timestampOrNull } from '../fieldSchemas.ts';
+
+export const PlanResponse = Type.Object({
+  slug: Type.Enum([...PLAN_SLUGS]),
+  name: Type.String(),
+  price_monthly_cents: Type.Integer({ description: 'Shown' }),
+  price_yearly_cents: Type.Integer({ description: 'Charged: twelve times the monthly price, once a year' }),
+  monthly_credits: Type.Integer(),
+  parallel_limit: Type.Integer(),
+  features: Type.Unsafe<readonly string[]>({ type: 'array', items: { type: 'string' } }),
+  highlight: Type.Boolean({ description: 'Presented as the default' }),
+});
+
+export const BillingStatusResponse = Type.Object({
+  plan: AccountPlan,
+  status: Type.Enum([...SUBSCRIPTION_STATUSES, 'none'], { description: 'none if there never was a subscription' }),
+  interval: Type.String({ const: 'yearly' }),
+  current_period_end: timestampOrNull(),
+  cancel_at_period_end: Type.Boolean(),
+  processor: Type.String({ description: 'The payment processor' }),
+  has_payment_method: Type.Boolean({ description: 'Whether automatic top-ups can be switched on' }),
+});
+
+export const CheckoutResponse = Type.Object({
+  checkout_url: textOrNull({ description: 'Page to pay or confirm at; null if nothing is left to do' }),
+  activated: Type.Optional(
+    Type.Boolean({ description: 'true if the change is active immediately, without a payment processor' }),
+  ),
+});
+
+export const PortalResponse = Type.Object({
+  portal_url: textOrNull({ description: 'null without a payment processor' }),
+});
+
+export const TopupSettingsResponse = Type.Object({
+  auto_topup_enabled: Type.Boolean(),
+  auto_topup_amount_cents: Type.Integer(),
+  auto_topup_threshold_credits: Type.Integer(),
+  preview_credits: Type.Integer({ description: 'Credits for the amount at the rate of the current plan' }),
+  auto_topup_problem: Type.Optional(
+    Type.String({ description: 'Reason why automatic top-ups were disabled; present only then' }),
+  ),
+});
+
+export const ReceivedResponse = Type.Object({ received: Type.Boolean({ const: true }) });
+
+export const CheckoutRequest = Type.Object(
+  {
+    plan: Type.Enum([...PLAN_SLUGS]),
+    // Plans are annual; the value is ignored.
+    interval: Type.Optional(Type.Unknown()),
+  },
+  NO_OTHER_FIELDS,
+);
+
+/** Amount in cents. JSON numbers such as 5e3 are accepted; -0 is rejected by the minimum. */
+const TopupCents = Type.Integer({ minimum: TOPUP_MIN_CENTS, maximum: TOPUP_MAX_CENTS });
+
+export const TopupRequest = Type.Object({ amount_cents: TopupCents }, NO_OTHER_FIELDS);
+
+export const TopupSettingsRequest = Type.Object(
+  {
+    auto_topup_enabled: Type.Optional(Type.Boolean()),
+    auto_topup_amount_cents: Type.Optional(TopupCents),
+    auto_topup_threshold_credits: Type.Optional(Type.Integer({ minimum: 0, maximum: 1_000_000_000 })),
+  },
+  NO_OTHER_FIELDS,
+);

@@ -1,0 +1,31 @@
+import Type, { type Static } from 'typebox';
+import { PLAN_SLUGS } from '../../shared/spec/plans.ts';
+
+/** Schemas of fields that several resources share. */
+
+const ISO_UTC = 'ISO 8601, UTC';
+
+export const Uuid = Type.String({ format: 'uuid' });
+
+/** A time: a `Date` in the service and a string in JSON. */
+export const Timestamp = Type.Unsafe<Date>({ type: 'string', format: 'date-time', description: ISO_UTC });
+
+export const timestampOrNull = (description = ISO_UTC) =>
+  Type.Unsafe<Date | null>({ type: ['string', 'null'], format: 'date-time', description });
+
+export const textOrNull = (options: Record<string, unknown> = {}) =>
+  Type.Unsafe<string | null>({ type: ['string', 'null'], ...options });
+
+export const countOrNull = (options: Record<string, unknown> = {}) =>
+  Type.Unsafe<number | null>({ type: ['integer', 'null'], ...options });
+
+export const objectOrNull = <Schema extends Type.TSchema>(schema: Schema, description: string) =>
+  Type.Unsafe<Static<Schema> | null>({ ...schema, type: ['object', 'null'], description });
+
+export const AccountPlan = objectOrNull(
+  Type.Object({ slug: Type.Enum([...PLAN_SLUGS]), name: Type.String(), parallel_limit: Type.Integer() }),
+  'null without an active subscription',
+);
+
+/** Options of request schemas: unknown fields are rejected by name. */
+export const NO_OTHER_FIELDS = { additionalProperties: false };

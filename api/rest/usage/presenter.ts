@@ -1,0 +1,40 @@
+import type { Static } from 'typebox';
+import { getActivePlan } from '../../../shared/domain/billing/entitlement.ts';
+import type { UsageSummary } from '../../../shared/domain/credits/usage.ts';
+import type { LedgerEntry } from '../../../shared/tables/LedgerEntry.ts';
+import type { LedgerEntryResponse, UsageResponse } from './schemas.ts';
+
+export function presentUsage({ account, history, byModel }: UsageSummary): Static<typeof UsageResponse> {
+  const plan = getActivePlan(account);
+  return {
+    plan: plan && {
+      slug: plan.slug,
+      name: plan.name,
+      monthly_credits: plan.monthlyCredits,
+      parallel_limit: plan.parallelLimit,
+      price_monthly_cents: plan.priceMonthlyCents,
+    },
+    credits: {
+      balance: account.balance,
+      used_this_period: account.period_used,
+      granted_this_period: account.period_granted,
+      rollover: account.period_rollover,
+      period_start: account.period_start,
+      period_end: account.period_end,
+    },
+    jobs: { in_flight: account.in_flight, parallel_limit: plan?.parallelLimit ?? 0 },
+    history: history.map((day) => ({ date: day.date, credits_used: day.credits, generations: day.generations })),
+    by_model: byModel.map((sum) => ({ model: sum.model, credits: sum.credits, count: sum.generations })),
+  };
+}
+
+export function presentLedgerEntry(row: LedgerEntry): Static<typeof LedgerEntryResponse> {
+  return {
+    uuid: row.uuid,
+    entry_type: row.entry_type,
+    amount: row.amount,
+    balance_after: row.balance_after,
+    description: row.description,
+    created_at: row.created_at,
+  };
+}

@@ -1,0 +1,50 @@
+import Type from 'typebox';
+import { PLAN_SLUGS } from '../../../shared/spec/plans.ts';
+import { LEDGER_ENTRY_TYPES } from '../../../shared/spec/states.ts';
+import { objectOrNull, Timestamp, timestampOrNull, Uuid } from '../fieldSchemas.ts';
+
+export const LedgerEntryResponse = Type.Object({
+  uuid: Uuid,
+  entry_type: Type.Enum([...LEDGER_ENTRY_TYPES]),
+  amount: Type.Integer({ description: 'Credits, signed: a burn is negative' }),
+  balance_after: Type.Integer(),
+  description: Type.String(),
+  created_at: Timestamp,
+});
+
+export const UsageResponse = Type.Object({
+  plan: objectOrNull(
+    Type.Object({
+      slug: Type.Enum([...PLAN_SLUGS]),
+      name: Type.String(),
+      monthly_credits: Type.Integer(),
+      parallel_limit: Type.Integer(),
+      price_monthly_cents: Type.Integer(),
+    }),
+    'null without an active subscription',
+  ),
+  credits: Type.Object({
+    balance: Type.Integer(),
+    used_this_period: Type.Integer(),
+    granted_this_period: Type.Integer(),
+    rollover: Type.Integer(),
+    period_start: timestampOrNull(),
+    period_end: timestampOrNull(),
+  }),
+  jobs: Type.Object({ in_flight: Type.Integer(), parallel_limit: Type.Integer() }),
+  history: Type.Array(
+    Type.Object({
+      date: Type.String({ format: 'date' }),
+      credits_used: Type.Integer(),
+      generations: Type.Integer(),
+    }),
+    { description: 'The last 30 days, today last' },
+  ),
+  by_model: Type.Array(
+    Type.Object({
+      model: Type.String({ description: 'Display name' }),
+      credits: Type.Integer(),
+      count: Type.Integer(),
+    }),
+  ),
+});

@@ -1,0 +1,94 @@
+import type { Environment } from './configVariables.ts';
+import { validateMetricsSettings } from './listenSettings.ts';
+import { validateSignInSettings } from './signInSettings.ts';
+
+const URL_VARIABLES = [
+  'BASE_URL',
+  'CDN_URL',
+  'FAL_BASE_URL',
+  'OPENAI_BASE_URL',
+  'REPLICATE_BASE_URL',
+  'MEDIA_S3_ENDPOINT',
+  'STRIPE_API_BASE',
+  'BILLING_RETURN_URL',
+  'GOOGLE_ISSUER',
+  'APPLE_ISSUER',
+  'GITHUB_BASE_URL',
+  'GITHUB_API_BASE_URL',
+] as const;
+
+/** Checks across variables that are valid by themselves. Each check returns its problems as sentences. */
+export const CROSS_CHECKS: readonly ((values: Environment) => string[] | string | undefined)[] = [
+  checkProductionOnly,
+  checkPayments,
+  (values) =>
+    URL_VARIABLES.filter((name) => values[name] !== undefined && !URL.canParse(values[name])).map(
+      (name) => `${name} must be an address such as https://example.com.`,
+    ),
+  checkBucket,
+  validateSignInSettings,
+  validateMetricsSettings,
+  checkPublicAddress,
+];
+
+function checkProductionOnly(values: Environment): string[] {
+  if (values.NODE_ENV !== 'production') return [];
+  const problems: string[] = [];
+  if (values.OAUTH_CLIENT_DOCUMENT_HOST !== undefined)
+    problems.push('OAUTH_CLIENT_DOCUMENT_HOST must not be set with NODE_ENV=production: it is for tests.');
+  if (values.STRIPE_API_BASE?.startsWith('http:') === true)
+    problems.push('STRIPE_API_BASE must begin with https:// with NODE_ENV=production: the secret key goes there.');
+  return problems;
+}
+
+/** Requires Stripe in production and all of its variables together. Without Stripe, payments are simulated. */
+function checkPayments(values: Environment): string | undefined {
+  if (values.STRIPE_SECRET_KEY === undefined) {
+    if (values.NODE_ENV === 'production') {
+      return 'STRIPE_SECRET_KEY is not set: NODE_ENV=production is refused while plans are given away.';
+    }
+    if (!isPublicHttpsUrl(values.BASE_URL)) return undefined;
+    return 'STRIPE_SECRET_KEY is not set: plans would be given away at a public BASE_URL. Set it, or use a local address.';
+  }
+  if (values.NODE_ENV === 'production' && /^(sk|rk)_test_/.test(values.STRIPE_SECRET_KEY)) {
+    return 'STRIPE_SECRET_KEY is a test key: with NODE_ENV=production, test cards would buy credits. Set a live key.';
+  }
+  const missing = STRIPE_VARIABLES.filter((name) => values[name] === undefined);
+  if (missing.length === 0) return undefined;
+  return `${missing.join(', ')} ${missing.length === 1 ? 'is' : 'are'} not set, but STRIPE_SECRET_KEY is: npm run stripe:setup creates and prints them (on localhost, stripe listen prints STRIPE_WEBHOOK_SECRET).`;
+}
+
+/** Returns true for an https address that is not local. Another check reports addresses that cannot be parsed. */
+function isPublicHttpsUrl(address: string | undefined): boolean {
+  if (address === undefined || !URL.canParse(address)) return false;
+  const { protocol, hostname } = new URL(address);
+  return protocol === 'https:' && !/^(localhost|.+\.localhost|127\.[\d.]+|\[::1\])$/.test(hostname);
+}
+
+const STRIPE_VARIABLES = [
+  'STRIPE_WEBHOOK_SECRET',
+  'STRIPE_PRICE_LITE',
+  'STRIPE_PRICE_STARTER',
+  'STRIPE_PRICE_PRO',
+  'STRIPE_PRICE_STUDIO',
+  'STRIPE_PORTAL_CONFIGURATION',
+] as const;
+
+/** Checks BASE_URL, on which cookies, sign-in and tokens depend. */
+function checkPublicAddress({ NODE_ENV, BASE_URL }: Environment): string | undefined {
+  if (BASE_URL !== undefined && URL.canParse(BASE_URL) && new URL(BASE_URL).pathname !== '/')
+    return 'BASE_URL must be an address without a path, such as https://example.com.';
+  if (NODE_ENV !== 'production' || BASE_URL?.startsWith('https:')) return undefined;
+  return 'BASE_URL must be the https address that the service is reached at, with NODE_ENV=production.';
+}
+
+/** Requires CDN_URL for outputs in a bucket, and access key id and secret together. */
+function checkBucket(values: Environment): string[] {
+  const problems: string[] = [];
+  if (values.MEDIA_S3_BUCKET !== undefined && values.CDN_URL === undefined)
+    problems.push('CDN_URL is not set: with MEDIA_S3_BUCKET it must be the public address of the bucket.');
+  const pair = ['MEDIA_S3_ACCESS_KEY_ID', 'MEDIA_S3_SECRET_ACCESS_KEY'] as const;
+  const missing = pair.filter((name) => values[name] === undefined);
+  if (missing.length === 1) problems.push(`${missing[0]} is not set, but the other key of the pair is.`);
+  return problems;
+}

@@ -1,0 +1,164 @@
+import Type, { type Static } from 'typebox';
+
+const Port = (fallback: number) => Type.Integer({ minimum: 0, maximum: 65_535, default: fallback });
+const PositiveInteger = (fallback: number, minimum = 1) =>
+  Type.Integer({ minimum, maximum: 1_000_000, default: fallback });
+const HttpUrl = (options: Record<string, unknown> = {}) =>
+  Type.String({ pattern: '^https?://[^\\s]+$', description: 'an address such as https://example.com', ...options });
+const Price = Type.String({
+  pattern: '^price_[^\\s,]+( *, *price_[^\\s,]+)*$',
+  description: 'a Stripe price id, price_..., optionally followed by former prices, separated by commas',
+});
+const UpstreamModel = (options: Record<string, unknown> = {}) =>
+  Type.String({
+    pattern: '^[a-z0-9_-]+:\\S+$',
+    description: 'the name of an upstream and of its model, such as fal:fal-ai/nano-banana-2',
+    ...options,
+  });
+const OnOff = (fallback: 'on' | 'off') => Type.Enum(['on', 'off'], { default: fallback });
+
+/** Every environment variable that the service reads, with its default. This is the only place that reads them. */
+export const Environment = Type.Object({
+  NODE_ENV: Type.Enum(['development', 'test', 'production'], { default: 'development' }),
+  LOG_LEVEL: Type.Enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'], { default: 'info' }),
+
+  PORT: Port(3000),
+  /** Default: all addresses in production, otherwise this machine only, because sign-in is not protected there. */
+  HOST: Type.Optional(Type.String({ minLength: 1 })),
+  BASE_URL: Type.Optional(HttpUrl()),
+  CDN_URL: Type.Optional(HttpUrl()),
+  /** Number of trusted proxies in front that append to X-Forwarded-For. */
+  TRUSTED_PROXIES: Type.Integer({ minimum: 0, maximum: 10, default: 0 }),
+
+  DATABASE_URL: Type.String({
+    pattern: '^postgres(ql)?://',
+    description: 'an address such as postgres://user@host/name',
+  }),
+  DATABASE_POOL_MAX: PositiveInteger(10, 2),
+  DATABASE_TIMEOUT_MS: PositiveInteger(1_500, 100),
+  /** Key for data encrypted in the database, the same for all processes. Default: the password of DATABASE_URL. */
+  SECRET_KEY: Type.Optional(
+    Type.String({ pattern: '^\\S{16,}$', description: 'a secret of at least 16 characters without white space' }),
+  ),
+  REDIS_URL: Type.String({ pattern: '^rediss?://', description: 'an address such as redis://host:6379' }),
+  /** `no-verify` accepts a self-signed certificate, as some hosting providers use for Redis. */
+  REDIS_TLS: Type.Enum(['verify', 'no-verify'], { default: 'verify' }),
+  REDIS_PREFIX: Type.String({ pattern: '^[A-Za-z0-9_.-]+$', default: 'genmeter' }),
+
+  MEDIA_DIR: Type.String({ default: '.data/media', minLength: 1 }),
+  MEDIA_MAX_BYTES: Type.Integer({ minimum: 1_000, default: 512 * 1024 * 1024 }),
+  MEDIA_FFMPEG_PATH: Type.Optional(Type.String({ minLength: 1 })),
+  /** Bucket that stores outputs. MEDIA_DIR then holds temporary files only. */
+  MEDIA_S3_BUCKET: Type.Optional(Type.String({ pattern: '^[A-Za-z0-9._-]+$', description: 'the name of a bucket' })),
+  MEDIA_S3_ENDPOINT: Type.Optional(HttpUrl()),
+  MEDIA_S3_REGION: Type.String({ default: 'us-east-1', minLength: 1 }),
+  MEDIA_S3_ACCESS_KEY_ID: Type.Optional(Type.String()),
+  MEDIA_S3_SECRET_ACCESS_KEY: Type.Optional(Type.String()),
+  /** Prefix of every key in the bucket. */
+  MEDIA_S3_PREFIX: Type.String({
+    default: '',
+    pattern: '^([^/\\s]+(/[^/\\s]+)*)?$',
+    description: 'a path without slashes at its ends',
+  }),
+
+  VIDEO_UPSTREAM: UpstreamModel({ default: 'fal:fal-ai/bytedance/seedance/v1.5/pro/text-to-video' }),
+  VIDEO_UPSTREAM_FALLBACK: Type.Optional(UpstreamModel()),
+  IMAGE_UPSTREAM: UpstreamModel({ default: 'fal:fal-ai/nano-banana-2' }),
+  IMAGE_UPSTREAM_FALLBACK: Type.Optional(UpstreamModel()),
+  FAL_BASE_URL: HttpUrl({ default: 'https://queue.fal.run' }),
+  FAL_KEY: Type.Optional(Type.String()),
+  OPENAI_BASE_URL: HttpUrl({ default: 'https://api.openai.com/v1' }),
+  OPENAI_API_KEY: Type.Optional(Type.String()),
+  REPLICATE_BASE_URL: HttpUrl({ default: 'https://api.replicate.com/v1' }),
+  REPLICATE_API_TOKEN: Type.Optional(Type.String()),
+  /** JSON, or the path of a JSON file: see shared/gateways/upstreams/upstreamConfig.ts. */
+  UPSTREAMS: Type.String({ default: '{}' }),
+  UPSTREAM_TIMEOUT_MS: PositiveInteger(6_000, 100),
+  UPSTREAM_SYNC_TIMEOUT_MS: PositiveInteger(240_000, 100),
+  UPSTREAM_CONCURRENCY: PositiveInteger(64),
+
+  /** Interval of model probes. Well below PROBE_STALE_MS, after which a model counts as offline. */
+  PROBE_INTERVAL_MS: Type.Integer({ minimum: 200, maximum: 20_000, default: 10_000 }),
+  WORKER_CONCURRENCY: PositiveInteger(16),
+  SWEEP_INTERVAL_MS: PositiveInteger(2_000, 100),
+
+  /** Other origins whose pages may call /mcp from a browser. */
+  MCP_ALLOWED_ORIGINS: Type.String({
+    default: '',
+    pattern: '^(\\*|https?://[^\\s,/]+(\\s*,\\s*https?://[^\\s,/]+)*)?$',
+    description: 'origins such as https://example.com, with commas between them, or * for all',
+  }),
+
+  RATE_LIMITS: OnOff('on'),
+  RATE_CREATES_PER_MINUTE: PositiveInteger(60),
+  RATE_REQUESTS_PER_MINUTE: PositiveInteger(600),
+  RATE_PAYMENTS_PER_MINUTE: PositiveInteger(60),
+  RATE_PUBLIC_PER_MINUTE: PositiveInteger(120),
+  RATE_OAUTH_PER_MINUTE: PositiveInteger(30),
+
+  /** E-mail addresses of staff accounts. */
+  STAFF_EMAILS: Type.String({
+    default: '',
+    pattern: '^([^\\s,@]+@[^\\s,@]+(\\s*,\\s*[^\\s,@]+@[^\\s,@]+)*)?$',
+    description: 'e-mail addresses such as one@example.com, with commas between them',
+  }),
+  /** Port on which this process serves Prometheus metrics. Unset: no metrics. */
+  METRICS_PORT: Type.Optional(Type.Integer({ minimum: 0, maximum: 65_535 })),
+  METRICS_HOST: Type.String({ default: '0.0.0.0', minLength: 1 }),
+  METRICS_TOKEN: Type.Optional(
+    Type.String({ pattern: '^\\S{16,}$', description: 'a secret of at least 16 characters without white space' }),
+  ),
+
+  /** Additional private-use URI schemes that clients may register for redirects. */
+  OAUTH_PRIVATE_SCHEMES: Type.String({
+    default: '',
+    pattern: '^([a-z][a-z0-9+-]{2,}(\\s*,\\s*[a-z][a-z0-9+-]{2,})*)?$',
+    description: 'schemes without the colon, such as myapp, with commas between them',
+  }),
+  /** `on` accepts the URL of a metadata document as client id. The API then fetches the document. */
+  OAUTH_CLIENT_METADATA_DOCUMENTS: OnOff('on'),
+  /** Host whose Client ID Metadata Documents may have a private address and no TLS. For tests. */
+  OAUTH_CLIENT_DOCUMENT_HOST: Type.Optional(
+    Type.String({ pattern: '^[a-z0-9.-]+:\\d{1,5}$', description: 'a host and port such as 127.0.0.1:8080' }),
+  ),
+
+  STRIPE_SECRET_KEY: Type.Optional(
+    Type.String({ pattern: '^(sk|rk)_\\S+$', description: 'a secret key of Stripe, sk_...' }),
+  ),
+  STRIPE_WEBHOOK_SECRET: Type.Optional(
+    Type.String({ pattern: '^whsec_\\S+$', description: 'a signing secret of Stripe, whsec_...' }),
+  ),
+  /** Signing secret of the webhook for connected (affiliate) accounts. Unset: these accounts are synced hourly. */
+  STRIPE_CONNECT_WEBHOOK_SECRET: Type.Optional(
+    Type.String({ pattern: '^whsec_\\S+$', description: 'a signing secret of Stripe, whsec_...' }),
+  ),
+  STRIPE_PRICE_LITE: Type.Optional(Price),
+  STRIPE_PRICE_STARTER: Type.Optional(Price),
+  STRIPE_PRICE_PRO: Type.Optional(Price),
+  STRIPE_PRICE_STUDIO: Type.Optional(Price),
+  STRIPE_PORTAL_CONFIGURATION: Type.Optional(
+    Type.String({ pattern: '^bpc_\\S+$', description: 'the id of a portal configuration of Stripe, bpc_...' }),
+  ),
+  /** Page to which the payment processor returns customers. */
+  BILLING_RETURN_URL: Type.Optional(HttpUrl()),
+  /** Replaces Stripe's API address. */
+  STRIPE_API_BASE: Type.Optional(HttpUrl()),
+
+  /** Sign-in providers: see shared/gateways/identity. */
+  GOOGLE_CLIENT_ID: Type.Optional(Type.String()),
+  GOOGLE_CLIENT_SECRET: Type.Optional(Type.String()),
+  GOOGLE_ISSUER: HttpUrl({ default: 'https://accounts.google.com' }),
+  APPLE_CLIENT_ID: Type.Optional(Type.String()),
+  APPLE_TEAM_ID: Type.Optional(Type.String()),
+  APPLE_KEY_ID: Type.Optional(Type.String()),
+  APPLE_PRIVATE_KEY: Type.Optional(Type.String()),
+  APPLE_ISSUER: HttpUrl({ default: 'https://appleid.apple.com' }),
+  GITHUB_CLIENT_ID: Type.Optional(Type.String()),
+  GITHUB_CLIENT_SECRET: Type.Optional(Type.String()),
+  GITHUB_BASE_URL: HttpUrl({ default: 'https://github.com' }),
+  GITHUB_API_BASE_URL: HttpUrl({ default: 'https://api.github.com' }),
+  /** Timeout of each request to a sign-in provider. */
+  SIGN_IN_TIMEOUT_MS: PositiveInteger(5_000, 100),
+});
+
+export type Environment = Static<typeof Environment>;
