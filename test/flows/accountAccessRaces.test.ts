@@ -10,6 +10,14 @@ import { eventually, type TestService, startTestService } from '../harness/testS
 
 const STAFF_EMAIL = 'boss@example.com';
 
+/** The claims that a provider returns about a person. */
+const toIdentity = ({ subject, email }: FakePerson) => ({
+  subject,
+  email,
+  isEmailVerified: true,
+  firstName: 'Test',
+});
+
 describe('ending access to an account while it is being used', () => {
   let service: TestService;
   let google: Awaited<ReturnType<typeof startFakeGoogle>>;
@@ -32,13 +40,6 @@ describe('ending access to an account while it is being used', () => {
     const token = await createWebSession(result.account.id, 'test', result.identityUuid);
     return { ...result, token };
   }
-
-  const toIdentity = ({ subject, email }: FakePerson) => ({
-    subject,
-    email,
-    isEmailVerified: true,
-    firstName: 'Test',
-  });
 
   /** Runs work that has to wait for an account, and ends the account's sessions before it gets the lock. */
   async function whileSessionsEnd<Result>(accountId: number, work: () => Promise<Result>): Promise<Result> {

@@ -5,6 +5,12 @@ import { type BillingService, runJob, startBillingService } from '../harness/bil
 /** More than a sweep reads at once. */
 const MORE_THAN_A_BATCH = { autoTopups: 110, creditPeriods: 1_010 };
 
+/** Arguments of `jsonb_build_object`, from expressions by column. */
+const formatOverrides = (values: Record<string, string>) =>
+  Object.entries(values)
+    .map(([column, expression]) => `'${column}', ${expression}`)
+    .join(', ');
+
 describe('sweeps that read the oldest rows first', () => {
   let billing: BillingService;
   before(async () => {
@@ -25,10 +31,6 @@ describe('sweeps that read the oldest rows first', () => {
     columns: { account: Record<string, string>; subscription?: Record<string, string> },
   ): Promise<void> {
     const { id } = await findAccount(customer);
-    const overrides = (values: Record<string, string>) =>
-      Object.entries(values)
-        .map(([column, expression]) => `'${column}', ${expression}`)
-        .join(', ');
     await billing.service.sql(
       `WITH copy AS (
          SELECT n, a.id + 1000000 + n AS id, s.id AS subscription_id
@@ -38,7 +40,7 @@ describe('sweeps that read the oldest rows first', () => {
          INSERT INTO accounts OVERRIDING SYSTEM VALUE
          SELECT (jsonb_populate_record(a, jsonb_build_object('id', copy.id, 'uuid', gen_random_uuid(),
                    'email', 'copy-' || copy.id || '@example.com', 'referral_code', NULL, 'subscription_id', NULL,
-                   ${overrides(columns.account)}))).*
+                   ${formatOverrides(columns.account)}))).*
            FROM copy JOIN accounts a ON a.id = ${id}
        )
        SELECT 1`,
@@ -48,7 +50,7 @@ describe('sweeps that read the oldest rows first', () => {
       `INSERT INTO subscriptions OVERRIDING SYSTEM VALUE
        SELECT (jsonb_populate_record(s, jsonb_build_object('id', s.id + 1000000 + n, 'uuid', gen_random_uuid(),
                  'account_id', a.id + 1000000 + n, 'stripe_subscription_id', 'sub_copy_' || n,
-                 ${overrides(columns.subscription)}))).*
+                 ${formatOverrides(columns.subscription)}))).*
          FROM accounts a JOIN subscriptions s ON s.id = a.subscription_id, generate_series(1, ${count}) AS n
         WHERE a.id = ${id};
        UPDATE accounts SET subscription_id = s.id FROM subscriptions s
