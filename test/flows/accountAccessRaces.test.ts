@@ -18,6 +18,14 @@ const toIdentity = ({ subject, email }: FakePerson) => ({
   firstName: 'Test',
 });
 
+/** Signs a person in, in the service of this process. */
+async function signIn(person: FakePerson) {
+  const result = await signInWithIdentity('google', { ...toIdentity(person) }, null);
+  if (result.problem !== null) throw new Error(result.problem);
+  const token = await createWebSession(result.account.id, 'test', result.identityUuid);
+  return { ...result, token };
+}
+
 describe('ending access to an account while it is being used', () => {
   let service: TestService;
   let google: Awaited<ReturnType<typeof startFakeGoogle>>;
@@ -32,14 +40,6 @@ describe('ending access to an account while it is being used', () => {
     await service.stop();
     await Promise.all([google.fake.stop(), github.fake.stop()]);
   });
-
-  /** Signs a person in, in the service of this process. */
-  async function signIn(person: FakePerson) {
-    const result = await signInWithIdentity('google', { ...toIdentity(person) }, null);
-    if (result.problem !== null) throw new Error(result.problem);
-    const token = await createWebSession(result.account.id, 'test', result.identityUuid);
-    return { ...result, token };
-  }
 
   /** Runs work that has to wait for an account, and ends the account's sessions before it gets the lock. */
   async function whileSessionsEnd<Result>(accountId: number, work: () => Promise<Result>): Promise<Result> {
