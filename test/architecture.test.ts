@@ -12,11 +12,11 @@ import { GENERATION_STATUSES, LEDGER_ENTRY_TYPES, MODEL_STATUSES, ONBOARDING_STE
 
 const ROOT = join(dirname(fileURLToPath(import.meta.url)), '..');
 
-/** What is deployed. */
+/** Folders that are deployed. */
 const DEPLOYED = ['api', 'worker', 'shared', 'migrations'];
-/** Each room of `shared` imports only itself and rooms that stand before it. */
+/** Layers of `shared`: each imports only itself and those before it. */
 const LAYERS = ['spec', 'lib', 'queues', 'tables', 'gateways', 'domain'];
-/** What says nothing about what is in a file. */
+/** File names that do not describe a content. */
 const BANNED_FILE_NAMES = ['util', 'utils', 'helper', 'helpers', 'common', 'manager'];
 const SETTINGS = 'shared/lib/configVariables.ts';
 /** The programs: each reads its environment, and hands it to `parseConfig`. */
@@ -174,7 +174,7 @@ function parseRows(table: string): string[] {
   return lines.map((line) => line.trim().split(/\s+/).join(' '));
 }
 
-/** Whether a range such as `^18 || >=20.19` includes Node 20.19. */
+/** Returns whether a range such as `^18 || >=20.19` includes Node 20.19. */
 function acceptsNode20(range: string): boolean {
   return range.split('||').some((part) => {
     const [, operator = '', major = '0', minor = '0'] = /^\s*v?(\D*?)\s*v?(\d+)(?:\.(\d+))?/.exec(part) ?? [];

@@ -35,13 +35,13 @@ interface OAuthErrorExtras {
 }
 
 /**
- * What an OAuth endpoint refuses: rendered as `{ error, error_description }`, or as parameters of a redirect.
- * The description is a sentence for developers, in plain ASCII without quotes, as RFC 6749 wants it.
+ * Error response of an OAuth endpoint, rendered as `{ error, error_description }`, or as parameters of a redirect.
+ * The description is a sentence for developers, in plain ASCII without quotes (RFC 6749, 5.2).
  */
 export class OAuthError extends Error {
   readonly code: OAuthErrorCode;
   readonly extras: OAuthErrorExtras;
-  /** What the person can do about it, as sentences for a page. */
+  /** Advice for the user, as sentences for a page. */
   readonly advice: string | undefined;
 
   constructor(code: OAuthErrorCode, description: string, extras: OAuthErrorExtras = {}, advice?: string) {

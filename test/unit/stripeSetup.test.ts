@@ -83,9 +83,9 @@ describe('the setup of Stripe', () => {
       const bad: [Record<string, string>, RegExp][] = [
         [{ STRIPE_SECRET_KEY: '' }, /^STRIPE_SECRET_KEY is not set: .+\.$/m],
         [{ STRIPE_SECRET_KEY: 'pk_test_1' }, /^STRIPE_SECRET_KEY must be a secret key/m],
-        [{ STRIPE_SECRET_KEY: 'sk_test_other' }, /^Stripe does not take STRIPE_SECRET_KEY: /m],
+        [{ STRIPE_SECRET_KEY: 'sk_test_other' }, /^Stripe rejected STRIPE_SECRET_KEY: /m],
         [{ BASE_URL: 'example.com' }, /^BASE_URL must be an address/m],
-        [{ STRIPE_API_BASE: 'http://127.0.0.1:1' }, /^Stripe does not answer: /m],
+        [{ STRIPE_API_BASE: 'http://127.0.0.1:1' }, /^Stripe does not respond: /m],
       ];
       for (const [env, sentence] of bad) {
         const { status, stdout, stderr } = await runStripeSetup({ ...good, ...env });

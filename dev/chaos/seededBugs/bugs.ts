@@ -86,9 +86,15 @@ export const SEEDED_BUGS: readonly SeededBug[] = [
     changes: [
       {
         file: 'shared/domain/billing/paymentEvents.ts',
-        within: 'processPaymentEvent',
-        find: 'await applyChange($change, ($transaction) => $mark($eventId, $transaction));',
-        replace: '{ await $mark($eventId); await applyChange($change); }',
+        within: 'applyEvent',
+        find: 'return withAccountLock($accountId,',
+        replace: 'await markEventApplied($eventId); return withAccountLock($accountId,',
+      },
+      {
+        file: 'shared/domain/billing/paymentEvents.ts',
+        within: 'applyEvent',
+        find: '(await markEventApplied($eventId, $transaction))',
+        replace: 'true',
       },
       { file: REGISTRY, find: 'singleFlight(reconcilePayments)', replace: 'async () => {}' },
       { file: REGISTRY, find: 'singleFlight(runBillingMaintenance)', replace: 'async () => {}' },
@@ -244,7 +250,7 @@ export const SEEDED_BUGS: readonly SeededBug[] = [
     name: 'a charge of unknown outcome is repeated at once, with another idempotency key',
     changes: [
       {
-        file: 'shared/gateways/payments/stripeProcessor.ts',
+        file: 'shared/gateways/payments/stripePayments.ts',
         find: 'idempotencyKey: `topup-${$topupUuid}`',
         replace: 'idempotencyKey: `topup-${Math.random()}`',
       },
