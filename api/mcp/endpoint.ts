@@ -12,10 +12,10 @@ import {
   McpTransportError,
   parseAcceptedTypes,
   readMessageBody,
-  requireSupportedVersion,
   TRANSPORT_ERROR,
   withTransportErrors,
 } from './transport/message.ts';
+import { requireSupportedVersion } from './transport/protocolVersion.ts';
 import { handleMcpRequest, handleNotification } from './transport/requestHandler.ts';
 import { createMcpSession, deleteMcpSession, EVENT_ID_PATTERN, requireMcpSession } from './transport/session.ts';
 import { serveSessionStream } from './transport/sessionStream.ts';

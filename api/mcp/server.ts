@@ -15,7 +15,7 @@ import { toServiceError } from '../pipeline/errors.ts';
 import { getMcpRequestContext } from './requestContext.ts';
 import { buildIcon } from './icons.ts';
 import { registerResourceHandlers } from './resources/handlers.ts';
-import { toErrorResult, toCallToolResult } from './tools/results.ts';
+import { toErrorResult, toCallToolResult } from './tools/callToolResult.ts';
 import { TOOLS, findTool } from './tools/index.ts';
 import type { ToolContext } from './tools/defineTool.ts';
 

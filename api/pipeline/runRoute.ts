@@ -1,59 +1,14 @@
-import { requireStaff } from '../../shared/domain/accounts/staff.ts';
 import { ServiceError } from '../../shared/spec/errors.ts';
-import { requireCaller, type Context, type Handler } from '../context.ts';
+import type { Context } from '../context.ts';
 import { authenticateMcp } from '../mcp/authenticate.ts';
-import { sendWrongAddressPage } from '../web/components/errorPage.tsx';
 import { authenticate, authenticateOptional, authenticateSession, evictKey, verifyKey } from './authenticate.ts';
+import { authorize } from './authorize.ts';
 import { readFormBody, readJsonBody } from './body.ts';
-import { isCrossOriginForm, isOtherLocalHostname, requireCsrfToken } from './csrf.ts';
+import { isOtherLocalHostname } from './csrf.ts';
 import { consumeRateLimit, isCountedByAddress, type RateClass, refundRateLimit } from './rateLimit.ts';
 import { recordLastUsed } from './recordLastUsed.ts';
-import { redirectToSignInPage } from './redirect.ts';
+import type { Authentication, Route, RouteBody } from './route.ts';
 import { serviceOrigin } from './serviceOrigin.ts';
-
-/**
- * Credentials that a route accepts. For programs, with errors as JSON:
- * - `none`: public.
- * - `account`: an API key or the session cookie.
- * - `deferredKey`: as `account`, but the handler's own statement verifies the key, which saves a round trip.
- * - `staff`: as `account`, for staff accounts.
- * - `session`: the session cookie only.
- * - `mcp`: an access token or an API key. Requests of browsers must have an allowed origin.
- * - `staffCall`: as `staffSession`, for the scripts of a page.
- *
- * For people, with errors as pages:
- * - `optionalSession`: public. The caller is known if a session cookie is sent.
- * - `pageSession`: the session cookie. Without it the browser is redirected to sign in.
- * - `staffSession`: as `pageSession`, for staff accounts.
- * - `oauthCallback`: return address of sign-in providers. Ignores the session; forms come from other sites.
- */
-export type Authentication =
-  | 'none'
-  | 'account'
-  | 'deferredKey'
-  | 'staff'
-  | 'session'
-  | 'mcp'
-  | 'staffCall'
-  | 'optionalSession'
-  | 'pageSession'
-  | 'staffSession'
-  | 'oauthCallback';
-
-/** A rate class, or `byMessage` if the handler counts the request once it has read the message. */
-export type RouteRateLimit = RateClass | 'byMessage';
-
-/** Body that the pipeline reads. `raw`: the handler reads it. */
-export type RouteBody = 'none' | 'json' | 'form' | 'raw';
-
-/** Columns of a route that the pipeline uses. */
-export interface Route {
-  path: string;
-  authentication: Authentication;
-  rateLimit: RouteRateLimit;
-  body: RouteBody;
-  handler: Handler;
-}
 
 const PAGE_AUTHENTICATION: ReadonlySet<Authentication> = new Set([
   'optionalSession',
@@ -61,9 +16,6 @@ const PAGE_AUTHENTICATION: ReadonlySet<Authentication> = new Set([
   'staffSession',
   'oauthCallback',
 ]);
-const REQUIRED_SESSION: ReadonlySet<Authentication> = new Set(['pageSession', 'staffSession', 'staffCall']);
-const STAFF_ONLY: ReadonlySet<Authentication> = new Set(['staff', 'staffSession', 'staffCall']);
-const SAFE_METHODS = new Set(['GET', 'HEAD']);
 
 /** Runs a request through its route: authenticate, read the body, count, authorize, handle. The same for every surface. */
 export async function runRoute(ctx: Context, route: Route): Promise<void> {
@@ -125,28 +77,6 @@ function getRateClass(ctx: Context, { authentication, rateLimit }: Route): RateC
   if (rateLimit === 'byMessage') return 'unlimited';
   const hasOptionalCaller = ctx.state.isPage || authentication === 'staffCall';
   return hasOptionalCaller && ctx.state.caller === undefined && !isCountedByAddress(rateLimit) ? 'public' : rateLimit;
-}
-
-/**
- * Checks that the caller may use the route, and that a form comes from one of the service's own pages.
- * @returns false if the response is a redirect or an error page already.
- */
-async function authorize(ctx: Context, { authentication, body }: Route): Promise<boolean> {
-  if (body === 'form' && authentication !== 'oauthCallback') {
-    if (isCrossOriginForm(ctx)) {
-      sendWrongAddressPage(ctx, serviceOrigin());
-      return false;
-    }
-    requireCsrfToken(ctx, ctx.state.form as URLSearchParams);
-  }
-  if (REQUIRED_SESSION.has(authentication) && ctx.state.caller === undefined) {
-    const isNavigation = body === 'form' || SAFE_METHODS.has(ctx.method);
-    if (authentication === 'staffCall' || !isNavigation) throw new ServiceError('invalid_api_key', 'Sign in first.');
-    redirectToSignInPage(ctx);
-    return false;
-  }
-  if (STAFF_ONLY.has(authentication)) await requireStaff(requireCaller(ctx), ctx.state.sessionToken);
-  return true;
 }
 
 /**

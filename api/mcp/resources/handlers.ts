@@ -6,7 +6,7 @@ import { toServiceError } from '../../pipeline/errors.ts';
 import { presentGeneration } from '../../rest/generations/presenter.ts';
 import { getMcpRequestContext, type McpRequestContext } from '../requestContext.ts';
 import { buildIcon } from '../icons.ts';
-import { truncateText } from '../tools/results.ts';
+import { truncateText } from '../tools/callToolResult.ts';
 import { buildGenerationUri, GENERATION_URI_TEMPLATE, parseGenerationUri } from './generationUri.ts';
 import { subscribeSession, unsubscribeSession } from './subscriptions.ts';
 

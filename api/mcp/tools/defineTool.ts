@@ -4,7 +4,7 @@ import type { Scope } from '../../../shared/spec/oauth.ts';
 import { ErrorResponse } from '../../rest/errorSchemas.ts';
 import { buildIcon, type IconName } from '../icons.ts';
 import type { McpRequestContext } from '../requestContext.ts';
-import type { ToolResult } from './results.ts';
+import type { ToolResult } from './callToolResult.ts';
 
 /** Request context of a tool call. */
 export interface ToolContext extends McpRequestContext {

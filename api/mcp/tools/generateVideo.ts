@@ -3,7 +3,7 @@ import { VideoParams } from '../../../shared/spec/catalog.ts';
 import { GenerationResponse } from '../../rest/generations/schemas.ts';
 import { CreateGenerationRequest } from '../../rest/generations/schemas.ts';
 import { defineTool } from './defineTool.ts';
-import { withNextStep } from './results.ts';
+import { withNextStep } from './callToolResult.ts';
 import { submitGeneration } from './submitGeneration.ts';
 
 const GenerateVideoInput = Type.Object(

@@ -6,7 +6,7 @@ import { MCP_DEFAULT_WAIT_SECONDS, WAIT_MAX_SECONDS } from '../../../shared/spec
 import { GenerationResponse } from '../../rest/generations/schemas.ts';
 import { presentGeneration } from '../../rest/generations/presenter.ts';
 import { defineTool, type ToolContext } from './defineTool.ts';
-import { buildResourceLinks, type PresentedGeneration, withNextStep } from './results.ts';
+import { buildResourceLinks, type PresentedGeneration, withNextStep } from './callToolResult.ts';
 
 /** Interval of the progress notifications during a wait. */
 const PROGRESS_INTERVAL_MS = 2_000;

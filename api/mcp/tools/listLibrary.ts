@@ -5,7 +5,7 @@ import { PaginationResponse } from '../../rest/pagination.ts';
 import { presentGeneration } from '../../rest/generations/presenter.ts';
 import { presentPage } from '../../rest/pagination.ts';
 import { defineTool } from './defineTool.ts';
-import { type PresentedGeneration, truncateText } from './results.ts';
+import { type PresentedGeneration, truncateText } from './callToolResult.ts';
 
 /** Same maximum as REST. */
 const PAGE_MAX = 999_999_999_999_999;

@@ -3,7 +3,7 @@ import type { CreateInput } from '../../../shared/domain/generations/charge.ts';
 import { createGeneration, type CreateResult } from '../../../shared/domain/generations/create.ts';
 import { presentGeneration } from '../../rest/generations/presenter.ts';
 import type { ToolContext } from './defineTool.ts';
-import type { ToolResult } from './results.ts';
+import type { ToolResult } from './callToolResult.ts';
 
 /** Charges and queues a generation. The result names the next call. */
 export async function submitGeneration(

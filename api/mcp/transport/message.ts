@@ -4,7 +4,6 @@ import {
   isJSONRPCRequest,
   type JSONRPCNotification,
   type JSONRPCRequest,
-  SUPPORTED_PROTOCOL_VERSIONS,
 } from '@modelcontextprotocol/server';
 import { BODY_LIMIT_BYTES } from '../../../shared/spec/limits.ts';
 import type { Context, Handler } from '../../context.ts';
@@ -145,21 +144,6 @@ export function classifyMessage(ctx: Context, body: unknown): InboundMessage {
   if (classified.reason === 'response') return { kind: 'response' };
   if (isJSONRPCRequest(body)) return { kind: 'request', message: body };
   return { kind: 'notification', message: body as JSONRPCNotification };
-}
-
-/**
- * Checks the version header, which repeats the negotiated version. Clients of the earliest versions send none.
- * @throws McpTransportError 400
- */
-export function requireSupportedVersion(ctx: Context): void {
-  const version = getHeader(ctx, 'mcp-protocol-version');
-  if (version === undefined || SUPPORTED_PROTOCOL_VERSIONS.includes(version.trim())) return;
-  const known = SUPPORTED_PROTOCOL_VERSIONS.join(', ');
-  throw new McpTransportError(
-    400,
-    TRANSPORT_ERROR,
-    `MCP-Protocol-Version is not supported: use ${known}, or 2026-07-28 with POST.`,
-  );
 }
 
 /** Reads the id of a message that may be invalid. */

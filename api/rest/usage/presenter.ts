@@ -1,11 +1,9 @@
 import type { Static } from 'typebox';
-import { getActivePlan } from '../../../shared/domain/billing/entitlement.ts';
 import type { UsageSummary } from '../../../shared/domain/credits/usage.ts';
 import type { LedgerEntry } from '../../../shared/tables/LedgerEntry.ts';
 import type { LedgerEntryResponse, UsageResponse } from './schemas.ts';
 
-export function presentUsage({ account, history, byModel }: UsageSummary): Static<typeof UsageResponse> {
-  const plan = getActivePlan(account);
+export function presentUsage({ account, plan, history, byModel }: UsageSummary): Static<typeof UsageResponse> {
   return {
     plan: plan && {
       slug: plan.slug,

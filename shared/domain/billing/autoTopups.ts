@@ -16,6 +16,13 @@ import { getActivePlan } from './entitlement.ts';
 import { buildFailedTopup, findTopupSnapshot, settleTopup, type TopupSnapshot } from './topupPayments.ts';
 import { createTopup } from './topups.ts';
 
+/*
+ * The two triggers (spec: Billing, automatic top-ups): a create that the balance does not cover calls
+ * `chargeAutoTopupForGeneration` (generations/create.ts); a burn that leaves the balance below the threshold sets
+ * `accounts.auto_topup_triggered_at` in the charge's own statement (generations/charge.ts), which a job and the sweep
+ * pass to `chargeTriggeredAutoTopup`.
+ */
+
 /** Time that a create waits for an automatic top-up. */
 const AUTO_TOPUP_WAIT_TIMEOUT_MS = 12_000;
 const BALANCE_POLL_INTERVAL_MS = 250;

@@ -6,7 +6,10 @@ import type { LedgerEntryType } from '../../spec/states.ts';
 import { Account } from '../../tables/Account.ts';
 import { LedgerEntry } from '../../tables/LedgerEntry.ts';
 
-/** Input of a ledger entry. Entries of a generation are posted by its charge and its completion instead. */
+/**
+ * Input of a ledger entry. Entries of a generation are posted by its own statements instead: the burn by
+ * `generations/charge.ts`, the refund by `generations/execution/complete.ts`.
+ */
 export interface EntryInput {
   entryType: LedgerEntryType;
   /** Signed credits. */

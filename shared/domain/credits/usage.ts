@@ -5,7 +5,9 @@ import { DB_WAIT_TIMEOUT, isRejection, prepared, runStatement } from '../../lib/
 import { perService } from '../../lib/serviceScope.ts';
 import { getModelBySlug } from '../../spec/catalog.ts';
 import { USAGE_HISTORY_DAYS } from '../../spec/limits.ts';
+import type { Plan } from '../../spec/plans.ts';
 import { Account } from '../../tables/Account.ts';
+import { getActivePlan } from '../billing/entitlement.ts';
 
 export interface DailyUsage {
   /** YYYY-MM-DD, UTC. */
@@ -23,6 +25,8 @@ export interface ModelUsage {
 
 export interface UsageSummary {
   account: Account;
+  /** The plan of the active subscription; null without one. */
+  plan: Plan | null;
   /** The last 30 UTC days, today last, including days without usage. */
   history: DailyUsage[];
   /** Totals since the account was created. */
@@ -67,8 +71,10 @@ export async function getUsageSummary(accountId: number): Promise<UsageSummary> 
   if (found === undefined) throw new Error(`Account ${accountId} does not exist.`);
   const { days, totals, ...account } = found;
   const used = new Map((days ?? []).map((day) => [day[0], day]));
+  const row = Account.fromDatabaseJson(account);
   return {
-    account: Account.fromDatabaseJson(account),
+    account: row,
+    plan: getActivePlan(row),
     history: getHistoryDays(now()).map((date) => {
       const [, credits = 0, generations = 0] = used.get(date) ?? [];
       return { date, credits, generations };

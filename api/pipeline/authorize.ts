@@ -1,0 +1,34 @@
+import { requireStaff } from '../../shared/domain/accounts/staff.ts';
+import { ServiceError } from '../../shared/spec/errors.ts';
+import { type Context, requireCaller } from '../context.ts';
+import { sendWrongAddressPage } from '../web/components/errorPage.tsx';
+import { isCrossOriginForm, requireCsrfToken } from './csrf.ts';
+import { redirectToSignInPage } from './redirect.ts';
+import type { Authentication, Route } from './route.ts';
+import { serviceOrigin } from './serviceOrigin.ts';
+
+const REQUIRED_SESSION: ReadonlySet<Authentication> = new Set(['pageSession', 'staffSession', 'staffCall']);
+const STAFF_ONLY: ReadonlySet<Authentication> = new Set(['staff', 'staffSession', 'staffCall']);
+const SAFE_METHODS = new Set(['GET', 'HEAD']);
+
+/**
+ * Checks that the caller may use the route, and that a form comes from one of the service's own pages.
+ * @returns false if the response is a redirect or an error page already.
+ */
+export async function authorize(ctx: Context, { authentication, body }: Route): Promise<boolean> {
+  if (body === 'form' && authentication !== 'oauthCallback') {
+    if (isCrossOriginForm(ctx)) {
+      sendWrongAddressPage(ctx, serviceOrigin());
+      return false;
+    }
+    requireCsrfToken(ctx, ctx.state.form as URLSearchParams);
+  }
+  if (REQUIRED_SESSION.has(authentication) && ctx.state.caller === undefined) {
+    const isNavigation = body === 'form' || SAFE_METHODS.has(ctx.method);
+    if (authentication === 'staffCall' || !isNavigation) throw new ServiceError('invalid_api_key', 'Sign in first.');
+    redirectToSignInPage(ctx);
+    return false;
+  }
+  if (STAFF_ONLY.has(authentication)) await requireStaff(requireCaller(ctx), ctx.state.sessionToken);
+  return true;
+}

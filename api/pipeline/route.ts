@@ -1,0 +1,46 @@
+import type { Handler } from '../context.ts';
+import type { RateClass } from './rateLimit.ts';
+
+/**
+ * Credentials that a route accepts. For programs, with errors as JSON:
+ * - `none`: public.
+ * - `account`: an API key or the session cookie.
+ * - `deferredKey`: as `account`, but the handler's own statement verifies the key, which saves a round trip.
+ * - `staff`: as `account`, for staff accounts.
+ * - `session`: the session cookie only.
+ * - `mcp`: an access token or an API key. Requests of browsers must have an allowed origin.
+ * - `staffCall`: as `staffSession`, for the scripts of a page.
+ *
+ * For people, with errors as pages:
+ * - `optionalSession`: public. The caller is known if a session cookie is sent.
+ * - `pageSession`: the session cookie. Without it the browser is redirected to sign in.
+ * - `staffSession`: as `pageSession`, for staff accounts.
+ * - `oauthCallback`: return address of sign-in providers. Ignores the session; forms come from other sites.
+ */
+export type Authentication =
+  | 'none'
+  | 'account'
+  | 'deferredKey'
+  | 'staff'
+  | 'session'
+  | 'mcp'
+  | 'staffCall'
+  | 'optionalSession'
+  | 'pageSession'
+  | 'staffSession'
+  | 'oauthCallback';
+
+/** A rate class, or `byMessage` if the handler counts the request once it has read the message. */
+export type RouteRateLimit = RateClass | 'byMessage';
+
+/** Body that the pipeline reads. `raw`: the handler reads it. */
+export type RouteBody = 'none' | 'json' | 'form' | 'raw';
+
+/** Columns of a route that the pipeline uses. */
+export interface Route {
+  path: string;
+  authentication: Authentication;
+  rateLimit: RouteRateLimit;
+  body: RouteBody;
+  handler: Handler;
+}
