@@ -1,4 +1,3 @@
-import koaCors from '@koa/cors';
 import type Koa from 'koa';
 import type { State } from '../context.ts';
 
@@ -21,21 +20,18 @@ const ALLOWED_HEADERS =
 const EXPOSED_HEADERS = 'WWW-Authenticate, Mcp-Session-Id, Retry-After, RateLimit, RateLimit-Policy, X-Request-Id';
 const PREFLIGHT_CACHE_SECONDS = 86_400;
 
-const corsByPath = new Map(
-  Object.entries(CORS_METHODS).map(([path, methods]) => [
-    path,
-    koaCors({
-      origin: '*',
-      allowMethods: `${methods}, OPTIONS`,
-      allowHeaders: ALLOWED_HEADERS,
-      exposeHeaders: EXPOSED_HEADERS,
-      maxAge: PREFLIGHT_CACHE_SECONDS,
-    }),
-  ]),
-);
-
-/** Adds CORS headers to the responses of these paths, errors included, and answers preflight requests. */
-export const cors: Koa.Middleware<State> = (ctx, next) => {
-  const middleware = corsByPath.get(ctx.path.replace(/\/$/, ''));
-  return middleware === undefined ? next() : middleware(ctx, next);
+/**
+ * Adds CORS headers to the responses of these paths, errors included, and answers preflight requests. Not `@koa/cors`:
+ * it adds `Vary: Origin` to responses that are the same for every origin, so that shared caches keep one for each.
+ */
+export const cors: Koa.Middleware<State> = async (ctx, next) => {
+  const methods = CORS_METHODS[ctx.path.replace(/\/$/, '')];
+  if (methods === undefined) return next();
+  ctx.set('access-control-allow-origin', '*');
+  ctx.set('access-control-expose-headers', EXPOSED_HEADERS);
+  if (ctx.method !== 'OPTIONS') return next();
+  ctx.set('access-control-allow-methods', `${methods}, OPTIONS`);
+  ctx.set('access-control-allow-headers', ALLOWED_HEADERS);
+  ctx.set('access-control-max-age', String(PREFLIGHT_CACHE_SECONDS));
+  ctx.status = 204;
 };

@@ -7,7 +7,8 @@ export function networkPrefix(address: string): string {
   const [, withoutPort] = /^\[?([^\]]*?)\]?(?::\d+)?$/.exec(address) ?? [];
   const ip = isIP(address) === 0 && withoutPort !== undefined && isIP(withoutPort) !== 0 ? withoutPort : address;
   if (isIP(ip) !== 6) return ip;
-  const parsed = ipaddr.IPv6.parse(ip);
+  // Node appends the interface to link-local addresses (fe80::1%eth0), which the parser accepts for some names only.
+  const parsed = ipaddr.IPv6.parse(ip.replace(/%.*/, ''));
   if (parsed.isIPv4MappedAddress()) return parsed.toIPv4Address().toString();
   return parsed.parts
     .slice(0, 4)

@@ -28,12 +28,15 @@ export async function runRoute(ctx: Context, route: Route): Promise<void> {
   // Caches must not store responses that belong to an account or contain a key.
   if (!ctx.state.isPage && !['none', 'staffCall'].includes(authentication)) ctx.set('cache-control', 'no-store');
   await authenticateRoute(ctx, authentication);
-  // The body comes first: until it is complete, nothing is counted against the account (its key may be revoked).
+  // Pages are counted before their form is read: most of them need no credential.
+  if (ctx.state.isPage) await consumeRateLimit(ctx, getRateClass(ctx, route));
+  // For programs the body comes first: until it is complete, nothing is counted against the account (its key may be
+  // revoked).
   const bodyError = await readBody(ctx, body).then(() => null, toError);
   // After a rejected body, the statement that would verify the key does not run.
   if (bodyError !== null && authentication === 'deferredKey') await authenticateRoute(ctx, 'account');
   try {
-    await consumeRateLimit(ctx, getRateClass(ctx, route));
+    if (!ctx.state.isPage) await consumeRateLimit(ctx, getRateClass(ctx, route));
     if (bodyError !== null) throw bodyError;
     if (!(await authorize(ctx, route))) return;
     await handler(ctx);

@@ -115,8 +115,8 @@ describe('OAuth client metadata documents', () => {
       [/answered 404/, (response) => response.writeHead(404).end()],
       [/answered 500/, (response) => response.writeHead(500, { 'content-type': 'application/json' }).end('{}')],
       [/not of the type/, (response) => response.writeHead(200, { 'content-type': 'text/html' }).end('{}')],
-      [/no JSON object/, (response) => response.writeHead(200, { 'content-type': 'application/json' }).end('[]')],
-      [/no JSON object/, (response) => response.writeHead(200, { 'content-type': 'application/json' }).end('{')],
+      [/not a JSON object/, (response) => response.writeHead(200, { 'content-type': 'application/json' }).end('[]')],
+      [/not a JSON object/, (response) => response.writeHead(200, { 'content-type': 'application/json' }).end('{')],
       [/cannot be reached/, (response) => response.destroy()],
     ];
     for (const [index, [says, answer]] of answers.entries()) {

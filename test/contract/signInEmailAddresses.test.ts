@@ -31,7 +31,7 @@ describe('e-mail addresses at sign-in', () => {
       expectError(json, 'validation_error', 'email');
       const page = await postUrlEncoded(service.baseUrl, '/sign-in', { email }, { origin: service.baseUrl });
       expect([page.status, page.headers.getSetCookie()], email).to.deep.equal([400, []]);
-      expect(page.body).to.include('That is no e-mail address');
+      expect(page.body).to.include('Enter a valid e-mail address');
     }
     expect(await accountCount()).to.equal(before);
   });

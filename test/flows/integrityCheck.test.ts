@@ -119,7 +119,7 @@ describe('the invariants', () => {
     it('prints its help and the list of invariants without any configuration', async () => {
       const [help, list] = await Promise.all([runCheck(['--help']), runCheck(['--list'])]);
       expect([help.status, list.status]).to.deep.equal([0, 0]);
-      expect(help.out).to.include('--settled').and.to.include('broken for a moment');
+      expect(help.out).to.include('--settled').and.to.include('can violate them briefly');
       for (const status of [0, 1, 2, 69, 78]) expect(help.out).to.match(new RegExp(`^ +${status}  `, 'm'));
       for (const { name, statement } of INVARIANTS) expect(list.out).to.include(name).and.to.include(statement);
     });
