@@ -1,5 +1,5 @@
 /**
- * Names of the migrations that this version needs, in order; a released name never changes. The readiness check reads
+ * Names of the migrations that this version needs, in order; the name of a deployed migration never changes. The readiness check reads
  * them, so they are not in `migrations/`; `migrations/migrate.ts` does not compile unless it has a migration for each.
  */
 export const MIGRATION_NAMES = [
