@@ -213,17 +213,17 @@ describe('the architecture', () => {
       expect(findImports(() => true, isUnder('dev', 'test'))).to.deep.equal([]);
     });
 
-    for (const [index, room] of LAYERS.entries()) {
-      it(`shared/${room} imports only ${['itself', ...LAYERS.slice(0, index)].join(', ')}`, () => {
+    for (const [index, layer] of LAYERS.entries()) {
+      it(`shared/${layer} imports only ${['itself', ...LAYERS.slice(0, index)].join(', ')}`, () => {
         const later = LAYERS.slice(index + 1).map((name) => `shared/${name}`);
-        expect(findImports(isUnder(`shared/${room}`), isUnder(...later))).to.deep.equal([]);
+        expect(findImports(isUnder(`shared/${layer}`), isUnder(...later))).to.deep.equal([]);
       });
     }
 
-    it('shared has these rooms, and no others', () => {
-      const rooms = readdirSync(join(ROOT, 'shared'), { withFileTypes: true });
+    it('shared has these layers, and no others', () => {
+      const layers = readdirSync(join(ROOT, 'shared'), { withFileTypes: true });
       // `service.ts` opens and closes what lies in them.
-      expect(rooms.map(({ name }) => name)).to.have.members([...LAYERS, 'service.ts']);
+      expect(layers.map(({ name }) => name)).to.have.members([...LAYERS, 'service.ts']);
     });
 
     it('affiliates does not import billing, and domain/payments imports neither', () => {
@@ -256,7 +256,9 @@ describe('the architecture', () => {
       const statements = sources
         .filter(({ path }) => isUnder('api', 'worker')(path))
         .filter(({ text }) =>
-          /import\s*\{[^}]*\b(run|prepared|connect)\b[^}]*\}\s*from\s*'[^']*lib\/db\.ts'/.test(text),
+          /import\s*\{[^}]*\b(runStatement|prepared|createPool|openDatabase)\b[^}]*\}\s*from\s*'[^']*lib\/db\.ts'/.test(
+            text,
+          ),
         );
       expect(statements.map(({ path }) => path)).to.deep.equal([]);
       const queries = sources.filter(

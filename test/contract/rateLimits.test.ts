@@ -194,6 +194,14 @@ describe('rate limits', () => {
     await completeAllGenerations(service, customer);
   });
 
+  it('a form of an address over its limit is rejected before its body has arrived', async () => {
+    const headers = { 'x-forwarded-for': freshAddress(), 'content-type': 'application/x-www-form-urlencoded' };
+    const open = await repeatRequest(4, () => request(limited[0] ?? '', 'GET', '/sign-in', { headers }));
+    expect(open.map(({ status }) => status)).to.deep.equal([200, 200, 200, 200]);
+    const unfinished = await sendRequestHead(limited[0] ?? '', 'POST', '/sign-in', headers);
+    expect((await unfinished.answer).split(' ')[1]).to.equal('429');
+  });
+
   it('an address over its limit is rejected before an unknown cookie is queried', async () => {
     const address = freshAddress();
     const ask = () =>
