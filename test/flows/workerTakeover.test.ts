@@ -45,6 +45,8 @@ describe('after a worker has died', () => {
     const { uuid, prompt } = await customer.createImage();
     await eventually('accepted', () => service.upstream.jobsFor(prompt).length === 1);
     service.upstream.onAccepted = () => {};
+    // Resolves once it has exited.
+    await worker.kill();
     await service.moveClockTo(new Date(service.now.getTime() + 13_000));
     worker = await service.startWorker();
     const [row] = await hasEndedInDatabase(service, uuid);

@@ -48,6 +48,6 @@ function compile({ name }: SeededBug, folder: string): void {
     encoding: 'utf8',
   });
   if (status !== 0) throw new Error(`The service with the bug "${name}" does not compile:\n${stdout}${stderr}`);
-  // What `npm run build` copies beside the compiled modules.
+  // As `npm run build` does: files that the modules read at run time.
   spawnSync(process.execPath, [join(ROOT, 'dev/copyAssets.mjs'), join(folder, 'dist')], { cwd: folder });
 }
