@@ -23,7 +23,7 @@ const SCRIPT = `
   const result = await job.waitUntilFinished(parts[1], 30_000);
   await Promise.all(parts.map((part) => part.close()));
   await redis.stop();
-  process.stdout.write(JSON.stringify({ how: redis.how, result }), () => process.exit(0));`;
+  process.stdout.write(JSON.stringify({ source: redis.source, result }), () => process.exit(0));`;
 
 describe('a machine without Redis', () => {
   it('runs BullMQ on the in-memory fallback from the npm package, on every supported Node', async function () {
@@ -35,6 +35,6 @@ describe('a machine without Redis', () => {
     const env = { PATH: empty, HOME: empty, XDG_CACHE_HOME: empty };
     const args = ['--import', 'tsx', '--input-type=module', '-e', SCRIPT, dataDir];
     const { stdout } = await run(process.execPath, args, { env });
-    expect(JSON.parse(stdout)).to.deep.equal({ how: 'js-redis-server', result: 42 });
+    expect(JSON.parse(stdout)).to.deep.equal({ source: 'js-redis-server', result: 42 });
   });
 });
