@@ -84,7 +84,7 @@ describe('the setup of Stripe', () => {
         [{ STRIPE_SECRET_KEY: '' }, /^STRIPE_SECRET_KEY is not set: .+\.$/m],
         [{ STRIPE_SECRET_KEY: 'pk_test_1' }, /^STRIPE_SECRET_KEY must be a secret key/m],
         [{ STRIPE_SECRET_KEY: 'sk_test_other' }, /^Stripe rejected STRIPE_SECRET_KEY: /m],
-        [{ BASE_URL: 'example.com' }, /^BASE_URL must be an address/m],
+        [{ BASE_URL: 'example.com' }, /^BASE_URL must be a URL such as/m],
         [{ STRIPE_API_BASE: 'http://127.0.0.1:1' }, /^Stripe does not respond: /m],
       ];
       for (const [env, sentence] of bad) {
@@ -93,7 +93,7 @@ describe('the setup of Stripe', () => {
         expect(stderr).to.match(sentence);
       }
       expect((await runStripeSetup({}, ['--help'])).stdout).to.include('STRIPE_SECRET_KEY');
-      expect((await runStripeSetup({}, ['--hlep'])).stderr).to.match(/^There is no option --hlep\./);
+      expect((await runStripeSetup({}, ['--hlep'])).stderr).to.match(/^Unknown option '--hlep'\./);
     });
   });
 });
