@@ -52,6 +52,12 @@ describe('a payment that an account got nothing for', () => {
     billing.stripe.settlePayment(page, 'succeeded');
     await billing.drained();
     await eventually('attempted', async () => (await owedTo(customer))[0]?.attempts > 0);
+    // The event itself was applied: a failed follow-up is not a problem of the event.
+    expect(
+      await billing.service.sql(
+        'SELECT type, problem FROM payment_events WHERE processed_at IS NULL OR problem IS NOT NULL',
+      ),
+    ).to.deep.equal([]);
     await sweep();
     expect(listCharges(customer)).to.deep.equal([[34_800, 0]]);
     delete billing.stripe.faults['refunds.create'];
