@@ -5,6 +5,9 @@ import { startSampleUpstream } from '../../dev/sampleUpstream/server.ts';
 import type { TestCustomer } from '../harness/apiClient.ts';
 import { type TestService, startTestService } from '../harness/testService.ts';
 
+/** Videos are rendered in software: 10 s of video take as long on a quiet machine, and much longer beside other tests. */
+const RENDER_TIMEOUT_MS = 80_000;
+
 /** Variables that point the service at the sample upstream, for each of its protocols. */
 const PROTOCOLS: Record<string, (url: string) => Record<string, string>> = {
   fal: (url) => ({ FAL_BASE_URL: url, FAL_KEY: 'sample' }),
@@ -75,7 +78,7 @@ for (const [protocol, settings] of Object.entries(PROTOCOLS)) {
       const balance = await customer.balance();
       for (const prompt of ['[fail] please', '[reject] please']) {
         for (const { uuid } of [await customer.createImage(prompt), await customer.createVideo(prompt)]) {
-          const ended = await customer.waitForEnd(uuid);
+          const ended = await customer.waitForEnd(uuid, RENDER_TIMEOUT_MS);
           expect(ended.status).to.equal('failed');
           expect(ended.error_message).to.match(/ change the prompt| different inputs/);
         }
@@ -86,7 +89,7 @@ for (const [protocol, settings] of Object.entries(PROTOCOLS)) {
     async function generate(wanted: { model: string; params: object }) {
       const created = await customer.createGeneration(wanted);
       expect(created.status).to.equal(201);
-      const ended = await customer.waitForEnd(created.body.uuid);
+      const ended = await customer.waitForEnd(created.body.uuid, RENDER_TIMEOUT_MS);
       expect(ended.status).to.equal('succeeded');
       return ended;
     }
