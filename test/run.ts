@@ -60,7 +60,8 @@ async function main(): Promise<number> {
     servers = await starting;
     await Promise.all([bundling, building]);
     if (servers !== undefined) {
-      await createTemplateDatabase(servers.variables['TEST_DATABASE_URL'] as string, folder);
+      const { TEST_DATABASE_URL: databaseUrl = '', TEST_REDIS_URL: redisUrl = '' } = servers.variables;
+      await createTemplateDatabase(databaseUrl, redisUrl, folder);
     }
     const jobs = selection.jobs ?? Math.min(MAX_JOBS, availableParallelism() + 2);
     const seconds = ((performance.now() - started) / 1_000).toFixed(1);

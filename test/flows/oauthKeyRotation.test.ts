@@ -21,7 +21,10 @@ describe('OAuth signing keys', () => {
   let client: OAuthTestClient;
   let person: TestCustomer;
   before(async () => {
-    service = await startTestService({ apis: 3, workers: 0 });
+    service = await startTestService({ apis: 0, workers: 0 });
+    // A first start: no key exists.
+    await service.sql('DELETE FROM oauth_signing_keys');
+    await Promise.all(Array.from({ length: 3 }, () => service.startApi()));
     client = await registerClient(service.baseUrl);
     person = await service.createCustomer(null);
   });

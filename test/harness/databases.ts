@@ -5,20 +5,32 @@ import * as databases from '../../dev/local/databases.ts';
 
 const TEMPLATE_DATABASE = 'genmeter_template';
 
-/** Migrates a template database with the release step, as a deployment would. Every test file uses a copy of it. */
-export async function createTemplateDatabase(serverUrl: string, folder: string): Promise<void> {
+/**
+ * Migrates a template database with the release step, as a deployment would. Every test file uses a copy of it. Its
+ * copies share a signing key for access tokens: generating one takes longer than starting a service.
+ * @param redisUrl address of a Redis server, which programs need to start.
+ */
+export async function createTemplateDatabase(serverUrl: string, redisUrl: string, folder: string): Promise<void> {
   const url = await databases.createDatabase(serverUrl, TEMPLATE_DATABASE);
-  const { status, output } = await runRelease(url, folder);
-  if (status !== 0) throw new Error(`The release step failed:\n${output}`);
+  for (const program of ['release', 'rotateKeys'] as const) {
+    const { status, output } = await runProgram(program, { DATABASE_URL: url, REDIS_URL: redisUrl }, folder);
+    if (status !== 0) throw new Error(`${program} failed:\n${output}`);
+  }
 }
 
-/** Runs the release step against a database, from the bundle in the scratch folder of this run. */
-export async function runRelease(
-  databaseUrl: string,
+/** Runs the release step against a database. */
+export function runRelease(databaseUrl: string): Promise<{ status: number; output: string }> {
+  return runProgram('release', { DATABASE_URL: databaseUrl, REDIS_URL: 'redis://127.0.0.1:1' });
+}
+
+/** Runs a program to its end, from the bundle in the scratch folder of this run. */
+async function runProgram(
+  name: 'release' | 'rotateKeys',
+  env: Record<string, string>,
   folder = requireTestEnv('TEST_FOLDER'),
 ): Promise<{ status: number; output: string }> {
-  const child = spawn(process.execPath, [join(folder, 'bundle/release.js')], {
-    env: { PATH: process.env['PATH'], DATABASE_URL: databaseUrl, REDIS_URL: 'redis://127.0.0.1:1' },
+  const child = spawn(process.execPath, [join(folder, `bundle/${name}.js`)], {
+    env: { PATH: process.env['PATH'], ...env },
   });
   let output = '';
   for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk: Buffer) => (output += chunk.toString()));
