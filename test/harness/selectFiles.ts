@@ -2,13 +2,7 @@ import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 
 /** Default paths of `npm test`: all but `test/e2e`. */
-const DEFAULT_PATHS = [
-  'test/architecture.test.ts',
-  'test/writingStyle.test.ts',
-  'test/unit',
-  'test/contract',
-  'test/flows',
-];
+const DEFAULT_PATHS = ['test/architecture', 'test/writingStyle.test.ts', 'test/unit', 'test/contract', 'test/flows'];
 const END_TO_END = 'test/e2e/';
 /** Options of mocha that take a value, which must not be taken for a file. */
 const OPTIONS_WITH_VALUE = ['-g', '--grep', '-f', '--fgrep', '-t', '--timeout', '--retries'];

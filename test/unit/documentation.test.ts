@@ -118,6 +118,16 @@ describe('the documentation', () => {
     expect(named.filter(({ name }) => scripts[name] === undefined)).to.deep.equal([]);
   });
 
+  it('names only tests that exist in docs/security.md, by words of their titles', () => {
+    const named = [...read('docs/security.md').matchAll(/`((?:contract|e2e|flows|unit)\/\w+)`: ("[^"]+"(?:, "[^"]+")*)/g)];
+    const titles = named.flatMap(([, file = '', list = '']) =>
+      [...list.matchAll(/"([^"]+)"/g)].map(([, title = '']) => ({ file, title })),
+    );
+    expect(titles.length).to.be.above(100);
+    const missing = titles.filter(({ file, title }) => !read(`test/${file}.test.ts`).includes(title));
+    expect(missing).to.deep.equal([]);
+  });
+
   it('keeps the README short enough to read at once', () => {
     expect(read('README.md').split('\n').length).to.be.at.most(README_LINES_MAX);
   });

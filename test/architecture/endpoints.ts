@@ -1,0 +1,105 @@
+/** The endpoint tables of the specification: method, path, and the credential that a request needs. */
+const SPECIFIED_ENDPOINTS = `
+  POST   /api/generations/create/              key/cookie
+  GET    /api/generations/                     key/cookie
+  GET    /api/generations/:uuid/               key/cookie
+  DELETE /api/generations/:uuid/               key/cookie
+  GET    /api/models/                          public
+  POST   /api/keys/create/                     key/cookie
+  GET    /api/keys/                            key/cookie
+  POST   /api/keys/:uuid/revoke/               key/cookie
+  GET    /api/usage/summary/                   key/cookie
+  GET    /api/ledger/                          key/cookie
+  GET    /api/billing/plans/                   public
+  GET    /api/billing/status/                  key/cookie
+  POST   /api/billing/checkout/                key/cookie
+  POST   /api/billing/portal/                  key/cookie
+  GET    /api/billing/topup/settings/          key/cookie
+  PATCH  /api/billing/topup/settings/          key/cookie
+  POST   /api/billing/topup/                   key/cookie
+  POST   /api/billing/webhooks/processor/      public
+  GET    /api/admin/metrics/                   staff
+  POST   /api/affiliate/enroll/                key/cookie
+  GET    /api/affiliate/status/                key/cookie
+  POST   /api/affiliate/onboarding-link/       key/cookie
+  GET    /api/health/                          public
+  GET    /authentication/social/config/        public
+  GET    /authentication/me/                   cookie
+  PATCH  /authentication/me/                   cookie
+  POST   /authentication/logout/               cookie
+  POST   /authentication/onboarding/advance/   cookie
+  GET    /.well-known/oauth-protected-resource     public
+  GET    /.well-known/oauth-authorization-server   public
+  GET    /authorize                            visitor
+  POST   /authorize                            visitor
+  POST   /token                                public
+  POST   /register                             public
+  GET    /jwks.json                            public
+  POST   /mcp                                  token/key
+  GET    /mcp                                  token/key
+  DELETE /mcp                                  token/key
+`;
+
+/** Endpoints beyond the specification: sign-in, pages, output files, and the local sign-in. */
+const OWN_ENDPOINTS = `
+  GET    /authentication/social/:provider/start     visitor
+  GET    /authentication/social/:provider/callback  landing
+  POST   /authentication/social/:provider/callback  landing
+  GET    /                                     visitor
+  GET    /sign-in                              visitor
+  POST   /sign-in                              visitor
+  GET    /account/                             member
+  GET    /account/plan/                        member
+  POST   /account/plan/                        member
+  GET    /account/portal/                      member
+  POST   /account/portal/                      member
+  GET    /account/profile/                     member
+  POST   /account/profile/                     member
+  GET    /account/keys/                        member
+  POST   /account/keys/                        member
+  GET    /account/keys/:uuid/revoke/           member
+  POST   /account/keys/:uuid/revoke/           member
+  GET    /account/applications/:uuid/end/      member
+  POST   /account/applications/:uuid/end/      member
+  POST   /account/identities/:provider/link/   member
+  GET    /account/identities/:uuid/remove/     member
+  POST   /account/identities/:uuid/remove/     member
+  POST   /account/sessions/:uuid/end/          member
+  GET    /account/sessions/end-others/         member
+  POST   /account/sessions/end-others/         member
+  GET    /account/affiliate/                   member
+  POST   /account/affiliate/                   member
+  GET    /account/payouts/                     member
+  POST   /account/payouts/                     member
+  GET    /account/payouts/again                member
+  GET    /account/payouts/returned             member
+  GET    /account/sign-out/                    member
+  POST   /account/sign-out/                    member
+  GET    /r/:code                              visitor
+  GET    /assets/style.css                     public
+  GET    /api/ready/                           public
+  GET    /admin/                               operator
+  POST   /revoke                               public
+  GET    /.well-known/oauth-protected-resource/mcp     public
+  GET    /.well-known/oauth-authorization-server/mcp   public
+  GET    /media/:shard/:token/:file            public
+  GET    /api/openapi.json                     public
+  GET    /api/docs/                            public
+  GET    /api/docs/:file                       public
+  POST   /authentication/dev/sign-in/          public
+`;
+
+/** An endpoint of the tables: its method with its path, and its credential. */
+export interface Endpoint {
+  name: string;
+  credential: string;
+}
+
+export const ENDPOINTS: readonly Endpoint[] = parseRows(SPECIFIED_ENDPOINTS + OWN_ENDPOINTS);
+
+function parseRows(tables: string): Endpoint[] {
+  return [...tables.matchAll(/(\S+) +(\S+) +(\S+)/g)].map(([, method, path, credential = '']) => ({
+    name: `${method} ${path}`,
+    credential,
+  }));
+}

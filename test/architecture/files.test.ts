@@ -1,0 +1,49 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { basename, join, relative } from 'node:path';
+import { expect } from 'chai';
+import { ROOT, sources } from './sources.ts';
+
+/** File names that do not describe a content. */
+const BANNED_FILE_NAMES = ['util', 'utils', 'helper', 'helpers', 'common', 'manager'];
+const FILE_LINES_MAX = 300;
+const FOLDERS = ['.ci', '.github', 'api', 'dev', 'docs', 'migrations', 'shared', 'test', 'worker'];
+
+/** `shared/lib/redisProbe.ts` consists of `redis` and `probe`. */
+function splitIntoWords(path: string): string[] {
+  const words = basename(path)
+    .replace(/\.\w+$/, '')
+    .split(/(?=[A-Z])|[-_.]/);
+  return words.map((word) => word.toLowerCase());
+}
+
+/** Lists code, tests, stylesheets and documents; no generated or installed files. */
+function listFiles(): string[] {
+  const inFolders = FOLDERS.flatMap((folder) =>
+    readdirSync(join(ROOT, folder), { recursive: true, withFileTypes: true })
+      .filter((entry) => entry.isFile())
+      .map((entry) => relative(ROOT, join(entry.parentPath, entry.name))),
+  );
+  return [...readdirSync(ROOT), ...inFolders].filter((path) => /\.(?:tsx?|mjs|cjs|js|css|sql|md)$/.test(path));
+}
+
+describe('files', () => {
+  it('files are named by what is in them', () => {
+    const named = sources.filter(({ path }) => splitIntoWords(path).some((word) => BANNED_FILE_NAMES.includes(word)));
+    expect(named.map(({ path }) => path)).to.deep.equal([]);
+  });
+
+  it('paths are at most five deep', () => {
+    expect(sources.map(({ path }) => path).filter((path) => path.split('/').length > 5)).to.deep.equal([]);
+  });
+
+  it('have at most 300 lines', () => {
+    const tooLong = listFiles()
+      .map((path) => ({ path, lines: readFileSync(join(ROOT, path), 'utf8').trimEnd().split('\n').length }))
+      .filter(({ lines }) => lines > FILE_LINES_MAX)
+      .map(({ path, lines }) => `${path} has ${lines} lines`);
+    expect(
+      tooLong,
+      `Split these files by subject into files of at most ${FILE_LINES_MAX} lines; move tables of data into a file beside them.`,
+    ).to.deep.equal([]);
+  });
+});

@@ -1,0 +1,64 @@
+import { spawnSync } from 'node:child_process';
+import { expect } from 'chai';
+import { findImports, isUnder, ROOT, sources } from './sources.ts';
+
+/** The programs: each reads its environment, and hands it to `parseConfig`. */
+const PROGRAMS = [
+  'api/main.ts',
+  'api/oauth/rotateKeys.ts',
+  'migrations/main.ts',
+  'worker/cli/admin/main.ts',
+  'worker/cli/check/main.ts',
+  'worker/main.ts',
+];
+
+describe('deployed modules', () => {
+  it('api and worker contain no SQL', () => {
+    expect(
+      findImports(isUnder('api', 'worker'), (imported) => ['knex', 'objection', 'pg'].includes(imported)),
+    ).to.deep.equal([]);
+    const statements = sources
+      .filter(({ path }) => isUnder('api', 'worker')(path))
+      .filter(({ text }) =>
+        /import\s*\{[^}]*\b(runStatement|prepared|createPool|openDatabase)\b[^}]*\}\s*from\s*'[^']*lib\/db\.ts'/.test(
+          text,
+        ),
+      );
+    expect(statements.map(({ path }) => path)).to.deep.equal([]);
+    const queries = sources.filter(
+      ({ path, text }) => isUnder('api', 'worker')(path) && /\bdb\.(?!destroy\b|ts\b)|\bdb\(|\.query\(/.test(text),
+    );
+    expect(queries.map(({ path }) => path)).to.deep.equal([]);
+  });
+
+  it('tables are defined in shared/tables only', () => {
+    const tables = sources.filter(({ text }) => /\bextends Model\b/.test(text)).map(({ path }) => path);
+    expect(tables.filter((path) => !isUnder('shared/tables')(path))).to.deep.equal([]);
+  });
+
+  it('process.env is read by programs only, and each hands it to parseConfig', () => {
+    const readers = sources.filter(
+      ({ text, imports }) => /\bprocess\s*(\.|\?\.|\[)\s*['"]?env\b/.test(text) || imports.includes('node:process'),
+    );
+    // The one that strips it for a child process: it passes on where programs and libraries are, and no setting.
+    const stripping = 'shared/gateways/media/decoderEnvironment.ts';
+    expect(readers.map(({ path }) => path)).to.have.members([...PROGRAMS, stripping]);
+    for (const { text } of readers.filter(({ path }) => path !== stripping)) {
+      expect(text.replaceAll(/(parseConfig|openCommandService)\(process\.env\b/g, '')).to.not.include('process.env');
+    }
+  });
+
+  it('importing a module has no effect: no error without a configuration, no output, nothing left open', () => {
+    const modules = sources.map(({ path }) => path).filter((path) => !PROGRAMS.includes(path));
+    const imported = modules.filter((path) => !/thumbnailProcess|\.d\.ts$/.test(path));
+    const script = `for (const path of ${JSON.stringify(imported)}) await import('./' + path);`;
+    const child = spawnSync(process.execPath, ['--import', 'tsx', '--input-type=module', '-e', script], {
+      cwd: ROOT,
+      env: { PATH: process.env['PATH'] },
+      encoding: 'utf8',
+      timeout: 60_000,
+    });
+    // A handle that was left open would keep it from ending by itself.
+    expect([child.status, child.stdout, child.stderr]).to.deep.equal([0, '', '']);
+  });
+});

@@ -1,0 +1,113 @@
+import { expect } from 'chai';
+import { IMAGE_ASPECT_RATIOS, IMAGE_RESOLUTIONS, MODELS, priceInCredits } from '../../shared/spec/catalog.ts';
+import { VIDEO_ASPECT_RATIOS, VIDEO_DURATIONS_SECONDS, VIDEO_RESOLUTIONS } from '../../shared/spec/catalog.ts';
+import { ERROR_STATUS } from '../../shared/spec/errors.ts';
+import * as limits from '../../shared/spec/limits.ts';
+import { PLANS } from '../../shared/spec/plans.ts';
+import { GENERATION_STATUSES, LEDGER_ENTRY_TYPES, MODEL_STATUSES, ONBOARDING_STEPS } from '../../shared/spec/states.ts';
+import { ROUTES } from '../harness/routes.ts';
+import { ENDPOINTS } from './endpoints.ts';
+
+/** Names in `endpoints.ts` of the authentication column of `api/router.ts`. */
+const CREDENTIALS: Record<string, string> = {
+  none: 'public',
+  account: 'key/cookie',
+  deferredKey: 'key/cookie',
+  session: 'cookie',
+  optionalSession: 'visitor',
+  pageSession: 'member',
+  oauthCallback: 'landing',
+  staff: 'staff',
+  staffSession: 'operator',
+  mcp: 'token/key',
+};
+
+describe('the specification', () => {
+  it('every route has its entry in the router, with its credentials, and no other route has one', () => {
+    const routes = ROUTES.map(({ name, authentication }) => ({ name, credential: CREDENTIALS[authentication] }));
+    expect(routes).to.have.deep.members(ENDPOINTS);
+  });
+
+  it('every error code has its entry, with its status; internal_error is the only other one', () => {
+    expect(ERROR_STATUS).to.deep.equal({
+      validation_error: 400,
+      invalid_api_key: 401,
+      insufficient_credits: 402,
+      subscription_required: 402,
+      admin_required: 403,
+      not_found: 404,
+      parallel_limit_reached: 409,
+      rate_limited: 429,
+      model_unavailable: 503,
+      internal_error: 500,
+    });
+  });
+
+  it('every state has its entry, in order', () => {
+    expect(GENERATION_STATUSES).to.deep.equal(['queued', 'succeeded', 'failed']);
+    expect(MODEL_STATUSES).to.deep.equal(['online', 'degraded', 'offline']);
+    expect(LEDGER_ENTRY_TYPES).to.deep.equal(['grant', 'burn', 'refund', 'rollover', 'expiry', 'topup']);
+    expect(ONBOARDING_STEPS).to.deep.equal(['profile', 'plan', 'complete']);
+  });
+
+  it('every limit is what was decided', () => {
+    expect({ ...limits }).to.deep.include({
+      PAGE_SIZE: 20,
+      PROMPT_MAX_CHARACTERS: 2_500,
+      API_KEY_NAME_MAX_CHARACTERS: 64,
+      ACTIVE_API_KEYS_MAX: 20,
+      API_KEY_PREFIX_CHARACTERS: 12,
+      API_KEY_LAST_USED_INTERVAL_MS: 60_000,
+      SESSION_DAYS: 30,
+      REFRESH_INTERVAL_MS: 2_000,
+      REFRESH_WAIT_MS: 1_000,
+      GENERATION_DEADLINE_MS: { video: 30 * 60_000, image: 10 * 60_000 },
+      UNCONFIRMED_SUBMITS_MAX: 1,
+      PROBE_STALE_MS: 45_000,
+      FAILED_PROBES_TO_DEGRADE: 1,
+      FAILED_PROBES_TO_OFFLINE: 3,
+      GOOD_PROBES_TO_ONLINE: 2,
+      IDEMPOTENCY_KEY_RETENTION_MS: 24 * 3_600_000,
+      IDEMPOTENCY_KEY_MAX_CHARACTERS: 255,
+      TOPUP_MIN_CENTS: 5_000,
+      TOPUP_MAX_CENTS: 1_000_000,
+      AUTO_TOPUP_INTERVAL_MS: 3_600_000,
+      AUTO_TOPUP_DECLINES_MAX: 3,
+      PAST_DUE_GRACE_DAYS: 14,
+      COMMISSION_PERCENT: 30,
+      REFERRAL_WINDOW_DAYS: 30,
+      COMMISSION_PENDING_DAYS: 30,
+      AFFILIATE_STATUS_MONTHS: 12,
+      USAGE_HISTORY_DAYS: 30,
+    });
+  });
+
+  it('every plan costs, grants and allows what the table says, and a year is twelve months', () => {
+    const table = PLANS.map((plan) => [plan.slug, plan.priceMonthlyCents, plan.monthlyCredits, plan.parallelLimit]);
+    expect(table).to.deep.equal([
+      ['lite', 600, 200, 2],
+      ['starter', 1200, 400, 3],
+      ['pro', 2900, 1100, 5],
+      ['studio', 7500, 3000, 8],
+    ]);
+    for (const plan of PLANS) expect(plan.priceYearlyCents).to.equal(12 * plan.priceMonthlyCents);
+  });
+
+  it('every model takes and costs what the table says', () => {
+    expect([VIDEO_DURATIONS_SECONDS, VIDEO_RESOLUTIONS, VIDEO_ASPECT_RATIOS]).to.deep.equal([
+      [5, 10],
+      ['720p', '1080p'],
+      ['16:9', '9:16'],
+    ]);
+    expect([IMAGE_RESOLUTIONS, IMAGE_ASPECT_RATIOS]).to.deep.equal([
+      ['1K', '2K', '4K'],
+      ['16:9', '1:1', '9:16'],
+    ]);
+    const base = MODELS.map(({ slug, name, creditsBase }) => [slug, name, creditsBase]);
+    expect(base).to.deep.equal([
+      ['vidmodel-video', 'Video model', 35],
+      ['imgmodel-2', 'Image model', 8],
+    ]);
+    expect(priceInCredits({ duration: 10, resolution: '720p', audio: false, aspect_ratio: '16:9' })).to.equal(70);
+  });
+});
