@@ -72,7 +72,13 @@ async function main(): Promise<number> {
       ['--jobs', String(jobs), ...selection.mochaArguments, ...sortLongestFirst(files)],
       env,
     );
-    if (selection.updatesTimings) updateTimings(readRunEvents(folder), findTestFiles('test'));
+    const events = readRunEvents(folder);
+    if (selection.updatesTimings) updateTimings(events, findTestFiles('test'));
+    // Mocha succeeds without a test, so a misspelt title would look like a success.
+    if (events.some((event) => event.kind === 'end' && event.tests === 0)) {
+      console.error('No test was run: no title in the selected files matches the pattern of -g or -f.');
+      return status || 1;
+    }
     return status;
   } finally {
     await servers?.stop();

@@ -1,7 +1,7 @@
 import { relative } from 'node:path';
 import Mocha from 'mocha';
 import { describeFailure, type Failure, type FailedRunnable } from './failureReport.ts';
-import { readRunEvents } from './runEvents.ts';
+import { appendRunEvent, readRunEvents } from './runEvents.ts';
 
 const { EVENT_RUN_END, EVENT_SUITE_END, EVENT_TEST_FAIL, EVENT_TEST_PASS, EVENT_TEST_PENDING } = Mocha.Runner.constants;
 const SLOWEST_COUNT = 10;
@@ -94,6 +94,7 @@ export class FileReporter extends Mocha.reporters.Base {
     }
     const sum = (key: 'passed' | 'failed' | 'skipped') =>
       this.#results.reduce((total, result) => total + result[key], 0);
+    appendRunEvent({ kind: 'end', tests: sum('passed') + sum('failed') + sum('skipped') });
     const skipped = sum('skipped') > 0 ? `, ${sum('skipped')} skipped` : '';
     console.log(`\n${sum('passed')} passed, ${sum('failed')} failed${skipped}`);
   }

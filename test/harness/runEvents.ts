@@ -6,7 +6,9 @@ export type RunEvent =
   /** Time that a process spent on a file, including loading. */
   | { kind: 'file'; file: string; ms: number }
   /** The tests of a file cannot run on this machine, for this reason. */
-  | { kind: 'skip'; file: string; reason: string };
+  | { kind: 'skip'; file: string; reason: string }
+  /** The run has ended with this number of tests, including failed and skipped ones. */
+  | { kind: 'end'; tests: number };
 
 const getScratchFolder = (): string | undefined => process.env['TEST_FOLDER'];
 

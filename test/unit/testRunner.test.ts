@@ -1,0 +1,17 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { text } from 'node:stream/consumers';
+import { expect } from 'chai';
+
+describe('npm test', () => {
+  it('fails with one sentence when no title matches the pattern of -g', async () => {
+    const args = ['--import', 'tsx', 'test/run.ts', 'test/unit/addMonths.test.ts', '-g', 'no test has this title'];
+    const { PATH, TMPDIR } = process.env;
+    const child = spawn(process.execPath, args, { env: { PATH, TMPDIR } });
+    const [[status], err] = await Promise.all([once(child, 'exit'), text(child.stderr), text(child.stdout)]);
+    expect([status, err]).to.deep.equal([
+      1,
+      'No test was run: no title in the selected files matches the pattern of -g or -f.\n',
+    ]);
+  });
+});
