@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { copyFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { copyFileSync, cpSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { build } from 'esbuild';
 
@@ -71,7 +71,7 @@ export async function bundlePrograms(folder: string): Promise<void> {
   // External packages are resolved from there.
   symlinkSync(resolve('node_modules'), join(folder, 'node_modules'), 'dir');
   copyFileSync('test/harness/loadBundle.cjs', join(bundle, 'loadBundle.cjs'));
-  copyFileSync('api/web/styles.css', join(bundle, 'styles.css'));
+  cpSync('api/web/styles', join(bundle, 'styles'), { recursive: true });
   writeFileSync(join(bundle, 'package.json'), '{ "type": "commonjs" }\n');
   for (const name of Object.keys(PROGRAMS)) {
     writeFileSync(join(bundle, `${name}.js`), `require('./loadBundle.cjs')('${name}');\n`);
