@@ -3,8 +3,8 @@ import { cpSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:f
 import { join } from 'node:path';
 import { ROOT } from '../../local/builtProcess.ts';
 import { createScratchFolder } from '../../local/scratchFolder.ts';
-import type { SeededBug } from './bugs.ts';
 import { applyCodeChange } from './codeChange.ts';
+import type { SeededBug } from './seededBug.ts';
 
 /** The service, built with a bug in a folder of its own. */
 export interface BuggyBuild {

@@ -3,7 +3,7 @@ import { exitWithUsageError, readCommandLine } from '../../../shared/lib/command
 import type { Violation } from '../../../shared/domain/credits/integrity/invariant.ts';
 import { parseNumberOption, parseIntegerOption } from '../options.ts';
 import { runChaos } from '../runChaos.ts';
-import { type SeededBug, SEEDED_BUGS } from './bugs.ts';
+import { SEEDED_BUGS } from './bugs.ts';
 import { buildWithBug } from './buildWithBug.ts';
 
 const USAGE = `npm run chaos:seeded-bugs -- [options]

@@ -1,0 +1,153 @@
+import type { SeededBug } from './seededBug.ts';
+
+const CLAIM = 'shared/domain/generations/execution/claim.ts';
+const COMPLETE = 'shared/domain/generations/execution/complete.ts';
+const CHARGE = 'shared/domain/generations/charge.ts';
+const REGISTRY = 'worker/registry.ts';
+
+/** Bugs in creating, charging, running and ending generations. */
+export const GENERATION_BUGS: readonly SeededBug[] = [
+  {
+    name: 'the unique index of Idempotency-Key is missing',
+    changes: [],
+    sql: ['DROP INDEX generations_idempotency_key_unique'],
+    foundBy: ['same-key-same-response', 'one-generation-per-create', 'one-generation-an-idempotency-key'],
+  },
+  {
+    name: 'a generation that has ended can end again, and is refunded again',
+    changes: ['LOCK_OWNERS', 'COMPLETE_GENERATIONS', 'FAIL_GENERATIONS'].map((within) => ({
+      file: COMPLETE,
+      within,
+      find: `AND $g.status = 'queued'`,
+      replace: '',
+    })),
+    sql: ['DROP INDEX ledger_entries_generation_entry_type_unique'],
+    foundBy: ['one-refund-a-failure', 'slots-are-what-is-queued', 'end-is-final'],
+  },
+  {
+    name: 'the generation sweep does nothing',
+    changes: [
+      {
+        file: REGISTRY,
+        find: `'generation.sweep': () => $sweep(),`,
+        replace: `'generation.sweep': async () => {},`,
+      },
+    ],
+    foundBy: ['all-settled', 'nothing-past-its-deadline'],
+    detailPattern: /generation/,
+  },
+  {
+    name: 'a charge whose response was lost is reported as rejected',
+    changes: [
+      {
+        file: CHARGE,
+        within: 'chargeExactlyOnce',
+        find: '$attempt === CHARGE_ATTEMPTS ||',
+        replace: '$attempt > 0 ||',
+      },
+      {
+        file: CHARGE,
+        within: 'chargeExactlyOnce',
+        find: `$outcomes.set($uuid, 'unknown')`,
+        replace: `$outcomes.set($uuid, 'model_unavailable')`,
+      },
+    ],
+    foundBy: ['rejected-is-not-charged'],
+  },
+  {
+    name: 'a charge whose response was lost is reported as accepted',
+    changes: [
+      {
+        file: CHARGE,
+        within: 'chargeExactlyOnce',
+        find: 'await ($isLost ? $findWithin($deadline, $remaining) : $find($remaining))',
+        replace: 'await Promise.resolve($remaining.map(({ uuid }) => uuid))',
+      },
+    ],
+    foundBy: ['created-exists'],
+  },
+  {
+    name: 'a generation is claimed while another worker holds its lease',
+    changes: [
+      {
+        file: CLAIM,
+        within: 'IS_CLAIMABLE',
+        find: 'AND ($g.leased_until IS NULL OR $g.leased_until <= :now)',
+        replace: '',
+      },
+      {
+        file: CLAIM,
+        within: 'CLAIM_UPDATE',
+        find: 'unconfirmed_submits = $g.unconfirmed_submits + cast($g.submit_started_at IS NOT NULL AS int),',
+        replace: '',
+      },
+    ],
+    foundBy: ['run-once'],
+  },
+  {
+    name: 'a recorded submit whose response was lost counts as late, and its run is canceled',
+    changes: [
+      {
+        file: 'shared/domain/generations/execution/submitResult.ts',
+        within: 'RECORD_ACCEPTED',
+        find: 'AND ($g.upstream_handle IS NULL OR ($g.upstream_handle = $r.handle AND $g.upstream = $r.upstream))',
+        replace: 'AND $g.upstream_handle IS NULL',
+      },
+    ],
+    foundBy: ['canceled-runs-were-obsolete'],
+  },
+  {
+    name: 'a revoked key is still accepted',
+    changes: [
+      {
+        file: 'shared/domain/accounts/apiKeys.ts',
+        within: 'FIND_KEY_OWNERS',
+        find: 'AND $k.revoked_at IS NULL',
+        replace: '',
+      },
+    ],
+    foundBy: ['revoked-key-is-rejected'],
+  },
+  {
+    name: 'a generation that succeeded keeps its slot',
+    changes: [
+      {
+        file: COMPLETE,
+        within: 'COMPLETE_GENERATIONS',
+        find: 'in_flight = $owner.in_flight - $counts.$ended',
+        replace: 'in_flight = $owner.in_flight',
+      },
+    ],
+    foundBy: ['slots-are-what-is-queued'],
+  },
+  {
+    name: 'the parallel limit is not checked',
+    changes: [
+      {
+        file: CHARGE,
+        within: 'prepareChargeStatement',
+        find: 'WHEN $a.in_flight >= $a.parallel_limit',
+        replace: 'WHEN false',
+      },
+    ],
+    foundBy: ['slots-within-the-limit'],
+  },
+  {
+    name: 'a refund goes into the wrong bucket',
+    changes: [
+      {
+        file: COMPLETE,
+        within: 'FAIL_GENERATIONS',
+        find: 'plan_credits = $owner.plan_credits + $counts.plan_credits,',
+        replace: 'plan_credits = $owner.plan_credits,',
+      },
+      {
+        file: COMPLETE,
+        within: 'FAIL_GENERATIONS',
+        find: 'topup_credits = $owner.topup_credits + $counts.credits - $counts.plan_credits,',
+        replace: 'topup_credits = $owner.topup_credits + $counts.credits,',
+      },
+    ],
+    foundBy: ['buckets-are-the-ledger'],
+  },
+];
