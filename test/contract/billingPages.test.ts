@@ -1,14 +1,7 @@
 import { expect } from 'chai';
 import { type BillingService, startBillingService } from '../harness/billingService.ts';
 import type { TestCustomer } from '../harness/apiClient.ts';
-import { findForm, HttpBrowser } from '../harness/httpBrowser.ts';
-
-const createBrowserFor = (customer: TestCustomer): HttpBrowser => {
-  const visitor = new HttpBrowser();
-  const [name = '', value = ''] = customer.cookie.split('=');
-  visitor.cookies.push({ name, value, path: '/' });
-  return visitor;
-};
+import { createBrowserFor, findForm, type HttpBrowser } from '../harness/httpBrowser.ts';
 
 const getOnboardingStep = async (customer: TestCustomer): Promise<string> =>
   (await customer.requestWithSession('GET', '/authentication/me/')).body.user.onboarding_step;

@@ -1,9 +1,11 @@
 import { expect } from 'chai';
 import type { TestCustomer } from '../harness/apiClient.ts';
+import { expectError } from '../harness/errorEnvelope.ts';
 import { type TestService, startTestService } from '../harness/testService.ts';
 import { deleteGenerationsByNumber, seedImages, addTopupCredits } from '../harness/seeds.ts';
 
 const PAGE_SIZE = 20;
+const LISTS = ['/api/generations/', '/api/keys/', '/api/ledger/', '/api/models/'];
 /** Size of the blocks in which deletions are counted, and number of blocks in a block of the next level. */
 const BLOCK = 256;
 
@@ -163,6 +165,87 @@ describe('lists', () => {
         ...Array.from({ length: 20 }, () => 1 + roll(totalPages)),
       ];
       await expectPages(customer, left, [...new Set(pages.filter((page) => page >= 1))]);
+    }
+  });
+
+  describe('with a page parameter', () => {
+    let customer: TestCustomer;
+    before(async () => {
+      customer = await service.createCustomer('pro');
+    });
+    after('nothing was charged', async () => {
+      expect(await customer.ledger()).to.deep.equal([['grant', 1100]]);
+    });
+
+    const bad = [
+      '0',
+      '-1',
+      '1.5',
+      'abc',
+      '',
+      '1e3',
+      '0x10',
+      '+1',
+      '-0',
+      '1e309',
+      'NaN',
+      'null',
+      'true',
+      '1,2',
+      '1;2',
+      '99999999999999999999',
+      '٣',
+      '1%00',
+      '%ff',
+      '1 2',
+    ];
+    for (const page of bad) {
+      it(`page ${JSON.stringify(page)} returns 400 validation_error on every list`, async () => {
+        for (const path of LISTS)
+          expectError(
+            await customer.request('GET', `${path}?page=${encodeURI(page).replaceAll('%25', '%')}`),
+            'validation_error',
+            'page',
+          );
+      });
+    }
+
+    for (const query of ['?page=1&page=2', '?page=&page=1', '?page']) {
+      it(`${query} returns 400 validation_error on every list`, async () => {
+        for (const path of LISTS)
+          expectError(await customer.request('GET', `${path}${query}`), 'validation_error', 'page');
+      });
+    }
+
+    for (const query of [
+      '',
+      '?',
+      '?page=1',
+      '?page=01',
+      '?other=5',
+      '?page[]=5',
+      '?page%5Bx%5D=5',
+      '?Page=5',
+      '?__proto__=5',
+      '?constructor=5',
+      '?utm_source=x&page=1',
+    ]) {
+      it(`${query || 'no query'} returns the first page of every list`, async () => {
+        for (const path of LISTS) {
+          const { status, body } = await customer.request('GET', `${path}${query}`);
+          expect([status, body.pagination?.current_page], `${path}${query}`).to.deep.equal([200, 1]);
+        }
+      });
+    }
+
+    for (const page of ['2', '1000', '107374183', '200000000', '2147483648', '90071992547409']) {
+      it(`page ${page}, after the last one of every list, returns 200 with empty data`, async () => {
+        for (const path of LISTS) {
+          const { status, body } = await customer.request('GET', `${path}?page=${page}`);
+          expect([status, body.data], path).to.deep.equal([200, []]);
+          expect(body.pagination).to.include({ current_page: Number(page), next: null, total_pages: 1 });
+        }
+      });
     }
   });
 });

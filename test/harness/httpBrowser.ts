@@ -84,6 +84,14 @@ export class HttpBrowser {
   }
 }
 
+/** Creates a browser that is signed in as the owner of a session cookie. */
+export function createBrowserFor({ cookie }: { cookie: string }): HttpBrowser {
+  const visitor = new HttpBrowser();
+  const [name = '', value = ''] = cookie.split('=');
+  visitor.cookies.push({ name, value, path: '/' });
+  return visitor;
+}
+
 export interface PageForm {
   action: string;
   fields: Record<string, string>;

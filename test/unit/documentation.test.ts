@@ -119,7 +119,9 @@ describe('the documentation', () => {
   });
 
   it('names only tests that exist in docs/security.md, by words of their titles', () => {
-    const named = [...read('docs/security.md').matchAll(/`((?:contract|e2e|flows|unit)\/\w+)`: ("[^"]+"(?:, "[^"]+")*)/g)];
+    const named = [
+      ...read('docs/security.md').matchAll(/`((?:contract|e2e|flows|unit)\/\w+)`: ("[^"]+"(?:, "[^"]+")*)/g),
+    ];
     const titles = named.flatMap(([, file = '', list = '']) =>
       [...list.matchAll(/"([^"]+)"/g)].map(([, title = '']) => ({ file, title })),
     );

@@ -5,6 +5,7 @@ import { parseNumberOption, parseIntegerOption } from '../options.ts';
 import { runChaos } from '../runChaos.ts';
 import { SEEDED_BUGS } from './bugs.ts';
 import { buildWithBug } from './buildWithBug.ts';
+import type { SeededBug } from './seededBug.ts';
 
 const USAGE = `npm run chaos:seeded-bugs -- [options]
 

@@ -1,0 +1,150 @@
+import { randomUUID } from 'node:crypto';
+import { expect } from 'chai';
+import { type ApiResponse, type TestCustomer, request } from '../harness/apiClient.ts';
+import { createBrowserFor, findForm } from '../harness/httpBrowser.ts';
+import { buildToolCall, INITIALIZE, openMcpSession, postMcp } from '../harness/mcpClient.ts';
+import { registerClient } from '../harness/oauthClient.ts';
+import { buildPath, isChange, type Route, ROUTES } from '../harness/routes.ts';
+import { setAllModelsOnline } from '../harness/seeds.ts';
+import { type TestService, startTestService } from '../harness/testService.ts';
+
+describe('resources of another account', () => {
+  let service: TestService;
+  let owner: TestCustomer;
+  let stranger: TestCustomer;
+  let token: string;
+  before(async () => {
+    service = await startTestService({ workers: 0 });
+    await setAllModelsOnline(service);
+    [owner, stranger] = await Promise.all([service.createCustomer('studio'), service.createCustomer('pro')]);
+    token = (await (await registerClient(service.baseUrl)).authorizeAndExchange(owner)).access_token;
+  });
+  after(() => service.stop());
+
+  const findUuid = async (sql: string) => (await service.sql(sql, [owner.email]))[0]?.uuid as string | undefined;
+
+  async function makeKey(): Promise<string> {
+    return (await owner.request('POST', '/api/keys/create/', { body: { name: 'a thing' } })).body.uuid;
+  }
+
+  async function isKeyActive(uuid: string): Promise<boolean> {
+    const { data } = (await owner.request('GET', '/api/keys/')).body;
+    return data.some((key: { uuid: string; revoked: boolean }) => key.uuid === uuid && !key.revoked);
+  }
+
+  /** Requests a resource through a route. @returns the status, and the part of the response that depends on it. */
+  async function requestResource(row: Route, customer: TestCustomer, uuid: string): Promise<[number, unknown]> {
+    if (row.authentication !== 'pageSession') {
+      const { status, body }: ApiResponse = await customer.request(row.method, buildPath(row, uuid));
+      return [status, body];
+    }
+    const visitor = createBrowserFor(customer);
+    const { fields } = findForm((await visitor.request(`${service.baseUrl}/account/`)).text, '/account/profile/');
+    const address = service.baseUrl + buildPath(row, uuid);
+    const { status, text } = isChange(row) ? await visitor.submitForm(address, fields) : await visitor.request(address);
+    return [status, /role="alert"[^>]*>(.*?)<\//s.exec(text)?.[1]];
+  }
+
+  const FROM_OWNER = 'JOIN accounts a ON a.id = t.account_id WHERE a.email = $1';
+
+  /** Resources of the routes with a uuid: creates one for the owner, and checks that it still exists. */
+  const THINGS: Record<string, { make: () => Promise<string>; isThere: (uuid: string) => Promise<boolean> }> = {
+    '/api/generations/:uuid/': {
+      make: async () => (await owner.createImage()).uuid,
+      isThere: async (uuid) => (await owner.readGeneration(uuid)).status === 200,
+    },
+    '/api/keys/:uuid/revoke/': { make: makeKey, isThere: isKeyActive },
+    '/account/keys/:uuid/revoke/': { make: makeKey, isThere: isKeyActive },
+    '/account/applications/:uuid/end/': {
+      make: async () => {
+        await (await registerClient(service.baseUrl)).authorizeAndExchange(owner);
+        const newest = `SELECT t.uuid FROM oauth_grants t ${FROM_OWNER} ORDER BY t.uuid DESC LIMIT 1`;
+        return (await findUuid(newest)) as string;
+      },
+      isThere: async (uuid) =>
+        (await service.sql('SELECT 1 FROM oauth_grants WHERE uuid = $1 AND revoked_at IS NULL', [uuid])).length === 1,
+    },
+    '/account/identities/:uuid/remove/': {
+      make: async () => {
+        const [row] = await service.sql(
+          `INSERT INTO identities (uuid, provider, issuer, subject, account_id, email, created_at)
+           SELECT gen_random_uuid(), 'google', gen_random_uuid(), 'me', id, email, now() FROM accounts WHERE email = $1 RETURNING uuid`,
+          [owner.email],
+        );
+        return row.uuid;
+      },
+      isThere: async (uuid) => (await service.sql('SELECT 1 FROM identities WHERE uuid = $1', [uuid])).length === 1,
+    },
+    '/account/sessions/:uuid/end/': {
+      make: async () => {
+        await request(service.baseUrl, 'POST', '/authentication/dev/sign-in/', { body: { email: owner.email } });
+        return (await findUuid(`SELECT t.uuid FROM sessions t ${FROM_OWNER} ORDER BY t.uuid DESC LIMIT 1`)) as string;
+      },
+      isThere: async (uuid) => (await service.sql('SELECT 1 FROM sessions WHERE uuid = $1', [uuid])).length === 1,
+    },
+  };
+
+  const rows = ROUTES.filter(({ path }) => path.includes(':uuid'));
+
+  it('all routes with a uuid are covered by these tests', () => {
+    expect([...new Set(rows.map(({ path }) => path))]).to.have.members(Object.keys(THINGS));
+    // The other path parameters do not name resources of an account.
+    const names = ROUTES.flatMap(({ path }) => path.match(/:\w+/g) ?? []);
+    expect(new Set(names)).to.have.all.keys(':uuid', ':file', ':provider', ':code', ':shard', ':token');
+  });
+
+  for (const row of rows) {
+    it(`${row.name}: returns the same 404 as for an unknown resource, and does not change it`, async () => {
+      const { make, isThere } = THINGS[row.path] as (typeof THINGS)[string];
+      const uuid = await make();
+      const [status, response] = await requestResource(row, stranger, uuid);
+      expect(status).to.equal(404);
+      expect(response).to.be.ok.and.to.deep.equal((await requestResource(row, stranger, randomUUID()))[1]);
+      expect(await isThere(uuid)).to.equal(true);
+      // The owner may use the route, so the 404s above are due to the account.
+      expect((await requestResource(row, owner, uuid))[0]).to.be.oneOf([200, 204, 303]);
+      expect(await isThere(uuid)).to.equal(!isChange(row));
+    });
+  }
+
+  it('MCP tools and resource requests return the same error as for an unknown resource', async () => {
+    const uuid = (await owner.createImage()).uuid as string;
+    const session = await openMcpSession(stranger);
+    const getMcpError = async (message: object, replaced: string) => {
+      const { body } = await postMcp(stranger, message, { headers: session });
+      return JSON.stringify(body.error ?? body.result).replaceAll(replaced, '…');
+    };
+    const messages = [
+      (id: string) => buildToolCall('get_generation', { uuid: id, wait_seconds: 0 }),
+      ...['resources/read', 'resources/subscribe'].map((method) => (id: string) => ({
+        jsonrpc: '2.0',
+        id: 1,
+        method,
+        params: { uri: `generation://${id}` },
+      })),
+    ];
+    for (const message of messages) {
+      const missing = randomUUID();
+      const error = await getMcpError(message(uuid), uuid);
+      expect(error).to.include('There is no such generation');
+      expect(error).to.equal(await getMcpError(message(missing), missing));
+    }
+  });
+
+  it('an MCP session of another account is not found by POST, GET and DELETE, with a key and with a token', async () => {
+    const theirs = await openMcpSession(stranger);
+    const accept = 'application/json, text/event-stream';
+    for (const credential of [owner.key, token]) {
+      const headers = { ...theirs, accept, authorization: `Bearer ${credential}` };
+      for (const method of ['POST', 'GET', 'DELETE']) {
+        const options = { headers: method === 'GET' ? { ...headers, accept: 'text/event-stream' } : headers };
+        const body = { jsonrpc: '2.0', id: 1, method: 'ping' };
+        const sent = method === 'POST' ? { ...options, body } : options;
+        expect((await request(service.baseUrl, method, '/mcp', sent)).status, method).to.equal(404);
+      }
+    }
+    expect(
+      (await postMcp(stranger, { ...INITIALIZE, method: 'ping', params: {} }, { headers: theirs })).status,
+    ).to.equal(200);
+  });
+});
