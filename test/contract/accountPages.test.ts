@@ -1,22 +1,12 @@
 import { createHash } from 'node:crypto';
 import { expect } from 'chai';
+import { createVisitor, sendAccountForm } from '../harness/accountForms.ts';
 import type { TestCustomer } from '../harness/apiClient.ts';
 import { findForm, HttpBrowser } from '../harness/httpBrowser.ts';
 import { eventually, type TestService, startTestService } from '../harness/testService.ts';
 import { expectError } from '../harness/errorEnvelope.ts';
 
 const FIREFOX = 'Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0';
-
-/** Paths of actions with a confirmation page. */
-const CONFIRMATION_PATHS = /\/(revoke|end-others)\/$/;
-
-/** Creates a browser that is signed in as a customer. */
-function createBrowserFor(customer: TestCustomer): HttpBrowser {
-  const visitor = new HttpBrowser();
-  const [name = '', value = ''] = customer.cookie.split('=');
-  visitor.cookies.push({ name, value, path: '/' });
-  return visitor;
-}
 
 describe('account pages', () => {
   let service: TestService;
@@ -27,21 +17,9 @@ describe('account pages', () => {
 
   const at = (path: string) => `${service.baseUrl}${path}`;
 
-  const newVisitor = async (plan: string | null = null) => {
-    const customer = await service.createCustomer(plan);
-    return { customer, visitor: createBrowserFor(customer) };
-  };
-
-  /** Submits a form of the account page or of its confirmation page, with changed fields. */
-  const sendForm = async (
-    visitor: HttpBrowser,
-    action: string,
-    fields: Record<string, string> = {},
-    origin?: string,
-  ) => {
-    const { text } = await visitor.request(at(CONFIRMATION_PATHS.test(action) ? action : '/account/'));
-    return visitor.submitForm(at(action), { ...findForm(text, action).fields, ...fields }, origin);
-  };
+  const newVisitor = (plan: string | null = null) => createVisitor(service, plan);
+  const sendForm = (visitor: HttpBrowser, action: string, fields?: Record<string, string>) =>
+    sendAccountForm(service.baseUrl, visitor, action, fields);
 
   const getSessions = ({ email }: TestCustomer) =>
     service.sql(
@@ -106,51 +84,6 @@ describe('account pages', () => {
         303,
         '/sign-in?return_to=%2Faccount%2F%3Fcheckout%3Dsuccess',
       ]);
-    });
-  });
-
-  describe('the local sign-in', () => {
-    it('signs in through the form and redirects to the return path', async () => {
-      const visitor = new HttpBrowser();
-      const { text } = await visitor.request(at('/sign-in?return_to=%2Faccount%2F%3Fcheckout%3Dcanceled'));
-      const form = findForm(text, '/sign-in');
-      const answer = await visitor.submitForm(at('/sign-in'), { ...form.fields, email: 'Local@Example.com' });
-      expect([answer.status, answer.headers.get('location')]).to.deep.equal([303, '/account/?checkout=canceled']);
-      const page = await visitor.request(at('/account/?checkout=canceled'));
-      expect(page.text).to.include('local@example.com').and.to.include('Checkout canceled. You were not charged.');
-    });
-
-    it('shows an error for an invalid address and keeps the input', async () => {
-      const answer = await new HttpBrowser().submitForm(at('/sign-in'), {
-        email: 'no <address>',
-        return_to: '//evil.example',
-      });
-      expect(answer.status).to.equal(400);
-      expect(answer.text).to.include('Enter a valid e-mail address').and.to.include('value="no &lt;address');
-      expect(answer.text).to.not.include('evil.example');
-    });
-
-    it('links to the configured address when the page was opened at another host name', async () => {
-      const visitor = new HttpBrowser();
-      const other = service.baseUrl.replace('127.0.0.1', 'localhost');
-      expect(other).to.not.equal(service.baseUrl);
-      const answer = await visitor.submitForm(at('/sign-in'), { email: 'a@example.com' }, other);
-      expect(answer.status).to.equal(403);
-      expect(answer.text).to.include(`Open this service at <a href="${service.baseUrl}">${service.baseUrl}</a>`);
-      expect(answer.text).to.include('<h1>Wrong address</h1>').and.to.not.include('Access denied');
-      expect(visitor.cookie('token')).to.equal(undefined);
-      // An opaque origin gets no link.
-      const nowhere = await visitor.submitForm(at('/sign-in'), { email: 'a@example.com' }, 'null');
-      expect(nowhere.text).to.include('<h1>Request failed</h1>').and.to.not.include('Open this service');
-    });
-
-    it('rejects forms from other sites and forms without an origin', async () => {
-      for (const origin of ['https://evil.example', 'null', '']) {
-        const visitor = new HttpBrowser();
-        const answer = await visitor.submitForm(at('/sign-in'), { email: 'a@example.com' }, origin);
-        expect(answer.status).to.equal(403);
-        expect(visitor.cookie('token')).to.equal(undefined);
-      }
     });
   });
 
@@ -342,111 +275,6 @@ describe('account pages', () => {
       await visitor.request(at('/account/'));
       await third.stop();
       expect(await usedAt()).to.equal(recent);
-    });
-  });
-
-  describe('a form', () => {
-    const actions = ['/account/plan/', '/account/profile/', '/account/keys/', '/account/sign-out/'];
-
-    it('is rejected from another site or without an origin', async () => {
-      const { customer, visitor } = await newVisitor();
-      for (const action of actions) {
-        for (const origin of ['https://evil.example', 'null', '']) {
-          const answer = await sendForm(visitor, action, { name: 'stolen', plan: 'pro', first_name: 'stolen' }, origin);
-          expect(answer.status, `${action} ${origin}`).to.equal(403);
-          expect(answer.text).to.include('was not sent from the page');
-        }
-      }
-      const { user } = (await customer.requestWithSession('GET', '/authentication/me/')).body;
-      expect([user.first_name, user.plan]).to.deep.equal(['', null]);
-      expect((await customer.request('GET', '/api/keys/')).body.pagination.total_items).to.equal(1);
-    });
-
-    it('is rejected without the CSRF token, or with that of another session', async () => {
-      const { customer, visitor } = await newVisitor();
-      const another = new HttpBrowser();
-      await another.submitForm(at('/sign-in'), { email: customer.email });
-      const { fields } = findForm((await another.request(at('/account/'))).text, '/account/profile/');
-      for (const token of ['', 'x', fields['csrf_token'] as string]) {
-        const answer = await visitor.submitForm(at('/account/profile/'), { csrf_token: token, first_name: 'stolen' });
-        expect(answer.status).to.equal(403);
-      }
-      expect((await another.submitForm(at('/account/profile/'), { ...fields, first_name: 'mine' })).status).to.equal(
-        303,
-      );
-    });
-
-    it('changes nothing after the session has ended, and redirects to a sign-in that keeps the input', async () => {
-      const { customer, visitor } = await newVisitor();
-      const { text } = await visitor.request(at('/account/'));
-      await customer.requestWithSession('POST', '/authentication/logout/');
-      const { fields } = findForm(text, '/account/profile/');
-      const answer = await visitor.submitForm(at('/account/profile/'), { ...fields, first_name: 'late' });
-      expect([answer.status, answer.headers.get('location')]).to.deep.equal([303, '/sign-in?problem=session-ended']);
-      const signIn = await visitor.request(at('/sign-in?problem=session-ended'));
-      expect(signIn.text).to.include('Your session has ended and nothing was changed.');
-      expect(signIn.text).to.include('<title>Error: Sign in · genmeter</title>');
-
-      // The input is restored once, and only for the same account.
-      const typed = 'value="late"';
-      const kept = visitor.cookies.slice();
-      await visitor.submitForm(at('/sign-in'), { email: customer.email });
-      expect((await visitor.request(at('/account/'))).text).to.include(typed);
-      expect((await visitor.request(at('/account/'))).text).to.not.include(typed);
-      expect((await customer.on(service.baseUrl).request('GET', '/api/keys/')).status).to.equal(200);
-      const other = new HttpBrowser();
-      other.cookies = kept;
-      await other.submitForm(at('/sign-in'), { email: 'another-customer@example.com' });
-      expect((await other.request(at('/account/'))).text).to.not.include(typed);
-    });
-
-    it('returns to its own page when the session had ended', async () => {
-      const { customer, visitor } = await newVisitor();
-      const [{ uuid }] = (await customer.request('GET', '/api/keys/')).body.data;
-      const path = `/account/keys/${uuid}/revoke/`;
-      await customer.requestWithSession('POST', '/authentication/logout/');
-      const send = (referer: string) =>
-        visitor.request(at(path), {
-          method: 'POST',
-          headers: { origin: service.baseUrl, 'content-type': 'application/x-www-form-urlencoded', referer },
-          body: '',
-        });
-      const expected = `/sign-in?problem=session-ended&return_to=${encodeURIComponent(path)}`;
-      expect((await send(at(path))).headers.get('location')).to.equal(expected);
-      for (const referer of ['https://evil.example/admin/', at('/account/?done=plan'), 'none']) {
-        expect((await send(referer)).headers.get('location')).to.equal('/sign-in?problem=session-ended');
-      }
-      expect((await customer.request('GET', '/api/keys/')).status).to.equal(200);
-    });
-
-    it('redirects to the account when its address is opened with GET', async () => {
-      const { visitor } = await newVisitor();
-      for (const path of ['plan', 'portal', 'profile', 'keys', 'affiliate', 'payouts', 'sign-out']) {
-        const answer = await visitor.request(at(`/account/${path}/`));
-        expect([answer.status, answer.headers.get('location')], path).to.deep.equal([303, '/account/']);
-      }
-    });
-
-    it('is rejected with an error page when it is malformed or too large', async () => {
-      const { visitor } = await newVisitor();
-      const send = (body: string, type: string) =>
-        visitor.request(at('/account/profile/'), {
-          method: 'POST',
-          headers: { origin: service.baseUrl, 'content-type': type },
-          body,
-        });
-      const json = await send('{}', 'application/json');
-      const large = await send(`a=${'x'.repeat(70_000)}`, 'application/x-www-form-urlencoded');
-      expect([json.status, large.status]).to.deep.equal([400, 413]);
-      for (const { headers } of [json, large]) expect(headers.get('content-type')).to.include('text/html');
-    });
-
-    it('does not accept an API key in place of a session', async () => {
-      const { customer } = await newVisitor();
-      const answer = await new HttpBrowser().request(at('/account/'), {
-        headers: { authorization: `Bearer ${customer.key}` },
-      });
-      expect([answer.status, answer.headers.get('location')]).to.deep.equal([303, '/sign-in']);
     });
   });
 });

@@ -1,68 +1,18 @@
-import { createHash, randomUUID } from 'node:crypto';
-import { setTimeout as delay } from 'node:timers/promises';
+import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
-import type { ApiResponse, TestCustomer } from '../harness/apiClient.ts';
+import type { TestCustomer } from '../harness/apiClient.ts';
 import { eventually, type TestService, startTestService } from '../harness/testService.ts';
 import { expectError, countOccurrences } from '../harness/errorEnvelope.ts';
-
-interface Endpoint {
-  path: string;
-  scope: string;
-  status: number;
-  body: object;
-  other: object;
-  /** Plan of the account that sends the request. */
-  plan: string | null;
-  /** Counts how often the request has taken effect for an account. */
-  effects: (service: TestService, customer: TestCustomer) => Promise<number>;
-}
-
-const countEntries = (type: string) => async (_service: TestService, customer: TestCustomer) =>
-  (await customer.ledger()).filter(([entry]) => entry === type).length;
-
-const ENDPOINTS: Endpoint[] = [
-  {
-    path: '/api/billing/checkout/',
-    scope: 'billing.checkout',
-    status: 200,
-    body: { plan: 'pro' },
-    other: { plan: 'lite' },
-    plan: null,
-    effects: countEntries('grant'),
-  },
-  {
-    path: '/api/billing/topup/',
-    scope: 'billing.topup',
-    status: 200,
-    body: { amount_cents: 5000 },
-    other: { amount_cents: 5001 },
-    plan: 'lite',
-    effects: countEntries('topup'),
-  },
-  {
-    path: '/api/keys/create/',
-    scope: 'keys.create',
-    status: 201,
-    body: { name: 'robot' },
-    other: { name: 'robot 2' },
-    plan: null,
-    effects: async (service, { email }) =>
-      (
-        await service.sql(
-          `SELECT 1 FROM api_keys k JOIN accounts a ON a.id = k.account_id WHERE a.email = $1 AND k.name LIKE 'robot%'`,
-          [email],
-        )
-      ).length,
-  },
-];
-const [CHECKOUT, TOPUP, KEYS] = ENDPOINTS as [Endpoint, Endpoint, Endpoint];
-
-const sha256 = (text: string) => createHash('sha256').update(text).digest();
-const getReplayHeader = ({ headers }: ApiResponse) => headers.get('idempotent-replayed');
-
-function sendWithKey(customer: TestCustomer, { path }: Endpoint, key: string, body: unknown): Promise<ApiResponse> {
-  return customer.request('POST', path, { body, headers: { 'idempotency-key': key } });
-}
+import {
+  CHECKOUT,
+  getReplayHeader,
+  IDEMPOTENT_ENDPOINTS,
+  type IdempotentEndpoint,
+  KEYS,
+  sendWithKey,
+  sha256,
+  TOPUP,
+} from '../harness/idempotentEndpoints.ts';
 
 describe('an Idempotency-Key', () => {
   let service: TestService;
@@ -77,7 +27,7 @@ describe('an Idempotency-Key', () => {
   /** Inserts the row of a process that started a request and stopped before it had an effect. */
   async function insertStartedRequest(
     customer: TestCustomer,
-    { scope, body }: Endpoint,
+    { scope, body }: IdempotentEndpoint,
     key: string,
     secondsAgo: number,
   ): Promise<void> {
@@ -109,7 +59,17 @@ describe('an Idempotency-Key', () => {
     }
   }
 
-  for (const endpoint of ENDPOINTS) {
+  /** Returns true if a request waits for a lock and another one has read the row of its key, as it does while it waits. */
+  async function hasWaitingRequests(): Promise<boolean> {
+    const [row] = await service.sql(
+      `SELECT bool_or(wait_event_type = 'Lock') AND bool_or(query LIKE 'select%idempotent_requests%' AND
+                query_start > (SELECT max(created_at) FROM idempotent_requests)) AS found
+         FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()`,
+    );
+    return row.found === true;
+  }
+
+  for (const endpoint of IDEMPOTENT_ENDPOINTS) {
     const { path, status, body, other, plan, effects } = endpoint;
     describe(`on ${path}`, () => {
       let customer: TestCustomer;
@@ -200,7 +160,7 @@ describe('an Idempotency-Key', () => {
               () => (answered += 1),
             ),
           );
-          await delay(600);
+          await eventually('one request waits for the lock, and another polls for its response', hasWaitingRequests);
           expect(answered).to.equal(0);
           return all;
         });

@@ -9,8 +9,6 @@ import { FakeFal } from '../fakes/upstreams/fal.ts';
 const readGenerationRow = async (service: TestService, uuid: string) =>
   (await service.sql('SELECT * FROM generations WHERE uuid = $1', [uuid]))[0];
 
-const pause = (milliseconds: number) => new Promise((resolve) => setTimeout(resolve, milliseconds));
-
 describe('a submit that a proxy in front of the upstream aborts', () => {
   let service: TestService;
   let customer: TestCustomer;
@@ -75,7 +73,7 @@ describe('a synchronous submit', () => {
     const { uuid, prompt } = await customer.createImage();
     await eventually('submitted', () => upstream.jobsFor(prompt).length === 1);
     await setReadOnly(service, 'on');
-    await pause(4_000);
+    await service.workers[0]?.waitForLog(new RegExp(`${uuid}.*output not stored; will retry`));
     await setReadOnly(service, 'off');
     // Connections were cut, and every idle one is detected by a failed request.
     await eventually('reads are answered again', async () => (await customer.readGeneration(uuid)).status === 200);

@@ -87,7 +87,14 @@ export async function startProviderSignIn(env: Record<string, string> = {}): Pro
   const service = await startTestService({
     workers: 0,
     // Twelve concurrent sign-ins of one person wait for each other on a busy machine.
-    env: { DATABASE_TIMEOUT_MS: '5000', ...google.env, ...apple.env, ...github.env, ...env },
+    env: {
+      DATABASE_TIMEOUT_MS: '5000',
+      SIGN_IN_TIMEOUT_MS: '20000',
+      ...google.env,
+      ...apple.env,
+      ...github.env,
+      ...env,
+    },
   });
   await Promise.all([google.serve(service.baseUrl), apple.serve(service.baseUrl)]);
   return new ProviderSignIn(service, { google, apple, github });

@@ -1,0 +1,72 @@
+import { createHash } from 'node:crypto';
+import type { ApiResponse, TestCustomer } from './apiClient.ts';
+import type { TestService } from './testService.ts';
+
+/** An endpoint that stores responses by Idempotency-Key, with a request for it. */
+export interface IdempotentEndpoint {
+  path: string;
+  scope: string;
+  status: number;
+  body: object;
+  other: object;
+  /** Plan of the account that sends the request. */
+  plan: string | null;
+  /** Counts how often the request has taken effect for an account. */
+  effects: (service: TestService, customer: TestCustomer) => Promise<number>;
+}
+
+const countEntries = (type: string) => async (_service: TestService, customer: TestCustomer) =>
+  (await customer.ledger()).filter(([entry]) => entry === type).length;
+
+export const IDEMPOTENT_ENDPOINTS: IdempotentEndpoint[] = [
+  {
+    path: '/api/billing/checkout/',
+    scope: 'billing.checkout',
+    status: 200,
+    body: { plan: 'pro' },
+    other: { plan: 'lite' },
+    plan: null,
+    effects: countEntries('grant'),
+  },
+  {
+    path: '/api/billing/topup/',
+    scope: 'billing.topup',
+    status: 200,
+    body: { amount_cents: 5000 },
+    other: { amount_cents: 5001 },
+    plan: 'lite',
+    effects: countEntries('topup'),
+  },
+  {
+    path: '/api/keys/create/',
+    scope: 'keys.create',
+    status: 201,
+    body: { name: 'robot' },
+    other: { name: 'robot 2' },
+    plan: null,
+    effects: async (service, { email }) =>
+      (
+        await service.sql(
+          `SELECT 1 FROM api_keys k JOIN accounts a ON a.id = k.account_id WHERE a.email = $1 AND k.name LIKE 'robot%'`,
+          [email],
+        )
+      ).length,
+  },
+];
+export const [CHECKOUT, TOPUP, KEYS] = IDEMPOTENT_ENDPOINTS as [
+  IdempotentEndpoint,
+  IdempotentEndpoint,
+  IdempotentEndpoint,
+];
+
+export const sha256 = (text: string) => createHash('sha256').update(text).digest();
+export const getReplayHeader = ({ headers }: ApiResponse) => headers.get('idempotent-replayed');
+
+export function sendWithKey(
+  customer: TestCustomer,
+  { path }: IdempotentEndpoint,
+  key: string,
+  body: unknown,
+): Promise<ApiResponse> {
+  return customer.request('POST', path, { body, headers: { 'idempotency-key': key } });
+}
