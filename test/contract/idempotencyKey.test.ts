@@ -6,6 +6,7 @@ import { expectError, countOccurrences } from '../harness/errorEnvelope.ts';
 import {
   CHECKOUT,
   getReplayHeader,
+  hasWaitingRequests,
   IDEMPOTENT_ENDPOINTS,
   type IdempotentEndpoint,
   KEYS,
@@ -57,16 +58,6 @@ describe('an Idempotency-Key', () => {
       await connection.query('ROLLBACK');
       connection.release();
     }
-  }
-
-  /** Returns true if a request waits for a lock and another one has read the row of its key, as it does while it waits. */
-  async function hasWaitingRequests(): Promise<boolean> {
-    const [row] = await service.sql(
-      `SELECT bool_or(wait_event_type = 'Lock') AND bool_or(query LIKE 'select%idempotent_requests%' AND
-                query_start > (SELECT max(created_at) FROM idempotent_requests)) AS found
-         FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()`,
-    );
-    return row.found === true;
   }
 
   for (const endpoint of IDEMPOTENT_ENDPOINTS) {
@@ -160,7 +151,9 @@ describe('an Idempotency-Key', () => {
               () => (answered += 1),
             ),
           );
-          await eventually('one request waits for the lock, and another polls for its response', hasWaitingRequests);
+          await eventually('one request waits for the lock, and another polls for its response', () =>
+            hasWaitingRequests(service),
+          );
           expect(answered).to.equal(0);
           return all;
         });

@@ -9,6 +9,8 @@ import { FakeFal } from '../fakes/upstreams/fal.ts';
 const readGenerationRow = async (service: TestService, uuid: string) =>
   (await service.sql('SELECT * FROM generations WHERE uuid = $1', [uuid]))[0];
 
+const pause = (milliseconds: number) => new Promise((resolve) => setTimeout(resolve, milliseconds));
+
 describe('a submit that a proxy in front of the upstream aborts', () => {
   let service: TestService;
   let customer: TestCustomer;
@@ -73,7 +75,8 @@ describe('a synchronous submit', () => {
     const { uuid, prompt } = await customer.createImage();
     await eventually('submitted', () => upstream.jobsFor(prompt).length === 1);
     await setReadOnly(service, 'on');
-    await service.workers[0]?.waitForLog(new RegExp(`${uuid}.*output not stored; will retry`));
+    // The image arrives, and the worker that holds it retries to store the result, which leaves no trace.
+    await pause(4_000);
     await setReadOnly(service, 'off');
     // Connections were cut, and every idle one is detected by a failed request.
     await eventually('reads are answered again', async () => (await customer.readGeneration(uuid)).status === 200);

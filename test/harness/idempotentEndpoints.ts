@@ -70,3 +70,13 @@ export function sendWithKey(
 ): Promise<ApiResponse> {
   return customer.request('POST', path, { body, headers: { 'idempotency-key': key } });
 }
+
+/** Returns true if a request waits for a lock and another one has read the row of its key, as it does while it waits. */
+export async function hasWaitingRequests(service: TestService): Promise<boolean> {
+  const [row] = await service.sql(
+    `SELECT bool_or(wait_event_type = 'Lock') AND bool_or(query LIKE 'select%idempotent_requests%' AND
+              query_start > (SELECT max(created_at) FROM idempotent_requests)) AS found
+       FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()`,
+  );
+  return row.found === true;
+}
