@@ -8,6 +8,8 @@ import { postUrlEncoded, registerClient } from '../harness/oauthClient.ts';
 import { buildPath, filterRoutes, isChange, type Route, ROUTES, VALID_BODIES } from '../harness/routes.ts';
 import { type TestService, startTestService } from '../harness/testService.ts';
 
+const isPublic = ({ credential }: Endpoint) => ['public', 'visitor', 'landing'].includes(credential);
+
 describe('endpoint authorization', () => {
   let service: TestService;
   let owner: TestCustomer;
@@ -58,7 +60,6 @@ describe('endpoint authorization', () => {
     const pages = ['optionalSession', 'pageSession', 'staffSession', 'oauthCallback'];
     expect(ROUTES.length).to.be.above(65);
     expect([...kinds, ...pages]).to.include.members(ROUTES.map(({ authentication }) => authentication));
-    const isPublic = ({ credential }: Endpoint) => ['public', 'visitor', 'landing'].includes(credential);
     expect(filterRoutes('none', 'optionalSession', 'oauthCallback').map(({ name }) => name)).to.have.members(
       ENDPOINTS.filter(isPublic).map(({ name }) => name),
     );

@@ -17,6 +17,13 @@ describe('a request with an invalid field', () => {
   after(() => service.stop());
   afterEach('nothing was charged', () => requests.expectNoEffect());
 
+  /** Reads everything about the customer that an unexpected field could change. */
+  const readAccountState = async () => [
+    (await customer.requestWithSession('GET', '/authentication/me/')).body,
+    (await customer.request('GET', '/api/usage/summary/')).body,
+    (await customer.request('GET', '/api/billing/topup/settings/')).body,
+  ];
+
   for (const [method, path, field, template] of FIELDS) {
     it(`${method} ${path} rejects ${field} by name if its type is wrong or its text cannot be stored (${template.slice(0, 24)}…)`, async () => {
       for (const [what, value] of INVALID_VALUES) {
@@ -113,13 +120,6 @@ describe('a request with an invalid field', () => {
       'credits_charged',
       'status',
       'plan_slug',
-    ];
-
-    /** Reads everything about the customer that an unexpected field could change. */
-    const readAccountState = async () => [
-      (await customer.requestWithSession('GET', '/authentication/me/')).body,
-      (await customer.request('GET', '/api/usage/summary/')).body,
-      (await customer.request('GET', '/api/billing/topup/settings/')).body,
     ];
 
     for (const [name, body] of Object.entries(VALID_BODIES)) {
