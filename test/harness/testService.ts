@@ -41,7 +41,12 @@ export class TestService {
   readonly #spawnsWorkers: boolean;
   readonly #processes = new Set<ServiceProcess>();
 
-  constructor(env: Record<string, string>, database: TestDatabase, upstream: FakeUpstream, options: TestServiceOptions) {
+  constructor(
+    env: Record<string, string>,
+    database: TestDatabase,
+    upstream: FakeUpstream,
+    options: TestServiceOptions,
+  ) {
     this.env = env;
     this.database = database;
     this.upstream = upstream;

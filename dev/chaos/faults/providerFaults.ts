@@ -4,7 +4,7 @@ import type { UpstreamFault } from '../../../test/fakes/fakeUpstream.ts';
 import { type Faults, lockOnly } from './fault.ts';
 
 type UpstreamRequest = 'submit' | 'status' | 'result' | 'file';
-const UPSTREAM_FAULTS: Record<UpstreamRequest, (UpstreamFault & string | number)[]> = {
+const UPSTREAM_FAULTS: Record<UpstreamRequest, ((UpstreamFault & string) | number)[]> = {
   submit: ['hang', 'garbage', 'error', 'drop', 'busy', 'drop after acceptance', 'refuse'],
   status: ['hang', 'garbage', 'error', 'drop', 'busy', 'forget'],
   result: ['hang', 'garbage', 'error', 'drop', 'busy'],

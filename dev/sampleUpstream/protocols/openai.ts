@@ -118,7 +118,8 @@ async function createImages(context: ProtocolContext, input: RequestInput): Prom
   const created = toUnixSeconds(job.completedAt!);
   const about = { created, output_format: format, size: `${width}x${height}`, ...outputFields };
   const names = outcome.files.map(({ name }) => name);
-  if (form === 'url') return { status: 200, body: { ...about, data: names.map((name) => ({ url: `${base}/files/${name}` })) } };
+  if (form === 'url')
+    return { status: 200, body: { ...about, data: names.map((name) => ({ url: `${base}/files/${name}` })) } };
   const contents = await Promise.all(names.map(readFile));
   jobs.remove(job);
   return { status: 200, body: { ...about, data: contents.map((file) => ({ b64_json: file.toString('base64') })) } };
