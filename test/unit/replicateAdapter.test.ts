@@ -44,7 +44,6 @@ describe('the Replicate adapter', () => {
     return upstream().submit(buildSubmission());
   };
 
-  /** Polls with this response. */
   const seen = async (body: unknown) => {
     const handle = await accept();
     fake.status = { status: 200, body };
