@@ -21,11 +21,11 @@ interface AdapterCase {
   /** The operation that serves the probe. */
   probe: 'status' | 'probe';
   /** Response to an accepted submit. */
-  receipt(id: unknown, url: string): object;
+  receipt: (id: unknown, url: string) => object;
   /** States of a job that has not ended, unknown ones included. */
   runningStatuses: string[];
   /** Where the output of a job is, and the headers for it. */
-  output(url: string, id: string): object;
+  output: (url: string, id: string) => object;
 }
 
 const CASES: AdapterCase[] = [

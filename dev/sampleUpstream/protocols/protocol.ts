@@ -30,10 +30,10 @@ export interface ProtocolContext {
   base: string;
   jobs: Pick<JobStore, 'submit' | 'find' | 'queuePosition' | 'waitForEnd' | 'cancel' | 'remove'>;
   /** @param key undefined if the request has none. */
-  acceptsKey(key: string | undefined): boolean;
+  acceptsKey: (key: string | undefined) => boolean;
   /** Returns true if a submission is to be rejected by the content policy. */
-  rejects(renderRequest: RenderRequest): boolean;
-  readFile(name: string): Promise<Buffer>;
+  rejects: (renderRequest: RenderRequest) => boolean;
+  readFile: (name: string) => Promise<Buffer>;
   /** Fields added to every response with an output. */
   outputFields: object;
 }
