@@ -1,5 +1,5 @@
 import type { Queryable, Violation } from '../../shared/domain/credits/integrity/invariant.ts';
-import type { UpstreamJob } from '../../test/fakes/upstreams/fal.ts';
+import type { UpstreamJob } from '../../test/fakes/fakeUpstream.ts';
 
 const STATEMENTS = {
   'runs-have-a-generation': 'Every run of an upstream belongs to a charged generation.',
@@ -70,7 +70,7 @@ export async function compareUpstream(jobs: readonly UpstreamJob[], client: Quer
     }
   }
   for (const row of generations.values()) {
-    const isMade = runs.get(row.prompt)?.some(({ state }) => state === 'succeeded') === true;
+    const isMade = runs.get(row.prompt)?.some(({ outcome }) => outcome?.kind === 'succeeded') === true;
     const recorded = runs.get(row.prompt)?.find(({ id }) => id === row.request_id);
     if (recorded?.cancelled === true && row.ended_before_deadline) {
       report('canceled-runs-were-obsolete', row, row.uuid, `run ${recorded.id} was recorded, and then canceled`);

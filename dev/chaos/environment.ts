@@ -9,7 +9,7 @@ import { findFreePort } from '../local/servers/ports.ts';
 import { FaultProxy } from '../../test/fakes/faultProxy.ts';
 import { createScratchFolder } from '../local/scratchFolder.ts';
 import { FakeStripe } from '../../test/fakes/stripe/fakeStripe.ts';
-import type { FakeFal } from '../../test/fakes/upstreams/fal.ts';
+import type { FakeUpstream } from '../../test/fakes/fakeUpstream.ts';
 import { startRandomUpstream } from './randomUpstream.ts';
 import { AUDIT_TRIGGERS_SQL } from './auditTriggers.ts';
 import { mountSmallDisk, type SmallDisk } from './smallDisk.ts';
@@ -33,7 +33,7 @@ export interface ChaosEnvironment {
   disk: SmallDisk | null;
   diskProblem: string | null;
   proxies: { postgres: SideProxies; redis: SideProxies; apis: FaultProxy[]; upstream: FaultProxy };
-  upstream: FakeFal;
+  upstream: FakeUpstream;
   stripe: FakeStripe;
   processes: Map<string, ManagedProcess>;
   /** Addresses of the API processes. */

@@ -1,4 +1,4 @@
-import { FakeFal, type UpstreamJob } from '../../test/fakes/upstreams/fal.ts';
+import { FakeUpstream } from '../../test/fakes/fakeUpstream.ts';
 import type { SeededRandom } from '../../test/fakes/seededRandom.ts';
 
 /** Share of jobs that fail. */
@@ -9,20 +9,18 @@ const SLOW_PERCENT = 5;
  * A fake upstream whose durations and outcomes are derived from the seed. The outcome of a job depends on its prompt,
  * so that it is the same in each run of a seed, in whichever order jobs arrive.
  */
-export async function startRandomUpstream(random: SeededRandom): Promise<FakeFal> {
-  const upstream = new FakeFal();
+export async function startRandomUpstream(random: SeededRandom): Promise<FakeUpstream> {
+  const upstream = new FakeUpstream();
   upstream.outcome = 'wait';
-  upstream.onAccepted = (job: UpstreamJob) => {
+  upstream.onAccepted = (job) => {
     const jobRandom = random.fork(job.prompt);
-    const state = jobRandom.nextBelow(100) < FAILURE_PERCENT ? 'failed' : 'succeeded';
+    const outcome = jobRandom.nextBelow(100) < FAILURE_PERCENT ? 'failed' : 'succeeded';
     const takesMs =
       jobRandom.nextBelow(100) < SLOW_PERCENT
         ? jobRandom.nextBetween(8_000, 15_000)
         : jobRandom.nextBetween(100, 3_000);
-    job.startedAt = Date.now();
     const finish = () => {
-      job.endedAt ??= Date.now();
-      if (!job.cancelled) job.state = state;
+      if (!job.cancelled) upstream.finish(job, outcome);
     };
     setTimeout(finish, takesMs).unref();
   };

@@ -129,9 +129,8 @@ async function measureTakeovers(environment: ChaosEnvironment): Promise<(number 
     return (rows as { uuid: string; run: string | null }[]).map(({ uuid, run }) => {
       const ended = endedAt.get(uuid);
       if (ended === undefined) return null;
-      const { startedAt: beganAt = killedAt, endedAt: runEndedAt = killedAt } =
-        environment.upstream.jobs.find(({ id }) => id === run) ?? {};
-      const ranMs = Math.min(ended, runEndedAt) - Math.max(killedAt, beganAt);
+      const { submittedAt = killedAt, completedAt } = environment.upstream.jobs.find(({ id }) => id === run) ?? {};
+      const ranMs = Math.min(ended, completedAt ?? killedAt) - Math.max(killedAt, submittedAt);
       return ended - killedAt - Math.max(0, ranMs);
     });
   } finally {

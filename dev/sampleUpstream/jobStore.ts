@@ -1,12 +1,12 @@
 import { EventEmitter, once } from 'node:events';
-import type { RequestInput } from './inputValidation.ts';
+import type { RequestInput } from './protocols/inputValidation.ts';
 import type { MediaFiles, StoredFile } from './mediaFiles.ts';
 import type { RenderRequest } from './renderRequests.ts';
 import type { RenderPool } from './renderPool.ts';
 
 export interface JobFailure {
   kind: 'failed';
-  reason: 'nothing made' | 'cancelled' | 'broke down';
+  reason: 'nothing made' | 'invalid input' | 'cancelled' | 'broke down';
   message: string;
 }
 

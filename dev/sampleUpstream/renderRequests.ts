@@ -1,5 +1,5 @@
-import type { RequestInput, InputIssue } from './inputValidation.ts';
-import { readChoice, readFlag, readInteger, readOption, readPrompt } from './inputValidation.ts';
+import type { RequestInput, InputIssue } from './protocols/inputValidation.ts';
+import { readChoice, readFlag, readInteger, readOption, readPrompt } from './protocols/inputValidation.ts';
 
 /** The output of one accepted submission. Sizes are in pixels. */
 export type RenderRequest = ImageRequest | VideoRequest;
@@ -82,11 +82,6 @@ export function readImageRequest(input: RequestInput, countField: string, issues
     count: readInteger(input, countField, { min: 1, max: 4 }, 1, issues),
     format: readChoice(input, 'output_format', IMAGE_FORMATS, 'png', issues),
   };
-}
-
-/** Returns true if the prompt requests a rejected submission. */
-export function shouldReject({ prompt }: RenderRequest): boolean {
-  return prompt.includes('[reject]');
 }
 
 export function generateSeed(): number {

@@ -1,10 +1,12 @@
+import { readFile } from 'node:fs/promises';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { createServer } from 'node:http';
-import type { ProtocolResponse } from './protocol.ts';
+import { join } from 'node:path';
 import { createJobStore } from './jobStore.ts';
 import { openMediaFiles } from './mediaFiles.ts';
+import type { ProtocolContext, ProtocolResponse } from './protocols/protocol.ts';
+import { readRequest, routeRequest } from './protocols/router.ts';
 import { startRenderPool } from './renderPool.ts';
-import { createRouter } from './router.ts';
 
 export interface SampleUpstreamOptions {
   /** 0, the default, is any free port. */
@@ -37,17 +39,22 @@ export async function startSampleUpstream(options: SampleUpstreamOptions = {}): 
   const jobs = createJobStore({ delayMs: options.delayMs ?? 1500, pool, files });
   const server = createServer();
   const url = `http://127.0.0.1:${await listenOnPort(server, options.port ?? 0)}`;
-  const route = createRouter({ base: url, jobs, files });
+  const context: ProtocolContext = {
+    base: url,
+    jobs,
+    // Any key is valid.
+    acceptsKey: (key) => key !== undefined,
+    rejects: ({ prompt }) => prompt.includes('[reject]'),
+    readFile: (name) => readFile(join(files.folder, name)),
+    // The real models send no such field; these outputs are watermarked.
+    outputFields: { watermarked: true },
+  };
   server.on('request', (request, response) => {
-    void handleRequest(request)
+    void readRequest(request)
+      .then((parsed) => routeRequest(parsed, context).respond())
       .catch(toInternalError)
       .then((answer) => reply(request, response, answer));
   });
-
-  async function handleRequest(request: IncomingMessage): Promise<ProtocolResponse> {
-    const { pathname: path, searchParams: query } = new URL(request.url ?? '/', url);
-    return route({ method: request.method ?? '', path, query, request });
-  }
 
   function reply(request: IncomingMessage, response: ServerResponse, answer: ProtocolResponse): void {
     // An unread body would be parsed as the next request of this connection.

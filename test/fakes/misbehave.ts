@@ -1,9 +1,18 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { Readable } from 'node:stream';
 
-/** Shared by all fake model providers: misbehavior on demand, and sample outputs. */
+/** Shared by all fakes: misbehavior on demand, and sample outputs. */
 
 /** Misbehavior of a fake for one kind of request. A number is a status. */
 export type Misbehaviour = 'hang' | 'garbage' | 'error' | 'drop' | 'busy' | 'forget' | number;
+
+/** A response that replaces the one of a fake. */
+export interface VerbatimResponse {
+  status: number;
+  headers?: Record<string, string>;
+  /** A string is sent as it is, a stream in its chunks, any other value as JSON. */
+  body?: unknown;
+}
 
 export const PNG = Buffer.from(
   'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==',
@@ -14,12 +23,19 @@ export const MP4 = Buffer.from('000000206674797069736f6d0000020069736f6d69736f32
 
 /** Misbehaves if set. @returns true if the request was handled: it has a response, or will never have one. */
 export function misbehave(
-  misbehaviour: string | number | undefined,
+  misbehaviour: string | number | VerbatimResponse | undefined,
   request: IncomingMessage,
   response: ServerResponse,
 ): boolean {
   if (typeof misbehaviour === 'number') {
     sendJson(response, misbehaviour, { detail: `told to answer ${misbehaviour}` });
+    return true;
+  }
+  if (typeof misbehaviour === 'object') {
+    const { status, headers, body } = misbehaviour;
+    response.writeHead(status, { 'content-type': 'application/json', ...headers });
+    if (body instanceof Readable) body.pipe(response);
+    else response.end(typeof body === 'string' ? body : JSON.stringify(body));
     return true;
   }
   switch (misbehaviour) {

@@ -1,10 +1,9 @@
-import { once } from 'node:events';
 import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import S3rver from '@20minutes/s3rver';
+import { HttpFake } from './httpFake.ts';
 
 /** Suffix of files with object content on the server's disk. */
 const OBJECT_FILE_SUFFIX = '._S3rver_object';
@@ -20,7 +19,7 @@ const ACCESS_DENIED = `${XML}<Error><Code>AccessDenied</Code><Message>Access Den
  * A bucket on a real S3 server, which checks signatures. Objects can be read without keys; everything else needs them. It
  * misbehaves on demand.
  */
-export class FakeS3Bucket {
+export class FakeS3Bucket extends HttpFake {
   readonly name = 'outputs';
   /** Misbehavior for all requests. */
   mode: 'serve' | 'hang' | 'error' | 'busy' | 'drop' | 'deny' | 'garbage' = 'serve';
@@ -32,12 +31,10 @@ export class FakeS3Bucket {
   readonly requests: string[] = [];
   /** Headers of each upload. */
   readonly uploads: IncomingMessage['headers'][] = [];
-  endpoint = '';
   private folder = '';
   private s3: S3rver | undefined;
-  private readonly server = createServer((request, response) => this.handle(request, response));
 
-  async start(): Promise<this> {
+  override async start(): Promise<this> {
     this.folder = await mkdtemp(join(tmpdir(), 'genmeter-bucket-'));
     const options = { directory: this.folder, silent: true, vhostBuckets: false };
     this.s3 = new S3rver({ ...options, configureBuckets: [{ name: this.name }] });
@@ -46,46 +43,41 @@ export class FakeS3Bucket {
     return this;
   }
 
-  async stop(): Promise<void> {
+  override async stop(): Promise<void> {
     await this.refuseConnections();
     this.s3?.logger.close();
     await rm(this.folder, { recursive: true, force: true });
   }
 
   /** Refuses connections until {@link acceptConnections}, which uses the same address. */
-  async refuseConnections(): Promise<void> {
-    if (!this.server.listening) return;
-    this.server.close();
-    this.server.closeAllConnections();
-    await once(this.server, 'close');
+  refuseConnections(): Promise<void> {
+    return super.stop();
   }
 
   async acceptConnections(): Promise<void> {
-    this.server.listen(this.endpoint === '' ? 0 : Number(new URL(this.endpoint).port), '127.0.0.1');
-    await once(this.server, 'listening');
-    this.endpoint = `http://127.0.0.1:${(this.server.address() as AddressInfo).port}`;
+    await super.start();
   }
 
   /** Options for the store. */
   get options() {
     const keys = { accessKeyId: 'S3RVER', secretAccessKey: 'S3RVER' };
-    return { bucket: this.name, endpoint: this.endpoint, region: 'us-east-1', prefix: '', ...keys };
+    return { bucket: this.name, endpoint: this.url, region: 'us-east-1', prefix: '', ...keys };
   }
 
   /** Environment of a service that stores its outputs here. */
   get env(): Record<string, string> {
     return {
       MEDIA_S3_BUCKET: this.name,
-      MEDIA_S3_ENDPOINT: this.endpoint,
+      MEDIA_S3_ENDPOINT: this.url,
       MEDIA_S3_ACCESS_KEY_ID: this.options.accessKeyId,
       MEDIA_S3_SECRET_ACCESS_KEY: this.options.secretAccessKey,
-      CDN_URL: this.url,
+      CDN_URL: this.publicUrl,
     };
   }
 
-  /** Public address. */
-  get url(): string {
-    return `${this.endpoint}/${this.name}`;
+  /** Public address of the objects. */
+  get publicUrl(): string {
+    return `${this.url}/${this.name}`;
   }
 
   /** Returns the keys of all objects, in order. */
@@ -126,7 +118,7 @@ export class FakeS3Bucket {
     await mkdir(join(this.folder, this.name));
   }
 
-  private handle(request: IncomingMessage, response: ServerResponse): void {
+  protected handle(request: IncomingMessage, response: ServerResponse): void {
     const { method = '', url = '', headers } = request;
     this.requests.push(`${method} ${url}`);
     if (method === 'PUT') this.uploads.push(headers);
@@ -152,7 +144,7 @@ export class FakeS3Bucket {
         const isPublic = isObject && /^(GET|HEAD)$/.test(method);
         if (!isPublic && headers.authorization === undefined) return respond(response, 403, ACCESS_DENIED);
         if (isObject || !url.startsWith(`/${this.name}/`)) this.s3?.callback()(request, response);
-        else void this.list(new URL(url, this.endpoint).searchParams, response);
+        else void this.list(new URL(url, this.url).searchParams, response);
       }
     }
   }

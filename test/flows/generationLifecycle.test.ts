@@ -49,7 +49,7 @@ describe('one generation', () => {
   });
 
   it('fails with a message for the customer and is refunded when the upstream rejects it', async () => {
-    service.upstream.submit = 'refuse';
+    service.upstream.submit = { status: 422, body: { detail: [{ msg: 'Not allowed by the content policy' }] } };
     const customer = await service.createCustomer('lite');
     const { uuid } = await customer.createImage();
     const ended = await customer.waitForEnd(uuid);

@@ -66,7 +66,7 @@ for (const place of ['in a bucket', 'on the disk'] as const) {
       service.upstream.outcome = 'succeed';
     });
 
-    const base = () => (place === 'in a bucket' ? bucket.url : `${service.baseUrl}/media`);
+    const base = () => (place === 'in a bucket' ? bucket.publicUrl : `${service.baseUrl}/media`);
 
     /** Returns the address of every file, relative to CDN_URL. */
     async function files(): Promise<string[]> {

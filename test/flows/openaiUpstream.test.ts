@@ -4,26 +4,35 @@ import { join } from 'node:path';
 import { expect } from 'chai';
 import type { TestCustomer } from '../harness/apiClient.ts';
 import { MP4, PNG } from '../fakes/misbehave.ts';
-import { FakeOpenAI } from '../fakes/upstreams/openai.ts';
+import { FakeUpstream, isForm } from '../fakes/fakeUpstream.ts';
+import { returnImagesAs } from '../fakes/openaiImages.ts';
 import type { ServiceProcess } from '../harness/serviceProcess.ts';
 import { eventually, type TestService, startTestService } from '../harness/testService.ts';
 
 const NOT_ALLOWED = "The model's content policy does not allow this. Please change the prompt and try again.";
 
 describe('a service with an OpenAI-compatible upstream', () => {
-  const upstream = new FakeOpenAI();
+  const upstream = new FakeUpstream('test');
+  /** A second host with outputs. */
+  const other = new FakeUpstream();
   let service: TestService;
   let customer: TestCustomer;
   before(async () => {
-    await upstream.start();
+    await Promise.all([upstream.start(), other.start()]);
     service = await startTestService({ workers: 2, env: settingsFor(upstream) });
     customer = await service.createCustomer('studio');
   });
   after(async () => {
     await service.stop();
-    await upstream.stop();
+    await Promise.all([upstream.stop(), other.stop()]);
   });
-  beforeEach(() => upstream.reset());
+  beforeEach(() => {
+    upstream.reset();
+    // Ids may contain characters that need escaping in a path.
+    upstream.onAccepted = (job) => {
+      job.id += '/.?#%';
+    };
+  });
 
   it('generates videos and downloads them with the key', async () => {
     const { uuid, prompt } = await customer.createVideo();
@@ -32,19 +41,19 @@ describe('a service with an OpenAI-compatible upstream', () => {
     expect(await download(ended.output_url)).to.deep.equal(MP4);
     const [job, ...others] = upstream.jobsFor(prompt);
     expect(others).to.deep.equal([]);
-    expect(job).to.include({ model: 'some-video', idempotencyKey: uuid });
-    expect(job?.body).to.deep.equal({ model: 'some-video', prompt, seconds: '5', size: '1280x720' });
+    expect(job?.request.headers['idempotency-key']).to.equal(uuid);
+    expect(job?.input).to.deep.equal({ model: 'some-video', prompt, seconds: '5', size: '1280x720' });
     const content = `${upstream.url}/v1/videos/${encodeURIComponent(job?.id ?? '')}/content`;
     expect((await fetch(content)).status).to.equal(401);
   });
 
   it('follows the redirect of a video without sending the key to the other host', async () => {
-    upstream.content = 'redirect';
+    upstream.file = { status: 302, headers: { location: `${other.url}/files/output.mp4` } };
     const { uuid } = await customer.createVideo();
     const ended = await customer.waitForEnd(uuid);
     expect(ended.status).to.equal('succeeded');
     expect(await download(ended.output_url)).to.deep.equal(MP4);
-    expect(upstream.visits.splice(0)).to.deep.equal([{ path: '/output.mp4', authorization: undefined }]);
+    expect(other.requests.splice(0)).to.deep.equal([{ call: 'GET /files/output.mp4', authorization: undefined }]);
   });
 
   it('fails and refunds a video that the model could not generate', async () => {
@@ -60,7 +69,7 @@ describe('a service with an OpenAI-compatible upstream', () => {
 
   for (const imageAs of ['b64_json', 'url', 'data url', 'url of another host'] as const) {
     it(`stores images that arrive as ${imageAs}`, async () => {
-      upstream.imageAs = imageAs;
+      returnImagesAs(upstream, imageAs, other.url);
       const { uuid, prompt } = await customer.createImage();
       const ended = await customer.waitForEnd(uuid);
       expect(ended.status).to.equal('succeeded');
@@ -68,9 +77,9 @@ describe('a service with an OpenAI-compatible upstream', () => {
       expect(await download(ended.thumbnail_url)).to.have.length.above(10);
       const [job, ...others] = upstream.jobsFor(prompt);
       expect(others).to.deep.equal([]);
-      expect(job).to.include({ model: 'some-image', idempotencyKey: uuid });
-      expect(job?.body).to.deep.equal({ model: 'some-image', prompt, n: 1, size: '1024x1024' });
-      expect(upstream.visits.splice(0).map(({ authorization }) => authorization)).to.deep.equal(
+      expect(job?.request.headers['idempotency-key']).to.equal(uuid);
+      expect(job?.input).to.deep.equal({ model: 'some-image', prompt, n: 1, size: '1024x1024' });
+      expect(other.requests.splice(0).map(({ authorization }) => authorization)).to.deep.equal(
         imageAs === 'url of another host' ? [undefined] : [],
       );
     });
@@ -78,7 +87,7 @@ describe('a service with an OpenAI-compatible upstream', () => {
 
   for (const kind of ['image', 'video'] as const) {
     it(`fails and refunds a rejected ${kind} with a message for the customer`, async () => {
-      upstream.submit = upstream.image = 'refuse';
+      upstream.submit = 'refuse';
       const balance = await customer.balance();
       const submits = upstream.submits;
       const { uuid } = kind === 'image' ? await customer.createImage() : await customer.createVideo();
@@ -89,7 +98,7 @@ describe('a service with an OpenAI-compatible upstream', () => {
   }
 
   it('runs an image once that takes longer than the timeout of an asynchronous submit', async () => {
-    upstream.imageDelayMs = 8_000;
+    upstream.delayMs = 8_000;
     const jobs = await Promise.all([customer.createImage(), customer.createImage(), customer.createImage()]);
     const ended = await Promise.all(jobs.map(({ uuid }) => customer.waitForEnd(uuid)));
     expect(ended.map(({ status }) => status)).to.deep.equal(['succeeded', 'succeeded', 'succeeded']);
@@ -97,17 +106,17 @@ describe('a service with an OpenAI-compatible upstream', () => {
   });
 
   it('retries the submit of an image while the upstream is busy', async () => {
-    upstream.image = 'busy';
+    upstream.submit = 'busy';
     const submits = upstream.submits;
     const { uuid, prompt } = await customer.createImage();
     await eventually('rejected three times', () => upstream.submits >= submits + 3);
-    upstream.image = undefined;
+    upstream.submit = undefined;
     expect((await customer.waitForEnd(uuid)).status).to.equal('succeeded');
     expect(upstream.jobsFor(prompt)).to.have.length(1);
   });
 
   it('resubmits an image once after its response broke off, and fails and refunds it after the second time', async () => {
-    upstream.image = 'drop in the middle';
+    upstream.submit = 'drop in the middle';
     upstream.picture = randomBytes(300_000);
     const balance = await customer.balance();
     const { uuid, prompt } = await customer.createImage();
@@ -134,11 +143,10 @@ describe('a service with an OpenAI-compatible upstream', () => {
 });
 
 describe('a service with a local engine and no key', () => {
-  const upstream = new FakeOpenAI();
+  const upstream = new FakeUpstream();
   let service: TestService;
   let worker: ServiceProcess;
   before(async () => {
-    upstream.key = null;
     await upstream.start();
     const engine = { adapter: 'openai', base_url: `${upstream.url}/v1`, form: true, local: true };
     service = await startTestService({
@@ -162,13 +170,16 @@ describe('a service with a local engine and no key', () => {
     const [video, image] = await Promise.all([customer.createVideo(), customer.createImage()]);
     expect((await customer.waitForEnd(video.uuid)).status).to.equal('succeeded');
     expect((await customer.waitForEnd(image.uuid)).status).to.equal('succeeded');
-    expect(upstream.jobsFor(video.prompt)[0]).to.include({ isForm: true, model: 'Wan-AI/Wan2.2-T2V' });
-    expect(upstream.jobsFor(image.prompt)[0]).to.include({ isForm: false, model: 'Qwen/Qwen-Image' });
+    const submits = [video, image].map(({ prompt }) => upstream.jobsFor(prompt)[0]);
+    expect(submits.map((job) => [job && isForm(job), job?.model])).to.deep.equal([
+      [true, 'Wan-AI/Wan2.2-T2V'],
+      [false, 'Qwen/Qwen-Image'],
+    ]);
   });
 
   it('resubmits an image at most once after its worker was killed', async () => {
     const customer = await service.createCustomer('pro');
-    upstream.imageDelayMs = 2_000;
+    upstream.delayMs = 2_000;
     upstream.onAccepted = () => {
       upstream.onAccepted = () => {};
       worker.child.kill('SIGKILL');
@@ -200,7 +211,7 @@ describe('a service with a local engine and no key', () => {
   });
 });
 
-function settingsFor(upstream: FakeOpenAI): Record<string, string> {
+function settingsFor(upstream: FakeUpstream): Record<string, string> {
   return {
     VIDEO_UPSTREAM: 'openai:some-video',
     IMAGE_UPSTREAM: 'openai:some-image',

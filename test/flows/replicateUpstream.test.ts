@@ -1,14 +1,15 @@
 import { expect } from 'chai';
 import type { TestCustomer } from '../harness/apiClient.ts';
 import { MP4, PNG } from '../fakes/misbehave.ts';
-import { type Prediction, FakeReplicate } from '../fakes/upstreams/replicate.ts';
+import { FakeUpstream, type UpstreamJob } from '../fakes/fakeUpstream.ts';
 import { eventually, type TestService, startTestService } from '../harness/testService.ts';
 
 const VIDEO_MODEL = 'bytedance/seedance-1-pro';
 const IMAGE_MODEL = 'google/nano-banana-2';
+const KEY = 'test';
 
 describe('a service with Replicate as its upstream', () => {
-  const upstream = new FakeReplicate();
+  const upstream = new FakeUpstream(KEY);
   let service: TestService;
   let customer: TestCustomer;
   before(async () => {
@@ -18,7 +19,7 @@ describe('a service with Replicate as its upstream', () => {
         VIDEO_UPSTREAM: `replicate:${VIDEO_MODEL}`,
         IMAGE_UPSTREAM: `replicate:${IMAGE_MODEL}`,
         REPLICATE_BASE_URL: `${upstream.url}/v1`,
-        REPLICATE_API_TOKEN: FakeReplicate.KEY,
+        REPLICATE_API_TOKEN: KEY,
         UPSTREAM_TIMEOUT_MS: '1000',
       },
     });
@@ -46,10 +47,10 @@ describe('a service with Replicate as its upstream', () => {
   };
 
   /** Returns the only prediction of a prompt. */
-  const getPrediction = (prompt: string): Prediction => {
-    const predictions = upstream.predictionsFor(prompt);
+  const getPrediction = (prompt: string): UpstreamJob => {
+    const predictions = upstream.jobsFor(prompt);
     expect(predictions).to.have.length(1);
-    return predictions[0] as Prediction;
+    return predictions[0] as UpstreamJob;
   };
 
   const expectRefunded = async (generation: { status: string }, message: string, balance: number): Promise<void> => {
@@ -62,16 +63,19 @@ describe('a service with Replicate as its upstream', () => {
     const ended = await customer.waitForEnd(uuid);
     expect(ended).to.include({ status: 'succeeded', is_watermarked: false });
     expect(await downloadFile(ended.output_url)).to.deep.equal(MP4);
-    const { model, version, input, prefer, cancelAfter } = getPrediction(prompt);
-    expect([model, version, prefer]).to.deep.equal([VIDEO_MODEL, null, 'respond-async']);
+    const { model, input, request } = getPrediction(prompt);
+    expect(request.path).to.equal(`/v1/models/${VIDEO_MODEL}/predictions`);
+    expect([model, request.headers['prefer']]).to.deep.equal([VIDEO_MODEL, 'respond-async']);
+    expect(request.body).to.deep.equal({ input: { input } });
     expect(input).to.include({ prompt, duration: 5, resolution: '720p', aspect_ratio: '16:9' });
     // Half an hour from the create, less the time since then.
-    expect(Number.parseInt(cancelAfter ?? '', 10)).to.be.within(1_790, 1_800);
+    expect(Number.parseInt(String(request.headers['cancel-after']), 10)).to.be.within(1_790, 1_800);
   });
 
   for (const outputAs of ['string', 'list'] as const) {
     it(`stores an image that the model returns as a ${outputAs}`, async () => {
-      upstream.outputAs = outputAs;
+      // The fake returns a list.
+      if (outputAs === 'string') upstream.changeBody = (body) => ({ ...body, output: body.output?.[0] ?? null });
       const { uuid, prompt } = await customer.createImage();
       const ended = await customer.waitForEnd(uuid);
       expect(ended.status).to.equal('succeeded');
@@ -97,7 +101,7 @@ describe('a service with Replicate as its upstream', () => {
   });
 
   it('fails and refunds a failed prediction with a message for the customer', async () => {
-    Object.assign(upstream, { outcome: 'fail', error: 'The input or output was flagged as sensitive. (E005)' });
+    Object.assign(upstream, { outcome: 'fail', failure: 'The input or output was flagged as sensitive. (E005)' });
     const balance = await customer.balance();
     const { uuid } = await customer.createVideo();
     const message = "The model's content policy does not allow this. Please change the prompt and try again.";
@@ -105,11 +109,12 @@ describe('a service with Replicate as its upstream', () => {
   });
 
   it('fails and refunds a generation that Replicate rejects, without a prediction', async () => {
-    upstream.submit = 'refuse';
+    const description = 'The fake rejects this prompt';
+    upstream.submit = { status: 422, body: { detail: '- input', invalid_fields: [{ description }] } };
     const balance = await customer.balance();
     const { uuid, prompt } = await customer.createImage();
-    await expectRefunded(await customer.waitForEnd(uuid), 'The fake rejects this prompt', balance);
-    expect(upstream.predictionsFor(prompt)).to.deep.equal([]);
+    await expectRefunded(await customer.waitForEnd(uuid), description, balance);
+    expect(upstream.jobsFor(prompt)).to.deep.equal([]);
   });
 
   it('fails and refunds a prediction without an output', async () => {
@@ -139,17 +144,17 @@ describe('a service with Replicate as its upstream', () => {
     const { uuid, prompt } = await customer.createImage();
     const message = 'The model did not confirm this generation. Please try again.';
     await expectRefunded(await customer.waitForEnd(uuid), message, balance);
-    expect(upstream.predictionsFor(prompt)).to.have.length(2);
+    expect(upstream.jobsFor(prompt)).to.have.length(2);
   });
 
   it('submits a generation again after its first response was lost, and completes it once', async () => {
     upstream.submit = 'drop after acceptance';
     const balance = await customer.balance();
     const { uuid, prompt } = await customer.createImage();
-    await eventually('accepted', () => upstream.predictionsFor(prompt).length === 1);
+    await eventually('accepted', () => upstream.jobsFor(prompt).length === 1);
     upstream.submit = undefined;
     expect((await customer.waitForEnd(uuid)).status).to.equal('succeeded');
-    expect(upstream.predictionsFor(prompt)).to.have.length(2);
+    expect(upstream.jobsFor(prompt)).to.have.length(2);
     expect(await customer.balance()).to.equal(balance - 8);
   });
 
@@ -170,7 +175,7 @@ describe('a service with Replicate as its upstream', () => {
     it(`keeps polling after a status request that fails with ${how}`, async () => {
       upstream.status = how;
       const { uuid, prompt } = await customer.createImage();
-      await eventually('asked', () => (upstream.predictionsFor(prompt)[0]?.polls.length ?? 0) > 0);
+      await eventually('asked', () => (upstream.jobsFor(prompt)[0]?.polls.length ?? 0) > 0);
       upstream.status = undefined;
       expect((await customer.waitForEnd(uuid)).status).to.equal('succeeded');
     });
@@ -178,7 +183,7 @@ describe('a service with Replicate as its upstream', () => {
 
   it('rejects creates while Replicate rejects the key, and accepts them again afterwards', async () => {
     const rejection = { status: 401, body: { title: 'Unauthenticated', status: 401 } };
-    Object.assign(upstream, { submit: rejection, model: rejection });
+    Object.assign(upstream, { submit: rejection, probe: rejection });
     const { uuid } = await customer.createImage();
     const balance = await customer.balance();
     await eventually('refused', async () => await isCreateRejected(customer), 45_000);
@@ -190,8 +195,8 @@ describe('a service with Replicate as its upstream', () => {
 
   it('sends the key with every request to Replicate, outputs on its host included', () => {
     const keys = new Set(upstream.requests.map(({ authorization }) => authorization));
-    expect([...keys]).to.deep.equal([`Bearer ${FakeReplicate.KEY}`]);
-    expect(upstream.requests.some(({ path }) => path.startsWith('/files/'))).to.equal(true);
+    expect([...keys]).to.deep.equal([`Bearer ${KEY}`]);
+    expect(upstream.requests.some(({ call }) => call.startsWith('GET /files/'))).to.equal(true);
     expect(service.upstream.submits).to.equal(0);
   });
 });

@@ -1,10 +1,9 @@
 import { expect } from 'chai';
 import type { TestCustomer } from '../harness/apiClient.ts';
-import { FakeOpenAI } from '../fakes/upstreams/openai.ts';
 import { FaultProxy } from '../fakes/faultProxy.ts';
 import { setAllModelsOnline } from '../harness/seeds.ts';
 import { eventually, type TestService, startTestService } from '../harness/testService.ts';
-import { FakeFal } from '../fakes/upstreams/fal.ts';
+import { FakeUpstream } from '../fakes/fakeUpstream.ts';
 
 const readGenerationRow = async (service: TestService, uuid: string) =>
   (await service.sql('SELECT * FROM generations WHERE uuid = $1', [uuid]))[0];
@@ -43,11 +42,11 @@ describe('a submit that a proxy in front of the upstream aborts', () => {
 });
 
 describe('a synchronous submit', () => {
-  let upstream: FakeOpenAI;
+  let upstream: FakeUpstream;
   let service: TestService;
   let customer: TestCustomer;
   before(async () => {
-    upstream = await new FakeOpenAI().start();
+    upstream = await new FakeUpstream().start();
     service = await startTestService({
       workers: 2,
       env: { IMAGE_UPSTREAM: 'openai:some-image', OPENAI_BASE_URL: `${upstream.url}/v1`, OPENAI_API_KEY: 'test' },
@@ -61,17 +60,17 @@ describe('a synchronous submit', () => {
 
   for (const status of [500, 502, 524]) {
     it(`that fails with ${status} is submitted exactly once more`, async () => {
-      upstream.image = status;
+      upstream.submit = status;
       const before = upstream.submits;
       const { uuid } = await customer.createImage();
       expect((await customer.waitForEnd(uuid)).status).to.equal('failed');
       expect(upstream.submits - before).to.equal(2);
-      upstream.image = undefined;
+      upstream.submit = undefined;
     });
   }
 
   it('keeps its image while the database is read-only after a failover, and runs once', async () => {
-    upstream.imageDelayMs = 1_500;
+    upstream.delayMs = 1_500;
     const { uuid, prompt } = await customer.createImage();
     await eventually('submitted', () => upstream.jobsFor(prompt).length === 1);
     await setReadOnly(service, 'on');
@@ -81,7 +80,7 @@ describe('a synchronous submit', () => {
     // Connections were cut, and every idle one is detected by a failed request.
     await eventually('reads are answered again', async () => (await customer.readGeneration(uuid)).status === 200);
     const ended = await customer.waitForEnd(uuid);
-    upstream.imageDelayMs = 0;
+    upstream.delayMs = 0;
     expect(ended.status).to.equal('succeeded');
     expect(upstream.jobsFor(prompt)).to.have.length(1);
   });
@@ -116,7 +115,7 @@ describe('an accepted submit whose record is committed while the response of the
 
 describe('an upstream that accepts a submit too late', () => {
   it('does not have its handle recorded for the upstream that took over', async () => {
-    const second = await new FakeFal().start();
+    const second = await new FakeUpstream().start();
     second.submit = 'hang';
     const upstreams = { second: { adapter: 'fal', base_url: second.url, key: 'other' } };
     const service = await startTestService({
@@ -153,7 +152,7 @@ describe('an upstream that accepts a submit too late', () => {
 
 describe('an upstream that rejects our account', () => {
   it('is not used for half a minute: the fallback runs its generations, or creates are rejected', async () => {
-    const second = await new FakeFal().start();
+    const second = await new FakeUpstream().start();
     const upstreams = { second: { adapter: 'fal', base_url: second.url, key: 'other' } };
     const service = await startTestService({
       env: { IMAGE_UPSTREAM_FALLBACK: 'second:some/image', UPSTREAMS: JSON.stringify({ upstreams }) },

@@ -3,16 +3,16 @@ import { expect } from 'chai';
 import type { TestCustomer } from '../harness/apiClient.ts';
 import type { Misbehaviour } from '../fakes/misbehave.ts';
 import { eventually, type TestService, startTestService } from '../harness/testService.ts';
-import { FakeFal } from '../fakes/upstreams/fal.ts';
+import { FakeUpstream } from '../fakes/fakeUpstream.ts';
 
 const IMAGE = { model: 'imgmodel-2', params: { resolution: '1K' } };
 
 describe('a model with a fallback', () => {
-  let second: FakeFal;
+  let second: FakeUpstream;
   let service: TestService;
   let customer: TestCustomer;
   before(async () => {
-    second = await new FakeFal().start();
+    second = await new FakeUpstream().start();
     const upstreams = { second: { adapter: 'fal', base_url: second.url, key: 'other' } };
     const models = {
       'second:some/image': { input: { text: '{prompt}', prompt: '$prompt', px: '$resolution' }, cents: 3.5 },
@@ -170,7 +170,7 @@ describe('a rate-limited upstream', () => {
       jobs.push({ ...(await owner.createImage(`job ${index} ${randomUUID()}`)), owner });
     }
     let most = 0;
-    const running = () => service.upstream.jobs.filter((job) => job.state === 'running');
+    const running = () => service.upstream.jobs.filter((job) => job.outcome === null);
     for (let ended = 0; ended < jobs.length; ended += 1) {
       await eventually('the next is submitted', () => running().length === Math.min(2, jobs.length - ended), 15_000);
       most = Math.max(most, running().length);

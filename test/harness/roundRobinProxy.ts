@@ -1,34 +1,19 @@
-import { once } from 'node:events';
-import { createServer, type IncomingMessage, request, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { type IncomingMessage, request, type ServerResponse } from 'node:http';
+import { HttpFake } from '../fakes/httpFake.ts';
 
 /** A proxy in front of several API processes that distributes requests in turn, as a platform's router does. */
-export class RoundRobinProxy {
+export class RoundRobinProxy extends HttpFake {
   private readonly targets: () => string[];
   private next = 0;
   /** The process of each request, in order, as an index into the targets. */
   readonly served: number[] = [];
-  private readonly server = createServer((incoming, outgoing) => this.forward(incoming, outgoing));
-  url = '';
 
   constructor(targets: () => string[]) {
+    super();
     this.targets = targets;
   }
 
-  async start(): Promise<this> {
-    this.server.listen(0, '127.0.0.1');
-    await once(this.server, 'listening');
-    this.url = `http://127.0.0.1:${(this.server.address() as AddressInfo).port}`;
-    return this;
-  }
-
-  async stop(): Promise<void> {
-    this.server.close();
-    this.server.closeAllConnections();
-    await once(this.server, 'close');
-  }
-
-  private forward(incoming: IncomingMessage, outgoing: ServerResponse): void {
+  protected handle(incoming: IncomingMessage, outgoing: ServerResponse): void {
     const targets = this.targets();
     const index = this.next % targets.length;
     this.next += 1;

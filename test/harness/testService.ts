@@ -8,7 +8,7 @@ import { type TestCustomer, createCustomer, request } from './apiClient.ts';
 import { createDatabase, requireTestEnv } from './databases.ts';
 import { InProcessService } from './inProcessService.ts';
 import { type ServiceHandle, type ServiceProcess, startServiceProcess } from './serviceProcess.ts';
-import { FakeFal } from '../fakes/upstreams/fal.ts';
+import { FakeUpstream } from '../fakes/fakeUpstream.ts';
 import { checkInvariants } from '../../shared/domain/credits/integrity/index.ts';
 
 export type TestDatabase = pg.Pool;
@@ -33,7 +33,7 @@ export type RunningApi = ServiceHandle & { baseUrl: string };
 export class TestService {
   readonly env: Record<string, string>;
   readonly database: TestDatabase;
-  readonly upstream: FakeFal;
+  readonly upstream: FakeUpstream;
   readonly apis: RunningApi[] = [];
   readonly workers: ServiceHandle[] = [];
   clockOffsetMs: number;
@@ -41,7 +41,12 @@ export class TestService {
   readonly #spawnsWorkers: boolean;
   readonly #processes = new Set<ServiceProcess>();
 
-  constructor(env: Record<string, string>, database: TestDatabase, upstream: FakeFal, options: TestServiceOptions) {
+  constructor(
+    env: Record<string, string>,
+    database: TestDatabase,
+    upstream: FakeUpstream,
+    options: TestServiceOptions,
+  ) {
     this.env = env;
     this.database = database;
     this.upstream = upstream;
@@ -163,7 +168,7 @@ export class TestService {
 /** Starts a service: one API and one worker by default. */
 export async function startTestService(options: TestServiceOptions = {}): Promise<TestService> {
   const { apis = 1, workers = 1, env = {}, redisUrl } = options;
-  const upstream = await new FakeFal().start();
+  const upstream = await new FakeUpstream().start();
   const databaseUrl = await createDatabase();
   const database = new pg.Pool({ connectionString: databaseUrl, max: 4 });
   database.on('error', () => {});

@@ -43,7 +43,7 @@ describe('the S3 store', () => {
     it('stores a public file with its type and length, cacheable for a year', async () => {
       await open().putFiles('ab/cdef', [{ localFile: file, name: 'image.png', contentType: 'image/png' }]);
       for (const method of ['GET', 'HEAD']) {
-        const response = await fetch(`${bucket.url}/ab/cdef/image.png`, { method });
+        const response = await fetch(`${bucket.publicUrl}/ab/cdef/image.png`, { method });
         expect(response.status).to.equal(200);
         expect(response.headers.get('content-type')).to.equal('image/png');
         expect(response.headers.get('content-length')).to.equal(String(CONTENT.length));
@@ -68,7 +68,7 @@ describe('the S3 store', () => {
     it('replaces existing files', async () => {
       await bucket.putObjects(['ab/cdef/image.png']);
       await open().putFiles('ab/cdef', [{ localFile: file, name: 'image.png', contentType: 'image/png' }]);
-      expect(await (await fetch(`${bucket.url}/ab/cdef/image.png`)).text()).to.equal(CONTENT.toString());
+      expect(await (await fetch(`${bucket.publicUrl}/ab/cdef/image.png`)).text()).to.equal(CONTENT.toString());
     });
 
     it('sends the length, and no headers that only Amazon supports', async () => {

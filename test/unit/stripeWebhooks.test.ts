@@ -1,10 +1,10 @@
 import { EventEmitter, once } from 'node:events';
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { expect } from 'chai';
 import { createStripeClient } from '../../shared/gateways/payments/stripeClient.ts';
 import type { StripeProcessor } from '../../shared/gateways/payments/stripeProcessor.ts';
 import { signPayload } from '../fakes/stripe/events.ts';
+import { HttpFake } from '../fakes/httpFake.ts';
 import { readTextBody } from '../fakes/misbehave.ts';
 import { expectProcessorError, RETURN_URLS, StripeFixture } from '../harness/stripeFixture.ts';
 
@@ -65,7 +65,7 @@ describe('webhooks of Stripe', () => {
 
   describe('the fake Stripe', () => {
     it('delivers each event, signed, until the webhook accepts it', async () => {
-      const webhook = await listen();
+      const webhook = await new Webhook().start();
       fixture.fake.webhookUrl = webhook.url;
       webhook.status = 503;
       const { subscriptionId } = await fixture.subscribe();
@@ -82,11 +82,11 @@ describe('webhooks of Stripe', () => {
         'checkout.session.completed',
       ]);
       expect(events.find(({ type }) => type === 'customer.subscription.created')?.objectId).to.equal(subscriptionId);
-      await webhook.close();
+      await webhook.stop();
     });
 
     it('holds back, duplicates, shuffles and drops events if so configured', async () => {
-      const webhook = await listen();
+      const webhook = await new Webhook().start();
       Object.assign(fixture.fake, { webhookUrl: webhook.url });
       Object.assign(fixture.fake.delivery, { pause: true, duplicate: 1, reorder: true });
       const before = fixture.fake.events.length;
@@ -106,7 +106,7 @@ describe('webhooks of Stripe', () => {
       fixture.fake.delivery.sendDropped();
       await fixture.fake.drained();
       expect(webhook.received).to.have.length(received.length + 5);
-      await webhook.close();
+      await webhook.stop();
     });
 
     it('detects a second charge, a second subscription and a second customer', async () => {
@@ -149,34 +149,21 @@ async function expectRejectedSignature(stripe: StripeProcessor, payload: Buffer,
   await expectProcessorError((async () => stripe.verifyEvent(payload, signature))(), 'rejected');
 }
 
-/** Starts a webhook whose response status tests set. */
-async function listen() {
-  const received: { body: Buffer; signature: string; status: number }[] = [];
-  const webhook = { url: '', status: 200, received, posts, close };
-  const arrived = new EventEmitter();
-  const server = createServer((request, response) => {
-    void take(request, response);
-  });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  webhook.url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
-  return webhook;
+/** A webhook that records what it receives, and responds with a configurable status. */
+class Webhook extends HttpFake {
+  status = 200;
+  readonly received: { body: Buffer; signature: string; status: number }[] = [];
+  private readonly arrived = new EventEmitter();
 
-  async function take(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const { status } = webhook;
+  protected async handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const { status } = this;
     const body = Buffer.from(await readTextBody(request));
-    received.push({ body, signature: String(request.headers['stripe-signature']), status });
+    this.received.push({ body, signature: String(request.headers['stripe-signature']), status });
     response.writeHead(status).end();
-    arrived.emit('post');
+    this.arrived.emit('post');
   }
 
-  async function posts(count: number): Promise<void> {
-    while (received.length < count) await once(arrived, 'post');
-  }
-
-  async function close(): Promise<void> {
-    server.close();
-    server.closeAllConnections();
-    await once(server, 'close');
+  async posts(count: number): Promise<void> {
+    while (this.received.length < count) await once(this.arrived, 'post');
   }
 }

@@ -6,7 +6,7 @@ import { serveParent } from '../childProcess.ts';
 /**
  * An upstream that completes every request at once and returns a picture of one pixel in the response itself. It speaks
  * fal's queue protocol, with just as much HTTP as the service's client needs, to leave the machine to the processes
- * that are measured.
+ * that are measured. The fake upstream of the tests takes four times as much CPU per generation, some 0.7 ms.
  */
 const PIXEL_IMAGE =
   'data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';

@@ -1,10 +1,10 @@
 import type { Misbehaviour } from '../../../test/fakes/misbehave.ts';
 import type { Fault as StripeFault } from '../../../test/fakes/stripe/faults.ts';
-import type { FakeFal } from '../../../test/fakes/upstreams/fal.ts';
+import type { UpstreamFault } from '../../../test/fakes/fakeUpstream.ts';
 import { type Faults, lockOnly } from './fault.ts';
 
 type UpstreamRequest = 'submit' | 'status' | 'result' | 'file';
-const UPSTREAM_FAULTS: Record<UpstreamRequest, NonNullable<FakeFal['submit']>[]> = {
+const UPSTREAM_FAULTS: Record<UpstreamRequest, ((UpstreamFault & string) | number)[]> = {
   submit: ['hang', 'garbage', 'error', 'drop', 'busy', 'drop after acceptance', 'refuse'],
   status: ['hang', 'garbage', 'error', 'drop', 'busy', 'forget'],
   result: ['hang', 'garbage', 'error', 'drop', 'busy'],

@@ -1,7 +1,7 @@
 import { createHash, randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { HttpFake } from '../httpFake.ts';
 import { type Misbehaviour, misbehave, readTextBody, sendJson } from '../misbehave.ts';
-import { startHttpServer } from './httpServer.ts';
 import type { FakePerson } from './person.ts';
 
 interface GitHubAddress {
@@ -18,10 +18,9 @@ interface Grant {
 }
 
 /** Fake of the GitHub pages and API that a sign-in needs. It requires PKCE, a state and the scopes. */
-export class FakeGitHub {
+export class FakeGitHub extends HttpFake {
   readonly clientId = 'Iv1.0123456789abcdef';
   readonly clientSecret = 'github-secret';
-  url = '';
   person: FakePerson | undefined;
   behavior: 'sign in' | 'refuse' = 'sign in';
   /** Replaces the one address of the person. */
@@ -31,20 +30,8 @@ export class FakeGitHub {
 
   private readonly codes = new Map<string, Grant>();
   private readonly tokens = new Map<string, Grant>();
-  private stopServer: () => Promise<void> = async () => {};
 
-  async start(): Promise<this> {
-    const { url, stop } = await startHttpServer((request, response) => void this.serve(request, response));
-    this.url = url;
-    this.stopServer = stop;
-    return this;
-  }
-
-  stop(): Promise<void> {
-    return this.stopServer();
-  }
-
-  private async serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  protected async handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const { pathname, searchParams } = new URL(request.url ?? '/', this.url);
     if (misbehave(this.misbehaviour.get(pathname), request, response)) return;
     if (pathname === '/login/oauth/authorize') return this.authorize(searchParams, response);

@@ -1,9 +1,9 @@
-import type { RequestListener } from 'node:http';
+import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import { exportJWK, generateKeyPair, type JWTPayload, SignJWT } from 'jose';
 import type Koa from 'koa';
 import Provider, { type Configuration } from 'oidc-provider';
+import { HttpFake } from '../httpFake.ts';
 import { type Misbehaviour, misbehave } from '../misbehave.ts';
-import { startHttpServer } from './httpServer.ts';
 import type { FakePerson } from './person.ts';
 
 type Client = NonNullable<Configuration['clients']>[number];
@@ -19,8 +19,7 @@ export interface TokenResponse {
  * Fake of Google or Apple: a real OpenID provider with configurable people, sign-in behavior and errors. It requires
  * PKCE.
  */
-export class FakeOpenIdProvider {
-  url = '';
+export class FakeOpenIdProvider extends HttpFake {
   /** Person who signs in. */
   person: FakePerson | undefined;
   /** Decision of the person. `be asked` shows a page of the provider. */
@@ -39,26 +38,16 @@ export class FakeOpenIdProvider {
 
   private readonly people = new Map<string, FakePerson>();
   private key: CryptoKey | undefined;
-  private handle: (...request: Parameters<RequestListener>) => unknown = (_request, response) =>
+  private listener: (...request: Parameters<RequestListener>) => unknown = (_request, response) =>
     response.writeHead(503).end();
-  private stopServer: () => Promise<void> = async () => {};
 
-  async start(): Promise<this> {
-    const { url, stop } = await startHttpServer((request, response) => {
-      const path = new URL(request.url ?? '/', this.url).pathname;
-      this.requests.push(path);
-      for (const [part, how] of this.misbehaviour) {
-        if (path.startsWith(part) && misbehave(how, request, response)) return;
-      }
-      this.handle(request, response);
-    });
-    this.url = url;
-    this.stopServer = stop;
-    return this;
-  }
-
-  stop(): Promise<void> {
-    return this.stopServer();
+  protected handle(request: IncomingMessage, response: ServerResponse): unknown {
+    const path = new URL(request.url ?? '/', this.url).pathname;
+    this.requests.push(path);
+    for (const [part, how] of this.misbehaviour) {
+      if (path.startsWith(part) && misbehave(how, request, response)) return;
+    }
+    return this.listener(request, response);
   }
 
   /** Starts serving a client, whose URL is known only after it has started. */
@@ -99,7 +88,7 @@ export class FakeOpenIdProvider {
       if (ctx.path === '/token' && ctx.status === 200) ctx.body = await this.onToken(ctx.body as TokenResponse);
       if (ctx.type === 'text/html' && typeof ctx.body === 'string') ctx.body = this.onPage(ctx.body);
     });
-    this.handle = provider.callback();
+    this.listener = provider.callback();
   }
 
   /** Signs an ID token with the key of the provider. */

@@ -1,7 +1,6 @@
-import { once } from 'node:events';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { PlanSlug } from '../../../shared/spec/plans.ts';
+import { HttpFake } from '../httpFake.ts';
 import { StripeApiServer } from './apiServer.ts';
 import { setUpPlans } from './catalog.ts';
 import { createStripeEvent, type FakeStripeEvent, type HandledEvent } from './events.ts';
@@ -20,12 +19,11 @@ export interface FakeStripeOptions {
  * The HTTP side of the fake Stripe: its API with idempotency keys, a store of objects, a clock that tests move, signed
  * events, and faults of its API and deliveries on demand.
  */
-export class FakeStripeServer {
+export class FakeStripeServer extends HttpFake {
   readonly secretKey = 'sk_test_standin';
   readonly webhookSecret: string;
   /** Price ids by plan. */
   prices: Record<PlanSlug, string>;
-  url = '';
   /** All events, delivered or not. */
   readonly events: FakeStripeEvent[] = [];
   readonly delivery: WebhookDelivery;
@@ -36,32 +34,29 @@ export class FakeStripeServer {
   /** All objects, for tests that need more than `summarize()`. */
   readonly store = new StripeStore();
   protected readonly apiServer = new StripeApiServer(this.store, this.secretKey);
-  private readonly server = createServer((request, response) => {
-    void this.apiServer.handle(request, response);
-  });
 
   constructor({ isEmpty = false, seed = 1 }: FakeStripeOptions = {}) {
+    super();
     this.webhookSecret = this.store.webhookSecret;
     this.delivery = new WebhookDelivery(this.webhookSecret, seed);
     this.prices = isEmpty ? ({} as Record<PlanSlug, string>) : setUpPlans(this.store);
     this.store.onEvent = (type, object, previous) => this.deliver(type, object as { id: string }, previous);
   }
 
-  async start(port = 0): Promise<this> {
-    this.server.listen(port, '127.0.0.1');
-    await once(this.server, 'listening');
-    this.url = `http://127.0.0.1:${(this.server.address() as AddressInfo).port}`;
+  override async start(): Promise<this> {
+    await super.start();
     this.store.url = this.url;
     return this;
   }
 
   /** Stops accepting connections and delivering events. */
-  async stop(): Promise<void> {
+  override async stop(): Promise<void> {
     this.delivery.stop();
-    if (!this.server.listening) return;
-    this.server.close();
-    this.server.closeAllConnections();
-    await once(this.server, 'close');
+    await super.stop();
+  }
+
+  protected handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    return this.apiServer.handle(request, response);
   }
 
   /** Faults by the name of a request, such as `intents.create`, or `all`. */

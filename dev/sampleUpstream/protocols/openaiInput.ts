@@ -6,7 +6,7 @@ import {
   readInteger,
   readPrompt,
 } from './inputValidation.ts';
-import { IMAGE_FORMATS, type ImageRequest, generateSeed, type VideoRequest } from './renderRequests.ts';
+import { IMAGE_FORMATS, type ImageRequest, generateSeed, type VideoRequest } from '../renderRequests.ts';
 
 /** Bounds in pixels: any size within them is accepted, not only the few of OpenAI's own models. */
 interface SizeBounds {

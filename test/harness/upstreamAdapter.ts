@@ -1,0 +1,77 @@
+import { randomUUID } from 'node:crypto';
+import type { AdapterName } from '../../shared/gateways/upstreams/modelPresets.ts';
+import type {
+  SubmitRequest,
+  SubmitResult,
+  Upstream,
+  UpstreamError,
+  UpstreamHandle,
+} from '../../shared/gateways/upstreams/upstream.ts';
+import type { UpstreamRoute, UpstreamSettings } from '../../shared/gateways/upstreams/upstreamConfig.ts';
+import type { ModelKind } from '../../shared/spec/catalog.ts';
+import { setTestConfig } from './testConfig.ts';
+
+/** Messages that customers see. */
+export const NOT_ALLOWED = "The model's content policy does not allow this. Please change the prompt and try again.";
+export const BROKE_DOWN = 'The model failed while generating. Please try again.';
+export const NOT_MADE = 'The model could not generate this.';
+export const NO_OUTPUT = { state: 'failed', message: 'The model returned no output.' } as const;
+
+export type AdapterFactory = (route: UpstreamRoute) => Upstream;
+
+/** Configures the timeout of upstreams for tests, and loads an adapter. */
+export async function loadAdapter(name: AdapterName): Promise<AdapterFactory> {
+  setTestConfig({ UPSTREAM_TIMEOUT_MS: '1000' });
+  if (name === 'fal') return (await import('../../shared/gateways/upstreams/fal.ts')).falUpstream;
+  if (name === 'openai') return (await import('../../shared/gateways/upstreams/openai.ts')).openaiUpstream;
+  return (await import('../../shared/gateways/upstreams/replicate.ts')).replicateUpstream;
+}
+
+/** Builds a route to an upstream with the key `test`. */
+export function buildRoute(
+  adapter: AdapterName,
+  kind: ModelKind,
+  modelId: string,
+  settings: Partial<UpstreamSettings> & { baseUrl: string },
+): UpstreamRoute {
+  const limits = { concurrency: null, perMinute: null, isLocal: false, acceptsForm: false };
+  return {
+    model: kind === 'video' ? 'vidmodel-video' : 'imgmodel-2',
+    kind,
+    modelId,
+    modelSettings: { input: {} },
+    upstream: { name: adapter, adapter, key: 'test', ...limits, ...settings },
+  };
+}
+
+/** Builds a generation to submit, with a new prompt unless the input has one. */
+export function buildSubmission({
+  input = {},
+  deadlineMs = 60_000,
+  newFile = () => Promise.reject(new Error('no file is needed')),
+}: {
+  input?: Record<string, unknown>;
+  deadlineMs?: number;
+  newFile?: SubmitRequest['newFile'];
+} = {}) {
+  const prompt = `a "lighthouse"\r\n${randomUUID()} é 灯`;
+  const deadlineAt = new Date(Date.now() + deadlineMs);
+  return { generationId: randomUUID(), input: { prompt, ...input }, deadlineAt, newFile };
+}
+
+/** Returns the handle of a submission that must be accepted. */
+export function getHandle(submission: SubmitResult): UpstreamHandle {
+  if (submission.state !== 'accepted') throw new Error(`Not accepted: ${JSON.stringify(submission)}`);
+  return submission.handle;
+}
+
+/** Returns the error of a call, which must be an UpstreamError. */
+export async function captureUpstreamError(call: Promise<unknown>): Promise<UpstreamError> {
+  try {
+    const result = await call;
+    throw new Error(`Nothing was thrown, but this returned: ${JSON.stringify(result)}`);
+  } catch (error) {
+    if ((error as Error).name !== 'UpstreamError') throw error;
+    return error as UpstreamError;
+  }
+}

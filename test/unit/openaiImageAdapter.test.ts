@@ -1,0 +1,198 @@
+import { randomBytes, randomUUID } from 'node:crypto';
+import { mkdtemp, readdir, readFile, rm, stat } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Readable } from 'node:stream';
+import { expect } from 'chai';
+import type { SubmitResult } from '../../shared/gateways/upstreams/upstream.ts';
+import type { UpstreamSettings } from '../../shared/gateways/upstreams/upstreamConfig.ts';
+import { FakeUpstream, isForm } from '../fakes/fakeUpstream.ts';
+import { PNG, type VerbatimResponse } from '../fakes/misbehave.ts';
+import { returnImagesAs } from '../fakes/openaiImages.ts';
+import { createLargeResponse } from '../harness/largeResponse.ts';
+import { scaleTimeout } from '../harness/scaleTimeout.ts';
+import {
+  type AdapterFactory,
+  buildRoute,
+  buildSubmission,
+  captureUpstreamError,
+  loadAdapter,
+  NO_OUTPUT,
+  NOT_ALLOWED,
+} from '../harness/upstreamAdapter.ts';
+
+describe('the OpenAI adapter for images', () => {
+  const fake = new FakeUpstream('test');
+  /** A second host with outputs. */
+  const other = new FakeUpstream();
+  let openaiUpstream: AdapterFactory;
+  let folder: string;
+  before(async () => {
+    openaiUpstream = await loadAdapter('openai');
+    folder = await mkdtemp(join(tmpdir(), 'genmeter-openai-'));
+    await Promise.all([fake.start(), other.start()]);
+  });
+  after(async () => {
+    await Promise.all([fake.stop(), other.stop()]);
+    await rm(folder, { recursive: true });
+  });
+  beforeEach(() => fake.reset());
+  afterEach(async () => {
+    for (const name of await files()) await rm(join(folder, name));
+  });
+
+  const upstream = (settings: Partial<UpstreamSettings> = {}) =>
+    openaiUpstream(buildRoute('openai', 'image', 'some/model', { baseUrl: `${fake.url}/v1`, ...settings }));
+
+  const job = (options: { deadlineMs?: number; input?: Record<string, unknown> } = {}) =>
+    buildSubmission({ ...options, newFile: async () => join(folder, randomUUID()) });
+  const files = () => readdir(folder);
+  const askImage = (asked = job()) => upstream().submit(asked);
+  const askImageFor = (answer: VerbatimResponse) => {
+    fake.submit = answer;
+    return askImage();
+  };
+
+  it('sends model and input as JSON, even if videos use form data, and writes the image to a file', async () => {
+    const asked = job({ input: { n: 1, size: '1024x1024' } });
+    const submission = await upstream({ acceptsForm: true }).submit(asked);
+    const [accepted] = fake.jobsFor(asked.input.prompt);
+    expect(accepted?.input).to.deep.equal({ model: 'some/model', ...asked.input });
+    expect(accepted && isForm(accepted)).to.equal(false);
+    expect(accepted?.request.headers['idempotency-key']).to.equal(asked.generationId);
+    expect(submission).to.deep.include({ state: 'succeeded', isWatermarked: false });
+    expect(await readFile(getFile(submission))).to.deep.equal(PNG);
+  });
+
+  it('waits longer than for other responses', async () => {
+    fake.delayMs = 1_500;
+    expect(await askImage()).to.include({ state: 'succeeded' });
+  });
+
+  it('waits no longer than until the deadline', async () => {
+    fake.outcome = 'wait';
+    const startedAt = Date.now();
+    for (const deadlineMs of [500, -500]) {
+      expect(await captureUpstreamError(askImage(job({ deadlineMs })))).to.include({ fault: 'unknown' });
+    }
+    expect(Date.now() - startedAt).to.be.below(scaleTimeout(2_000));
+  });
+
+  it('returns an address, with the key only for the origin of the upstream', async () => {
+    returnImagesAs(fake, 'url', other.url);
+    const submission = await askImage();
+    if (submission.state !== 'succeeded' || !('url' in submission.output)) throw new Error('no address');
+    const { url, headers } = submission.output;
+    expect(Buffer.from(await (await fetch(url, { headers })).arrayBuffer())).to.deep.equal(PNG);
+    returnImagesAs(fake, 'url of another host', other.url);
+    expect(await askImage()).to.deep.equal({
+      state: 'succeeded',
+      output: { url: `${other.url}/files/image.png`, headers: undefined },
+      isWatermarked: false,
+    });
+    expect(await files()).to.deep.equal([]);
+  });
+
+  it('writes an image from a data URL to a file', async () => {
+    returnImagesAs(fake, 'data url', other.url);
+    fake.picture = randomBytes(100_000);
+    expect(await readFile(getFile(await askImage()))).to.deep.equal(fake.picture);
+  });
+
+  it('returns that the output is watermarked if the response says so', async () => {
+    const body = { data: [{ b64_json: PNG.toString('base64') }], watermarked: true };
+    expect(await askImageFor({ status: 200, body })).to.deep.include({ state: 'succeeded', isWatermarked: true });
+  });
+
+  for (const data of [[], [{}], [{ b64_json: null, url: null }], [{ b64_json: '' }], [null]]) {
+    it(`reports a missing output for ${JSON.stringify(data)}`, async () => {
+      expect(await askImageFor({ status: 200, body: { created: 1, data } })).to.deep.equal(NO_OUTPUT);
+    });
+  }
+
+  it('reports a missing output for an invalid address', async () => {
+    expect(await askImageFor({ status: 200, body: { data: [{ url: 'http://[' }] } })).to.deep.equal(NO_OUTPUT);
+  });
+
+  for (const [what, answer, message] of [
+    ['moderation', 'refuse', NOT_ALLOWED],
+    ['bad input', envelope(400, { message: 'Invalid size.', code: 'invalid_value' }), 'Invalid size.'],
+    ['bad input, as FastAPI says it', { status: 422, body: { detail: [{ msg: 'Field required' }] } }, 'Field required'],
+  ] as [string, 'refuse' | VerbatimResponse, string][]) {
+    it(`reports refused for ${what}`, async () => {
+      fake.submit = answer;
+      expect(await captureUpstreamError(askImage())).to.include({ fault: 'refused', message });
+    });
+  }
+
+  for (const status of [500, 502, 504, 524, 408]) {
+    it(`reports a submit of unknown outcome after ${status}`, async () => {
+      expect(await captureUpstreamError(askImageFor(envelope(status, { code: 'x' })))).to.include({
+        fault: 'unknown',
+      });
+    });
+  }
+
+  for (const status of [401, 403, 404, 429, 503]) {
+    it(`reports unavailable after ${status}, with the requested delay`, async () => {
+      const error = await captureUpstreamError(
+        askImageFor({ ...envelope(status, { code: 'x' }), headers: { 'retry-after': '3' } }),
+      );
+      expect(error).to.include({ fault: 'unavailable', wasAnswered: true, retryAfterMs: 3_000 });
+    });
+  }
+
+  it('reports unavailable if our account has no credit, which OpenAI reports as a bad request', async () => {
+    const error = await captureUpstreamError(askImageFor(envelope(400, { code: 'billing_hard_limit_reached' })));
+    expect(error).to.include({ fault: 'unavailable' });
+  });
+
+  const base64 = PNG.toString('base64');
+  for (const [what, answer] of [
+    ['504', envelope(504, { message: 'timeout' })],
+    ['no JSON', { status: 200, body: '<html>' }],
+    ['nothing', { status: 200, body: '' }],
+    ['JSON of another shape', { status: 200, body: { created: 1 } }],
+    ['JSON that ends too early', { status: 200, body: `{"data":[{"b64_json":"${base64}"}]` }],
+    ['JSON that ends inside of the image', { status: 200, body: `{"data":[{"b64_json":"${base64}` }],
+    ['JSON with something behind it', { status: 200, body: `{"data":[{"b64_json":"${base64}"}]}}` }],
+    ['more than it reads of what is no image', { status: 200, body: { data: [], text: 'x'.repeat(2_000_000) } }],
+  ] as [string, VerbatimResponse][]) {
+    it(`reports a submit of unknown outcome after ${what}, and keeps no file`, async () => {
+      expect(await captureUpstreamError(askImageFor(answer))).to.include({ fault: 'unknown' });
+      expect(await files()).to.deep.equal([]);
+    });
+  }
+
+  for (const how of ['drop', 'drop after acceptance', 'drop in the middle'] as const) {
+    it(`reports a submit of unknown outcome after the failure ${how}, and keeps no file`, async () => {
+      fake.submit = how;
+      fake.picture = randomBytes(1_000_000);
+      expect(await captureUpstreamError(askImage())).to.include({ fault: 'unknown', wasAnswered: false });
+      expect(await files()).to.deep.equal([]);
+    });
+  }
+
+  it('deletes an image that comes with a rejection', async () => {
+    const answer = { status: 400, body: { error: { message: 'No.' }, data: [{ b64_json: base64 }] } };
+    expect(await captureUpstreamError(askImageFor(answer))).to.include({ fault: 'refused', message: 'No.' });
+    expect(await files()).to.deep.equal([]);
+  });
+
+  it('streams an image of 30 MB to its file without holding the response in memory', async () => {
+    const { bytes, chunks, peak } = await createLargeResponse('{"data":[{"b64_json":"', '"}]}');
+    const submission = await askImageFor({ status: 200, body: Readable.from(chunks(), { objectMode: false }) });
+    expect((await stat(getFile(submission))).size).to.equal(bytes);
+    // Includes the memory of the sender, which runs in this process as well.
+    expect(peak()).to.be.within(1, 20 * 1024 * 1024);
+  });
+});
+
+function envelope(status: number, error: Record<string, unknown>): VerbatimResponse {
+  return { status, body: { error: { type: 'invalid_request_error', message: 'x', ...error } } };
+}
+
+function getFile(submission: SubmitResult): string {
+  if (submission.state === 'succeeded' && 'file' in submission.output) return submission.output.file;
+  throw new Error(`No file: ${JSON.stringify(submission)}`);
+}

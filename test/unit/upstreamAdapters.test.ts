@@ -1,0 +1,300 @@
+import { expect } from 'chai';
+import type { Upstream, UpstreamHandle } from '../../shared/gateways/upstreams/upstream.ts';
+import type { UpstreamSettings } from '../../shared/gateways/upstreams/upstreamConfig.ts';
+import { FakeUpstream } from '../fakes/fakeUpstream.ts';
+import {
+  type AdapterFactory,
+  buildRoute,
+  buildSubmission,
+  captureUpstreamError,
+  getHandle,
+  loadAdapter,
+  NOT_ALLOWED,
+  NOT_MADE,
+} from '../harness/upstreamAdapter.ts';
+
+/** What differs between the protocols: addresses, and the bodies of their responses. */
+interface AdapterCase {
+  name: 'fal' | 'replicate' | 'openai';
+  path: string;
+  authorization: string;
+  /** The operation that serves the probe. */
+  probe: 'status' | 'probe';
+  /** Response to an accepted submit. */
+  receipt: (id: unknown, url: string) => object;
+  /** States of a job that has not ended, unknown ones included. */
+  runningStatuses: string[];
+  /** Where the output of a job is, and the headers for it. */
+  output: (url: string, id: string) => object;
+}
+
+const CASES: AdapterCase[] = [
+  {
+    name: 'fal',
+    path: '',
+    authorization: 'Key test',
+    probe: 'status',
+    receipt: (id, url) => {
+      const address = `${url}/owner/name/requests/r1`;
+      const urls = { status_url: `${address}/status`, response_url: address, cancel_url: `${address}/cancel` };
+      return { request_id: id, ...urls };
+    },
+    runningStatuses: ['IN_QUEUE', 'IN_PROGRESS'],
+    output: (url, id) => ({ url: `${url}/files/${id}.mp4` }),
+  },
+  {
+    name: 'replicate',
+    path: '/v1',
+    authorization: 'Bearer test',
+    probe: 'probe',
+    receipt: (id) => ({ id, status: 'starting' }),
+    runningStatuses: ['starting', 'processing', 'queued', 'a word of tomorrow'],
+    output: (url, id) => ({ url: `${url}/files/${id}.mp4`, headers: { authorization: 'Bearer test' } }),
+  },
+  {
+    name: 'openai',
+    path: '/v1',
+    authorization: 'Bearer test',
+    probe: 'probe',
+    receipt: (id) => ({ id, status: 'queued' }),
+    runningStatuses: ['queued', 'in_progress', 'rendering'],
+    output: (url, id) => ({ url: `${url}/v1/videos/${id}/content`, headers: { authorization: 'Bearer test' } }),
+  },
+];
+
+/** Connection failures and responses, and whether a response arrived. */
+const QUERY_FAULTS = [
+  ['error', true],
+  ['busy', true],
+  ['garbage', true],
+  ['drop', false],
+  ['hang', false],
+] as const;
+
+for (const { name, path, authorization, probe, receipt, runningStatuses, output } of CASES) {
+  describe(`the ${name} adapter, as every adapter`, () => {
+    const fake = new FakeUpstream('test');
+    let createUpstream: AdapterFactory;
+    before(async () => {
+      createUpstream = await loadAdapter(name);
+      await fake.start();
+    });
+    after(() => fake.stop());
+    beforeEach(() => {
+      fake.reset();
+      fake.requests.length = 0;
+    });
+
+    const upstream = (settings: Partial<UpstreamSettings> = {}): Upstream =>
+      createUpstream(buildRoute(name, 'video', 'owner/name', { baseUrl: `${fake.url}${path}`, ...settings }));
+
+    // A duration makes it a video where the input distinguishes them.
+    const duration = { fal: '5', replicate: 5, openai: undefined }[name];
+    const submission = () => buildSubmission({ input: { ...(duration !== undefined && { duration }) } });
+    const submit = () => upstream().submit(submission());
+
+    /** Submits a generation that keeps running. */
+    async function accept(): Promise<{ handle: UpstreamHandle; prompt: string; id: string }> {
+      fake.outcome = 'wait';
+      const request = submission();
+      const handle = getHandle(await upstream().submit(request));
+      const { prompt } = request.input;
+      return { handle, prompt, id: fake.jobsFor(prompt)[0]?.id as string };
+    }
+
+    describe('submit', () => {
+      it('sends the key', async () => {
+        await submit();
+        expect(fake.requests.map((request) => request.authorization)).to.deep.equal([authorization]);
+      });
+
+      for (const how of ['drop', 'drop after acceptance', 'hang', 'garbage'] as const) {
+        it(`reports a submit of unknown outcome after ${how}`, async () => {
+          fake.submit = how;
+          const wasAnswered = how === 'garbage';
+          expect(await captureUpstreamError(submit())).to.include({ fault: 'unknown', wasAnswered });
+        });
+      }
+
+      it('reports unavailable if the connection is refused', async () => {
+        const call = upstream({ baseUrl: `http://127.0.0.1:1${path}` }).submit(submission());
+        expect(await captureUpstreamError(call)).to.include({ fault: 'unavailable', wasAnswered: false });
+      });
+
+      for (const status of [301, 401, 402, 403, 404, 429, 500, 502, 503]) {
+        it(`reports unavailable after ${status}, which means that nothing was accepted, with the requested delay`, async () => {
+          fake.submit = { status, headers: { 'retry-after': '7' }, body: { detail: 'no', error: { message: 'x' } } };
+          const expected = { fault: 'unavailable', wasAnswered: true, retryAfterMs: 7_000 };
+          expect(await captureUpstreamError(submit())).to.include(expected);
+        });
+      }
+
+      for (const status of [200, 408, 504, 524]) {
+        it(`reports a submit of unknown outcome after ${status} without an id`, async () => {
+          fake.submit = { status, headers: { 'retry-after': '7' }, body: { error: { message: 'x' } } };
+          const expected = { fault: 'unknown', wasAnswered: true, retryAfterMs: 0 };
+          expect(await captureUpstreamError(submit())).to.include(expected);
+        });
+      }
+
+      for (const id of [undefined, '', 5, 'with space', 'with\u0000', 'x'.repeat(3_000)]) {
+        it(`reports a submit of unknown outcome for the id ${JSON.stringify(id)?.slice(0, 20)}, which cannot be stored`, async () => {
+          fake.submit = { status: 200, body: receipt(id, fake.url) };
+          expect(await captureUpstreamError(submit())).to.include({ fault: 'unknown', wasAnswered: true });
+        });
+      }
+
+      for (const body of ['', '<html>', '"thanks"', '{}']) {
+        it(`reports a submit of unknown outcome for the body ${JSON.stringify(body)}`, async () => {
+          fake.submit = { status: 200, body };
+          expect(await captureUpstreamError(submit())).to.include({ fault: 'unknown', wasAnswered: true });
+        });
+      }
+
+      for (const [header, retryAfterMs] of [
+        ['7', 7_000],
+        ['0.5', 500],
+        ['3600', 60_000],
+        ['Wed, 21 Oct 2026 07:28:00 GMT', 0],
+        ['-1', 0],
+      ] as const) {
+        it(`requests a delay of ${retryAfterMs} ms for Retry-After: ${header}`, async () => {
+          fake.submit = { status: 429, headers: { 'retry-after': header }, body: {} };
+          const expected = { fault: 'unavailable', wasAnswered: true, retryAfterMs };
+          expect(await captureUpstreamError(submit())).to.include(expected);
+        });
+      }
+
+      it('reports refused for a prompt that the content policy does not allow', async () => {
+        fake.submit = 'refuse';
+        expect(await captureUpstreamError(submit())).to.include({ fault: 'refused', message: NOT_ALLOWED });
+      });
+
+      const refusals: [string, unknown, string][] = [
+        ['in a sentence', { detail: 'Too long.' }, 'Too long.'],
+        ['for a field', { detail: [{ msg: 'Field required' }] }, 'Field required'],
+        ['without a word', {}, NOT_MADE],
+        ['in HTML', '<html>', NOT_MADE],
+        ['in JSON that is no object', '"no"', NOT_MADE],
+        ['with NULs and half a pair', { detail: 'a\u0000b\ud800' }, 'ab\ufffd'],
+        ['at length', { detail: 'x'.repeat(9_000) }, 'x'.repeat(500)],
+      ];
+      for (const [what, body, message] of refusals) {
+        for (const status of [400, 422]) {
+          it(`reports refused after ${status} ${what}, with a message that can be shown`, async () => {
+            fake.submit = { status, body };
+            expect(await captureUpstreamError(submit())).to.include({ fault: 'refused', message });
+          });
+        }
+      }
+    });
+
+    describe('check', () => {
+      it('reports running and then succeeded, with the output', async () => {
+        const { handle, prompt, id } = await accept();
+        expect(await upstream().check(handle)).to.deep.equal({ state: 'running' });
+        fake.end(prompt, 'succeeded');
+        const expected = { state: 'succeeded', output: output(fake.url, id), isWatermarked: false };
+        expect(await upstream().check(handle)).to.deep.equal(expected);
+      });
+
+      it('reports failed with the message of the model', async () => {
+        const { handle, prompt } = await accept();
+        fake.end(prompt, 'failed');
+        expect(await upstream().check(handle)).to.deep.equal({ state: 'failed', message: 'The fake was set to fail.' });
+      });
+
+      for (const status of runningStatuses) {
+        it(`reports running for the status "${status}"`, async () => {
+          const { handle } = await accept();
+          fake.status = { status: 200, body: { id: 'x', status } };
+          expect(await upstream().check(handle)).to.deep.equal({ state: 'running' });
+        });
+      }
+
+      it('reports gone for a generation that the upstream does not have', async () => {
+        const { handle } = await accept();
+        fake.status = 'forget';
+        expect(await captureUpstreamError(upstream().check(handle))).to.include({ fault: 'gone', wasAnswered: true });
+      });
+
+      for (const [how, wasAnswered] of QUERY_FAULTS) {
+        it(`reports unavailable after ${how}`, async () => {
+          const { handle } = await accept();
+          fake.status = how;
+          expect(await captureUpstreamError(upstream().check(handle))).to.include({
+            fault: 'unavailable',
+            wasAnswered,
+          });
+        });
+      }
+
+      for (const body of ['{}', '[]', 'null', '"COMPLETED"', 'COMPLETED', '{"id":"x"}']) {
+        it(`reports unavailable for the response ${body}, which has no status`, async () => {
+          const { handle } = await accept();
+          fake.status = { status: 200, body };
+          const expected = { fault: 'unavailable', wasAnswered: true };
+          expect(await captureUpstreamError(upstream().check(handle))).to.include(expected);
+        });
+      }
+
+      it('reports unavailable with a wrong key', async () => {
+        const { handle } = await accept();
+        const call = upstream({ key: 'wrong' }).check(handle);
+        expect(await captureUpstreamError(call)).to.include({ fault: 'unavailable' });
+      });
+    });
+
+    describe('cancel', () => {
+      it('stops or deletes the generation, with the key', async () => {
+        const { handle, prompt } = await accept();
+        await upstream().cancel(handle);
+        const [job] = fake.jobsFor(prompt);
+        expect(job?.cancelled === true || job?.removed === true).to.equal(true);
+        expect(fake.requests.at(-1)).to.include({ authorization });
+      });
+
+      it('ignores that it came too late, or that the generation does not exist', async () => {
+        const { handle, prompt } = await accept();
+        fake.end(prompt, 'succeeded');
+        await upstream().cancel(handle);
+        expect((await upstream().check(handle)).state).to.equal('succeeded');
+        fake.cancel = 'forget';
+        await upstream().cancel(handle);
+      });
+    });
+
+    describe('probe', () => {
+      it('succeeds if the upstream responds, and sends the key', async () => {
+        await upstream().probe();
+        expect(fake.requests.map((request) => request.authorization)).to.deep.equal([authorization]);
+      });
+
+      for (const [how, wasAnswered] of QUERY_FAULTS) {
+        it(`fails after ${how}`, async () => {
+          fake[probe] = how;
+          expect(await captureUpstreamError(upstream().probe())).to.include({ fault: 'unavailable', wasAnswered });
+        });
+      }
+
+      for (const [status, body] of [
+        [401, {}],
+        [403, {}],
+        [429, {}],
+        [500, {}],
+        [404, '404 page not found'],
+      ] as const) {
+        it(`fails for the response ${status} ${JSON.stringify(body)}`, async () => {
+          fake[probe] = { status, body };
+          const expected = { fault: 'unavailable', wasAnswered: true };
+          expect(await captureUpstreamError(upstream().probe())).to.include(expected);
+        });
+      }
+
+      it('fails with a wrong key', async () => {
+        const call = upstream({ key: 'wrong' }).probe();
+        expect(await captureUpstreamError(call)).to.include({ fault: 'unavailable', wasAnswered: true });
+      });
+    });
+  });
+}
