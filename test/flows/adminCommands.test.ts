@@ -1,34 +1,17 @@
-import { spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
-import { once } from 'node:events';
 import { cpSync, symlinkSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { expect } from 'chai';
-import { BUNDLE } from '../harness/bundle.ts';
+import { runProgram } from '../../dev/local/environment/program.ts';
+import { runBundled } from '../harness/bundle.ts';
 import { setAllModelsOnline } from '../harness/seeds.ts';
 import type { TestCustomer } from '../harness/apiClient.ts';
 import { createDatabase, requireTestEnv } from '../harness/databases.ts';
 import { eventually, type TestService, startTestService } from '../harness/testService.ts';
 
-interface Ended {
-  status: number | null;
-  out: string;
-  err: string;
-}
-
 /** Runs a command from the build, as in a deployment. */
-function runAdmin(args: string[], env: Record<string, string> = {}): Promise<Ended> {
-  return run(process.execPath, [`${BUNDLE}/admin.js`, ...args], { NODE_ENV: 'test', ...env });
-}
-
-async function run(program: string, args: string[], env: Record<string, string> = {}, cwd = '.'): Promise<Ended> {
-  const child = spawn(program, args, { env: { PATH: process.env['PATH'], ...env }, cwd });
-  const ended: Ended = { status: null, out: '', err: '' };
-  child.stdout.on('data', (chunk: Buffer) => (ended.out += chunk.toString()));
-  child.stderr.on('data', (chunk: Buffer) => (ended.err += chunk.toString()));
-  [ended.status] = (await once(child, 'close')) as [number | null];
-  return ended;
-}
+const runAdmin = (args: string[], env: Record<string, string> = {}) =>
+  runBundled('admin', args, { env: { NODE_ENV: 'test', ...env } });
 
 const LONG_AGO = `interval '5 minutes'`;
 
@@ -136,7 +119,12 @@ describe('npm run admin', () => {
     ] as const;
     for (const [script, ...args] of scripts) {
       const env = { ...service.env, HOME: clone };
-      const { status, out, err } = await run('npm', ['run', '--silent', script, '--', ...args], env, clone);
+      const { status, out, err } = await runProgram({
+        file: 'npm',
+        args: ['run', '--silent', script, '--', ...args],
+        env,
+        cwd: clone,
+      });
       expect([status, err], out).to.deep.equal([0, '']);
       if (script === 'check') expect(JSON.parse(out).holds).to.equal(true);
       else expect(out).to.include(customer.email);

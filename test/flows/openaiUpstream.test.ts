@@ -5,7 +5,7 @@ import { expect } from 'chai';
 import type { TestCustomer } from '../harness/apiClient.ts';
 import { MP4, PNG } from '../fakes/misbehave.ts';
 import { FakeOpenAI } from '../fakes/upstreams/openai.ts';
-import type { ServiceProcess } from '../harness/serviceProcess.ts';
+import type { Program } from '../../dev/local/environment/program.ts';
 import { eventually, type TestService, startTestService } from '../harness/testService.ts';
 
 const NOT_ALLOWED = "The model's content policy does not allow this. Please change the prompt and try again.";
@@ -136,7 +136,7 @@ describe('a service with an OpenAI-compatible upstream', () => {
 describe('a service with a local engine and no key', () => {
   const upstream = new FakeOpenAI();
   let service: TestService;
-  let worker: ServiceProcess;
+  let worker: Program;
   before(async () => {
     upstream.key = null;
     await upstream.start();
@@ -171,7 +171,7 @@ describe('a service with a local engine and no key', () => {
     upstream.imageDelayMs = 2_000;
     upstream.onAccepted = () => {
       upstream.onAccepted = () => {};
-      worker.child.kill('SIGKILL');
+      worker.signal('SIGKILL');
     };
     const { uuid, prompt } = await customer.createImage();
     await eventually('accepted', () => upstream.jobsFor(prompt).length === 1);
