@@ -41,7 +41,7 @@ describe('after a worker has died', () => {
     const customer = await service.createCustomer('pro');
     service.upstream.outcome = 'succeed';
     // The upstream accepts, and the worker is killed before it records the response.
-    service.upstream.onAccepted = () => void worker.signal('SIGKILL');
+    service.upstream.onAccepted = () => worker.signal('SIGKILL');
     const { uuid, prompt } = await customer.createImage();
     await eventually('accepted', () => service.upstream.jobsFor(prompt).length === 1);
     service.upstream.onAccepted = () => {};

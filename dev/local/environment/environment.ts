@@ -49,13 +49,13 @@ export class Environment {
     void this.close().then(() => process.exit(1));
   };
 
-  constructor(options: EnvironmentOptions, { postgres, redis, stop }: Servers) {
+  constructor(options: EnvironmentOptions, servers: Servers) {
     this.folder = options.folder;
-    this.postgres = postgres;
-    this.redis = redis;
+    this.postgres = servers.postgres;
+    this.redis = servers.redis;
     this.#options = options;
     this.#build = options.build ?? ROOT;
-    this.closers.add(stop);
+    this.closers.add(() => servers.stop());
     mkdirSync(join(this.folder, 'logs'));
     for (const signal of SIGNALS) process.once(signal, this.#onSignal);
   }

@@ -32,14 +32,14 @@ export function openProgramLog(dataDir: string, name: string, onLine: (line: str
   const stream = createWriteStream(file, { flags: 'a' });
   // A full disk must not end the launcher, and with it the databases.
   stream.on('error', (error) => console.error(`${name}: writing its log failed (${error.message})`));
+  const write = (line: string): void => {
+    stream.write(`${line}\n`);
+    onLine(line);
+    const readable = formatLogLine(line);
+    if (readable !== null) console.error(`${name}: ${readable}`);
+  };
   return {
     capture: ({ child }) => {
-      const write = (line: string): void => {
-        stream.write(`${line}\n`);
-        onLine(line);
-        const readable = formatLogLine(line);
-        if (readable !== null) console.error(`${name}: ${readable}`);
-      };
       for (const output of [child.stdout!, child.stderr!])
         createInterface({ input: output, crlfDelay: Infinity }).on('line', write);
     },
