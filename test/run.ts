@@ -1,15 +1,13 @@
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { mkdirSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
-import { buildDist } from '../dev/local/builtProcess.ts';
+import { buildDist } from '../dev/local/environment/build.ts';
+import { startProgram } from '../dev/local/environment/program.ts';
+import { createScratchFolder } from '../dev/local/environment/scratchFolder.ts';
+import { type Servers, startServers } from '../dev/local/environment/servers.ts';
 import { getErrorMessage } from '../dev/local/servers/errorDetails.ts';
-import { startPostgres } from '../dev/local/servers/postgres.ts';
-import { startRedis } from '../dev/local/servers/redis.ts';
-import { createScratchFolder } from '../dev/local/scratchFolder.ts';
 import { bundlePrograms } from './harness/bundle.ts';
 import { type FileSelection, findNeeds, parseArguments, findTestFiles } from './harness/selectFiles.ts';
 import { createTemplateDatabase } from './harness/databases.ts';
@@ -27,12 +25,8 @@ import { sortLongestFirst, updateTimings } from './harness/timings.ts';
  */
 const MAX_JOBS = 4;
 
-/** Servers of one run. */
-interface TestServers {
-  description: string;
-  variables: Record<string, string>;
-  stop(): Promise<void>;
-}
+/** The data of a test run need not survive a power failure. */
+const POSTGRES_SETTINGS = { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off', max_wal_size: '256MB' };
 
 process.exit(await main());
 
@@ -49,25 +43,28 @@ async function main(): Promise<number> {
   const folder = createScratchFolder('genmeter-test-');
   const variables: Record<string, string> = { TEST_FOLDER: folder, TMPDIR: join(folder, 'tmp') };
   mkdirSync(variables['TMPDIR'] as string);
-  let servers: TestServers | undefined;
+  let servers: Servers | undefined;
   try {
     const started = performance.now();
     const bundling = needs.bundle ? bundlePrograms(folder) : Promise.resolve();
     const building = needs.build ? buildDist() : Promise.resolve();
     // Settles all of them even if one fails: a server that did start has to be stopped.
-    const starting = needs.servers ? startServers(folder) : Promise.resolve(undefined);
+    const starting = needs.servers
+      ? startServers({ folder, postgresSettings: POSTGRES_SETTINGS, appendOnly: false })
+      : Promise.resolve(undefined);
     await Promise.allSettled([bundling, building, starting]);
     servers = await starting;
     await Promise.all([bundling, building]);
     if (servers !== undefined) {
-      const { TEST_DATABASE_URL: databaseUrl = '', TEST_REDIS_URL: redisUrl = '' } = servers.variables;
-      await createTemplateDatabase(databaseUrl, redisUrl, folder);
+      const { postgres, redis } = servers;
+      Object.assign(variables, { TEST_DATABASE_URL: postgres.url, TEST_REDIS_URL: redis.url });
+      await createTemplateDatabase(postgres.url, redis.url, folder);
     }
     const jobs = selection.jobs ?? Math.min(MAX_JOBS, availableParallelism() + 2);
     const seconds = ((performance.now() - started) / 1_000).toFixed(1);
-    const on = servers === undefined ? '' : ` on ${servers.description}`;
+    const on = servers === undefined ? '' : ` on ${servers.postgres.source} and ${servers.redis.source}`;
     console.log(`${files.length} files, ${jobs} at a time${on}; prepared in ${seconds} s.\n`);
-    const env = { ...process.env, ...variables, ...servers?.variables };
+    const env = { ...process.env, ...variables };
     const status = await runMocha(
       ['--jobs', String(jobs), ...selection.mochaArguments, ...sortLongestFirst(files)],
       env,
@@ -86,39 +83,8 @@ async function main(): Promise<number> {
   }
 }
 
-function ignoreLog(): void {}
-
-async function startServers(folder: string): Promise<TestServers> {
-  const starting = [
-    startPostgres({
-      dataDir: join(folder, 'postgres'),
-      // The data of a test run need not survive a power failure.
-      settings: { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off', max_wal_size: '256MB' },
-      log: ignoreLog,
-    }),
-    startRedis({ dataDir: join(folder, 'redis'), appendOnly: false, log: ignoreLog }),
-  ] as const;
-  const results = await Promise.allSettled(starting);
-  const stop = async (): Promise<void> => {
-    const running = results.flatMap((result) => (result.status === 'fulfilled' ? [result.value] : []));
-    await Promise.allSettled(running.map((server) => server.stop()));
-  };
-  try {
-    const [postgres, redis] = await Promise.all(starting);
-    return {
-      description: `${postgres.source} and ${redis.source}`,
-      variables: { TEST_DATABASE_URL: postgres.url, TEST_REDIS_URL: redis.url },
-      stop,
-    };
-  } catch (error) {
-    await stop();
-    throw error;
-  }
-}
-
 async function runMocha(args: readonly string[], env: NodeJS.ProcessEnv): Promise<number> {
   const bin = join(createRequire(import.meta.url).resolve('mocha/package.json'), '../bin/mocha.js');
-  const mocha = spawn(process.execPath, [bin, ...args], { stdio: 'inherit', env });
-  const [status] = (await once(mocha, 'exit')) as [number | null];
-  return status ?? 1;
+  const mocha = startProgram({ name: 'mocha', args: [bin, ...args], env, output: 'inherit' });
+  return (await mocha.ended).status ?? 1;
 }

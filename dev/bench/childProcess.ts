@@ -1,12 +1,16 @@
-import { fork } from 'node:child_process';
-import { once } from 'node:events';
+import { buildSourceArgs, startProgram } from '../local/environment/program.ts';
+
+/** A process whose resources are measured. */
+export interface BenchProcess {
+  pid: number;
+  /** Ends it and waits. */
+  end(): Promise<void>;
+}
 
 /** A child process of the bench, which executes calls and returns their results. */
-export interface BenchChild {
-  pid: number;
+export interface BenchChild extends BenchProcess {
   /** Rejects with the child's own error, or if the child exits before it responds. */
   call<Result>(method: string, ...args: unknown[]): Promise<Result>;
-  end(): Promise<void>;
 }
 
 interface ChildReply {
@@ -15,47 +19,48 @@ interface ChildReply {
   error?: string;
 }
 
-/** Starts a module of the bench as a process of its own; the module responds through {@link serveParent}. */
-export async function startBenchChild(module: URL, env: NodeJS.ProcessEnv): Promise<BenchChild> {
-  const child = fork(module, [], {
-    env,
-    execArgv: ['--import', import.meta.resolve('tsx')],
-    serialization: 'advanced',
-  });
-  const exited = once(child, 'exit');
+/**
+ * Starts a module of the bench as a process of its own; the module responds through {@link serveParent}.
+ * @param module path of its file.
+ */
+export async function startBenchChild(module: string, env: NodeJS.ProcessEnv): Promise<BenchChild> {
+  const args = buildSourceArgs(module);
+  const { child, pid, ended } = startProgram({ name: module, args, env, output: 'inherit', hasChannel: true });
   const waiting = new Map<number, (answer: ChildReply) => void>();
   let callCount = 0;
-  let isEnding = false;
-  const ready = Promise.race([
-    once(child, 'message'),
-    exited.then(() => Promise.reject(new Error(`${module.pathname} exited during startup`))),
-  ]);
   child.on('message', (answer: ChildReply) => {
     waiting.get(answer.id)?.(answer);
     waiting.delete(answer.id);
   });
-  child.on('exit', () => {
-    for (const [id, settle] of waiting) settle({ id, error: `${module.pathname} ended` });
+  void ended.then(() => {
+    for (const [id, settle] of waiting) settle({ id, error: `${module} ended` });
   });
-  await ready;
+  await waitForReply(0);
 
-  function call<Result>(method: string, ...args: unknown[]): Promise<Result> {
+  function waitForReply<Result>(id: number): Promise<Result> {
     return new Promise((resolve, reject) => {
-      callCount += 1;
-      waiting.set(callCount, ({ result, error }) => {
+      waiting.set(id, ({ result, error }) => {
         if (error === undefined) resolve(result as Result);
         else reject(new Error(error));
       });
-      child.send({ id: callCount, method, args });
     });
   }
 
-  async function end(): Promise<void> {
-    if (!isEnding && child.exitCode === null && child.signalCode === null) child.disconnect();
-    isEnding = true;
-    await exited;
+  function call<Result>(method: string, ...args: unknown[]): Promise<Result> {
+    callCount += 1;
+    const id = callCount;
+    const reply = waitForReply<Result>(id);
+    child.send({ id, method, args }, (error) => {
+      if (error !== null) waiting.get(id)?.({ id, error: error.message });
+    });
+    return reply;
   }
-  return { pid: child.pid as number, call, end };
+
+  async function end(): Promise<void> {
+    if (child.connected) child.disconnect();
+    await ended;
+  }
+  return { pid, call, end };
 }
 
 type ChildHandlers = Record<string, (...args: never[]) => unknown>;

@@ -1,24 +1,15 @@
-import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type pg from 'pg';
-import { Closers } from '../local/closers.ts';
-import { connectTo, createDatabase } from '../local/databases.ts';
-import { buildServiceEnv } from '../local/serviceEnv.ts';
-import { findFreePort } from '../local/servers/ports.ts';
-import { type RunningServer, startPostgres } from '../local/servers/postgres.ts';
-import { startRedis } from '../local/servers/redis.ts';
-import { type BenchChild, startBenchChild } from './childProcess.ts';
+import { buildDist } from '../local/environment/build.ts';
+import { connectTo, createDatabase } from '../local/environment/databases.ts';
+import { createEnvironment } from '../local/environment/environment.ts';
+import type { Program } from '../local/environment/program.ts';
+import { createScratchFolder } from '../local/environment/scratchFolder.ts';
+import type { RunningServer } from '../local/servers/runningServer.ts';
+import { type BenchChild, type BenchProcess, startBenchChild } from './childProcess.ts';
 import type { BenchOptions } from './options.ts';
-import {
-  buildDist,
-  runBuiltProgram,
-  type BuiltProcess,
-  startBuiltProcess,
-  waitUntilHealthy,
-} from '../local/builtProcess.ts';
 
-export interface BenchApi extends BuiltProcess {
+export interface BenchApi extends BenchProcess {
   port: number;
 }
 
@@ -30,8 +21,8 @@ export interface BenchEnvironment {
   log(line: string): void;
   /** Creates a migrated, empty database, and opens a client on it. */
   database(name: string): Promise<{ url: string; client: pg.Client }>;
-  api(databaseUrl: string, env?: NodeJS.ProcessEnv): Promise<BenchApi>;
-  worker(databaseUrl: string, env: NodeJS.ProcessEnv): Promise<BuiltProcess>;
+  api(databaseUrl: string, env?: Record<string, string>): Promise<BenchApi>;
+  worker(databaseUrl: string, env: Record<string, string>): Promise<BenchProcess>;
   /** Starts a module of the bench as a process with the service's configuration for a database. */
   child(module: string, databaseUrl: string): Promise<BenchChild>;
   close(): Promise<void>;
@@ -51,41 +42,33 @@ export async function startBenchEnvironment(
   options: BenchOptions,
   log: (line: string) => void,
 ): Promise<BenchEnvironment> {
-  const folder = mkdtempSync(join(tmpdir(), 'bench-'));
-  // If root runs the bench, Postgres runs as another account, which needs to reach its data.
-  chmodSync(folder, 0o711);
-  const closers = new Closers();
-  closers.add(() => rmSync(folder, { recursive: true, force: true, maxRetries: 3 }));
-  const close = () => closers.close((error) => log(error.message));
+  if (!options.isBuilt) await buildDist();
+  const environment = await createEnvironment({
+    folder: createScratchFolder('bench-', true),
+    postgresSettings: POSTGRES_SETTINGS,
+    redisPrefix: REDIS_PREFIX,
+    env: { LOG_LEVEL: 'warn' },
+  });
+  const { postgres, redis, closers } = environment;
+  const close = () => environment.close({ onError: (error) => log(error.message) });
+  const flags = options.profile === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${options.profile}`];
+  let services = 0;
+  const place = (databaseUrl: string, env: Record<string, string>) => {
+    services += 1;
+    return { databaseUrl, env, flags, logName: `service-${services}` };
+  };
+
+  /** Reports the warnings that a process has logged when it ends. */
+  function watchWarnings(program: Program): BenchProcess {
+    let ending: Promise<void> | undefined;
+    const end = () => (ending ??= program.stop().then(() => reportWarnings(program, log)));
+    closers.add(end);
+    return { pid: program.pid, end };
+  }
 
   try {
-    if (!options.isBuilt) await buildDist();
-    const postgres = await startPostgres({ dataDir: join(folder, 'postgres'), settings: POSTGRES_SETTINGS });
-    closers.add(() => postgres.stop());
-    const redis = await startRedis({ dataDir: join(folder, 'redis') });
-    closers.add(() => redis.stop());
-    log(`${postgres.source}, ${redis.source}, node ${process.version}`);
-    await runBuiltProgram('dist/migrations/main.js', buildBenchEnv(postgres.url, redis.url, folder));
-    let logs = 0;
-
-    async function start(script: string, databaseUrl: string, env: NodeJS.ProcessEnv): Promise<BuiltProcess> {
-      logs += 1;
-      const service = await startBuiltProcess(script, {
-        env: { ...buildBenchEnv(databaseUrl, redis.url, folder), ...env },
-        logFile: join(folder, `service-${logs}.log`),
-        profileDir: options.profile,
-      });
-      let ending: Promise<string> | undefined;
-      const end = async () => {
-        ending ??= service.end();
-        const output = await ending;
-        reportWarnings(script, output, log);
-        return output;
-      };
-      closers.add(end);
-      return { ...service, end };
-    }
-
+    log(environment.description);
+    await environment.migrate(postgres.url);
     return {
       options,
       postgres,
@@ -99,15 +82,12 @@ export async function startBenchEnvironment(
         return { url, client };
       },
       api: async (databaseUrl, env = {}) => {
-        const port = await findFreePort();
-        const service = await start('dist/api/main.js', databaseUrl, { ...env, PORT: String(port), HOST: '127.0.0.1' });
-        await waitUntilHealthy(`http://127.0.0.1:${port}/api/health/`);
-        return { ...service, port };
+        const api = await environment.startApi(place(databaseUrl, env));
+        return { ...watchWarnings(api), port: api.port };
       },
-      worker: (databaseUrl, env) => start('dist/worker/main.js', databaseUrl, env),
+      worker: async (databaseUrl, env) => watchWarnings(environment.startWorker(place(databaseUrl, env))),
       child: async (module, databaseUrl) => {
-        const env = buildBenchEnv(databaseUrl, redis.url, folder);
-        const child = await startBenchChild(new URL(module, import.meta.url), env);
+        const child = await startBenchChild(join(import.meta.dirname, module), environment.buildEnv({ databaseUrl }));
         closers.add(() => child.end());
         return child;
       },
@@ -118,20 +98,11 @@ export async function startBenchEnvironment(
   }
 }
 
-/** The service's default configuration, independent of the variables in the caller's environment. */
-function buildBenchEnv(databaseUrl: string, redisUrl: string, folder: string): NodeJS.ProcessEnv {
-  const { PATH, HOME, TMPDIR, SystemRoot } = process.env;
-  return {
-    PATH,
-    HOME,
-    TMPDIR,
-    SystemRoot,
-    ...buildServiceEnv({ databaseUrl, redisUrl, redisPrefix: REDIS_PREFIX, mediaDir: join(folder, 'media') }),
-    LOG_LEVEL: 'warn',
-  };
-}
-
-function reportWarnings(script: string, log: string, reportLine: (line: string) => void): void {
-  const lines = log.split('\n').filter((line) => line !== '');
-  if (lines.length > 0) reportLine(`${script} logged ${lines.length} warnings, the first: ${lines[0]?.slice(0, 300)}`);
+function reportWarnings(program: Program, reportLine: (line: string) => void): void {
+  const lines = program
+    .logs()
+    .split('\n')
+    .filter((line) => line !== '');
+  if (lines.length > 0)
+    reportLine(`${program.name} logged ${lines.length} warnings, the first: ${lines[0]?.slice(0, 300)}`);
 }

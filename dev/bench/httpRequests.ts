@@ -1,3 +1,4 @@
+import { buildMcpHeaders } from '../local/mcpMessages.ts';
 import { HOT_ACCOUNT, getAccountKey } from './seed.ts';
 
 /** Requests as bytes: built once, sent many times. */
@@ -23,11 +24,10 @@ export function buildGetRequest(account: number, path: string): string {
 /** A message to the MCP server, in a session if it names one. */
 export function buildMcpRequest(account: number, message: object, sessionId?: string): string {
   const body = JSON.stringify(message);
+  const { authorization: _, ...headers } = buildMcpHeaders(getAccountKey(account), sessionId);
   return buildHead('POST', '/mcp', account, [
     'Content-Type: application/json',
-    'Accept: application/json, text/event-stream',
-    'MCP-Protocol-Version: 2025-11-25',
-    ...(sessionId === undefined ? [] : [`Mcp-Session-Id: ${sessionId}`]),
+    ...Object.entries(headers).map((header) => header.join(': ')),
     `Content-Length: ${Buffer.byteLength(body)}`,
   ]).concat(body);
 }

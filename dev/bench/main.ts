@@ -36,9 +36,6 @@ const MEASUREMENT_RUNNERS: [FigureName[], (stage: BenchEnvironment) => Promise<M
 
 log('building; starting Postgres and Redis');
 const environment = await startBenchEnvironment(options, log);
-for (const signal of ['SIGINT', 'SIGTERM'] as const) {
-  process.once(signal, () => void environment.close().then(() => process.exit(1)));
-}
 const measurements: Measurement[] = [];
 try {
   for (const [names, measure] of MEASUREMENT_RUNNERS) {

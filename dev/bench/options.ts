@@ -83,8 +83,7 @@ export function parseBenchOptions(args: string[]): BenchOptions | 'help' {
   return values.help ? 'help' : buildOptions(values);
 }
 
-/** Builds the options from the command line, or from a caller's values. */
-export function buildOptions(values: {
+function buildOptions(values: {
   only?: string;
   quick: boolean;
   built: boolean;

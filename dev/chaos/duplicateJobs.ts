@@ -1,7 +1,6 @@
 import { Queue } from 'bullmq';
 import { Redis } from 'ioredis';
 import type { JobName, QueueName } from '../../shared/queues/catalog.ts';
-import type { ChaosEnvironment } from './environment.ts';
 
 /** Scheduled jobs by queue: see shared/queues/catalog.ts. */
 const SCHEDULED_JOBS: Partial<Record<QueueName, JobName[]>> = {
@@ -15,12 +14,12 @@ const SCHEDULED_JOBS: Partial<Record<QueueName, JobName[]>> = {
  * @param only enqueues this job alone.
  */
 export async function enqueueDuplicateJobs(
-  { redis }: ChaosEnvironment,
+  redisUrl: string,
   prefix: string,
   times: number,
   only?: string,
 ): Promise<void> {
-  const connection = new Redis(redis.url, {
+  const connection = new Redis(redisUrl, {
     maxRetriesPerRequest: 1,
     retryStrategy: () => null,
     commandTimeout: 2_000,

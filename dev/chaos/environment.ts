@@ -1,22 +1,22 @@
-import { mkdirSync, readdirSync, rmSync } from 'node:fs';
+import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { Redis } from 'ioredis';
-import { runBuiltProgram } from '../local/builtProcess.ts';
-import { Closers } from '../local/closers.ts';
-import { createDatabase, executeStatements } from '../local/databases.ts';
-import { buildServiceEnv } from '../local/serviceEnv.ts';
+import { createDatabase, executeStatements } from '../local/environment/databases.ts';
+import { createEnvironment } from '../local/environment/environment.ts';
+import { createScratchFolder } from '../local/environment/scratchFolder.ts';
 import { findFreePort } from '../local/servers/ports.ts';
+import { startPostgres } from '../local/servers/postgres.ts';
+import { startRedis } from '../local/servers/redis.ts';
 import { FaultProxy } from '../../test/fakes/faultProxy.ts';
-import { createScratchFolder } from '../local/scratchFolder.ts';
 import { FakeStripe } from '../../test/fakes/stripe/fakeStripe.ts';
 import type { FakeUpstream } from '../../test/fakes/fakeUpstream.ts';
 import { startRandomUpstream } from './randomUpstream.ts';
 import { AUDIT_TRIGGERS_SQL } from './auditTriggers.ts';
 import { mountSmallDisk, type SmallDisk } from './smallDisk.ts';
-import { type ManagedProcess, startManagedProcess } from './managedProcess.ts';
+import { ManagedProcess } from './managedProcess.ts';
 import type { SeededRandom } from '../../test/fakes/seededRandom.ts';
 import { enqueueDuplicateJobs } from './duplicateJobs.ts';
-import { type ControlledServer, startControlledPostgres, startControlledRedis } from './controlledServer.ts';
+import { type ControlledServer, controlServer } from './controlledServer.ts';
 
 /** The processes that a proxy cuts off from a server: each kind has a proxy of its own. */
 export type ProxySide = 'apis' | 'workers';
@@ -54,8 +54,8 @@ export interface ChaosEnvironment {
   emptyRedis(): Promise<void>;
   /** Moves the clocks of all processes and of the payment processor. */
   advanceTime(milliseconds: number): void;
-  /** Stops everything; `keeps` preserves the folder. */
-  close(keeps: boolean): Promise<void>;
+  /** Stops everything and deletes the folder, except for the logs if they are kept. */
+  close(keepsLogs: boolean): Promise<void>;
 }
 
 export interface ChaosEnvironmentOptions {
@@ -69,7 +69,8 @@ export interface ChaosEnvironmentOptions {
 const APIS = 2;
 const WORKERS = 2;
 const REDIS_PREFIX = 'chaos';
-const SIGNALS = ['SIGINT', 'SIGTERM'] as const;
+/** Data must survive the death of a process, but not a power cut of this machine. */
+const POSTGRES_SETTINGS = { fsync: 'off', full_page_writes: 'off', max_connections: '120', checkpoint_timeout: '30s' };
 
 /** Starts servers, fakes, proxies and the service. */
 export async function startChaosEnvironment({
@@ -78,28 +79,26 @@ export async function startChaosEnvironment({
   sql,
 }: ChaosEnvironmentOptions): Promise<ChaosEnvironment> {
   const folder = createScratchFolder('chaos-');
-  const closers = new Closers();
-  const onSignal = (signal: string) => {
-    process.stderr.write(`Stopped by ${signal}; cleaning up.\n`);
-    void close(false).then(() => process.exit(1));
-  };
-  for (const signal of SIGNALS) process.once(signal, onSignal);
-  const close = async (keepsFiles: boolean) => {
-    for (const signal of SIGNALS) process.off(signal, onSignal);
-    await closers.close();
-    if (keepsFiles) for (const data of ['postgres', 'redis', 'media', 'disk']) removeFolder(join(folder, data));
-    else removeFolder(folder);
-  };
+  const environment = await createEnvironment({
+    folder,
+    build,
+    postgresSettings: POSTGRES_SETTINGS,
+    redisPrefix: REDIS_PREFIX,
+    env: CHAOS_ENV,
+  });
+  const { closers, description } = environment;
+  const close = (keepsLogs: boolean) => environment.close({ keepsLogs });
   try {
-    const [postgres, redis] = await Promise.all([
-      startControlledPostgres(join(folder, 'postgres')),
-      startControlledRedis(join(folder, 'redis')),
-    ]);
+    const dataDir = join(folder, 'postgres');
+    const postgres = controlServer(environment.postgres, (port) =>
+      startPostgres({ dataDir, settings: POSTGRES_SETTINGS, port }),
+    );
+    const redis = controlServer(environment.redis, (port) => startRedis({ dataDir: join(folder, 'redis'), port }));
     closers.add(
       () => postgres.stop(),
       () => redis.stop(),
     );
-    const disk = await mountSmallDisk(join(folder, 'disk'), findClusterFolder(join(folder, 'postgres')));
+    const disk = await mountSmallDisk(join(folder, 'disk'), findClusterFolder(dataDir));
     if (typeof disk !== 'string') closers.addLast(() => disk.remove());
     const databaseUrl = await createChaosDatabase(postgres.url, typeof disk === 'string' ? null : disk.folder);
 
@@ -122,32 +121,24 @@ export async function startChaosEnvironment({
       upstream: upstreamProxy,
     };
 
-    const logs = join(folder, 'logs');
-    mkdirSync(logs);
-    const buildEnv = (ownDatabaseUrl: string, redisUrl: string) => ({
-      ...buildServiceEnv({
-        databaseUrl: ownDatabaseUrl,
-        redisUrl,
-        redisPrefix: REDIS_PREFIX,
-        mediaDir: join(folder, 'media'),
-      }),
-      ...buildChaosEnv(stripe, upstream.url),
-    });
-    await runBuiltProgram(join(build, 'dist/migrations/main.js'), buildEnv(databaseUrl, redis.url));
+    await environment.migrate(databaseUrl);
     await executeStatements(databaseUrl, AUDIT_TRIGGERS_SQL, ...sql);
 
     const processes = new Map<string, ManagedProcess>();
     const unexpectedExits: string[] = [];
-    const start = (side: ProxySide, index: number, env: Record<string, string>) => {
-      const name = `${side.slice(0, -1)} ${index}`;
-      const managedProcess = startManagedProcess({
-        name,
-        main: side === 'apis' ? 'dist/api/main.js' : 'dist/worker/main.js',
-        folder: build,
-        env: { ...buildEnv(proxies.postgres[side].url, proxies.redis[side].url), ...env },
-        logFile: join(logs, `${name.replace(' ', '-')}.log`),
-        onUnexpectedExit: (_, status) => unexpectedExits.push(`${name} exited with ${status}`),
-      });
+    const start = (program: 'api' | 'worker', index: number, ownEnv: Record<string, string>) => {
+      const name = `${program} ${index}`;
+      const side = `${program}s` as const;
+      const options = {
+        databaseUrl: proxies.postgres[side].url,
+        redisUrl: proxies.redis[side].url,
+        env: { ...stripe.environment, FAL_BASE_URL: upstream.url, ...ownEnv },
+        logName: name.replace(' ', '-'),
+      };
+      const managedProcess = new ManagedProcess(
+        (clockOffsetMs) => environment.launch(program, { ...options, clockOffsetMs }),
+        (status) => unexpectedExits.push(`${name} exited with ${status}`),
+      );
       processes.set(name, managedProcess);
       closers.add(() => managedProcess.stop());
     };
@@ -156,9 +147,9 @@ export async function startChaosEnvironment({
       const proxy = await openProxy(`http://127.0.0.1:${port}`);
       proxies.apis.push(proxy);
       const address = proxy.url.replace(/\/$/, '');
-      start('apis', index, { PORT: String(port), HOST: '127.0.0.1', BASE_URL: address });
+      start('api', index, { PORT: String(port), HOST: '127.0.0.1', BASE_URL: address });
     }
-    for (let index = 1; index <= WORKERS; index += 1) start('workers', index, {});
+    for (let index = 1; index <= WORKERS; index += 1) start('worker', index, {});
     const addresses = proxies.apis.map(({ url }) => url.replace(/\/$/, ''));
     stripe.webhookUrl = `${addresses[0]}/api/billing/webhooks/processor/`;
 
@@ -166,7 +157,7 @@ export async function startChaosEnvironment({
     stripe.delivery.now = () => Date.now() + advancedMs;
     const chaosEnvironment: ChaosEnvironment = {
       folder,
-      description: `${postgres.source}, ${redis.source}, node ${process.version}`,
+      description,
       postgres,
       redis,
       disk: typeof disk === 'string' ? null : disk,
@@ -181,7 +172,7 @@ export async function startChaosEnvironment({
       isRush: false,
       now: () => new Date(Date.now() + advancedMs),
       advancedMs: () => advancedMs,
-      enqueueDuplicateJobs: (times, only) => enqueueDuplicateJobs(chaosEnvironment, REDIS_PREFIX, times, only),
+      enqueueDuplicateJobs: (times, only) => enqueueDuplicateJobs(redis.url, REDIS_PREFIX, times, only),
       emptyRedis: () => emptyRedis(redis.url),
       advanceTime: (milliseconds) => {
         advancedMs += milliseconds;
@@ -197,19 +188,14 @@ export async function startChaosEnvironment({
   }
 }
 
-/** Points the service at the fakes, with its default configuration otherwise. */
-function buildChaosEnv(stripe: FakeStripe, upstreamUrl: string): Record<string, string> {
-  return {
-    PATH: process.env['PATH'] ?? '',
-    NODE_ENV: 'test',
-    LOG_LEVEL: 'warn',
-    // Models recover soon after a fault of their probes, so that there is enough to break.
-    PROBE_INTERVAL_MS: '3000',
-    FAL_BASE_URL: upstreamUrl,
-    FAL_KEY: 'chaos',
-    ...stripe.environment,
-  };
-}
+/** The default configuration otherwise; the addresses of the fakes are added to it. */
+const CHAOS_ENV = {
+  NODE_ENV: 'test',
+  LOG_LEVEL: 'warn',
+  // Models recover soon after a fault of their probes, so that there is enough to break.
+  PROBE_INTERVAL_MS: '3000',
+  FAL_KEY: 'chaos',
+};
 
 /** The data folder, whose owner Postgres runs as. It is elsewhere if that account cannot enter ours. */
 function findClusterFolder(dataDir: string): string {
@@ -232,8 +218,4 @@ async function emptyRedis(url: string): Promise<void> {
   } finally {
     client.disconnect();
   }
-}
-
-function removeFolder(path: string): void {
-  rmSync(path, { recursive: true, force: true, maxRetries: 3 });
 }

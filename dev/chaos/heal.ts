@@ -4,7 +4,7 @@ import type { Violation } from '../../shared/domain/credits/integrity/index.ts';
 import { waitUntil } from '../local/servers/processes.ts';
 import type { ChaosClients } from './clients/clients.ts';
 import { findOverdueRefunds, listPendingWork } from './drained.ts';
-import { connectTo } from '../local/databases.ts';
+import { connectTo } from '../local/environment/databases.ts';
 import type { ChaosEnvironment } from './environment.ts';
 import type { SpeedWatch } from './speedWatch.ts';
 

@@ -1,6 +1,6 @@
 import { writeFileSync } from 'node:fs';
 import { exitWithUsageError } from '../../shared/lib/commandLine.ts';
-import { buildDist, ROOT } from '../local/builtProcess.ts';
+import { buildDist, ROOT } from '../local/environment/build.ts';
 import { type ChaosOptions, parseChaosOptions, USAGE } from './options.ts';
 import { formatReport, formatOutcomeTable } from './report.ts';
 import { type ChaosOutcome, runChaos } from './runChaos.ts';

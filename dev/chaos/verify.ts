@@ -2,7 +2,7 @@ import { checkInvariants, readAccountHistory, type Violation } from '../../share
 import { compareStripeWithDatabase as compareStripe } from '../../test/fakes/stripe/compareWithDatabase.ts';
 import { type ChaosClients, compareAutoTopups, compareClientStore } from './clients/clients.ts';
 import { compareUpstream } from './compareUpstream.ts';
-import { connectTo } from '../local/databases.ts';
+import { connectTo } from '../local/environment/databases.ts';
 import type { ChaosEnvironment } from './environment.ts';
 import type { InjectedFault } from './injectFaults.ts';
 import { findSlowRequests } from './slowRequests.ts';

@@ -1,7 +1,9 @@
 import { readCommandLine } from '../../shared/lib/commandLine.ts';
-import { buildOptions } from '../bench/options.ts';
 import { getAccountKey, seedDatabase } from '../bench/seed.ts';
-import { startBenchEnvironment } from '../bench/environment.ts';
+import { buildDist } from '../local/environment/build.ts';
+import { connectTo } from '../local/environment/databases.ts';
+import { createEnvironment } from '../local/environment/environment.ts';
+import { createScratchFolder } from '../local/environment/scratchFolder.ts';
 import { startKeyProxy } from './keyProxy.ts';
 import { runSuite } from './suite.ts';
 import { formatVerdictLines, buildVerdicts } from './verdicts.ts';
@@ -22,17 +24,22 @@ const ACCOUNT = 1;
 
 const { built: isBuilt } = readCommandLine('npm run conformance', USAGE, { built: { type: 'boolean' } });
 console.log(`${isBuilt === true ? 'Starting' : 'Building and starting'} the service ...`);
-const environment = await startBenchEnvironment(buildOptions({ quick: true, built: isBuilt === true }), console.log);
+if (isBuilt !== true) await buildDist();
+const environment = await createEnvironment({
+  folder: createScratchFolder('conformance-'),
+  redisPrefix: 'conformance',
+  env: { LOG_LEVEL: 'warn' },
+});
 const proxy = await startKeyProxy();
-for (const signal of ['SIGINT', 'SIGTERM'] as const) {
-  process.once(signal, () => void environment.close().then(() => process.exit(1)));
-}
 let unexpected = 0;
 try {
-  const { url, client } = await environment.database('conformance');
+  const { url: databaseUrl } = environment.postgres;
+  await environment.migrate(databaseUrl);
+  const client = await connectTo(databaseUrl);
   await seedDatabase(client, { accounts: 2, hotRows: 5, rowsPerAccount: 1 });
+  await client.end();
   const baseUrl = `http://localhost:${proxy.port}`;
-  const { port } = await environment.api(url, { BASE_URL: baseUrl });
+  const { port } = await environment.startApi({ databaseUrl, env: { BASE_URL: baseUrl } });
   proxy.open(port, getAccountKey(ACCOUNT));
   for (const version of VERSIONS) {
     const verdicts = buildVerdicts(await runSuite(`${baseUrl}/mcp`, version));

@@ -1,8 +1,7 @@
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { runProgram } from '../local/environment/program.ts';
 
 /** The official suite, and the Node version that it needs; npx fetches both from the registry on first use. */
 const SUITE_PACKAGE = '@modelcontextprotocol/conformance@0.2.0-alpha.12';
@@ -21,19 +20,16 @@ export async function runSuite(url: string, version: string): Promise<Map<string
   try {
     const tool = ['-y', '-p', NODE_PACKAGE, '-p', SUITE_PACKAGE, 'conformance'];
     const args = ['server', '--url', url, '--suite', 'all', '--spec-version', version, '-o', folder];
-    const child = spawn('npx', [...tool, ...args], {
-      cwd: folder,
-      stdio: ['ignore', 'pipe', 'pipe'],
-      shell: process.platform === 'win32',
-    });
-    let output = '';
-    for (const stream of [child.stdout, child.stderr]) {
-      stream.on('data', (chunk: Buffer) => (output += chunk.toString()));
-    }
     // The exit status is not used: the suite fails for expected failures, too.
-    await once(child, 'close');
+    const { out, err } = await runProgram({
+      file: 'npx',
+      args: [...tool, ...args],
+      cwd: folder,
+      env: process.env,
+      usesShell: process.platform === 'win32',
+    });
     const results = readResults(folder);
-    if (results.size === 0) throw new Error(`The suite did not run:\n${output.slice(-2_000)}`);
+    if (results.size === 0) throw new Error(`The suite did not run:\n${`${out}${err}`.slice(-2_000)}`);
     return results;
   } finally {
     rmSync(folder, { recursive: true, force: true });

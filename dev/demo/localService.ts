@@ -1,7 +1,7 @@
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { fileURLToPath } from 'node:url';
+import { join } from 'node:path';
 import { findLocalService } from '../../shared/lib/localService.ts';
+import { ROOT } from '../local/environment/build.ts';
+import { startWrappedProgram } from '../local/stack/program.ts';
 import { probeService, isServiceReady, waitForService } from '../local/stack/serviceProbe.ts';
 
 const ENV_WITHOUT_PAYMENTS = { STRIPE_SECRET_KEY: '' };
@@ -54,28 +54,15 @@ export async function ensureServiceRunning(
  * process.
  */
 async function startLocalService(baseUrl: string, onStarted: (stop: StopService) => void): Promise<void> {
-  const [wrapper, program] = ['../local/stack/programWrapper.ts', '../local/start.ts'].map((path) =>
-    fileURLToPath(new URL(path, import.meta.url)),
-  );
-  const child = spawn(process.execPath, ['--import', import.meta.resolve('tsx'), wrapper!, program!], {
-    stdio: ['pipe', 'pipe', 'pipe'],
-    // The demo must not charge a card: an empty value also overrides .env.
-    env: { ...process.env, ...ENV_WITHOUT_PAYMENTS },
-    detached: true,
-    windowsHide: true,
-  });
-  child.stdin.on('error', () => {});
+  // The demo must not charge a card: an empty value also overrides .env.
+  const env = { ...process.env, ...ENV_WITHOUT_PAYMENTS };
+  const start = startWrappedProgram(join(ROOT, 'dev/local/start.ts'), [], env);
   const problems: string[] = [];
-  child.stdout.resume();
-  child.stderr.setEncoding('utf8').on('data', (text: string) => problems.push(text));
-  const exit = once(child, 'exit');
-  const hasEnded = (): boolean => child.exitCode !== null || child.signalCode !== null;
-  onStarted(async () => {
-    if (!hasEnded()) child.kill('SIGTERM');
-    await exit;
-  });
+  start.child.stdout?.resume();
+  start.child.stderr?.setEncoding('utf8').on('data', (text: string) => problems.push(text));
+  onStarted(async () => void (await start.stop()));
   try {
-    await waitUntilServiceReady(baseUrl, hasEnded);
+    await waitUntilServiceReady(baseUrl, () => !start.isRunning);
   } catch (error) {
     throw problems.length > 0 ? new Error(problems.join('').trim(), { cause: error }) : error;
   }

@@ -1,27 +1,25 @@
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { accessSync, constants, mkdirSync, rmSync } from 'node:fs';
-import { mkdtemp } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { delimiter, join } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
-import { fileURLToPath } from 'node:url';
-import pg from 'pg';
+import { mkdirSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
 import { type APIRequestContext, type Browser, chromium } from 'playwright-core';
 import { readCommandLine } from '../../shared/lib/commandLine.ts';
 import { findLocalService } from '../../shared/lib/localService.ts';
+import { ROOT } from '../local/environment/build.ts';
+import { connectTo } from '../local/environment/databases.ts';
+import { buildSourceArgs, startProgram } from '../local/environment/program.ts';
+import { createScratchFolder } from '../local/environment/scratchFolder.ts';
+import { BROWSER_NAMES, findBrowser } from '../local/findBrowser.ts';
 import { findFreePort } from '../local/servers/ports.ts';
+import { waitUntil } from '../local/servers/processes.ts';
+import { isServiceReady, waitForService } from '../local/stack/serviceProbe.ts';
 
 const USAGE = `npm run screenshots
 
 Regenerates docs/images/account.png and docs/images/admin.png from a service that it starts with demo data. It needs
 Chromium on the PATH, and takes no options.`;
 
-const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const IMAGES = join(ROOT, 'docs/images');
 const STAFF_EMAIL = 'ada@example.com';
 const START_TIMEOUT_MS = 180_000;
-const BROWSER_NAMES = ['chromium', 'chromium-browser', 'google-chrome'];
 const IMAGE = { model: 'imgmodel-2', params: { resolution: '1K' } };
 const VIDEO = { model: 'vidmodel-video', params: { duration: 5, resolution: '720p' } };
 
@@ -49,18 +47,22 @@ const CUSTOMERS: DemoCustomer[] = [
 ];
 
 readCommandLine('npm run screenshots', USAGE, {});
-const folder = await mkdtemp(join(tmpdir(), 'genmeter-screenshots-'));
+const folder = createScratchFolder('genmeter-screenshots-');
 const port = await findFreePort();
 const baseUrl = `http://localhost:${port}`;
-const service = spawn(process.execPath, ['--import', 'tsx', 'dev/local/start.ts'], {
+const service = startProgram({
+  name: 'npm start',
+  args: buildSourceArgs('dev/local/start.ts'),
   cwd: ROOT,
   env: { ...process.env, PORT: String(port), DATA_DIR: folder, STAFF_EMAILS: STAFF_EMAIL, STRIPE_SECRET_KEY: '' },
-  stdio: ['ignore', 'ignore', 'inherit'],
+  output: 'inherit',
 });
-const exit = once(service, 'exit');
 try {
-  await waitUntilReady();
-  const browser = await chromium.launch({ executablePath: findBrowser(), args: ['--no-sandbox', '--disable-gpu'] });
+  const executablePath = findBrowser();
+  if (executablePath === undefined) throw new Error(`None of ${BROWSER_NAMES.join(', ')} is on the PATH.`);
+  const probe = await waitForService(baseUrl, START_TIMEOUT_MS, () => !service.isRunning);
+  if (!isServiceReady(probe)) throw new Error('The service did not become ready; see the messages above.');
+  const browser = await chromium.launch({ executablePath, args: ['--no-sandbox', '--disable-gpu'] });
   try {
     await takeScreenshots(browser);
   } finally {
@@ -70,8 +72,7 @@ try {
   console.error((error as Error).message);
   process.exitCode = 1;
 } finally {
-  service.kill('SIGTERM');
-  await exit;
+  await service.stop();
   rmSync(folder, { recursive: true, force: true });
 }
 
@@ -102,15 +103,12 @@ async function takeScreenshots(browser: Browser): Promise<void> {
  * first. Columns are addressed by position.
  */
 async function addDemoHistory(): Promise<void> {
-  const client = new pg.Client({ connectionString: findLocalService(folder)?.environment['DATABASE_URL'] });
-  await client.connect();
+  const client = await connectTo(findLocalService(folder)!.environment['DATABASE_URL'] as string);
   try {
-    const deadline = Date.now() + START_TIMEOUT_MS;
-    while (Date.now() < deadline) {
+    await waitUntil(async () => {
       const { rows } = await client.query<{ open: boolean }>('SELECT EXISTS (SELECT 1 FROM metric_deltas) AS open');
-      if (rows[0]?.open === false) break;
-      await delay(500);
-    }
+      return rows[0]?.open === false;
+    }, START_TIMEOUT_MS);
     await client.query(
       `INSERT INTO metric_deltas
        SELECT today.metric, today.label, today.day - n, round(today.quantity * scale), round(today.amount * scale)
@@ -140,35 +138,6 @@ async function post(client: APIRequestContext, path: string, data: object): Prom
   const response = await client.post(path, { data, headers: { origin: baseUrl } });
   if (!response.ok()) throw new Error(`POST ${path} was answered with ${response.status()}: ${await response.text()}`);
   return (await response.json()) as Record<string, unknown>;
-}
-
-async function waitUntilReady(): Promise<void> {
-  const deadline = Date.now() + START_TIMEOUT_MS;
-  while (Date.now() < deadline && service.exitCode === null) {
-    const models = await fetch(`${baseUrl}/api/models/`).then(
-      (response) => response.json() as Promise<{ data: { status: string }[] }>,
-      () => undefined,
-    );
-    if (models?.data.every(({ status }) => status === 'online') === true) return;
-    await delay(500);
-  }
-  throw new Error('The service did not become ready; see the messages above.');
-}
-
-function findBrowser(): string {
-  const candidates = (process.env['PATH'] ?? '')
-    .split(delimiter)
-    .flatMap((path) => BROWSER_NAMES.map((name) => join(path, name)));
-  const found = candidates.find((file) => {
-    try {
-      accessSync(file, constants.X_OK);
-      return true;
-    } catch {
-      return false;
-    }
-  });
-  if (found === undefined) throw new Error(`None of ${BROWSER_NAMES.join(', ')} is on the PATH.`);
-  return found;
 }
 
 function withPrompt<Request extends object>(request: Request, index: number): Request & { prompt: string } {

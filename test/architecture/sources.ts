@@ -32,6 +32,8 @@ function readSources(folder: string): Source[] {
 }
 
 export const sources = DEPLOYED.flatMap(readSources);
+/** Modules of the tools and tests. */
+export const tools = ['dev', 'test'].flatMap(readSources);
 
 /** The imports that break a rule, as `file -> import`. */
 export function findImports(from: (path: string) => boolean, to: (imported: string) => boolean): string[] {

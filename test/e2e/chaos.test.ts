@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { formatReport } from '../../dev/chaos/report.ts';
 import { runChaos } from '../../dev/chaos/runChaos.ts';
 import { buildSchedule } from '../../dev/chaos/schedule.ts';
-import { ROOT } from '../../dev/local/builtProcess.ts';
+import { ROOT } from '../../dev/local/environment/build.ts';
 
 describe('chaos', () => {
   it('the schedule of faults depends only on the seed, and every fault ends within the run', () => {

@@ -1,6 +1,5 @@
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { expect } from 'chai';
+import { runProgram } from '../../dev/local/environment/program.ts';
 import { CommandLineError, parseCommandLine } from '../../shared/lib/commandLine.ts';
 
 /** Every command for people, with its main file. */
@@ -18,14 +17,7 @@ const COMMANDS: [name: string, main: string][] = [
   ['npm run release', 'migrations/main.ts'],
 ];
 
-async function run(main: string, ...args: string[]) {
-  const child = spawn(process.execPath, ['--import', 'tsx', main, ...args], { env: { PATH: process.env['PATH'] } });
-  const ended = { status: null as number | null, out: '', err: '' };
-  child.stdout.on('data', (chunk: Buffer) => (ended.out += chunk.toString()));
-  child.stderr.on('data', (chunk: Buffer) => (ended.err += chunk.toString()));
-  [ended.status] = (await once(child, 'close')) as [number | null];
-  return ended;
-}
+const run = (main: string, ...args: string[]) => runProgram({ args: ['--import', 'tsx', main, ...args] });
 
 describe('command lines', function () {
   this.timeout(60_000);

@@ -1,11 +1,8 @@
-import { execFile } from 'node:child_process';
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
 import { expect } from 'chai';
+import { runProgram } from '../../dev/local/environment/program.ts';
 import { requireTestEnv } from '../harness/databases.ts';
-
-const run = promisify(execFile);
 
 /** Starts a Redis as `npm start` does, has BullMQ process a job on it, and stops it. */
 const SCRIPT = `
@@ -34,7 +31,7 @@ describe('a machine without Redis', () => {
     // This PATH has neither a Redis nor apt-get, and the cache is empty.
     const env = { PATH: empty, HOME: empty, XDG_CACHE_HOME: empty };
     const args = ['--import', 'tsx', '--input-type=module', '-e', SCRIPT, dataDir];
-    const { stdout } = await run(process.execPath, args, { env });
-    expect(JSON.parse(stdout)).to.deep.equal({ source: 'js-redis-server', result: 42 });
+    const { out, err } = await runProgram({ args, env });
+    expect(JSON.parse(out), err).to.deep.equal({ source: 'js-redis-server', result: 42 });
   });
 });

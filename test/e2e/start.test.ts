@@ -1,4 +1,3 @@
-import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, readFileSync } from 'node:fs';
 import { connect } from 'node:net';
@@ -6,61 +5,50 @@ import { join } from 'node:path';
 import { parseEnv } from 'node:util';
 import { expect } from 'chai';
 import { parseConfig } from '../../shared/lib/config.ts';
+import { type Program, runProgram, startProgram } from '../../dev/local/environment/program.ts';
 import { startSampleUpstream } from '../../dev/sampleUpstream/server.ts';
 import { createCustomer, request } from '../harness/apiClient.ts';
 import { requireTestEnv } from '../harness/databases.ts';
 import { allocatePort } from '../harness/ports.ts';
 
-interface StartedProcess {
-  child: ChildProcess;
-  baseUrl: string;
-  output(): string;
-}
+type LocalStack = Program & { baseUrl: string };
 
 describe('npm start', function () {
   this.timeout(180_000);
   const dataDir = join(requireTestEnv('TEST_FOLDER'), 'start');
-  const running: ChildProcess[] = [];
+  const running: Program[] = [];
   after(async () => {
-    for (const child of running)
-      if (child.exitCode === null && child.signalCode === null) await endProcess(child, 'SIGTERM');
+    for (const program of running) await program.stop();
   });
 
-  async function start(port: number, folder = dataDir, settings: Record<string, string> = {}): Promise<StartedProcess> {
-    const { PATH, HOME } = process.env;
-    const child = spawn(process.execPath, ['--import', 'tsx', 'dev/local/start.ts'], {
-      env: { PATH, HOME, PORT: String(port), DATA_DIR: folder, ...settings },
+  async function start(port: number, folder = dataDir, settings: Record<string, string> = {}): Promise<LocalStack> {
+    const program = startProgram({
+      name: 'npm start',
+      args: ['--import', 'tsx', 'dev/local/start.ts'],
+      env: { HOME: process.env['HOME'], PORT: String(port), DATA_DIR: folder, ...settings },
     });
-    running.push(child);
-    let output = '';
-    await new Promise<void>((resolve, reject) => {
-      for (const stream of [child.stdout, child.stderr]) {
-        stream.on('data', (chunk: Buffer) => {
-          output += chunk.toString();
-          if (output.includes('/api/generations/create/')) resolve();
-        });
-      }
-      child.once('exit', (status) => reject(new Error(`exited with ${status}:\n${output}`)));
-    });
-    return { child, baseUrl: `http://localhost:${port}`, output: () => output };
+    running.push(program);
+    await program.waitForLog('/api/generations/create/', 150_000);
+    return Object.assign(program, { baseUrl: `http://localhost:${port}` });
   }
 
   it('starts the whole service, keeps its data through kill -9 and a stop, and leaves no process behind', async () => {
     const port = await allocatePort();
     const first = await start(port);
-    expect(first.output()).to.not.match(/^ *Metrics /m);
-    for (const part of ['Postgres', 'Redis', 'Upstream', 'Worker', 'API']) expect(first.output()).to.include(part);
+    expect(first.logs()).to.not.match(/^ *Metrics /m);
+    for (const part of ['Postgres', 'Redis', 'Upstream', 'Worker', 'API']) expect(first.logs()).to.include(part);
     const customer = await createCustomer(first.baseUrl, 'starter');
     const { uuid } = await customer.createImage();
     expect((await customer.waitForEnd(uuid)).status).to.equal('succeeded');
 
-    await endProcess(first.child, 'SIGKILL');
+    await first.kill();
     const second = await start(port);
     expect((await customer.readGeneration(uuid)).body.status).to.equal('succeeded');
     expect(await customer.balance()).to.equal(392);
 
-    expect(await endProcess(second.child, 'SIGINT')).to.equal(0);
-    const addresses = [...second.output().matchAll(/127\.0\.0\.1:(\d+)/g)].map(([, listening]) => Number(listening));
+    second.signal('SIGINT');
+    expect((await second.ended).status).to.equal(0);
+    const addresses = [...second.logs().matchAll(/127\.0\.0\.1:(\d+)/g)].map(([, listening]) => Number(listening));
     expect(addresses).to.have.length.above(3);
     for (const listening of new Set(addresses))
       expect(await acceptsConnections(listening), String(listening)).to.equal(false);
@@ -70,43 +58,38 @@ describe('npm start', function () {
     const port = await allocatePort();
     const settings = { STAFF_EMAILS: 'me@example.com', METRICS_PORT: '0' };
     const started = await start(port, dataDir, settings);
-    const { child, baseUrl } = started;
-    const output = started.output();
+    const { baseUrl } = started;
+    const output = started.logs();
     for (const path of ['/account/', '/api/docs/', '/admin/']) expect(output).to.include(` ${baseUrl}${path} `);
     expect(output).to.include('for staff: me@example.com');
     expect(output.match(/^ *Metrics +(?:worker|api) +http:\S+\/metrics /gm)).to.have.length(2);
     // The printed commands, run in another folder.
     const commands = output.split('\n').filter((line) => /^ {2}(curl|UUID=)/.test(line));
     expect(commands).to.have.length(4);
-    const done = await runCommand('sh', ['-ec', commands.join('\n')], {}, '/');
+    const done = await runProgram({ file: 'sh', args: ['-ec', commands.join('\n')], cwd: '/' });
     expect(done.out.trim().split('\n').at(-1)).to.include('"status":"succeeded"').and.to.include('"output_url":"http');
 
-    const { PATH = '' } = process.env;
-    const env = { PATH, DATA_DIR: dataDir };
-    const found = await runCommand(
-      process.execPath,
-      ['dist/worker/cli/admin/main.js', 'find-account', 'me@example.com'],
-      env,
-    );
+    const env = { DATA_DIR: dataDir };
+    const found = await runProgram({ args: ['dist/worker/cli/admin/main.js', 'find-account', 'me@example.com'], env });
     expect([found.status, found.err]).to.deep.equal([0, `Using the databases of the local service at ${baseUrl}.\n`]);
     expect(found.out).to.include('1092');
     const given = ['grant-credits', 'me@example.com', '5', '--request', 'one', '--apply'];
-    const granted = await runCommand(process.execPath, ['dist/worker/cli/admin/main.js', ...given], env);
+    const granted = await runProgram({ args: ['dist/worker/cli/admin/main.js', ...given], env });
     expect(granted.out, 'logs go to stderr').to.not.include('{"level"');
-    const checked = await runCommand(process.execPath, ['dist/worker/cli/check/main.js'], env);
+    const checked = await runProgram({ args: ['dist/worker/cli/check/main.js'], env });
     expect([checked.status, checked.err.includes(baseUrl)], checked.out).to.deep.equal([0, true]);
     const inProduction = { ...env, NODE_ENV: 'production' };
-    expect((await runCommand(process.execPath, ['dist/worker/cli/check/main.js'], inProduction)).status).to.equal(78);
+    expect((await runProgram({ args: ['dist/worker/cli/check/main.js'], env: inProduction })).status).to.equal(78);
 
     // The demo does not touch a service that was not started on this folder.
     const demo = ['--import', 'tsx', 'dev/demo/main.ts'];
-    const elsewhere = { PATH, PORT: String(port), DATA_DIR: `${dataDir}-elsewhere` };
-    const refused = await runCommand(process.execPath, demo, elsewhere);
+    const elsewhere = { PORT: String(port), DATA_DIR: `${dataDir}-elsewhere` };
+    const refused = await runProgram({ args: demo, env: elsewhere });
     expect(refused.status).to.equal(1);
     expect(refused.err).to.include(`The service at ${baseUrl} was not started on ${dataDir}-elsewhere.`);
-    const allowed = await runCommand(process.execPath, [...demo, '--url', baseUrl], elsewhere);
+    const allowed = await runProgram({ args: [...demo, '--url', baseUrl], env: elsewhere });
     expect([allowed.status, allowed.err]).to.deep.equal([0, '']);
-    expect((await runCommand(process.execPath, demo, { ...env, PORT: String(port) })).out).to.include(
+    expect((await runProgram({ args: demo, env: { ...env, PORT: String(port) } })).out).to.include(
       `Using the service at ${baseUrl}.`,
     );
 
@@ -114,9 +97,9 @@ describe('npm start', function () {
     const other = await fetch(`http://127.0.0.1:${port}/sign-in?done=signed-out`, { redirect: 'manual' });
     expect([other.status, other.headers.get('location')]).to.deep.equal([302, `${baseUrl}/sign-in?done=signed-out`]);
 
-    expect(await endProcess(child, 'SIGTERM')).to.equal(0);
+    expect(await started.stop()).to.equal(0);
     expect(existsSync(join(dataDir, 'service.json'))).to.equal(false);
-    expect((await runCommand(process.execPath, ['dist/worker/cli/check/main.js'], env)).status).to.equal(78);
+    expect((await runProgram({ args: ['dist/worker/cli/check/main.js'], env })).status).to.equal(78);
   });
 
   it('two installations run side by side, and a port in use ends the start with a sentence that names PORT', async () => {
@@ -127,9 +110,7 @@ describe('npm start', function () {
     const taken = Number(new URL(one.baseUrl).port);
     const refused = await start(taken, `${dataDir}-3`).catch((error: Error) => error.message);
     expect(refused).to.match(/set PORT/);
-    expect(await Promise.all([endProcess(one.child, 'SIGTERM'), endProcess(other.child, 'SIGTERM')])).to.deep.equal([
-      0, 0,
-    ]);
+    expect(await Promise.all([one.stop(), other.stop()])).to.deep.equal([0, 0]);
   });
 
   it('a configured provider is used, and the sample upstream replaces one that is not configured', async () => {
@@ -143,7 +124,7 @@ describe('npm start', function () {
         IMAGE_UPSTREAM_FALLBACK: 'openai:own',
       });
       const lines = started
-        .output()
+        .logs()
         .split('\n')
         .map((line) => line.trim().split(/ {2,}/));
       const sample = lines.find(([part, name]) => part === 'Upstream' && name === 'replicate');
@@ -161,7 +142,7 @@ describe('npm start', function () {
       for (const { uuid } of [await customer.createImage(), await customer.createVideo()]) {
         expect((await customer.waitForEnd(uuid)).status).to.equal('succeeded');
       }
-      expect(await endProcess(started.child, 'SIGTERM')).to.equal(0);
+      expect(await started.stop()).to.equal(0);
     } finally {
       await given.stop();
     }
@@ -171,7 +152,7 @@ describe('npm start', function () {
     const [metricsPort, token] = [await findFreePortPair(), 'a-token-of-20-letters'];
     const settings = { METRICS_PORT: String(metricsPort), METRICS_TOKEN: token };
     const started = await start(await allocatePort(), dataDir, settings);
-    const rows = [...started.output().matchAll(/^ *Metrics +(\S+) +(\S+)/gm)];
+    const rows = [...started.logs().matchAll(/^ *Metrics +(\S+) +(\S+)/gm)];
     const addresses = Object.fromEntries(rows.map(([, program = '', address = '']) => [program, address]));
     expect(addresses).to.deep.equal({
       worker: `http://127.0.0.1:${metricsPort + 1}/metrics`,
@@ -183,21 +164,21 @@ describe('npm start', function () {
     );
     expect(api).to.match(/^genmeter_http_requests_total\{/m);
     expect(worker).to.match(/^genmeter_job_duration_seconds_count\{/m);
-    expect(await endProcess(started.child, 'SIGTERM')).to.equal(0);
+    expect(await started.stop()).to.equal(0);
   });
 
   it('METRICS_PORT=0 prints the chosen addresses, and a port without a free successor is rejected with one sentence', async () => {
     const started = await start(await allocatePort(), dataDir, { METRICS_PORT: '0', METRICS_HOST: '127.0.0.1' });
-    const addresses = [...started.output().matchAll(/^ *Metrics +(?:worker|api) +(http:\S+\/metrics) /gm)];
+    const addresses = [...started.logs().matchAll(/^ *Metrics +(?:worker|api) +(http:\S+\/metrics) /gm)];
     expect(addresses).to.have.length(2);
     for (const [, address = ''] of addresses) expect((await fetch(address)).status).to.equal(200);
-    expect(await endProcess(started.child, 'SIGTERM')).to.equal(0);
+    expect(await started.stop()).to.equal(0);
     for (const [METRICS_PORT, PORT] of [
       ['65535', '3000'],
       ['2999', '3000'],
     ] as const) {
       const ended = await start(Number(PORT), dataDir, { METRICS_PORT }).catch((error: Error) => error.message);
-      expect(ended).to.match(/^exited with 1:\nMETRICS_PORT .*\.\n$/);
+      expect(ended).to.match(/^npm start exited with 1:\nMETRICS_PORT .*\.\n$/);
     }
   });
 
@@ -205,7 +186,7 @@ describe('npm start', function () {
     const settings = { FAL_BASE_URL: 'http://127.0.0.1:1' };
     const ended = await start(await allocatePort(), dataDir, settings).catch((error: Error) => error.message);
     expect(ended)
-      .to.match(/^exited with 1:/)
+      .to.match(/^npm start exited with 1:/)
       .and.match(/FAL_KEY is not set: /);
   });
 });
@@ -221,27 +202,6 @@ describe('.env.example', () => {
     expect(Object.keys(example)).to.have.members([...new Set(names), ...onlyForStart]);
   });
 });
-
-async function endProcess(child: ChildProcess, signal: NodeJS.Signals): Promise<number | null> {
-  const exited = once(child, 'exit');
-  child.kill(signal);
-  return ((await exited) as [number | null])[0];
-}
-
-/** Runs a program to its end. */
-async function runCommand(
-  program: string,
-  args: string[],
-  env: Record<string, string>,
-  cwd = '.',
-): Promise<{ status: number | null; out: string; err: string }> {
-  const child = spawn(program, args, { env: { PATH: process.env['PATH'], ...env }, cwd });
-  const ended = { status: null as number | null, out: '', err: '' };
-  child.stdout.on('data', (chunk: Buffer) => (ended.out += chunk.toString()));
-  child.stderr.on('data', (chunk: Buffer) => (ended.err += chunk.toString()));
-  [ended.status] = (await once(child, 'close')) as [number | null];
-  return ended;
-}
 
 /** Finds a port of this test process whose successor is its own, too. */
 async function findFreePortPair(): Promise<number> {

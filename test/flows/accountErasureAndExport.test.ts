@@ -1,9 +1,7 @@
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { expect } from 'chai';
 import { Queue } from 'bullmq';
 import { Redis } from 'ioredis';
-import { BUNDLE } from '../harness/bundle.ts';
+import { runBundled } from '../harness/bundle.ts';
 import type { TestCustomer } from '../harness/apiClient.ts';
 import { decodeClaims, registerClient } from '../harness/oauthClient.ts';
 import { eventually, type TestService, startTestService } from '../harness/testService.ts';
@@ -19,15 +17,7 @@ describe('the data of an account', () => {
   after(() => service.stop());
 
   /** Runs an admin command from the build, as in a deployment. */
-  const admin = async (...args: string[]): Promise<{ status: number; out: string; err: string }> => {
-    const env = { PATH: process.env['PATH'], NODE_ENV: 'test', ...service.env };
-    const child = spawn(process.execPath, [`${BUNDLE}/admin.js`, ...args], { env });
-    const ended = { status: -1, out: '', err: '' };
-    child.stdout.on('data', (chunk: Buffer) => (ended.out += chunk.toString()));
-    child.stderr.on('data', (chunk: Buffer) => (ended.err += chunk.toString()));
-    [ended.status] = (await once(child, 'close')) as [number];
-    return ended;
-  };
+  const admin = (...args: string[]) => runBundled('admin', args, { env: { NODE_ENV: 'test', ...service.env } });
   const getRow = async ({ email }: TestCustomer) =>
     (await service.sql('SELECT * FROM accounts WHERE email = $1', [email]))[0];
   const getTexts = async (accountId: number) =>

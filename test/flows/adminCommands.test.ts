@@ -1,7 +1,8 @@
 import { cpSync, symlinkSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { expect } from 'chai';
-import { runAdmin, runCommand } from '../harness/adminCommand.ts';
+import { runProgram } from '../../dev/local/environment/program.ts';
+import { runAdmin } from '../harness/adminCommand.ts';
 import type { TestCustomer } from '../harness/apiClient.ts';
 import { createDatabase, requireTestEnv } from '../harness/databases.ts';
 import { type TestService, startTestService } from '../harness/testService.ts';
@@ -100,7 +101,12 @@ describe('npm run admin', () => {
     ] as const;
     for (const [script, ...args] of scripts) {
       const env = { ...service.env, HOME: clone };
-      const { status, out, err } = await runCommand('npm', ['run', '--silent', script, '--', ...args], env, clone);
+      const { status, out, err } = await runProgram({
+        file: 'npm',
+        args: ['run', '--silent', script, '--', ...args],
+        env,
+        cwd: clone,
+      });
       expect([status, err], out).to.deep.equal([0, '']);
       if (script === 'check') expect(JSON.parse(out).holds).to.equal(true);
       else expect(out).to.include(customer.email);

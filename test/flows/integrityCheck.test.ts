@@ -1,8 +1,6 @@
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { expect } from 'chai';
 import pg from 'pg';
-import { BUNDLE } from '../harness/bundle.ts';
+import { runBundled } from '../harness/bundle.ts';
 import {
   checkInvariants,
   findViolations,
@@ -33,23 +31,12 @@ const WITHOUT_GUARDS = `
     END
   $$`;
 
-interface CommandResult {
-  status: number | null;
-  out: string;
-  err: string;
-}
-
-/** Runs the built program, as a deployment does. */
-async function runCheck(args: string[], env: Record<string, string> = {}): Promise<CommandResult> {
-  const child = spawn(process.execPath, ['--import', './dev/local/processClock.mjs', `${BUNDLE}/check.js`, ...args], {
-    env: { PATH: process.env['PATH'], NODE_ENV: 'test', ...env },
+/** Runs the built program, as a deployment does, at the time of the rows. */
+const runCheck = (args: string[], env: Record<string, string> = {}) =>
+  runBundled('check', args, {
+    env: { NODE_ENV: 'test', ...env },
+    clockOffsetMs: Math.max(0, NOW.getTime() - Date.now()),
   });
-  const ended: CommandResult = { status: null, out: '', err: '' };
-  child.stdout.on('data', (chunk: Buffer) => (ended.out += chunk.toString()));
-  child.stderr.on('data', (chunk: Buffer) => (ended.err += chunk.toString()));
-  [ended.status] = (await once(child, 'close')) as [number | null];
-  return ended;
-}
 
 describe('the invariants', () => {
   let databaseUrl: string;
@@ -64,7 +51,6 @@ describe('the invariants', () => {
 
   const env = () => ({
     DATABASE_URL: databaseUrl,
-    PROCESS_CLOCK_OFFSET_MS: String(Math.max(0, NOW.getTime() - Date.now())),
   });
 
   it('all hold in the ledger fixture', async () => {

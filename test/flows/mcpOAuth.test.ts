@@ -3,7 +3,14 @@ import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import { expect } from 'chai';
 import { type TestCustomer, createCustomer, request } from '../harness/apiClient.ts';
-import { ACCEPT_JSON_OR_SSE, buildToolCall, McpEventStream, INITIALIZE, postMcp } from '../harness/mcpClient.ts';
+import {
+  ACCEPT_JSON_OR_SSE,
+  buildToolCall,
+  McpEventStream,
+  INITIALIZE,
+  openMcpSession,
+  postMcp,
+} from '../harness/mcpClient.ts';
 import { submitConsent, getRedirectLocation, MemoryOAuthProvider, registerClient } from '../harness/oauthClient.ts';
 import { eventually, type TestService, startTestService } from '../harness/testService.ts';
 
@@ -65,8 +72,7 @@ describe('MCP with OAuth', () => {
   it('a read-only token cannot create a generation and gets 403 with the missing scope', async () => {
     const reader = withToken(await connect('svc:read'));
     const before = await person.balance();
-    const { headers } = await postMcp(reader, INITIALIZE);
-    const session = { 'mcp-session-id': headers.get('mcp-session-id') as string, 'mcp-protocol-version': '2025-11-25' };
+    const session = await openMcpSession(reader);
     const usage = await postMcp(reader, buildToolCall('get_usage'), { headers: session });
     expect(usage.body.result.structuredContent.credits.balance).to.equal(before);
     const refused = await postMcp(reader, buildToolCall('generate_image', { prompt: 'x', resolution: '1K' }), {
@@ -82,8 +88,7 @@ describe('MCP with OAuth', () => {
 
   it('a write-only token cannot read the library or its resources', async () => {
     const writer = withToken(await connect('svc:write'));
-    const { headers } = await postMcp(writer, INITIALIZE);
-    const session = { 'mcp-session-id': headers.get('mcp-session-id') as string, 'mcp-protocol-version': '2025-11-25' };
+    const session = await openMcpSession(writer);
     for (const message of [
       buildToolCall('list_library'),
       { jsonrpc: '2.0', id: 2, method: 'resources/list', params: {} },
@@ -95,8 +100,7 @@ describe('MCP with OAuth', () => {
 
   it('a disconnected application is rejected immediately and its open stream ends', async () => {
     const holder = withToken(await connect('svc:read svc:write'));
-    const { headers } = await postMcp(holder, INITIALIZE);
-    const session = { 'mcp-session-id': headers.get('mcp-session-id') as string, 'mcp-protocol-version': '2025-11-25' };
+    const session = await openMcpSession(holder);
     const events = await McpEventStream.open(holder, session);
     expect(events.status).to.equal(200);
     await revokeGrants();

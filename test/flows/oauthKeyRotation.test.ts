@@ -1,20 +1,12 @@
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { expect } from 'chai';
 import { createLocalJWKSet, decodeProtectedHeader, type JSONWebKeySet, jwtVerify } from 'jose';
-import { BUNDLE } from '../harness/bundle.ts';
+import { runBundled } from '../harness/bundle.ts';
 import { type TestCustomer, request } from '../harness/apiClient.ts';
 import { createDatabase } from '../harness/databases.ts';
 import { type OAuthTestClient, postUrlEncoded, registerClient } from '../harness/oauthClient.ts';
 import { eventually, type TestService, startTestService } from '../harness/testService.ts';
 
-async function rotate(env: Record<string, string>): Promise<number | null> {
-  const child = spawn(process.execPath, [`${BUNDLE}/rotateKeys.js`], {
-    env: { PATH: process.env['PATH'], ...env },
-  });
-  const [status] = (await once(child, 'exit')) as [number | null];
-  return status;
-}
+const rotate = async (env: Record<string, string>) => (await runBundled('rotateKeys', [], { env })).status;
 
 describe('OAuth signing keys', () => {
   let service: TestService;

@@ -6,7 +6,7 @@ import type { TestCustomer } from '../harness/apiClient.ts';
 import { MP4, PNG } from '../fakes/misbehave.ts';
 import { FakeUpstream, isForm } from '../fakes/fakeUpstream.ts';
 import { returnImagesAs } from '../fakes/openaiImages.ts';
-import type { ServiceProcess } from '../harness/serviceProcess.ts';
+import type { Program } from '../../dev/local/environment/program.ts';
 import { eventually, type TestService, startTestService } from '../harness/testService.ts';
 
 const NOT_ALLOWED = "The model's content policy does not allow this. Please change the prompt and try again.";
@@ -145,7 +145,7 @@ describe('a service with an OpenAI-compatible upstream', () => {
 describe('a service with a local engine and no key', () => {
   const upstream = new FakeUpstream();
   let service: TestService;
-  let worker: ServiceProcess;
+  let worker: Program;
   before(async () => {
     await upstream.start();
     const engine = { adapter: 'openai', base_url: `${upstream.url}/v1`, form: true, local: true };
@@ -182,7 +182,7 @@ describe('a service with a local engine and no key', () => {
     upstream.delayMs = 2_000;
     upstream.onAccepted = () => {
       upstream.onAccepted = () => {};
-      worker.child.kill('SIGKILL');
+      worker.signal('SIGKILL');
     };
     const { uuid, prompt } = await customer.createImage();
     await eventually('accepted', () => upstream.jobsFor(prompt).length === 1);

@@ -1,8 +1,6 @@
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { expect } from 'chai';
 import pg from 'pg';
-import { BUNDLE } from '../harness/bundle.ts';
+import { runBundled } from '../harness/bundle.ts';
 import { MIGRATION_NAMES } from '../../shared/lib/migrationNames.ts';
 import { createDatabase, runRelease } from '../harness/databases.ts';
 import { eventually, type TestService, startTestService } from '../harness/testService.ts';
@@ -68,13 +66,10 @@ describe('the processes of the Procfile', () => {
     ['METRICS_TOKEN', 'a-token-of-the-scraper', /METRICS_PORT is not set, but METRICS_TOKEN is/],
   ] as const) {
     it(`an invalid ${name} prevents the start with a message that names it`, async () => {
-      const child = spawn(process.execPath, [`${BUNDLE}/api.js`], { env: { ...service.env, [name]: value } });
-      let output = '';
-      child.stderr.on('data', (chunk: Buffer) => (output += chunk.toString()));
-      const [status] = (await once(child, 'close')) as [number];
+      const { status, err } = await runBundled('api', [], { env: { ...service.env, [name]: value } });
       expect(status).to.equal(78);
-      expect(output).to.match(sentence);
-      expect(output.trim().split('\n')).to.have.length(1);
+      expect(err).to.match(sentence);
+      expect(err.trim().split('\n')).to.have.length(1);
     });
   }
 });

@@ -1,6 +1,5 @@
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { expect } from 'chai';
+import { runProgram } from '../../dev/local/environment/program.ts';
 import { createDatabase, requireTestEnv } from '../harness/databases.ts';
 import { allocatePort } from '../harness/ports.ts';
 
@@ -27,9 +26,9 @@ const SCRIPT = `
 describe('a service', () => {
   it('can be opened and closed twice in one process without leaving an open handle', async () => {
     const port = await allocatePort();
-    const child = spawn(process.execPath, ['--import', 'tsx', '--input-type=module', '-e', SCRIPT, '2'], {
+    const { status, out, err } = await runProgram({
+      args: ['--import', 'tsx', '--input-type=module', '-e', SCRIPT, '2'],
       env: {
-        PATH: process.env['PATH'],
         TMPDIR: process.env['TMPDIR'],
         NODE_ENV: 'test',
         DATABASE_URL: await createDatabase(),
@@ -41,13 +40,8 @@ describe('a service', () => {
         FAL_KEY: 'test',
         FAL_BASE_URL: 'http://127.0.0.1:1',
       },
-      stdio: ['ignore', 'pipe', 'pipe'],
     });
-    let output = '';
-    for (const stream of [child.stdout, child.stderr])
-      stream.on('data', (chunk: Buffer) => (output += chunk.toString()));
-    const [status] = (await once(child, 'close')) as [number | null];
-    expect(output).to.match(/^((degraded|offline),(degraded|offline)\n){2}closed\n$/);
+    expect(out + err).to.match(/^((degraded|offline),(degraded|offline)\n){2}closed\n$/);
     expect(status).to.equal(0);
   });
 });

@@ -4,7 +4,7 @@ import { expect } from 'chai';
 import { FaultProxy } from '../fakes/faultProxy.ts';
 import { IMAGE } from '../harness/apiClient.ts';
 import { requireTestEnv } from '../harness/databases.ts';
-import type { ServiceProcess } from '../harness/serviceProcess.ts';
+import type { Program } from '../../dev/local/environment/program.ts';
 import { eventually, type TestService, startTestService } from '../harness/testService.ts';
 import { setAllModelsOnline } from '../harness/seeds.ts';
 
@@ -101,7 +101,7 @@ describe('an API process that is stopped while connections are open', () => {
   }).timeout(60_000);
 });
 
-async function stopWithin(part: ServiceProcess, withinMs: number): Promise<void> {
+async function stopWithin(part: Program, withinMs: number): Promise<void> {
   const startedAt = Date.now();
   const status = await part.stop();
   const ms = Date.now() - startedAt;

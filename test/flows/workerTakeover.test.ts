@@ -5,13 +5,13 @@ import { Redis } from 'ioredis';
 import type { RunningServer } from '../../dev/local/servers/postgres.ts';
 import { startRedis } from '../../dev/local/servers/redis.ts';
 import { requireTestEnv } from '../harness/databases.ts';
-import type { ServiceProcess } from '../harness/serviceProcess.ts';
+import type { Program } from '../../dev/local/environment/program.ts';
 import { eventually, type TestService, startTestService } from '../harness/testService.ts';
 import { scaleTimeout } from '../harness/scaleTimeout.ts';
 
 describe('after a worker has died', () => {
   let service: TestService;
-  let worker: ServiceProcess;
+  let worker: Program;
   before(async () => {
     service = await startTestService({ workers: 0 });
     worker = await service.startWorker();
@@ -41,7 +41,7 @@ describe('after a worker has died', () => {
     const customer = await service.createCustomer('pro');
     service.upstream.outcome = 'succeed';
     // The upstream accepts, and the worker is killed before it records the response.
-    service.upstream.onAccepted = () => void worker.child.kill('SIGKILL');
+    service.upstream.onAccepted = () => worker.signal('SIGKILL');
     const { uuid, prompt } = await customer.createImage();
     await eventually('accepted', () => service.upstream.jobsFor(prompt).length === 1);
     service.upstream.onAccepted = () => {};

@@ -1,8 +1,7 @@
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { copyFileSync, cpSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { build } from 'esbuild';
+import { type ProgramOptions, type ProgramResult, runProgram } from '../../dev/local/environment/program.ts';
 
 /** Folder of the bundled processes. Each run of the tests has its own, so that two runs cannot disturb each other. */
 export const BUNDLE = bundleFolder(process.env['TEST_FOLDER'] ?? '');
@@ -81,9 +80,18 @@ export async function bundlePrograms(folder: string): Promise<void> {
 
 /** Runs a program without a configuration: it loads all modules, reports what is missing, and exits. */
 async function writeCodeCache(program: string): Promise<void> {
-  const env = { PATH: process.env['PATH'], WRITE_CODE_CACHE: 'true', DATA_DIR: '/nonexistent' };
-  const child = spawn(process.execPath, [program, 'find-account', 'a@example.com'], { env, stdio: 'ignore' });
-  await once(child, 'exit');
+  const env = { WRITE_CODE_CACHE: 'true', DATA_DIR: '/nonexistent' };
+  await runProgram({ args: [program, 'find-account', 'a@example.com'], env });
+}
+
+/** Runs a bundled program to its end, as in a deployment. */
+export function runBundled(
+  name: keyof typeof PROGRAMS,
+  args: readonly string[],
+  { folder, ...options }: Pick<ProgramOptions, 'env' | 'cwd' | 'clockOffsetMs'> & { folder?: string },
+): Promise<ProgramResult> {
+  const bundle = folder === undefined ? BUNDLE : bundleFolder(folder);
+  return runProgram({ args: [join(bundle, `${name}.js`), ...args], ...options });
 }
 
 function bundleFolder(folder: string): string {

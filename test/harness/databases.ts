@@ -1,7 +1,5 @@
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { join } from 'node:path';
-import * as databases from '../../dev/local/databases.ts';
+import * as databases from '../../dev/local/environment/databases.ts';
+import { runBundled } from './bundle.ts';
 
 const TEMPLATE_DATABASE = 'genmeter_template';
 
@@ -12,30 +10,18 @@ const TEMPLATE_DATABASE = 'genmeter_template';
  */
 export async function createTemplateDatabase(serverUrl: string, redisUrl: string, folder: string): Promise<void> {
   const url = await databases.createDatabase(serverUrl, TEMPLATE_DATABASE);
+  const env = { DATABASE_URL: url, REDIS_URL: redisUrl };
   for (const program of ['release', 'rotateKeys'] as const) {
-    const { status, output } = await runProgram(program, { DATABASE_URL: url, REDIS_URL: redisUrl }, folder);
-    if (status !== 0) throw new Error(`${program} failed:\n${output}`);
+    const { status, out, err } = await runBundled(program, [], { env, folder });
+    if (status !== 0) throw new Error(`${program} failed:\n${out}${err}`);
   }
 }
 
 /** Runs the release step against a database. */
-export function runRelease(databaseUrl: string): Promise<{ status: number; output: string }> {
-  return runProgram('release', { DATABASE_URL: databaseUrl, REDIS_URL: 'redis://127.0.0.1:1' });
-}
-
-/** Runs a program to its end, from the bundle in the scratch folder of this run. */
-async function runProgram(
-  name: 'release' | 'rotateKeys',
-  env: Record<string, string>,
-  folder = requireTestEnv('TEST_FOLDER'),
-): Promise<{ status: number; output: string }> {
-  const child = spawn(process.execPath, [join(folder, `bundle/${name}.js`)], {
-    env: { PATH: process.env['PATH'], ...env },
-  });
-  let output = '';
-  for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk: Buffer) => (output += chunk.toString()));
-  const [status] = (await once(child, 'close')) as [number];
-  return { status, output };
+export async function runRelease(databaseUrl: string): Promise<{ status: number | null; output: string }> {
+  const env = { DATABASE_URL: databaseUrl, REDIS_URL: 'redis://127.0.0.1:1' };
+  const { status, out, err } = await runBundled('release', [], { env });
+  return { status, output: out + err };
 }
 
 let databaseCount = 0;

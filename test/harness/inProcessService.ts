@@ -1,35 +1,12 @@
-import { EventEmitter, once } from 'node:events';
 import type { ApiServer } from '../../api/server.ts';
 import { startApi } from '../../api/server.ts';
+import { CollectedLog } from '../../dev/local/environment/collectedLog.ts';
 import type { Clock } from '../../shared/lib/clock.ts';
 import { parseConfig } from '../../shared/lib/config.ts';
 import { openService, type Service } from '../../shared/service.ts';
 import { startWorker, type WorkerHandle } from '../../worker/worker.ts';
 import { recordLog } from './testLogs.ts';
 import type { ServiceHandle } from './serviceProcess.ts';
-
-const LOG_TIMEOUT_MS = 20_000;
-
-/** The log lines of a service as they are written. */
-class ServiceLog {
-  text = '';
-  readonly #written = new EventEmitter().setMaxListeners(0);
-
-  write(line: string): void {
-    this.text += line;
-    recordLog(line);
-    this.#written.emit('line');
-  }
-
-  async waitFor(wanted: string | RegExp): Promise<void> {
-    const signal = AbortSignal.timeout(LOG_TIMEOUT_MS);
-    while (typeof wanted === 'string' ? !this.text.includes(wanted) : !wanted.test(this.text)) {
-      await once(this.#written, 'line', { signal }).catch(() => {
-        throw new Error(`The service did not log ${wanted}:\n${this.text}`);
-      });
-    }
-  }
-}
 
 /**
  * The single service in the test's own process: an API server on a real port, a worker on real queues, or both. They
@@ -39,7 +16,7 @@ export class InProcessService {
   /** True if this process runs one already; another service of the same file then uses processes of its own. */
   static isInUse = false;
 
-  readonly #log = new ServiceLog();
+  readonly #log = new CollectedLog(recordLog);
   readonly #env: Record<string, string>;
   readonly #clock: Clock;
   #service: Promise<Service> | undefined;
@@ -89,7 +66,7 @@ export class InProcessService {
     };
     return {
       logs: () => this.#log.text,
-      waitForLog: (text) => this.#log.waitFor(text),
+      waitForLog: (text, timeoutMs) => this.#log.waitFor(text, timeoutMs),
       stop,
       kill: async () => void (await stop()),
     };

@@ -1,7 +1,10 @@
 import { Client as NewClient, StreamableHTTPClientTransport as NewTransport } from '@modelcontextprotocol/client';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
+import { buildMcpHeaders, buildSessionHeaders, INITIALIZE, parseEvents } from '../../dev/local/mcpMessages.ts';
 import { type ApiResponse, type TestCustomer, request, type RequestOptions } from './apiClient.ts';
+
+export { ACCEPT_JSON_OR_SSE, buildToolCall, INITIALIZE } from '../../dev/local/mcpMessages.ts';
 
 /** The generations of the official client: the one most MCP hosts use, and its successor in both its modes. */
 export const CLIENT_NAMES = ['sdk 1', 'sdk 2', 'sdk 2, stateless'] as const;
@@ -34,20 +37,11 @@ export async function connectMcpClient(
   return { client, transport, close: () => client.close() };
 }
 
-export const ACCEPT_JSON_OR_SSE = 'application/json, text/event-stream';
-
 /** Sends one POST to /mcp, as a hand-written client would. */
 export function postMcp(customer: TestCustomer, message: unknown, options: RequestOptions = {}): Promise<ApiResponse> {
-  const headers = { accept: ACCEPT_JSON_OR_SSE, authorization: `Bearer ${customer.key}`, ...options.headers };
+  const headers = { ...buildMcpHeaders(customer.key), ...options.headers };
   return request(customer.baseUrl, 'POST', '/mcp', { body: message, ...options, headers });
 }
-
-export const INITIALIZE = {
-  jsonrpc: '2.0',
-  id: 0,
-  method: 'initialize',
-  params: { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 'test', version: '1.0.0' } },
-};
 
 /** Metadata in each request of the stateless mode. */
 export const STATELESS_META = {
@@ -61,12 +55,7 @@ export async function openMcpSession(customer: TestCustomer): Promise<Record<str
   const { status, headers, body } = await postMcp(customer, INITIALIZE);
   const id = headers.get('mcp-session-id');
   if (status !== 200 || id === null) throw new Error(`No session: ${status} ${JSON.stringify(body)}`);
-  return { 'mcp-session-id': id, 'mcp-protocol-version': '2025-11-25' };
-}
-
-export function buildToolCall(name: string, args: object = {}, id: number | string = 1, meta?: object) {
-  const params = { name, arguments: args, ...(meta === undefined ? {} : { _meta: meta }) };
-  return { jsonrpc: '2.0', id, method: 'tools/call', params };
+  return buildSessionHeaders(id);
 }
 
 /** The event stream of a session. */
@@ -139,24 +128,15 @@ export class McpEventStream {
     let text = '';
     try {
       for await (const chunk of response.body ?? []) {
-        text += Buffer.from(chunk).toString();
-        for (let end = text.indexOf('\n\n'); end >= 0; end = text.indexOf('\n\n')) {
-          this.parseEvent(text.slice(0, end));
-          text = text.slice(end + 2);
-        }
+        const { events, rest } = parseEvents(text + Buffer.from(chunk).toString());
+        text = rest;
+        for (const { id, data } of events) this.received.push({ id, data: data === '' ? '' : JSON.parse(data) });
+        if (events.length > 0) this.wake();
       }
     } finally {
       this.isEnded = true;
       this.wake();
     }
-  }
-
-  private parseEvent(event: string): void {
-    const field = (name: string) => new RegExp(`^${name}: ?(.*)$`, 'm').exec(event)?.[1];
-    const data = field('data');
-    if (data === undefined) return;
-    this.received.push({ id: field('id'), data: data === '' ? '' : JSON.parse(data) });
-    this.wake();
   }
 
   private wake(): void {

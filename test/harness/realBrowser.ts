@@ -1,35 +1,20 @@
-import { accessSync, constants } from 'node:fs';
-import { delimiter, join } from 'node:path';
 import { type Browser, chromium } from 'playwright-core';
+import { BROWSER_NAMES, findBrowser } from '../../dev/local/findBrowser.ts';
 import { appendRunEvent } from './runEvents.ts';
-
-const EXECUTABLE_NAMES = ['chromium', 'chromium-browser', 'google-chrome'];
-
-/** Path of a browser on this machine, or undefined. */
-const EXECUTABLE = (process.env['PATH'] ?? '')
-  .split(delimiter)
-  .flatMap((folder) => EXECUTABLE_NAMES.map((name) => join(folder, name)))
-  .find((file) => {
-    try {
-      accessSync(file, constants.X_OK);
-      return true;
-    } catch {
-      return false;
-    }
-  });
 
 /** Starts a real, headless browser. If the machine has none, skips the tests of the suite and reports that. */
 export async function launchBrowser(suite: Mocha.Context): Promise<Browser> {
-  if (EXECUTABLE === undefined) {
+  const executablePath = findBrowser();
+  if (executablePath === undefined) {
     appendRunEvent({
       kind: 'skip',
       file: suite.test?.file ?? '',
-      reason: `none of ${EXECUTABLE_NAMES.join(', ')} is on the PATH`,
+      reason: `none of ${BROWSER_NAMES.join(', ')} is on the PATH`,
     });
     return suite.skip();
   }
   return chromium.launch({
-    executablePath: EXECUTABLE,
+    executablePath,
     args: [
       '--no-sandbox',
       '--disable-gpu',

@@ -2,12 +2,13 @@ import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import pg from 'pg';
-import { buildServiceEnv } from '../../dev/local/serviceEnv.ts';
+import type { Program } from '../../dev/local/environment/program.ts';
+import { buildServiceEnv } from '../../dev/local/environment/serviceEnv.ts';
 import { allocatePort } from './ports.ts';
 import { type TestCustomer, createCustomer, request } from './apiClient.ts';
 import { createDatabase, requireTestEnv } from './databases.ts';
 import { InProcessService } from './inProcessService.ts';
-import { type ServiceHandle, type ServiceProcess, startServiceProcess } from './serviceProcess.ts';
+import { type ServiceHandle, startServiceProcess } from './serviceProcess.ts';
 import { FakeUpstream } from '../fakes/fakeUpstream.ts';
 import { checkInvariants } from '../../shared/domain/credits/integrity/index.ts';
 
@@ -39,7 +40,7 @@ export class TestService {
   clockOffsetMs: number;
   readonly #inProcess: InProcessService | undefined;
   readonly #spawnsWorkers: boolean;
-  readonly #processes = new Set<ServiceProcess>();
+  readonly #processes = new Set<Program>();
 
   constructor(
     env: Record<string, string>,
@@ -84,17 +85,17 @@ export class TestService {
   async startApi(
     env: Record<string, string> = {},
     clockOffsetMs = this.clockOffsetMs,
-  ): Promise<ServiceProcess & { baseUrl: string }> {
+  ): Promise<Program & { baseUrl: string }> {
     const { env: address, baseUrl } = await this.#address();
     const started = await startServiceProcess('api', { ...this.env, ...address, ...env }, clockOffsetMs);
-    const api = { ...started, baseUrl };
-    this.#processes.add(started);
+    const api = Object.assign(started, { baseUrl });
+    this.#processes.add(api);
     this.apis.push(api);
     return api;
   }
 
   /** Starts a worker in a process of its own. */
-  async startWorker(env: Record<string, string> = {}, clockOffsetMs = this.clockOffsetMs): Promise<ServiceProcess> {
+  async startWorker(env: Record<string, string> = {}, clockOffsetMs = this.clockOffsetMs): Promise<Program> {
     const worker = await startServiceProcess('worker', { ...this.env, ...env }, clockOffsetMs);
     this.#processes.add(worker);
     this.workers.push(worker);
@@ -112,7 +113,7 @@ export class TestService {
    */
   async moveClockTo(date: Date, alongside = () => {}): Promise<void> {
     const offsetMs = date.getTime() - Date.now();
-    const running = [...this.#processes].filter(({ child }) => child.exitCode === null && child.signalCode === null);
+    const running = [...this.#processes].filter((part) => part.isRunning);
     await Promise.all(running.map((part) => part.moveClock(offsetMs)));
     this.clockOffsetMs = offsetMs;
     alongside();

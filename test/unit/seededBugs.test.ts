@@ -4,7 +4,7 @@ import { expect } from 'chai';
 import { transform } from 'esbuild';
 import { SEEDED_BUGS } from '../../dev/chaos/seededBugs/bugs.ts';
 import { applyCodeChange, type CodeChange } from '../../dev/chaos/seededBugs/codeChange.ts';
-import { ROOT } from '../../dev/local/builtProcess.ts';
+import { ROOT } from '../../dev/local/environment/build.ts';
 
 function readFolder(folder: string): string {
   return readdirSync(join(ROOT, folder), { recursive: true, encoding: 'utf8' })

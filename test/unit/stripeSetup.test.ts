@@ -1,5 +1,3 @@
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -8,7 +6,7 @@ import Stripe from 'stripe';
 import { EVENT_TYPES } from '../../shared/gateways/payments/eventTypes.ts';
 import { PLANS } from '../../shared/spec/plans.ts';
 import { FakeStripe } from '../fakes/stripe/fakeStripe.ts';
-import { BUNDLE } from '../harness/bundle.ts';
+import { runBundled } from '../harness/bundle.ts';
 import { StripeFixture } from '../harness/stripeFixture.ts';
 
 describe('the setup of Stripe', () => {
@@ -101,15 +99,7 @@ describe('the setup of Stripe', () => {
 /** Runs the script in an empty folder without a `.env`. */
 async function runStripeSetup(env: Record<string, string>, args: string[] = []) {
   const cwd = await mkdtemp(join(tmpdir(), 'stripe-setup-'));
-  const child = spawn(process.execPath, [`${BUNDLE}/stripeSetup.js`, ...args], {
-    cwd,
-    env: { PATH: process.env['PATH'], ...env },
-  });
-  let stdout = '';
-  let stderr = '';
-  child.stdout.on('data', (chunk: Buffer) => (stdout += chunk.toString()));
-  child.stderr.on('data', (chunk: Buffer) => (stderr += chunk.toString()));
-  const [status] = (await once(child, 'close')) as [number | null];
+  const { status, out, err } = await runBundled('stripeSetup', args, { cwd, env });
   await rm(cwd, { recursive: true });
-  return { status, stdout, stderr };
+  return { status, stdout: out, stderr: err };
 }

@@ -2,19 +2,14 @@ import type { BenchChild } from '../childProcess.ts';
 import type { LoopResult } from '../load/closedLoop.ts';
 import type { Measurement } from '../report.ts';
 import { buildMcpRequest, listSpreadAccounts } from '../httpRequests.ts';
-import { seedDatabase } from '../seed.ts';
+import { getAccountKey, seedDatabase } from '../seed.ts';
 import type { BenchEnvironment } from '../environment.ts';
+import { buildMcpHeaders, buildToolCall, INITIALIZE } from '../../local/mcpMessages.ts';
 import { alternateRounds, median, type Rounds, medianRatio } from '../../local/statistics.ts';
 import { medianMicroseconds, readMemoryUsage, withProcessorTime } from '../processUsage.ts';
 
 const CLIENTS = 32;
-const INITIALIZE = {
-  jsonrpc: '2.0',
-  id: 0,
-  method: 'initialize',
-  params: { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 'bench', version: '1.0.0' } },
-};
-const TOOL_CALL = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'get_usage', arguments: {} } };
+const TOOL_CALL = buildToolCall('get_usage');
 
 /**
  * Measures `tools/call get_usage` in sessions of 32 accounts, with credentials and database, against the official SDK's
@@ -73,15 +68,8 @@ function summarizeComparison(
 async function prepareCalls(http: BenchChild, name: string, port: number, accounts: number[]): Promise<void> {
   const requests = await Promise.all(
     accounts.map(async (account) => {
-      const opening = buildMcpRequest(account, INITIALIZE);
-      const [head = '', body = ''] = opening.split('\r\n\r\n');
-      const headers = Object.fromEntries(
-        head
-          .split('\r\n')
-          .slice(1)
-          .map((line) => line.split(': ') as [string, string])
-          .filter(([header]) => header !== 'Host' && header !== 'Content-Length'),
-      );
+      const headers = { 'content-type': 'application/json', ...buildMcpHeaders(getAccountKey(account)) };
+      const body = JSON.stringify(INITIALIZE);
       const answer = await fetch(`http://127.0.0.1:${port}/mcp`, { method: 'POST', headers, body });
       const sessionId = answer.headers.get('mcp-session-id');
       if (sessionId === null)

@@ -1,12 +1,11 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import type { Client } from 'pg';
-import type { BenchChild } from '../childProcess.ts';
+import type { BenchChild, BenchProcess } from '../childProcess.ts';
 import type { LoopResult } from '../load/closedLoop.ts';
 import type { Measurement } from '../report.ts';
 import { buildCreateRequest, listSpreadAccounts } from '../httpRequests.ts';
 import { seedDatabase } from '../seed.ts';
-import type { BuiltProcess } from '../../local/builtProcess.ts';
 import type { BenchApi, BenchEnvironment } from '../environment.ts';
 import { alternateRounds, median, medianRatio } from '../../local/statistics.ts';
 import { medianMicroseconds, readMemoryUsage, withProcessorTime } from '../processUsage.ts';
@@ -24,7 +23,7 @@ interface PipelineFixture {
   environment: BenchEnvironment;
   client: Client;
   api: BenchApi;
-  worker: BuiltProcess;
+  worker: BenchProcess;
   http: BenchChild;
   upstream: BenchChild;
   adder: BenchChild;

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { Queryable } from '../../../shared/domain/credits/integrity/invariant.ts';
 import type { ClientStore } from './clientStore.ts';
-import type { ReportFunction } from './compareWithDatabase.ts';
+import type { ReportFunction } from './violations.ts';
 
 /** Checks that every announced key is stored, and is revoked exactly if a client revoked it. */
 export async function compareKeys(store: ClientStore, client: Queryable, report: ReportFunction): Promise<void> {

@@ -1,10 +1,7 @@
 import type { Queryable, Violation } from '../../../shared/domain/credits/integrity/invariant.ts';
 import { compareKeys, comparePlans, compareTopups } from './compareKeysAndPayments.ts';
 import type { ClientStore, ObservedGeneration, ObservedCreate } from './clientStore.ts';
-import { addViolation, type ClientViolation, type ClientRule } from './violations.ts';
-
-/** Records a contradiction between clients and database. */
-export type ReportFunction = (rule: ClientRule, accountUuid: string, subject: string, detail: string) => void;
+import { addViolation, type ClientViolation, type ReportFunction } from './violations.ts';
 
 interface GenerationRow {
   uuid: string;

@@ -1,13 +1,10 @@
 import type { ErrorCode } from '../../../shared/spec/errors.ts';
 import { ERROR_STATUS } from '../../../shared/spec/errors.ts';
+import { buildMcpHeaders, buildToolCall, INITIALIZE, parseEvents } from '../../local/mcpMessages.ts';
 import { pickKey } from './restRequests.ts';
 import type { ObservedKey } from './clientStore.ts';
 import { reportInternalError, recordRequest, type Json, parseJson, type HttpReply, sendHttp } from './httpClient.ts';
 import { reportViolation, type Step } from './clientState.ts';
-
-/** Streamable HTTP as a hand-written client speaks it (docs/mcp.md). */
-const PROTOCOL_VERSION = '2025-11-25';
-const ACCEPT = 'application/json, text/event-stream';
 
 /** The result of a tool call. */
 export interface ToolResult extends HttpReply {
@@ -46,15 +43,9 @@ export async function openMcpSession(step: Step): Promise<boolean> {
 
 /** Initializes a client. */
 export async function initializeMcp(step: Step, key: ObservedKey, address: string): Promise<HttpReply> {
-  const params = {
-    protocolVersion: PROTOCOL_VERSION,
-    capabilities: {},
-    clientInfo: { name: 'chaos', version: '1.0.0' },
-  };
-  const body = { jsonrpc: '2.0', id: 0, method: 'initialize', params };
   const kind = 'mcp initialize';
-  const headers = { accept: ACCEPT, authorization: `Bearer ${key.key}` };
-  const reply = await sendHttp(step.state, { kind, method: 'POST', path: '/mcp', address, headers, body });
+  const headers = buildMcpHeaders(key.key);
+  const reply = await sendHttp(step.state, { kind, method: 'POST', path: '/mcp', address, headers, body: INITIALIZE });
   recordRequest(step.state, kind, reply, readTransportErrorCode(reply));
   verifyTransport(step, kind, reply, key);
   return reply;
@@ -68,15 +59,9 @@ export async function callTool(
   const { state, customer, random } = step;
   const key = pickKey(step);
   const session = customer.session?.id ?? '';
-  const meta = idempotencyKey === null ? {} : { _meta: { idempotencyKey } };
-  const body = { jsonrpc: '2.0', id, method: 'tools/call', params: { name, arguments: args, ...meta } };
+  const body = buildToolCall(name, args, id, idempotencyKey === null ? undefined : { idempotencyKey });
   const kind = `mcp ${name}`;
-  const headers = {
-    accept: ACCEPT,
-    authorization: `Bearer ${key.key}`,
-    'mcp-session-id': session,
-    'mcp-protocol-version': PROTOCOL_VERSION,
-  };
+  const headers = buildMcpHeaders(key.key, session);
   const address = random.pick(state.addresses);
   const reply = await sendHttp(state, { kind, method: 'POST', path: '/mcp', address, headers, body });
   const message = reply.status === 200 ? findMessage(reply, id) : undefined;
@@ -106,8 +91,9 @@ function interpretToolResult(reply: HttpReply, message: Json): ToolResult {
 /** Finds the response to a request: the body, or an event in the body's stream; undefined if it was cut off. */
 function findMessage({ headers, text }: HttpReply, id: number): Json {
   if (!String(headers['content-type']).startsWith('text/event-stream')) return parseJson(text);
-  const events = text.split('\n\n').map((event) => /^data: ?(.+)$/m.exec(event)?.[1]);
-  return events.map((data) => parseJson(data ?? '')).find((message) => message?.id === id);
+  return parseEvents(text)
+    .events.map(({ data }) => parseJson(data))
+    .find((message) => message?.id === id);
 }
 
 /** Reads the error code of a request that was rejected before it reached a tool. */

@@ -37,6 +37,9 @@ export interface ClientViolation extends Violation {
   at: number;
 }
 
+/** Records a contradiction between clients and database. */
+export type ReportFunction = (rule: ClientRule, accountUuid: string, subject: string, detail: string) => void;
+
 /** Adds a violation, unless there is one of the same subject. */
 export function addViolation(
   violations: ClientViolation[],

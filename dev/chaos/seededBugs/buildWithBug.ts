@@ -1,8 +1,8 @@
 import { spawnSync } from 'node:child_process';
 import { cpSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { ROOT } from '../../local/builtProcess.ts';
-import { createScratchFolder } from '../../local/scratchFolder.ts';
+import { ROOT } from '../../local/environment/build.ts';
+import { createScratchFolder } from '../../local/environment/scratchFolder.ts';
 import { applyCodeChange } from './codeChange.ts';
 import type { SeededBug } from './seededBug.ts';
 

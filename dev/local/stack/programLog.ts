@@ -1,7 +1,7 @@
 import { createWriteStream, existsSync, mkdirSync, renameSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Readable } from 'node:stream';
 import { createInterface } from 'node:readline';
+import type { Program } from '../environment/program.ts';
 
 const MAX_LOG_BYTES = 10 * 1024 * 1024;
 const LEVEL_NAMES: Record<number, string> = { 40: 'warning', 50: 'error', 60: 'fatal' };
@@ -15,7 +15,8 @@ interface LogEntry extends Record<string, unknown> {
 
 /** The log file of one program; warnings and errors are also printed on the console. */
 export interface ProgramLog {
-  capture(output: Readable): void;
+  /** Writes the output of a program. */
+  capture(program: Program): void;
   close(): Promise<void>;
 }
 
@@ -31,14 +32,16 @@ export function openProgramLog(dataDir: string, name: string, onLine: (line: str
   const stream = createWriteStream(file, { flags: 'a' });
   // A full disk must not end the launcher, and with it the databases.
   stream.on('error', (error) => console.error(`${name}: writing its log failed (${error.message})`));
+  const write = (line: string): void => {
+    stream.write(`${line}\n`);
+    onLine(line);
+    const readable = formatLogLine(line);
+    if (readable !== null) console.error(`${name}: ${readable}`);
+  };
   return {
-    capture: (output) => {
-      createInterface({ input: output, crlfDelay: Infinity }).on('line', (line) => {
-        stream.write(`${line}\n`);
-        onLine(line);
-        const readable = formatLogLine(line);
-        if (readable !== null) console.error(`${name}: ${readable}`);
-      });
+    capture: ({ child }) => {
+      for (const output of [child.stdout!, child.stderr!])
+        createInterface({ input: output, crlfDelay: Infinity }).on('line', write);
     },
     close: () => new Promise((resolve) => stream.end(() => resolve())),
   };

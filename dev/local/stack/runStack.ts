@@ -5,7 +5,7 @@ import { acquireLauncherLock } from './launcherLock.ts';
 import { type DatabaseServer, migrateDatabase, openPostgres, openRedis } from './databases.ts';
 import { terminateOrphanedPrograms, openPidFile } from './pidFile.ts';
 import { collectMetricsPorts, formatMetricsRows, buildMetricsEnv, type MetricsPorts } from './metricsPorts.ts';
-import { type Program, startProgram } from './program.ts';
+import { type StackProgram, superviseProgram } from './program.ts';
 import { type ServiceProbe, isServiceReady, waitForService } from './serviceProbe.ts';
 import { removeServiceRecord, writeServiceRecord } from './serviceRecord.ts';
 import { assertPortFree, type Settings } from './settings.ts';
@@ -24,8 +24,8 @@ const START_TIMEOUT_MS = 60_000;
 
 /** Running programs and servers, in the order in which they are stopped; each list in parallel. */
 interface Running {
-  service: Program[];
-  upstream: Program[];
+  service: StackProgram[];
+  upstream: StackProgram[];
   databases: DatabaseServer[];
 }
 
@@ -38,7 +38,7 @@ interface StartedServers {
   metricsPorts: MetricsPorts;
 }
 
-type StartProgram = (name: string, main: string, env: NodeJS.ProcessEnv) => Program;
+type StartProgram = (name: string, main: string, env: NodeJS.ProcessEnv) => StackProgram;
 
 /**
  * Runs the whole service until a stop is requested.
@@ -58,7 +58,7 @@ export async function runStack(settings: Settings): Promise<number> {
   const pidFile = openPidFile(dataDir);
   const metricsPorts = collectMetricsPorts(config);
   const start: StartProgram = (name, main, env) =>
-    startProgram({
+    superviseProgram({
       name,
       main,
       env,

@@ -1,12 +1,16 @@
 import { join, relative } from 'node:path';
 import type { Config } from '../../../shared/lib/config.ts';
-import type { DatabaseServer } from './databases.ts';
 
 /** One line of the summary: name, version, address and origin. */
 export type SummaryRow = readonly [what: string, version: string, address: string, note: string];
 
 /** Formats the line of a database, without the password in its address. */
-export function formatDatabaseRow({ name, version, url, source }: DatabaseServer): SummaryRow {
+export function formatDatabaseRow({
+  name,
+  version,
+  url,
+  source,
+}: Record<'name' | 'version' | 'url' | 'source', string>): SummaryRow {
   return [name, version, url.replace(/^(\w+:\/\/[^:/@]*):[^@]*@/, '$1:***@'), source];
 }
 

@@ -3,11 +3,11 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { readTextBody } from '../misbehave.ts';
 import type { StripeStore } from './store.ts';
-import { INTERNAL_ERROR, type Faults, applyFaultBefore, applyFaultAfter, takeFault } from './faults.ts';
+import { type Faults, applyFaultBefore, applyFaultAfter, takeFault } from './faults.ts';
 import { StripeParams, parseNestedForm } from './params.ts';
 import { type StripeResponse, IdempotencyKeys } from './idempotencyKeys.ts';
 import { expandPaths } from './listing.ts';
-import { StripeApiError, StripeValidationError } from './stripeApiError.ts';
+import { INTERNAL_ERROR, StripeApiError, StripeValidationError } from './stripeApiError.ts';
 import { type StripeRequestName, type StripeRoute, matchRoute } from './routes.ts';
 
 /** A received request, for tests that check requests. */

@@ -5,7 +5,7 @@ import type { StripeParams } from './params.ts';
 import { LIST_PARAMS, listObjects, retrieveObject } from './listing.ts';
 import { createPortalSession } from './portalSessions.ts';
 import { StripeApiError } from './stripeApiError.ts';
-import type { StripeHandler } from './routes.ts';
+import type { StripeHandler } from './handler.ts';
 
 type Routes = Record<`${'checkout' | 'portal'}.${string}`, [string, string, StripeHandler]>;
 

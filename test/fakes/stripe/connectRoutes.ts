@@ -4,7 +4,7 @@ import { addConnectedAccount, addTransfer, getConnectedAccount } from './connect
 import type { StripeParams } from './params.ts';
 import { LIST_PARAMS, listObjects, retrieveObject } from './listing.ts';
 import { StripeApiError } from './stripeApiError.ts';
-import type { StripeHandler } from './routes.ts';
+import type { StripeHandler } from './handler.ts';
 
 type Routes = Record<`${'accounts' | 'accountLinks' | 'transfers'}.${string}`, [string, string, StripeHandler]>;
 

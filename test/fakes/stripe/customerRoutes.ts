@@ -1,6 +1,6 @@
 import { addCustomer, listPaymentMethods } from './customers.ts';
 import { LIST_PARAMS, listObjects, retrieveObject } from './listing.ts';
-import type { StripeHandler } from './routes.ts';
+import type { StripeHandler } from './handler.ts';
 
 type Routes = Record<`customers.${string}`, [string, string, StripeHandler]>;
 

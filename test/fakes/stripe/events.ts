@@ -1,8 +1,5 @@
 import Stripe from 'stripe';
-import type { EVENT_TYPES } from '../../../shared/gateways/payments/eventTypes.ts';
-import type { StripeStore } from './store.ts';
-
-export type HandledEvent = (typeof EVENT_TYPES)[number];
+import type { HandledEvent, StripeStore } from './store.ts';
 
 export interface FakeStripeEvent {
   id: string;

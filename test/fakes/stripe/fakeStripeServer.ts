@@ -3,8 +3,8 @@ import type { PlanSlug } from '../../../shared/spec/plans.ts';
 import { HttpFake } from '../httpFake.ts';
 import { StripeApiServer } from './apiServer.ts';
 import { setUpPlans } from './catalog.ts';
-import { createStripeEvent, type FakeStripeEvent, type HandledEvent } from './events.ts';
-import { StripeStore } from './store.ts';
+import { createStripeEvent, type FakeStripeEvent } from './events.ts';
+import { type HandledEvent, StripeStore } from './store.ts';
 import type { AfterFailedRetries } from './testClock.ts';
 import { WebhookDelivery } from './webhookDelivery.ts';
 

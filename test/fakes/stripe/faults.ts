@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { StripeApiError } from './stripeApiError.ts';
+import { INTERNAL_ERROR, StripeApiError } from './stripeApiError.ts';
 import type { StripeRequestName } from './routes.ts';
 
 /**
@@ -40,8 +40,3 @@ export function applyFaultAfter(fault: Fault | undefined, response: ServerRespon
   if (fault === 'drop after doing') response.socket?.destroy();
   return fault === 'hang after doing' || fault === 'drop after doing';
 }
-
-export const INTERNAL_ERROR = new StripeApiError(500, {
-  type: 'api_error',
-  message: 'An unknown error occurred while the request executed.',
-});

@@ -1,6 +1,6 @@
 import { type StripeStore, type StripeKind, type StripeObjects, toApiList } from './store.ts';
 import type { StripeParams } from './params.ts';
-import type { StripeHandler } from './routes.ts';
+import type { StripeHandler } from './handler.ts';
 
 export const LIST_PARAMS = ['limit', 'starting_after', 'ending_before', 'created', 'expand'];
 

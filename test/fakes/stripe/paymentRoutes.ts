@@ -5,7 +5,7 @@ import { LIST_PARAMS, listObjects, retrieveObject } from './listing.ts';
 import { addPaymentIntent, confirmIntent, buildDeclineError } from './paymentIntents.ts';
 import { StripeApiError } from './stripeApiError.ts';
 import { findCharge, createRefund } from './reversals.ts';
-import type { StripeHandler } from './routes.ts';
+import type { StripeHandler } from './handler.ts';
 
 type Routes = Record<
   `${'intents' | 'charges' | 'disputes' | 'refunds' | 'events'}.${string}`,

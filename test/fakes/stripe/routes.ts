@@ -1,14 +1,10 @@
-import type { StripeStore } from './store.ts';
 import { connectRoutes } from './connectRoutes.ts';
 import { customerRoutes } from './customerRoutes.ts';
-import type { StripeParams } from './params.ts';
+import type { StripeHandler } from './handler.ts';
 import { paymentRoutes } from './paymentRoutes.ts';
 import { checkoutRoutes } from './checkoutRoutes.ts';
 import { setupRoutes } from './setupRoutes.ts';
 import { subscriptionRoutes } from './subscriptionRoutes.ts';
-
-/** @param id the value of `:id`. @returns the response body. @throws StripeApiError */
-export type StripeHandler = (store: StripeStore, params: StripeParams, id: string) => unknown;
 
 /** All routes of the fake API. */
 const STRIPE_ROUTES = {

@@ -3,7 +3,7 @@ import { type StripeStore, fromFields } from './store.ts';
 import { addPortalConfiguration, addPrice, addProduct } from './catalog.ts';
 import type { StripeParams } from './params.ts';
 import { LIST_PARAMS, listObjects, retrieveObject } from './listing.ts';
-import type { StripeHandler } from './routes.ts';
+import type { StripeHandler } from './handler.ts';
 import { parseBooleans } from './parseBooleans.ts';
 
 type Routes = Record<

@@ -1,7 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import type Stripe from 'stripe';
-import type { HandledEvent } from './events.ts';
+import type { EVENT_TYPES } from '../../../shared/gateways/payments/eventTypes.ts';
 import { StripeApiError } from './stripeApiError.ts';
+
+export type HandledEvent = (typeof EVENT_TYPES)[number];
 
 /** Stored objects by the value of Stripe's field `object`. */
 export interface StripeObjects {

@@ -30,3 +30,8 @@ export class StripeValidationError extends StripeApiError {
     super(400, fields);
   }
 }
+
+export const INTERNAL_ERROR = new StripeApiError(500, {
+  type: 'api_error',
+  message: 'An unknown error occurred while the request executed.',
+});

@@ -1,9 +1,9 @@
 import { getId } from './store.ts';
-import { INTERNAL_ERROR } from './faults.ts';
+import { INTERNAL_ERROR } from './stripeApiError.ts';
 import { findOrCreateInvoiceIntent, voidInvoice } from './invoices.ts';
 import { LIST_PARAMS, listObjects, retrieveObject } from './listing.ts';
 import { StripeApiError } from './stripeApiError.ts';
-import type { StripeHandler } from './routes.ts';
+import type { StripeHandler } from './handler.ts';
 import { endSubscription, isEnded, getItem } from './subscriptions.ts';
 
 type Routes = Record<

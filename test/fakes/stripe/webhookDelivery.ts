@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createSeededRandom } from '../seededRandom.ts';
-import { type HandledEvent, type FakeStripeEvent, signPayload } from './events.ts';
+import { type FakeStripeEvent, signPayload } from './events.ts';
+import type { HandledEvent } from './store.ts';
 
 export interface DeliveryAttempt {
   eventId: string;

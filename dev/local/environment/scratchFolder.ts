@@ -9,9 +9,11 @@ const MIN_FREE_BYTES = 4 * 1024 ** 3;
  * Creates a folder for temporary data: in memory if there is space, since on a slow disk the flushes of many servers
  * delay each other.
  * @param prefix of its name.
+ * @param isOnDisk uses the disk in any case, for measurements.
  */
-export function createScratchFolder(prefix: string): string {
-  const folder = mkdtempSync(join(hasFreeSpace(MEMORY_FILE_SYSTEM) ? MEMORY_FILE_SYSTEM : tmpdir(), prefix));
+export function createScratchFolder(prefix: string, isOnDisk = false): string {
+  const isInMemory = !isOnDisk && hasFreeSpace(MEMORY_FILE_SYSTEM);
+  const folder = mkdtempSync(join(isInMemory ? MEMORY_FILE_SYSTEM : tmpdir(), prefix));
   // If root runs this, Postgres runs as another account, which needs to reach its data.
   chmodSync(folder, 0o711);
   return folder;
