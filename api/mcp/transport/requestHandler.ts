@@ -10,7 +10,7 @@ import {
   type Transport,
 } from '@modelcontextprotocol/server';
 import { perService } from '../../../shared/lib/serviceScope.ts';
-import { MCP_KEEP_ALIVE_MS } from '../../../shared/spec/limits.ts';
+import { KEEP_ALIVE_INTERVAL_MS } from './sse.ts';
 import type { Context } from '../../context.ts';
 import { type McpRequestContext, toAuthInfo } from '../requestContext.ts';
 import { buildServer } from '../server.ts';
@@ -60,7 +60,7 @@ export async function handleMcpRequest(
     if (stream === undefined) {
       const opened = openSseStream(ctx);
       stream = opened;
-      const keepAlive = setInterval(() => opened.sendKeepAlive(), MCP_KEEP_ALIVE_MS);
+      const keepAlive = setInterval(() => opened.sendKeepAlive(), KEEP_ALIVE_INTERVAL_MS);
       void opened.closed.then(() => clearInterval(keepAlive));
     }
     return stream;

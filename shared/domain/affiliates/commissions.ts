@@ -12,8 +12,9 @@ import { type AccountSnapshot, type UnresolvedSnapshot, withAccountLock } from '
 import { findCustomerAccount } from '../payments/findCustomerAccount.ts';
 import { nextSyncVersion } from '../payments/syncVersion.ts';
 import { type InvoiceAmounts, commissionAmountCents } from './commissionAmount.ts';
+import { DAY_MS } from '../../spec/durations.ts';
 
-const COMMISSION_PENDING_MS = COMMISSION_PENDING_DAYS * 86_400_000;
+const COMMISSION_PENDING_MS = COMMISSION_PENDING_DAYS * DAY_MS;
 
 /**
  * Inserts the one commission of an invoice, or updates its amounts after refunds and disputes. A snapshot older than

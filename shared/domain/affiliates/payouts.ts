@@ -12,6 +12,7 @@ import { Payout } from '../../tables/Payout.ts';
 import { PayoutItem } from '../../tables/PayoutItem.ts';
 import { trySync } from '../payments/processorErrors.ts';
 import { syncConnectedAccount } from './payoutAccounts.ts';
+import { HOUR_MS, MINUTE_MS } from '../../spec/durations.ts';
 
 /** Returns the start of the month (UTC). Commissions that are payable by then are paid in that month. */
 export function getMonthStart(moment: Date): Date {
@@ -29,7 +30,7 @@ export function outstandingCommissions(affiliateId: number, until: Date, transac
 }
 
 /** A commission that was synced within this time is not synced again before its payout. */
-const SYNC_FRESHNESS_MS = 6 * 3_600_000;
+const SYNC_FRESHNESS_MS = 6 * HOUR_MS;
 
 /** Returns since when a commission must have been synced to be paid out. Simulated ones never change. */
 export function getFreshnessCutoff(): Date {
@@ -37,7 +38,7 @@ export function getFreshnessCutoff(): Date {
 }
 
 /** The sweep leaves a new payout to the process that created it for this long. */
-const RETRY_GRACE_MS = 60_000;
+const RETRY_GRACE_MS = MINUTE_MS;
 
 const ADD_SETTLED_CENTS = prepared(
   'settle_commissions',
@@ -175,8 +176,8 @@ async function releasePayout({ uuid, connect_account_id: connectAccountId }: Pay
 
 const BATCH_SIZE = 200;
 /** Maximum difference between the processor's clock and ours. */
-const CLOCK_SKEW_MS = 600_000;
-const RETRY_BACKOFF = { minMs: 60_000, maxMs: 3_600_000 };
+const CLOCK_SKEW_MS = 10 * MINUTE_MS;
+const RETRY_BACKOFF = { minMs: MINUTE_MS, maxMs: HOUR_MS };
 
 /** Retries payouts with an unknown outcome: searches for the transfer, and requests it again if there is none. */
 export async function retryPendingPayouts(): Promise<void> {

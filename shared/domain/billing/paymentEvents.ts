@@ -9,6 +9,7 @@ import { withAccountLock } from '../payments/accountSnapshot.ts';
 import { applyEventSnapshots, type EventSnapshot, fetchEventSnapshots } from './eventSnapshots.ts';
 import type { FollowUp } from './followUps.ts';
 import { runFollowUps } from './syncSubscription.ts';
+import { DAY_MS, HOUR_MS } from '../../spec/durations.ts';
 
 const CONCURRENCY = 4;
 
@@ -63,7 +64,7 @@ async function markEventApplied(eventId: string, transaction?: Transaction): Pro
 }
 
 /** A failing event is retried for this long, and at least this often: the worker may have been down for days. */
-const ABANDON_AFTER_MS = 3 * 86_400_000;
+const ABANDON_AFTER_MS = 3 * DAY_MS;
 const MIN_ATTEMPTS = 10;
 
 async function scheduleEventRetry(
@@ -72,7 +73,7 @@ async function scheduleEventRetry(
 ) {
   const attempts = previousAttempts + 1;
   const problem = (err as Error).message.slice(0, 500);
-  const next_attempt_at = addMilliseconds(now(), Math.min(3_600_000, 2_000 * 2 ** Math.min(attempts, 11)));
+  const next_attempt_at = addMilliseconds(now(), Math.min(HOUR_MS, 2_000 * 2 ** Math.min(attempts, 11)));
   const isAbandoned = attempts >= MIN_ATTEMPTS && receivedAt <= addMilliseconds(now(), -ABANDON_AFTER_MS);
   const abandoned_at = isAbandoned ? now() : null;
   const unapplied = PaymentEvent.query().findById(event).whereNull('processed_at');
@@ -99,7 +100,7 @@ export async function retryPaymentEvents(): Promise<void> {
 }
 
 /** Events are kept for inspection, well beyond the three days in which the processor repeats them. */
-const RETENTION_MS = 60 * 86_400_000;
+const RETENTION_MS = 60 * DAY_MS;
 const PRUNE_BATCH = 1_000;
 
 const PRUNE_EVENTS = prepared(

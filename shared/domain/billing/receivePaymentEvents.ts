@@ -12,6 +12,7 @@ import { logger } from '../../lib/logger.ts';
 import { throttleLog } from '../../lib/logThrottle.ts';
 import { enqueuePaymentEvent } from '../../queues/enqueue.ts';
 import { ServiceError } from '../../spec/errors.ts';
+import { MINUTE_MS } from '../../spec/durations.ts';
 
 /** An event that was enqueued is left to its job for a moment before the sweep finds it. */
 const SWEEP_GRACE_MS = 5_000;
@@ -91,7 +92,7 @@ function verifyWebhookEvent(body: Buffer, signature: string): ProcessorEvent {
   }
 }
 
-const WARN_EVERY_MS = 60_000;
+const WARN_EVERY_MS = MINUTE_MS;
 
 /** Either the request is not Stripe's, or STRIPE_WEBHOOK_SECRET is wrong, and then no event ever arrives. */
 const warnRejectedWebhook = throttleLog(WARN_EVERY_MS, (suppressed, problem: string) =>

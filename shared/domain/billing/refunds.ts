@@ -4,10 +4,10 @@ import { addMilliseconds, now } from '../../lib/clock.ts';
 import { logger } from '../../lib/logger.ts';
 import { OwedRefund } from '../../tables/OwedRefund.ts';
 import type { Subscription } from '../../tables/Subscription.ts';
+import { DAY_MS, HOUR_MS } from '../../spec/durations.ts';
 
 const BATCH_SIZE = 200;
-const DAY_MS = 86_400_000;
-const RETRY_BACKOFF_MS = { min: 30_000, max: 3_600_000 };
+const RETRY_BACKOFF_MS = { min: 30_000, max: HOUR_MS };
 /** The process that wrote a row issues its refund right away: the sweep leaves it alone for this long. */
 const SWEEP_GRACE_MS = 30_000;
 /** After this many attempts, an amount that the processor does not list was not paid through it. */

@@ -8,6 +8,7 @@ import { USAGE_HISTORY_DAYS } from '../../spec/limits.ts';
 import type { Plan } from '../../spec/plans.ts';
 import { Account } from '../../tables/Account.ts';
 import { getActivePlan } from '../billing/entitlement.ts';
+import { DAY_MS } from '../../spec/durations.ts';
 
 export interface DailyUsage {
   /** YYYY-MM-DD, UTC. */
@@ -101,8 +102,6 @@ function getHistoryDays(moment: Date): string[] {
   }
   return cached.days;
 }
-
-const DAY_MS = 86_400_000;
 
 function subtractDays(moment: Date, days: number): string {
   return formatUtcDay(new Date(moment.getTime() - days * DAY_MS));

@@ -1,6 +1,9 @@
 import { addMilliseconds, now } from '../../lib/clock.ts';
 import { prepared, runStatement } from '../../lib/db.ts';
-import { DELETED_PROMPT_RETENTION_DAYS } from '../../spec/limits.ts';
+import { DAY_MS } from '../../spec/durations.ts';
+
+/** Days after a deletion until prompt, parameters and error of the generation are purged. */
+const DELETED_PROMPT_RETENTION_DAYS = 30;
 
 const BATCH_SIZE = 1_000;
 
@@ -32,7 +35,7 @@ const PURGE_ACCOUNT = prepared(
 /** Purges prompts, parameters and errors of generations that were deleted long ago. */
 export async function purgeDeletedGenerations(): Promise<void> {
   const at = now();
-  const before = addMilliseconds(at, -DELETED_PROMPT_RETENTION_DAYS * 86_400_000);
+  const before = addMilliseconds(at, -DELETED_PROMPT_RETENTION_DAYS * DAY_MS);
   while ((await runStatement(PURGE_OLD, { now: at, before })).length === BATCH_SIZE);
 }
 

@@ -3,11 +3,15 @@ import { createBatcher } from '../../lib/batcher.ts';
 import { addMilliseconds, now } from '../../lib/clock.ts';
 import { DB_WAIT_TIMEOUT, isRejection, prepared, runStatement } from '../../lib/db.ts';
 import { randomHex, sha256 } from '../../lib/secrets.ts';
-import { AUTHORIZATION_CODE_SECONDS, USED_CODE_RETENTION_MS } from '../../spec/limits.ts';
+import { AUTHORIZATION_CODE_SECONDS } from '../../spec/limits.ts';
 import { OAuthError, type Scope } from '../../spec/oauth.ts';
 import { resourceUrl } from './accessTokens.ts';
 import { pruneInBatches } from './pruneInBatches.ts';
 import { generateRefreshToken, getRefreshTokenExpiry, type IssuedGrant } from './refreshTokens.ts';
+import { DAY_MS } from '../../spec/durations.ts';
+
+/** Retention of used authorization codes, so that a replay is detected. */
+const USED_CODE_RETENTION_MS = DAY_MS;
 
 /** An authorization request that the user approved. */
 export interface ApprovedRequest {

@@ -9,10 +9,7 @@ import { config } from '../../lib/config.ts';
 import { prepared } from '../../lib/db.ts';
 import { perService } from '../../lib/serviceScope.ts';
 import {
-  APPROVAL_REQUEST_GRACE_MS,
-  CLIENT_ID_MAX_CHARACTERS,
   INACTIVE_CLIENT_RETENTION_MS,
-  NEW_CLIENT_GRACE_MS,
   UNAPPROVED_CLIENTS_MAX,
   UNAPPROVED_CLIENT_RETENTION_MS,
 } from '../../spec/limits.ts';
@@ -20,6 +17,12 @@ import { OAuthError } from '../../spec/oauth.ts';
 import { OAuthClient } from '../../tables/OAuthClient.ts';
 import { type ClientMetadata, parseClientMetadata } from './clientMetadata.ts';
 import { pruneInBatches } from './pruneInBatches.ts';
+import { HOUR_MS, MINUTE_MS } from '../../spec/durations.ts';
+
+const CLIENT_ID_MAX_CHARACTERS = 1_000;
+/** Grace periods during which unapproved clients are not deleted: after registration, and after a consent page. */
+const NEW_CLIENT_GRACE_MS = 5 * MINUTE_MS;
+const APPROVAL_REQUEST_GRACE_MS = HOUR_MS;
 
 /** Registers a client under a new id (RFC 7591). */
 export async function registerClient({ name, redirectUris }: ClientMetadata): Promise<OAuthClient> {

@@ -6,6 +6,7 @@ import { REFRESH_GRACE_SECONDS, REFRESH_TOKEN_DAYS } from '../../spec/limits.ts'
 import { OAuthError, type Scope } from '../../spec/oauth.ts';
 import { type RevokedGrant, revokeGrant } from './grants.ts';
 import { pruneInBatches } from './pruneInBatches.ts';
+import { DAY_MS } from '../../spec/durations.ts';
 
 /** Grant for which an access token can be issued, with its new refresh token. */
 export interface IssuedGrant {
@@ -23,7 +24,7 @@ export function generateRefreshToken(): { text: string; hash: Buffer } {
 
 /** Returns the expiry of a refresh token that is issued at a time. */
 export function getRefreshTokenExpiry(at: Date): Date {
-  return addMilliseconds(at, REFRESH_TOKEN_DAYS * 86_400_000);
+  return addMilliseconds(at, REFRESH_TOKEN_DAYS * DAY_MS);
 }
 
 /** Maximum number of rotations of one token. Higher than the number of processes that a client refreshes from at once. */

@@ -8,6 +8,7 @@ import { prepared, runStatement } from '../../lib/db.ts';
 import { ServiceError } from '../../spec/errors.ts';
 import { IDEMPOTENCY_KEY_RETENTION_MS } from '../../spec/limits.ts';
 import { IdempotentRequest } from '../../tables/IdempotentRequest.ts';
+import { MINUTE_MS } from '../../spec/durations.ts';
 
 /**
  * Requests with an Idempotency-Key: the first one that succeeds is executed, and repeated ones receive its response
@@ -16,7 +17,7 @@ import { IdempotentRequest } from '../../tables/IdempotentRequest.ts';
  */
 
 /** Age after which a request without a response belongs to a process that died, and is executed again. */
-const ABANDONED_AFTER_MS = 60_000;
+const ABANDONED_AFTER_MS = MINUTE_MS;
 const WAIT_TIMEOUT_MS = 10_000;
 const POLL_INTERVAL_MS = 100;
 
