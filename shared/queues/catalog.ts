@@ -2,6 +2,7 @@ import { Ajv2020 } from 'ajv/dist/2020.js';
 import Type, { type Static } from 'typebox';
 import { config } from '../lib/config.ts';
 import { HOUR_MS, MINUTE_MS } from '../spec/durations.ts';
+import { UUID_PATTERN } from '../lib/uuid.ts';
 
 /**
  * Catalog of all jobs: the contract between the processes. Payloads carry ids only, because Postgres is the source of
@@ -11,7 +12,7 @@ import { HOUR_MS, MINUTE_MS } from '../spec/durations.ts';
 /** Batch size of a job: ids that are enqueued together share one job. */
 export const MAX_IDS_PER_JOB = 64;
 
-const Uuid = Type.String({ pattern: '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$' });
+const Uuid = Type.String({ pattern: `^${UUID_PATTERN}$` });
 const GenerationsPayload = Type.Object(
   {
     generationIds: Type.Array(Uuid, { minItems: 1, maxItems: MAX_IDS_PER_JOB }),

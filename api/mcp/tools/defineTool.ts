@@ -1,5 +1,6 @@
 import type { Static, TSchema } from 'typebox';
-import { createBodyParser, isInternalKeyword } from '../../../shared/lib/validate.ts';
+import { createBodyParser } from '../../../shared/lib/validation/bodyParser.ts';
+import { isInternalKeyword } from '../../../shared/lib/validation/schemaValidator.ts';
 import type { Scope } from '../../../shared/spec/oauth.ts';
 import { ErrorResponse } from '../../rest/errorSchemas.ts';
 import { buildIcon, type IconName } from '../icons.ts';

@@ -1,6 +1,6 @@
 import Type from 'typebox';
 import { readGeneration } from '../../../shared/domain/generations/read.ts';
-import { isUuid } from '../../../shared/lib/validate.ts';
+import { isUuid } from '../../../shared/lib/uuid.ts';
 import { ServiceError } from '../../../shared/spec/errors.ts';
 import { MCP_DEFAULT_WAIT_SECONDS, WAIT_MAX_SECONDS } from '../../../shared/spec/limits.ts';
 import { GenerationResponse } from '../../rest/generations/schemas.ts';

@@ -1,6 +1,6 @@
 import type { Redis } from 'ioredis';
 import { logger } from '../../../shared/lib/logger.ts';
-import { connectForBlocking } from '../../../shared/lib/redis.ts';
+import { connectForBlocking, subscribeToChannel } from '../../../shared/lib/redis.ts';
 import { randomHex } from '../../../shared/lib/secrets.ts';
 import { perService } from '../../../shared/lib/serviceScope.ts';
 import { KEEP_ALIVE_INTERVAL_MS } from './sse.ts';
@@ -26,8 +26,7 @@ export async function subscribeToEvents(): Promise<void> {
   subscriber.on('message', (_channel: string, sessionId: string) => {
     for (const wake of state().open.get(sessionId) ?? []) wake();
   });
-  const subscribed = subscriber.subscribe(eventsChannel()).catch(() => undefined);
-  await Promise.race([subscribed, new Promise((resolve) => setTimeout(resolve, 2_000))]);
+  await subscribeToChannel(subscriber, eventsChannel());
 }
 
 /** Ends all streams of a process that shuts down. Clients resume them on another process. */

@@ -8,6 +8,7 @@ import { ModelResponse } from '../models/schemas.ts';
 import { PaginationResponse } from '../pagination.ts';
 import { ProfileRequest, UserResponse } from '../session/schemas.ts';
 import { LedgerEntryResponse, UsageResponse } from '../usage/schemas.ts';
+import { isInternalKeyword } from '../../../shared/lib/validation/schemaValidator.ts';
 
 /** Schemas with a name in the document. All others are written where they are used. */
 const SCHEMA_NAMES = new Map<unknown, string>([
@@ -62,11 +63,6 @@ export class SchemaRegistry {
   #within(value: unknown): unknown {
     return SCHEMA_NAMES.has(value) ? this.resolve(value) : this.#clean(value);
   }
-}
-
-/** Returns true for keywords that only the service's own validation knows. */
-function isInternalKeyword(key: string, value: unknown): boolean {
-  return key === 'trimmed' || (key === 'format' && value === 'text');
 }
 
 /** Adds the type to an enum, which code generators need. */

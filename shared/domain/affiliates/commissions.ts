@@ -1,7 +1,7 @@
 import type { Transaction } from 'objection';
 import { type PaidInvoice, processor } from '../../gateways/payments/index.ts';
 import { addMilliseconds, now } from '../../lib/clock.ts';
-import { prepared, runStatement } from '../../lib/db.ts';
+import { prepared, runStatement } from '../../lib/database/preparedStatements.ts';
 import { logger } from '../../lib/logger.ts';
 import { COMMISSION_PENDING_DAYS } from '../../spec/limits.ts';
 import type { Plan } from '../../spec/plans.ts';

@@ -3,7 +3,8 @@ import { v7 as uuidv7 } from 'uuid';
 import { processor, ProcessorError } from '../../gateways/payments/index.ts';
 import { addMilliseconds, now } from '../../lib/clock.ts';
 import { formatUtcDay } from '../../lib/calendar.ts';
-import { isDuplicate, prepared, runStatement } from '../../lib/db.ts';
+import { isDuplicate } from '../../lib/database/errors.ts';
+import { prepared, runStatement } from '../../lib/database/preparedStatements.ts';
 import { logger } from '../../lib/logger.ts';
 import { getNextAttemptByAge } from '../../lib/retryBackoff.ts';
 import { Affiliate } from '../../tables/Affiliate.ts';
@@ -157,7 +158,7 @@ export async function recoverRejectedTransfer(affiliateId: number): Promise<void
     .orderBy('completed_at', 'desc')
     .first();
   if (last === undefined) return;
-  const transferId = await processor.findTransfer(last.uuid, addMilliseconds(last.created_at, -CLOCK_SKEW_MS));
+  const transferId = await processor.findTransfer(last.uuid, last.created_at);
   if (transferId !== null) await markPayoutPaid(last, transferId);
 }
 
@@ -175,8 +176,6 @@ async function releasePayout({ uuid, connect_account_id: connectAccountId }: Pay
 }
 
 const BATCH_SIZE = 200;
-/** Maximum difference between the processor's clock and ours. */
-const CLOCK_SKEW_MS = 10 * MINUTE_MS;
 const RETRY_BACKOFF = { minMs: MINUTE_MS, maxMs: HOUR_MS };
 
 /** Retries payouts with an unknown outcome: searches for the transfer, and requests it again if there is none. */
@@ -190,8 +189,7 @@ export async function retryPendingPayouts(): Promise<void> {
     const next_attempt_at = getNextAttemptByAge(payout.created_at, RETRY_BACKOFF);
     await Payout.query().findById(payout.uuid).where({ status: 'pending' }).patch({ next_attempt_at });
     await trySync(async () => {
-      const since = addMilliseconds(payout.created_at, -CLOCK_SKEW_MS);
-      const transferId = await processor.findTransfer(payout.uuid, since);
+      const transferId = await processor.findTransfer(payout.uuid, payout.created_at);
       if (transferId !== null) await markPayoutPaid(payout, transferId);
       else await transferPayout(payout);
     });

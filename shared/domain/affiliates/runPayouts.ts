@@ -1,7 +1,7 @@
 import { processor } from '../../gateways/payments/index.ts';
 import { addMilliseconds, now } from '../../lib/clock.ts';
 import { formatUtcDay } from '../../lib/calendar.ts';
-import { prepared, runStatement } from '../../lib/db.ts';
+import { prepared, runStatement } from '../../lib/database/preparedStatements.ts';
 import { trySync } from '../payments/processorErrors.ts';
 import { syncCommission } from './commissions.ts';
 import { syncPendingOnboardings } from './payoutAccounts.ts';

@@ -174,15 +174,13 @@ async function findTopupPayment(
   isLate: boolean,
 ): Promise<ProcessorPayment | null> {
   try {
-    return await processor.findPayment(customerId, uuid, addMilliseconds(createdAt, -CLOCK_SKEW_MS));
+    return await processor.findPayment(customerId, uuid, createdAt);
   } catch (error) {
     if (isLate && error instanceof ProcessorError && error.isCustomerGone) return null;
     throw error;
   }
 }
 
-/** Maximum difference between the processor's clock and ours. */
-const CLOCK_SKEW_MS = 10 * MINUTE_MS;
 /** A top-up is retried for this long. After that, a burn below the threshold triggers another one. */
 const CHARGE_RETRY_WINDOW_MS = HOUR_MS;
 

@@ -1,7 +1,8 @@
 import type { Transaction } from 'objection';
 import pLimit from 'p-limit';
 import { addMilliseconds, now } from '../../lib/clock.ts';
-import { prepared, runStatement } from '../../lib/db.ts';
+import { prepared } from '../../lib/database/preparedStatements.ts';
+import { runInBatches, STATEMENT_BATCH_SIZE } from '../../lib/database/runInBatches.ts';
 import { logger } from '../../lib/logger.ts';
 import { paymentEventLag, paymentEventsAbandoned } from '../../lib/metrics.ts';
 import { PaymentEvent } from '../../tables/PaymentEvent.ts';
@@ -101,21 +102,20 @@ export async function retryPaymentEvents(): Promise<void> {
 
 /** Events are kept for inspection, well beyond the three days in which the processor repeats them. */
 const RETENTION_MS = 60 * DAY_MS;
-const PRUNE_BATCH = 1_000;
 
 const PRUNE_EVENTS = prepared(
   'prune_payment_events',
   `DELETE FROM payment_events
     WHERE event_id IN (SELECT event_id FROM payment_events
                         WHERE (processed_at IS NOT NULL OR abandoned_at IS NOT NULL) AND received_at <= :before
-                        ORDER BY received_at LIMIT ${PRUNE_BATCH})
+                        ORDER BY received_at LIMIT ${STATEMENT_BATCH_SIZE})
    RETURNING event_id`,
 );
 
 /** Deletes old events that were applied or abandoned. */
 export async function prunePaymentEvents(): Promise<void> {
   const before = addMilliseconds(now(), -RETENTION_MS);
-  while ((await runStatement(PRUNE_EVENTS, { before })).length === PRUNE_BATCH);
+  await runInBatches(PRUNE_EVENTS, { before });
 }
 
 export interface AbandonedEvent {

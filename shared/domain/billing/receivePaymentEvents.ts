@@ -7,7 +7,9 @@ import {
 import { isRecentSignature } from '../../gateways/payments/webhookSignature.ts';
 import { createBatcher } from '../../lib/batcher.ts';
 import { addMilliseconds, now } from '../../lib/clock.ts';
-import { DB_WAIT_TIMEOUT, isRejection, prepared, runStatement } from '../../lib/db.ts';
+import { isRejection } from '../../lib/database/errors.ts';
+import { prepared, runStatement } from '../../lib/database/preparedStatements.ts';
+import { DB_WAIT_TIMEOUT } from '../../lib/database/waitTimeout.ts';
 import { logger } from '../../lib/logger.ts';
 import { throttleLog } from '../../lib/logThrottle.ts';
 import { enqueuePaymentEvent } from '../../queues/enqueue.ts';

@@ -1,7 +1,9 @@
 import { createBatcher } from '../../lib/batcher.ts';
 import { formatUtcDay } from '../../lib/calendar.ts';
 import { now } from '../../lib/clock.ts';
-import { DB_WAIT_TIMEOUT, isRejection, prepared, runStatement } from '../../lib/db.ts';
+import { isRejection } from '../../lib/database/errors.ts';
+import { prepared, runStatement } from '../../lib/database/preparedStatements.ts';
+import { DB_WAIT_TIMEOUT } from '../../lib/database/waitTimeout.ts';
 import { perService } from '../../lib/serviceScope.ts';
 import { getModelBySlug } from '../../spec/catalog.ts';
 import { USAGE_HISTORY_DAYS } from '../../spec/limits.ts';

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { v7 as uuidv7 } from 'uuid';
 import { addMilliseconds, now } from '../../lib/clock.ts';
-import { isOutage } from '../../lib/db.ts';
+import { isOutage } from '../../lib/database/errors.ts';
 import { logger } from '../../lib/logger.ts';
 import { rememberRequestId } from '../../lib/logContext.ts';
 import { enqueueDispatch } from '../../queues/enqueue.ts';

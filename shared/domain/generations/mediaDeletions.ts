@@ -1,7 +1,7 @@
 import pLimit from 'p-limit';
 import { deleteMediaFiles } from '../../gateways/media/storeOutput.ts';
 import { addMilliseconds, now } from '../../lib/clock.ts';
-import { prepared, runStatement } from '../../lib/db.ts';
+import { prepared, runStatement } from '../../lib/database/preparedStatements.ts';
 import { logger } from '../../lib/logger.ts';
 import type { MediaDeletion } from '../../tables/MediaDeletion.ts';
 import { MINUTE_MS } from '../../spec/durations.ts';

@@ -1,4 +1,4 @@
-import { createHash, createPrivateKey, createPublicKey, generateKeyPair, type KeyObject } from 'node:crypto';
+import { createPrivateKey, createPublicKey, generateKeyPair, type KeyObject } from 'node:crypto';
 import { promisify } from 'node:util';
 import { addMilliseconds, now } from '../../lib/clock.ts';
 import { logger } from '../../lib/logger.ts';
@@ -6,6 +6,7 @@ import { perService } from '../../lib/serviceScope.ts';
 import { ACCESS_TOKEN_SECONDS } from '../../spec/limits.ts';
 import { OAuthSigningKey } from '../../tables/OAuthSigningKey.ts';
 import { MINUTE_MS } from '../../spec/durations.ts';
+import { sha256 } from '../../lib/secrets.ts';
 
 /** Time between publication and first use of a signing key, so that all verifiers have fetched it. */
 const ACTIVATION_DELAY_MS = 10 * MINUTE_MS;
@@ -135,7 +136,7 @@ async function createSigningKey(number: number, createdAt: Date, signsFrom: Date
   const { privateKey, publicKey } = await promisify(generateKeyPair)('rsa', { modulusLength: 2_048 });
   const { e, kty, n } = publicKey.export({ format: 'jwk' });
   // The thumbprint of RFC 7638.
-  const kid = createHash('sha256').update(JSON.stringify({ e, kty, n })).digest('base64url');
+  const kid = sha256(JSON.stringify({ e, kty, n })).toString('base64url');
   const inserted = await OAuthSigningKey.query()
     .insert({
       number,

@@ -1,7 +1,7 @@
 import type { Knex } from 'knex';
 import { type UpstreamRoute, isThrottled } from '../../../gateways/upstreams/index.ts';
 import { addMilliseconds } from '../../../lib/clock.ts';
-import { prepared, runStatement } from '../../../lib/db.ts';
+import { prepared, runStatement } from '../../../lib/database/preparedStatements.ts';
 import { getLeaseMs } from './lease.ts';
 import { getActiveRoutes } from './modelHealth.ts';
 import { type ClaimedGeneration, CLAIMED_COLUMNS, transition } from './transition.ts';

@@ -1,6 +1,7 @@
 import { createBatcher } from '../../../lib/batcher.ts';
 import { addMilliseconds, now } from '../../../lib/clock.ts';
-import { isRejection, prepared, runStatement, type Statement } from '../../../lib/db.ts';
+import { isRejection } from '../../../lib/database/errors.ts';
+import { prepared, runStatement, type Statement } from '../../../lib/database/preparedStatements.ts';
 import { logger } from '../../../lib/logger.ts';
 import { creditsRefunded, generationsCompleted } from '../../../lib/metrics.ts';
 import { publishGenerationUpdate } from '../../../queues/generationUpdates.ts';

@@ -1,6 +1,6 @@
 import { type UpstreamRoute, getUpstreamRoutes } from '../../../gateways/upstreams/index.ts';
 import { addMilliseconds, now } from '../../../lib/clock.ts';
-import { prepared, runStatement } from '../../../lib/db.ts';
+import { prepared, runStatement } from '../../../lib/database/preparedStatements.ts';
 import { logger } from '../../../lib/logger.ts';
 import { perService } from '../../../lib/serviceScope.ts';
 import { type CatalogModel, MODELS, type ModelSlug } from '../../../spec/catalog.ts';
