@@ -1,35 +1,11 @@
-import { ImageParams, VideoParams } from '../../../shared/spec/catalog.ts';
-import { MetricsResponse } from '../admin/schemas.ts';
-import { AffiliateStatusResponse } from '../affiliate/schemas.ts';
-import { ApiKeyResponse, CreatedApiKeyResponse } from '../apiKeys/schemas.ts';
-import * as billing from '../billing/schemas.ts';
-import { GenerationResponse } from '../generations/schemas.ts';
-import { ModelResponse } from '../models/schemas.ts';
-import { PaginationResponse } from '../pagination.ts';
-import { ProfileRequest, UserResponse } from '../session/schemas.ts';
-import { LedgerEntryResponse, UsageResponse } from '../usage/schemas.ts';
 import { isInternalKeyword } from '../../../shared/lib/validation/schemaValidator.ts';
+import { PaginationResponse } from '../pagination.ts';
+import { FEATURES } from './features.ts';
 
-/** Schemas with a name in the document. All others are written where they are used. */
+/** Names in the document by schema: those of the features, and the one that all lists contain. */
 const SCHEMA_NAMES = new Map<unknown, string>([
-  [GenerationResponse, 'Generation'],
   [PaginationResponse, 'Pagination'],
-  [ModelResponse, 'Model'],
-  [ApiKeyResponse, 'ApiKey'],
-  [CreatedApiKeyResponse, 'CreatedApiKey'],
-  [LedgerEntryResponse, 'LedgerEntry'],
-  [UsageResponse, 'UsageSummary'],
-  [billing.PlanResponse, 'Plan'],
-  [billing.BillingStatusResponse, 'BillingStatus'],
-  [billing.CheckoutResponse, 'Checkout'],
-  [billing.TopupSettingsResponse, 'TopupSettings'],
-  [UserResponse, 'User'],
-  [AffiliateStatusResponse, 'AffiliateStatus'],
-  [MetricsResponse, 'Metrics'],
-  [billing.TopupSettingsRequest, 'TopupSettingsChange'],
-  [ProfileRequest, 'Profile'],
-  [VideoParams, 'VideoParams'],
-  [ImageParams, 'ImageParams'],
+  ...FEATURES.flatMap(({ schemas }) => Object.entries(schemas).map(([name, schema]) => [schema, name] as const)),
 ]);
 
 type JsonSchema = Record<string, unknown>;

@@ -15,7 +15,7 @@ import { getCustomerId } from './customers.ts';
 import { getActivePlan } from './entitlement.ts';
 import { buildFailedTopup, findTopupSnapshot, settleTopup, type TopupSnapshot } from './topupPayments.ts';
 import { createTopup } from './topups.ts';
-import { HOUR_MS, MINUTE_MS } from '../../spec/durations.ts';
+import { HOUR_MS } from '../../spec/durations.ts';
 
 /*
  * The two triggers (spec: Billing, automatic top-ups): a create that the balance does not cover calls
