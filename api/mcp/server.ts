@@ -19,6 +19,7 @@ import { toErrorResult, toCallToolResult } from './tools/callToolResult.ts';
 import { TOOLS, findTool } from './tools/index.ts';
 import type { ToolContext } from './tools/defineTool.ts';
 import { HOUR_MS } from '../../shared/spec/durations.ts';
+import { VERSION } from '../../shared/spec/version.ts';
 
 const buildInstructions =
   () => `Creates images (8 credits) and videos (35 credits for 5 seconds, 70 for 10) from text prompts, charged to the user's account.
@@ -63,7 +64,7 @@ export function buildServer({ withIcon = true } = {}): Server {
     {
       name: 'genmeter',
       title: 'genmeter',
-      version: '2.0.0',
+      version: VERSION,
       description: 'Images and videos from text prompts, metered in credits.',
       websiteUrl: config.BASE_URL,
       ...(withIcon ? { icons: [buildIcon('service')] } : {}),

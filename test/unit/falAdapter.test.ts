@@ -117,7 +117,7 @@ describe('the fal adapter', () => {
   const seen = (result: Verbatim, status: unknown = { status: 'COMPLETED' }, kind?: UpstreamRoute['kind']) => {
     parrot.answers.set(STATUS, { status: 200, body: status });
     parrot.answers.set(RESULT, result);
-    return upstream(kind).check(buildHandle(parrot.url));
+    return upstream(kind).poll(buildHandle(parrot.url));
   };
 
   describe('with the default models', () => {
@@ -157,7 +157,7 @@ describe('the fal adapter', () => {
         model: 'fal-ai/nano-banana-2',
         input: { prompt, resolution: '4K', aspect_ratio: '1:1' },
       });
-      expect(await falUpstream(route).check(submission.handle)).to.deep.equal({
+      expect(await falUpstream(route).poll(submission.handle)).to.deep.equal({
         state: 'succeeded',
         output: { url: `${fake.url}/files/${taken?.id}.png` },
         isWatermarked: false,
@@ -180,7 +180,7 @@ describe('the fal adapter', () => {
         const submission = await falUpstream(route).submit(buildSubmission({ prompt: how }));
         if (submission.state !== 'accepted') throw new Error(submission.state);
         fake.status = how;
-        const fault = await captureUpstreamError(falUpstream(route).check(submission.handle));
+        const fault = await captureUpstreamError(falUpstream(route).poll(submission.handle));
         fake.status = undefined;
         expect(fault).to.include({ fault: 'unavailable', wasAnswered: how === 'garbage' });
       });
@@ -280,13 +280,13 @@ describe('the fal adapter', () => {
   describe('check', () => {
     it('reports running until the request is completed', async () => {
       parrot.answers.set(STATUS, { status: 202, body: { status: 'IN_QUEUE' } });
-      expect(await upstream().check(buildHandle(parrot.url))).to.deep.equal({ state: 'running' });
+      expect(await upstream().poll(buildHandle(parrot.url))).to.deep.equal({ state: 'running' });
       parrot.answers.set(STATUS, { status: 200, body: { status: 'IN_PROGRESS' } });
-      expect(await upstream().check(buildHandle(parrot.url))).to.deep.equal({ state: 'running' });
+      expect(await upstream().poll(buildHandle(parrot.url))).to.deep.equal({ state: 'running' });
     });
 
     it('reports gone for a request that the queue does not have', async () => {
-      expect(await captureUpstreamError(upstream().check(buildHandle(parrot.url)))).to.include({ fault: 'gone' });
+      expect(await captureUpstreamError(upstream().poll(buildHandle(parrot.url)))).to.include({ fault: 'gone' });
     });
 
     for (const answer of [
@@ -296,7 +296,7 @@ describe('the fal adapter', () => {
     ]) {
       it(`reports unavailable for the response ${JSON.stringify(answer)}`, async () => {
         parrot.answers.set(STATUS, answer);
-        expect(await captureUpstreamError(upstream().check(buildHandle(parrot.url)))).to.include({
+        expect(await captureUpstreamError(upstream().poll(buildHandle(parrot.url)))).to.include({
           fault: 'unavailable',
         });
       });
@@ -361,7 +361,7 @@ describe('the fal adapter', () => {
     }
 
     it('never sends the key to another origin, even if a handle contains an address there', async () => {
-      expect(await captureUpstreamError(upstream().check(buildHandle(stranger.url)))).to.include({
+      expect(await captureUpstreamError(upstream().poll(buildHandle(stranger.url)))).to.include({
         fault: 'unavailable',
       });
       expect(await captureUpstreamError(upstream().cancel(buildHandle(stranger.url)))).to.include({
@@ -369,7 +369,7 @@ describe('the fal adapter', () => {
       });
       parrot.answers.set(STATUS, { status: 200, body: { status: 'COMPLETED' } });
       const half = { ...buildHandle(parrot.url), response_url: `${stranger.url}/owner/app/requests/r1` };
-      expect(await captureUpstreamError(upstream().check(half))).to.include({ fault: 'unavailable' });
+      expect(await captureUpstreamError(upstream().poll(half))).to.include({ fault: 'unavailable' });
       expect(stranger.requests).to.deep.equal([]);
     });
   });

@@ -83,7 +83,7 @@ describe('the OpenAI adapter', () => {
     const handle = getHandle(await upstreamFor('video').submit(asked));
     return { handle, prompt: asked.input.prompt };
   };
-  const check = (handle: UpstreamHandle) => upstreamFor('video').check(handle);
+  const check = (handle: UpstreamHandle) => upstreamFor('video').poll(handle);
   const seen = async (body: unknown) => {
     fake.status = { status: 200, body };
     return check({ id: 'video_1' });
@@ -130,7 +130,7 @@ describe('the OpenAI adapter', () => {
       fake.key = null;
       const upstream = upstreamFor('video', { key: null });
       const handle = getHandle(await upstream.submit(job()));
-      const progress = await upstream.check(handle);
+      const progress = await upstream.poll(handle);
       expect(progress).to.deep.include({ state: 'succeeded' });
       expect(progress).to.have.nested.property('output.headers').that.deep.equals({});
     });
@@ -308,7 +308,7 @@ describe('the OpenAI adapter', () => {
 
     it('reports unavailable with a wrong key, and for JSON without a status', async () => {
       const stranger = upstreamFor('video', { key: 'wrong' });
-      expect(await captureUpstreamError(stranger.check({ id: 'x' }))).to.include({ fault: 'unavailable' });
+      expect(await captureUpstreamError(stranger.poll({ id: 'x' }))).to.include({ fault: 'unavailable' });
       expect(await captureUpstreamError(seen({ id: 'x' }))).to.include({ fault: 'unavailable' });
     });
 

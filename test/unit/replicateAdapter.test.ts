@@ -56,7 +56,7 @@ describe('the Replicate adapter', () => {
   const seen = async (body: unknown) => {
     const handle = await accept();
     fake.status = { status: 200, body };
-    return upstream().check(handle);
+    return upstream().poll(handle);
   };
 
   describe('submit', () => {
@@ -243,9 +243,9 @@ describe('the Replicate adapter', () => {
       fake.outcome = 'wait';
       const asked = buildSubmission();
       const handle = await accept(asked);
-      expect(await upstream().check(handle)).to.deep.equal({ state: 'running' });
+      expect(await upstream().poll(handle)).to.deep.equal({ state: 'running' });
       fake.end(asked.input.prompt, 'succeeded');
-      expect(await upstream().check(handle)).to.deep.equal({
+      expect(await upstream().poll(handle)).to.deep.equal({
         state: 'succeeded',
         output: { url: `${fake.url}/files/${String(handle['id'])}.png`, headers: { authorization: 'Bearer test' } },
         isWatermarked: false,
@@ -254,7 +254,7 @@ describe('the Replicate adapter', () => {
 
     it('returns the first file of a list', async () => {
       fake.outputAs = 'list';
-      const progress = await upstream().check(await accept());
+      const progress = await upstream().poll(await accept());
       expect(progress).to.have.property('state', 'succeeded');
     });
 
@@ -316,14 +316,14 @@ describe('the Replicate adapter', () => {
     it('reports gone for a prediction that Replicate does not have', async () => {
       const handle = await accept();
       fake.status = 'forget';
-      expect(await captureUpstreamError(upstream().check(handle))).to.include({ fault: 'gone', wasAnswered: true });
+      expect(await captureUpstreamError(upstream().poll(handle))).to.include({ fault: 'gone', wasAnswered: true });
     });
 
     for (const how of ['error', 'busy', 'garbage', 'drop', 'hang'] as const) {
       it(`reports unavailable if Replicate fails with ${how}`, async () => {
         const handle = await accept();
         fake.status = how;
-        expect(await captureUpstreamError(upstream().check(handle))).to.include({ fault: 'unavailable' });
+        expect(await captureUpstreamError(upstream().poll(handle))).to.include({ fault: 'unavailable' });
       });
     }
 
@@ -336,7 +336,7 @@ describe('the Replicate adapter', () => {
     it('never requests an address at another origin, even if a handle contains one', async () => {
       const foreign = `${stranger.url}/v1/predictions/p1`;
       const handle = { id: 'p1', get_url: foreign, cancel_url: `${foreign}/cancel` };
-      expect(await captureUpstreamError(upstream().check(handle))).to.include({ fault: 'unavailable' });
+      expect(await captureUpstreamError(upstream().poll(handle))).to.include({ fault: 'unavailable' });
       expect(await captureUpstreamError(upstream().cancel(handle))).to.include({ fault: 'unavailable' });
       expect(stranger.requests).to.deep.equal([]);
     });
@@ -348,13 +348,13 @@ describe('the Replicate adapter', () => {
       const handle = await accept();
       await upstream().cancel(handle);
       const message = 'The generation was cancelled.';
-      expect(await upstream().check(handle)).to.deep.equal({ state: 'failed', message });
+      expect(await upstream().poll(handle)).to.deep.equal({ state: 'failed', message });
     });
 
     it('ignores that it came too late, or that the prediction does not exist', async () => {
       const handle = await accept();
       await upstream().cancel(handle);
-      expect((await upstream().check(handle)).state).to.equal('succeeded');
+      expect((await upstream().poll(handle)).state).to.equal('succeeded');
       const own = `${fake.url}/v1/predictions/missing`;
       await upstream().cancel({ id: 'missing', get_url: own, cancel_url: `${own}/cancel` });
     });

@@ -36,7 +36,7 @@ export const getGeneration = defineTool({
   icon: 'generation',
   input: GetGenerationInput,
   output: withNextStep(GenerationResponse),
-  creates: false,
+  spendsCredits: false,
   run: async ({ uuid, wait_seconds: seconds }, toolContext) => {
     // An invalid UUID returns the same error as an unknown one.
     if (!isUuid(uuid)) throw new ServiceError('not_found', 'There is no such generation on this account.');

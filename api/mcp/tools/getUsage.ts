@@ -17,7 +17,7 @@ export const getUsage = defineTool({
   icon: 'usage',
   input: Type.Object({}, { additionalProperties: false }),
   output: UsageResponse,
-  creates: false,
+  spendsCredits: false,
   run: async (_input, { principal }) => {
     const usage = presentUsage(await getUsageSummary(principal.accountId));
     // Days without usage are left out, because every token costs the client.

@@ -1,5 +1,6 @@
 import { HealthResponse, ReadyResponse } from './schemas.ts';
 import type { FeatureDescription } from '../openapi/feature.ts';
+import { VERSION } from '../../../shared/spec/version.ts';
 
 export const HEALTH_DESCRIPTION: FeatureDescription = {
   tag: { name: 'Service', description: 'The service itself.' },
@@ -12,7 +13,7 @@ export const HEALTH_DESCRIPTION: FeatureDescription = {
         status: 200,
         description: 'It does.',
         schema: HealthResponse,
-        example: { status: 'ok', version: '2.0.0' },
+        example: { status: 'ok', version: VERSION },
       },
     },
     'GET /api/ready/': {

@@ -160,7 +160,7 @@ function databaseUnavailableError(detail: string, error?: unknown): ServiceError
 
 const rejectionDetails: Record<
   Exclude<ChargeOutcome, 'accepted' | 'replayed' | 'unknown'>,
-  (charge: Debit) => string
+  (debit: Debit) => string
 > = {
   invalid_api_key: () => 'The API key is unknown or revoked.',
   subscription_required: () => 'Creating generations requires an active subscription. Choose a plan, then try again.',
