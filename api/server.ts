@@ -14,6 +14,9 @@ import { closeRateLimiters, openRateLimiters } from './pipeline/rateLimit.ts';
 
 /** Longer than load balancers keep idle connections (60 to 90 s), so that they never reuse one that closes here. */
 const KEEP_ALIVE_MS = 95_000;
+/** Time limits for receiving a request, and for its headers. */
+const REQUEST_TIMEOUT_MS = 30_000;
+const HEADERS_TIMEOUT_MS = 15_000;
 
 export interface ApiServer {
   port: number;
@@ -43,8 +46,8 @@ export async function startApi(): Promise<ApiServer> {
   const handleRequest = createApp(() => connections.isDraining()).callback();
   server.on('request', (request, response) => void handleRequest(request, response));
   server.keepAliveTimeout = KEEP_ALIVE_MS;
-  server.requestTimeout = 30_000;
-  server.headersTimeout = 15_000;
+  server.requestTimeout = REQUEST_TIMEOUT_MS;
+  server.headersTimeout = HEADERS_TIMEOUT_MS;
   // Reject malformed HTTP here, with the usual error body.
   server.on('clientError', (_error, socket) => {
     if (!socket.writable) return;

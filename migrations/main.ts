@@ -1,6 +1,6 @@
 import { readCommandLine } from '../shared/lib/commandLine.ts';
 import { parseConfig, setConfig } from '../shared/lib/config.ts';
-import { createPool } from '../shared/lib/db.ts';
+import { createPool } from '../shared/lib/database/pool.ts';
 import { logger, openLogger } from '../shared/lib/logger.ts';
 import { runMain } from '../shared/lib/runMain.ts';
 import { migrate } from './migrate.ts';

@@ -7,7 +7,7 @@ import { openPaymentProcessor } from './gateways/payments/index.ts';
 import { closeUpstreamConnections, validateUpstreams } from './gateways/upstreams/index.ts';
 import { type Clock, systemClock, setClock } from './lib/clock.ts';
 import { type Config, setConfig } from './lib/config.ts';
-import { db, openDatabase } from './lib/db.ts';
+import { db, openDatabase } from './lib/database/pool.ts';
 import { logger, openLogger } from './lib/logger.ts';
 import { resetServiceScope } from './lib/serviceScope.ts';
 import { closeQueues } from './queues/enqueue.ts';

@@ -22,8 +22,8 @@ import { serveSessionStream } from './transport/sessionStream.ts';
 import { handleStateless } from './transport/stateless.ts';
 
 /**
- * The Streamable HTTP endpoint of the Model Context Protocol (docs/mcp.md). A tools/call passes from `post` through the
- * multiplexer of transport/requestHandler.ts to the handlers of server.ts, and from there to the tool.
+ * The Streamable HTTP endpoint of the Model Context Protocol (docs/mcp.md). A tools/call passes from `post` through
+ * transport/requestHandler.ts and transport/multiplexer.ts to the handlers of server.ts, and from there to the tool.
  */
 
 /** `POST /mcp`: handles one message of a client. */

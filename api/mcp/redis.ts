@@ -35,7 +35,7 @@ export const eventsChannel = () => `${prefix()}:session-events`;
 export const mcpRedis = perService(() => connectForCommands('mcp'));
 
 export async function openMcpRedis(): Promise<void> {
-  await waitUntilReady(mcpRedis(), 2_000);
+  await waitUntilReady(mcpRedis());
 }
 
 export function closeMcpRedis(): void {

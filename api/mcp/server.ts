@@ -18,6 +18,8 @@ import { registerResourceHandlers } from './resources/handlers.ts';
 import { toErrorResult, toCallToolResult } from './tools/callToolResult.ts';
 import { TOOLS, findTool } from './tools/index.ts';
 import type { ToolContext } from './tools/defineTool.ts';
+import { HOUR_MS } from '../../shared/spec/durations.ts';
+import { VERSION } from '../../shared/spec/version.ts';
 
 const buildInstructions =
   () => `Creates images (8 credits) and videos (35 credits for 5 seconds, 70 for 10) from text prompts, charged to the user's account.
@@ -27,7 +29,7 @@ const buildInstructions =
 list_library finds earlier results, get_usage returns the balance. Errors are { error, detail }: rate_limited, parallel_limit_reached and model_unavailable pass with time; on insufficient_credits and subscription_required ask the user to add credits or choose a plan at ${config.BASE_URL}/account/.`;
 
 /** Time for which stateless clients may cache the list of tools. */
-const TOOLS_TTL_MS = 3_600_000;
+const TOOLS_TTL_MS = HOUR_MS;
 
 const toolListings = TOOLS.map(({ listing }) => listing) as never;
 
@@ -62,7 +64,7 @@ export function buildServer({ withIcon = true } = {}): Server {
     {
       name: 'genmeter',
       title: 'genmeter',
-      version: '2.0.0',
+      version: VERSION,
       description: 'Images and videos from text prompts, metered in credits.',
       websiteUrl: config.BASE_URL,
       ...(withIcon ? { icons: [buildIcon('service')] } : {}),

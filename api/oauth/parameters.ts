@@ -1,9 +1,11 @@
 import { ServiceError } from '../../shared/spec/errors.ts';
-import { OAUTH_BODY_LIMIT_BYTES } from '../../shared/spec/limits.ts';
 import { OAuthError } from '../../shared/spec/oauth.ts';
 import { resourceUrl } from '../../shared/domain/oauth/accessTokens.ts';
 import type { Context, Handler } from '../context.ts';
 import { readRawBody } from '../pipeline/body.ts';
+
+/** Maximum size of a registration and of a form at an OAuth endpoint. */
+const OAUTH_BODY_LIMIT_BYTES = 16 * 1024;
 
 /** Parameters of an OAuth request. Each has exactly one value, which is not empty. */
 export type OAuthParameters = Readonly<Record<string, string>>;

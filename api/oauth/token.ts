@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import OAuth2Server from '@node-oauth/oauth2-server';
 import { issueAccessToken } from '../../shared/domain/oauth/accessTokens.ts';
 import { isKnownClient } from '../../shared/domain/oauth/clients.ts';
@@ -8,6 +7,7 @@ import { ACCESS_TOKEN_SECONDS, REFRESH_TOKEN_DAYS } from '../../shared/spec/limi
 import { OAuthError, parseScopes, type Scope } from '../../shared/spec/oauth.ts';
 import type { Context } from '../context.ts';
 import { type OAuthParameters, readFormParameters, requireParameter, withOAuthErrors } from './parameters.ts';
+import { sha256 } from '../../shared/lib/secrets.ts';
 
 /** The model without saving codes: `/authorize` issues them without the library. */
 type OAuthModel = Omit<OAuth2Server.AuthorizationCodeModel, 'saveAuthorizationCode'> & OAuth2Server.RefreshTokenModel;
@@ -123,7 +123,7 @@ const CODE_VERIFIER_PATTERN = /^[A-Za-z0-9._~-]{43,128}$/;
 /** Hashes the verifier. @throws OAuthError if it is missing or malformed; the code remains unused. */
 function computeCodeChallenge(parameters: OAuthParameters): string {
   const verifier = requireParameter(parameters, 'code_verifier');
-  if (CODE_VERIFIER_PATTERN.test(verifier)) return createHash('sha256').update(verifier).digest('base64url');
+  if (CODE_VERIFIER_PATTERN.test(verifier)) return sha256(verifier).toString('base64url');
   throw new OAuthError('invalid_request', 'code_verifier must have 43 to 128 characters out of A-Z a-z 0-9 - . _ ~');
 }
 

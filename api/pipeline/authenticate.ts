@@ -10,6 +10,7 @@ import { readHeaderCredential } from './credentials.ts';
 import { evictSession, isKnownSession } from './recordLastUsed.ts';
 import { serviceOrigin } from './serviceOrigin.ts';
 import { requireAddressWithinRateLimit } from './rateLimit.ts';
+import { isSafeOrSameOrigin } from './csrf.ts';
 
 /**
  * Accounts of the keys that this process has seen valid. Validity itself is not cached: each request verifies it.
@@ -90,7 +91,8 @@ async function findCachedKeyOwner(keyHash: Buffer): Promise<number> {
 async function authenticateSessionToken(ctx: Context, token: string): Promise<Caller> {
   const accountId = await findSessionAccount(ctx, token);
   if (accountId === undefined) throw invalidApiKeyError('The session has ended: sign in again.');
-  requireSameOrigin(ctx);
+  if (!isSafeOrSameOrigin(ctx))
+    throw invalidApiKeyError(`With the session cookie, changes must come with "Origin: ${serviceOrigin()}".`);
   ctx.state.sessionToken = token;
   return { accountId, keyHash: null };
 }
@@ -106,14 +108,6 @@ async function findSessionAccount(ctx: Context, token: string): Promise<number |
   const accountId = await findSessionOwner(token);
   if (accountId === undefined) evictSession(token);
   return accountId;
-}
-
-const SAFE_METHODS = new Set(['GET', 'HEAD', 'OPTIONS']);
-
-/** Requires the service's own origin for changes, because browsers may send the cookie with requests of other sites. */
-function requireSameOrigin(ctx: Context): void {
-  if (SAFE_METHODS.has(ctx.method) || ctx.get('origin') === serviceOrigin()) return;
-  throw invalidApiKeyError(`With the session cookie, changes must come with "Origin: ${serviceOrigin()}".`);
 }
 
 /** Returns the hash of the API key in the headers, or null if there is none. */

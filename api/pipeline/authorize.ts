@@ -2,14 +2,13 @@ import { requireStaff } from '../../shared/domain/accounts/staff.ts';
 import { ServiceError } from '../../shared/spec/errors.ts';
 import { type Context, requireCaller } from '../context.ts';
 import { sendWrongAddressPage } from '../web/components/errorPage.tsx';
-import { isCrossOriginForm, requireCsrfToken } from './csrf.ts';
+import { isCrossOriginForm, isSafeMethod, requireCsrfToken } from './csrf.ts';
 import { redirectToSignInPage } from './redirect.ts';
 import type { Authentication, Route } from './route.ts';
 import { serviceOrigin } from './serviceOrigin.ts';
 
 const REQUIRED_SESSION: ReadonlySet<Authentication> = new Set(['pageSession', 'staffSession', 'staffCall']);
 const STAFF_ONLY: ReadonlySet<Authentication> = new Set(['staff', 'staffSession', 'staffCall']);
-const SAFE_METHODS = new Set(['GET', 'HEAD']);
 
 /**
  * Checks that the caller may use the route, and that a form comes from one of the service's own pages.
@@ -24,7 +23,7 @@ export async function authorize(ctx: Context, { authentication, body }: Route): 
     requireCsrfToken(ctx, ctx.state.form as URLSearchParams);
   }
   if (REQUIRED_SESSION.has(authentication) && ctx.state.caller === undefined) {
-    const isNavigation = body === 'form' || SAFE_METHODS.has(ctx.method);
+    const isNavigation = body === 'form' || isSafeMethod(ctx.method);
     if (authentication === 'staffCall' || !isNavigation) throw new ServiceError('invalid_api_key', 'Sign in first.');
     redirectToSignInPage(ctx);
     return false;

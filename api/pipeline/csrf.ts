@@ -21,6 +21,18 @@ export function isCrossOriginForm(ctx: Context): boolean {
   return origin !== serviceOrigin() && URL.canParse(origin);
 }
 
+const SAFE_METHODS = new Set(['GET', 'HEAD']);
+
+/** Returns true for methods that change nothing. */
+export function isSafeMethod(method: string): boolean {
+  return SAFE_METHODS.has(method);
+}
+
+/** Returns false for a change from another origin: browsers send the session cookie with requests of other sites, too. */
+export function isSafeOrSameOrigin(ctx: Pick<Context, 'method' | 'get'>): boolean {
+  return isSafeMethod(ctx.method) || ctx.get('origin') === serviceOrigin();
+}
+
 const LOCAL_HOSTNAMES = new Set(['localhost', '127.0.0.1', '[::1]']);
 
 /**

@@ -1,5 +1,5 @@
 import type Koa from 'koa';
-import { isOutage } from '../../shared/lib/db.ts';
+import { isOutage } from '../../shared/lib/database/errors.ts';
 import { ServiceError } from '../../shared/spec/errors.ts';
 import type { State } from '../context.ts';
 import { sendErrorPage } from '../web/components/errorPage.tsx';

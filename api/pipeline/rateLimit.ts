@@ -59,7 +59,7 @@ export async function openRateLimiters(): Promise<void> {
     oauth: limiter('oauth'),
   };
   state().connection = redis;
-  await waitUntilReady(redis, 2_000);
+  await waitUntilReady(redis);
 }
 
 /**

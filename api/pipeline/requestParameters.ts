@@ -1,10 +1,10 @@
+import { isUuid } from '../../shared/lib/uuid.ts';
 import { ServiceError } from '../../shared/spec/errors.ts';
 import { WAIT_MAX_SECONDS } from '../../shared/spec/limits.ts';
 import type { Context } from '../context.ts';
 
 /** At most 15 significant digits, so that the number is exact. */
 const PAGE_PATTERN = /^0*[1-9][0-9]{0,14}$/;
-const UUID_PATTERN = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
 /**
  * Parses the `page` parameter of a list request.
@@ -32,6 +32,6 @@ export function parseWaitSeconds(ctx: Context): number {
  */
 export function parseUuidParam(ctx: Context): string {
   const uuid = (ctx as unknown as { params: { uuid: string } }).params.uuid;
-  if (!UUID_PATTERN.test(uuid)) throw new ServiceError('not_found', 'Not found. The path must contain a valid UUID.');
+  if (!isUuid(uuid)) throw new ServiceError('not_found', 'Not found. The path must contain a valid UUID.');
   return uuid.toLowerCase();
 }

@@ -3,7 +3,7 @@ import { resolve } from 'node:path';
 import send from 'send';
 import { config } from '../../shared/lib/config.ts';
 import { ServiceError } from '../../shared/spec/errors.ts';
-import { MEDIA_CACHE_SECONDS } from '../../shared/spec/limits.ts';
+import { MEDIA_CACHE_SECONDS } from '../../shared/gateways/media/mediaStore.ts';
 import type { Context } from '../context.ts';
 import { HttpError } from '../pipeline/httpError.ts';
 

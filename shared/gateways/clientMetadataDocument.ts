@@ -2,8 +2,13 @@ import { isIP } from 'node:net';
 import { Agent, type Dispatcher, request } from 'undici';
 import { config } from '../lib/config.ts';
 import { perService } from '../lib/serviceScope.ts';
-import { CLIENT_DOCUMENT_CACHE_MS, CLIENT_DOCUMENT_MAX_BYTES, CLIENT_DOCUMENT_TIMEOUT_MS } from '../spec/limits.ts';
 import { isPrivateAddress, resolvePublicAddress } from '../lib/ssrfGuard.ts';
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../spec/durations.ts';
+
+const DOCUMENT_MAX_BYTES = 5 * 1024;
+const FETCH_TIMEOUT_MS = 5_000;
+/** Bounds for the cache lifetime in the headers of a document, and the lifetime without one. */
+const CACHE_LIFETIME_MS = { min: 5 * MINUTE_MS, fallback: HOUR_MS, max: DAY_MS } as const;
 
 /** A metadata document that cannot be fetched or used. The message completes a sentence that starts with its address. */
 export class InvalidMetadataError extends Error {}
@@ -25,7 +30,7 @@ const state = perService(() => ({
   fetching: 0,
   publicAgent: new Agent({
     connections: 4,
-    connect: { lookup: resolvePublicAddress, timeout: CLIENT_DOCUMENT_TIMEOUT_MS },
+    connect: { lookup: resolvePublicAddress, timeout: FETCH_TIMEOUT_MS },
   }),
   trustedAgent: new Agent({ connections: 4 }),
 }));
@@ -48,7 +53,7 @@ export async function fetchClientMetadataDocument(address: string): Promise<Clie
     throw new InvalidMetadataError('cannot be fetched now: too many fetches are in progress');
   state().fetching += 1;
   const dispatcher = selectMetadataDispatcher(new URL(address));
-  const signal = AbortSignal.timeout(CLIENT_DOCUMENT_TIMEOUT_MS);
+  const signal = AbortSignal.timeout(FETCH_TIMEOUT_MS);
   try {
     const response = await request(address, { dispatcher, signal, headers: { accept: 'application/json' } });
     const text = await readJsonText(response);
@@ -86,8 +91,7 @@ async function readJsonText({ statusCode, headers, body }: Dispatcher.ResponseDa
   for await (const chunk of body as AsyncIterable<Buffer>) {
     if (problem !== undefined) break;
     bytes += chunk.length;
-    if (bytes > CLIENT_DOCUMENT_MAX_BYTES)
-      throw new InvalidMetadataError(`has more than ${CLIENT_DOCUMENT_MAX_BYTES} bytes`);
+    if (bytes > DOCUMENT_MAX_BYTES) throw new InvalidMetadataError(`has more than ${DOCUMENT_MAX_BYTES} bytes`);
     chunks.push(chunk);
   }
   if (problem !== undefined) throw new InvalidMetadataError(problem);
@@ -107,7 +111,7 @@ function parseJsonObject(text: string): Record<string, unknown> {
 
 /** Reads the lifetime from Cache-Control, within bounds that prevent both constant fetching and endless caching. */
 function parseCacheLifetimeMs(cacheControl: string | string[] | undefined): number {
-  const { min, fallback, max } = CLIENT_DOCUMENT_CACHE_MS;
+  const { min, fallback, max } = CACHE_LIFETIME_MS;
   const directives = String(cacheControl ?? '').toLowerCase();
   if (/no-store|no-cache/.test(directives)) return min;
   const seconds = /max-age="?(\d{1,9})/.exec(directives)?.[1];
@@ -116,7 +120,7 @@ function parseCacheLifetimeMs(cacheControl: string | string[] | undefined): numb
 
 function describeFetchError(error: Error & { code?: string }): string {
   if (error.code === 'EPRIVATE') return 'is at a private address';
-  if (error.name === 'TimeoutError') return `did not come within ${CLIENT_DOCUMENT_TIMEOUT_MS / 1_000} s`;
+  if (error.name === 'TimeoutError') return `did not come within ${FETCH_TIMEOUT_MS / 1_000} s`;
   return 'cannot be reached';
 }
 

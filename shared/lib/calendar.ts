@@ -1,3 +1,5 @@
+import { DAY_MS } from '../spec/durations.ts';
+
 /**
  * Adds calendar months in UTC. A day that the month does not have becomes its last day.
  * Always counted from the anchor, so that Jan 31 gives Feb 28 and then Mar 31 again.
@@ -14,7 +16,7 @@ export function addMonths(anchor: Date, months: number): Date {
 /** Lists UTC days as YYYY-MM-DD, ending with the day of the given moment. */
 export function listLastUtcDays(moment: Date, count: number): string[] {
   return Array.from({ length: count }, (_, index) =>
-    formatUtcDay(new Date(moment.getTime() - (count - 1 - index) * 86_400_000)),
+    formatUtcDay(new Date(moment.getTime() - (count - 1 - index) * DAY_MS)),
   );
 }
 

@@ -39,16 +39,25 @@ export function connectForBlocking(name: string): Redis {
   );
 }
 
+/** Time for which a process waits for Redis at its start. It must start also while Redis is unavailable. */
+const STARTUP_TIMEOUT_MS = 2_000;
+
 /** Resolves once the connection is ready, or after the timeout. Callers must handle a Redis that is unavailable. */
-export async function waitUntilReady(redis: Redis, timeoutMs: number): Promise<void> {
+export async function waitUntilReady(redis: Redis): Promise<void> {
   if (redis.status === 'ready') return;
   await new Promise<void>((resolve) => {
-    const timer = setTimeout(resolve, timeoutMs);
+    const timer = setTimeout(resolve, STARTUP_TIMEOUT_MS);
     redis.once('ready', () => {
       clearTimeout(timer);
       resolve();
     });
   });
+}
+
+/** Subscribes to a channel. Resolves once subscribed, or after the timeout; the subscription is then still pending. */
+export async function subscribeToChannel(subscriber: Redis, channel: string): Promise<void> {
+  const subscribed = subscriber.subscribe(channel).catch(() => undefined);
+  await Promise.race([subscribed, new Promise((resolve) => setTimeout(resolve, STARTUP_TIMEOUT_MS))]);
 }
 
 function retryStrategy(attempt: number): number {

@@ -5,7 +5,7 @@ export function randomHex(bytes: number): string {
   return randomBytes(bytes).toString('hex');
 }
 
-/** Hashes a secret for storage. The secrets are long and random, so a single SHA-256 is enough. */
-export function sha256(secret: string): Buffer {
-  return createHash('sha256').update(secret).digest();
+/** Computes a SHA-256. For the storage of secrets it is enough, because they are long and random. */
+export function sha256(text: string): Buffer {
+  return createHash('sha256').update(text).digest();
 }

@@ -1,6 +1,8 @@
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import Type, { type Static } from 'typebox';
 import { config } from '../lib/config.ts';
+import { HOUR_MS, MINUTE_MS } from '../spec/durations.ts';
+import { UUID_PATTERN } from '../lib/uuid.ts';
 
 /**
  * Catalog of all jobs: the contract between the processes. Payloads carry ids only, because Postgres is the source of
@@ -10,7 +12,7 @@ import { config } from '../lib/config.ts';
 /** Batch size of a job: ids that are enqueued together share one job. */
 export const MAX_IDS_PER_JOB = 64;
 
-const Uuid = Type.String({ pattern: '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$' });
+const Uuid = Type.String({ pattern: `^${UUID_PATTERN}$` });
 const GenerationsPayload = Type.Object(
   {
     generationIds: Type.Array(Uuid, { minItems: 1, maxItems: MAX_IDS_PER_JOB }),
@@ -77,31 +79,31 @@ export const JOBS = {
   /** Charges an automatic top-up for accounts below their threshold. */
   'autoTopups.charge': { queue: 'billing', payload: AccountsPayload, attempts: 1 },
   /** Charges automatic top-ups whose job was lost. */
-  'autoTopups.sweep': { queue: 'billing', payload: EmptyPayload, attempts: 1, everyMs: 60_000 },
+  'autoTopups.sweep': { queue: 'billing', payload: EmptyPayload, attempts: 1, everyMs: MINUTE_MS },
   /** Runs the time-based billing tasks: expiry, lapsed subscriptions, owed refunds. */
   'billing.maintain': { queue: 'billing', payload: EmptyPayload, attempts: 1, everyMs: 30_000 },
   /** Fetches events that the payment processor did not deliver. */
-  'paymentEvents.backfill': { queue: 'billing', payload: EmptyPayload, attempts: 4, everyMs: 300_000 },
+  'paymentEvents.backfill': { queue: 'billing', payload: EmptyPayload, attempts: 4, everyMs: 5 * MINUTE_MS },
   /** Compares recent subscriptions and payments with the payment processor. */
-  'payments.reconcile': { queue: 'billing', payload: EmptyPayload, attempts: 4, everyMs: 3_600_000 },
+  'payments.reconcile': { queue: 'billing', payload: EmptyPayload, attempts: 4, everyMs: HOUR_MS },
   /** Pays affiliates their payable commissions, and resolves payouts of unknown outcome. */
-  'payouts.run': { queue: 'billing', payload: EmptyPayload, attempts: 4, everyMs: 600_000 },
+  'payouts.run': { queue: 'billing', payload: EmptyPayload, attempts: 4, everyMs: 10 * MINUTE_MS },
   /** Renews credit periods that have ended, and grants the next month. */
   'creditPeriods.renew': { queue: 'maintenance', payload: EmptyPayload, attempts: 1, everyMs: 30_000 },
   /** Deletes temporary files that dead workers left behind. */
-  'media.cleanTemp': { queue: 'media', payload: EmptyPayload, attempts: 1, everyMs: 3_600_000 },
+  'media.cleanTemp': { queue: 'media', payload: EmptyPayload, attempts: 1, everyMs: HOUR_MS },
   /** Deletes the files of deleted generations. */
   'media.delete': { queue: 'media', payload: EmptyPayload, attempts: 1, everyMs: 5_000 },
   /** Purges prompts, parameters and errors of generations that were deleted long ago. */
-  'generations.purge': { queue: 'maintenance', payload: EmptyPayload, attempts: 1, everyMs: 3_600_000 },
+  'generations.purge': { queue: 'maintenance', payload: EmptyPayload, attempts: 1, everyMs: HOUR_MS },
   /** Deletes expired idempotency keys of generations. */
-  'idempotencyKeys.prune': { queue: 'maintenance', payload: EmptyPayload, attempts: 1, everyMs: 3_600_000 },
+  'idempotencyKeys.prune': { queue: 'maintenance', payload: EmptyPayload, attempts: 1, everyMs: HOUR_MS },
   /** Deletes expired responses to idempotent requests. */
-  'idempotentRequests.prune': { queue: 'maintenance', payload: EmptyPayload, attempts: 1, everyMs: 3_600_000 },
+  'idempotentRequests.prune': { queue: 'maintenance', payload: EmptyPayload, attempts: 1, everyMs: HOUR_MS },
   /** Deletes old payment events. */
-  'paymentEvents.prune': { queue: 'maintenance', payload: EmptyPayload, attempts: 1, everyMs: 3_600_000 },
+  'paymentEvents.prune': { queue: 'maintenance', payload: EmptyPayload, attempts: 1, everyMs: HOUR_MS },
   /** Deletes expired sessions, and sign-ins that were never completed. */
-  'sessions.prune': { queue: 'maintenance', payload: EmptyPayload, attempts: 1, everyMs: 3_600_000 },
+  'sessions.prune': { queue: 'maintenance', payload: EmptyPayload, attempts: 1, everyMs: HOUR_MS },
   /** Adds the metric deltas to the platform-wide totals. */
   'metrics.rollup': {
     queue: 'maintenance',
@@ -110,7 +112,7 @@ export const JOBS = {
     everyMs: () => 5 * config.SWEEP_INTERVAL_MS,
   },
   /** Deletes expired codes and refresh tokens, unused clients and retired signing keys. */
-  'oauth.prune': { queue: 'maintenance', payload: EmptyPayload, attempts: 1, everyMs: 600_000 },
+  'oauth.prune': { queue: 'maintenance', payload: EmptyPayload, attempts: 1, everyMs: 10 * MINUTE_MS },
 } as const satisfies Record<string, JobDefinition>;
 
 export type JobName = keyof typeof JOBS;

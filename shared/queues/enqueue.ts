@@ -191,9 +191,9 @@ export async function isRedisAvailable(): Promise<boolean> {
   );
 }
 
-/** Connects before the first job is enqueued. Waits up to 2 seconds for Redis. */
+/** Connects before the first job is enqueued. */
 export async function openQueues(): Promise<void> {
-  await waitUntilReady(getProducer(), 2_000);
+  await waitUntilReady(getProducer());
 }
 
 export async function closeQueues(): Promise<void> {

@@ -1,7 +1,7 @@
 import type { Redis } from 'ioredis';
 import { createBatcher } from '../lib/batcher.ts';
 import { config } from '../lib/config.ts';
-import { connectForCommands, connectForBlocking } from '../lib/redis.ts';
+import { connectForCommands, connectForBlocking, subscribeToChannel } from '../lib/redis.ts';
 import { perService } from '../lib/serviceScope.ts';
 
 /**
@@ -45,9 +45,7 @@ export async function subscribeToGenerationUpdates(): Promise<void> {
     for (const id of ids) for (const wake of waiting.get(id) ?? []) wake();
     state().onUpdates(ids);
   });
-  // Awaited for 2 seconds at most: the process must start also while Redis is unavailable.
-  const subscribed = subscriber.subscribe(channelName()).catch(() => undefined);
-  await Promise.race([subscribed, new Promise((resolve) => setTimeout(resolve, 2_000))]);
+  await subscribeToChannel(subscriber, channelName());
 }
 
 /** Sets the listener for updates of all generations. */

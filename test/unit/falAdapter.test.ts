@@ -75,7 +75,7 @@ describe('the fal adapter', () => {
   const seen = (result: VerbatimResponse, status: unknown = { status: 'COMPLETED' }, kind?: ModelKind) => {
     fake.status = { status: 200, body: status };
     fake.result = result;
-    return upstream(kind).check(buildHandle(fake.url));
+    return upstream(kind).poll(buildHandle(fake.url));
   };
 
   describe('with the default models', () => {
@@ -118,7 +118,7 @@ describe('the fal adapter', () => {
         model: 'fal-ai/nano-banana-2',
         input: { prompt, resolution: '4K', aspect_ratio: '1:1' },
       });
-      expect(await falUpstream(route).check(handle)).to.deep.equal({
+      expect(await falUpstream(route).poll(handle)).to.deep.equal({
         state: 'succeeded',
         output: { url: `${fake.url}/files/${taken?.id}.png` },
         isWatermarked: false,
@@ -177,7 +177,7 @@ describe('the fal adapter', () => {
     it('reports running while fal responds with 202', async () => {
       for (const status of ['IN_QUEUE', 'IN_PROGRESS']) {
         fake.status = { status: 202, body: { status } };
-        expect(await upstream().check(buildHandle(fake.url))).to.deep.equal({ state: 'running' });
+        expect(await upstream().poll(buildHandle(fake.url))).to.deep.equal({ state: 'running' });
       }
     });
 
@@ -239,7 +239,7 @@ describe('the fal adapter', () => {
     }
 
     it('never sends the key to another origin, even if a handle contains an address there', async () => {
-      expect(await captureUpstreamError(upstream().check(buildHandle(stranger.url)))).to.include({
+      expect(await captureUpstreamError(upstream().poll(buildHandle(stranger.url)))).to.include({
         fault: 'unavailable',
       });
       expect(await captureUpstreamError(upstream().cancel(buildHandle(stranger.url)))).to.include({
@@ -247,7 +247,7 @@ describe('the fal adapter', () => {
       });
       fake.status = { status: 200, body: { status: 'COMPLETED' } };
       const half = { ...buildHandle(fake.url), response_url: `${stranger.url}/owner/app/requests/r1` };
-      expect(await captureUpstreamError(upstream().check(half))).to.include({ fault: 'unavailable' });
+      expect(await captureUpstreamError(upstream().poll(half))).to.include({ fault: 'unavailable' });
       expect(stranger.requests).to.deep.equal([]);
     });
   });

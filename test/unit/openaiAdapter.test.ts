@@ -45,7 +45,7 @@ describe('the OpenAI adapter for videos', () => {
     const handle = getHandle(await upstreamFor('video').submit(asked));
     return { handle, prompt: asked.input.prompt };
   };
-  const check = (handle: UpstreamHandle) => upstreamFor('video').check(handle);
+  const check = (handle: UpstreamHandle) => upstreamFor('video').poll(handle);
   const seen = async (body: unknown) => {
     fake.status = { status: 200, body };
     return check({ id: 'video_1' });
@@ -89,7 +89,7 @@ describe('the OpenAI adapter for videos', () => {
       fake.key = null;
       const upstream = upstreamFor('video', { key: null });
       const handle = getHandle(await upstream.submit(job()));
-      const progress = await upstream.check(handle);
+      const progress = await upstream.poll(handle);
       expect(progress).to.deep.include({ state: 'succeeded' });
       expect(progress).to.have.nested.property('output.headers').that.deep.equals({});
     });

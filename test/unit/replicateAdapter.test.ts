@@ -47,7 +47,7 @@ describe('the Replicate adapter', () => {
   const seen = async (body: unknown) => {
     const handle = await accept();
     fake.status = { status: 200, body };
-    return upstream().check(handle);
+    return upstream().poll(handle);
   };
 
   describe('submit', () => {
@@ -195,10 +195,10 @@ describe('the Replicate adapter', () => {
       fake.end(asked.input.prompt, 'succeeded');
       const url = `${fake.url}/files/${String(handle['id'])}.png`;
       const output = { url, headers: { authorization: 'Bearer test' } };
-      expect(await upstream().check(handle)).to.deep.equal({ state: 'succeeded', output, isWatermarked: false });
+      expect(await upstream().poll(handle)).to.deep.equal({ state: 'succeeded', output, isWatermarked: false });
       for (const file of [url, [url, `${url}2`]]) {
         fake.changeBody = (body) => ({ ...body, output: file });
-        expect(await upstream().check(handle)).to.deep.equal({ state: 'succeeded', output, isWatermarked: false });
+        expect(await upstream().poll(handle)).to.deep.equal({ state: 'succeeded', output, isWatermarked: false });
       }
     });
 
@@ -259,7 +259,7 @@ describe('the Replicate adapter', () => {
     it('never requests an address at another origin, even if a handle contains one', async () => {
       const foreign = `${stranger.url}/v1/predictions/p1`;
       const handle = { id: 'p1', get_url: foreign, cancel_url: `${foreign}/cancel` };
-      expect(await captureUpstreamError(upstream().check(handle))).to.include({ fault: 'unavailable' });
+      expect(await captureUpstreamError(upstream().poll(handle))).to.include({ fault: 'unavailable' });
       expect(await captureUpstreamError(upstream().cancel(handle))).to.include({ fault: 'unavailable' });
       expect(stranger.requests).to.deep.equal([]);
     });
@@ -270,7 +270,7 @@ describe('the Replicate adapter', () => {
       const handle = await accept();
       await upstream().cancel(handle);
       const message = 'The generation was cancelled.';
-      expect(await upstream().check(handle)).to.deep.equal({ state: 'failed', message });
+      expect(await upstream().poll(handle)).to.deep.equal({ state: 'failed', message });
     });
 
     it('ignores that the prediction does not exist', async () => {

@@ -192,37 +192,37 @@ for (const { name, path, authorization, probe, receipt, runningStatuses, output 
     describe('check', () => {
       it('reports running and then succeeded, with the output', async () => {
         const { handle, prompt, id } = await accept();
-        expect(await upstream().check(handle)).to.deep.equal({ state: 'running' });
+        expect(await upstream().poll(handle)).to.deep.equal({ state: 'running' });
         fake.end(prompt, 'succeeded');
         const expected = { state: 'succeeded', output: output(fake.url, id), isWatermarked: false };
-        expect(await upstream().check(handle)).to.deep.equal(expected);
+        expect(await upstream().poll(handle)).to.deep.equal(expected);
       });
 
       it('reports failed with the message of the model', async () => {
         const { handle, prompt } = await accept();
         fake.end(prompt, 'failed');
-        expect(await upstream().check(handle)).to.deep.equal({ state: 'failed', message: 'The fake was set to fail.' });
+        expect(await upstream().poll(handle)).to.deep.equal({ state: 'failed', message: 'The fake was set to fail.' });
       });
 
       for (const status of runningStatuses) {
         it(`reports running for the status "${status}"`, async () => {
           const { handle } = await accept();
           fake.status = { status: 200, body: { id: 'x', status } };
-          expect(await upstream().check(handle)).to.deep.equal({ state: 'running' });
+          expect(await upstream().poll(handle)).to.deep.equal({ state: 'running' });
         });
       }
 
       it('reports gone for a generation that the upstream does not have', async () => {
         const { handle } = await accept();
         fake.status = 'forget';
-        expect(await captureUpstreamError(upstream().check(handle))).to.include({ fault: 'gone', wasAnswered: true });
+        expect(await captureUpstreamError(upstream().poll(handle))).to.include({ fault: 'gone', wasAnswered: true });
       });
 
       for (const [how, wasAnswered] of QUERY_FAULTS) {
         it(`reports unavailable after ${how}`, async () => {
           const { handle } = await accept();
           fake.status = how;
-          expect(await captureUpstreamError(upstream().check(handle))).to.include({
+          expect(await captureUpstreamError(upstream().poll(handle))).to.include({
             fault: 'unavailable',
             wasAnswered,
           });
@@ -234,13 +234,13 @@ for (const { name, path, authorization, probe, receipt, runningStatuses, output 
           const { handle } = await accept();
           fake.status = { status: 200, body };
           const expected = { fault: 'unavailable', wasAnswered: true };
-          expect(await captureUpstreamError(upstream().check(handle))).to.include(expected);
+          expect(await captureUpstreamError(upstream().poll(handle))).to.include(expected);
         });
       }
 
       it('reports unavailable with a wrong key', async () => {
         const { handle } = await accept();
-        const call = upstream({ key: 'wrong' }).check(handle);
+        const call = upstream({ key: 'wrong' }).poll(handle);
         expect(await captureUpstreamError(call)).to.include({ fault: 'unavailable' });
       });
     });
@@ -258,7 +258,7 @@ for (const { name, path, authorization, probe, receipt, runningStatuses, output 
         const { handle, prompt } = await accept();
         fake.end(prompt, 'succeeded');
         await upstream().cancel(handle);
-        expect((await upstream().check(handle)).state).to.equal('succeeded');
+        expect((await upstream().poll(handle)).state).to.equal('succeeded');
         fake.cancel = 'forget';
         await upstream().cancel(handle);
       });

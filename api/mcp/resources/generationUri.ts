@@ -1,4 +1,4 @@
-import { isUuid } from '../../../shared/lib/validate.ts';
+import { isUuid } from '../../../shared/lib/uuid.ts';
 
 const GENERATION_SCHEME = 'generation://';
 

@@ -6,6 +6,7 @@ import { onGenerationUpdates } from '../../../shared/queues/generationUpdates.ts
 import { GENERATION_DEADLINE_MS, MCP_EVENTS_MAX, MCP_EVENT_RETENTION_MS } from '../../../shared/spec/limits.ts';
 import { eventsChannel, mcpKeys, mcpRedis, withMcpRedis } from '../redis.ts';
 import { buildGenerationUri } from './generationUri.ts';
+import { MINUTE_MS } from '../../../shared/spec/durations.ts';
 
 /**
  * Notifies sessions and stateless streams when a generation that they are subscribed to ends. Subscriptions of sessions
@@ -14,7 +15,7 @@ import { buildGenerationUri } from './generationUri.ts';
  */
 
 /** Longer than the deadline of any generation: every generation has ended before its subscriptions expire. */
-const SUBSCRIPTION_TTL_MS = GENERATION_DEADLINE_MS.video + 10 * 60_000;
+const SUBSCRIPTION_TTL_MS = GENERATION_DEADLINE_MS.video + 10 * MINUTE_MS;
 /** Interval of the check for generations whose end was not published. */
 const SUBSCRIPTION_SWEEP_INTERVAL_MS = 5_000;
 

@@ -1,5 +1,6 @@
 import type { Static, TSchema } from 'typebox';
-import { createBodyParser, isInternalKeyword } from '../../../shared/lib/validate.ts';
+import { createBodyParser } from '../../../shared/lib/validation/bodyParser.ts';
+import { toPublicSchema } from '../../../shared/lib/validation/publicSchema.ts';
 import type { Scope } from '../../../shared/spec/oauth.ts';
 import { ErrorResponse } from '../../rest/errorSchemas.ts';
 import { buildIcon, type IconName } from '../icons.ts';
@@ -22,8 +23,8 @@ interface ToolDefinition<Input extends TSchema> {
   icon: IconName;
   input: Input;
   output: TSchema;
-  /** True if it spends credits: it then requires `svc:write` and counts against the rate limit of creates. */
-  creates: boolean;
+  /** True if it creates a generation: it then requires `svc:write` and counts against the rate limit of creates. */
+  spendsCredits: boolean;
   run: (input: Static<Input>, toolContext: ToolContext) => Promise<ToolResult>;
 }
 
@@ -40,12 +41,12 @@ export interface Tool {
 
 /** Builds a tool from its definition: input validation, listing, scope and rate class. */
 export function defineTool<Input extends TSchema>(definition: ToolDefinition<Input>): Tool {
-  const { name, title, description, icon, input, output, creates } = definition;
+  const { name, title, description, icon, input, output, spendsCredits } = definition;
   const parse = createBodyParser(input);
   return {
     name,
-    scope: creates ? 'svc:write' : 'svc:read',
-    rateClass: creates ? 'create' : 'account',
+    scope: spendsCredits ? 'svc:write' : 'svc:read',
+    rateClass: spendsCredits ? 'create' : 'account',
     listing: {
       name,
       title,
@@ -56,32 +57,13 @@ export function defineTool<Input extends TSchema>(definition: ToolDefinition<Inp
       outputSchema: { type: 'object', anyOf: [toPublicSchema(output), toPublicSchema(ErrorResponse)] },
       annotations: {
         title,
-        readOnlyHint: !creates,
+        readOnlyHint: !spendsCredits,
         destructiveHint: false,
-        idempotentHint: !creates,
+        idempotentHint: !spendsCredits,
         // Creates call external models; the other tools read the account.
-        openWorldHint: creates,
+        openWorldHint: spendsCredits,
       },
     },
     run: (input, toolContext) => definition.run(parse(input), toolContext),
   };
-}
-
-/** Converts a schema to plain JSON Schema. Enums get a type, because some models need it to choose a value. */
-function toPublicSchema(schema: unknown): Record<string, unknown> {
-  return stripInternalKeywords(schema) as Record<string, unknown>;
-}
-
-function stripInternalKeywords(schema: unknown): unknown {
-  if (Array.isArray(schema)) return schema.map(stripInternalKeywords);
-  if (typeof schema !== 'object' || schema === null) return schema;
-  const entries = Object.entries(schema)
-    .filter(([key, value]) => !isInternalKeyword(key, value))
-    .map(([key, value]) => [key, stripInternalKeywords(value)] as const);
-  const cleaned = Object.fromEntries(entries) as Record<string, unknown>;
-  const { enum: values, type } = cleaned;
-  if (Array.isArray(values) && type === undefined) {
-    return { type: typeof values[0] === 'number' ? 'integer' : 'string', ...cleaned };
-  }
-  return cleaned;
 }

@@ -28,7 +28,7 @@ export const generateImage = defineTool({
   icon: 'image',
   input: GenerateImageInput,
   output: withNextStep(GenerationResponse),
-  creates: true,
+  spendsCredits: true,
   run: ({ prompt, ...params }, toolContext) =>
     submitGeneration({ model: 'imgmodel-2', prompt, params }, '45', toolContext),
 });

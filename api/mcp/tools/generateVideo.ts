@@ -29,7 +29,7 @@ export const generateVideo = defineTool({
   icon: 'video',
   input: GenerateVideoInput,
   output: withNextStep(GenerationResponse),
-  creates: true,
+  spendsCredits: true,
   run: ({ prompt, ...params }, toolContext) =>
     submitGeneration({ model: 'vidmodel-video', prompt, params }, '45', toolContext),
 });

@@ -1,6 +1,6 @@
 import Type from 'typebox';
 import { readGeneration } from '../../../shared/domain/generations/read.ts';
-import { isUuid } from '../../../shared/lib/validate.ts';
+import { isUuid } from '../../../shared/lib/uuid.ts';
 import { ServiceError } from '../../../shared/spec/errors.ts';
 import { MCP_DEFAULT_WAIT_SECONDS, WAIT_MAX_SECONDS } from '../../../shared/spec/limits.ts';
 import { GenerationResponse } from '../../rest/generations/schemas.ts';
@@ -36,7 +36,7 @@ export const getGeneration = defineTool({
   icon: 'generation',
   input: GetGenerationInput,
   output: withNextStep(GenerationResponse),
-  creates: false,
+  spendsCredits: false,
   run: async ({ uuid, wait_seconds: seconds }, toolContext) => {
     // An invalid UUID returns the same error as an unknown one.
     if (!isUuid(uuid)) throw new ServiceError('not_found', 'There is no such generation on this account.');

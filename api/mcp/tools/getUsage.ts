@@ -4,6 +4,7 @@ import { getUsageSummary } from '../../../shared/domain/credits/usage.ts';
 import { UsageResponse } from '../../rest/usage/schemas.ts';
 import { presentUsage } from '../../rest/usage/presenter.ts';
 import { defineTool } from './defineTool.ts';
+import { formatUtcDay } from '../../../shared/lib/calendar.ts';
 
 export const getUsage = defineTool({
   name: 'get_usage',
@@ -16,7 +17,7 @@ export const getUsage = defineTool({
   icon: 'usage',
   input: Type.Object({}, { additionalProperties: false }),
   output: UsageResponse,
-  creates: false,
+  spendsCredits: false,
   run: async (_input, { principal }) => {
     const usage = presentUsage(await getUsageSummary(principal.accountId));
     // Days without usage are left out, because every token costs the client.
@@ -26,8 +27,7 @@ export const getUsage = defineTool({
 });
 
 function describeUsage({ plan, credits, jobs, by_model }: ReturnType<typeof presentUsage>): string {
-  const until =
-    credits.period_end === null ? '' : ` The period ends on ${credits.period_end.toISOString().slice(0, 10)}.`;
+  const until = credits.period_end === null ? '' : ` The period ends on ${formatUtcDay(credits.period_end)}.`;
   return [
     `Balance: ${credits.balance} credits.`,
     plan === null

@@ -50,7 +50,7 @@ export const listLibrary = defineTool({
   icon: 'library',
   input: ListLibraryInput,
   output: LibraryResponse,
-  creates: false,
+  spendsCredits: false,
   run: async ({ page }, { principal }) => {
     const found = await listGenerations(principal.accountId, page);
     const items = found.items.map(presentGeneration);

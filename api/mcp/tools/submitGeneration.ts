@@ -1,9 +1,9 @@
-import { createHash } from 'node:crypto';
 import type { CreateInput } from '../../../shared/domain/generations/charge.ts';
 import { createGeneration, type CreateResult } from '../../../shared/domain/generations/create.ts';
 import { presentGeneration } from '../../rest/generations/presenter.ts';
 import type { ToolContext } from './defineTool.ts';
 import type { ToolResult } from './callToolResult.ts';
+import { sha256 } from '../../../shared/lib/secrets.ts';
 
 /** Charges and queues a generation. The result names the next call. */
 export async function submitGeneration(
@@ -32,16 +32,7 @@ async function createIdempotently(input: CreateInput, toolContext: ToolContext):
   const { requestId } = toolContext.state;
   if (idempotencyKey !== null) return createGeneration(principal, input, idempotencyKey, requestId);
   if (sessionId === null) return createGeneration(principal, input, null, requestId);
-  const id = createHash('sha256')
-    .update(
-      JSON.stringify([
-        sessionId,
-        messageId,
-        input.model,
-        input.prompt,
-        Object.entries(input.params).toSorted(([a], [b]) => (a < b ? -1 : 1)),
-      ]),
-    )
-    .digest('base64url');
-  return createGeneration(principal, input, `mcp:${id}`, requestId);
+  const params = Object.entries(input.params).toSorted(([a], [b]) => (a < b ? -1 : 1));
+  const id = sha256(JSON.stringify([sessionId, messageId, input.model, input.prompt, params]));
+  return createGeneration(principal, input, `mcp:${id.toString('base64url')}`, requestId);
 }

@@ -1,21 +1,11 @@
-import {
-  INVALID_PARAMS,
-  type JSONRPCMessage,
-  type JSONRPCNotification,
-  type JSONRPCRequest,
-  type JSONRPCResponse,
-  ProtocolErrorCode,
-  type RequestId,
-  type Server,
-  type Transport,
-} from '@modelcontextprotocol/server';
+import type { JSONRPCNotification, JSONRPCRequest, JSONRPCResponse, RequestId } from '@modelcontextprotocol/server';
 import { perService } from '../../../shared/lib/serviceScope.ts';
-import { MCP_KEEP_ALIVE_MS } from '../../../shared/spec/limits.ts';
 import type { Context } from '../../context.ts';
-import { type McpRequestContext, toAuthInfo } from '../requestContext.ts';
+import type { McpRequestContext } from '../requestContext.ts';
 import { buildServer } from '../server.ts';
 import type { AcceptedTypes } from './message.ts';
-import { openSseStream, type SseStream } from './sse.ts';
+import { createMultiplexer } from './multiplexer.ts';
+import { KEEP_ALIVE_INTERVAL_MS, openSseStream, type SseStream } from './sse.ts';
 
 /** A response that takes longer becomes an event stream, so that proxies do not close the connection as idle. */
 const SSE_UPGRADE_AFTER_MS = 5_000;
@@ -60,7 +50,7 @@ export async function handleMcpRequest(
     if (stream === undefined) {
       const opened = openSseStream(ctx);
       stream = opened;
-      const keepAlive = setInterval(() => opened.sendKeepAlive(), MCP_KEEP_ALIVE_MS);
+      const keepAlive = setInterval(() => opened.sendKeepAlive(), KEEP_ALIVE_INTERVAL_MS);
       void opened.closed.then(() => clearInterval(keepAlive));
     }
     return stream;
@@ -101,85 +91,4 @@ export async function handleNotification(message: JSONRPCNotification, sessionId
 
 function inFlightKey(sessionId: string | null, id: RequestId): string {
   return `${sessionId} ${typeof id} ${id}`;
-}
-
-interface InFlightRequest {
-  /** Id that the client gave the request. */
-  id: RequestId;
-  notify(message: JSONRPCNotification): void;
-  settle(response: JSONRPCResponse | null): void;
-}
-
-interface PendingRequest {
-  /** Number under which the server knows the request; cancels it. */
-  number: number;
-  /** Resolves to null when the request is cancelled. */
-  response: Promise<JSONRPCResponse | null>;
-}
-
-interface Multiplexer {
-  /** Passes a request to the server. @param notify receives the notifications that the server sends before it responds. */
-  request(
-    message: JSONRPCRequest,
-    requestContext: McpRequestContext,
-    notify: (message: JSONRPCNotification) => void,
-  ): PendingRequest;
-  notify(message: JSONRPCNotification): void;
-  /** Aborts a request. It gets no response. */
-  cancel(number: number): void;
-}
-
-/**
- * Connects one server to all clients. The library sees a single connection on which every request has a unique number;
- * the client's own id and the receiver of the response are kept until the response arrives. Building a server for each
- * session or request would cost more than serving it.
- */
-async function createMultiplexer(server: Server): Promise<Multiplexer> {
-  const inFlight = new Map<RequestId, InFlightRequest>();
-  let lastNumber = 0;
-
-  async function send(message: JSONRPCMessage, options?: { relatedRequestId?: RequestId }): Promise<void> {
-    if ('method' in message) {
-      inFlight.get(options?.relatedRequestId ?? -1)?.notify(message);
-      return;
-    }
-    const number = message.id as RequestId;
-    const request = inFlight.get(number);
-    inFlight.delete(number);
-    request?.settle(toLegacyErrorCode({ ...message, id: request.id }));
-  }
-
-  const transport: Transport = { start: async () => {}, close: async () => {}, send };
-  await server.connect(transport);
-  const receive = (message: JSONRPCMessage, requestContext?: McpRequestContext) =>
-    transport.onmessage?.(message, requestContext === undefined ? undefined : { authInfo: toAuthInfo(requestContext) });
-
-  return {
-    request: (message, requestContext, notify) => {
-      lastNumber += 1;
-      const number = lastNumber;
-      const response = new Promise<JSONRPCResponse | null>((settle) => {
-        inFlight.set(number, { id: message.id, notify, settle });
-      });
-      receive({ ...message, id: number }, requestContext);
-      return { number, response };
-    },
-    notify: (message) => receive(message),
-    cancel: (number) => {
-      receive({ jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: number } });
-      inFlight.get(number)?.settle(null);
-      inFlight.delete(number);
-    },
-  };
-}
-
-/**
- * Restores the error code for a missing resource. The library uses the code of the stateless version; versions with
- * sessions have their own (MCP 2025-11-25: Resources, Error Handling).
- */
-function toLegacyErrorCode(response: JSONRPCResponse): JSONRPCResponse {
-  if (!('error' in response) || response.error.code !== INVALID_PARAMS) return response;
-  const { data } = response.error as { data?: { uri?: unknown } };
-  if (data?.uri === undefined) return response;
-  return { ...response, error: { ...response.error, code: ProtocolErrorCode.ResourceNotFound } };
 }

@@ -1,10 +1,14 @@
 import { createBatcher } from '../../../shared/lib/batcher.ts';
 import { now } from '../../../shared/lib/clock.ts';
 import { randomHex } from '../../../shared/lib/secrets.ts';
-import { MCP_EVENT_RETENTION_MS, MCP_SESSION_IDLE_MS, MCP_SESSIONS_PER_ACCOUNT } from '../../../shared/spec/limits.ts';
+import { MCP_EVENT_RETENTION_MS, MCP_SESSION_IDLE_MS } from '../../../shared/spec/limits.ts';
 import { type Context, requireCaller } from '../../context.ts';
 import { eventsChannel, mcpKeys, mcpRedis, withMcpRedis } from '../redis.ts';
 import { getHeader, McpTransportError, TRANSPORT_ERROR } from './message.ts';
+import { MINUTE_MS } from '../../../shared/spec/durations.ts';
+
+/** Maximum number of sessions of an account. The most recently used are kept. */
+const SESSIONS_PER_ACCOUNT_MAX = 1_000;
 
 /** Session of an initialized client. Stored in Redis, so that any API process can serve it. */
 export interface McpSession {
@@ -22,7 +26,7 @@ interface StoredMcpSession {
 }
 
 /** Interval between writes of a session's last use. Reading a session is one command, and usually writes nothing. */
-const TOUCH_INTERVAL_MS = 60_000;
+const TOUCH_INTERVAL_MS = MINUTE_MS;
 
 /** Creates a session. The account's least recently used sessions above the limit are deleted. */
 export async function createMcpSession(accountId: number, version: string): Promise<McpSession> {
@@ -35,7 +39,7 @@ export async function createMcpSession(accountId: number, version: string): Prom
       .zadd(all, now().getTime(), id)
       .pexpire(all, MCP_SESSION_IDLE_MS)
       .exec();
-    const oldest = await redis.zrange(all, '0', String(-1 - MCP_SESSIONS_PER_ACCOUNT));
+    const oldest = await redis.zrange(all, '0', String(-1 - SESSIONS_PER_ACCOUNT_MAX));
     if (oldest.length === 0) return;
     await redis.del(
       ...oldest.flatMap((old) => [mcpKeys.session(old), mcpKeys.events(old), mcpKeys.cursor(old), mcpKeys.stream(old)]),

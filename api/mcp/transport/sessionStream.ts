@@ -1,9 +1,9 @@
 import type { Redis } from 'ioredis';
 import { logger } from '../../../shared/lib/logger.ts';
-import { connectForBlocking } from '../../../shared/lib/redis.ts';
+import { connectForBlocking, subscribeToChannel } from '../../../shared/lib/redis.ts';
 import { randomHex } from '../../../shared/lib/secrets.ts';
 import { perService } from '../../../shared/lib/serviceScope.ts';
-import { MCP_KEEP_ALIVE_MS } from '../../../shared/spec/limits.ts';
+import { KEEP_ALIVE_INTERVAL_MS } from './sse.ts';
 import type { Context } from '../../context.ts';
 import { eventsChannel, withMcpRedis } from '../redis.ts';
 import { claimStream, getLastSentEventId, type McpSession, readEventsAfter, saveLastSentEventId } from './session.ts';
@@ -26,8 +26,7 @@ export async function subscribeToEvents(): Promise<void> {
   subscriber.on('message', (_channel: string, sessionId: string) => {
     for (const wake of state().open.get(sessionId) ?? []) wake();
   });
-  const subscribed = subscriber.subscribe(eventsChannel()).catch(() => undefined);
-  await Promise.race([subscribed, new Promise((resolve) => setTimeout(resolve, 2_000))]);
+  await subscribeToChannel(subscriber, eventsChannel());
 }
 
 /** Ends all streams of a process that shuts down. Clients resume them on another process. */
@@ -69,7 +68,7 @@ export async function serveSessionStream(
   if (session.version >= PRIMING_EVENT_SINCE) stream.send('', position);
   try {
     while (stream.isOpen() && !state().isStopping) {
-      const notified = notifier.waitFor(MCP_KEEP_ALIVE_MS);
+      const notified = notifier.waitFor(KEEP_ALIVE_INTERVAL_MS);
       const events = await readEventsAfter(session.id, token, position).catch(() => []);
       if (events === null) break;
       for (const { id, message } of events) {
@@ -78,7 +77,7 @@ export async function serveSessionStream(
       }
       if (events.length > 0) await saveLastSentEventId(session.id, position).catch(() => {});
       if (!(await notified)) stream.sendKeepAlive();
-      if (performance.now() - checkedAt < MCP_KEEP_ALIVE_MS - 100) continue;
+      if (performance.now() - checkedAt < KEEP_ALIVE_INTERVAL_MS - 100) continue;
       checkedAt = performance.now();
       await revalidate();
     }

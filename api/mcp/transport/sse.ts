@@ -1,7 +1,11 @@
 import { perService } from '../../../shared/lib/serviceScope.ts';
 import { ServiceError } from '../../../shared/spec/errors.ts';
-import { MCP_STREAMS_PER_ACCOUNT } from '../../../shared/spec/limits.ts';
 import type { Context } from '../../context.ts';
+
+/** Maximum number of open event streams of an account in this process. */
+const STREAMS_PER_ACCOUNT_MAX = 32;
+/** Interval of keep-alive messages on an event stream, and of checks that its credentials are still valid. */
+export const KEEP_ALIVE_INTERVAL_MS = 15_000;
 
 /** Reconnection time that clients are asked to use. */
 const SSE_RETRY_MS = 1_000;
@@ -58,8 +62,8 @@ const openStreamCounts = perService(() => new Map<number, number>());
 export function acquireStreamSlot(accountId: number): () => void {
   const open = openStreamCounts();
   const count = open.get(accountId) ?? 0;
-  if (count >= MCP_STREAMS_PER_ACCOUNT) {
-    const detail = `The account has ${MCP_STREAMS_PER_ACCOUNT} event streams open: close some of them first.`;
+  if (count >= STREAMS_PER_ACCOUNT_MAX) {
+    const detail = `The account has ${STREAMS_PER_ACCOUNT_MAX} event streams open: close some of them first.`;
     throw new ServiceError('rate_limited', detail, { retryAfterSeconds: 15 });
   }
   open.set(accountId, count + 1);

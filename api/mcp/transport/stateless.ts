@@ -13,7 +13,7 @@ import { config } from '../../../shared/lib/config.ts';
 import { logger } from '../../../shared/lib/logger.ts';
 import { perService } from '../../../shared/lib/serviceScope.ts';
 import { ServiceError } from '../../../shared/spec/errors.ts';
-import { MCP_KEEP_ALIVE_MS } from '../../../shared/spec/limits.ts';
+import { KEEP_ALIVE_INTERVAL_MS } from './sse.ts';
 import type { Context } from '../../context.ts';
 import { consumeRateLimit } from '../../pipeline/rateLimit.ts';
 import { type McpRequestContext, toAuthInfo } from '../requestContext.ts';
@@ -46,7 +46,7 @@ const createStatelessHandler = () =>
     bus: eventBus,
     // Limited per account by acquireStreamSlot instead.
     maxSubscriptions: Number.MAX_SAFE_INTEGER,
-    keepAliveMs: MCP_KEEP_ALIVE_MS,
+    keepAliveMs: KEEP_ALIVE_INTERVAL_MS,
     onerror: (error) => logger.debug({ err: error }, 'stateless MCP request rejected'),
   });
 
@@ -89,7 +89,7 @@ export async function handleStateless(
     : [message, []];
   const releaseSlot = isListening ? acquireStreamSlot(requestContext.principal.accountId) : () => {};
   const revalidation = isListening
-    ? setInterval(() => void revalidate().catch(() => abortController.abort()), MCP_KEEP_ALIVE_MS)
+    ? setInterval(() => void revalidate().catch(() => abortController.abort()), KEEP_ALIVE_INTERVAL_MS)
     : undefined;
   const unsubscribes = generationIds.map(publishWhenCompleted);
   const previousListeners = new Set(listeners());

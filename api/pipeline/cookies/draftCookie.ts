@@ -1,12 +1,13 @@
 import type { Context } from '../../context.ts';
 import { isHttps } from './sessionCookie.ts';
+import { MINUTE_MS } from '../../../shared/spec/durations.ts';
 
 /** Values of an account page form that was submitted after its session had ended. */
 export type FormDraft = Partial<Record<(typeof DRAFT_FIELDS)[number], string>>;
 
 const DRAFT_COOKIE = 'draft';
 const DRAFT_COOKIE_PATH = '/account/';
-const DRAFT_TTL_MS = 600_000;
+const DRAFT_TTL_MS = 10 * MINUTE_MS;
 /** Fields that are kept. They must not contain secrets. */
 const DRAFT_FIELDS = ['first_name', 'use_case', 'name'] as const;
 /** Hidden field with the account for which the form was rendered. */

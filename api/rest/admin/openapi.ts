@@ -1,33 +1,36 @@
 import { MetricsResponse } from './schemas.ts';
 import { EXAMPLE_TIMESTAMP } from '../openapi/examples.ts';
-import type { Operations } from '../openapi/operation.ts';
+import type { FeatureDescription } from '../openapi/feature.ts';
 
-export const ADMIN_OPERATIONS: Operations = {
-  'GET /api/admin/metrics/': {
-    id: 'getMetrics',
-    tag: 'Staff',
-    summary: 'Read the numbers of the business',
-    response: {
-      status: 200,
-      description: 'Customers, revenue, costs, and the last days.',
-      schema: MetricsResponse,
-      example: {
-        generated_at: EXAMPLE_TIMESTAMP,
-        users: { total: 120, new_30d: 14, onboarding: { profile: 20, plan: 30, complete: 70 } },
-        subscriptions: {
-          active_total: 64,
-          cancel_at_period_end: 2,
-          by_plan: [{ slug: 'pro', name: 'Pro', count: 64, yearly_cents: 2_227_200 }],
+export const ADMIN_DESCRIPTION: FeatureDescription = {
+  tag: { name: 'Staff', description: 'For the staff of the service.' },
+  schemas: { Metrics: MetricsResponse },
+  operations: {
+    'GET /api/admin/metrics/': {
+      id: 'getMetrics',
+      summary: 'Read the numbers of the business',
+      response: {
+        status: 200,
+        description: 'Customers, revenue, costs, and the last days.',
+        schema: MetricsResponse,
+        example: {
+          generated_at: EXAMPLE_TIMESTAMP,
+          users: { total: 120, new_30d: 14, onboarding: { profile: 20, plan: 30, complete: 70 } },
+          subscriptions: {
+            active_total: 64,
+            cancel_at_period_end: 2,
+            by_plan: [{ slug: 'pro', name: 'Pro', count: 64, yearly_cents: 2_227_200 }],
+          },
+          revenue: { run_rate_yearly_cents: 2_227_200, effective_monthly_cents: 185_600, topups_30d_cents: 25_000 },
+          costs: { provider_30d_cents: 41_200, per_active_user_monthly_cents: 644 },
+          margins: { monthly_revenue_cents: 210_600, monthly_cost_cents: 41_200, gross_margin_pct: 80.4 },
+          daily: [
+            { date: '2026-11-21', signups: 2, new_subscriptions: 1, credits_used: 840, provider_cost_cents: 1_310 },
+          ],
+          by_model: [{ model: 'Image model', generations: 900, credits: 7_200, provider_cost_cents: 3_600 }],
         },
-        revenue: { run_rate_yearly_cents: 2_227_200, effective_monthly_cents: 185_600, topups_30d_cents: 25_000 },
-        costs: { provider_30d_cents: 41_200, per_active_user_monthly_cents: 644 },
-        margins: { monthly_revenue_cents: 210_600, monthly_cost_cents: 41_200, gross_margin_pct: 80.4 },
-        daily: [
-          { date: '2026-11-21', signups: 2, new_subscriptions: 1, credits_used: 840, provider_cost_cents: 1_310 },
-        ],
-        by_model: [{ model: 'Image model', generations: 900, credits: 7_200, provider_cost_cents: 3_600 }],
       },
+      errorCodes: ['admin_required'],
     },
-    errorCodes: ['admin_required'],
   },
 };

@@ -1,6 +1,6 @@
 import { createApiKey, listApiKeys, revokeApiKey } from '../../../shared/domain/accounts/apiKeys.ts';
 import type { SaveResponse } from '../../../shared/domain/platform/idempotentRequests.ts';
-import { createBodyParser } from '../../../shared/lib/validate.ts';
+import { createBodyParser } from '../../../shared/lib/validation/bodyParser.ts';
 import { requireCaller, type Context } from '../../context.ts';
 import { audit } from '../../pipeline/auditLog.ts';
 import { evictKey } from '../../pipeline/authenticate.ts';

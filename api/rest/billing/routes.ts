@@ -3,7 +3,7 @@ import { openCustomerPortal } from '../../../shared/domain/billing/portal.ts';
 import { updateAutoTopupSettings, getAutoTopupSettings } from '../../../shared/domain/billing/autoTopupSettings.ts';
 import { startTopupCheckout } from '../../../shared/domain/billing/topups.ts';
 import { getBillingStatus } from '../../../shared/domain/billing/billingStatus.ts';
-import { createBodyParser } from '../../../shared/lib/validate.ts';
+import { createBodyParser } from '../../../shared/lib/validation/bodyParser.ts';
 import { PLANS } from '../../../shared/spec/plans.ts';
 import { requireCaller, type Context } from '../../context.ts';
 import { getJsonBody } from '../../pipeline/body.ts';

@@ -3,7 +3,7 @@ import { createGeneration } from '../../../shared/domain/generations/create.ts';
 import { listGenerations } from '../../../shared/domain/generations/list.ts';
 import { readGeneration } from '../../../shared/domain/generations/read.ts';
 import { deleteGeneration } from '../../../shared/domain/generations/delete.ts';
-import { createBodyParser, type Parse } from '../../../shared/lib/validate.ts';
+import { createBodyParser, type Parse } from '../../../shared/lib/validation/bodyParser.ts';
 import { type GenerationParams, MODELS } from '../../../shared/spec/catalog.ts';
 import { requireCaller, type Context } from '../../context.ts';
 import { getJsonBody } from '../../pipeline/body.ts';

@@ -1,38 +1,32 @@
-import Type from 'typebox';
 import { HealthResponse, ReadyResponse } from './schemas.ts';
-import type { Operations } from '../openapi/operation.ts';
+import type { FeatureDescription } from '../openapi/feature.ts';
+import { VERSION } from '../../../shared/spec/version.ts';
 
-export const SERVICE_OPERATIONS: Operations = {
-  'GET /api/health/': {
-    id: 'getHealth',
-    tag: 'Service',
-    summary: 'Ask whether the service answers',
-    response: {
-      status: 200,
-      description: 'It does.',
-      schema: HealthResponse,
-      example: { status: 'ok', version: '2.0.0' },
+export const HEALTH_DESCRIPTION: FeatureDescription = {
+  tag: { name: 'Service', description: 'The service itself.' },
+  schemas: {},
+  operations: {
+    'GET /api/health/': {
+      id: 'getHealth',
+      summary: 'Ask whether the service answers',
+      response: {
+        status: 200,
+        description: 'It does.',
+        schema: HealthResponse,
+        example: { status: 'ok', version: VERSION },
+      },
     },
-  },
-  'GET /api/ready/': {
-    id: 'getReadiness',
-    tag: 'Service',
-    summary: 'Ask whether work gets done',
-    description:
-      'For orchestrators: database, migrations, Redis and a live worker. 503 says in `detail` what is missing.',
-    response: { status: 200, description: 'All of it is there.', schema: ReadyResponse, example: { status: 'ready' } },
-  },
-  'GET /api/openapi.json': {
-    id: 'getDescription',
-    tag: 'Service',
-    summary: 'Read this description',
-    response: {
-      status: 200,
-      description: 'OpenAPI 3.1.',
-      schema: Type.Object(
-        { openapi: Type.String(), info: Type.Object({ version: Type.String() }, { additionalProperties: true }) },
-        { additionalProperties: true },
-      ),
+    'GET /api/ready/': {
+      id: 'getReadiness',
+      summary: 'Ask whether work gets done',
+      description:
+        'For orchestrators: database, migrations, Redis and a live worker. 503 says in `detail` what is missing.',
+      response: {
+        status: 200,
+        description: 'All of it is there.',
+        schema: ReadyResponse,
+        example: { status: 'ready' },
+      },
     },
   },
 };

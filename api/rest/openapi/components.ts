@@ -1,4 +1,5 @@
 import { IDEMPOTENCY_KEY_MAX_CHARACTERS } from '../../../shared/spec/limits.ts';
+import { EXAMPLE_UUID } from './examples.ts';
 import { SESSION_COOKIE } from '../../pipeline/cookies/sessionCookie.ts';
 
 /** Components of the OpenAPI document that several operations refer to. */
@@ -22,7 +23,7 @@ export const RESPONSE_HEADERS: Record<string, Record<string, unknown>> = {
     example: 'true',
   },
   'WWW-Authenticate': textHeader('The required kind of credential.', 'Bearer'),
-  'X-Request-Id': textHeader('Id of the request in the logs of the service.', '01939b6e-5c1f-7a4d-9e0b-3f1d2c4b5a69'),
+  'X-Request-Id': textHeader('Id of the request in the logs of the service.', EXAMPLE_UUID),
 };
 
 export const IDEMPOTENCY_KEY_PARAMETER = {

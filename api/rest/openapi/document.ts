@@ -1,7 +1,7 @@
 import type { ErrorCode } from '../../../shared/spec/errors.ts';
 import { VERSION } from '../../../shared/spec/version.ts';
-import { type Operation, TAGS } from './operation.ts';
-import { OPERATIONS } from './operations.ts';
+import type { Operation } from './feature.ts';
+import { FEATURES, findOperation, type TaggedOperation } from './features.ts';
 import {
   RESPONSE_HEADERS,
   IDEMPOTENCY_KEY_PARAMETER,
@@ -31,18 +31,20 @@ export function isDocumented([, path, credentials]: RouteRow): boolean {
 
 /**
  * Builds the OpenAPI 3.1 document of the REST interface. Paths, credentials and rate limits come from the router's table,
- * descriptions from `operations`, and bodies from the schemas that validate requests and type responses.
+ * descriptions from the features, and bodies from the schemas that validate requests and type responses.
  */
 export function buildOpenApiDocument(routes: readonly RouteRow[], baseUrl: string): Record<string, unknown> {
   const schemas = new SchemaRegistry();
   const responses: Record<string, unknown> = {};
   const headers = new Set<string>();
+  const usedTags = new Set<string>();
   const paths: Record<string, Record<string, unknown>> = {};
   for (const route of routes.filter(isDocumented)) {
     const [method, path] = route;
-    const operation = OPERATIONS[`${method} ${path}`];
+    const operation = findOperation(method, path);
     // Omitted here; a test requires a description of every route.
     if (operation === undefined) continue;
+    usedTags.add(operation.tag);
     const entry = (paths[toOpenApiPath(path)] ??= {});
     entry[method.toLowerCase()] = buildOperationObject(route, operation, { schemas, responses, headers });
   }
@@ -51,9 +53,7 @@ export function buildOpenApiDocument(routes: readonly RouteRow[], baseUrl: strin
     // There is no license text to link to, so the address is that of the service.
     info: { ...DOCUMENT_INFO, license: { name: 'Proprietary', url: baseUrl } },
     servers: [{ url: baseUrl }],
-    tags: Object.entries(TAGS)
-      .filter(([name]) => routes.some(([method, path]) => OPERATIONS[`${method} ${path}`]?.tag === name))
-      .map(([name, description]) => ({ name, description })),
+    tags: [...new Set(FEATURES.map(({ tag }) => tag))].filter(({ name }) => usedTags.has(name)),
     paths,
     components: {
       schemas: schemas.schemasByName,
@@ -81,7 +81,7 @@ interface ComponentsBuilder {
 
 function buildOperationObject(
   route: RouteRow,
-  operation: Operation,
+  operation: TaggedOperation,
   components: ComponentsBuilder,
 ): Record<string, unknown> {
   const [, path, credentials] = route;

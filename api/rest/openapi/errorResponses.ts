@@ -1,3 +1,5 @@
+import { BODY_LIMIT_BYTES } from '../../../shared/spec/limits.ts';
+import { EXAMPLE_UUID } from './examples.ts';
 import { ERROR_STATUS, type ErrorCode } from '../../../shared/spec/errors.ts';
 import { errorResponseFor } from '../errorSchemas.ts';
 import type { SchemaRegistry } from './schemaRegistry.ts';
@@ -69,8 +71,8 @@ export function toHeaderRefs(names: readonly string[]): Record<string, { $ref: s
 }
 
 function getExampleDetail(code: ErrorCode, status: number): string {
-  if (status === 413) return 'The body must have at most 65536 bytes.';
-  if (status === 500) return 'Something failed on our side. Quote 01939b6e-5c1f-7a4d-9e0b-3f1d2c4b5a69 to support.';
+  if (status === 413) return `The body must have at most ${BODY_LIMIT_BYTES} bytes.`;
+  if (status === 500) return `Something failed on our side. Quote ${EXAMPLE_UUID} to support.`;
   return ERROR_EXAMPLES[code];
 }
 

@@ -1,62 +1,81 @@
-import { SocialConfigResponse, UserResponse } from './schemas.ts';
-import { AdvanceOnboardingRequest, DevSignInRequest, ProfileRequest } from './schemas.ts';
-import { EXAMPLE_USER } from '../openapi/examples.ts';
-import type { Operations } from '../openapi/operation.ts';
+import {
+  AdvanceOnboardingRequest,
+  DevSignInRequest,
+  ProfileRequest,
+  SocialConfigResponse,
+  UserResponse,
+} from './schemas.ts';
+import { EXAMPLE_ACCOUNT_PLAN, EXAMPLE_UUID } from '../openapi/examples.ts';
+import type { FeatureDescription } from '../openapi/feature.ts';
 
-export const SESSION_OPERATIONS: Operations = {
-  'GET /authentication/social/config/': {
-    id: 'getSocialConfig',
-    tag: 'Session',
-    summary: 'List the sign-in providers',
-    description: 'A browser signs in at `/authentication/social/{provider}/start`.',
-    response: {
-      status: 200,
-      description: 'True for each configured provider.',
-      schema: SocialConfigResponse,
-      example: { google: true, apple: false, github: true },
+const EXAMPLE_USER = {
+  user: {
+    uuid: EXAMPLE_UUID,
+    email: 'me@example.org',
+    first_name: 'Ada',
+    language: 'en',
+    use_case: 'Clips for our shop',
+    onboarding_step: 'complete',
+    is_staff: false,
+    social_provider: 'google',
+    plan: EXAMPLE_ACCOUNT_PLAN,
+    credits: { balance: 1_092 },
+    is_affiliate: false,
+  },
+};
+
+export const SESSION_DESCRIPTION: FeatureDescription = {
+  tag: { name: 'Session', description: 'The signed-in user. Requires the session cookie.' },
+  schemas: { User: UserResponse, Profile: ProfileRequest },
+  operations: {
+    'GET /authentication/social/config/': {
+      id: 'getSocialConfig',
+      summary: 'List the sign-in providers',
+      description: 'A browser signs in at `/authentication/social/{provider}/start`.',
+      response: {
+        status: 200,
+        description: 'True for each configured provider.',
+        schema: SocialConfigResponse,
+        example: { google: true, apple: false, github: true },
+      },
     },
-  },
-  'GET /authentication/me/': {
-    id: 'getMe',
-    tag: 'Session',
-    summary: 'Get the signed-in user',
-    response: { status: 200, description: 'The user.', schema: UserResponse, example: EXAMPLE_USER },
-  },
-  'PATCH /authentication/me/': {
-    id: 'updateMe',
-    tag: 'Session',
-    summary: 'Update the profile',
-    body: { schema: ProfileRequest, example: { first_name: 'Ada' }, isOptional: true },
-    response: { status: 200, description: 'The user now.', schema: UserResponse, example: EXAMPLE_USER },
-  },
-  'POST /authentication/logout/': {
-    id: 'logOut',
-    tag: 'Session',
-    summary: 'Sign out',
-    response: { status: 204, description: 'The session has ended and the cookie is deleted.' },
-  },
-  'POST /authentication/onboarding/advance/': {
-    id: 'advanceOnboarding',
-    tag: 'Session',
-    summary: 'Complete an onboarding step',
-    description: 'First `profile`, then `plan`, which requires an active subscription.',
-    body: { schema: AdvanceOnboardingRequest, example: { step_completed: 'profile', data: { use_case: 'Clips' } } },
-    response: { status: 200, description: 'The user now.', schema: UserResponse, example: EXAMPLE_USER },
-    errorCodes: ['subscription_required'],
-  },
-  'POST /authentication/dev/sign-in/': {
-    id: 'signInLocally',
-    tag: 'Session',
-    summary: 'Sign in without a provider',
-    description: 'In local development only, as long as no provider is configured. Sets the session cookie.',
-    body: { schema: DevSignInRequest, example: { email: 'me@example.org' } },
-    response: {
-      status: 200,
-      description: 'The user, created if necessary.',
-      schema: UserResponse,
-      example: EXAMPLE_USER,
+    'GET /authentication/me/': {
+      id: 'getMe',
+      summary: 'Get the signed-in user',
+      response: { status: 200, description: 'The user.', schema: UserResponse, example: EXAMPLE_USER },
     },
-    // If a provider is configured.
-    errorCodes: ['not_found'],
+    'PATCH /authentication/me/': {
+      id: 'updateMe',
+      summary: 'Update the profile',
+      body: { schema: ProfileRequest, example: { first_name: 'Ada' }, isOptional: true },
+      response: { status: 200, description: 'The user now.', schema: UserResponse, example: EXAMPLE_USER },
+    },
+    'POST /authentication/logout/': {
+      id: 'logOut',
+      summary: 'Sign out',
+      response: { status: 204, description: 'The session has ended and the cookie is deleted.' },
+    },
+    'POST /authentication/onboarding/advance/': {
+      id: 'advanceOnboarding',
+      summary: 'Complete an onboarding step',
+      description: 'First `profile`, then `plan`, which requires an active subscription.',
+      body: { schema: AdvanceOnboardingRequest, example: { step_completed: 'profile', data: { use_case: 'Clips' } } },
+      response: { status: 200, description: 'The user now.', schema: UserResponse, example: EXAMPLE_USER },
+      errorCodes: ['subscription_required'],
+    },
+    'POST /authentication/dev/sign-in/': {
+      id: 'signInLocally',
+      summary: 'Sign in without a provider',
+      description: 'In local development only, as long as no provider is configured. Sets the session cookie.',
+      body: { schema: DevSignInRequest, example: { email: 'me@example.org' } },
+      response: {
+        status: 200,
+        description: 'The user, created if necessary.',
+        schema: UserResponse,
+        example: EXAMPLE_USER,
+      },
+      // If a provider is configured.
+      errorCodes: ['not_found'],
+    },
   },
 };

@@ -7,7 +7,7 @@ import {
 import { DEV_PROVIDER } from '../../../shared/domain/accounts/identities.ts';
 import { isStaff, isStaffEmail } from '../../../shared/domain/accounts/staff.ts';
 import { PROVIDER_NAMES, getIdentityProviders } from '../../../shared/gateways/identity/index.ts';
-import { createBodyParser } from '../../../shared/lib/validate.ts';
+import { createBodyParser } from '../../../shared/lib/validation/bodyParser.ts';
 import type { Account } from '../../../shared/tables/Account.ts';
 import { requireCaller, type Context } from '../../context.ts';
 import { authenticateOptional } from '../../pipeline/authenticate.ts';

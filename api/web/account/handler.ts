@@ -13,7 +13,7 @@ import { executeIdempotent, type SaveResponse } from '../../../shared/domain/pla
 import { listConnectedApplications, disconnectApplication } from '../../../shared/domain/oauth/grants.ts';
 import { revokeOtherWebSessions, revokeWebSession } from '../../../shared/domain/accounts/sessions.ts';
 import { config } from '../../../shared/lib/config.ts';
-import { createBodyParser } from '../../../shared/lib/validate.ts';
+import { createBodyParser } from '../../../shared/lib/validation/bodyParser.ts';
 import { ServiceError } from '../../../shared/spec/errors.ts';
 import { requireCaller, type Context } from '../../context.ts';
 import { evictKey } from '../../pipeline/authenticate.ts';

@@ -4,9 +4,8 @@ import { canSignIn } from '../../../shared/domain/accounts/identities.ts';
 import { PROVIDER_NAMES, type ProviderName, getIdentityProviders } from '../../../shared/gateways/identity/index.ts';
 import type { Identity } from '../../../shared/tables/Identity.ts';
 import type { Context } from '../../context.ts';
-import { createCsrfToken } from '../../pipeline/csrf.ts';
 import { PROVIDER_TITLES } from '../components/providerLogos.tsx';
-import { sendPage } from '../components/layout.tsx';
+import { sendConfirmationPage } from '../components/confirmationPage.tsx';
 import { Form } from '../components/form.tsx';
 import type { AccountFormContext, AccountOverview } from './overview.ts';
 import { formatDate } from '../components/formatTime.ts';
@@ -66,22 +65,14 @@ export function SignInMethodsSection({
 /** Asks for confirmation before a sign-in method is removed. */
 export function sendRemoveIdentityConfirmation(ctx: Context, identity: Identity): void {
   const title = getIdentityTitle(identity);
-  const body = (
-    <div class="card">
-      <h1>Remove {title}?</h1>
-      <p>
-        {title} ({identity.email}) will no longer sign in to your account. Browsers that signed in with it are signed
-        out. API keys and connected applications keep working until you revoke or disconnect them.
-      </p>
-      <Form action={buildRemovePath(identity)} token={createCsrfToken(ctx)} class="buttons even">
-        <button class="danger" type="submit">{`Remove ${title}`}</button>
-        <a class="button" href="/account/">
-          Cancel
-        </a>
-      </Form>
-    </div>
+  const children = (
+    <p>
+      {title} ({identity.email}) will no longer sign in to your account. Browsers that signed in with it are signed out.
+      API keys and connected applications keep working until you revoke or disconnect them.
+    </p>
   );
-  sendPage(ctx, { title: `Remove ${title}`, body, isNarrow: true });
+  const action = buildRemovePath(identity);
+  sendConfirmationPage(ctx, { question: `Remove ${title}?`, children, button: `Remove ${title}`, action });
 }
 
 const LINK_PROBLEMS: Record<Exclude<SignInProblem, 'taken' | 'other_provider'>, (title: string) => string> = {

@@ -1,7 +1,5 @@
 import { now } from '../../../shared/lib/clock.ts';
-
-const MINUTE_MS = 60_000;
-const HOUR_MS = 60 * MINUTE_MS;
+import { HOUR_MS, MINUTE_MS } from '../../../shared/spec/durations.ts';
 
 /** Formats a day, in UTC because the visitor's time zone is unknown. */
 export function formatDate(date: Date): string {

@@ -7,6 +7,7 @@ import { requireCaller, type Context, type State } from '../../context.ts';
 import { describeNotFound } from '../../pipeline/errors.ts';
 import { HttpError } from '../../pipeline/httpError.ts';
 import { serviceOrigin } from '../../pipeline/serviceOrigin.ts';
+import { isSafeMethod, isSafeOrSameOrigin } from '../../pipeline/csrf.ts';
 
 export const QUEUE_BOARD_PATH = '/admin/queues';
 
@@ -23,8 +24,6 @@ const QUEUE_BOARD_CONTENT_SECURITY_POLICY = [
   "base-uri 'self'",
 ].join('; ');
 
-const SAFE_METHODS = new Set(['GET', 'HEAD']);
-
 /** Link to a stylesheet of another host, which the policy would block. */
 const EXTERNAL_STYLESHEET = /<link href="https:[^>]*>/g;
 
@@ -37,23 +36,18 @@ const BACK_LINK =
  * path, and reads request bodies itself.
  */
 export async function queueBoard(ctx: Context): Promise<void> {
-  requireSameOriginChange(ctx);
+  if (!isSafeOrSameOrigin(ctx))
+    throw new HttpError('validation_error', `Changes must come with "Origin: ${serviceOrigin()}".`, { status: 403 });
   ctx.set('content-security-policy', QUEUE_BOARD_CONTENT_SECURITY_POLICY);
   ctx.set('x-frame-options', 'DENY');
   ctx.set('referrer-policy', 'same-origin');
   await (await board())(ctx, async () => {});
   if (ctx.status === 404 && ctx.body === undefined) throw new ServiceError('not_found', describeNotFound(ctx));
-  if (!SAFE_METHODS.has(ctx.method)) logQueueChange(ctx);
+  if (!isSafeMethod(ctx.method)) logQueueChange(ctx);
   if (ctx.type === 'text/html' && typeof ctx.body === 'string') {
     ctx.set('cache-control', 'no-store');
     ctx.body = ctx.body.replaceAll(EXTERNAL_STYLESHEET, '').replace('<div id="root">', `${BACK_LINK}$&`);
   }
-}
-
-/** Rejects changes from other origins: browsers send the session cookie with their requests, too. */
-function requireSameOriginChange(ctx: Koa.ParameterizedContext<State>): void {
-  if (SAFE_METHODS.has(ctx.method) || ctx.get('origin') === serviceOrigin()) return;
-  throw new HttpError('validation_error', `Changes must come with "Origin: ${serviceOrigin()}".`, { status: 403 });
 }
 
 /** Logs a change with its author. The path names it: `<queue>/pause`, `<queue>/<job>/retry`, `pause` for all queues. */

@@ -7,6 +7,7 @@ import type { Context } from '../../context.ts';
 import { sendPage } from '../components/layout.tsx';
 import { BarChart, HorizontalBarChart } from './charts.tsx';
 import { QUEUE_BOARD_PATH } from './queueBoard.ts';
+import { formatUtcDay } from '../../../shared/lib/calendar.ts';
 
 type AbandonedEventsSummary = Awaited<ReturnType<typeof listAbandonedEvents>>;
 
@@ -151,7 +152,7 @@ function AbandonedEventsCard({ count: total, latest }: AbandonedEventsSummary): 
                 <div class="quiet small">{eventId}</div>
               </td>
               <td>{problem}</td>
-              <td>{receivedAt.toISOString().slice(0, 10)}</td>
+              <td>{formatUtcDay(receivedAt)}</td>
             </tr>
           ))}
         </tbody>

@@ -2,7 +2,7 @@ import { serveParent } from '../childProcess.ts';
 
 /** The service's own verification of access tokens, in a process that does nothing else. */
 // Importing it connects the table classes to their database.
-await import('../../../shared/lib/db.ts');
+await import('../../../shared/lib/database/pool.ts');
 const { issueAccessToken, verifyAccessToken } = await import('../../../shared/domain/oauth/accessTokens.ts');
 
 /** Fewer than the cache of verified tokens holds. */

@@ -1,3 +1,4 @@
+import { isUuid } from '../../lib/uuid.ts';
 import { ServiceError } from '../../spec/errors.ts';
 import { Account } from '../../tables/Account.ts';
 import { ApiKey } from '../../tables/ApiKey.ts';
@@ -8,8 +9,6 @@ import { hashApiKey } from './apiKeys.ts';
 
 /** Lookups for staff, who search by what a customer has quoted. */
 
-const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
-
 /**
  * Finds the account of an e-mail address, a UUID, or the account number in the logs.
  * @throws ServiceError not_found
@@ -18,7 +17,7 @@ export async function lookUpAccountForStaff(query: string): Promise<Account> {
   const name = query.trim();
   const found = /^\d{1,15}$/.test(name)
     ? await Account.query().findById(Number(name))
-    : await Account.query().findOne(UUID.test(name) ? { uuid: name.toLowerCase() } : { email: name.toLowerCase() });
+    : await Account.query().findOne(isUuid(name) ? { uuid: name.toLowerCase() } : { email: name.toLowerCase() });
   if (found !== undefined) return found;
   throw new ServiceError('not_found', `No account matches ${name}. Use its e-mail address, UUID or number.`);
 }
@@ -32,7 +31,7 @@ export async function lookUpApiKeysForStaff(query: string): Promise<ApiKey[]> {
   const hash = hashApiKey(name);
   const found =
     hash === null
-      ? await ApiKey.query().where(UUID.test(name) ? { uuid: name.toLowerCase() } : { prefix: name })
+      ? await ApiKey.query().where(isUuid(name) ? { uuid: name.toLowerCase() } : { prefix: name })
       : await ApiKey.query().where({ key_hash: hash });
   if (found.length > 0) return found;
   // The message does not repeat the input, which may be a mistyped key.

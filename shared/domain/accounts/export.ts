@@ -1,4 +1,4 @@
-import { db } from '../../lib/db.ts';
+import { db } from '../../lib/database/pool.ts';
 import type { Account } from '../../tables/Account.ts';
 
 /**

@@ -8,10 +8,10 @@ import {
 } from '../../gateways/identity/index.ts';
 import { now } from '../../lib/clock.ts';
 import { config } from '../../lib/config.ts';
-import { isDuplicate } from '../../lib/db.ts';
+import { isDuplicate } from '../../lib/database/errors.ts';
 import { isDevSignInAllowed } from '../../lib/signInSettings.ts';
 import { sha256 } from '../../lib/secrets.ts';
-import { isEmail } from '../../lib/validate.ts';
+import { isEmail } from '../../lib/email.ts';
 import { ServiceError } from '../../spec/errors.ts';
 import { PROFILE_TEXT_MAX_CHARACTERS } from '../../spec/limits.ts';
 import { Account } from '../../tables/Account.ts';

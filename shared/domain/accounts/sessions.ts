@@ -2,18 +2,18 @@ import type { Transaction } from 'objection';
 import { v7 as uuidv7 } from 'uuid';
 import { createBatcher } from '../../lib/batcher.ts';
 import { addMilliseconds, now } from '../../lib/clock.ts';
-import { DB_WAIT_TIMEOUT, prepared, runStatement } from '../../lib/db.ts';
+import { prepared, runStatement } from '../../lib/database/preparedStatements.ts';
+import { DB_WAIT_TIMEOUT } from '../../lib/database/waitTimeout.ts';
 import { randomHex, sha256 } from '../../lib/secrets.ts';
 import { ServiceError } from '../../spec/errors.ts';
-import {
-  SESSION_DAYS,
-  SESSION_IDLE_DAYS,
-  SESSION_LAST_USED_INTERVAL_MS,
-  USER_AGENT_MAX_CHARACTERS,
-} from '../../spec/limits.ts';
+import { SESSION_DAYS, SESSION_IDLE_DAYS, SESSION_LAST_USED_INTERVAL_MS } from '../../spec/limits.ts';
 import { Session } from '../../tables/Session.ts';
+import { DAY_MS } from '../../spec/durations.ts';
 
-export const SESSION_LIFETIME_MS = SESSION_DAYS * 24 * 60 * 60 * 1_000;
+/** Stored `User-Agent` values are truncated to this length. */
+const USER_AGENT_MAX_CHARACTERS = 300;
+
+export const SESSION_LIFETIME_MS = SESSION_DAYS * DAY_MS;
 
 /**
  * Creates a session for a browser.
@@ -76,7 +76,7 @@ export async function findSessionOwner(token: string): Promise<number | undefine
 
 /** Returns the time before which unused sessions have expired. */
 function getIdleCutoff(): Date {
-  return addMilliseconds(now(), -SESSION_IDLE_DAYS * 86_400_000);
+  return addMilliseconds(now(), -SESSION_IDLE_DAYS * DAY_MS);
 }
 
 /** Finds the session of a cookie's hash, unless it has ended or expired. */

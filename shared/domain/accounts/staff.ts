@@ -1,6 +1,6 @@
 import { now } from '../../lib/clock.ts';
 import { config } from '../../lib/config.ts';
-import { prepared, runStatement } from '../../lib/db.ts';
+import { prepared, runStatement } from '../../lib/database/preparedStatements.ts';
 import { sha256 } from '../../lib/secrets.ts';
 import { isDevSignInAllowed } from '../../lib/signInSettings.ts';
 import { ServiceError } from '../../spec/errors.ts';

@@ -1,7 +1,7 @@
 import type { Transaction } from 'objection';
 import { type PaidInvoice, processor } from '../../gateways/payments/index.ts';
 import { addMilliseconds, now } from '../../lib/clock.ts';
-import { prepared, runStatement } from '../../lib/db.ts';
+import { prepared, runStatement } from '../../lib/database/preparedStatements.ts';
 import { logger } from '../../lib/logger.ts';
 import { COMMISSION_PENDING_DAYS } from '../../spec/limits.ts';
 import type { Plan } from '../../spec/plans.ts';
@@ -12,8 +12,9 @@ import { type AccountSnapshot, type UnresolvedSnapshot, withAccountLock } from '
 import { findCustomerAccount } from '../payments/findCustomerAccount.ts';
 import { nextSyncVersion } from '../payments/syncVersion.ts';
 import { type InvoiceAmounts, commissionAmountCents } from './commissionAmount.ts';
+import { DAY_MS } from '../../spec/durations.ts';
 
-const COMMISSION_PENDING_MS = COMMISSION_PENDING_DAYS * 86_400_000;
+const COMMISSION_PENDING_MS = COMMISSION_PENDING_DAYS * DAY_MS;
 
 /**
  * Inserts the one commission of an invoice, or updates its amounts after refunds and disputes. A snapshot older than

@@ -1,5 +1,5 @@
 import { now } from '../../lib/clock.ts';
-import { prepared, runStatement } from '../../lib/db.ts';
+import { prepared, runStatement } from '../../lib/database/preparedStatements.ts';
 import { AFFILIATE_STATUS_MONTHS } from '../../spec/limits.ts';
 import type { Affiliate } from '../../tables/Affiliate.ts';
 import { getAffiliate } from './enroll.ts';

@@ -9,6 +9,7 @@ import { type AccountSnapshot, withAccountLock } from '../payments/accountSnapsh
 import { mapProcessorErrors, trySync } from '../payments/processorErrors.ts';
 import { nextSyncVersion } from '../payments/syncVersion.ts';
 import { getAffiliate } from './enroll.ts';
+import { HOUR_MS } from '../../spec/durations.ts';
 
 /** Pages that the processor returns an affiliate to after onboarding, or when the onboarding link has expired. */
 export const ONBOARDING_PATHS = { returned: '/account/payouts/returned', refresh: '/account/payouts/again' };
@@ -131,7 +132,7 @@ export async function syncPayoutAccount(accountId: number): Promise<void> {
   if (id !== null) await trySync(() => syncConnectedAccount(id));
 }
 
-const RESYNC_INTERVAL_MS = 3_600_000;
+const RESYNC_INTERVAL_MS = HOUR_MS;
 const BATCH_SIZE = 200;
 
 /** Syncs onboardings that are not complete, as their event may not have arrived. */

@@ -3,7 +3,8 @@ import { v7 as uuidv7 } from 'uuid';
 import { processor, ProcessorError } from '../../gateways/payments/index.ts';
 import { addMilliseconds, now } from '../../lib/clock.ts';
 import { formatUtcDay } from '../../lib/calendar.ts';
-import { isDuplicate, prepared, runStatement } from '../../lib/db.ts';
+import { isDuplicate } from '../../lib/database/errors.ts';
+import { prepared, runStatement } from '../../lib/database/preparedStatements.ts';
 import { logger } from '../../lib/logger.ts';
 import { getNextAttemptByAge } from '../../lib/retryBackoff.ts';
 import { Affiliate } from '../../tables/Affiliate.ts';
@@ -12,6 +13,7 @@ import { Payout } from '../../tables/Payout.ts';
 import { PayoutItem } from '../../tables/PayoutItem.ts';
 import { trySync } from '../payments/processorErrors.ts';
 import { syncConnectedAccount } from './payoutAccounts.ts';
+import { HOUR_MS, MINUTE_MS } from '../../spec/durations.ts';
 
 /** Returns the start of the month (UTC). Commissions that are payable by then are paid in that month. */
 export function getMonthStart(moment: Date): Date {
@@ -29,7 +31,7 @@ export function outstandingCommissions(affiliateId: number, until: Date, transac
 }
 
 /** A commission that was synced within this time is not synced again before its payout. */
-const SYNC_FRESHNESS_MS = 6 * 3_600_000;
+const SYNC_FRESHNESS_MS = 6 * HOUR_MS;
 
 /** Returns since when a commission must have been synced to be paid out. Simulated ones never change. */
 export function getFreshnessCutoff(): Date {
@@ -37,7 +39,7 @@ export function getFreshnessCutoff(): Date {
 }
 
 /** The sweep leaves a new payout to the process that created it for this long. */
-const RETRY_GRACE_MS = 60_000;
+const RETRY_GRACE_MS = MINUTE_MS;
 
 const ADD_SETTLED_CENTS = prepared(
   'settle_commissions',
@@ -156,7 +158,7 @@ export async function recoverRejectedTransfer(affiliateId: number): Promise<void
     .orderBy('completed_at', 'desc')
     .first();
   if (last === undefined) return;
-  const transferId = await processor.findTransfer(last.uuid, addMilliseconds(last.created_at, -CLOCK_SKEW_MS));
+  const transferId = await processor.findTransfer(last.uuid, last.created_at);
   if (transferId !== null) await markPayoutPaid(last, transferId);
 }
 
@@ -174,9 +176,7 @@ async function releasePayout({ uuid, connect_account_id: connectAccountId }: Pay
 }
 
 const BATCH_SIZE = 200;
-/** Maximum difference between the processor's clock and ours. */
-const CLOCK_SKEW_MS = 600_000;
-const RETRY_BACKOFF = { minMs: 60_000, maxMs: 3_600_000 };
+const RETRY_BACKOFF = { minMs: MINUTE_MS, maxMs: HOUR_MS };
 
 /** Retries payouts with an unknown outcome: searches for the transfer, and requests it again if there is none. */
 export async function retryPendingPayouts(): Promise<void> {
@@ -189,8 +189,7 @@ export async function retryPendingPayouts(): Promise<void> {
     const next_attempt_at = getNextAttemptByAge(payout.created_at, RETRY_BACKOFF);
     await Payout.query().findById(payout.uuid).where({ status: 'pending' }).patch({ next_attempt_at });
     await trySync(async () => {
-      const since = addMilliseconds(payout.created_at, -CLOCK_SKEW_MS);
-      const transferId = await processor.findTransfer(payout.uuid, since);
+      const transferId = await processor.findTransfer(payout.uuid, payout.created_at);
       if (transferId !== null) await markPayoutPaid(payout, transferId);
       else await transferPayout(payout);
     });

@@ -1,7 +1,8 @@
 import { createBatcher } from '../../lib/batcher.ts';
 import { now } from '../../lib/clock.ts';
 import { formatUtcDay } from '../../lib/calendar.ts';
-import { isRejection, prepared, runStatement } from '../../lib/db.ts';
+import { isRejection } from '../../lib/database/errors.ts';
+import { prepared, runStatement } from '../../lib/database/preparedStatements.ts';
 import { ReferralClicks } from '../../tables/ReferralClicks.ts';
 
 /** Updates each affiliate's row of the day once per statement, in one order in all processes so that they never deadlock. */

@@ -8,8 +8,9 @@ import { Referral } from '../../tables/Referral.ts';
 import { countReferralClick } from './referralClicks.ts';
 import { parseReferralCode } from './referralCodes.ts';
 import { normalizeEmail } from './normalizeEmail.ts';
+import { DAY_MS, MINUTE_MS } from '../../spec/durations.ts';
 
-export const REFERRAL_WINDOW_MS = REFERRAL_WINDOW_DAYS * 86_400_000;
+export const REFERRAL_WINDOW_MS = REFERRAL_WINDOW_DAYS * DAY_MS;
 
 /** A click on a referral link, as stored in the visitor's cookie. */
 export interface ReferralClick {
@@ -53,7 +54,7 @@ export async function findReferrer(click: ReferralClick, email: string, within?:
 }
 
 /** The time of the click comes from another API process, whose clock may be ahead. */
-const CLOCK_SKEW_MS = 60_000;
+const CLOCK_SKEW_MS = MINUTE_MS;
 
 /** Returns the referral code as metadata of a checkout, to be shown with the payment in the processor's dashboard. */
 export async function getReferralMetadata(accountId: number): Promise<Record<string, string>> {

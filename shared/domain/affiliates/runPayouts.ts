@@ -1,7 +1,7 @@
 import { processor } from '../../gateways/payments/index.ts';
 import { addMilliseconds, now } from '../../lib/clock.ts';
 import { formatUtcDay } from '../../lib/calendar.ts';
-import { prepared, runStatement } from '../../lib/db.ts';
+import { prepared, runStatement } from '../../lib/database/preparedStatements.ts';
 import { trySync } from '../payments/processorErrors.ts';
 import { syncCommission } from './commissions.ts';
 import { syncPendingOnboardings } from './payoutAccounts.ts';
@@ -14,9 +14,10 @@ import {
   transferPayout,
   outstandingCommissions,
 } from './payouts.ts';
+import { DAY_MS, HOUR_MS } from '../../spec/durations.ts';
 
 /** A rejected payout is retried after this time. */
-const REJECTED_RETRY_MS = 6 * 3_600_000;
+const REJECTED_RETRY_MS = 6 * HOUR_MS;
 const BATCH_SIZE = 200;
 
 /** Affiliates with a positive balance this month and no payout of it yet, in the order of their ids. */
@@ -64,7 +65,7 @@ async function payAffiliate(affiliateId: number, monthStart: Date): Promise<void
 }
 
 /** A payout waits this long for an invoice that cannot be synced; then it is created without it. */
-const SYNC_WAIT_MS = 86_400_000;
+const SYNC_WAIT_MS = DAY_MS;
 /** After this many failures in a row, the cause is not the invoice. */
 const MAX_CONSECUTIVE_FAILURES = 3;
 

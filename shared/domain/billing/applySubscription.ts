@@ -14,6 +14,7 @@ import {
   suspendSubscription,
 } from './subscriptions.ts';
 import type { MissingSubscriptionSnapshot, SubscriptionSnapshot } from './subscriptionSnapshot.ts';
+import { DAY_MS } from '../../spec/durations.ts';
 
 /** Applies the state of a subscription to its account. A snapshot older than the last one changes nothing. */
 export async function applySubscriptionSnapshot(
@@ -66,7 +67,7 @@ export async function applySubscriptionSnapshot(
 }
 
 /** A wrong STRIPE_SECRET_KEY, or deleted test data, must not end subscriptions right away. */
-const MISSING_GRACE_MS = 3 * 86_400_000;
+const MISSING_GRACE_MS = 3 * DAY_MS;
 
 /** Ends a subscription that the processor no longer has, some days after the end of its period. */
 export async function applyMissingSubscription(

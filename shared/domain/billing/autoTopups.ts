@@ -15,6 +15,7 @@ import { getCustomerId } from './customers.ts';
 import { getActivePlan } from './entitlement.ts';
 import { buildFailedTopup, findTopupSnapshot, settleTopup, type TopupSnapshot } from './topupPayments.ts';
 import { createTopup } from './topups.ts';
+import { HOUR_MS } from '../../spec/durations.ts';
 
 /*
  * The two triggers (spec: Billing, automatic top-ups): a create that the balance does not cover calls
@@ -173,17 +174,15 @@ async function findTopupPayment(
   isLate: boolean,
 ): Promise<ProcessorPayment | null> {
   try {
-    return await processor.findPayment(customerId, uuid, addMilliseconds(createdAt, -CLOCK_SKEW_MS));
+    return await processor.findPayment(customerId, uuid, createdAt);
   } catch (error) {
     if (isLate && error instanceof ProcessorError && error.isCustomerGone) return null;
     throw error;
   }
 }
 
-/** Maximum difference between the processor's clock and ours. */
-const CLOCK_SKEW_MS = 600_000;
 /** A top-up is retried for this long. After that, a burn below the threshold triggers another one. */
-const CHARGE_RETRY_WINDOW_MS = 3_600_000;
+const CHARGE_RETRY_WINDOW_MS = HOUR_MS;
 
 const BATCH_SIZE = 100;
 

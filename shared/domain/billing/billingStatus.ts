@@ -5,6 +5,7 @@ import { Account } from '../../tables/Account.ts';
 import { Subscription } from '../../tables/Subscription.ts';
 import { Topup } from '../../tables/Topup.ts';
 import { getActivePlan } from './entitlement.ts';
+import { HOUR_MS } from '../../spec/durations.ts';
 
 export interface SubscriptionOverview {
   plan: Plan | null;
@@ -43,7 +44,7 @@ function hasPaymentMethod(account: Account): boolean {
 }
 
 /** A checkout page that was opened within this time may be the one that the customer returns from. */
-const RECENT_TOPUP_MS = 3_600_000;
+const RECENT_TOPUP_MS = HOUR_MS;
 
 /**
  * Returns whether the payment of a customer who returns from a checkout is still missing: they have no plan, or their

@@ -3,8 +3,8 @@ import { PAST_DUE_GRACE_DAYS } from '../../spec/limits.ts';
 import { getPlanBySlug, type Plan } from '../../spec/plans.ts';
 import type { Account } from '../../tables/Account.ts';
 import type { Subscription } from '../../tables/Subscription.ts';
+import { DAY_MS } from '../../spec/durations.ts';
 
-const DAY_MS = 86_400_000;
 /** The processor starts a new year some time before its event arrives. */
 const RENEWAL_GRACE_MS = DAY_MS;
 

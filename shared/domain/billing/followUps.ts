@@ -16,7 +16,7 @@ export interface FollowUp {
 
 export const FOLLOW_UP_DONE = { follow_up_next_attempt_at: null };
 /** The process that recorded a follow-up runs it right away: the sweep leaves it alone for this long. */
-const SWEEP_GRACE_MS = 30_000;
+export const FOLLOW_UP_SWEEP_GRACE_MS = 30_000;
 
 /** Returns the columns that record a follow-up, or clear it. One that is repeated keeps its first time. */
 export function buildFollowUpColumns(
@@ -28,6 +28,6 @@ export function buildFollowUpColumns(
   return {
     follow_up: followUp,
     follow_up_at: since,
-    follow_up_next_attempt_at: addMilliseconds(now(), SWEEP_GRACE_MS),
+    follow_up_next_attempt_at: addMilliseconds(now(), FOLLOW_UP_SWEEP_GRACE_MS),
   };
 }

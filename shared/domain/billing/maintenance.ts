@@ -9,10 +9,10 @@ import { syncPendingTopups } from './pendingTopups.ts';
 import { issueDueRefunds } from './refunds.ts';
 import { endSubscription, renewPeriodsUntil } from './subscriptions.ts';
 import { runDueFollowUps, syncSubscription } from './syncSubscription.ts';
+import { DAY_MS, MINUTE_MS } from '../../spec/durations.ts';
 
-const DAY_MS = 86_400_000;
 /** A subscription that was synced within this time is not synced again. */
-const RESYNC_INTERVAL_MS = 60_000;
+const RESYNC_INTERVAL_MS = MINUTE_MS;
 const BATCH_SIZE = 200;
 
 /** Runs what is due by the clock alone and does not wait for an event of the processor. */

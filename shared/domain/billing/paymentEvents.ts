@@ -1,7 +1,8 @@
 import type { Transaction } from 'objection';
 import pLimit from 'p-limit';
 import { addMilliseconds, now } from '../../lib/clock.ts';
-import { prepared, runStatement } from '../../lib/db.ts';
+import { prepared } from '../../lib/database/preparedStatements.ts';
+import { runInBatches, STATEMENT_BATCH_SIZE } from '../../lib/database/runInBatches.ts';
 import { logger } from '../../lib/logger.ts';
 import { paymentEventLag, paymentEventsAbandoned } from '../../lib/metrics.ts';
 import { PaymentEvent } from '../../tables/PaymentEvent.ts';
@@ -9,6 +10,7 @@ import { withAccountLock } from '../payments/accountSnapshot.ts';
 import { applyEventSnapshots, type EventSnapshot, fetchEventSnapshots } from './eventSnapshots.ts';
 import type { FollowUp } from './followUps.ts';
 import { runFollowUps } from './syncSubscription.ts';
+import { DAY_MS, HOUR_MS } from '../../spec/durations.ts';
 
 const CONCURRENCY = 4;
 
@@ -63,7 +65,7 @@ async function markEventApplied(eventId: string, transaction?: Transaction): Pro
 }
 
 /** A failing event is retried for this long, and at least this often: the worker may have been down for days. */
-const ABANDON_AFTER_MS = 3 * 86_400_000;
+const ABANDON_AFTER_MS = 3 * DAY_MS;
 const MIN_ATTEMPTS = 10;
 
 async function scheduleEventRetry(
@@ -72,7 +74,7 @@ async function scheduleEventRetry(
 ) {
   const attempts = previousAttempts + 1;
   const problem = (err as Error).message.slice(0, 500);
-  const next_attempt_at = addMilliseconds(now(), Math.min(3_600_000, 2_000 * 2 ** Math.min(attempts, 11)));
+  const next_attempt_at = addMilliseconds(now(), Math.min(HOUR_MS, 2_000 * 2 ** Math.min(attempts, 11)));
   const isAbandoned = attempts >= MIN_ATTEMPTS && receivedAt <= addMilliseconds(now(), -ABANDON_AFTER_MS);
   const abandoned_at = isAbandoned ? now() : null;
   const unapplied = PaymentEvent.query().findById(event).whereNull('processed_at');
@@ -99,22 +101,21 @@ export async function retryPaymentEvents(): Promise<void> {
 }
 
 /** Events are kept for inspection, well beyond the three days in which the processor repeats them. */
-const RETENTION_MS = 60 * 86_400_000;
-const PRUNE_BATCH = 1_000;
+const RETENTION_MS = 60 * DAY_MS;
 
 const PRUNE_EVENTS = prepared(
   'prune_payment_events',
   `DELETE FROM payment_events
     WHERE event_id IN (SELECT event_id FROM payment_events
                         WHERE (processed_at IS NOT NULL OR abandoned_at IS NOT NULL) AND received_at <= :before
-                        ORDER BY received_at LIMIT ${PRUNE_BATCH})
+                        ORDER BY received_at LIMIT ${STATEMENT_BATCH_SIZE})
    RETURNING event_id`,
 );
 
 /** Deletes old events that were applied or abandoned. */
 export async function prunePaymentEvents(): Promise<void> {
   const before = addMilliseconds(now(), -RETENTION_MS);
-  while ((await runStatement(PRUNE_EVENTS, { before })).length === PRUNE_BATCH);
+  await runInBatches(PRUNE_EVENTS, { before });
 }
 
 export interface AbandonedEvent {

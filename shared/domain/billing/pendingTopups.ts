@@ -7,9 +7,10 @@ import { nextSyncVersion } from '../payments/syncVersion.ts';
 import { chargeAutoTopup, retryAutoTopup } from './autoTopups.ts';
 import { buildFailedTopup, findTopupSnapshot, settleTopup, type TopupSnapshot } from './topupPayments.ts';
 import { CHECKOUT_SESSION_MS } from './topups.ts';
+import { HOUR_MS, MINUTE_MS } from '../../spec/durations.ts';
 
 const BATCH_SIZE = 200;
-const RETRY_BACKOFF = { minMs: 60_000, maxMs: 3_600_000 };
+const RETRY_BACKOFF = { minMs: MINUTE_MS, maxMs: HOUR_MS };
 
 /** Syncs top-ups without a known outcome: charges that were interrupted, and checkout pages that nothing was paid on. */
 export async function syncPendingTopups(): Promise<void> {

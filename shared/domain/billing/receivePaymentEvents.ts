@@ -7,11 +7,14 @@ import {
 import { isRecentSignature } from '../../gateways/payments/webhookSignature.ts';
 import { createBatcher } from '../../lib/batcher.ts';
 import { addMilliseconds, now } from '../../lib/clock.ts';
-import { DB_WAIT_TIMEOUT, isRejection, prepared, runStatement } from '../../lib/db.ts';
+import { isRejection } from '../../lib/database/errors.ts';
+import { prepared, runStatement } from '../../lib/database/preparedStatements.ts';
+import { DB_WAIT_TIMEOUT } from '../../lib/database/waitTimeout.ts';
 import { logger } from '../../lib/logger.ts';
 import { throttleLog } from '../../lib/logThrottle.ts';
 import { enqueuePaymentEvent } from '../../queues/enqueue.ts';
 import { ServiceError } from '../../spec/errors.ts';
+import { MINUTE_MS } from '../../spec/durations.ts';
 
 /** An event that was enqueued is left to its job for a moment before the sweep finds it. */
 const SWEEP_GRACE_MS = 5_000;
@@ -91,7 +94,7 @@ function verifyWebhookEvent(body: Buffer, signature: string): ProcessorEvent {
   }
 }
 
-const WARN_EVERY_MS = 60_000;
+const WARN_EVERY_MS = MINUTE_MS;
 
 /** Either the request is not Stripe's, or STRIPE_WEBHOOK_SECRET is wrong, and then no event ever arrives. */
 const warnRejectedWebhook = throttleLog(WARN_EVERY_MS, (suppressed, problem: string) =>

@@ -8,18 +8,18 @@ import { fetchTopupPayment } from './eventSnapshots.ts';
 import { storePaymentEvents } from './receivePaymentEvents.ts';
 import { syncSubscription } from './syncSubscription.ts';
 import { settleTopup } from './topupPayments.ts';
+import { DAY_MS, MINUTE_MS } from '../../spec/durations.ts';
 
-const DAY_MS = 86_400_000;
 /** Subscriptions and payments created within this time are listed. */
 const LOOKBACK_MS = 3 * DAY_MS;
 /** The processor deletes its events after 30 days. */
 const EVENT_RETENTION_MS = 29 * DAY_MS;
 /** An event may be listed some time after its own timestamp. */
-const EVENT_LIST_OVERLAP_MS = 15 * 60_000;
+const EVENT_LIST_OVERLAP_MS = 15 * MINUTE_MS;
 /** Every subscription is synced this often, with or without events. */
 const RESYNC_INTERVAL_MS = DAY_MS;
 /** One run takes no longer than this; the next one continues. */
-const RUN_BUDGET_MS = 20 * 60_000;
+const RUN_BUDGET_MS = 20 * MINUTE_MS;
 const BATCH_SIZE = 200;
 
 /** Syncs whatever events may have been lost for: recent subscriptions and payments, and subscriptions not synced lately. */

@@ -4,12 +4,11 @@ import { addMilliseconds, now } from '../../lib/clock.ts';
 import { logger } from '../../lib/logger.ts';
 import { OwedRefund } from '../../tables/OwedRefund.ts';
 import type { Subscription } from '../../tables/Subscription.ts';
+import { DAY_MS, HOUR_MS } from '../../spec/durations.ts';
+import { FOLLOW_UP_SWEEP_GRACE_MS } from './followUps.ts';
 
 const BATCH_SIZE = 200;
-const DAY_MS = 86_400_000;
-const RETRY_BACKOFF_MS = { min: 30_000, max: 3_600_000 };
-/** The process that wrote a row issues its refund right away: the sweep leaves it alone for this long. */
-const SWEEP_GRACE_MS = 30_000;
+const RETRY_BACKOFF = { minMs: 30_000, maxMs: HOUR_MS };
 /** After this many attempts, an amount that the processor does not list was not paid through it. */
 const INCOMPLETE_ATTEMPTS = 3;
 /** Reasons for which staff have to pay the customer back by hand. */
@@ -30,7 +29,7 @@ export async function recordOwedRefunds(
     invoice_id: id,
     subscription_id: subscription.id,
     account_id: subscription.account_id,
-    next_attempt_at: addMilliseconds(at, SWEEP_GRACE_MS),
+    next_attempt_at: addMilliseconds(at, FOLLOW_UP_SWEEP_GRACE_MS),
     created_at: at,
   }));
   await OwedRefund.query(transaction).insert(rows).onConflict('invoice_id').ignore();
@@ -57,7 +56,7 @@ async function issueRefund(owed: OwedRefund): Promise<void> {
   const { invoice_id: invoiceId, account_id: accountId } = owed;
   const row = () => OwedRefund.query().where({ invoice_id: invoiceId, status: 'owed' });
   const attempts = owed.attempts + 1;
-  const waitMs = Math.min(RETRY_BACKOFF_MS.max, RETRY_BACKOFF_MS.min * 2 ** Math.min(attempts - 1, 10));
+  const waitMs = Math.min(RETRY_BACKOFF.maxMs, RETRY_BACKOFF.minMs * 2 ** Math.min(attempts - 1, 10));
   try {
     const outcome = await processor.refundInvoice(invoiceId);
     if (outcome === 'disputed') {

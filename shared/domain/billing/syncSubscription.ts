@@ -9,6 +9,7 @@ import { applyMissingSubscription, applySubscriptionSnapshot } from './applySubs
 import type { FollowUp } from './followUps.ts';
 import { issueSubscriptionRefunds } from './refunds.ts';
 import { fetchSubscription, type SubscriptionSyncOptions } from './subscriptionSnapshot.ts';
+import { HOUR_MS } from '../../spec/durations.ts';
 
 /** Brings an account up to date with the state of a subscription at the processor. */
 export async function syncSubscription(subscriptionId: string, options: SubscriptionSyncOptions = {}): Promise<void> {
@@ -48,7 +49,7 @@ async function runFollowUp({ action, subscription }: FollowUp): Promise<void> {
 }
 
 const BATCH_SIZE = 200;
-const RETRY_BACKOFF = { minMs: 30_000, maxMs: 3_600_000 };
+const RETRY_BACKOFF = { minMs: 30_000, maxMs: HOUR_MS };
 
 /** Runs follow-ups that are due: a process died, or the processor was unavailable. */
 export async function runDueFollowUps(): Promise<void> {

@@ -14,6 +14,7 @@ import { type CheckoutUrl, getCheckoutReturnUrls } from './checkoutUrls.ts';
 import { withCustomer } from './customers.ts';
 import { getActivePlan } from './entitlement.ts';
 import { findTopupSnapshot, settleTopup } from './topupPayments.ts';
+import { DAY_MS, MINUTE_MS } from '../../spec/durations.ts';
 
 /**
  * Opens a checkout page for credits, at the rate of the account's current plan. If the processor needs no page, the
@@ -47,9 +48,9 @@ export async function startTopupCheckout(
 }
 
 /** A checkout page of the processor stays open for this long. */
-export const CHECKOUT_SESSION_MS = 86_400_000;
+export const CHECKOUT_SESSION_MS = DAY_MS;
 /** A top-up without a page counts as open for this long: after that, opening the page has failed. */
-const CHECKOUT_OPENING_TIMEOUT_MS = 60_000;
+const CHECKOUT_OPENING_TIMEOUT_MS = MINUTE_MS;
 
 /**
  * Limits the open top-ups of an account, as each is synced until it is paid or its page has expired. A top-up whose
@@ -79,7 +80,7 @@ async function assertOpenTopupLimit(transaction: Transaction, { uuid, account_id
 }
 
 /** The sweep leaves a new top-up to the process that created it for this long. */
-const SYNC_GRACE_MS = 60_000;
+const SYNC_GRACE_MS = MINUTE_MS;
 
 /**
  * Records a top-up before its payment is requested.

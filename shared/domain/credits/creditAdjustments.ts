@@ -1,4 +1,4 @@
-import { isDuplicate } from '../../lib/db.ts';
+import { isDuplicate } from '../../lib/database/errors.ts';
 import { logger } from '../../lib/logger.ts';
 import { ServiceError } from '../../spec/errors.ts';
 import { Account } from '../../tables/Account.ts';

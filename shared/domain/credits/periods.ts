@@ -1,7 +1,8 @@
 import type { Transaction } from 'objection';
 import { addMonths } from '../../lib/calendar.ts';
 import { now } from '../../lib/clock.ts';
-import { isRejection, prepared, runStatement } from '../../lib/db.ts';
+import { isRejection } from '../../lib/database/errors.ts';
+import { prepared, runStatement } from '../../lib/database/preparedStatements.ts';
 import { logger } from '../../lib/logger.ts';
 import { creditPeriodsRenewed } from '../../lib/metrics.ts';
 import { getPlanBySlug, PLANS } from '../../spec/plans.ts';

@@ -1,13 +1,16 @@
 import { createBatcher } from '../../lib/batcher.ts';
 import { formatUtcDay } from '../../lib/calendar.ts';
 import { now } from '../../lib/clock.ts';
-import { DB_WAIT_TIMEOUT, isRejection, prepared, runStatement } from '../../lib/db.ts';
+import { isRejection } from '../../lib/database/errors.ts';
+import { prepared, runStatement } from '../../lib/database/preparedStatements.ts';
+import { DB_WAIT_TIMEOUT } from '../../lib/database/waitTimeout.ts';
 import { perService } from '../../lib/serviceScope.ts';
 import { getModelBySlug } from '../../spec/catalog.ts';
 import { USAGE_HISTORY_DAYS } from '../../spec/limits.ts';
 import type { Plan } from '../../spec/plans.ts';
 import { Account } from '../../tables/Account.ts';
 import { getActivePlan } from '../billing/entitlement.ts';
+import { DAY_MS } from '../../spec/durations.ts';
 
 export interface DailyUsage {
   /** YYYY-MM-DD, UTC. */
@@ -101,8 +104,6 @@ function getHistoryDays(moment: Date): string[] {
   }
   return cached.days;
 }
-
-const DAY_MS = 86_400_000;
 
 function subtractDays(moment: Date, days: number): string {
   return formatUtcDay(new Date(moment.getTime() - days * DAY_MS));

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { v7 as uuidv7 } from 'uuid';
 import { addMilliseconds, now } from '../../lib/clock.ts';
-import { isOutage } from '../../lib/db.ts';
+import { isOutage } from '../../lib/database/errors.ts';
 import { logger } from '../../lib/logger.ts';
 import { rememberRequestId } from '../../lib/logContext.ts';
 import { enqueueDispatch } from '../../queues/enqueue.ts';
@@ -160,7 +160,7 @@ function databaseUnavailableError(detail: string, error?: unknown): ServiceError
 
 const rejectionDetails: Record<
   Exclude<ChargeOutcome, 'accepted' | 'replayed' | 'unknown'>,
-  (charge: Debit) => string
+  (debit: Debit) => string
 > = {
   invalid_api_key: () => 'The API key is unknown or revoked.',
   subscription_required: () => 'Creating generations requires an active subscription. Choose a plan, then try again.',

@@ -1,14 +1,13 @@
 import { addMilliseconds, now } from '../../lib/clock.ts';
-import { prepared, runStatement } from '../../lib/db.ts';
+import { prepared } from '../../lib/database/preparedStatements.ts';
+import { runInBatches, STATEMENT_BATCH_SIZE } from '../../lib/database/runInBatches.ts';
 import { IDEMPOTENCY_KEY_RETENTION_MS } from '../../spec/limits.ts';
-
-const BATCH_SIZE = 1_000;
 
 const PRUNE_KEYS = prepared(
   'prune_idempotency_keys',
   `WITH old AS (
      SELECT uuid FROM generations WHERE idempotency_key IS NOT NULL AND created_at <= :before
-      ORDER BY created_at LIMIT ${BATCH_SIZE} FOR NO KEY UPDATE SKIP LOCKED
+      ORDER BY created_at LIMIT ${STATEMENT_BATCH_SIZE} FOR NO KEY UPDATE SKIP LOCKED
    )
    UPDATE generations g SET idempotency_key = NULL FROM old WHERE g.uuid = old.uuid
    RETURNING g.uuid`,
@@ -17,8 +16,5 @@ const PRUNE_KEYS = prepared(
 /** Deletes the idempotency keys of generations that are more than a day old. They may be used again. */
 export async function pruneIdempotencyKeys(): Promise<void> {
   const before = addMilliseconds(now(), -IDEMPOTENCY_KEY_RETENTION_MS);
-  for (;;) {
-    const rows = await runStatement(PRUNE_KEYS, { before });
-    if (rows.length < BATCH_SIZE) return;
-  }
+  await runInBatches(PRUNE_KEYS, { before });
 }

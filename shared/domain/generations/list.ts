@@ -1,4 +1,4 @@
-import { prepared, runStatement } from '../../lib/db.ts';
+import { prepared, runStatement } from '../../lib/database/preparedStatements.ts';
 import { getPageOffset, type ListPage } from '../../lib/pagination.ts';
 import { PAGE_SIZE } from '../../spec/limits.ts';
 import { Account } from '../../tables/Account.ts';

@@ -1,9 +1,10 @@
 import pLimit from 'p-limit';
 import { deleteMediaFiles } from '../../gateways/media/storeOutput.ts';
 import { addMilliseconds, now } from '../../lib/clock.ts';
-import { prepared, runStatement } from '../../lib/db.ts';
+import { prepared, runStatement } from '../../lib/database/preparedStatements.ts';
 import { logger } from '../../lib/logger.ts';
 import type { MediaDeletion } from '../../tables/MediaDeletion.ts';
+import { MINUTE_MS } from '../../spec/durations.ts';
 
 /**
  * Deletes the files of deleted generations, and files that a failed generation may have left. The statement that
@@ -13,8 +14,8 @@ import type { MediaDeletion } from '../../tables/MediaDeletion.ts';
 const BATCH_SIZE = 100;
 const CONCURRENCY = 8;
 /** Longer than a batch takes, also while the store is slow to fail. */
-const CLAIM_TIMEOUT_MS = 5 * 60_000;
-const RETRY_DELAY_MS = 60_000;
+const CLAIM_TIMEOUT_MS = 5 * MINUTE_MS;
+const RETRY_DELAY_MS = MINUTE_MS;
 
 const CLAIM_DELETIONS = prepared(
   'claim_media_deletions',

@@ -1,4 +1,4 @@
-import { prepared, runStatement } from '../../lib/db.ts';
+import { prepared, runStatement } from '../../lib/database/preparedStatements.ts';
 import type { GenerationDeletionCount } from '../../tables/GenerationDeletionCount.ts';
 
 /**

@@ -1,8 +1,10 @@
 import { addMilliseconds, now } from '../../lib/clock.ts';
-import { prepared, runStatement } from '../../lib/db.ts';
-import { DELETED_PROMPT_RETENTION_DAYS } from '../../spec/limits.ts';
+import { prepared } from '../../lib/database/preparedStatements.ts';
+import { runInBatches, STATEMENT_BATCH_SIZE } from '../../lib/database/runInBatches.ts';
+import { DAY_MS } from '../../spec/durations.ts';
 
-const BATCH_SIZE = 1_000;
+/** Days after a deletion until prompt, parameters and error of the generation are purged. */
+const DELETED_PROMPT_RETENTION_DAYS = 30;
 
 /** Empties prompt, parameters and error message. Credits, costs and times stay for accounting. */
 const PURGE_UPDATE = `
@@ -16,7 +18,7 @@ const PURGE_OLD = prepared(
   `WITH old AS (
      SELECT uuid FROM generations
       WHERE deleted_at IS NOT NULL AND purged_at IS NULL AND status <> 'queued' AND deleted_at <= :before
-      ORDER BY deleted_at LIMIT ${BATCH_SIZE} FOR NO KEY UPDATE SKIP LOCKED
+      ORDER BY deleted_at LIMIT ${STATEMENT_BATCH_SIZE} FOR NO KEY UPDATE SKIP LOCKED
    )${PURGE_UPDATE}`,
 );
 
@@ -25,18 +27,18 @@ const PURGE_ACCOUNT = prepared(
   `WITH old AS (
      SELECT uuid FROM generations
       WHERE deleted_at IS NOT NULL AND purged_at IS NULL AND status <> 'queued' AND account_id = :accountId
-      LIMIT ${BATCH_SIZE} FOR NO KEY UPDATE
+      LIMIT ${STATEMENT_BATCH_SIZE} FOR NO KEY UPDATE
    )${PURGE_UPDATE}`,
 );
 
 /** Purges prompts, parameters and errors of generations that were deleted long ago. */
 export async function purgeDeletedGenerations(): Promise<void> {
   const at = now();
-  const before = addMilliseconds(at, -DELETED_PROMPT_RETENTION_DAYS * 86_400_000);
-  while ((await runStatement(PURGE_OLD, { now: at, before })).length === BATCH_SIZE);
+  const before = addMilliseconds(at, -DELETED_PROMPT_RETENTION_DAYS * DAY_MS);
+  await runInBatches(PURGE_OLD, { now: at, before });
 }
 
 /** Purges all deleted generations of an account at once. */
 export async function purgeAccountGenerations(accountId: number): Promise<void> {
-  while ((await runStatement(PURGE_ACCOUNT, { now: now(), accountId })).length === BATCH_SIZE);
+  await runInBatches(PURGE_ACCOUNT, { now: now(), accountId });
 }

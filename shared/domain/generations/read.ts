@@ -1,6 +1,8 @@
 import { createBatcher } from '../../lib/batcher.ts';
 import { now } from '../../lib/clock.ts';
-import { DB_WAIT_TIMEOUT, isRejection, prepared, runStatement } from '../../lib/db.ts';
+import { isRejection } from '../../lib/database/errors.ts';
+import { prepared, runStatement } from '../../lib/database/preparedStatements.ts';
+import { DB_WAIT_TIMEOUT } from '../../lib/database/waitTimeout.ts';
 import { isAcceptingWaiters, waitForGenerationUpdate } from '../../queues/generationUpdates.ts';
 import { enqueueRefresh } from '../../queues/enqueue.ts';
 import { ServiceError } from '../../spec/errors.ts';

@@ -1,13 +1,19 @@
 import { v7 as uuidv7 } from 'uuid';
 import { createBatcher } from '../../lib/batcher.ts';
 import { addMilliseconds, now } from '../../lib/clock.ts';
-import { DB_WAIT_TIMEOUT, isRejection, prepared, runStatement } from '../../lib/db.ts';
+import { isRejection } from '../../lib/database/errors.ts';
+import { prepared, runStatement } from '../../lib/database/preparedStatements.ts';
+import { DB_WAIT_TIMEOUT } from '../../lib/database/waitTimeout.ts';
 import { randomHex, sha256 } from '../../lib/secrets.ts';
-import { AUTHORIZATION_CODE_SECONDS, USED_CODE_RETENTION_MS } from '../../spec/limits.ts';
+import { AUTHORIZATION_CODE_SECONDS } from '../../spec/limits.ts';
 import { OAuthError, type Scope } from '../../spec/oauth.ts';
 import { resourceUrl } from './accessTokens.ts';
-import { pruneInBatches } from './pruneInBatches.ts';
+import { runInBatches, STATEMENT_BATCH_SIZE } from '../../lib/database/runInBatches.ts';
 import { generateRefreshToken, getRefreshTokenExpiry, type IssuedGrant } from './refreshTokens.ts';
+import { DAY_MS } from '../../spec/durations.ts';
+
+/** Retention of used authorization codes, so that a replay is detected. */
+const USED_CODE_RETENTION_MS = DAY_MS;
 
 /** An authorization request that the user approved. */
 export interface ApprovedRequest {
@@ -189,7 +195,7 @@ const PRUNE_CODES = prepared(
   'prune_oauth_codes',
   `WITH deleted AS (
      DELETE FROM oauth_codes WHERE code_hash IN (
-       SELECT code_hash FROM oauth_codes WHERE expires_at <= :before ORDER BY expires_at LIMIT :batchSize
+       SELECT code_hash FROM oauth_codes WHERE expires_at <= :before ORDER BY expires_at LIMIT ${STATEMENT_BATCH_SIZE}
           FOR UPDATE SKIP LOCKED)
      RETURNING grant_uuid
    ), unused AS (
@@ -200,5 +206,5 @@ const PRUNE_CODES = prepared(
 
 /** Deletes codes after their retention, and grants whose code was never exchanged. */
 export async function pruneExpiredCodes(): Promise<void> {
-  await pruneInBatches(PRUNE_CODES, { before: addMilliseconds(now(), -USED_CODE_RETENTION_MS) });
+  await runInBatches(PRUNE_CODES, { before: addMilliseconds(now(), -USED_CODE_RETENTION_MS) });
 }

@@ -1,6 +1,8 @@
-import { CLIENT_NAME_MAX_CHARACTERS, REDIRECT_URIS_MAX } from '../../spec/limits.ts';
 import { OAuthError } from '../../spec/oauth.ts';
 import { findRedirectUriProblem, getRedirectHost } from './redirectUris.ts';
+
+const CLIENT_NAME_MAX_CHARACTERS = 100;
+const REDIRECT_URIS_MAX = 10;
 
 /** Stored fields of a client's metadata (RFC 7591), from its registration or its metadata document. */
 export interface ClientMetadata {

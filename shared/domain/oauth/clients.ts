@@ -6,20 +6,23 @@ import {
 } from '../../gateways/clientMetadataDocument.ts';
 import { addMilliseconds, now } from '../../lib/clock.ts';
 import { config } from '../../lib/config.ts';
-import { prepared } from '../../lib/db.ts';
+import { prepared } from '../../lib/database/preparedStatements.ts';
 import { perService } from '../../lib/serviceScope.ts';
 import {
-  APPROVAL_REQUEST_GRACE_MS,
-  CLIENT_ID_MAX_CHARACTERS,
   INACTIVE_CLIENT_RETENTION_MS,
-  NEW_CLIENT_GRACE_MS,
   UNAPPROVED_CLIENTS_MAX,
   UNAPPROVED_CLIENT_RETENTION_MS,
 } from '../../spec/limits.ts';
 import { OAuthError } from '../../spec/oauth.ts';
 import { OAuthClient } from '../../tables/OAuthClient.ts';
 import { type ClientMetadata, parseClientMetadata } from './clientMetadata.ts';
-import { pruneInBatches } from './pruneInBatches.ts';
+import { runInBatches, STATEMENT_BATCH_SIZE } from '../../lib/database/runInBatches.ts';
+import { HOUR_MS, MINUTE_MS } from '../../spec/durations.ts';
+
+const CLIENT_ID_MAX_CHARACTERS = 1_000;
+/** Grace periods during which unapproved clients are not deleted: after registration, and after a consent page. */
+const NEW_CLIENT_GRACE_MS = 5 * MINUTE_MS;
+const APPROVAL_REQUEST_GRACE_MS = HOUR_MS;
 
 /** Registers a client under a new id (RFC 7591). */
 export async function registerClient({ name, redirectUris }: ClientMetadata): Promise<OAuthClient> {
@@ -117,6 +120,8 @@ function invalidDocumentError(error: Error): OAuthError {
 const DOCUMENT_ADVICE =
   'Try again in a minute. If it still fails, connect with an API key instead: create one on your account page. The operator of this service can set OAUTH_CLIENT_METADATA_DOCUMENTS=off, so that the application registers instead.';
 
+const APPROVAL_RECORD_INTERVAL_MS = MINUTE_MS;
+
 /**
  * Records that a signed-in user is shown the consent page, so that a flood of registrations does not evict the client
  * meanwhile. Written for clients that were never approved, at most once a minute.
@@ -127,7 +132,9 @@ export async function recordApprovalRequest({ client_id, last_used_at }: OAuthCl
   await OAuthClient.query()
     .patch({ approval_requested_at: at })
     .where({ client_id, last_used_at: null })
-    .whereRaw('(approval_requested_at IS NULL OR approval_requested_at <= ?)', [addMilliseconds(at, -60_000)]);
+    .whereRaw('(approval_requested_at IS NULL OR approval_requested_at <= ?)', [
+      addMilliseconds(at, -APPROVAL_RECORD_INTERVAL_MS),
+    ]);
 }
 
 const PRUNE_UNUSED_CLIENTS = prepared(
@@ -138,7 +145,7 @@ const PRUNE_UNUSED_CLIENTS = prepared(
        WHERE coalesce(o.last_used_at, o.created_at) <= :unusedSince
          AND (o.last_used_at IS NULL OR o.last_used_at <= :inactiveSince)
          AND NOT EXISTS (SELECT FROM oauth_grants g WHERE g.client_id = o.client_id)
-       ORDER BY coalesce(o.last_used_at, o.created_at) LIMIT :batchSize FOR UPDATE SKIP LOCKED)
+       ORDER BY coalesce(o.last_used_at, o.created_at) LIMIT ${STATEMENT_BATCH_SIZE} FOR UPDATE SKIP LOCKED)
    RETURNING c.client_id`,
 );
 
@@ -154,7 +161,7 @@ const PRUNE_EXCESS_UNAPPROVED_CLIENTS = prepared(
         SELECT o.client_id FROM oauth_clients o
          WHERE o.last_used_at IS NULL AND o.created_at <= :registeredBefore
            AND (o.approval_requested_at IS NULL OR o.approval_requested_at <= :askedBefore)
-         ORDER BY o.created_at DESC OFFSET :kept LIMIT :batchSize)
+         ORDER BY o.created_at DESC OFFSET :kept LIMIT ${STATEMENT_BATCH_SIZE})
    RETURNING c.client_id`,
 );
 
@@ -165,11 +172,11 @@ const PRUNE_EXCESS_UNAPPROVED_CLIENTS = prepared(
  */
 export async function pruneUnusedClients(): Promise<void> {
   const at = now();
-  await pruneInBatches(PRUNE_UNUSED_CLIENTS, {
+  await runInBatches(PRUNE_UNUSED_CLIENTS, {
     unusedSince: addMilliseconds(at, -UNAPPROVED_CLIENT_RETENTION_MS),
     inactiveSince: addMilliseconds(at, -INACTIVE_CLIENT_RETENTION_MS),
   });
-  await pruneInBatches(PRUNE_EXCESS_UNAPPROVED_CLIENTS, {
+  await runInBatches(PRUNE_EXCESS_UNAPPROVED_CLIENTS, {
     kept: UNAPPROVED_CLIENTS_MAX,
     registeredBefore: addMilliseconds(at, -NEW_CLIENT_GRACE_MS),
     askedBefore: addMilliseconds(at, -APPROVAL_REQUEST_GRACE_MS),

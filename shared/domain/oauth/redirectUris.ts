@@ -1,5 +1,6 @@
 import { config } from '../../lib/config.ts';
-import { REDIRECT_URI_MAX_CHARACTERS } from '../../spec/limits.ts';
+
+const REDIRECT_URI_MAX_CHARACTERS = 1_000;
 
 /** Hosts of clients on the user's own machine, reached over plain http at any port (RFC 8252). */
 const LOOPBACK_HOSTS = new Set(['127.0.0.1', '[::1]', 'localhost']);

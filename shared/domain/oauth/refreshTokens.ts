@@ -1,11 +1,14 @@
 import { createBatcher } from '../../lib/batcher.ts';
 import { addMilliseconds, now } from '../../lib/clock.ts';
-import { DB_WAIT_TIMEOUT, isRejection, prepared, runStatement } from '../../lib/db.ts';
+import { isRejection } from '../../lib/database/errors.ts';
+import { prepared, runStatement } from '../../lib/database/preparedStatements.ts';
+import { DB_WAIT_TIMEOUT } from '../../lib/database/waitTimeout.ts';
 import { randomHex, sha256 } from '../../lib/secrets.ts';
 import { REFRESH_GRACE_SECONDS, REFRESH_TOKEN_DAYS } from '../../spec/limits.ts';
 import { OAuthError, type Scope } from '../../spec/oauth.ts';
 import { type RevokedGrant, revokeGrant } from './grants.ts';
-import { pruneInBatches } from './pruneInBatches.ts';
+import { runInBatches, STATEMENT_BATCH_SIZE } from '../../lib/database/runInBatches.ts';
+import { DAY_MS } from '../../spec/durations.ts';
 
 /** Grant for which an access token can be issued, with its new refresh token. */
 export interface IssuedGrant {
@@ -23,7 +26,7 @@ export function generateRefreshToken(): { text: string; hash: Buffer } {
 
 /** Returns the expiry of a refresh token that is issued at a time. */
 export function getRefreshTokenExpiry(at: Date): Date {
-  return addMilliseconds(at, REFRESH_TOKEN_DAYS * 86_400_000);
+  return addMilliseconds(at, REFRESH_TOKEN_DAYS * DAY_MS);
 }
 
 /** Maximum number of rotations of one token. Higher than the number of processes that a client refreshes from at once. */
@@ -174,7 +177,7 @@ const PRUNE_REFRESH_TOKENS = prepared(
   'prune_refresh_tokens',
   `WITH deleted AS (
      DELETE FROM oauth_refresh_tokens WHERE token_hash IN (
-       SELECT token_hash FROM oauth_refresh_tokens WHERE expires_at <= :now ORDER BY expires_at LIMIT :batchSize
+       SELECT token_hash FROM oauth_refresh_tokens WHERE expires_at <= :now ORDER BY expires_at LIMIT ${STATEMENT_BATCH_SIZE}
           FOR UPDATE SKIP LOCKED)
      RETURNING grant_uuid
    ), expired_grants AS (
@@ -187,5 +190,5 @@ const PRUNE_REFRESH_TOKENS = prepared(
 
 /** Deletes expired refresh tokens, and grants that have no other. */
 export async function pruneExpiredRefreshTokens(): Promise<void> {
-  await pruneInBatches(PRUNE_REFRESH_TOKENS, { now: now() });
+  await runInBatches(PRUNE_REFRESH_TOKENS, { now: now() });
 }

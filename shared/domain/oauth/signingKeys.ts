@@ -1,10 +1,15 @@
-import { createHash, createPrivateKey, createPublicKey, generateKeyPair, type KeyObject } from 'node:crypto';
+import { createPrivateKey, createPublicKey, generateKeyPair, type KeyObject } from 'node:crypto';
 import { promisify } from 'node:util';
 import { addMilliseconds, now } from '../../lib/clock.ts';
 import { logger } from '../../lib/logger.ts';
 import { perService } from '../../lib/serviceScope.ts';
-import { ACCESS_TOKEN_SECONDS, SIGNING_KEY_ACTIVATION_DELAY_MS } from '../../spec/limits.ts';
+import { ACCESS_TOKEN_SECONDS } from '../../spec/limits.ts';
 import { OAuthSigningKey } from '../../tables/OAuthSigningKey.ts';
+import { MINUTE_MS } from '../../spec/durations.ts';
+import { sha256 } from '../../lib/secrets.ts';
+
+/** Time between publication and first use of a signing key, so that all verifiers have fetched it. */
+const ACTIVATION_DELAY_MS = 10 * MINUTE_MS;
 
 /** A parsed key pair, ready to sign and verify. */
 export interface SigningKey {
@@ -21,7 +26,7 @@ const CACHE_MAX_AGE_MS = 30_000;
 /** Minimum time between two reads for unknown key ids, so that made-up ids cannot flood the database. */
 const REFETCH_INTERVAL_MS = 2_000;
 /** Time for which a key stays published after its last signature. */
-const RETIRED_KEY_PUBLISH_MS = ACCESS_TOKEN_SECONDS * 1_000 + SIGNING_KEY_ACTIVATION_DELAY_MS;
+const RETIRED_KEY_PUBLISH_MS = ACCESS_TOKEN_SECONDS * 1_000 + ACTIVATION_DELAY_MS;
 
 const state = perService(() => ({
   known: [] as SigningKey[],
@@ -67,7 +72,7 @@ async function refetchAndFindKey(header: string): Promise<SigningKey | undefined
 export async function rotateSigningKeys(): Promise<{ kid: string; signsFrom: Date } | undefined> {
   const newest = await OAuthSigningKey.query().orderBy('number', 'desc').first();
   const at = now();
-  const signsFrom = newest === undefined ? at : addMilliseconds(at, SIGNING_KEY_ACTIVATION_DELAY_MS);
+  const signsFrom = newest === undefined ? at : addMilliseconds(at, ACTIVATION_DELAY_MS);
   return createSigningKey((newest?.number ?? 0) + 1, at, signsFrom);
 }
 
@@ -131,7 +136,7 @@ async function createSigningKey(number: number, createdAt: Date, signsFrom: Date
   const { privateKey, publicKey } = await promisify(generateKeyPair)('rsa', { modulusLength: 2_048 });
   const { e, kty, n } = publicKey.export({ format: 'jwk' });
   // The thumbprint of RFC 7638.
-  const kid = createHash('sha256').update(JSON.stringify({ e, kty, n })).digest('base64url');
+  const kid = sha256(JSON.stringify({ e, kty, n })).toString('base64url');
   const inserted = await OAuthSigningKey.query()
     .insert({
       number,

@@ -1,4 +1,4 @@
-import { prepared, runStatement } from '../../lib/db.ts';
+import { prepared, runStatement } from '../../lib/database/preparedStatements.ts';
 
 const NEXT_SYNC_VERSION = prepared('sync_version', `SELECT nextval('sync_versions') AS version`);
 

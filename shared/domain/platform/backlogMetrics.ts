@@ -1,5 +1,5 @@
 import { now } from '../../lib/clock.ts';
-import { prepared, runStatement } from '../../lib/db.ts';
+import { prepared, runStatement } from '../../lib/database/preparedStatements.ts';
 import {
   backlogRows,
   backlogLastSuccess,

@@ -1,13 +1,16 @@
-import { createCipheriv, createDecipheriv, createHash, createHmac, randomBytes } from 'node:crypto';
+import { createCipheriv, createDecipheriv, createHmac, randomBytes } from 'node:crypto';
 import { setTimeout } from 'node:timers/promises';
 import type { Transaction } from 'objection';
 import { v4 as uuidv4 } from 'uuid';
 import { addMilliseconds, now } from '../../lib/clock.ts';
 import { config } from '../../lib/config.ts';
-import { prepared, runStatement } from '../../lib/db.ts';
+import { prepared } from '../../lib/database/preparedStatements.ts';
+import { runInBatches, STATEMENT_BATCH_SIZE } from '../../lib/database/runInBatches.ts';
 import { ServiceError } from '../../spec/errors.ts';
 import { IDEMPOTENCY_KEY_RETENTION_MS } from '../../spec/limits.ts';
 import { IdempotentRequest } from '../../tables/IdempotentRequest.ts';
+import { MINUTE_MS } from '../../spec/durations.ts';
+import { sha256 } from '../../lib/secrets.ts';
 
 /**
  * Requests with an Idempotency-Key: the first one that succeeds is executed, and repeated ones receive its response
@@ -16,7 +19,7 @@ import { IdempotentRequest } from '../../tables/IdempotentRequest.ts';
  */
 
 /** Age after which a request without a response belongs to a process that died, and is executed again. */
-const ABANDONED_AFTER_MS = 60_000;
+const ABANDONED_AFTER_MS = MINUTE_MS;
 const WAIT_TIMEOUT_MS = 10_000;
 const POLL_INTERVAL_MS = 100;
 
@@ -84,7 +87,7 @@ async function executeAndSave<Response>(
 type KeyedRequest = IdempotentRequestInput & { key: string };
 
 function queryRequest({ accountId, scope, key }: KeyedRequest, transaction?: Transaction) {
-  return IdempotentRequest.query(transaction).where({ account_id: accountId, scope, key_hash: hash(key) });
+  return IdempotentRequest.query(transaction).where({ account_id: accountId, scope, key_hash: sha256(key) });
 }
 
 /** Claims the request. @returns its row, or undefined if it has a response or is being executed elsewhere. */
@@ -92,9 +95,9 @@ async function claimRequest(keyed: KeyedRequest): Promise<IdempotentRequest | un
   const row = {
     account_id: keyed.accountId,
     scope: keyed.scope,
-    key_hash: hash(keyed.key),
+    key_hash: sha256(keyed.key),
     id: uuidv4(),
-    request_hash: hash(JSON.stringify(keyed.request)),
+    request_hash: sha256(JSON.stringify(keyed.request)),
     created_at: now(),
   };
   await IdempotentRequest.query().insert(row).onConflict(['account_id', 'scope', 'key_hash']).ignore();
@@ -178,22 +181,16 @@ function getServerSecret(): string {
   return config.SECRET_KEY ?? new URL(config.DATABASE_URL).password;
 }
 
-function hash(text: string): Buffer {
-  return createHash('sha256').update(text).digest();
-}
-
-const PRUNE_BATCH = 1_000;
-
 const PRUNE = prepared(
   'prune_idempotent_requests',
   `DELETE FROM idempotent_requests
     WHERE (account_id, scope, key_hash) IN (SELECT account_id, scope, key_hash FROM idempotent_requests
-                                             WHERE created_at <= :before ORDER BY created_at LIMIT ${PRUNE_BATCH})
+                                             WHERE created_at <= :before ORDER BY created_at LIMIT ${STATEMENT_BATCH_SIZE})
    RETURNING account_id`,
 );
 
 /** Deletes requests that are more than a day old. */
 export async function pruneIdempotentRequests(): Promise<void> {
   const before = addMilliseconds(now(), -IDEMPOTENCY_KEY_RETENTION_MS);
-  while ((await runStatement(PRUNE, { before })).length === PRUNE_BATCH);
+  await runInBatches(PRUNE, { before });
 }

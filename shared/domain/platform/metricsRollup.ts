@@ -1,4 +1,5 @@
-import { db, prepared, runStatement } from '../../lib/db.ts';
+import { db } from '../../lib/database/pool.ts';
+import { prepared, runStatement } from '../../lib/database/preparedStatements.ts';
 
 /** Deltas that one statement rolls up. */
 const BATCH_SIZE = 10_000;

@@ -1,6 +1,6 @@
 import { listLastUtcDays } from '../../lib/calendar.ts';
 import { now } from '../../lib/clock.ts';
-import { prepared, runStatement } from '../../lib/db.ts';
+import { prepared, runStatement } from '../../lib/database/preparedStatements.ts';
 import { MODELS, getModelBySlug } from '../../spec/catalog.ts';
 import { METRIC_DAYS } from '../../spec/limits.ts';
 import { type Plan, PLANS, getPlanBySlug } from '../../spec/plans.ts';

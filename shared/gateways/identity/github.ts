@@ -1,7 +1,7 @@
-import { createHash } from 'node:crypto';
 import { fetchBounded } from './boundedFetch.ts';
 import { getFirstWord } from './openIdConnect.ts';
 import { toIdentityFault, IdentityError, type IdentityProvider, type ProviderIdentity } from './identityProvider.ts';
+import { sha256 } from '../../lib/secrets.ts';
 
 export interface GitHubSettings {
   /** URLs of the site and of its API, without a trailing slash. */
@@ -21,7 +21,7 @@ export function gitHubProvider(settings: GitHubSettings): IdentityProvider {
         redirect_uri: redirectUri,
         scope: 'read:user user:email',
         state,
-        code_challenge: createHash('sha256').update(verifier).digest('base64url'),
+        code_challenge: sha256(verifier).toString('base64url'),
         code_challenge_method: 'S256',
         prompt: 'select_account',
       }).toString();

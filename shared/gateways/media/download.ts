@@ -5,6 +5,7 @@ import { Agent, type Dispatcher, request } from 'undici';
 import { config } from '../../lib/config.ts';
 import { perService } from '../../lib/serviceScope.ts';
 import { isPrivateAddress, lookupPublicAddress } from '../../lib/ssrfGuard.ts';
+import { RETRYABLE_STATUSES } from './retryableStatuses.ts';
 
 /** An output that can never be stored: missing, of the wrong type, or too large. */
 export class InvalidOutputError extends Error {}
@@ -35,9 +36,6 @@ const getDefaultLimits = (): DownloadLimits => ({
 export const HEAD_BYTES = 16;
 
 const REDIRECTS_MAX = 3;
-
-/** Statuses below 500 after which a retry may succeed. */
-const RETRYABLE_STATUSES = [408, 425, 429];
 
 const agents = perService(() => ({
   unrestrictedAgent: new Agent({ connections: config.UPSTREAM_CONCURRENCY }),

@@ -1,3 +1,5 @@
+/** Time for which browsers and CDNs may cache an output, and may still serve a deleted one. */
+export const MEDIA_CACHE_SECONDS = 86_400;
 /** A complete file on the local disk, with its name and type in the store. */
 export interface FinishedFile {
   localFile: string;

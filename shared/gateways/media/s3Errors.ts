@@ -1,4 +1,5 @@
 import { StoreConfigError } from './mediaStore.ts';
+import { RETRYABLE_STATUSES } from './retryableStatuses.ts';
 
 /** Fields that errors of the SDK, of the network and of Node have in common. */
 interface S3SdkError extends Error {
@@ -20,9 +21,6 @@ const REMEDIES: Record<string, string> = {
 
 /** Message of the SDK for a response without a message in S3's format. */
 const UNKNOWN_ERROR_MESSAGE = 'UnknownError';
-
-/** Statuses below 500 after which a retry may succeed. */
-const RETRYABLE_STATUSES = [408, 425, 429];
 
 /**
  * Explains the error of a request to a bucket, for operators.

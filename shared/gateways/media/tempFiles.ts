@@ -2,12 +2,13 @@ import { randomUUID } from 'node:crypto';
 import { access, constants, mkdir, readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { config } from '../../lib/config.ts';
+import { HOUR_MS } from '../../spec/durations.ts';
 
 /** Returns the local folder of incoming files: their format is detected here before they are stored. */
 const getTempFolder = () => join(config.MEDIA_DIR, '.incoming');
 
 /** Age from which a file belongs to a dead worker: far longer than any download takes. */
-const STALE_TEMP_FILE_MS = 3_600_000;
+const STALE_TEMP_FILE_MS = HOUR_MS;
 
 /** Returns the path of a new temporary file, which does not exist yet. */
 export async function newTempFile(): Promise<string> {

@@ -203,8 +203,8 @@ export interface PaymentProcessor {
   refundInvoice(invoiceId: string): Promise<RefundOutcome>;
   readRefund(refundId: string): Promise<RefundState | null>;
   readPayment(intentId: string): Promise<ProcessorPayment | null>;
-  /** Searches for the payment of a top-up that was charged since then. */
-  findPayment(customerId: string, topupUuid: string, since: Date): Promise<ProcessorPayment | null>;
+  /** Searches for the payment of a top-up that was created at that time. */
+  findPayment(customerId: string, topupUuid: string, createdAt: Date): Promise<ProcessorPayment | null>;
   /** Reads the subscription or payment that a checkout page has created so far. */
   readCheckoutSession(
     sessionId: string,
@@ -243,8 +243,8 @@ export interface PaymentProcessor {
     connectAccountId: string;
     amountCents: number;
   }): Promise<string | null>;
-  /** Searches for the transfer of a payout that was made since then. @returns its id. */
-  findTransfer(payoutUuid: string, since: Date): Promise<string | null>;
+  /** Searches for the transfer of a payout that was created at that time. @returns its id. */
+  findTransfer(payoutUuid: string, createdAt: Date): Promise<string | null>;
 
   /** Returns the ids of a customer's latest subscriptions that have not ended. */
   listOpenSubscriptions(customerId: string): Promise<string[]>;

@@ -1,7 +1,7 @@
 import type Stripe from 'stripe';
 import type { PaymentProcessor } from './paymentProcessor.ts';
 import { findOrNull, unwrap, withIdempotencyKey } from './stripeResponses.ts';
-import { ACCOUNT_KEY, CURRENCY, PAYOUT_KEY, toUnixSeconds } from './stripeMappers.ts';
+import { ACCOUNT_KEY, CURRENCY, PAYOUT_KEY, toSearchStart } from './stripeMappers.ts';
 
 type ConnectMethods = Pick<
   PaymentProcessor,
@@ -46,10 +46,10 @@ export function buildConnectMethods(stripe: Stripe): ConnectMethods {
       return (await unwrap(stripe.transfers.create(params, { idempotencyKey: `payout-${payoutUuid}` }))).id;
     },
 
-    findTransfer: async (payoutUuid, since) => {
+    findTransfer: async (payoutUuid, createdAt) => {
       const transfers = stripe.transfers.list({
         transfer_group: payoutUuid,
-        created: { gte: toUnixSeconds(since) },
+        created: { gte: toSearchStart(createdAt) },
         limit: 1,
       });
       return (await unwrap(transfers)).data[0]?.id ?? null;

@@ -7,6 +7,9 @@ import type {
   ProcessorSubscription,
   SubscriptionInvoice,
 } from './paymentProcessor.ts';
+import { UUID_PATTERN } from '../../lib/uuid.ts';
+import { addMilliseconds } from '../../lib/clock.ts';
+import { MINUTE_MS } from '../../spec/durations.ts';
 
 /** Maps Stripe's objects to those of `paymentProcessor.ts`. */
 
@@ -114,7 +117,7 @@ export function getStripeId(value: string | { id: string } | null | undefined): 
   return typeof value === 'string' ? value : (value?.id ?? null);
 }
 
-const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+const UUID = new RegExp(`^${UUID_PATTERN}$`);
 
 export function getMetadataUuid(metadata: Record<string, string> | null, key: string): string | null {
   const value = metadata?.[key];
@@ -123,6 +126,14 @@ export function getMetadataUuid(metadata: Record<string, string> | null, key: st
 
 export function fromUnixSeconds(seconds: number): Date {
   return new Date(1_000 * seconds);
+}
+
+/** Maximum difference between Stripe's clock and ours. */
+const CLOCK_SKEW_MS = 10 * MINUTE_MS;
+
+/** Returns the start of a search in Stripe's lists for an object that was created after ours. */
+export function toSearchStart(createdAt: Date): number {
+  return toUnixSeconds(addMilliseconds(createdAt, -CLOCK_SKEW_MS));
 }
 
 export function toUnixSeconds(date: Date): number {

@@ -6,7 +6,7 @@ import {
   getSubscriptionId,
   TOPUP_KEY,
   toProcessorPayment,
-  toUnixSeconds,
+  toSearchStart,
 } from './stripeMappers.ts';
 import { findOrNull, listIds, toProcessorError, unwrap } from './stripeResponses.ts';
 
@@ -79,9 +79,9 @@ export function buildPaymentMethods(stripe: Stripe): PaymentMethods {
 
     readPayment: (intentId) => readPaymentIntent(stripe, intentId),
 
-    findPayment: async (customerId, topupUuid, since) => {
+    findPayment: async (customerId, topupUuid, createdAt) => {
       const charged = listIds(
-        stripe.paymentIntents.list({ customer: customerId, created: { gte: toUnixSeconds(since) } }),
+        stripe.paymentIntents.list({ customer: customerId, created: { gte: toSearchStart(createdAt) } }),
       );
       for await (const intentId of charged) {
         const payment = await readPaymentIntent(stripe, intentId);

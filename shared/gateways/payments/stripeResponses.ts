@@ -1,6 +1,7 @@
 import Stripe from 'stripe';
 import { now } from '../../lib/clock.ts';
 import { type ProcessorEvent, ProcessorError, type EventWithPayload } from './paymentProcessor.ts';
+import { MINUTE_MS } from '../../spec/durations.ts';
 
 /** Maps responses and errors of Stripe's library to those of `paymentProcessor.ts`. */
 
@@ -88,8 +89,6 @@ export async function ignoreIfAlreadyDone(request: Promise<unknown>, codes: stri
     throw toProcessorError(error);
   }
 }
-
-const MINUTE_MS = 60_000;
 
 /**
  * Makes a request under an idempotency key. Stripe keeps a rejection under its key for a day, even when its cause is

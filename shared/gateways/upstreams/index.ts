@@ -28,7 +28,7 @@ export function getUpstream(route: UpstreamRoute): Upstream {
 }
 
 /** Returns true if generations queue for the upstream: it has limits, or a submit lasts until the output is complete. */
-export function isThrottled(route: UpstreamRoute): boolean {
+export function usesDispatchLoop(route: UpstreamRoute): boolean {
   const { concurrency, perMinute } = route.upstream;
   return concurrency !== null || perMinute !== null || getUpstream(route).isSynchronous;
 }

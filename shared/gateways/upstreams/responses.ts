@@ -1,5 +1,6 @@
 import type { JsonResponse } from './http.ts';
 import { UpstreamError } from './upstream.ts';
+import { MINUTE_MS } from '../../spec/durations.ts';
 
 /** Reads the JSON responses of upstreams, which are untrusted. */
 
@@ -48,7 +49,7 @@ export function describeStatus({ status }: JsonResponse): string {
 }
 
 /** Upper bound for the wait that an upstream requests. */
-const RETRY_AFTER_MAX_MS = 60_000;
+const RETRY_AFTER_MAX_MS = MINUTE_MS;
 
 /** Parses the Retry-After header; 0 if it is missing or not in seconds. */
 function parseRetryAfterMs({ headers }: JsonResponse): number {

@@ -35,7 +35,7 @@ export interface Upstream {
   isSynchronous: boolean;
   submit(request: SubmitRequest): Promise<SubmitResult>;
   /** Reads the progress of a generation. Never called if submits are synchronous. */
-  check(handle: UpstreamHandle): Promise<UpstreamProgress>;
+  poll(handle: UpstreamHandle): Promise<UpstreamProgress>;
   /** Requests the cancellation of a generation. It is not an error if that comes too late. */
   cancel(handle: UpstreamHandle): Promise<void>;
   /** Resolves if the upstream responds as one that can accept submits. */

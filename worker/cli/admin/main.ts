@@ -66,7 +66,7 @@ async function executeCommand(command: Command, context: CommandContext): Promis
   const run = await command.load();
   const [{ openCommandService }, { describeDatabaseError }, { logger }, { ServiceError }] = await Promise.all([
     import('../commandService.ts'),
-    import('../../../shared/lib/databaseErrors.ts'),
+    import('../../../shared/lib/database/describeError.ts'),
     import('../../../shared/lib/logger.ts'),
     import('../../../shared/spec/errors.ts'),
   ]);

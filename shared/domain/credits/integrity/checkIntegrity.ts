@@ -6,7 +6,7 @@ import {
   getDatabaseLocation,
   describeDatabaseError,
   formatDatabase,
-} from '../../../lib/databaseErrors.ts';
+} from '../../../lib/database/describeError.ts';
 import { type CheckResult, checkEach, readAccountHistory, withReadOnlySnapshot, type Queryable } from './index.ts';
 
 /** Accounts whose history is part of a report. */

@@ -1,12 +1,12 @@
+import { UUID_PATTERN } from '../../../lib/uuid.ts';
 import type { Invariant } from './invariant.ts';
 
 /** Balances, buckets, and the chain of ledger entries behind them. */
 
-const UUID = '[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}';
 /** Effect keys by entry type, as the callers of `postEntries` build them. */
 const EFFECT_KEY_PATTERNS = `(VALUES
-  ('grant', '^(grant:${UUID}:[0-9]+(:[a-z]+)?|topup:${UUID}:[0-9]+|goodwill:.+)$'), ('rollover', '^rollover:${UUID}:[0-9]+$'),
-  ('expiry', '^(expiry:${UUID}:([0-9]+|begin|end)|topup:${UUID}:[0-9]+)$'), ('topup', '^topup:${UUID}$')
+  ('grant', '^(grant:${UUID_PATTERN}:[0-9]+(:[a-z]+)?|topup:${UUID_PATTERN}:[0-9]+|goodwill:.+)$'), ('rollover', '^rollover:${UUID_PATTERN}:[0-9]+$'),
+  ('expiry', '^(expiry:${UUID_PATTERN}:([0-9]+|begin|end)|topup:${UUID_PATTERN}:[0-9]+)$'), ('topup', '^topup:${UUID_PATTERN}$')
 ) AS effect (entry_type, pattern)`;
 
 export const LEDGER_INVARIANTS: readonly Invariant[] = [

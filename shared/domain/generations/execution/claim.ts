@@ -1,7 +1,7 @@
 import type { Knex } from 'knex';
-import { type UpstreamRoute, isThrottled } from '../../../gateways/upstreams/index.ts';
+import { type UpstreamRoute, usesDispatchLoop } from '../../../gateways/upstreams/index.ts';
 import { addMilliseconds } from '../../../lib/clock.ts';
-import { prepared, runStatement } from '../../../lib/db.ts';
+import { prepared, runStatement } from '../../../lib/database/preparedStatements.ts';
 import { getLeaseMs } from './lease.ts';
 import { getActiveRoutes } from './modelHealth.ts';
 import { type ClaimedGeneration, CLAIMED_COLUMNS, transition } from './transition.ts';
@@ -31,7 +31,7 @@ function toRouteBindings(routes: UpstreamRoute[]): string {
 
 /**
  * Claims a generation for submitting. Returns undefined if it has ended, is submitted, is leased by another worker, or
- * belongs to a throttled upstream.
+ * belongs to an upstream with a dispatch loop.
  */
 export const claimForSubmit = transition(
   prepared(
@@ -45,7 +45,7 @@ export const claimForSubmit = transition(
   ),
   async (at) => ({
     lease: addMilliseconds(at, getLeaseMs()),
-    routes: toRouteBindings((await getActiveRoutes()).filter((route) => !isThrottled(route))),
+    routes: toRouteBindings((await getActiveRoutes()).filter((route) => !usesDispatchLoop(route))),
   }),
 );
 

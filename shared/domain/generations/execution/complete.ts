@@ -1,10 +1,14 @@
 import { createBatcher } from '../../../lib/batcher.ts';
 import { addMilliseconds, now } from '../../../lib/clock.ts';
-import { isRejection, prepared, runStatement, type Statement } from '../../../lib/db.ts';
+import { isRejection } from '../../../lib/database/errors.ts';
+import { prepared, runStatement, type Statement } from '../../../lib/database/preparedStatements.ts';
 import { logger } from '../../../lib/logger.ts';
 import { creditsRefunded, generationsCompleted } from '../../../lib/metrics.ts';
 import { publishGenerationUpdate } from '../../../queues/generationUpdates.ts';
-import { ORPHANED_MEDIA_DELAY_MS } from '../../../spec/limits.ts';
+import { MINUTE_MS } from '../../../spec/durations.ts';
+
+/** Delay before files of a failed generation are deleted from storage. Far longer than a download can take. */
+const ORPHANED_MEDIA_DELAY_MS = 15 * MINUTE_MS;
 
 /**
  * Ends generations: one statement for success and one for failure, each for a batch that ends in this process. Both

@@ -1,24 +1,24 @@
 import pLimit from 'p-limit';
-import { isThrottled } from '../../../gateways/upstreams/index.ts';
+import { usesDispatchLoop } from '../../../gateways/upstreams/index.ts';
 import { config } from '../../../lib/config.ts';
 import { perService } from '../../../lib/serviceScope.ts';
 import { getActiveRoutes } from './modelHealth.ts';
-import { dispatchThrottled } from './dispatchLoop.ts';
+import { runDispatchLoop } from './dispatchLoop.ts';
 import { claimForSubmit } from './claim.ts';
 import { submitClaimed } from './submit.ts';
 
 const submitSlots = perService(() => pLimit(config.UPSTREAM_CONCURRENCY));
 
 /**
- * Claims and submits generations. Skips those that another worker holds or that need no submit. A throttled upstream
- * receives its oldest queued generations instead of the ones named here.
+ * Claims and submits generations. Skips those that another worker holds or that need no submit. An upstream with a
+ * dispatch loop receives its oldest queued generations instead of the ones named here.
  */
 export async function dispatchGenerations(generationIds: string[]): Promise<void> {
   const routes = await getActiveRoutes();
-  const throttledUpstreams = new Set(routes.filter(isThrottled).map(({ upstream }) => upstream.name));
-  const dispatchLoops = [...throttledUpstreams].map(dispatchThrottled);
+  const loopUpstreams = new Set(routes.filter(usesDispatchLoop).map(({ upstream }) => upstream.name));
+  const dispatchLoops = [...loopUpstreams].map(runDispatchLoop);
   // Claim only when a slot is free: the lease covers one submit and no time in a local queue.
-  const submits = routes.every(isThrottled)
+  const submits = routes.every(usesDispatchLoop)
     ? []
     : generationIds.map((uuid) => submitSlots()(() => claimAndSubmit(uuid)));
   await Promise.all([...dispatchLoops, ...submits]);

@@ -1,4 +1,4 @@
-import { isThrottled } from '../../../gateways/upstreams/index.ts';
+import { usesDispatchLoop } from '../../../gateways/upstreams/index.ts';
 import { config } from '../../../lib/config.ts';
 import { isDraining, trackInFlight } from '../../../lib/drain.ts';
 import { logger } from '../../../lib/logger.ts';
@@ -7,7 +7,7 @@ import { getActiveRoutes } from './modelHealth.ts';
 import { submitClaimed } from './submit.ts';
 import { claimWithinLimits } from './upstreamRateLimit.ts';
 
-/** One loop per throttled upstream. Wake-ups that arrive while it claims are merged into one more pass. */
+/** One loop per upstream for which generations queue. Wake-ups that arrive while it claims are merged into one more pass. */
 interface DispatchLoop {
   /** Submits in progress in this process. */
   activeSubmits: number;
@@ -22,11 +22,11 @@ interface DispatchLoop {
 const dispatchLoops = perService(() => new Map<string, DispatchLoop>());
 
 /**
- * Claims and submits the oldest generations of a throttled upstream, within its limits and the slots of this process.
+ * Claims and submits the oldest generations of an upstream with a dispatch loop, within its limits and the slots of this process.
  * Call it when a generation was queued or a slot became free. Resolves when nothing more can be claimed, without
  * waiting for the submits, which may take minutes.
  */
-export async function dispatchThrottled(upstream: string): Promise<void> {
+export async function runDispatchLoop(upstream: string): Promise<void> {
   const loop = getDispatchLoop(upstream);
   loop.refetch = true;
   if (loop.isFetching) return;
@@ -51,7 +51,9 @@ function getDispatchLoop(upstream: string): DispatchLoop {
 }
 
 async function dispatchNext(upstream: string, loop: DispatchLoop): Promise<void> {
-  const routes = (await getActiveRoutes()).filter((route) => route.upstream.name === upstream && isThrottled(route));
+  const routes = (await getActiveRoutes()).filter(
+    (route) => route.upstream.name === upstream && usesDispatchLoop(route),
+  );
   const capacity = config.UPSTREAM_CONCURRENCY - loop.activeSubmits;
   if (routes.length === 0 || capacity < 1) return;
   const { generations, waitMs } = await claimWithinLimits(routes, capacity);
@@ -72,7 +74,7 @@ async function dispatchNext(upstream: string, loop: DispatchLoop): Promise<void>
 
 /** Starts a dispatch pass without waiting for it. After a failure, the sweep enqueues the generations again. */
 export function triggerDispatch(upstream: string): void {
-  dispatchThrottled(upstream).catch((err: unknown) => {
+  runDispatchLoop(upstream).catch((err: unknown) => {
     logger.warn({ err, upstream }, 'dispatch failed; sweep will retry');
   });
 }
@@ -84,8 +86,8 @@ function scheduleRetry(upstream: string, loop: DispatchLoop, waitMs: number): vo
   }, waitMs);
 }
 
-/** Dispatches the next generation of a throttled upstream after one of its generations has ended. */
+/** Dispatches the next generation of an upstream with a dispatch loop after one of its generations has ended. */
 export async function onSlotFreed(upstream: string): Promise<void> {
   const routes = await getActiveRoutes();
-  if (routes.some((route) => route.upstream.name === upstream && isThrottled(route))) triggerDispatch(upstream);
+  if (routes.some((route) => route.upstream.name === upstream && usesDispatchLoop(route))) triggerDispatch(upstream);
 }

@@ -1,6 +1,6 @@
 import { addMilliseconds, now } from '../../../lib/clock.ts';
 import { config } from '../../../lib/config.ts';
-import { prepared, runStatement, type Statement } from '../../../lib/db.ts';
+import { prepared, runStatement, type Statement } from '../../../lib/database/preparedStatements.ts';
 import { REFRESH_INTERVAL_MS } from '../../../spec/limits.ts';
 import { SWEEP_GRACE_MS, type ClaimedGeneration } from './transition.ts';
 

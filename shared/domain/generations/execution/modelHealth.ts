@@ -1,11 +1,10 @@
 import { type UpstreamRoute, getUpstreamRoutes } from '../../../gateways/upstreams/index.ts';
 import { addMilliseconds, now } from '../../../lib/clock.ts';
-import { prepared, runStatement } from '../../../lib/db.ts';
+import { prepared, runStatement } from '../../../lib/database/preparedStatements.ts';
 import { logger } from '../../../lib/logger.ts';
 import { perService } from '../../../lib/serviceScope.ts';
 import { type CatalogModel, MODELS, type ModelSlug } from '../../../spec/catalog.ts';
 import {
-  CIRCUIT_OPEN_MS,
   PROBE_STALE_MS,
   FAILED_PROBES_TO_DEGRADE,
   FAILED_PROBES_TO_OFFLINE,
@@ -13,6 +12,9 @@ import {
 } from '../../../spec/limits.ts';
 import type { ModelStatus } from '../../../spec/states.ts';
 import { UpstreamHealth } from '../../../tables/UpstreamHealth.ts';
+
+/** Time for which the circuit of an upstream stays open after an account error. */
+const CIRCUIT_OPEN_MS = 30_000;
 
 /** A model with the status that `GET /api/models/` shows. */
 export interface ModelWithStatus extends CatalogModel {

@@ -19,9 +19,10 @@ import { getGenerationRoute } from './generationRoute.ts';
 import { withRefreshThrottle } from './lease.ts';
 import { acquirePoll, acquireReadRefresh } from './refreshThrottle.ts';
 import type { ClaimedGeneration } from './transition.ts';
+import { MINUTE_MS } from '../../../spec/durations.ts';
 
 /** Age from which "unknown to the upstream" means lost: a new submission may not be visible everywhere at first. */
-const LOST_AFTER_MS = 60_000;
+const LOST_AFTER_MS = MINUTE_MS;
 
 const pollSlots = perService(() => pLimit(config.UPSTREAM_CONCURRENCY));
 const readSlots = perService(() => pLimit(config.UPSTREAM_CONCURRENCY));
@@ -62,7 +63,7 @@ async function pollUpstream(generation: ClaimedGeneration): Promise<UpstreamProg
     const route = getGenerationRoute(generation);
     if (route === undefined)
       throw new UpstreamError('unavailable', `upstream ${generation.upstream} is no longer configured`);
-    return await getUpstream(route).check(generation.upstream_handle);
+    return await getUpstream(route).poll(generation.upstream_handle);
   } catch (error) {
     if (!(error instanceof UpstreamError)) throw error;
     const isNotFound = error.fault === 'gone';

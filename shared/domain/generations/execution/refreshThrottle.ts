@@ -1,5 +1,5 @@
 import { addMilliseconds } from '../../../lib/clock.ts';
-import { prepared } from '../../../lib/db.ts';
+import { prepared } from '../../../lib/database/preparedStatements.ts';
 import { REFRESH_INTERVAL_MS } from '../../../spec/limits.ts';
 import { CLOCK_SKEW_MS, SWEEP_GRACE_MS, CLAIMED_COLUMNS, transition } from './transition.ts';
 

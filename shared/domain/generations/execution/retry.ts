@@ -1,7 +1,7 @@
 import { setTimeout } from 'node:timers/promises';
 import { InvalidOutputError } from '../../../gateways/media/download.ts';
 import { now } from '../../../lib/clock.ts';
-import { isOutage } from '../../../lib/db.ts';
+import { isOutage } from '../../../lib/database/errors.ts';
 import { mayRetry } from '../../../lib/drain.ts';
 import { logger } from '../../../lib/logger.ts';
 import type { ClaimedGeneration } from './transition.ts';

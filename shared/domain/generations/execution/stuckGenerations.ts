@@ -1,5 +1,5 @@
 import { addMilliseconds, now } from '../../../lib/clock.ts';
-import { prepared, runStatement } from '../../../lib/db.ts';
+import { prepared, runStatement } from '../../../lib/database/preparedStatements.ts';
 import { logger } from '../../../lib/logger.ts';
 import type { Generation } from '../../../tables/Generation.ts';
 import { enqueueNextStep } from './nextStep.ts';
@@ -50,7 +50,7 @@ const REQUEUE_STUCK = prepared(
 const LOWEST_UUID = '00000000-0000-0000-0000-000000000000';
 
 /**
- * Lists generations without progress for `idleMs`, oldest first. Includes those that wait for a throttled upstream.
+ * Lists generations without progress for `idleMs`, oldest first. Includes those that wait for an upstream with a dispatch loop.
  * @param after last uuid of the previous page.
  */
 export async function findStuckGenerations(

@@ -1,6 +1,7 @@
 import { createBatcher } from '../../../lib/batcher.ts';
 import { addMilliseconds, now } from '../../../lib/clock.ts';
-import { isRejection, prepared, runStatement } from '../../../lib/db.ts';
+import { isRejection } from '../../../lib/database/errors.ts';
+import { prepared, runStatement } from '../../../lib/database/preparedStatements.ts';
 import { REFRESH_INTERVAL_MS } from '../../../spec/limits.ts';
 import { type ClaimedGeneration, CLOCK_SKEW_MS, SWEEP_GRACE_MS } from './transition.ts';
 

@@ -1,6 +1,7 @@
 import { createBatcher } from '../../../lib/batcher.ts';
 import { now } from '../../../lib/clock.ts';
-import { type Bindings, isRejection, runStatement, type Statement } from '../../../lib/db.ts';
+import { isRejection } from '../../../lib/database/errors.ts';
+import { type Bindings, runStatement, type Statement } from '../../../lib/database/preparedStatements.ts';
 import type { Generation } from '../../../tables/Generation.ts';
 
 /**

@@ -1,6 +1,7 @@
 import type { UpstreamRoute } from '../../../gateways/upstreams/index.ts';
 import { addMilliseconds, now } from '../../../lib/clock.ts';
-import { db, prepared, runStatement } from '../../../lib/db.ts';
+import { db } from '../../../lib/database/pool.ts';
+import { prepared, runStatement } from '../../../lib/database/preparedStatements.ts';
 import { claimOldest } from './claim.ts';
 import type { UpstreamRateLimit } from '../../../tables/UpstreamRateLimit.ts';
 import type { ClaimedGeneration } from './transition.ts';

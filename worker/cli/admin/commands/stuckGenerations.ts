@@ -4,6 +4,7 @@ import {
   requeueGenerations,
   type StuckGeneration,
 } from '../../../../shared/domain/generations/execution/stuckGenerations.ts';
+import { isUuid } from '../../../../shared/lib/uuid.ts';
 import { closeQueues, openQueues } from '../../../../shared/queues/enqueue.ts';
 import {
   type CommandContext,
@@ -14,7 +15,6 @@ import {
   parseIntegerOption,
 } from '../command.ts';
 
-const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 const BATCH_SIZE = 1_000;
 
 /** Generations in batches. */
@@ -31,7 +31,7 @@ export async function requeueStuckGenerations({ args, options, shouldApply, prin
   const isAll = options['all'] === true;
   if (isAll === args.length > 0) throw new UsageError('Specify either UUIDs of generations or --all.');
   if (args.length > BATCH_SIZE) throw new UsageError(`Specify at most ${BATCH_SIZE} UUIDs.`);
-  const wrong = args.find((name) => !UUID.test(name));
+  const wrong = args.find((name) => !isUuid(name));
   if (wrong !== undefined) throw new UsageError(`${wrong} is not a valid UUID.`);
   const named = [...new Set(args.map((name) => name.toLowerCase()))];
   const quietMs = parseQuietMs(options);

@@ -1,6 +1,6 @@
 import pg from 'pg';
-import { config } from './config.ts';
-import { getErrorCode, isOutage } from './db.ts';
+import { config } from '../config.ts';
+import { getErrorCode, isOutage } from './errors.ts';
 
 /** Address of a database, without credentials. */
 export interface DatabaseLocation {

@@ -1,20 +1,6 @@
 import type { TSchema } from 'typebox';
 import type { ErrorCode } from '../../../shared/spec/errors.ts';
-
-/** Tags that group the operations. */
-export const TAGS = {
-  Generations: 'Videos and images: create one, wait for it, list them.',
-  Models: 'The available models and their status.',
-  'API keys': 'Personal keys, for programs.',
-  Usage: 'Credit balance, usage history and ledger.',
-  Billing: 'Plans, subscriptions, top-ups and payment events.',
-  Affiliate: 'Referrals and commissions.',
-  Staff: 'For the staff of the service.',
-  Session: 'The signed-in user. Requires the session cookie.',
-  Service: 'The service itself.',
-} as const;
-
-export type OperationTag = keyof typeof TAGS;
+import { PAGE_SIZE } from '../../../shared/spec/limits.ts';
 
 /** A query parameter or request header. */
 export interface OperationParameter {
@@ -29,7 +15,6 @@ export interface OperationParameter {
 export interface Operation {
   /** Name of the method in generated clients. */
   id: string;
-  tag: OperationTag;
   summary: string;
   description?: string;
   parameters?: readonly OperationParameter[];
@@ -48,13 +33,20 @@ export interface Operation {
   acceptsIdempotencyKey?: boolean;
 }
 
-/** Operations by method and path, as in the router's table. */
-export type Operations = Readonly<Record<string, Operation>>;
+/** Description of a feature: the texts, examples and schemas of its routes. */
+export interface FeatureDescription {
+  /** Group of the operations in the document. */
+  tag: { name: string; description: string };
+  /** Schemas with a name in the document. All others are written where they are used. */
+  schemas: Readonly<Record<string, TSchema>>;
+  /** Operations by method and path, as in the router's table. */
+  operations: Readonly<Record<string, Operation>>;
+}
 
 /** Page number of a list. */
 export const PAGE_PARAMETER: OperationParameter = {
   name: 'page',
   in: 'query',
-  description: 'Page number; a page has 20 items. After the last page `data` is empty.',
+  description: `Page number; a page has ${PAGE_SIZE} items. After the last page \`data\` is empty.`,
   schema: { type: 'integer', minimum: 1, default: 1 },
 };

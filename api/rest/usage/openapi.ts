@@ -1,0 +1,53 @@
+import { EXAMPLE_TIMESTAMP, EXAMPLE_UUID, examplePage } from '../openapi/examples.ts';
+import { type FeatureDescription, PAGE_PARAMETER } from '../openapi/feature.ts';
+import { pageResponse } from '../pagination.ts';
+import { LedgerEntryResponse, UsageResponse } from './schemas.ts';
+
+export const USAGE_DESCRIPTION: FeatureDescription = {
+  tag: { name: 'Usage', description: 'Credit balance, usage history and ledger.' },
+  schemas: { LedgerEntry: LedgerEntryResponse, UsageSummary: UsageResponse },
+  operations: {
+    'GET /api/usage/summary/': {
+      id: 'getUsageSummary',
+      summary: 'Read balance and usage',
+      response: {
+        status: 200,
+        description: 'Balance, period, slots, the last 30 days, and totals by model.',
+        schema: UsageResponse,
+        example: {
+          plan: { slug: 'pro', name: 'Pro', monthly_credits: 1_100, parallel_limit: 5, price_monthly_cents: 2_900 },
+          credits: {
+            balance: 1_092,
+            used_this_period: 8,
+            granted_this_period: 1_100,
+            rollover: 0,
+            period_start: '2026-11-01T00:00:00.000Z',
+            period_end: '2026-12-01T00:00:00.000Z',
+          },
+          jobs: { in_flight: 0, parallel_limit: 5 },
+          history: [{ date: '2026-11-21', credits_used: 8, generations: 1 }],
+          by_model: [{ model: 'Image model', credits: 8, count: 1 }],
+        },
+      },
+    },
+    'GET /api/ledger/': {
+      id: 'listLedgerEntries',
+      summary: 'List ledger entries, newest first',
+      description: 'Every movement of credits. Entries are only ever added.',
+      parameters: [PAGE_PARAMETER],
+      response: {
+        status: 200,
+        description: 'One page.',
+        schema: pageResponse(LedgerEntryResponse),
+        example: examplePage({
+          uuid: EXAMPLE_UUID,
+          entry_type: 'burn',
+          amount: -8,
+          balance_after: 1_092,
+          description: 'Generation: imgmodel-2',
+          created_at: EXAMPLE_TIMESTAMP,
+        }),
+      },
+    },
+  },
+};

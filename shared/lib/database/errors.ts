@@ -1,0 +1,41 @@
+/** Returns true if the database was unreachable or did not answer in time, rather than rejecting the statement. */
+export function isOutage(error: unknown): boolean {
+  return isOutcomeUnknown(error) || matchesError(error, TIMEOUT_CODES, TIMEOUT_MESSAGES);
+}
+
+/** Returns true if a statement may or may not have run: its connection broke, or its answer did not arrive in time. */
+export function isOutcomeUnknown(error: unknown): boolean {
+  return matchesError(error, CONNECTION_LOST_CODES, CONNECTION_LOST_MESSAGES);
+}
+
+/** Returns true for a violation of a unique constraint. */
+export function isDuplicate(error: unknown): boolean {
+  return error instanceof Error && getErrorCode(error) === '23505';
+}
+
+/** Returns true if the database rejected the statement. In a batch, a single item may be the cause. */
+export function isRejection(error: unknown): boolean {
+  return !isOutage(error);
+}
+
+// Classes 08 (connection exception) and 57P (shutdown) of Postgres, transactions that it ended by a timeout, and the
+// network errors of Node.
+const CONNECTION_LOST_CODES =
+  /^(08...|57P..|25P0[34]|ECONN\w+|ETIMEDOUT|EPIPE|EHOSTUNREACH|ENETUNREACH|ENOTFOUND|EAI_AGAIN)$/;
+const CONNECTION_LOST_MESSAGES =
+  /Connection terminated|not queryable|connection error|Connection is closed|Query read timeout/i;
+// Class 53 (out of connections, memory, disk), a statement canceled by its timeout, and a former primary that is now
+// read-only after a failover.
+const TIMEOUT_CODES = /^(53...|57014|25006|EQUEUETIMEOUT)$/;
+const TIMEOUT_MESSAGES = /KnexTimeoutError|timeout exceeded when trying to connect|timeout expired/i;
+
+/** Returns the code of a Postgres or Node error, also when objection has wrapped it. */
+export function getErrorCode(error: Error & { code?: unknown; nativeError?: { code?: unknown } }): unknown {
+  return error.nativeError?.code ?? error.code;
+}
+
+function matchesError(error: unknown, codes: RegExp, messages: RegExp): boolean {
+  if (!(error instanceof Error)) return false;
+  const code = getErrorCode(error);
+  return (typeof code === 'string' && codes.test(code)) || messages.test(`${error.name}: ${error.message}`);
+}

@@ -1,0 +1,71 @@
+import knex, { type Knex } from 'knex';
+import { Model } from 'objection';
+import pg from 'pg';
+import { config } from '../config.ts';
+import { logger } from '../logger.ts';
+
+/** Counters and keys are bigint columns that stay far below 2^53, so they are numbers here, not strings. */
+const pgTypes: pg.CustomTypesConfig = {
+  getTypeParser: (oid, format) =>
+    oid === pg.types.builtins.INT8 ? Number : (pg.types.getTypeParser(oid, format) as (value: string) => unknown),
+};
+
+/** Time added to the server's statement timeout before the client gives up on the answer. */
+const RESPONSE_GRACE_MS = 500;
+
+/**
+ * Opens a pool of connections.
+ * @param timeoutMs limit for obtaining a connection and for each statement. Undefined waits indefinitely.
+ */
+export function createPool(timeoutMs?: number): Knex {
+  return knex({
+    client: 'pg',
+    connection: {
+      connectionString: config.DATABASE_URL,
+      application_name: 'genmeter',
+      keepAlive: true,
+      types: pgTypes,
+      connectionTimeoutMillis: timeoutMs,
+      // The server cancels first, so that the outcome is certain. Not while a commit waits for a synchronous standby:
+      // there the time-out does not apply, and the outcome is unknown.
+      statement_timeout: timeoutMs,
+      query_timeout: timeoutMs === undefined ? undefined : timeoutMs + RESPONSE_GRACE_MS,
+      idle_in_transaction_session_timeout: timeoutMs === undefined ? undefined : 2 * timeoutMs,
+    } as Knex.PgConnectionConfig,
+    log: {
+      warn: (message: unknown) => logger.warn({ knex: String(message) }, 'database pool warning'),
+      error: (message: unknown) => logger.warn({ knex: String(message) }, 'database pool error'),
+      debug: () => {},
+      deprecate: () => {},
+    },
+    // Keeps statements, which contain customers' texts, out of the logged errors.
+    compileSqlOnError: false,
+    pool: { min: 0, max: config.DATABASE_POOL_MAX, validate: isIdle },
+    acquireConnectionTimeout: timeoutMs ?? 60_000,
+  });
+}
+
+/**
+ * Returns true if no statement and no transaction is open on a connection. After a client-side timeout either may still
+ * be open, and the next user of the connection would work inside another request's transaction.
+ */
+function isIdle(connection: pg.Client): boolean {
+  const { readyForQuery, _queryQueue: queue } = connection as unknown as {
+    readyForQuery: boolean;
+    _queryQueue: unknown[];
+  };
+  return readyForQuery && queue.length === 0 && connection.getTransactionStatus() === 'I';
+}
+
+/**
+ * The pool of the open service. A query that gets no connection or answer in time is an error, never a hang. Undefined
+ * until {@link openDatabase} was called.
+ */
+export let db: Knex;
+
+/** Opens the pool. Connections are made on first use. */
+export function openDatabase(): Knex {
+  db = createPool(config.DATABASE_TIMEOUT_MS);
+  Model.knex(db);
+  return db;
+}

@@ -1,0 +1,30 @@
+import { type AnySchemaObject, Ajv2020 } from 'ajv/dist/2020.js';
+import type { DataValidationCxt } from 'ajv/dist/types/index.js';
+import { EMAIL_PATTERN } from '../email.ts';
+
+/**
+ * Validates input without type coercion ("5" is not 5) and fills in defaults. Strings of the format `text` must be
+ * storable: no NUL, no lone surrogate, and no U+FFFD, which decoders put in the place of invalid UTF-8. The schemas
+ * themselves are not validated: TypeScript checks them, and compiling the meta-schema is slower than all of them.
+ */
+export const ajv = new Ajv2020({ useDefaults: true, verbose: true, validateSchema: false });
+
+ajv.addFormat('text', (text: string) => text.isWellFormed() && !/[\u0000\uFFFD]/.test(text));
+ajv.addFormat('email', EMAIL_PATTERN);
+// Removes white space at both ends before lengths are checked.
+ajv.addKeyword({
+  keyword: 'trimmed',
+  type: 'string',
+  schemaType: 'boolean',
+  modifying: true,
+  before: 'maxLength',
+  validate: (_schema: boolean, text: string, _parent?: AnySchemaObject, at?: DataValidationCxt) => {
+    if (at !== undefined) at.parentData[at.parentDataProperty] = text.trim();
+    return true;
+  },
+});
+
+/** Returns whether a keyword of a schema is an extension from above, which clients do not understand. */
+export function isInternalKeyword(key: string, value: unknown): boolean {
+  return key === 'trimmed' || (key === 'format' && value === 'text');
+}
