@@ -222,7 +222,7 @@ describe('the webhook of the payment processor', () => {
       await eventually(`${id} was tried`, async () => (await stored(id))[0].attempts > 0);
       const [row] = await stored(id);
       expect(row.processed_at).to.equal(null);
-      expect(row.problem).to.be.a('string').with.length.above(0);
+      expect(row.last_error).to.be.a('string').with.length.above(0);
       expect(row.next_attempt_at.getTime()).to.be.above(row.received_at.getTime());
     }
     expect(await customer.ledger()).to.deep.equal([]);
@@ -234,7 +234,7 @@ describe('the webhook of the payment processor', () => {
     await signed(body);
     await eventually('applied', async () => (await stored(JSON.parse(body).id))[0].processed_at !== null);
     const [row] = await stored(JSON.parse(body).id);
-    expect([row.attempts, row.problem]).to.deep.equal([0, null]);
+    expect([row.attempts, row.last_error]).to.deep.equal([0, null]);
   });
 
   it('never reveals the signing secret', async () => {

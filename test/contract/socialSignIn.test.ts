@@ -392,7 +392,7 @@ describe('sign-in with a provider', () => {
       const visitor = new HttpBrowser();
       const mine = await upToCallback(visitor);
       mine.searchParams.set('code', theirs.searchParams.get('code') ?? '');
-      expect((await visitor.request(mine)).headers.get('location')).to.equal('/sign-in?problem=refused');
+      expect((await visitor.request(mine)).headers.get('location')).to.equal('/sign-in?problem=rejected');
       expect(visitor.cookie('token')).to.equal(undefined);
     });
 
@@ -414,7 +414,7 @@ describe('sign-in with a provider', () => {
         comes(createPerson());
         google.fake.onToken = async (answer) => ({ ...answer, id_token: await forge(answer.id_token) });
         const { visitor, page } = await signIn('google');
-        expect(getPageError(page.url)).to.deep.equal(['/sign-in', 'refused']);
+        expect(getPageError(page.url)).to.deep.equal(['/sign-in', 'rejected']);
         expect(await me(visitor)).to.equal(null);
       });
     }
@@ -472,7 +472,7 @@ describe('sign-in with a provider', () => {
           const visitor = new HttpBrowser();
           const page = await visitor.navigate(startPath(provider, '/sign-in?x=1', hasty.baseUrl));
           expect(performance.now() - began).to.be.below(scaleTimeout(4_000));
-          expect(getPageError(page.url)).to.deep.equal(['/sign-in', 'away']);
+          expect(getPageError(page.url)).to.deep.equal(['/sign-in', 'unavailable']);
           expect(page.url.searchParams.get('return_to')).to.equal('/sign-in?x=1');
           expect(visitor.cookie('token')).to.equal(undefined);
         }
@@ -484,7 +484,7 @@ describe('sign-in with a provider', () => {
           github.fake.misbehaviour.clear();
           github.fake.misbehaviour.set(path, how);
           const page = await new HttpBrowser().navigate(startPath('github', undefined, hasty.baseUrl));
-          expect(getPageError(page.url)).to.deep.equal(['/sign-in', 'away']);
+          expect(getPageError(page.url)).to.deep.equal(['/sign-in', 'unavailable']);
         }
       });
     }

@@ -62,10 +62,10 @@ describe('npm run admin', () => {
     expect(names).to.deep.equal([
       'find-account',
       'grant-credits',
-      'stuck-jobs',
-      'requeue-jobs',
+      'list-stuck-generations',
+      'requeue-generations',
       'revoke-key',
-      'end-access',
+      'revoke-access',
       'remove-identity',
       'export-account',
       'erase-account',
@@ -89,8 +89,8 @@ describe('npm run admin', () => {
       ['grant-credits', 'a@example.com', '2.5', '--request', 'a'],
       ['grant-credits', 'a@example.com', '250', '--request', 'a', '--apply', '--dry-run'],
       ['grant-credits', 'a@example.com', '250', '--request', 'a', '--forse'],
-      ['requeue-jobs'],
-      ['stuck-jobs', '--quiet', 'soon'],
+      ['requeue-generations'],
+      ['list-stuck-generations', '--idle', 'soon'],
     ];
     const ended = await Promise.all(calls.map((call) => admin(...call)));
     expect(ended.map(({ status }) => status)).to.deep.equal(calls.map(() => 2));
@@ -103,8 +103,8 @@ describe('npm run admin', () => {
     const bare = await runAdmin(['find-account', customer.email], env);
     expect([bare.status, bare.err]).to.deep.equal([0, '']);
     const broken = { STRIPE_SECRET_KEY: 'none', PORT: 'none', UPSTREAMS: 'none', GOOGLE_CLIENT_ID: 'half' };
-    expect((await runAdmin(['stuck-jobs'], { ...env, ...broken })).status).to.equal(0);
-    const { status, err } = await runAdmin(['stuck-jobs'], { DATABASE_URL });
+    expect((await runAdmin(['list-stuck-generations'], { ...env, ...broken })).status).to.equal(0);
+    const { status, err } = await runAdmin(['list-stuck-generations'], { DATABASE_URL });
     expect([status, err]).to.deep.equal([
       78,
       'REDIS_URL is not set: it must be an address such as redis://host:6379.\n',
@@ -207,7 +207,7 @@ describe('npm run admin', () => {
     });
   });
 
-  describe('stuck-jobs and requeue-jobs', () => {
+  describe('list-stuck-generations and requeue-generations', () => {
     it('list generations without progress, and skip those that are new, leased, or recently polled', async () => {
       const [stuck, fresh, held, looked] = [
         await stuckImage(),
@@ -217,13 +217,13 @@ describe('npm run admin', () => {
       ];
       await service.sql(`UPDATE generations SET leased_until = now() + ${LONG_AGO} WHERE uuid = $1`, [held]);
       await service.sql('UPDATE generations SET polled_at = now() WHERE uuid = $1', [looked]);
-      const { status, out } = await admin('stuck-jobs');
+      const { status, out } = await admin('list-stuck-generations');
       expect(status).to.equal(0);
       expect(out).to.include(stuck).and.to.include('not submitted');
       for (const uuid of [fresh, held, looked]) expect(out).to.not.include(uuid);
-      expect((await admin('stuck-jobs', '--quiet', '0')).out).to.include(fresh);
+      expect((await admin('list-stuck-generations', '--idle', '0')).out).to.include(fresh);
 
-      const forced = await admin('requeue-jobs', stuck, held, randomUUID(), '--apply');
+      const forced = await admin('requeue-generations', stuck, held, randomUUID(), '--apply');
       expect(forced.status).to.equal(0);
       expect(forced.out).to.include(`${stuck} requeued.`).and.to.include(`${held} skipped`);
       await service.sql(
@@ -241,14 +241,14 @@ describe('npm run admin', () => {
 
     it('change nothing without --apply; then a worker completes the generation, charged once', async () => {
       const uuid = await stuckImage();
-      const tried = await admin('requeue-jobs', '--all');
+      const tried = await admin('requeue-generations', '--all');
       expect(tried.out).to.include(uuid).and.to.include('Nothing was changed');
       const [{ next_attempt_at: before }] = await service.sql(
         'SELECT next_attempt_at FROM generations WHERE uuid = $1',
         [uuid],
       );
       expect(before.getTime()).to.be.above(Date.now());
-      const { status, out } = await admin('requeue-jobs', '--all', '--apply');
+      const { status, out } = await admin('requeue-generations', '--all', '--apply');
       expect(status).to.equal(0);
       expect(out).to.include(`${uuid} requeued.`);
       const worker = await service.startWorker();
@@ -256,7 +256,7 @@ describe('npm run admin', () => {
       await worker.stop();
       expect(service.upstream.submits).to.equal(1);
       await service.checkIntegrity();
-      expect((await admin('requeue-jobs', uuid, '--apply')).out).to.include('skipped');
+      expect((await admin('requeue-generations', uuid, '--apply')).out).to.include('skipped');
     });
 
     it('reach a generation by UUID, and with --all more than a thousand generations', async () => {
@@ -273,14 +273,14 @@ describe('npm run admin', () => {
            FROM (SELECT ctid AS row, row_number() OVER () AS n FROM copies) AS numbered WHERE copies.ctid = row;
          INSERT INTO generations SELECT * FROM copies`,
       );
-      expect((await admin('requeue-jobs', newest)).out).to.include('1 would be requeued.');
-      const named = await admin('requeue-jobs', newest.toUpperCase(), newest, '--apply');
+      expect((await admin('requeue-generations', newest)).out).to.include('1 would be requeued.');
+      const named = await admin('requeue-generations', newest.toUpperCase(), newest, '--apply');
       expect(named.out).to.include(`${newest} requeued.`).and.to.include('\n1 requeued.');
       expect(named.out).to.not.include('skipped');
 
       const count = `${older + 1}`;
-      expect((await admin('requeue-jobs', '--all')).out).to.include(`${count} would be requeued.`);
-      expect((await admin('requeue-jobs', '--all', '--apply')).out).to.include(`\n${count} requeued.`);
+      expect((await admin('requeue-generations', '--all')).out).to.include(`${count} would be requeued.`);
+      expect((await admin('requeue-generations', '--all', '--apply')).out).to.include(`\n${count} requeued.`);
       const [{ due }] = await service.sql(
         `SELECT count(*)::int AS due FROM generations WHERE next_attempt_at <= now() AND ${isCopy}`,
       );

@@ -148,7 +148,7 @@ describe('automatic top-ups through the payment processor', () => {
       expect((await automatic(customer))[0].status).to.equal('pending');
       await hourLater(customer);
       await settlePending();
-      expect((await automatic(customer))[0]).to.include({ status: 'failed', failure: 'canceled' });
+      expect((await automatic(customer))[0]).to.include({ status: 'failed', failure_code: 'canceled' });
       await setCustomer(known);
     });
   }

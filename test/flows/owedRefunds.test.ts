@@ -55,7 +55,7 @@ describe('a payment that an account got nothing for', () => {
     // The event itself was applied: a failed follow-up is not a problem of the event.
     expect(
       await billing.service.sql(
-        'SELECT type, problem FROM payment_events WHERE processed_at IS NULL OR problem IS NOT NULL',
+        'SELECT type, last_error FROM payment_events WHERE processed_at IS NULL OR last_error IS NOT NULL',
       ),
     ).to.deep.equal([]);
     await sweep();
@@ -95,7 +95,7 @@ describe('a payment that an account got nothing for', () => {
     billing.stripe.closeDispute(owed.invoice_id, 'lost');
     await billing.drained();
     await sweep();
-    expect((await owedTo(customer))[0]).to.include({ status: 'refused' });
+    expect((await owedTo(customer))[0]).to.include({ status: 'rejected' });
     expect(listCharges(customer)).to.deep.equal([[34_800, 0]]);
   });
 
@@ -112,7 +112,7 @@ describe('a payment that an account got nothing for', () => {
     await sweep();
     expect((await owedTo(customer))[0]).to.include({ status: 'owed', attempts: 2 });
     await sweep();
-    expect((await owedTo(customer))[0]).to.include({ status: 'refused', attempts: 3 });
+    expect((await owedTo(customer))[0]).to.include({ status: 'rejected', attempts: 3 });
     Object.assign(paid as object, { status: 'paid' });
   });
 
@@ -137,7 +137,7 @@ describe('a payment that an account got nothing for', () => {
     const [own] = billing.stripe.store.list('refund');
     billing.stripe.failRefund(own?.id as string);
     await billing.drained();
-    expect((await owedTo(customer))[0]).to.include({ status: 'refused' });
+    expect((await owedTo(customer))[0]).to.include({ status: 'rejected' });
   });
 
   it('is refunded although another step of the maintenance job fails', async () => {

@@ -36,7 +36,7 @@ describe('payout onboarding with faults of connected accounts', () => {
         `SELECT p.status FROM payouts p JOIN affiliates a ON a.account_id = p.affiliate_id WHERE a.connect_account_id = $1`,
         [accountId],
       );
-      expect(refused).to.deep.equal({ status: 'refused' });
+      expect(refused).to.deep.equal({ status: 'rejected' });
       // An old page does not create another account.
       const again = await affiliate.requestWithSession('GET', '/account/payouts/again');
       expect([again.status, again.headers.get('location')]).to.deep.equal([303, '/account/']);
@@ -51,7 +51,7 @@ describe('payout onboarding with faults of connected accounts', () => {
       fixture.billing.stripe.onboard(opened[0]?.body.url);
       await fixture.billing.drained();
       await fixture.billing.service.sql(
-        `UPDATE payouts SET completed_at = completed_at - interval '7 hours' WHERE status = 'refused'`,
+        `UPDATE payouts SET completed_at = completed_at - interval '7 hours' WHERE status = 'rejected'`,
       );
       await fixture.runPayouts();
       expect(await stats()).to.include({ pending_cents: 0, paid_cents: COMMISSION.lite });

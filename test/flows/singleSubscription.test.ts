@@ -125,9 +125,9 @@ describe('the one subscription of an account', () => {
     billing.stripe.cancelNow(subscription.id);
     await billing.eventsAttempted();
     expect(await customer.balance()).to.equal(0);
-    const waiting = await billing.service.sql('SELECT problem FROM payment_events WHERE processed_at IS NULL');
+    const waiting = await billing.service.sql('SELECT last_error FROM payment_events WHERE processed_at IS NULL');
     expect(waiting.length).to.be.above(0);
-    for (const { problem } of waiting) expect(problem).to.include('STRIPE_PRICE_');
+    for (const { last_error: lastError } of waiting) expect(lastError).to.include('STRIPE_PRICE_');
     price.id = known;
     await billing.retryEvents();
   });

@@ -72,7 +72,7 @@ describe('top-ups with reversals and failures', () => {
     const page = await openTopupPage(customer);
     billing.stripe.completeCheckout(page, { declined: true });
     await billing.drained();
-    expect(await last()).to.include({ status: 'pending', failure: null });
+    expect(await last()).to.include({ status: 'pending', failure_code: null });
     billing.stripe.delivery.drop = 1;
     billing.stripe.completeCheckout(page);
     await lookAgain();
@@ -97,7 +97,7 @@ describe('top-ups with reversals and failures', () => {
     await billing.advanceTo(new Date(Date.now() + 2 * DAY_MS));
     await lookAgain();
     await eventually('ended', async () => (await row()).status === 'failed');
-    expect(await row()).to.include({ failure: 'canceled' });
+    expect(await row()).to.include({ failure_code: 'canceled' });
   });
 
   it('fail when the bank declines after days, and no longer count as open', async () => {
@@ -186,7 +186,7 @@ describe('top-ups with reversals and failures', () => {
     intent.amount_received = 4_000;
     billing.stripe.delivery.pause = false;
     await billing.drained();
-    expect(await row()).to.include({ status: 'failed', failure: 'amount_mismatch' });
+    expect(await row()).to.include({ status: 'failed', failure_code: 'amount_mismatch' });
     expect(await customer.balance()).to.equal(1100);
     intent.amount_received = 5_000;
     await runJob(billing, 'billing', 'payments.reconcile');

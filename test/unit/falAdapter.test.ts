@@ -219,11 +219,11 @@ describe('the fal adapter', () => {
       });
     }
 
-    it('reports refused if fal marks the error as not retryable', async () => {
+    it('reports rejected if fal marks the error as not retryable', async () => {
       const headers = { 'x-fal-retryable': 'false' };
       const body = { detail: [{ type: 'image_too_small', msg: 'The image is too small' }] };
       const fault = await captureUpstreamError(submitted({ status: 500, headers, body }));
-      expect(fault).to.include({ fault: 'refused', message: 'The image is too small' });
+      expect(fault).to.include({ fault: 'rejected', message: 'The image is too small' });
     });
 
     for (const retryable of ['true', undefined]) {
@@ -270,8 +270,8 @@ describe('the fal adapter', () => {
     ];
     for (const [what, body, message] of refusals) {
       for (const status of [400, 422]) {
-        it(`reports refused after ${status} ${what}, with a message that can be shown`, async () => {
-          expect(await captureUpstreamError(submitted({ status, body }))).to.include({ fault: 'refused', message });
+        it(`reports rejected after ${status} ${what}, with a message that can be shown`, async () => {
+          expect(await captureUpstreamError(submitted({ status, body }))).to.include({ fault: 'rejected', message });
         });
       }
     }

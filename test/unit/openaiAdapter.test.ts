@@ -162,9 +162,9 @@ describe('the OpenAI adapter', () => {
       ['an error that is a text', { status: 400, body: { error: 'No.' } }, 'No.'],
       ['nothing that is understood', { status: 400, body: '<html>' }, 'The model could not generate this.'],
     ] as [string, 'refuse' | VerbatimResponse, string][]) {
-      it(`reports refused for ${what}`, async () => {
+      it(`reports rejected for ${what}`, async () => {
         fake.submit = answer;
-        expect(await captureUpstreamError(submitVideo())).to.include({ fault: 'refused', message });
+        expect(await captureUpstreamError(submitVideo())).to.include({ fault: 'rejected', message });
       });
     }
 
@@ -390,9 +390,9 @@ describe('the OpenAI adapter', () => {
         'Field required',
       ],
     ] as [string, 'refuse' | VerbatimResponse, string][]) {
-      it(`reports refused for ${what}`, async () => {
+      it(`reports rejected for ${what}`, async () => {
         fake.image = answer;
-        expect(await captureUpstreamError(askImage())).to.include({ fault: 'refused', message });
+        expect(await captureUpstreamError(askImage())).to.include({ fault: 'rejected', message });
       });
     }
 
@@ -446,7 +446,7 @@ describe('the OpenAI adapter', () => {
 
     it('deletes an image that comes with a rejection', async () => {
       const answer = { status: 400, body: { error: { message: 'No.' }, data: [{ b64_json: base64 }] } };
-      expect(await captureUpstreamError(askImageFor(answer))).to.include({ fault: 'refused', message: 'No.' });
+      expect(await captureUpstreamError(askImageFor(answer))).to.include({ fault: 'rejected', message: 'No.' });
       expect(await files()).to.deep.equal([]);
     });
 

@@ -136,10 +136,10 @@ describe('the Replicate adapter', () => {
       });
     }
 
-    it('reports refused for an invalid input, with the descriptions of the fields', async () => {
+    it('reports rejected for an invalid input, with the descriptions of the fields', async () => {
       fake.submit = 'refuse';
       expect(await captureUpstreamError(upstream().submit(buildSubmission()))).to.include({
-        fault: 'refused',
+        fault: 'rejected',
         message: 'The fake rejects this prompt',
       });
     });
@@ -162,12 +162,12 @@ describe('the Replicate adapter', () => {
       ['more than can be shown', 400, { detail: 'x'.repeat(9_000) }, 'x'.repeat(500)],
     ];
     for (const [what, status, body, message] of refusals) {
-      it(`reports refused after ${status} and ${what}, with a message that can be shown`, async () => {
-        expect(await captureUpstreamError(submitTo({ status, body }))).to.include({ fault: 'refused', message });
+      it(`reports rejected after ${status} and ${what}, with a message that can be shown`, async () => {
+        expect(await captureUpstreamError(submitTo({ status, body }))).to.include({ fault: 'rejected', message });
       });
     }
 
-    it('reports unavailable and not refused if the version does not exist', async () => {
+    it('reports unavailable and not rejected if the version does not exist', async () => {
       const body = {
         title: 'Invalid version or not permitted',
         detail: "The specified version does not exist (or perhaps you don't have permission to use it?)",

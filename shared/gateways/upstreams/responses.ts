@@ -77,7 +77,7 @@ export function toSubmitError(
   { isSynchronous = false } = {},
 ): UpstreamError {
   const { status } = response;
-  if (status === 400 || status === 422) return new UpstreamError('refused', describeRejection(response.body));
+  if (status === 400 || status === 422) return new UpstreamError('rejected', describeRejection(response.body));
   if (ACCOUNT_ERROR_STATUSES.includes(status)) return accountError(response);
   const isLate = status < 300 || TIMEOUT_STATUSES.includes(status);
   // A synchronous submit may fail at any time during the run.

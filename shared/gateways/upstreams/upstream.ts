@@ -44,13 +44,13 @@ export interface Upstream {
 
 /**
  * Classes of failures, by what the caller does next:
- * - `refused`: the upstream rejects this generation for good (moderation, invalid input). The message is shown to the
+ * - `rejected`: the upstream rejects this generation for good (moderation, invalid input). The message is shown to the
  *   customer.
  * - `unavailable`: it certainly did not accept the submit, or did not respond to the query. Retry later.
  * - `unknown`: it may have accepted the submit: the response was lost or cannot be read.
  * - `gone`: it does not have this generation.
  */
-export type UpstreamFault = 'refused' | 'unavailable' | 'unknown' | 'gone';
+export type UpstreamFault = 'rejected' | 'unavailable' | 'unknown' | 'gone';
 
 export class UpstreamError extends Error {
   readonly fault: UpstreamFault;

@@ -33,6 +33,6 @@ export const API_KEY_INVARIANTS: readonly Invariant[] = [
     checkedWhen: 'when settled',
     query: `
       SELECT account_id, 'request ' || id AS subject, format('%s, in progress since %s', scope, created_at) AS detail
-        FROM idempotent_requests WHERE answer IS NULL AND created_at > $1 - interval '1 minute'`,
+        FROM idempotent_requests WHERE response IS NULL AND created_at > $1 - interval '1 minute'`,
   },
 ];

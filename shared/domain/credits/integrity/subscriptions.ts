@@ -72,7 +72,7 @@ export const SUBSCRIPTION_INVARIANTS: readonly Invariant[] = [
     checkedWhen: 'when settled',
     query: `
       SELECT NULL::bigint AS account_id, 'event ' || event_id AS subject,
-             format('%s of %s, received %s, %s attempts, %s', type, object_id, received_at, attempts, coalesce(problem, 'no problem')) AS detail
+             format('%s of %s, received %s, %s attempts, %s', type, object_id, received_at, attempts, coalesce(last_error, 'no error')) AS detail
         FROM payment_events WHERE processed_at IS NULL AND abandoned_at IS NULL`,
   },
   {
@@ -81,7 +81,7 @@ export const SUBSCRIPTION_INVARIANTS: readonly Invariant[] = [
     checkedWhen: 'when settled',
     query: `
       SELECT account_id, 'invoice ' || invoice_id AS subject,
-             format('owed since %s, next attempt %s, %s attempts, %s', created_at, next_attempt_at, attempts, coalesce(problem, 'no problem')) AS detail
+             format('owed since %s, next attempt %s, %s attempts, %s', created_at, next_attempt_at, attempts, coalesce(last_error, 'no error')) AS detail
         FROM owed_refunds WHERE status = 'owed' AND next_attempt_at < $1::timestamptz - ${CLOCK_SKEW_INTERVAL}`,
   },
   {

@@ -88,7 +88,7 @@ async function handleSubmitError(
   error: UpstreamError,
 ): Promise<void> {
   const { uuid } = generation;
-  if (error.fault === 'refused') {
+  if (error.fault === 'rejected') {
     await failGeneration({ uuid, message: error.message });
     return;
   }

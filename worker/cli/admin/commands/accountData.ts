@@ -7,12 +7,12 @@ import { logger } from '../../../../shared/lib/logger.ts';
 import { ServiceError } from '../../../../shared/spec/errors.ts';
 import type { CommandContext } from '../command.ts';
 
-/** Ends every credential of an account. */
-export async function endAccountAccess({ args: [query = ''], shouldApply, print }: CommandContext): Promise<void> {
+/** Revokes every credential of an account. */
+export async function revokeAccountAccess({ args: [query = ''], shouldApply, print }: CommandContext): Promise<void> {
   const account = await lookUpAccountForStaff(query);
   const { sessions, keys, grants } = await (shouldApply ? revokeAllAccess(account.id) : countActiveAccess(account.id));
   if (shouldApply) logger.info({ account: account.id, sessions, keys, grants }, 'access revoked by staff');
-  const verb = shouldApply ? 'Ended' : 'Would end';
+  const verb = shouldApply ? 'Revoked' : 'Would revoke';
   print(`${verb} for ${account.email}: ${sessions} sessions, ${keys} API keys, ${grants} application grants.`);
 }
 
