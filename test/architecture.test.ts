@@ -196,7 +196,7 @@ const isUnder =
     folders.some((folder) => path.startsWith(`${folder}/`));
 
 describe('the architecture', () => {
-  describe('directions', () => {
+  describe('imports', () => {
     it('finds the imports that it checks', () => {
       expect(findImports(isUnder('api'), isUnder('shared')).length).to.be.above(20);
       expect(findImports(isUnder('shared'), isUnder('shared')).length).to.be.above(50);
@@ -220,7 +220,7 @@ describe('the architecture', () => {
       });
     }
 
-    it('shared has these layers, and no others', () => {
+    it('shared contains exactly the documented layers', () => {
       const layers = readdirSync(join(ROOT, 'shared'), { withFileTypes: true });
       // `service.ts` opens and closes what lies in them.
       expect(layers.map(({ name }) => name)).to.have.members([...LAYERS, 'service.ts']);
@@ -233,7 +233,7 @@ describe('the architecture', () => {
       ).to.deep.equal([]);
     });
 
-    it('no import leads back to where it came from', () => {
+    it('there are no import cycles', () => {
       const importsOf = new Map(sources.map(({ path, imports }) => [path, imports]));
       const cycles = new Set<string>();
       const cleared = new Set<string>();
@@ -248,7 +248,7 @@ describe('the architecture', () => {
     });
   });
 
-  describe('what stays where it belongs', () => {
+  describe('conventions', () => {
     it('api and worker contain no SQL', () => {
       expect(
         findImports(isUnder('api', 'worker'), (imported) => ['knex', 'objection', 'pg'].includes(imported)),
@@ -267,7 +267,7 @@ describe('the architecture', () => {
       expect(queries.map(({ path }) => path)).to.deep.equal([]);
     });
 
-    it('the Procfile starts what is built, each with a bound for its memory', () => {
+    it('the Procfile starts built programs, each with a memory limit', () => {
       const lines = readFileSync(join(ROOT, 'Procfile'), 'utf8').trim().split('\n');
       expect(lines.map((line) => line.split(':')[0])).to.deep.equal(['release', 'web', 'worker']);
       for (const line of lines) {
@@ -280,14 +280,14 @@ describe('the architecture', () => {
       }
     });
 
-    it('no process is asked for HTTP that does not speak it: the image asks none, compose.yaml the API', () => {
+    it('only the API has an HTTP health check, which compose.yaml defines and the image does not', () => {
       expect(readFileSync(join(ROOT, 'Dockerfile'), 'utf8')).to.not.match(/^HEALTHCHECK/m);
       const services = readFileSync(join(ROOT, 'compose.yaml'), 'utf8').split(/^services:$/m)[1] ?? '';
       const asking = services.split(/^ {2}(?=\w+:$)/m).filter((text) => text.includes('/api/health/'));
       expect(asking.map((text) => text.split(':')[0])).to.deep.equal(['api']);
     });
 
-    it('app.json asks for every setting of Stripe, and no setting that there is not', () => {
+    it('app.json lists every Stripe setting, and only settings that exist', () => {
       const env = Object.keys(JSON.parse(readFileSync(join(ROOT, 'app.json'), 'utf8')).env as object);
       const config = readFileSync(join(ROOT, SETTINGS), 'utf8');
       const settings = [...config.matchAll(/^ {2}([A-Z][A-Z0-9_]+): /gm)].map(([, name = '']) => name);
@@ -302,7 +302,7 @@ describe('the architecture', () => {
       expect(tables.filter((path) => !isUnder('shared/tables')(path))).to.deep.equal([]);
     });
 
-    it('process.env is read by programs only, and each hands it to parseConfig', () => {
+    it('process.env is read by main modules only, and each passes it to parseConfig', () => {
       const readers = sources.filter(
         ({ text, imports }) => /\bprocess\s*(\.|\?\.|\[)\s*['"]?env\b/.test(text) || imports.includes('node:process'),
       );
@@ -340,18 +340,18 @@ describe('the architecture', () => {
       expect(refused).to.deep.equal([]);
     });
 
-    it('files are named by what is in them', () => {
+    it('file names describe the contents of the file', () => {
       const named = sources.filter(({ path }) => splitIntoWords(path).some((word) => BANNED_FILE_NAMES.includes(word)));
       expect(named.map(({ path }) => path)).to.deep.equal([]);
     });
 
-    it('paths are at most five deep', () => {
+    it('paths have at most five segments', () => {
       expect(sources.map(({ path }) => path).filter((path) => path.split('/').length > 5)).to.deep.equal([]);
     });
   });
 
   describe('the specification', () => {
-    it('every route has its entry in the router, with its credentials, and no other route has one', () => {
+    it('the router contains every specified route with its credentials, and no other', () => {
       const router = readFileSync(join(ROOT, 'api/router.ts'), 'utf8');
       const entries = [...router.matchAll(/^ {2}\['([A-Z]+)',\s*'([^']+)',\s*'([^']+)',/gm)];
       const routes = entries.map(
@@ -360,7 +360,7 @@ describe('the architecture', () => {
       expect(routes).to.have.members([...parseRows(ENDPOINTS), ...parseRows(OWN_ENDPOINTS)]);
     });
 
-    it('docs/security.md names tests that are there, by words of their titles', () => {
+    it('docs/security.md quotes titles of existing tests', () => {
       const text = readFileSync(join(ROOT, 'docs/security.md'), 'utf8');
       const named = [...text.matchAll(/`((?:contract|e2e|flows|unit)\/\w+)`: ("[^"]+"(?:, "[^"]+")*)/g)];
       const titles = named.flatMap(([, file = '', list = '']) =>
@@ -373,7 +373,7 @@ describe('the architecture', () => {
       expect(missing).to.deep.equal([]);
     });
 
-    it('every error code has its entry, with its status; internal_error is the only other one', () => {
+    it('the error codes have the specified statuses, and internal_error is the only other code', () => {
       expect(ERROR_STATUS).to.deep.equal({
         validation_error: 400,
         invalid_api_key: 401,
@@ -388,14 +388,14 @@ describe('the architecture', () => {
       });
     });
 
-    it('every state has its entry, in order', () => {
+    it('the states are the specified ones, in order', () => {
       expect(GENERATION_STATUSES).to.deep.equal(['queued', 'succeeded', 'failed']);
       expect(MODEL_STATUSES).to.deep.equal(['online', 'degraded', 'offline']);
       expect(LEDGER_ENTRY_TYPES).to.deep.equal(['grant', 'burn', 'refund', 'rollover', 'expiry', 'topup']);
       expect(ONBOARDING_STEPS).to.deep.equal(['profile', 'plan', 'complete']);
     });
 
-    it('every limit is what was decided', () => {
+    it('the limits have the specified or decided values', () => {
       expect({ ...limits }).to.deep.include({
         PAGE_SIZE: 20,
         PROMPT_MAX_CHARACTERS: 2_500,
@@ -427,7 +427,7 @@ describe('the architecture', () => {
       });
     });
 
-    it('every plan costs, grants and allows what the table says, and a year is twelve months', () => {
+    it('the plans have the specified prices, credits and parallel limits, and a year costs twelve months', () => {
       const table = PLANS.map((plan) => [plan.slug, plan.priceMonthlyCents, plan.monthlyCredits, plan.parallelLimit]);
       expect(table).to.deep.equal([
         ['lite', 600, 200, 2],
@@ -438,7 +438,7 @@ describe('the architecture', () => {
       for (const plan of PLANS) expect(plan.priceYearlyCents).to.equal(12 * plan.priceMonthlyCents);
     });
 
-    it('every model takes and costs what the table says', () => {
+    it('the models have the specified parameters and prices', () => {
       expect([VIDEO_DURATIONS_SECONDS, VIDEO_RESOLUTIONS, VIDEO_ASPECT_RATIOS]).to.deep.equal([
         [5, 10],
         ['720p', '1080p'],

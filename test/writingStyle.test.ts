@@ -80,15 +80,15 @@ function expectNone(pattern: RegExp, among: readonly string[]): void {
 }
 
 describe('the writing style', () => {
-  it('code, tests and documents use standard terms in the place of metaphors', () => {
+  it('code, tests and documents use standard terms instead of metaphors', () => {
     expectNone(WORDS, files);
   });
 
-  it('comments begin with a verb or the name of the thing', () => {
+  it('comments begin with a verb or a noun phrase', () => {
     expectNone(OPENINGS, sources);
   });
 
-  it('no function is named …Of or …In', () => {
+  it('function names do not end in Of or In', () => {
     expectNone(FUNCTION_NAMES, sources);
   });
 });

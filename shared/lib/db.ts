@@ -11,7 +11,7 @@ const pgTypes: pg.CustomTypesConfig = {
     oid === pg.types.builtins.INT8 ? Number : (pg.types.getTypeParser(oid, format) as (value: string) => unknown),
 };
 
-/** Time added to the server's statement timeout before the client gives up on the answer. */
+/** Time added to the server's statement timeout before the client gives up on the response. */
 const RESPONSE_GRACE_MS = 500;
 
 /**
@@ -59,7 +59,7 @@ function isIdle(connection: pg.Client): boolean {
 }
 
 /**
- * The pool of the open service. A query that gets no connection or answer in time is an error, never a hang. Undefined
+ * The pool of the open service. A query that gets no connection or response in time is an error, never a hang. Undefined
  * until {@link openDatabase} was called.
  */
 export let db: Knex;
@@ -109,12 +109,12 @@ export async function runStatement<Row>(
   return result.rows;
 }
 
-/** Returns true if the database was unreachable or did not answer in time, rather than rejecting the statement. */
+/** Returns true if the database was unreachable or did not respond in time, rather than rejecting the statement. */
 export function isOutage(error: unknown): boolean {
   return isOutcomeUnknown(error) || matchesError(error, TIMEOUT_CODES, TIMEOUT_MESSAGES);
 }
 
-/** Returns true if a statement may or may not have run: its connection broke, or its answer did not arrive in time. */
+/** Returns true if a statement may or may not have run: its connection broke, or its response did not arrive in time. */
 export function isOutcomeUnknown(error: unknown): boolean {
   return matchesError(error, CONNECTION_LOST_CODES, CONNECTION_LOST_MESSAGES);
 }

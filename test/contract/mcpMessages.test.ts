@@ -84,7 +84,7 @@ describe('MCP messages', () => {
     ]) {
       const { status, body } = await callRaw(params);
       expect([status, body.id, body.error?.code], params).to.deep.equal([400, 5, -32_600]);
-      expect(body.error.message).to.equal('__proto__ is not known here.');
+      expect(body.error.message).to.equal('__proto__ is not a known field.');
     }
     const text = '{"name":"get_generation","arguments":{"uuid":"__proto__ \\u0041"}}';
     expect((await callRaw(text)).body.result.structuredContent.error).to.equal('not_found');

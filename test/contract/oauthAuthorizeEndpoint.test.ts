@@ -201,7 +201,7 @@ describe('the authorization endpoint', () => {
       expect((await client.authorize(person, challenge, { state: undefined })).has('state')).to.equal(false);
     });
 
-    it('a request without scopes gets both, and no request gets more than it names', async () => {
+    it('a request without scopes gets both, and other requests get exactly the scopes that they name', async () => {
       expect((await client.authorizeAndExchange(person)).scope).to.equal('svc:read svc:write');
       expect((await client.authorizeAndExchange(person, { scope: 'svc:write svc:write' })).scope).to.equal('svc:write');
     });

@@ -48,7 +48,7 @@ describe('OAuth client metadata documents', () => {
     const headers = { cookie: person.cookie };
     const page = await request(baseUrl, 'GET', client.authorizePath(createPkce().challenge), { headers });
     expect(page.status).to.equal(400);
-    expect(page.body).to.include('reads no client metadata documents').and.include('API key');
+    expect(page.body).to.include('does not accept client metadata documents').and.include('API key');
     expect(asked('/switched-off')).to.equal(0);
   });
 
@@ -138,7 +138,7 @@ describe('OAuth client metadata documents', () => {
     const client = documented('/moved.json');
     for (const status of [301, 302, 303, 307, 308]) {
       answerDocument = (_request, response) => response.writeHead(status, { location: secret.url }).end();
-      await expectUnusable(client, new RegExp(`answered ${status}`));
+      await expectUnusable(client, new RegExp(`responded with ${status}`));
     }
     expect(secret.requests).to.deep.equal([]);
   });

@@ -254,7 +254,7 @@ describe('the webhook without a payment processor', () => {
   });
   after(() => service.stop());
 
-  it('answers 400 validation_error to every request', async () => {
+  it('returns 400 validation_error for every request', async () => {
     const body = buildEvent('invoice.paid', { id: 'in_1' });
     for (const signature of [null, 'x', signPayload(body)]) {
       expectError(await send(service.baseUrl, body, signature), 'validation_error', 'payment processor');

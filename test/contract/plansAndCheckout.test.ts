@@ -101,7 +101,7 @@ describe('billing', () => {
       }
     });
 
-    it('answers 400 validation_error to an unknown or missing plan', async () => {
+    it('returns 400 validation_error for an unknown or missing plan', async () => {
       const customer = await service.createCustomer(null);
       for (const plan of [
         'gold',
@@ -121,7 +121,7 @@ describe('billing', () => {
       expect(await customer.ledger()).to.deep.equal([]);
     });
 
-    it('answers 400 validation_error to the plan that the account already has', async () => {
+    it('returns 400 validation_error for the plan that the account already has', async () => {
       const customer = await service.createCustomer('pro');
       expectError(await checkout(customer, { plan: 'pro' }), 'validation_error', 'plan');
       expect(await customer.ledger()).to.deep.equal([['grant', 1100]]);

@@ -75,14 +75,14 @@ describe('readiness', () => {
 
   it('is 503 while Redis is unavailable, and reveals no details', async () => {
     redis.refuse();
-    await becomes(503, 'Not ready: Redis is out of reach.');
+    await becomes(503, 'Not ready: Redis is unavailable.');
     redis.open();
     await becomes(200);
   });
 
   it('is 503 while the database is unavailable, and reveals no details', async () => {
     database.refuse();
-    await becomes(503, 'Not ready: the database is out of reach.');
+    await becomes(503, 'Not ready: the database is unavailable.');
     database.open();
     await becomes(200);
   });
@@ -98,7 +98,7 @@ describe('readiness', () => {
     await service.apis[0]?.waitForLog((await ask()).headers.get('x-request-id') as string);
     const before = readLog().length;
     redis.refuse();
-    await becomes(503, 'Not ready: Redis is out of reach.');
+    await becomes(503, 'Not ready: Redis is unavailable.');
     const askedAt = Date.now();
     // Two seconds include at least one more check.
     await eventually('it was checked again', async () => (await ask()).status === 503 && Date.now() - askedAt > 2_000);
@@ -110,7 +110,7 @@ describe('readiness', () => {
         .slice(before)
         .map(({ msg, reasons }) => [msg, reasons]),
     ).to.deep.equal([
-      ['not ready', ['Redis is out of reach']],
+      ['not ready', ['Redis is unavailable']],
       ['ready again', undefined],
     ]);
   });

@@ -31,7 +31,7 @@ describe('a request body over the limit', () => {
 
   for (const [path, type] of routes) {
     for (const framing of ['Content-Length', 'chunks'] as const) {
-      it(`POST ${path} with ${framing} gets a 413, and the next request on the connection is answered`, async () => {
+      it(`POST ${path} with ${framing} gets a 413, and the next request on the connection gets a response`, async () => {
         const isMcp = path === '/mcp' || path.startsWith('/api/keys');
         const text = await overOneConnection(billing.service.baseUrl, path, framing, {
           'content-type': type,

@@ -76,14 +76,14 @@ describe('every response', () => {
     expect([status, body]).to.deep.equal([200, { status: 'ok', version: '2.0.0' }]);
   });
 
-  it('is the same with and without the trailing slash of the path', async () => {
+  it('is the same with and without a trailing slash in the path', async () => {
     for (const path of ['/api/health', '/api/models', '/api/billing/plans']) {
       expect((await service.request('GET', path)).body).to.deep.equal((await service.request('GET', `${path}/`)).body);
     }
     expect((await customer.request('GET', '/api/keys')).status).to.equal(200);
   });
 
-  it('to HEAD is that to GET without the body', async () => {
+  it('to HEAD equals the response to GET without the body', async () => {
     for (const path of ['/api/health/', '/api/models/']) {
       const head = await request(service.baseUrl, 'HEAD', path);
       const whole = await request(service.baseUrl, 'GET', path);

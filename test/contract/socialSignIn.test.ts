@@ -126,7 +126,7 @@ describe('sign-in with a provider', () => {
         expect(await service.sql('SELECT 1 FROM accounts WHERE email = $1', [person.email])).to.deep.equal([]);
       });
 
-      it('returns to the sign-in page with the return path when the person cancels', async () => {
+      it('returns to the sign-in page with the return path when the user cancels', async () => {
         comes(createPerson());
         for (const { fake } of [google, apple, github]) fake.behavior = 'refuse';
         const { page } = await signIn(provider, new HttpBrowser(), '/account/?checkout=success');
@@ -157,7 +157,7 @@ describe('sign-in with a provider', () => {
       expect(rows).to.deep.equal([{ provider: 'google' }]);
     });
 
-    it('are not opened by another person of the same provider who has taken over the address', async () => {
+    it('are not opened by another user of the same provider who has taken over the address', async () => {
       const owner = comes(createPerson());
       await signIn('google');
       comes(createPerson({ email: owner.email }));
@@ -166,7 +166,7 @@ describe('sign-in with a provider', () => {
       expect(await me(visitor)).to.equal(null);
     });
 
-    it('are separated by issuer: the same subject of another issuer is another person', async () => {
+    it('are separated by issuer: the same subject of another issuer is another user', async () => {
       const owner = comes(createPerson());
       const first = await me((await signIn('google')).visitor);
       await service.sql(`UPDATE identities SET issuer = 'https://before.example' WHERE subject = $1`, [owner.subject]);
@@ -202,7 +202,7 @@ describe('sign-in with a provider', () => {
       expect(left).to.deep.equal([{ sessions: 1, keys: 0, active_key_count: 0, social_provider: 'google' }]);
     });
 
-    it('of another person are not linked through an unverified address', async () => {
+    it('of another user are not linked through an unverified address', async () => {
       const owner = comes(createPerson());
       await signIn('google');
       comes(createPerson({ email: owner.email, isVerified: false }));
@@ -222,7 +222,7 @@ describe('sign-in with a provider', () => {
       expect(getPageError((await signIn('github')).page.url)).to.deep.equal(['/sign-in', 'unverified']);
     });
 
-    it('are created once when a person signs in for the first time in many windows at once', async () => {
+    it('are created once when a user signs in for the first time in many windows at once', async () => {
       const person = comes(createPerson());
       const ends = await Promise.all(Array.from({ length: 12 }, () => signIn('google')));
       for (const { page } of ends) expect(page.url.pathname + page.url.search).to.equal('/account/');
@@ -385,7 +385,7 @@ describe('sign-in with a provider', () => {
       expect((await visitor.request(callback)).headers.get('location')).to.equal('/sign-in?problem=expired');
     });
 
-    it("is rejected with another person's code, which does not match the verifier", async () => {
+    it("is rejected with another user's code, which does not match the verifier", async () => {
       comes(createPerson());
       const theirs = await upToCallback(new HttpBrowser());
       comes(createPerson());
@@ -574,7 +574,7 @@ describe('sign-in with a provider', () => {
       expect(await me(elsewhere)).to.not.equal(null);
     });
 
-    it('never adopts a planted token', async () => {
+    it('never adopts a token that the browser had before the sign-in', async () => {
       comes(createPerson());
       const visitor = new HttpBrowser();
       visitor.cookies.push({ name: 'token', value: 'f'.repeat(64), path: '/' });

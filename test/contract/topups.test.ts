@@ -73,13 +73,13 @@ describe('top-ups', () => {
       expect(await customer.balance()).to.equal(1100 + 10 * 1896);
     });
 
-    it('answer 402 subscription_required without a plan', async () => {
+    it('return 402 subscription_required without a plan', async () => {
       const customer = await service.createCustomer(null);
       expectError(await topUp(customer, { amount_cents: 5000 }), 'subscription_required');
       expect(await customer.ledger()).to.deep.equal([]);
     });
 
-    it('answer 402 subscription_required when the paid year is over', async () => {
+    it('return 402 subscription_required when the paid year is over', async () => {
       const customer = await service.createCustomer('pro');
       service.fabricated.add('entitlement-matches-subscription');
       await service.sql(`UPDATE accounts SET spendable_until = now() WHERE email = $1`, [customer.email]);
@@ -101,7 +101,7 @@ describe('top-ups', () => {
       expect(await customer.balance()).to.equal(1100 + 1896);
     });
 
-    it('answer 400 validation_error that names amount_cents for an invalid amount, and change nothing', async () => {
+    it('return 400 validation_error that names amount_cents for an invalid amount, and change nothing', async () => {
       const customer = await service.createCustomer('pro');
       const before = await countTopups();
       const amounts =
@@ -117,7 +117,7 @@ describe('top-ups', () => {
       expect(await countTopups()).to.equal(before);
     });
 
-    it('answer 400 validation_error that names an unknown field', async () => {
+    it('return 400 validation_error that names an unknown field', async () => {
       const customer = await service.createCustomer('pro');
       expectError(await topUp(customer, { amount_cents: 5000, credits: 9 }), 'validation_error', 'credits');
       expect(await customer.balance()).to.equal(1100);
@@ -150,7 +150,7 @@ describe('top-ups', () => {
       [{}, {}],
     ];
     for (const [sent, seen] of changes) {
-      it(`accept ${JSON.stringify(sent)}, answer with all settings, and store them`, async () => {
+      it(`accept ${JSON.stringify(sent)}, return all settings, and store them`, async () => {
         const customer = await service.createCustomer('pro');
         const expected = { ...DEFAULTS, preview_credits: 1896, ...sent, ...seen };
         const { status, body } = await change(customer, sent);
@@ -176,7 +176,7 @@ describe('top-ups', () => {
       }
     });
 
-    it('answer 402 subscription_required to switching on without a plan, and change nothing', async () => {
+    it('return 402 subscription_required for switching on without a plan, and change nothing', async () => {
       const customer = await service.createCustomer(null);
       const all = { auto_topup_enabled: true, auto_topup_amount_cents: 9000, auto_topup_threshold_credits: 9 };
       expectError(await change(customer, { auto_topup_enabled: true }), 'subscription_required');
@@ -196,7 +196,7 @@ describe('top-ups', () => {
       auto_topup_threshold_credits: ['-1', '0.5', '"10"', '1e309', '-1e309', 'null', '[]', '{}', 'true', '1e10'],
     };
     for (const [field, values] of Object.entries(refused)) {
-      it(`answer 400 validation_error that names ${field} for an invalid value, and change nothing`, async () => {
+      it(`return 400 validation_error that names ${field} for an invalid value, and change nothing`, async () => {
         const customer = await service.createCustomer('pro');
         const rest: Record<string, unknown> = {
           auto_topup_enabled: true,

@@ -54,7 +54,7 @@ describe('consent, in a real browser', () => {
     return page;
   };
 
-  it('issues tokens after the person has signed in and allowed the access', async () => {
+  it('issues tokens after the user has signed in and allowed the access', async () => {
     const page = await open(client.authorizePath(challenge, { state: 'first' }));
     const email = await signIn(page);
     const text = (await page.locator('main').innerText()).replaceAll(/\s+/g, ' ');
@@ -73,7 +73,7 @@ describe('consent, in a real browser', () => {
     await page.close();
   });
 
-  it('returns access_denied to the client when the person denies the access', async () => {
+  it('returns access_denied to the client when the user denies the access', async () => {
     const page = await open(client.authorizePath(challenge, { state: 'second' }));
     await signIn(page);
     await page.getByRole('button', { name: 'Deny' }).click();
@@ -87,7 +87,7 @@ describe('consent, in a real browser', () => {
     await page.close();
   });
 
-  it('lets the person switch to another account', async () => {
+  it('lets the user switch to another account', async () => {
     const page = await open(client.authorizePath(challenge));
     const first = await signIn(page);
     await page.getByRole('button', { name: 'Use another account' }).click();

@@ -41,7 +41,7 @@ describe('the data of an account', () => {
     const tokens = await client.authorizeAndExchange(customer);
     expect(decodeClaims(tokens.access_token).scope).to.include('svc:read');
     const before = await admin('revoke-access', customer.email);
-    expect(before.out).to.include('Would end').and.include('1 sessions, 1 API keys, 1 application grants');
+    expect(before.out).to.include('Would revoke').and.include('1 sessions, 1 API keys, 1 application grants');
     expect((await customer.request('GET', '/api/keys/')).status).to.equal(200);
 
     expect((await admin('revoke-access', customer.email, '--apply')).out).to.include('Revoked for');

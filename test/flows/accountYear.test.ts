@@ -98,7 +98,7 @@ describe('a year of an account', () => {
     }
   });
 
-  it('may spend credits after the renewal failed, but is granted none', async () => {
+  it('may spend credits after the renewal failed, but receives no grant', async () => {
     billing.stripe.failRenewals = true;
     await billing.advanceTo(at('2028-02-01'));
     expect(await status()).to.include({ status: 'past_due' });

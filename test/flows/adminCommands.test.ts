@@ -120,9 +120,9 @@ describe('npm run admin', () => {
       ),
     );
     expect([away?.status, unmigrated?.status, refused?.status]).to.deep.equal([69, 69, 69]);
-    expect(away?.err).to.match(/^The database genmeter at 127\.0\.0\.1:1 is out of reach \(ECONNREFUSED\)\.\n$/m);
+    expect(away?.err).to.match(/^The database genmeter at 127\.0\.0\.1:1 is unreachable \(ECONNREFUSED\)\.\n$/m);
     expect(unmigrated?.err).to.match(/^The database \S+ at \S+ is not migrated to this version: .*\.\n$/m);
-    expect(refused?.err).to.match(/^The database no_such_database at \S+ refuses: .*\.\n$/m);
+    expect(refused?.err).to.match(/^The database no_such_database at \S+ rejected the connection: .*\.\n$/m);
     for (const ended of [away, unmigrated, refused]) expect(ended?.out).to.not.include('Nothing was changed');
   });
 
@@ -176,7 +176,7 @@ describe('npm run admin', () => {
       const ended = await Promise.all([1, 2, 3, 4].map(() => grant('T-1', '--apply')));
       expect(ended.map(({ status }) => status)).to.deep.equal([0, 0, 0, 0]);
       expect(ended.filter(({ out }) => out.includes('Nothing was changed')).length).to.equal(3);
-      expect(ended.filter(({ err }) => err.includes('"goodwill credits granted"')).length).to.equal(1);
+      expect(ended.filter(({ err }) => err.includes('"credit adjustment posted"')).length).to.equal(1);
       expect(await customer.balance()).to.equal(balance + 250);
       expect((await grant('T-1')).out).to.include('Nothing would change');
 
@@ -259,7 +259,7 @@ describe('npm run admin', () => {
       expect((await admin('requeue-generations', uuid, '--apply')).out).to.include('skipped');
     });
 
-    it('reach a generation by UUID, and with --all more than a thousand generations', async () => {
+    it('select a generation by UUID, or with --all more than a thousand generations', async () => {
       const newest = await stuckImage();
       const older = 1_100;
       const isCopy = `uuid::text LIKE '00000000-0000-7000-8000-%'`;
@@ -303,7 +303,7 @@ describe('npm run admin', () => {
 
       const done = await admin('revoke-key', prefix, '--apply');
       expect(done.out).to.include('is revoked.').and.to.not.include('{');
-      expect(done.err).to.include('key revoked by staff');
+      expect(done.err).to.include('API key revoked by staff');
       expect((await owner.request('GET', '/api/keys/')).status).to.equal(401);
       const again = await admin('revoke-key', owner.key, '--apply');
       expect(again.status).to.equal(0);

@@ -56,7 +56,7 @@ describe('automatic top-ups by the payment processor', () => {
     expect((await customer.ledger()).filter(([type]) => type === 'topup')).to.deep.equal([['topup', 1666]]);
   });
 
-  it('answer 402 after a decline, are retried an hour later, and switched off after three declines', async () => {
+  it('return 402 after a decline, are retried an hour later, and switched off after three declines', async () => {
     const customer = await poor();
     await enableAutoTopups(customer);
     billing.stripe.setCard(billing.customerId(customer), 'declined');
@@ -76,7 +76,7 @@ describe('automatic top-ups by the payment processor', () => {
     expect((await customer.createGeneration(LONG)).status).to.equal(201);
   });
 
-  it('answer 402 and are switched off if the bank requires authentication', async () => {
+  it('return 402 and are switched off if the bank requires authentication', async () => {
     const customer = await poor();
     await enableAutoTopups(customer);
     billing.stripe.setCard(billing.customerId(customer), 'authentication_required');

@@ -75,7 +75,7 @@ describe('automatic top-ups through the payment processor', () => {
       'when the answer to the charge is lost': { 'intents.create': 'drop after doing' },
     } as const;
     for (const [when, fault] of Object.entries(faults)) {
-      it(`answer 503 ${when}, and return the outcome later for the same Idempotency-Key`, async () => {
+      it(`return 503 ${when}, and return the outcome later for the same Idempotency-Key`, async () => {
         const customer = await poor();
         const key = randomUUID();
         Object.assign(billing.stripe.faults, fault);
@@ -96,7 +96,7 @@ describe('automatic top-ups through the payment processor', () => {
       });
     }
 
-    it('answer 402 when the card is declined, and nothing is charged afterwards', async () => {
+    it('return 402 when the card is declined, and nothing is charged afterwards', async () => {
       const customer = await poor();
       billing.stripe.setCard(billing.customerId(customer), 'declined');
       const { status, body } = await createWith(customer, randomUUID());

@@ -183,7 +183,7 @@ describe('the invariants', () => {
       ]);
       expect([misused.status, unset.status, unreachable.status, empty.status]).to.deep.equal([2, 78, 69, 69]);
       expect(unset.err).to.include('DATABASE_URL is not set');
-      expect(unreachable.err).to.equal('The database genmeter at 127.0.0.1:1 is out of reach (ECONNREFUSED).\n');
+      expect(unreachable.err).to.equal('The database genmeter at 127.0.0.1:1 is unreachable (ECONNREFUSED).\n');
       expect(empty.err).to.match(/^The database \S+ at \S+ is not migrated to this version: .*\.\n$/);
       expect(unreachable.out + empty.out).to.equal('');
     });

@@ -50,7 +50,7 @@ describe('while an account is locked beyond the database timeout', () => {
 });
 
 describe('lists while items are deleted', () => {
-  it('are answered at every moment', async () => {
+  it('return complete pages at every moment', async () => {
     const service = await startTestService();
     try {
       const customer = await service.createCustomer('studio');

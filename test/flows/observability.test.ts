@@ -205,7 +205,7 @@ describe('observability', () => {
       ]);
       const worker = of(service.workers[0]?.logs());
       expect(worker.map(({ msg, generationId }) => [msg, generationId])).to.deep.equal([
-        ['submitted', uuid],
+        ['generation submitted', uuid],
         ['generation succeeded', uuid],
       ]);
       expect(worker.every(({ jobId }) => typeof jobId === 'string' && jobId !== '')).to.equal(true);

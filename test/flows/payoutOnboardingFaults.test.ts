@@ -58,7 +58,7 @@ describe('payout onboarding with faults of connected accounts', () => {
     });
   }
 
-  it('answers 503 to onboarding and logs the cause if Connect is not enabled', async () => {
+  it('returns 503 for onboarding and logs the cause if Connect is not enabled', async () => {
     const { affiliate } = await enrollAffiliate(fixture.billing.service.baseUrl);
     fixture.billing.stripe.store.isConnectEnabled = false;
     const answer = await affiliate.request('POST', '/api/affiliate/onboarding-link/');

@@ -55,7 +55,7 @@ describe('while Postgres or Redis is unavailable', () => {
     });
   }
 
-  it('Postgres (freeze): every one of many simultaneous creates of an account is answered within 5 s', async () => {
+  it('Postgres (freeze): every one of many simultaneous creates of an account gets a response within 5 s', async () => {
     service.upstream.outcome = 'wait';
     const busy = await service.createCustomer('studio');
     // From here on the process has cached the key, so the charge is the first database query.
@@ -177,7 +177,7 @@ describe('while Postgres or Redis is unavailable', () => {
     expect((await visitor.createGeneration(IMAGE)).body.error).to.equal('subscription_required');
   });
 
-  it('Redis (refuse, freeze): reads and creates are answered within 5 s, and the jobs run afterwards', async () => {
+  it('Redis (refuse, freeze): reads and creates get a response within 5 s, and the jobs run afterwards', async () => {
     service.upstream.outcome = 'succeed';
     for (const how of ['refuse', 'freeze'] as const) {
       redis[how]();

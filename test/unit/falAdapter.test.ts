@@ -117,7 +117,7 @@ describe('the fal adapter', () => {
   const seen = (result: Verbatim, status: unknown = { status: 'COMPLETED' }, kind?: UpstreamRoute['kind']) => {
     parrot.answers.set(STATUS, { status: 200, body: status });
     parrot.answers.set(RESULT, result);
-    return upstream(kind).check(buildHandle(parrot.url));
+    return upstream(kind).poll(buildHandle(parrot.url));
   };
 
   describe('with the default models', () => {
@@ -157,7 +157,7 @@ describe('the fal adapter', () => {
         model: 'fal-ai/nano-banana-2',
         input: { prompt, resolution: '4K', aspect_ratio: '1:1' },
       });
-      expect(await falUpstream(route).check(submission.handle)).to.deep.equal({
+      expect(await falUpstream(route).poll(submission.handle)).to.deep.equal({
         state: 'succeeded',
         output: { url: `${fake.url}/files/${taken?.id}.png` },
         isWatermarked: false,
@@ -170,7 +170,7 @@ describe('the fal adapter', () => {
         const route = defaultRouteOf('imgmodel-2', fake.url);
         const fault = await captureUpstreamError(falUpstream(route).submit(buildSubmission({ prompt: how })));
         fake.submit = undefined;
-        expect(fault).to.include({ fault: 'unknown', wasAnswered: false });
+        expect(fault).to.include({ fault: 'unknown', hasResponse: false });
       });
     }
 
@@ -180,9 +180,9 @@ describe('the fal adapter', () => {
         const submission = await falUpstream(route).submit(buildSubmission({ prompt: how }));
         if (submission.state !== 'accepted') throw new Error(submission.state);
         fake.status = how;
-        const fault = await captureUpstreamError(falUpstream(route).check(submission.handle));
+        const fault = await captureUpstreamError(falUpstream(route).poll(submission.handle));
         fake.status = undefined;
-        expect(fault).to.include({ fault: 'unavailable', wasAnswered: how === 'garbage' });
+        expect(fault).to.include({ fault: 'unavailable', hasResponse: how === 'garbage' });
       });
     }
   });
@@ -200,7 +200,7 @@ describe('the fal adapter', () => {
         const body = { ...buildHandle(parrot.url), [field]: `${stranger.url}/owner/app/requests/r1` };
         expect(await captureUpstreamError(submitted({ status: 200, body }))).to.include({
           fault: 'unknown',
-          wasAnswered: true,
+          hasResponse: true,
         });
       });
     }
@@ -215,7 +215,7 @@ describe('the fal adapter', () => {
     for (const [what, status, bodyFrom] of unreadable) {
       it(`reports a submit of unknown outcome after a response ${what}`, async () => {
         const fault = await captureUpstreamError(submitted({ status, body: bodyFrom(buildHandle(parrot.url)) }));
-        expect(fault).to.include({ fault: 'unknown', wasAnswered: true });
+        expect(fault).to.include({ fault: 'unknown', hasResponse: true });
       });
     }
 
@@ -230,7 +230,7 @@ describe('the fal adapter', () => {
       it(`reports unavailable after an error with X-Fal-Retryable ${retryable ?? 'missing'}`, async () => {
         const headers: Record<string, string> = retryable === undefined ? {} : { 'x-fal-retryable': retryable };
         const fault = await captureUpstreamError(submitted({ status: 500, headers, body: { detail: 'Oh' } }));
-        expect(fault).to.include({ fault: 'unavailable', wasAnswered: true });
+        expect(fault).to.include({ fault: 'unavailable', hasResponse: true });
       });
     }
 
@@ -238,7 +238,7 @@ describe('the fal adapter', () => {
       it(`reports unavailable after ${status}, which means that nothing was accepted`, async () => {
         expect(await captureUpstreamError(submitted({ status, body: {} }))).to.include({
           fault: 'unavailable',
-          wasAnswered: true,
+          hasResponse: true,
         });
       });
     }
@@ -277,16 +277,16 @@ describe('the fal adapter', () => {
     }
   });
 
-  describe('check', () => {
+  describe('poll', () => {
     it('reports running until the request is completed', async () => {
       parrot.answers.set(STATUS, { status: 202, body: { status: 'IN_QUEUE' } });
-      expect(await upstream().check(buildHandle(parrot.url))).to.deep.equal({ state: 'running' });
+      expect(await upstream().poll(buildHandle(parrot.url))).to.deep.equal({ state: 'running' });
       parrot.answers.set(STATUS, { status: 200, body: { status: 'IN_PROGRESS' } });
-      expect(await upstream().check(buildHandle(parrot.url))).to.deep.equal({ state: 'running' });
+      expect(await upstream().poll(buildHandle(parrot.url))).to.deep.equal({ state: 'running' });
     });
 
     it('reports gone for a request that the queue does not have', async () => {
-      expect(await captureUpstreamError(upstream().check(buildHandle(parrot.url)))).to.include({ fault: 'gone' });
+      expect(await captureUpstreamError(upstream().poll(buildHandle(parrot.url)))).to.include({ fault: 'gone' });
     });
 
     for (const answer of [
@@ -296,7 +296,7 @@ describe('the fal adapter', () => {
     ]) {
       it(`reports unavailable for the response ${JSON.stringify(answer)}`, async () => {
         parrot.answers.set(STATUS, answer);
-        expect(await captureUpstreamError(upstream().check(buildHandle(parrot.url)))).to.include({
+        expect(await captureUpstreamError(upstream().poll(buildHandle(parrot.url)))).to.include({
           fault: 'unavailable',
         });
       });
@@ -332,7 +332,7 @@ describe('the fal adapter', () => {
       });
     }
 
-    it('passes any other error message of the model on', async () => {
+    it('passes on any other error message of the model', async () => {
       const body = { detail: [{ type: 'value_error', msg: 'duration must be 5' }] };
       expect(await seen({ status: 422, body })).to.deep.equal({ state: 'failed', message: 'duration must be 5' });
     });
@@ -361,7 +361,7 @@ describe('the fal adapter', () => {
     }
 
     it('never sends the key to another origin, even if a handle contains an address there', async () => {
-      expect(await captureUpstreamError(upstream().check(buildHandle(stranger.url)))).to.include({
+      expect(await captureUpstreamError(upstream().poll(buildHandle(stranger.url)))).to.include({
         fault: 'unavailable',
       });
       expect(await captureUpstreamError(upstream().cancel(buildHandle(stranger.url)))).to.include({
@@ -369,12 +369,12 @@ describe('the fal adapter', () => {
       });
       parrot.answers.set(STATUS, { status: 200, body: { status: 'COMPLETED' } });
       const half = { ...buildHandle(parrot.url), response_url: `${stranger.url}/owner/app/requests/r1` };
-      expect(await captureUpstreamError(upstream().check(half))).to.include({ fault: 'unavailable' });
+      expect(await captureUpstreamError(upstream().poll(half))).to.include({ fault: 'unavailable' });
       expect(stranger.requests).to.deep.equal([]);
     });
   });
 
-  it('cancels with the key, and ignores that it came too late', async () => {
+  it('cancels with the key, and ignores a cancellation that comes too late', async () => {
     parrot.answers.set(CANCEL, { status: 400, body: { status: 'ALREADY_COMPLETED' } });
     await upstream().cancel(buildHandle(parrot.url));
     expect(parrot.requests).to.deep.equal([{ what: CANCEL, authorization: 'Key test' }]);
@@ -395,7 +395,7 @@ describe('the fal adapter', () => {
     ]) {
       it(`fails for the response ${JSON.stringify(answer)}`, async () => {
         parrot.answers.set(PROBE, answer);
-        expect(await captureUpstreamError(upstream().probe())).to.include({ fault: 'unavailable', wasAnswered: true });
+        expect(await captureUpstreamError(upstream().probe())).to.include({ fault: 'unavailable', hasResponse: true });
       });
     }
   });

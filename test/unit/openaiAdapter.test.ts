@@ -83,10 +83,10 @@ describe('the OpenAI adapter', () => {
     const handle = getHandle(await upstreamFor('video').submit(asked));
     return { handle, prompt: asked.input.prompt };
   };
-  const check = (handle: UpstreamHandle) => upstreamFor('video').check(handle);
+  const poll = (handle: UpstreamHandle) => upstreamFor('video').poll(handle);
   const seen = async (body: unknown) => {
     fake.status = { status: 200, body };
-    return check({ id: 'video_1' });
+    return poll({ id: 'video_1' });
   };
   const askImage = (asked = job()) => upstreamFor('image').submit(asked);
   const askImageFor = (answer: VerbatimResponse) => {
@@ -130,7 +130,7 @@ describe('the OpenAI adapter', () => {
       fake.key = null;
       const upstream = upstreamFor('video', { key: null });
       const handle = getHandle(await upstream.submit(job()));
-      const progress = await upstream.check(handle);
+      const progress = await upstream.poll(handle);
       expect(progress).to.deep.include({ state: 'succeeded' });
       expect(progress).to.have.nested.property('output.headers').that.deep.equals({});
     });
@@ -192,7 +192,7 @@ describe('the OpenAI adapter', () => {
       it(`reports ${fault} for status ${status} without a video id`, async () => {
         const answer = { status, headers: { 'retry-after': '7' }, body: { error: { message: 'x' } } };
         const error = await captureUpstreamError(submitVideoTo(answer));
-        expect(error).to.include({ fault, wasAnswered: true, retryAfterMs: fault === 'unavailable' ? 7_000 : 0 });
+        expect(error).to.include({ fault, hasResponse: true, retryAfterMs: fault === 'unavailable' ? 7_000 : 0 });
       });
     }
 
@@ -207,7 +207,7 @@ describe('the OpenAI adapter', () => {
         fake.submit = how;
         expect(await captureUpstreamError(submitVideo())).to.include({
           fault: 'unknown',
-          wasAnswered: how === 'garbage',
+          hasResponse: how === 'garbage',
         });
       });
     }
@@ -216,20 +216,20 @@ describe('the OpenAI adapter', () => {
       const upstream = upstreamFor('video', { baseUrl: 'http://127.0.0.1:1/v1' });
       expect(await captureUpstreamError(upstream.submit(job()))).to.include({
         fault: 'unavailable',
-        wasAnswered: false,
+        hasResponse: false,
       });
     });
   });
 
-  describe('check of a video', () => {
+  describe('poll of a video', () => {
     it('reports running for every other status until the video is completed', async () => {
       const { handle, prompt } = await acceptVideo();
       for (const status of ['queued', 'in_progress', 'rendering'] as const) {
         fake.end(prompt, status);
-        expect(await check(handle)).to.deep.equal({ state: 'running' });
+        expect(await poll(handle)).to.deep.equal({ state: 'running' });
       }
       fake.end(prompt, 'completed');
-      expect(await check(handle)).to.deep.equal({
+      expect(await poll(handle)).to.deep.equal({
         state: 'succeeded',
         output: {
           url: `${fake.url}/v1/videos/${encodeURIComponent(handle['id'] as string)}/content`,
@@ -242,7 +242,7 @@ describe('the OpenAI adapter', () => {
     it('returns the content address with the key', async () => {
       const { handle, prompt } = await acceptVideo();
       fake.end(prompt, 'completed');
-      const progress = await check(handle);
+      const progress = await poll(handle);
       if (progress.state !== 'succeeded' || !('url' in progress.output)) throw new Error('no address');
       const { url, headers } = progress.output;
       expect((await fetch(url)).status).to.equal(401);
@@ -254,7 +254,7 @@ describe('the OpenAI adapter', () => {
         const { handle, prompt } = await acceptVideo();
         fake.end(prompt, status);
         const message = status === 'failed' ? 'The fake was set to fail.' : 'The model could not generate this.';
-        expect(await check(handle)).to.deep.equal({ state: 'failed', message });
+        expect(await poll(handle)).to.deep.equal({ state: 'failed', message });
       });
     }
 
@@ -289,26 +289,26 @@ describe('the OpenAI adapter', () => {
     });
 
     it('reports gone for a video that the upstream does not have', async () => {
-      expect(await captureUpstreamError(check({ id: 'missing' }))).to.include({ fault: 'gone' });
+      expect(await captureUpstreamError(poll({ id: 'missing' }))).to.include({ fault: 'gone' });
     });
 
     for (const how of ['error', 'busy', 'garbage'] as const) {
       it(`reports unavailable for the response ${how}`, async () => {
         fake.status = how;
-        expect(await captureUpstreamError(check({ id: 'x' }))).to.include({ fault: 'unavailable', wasAnswered: true });
+        expect(await captureUpstreamError(poll({ id: 'x' }))).to.include({ fault: 'unavailable', hasResponse: true });
       });
     }
 
     for (const how of ['hang', 'drop'] as const) {
       it(`reports unavailable after ${how}`, async () => {
         fake.status = how;
-        expect(await captureUpstreamError(check({ id: 'x' }))).to.include({ fault: 'unavailable', wasAnswered: false });
+        expect(await captureUpstreamError(poll({ id: 'x' }))).to.include({ fault: 'unavailable', hasResponse: false });
       });
     }
 
     it('reports unavailable with a wrong key, and for JSON without a status', async () => {
       const stranger = upstreamFor('video', { key: 'wrong' });
-      expect(await captureUpstreamError(stranger.check({ id: 'x' }))).to.include({ fault: 'unavailable' });
+      expect(await captureUpstreamError(stranger.poll({ id: 'x' }))).to.include({ fault: 'unavailable' });
       expect(await captureUpstreamError(seen({ id: 'x' }))).to.include({ fault: 'unavailable' });
     });
 
@@ -409,7 +409,7 @@ describe('the OpenAI adapter', () => {
         const error = await captureUpstreamError(
           askImageFor({ ...envelope(status, { code: 'x' }), headers: { 'retry-after': '3' } }),
         );
-        expect(error).to.include({ fault: 'unavailable', wasAnswered: true, retryAfterMs: 3_000 });
+        expect(error).to.include({ fault: 'unavailable', hasResponse: true, retryAfterMs: 3_000 });
       });
     }
 
@@ -439,7 +439,7 @@ describe('the OpenAI adapter', () => {
       it(`reports a submit of unknown outcome after the failure ${how}, and keeps no file`, async () => {
         fake.image = how;
         fake.picture = randomBytes(1_000_000);
-        expect(await captureUpstreamError(askImage())).to.include({ fault: 'unknown', wasAnswered: false });
+        expect(await captureUpstreamError(askImage())).to.include({ fault: 'unknown', hasResponse: false });
         expect(await files()).to.deep.equal([]);
       });
     }
@@ -476,19 +476,19 @@ describe('the OpenAI adapter', () => {
     ] as const) {
       it(`fails for the response ${what}`, async () => {
         fake.models = answer;
-        expect(await captureUpstreamError(probe())).to.include({ fault: 'unavailable', wasAnswered: true });
+        expect(await captureUpstreamError(probe())).to.include({ fault: 'unavailable', hasResponse: true });
       });
     }
 
     it('fails without a response, and with a wrong key', async () => {
       fake.models = 'drop';
-      expect(await captureUpstreamError(probe())).to.include({ fault: 'unavailable', wasAnswered: false });
+      expect(await captureUpstreamError(probe())).to.include({ fault: 'unavailable', hasResponse: false });
       fake.models = undefined;
       expect(await captureUpstreamError(probe({ key: 'wrong' }))).to.include({
         fault: 'unavailable',
-        wasAnswered: true,
+        hasResponse: true,
       });
-      expect(await captureUpstreamError(probe({ key: null }))).to.include({ fault: 'unavailable', wasAnswered: true });
+      expect(await captureUpstreamError(probe({ key: null }))).to.include({ fault: 'unavailable', hasResponse: true });
     });
   });
 });

@@ -56,7 +56,7 @@ describe('the Replicate adapter', () => {
   const seen = async (body: unknown) => {
     const handle = await accept();
     fake.status = { status: 200, body };
-    return upstream().check(handle);
+    return upstream().poll(handle);
   };
 
   describe('submit', () => {
@@ -175,14 +175,14 @@ describe('the Replicate adapter', () => {
       };
       expect(await captureUpstreamError(submitTo({ status: 422, body }))).to.include({
         fault: 'unavailable',
-        wasAnswered: true,
+        hasResponse: true,
       });
     });
 
     for (const status of [401, 402, 403, 404, 500, 502, 503]) {
       it(`reports unavailable after ${status}, which means that nothing was accepted`, async () => {
         const fault = await captureUpstreamError(submitTo({ status, body: { detail: 'no', title: 'No', status } }));
-        expect(fault).to.include({ fault: 'unavailable', wasAnswered: true });
+        expect(fault).to.include({ fault: 'unavailable', hasResponse: true });
       });
     }
 
@@ -198,7 +198,7 @@ describe('the Replicate adapter', () => {
     for (const [where, headers, body, retryAfterMs] of waits) {
       it(`reads the delay of a throttled submit ${where}`, async () => {
         const fault = await captureUpstreamError(submitTo({ status: 429, headers, body }));
-        expect(fault).to.include({ fault: 'unavailable', wasAnswered: true, retryAfterMs });
+        expect(fault).to.include({ fault: 'unavailable', hasResponse: true, retryAfterMs });
       });
     }
 
@@ -211,7 +211,7 @@ describe('the Replicate adapter', () => {
     ];
     for (const [what, answer] of unreadable) {
       it(`reports a submit of unknown outcome if the response ${what}`, async () => {
-        expect(await captureUpstreamError(submitTo(answer))).to.include({ fault: 'unknown', wasAnswered: true });
+        expect(await captureUpstreamError(submitTo(answer))).to.include({ fault: 'unknown', hasResponse: true });
       });
     }
 
@@ -220,7 +220,7 @@ describe('the Replicate adapter', () => {
         fake.submit = how;
         expect(await captureUpstreamError(upstream().submit(buildSubmission()))).to.include({
           fault: 'unknown',
-          wasAnswered: false,
+          hasResponse: false,
         });
       });
     }
@@ -234,18 +234,18 @@ describe('the Replicate adapter', () => {
       const stopped = await new FakeReplicate().start();
       await stopped.stop();
       const fault = await captureUpstreamError(upstreamTo(`${stopped.url}/v1`).submit(buildSubmission()));
-      expect(fault).to.include({ fault: 'unavailable', wasAnswered: false });
+      expect(fault).to.include({ fault: 'unavailable', hasResponse: false });
     });
   });
 
-  describe('check', () => {
+  describe('poll', () => {
     it('reports running and then succeeded, with the file and the key for it', async () => {
       fake.outcome = 'wait';
       const asked = buildSubmission();
       const handle = await accept(asked);
-      expect(await upstream().check(handle)).to.deep.equal({ state: 'running' });
+      expect(await upstream().poll(handle)).to.deep.equal({ state: 'running' });
       fake.end(asked.input.prompt, 'succeeded');
-      expect(await upstream().check(handle)).to.deep.equal({
+      expect(await upstream().poll(handle)).to.deep.equal({
         state: 'succeeded',
         output: { url: `${fake.url}/files/${String(handle['id'])}.png`, headers: { authorization: 'Bearer test' } },
         isWatermarked: false,
@@ -254,7 +254,7 @@ describe('the Replicate adapter', () => {
 
     it('returns the first file of a list', async () => {
       fake.outputAs = 'list';
-      const progress = await upstream().check(await accept());
+      const progress = await upstream().poll(await accept());
       expect(progress).to.have.property('state', 'succeeded');
     });
 
@@ -316,27 +316,27 @@ describe('the Replicate adapter', () => {
     it('reports gone for a prediction that Replicate does not have', async () => {
       const handle = await accept();
       fake.status = 'forget';
-      expect(await captureUpstreamError(upstream().check(handle))).to.include({ fault: 'gone', wasAnswered: true });
+      expect(await captureUpstreamError(upstream().poll(handle))).to.include({ fault: 'gone', hasResponse: true });
     });
 
     for (const how of ['error', 'busy', 'garbage', 'drop', 'hang'] as const) {
       it(`reports unavailable if Replicate fails with ${how}`, async () => {
         const handle = await accept();
         fake.status = how;
-        expect(await captureUpstreamError(upstream().check(handle))).to.include({ fault: 'unavailable' });
+        expect(await captureUpstreamError(upstream().poll(handle))).to.include({ fault: 'unavailable' });
       });
     }
 
     for (const body of [{}, [], 'succeeded', null, { status: 7 }]) {
       it(`reports unavailable for the response ${JSON.stringify(body)}`, async () => {
-        expect(await captureUpstreamError(seen(body))).to.include({ fault: 'unavailable', wasAnswered: true });
+        expect(await captureUpstreamError(seen(body))).to.include({ fault: 'unavailable', hasResponse: true });
       });
     }
 
     it('never requests an address at another origin, even if a handle contains one', async () => {
       const foreign = `${stranger.url}/v1/predictions/p1`;
       const handle = { id: 'p1', get_url: foreign, cancel_url: `${foreign}/cancel` };
-      expect(await captureUpstreamError(upstream().check(handle))).to.include({ fault: 'unavailable' });
+      expect(await captureUpstreamError(upstream().poll(handle))).to.include({ fault: 'unavailable' });
       expect(await captureUpstreamError(upstream().cancel(handle))).to.include({ fault: 'unavailable' });
       expect(stranger.requests).to.deep.equal([]);
     });
@@ -348,13 +348,13 @@ describe('the Replicate adapter', () => {
       const handle = await accept();
       await upstream().cancel(handle);
       const message = 'The generation was cancelled.';
-      expect(await upstream().check(handle)).to.deep.equal({ state: 'failed', message });
+      expect(await upstream().poll(handle)).to.deep.equal({ state: 'failed', message });
     });
 
-    it('ignores that it came too late, or that the prediction does not exist', async () => {
+    it('ignores a cancellation that comes too late, or a prediction that does not exist', async () => {
       const handle = await accept();
       await upstream().cancel(handle);
-      expect((await upstream().check(handle)).state).to.equal('succeeded');
+      expect((await upstream().poll(handle)).state).to.equal('succeeded');
       const own = `${fake.url}/v1/predictions/missing`;
       await upstream().cancel({ id: 'missing', get_url: own, cancel_url: `${own}/cancel` });
     });

@@ -17,11 +17,11 @@ describe('topupCredits', () => {
     });
   }
 
-  it('gives 1896 credits for 5000 cents on pro', () => {
+  it('returns 1896 credits for 5000 cents on pro', () => {
     expect(topupCredits(5_000, getPlanBySlug('pro'))).to.equal(1896);
   });
 
-  it('never gives fewer credits for a larger amount, nor more for the same amount in parts', () => {
+  it('never returns fewer credits for a larger amount, nor more for the same amount in parts', () => {
     const cents = fc.integer({ min: TOPUP_MIN_CENTS, max: TOPUP_MAX_CENTS / 2 });
     fc.assert(
       fc.property(fc.constantFrom(...Object.keys(plans)), cents, cents, (slug, one, other) => {
@@ -56,7 +56,7 @@ function model(anchor: Date, months: number): string {
   return `${year}-${two(month)}-${two(Math.min(Number(day), countDaysInMonth(year, month)))}T${time}`;
 }
 
-describe('addMonths, against counting on a calendar', () => {
+describe('addMonths, compared with counting on a calendar', () => {
   const anchor = fc.oneof(
     fc.date({ min: new Date('1990-01-01'), max: new Date('2150-12-31'), noInvalidDate: true }),
     // The last days of all months, leap years and the centuries that are none among them.

@@ -12,11 +12,11 @@ export const API_KEY_AND_USAGE_OPERATIONS: Operations = {
     id: 'createApiKey',
     tag: 'API keys',
     summary: 'Create an API key',
-    description: 'Its text is in this answer and nowhere else. An account has at most 20 active keys.',
+    description: 'The key is returned in this response only. An account has at most 20 active keys.',
     body: { schema: CreateApiKeyRequest, example: { name: 'my script' } },
     response: {
       status: 201,
-      description: 'The key, told once.',
+      description: 'The created key.',
       schema: CreatedApiKeyResponse,
       example: {
         uuid: EXAMPLE_UUID,
@@ -32,11 +32,11 @@ export const API_KEY_AND_USAGE_OPERATIONS: Operations = {
     id: 'listApiKeys',
     tag: 'API keys',
     summary: 'List API keys, newest first',
-    description: 'Revoked ones, too; never their texts.',
+    description: 'Includes revoked keys. The secret is never returned.',
     parameters: [PAGE_PARAMETER],
     response: {
       status: 200,
-      description: 'One page.',
+      description: 'One page of the list.',
       schema: pageResponse(ApiKeyResponse),
       example: examplePage({
         uuid: EXAMPLE_UUID,
@@ -52,16 +52,16 @@ export const API_KEY_AND_USAGE_OPERATIONS: Operations = {
     id: 'revokeApiKey',
     tag: 'API keys',
     summary: 'Revoke an API key',
-    description: 'At once and for good; one that is revoked stays so.',
-    response: { status: 200, description: 'It is revoked.', schema: RevokedResponse, example: { revoked: true } },
+    description: 'Takes effect immediately and cannot be undone. Revoking a revoked key changes nothing.',
+    response: { status: 200, description: 'The key is revoked.', schema: RevokedResponse, example: { revoked: true } },
   },
   'GET /api/usage/summary/': {
     id: 'getUsageSummary',
     tag: 'Usage',
-    summary: 'Read balance and usage',
+    summary: 'Get balance and usage',
     response: {
       status: 200,
-      description: 'Balance, period, slots, the last 30 days, and totals by model.',
+      description: 'Balance, credit period, parallel limit, usage of the last 30 days, and totals by model.',
       schema: UsageResponse,
       example: {
         plan: { slug: 'pro', name: 'Pro', monthly_credits: 1_100, parallel_limit: 5, price_monthly_cents: 2_900 },
@@ -83,11 +83,11 @@ export const API_KEY_AND_USAGE_OPERATIONS: Operations = {
     id: 'listLedgerEntries',
     tag: 'Usage',
     summary: 'List ledger entries, newest first',
-    description: 'Every movement of credits. Entries are only ever added.',
+    description: 'All changes of the balance. The ledger is append-only.',
     parameters: [PAGE_PARAMETER],
     response: {
       status: 200,
-      description: 'One page.',
+      description: 'One page of the list.',
       schema: pageResponse(LedgerEntryResponse),
       example: examplePage({
         uuid: EXAMPLE_UUID,

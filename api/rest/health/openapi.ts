@@ -6,10 +6,10 @@ export const SERVICE_OPERATIONS: Operations = {
   'GET /api/health/': {
     id: 'getHealth',
     tag: 'Service',
-    summary: 'Ask whether the service answers',
+    summary: 'Check that the service responds',
     response: {
       status: 200,
-      description: 'It does.',
+      description: 'The service responds.',
       schema: HealthResponse,
       example: { status: 'ok', version: '2.0.0' },
     },
@@ -17,18 +17,18 @@ export const SERVICE_OPERATIONS: Operations = {
   'GET /api/ready/': {
     id: 'getReadiness',
     tag: 'Service',
-    summary: 'Ask whether work gets done',
+    summary: 'Check that the service is ready',
     description:
-      'For orchestrators: database, migrations, Redis and a live worker. 503 says in `detail` what is missing.',
-    response: { status: 200, description: 'All of it is there.', schema: ReadyResponse, example: { status: 'ready' } },
+      'Readiness probe for orchestrators: checks database, migrations, Redis and workers. With 503, `detail` states what is unavailable.',
+    response: { status: 200, description: 'The service is ready.', schema: ReadyResponse, example: { status: 'ready' } },
   },
   'GET /api/openapi.json': {
     id: 'getDescription',
     tag: 'Service',
-    summary: 'Read this description',
+    summary: 'Get this OpenAPI document',
     response: {
       status: 200,
-      description: 'OpenAPI 3.1.',
+      description: 'The document, in OpenAPI 3.1.',
       schema: Type.Object(
         { openapi: Type.String(), info: Type.Object({ version: Type.String() }, { additionalProperties: true }) },
         { additionalProperties: true },

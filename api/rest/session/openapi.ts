@@ -8,7 +8,7 @@ export const SESSION_OPERATIONS: Operations = {
     id: 'getSocialConfig',
     tag: 'Session',
     summary: 'List the sign-in providers',
-    description: 'A browser signs in at `/authentication/social/{provider}/start`.',
+    description: 'Browsers sign in at `/authentication/social/{provider}/start`.',
     response: {
       status: 200,
       description: 'True for each configured provider.',
@@ -27,7 +27,7 @@ export const SESSION_OPERATIONS: Operations = {
     tag: 'Session',
     summary: 'Update the profile',
     body: { schema: ProfileRequest, example: { first_name: 'Ada' }, isOptional: true },
-    response: { status: 200, description: 'The user now.', schema: UserResponse, example: EXAMPLE_USER },
+    response: { status: 200, description: 'The updated user.', schema: UserResponse, example: EXAMPLE_USER },
   },
   'POST /authentication/logout/': {
     id: 'logOut',
@@ -41,14 +41,14 @@ export const SESSION_OPERATIONS: Operations = {
     summary: 'Complete an onboarding step',
     description: 'First `profile`, then `plan`, which requires an active subscription.',
     body: { schema: AdvanceOnboardingRequest, example: { step_completed: 'profile', data: { use_case: 'Clips' } } },
-    response: { status: 200, description: 'The user now.', schema: UserResponse, example: EXAMPLE_USER },
+    response: { status: 200, description: 'The updated user.', schema: UserResponse, example: EXAMPLE_USER },
     errorCodes: ['subscription_required'],
   },
   'POST /authentication/dev/sign-in/': {
     id: 'signInLocally',
     tag: 'Session',
     summary: 'Sign in without a provider',
-    description: 'In local development only, as long as no provider is configured. Sets the session cookie.',
+    description: 'Available in local development only, while no provider is configured. Sets the session cookie.',
     body: { schema: DevSignInRequest, example: { email: 'me@example.org' } },
     response: {
       status: 200,

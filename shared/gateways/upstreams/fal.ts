@@ -58,7 +58,7 @@ export function falUpstream({ upstream: { baseUrl, key }, modelId, kind }: Upstr
     throw toSubmitError(response, describeFalFailure);
   }
 
-  async function check(handle: UpstreamHandle): Promise<UpstreamProgress> {
+  async function poll(handle: UpstreamHandle): Promise<UpstreamProgress> {
     const { status_url: statusUrl, response_url: responseUrl } = handle as FalHandle;
     const status = await withRetryableErrors(() => sendToOrigin('GET', statusUrl));
     if (status.status === 202) return { state: 'running' };
@@ -83,7 +83,7 @@ export function falUpstream({ upstream: { baseUrl, key }, modelId, kind }: Upstr
     if (!isUnderstood || response.body === undefined) throw unavailableError(response);
   }
 
-  return { kind, isSynchronous: false, submit, check, cancel, probe };
+  return { kind, isSynchronous: false, submit, poll, cancel, probe };
 }
 
 /** Returns true if the queue did not return the result, as opposed to a failed request without one. */

@@ -69,7 +69,7 @@ export function openaiUpstream({ upstream: { baseUrl, key, acceptsForm }, modelI
     throw toOpenaiSubmitError(response);
   }
 
-  async function check(handle: UpstreamHandle): Promise<UpstreamProgress> {
+  async function poll(handle: UpstreamHandle): Promise<UpstreamProgress> {
     const response = await withRetryableErrors(() => requestJson('GET', getVideoUrl(handle), { headers }));
     if (response.status === 404) throw new UpstreamError('gone', 'The upstream does not have this video.');
     const status = toNonEmptyString(getField(response.body, 'status'));
@@ -123,7 +123,7 @@ export function openaiUpstream({ upstream: { baseUrl, key, acceptsForm }, modelI
   }
 
   const isSynchronous = kind === 'image';
-  return { kind, isSynchronous, submit: isSynchronous ? createImage : createVideo, check, cancel, probe };
+  return { kind, isSynchronous, submit: isSynchronous ? createImage : createVideo, poll, cancel, probe };
 }
 
 function isFailedStatus(body: unknown): boolean {

@@ -79,7 +79,7 @@ export function replicateUpstream({ upstream: { baseUrl, key }, modelId, kind }:
     return { id, get_url: getUrl('get', own), cancel_url: getUrl('cancel', `${own}/cancel`) };
   }
 
-  async function check(handle: UpstreamHandle): Promise<UpstreamProgress> {
+  async function poll(handle: UpstreamHandle): Promise<UpstreamProgress> {
     const response = await withRetryableErrors(() => sendToOrigin('GET', (handle as ReplicateHandle).get_url));
     if (response.status === 404) throw new UpstreamError('gone', 'The upstream does not have this prediction.');
     if (response.status !== 200 || toNonEmptyString(getField(response.body, 'status')) === undefined)
@@ -123,7 +123,7 @@ export function replicateUpstream({ upstream: { baseUrl, key }, modelId, kind }:
       throw unavailableError(response);
   }
 
-  return { kind, isSynchronous: false, submit, check, cancel, probe };
+  return { kind, isSynchronous: false, submit, poll, cancel, probe };
 }
 
 /** Rounds up: the service ends the generation at its deadline, and Replicate's limit is only a safeguard. */

@@ -63,7 +63,7 @@ export async function withRetryableErrors(send: () => Promise<JsonResponse>): Pr
     return await send();
   } catch (error) {
     if (error instanceof UpstreamError && error.fault === 'unavailable') throw error;
-    throw new UpstreamError('unavailable', (error as Error).message, { wasAnswered: false });
+    throw new UpstreamError('unavailable', (error as Error).message, { hasResponse: false });
   }
 }
 

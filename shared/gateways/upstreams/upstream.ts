@@ -35,7 +35,7 @@ export interface Upstream {
   isSynchronous: boolean;
   submit(request: SubmitRequest): Promise<SubmitResult>;
   /** Reads the progress of a generation. Never called if submits are synchronous. */
-  check(handle: UpstreamHandle): Promise<UpstreamProgress>;
+  poll(handle: UpstreamHandle): Promise<UpstreamProgress>;
   /** Requests the cancellation of a generation. It is not an error if that comes too late. */
   cancel(handle: UpstreamHandle): Promise<void>;
   /** Resolves if the upstream responds as one that can accept submits. */
@@ -55,7 +55,7 @@ export type UpstreamFault = 'rejected' | 'unavailable' | 'unknown' | 'gone';
 export class UpstreamError extends Error {
   readonly fault: UpstreamFault;
   /** False for a transport error: no response arrived. */
-  readonly wasAnswered: boolean;
+  readonly hasResponse: boolean;
   /** Delay that the upstream requested with Retry-After; 0 without one. */
   readonly retryAfterMs: number;
   /** True for an error of our account at the upstream, which affects all generations. */
@@ -64,12 +64,12 @@ export class UpstreamError extends Error {
   constructor(
     fault: UpstreamFault,
     message: string,
-    { wasAnswered = true, retryAfterMs = 0, isAccountError = false } = {},
+    { hasResponse = true, retryAfterMs = 0, isAccountError = false } = {},
   ) {
     super(message);
     this.name = 'UpstreamError';
     this.fault = fault;
-    this.wasAnswered = wasAnswered;
+    this.hasResponse = hasResponse;
     this.retryAfterMs = retryAfterMs;
     this.isAccountError = isAccountError;
   }

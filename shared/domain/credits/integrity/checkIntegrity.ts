@@ -28,7 +28,7 @@ export class CheckUnavailableError extends Error {}
  * Checks all invariants in one read-only snapshot of the service's database, on a connection of its own without the
  * statement timeout of requests.
  * @param onResult is called as each invariant is checked; all of them can take minutes.
- * @throws CheckUnavailableError if the database is out of reach or not migrated to this version.
+ * @throws CheckUnavailableError if the database is unavailable or not migrated to this version.
  */
 export async function checkIntegrity(
   isSettled: boolean,
@@ -73,6 +73,6 @@ async function runChecks(
 }
 
 function toCheckUnavailableError(error: unknown): Error {
-  const problem = describeDatabaseError(error) ?? `${formatDatabase()} refuses: ${(error as Error).message}.`;
+  const problem = describeDatabaseError(error) ?? `${formatDatabase()} rejected the connection: ${(error as Error).message}.`;
   return new CheckUnavailableError(problem, { cause: error });
 }

@@ -62,7 +62,7 @@ async function pollUpstream(generation: ClaimedGeneration): Promise<UpstreamProg
     const route = getGenerationRoute(generation);
     if (route === undefined)
       throw new UpstreamError('unavailable', `upstream ${generation.upstream} is no longer configured`);
-    return await getUpstream(route).check(generation.upstream_handle);
+    return await getUpstream(route).poll(generation.upstream_handle);
   } catch (error) {
     if (!(error instanceof UpstreamError)) throw error;
     const isNotFound = error.fault === 'gone';
