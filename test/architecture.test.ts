@@ -16,10 +16,10 @@ const ROOT = join(dirname(fileURLToPath(import.meta.url)), '..');
 const DEPLOYED = ['api', 'worker', 'shared', 'migrations'];
 /** Layers of `shared`: each imports only itself and those before it. */
 const LAYERS = ['spec', 'lib', 'queues', 'tables', 'gateways', 'domain'];
-/** File names that do not describe a content. */
+/** File names that do not describe their contents. */
 const BANNED_FILE_NAMES = ['util', 'utils', 'helper', 'helpers', 'common', 'manager'];
 const SETTINGS = 'shared/lib/configVariables.ts';
-/** The programs: each reads its environment, and hands it to `parseConfig`. */
+/** Main modules, which read the environment and pass it to `parseConfig`. */
 const PROGRAMS = [
   'api/main.ts',
   'api/oauth/rotateKeys.ts',
@@ -29,7 +29,7 @@ const PROGRAMS = [
   'worker/main.ts',
 ];
 
-/** The endpoint tables of the specification, as far as they are built: method, path, who may ask. */
+/** The endpoint tables of the specification: method, path, credential. */
 const ENDPOINTS = `
   POST   /api/generations/create/              key/cookie
   GET    /api/generations/                     key/cookie
@@ -222,7 +222,7 @@ describe('the architecture', () => {
 
     it('shared contains exactly the documented layers', () => {
       const layers = readdirSync(join(ROOT, 'shared'), { withFileTypes: true });
-      // `service.ts` opens and closes what lies in them.
+      // `service.ts` opens and closes the modules of these layers.
       expect(layers.map(({ name }) => name)).to.have.members([...LAYERS, 'service.ts']);
     });
 

@@ -9,7 +9,7 @@ import { sendRawRequest } from '../harness/rawRequest.ts';
 const PATH = '/api/billing/webhooks/processor/';
 const SECRET = 'whsec_contract';
 
-/** A processor that is configured, and out of reach. */
+/** A processor that is configured and unavailable. */
 const PROCESSOR_ENV = {
   STRIPE_SECRET_KEY: 'sk_test_x',
   STRIPE_WEBHOOK_SECRET: SECRET,
@@ -102,7 +102,7 @@ describe('the webhook of the payment processor', () => {
       expect(await countEvents()).to.equal(before);
     });
 
-    /** Well signed, and no event: what is in them is of no use, or cannot be stored. */
+    /** Bodies with a valid signature that are not usable events, or cannot be stored. */
     const noEvents: Record<string, string> = {
       null: 'null',
       'a number': '5',

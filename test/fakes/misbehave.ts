@@ -19,7 +19,7 @@ export function misbehave(
   response: ServerResponse,
 ): boolean {
   if (typeof misbehaviour === 'number') {
-    sendJson(response, misbehaviour, { detail: `told to answer ${misbehaviour}` });
+    sendJson(response, misbehaviour, { detail: `configured to respond with ${misbehaviour}` });
     return true;
   }
   switch (misbehaviour) {

@@ -48,7 +48,7 @@ describe('automatic top-ups by the payment processor', () => {
         customer.on(billing.service.baseUrls[index % 2] as string).createGeneration(LONG),
       ),
     );
-    // As many as the plan lets run at a time.
+    // As many as the parallel limit allows.
     expect(answers.filter(({ status }) => status === 201).length).to.equal(2);
     expect(new Set(answers.filter(({ status }) => status !== 201).map(({ body }) => body.error))).to.deep.equal(
       new Set(['parallel_limit_reached']),
@@ -117,7 +117,7 @@ describe('automatic top-ups by the payment processor', () => {
     await billing.service.sql(
       `UPDATE topups SET created_at = created_at - interval '2 minutes', next_attempt_at = now() WHERE status = 'pending'`,
     );
-    // The first is given up after so long; without a burn in the meantime, only the next create asks for another.
+    // The first one is abandoned by then. Without a burn in the meantime, only the next create triggers another.
     await runJob(billing, 'billing', 'billing.maintain');
     await runJob(billing, 'billing', 'autoTopups.sweep');
     expect(await customer.balance()).to.equal(25);

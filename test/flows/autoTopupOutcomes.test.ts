@@ -48,7 +48,7 @@ describe('automatic top-ups through the payment processor', () => {
     await runJob(billing, 'billing', 'billing.maintain');
   };
 
-  /** On the smallest plan, with less left than a video of 10 s costs. */
+  /** Creates a customer of the smallest plan whose balance is below the price of a 10 s video. */
   const poor = async () => {
     const customer = await billing.createCustomer('lite');
     for (let index = 0; index < 2; index += 1)
@@ -57,7 +57,7 @@ describe('automatic top-ups through the payment processor', () => {
     await enableAutoTopups(customer);
     return customer;
   };
-  /** After one burn, and the automatic top-up that it triggered. */
+  /** Creates a customer with one burn and the automatic top-up that it triggered. */
   const toppedUp = async () => {
     const customer = await billing.createCustomer('lite');
     await enableAutoTopups(customer, { auto_topup_threshold_credits: 200 });

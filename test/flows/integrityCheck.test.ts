@@ -139,7 +139,7 @@ describe('the invariants', () => {
       const only = { NODE_ENV: 'production', DATABASE_URL: withPassword };
       const broken = { REDIS_URL: 'none', STRIPE_SECRET_KEY: 'none', UPSTREAMS: 'none', METRICS_PORT: 'none' };
       const [usual, json] = await Promise.all([runCheck([], only), runCheck(['--json'], { ...only, ...broken })]);
-      // The fixture has ended by some clocks, so both exit codes are accepted here.
+      // The clock may be past the end of the fixture, so both exit codes are accepted here.
       for (const { status, err } of [usual, json]) expect([0, 1], err).to.include(status);
       expect(usual.out).to.include(`\nDatabase ${pathname.slice(1)} at ${hostname}:${port}, 2`);
       expect(JSON.parse(json.out).database).to.deep.equal({

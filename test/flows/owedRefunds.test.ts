@@ -25,7 +25,7 @@ describe('a payment that an account got nothing for', () => {
       [customer.email],
     );
 
-  /** Makes what is owed due now, and lets the sweep find it. */
+  /** Makes the owed refunds due, and runs the sweep. */
   const sweep = async () => {
     await billing.service.sql(
       `UPDATE owed_refunds SET next_attempt_at = now() - interval '1 second' WHERE status = 'owed'`,
@@ -168,7 +168,7 @@ describe('a payment that an account got nothing for', () => {
     billing.stripe.delivery.drop = 1;
     billing.stripe.confirmPlanSwitch(await openCheckoutPage(customer, 'studio'));
     billing.stripe.cancelNow(id);
-    // The bank took until now.
+    // The bank has accepted the payment only now.
     const ended = billing.stripe.store.get('subscription', id);
     ended.ended_at = (ended.ended_at as number) - 10;
     const invoice = billing.stripe.store.get('invoice', getId(ended.latest_invoice));

@@ -20,7 +20,7 @@ describe('the one subscription of an account', () => {
       [customer.email],
     );
 
-  /** For two plans, both open: as those are that were opened at the same moment. */
+  /** Opens checkout pages for two plans and keeps both open, as if they were opened at the same moment. */
   const twoPages = async (customer: TestCustomer): Promise<[string, string]> => {
     const pages: [string, string] = [await openCheckoutPage(customer, 'pro'), await openCheckoutPage(customer, 'lite')];
     billing.stripe.reopenCheckout(pages[0]);
@@ -191,7 +191,7 @@ describe('lost events of the payment processor', () => {
     const [dispute] = billing.stripe.store.list('dispute');
     billing.stripe.delivery.drop = 1;
     billing.stripe.closeDispute(dispute?.id as string, 'won');
-    // Forgotten by the processor, too.
+    // The processor has deleted it, too.
     await billing.service.sql(`UPDATE sync_cursors SET synced_through = now() + interval '1 year'`);
     await billing.service.sql(`UPDATE subscriptions SET synced_at = synced_at - interval '2 days'`);
     await runJob(billing, 'billing', 'payments.reconcile');

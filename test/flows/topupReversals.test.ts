@@ -29,7 +29,7 @@ describe('top-ups with reversals and failures', () => {
       return tries.length === 2;
     });
   };
-  /** Top-up credits, without making anything of them. */
+  /** Spends top-up credits without creating generations. */
   const spend = async (customer: TestCustomer, credits: number) => {
     billing.service.fabricated.add('entries-name-their-cause').add('entry-signs-match-their-type');
     await billing.service.sql(
@@ -51,7 +51,7 @@ describe('top-ups with reversals and failures', () => {
     const customer = await billing.createCustomer('pro');
     await billing.topUp(customer, 5_000);
     const { stripe_payment_intent_id: intentId } = await last();
-    // All of it is spent but 96.
+    // All but 96 credits are spent.
     await spend(customer, 1_800);
     billing.stripe.refund(intentId);
     await billing.drained();

@@ -27,7 +27,7 @@ export function postUrlEncoded(
   });
 }
 
-/** A hand-written OAuth client that can send every mistake. */
+/** A minimal OAuth client that can also send invalid requests. */
 export class OAuthTestClient {
   readonly baseUrl: string;
   readonly clientId: string;
