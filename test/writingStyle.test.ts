@@ -15,7 +15,6 @@ const BANNED_WORDS = [
   'whoever',
   'anew',
   'in vain',
-  '(?:is|are|was|were|be|been) told',
   'tells?',
   'hears?',
   'heard',
@@ -37,6 +36,17 @@ const BANNED_WORDS = [
   'such a one',
   'the books',
   'how-manieth',
+  'told',
+  'refusals?',
+  'forgets?',
+  'given away',
+  'out of reach',
+  'of no use',
+  'planted',
+  '(?:in|of) the world',
+  'no such thing',
+  "(?:is|are)(?: not|n't) known here",
+  "'s affair",
 ];
 const WORDS = new RegExp(`\\b(?:${BANNED_WORDS.join('|')})\\b`, 'gi');
 /** Comments begin with a verb or with the name of the thing, not with a relative clause. */

@@ -23,16 +23,16 @@ export async function startBenchChild(module: URL, env: NodeJS.ProcessEnv): Prom
     serialization: 'advanced',
   });
   const exited = once(child, 'exit');
-  const waiting = new Map<number, (answer: ChildReply) => void>();
+  const waiting = new Map<number, (response: ChildReply) => void>();
   let callCount = 0;
   let isEnding = false;
   const ready = Promise.race([
     once(child, 'message'),
     exited.then(() => Promise.reject(new Error(`${module.pathname} exited during startup`))),
   ]);
-  child.on('message', (answer: ChildReply) => {
-    waiting.get(answer.id)?.(answer);
-    waiting.delete(answer.id);
+  child.on('message', (response: ChildReply) => {
+    waiting.get(response.id)?.(response);
+    waiting.delete(response.id);
   });
   child.on('exit', () => {
     for (const [id, settle] of waiting) settle({ id, error: `${module.pathname} ended` });

@@ -65,11 +65,11 @@ describe('the affiliate program', () => {
   it('returns the same code when it is repeated, also for concurrent requests to two processes', async () => {
     const customer = await signUpCustomer(service.baseUrl);
     const ways = service.baseUrls.map((url) => customer.on(url));
-    const answers = await Promise.all(
+    const responses = await Promise.all(
       Array.from({ length: 12 }, (_, index) => enroll(ways[index % 2] as TestCustomer)),
     );
-    expect(answers.map(({ status }) => status)).to.deep.equal(Array.from({ length: 12 }, () => 200));
-    expect(new Set(answers.map(({ body }) => body.code)).size).to.equal(1);
+    expect(responses.map(({ status }) => status)).to.deep.equal(Array.from({ length: 12 }, () => 200));
+    expect(new Set(responses.map(({ body }) => body.code)).size).to.equal(1);
   });
 
   it('shows a status with all its fields, and twelve months with the current one last', async () => {
@@ -108,9 +108,9 @@ describe('the affiliate program', () => {
   describe('a referral link', () => {
     it('sets a first-party cookie for 30 days, redirects to the sign-in, and counts the click', async () => {
       const { code } = await enrollAffiliate(service.baseUrl);
-      const answer = await request(service.baseUrl, 'GET', `/r/${code}`);
-      expect([answer.status, answer.headers.get('location')]).to.deep.equal([303, '/sign-in']);
-      const [pair = '', ...attributes] = (answer.headers.getSetCookie()[0] ?? '').split('; ');
+      const response = await request(service.baseUrl, 'GET', `/r/${code}`);
+      expect([response.status, response.headers.get('location')]).to.deep.equal([303, '/sign-in']);
+      const [pair = '', ...attributes] = (response.headers.getSetCookie()[0] ?? '').split('; ');
       expect(pair).to.match(new RegExp(`^referral=${code}\\.\\d+$`));
       expect(attributes).to.include.members(['path=/', 'samesite=lax', 'httponly']);
       const expires = Date.parse(attributes.find((text) => text.startsWith('expires='))?.slice(8) ?? '');
@@ -140,9 +140,9 @@ describe('the affiliate program', () => {
 
     it('sets no cookie for its own affiliate, and redirects to the account page', async () => {
       const { affiliate, code } = await enrollAffiliate(service.baseUrl);
-      const answer = await request(service.baseUrl, 'GET', `/r/${code}`, { headers: { cookie: affiliate.cookie } });
-      expect([answer.status, answer.headers.get('location')]).to.deep.equal([303, '/']);
-      expect(answer.headers.getSetCookie()).to.deep.equal([]);
+      const response = await request(service.baseUrl, 'GET', `/r/${code}`, { headers: { cookie: affiliate.cookie } });
+      expect([response.status, response.headers.get('location')]).to.deep.equal([303, '/']);
+      expect(response.headers.getSetCookie()).to.deep.equal([]);
     });
   });
 
@@ -213,11 +213,11 @@ describe('the affiliate program', () => {
     it('works with the form of the sign-in page', async () => {
       const { affiliate, code } = await enrollAffiliate(service.baseUrl);
       const cookie = (await followReferralLink(service.baseUrl, code)) as string;
-      const answer = await request(service.baseUrl, 'POST', '/sign-in', {
+      const response = await request(service.baseUrl, 'POST', '/sign-in', {
         rawBody: 'email=form%40example.com',
         headers: { cookie, origin: service.baseUrl, 'content-type': 'application/x-www-form-urlencoded' },
       });
-      expect(answer.status).to.equal(303);
+      expect(response.status).to.equal(303);
       expect(await getStats(affiliate)).to.include({ referrals: 1 });
     });
   });

@@ -41,8 +41,8 @@ describe('MCP messages', () => {
 
   it('every response has the id of its request, whether it is a number or a string', async () => {
     const ids = [0, 1, -1, 'a', '1', '', 2 ** 40];
-    const answers = await Promise.all(ids.map((id) => send({ ...PING, id })));
-    expect(answers.map(({ body }) => body.id)).to.deep.equal(ids);
+    const responses = await Promise.all(ids.map((id) => send({ ...PING, id })));
+    expect(responses.map(({ body }) => body.id)).to.deep.equal(ids);
   });
 
   it('unknown methods and invalid params return JSON-RPC errors', async () => {

@@ -81,7 +81,7 @@ describe('models', () => {
   });
 
   it('needs no credentials and ignores invalid ones', async () => {
-    const answer = await service.request('GET', '/api/models/', { headers: { authorization: 'Bearer nonsense' } });
-    expect(answer.status).to.equal(200);
+    const response = await service.request('GET', '/api/models/', { headers: { authorization: 'Bearer nonsense' } });
+    expect(response.status).to.equal(200);
   });
 });

@@ -182,11 +182,11 @@ describe('the webhook of the payment processor', () => {
     it('an event once however often it arrives, also for 50 concurrent requests to two API processes', async () => {
       const body = buildEvent('product.updated', { id: 'prod_1' });
       const { id } = JSON.parse(body);
-      const answers = await Promise.all(
+      const responses = await Promise.all(
         Array.from({ length: 50 }, (_, index) => signed(body, service.baseUrls[index % 2])),
       );
-      expect(answers.map((answer) => answer.status)).to.deep.equal(Array(50).fill(200));
-      for (const answer of answers) expect(answer.body).to.deep.equal({ received: true });
+      expect(responses.map((response) => response.status)).to.deep.equal(Array(50).fill(200));
+      for (const response of responses) expect(response.body).to.deep.equal({ received: true });
       await eventually('applied', async () => (await stored(id))[0].processed_at !== null);
       const [{ processed_at: appliedAt }] = await stored(id);
       expect((await signed(body)).status).to.equal(200);
@@ -198,8 +198,8 @@ describe('the webhook of the payment processor', () => {
       const bodies = Array.from({ length: 60 }, (_, index) =>
         buildEvent('product.updated', { id: `prod_${index}`, name: index % 3 === 0 ? 'a\u0000b' : 'ab' }),
       );
-      const answers = await Promise.all(bodies.map((body, index) => signed(body, service.baseUrls[index % 2])));
-      expect(answers.map(({ status }) => status)).to.deep.equal(Array(60).fill(200));
+      const responses = await Promise.all(bodies.map((body, index) => signed(body, service.baseUrls[index % 2])));
+      expect(responses.map(({ status }) => status)).to.deep.equal(Array(60).fill(200));
       for (const body of bodies) expect(await stored(JSON.parse(body).id)).to.have.length(1);
     });
   });

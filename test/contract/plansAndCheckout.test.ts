@@ -166,10 +166,10 @@ describe('billing', () => {
     it('starts one subscription with one grant for concurrent requests to two processes', async () => {
       const customer = await service.createCustomer(null);
       const ways = service.baseUrls.map((url) => customer.on(url));
-      const answers = await Promise.all(
+      const responses = await Promise.all(
         Array.from({ length: 10 }, (_, index) => checkout(ways[index % 2] ?? customer, { plan: 'pro' })),
       );
-      expect(countOccurrences(answers.map(({ status }) => status))).to.deep.equal({ 200: 1, 400: 9 });
+      expect(countOccurrences(responses.map(({ status }) => status))).to.deep.equal({ 200: 1, 400: 9 });
       expect(await customer.ledger()).to.deep.equal([['grant', 1100]]);
       expect(await listSubscriptions(customer)).to.deep.equal([{ plan_slug: 'pro', status: 'active' }]);
     });

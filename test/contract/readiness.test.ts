@@ -30,16 +30,16 @@ describe('readiness', () => {
 
   /** Results are cached for a second: waits for the expected one. */
   const becomes = async (status: number, detail?: string) => {
-    let answer = await ask();
-    const what = () => `${status} ${detail ?? ''} instead of ${answer.status} ${JSON.stringify(answer.body)}`;
+    let response = await ask();
+    const what = () => `${status} ${detail ?? ''} instead of ${response.status} ${JSON.stringify(response.body)}`;
     await eventually('the answer changes', async () => {
-      answer = await ask();
-      return answer.status === status && (detail === undefined || answer.body.detail === detail);
+      response = await ask();
+      return response.status === status && (detail === undefined || response.body.detail === detail);
     }).catch(() => expect.fail(what()));
     if (status === 503) {
-      expect(answer.body).to.have.all.keys('error', 'detail');
-      expect(answer.body.error).to.equal('internal_error');
-      expect(answer.headers.get('retry-after')).to.equal('5');
+      expect(response.body).to.have.all.keys('error', 'detail');
+      expect(response.body.error).to.equal('internal_error');
+      expect(response.headers.get('retry-after')).to.equal('5');
     }
   };
 
@@ -117,7 +117,7 @@ describe('readiness', () => {
 
   it('queries the database once for simultaneous requests, and is never rate limited', async () => {
     await becomes(200);
-    const answers = await Promise.all(Array.from({ length: 200 }, () => ask()));
-    expect(answers.every(({ status }) => status === 200)).to.equal(true);
+    const responses = await Promise.all(Array.from({ length: 200 }, () => ask()));
+    expect(responses.every(({ status }) => status === 200)).to.equal(true);
   });
 });

@@ -68,8 +68,8 @@ describe('top-ups', () => {
 
     it('are not limited in number, and each has its own ledger entry', async () => {
       const customer = await service.createCustomer('pro');
-      const answers = await Promise.all(Array.from({ length: 10 }, () => topUp(customer, { amount_cents: 5000 })));
-      expect(answers.map(({ status }) => status)).to.deep.equal(Array(10).fill(200));
+      const responses = await Promise.all(Array.from({ length: 10 }, () => topUp(customer, { amount_cents: 5000 })));
+      expect(responses.map(({ status }) => status)).to.deep.equal(Array(10).fill(200));
       expect(await customer.balance()).to.equal(1100 + 10 * 1896);
     });
 
@@ -107,8 +107,8 @@ describe('top-ups', () => {
       const amounts =
         '4999, 5000.5, "5000", 1e309, -1e309, -0, 0, -5000, null, [], [5000], {}, true, 1000001, 1e21, 5e-324, ""';
       for (const amount of amounts.split(', ')) {
-        const answer = await customer.request('POST', TOPUP, { rawBody: `{"amount_cents": ${amount}}` });
-        expectError(answer, 'validation_error', 'amount_cents');
+        const response = await customer.request('POST', TOPUP, { rawBody: `{"amount_cents": ${amount}}` });
+        expectError(response, 'validation_error', 'amount_cents');
       }
       for (const rawBody of ['{}', '', '{"amount": 5000}', '{"Amount_cents": 5000}']) {
         expectError(await customer.request('POST', TOPUP, { rawBody }), 'validation_error', 'amount');
@@ -127,8 +127,8 @@ describe('top-ups', () => {
   describe('settings', () => {
     for (const [plan, credits] of PLANS) {
       it(`are off, 5000 cents and a threshold of 0 at first, with a preview of ${credits} credits on ${plan}`, async () => {
-        const answer = await (await service.createCustomer(plan)).request('GET', SETTINGS);
-        expect([answer.status, answer.body]).to.deep.equal([200, { ...DEFAULTS, preview_credits: credits }]);
+        const response = await (await service.createCustomer(plan)).request('GET', SETTINGS);
+        expect([response.status, response.body]).to.deep.equal([200, { ...DEFAULTS, preview_credits: credits }]);
       });
     }
 
@@ -221,8 +221,8 @@ describe('top-ups', () => {
     it('reject read-only and unknown fields by name', async () => {
       const customer = await service.createCustomer('pro');
       for (const field of ['preview_credits', 'auto_topup_problem', 'balance', 'constructor']) {
-        const answer = await change(customer, { auto_topup_amount_cents: 7000, [field]: 5 });
-        expectError(answer, 'validation_error', field);
+        const response = await change(customer, { auto_topup_amount_cents: 7000, [field]: 5 });
+        expectError(response, 'validation_error', field);
       }
       expect(await readSettings(customer)).to.deep.equal({ ...DEFAULTS, preview_credits: 1896 });
     });

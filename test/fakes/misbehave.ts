@@ -3,7 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 /** Shared by all fake model providers: misbehavior on demand, and sample outputs. */
 
 /** Misbehavior of a fake for one kind of request. A number is a status. */
-export type Misbehaviour = 'hang' | 'garbage' | 'error' | 'drop' | 'busy' | 'forget' | number;
+export type Misbehaviour = 'hang' | 'garbage' | 'error' | 'drop' | 'busy' | 'lose' | number;
 
 export const PNG = Buffer.from(
   'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==',

@@ -43,14 +43,14 @@ describe('automatic top-ups by the payment processor', () => {
   it('pay once for concurrent creates that the balance does not cover', async () => {
     const customer = await poor();
     await enableAutoTopups(customer);
-    const answers = await Promise.all(
+    const responses = await Promise.all(
       Array.from({ length: 20 }, (_, index) =>
         customer.on(billing.service.baseUrls[index % 2] as string).createGeneration(LONG),
       ),
     );
     // As many as the parallel limit allows.
-    expect(answers.filter(({ status }) => status === 201).length).to.equal(2);
-    expect(new Set(answers.filter(({ status }) => status !== 201).map(({ body }) => body.error))).to.deep.equal(
+    expect(responses.filter(({ status }) => status === 201).length).to.equal(2);
+    expect(new Set(responses.filter(({ status }) => status !== 201).map(({ body }) => body.error))).to.deep.equal(
       new Set(['parallel_limit_reached']),
     );
     expect((await customer.ledger()).filter(([type]) => type === 'topup')).to.deep.equal([['topup', 1666]]);

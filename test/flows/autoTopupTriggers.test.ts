@@ -106,12 +106,12 @@ describe('automatic top-ups', () => {
         const customer = await customerOn('studio');
         await spendDownTo(customer, 5);
         const prompt = `one of twenty, ${round}`;
-        const answers = await Promise.all(
+        const responses = await Promise.all(
           Array.from({ length: 20 }, (_, index) =>
             customer.on(service.baseUrls[index % 2] as string).createGeneration({ ...IMAGE, prompt }),
           ),
         );
-        const outcomes = answers.map(({ status, body }) => `${status} ${body.error ?? body.status}`).sort();
+        const outcomes = responses.map(({ status, body }) => `${status} ${body.error ?? body.status}`).sort();
         // The plan has 8 slots, so the other creates are not rejected for lack of credits.
         expect(outcomes).to.deep.equal([
           ...Array<string>(8).fill('201 queued'),
@@ -169,9 +169,9 @@ describe('automatic top-ups', () => {
           body: { ...IMAGE, prompt: 'once' },
           headers: { 'idempotency-key': `once-${customer.email}` },
         });
-      const answers = await Promise.all([...service.baseUrls, ...service.baseUrls].map(send));
-      expect(answers.map(({ status }) => status)).to.deep.equal([201, 201, 201, 201]);
-      expect(new Set(answers.map(({ body }) => body.uuid)).size).to.equal(1);
+      const responses = await Promise.all([...service.baseUrls, ...service.baseUrls].map(send));
+      expect(responses.map(({ status }) => status)).to.deep.equal([201, 201, 201, 201]);
+      expect(new Set(responses.map(({ body }) => body.uuid)).size).to.equal(1);
       expect(await customer.balance()).to.equal(1896 - 8);
     });
   });

@@ -152,7 +152,7 @@ describe('commissions with faults of events and invoices', () => {
       `UPDATE commissions SET sync_failing_since = sync_failing_since - interval '25 hours'`,
     );
     await fixture.runPayouts();
-    // The overpayment is deducted nonetheless.
+    // The overpayment is still deducted.
     expect(transfers()).to.have.members([COMMISSION.lite, COMMISSION.pro - COMMISSION.lite / 2]);
     expect(countReads(keptInvoice) - before).to.equal(1);
     expect(await stats()).to.include({ pending_cents: COMMISSION.pro });

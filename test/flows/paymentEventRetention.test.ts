@@ -17,7 +17,7 @@ describe('payment events', () => {
 
   const event = async (id: string) =>
     (await billing.service.sql('SELECT * FROM payment_events WHERE event_id = $1', [id]))[0];
-  const lastEvent = (type: string) => billing.stripe.events.findLast((told) => told.type === type);
+  const lastEvent = (type: string) => billing.stripe.events.findLast((event) => event.type === type);
   let staff: TestCustomer | undefined;
   const staffPage = async () => {
     if (staff === undefined) {

@@ -37,17 +37,17 @@ describe('while Postgres or Redis is unavailable', () => {
     it(`Postgres (${how}): every request gets a 503 in the envelope within 5 s, and succeeds again afterwards`, async () => {
       database[how]();
       const startedAt = Date.now();
-      const answers = await Promise.all([
+      const responses = await Promise.all([
         customer.request('GET', '/api/ledger/'),
         customer.requestWithSession('GET', '/authentication/me/'),
         customer.request('GET', '/api/generations/00000000-0000-7000-8000-000000000000/'),
         image(),
       ]);
       expect(Date.now() - startedAt).to.be.below(scaleTimeout(5_000));
-      for (const answer of answers) {
-        expect(answer.status).to.equal(503);
-        expect(answer.body.error).to.equal('internal_error');
-        expect(answer.headers.get('retry-after')).to.match(/^\d+$/);
+      for (const response of responses) {
+        expect(response.status).to.equal(503);
+        expect(response.body.error).to.equal('internal_error');
+        expect(response.headers.get('retry-after')).to.match(/^\d+$/);
       }
       expect((await service.request('GET', '/api/health/')).status).to.equal(200);
       database.open();
@@ -67,12 +67,12 @@ describe('while Postgres or Redis is unavailable', () => {
       await setTimeout(50 * index);
       const startedAt = performance.now();
       const prompt = `image ${index}`;
-      const answer = await busy.createGeneration({ ...IMAGE, prompt });
-      seen.push({ status: answer.status, ms: performance.now() - startedAt });
-      if (answer.status !== 503) return;
-      expect(answer.body.error).to.equal('internal_error');
-      expect(answer.headers.get('retry-after')).to.match(/^\d+$/);
-      if (answer.body.detail.includes('No generation was created')) certain.push(prompt);
+      const response = await busy.createGeneration({ ...IMAGE, prompt });
+      seen.push({ status: response.status, ms: performance.now() - startedAt });
+      if (response.status !== 503) return;
+      expect(response.body.error).to.equal('internal_error');
+      expect(response.headers.get('retry-after')).to.match(/^\d+$/);
+      if (response.body.detail.includes('No generation was created')) certain.push(prompt);
     });
     database.freeze();
     await Promise.all(creates);

@@ -93,7 +93,7 @@ describe('the one subscription of an account', () => {
     expect(await getBillingStatus(customer)).to.include({ status: 'unpaid', plan: null });
     const refused = await customer.request('POST', '/api/billing/checkout/', { body: { plan: 'lite' } });
     expect(refused.body.detail).to.match(/being disputed/);
-    // Bought nonetheless, on a page that was opened before.
+    // Bought on a page that was opened before.
     billing.stripe.completeCheckout(laterPage);
     await billing.drained();
     expect(await customer.balance()).to.equal(200);

@@ -158,9 +158,9 @@ describe('top-ups with reversals and failures', () => {
     const customer = billing.onFirstApi(await billing.createCustomer('pro'));
     const topUp = () => customer.request('POST', '/api/billing/topup/', { body: { amount_cents: 5_000 } });
     billing.stripe.faults['checkout.create'] = 'error';
-    const answers = await Promise.all(Array.from({ length: 11 }, topUp));
-    expect(answers.map(({ status }) => status)).to.have.members([429, ...Array<number>(10).fill(503)]);
-    const limited = answers.find(({ status }) => status === 429);
+    const responses = await Promise.all(Array.from({ length: 11 }, topUp));
+    expect(responses.map(({ status }) => status)).to.have.members([429, ...Array<number>(10).fill(503)]);
+    const limited = responses.find(({ status }) => status === 429);
     expect(Number(limited?.headers.get('retry-after'))).to.be.within(1, 60);
     delete billing.stripe.faults['checkout.create'];
     await billing.service.sql(

@@ -258,7 +258,7 @@ describe('the fal adapter', () => {
       });
     }
 
-    const refusals: [string, unknown, string][] = [
+    const rejections: [string, unknown, string][] = [
       ['by the content policy', { detail: [{ type: 'content_policy_violation', msg: 'no' }] }, NOT_ALLOWED],
       ['for two fields', { detail: [{ type: 'missing', msg: 'a' }, { type: 'enum', msg: 'b' }, {}] }, 'a; b'],
       ['in a sentence', { detail: 'Too long.' }, 'Too long.'],
@@ -268,7 +268,7 @@ describe('the fal adapter', () => {
       ['with NULs and half a pair', { detail: 'a\u0000b\ud800' }, 'ab\ufffd'],
       ['at length', { detail: 'x'.repeat(9_000) }, 'x'.repeat(500)],
     ];
-    for (const [what, body, message] of refusals) {
+    for (const [what, body, message] of rejections) {
       for (const status of [400, 422]) {
         it(`reports rejected after ${status} ${what}, with a message that can be shown`, async () => {
           expect(await captureUpstreamError(submitted({ status, body }))).to.include({ fault: 'rejected', message });

@@ -144,7 +144,7 @@ describe('the Replicate adapter', () => {
       });
     });
 
-    const refusals: [string, number, unknown, string][] = [
+    const rejections: [string, number, unknown, string][] = [
       ['a sentence', 400, { detail: 'The input is too long.\n', title: 'Bad input' }, 'The input is too long.'],
       ['a list', 422, { detail: [{ msg: 'too long' }, { msg: 'too loud' }, 7] }, 'too long; too loud'],
       [
@@ -161,7 +161,7 @@ describe('the Replicate adapter', () => {
       ['something with NULs', 400, { detail: 'a\u0000b' }, 'ab'],
       ['more than can be shown', 400, { detail: 'x'.repeat(9_000) }, 'x'.repeat(500)],
     ];
-    for (const [what, status, body, message] of refusals) {
+    for (const [what, status, body, message] of rejections) {
       it(`reports rejected after ${status} and ${what}, with a message that can be shown`, async () => {
         expect(await captureUpstreamError(submitTo({ status, body }))).to.include({ fault: 'rejected', message });
       });
@@ -315,7 +315,7 @@ describe('the Replicate adapter', () => {
 
     it('reports gone for a prediction that Replicate does not have', async () => {
       const handle = await accept();
-      fake.status = 'forget';
+      fake.status = 'lose';
       expect(await captureUpstreamError(upstream().poll(handle))).to.include({ fault: 'gone', hasResponse: true });
     });
 

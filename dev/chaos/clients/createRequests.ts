@@ -76,14 +76,14 @@ function markIfStale(state: ClientState, observed: ObservedCreate): void {
 export function recordCreateResponse(
   step: Step,
   { observed }: CreateRequest,
-  answer: Pick<RestResponse, 'isGood' | 'isUnknown'> & Partial<RejectionDetails>,
+  response: Pick<RestResponse, 'isGood' | 'isUnknown'> & Partial<RejectionDetails>,
   shown: Json,
   surface: 'REST' | 'MCP',
 ): void {
   // The clock may have been moved during the request.
   if (observed.sent > 1) markIfStale(step.state, observed);
-  if (!answer.isGood) {
-    recordRejection(step.state, observed, answer);
+  if (!response.isGood) {
+    recordRejection(step.state, observed, response);
     return;
   }
   const { uuid, credits_charged: credits, status } = shown as { uuid: string; credits_charged: number; status: string };

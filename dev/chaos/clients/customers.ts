@@ -76,7 +76,7 @@ export function createCustomers(count: number, random: SeededRandom): ChaosCusto
     const own = random.fork(`customer ${index}`);
     const { isUnsubscribed = false, ...role } = ROLES[index % ROLES.length] as (typeof ROLES)[number];
     const plan = isUnsubscribed ? null : own.pick(PLAN_SLUGS);
-    // The second round has no hot accounts: only a few accounts are to be crowded.
+    // The second round has no hot accounts: only a few accounts have many clients.
     const isHot = role.isHot === true && index < ROLES.length;
     return {
       index,

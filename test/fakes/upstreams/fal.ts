@@ -80,7 +80,7 @@ export class FakeFal {
     if (part === 'status') job?.polls.push(Date.now());
     const misbehaviour = part === 'status' ? this.status : this.result;
     if (misbehave(misbehaviour, request, response)) return;
-    if (job === undefined || misbehaviour === 'forget') return sendJson(response, 404, { detail: 'Request not found' });
+    if (job === undefined || misbehaviour === 'lose') return sendJson(response, 404, { detail: 'Request not found' });
     if (part === 'status') {
       const running = job.state === 'running';
       return sendJson(response, running ? 202 : 200, { status: running ? 'IN_PROGRESS' : 'COMPLETED' });

@@ -193,7 +193,7 @@ export class FakeOpenAI {
     const isDelete = request.method === 'DELETE';
     if (!isDelete) job?.polls.push(Date.now());
     if (!isDelete && misbehaveOrVerbatim(this.status, request, response)) return;
-    if (job === undefined || job.kind === 'image' || this.status === 'forget') {
+    if (job === undefined || job.kind === 'image' || this.status === 'lose') {
       return sendOpenAIError(response, 404, { message: 'No such video.', code: 'not_found' });
     }
     if (!isDelete) return sendJson(response, 200, this.present(job));

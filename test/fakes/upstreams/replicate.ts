@@ -151,7 +151,7 @@ export class FakeReplicate {
   private sendState(prediction: Prediction | undefined, request: IncomingMessage, response: ServerResponse): void {
     prediction?.polls.push(Date.now());
     if (misbehaveOrVerbatim(this.status, request, response)) return;
-    if (prediction === undefined || this.status === 'forget') {
+    if (prediction === undefined || this.status === 'lose') {
       return sendJson(response, 404, { detail: 'The requested resource could not be found.', status: 404 });
     }
     if (prediction.status === 'starting') prediction.status = 'processing';

@@ -126,7 +126,7 @@ export const AFFILIATE_INVARIANTS: readonly Invariant[] = [
   {
     name: 'no-payout-is-overdue',
     statement: 'No payout with an unknown outcome is past its next attempt.',
-    checkedWhen: 'when settled',
+    checkedWhen: 'when drained',
     query: `
       SELECT affiliate_id AS account_id, 'payout ' || uuid AS subject, format('pending since %s, next attempt %s: %s', created_at, next_attempt_at, coalesce(last_error, 'no error')) AS detail
         FROM payouts WHERE status = 'pending' AND next_attempt_at <= $1`,
