@@ -13,7 +13,8 @@ import { HttpError } from '../pipeline/httpError.ts';
  */
 export async function media(ctx: Context): Promise<void> {
   // With a bucket, nothing is served from the disk, not even older files.
-  if (config.MEDIA_S3_BUCKET !== undefined) throw new ServiceError('not_found', 'Not found. The file does not exist or was deleted.');
+  if (config.MEDIA_S3_BUCKET !== undefined)
+    throw new ServiceError('not_found', 'Not found. The file does not exist or was deleted.');
   const path = ctx.path.slice('/media'.length);
   // An output must not run scripts or be framed, whatever the model produced.
   ctx.set('content-security-policy', "default-src 'none'; sandbox");

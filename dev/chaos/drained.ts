@@ -28,13 +28,15 @@ export async function findOverdueRefunds(client: Queryable, dueBefore: Date): Pr
        FROM owed_refunds WHERE status = 'owed' AND next_attempt_at < $1`,
     [dueBefore],
   );
-  return rows.map(({ account_id: accountId, invoice_id: invoiceId, attempts, last_error: lastError, next_attempt_at: dueAt }) => ({
-    invariant: 'owed-refunds-are-paid',
-    statement: 'An owed refund is attempted within a minute of being due while the payment processor answers.',
-    accountId,
-    subject: `invoice ${invoiceId}`,
-    detail: `due ${(dueAt as Date).toISOString()}, ${attempts} attempts, ${lastError ?? 'no error'}`,
-  }));
+  return rows.map(
+    ({ account_id: accountId, invoice_id: invoiceId, attempts, last_error: lastError, next_attempt_at: dueAt }) => ({
+      invariant: 'owed-refunds-are-paid',
+      statement: 'An owed refund is attempted within a minute of being due while the payment processor answers.',
+      accountId,
+      subject: `invoice ${invoiceId}`,
+      detail: `due ${(dueAt as Date).toISOString()}, ${attempts} attempts, ${lastError ?? 'no error'}`,
+    }),
+  );
 }
 
 /** Describes the pending work; empty when all has settled. */

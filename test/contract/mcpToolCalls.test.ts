@@ -138,7 +138,9 @@ describe('MCP tool calls', () => {
       const response = await postMcp(customer, buildToolCall('get_usage'), { headers: { ...session, accept } });
       expect(response.headers.get('content-type')).to.match(new RegExp(`^${type}`));
       const message =
-        type === 'application/json' ? response.body : JSON.parse(/^data: (.*)$/m.exec(response.body as string)?.[1] ?? '');
+        type === 'application/json'
+          ? response.body
+          : JSON.parse(/^data: (.*)$/m.exec(response.body as string)?.[1] ?? '');
       expect([message.id, message.result.structuredContent.plan.slug]).to.deep.equal([1, 'pro']);
     }
     const progress = { progressToken: 'p' };

@@ -203,7 +203,9 @@ describe('the authorization endpoint', () => {
 
     it('a request without scopes gets both, and other requests get exactly the scopes that they name', async () => {
       expect((await client.authorizeAndExchange(customer)).scope).to.equal('svc:read svc:write');
-      expect((await client.authorizeAndExchange(customer, { scope: 'svc:write svc:write' })).scope).to.equal('svc:write');
+      expect((await client.authorizeAndExchange(customer, { scope: 'svc:write svc:write' })).scope).to.equal(
+        'svc:write',
+      );
     });
   });
 

@@ -86,7 +86,8 @@ describe('OAuth refresh tokens', () => {
       Array.from({ length: 30 }, (_, index) => client.on(service.baseUrls[index % 2]!).refresh(first.refresh_token)),
     );
     expect(countOccurrences(responses.map(({ status }) => status))).to.deep.equal({ 200: 20, 400: 10 });
-    for (const response of responses.filter(({ status }) => status === 400)) expectOAuthError(response, 'invalid_grant');
+    for (const response of responses.filter(({ status }) => status === 400))
+      expectOAuthError(response, 'invalid_grant');
     const [stored] = (await service.sql(
       `SELECT count(*)::int AS count FROM oauth_refresh_tokens
         WHERE parent_hash = sha256(convert_to($1, 'UTF8'))`,

@@ -86,9 +86,9 @@ describe('OAuth revocation', () => {
       const row = listed.find(({ path }) => grants.some(({ uuid }) => path.includes(uuid)))!;
       const headers = { cookie: someone.cookie, origin: service.baseUrl };
       const otherCustomer = { ...headers, cookie: (await service.createCustomer(null)).cookie };
-      expect((await postUrlEncoded(service.baseUrl, row.path, { csrf_token: row.token }, otherCustomer)).status).to.equal(
-        403,
-      );
+      expect(
+        (await postUrlEncoded(service.baseUrl, row.path, { csrf_token: row.token }, otherCustomer)).status,
+      ).to.equal(403);
       expect((await postUrlEncoded(service.baseUrl, row.path, { csrf_token: row.token }, headers)).status).to.equal(
         303,
       );

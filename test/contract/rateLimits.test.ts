@@ -55,7 +55,11 @@ describe('rate limits', () => {
   it('every response has RateLimit headers with the remaining requests', async () => {
     const customer = await service.createCustomer(null);
     const responses = await repeatRequest(3, () => via(customer).request('GET', '/api/keys/'));
-    expect(responses.map(({ headers }) => headers.get('ratelimit')?.split(';')[1])).to.deep.equal(['r=5', 'r=4', 'r=3']);
+    expect(responses.map(({ headers }) => headers.get('ratelimit')?.split(';')[1])).to.deep.equal([
+      'r=5',
+      'r=4',
+      'r=3',
+    ]);
     expect(responses[0]?.headers.get('ratelimit-policy')).to.equal('"account";q=6;w=60');
     const missing = await via(customer).readGeneration(randomUUID());
     expect([missing.status, missing.headers.get('ratelimit')?.split(';')[1]]).to.deep.equal([404, 'r=2']);

@@ -215,7 +215,9 @@ describe('commissions with faults of events and invoices', () => {
     fixture.billing.stripe.payOutOfBand(fixture.billing.customerId(customer));
     await fixture.billing.eventsAttempted();
     expect(await stats()).to.include({ referrals: 4, active: 4, lifetime_earnings_cents: 0 });
-    const waiting = await fixture.billing.service.sql('SELECT last_error FROM payment_events WHERE processed_at IS NULL');
+    const waiting = await fixture.billing.service.sql(
+      'SELECT last_error FROM payment_events WHERE processed_at IS NULL',
+    );
     for (const problem of [
       'it is in an unsupported currency',
       'none of its prices is in STRIPE_PRICE_',

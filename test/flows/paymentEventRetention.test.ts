@@ -73,7 +73,9 @@ describe('payment events', () => {
     billing.stripe.delivery.pause = false;
     await billing.eventsAttempted();
     expect(await customer.balance()).to.equal(0);
-    const [{ last_error: lastError }] = await billing.service.sql('SELECT last_error FROM payment_events WHERE processed_at IS NULL');
+    const [{ last_error: lastError }] = await billing.service.sql(
+      'SELECT last_error FROM payment_events WHERE processed_at IS NULL',
+    );
     expect(lastError).to.include('STRIPE_PRICE_');
     price.id = known;
     await billing.retryEvents();

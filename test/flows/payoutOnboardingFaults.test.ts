@@ -92,7 +92,10 @@ describe('payout onboarding with faults of connected accounts', () => {
     const before = fixture.billing.stripe.store.list('account').length;
     const again = await affiliate.requestWithSession('GET', '/account/payouts/again');
     expect([again.status, again.headers.get('location')]).to.deep.equal([303, '/account/']);
-    const otherCustomer = await signUpReferred(fixture.billing.service.baseUrl, (await getAffiliateStatus(affiliate)).code);
+    const otherCustomer = await signUpReferred(
+      fixture.billing.service.baseUrl,
+      (await getAffiliateStatus(affiliate)).code,
+    );
     expect((await otherCustomer.requestWithSession('GET', '/account/payouts/again')).status).to.equal(303);
     expect(fixture.billing.stripe.store.list('account')).to.have.length(before);
   });

@@ -130,7 +130,9 @@ describe('the documentation', () => {
   it('names only folders and files that exist', () => {
     const paths = listPaths().map((path) => `/${path}`);
     const known = (name: string) =>
-      paths.some((path) => path.endsWith(`/${name}`) || path.includes(`/${name}/`) || path.endsWith(`/${name}.test.ts`));
+      paths.some(
+        (path) => path.endsWith(`/${name}`) || path.includes(`/${name}/`) || path.endsWith(`/${name}.test.ts`),
+      );
     const roots = [...SOURCE_FOLDERS, 'docs', 'unit', 'contract', 'flows', 'e2e', 'domain', 'gateways'].join('|');
     const pattern = new RegExp(`\`((?:${roots})/[\\w./-]+?)/?\``, 'g');
     const unknown = documents

@@ -34,7 +34,8 @@ export const AFFILIATE_OPERATIONS: Operations = {
     id: 'createAffiliateOnboardingLink',
     tag: 'Affiliate',
     summary: 'Create an onboarding link for payouts',
-    description: "Returns a link to the payment processor's page where the affiliate enters or updates the payout details.",
+    description:
+      "Returns a link to the payment processor's page where the affiliate enters or updates the payout details.",
     response: {
       status: 200,
       description: 'The link, valid for a short time.',

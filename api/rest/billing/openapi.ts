@@ -70,7 +70,8 @@ export const BILLING_OPERATIONS: Operations = {
     id: 'checkOut',
     tag: 'Billing',
     summary: 'Start a checkout for a plan',
-    description: 'Subscribes the account, or changes its plan. Plans are charged once a year. Returns 400 for the plan that the account already has.',
+    description:
+      'Subscribes the account, or changes its plan. Plans are charged once a year. Returns 400 for the plan that the account already has.',
     body: { schema: CheckoutRequest, example: { plan: 'pro' } },
     response: {
       status: 200,

@@ -65,7 +65,8 @@ export const GENERATION_OPERATIONS: Operations = {
       {
         name: 'wait',
         in: 'query',
-        description: 'Maximum number of seconds to wait for the end of the generation. The response is sent as soon as it ends.',
+        description:
+          'Maximum number of seconds to wait for the end of the generation. The response is sent as soon as it ends.',
         schema: { type: 'integer', minimum: 0, maximum: WAIT_MAX_SECONDS, default: 0 },
       },
     ],

@@ -20,7 +20,12 @@ export const SERVICE_OPERATIONS: Operations = {
     summary: 'Check that the service is ready',
     description:
       'Readiness probe for orchestrators: checks database, migrations, Redis and workers. With 503, `detail` states what is unavailable.',
-    response: { status: 200, description: 'The service is ready.', schema: ReadyResponse, example: { status: 'ready' } },
+    response: {
+      status: 200,
+      description: 'The service is ready.',
+      schema: ReadyResponse,
+      example: { status: 'ready' },
+    },
   },
   'GET /api/openapi.json': {
     id: 'getDescription',

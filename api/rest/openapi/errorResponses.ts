@@ -19,11 +19,13 @@ const ERROR_MEANINGS: Record<ErrorCode, string> = {
 const ERROR_EXAMPLES: Record<ErrorCode, string> = {
   validation_error: 'params.duration must be one of: 5, 10.',
   invalid_api_key: 'The API key is unknown or revoked.',
-  insufficient_credits: 'The balance does not cover the 35 credits of this generation. Top up, or wait for the next grant.',
+  insufficient_credits:
+    'The balance does not cover the 35 credits of this generation. Top up, or wait for the next grant.',
   subscription_required: 'Creating generations requires an active subscription. Choose a plan, then try again.',
   admin_required: 'Staff access is required. Sign in with a staff account.',
   not_found: 'Not found. This account has no generation with that UUID.',
-  parallel_limit_reached: 'The parallel generation limit of your plan is reached. Wait until a generation has finished, then try again.',
+  parallel_limit_reached:
+    'The parallel generation limit of your plan is reached. Wait until a generation has finished, then try again.',
   rate_limited: 'Too many requests: wait 12 s, then continue more slowly.',
   model_unavailable: 'imgmodel-2 is currently unavailable. No credits were charged. Try again later.',
   internal_error: 'The service is temporarily unavailable. Try again in a few seconds.',

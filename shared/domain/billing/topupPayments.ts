@@ -123,7 +123,11 @@ async function creditTopup(transaction: Transaction, account: Account, topup: To
 }
 
 /** Counts a decline. Several in a row, or a bank that requires the customer, switch automatic top-ups off. */
-async function recordDecline(transaction: Transaction, account: Account, { failureCode }: TopupSnapshot): Promise<void> {
+async function recordDecline(
+  transaction: Transaction,
+  account: Account,
+  { failureCode }: TopupSnapshot,
+): Promise<void> {
   const declines = account.auto_topup_declines + 1;
   const isDisabled = failureCode === 'authentication_required' || declines >= AUTO_TOPUP_DECLINES_MAX;
   if (isDisabled) await disableAutoTopups(transaction, account, failureCode ?? 'declined');

@@ -34,7 +34,11 @@ export function gitHubProvider(settings: GitHubSettings): IdentityProvider {
         throw new IdentityError(toIdentityFault(error), `the provider returned ${error.slice(0, 100)}`);
       const code = parameters.get('code');
       if (code === null) throw new IdentityError('rejected', 'the provider returned no code');
-      const token = await requestAccessToken(settings, { code, code_verifier: codeVerifier, redirect_uri: redirectUri });
+      const token = await requestAccessToken(settings, {
+        code,
+        code_verifier: codeVerifier,
+        redirect_uri: redirectUri,
+      });
       const [user, emails] = await Promise.all([
         fetchGitHubApi(settings, '/user', token),
         fetchGitHubApi(settings, '/user/emails', token),

@@ -137,8 +137,12 @@ async function withIdentityErrors<Result>(work: () => Promise<Result>): Promise<
       });
     }
     const { code = '', message } = error as client.ClientError;
-    throw new IdentityError(UNTRUSTED_RESPONSE_CODES.has(code) ? 'rejected' : 'unavailable', `${message} ${code}`.trim(), {
-      cause: error,
-    });
+    throw new IdentityError(
+      UNTRUSTED_RESPONSE_CODES.has(code) ? 'rejected' : 'unavailable',
+      `${message} ${code}`.trim(),
+      {
+        cause: error,
+      },
+    );
   }
 }

@@ -43,7 +43,10 @@ export function explainS3Error(error: unknown, location: string): Error {
       remedy ?? (message === UNKNOWN_ERROR_MESSAGE ? 'check that this is the address of an S3 store' : message);
     return new StoreConfigError(`${location} responded with ${status} ${name}: ${advice}`, { cause: error });
   }
-  return new Error(`${location} responded with ${status}${message === UNKNOWN_ERROR_MESSAGE ? '' : ` ${name}: ${message}`}`, {
-    cause: error,
-  });
+  return new Error(
+    `${location} responded with ${status}${message === UNKNOWN_ERROR_MESSAGE ? '' : ` ${name}: ${message}`}`,
+    {
+      cause: error,
+    },
+  );
 }

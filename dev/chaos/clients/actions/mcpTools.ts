@@ -62,7 +62,8 @@ async function getGenerationByTool(step: Step): Promise<void> {
 
 async function listLibraryByTool(step: Step): Promise<void> {
   const response = await callReadTool(step, 'list_library', { page: step.random.nextBetween(1, 2) }, 'library');
-  if (response.isGood) for (const shown of response.structured.data) recordShownGeneration(step, shown, response.beganAt);
+  if (response.isGood)
+    for (const shown of response.structured.data) recordShownGeneration(step, shown, response.beganAt);
 }
 
 async function getUsageByTool(step: Step): Promise<void> {
@@ -72,7 +73,13 @@ async function getUsageByTool(step: Step): Promise<void> {
 
 async function callReadTool(step: Step, name: string, args: object, shape: ResponseShape): Promise<ToolResult> {
   const expectedErrors = name === 'get_generation' ? (['not_found'] as const) : [];
-  const response = await callTool(step, { name, args, id: nextMcpRequestId(step), idempotencyKey: null, expectedErrors });
+  const response = await callTool(step, {
+    name,
+    args,
+    id: nextMcpRequestId(step),
+    idempotencyKey: null,
+    expectedErrors,
+  });
   if (response.isGood) verifyToolShape(step, shape, response);
   return response;
 }

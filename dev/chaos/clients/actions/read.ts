@@ -10,7 +10,8 @@ export async function readKnownGeneration(step: Step): Promise<void> {
   if (known === undefined) return;
   const wait = step.random.chance(0.1) ? step.random.nextBetween(1, 3) : 0;
   const response = await readGeneration(step, known, wait);
-  if (response.isGood && response.body.status === 'succeeded' && step.random.chance(0.3)) await downloadOutput(step, known);
+  if (response.isGood && response.body.status === 'succeeded' && step.random.chance(0.3))
+    await downloadOutput(step, known);
 }
 
 /** Picks one of the latest generations of the account, which may be deleted. */

@@ -73,6 +73,7 @@ async function runChecks(
 }
 
 function toCheckUnavailableError(error: unknown): Error {
-  const problem = describeDatabaseError(error) ?? `${formatDatabase()} rejected the connection: ${(error as Error).message}.`;
+  const problem =
+    describeDatabaseError(error) ?? `${formatDatabase()} rejected the connection: ${(error as Error).message}.`;
   return new CheckUnavailableError(problem, { cause: error });
 }

@@ -37,10 +37,7 @@ export async function requeueStuckGenerations({ args, options, shouldApply, prin
   const idleMs = parseIdleMs(options);
   const done = shouldApply
     ? await requeueBatches(isAll ? listStuckBatches(idleMs) : [named.map((uuid) => ({ uuid }))], idleMs, print)
-    : await previewRequeue(
-        isAll ? listStuckBatches(idleMs) : [await findStuckGenerationsByUuid(named, idleMs)],
-        print,
-      );
+    : await previewRequeue(isAll ? listStuckBatches(idleMs) : [await findStuckGenerationsByUuid(named, idleMs)], print);
   for (const uuid of named) {
     if (!done.has(uuid)) print(`${uuid} skipped: the generation is not stuck, has ended, or does not exist.`);
   }
