@@ -109,14 +109,14 @@ export async function up(knex: Knex): Promise<void> {
     CREATE INDEX sessions_identity_uuid_idx ON sessions (identity_uuid) WHERE identity_uuid IS NOT NULL;
 
     CREATE TABLE sign_in_attempts (
-      state_hash    bytea       PRIMARY KEY,
+      state_hash     bytea       PRIMARY KEY,
       -- Hash of the cookie of the browser that started the attempt. Only that browser can complete it.
-      browser_hash  bytea       NOT NULL,
-      provider      text        NOT NULL,
-      verifier      text        NOT NULL,
-      nonce         text        NOT NULL,
-      return_to     text        NOT NULL,
-      expires_at    timestamptz NOT NULL,
+      browser_hash   bytea       NOT NULL,
+      provider       text        NOT NULL,
+      code_verifier  text        NOT NULL,
+      nonce          text        NOT NULL,
+      return_to      text        NOT NULL,
+      expires_at     timestamptz NOT NULL,
       -- The referral link of the browser. Some providers' callbacks arrive without its cookie.
       referral_code                  text,
       referral_clicked_at            timestamptz,

@@ -15,7 +15,7 @@ export async function up(knex: Knex): Promise<void> {
       credits                   integer      NOT NULL CHECK (credits > 0),
       stripe_session_id         text         UNIQUE,
       stripe_payment_intent_id  text         UNIQUE,
-      failure                   text,
+      failure_code              text,
       credits_reversed          integer      NOT NULL DEFAULT 0 CHECK (credits_reversed BETWEEN 0 AND credits),
       reversal_count            integer      NOT NULL DEFAULT 0,
       reversed_cents            integer      NOT NULL DEFAULT 0 CHECK (reversed_cents BETWEEN 0 AND amount_cents),
@@ -45,7 +45,7 @@ export async function up(knex: Knex): Promise<void> {
       processed_at     timestamptz,
       next_attempt_at  timestamptz  NOT NULL,
       attempts         integer      NOT NULL DEFAULT 0,
-      problem          text,
+      last_error       text,
       abandoned_at     timestamptz
     );
     COMMENT ON COLUMN payment_events.abandoned_at IS 'when processing was given up, after three days of failed attempts';
@@ -60,16 +60,16 @@ export async function up(knex: Knex): Promise<void> {
       invoice_id       text         PRIMARY KEY,
       subscription_id  bigint       NOT NULL REFERENCES subscriptions (id),
       account_id       bigint       NOT NULL REFERENCES accounts (id),
-      status           text         NOT NULL DEFAULT 'owed' CHECK (status IN ('owed', 'refunded', 'refused')),
+      status           text         NOT NULL DEFAULT 'owed' CHECK (status IN ('owed', 'refunded', 'rejected')),
       attempts         integer      NOT NULL DEFAULT 0,
-      problem          text,
+      last_error       text,
       next_attempt_at  timestamptz  NOT NULL,
       created_at       timestamptz  NOT NULL,
       completed_at     timestamptz,
       CHECK ((status = 'owed') = (completed_at IS NULL))
     );
     CREATE INDEX owed_refunds_next_attempt_idx ON owed_refunds (next_attempt_at) WHERE status = 'owed';
-    CREATE INDEX owed_refunds_refused_idx ON owed_refunds (completed_at) WHERE status = 'refused';
+    CREATE INDEX owed_refunds_rejected_idx ON owed_refunds (completed_at) WHERE status = 'rejected';
 
     -- The time up to which each subject has been reconciled with the payment processor.
     CREATE TABLE sync_cursors (

@@ -11,7 +11,7 @@ export async function up(knex: Knex): Promise<void> {
       key_hash      bytea        NOT NULL,
       id            uuid         NOT NULL,
       request_hash  bytea        NOT NULL,
-      answer        bytea,
+      response      bytea,
       created_at    timestamptz  NOT NULL,
       PRIMARY KEY (account_id, scope, key_hash)
     );

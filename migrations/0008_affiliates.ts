@@ -66,16 +66,16 @@ export async function up(knex: Knex): Promise<void> {
       affiliate_id        bigint       NOT NULL REFERENCES affiliates (account_id),
       -- First day of the month in which the payout is created.
       month               date         NOT NULL,
-      status              text         NOT NULL CHECK (status IN ('pending', 'paid', 'refused')),
+      status              text         NOT NULL CHECK (status IN ('pending', 'paid', 'rejected')),
       amount_cents        integer      NOT NULL CHECK (amount_cents > 0),
       connect_account_id  text,
       stripe_transfer_id  text         UNIQUE,
-      problem             text,
+      last_error          text,
       next_attempt_at     timestamptz  NOT NULL,
       created_at          timestamptz  NOT NULL,
       completed_at        timestamptz
     );
-    CREATE UNIQUE INDEX payouts_one_per_month ON payouts (affiliate_id, month) WHERE status <> 'refused';
+    CREATE UNIQUE INDEX payouts_one_per_month ON payouts (affiliate_id, month) WHERE status <> 'rejected';
     CREATE INDEX payouts_affiliate_id_idx ON payouts (affiliate_id, month);
     CREATE INDEX payouts_pending_idx ON payouts (next_attempt_at) WHERE status = 'pending';
 

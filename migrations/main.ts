@@ -19,9 +19,9 @@ runMain(async () => {
   const db = createPool();
   try {
     const applied = await migrate(db);
-    logger.info({ applied }, applied.length === 0 ? 'the database is up to date' : 'the database was migrated');
+    logger.info({ applied }, applied.length === 0 ? 'database is up to date' : 'database migrated');
   } catch (error) {
-    logger.fatal({ error: (error as Error).message }, 'the database was not migrated');
+    logger.fatal({ err: error }, 'migration failed');
     process.exitCode = 1;
   } finally {
     await db.destroy();

@@ -17,7 +17,7 @@ import { sortLongestFirst, updateTimings } from './harness/timings.ts';
 /**
  * Runs tests: all but `test/e2e` unless files or folders are named. Starts what they need (Postgres and Redis on free
  * ports, a template database, the bundled programs, for `test/e2e` the build) and hands the files to mocha, longest
- * first. Options that are not known here are mocha's.
+ * first. Other options are passed to mocha.
  *
  *     npm test -- test/unit test/contract/apiKeys.test.ts
  *     npm test -- -g 'parallel limit' --jobs 2

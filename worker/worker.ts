@@ -60,14 +60,14 @@ export async function startWorker(): Promise<WorkerHandle> {
   });
 
   await openQueues();
-  await syncJobSchedulers().catch(logRetry('job schedules not synced'));
-  if (isMetricsEnabled()) await measureBacklog().catch(logRetry('backlog not measured'));
+  await syncJobSchedulers().catch(logWarning('job schedules not synced; will retry'));
+  if (isMetricsEnabled()) await measureBacklog().catch(logWarning('backlog not measured; will retry'));
   const maintenanceTimer = setInterval(() => void runMaintenance(), MAINTENANCE_INTERVAL_MS);
   // Probes now and not at the next scheduled run: no generation can be created before the first probe.
-  await processors['models.healthCheck']({}).catch(logRetry('models not probed'));
+  await processors['models.healthCheck']({}).catch(logWarning('models not probed; will retry'));
   // Work that became due while no worker was running. The start does not wait for it.
-  runInBackground(processors['creditPeriods.renew']({}), 'credit periods not renewed');
-  runInBackground(processors['billing.maintain']({}), 'billing not maintained');
+  runInBackground(processors['creditPeriods.renew']({}), 'credit periods not renewed; will retry');
+  runInBackground(processors['billing.maintain']({}), 'billing maintenance failed; will retry');
 
   return {
     close: async () => {
@@ -85,8 +85,8 @@ export async function startWorker(): Promise<WorkerHandle> {
 }
 
 /** Tracks work that is not awaited, so that a shutdown waits for it. */
-function runInBackground(work: Promise<void>, failure: string): void {
-  trackInFlight(work.catch(logRetry(failure)));
+function runInBackground(work: Promise<void>, failureMessage: string): void {
+  trackInFlight(work.catch(logWarning(failureMessage)));
 }
 
 function processJob(processors: Processors, job: Job): Promise<void> {
@@ -121,17 +121,17 @@ function logWorkerEvents(worker: Worker): void {
   worker.on('error', (err) => logger.debug({ err, queue: worker.name }, 'worker error'));
 }
 
-/** Returns a handler that logs a failure whose work is repeated later. */
-function logRetry(failure: string): (error: unknown) => void {
-  return (err) => logger.warn({ err }, `${failure}; will retry`);
+/** Returns a handler that logs an error as a warning. */
+function logWarning(message: string): (error: unknown) => void {
+  return (err) => logger.warn({ err }, message);
 }
 
 /** Runs the tasks that must not depend on Redis or its schedules. A failure of one does not affect the others. */
 async function runMaintenance(): Promise<void> {
   await Promise.all([
-    syncJobSchedulers().catch(logRetry('job schedules not synced')),
-    checkModelHealthIfOverdue().catch(logRetry('models not probed')),
-    failExpired().catch(logRetry('expired generations not failed')),
-    isMetricsEnabled() ? measureBacklog().catch(logRetry('backlog not measured')) : undefined,
+    syncJobSchedulers().catch(logWarning('job schedules not synced; will retry')),
+    checkModelHealthIfOverdue().catch(logWarning('models not probed; will retry')),
+    failExpired().catch(logWarning('expired generations not failed; will retry')),
+    isMetricsEnabled() ? measureBacklog().catch(logWarning('backlog not measured; will retry')) : undefined,
   ]);
 }

@@ -21,7 +21,7 @@ const resourceMetadata = () => `resource_metadata="${config.BASE_URL}/.well-know
 const ALL_SCOPES_SET: ReadonlySet<Scope> = new Set(ALL_SCOPES);
 
 /**
- * Authenticates a request by its OAuth access token or API key. The database is asked each time, so that a revoked key or
+ * Authenticates a request by its OAuth access token or API key. The database is queried each time, so that a revoked key or
  * a disconnected application is rejected immediately.
  * @throws HttpError invalid_api_key, with the `WWW-Authenticate` header from which a client starts its authorization.
  */

@@ -111,7 +111,7 @@ function bodyTooLargeError(limitBytes: number): ServiceError {
 function toBodyError(error: Error & { status?: number; type?: string }): ServiceError {
   if (error.status === 413) return bodyTooLargeError(BODY_LIMIT_BYTES);
   if (/forbidden prototype property/.test(error.message)) {
-    return new ServiceError('validation_error', '__proto__ is not known here.');
+    return new ServiceError('validation_error', '__proto__ is not a known field.');
   }
   if (error.status === 415) return new ServiceError('validation_error', `Content-Encoding: ${error.message}.`);
   return new ServiceError('validation_error', `The body is not a valid JSON object: ${error.message.slice(0, 200)}.`);

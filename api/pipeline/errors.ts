@@ -32,7 +32,7 @@ export function toServiceError(thrown: unknown, ctx: { state: State }): ServiceE
   if (thrown instanceof ServiceError) return thrown;
   if (isOutage(thrown)) {
     ctx.state.log.error({ error: (thrown as Error).message }, 'database unavailable');
-    const detail = 'The service is out of reach for the moment. Try again in some seconds.';
+    const detail = 'The service is temporarily unavailable. Try again in a few seconds.';
     return new ServiceError('internal_error', detail, { retryAfterSeconds: 5 });
   }
   ctx.state.log.error({ err: thrown }, 'request failed');

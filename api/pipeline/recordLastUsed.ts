@@ -32,7 +32,7 @@ export function isKnownSession(token: string): boolean {
   return recordedAt().has(toSessionId(token));
 }
 
-/** Forgets a session that turned out to be invalid. */
+/** Removes a session that turned out to be invalid from the cache. */
 export function evictSession(token: string): void {
   recordedAt().delete(toSessionId(token));
 }

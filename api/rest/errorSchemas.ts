@@ -4,14 +4,14 @@ import { ERROR_STATUS, type ErrorCode } from '../../shared/spec/errors.ts';
 /** Body of every error response. */
 export const ErrorResponse = Type.Object({
   error: Type.String({ description: 'A stable code, such as insufficient_credits' }),
-  detail: Type.String({ description: 'A sentence that says what to do' }),
+  detail: Type.String({ description: 'A sentence that says what is wrong and what to do' }),
 });
 
 /** Body of the error responses with these codes. */
 export const errorResponseFor = (codes: readonly ErrorCode[]) =>
   Type.Object({
-    error: Type.Enum([...codes], { description: 'A stable code; branch on it' }),
-    detail: Type.String({ description: 'A sentence that says what to do; it may change' }),
+    error: Type.Enum([...codes], { description: 'A stable code to match on' }),
+    detail: Type.String({ description: 'A sentence that says what is wrong and what to do; it may change' }),
   });
 
 export const ERROR_CODES = Object.keys(ERROR_STATUS) as ErrorCode[];

@@ -5,7 +5,7 @@ import { textOrNull } from './fieldSchemas.ts';
 
 export const PaginationResponse = Type.Object({
   next: textOrNull({ description: 'The address of the next page' }),
-  previous: textOrNull({ description: 'The address of the page before' }),
+  previous: textOrNull({ description: 'The address of the previous page' }),
   current_page: Type.Integer({ description: 'From 1' }),
   total_pages: Type.Integer(),
   total_items: Type.Integer(),

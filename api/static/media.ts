@@ -13,7 +13,8 @@ import { HttpError } from '../pipeline/httpError.ts';
  */
 export async function media(ctx: Context): Promise<void> {
   // With a bucket, nothing is served from the disk, not even older files.
-  if (config.MEDIA_S3_BUCKET !== undefined) throw new ServiceError('not_found', 'There is no such file.');
+  if (config.MEDIA_S3_BUCKET !== undefined)
+    throw new ServiceError('not_found', 'Not found. The file does not exist or was deleted.');
   const path = ctx.path.slice('/media'.length);
   // An output must not run scripts or be framed, whatever the model produced.
   ctx.set('content-security-policy', "default-src 'none'; sandbox");
@@ -40,7 +41,7 @@ export async function media(ctx: Context): Promise<void> {
     throw new HttpError('validation_error', 'If-Match or If-Unmodified-Since: the file has changed.', { status: 412 });
   }
   if (problem.statusCode === 416) {
-    throw new HttpError('validation_error', 'Range: the file has no such part.', { status: 416 });
+    throw new HttpError('validation_error', 'Range: the requested range is outside of the file.', { status: 416 });
   }
-  throw new ServiceError('not_found', 'There is no such file.');
+  throw new ServiceError('not_found', 'Not found. The file does not exist or was deleted.');
 }

@@ -26,11 +26,11 @@ interface ChildReply {
 export async function startBenchChild(module: string, env: NodeJS.ProcessEnv): Promise<BenchChild> {
   const args = buildSourceArgs(module);
   const { child, pid, ended } = startProgram({ name: module, args, env, output: 'inherit', hasChannel: true });
-  const waiting = new Map<number, (answer: ChildReply) => void>();
+  const waiting = new Map<number, (response: ChildReply) => void>();
   let callCount = 0;
-  child.on('message', (answer: ChildReply) => {
-    waiting.get(answer.id)?.(answer);
-    waiting.delete(answer.id);
+  child.on('message', (response: ChildReply) => {
+    waiting.get(response.id)?.(response);
+    waiting.delete(response.id);
   });
   void ended.then(() => {
     for (const [id, settle] of waiting) settle({ id, error: `${module} ended` });

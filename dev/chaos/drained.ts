@@ -24,17 +24,19 @@ const UNTRACKED_EVENT_TYPES = ['account.updated'];
 /** Finds owed refunds whose attempt was due, although Stripe responds and workers run. */
 export async function findOverdueRefunds(client: Queryable, dueBefore: Date): Promise<Violation[]> {
   const { rows } = await client.query(
-    `SELECT account_id::text AS account_id, invoice_id, attempts, problem, next_attempt_at
+    `SELECT account_id::text AS account_id, invoice_id, attempts, last_error, next_attempt_at
        FROM owed_refunds WHERE status = 'owed' AND next_attempt_at < $1`,
     [dueBefore],
   );
-  return rows.map(({ account_id: accountId, invoice_id: invoiceId, attempts, problem, next_attempt_at: dueAt }) => ({
-    invariant: 'owed-refunds-are-paid',
-    statement: 'An owed refund is attempted within a minute of being due while the payment processor answers.',
-    accountId,
-    subject: `invoice ${invoiceId}`,
-    detail: `due ${(dueAt as Date).toISOString()}, ${attempts} attempts, ${problem ?? 'no problem'}`,
-  }));
+  return rows.map(
+    ({ account_id: accountId, invoice_id: invoiceId, attempts, last_error: lastError, next_attempt_at: dueAt }) => ({
+      invariant: 'owed-refunds-are-paid',
+      statement: 'An owed refund is attempted within a minute of being due while the payment processor answers.',
+      accountId,
+      subject: `invoice ${invoiceId}`,
+      detail: `due ${(dueAt as Date).toISOString()}, ${attempts} attempts, ${lastError ?? 'no error'}`,
+    }),
+  );
 }
 
 /** Describes the pending work; empty when all has settled. */

@@ -77,7 +77,7 @@ async function runChecks(
     return [
       ...(await findWronglyCancelled(environment.upstream.jobs, client)),
       ...(await compareAutoTopups(store, client)),
-      ...(await checkInvariants(client, { isSettled: false, now: environment.now() })),
+      ...(await checkInvariants(client, { isDrained: false, now: environment.now() })),
     ];
   } catch (error) {
     // Errors are expected only from a database that is down, paused, full or starting.

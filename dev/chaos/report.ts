@@ -53,7 +53,7 @@ function formatResponseLines({ responses }: ChaosOutcome): string[] {
     .toSorted(([one], [other]) => one.localeCompare(other))
     .map(([kind, counts]) => {
       const sorted = [...counts].toSorted(([, one], [, other]) => other - one);
-      return `    ${kind.padEnd(24)} ${sorted.map(([answer, count]) => `${answer}: ${count}`).join(', ')}`;
+      return `    ${kind.padEnd(24)} ${sorted.map(([response, count]) => `${response}: ${count}`).join(', ')}`;
     });
 }
 

@@ -175,7 +175,7 @@ async function waitUntilUp({ addresses }: ChaosEnvironment): Promise<void> {
     const models = await Promise.all(
       addresses.map((address) =>
         fetch(`${address}/api/models/`).then(
-          (answer) => answer.text(),
+          (response) => response.text(),
           () => '',
         ),
       ),

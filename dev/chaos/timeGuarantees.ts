@@ -149,18 +149,18 @@ async function measureOutageResponses(environment: ChaosEnvironment, store: Clie
     await fetch(`${address}/api/generations/`, {
       headers: { authorization: `Bearer ${key}` },
       signal: AbortSignal.timeout(MEASUREMENT_TIMEOUT_MS),
-    }).then((answer) => answer.text());
+    }).then((response) => response.text());
     return Date.now() - from;
   });
   const probed = Promise.all(probes.map((probe) => probe.catch(() => null)));
   await delay(OUTAGE_MS);
   const until = Date.now();
   proxy.open();
-  const answers = await probed;
+  const responses = await probed;
   // Includes requests that began shortly before the end of the outage.
   await delay(DATABASE_RESPONSE_LIMIT_MS);
   const requests = store.requests.filter(
     ({ at, durationMs, kind }) => at < until && at + durationMs > from && DATABASE_REQUEST_KINDS.test(kind),
   );
-  return [...answers, ...requests.map(({ at, durationMs }) => at + durationMs - Math.max(at, from))];
+  return [...responses, ...requests.map(({ at, durationMs }) => at + durationMs - Math.max(at, from))];
 }

@@ -21,7 +21,7 @@ export async function checkEverything(
   try {
     const drainedViolations = await clients.checkDrained();
     return [
-      ...(await checkInvariants(client, { isSettled: true, now: environment.now() })),
+      ...(await checkInvariants(client, { isDrained: true, now: environment.now() })),
       ...(await compareStripe(environment.stripe.summarize(), client)),
       ...(await compareUpstream(environment.upstream.jobs, client)),
       ...(await compareClientStore(clients.store, client)),

@@ -15,11 +15,11 @@ export async function startKeyProxy(): Promise<KeyProxy> {
   const server = createServer((incoming, outgoing) => {
     const { method, url: path } = incoming;
     const headers = { ...incoming.headers, authorization: `Bearer ${target.key}` };
-    const passed = request({ host: '127.0.0.1', port: target.port, method, path, headers }, (answer) => {
-      outgoing.writeHead(answer.statusCode ?? 502, answer.headers);
+    const passed = request({ host: '127.0.0.1', port: target.port, method, path, headers }, (response) => {
+      outgoing.writeHead(response.statusCode ?? 502, response.headers);
       outgoing.flushHeaders();
-      answer.pipe(outgoing);
-      answer.on('error', () => outgoing.destroy());
+      response.pipe(outgoing);
+      response.on('error', () => outgoing.destroy());
     });
     passed.on('error', () => outgoing.destroy());
     outgoing.on('close', () => passed.destroy());

@@ -46,8 +46,8 @@ export function createDemoClient(baseUrl: string, onWait: (seconds: number) => v
       if (!response.ok) throw parseErrorResponse(response.status, text);
       const token = response.headers.getSetCookie().find((line) => line.startsWith('token='));
       if (token !== undefined) cookie = token.split(';')[0]!;
-      const answer: Answer = JSON.parse(text);
-      return answer;
+      const reply: Answer = JSON.parse(text);
+      return reply;
     }
   }
 

@@ -17,9 +17,9 @@ interface LedgerResponse {
 export async function readWholeLedger(client: DemoClient): Promise<LedgerRow[]> {
   const entries: LedgerRow[] = [];
   for (let page = 1, pages = 1; page <= pages; page += 1) {
-    const answer = await client.get<LedgerResponse>(`/api/ledger/?page=${page}`);
-    pages = answer.pagination.total_pages;
-    entries.push(...answer.data);
+    const response = await client.get<LedgerResponse>(`/api/ledger/?page=${page}`);
+    pages = response.pagination.total_pages;
+    entries.push(...response.data);
   }
   return entries.toReversed();
 }

@@ -30,22 +30,22 @@ export async function ensureServiceRunning(
   { baseUrl, dataDir, canStart, isExplicit }: ServiceTarget,
   onStarted: (stop: StopService) => void,
 ): Promise<void> {
-  const answer = await probeService(baseUrl);
-  if (answer.kind === 'stranger') {
-    throw new Error(`Another program answers at ${baseUrl} (${answer.what}): set PORT to a free one, or BASE_URL.`);
+  const response = await probeService(baseUrl);
+  if (response.kind === 'stranger') {
+    throw new Error(`Another program responses at ${baseUrl} (${response.what}): set PORT to a free one, or BASE_URL.`);
   }
-  if (answer.kind === 'service') {
+  if (response.kind === 'service') {
     if (!isExplicit && findLocalService(dataDir)?.baseUrl !== baseUrl) {
       throw new Error(
         `The service at ${baseUrl} was not started on ${dataDir}. The demo would sign in there and subscribe: to allow that, run npm run demo -- --url ${baseUrl}`,
       );
     }
-    if (!isServiceReady(answer)) await waitUntilServiceReady(baseUrl, () => false);
+    if (!isServiceReady(response)) await waitUntilServiceReady(baseUrl, () => false);
     console.log(`Using the service at ${baseUrl}.`);
     return;
   }
-  if (!canStart) throw new Error(`Nothing answers at ${baseUrl}: start the service there, or unset BASE_URL.`);
-  console.log(`Nothing answers at ${baseUrl}: starting the service for this demo ...`);
+  if (!canStart) throw new Error(`Nothing responses at ${baseUrl}: start the service there, or unset BASE_URL.`);
+  console.log(`Nothing responses at ${baseUrl}: starting the service for this demo ...`);
   await startLocalService(baseUrl, onStarted);
 }
 
@@ -70,11 +70,11 @@ async function startLocalService(baseUrl: string, onStarted: (stop: StopService)
 
 async function waitUntilServiceReady(baseUrl: string, isAborted: () => boolean): Promise<void> {
   const waitingNotice = setTimeout(() => console.log('Waiting for all models to be online ...'), 8_000);
-  const answer = await waitForService(baseUrl, START_TIMEOUT_MS, isAborted);
+  const response = await waitForService(baseUrl, START_TIMEOUT_MS, isAborted);
   clearTimeout(waitingNotice);
-  if (isServiceReady(answer)) return;
-  if (answer.kind !== 'service') throw new Error(`The service does not respond at ${baseUrl}.`);
-  const offline = answer.models.filter(({ status }) => status === 'offline').map(({ slug }) => slug);
+  if (isServiceReady(response)) return;
+  if (response.kind !== 'service') throw new Error(`The service does not respond at ${baseUrl}.`);
+  const offline = response.models.filter(({ status }) => status === 'offline').map(({ slug }) => slug);
   throw new Error(
     `${offline.join(' and ') || 'Some model'} is offline: see the log of the worker, and check its upstream.`,
   );

@@ -122,7 +122,7 @@ export function createJobStore(options: { delayMs: number; pool: RenderPool; fil
     return true;
   }
 
-  function forget(job: Job): void {
+  function removeJob(job: Job): void {
     cancel(job);
     if (!jobs.delete(job.id) || !job.outcome) return;
     storedBytes -= sumFileBytes(job.outcome);
@@ -136,7 +136,7 @@ export function createJobStore(options: { delayMs: number; pool: RenderPool; fil
   function sweep(): void {
     const oldest = Date.now() - RETENTION_MS;
     for (const job of jobs.values()) {
-      if (job.outcome && (job.submittedAt < oldest || isFull())) forget(job);
+      if (job.outcome && (job.submittedAt < oldest || isFull())) removeJob(job);
     }
   }
 
@@ -149,7 +149,7 @@ export function createJobStore(options: { delayMs: number; pool: RenderPool; fil
     queuePosition: (job) => pool.getPosition(job.id),
     waitForEnd: ended,
     cancel,
-    remove: forget,
+    remove: removeJob,
     close: () => {
       clearInterval(sweeper);
       for (const { timer } of due.values()) clearTimeout(timer);

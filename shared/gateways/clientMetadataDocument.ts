@@ -81,7 +81,7 @@ async function readJsonText({ statusCode, headers, body }: Dispatcher.ResponseDa
   const type = String(headers['content-type'] ?? '');
   const problem =
     statusCode !== 200
-      ? `answered ${statusCode} instead of 200`
+      ? `responded with ${statusCode} instead of 200`
       : /^application\/([\w.-]+\+)?json\s*(;|$)/i.test(type)
         ? undefined
         : 'is not of the type application/json';

@@ -45,10 +45,10 @@ function checkProductionOnly(values: Environment): string[] {
 function checkPayments(values: Environment): string | undefined {
   if (values.STRIPE_SECRET_KEY === undefined) {
     if (values.NODE_ENV === 'production') {
-      return 'STRIPE_SECRET_KEY is not set: NODE_ENV=production is refused while plans are given away.';
+      return 'STRIPE_SECRET_KEY is not set: NODE_ENV=production requires it, because plans are free without Stripe.';
     }
     if (!isPublicHttpsUrl(values.BASE_URL)) return undefined;
-    return 'STRIPE_SECRET_KEY is not set: plans would be given away at a public BASE_URL. Set it, or use a local address.';
+    return 'STRIPE_SECRET_KEY is not set: without Stripe, plans would be free at a public BASE_URL. Set it, or use a local address.';
   }
   if (values.NODE_ENV === 'production' && /^(sk|rk)_test_/.test(values.STRIPE_SECRET_KEY)) {
     return 'STRIPE_SECRET_KEY is a test key: with NODE_ENV=production, test cards would buy credits. Set a live key.';

@@ -52,7 +52,7 @@ export function withLogContext<Result>(
   return currentJob.run(job, work);
 }
 
-/** What else a line of the log is to say: for pino, which calls it with each. */
+/** Returns the additional fields of a log line. Called by pino for each line. */
 export function getLogContext(
   line: object,
   _level: number,

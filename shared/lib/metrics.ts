@@ -25,7 +25,7 @@ export const httpRequestDuration = new Histogram({
 
 export const upstreamRequestDuration = new Histogram({
   name: 'genmeter_upstream_request_duration_seconds',
-  help: 'Duration of requests to generation upstreams. outcome: ok, refused, unavailable, unknown or gone.',
+  help: 'Duration of requests to generation upstreams. outcome: ok, rejected, unavailable, unknown or gone.',
   labelNames: ['upstream', 'operation', 'outcome'],
   buckets: [...DURATION_BUCKETS_SECONDS, 60, 120, 240],
   registers: [metricsRegistry],

@@ -47,7 +47,7 @@ export async function startMetricsServer(): Promise<void> {
   state().server = server;
   await listenWithRetry(server, config.METRICS_PORT, config.METRICS_HOST).catch((error: Error) => {
     throw new ConfigError(
-      `METRICS_PORT ${config.METRICS_PORT} of ${config.METRICS_HOST} cannot be listened on (${error.message}): set METRICS_PORT, another one for each process of a machine, or METRICS_HOST.`,
+      `METRICS_PORT ${config.METRICS_PORT} of ${config.METRICS_HOST} is not available (${error.message}): set METRICS_PORT, another one for each process of a machine, or METRICS_HOST.`,
     );
   });
   logger.info({ port: (server.address() as AddressInfo).port }, 'metrics listening');

@@ -58,7 +58,7 @@ const resolver = new Resolver({ timeout: 1_000, tries: 1 });
 
 /**
  * Resolves an untrusted host name with the name servers directly and a short timeout, and rejects private addresses.
- * The system's resolver would occupy one of the few threads of the process until it answers.
+ * The system's resolver would occupy one of the few threads of the process until it responds.
  */
 export const resolvePublicAddress: LookupFunction = (hostname, options, callback) => {
   const answer = rejectPrivateAddresses(hostname, options, callback);

@@ -1,4 +1,4 @@
-/** The scopes there are, with what each allows in plain words (spec: OAuth for MCP). */
+/** All scopes, each with a description for users (spec: OAuth for MCP). */
 export const SCOPES = {
   'svc:read': 'See your generations, your library and how many credits you have used',
   'svc:write': 'Create images and videos, which spends your credits',
@@ -8,7 +8,7 @@ export type Scope = keyof typeof SCOPES;
 
 export const ALL_SCOPES = Object.keys(SCOPES) as Scope[];
 
-/** The error codes of OAuth that we give, with the HTTP status each travels under (RFC 6749, 7009, 7591, 8707). */
+/** OAuth error codes of this service, with their HTTP statuses (RFC 6749, 7009, 7591, 8707). */
 export const OAUTH_ERROR_STATUS = {
   invalid_request: 400,
   invalid_client: 401,
@@ -65,5 +65,5 @@ export function parseScopes(text: string): Scope[] {
   const named = [...new Set(text.split(' ').filter((name) => name !== ''))];
   const unknown = named.find((name) => !Object.hasOwn(SCOPES, name));
   if (unknown === undefined) return named as Scope[];
-  throw new OAuthError('invalid_scope', `The scopes here are ${ALL_SCOPES.join(' and ')}.`);
+  throw new OAuthError('invalid_scope', `scope may contain ${ALL_SCOPES.join(' and ')} only.`);
 }

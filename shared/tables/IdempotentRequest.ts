@@ -12,6 +12,6 @@ export class IdempotentRequest extends Model {
   declare id: string;
   declare request_hash: Buffer;
   /** Response, encrypted with the key; null while the request is in progress. */
-  declare answer: Buffer | null;
+  declare response: Buffer | null;
   declare created_at: Date;
 }

@@ -8,10 +8,10 @@ export class OwedRefund extends Model {
   declare invoice_id: string;
   declare subscription_id: number;
   declare account_id: number;
-  /** `refused`: the payment processor rejected the refund, or it failed. Staff decide. */
-  declare status: 'owed' | 'refunded' | 'refused';
+  /** `rejected`: the payment processor rejected the refund, or it failed. Staff decide. */
+  declare status: 'owed' | 'refunded' | 'rejected';
   declare attempts: number;
-  declare problem: string | null;
+  declare last_error: string | null;
   /** Time of the next attempt. */
   declare next_attempt_at: Date;
   declare created_at: Date;

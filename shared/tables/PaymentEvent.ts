@@ -17,5 +17,5 @@ export class PaymentEvent extends Model {
   declare next_attempt_at: Date;
   declare attempts: number;
   /** Error of the last attempt. */
-  declare problem: string | null;
+  declare last_error: string | null;
 }

@@ -9,12 +9,12 @@ export class Payout extends Model {
   declare affiliate_id: number;
   /** First day of its month. */
   declare month: string;
-  /** `refused`: no money was transferred, and its commissions are payable again. */
-  declare status: 'pending' | 'paid' | 'refused';
+  /** `rejected`: no money was transferred, and its commissions are payable again. */
+  declare status: 'pending' | 'paid' | 'rejected';
   declare amount_cents: number;
   declare connect_account_id: string | null;
   declare stripe_transfer_id: string | null;
-  declare problem: string | null;
+  declare last_error: string | null;
   /** Time of the next sync while it is pending. */
   declare next_attempt_at: Date;
   declare created_at: Date;

@@ -8,7 +8,7 @@ export class SignInAttempt extends Model {
   declare state_hash: Buffer;
   declare browser_hash: Buffer;
   declare provider: string;
-  declare verifier: string;
+  declare code_verifier: string;
   declare nonce: string;
   declare return_to: string;
   /** Code of the referral link that the browser followed. */

@@ -14,7 +14,7 @@ export class Topup extends Model {
   declare credits: number;
   declare stripe_session_id: string | null;
   declare stripe_payment_intent_id: string | null;
-  declare failure: string | null;
+  declare failure_code: string | null;
   /** Amount that was refunded, or disputed and not won. */
   declare reversed_cents: number;
   /** True if the payment was disputed at the last sync. */

@@ -15,7 +15,7 @@ function acceptsNode20(range: string): boolean {
 }
 
 describe('the files of a deployment', () => {
-  it('the Procfile starts what is built, each with a bound for its memory', () => {
+  it('the Procfile starts built programs, each with a memory limit', () => {
     const lines = readFileSync(join(ROOT, 'Procfile'), 'utf8').trim().split('\n');
     expect(lines.map((line) => line.split(':')[0])).to.deep.equal(['release', 'web', 'worker']);
     for (const line of lines) {
@@ -28,14 +28,14 @@ describe('the files of a deployment', () => {
     }
   });
 
-  it('no process is asked for HTTP that does not speak it: the image asks none, compose.yaml the API', () => {
+  it('only the API has an HTTP health check, which compose.yaml defines and the image does not', () => {
     expect(readFileSync(join(ROOT, 'Dockerfile'), 'utf8')).to.not.match(/^HEALTHCHECK/m);
     const services = readFileSync(join(ROOT, 'compose.yaml'), 'utf8').split(/^services:$/m)[1] ?? '';
     const asking = services.split(/^ {2}(?=\w+:$)/m).filter((text) => text.includes('/api/health/'));
     expect(asking.map((text) => text.split(':')[0])).to.deep.equal(['api']);
   });
 
-  it('app.json asks for every setting of Stripe, and no setting that there is not', () => {
+  it('app.json lists every Stripe setting, and only settings that exist', () => {
     const env = Object.keys(JSON.parse(readFileSync(join(ROOT, 'app.json'), 'utf8')).env as object);
     const config = readFileSync(join(ROOT, SETTINGS), 'utf8');
     const settings = [...config.matchAll(/^ {2}([A-Z][A-Z0-9_]+): /gm)].map(([, name = '']) => name);

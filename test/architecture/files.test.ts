@@ -3,7 +3,7 @@ import { basename, join, relative } from 'node:path';
 import { expect } from 'chai';
 import { ROOT, sources } from './sources.ts';
 
-/** File names that do not describe a content. */
+/** File names that do not describe their contents. */
 const BANNED_FILE_NAMES = ['util', 'utils', 'helper', 'helpers', 'common', 'manager'];
 const FILE_LINES_MAX = 300;
 const FOLDERS = ['.ci', '.github', 'api', 'dev', 'docs', 'migrations', 'shared', 'test', 'worker'];
@@ -27,12 +27,12 @@ function listFiles(): string[] {
 }
 
 describe('files', () => {
-  it('files are named by what is in them', () => {
+  it('file names describe the contents of the file', () => {
     const named = sources.filter(({ path }) => splitIntoWords(path).some((word) => BANNED_FILE_NAMES.includes(word)));
     expect(named.map(({ path }) => path)).to.deep.equal([]);
   });
 
-  it('paths are at most five deep', () => {
+  it('paths have at most five segments', () => {
     expect(sources.map(({ path }) => path).filter((path) => path.split('/').length > 5)).to.deep.equal([]);
   });
 

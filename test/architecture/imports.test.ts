@@ -30,9 +30,9 @@ describe('the direction of imports', () => {
     });
   }
 
-  it('shared has these layers, and no others', () => {
+  it('shared contains exactly the documented layers', () => {
     const layers = readdirSync(join(ROOT, 'shared'), { withFileTypes: true });
-    // `service.ts` opens and closes what lies in them.
+    // `service.ts` opens and closes the modules of these layers.
     expect(layers.map(({ name }) => name)).to.have.members([...LAYERS, 'service.ts']);
   });
 
@@ -43,7 +43,7 @@ describe('the direction of imports', () => {
     ).to.deep.equal([]);
   });
 
-  it('no import leads back to where it came from', () => {
+  it('there are no import cycles', () => {
     const importsOf = new Map([...sources, ...tools].map(({ path, imports }) => [path, imports]));
     const cycles = new Set<string>();
     const cleared = new Set<string>();

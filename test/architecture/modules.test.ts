@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { expect } from 'chai';
 import { findImports, isUnder, ROOT, sources } from './sources.ts';
 
-/** The programs: each reads its environment, and hands it to `parseConfig`. */
+/** Main modules, which read the environment and pass it to `parseConfig`. */
 const PROGRAMS = [
   'api/main.ts',
   'api/oauth/rotateKeys.ts',
@@ -36,7 +36,7 @@ describe('deployed modules', () => {
     expect(tables.filter((path) => !isUnder('shared/tables')(path))).to.deep.equal([]);
   });
 
-  it('process.env is read by programs only, and each hands it to parseConfig', () => {
+  it('process.env is read by main modules only, and each passes it to parseConfig', () => {
     const readers = sources.filter(
       ({ text, imports }) => /\bprocess\s*(\.|\?\.|\[)\s*['"]?env\b/.test(text) || imports.includes('node:process'),
     );

@@ -23,12 +23,12 @@ const CREDENTIALS: Record<string, string> = {
 };
 
 describe('the specification', () => {
-  it('every route has its entry in the router, with its credentials, and no other route has one', () => {
+  it('the router contains every specified route with its credentials, and no other', () => {
     const routes = ROUTES.map(({ name, authentication }) => ({ name, credential: CREDENTIALS[authentication] }));
     expect(routes).to.have.deep.members(ENDPOINTS);
   });
 
-  it('every error code has its entry, with its status; internal_error is the only other one', () => {
+  it('the error codes have the specified statuses, and internal_error is the only other code', () => {
     expect(ERROR_STATUS).to.deep.equal({
       validation_error: 400,
       invalid_api_key: 401,
@@ -43,14 +43,14 @@ describe('the specification', () => {
     });
   });
 
-  it('every state has its entry, in order', () => {
+  it('the states are the specified ones, in order', () => {
     expect(GENERATION_STATUSES).to.deep.equal(['queued', 'succeeded', 'failed']);
     expect(MODEL_STATUSES).to.deep.equal(['online', 'degraded', 'offline']);
     expect(LEDGER_ENTRY_TYPES).to.deep.equal(['grant', 'burn', 'refund', 'rollover', 'expiry', 'topup']);
     expect(ONBOARDING_STEPS).to.deep.equal(['profile', 'plan', 'complete']);
   });
 
-  it('every limit is what was decided', () => {
+  it('the limits have the specified or decided values', () => {
     expect({ ...limits }).to.deep.include({
       PAGE_SIZE: 20,
       PROMPT_MAX_CHARACTERS: 2_500,
@@ -82,7 +82,7 @@ describe('the specification', () => {
     });
   });
 
-  it('every plan costs, grants and allows what the table says, and a year is twelve months', () => {
+  it('the plans have the specified prices, credits and parallel limits, and a year costs twelve months', () => {
     const table = PLANS.map((plan) => [plan.slug, plan.priceMonthlyCents, plan.monthlyCredits, plan.parallelLimit]);
     expect(table).to.deep.equal([
       ['lite', 600, 200, 2],
@@ -93,7 +93,7 @@ describe('the specification', () => {
     for (const plan of PLANS) expect(plan.priceYearlyCents).to.equal(12 * plan.priceMonthlyCents);
   });
 
-  it('every model takes and costs what the table says', () => {
+  it('the models have the specified parameters and prices', () => {
     expect([VIDEO_DURATIONS_SECONDS, VIDEO_RESOLUTIONS, VIDEO_ASPECT_RATIOS]).to.deep.equal([
       [5, 10],
       ['720p', '1080p'],

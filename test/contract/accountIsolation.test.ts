@@ -126,7 +126,7 @@ describe('resources of another account', () => {
     for (const message of messages) {
       const missing = randomUUID();
       const error = await getMcpError(message(uuid), uuid);
-      expect(error).to.include('There is no such generation');
+      expect(error).to.include('has no generation with that UUID');
       expect(error).to.equal(await getMcpError(message(missing), missing));
     }
   });

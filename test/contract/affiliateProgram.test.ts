@@ -36,7 +36,7 @@ describe('the affiliate program', () => {
     return row.clicks;
   };
 
-  it('answers 401 without a credential, and accepts a session cookie or an API key', async () => {
+  it('returns 401 without a credential, and accepts a session cookie or an API key', async () => {
     for (const [method, path] of PATHS) {
       expectError(await service.request(method, path, method === 'POST' ? { body: {} } : {}), 'invalid_api_key');
     }
@@ -46,7 +46,7 @@ describe('the affiliate program', () => {
     expect((await customer.requestWithSession('POST', '/api/affiliate/onboarding-link/')).status).to.equal(200);
   });
 
-  it('answers 404 not_found to status and onboarding link before the account is enrolled', async () => {
+  it('returns 404 not_found for status and onboarding link before the account is enrolled', async () => {
     const customer = await signUpCustomer(service.baseUrl);
     expectError(await customer.request('GET', '/api/affiliate/status/'), 'not_found');
     expectError(await customer.request('POST', '/api/affiliate/onboarding-link/'), 'not_found');
@@ -65,11 +65,11 @@ describe('the affiliate program', () => {
   it('returns the same code when it is repeated, also for concurrent requests to two processes', async () => {
     const customer = await signUpCustomer(service.baseUrl);
     const ways = service.baseUrls.map((url) => customer.on(url));
-    const answers = await Promise.all(
+    const responses = await Promise.all(
       Array.from({ length: 12 }, (_, index) => enroll(ways[index % 2] as TestCustomer)),
     );
-    expect(answers.map(({ status }) => status)).to.deep.equal(Array.from({ length: 12 }, () => 200));
-    expect(new Set(answers.map(({ body }) => body.code)).size).to.equal(1);
+    expect(responses.map(({ status }) => status)).to.deep.equal(Array.from({ length: 12 }, () => 200));
+    expect(new Set(responses.map(({ body }) => body.code)).size).to.equal(1);
   });
 
   it('shows a status with all its fields, and twelve months with the current one last', async () => {
@@ -108,9 +108,9 @@ describe('the affiliate program', () => {
   describe('a referral link', () => {
     it('sets a first-party cookie for 30 days, redirects to the sign-in, and counts the click', async () => {
       const { code } = await enrollAffiliate(service.baseUrl);
-      const answer = await request(service.baseUrl, 'GET', `/r/${code}`);
-      expect([answer.status, answer.headers.get('location')]).to.deep.equal([303, '/sign-in']);
-      const [pair = '', ...attributes] = (answer.headers.getSetCookie()[0] ?? '').split('; ');
+      const response = await request(service.baseUrl, 'GET', `/r/${code}`);
+      expect([response.status, response.headers.get('location')]).to.deep.equal([303, '/sign-in']);
+      const [pair = '', ...attributes] = (response.headers.getSetCookie()[0] ?? '').split('; ');
       expect(pair).to.match(new RegExp(`^referral=${code}\\.\\d+$`));
       expect(attributes).to.include.members(['path=/', 'samesite=lax', 'httponly']);
       const expires = Date.parse(attributes.find((text) => text.startsWith('expires='))?.slice(8) ?? '');
@@ -138,16 +138,16 @@ describe('the affiliate program', () => {
       }
     });
 
-    it('sets no cookie for its own affiliate, and leads to the account page', async () => {
+    it('sets no cookie for its own affiliate, and redirects to the account page', async () => {
       const { affiliate, code } = await enrollAffiliate(service.baseUrl);
-      const answer = await request(service.baseUrl, 'GET', `/r/${code}`, { headers: { cookie: affiliate.cookie } });
-      expect([answer.status, answer.headers.get('location')]).to.deep.equal([303, '/']);
-      expect(answer.headers.getSetCookie()).to.deep.equal([]);
+      const response = await request(service.baseUrl, 'GET', `/r/${code}`, { headers: { cookie: affiliate.cookie } });
+      expect([response.status, response.headers.get('location')]).to.deep.equal([303, '/']);
+      expect(response.headers.getSetCookie()).to.deep.equal([]);
     });
   });
 
   describe('attribution', () => {
-    it('ties a new account to the last link that the visitor followed', async () => {
+    it('attributes a new account to the last link that the visitor opened', async () => {
       const [first, second] = [await enrollAffiliate(service.baseUrl), await enrollAffiliate(service.baseUrl)];
       const cookie = await followReferralLink(service.baseUrl, first.code);
       await signUpCustomer(service.baseUrl, await followReferralLink(service.baseUrl, second.code, cookie));
@@ -156,7 +156,7 @@ describe('the affiliate program', () => {
       expect((await getAffiliateStatus(second.affiliate)).recent.at(-1)).to.include({ referrals: 1 });
     });
 
-    it('accepts a click of the last 30 days, and none that is older or in the future', async () => {
+    it('counts clicks of the last 30 days, and no click that is older or in the future', async () => {
       const { affiliate, code } = await enrollAffiliate(service.baseUrl);
       const at = (daysAgo: number) => `referral=${code}.${Math.floor(Date.now() / 1_000 - daysAgo * DAY_SECONDS)}`;
       for (const daysAgo of [30.01, 31, 400, -1]) await signUpCustomer(service.baseUrl, at(daysAgo));
@@ -173,7 +173,7 @@ describe('the affiliate program', () => {
       expect(await getStats(affiliate)).to.include({ referrals: 1 });
     });
 
-    it('never ties an account that exists already', async () => {
+    it('never attributes an existing account', async () => {
       const { affiliate, code } = await enrollAffiliate(service.baseUrl);
       const customer = await signUpCustomer(service.baseUrl);
       await signUpCustomer(service.baseUrl, await followReferralLink(service.baseUrl, code), customer.email);
@@ -185,7 +185,7 @@ describe('the affiliate program', () => {
       expect(await getStats(affiliate)).to.include({ referrals: 0 });
     });
 
-    it('never ties affiliates to themselves, by their browser or their mailbox', async () => {
+    it('never attributes affiliates to themselves, recognized by browser or mailbox', async () => {
       const { affiliate, code } = await enrollAffiliate(service.baseUrl, 'ada@example.com');
       const cookie = await followReferralLink(service.baseUrl, code);
       await signUpCustomer(service.baseUrl, `${cookie}; ${affiliate.cookie}`, 'second@example.net');
@@ -210,14 +210,14 @@ describe('the affiliate program', () => {
       expect(await getStats(affiliate)).to.include({ referrals: 1 });
     });
 
-    it('works for the form of the sign-in page', async () => {
+    it('works with the form of the sign-in page', async () => {
       const { affiliate, code } = await enrollAffiliate(service.baseUrl);
       const cookie = (await followReferralLink(service.baseUrl, code)) as string;
-      const answer = await request(service.baseUrl, 'POST', '/sign-in', {
+      const response = await request(service.baseUrl, 'POST', '/sign-in', {
         rawBody: 'email=form%40example.com',
         headers: { cookie, origin: service.baseUrl, 'content-type': 'application/x-www-form-urlencoded' },
       });
-      expect(answer.status).to.equal(303);
+      expect(response.status).to.equal(303);
       expect(await getStats(affiliate)).to.include({ referrals: 1 });
     });
   });

@@ -133,10 +133,10 @@ describe('API keys', () => {
   it('100 simultaneous requests to two processes create at most 20 keys', async () => {
     const customer = await service.createCustomer(null);
     const ways = service.baseUrls.map((url) => customer.on(url));
-    const answers = await Promise.all(
+    const responses = await Promise.all(
       Array.from({ length: 100 }, (_, index) => createKey(ways[index % 2] ?? customer)),
     );
-    expect(countOccurrences(answers.map(({ status }) => status))).to.deep.equal({ 201: 19, 400: 81 });
+    expect(countOccurrences(responses.map(({ status }) => status))).to.deep.equal({ 201: 19, 400: 81 });
     expect((await customer.request('GET', '/api/keys/')).body.pagination.total_items).to.equal(20);
   });
 
@@ -178,7 +178,7 @@ describe('API keys', () => {
       for (const way of ways) expect((await way.request('GET', '/api/keys/')).status).to.equal(200);
 
       await customer.requestWithSession('POST', `/api/keys/${uuid}/revoke/`);
-      const answers = await Promise.all(
+      const responses = await Promise.all(
         ways.flatMap((way) => [
           way.createGeneration(IMAGE),
           way.createGeneration({ model: 'no such model', params: {} }),
@@ -191,7 +191,7 @@ describe('API keys', () => {
           way.request('GET', '/api/usage/summary/'),
         ]),
       );
-      for (const answer of answers) expectError(answer, 'invalid_api_key');
+      for (const response of responses) expectError(response, 'invalid_api_key');
       await customer.requestWithSession('DELETE', `/api/generations/${generation.body.uuid}/`);
     }
     expect(await customer.ledger()).to.deep.equal([['grant', 1100], ...Array.from({ length: 5 }, () => ['burn', -8])]);

@@ -45,7 +45,7 @@ describe('the checks of a create', () => {
       expect(await customer.balance()).to.equal(1065);
     });
 
-    it('is a model that no worker has probed for 45 s', async () => {
+    it('is a model that no worker has probed for 45 seconds', async () => {
       const customer = await service.createCustomer('pro');
       await setModelHealth(service, 'imgmodel-2', 'online', 46);
       expectError(await customer.createGeneration(IMAGE), 'model_unavailable');

@@ -143,7 +143,7 @@ describe('an Idempotency-Key', () => {
         expect(answers.map(getReplayHeader)).to.deep.equal([null, 'true']);
       });
 
-      it('is held by a request in progress, for which the others wait', async () => {
+      it('makes concurrent requests wait for the one in progress', async () => {
         let answered = 0;
         const asked = await whileLocked(customer, async () => {
           const all = [0, 1, 0].map((api) =>

@@ -41,8 +41,8 @@ describe('MCP messages', () => {
 
   it('every response has the id of its request, whether it is a number or a string', async () => {
     const ids = [0, 1, -1, 'a', '1', '', 2 ** 40];
-    const answers = await Promise.all(ids.map((id) => send({ ...PING, id })));
-    expect(answers.map(({ body }) => body.id)).to.deep.equal(ids);
+    const responses = await Promise.all(ids.map((id) => send({ ...PING, id })));
+    expect(responses.map(({ body }) => body.id)).to.deep.equal(ids);
   });
 
   it('unknown methods and invalid params return JSON-RPC errors', async () => {
@@ -84,7 +84,7 @@ describe('MCP messages', () => {
     ]) {
       const { status, body } = await callRaw(params);
       expect([status, body.id, body.error?.code], params).to.deep.equal([400, 5, -32_600]);
-      expect(body.error.message).to.equal('__proto__ is not known here.');
+      expect(body.error.message).to.equal('__proto__ is not a known field.');
     }
     const text = '{"name":"get_generation","arguments":{"uuid":"__proto__ \\u0041"}}';
     expect((await callRaw(text)).body.result.structuredContent.error).to.equal('not_found');

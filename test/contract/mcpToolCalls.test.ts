@@ -135,10 +135,12 @@ describe('MCP tool calls', () => {
       ['*/*', 'application/json'],
       ['text/event-stream', 'text/event-stream'],
     ] as const) {
-      const answer = await postMcp(customer, buildToolCall('get_usage'), { headers: { ...session, accept } });
-      expect(answer.headers.get('content-type')).to.match(new RegExp(`^${type}`));
+      const response = await postMcp(customer, buildToolCall('get_usage'), { headers: { ...session, accept } });
+      expect(response.headers.get('content-type')).to.match(new RegExp(`^${type}`));
       const message =
-        type === 'application/json' ? answer.body : JSON.parse(/^data: (.*)$/m.exec(answer.body as string)?.[1] ?? '');
+        type === 'application/json'
+          ? response.body
+          : JSON.parse(/^data: (.*)$/m.exec(response.body as string)?.[1] ?? '');
       expect([message.id, message.result.structuredContent.plan.slug]).to.deep.equal([1, 'pro']);
     }
     const progress = { progressToken: 'p' };

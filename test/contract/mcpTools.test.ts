@@ -153,14 +153,14 @@ describe('MCP tools', () => {
       });
 
       it('tools return errors of the service as tool errors with the codes of REST', async () => {
-        const refusals: [string, object, string, RegExp][] = [
+        const rejections: [string, object, string, RegExp][] = [
           ['generate_image', { prompt: 'x' }, 'validation_error', /^resolution is required/],
           ['generate_image', { prompt: 'x', resolution: '8K' }, 'validation_error', /resolution must be one of/],
           ['generate_video', { prompt: '', duration: 5, resolution: '720p' }, 'validation_error', /^prompt/],
           ['generate_video', { prompt: 'x', duration: 7, resolution: '720p' }, 'validation_error', /^duration/],
           ['generate_image', { prompt: 'x', resolution: '1K', seed: 1 }, 'validation_error', /seed is not known/],
-          ['get_generation', { uuid: MISSING }, 'not_found', /no such generation/],
-          ['get_generation', { uuid: 'none' }, 'not_found', /no such generation/],
+          ['get_generation', { uuid: MISSING }, 'not_found', /has no generation with that UUID/],
+          ['get_generation', { uuid: 'none' }, 'not_found', /has no generation with that UUID/],
           [
             'get_generation',
             { uuid: MISSING, wait_seconds: 46 },
@@ -169,7 +169,7 @@ describe('MCP tools', () => {
           ],
           ['list_library', { page: 0 }, 'validation_error', /page must be at least 1/],
         ];
-        for (const [tool, args, code, detail] of refusals) {
+        for (const [tool, args, code, detail] of rejections) {
           const { isError, structuredContent, content } = await use(tool, args);
           expect([isError, structuredContent.error], JSON.stringify(args)).to.deep.equal([true, code]);
           expect(structuredContent.detail).to.match(detail);
@@ -179,14 +179,14 @@ describe('MCP tools', () => {
       });
 
       it('get_generation returns the same error for a missing generation and one of another account', async () => {
-        const stranger = await service.createCustomer('pro');
-        const { uuid } = await stranger.createImage();
+        const otherCustomer = await service.createCustomer('pro');
+        const { uuid } = await otherCustomer.createImage();
         const [theirs, missing] = [
           await use('get_generation', { uuid }),
           await use('get_generation', { uuid: MISSING }),
         ];
         expect(theirs.structuredContent).to.deep.equal(missing.structuredContent);
-        await stranger.waitForEnd(uuid);
+        await otherCustomer.waitForEnd(uuid);
       });
 
       it('tools/list rejects a cursor, because it has one page', async () => {

@@ -73,10 +73,10 @@ describe('media', () => {
 
   for (const range of ['bytes=26-', 'bytes=100-200']) {
     it(`returns 416 for Range: ${range}, in the envelope and not cacheable`, async () => {
-      const answer = await get({ range });
-      expectError(answer, 'validation_error', 'Range', 416);
-      expect(answer.headers.get('content-range')).to.equal('bytes */26');
-      expect(answer.headers.get('cache-control') ?? '').to.not.include('immutable');
+      const response = await get({ range });
+      expectError(response, 'validation_error', 'Range', 416);
+      expect(response.headers.get('content-range')).to.equal('bytes */26');
+      expect(response.headers.get('cache-control') ?? '').to.not.include('immutable');
     });
   }
 
@@ -164,17 +164,17 @@ describe('media', () => {
   ];
   for (const path of absent) {
     it(`returns 404 in the envelope for ${path.slice(0, 70)}`, async () => {
-      const answer: ApiResponse = await sendRawRequest(service.baseUrl, 'GET', path);
-      expectError(answer, 'not_found');
-      expect(answer.headers.get('cache-control') ?? '').to.not.include('immutable');
+      const response: ApiResponse = await sendRawRequest(service.baseUrl, 'GET', path);
+      expectError(response, 'not_found');
+      expect(response.headers.get('cache-control') ?? '').to.not.include('immutable');
     });
   }
 
   it('returns 404 with Allow for other methods', async () => {
     for (const method of ['POST', 'PUT', 'DELETE']) {
-      const answer = await service.request(method, FILE);
-      expectError(answer, 'not_found');
-      expect(answer.headers.get('allow')).to.include('GET');
+      const response = await service.request(method, FILE);
+      expectError(response, 'not_found');
+      expect(response.headers.get('allow')).to.include('GET');
     }
     expect((await get()).text).to.equal(CONTENT);
   });

@@ -67,13 +67,13 @@ describe('models', () => {
     expect(await statuses()).to.deep.equal({ 'vidmodel-video': 'offline', 'imgmodel-2': 'degraded' });
   });
 
-  it('shows a model as offline if no worker has probed it for 45 s, or ever', async () => {
+  it('shows a model as offline if no worker has probed it for 45 seconds, or ever', async () => {
     await setModelHealth(service, 'vidmodel-video', 'online', 46);
     await service.sql(`DELETE FROM upstream_health WHERE model = 'imgmodel-2'`);
     expect(await statuses()).to.deep.equal({ 'vidmodel-video': 'offline', 'imgmodel-2': 'offline' });
   });
 
-  it('has pages like every list', async () => {
+  it('is paginated like every list', async () => {
     const { body } = await service.request('GET', '/api/models/?page=2');
     expect(body.data).to.deep.equal([]);
     expect(body.pagination).to.include({ current_page: 2, total_pages: 1, total_items: 2, next: null });
@@ -81,7 +81,7 @@ describe('models', () => {
   });
 
   it('needs no credentials and ignores invalid ones', async () => {
-    const answer = await service.request('GET', '/api/models/', { headers: { authorization: 'Bearer nonsense' } });
-    expect(answer.status).to.equal(200);
+    const response = await service.request('GET', '/api/models/', { headers: { authorization: 'Bearer nonsense' } });
+    expect(response.status).to.equal(200);
   });
 });

@@ -12,7 +12,7 @@ const decodeHeader = (token: string) => JSON.parse(Buffer.from(token.split('.')[
 describe('MCP credentials', () => {
   let service: TestService;
   let client: OAuthTestClient;
-  let person: TestCustomer;
+  let customer: TestCustomer;
   let app: Awaited<ReturnType<typeof startBearerApp>>;
   let tokens: { access_token: string; refresh_token: string };
   let privateKey: string;
@@ -20,8 +20,8 @@ describe('MCP credentials', () => {
     service = await startTestService({ workers: 0 });
     app = await startBearerApp();
     client = await registerClient(service.baseUrl);
-    person = await service.createCustomer(null);
-    tokens = await client.authorizeAndExchange(person);
+    customer = await service.createCustomer(null);
+    tokens = await client.authorizeAndExchange(customer);
     [{ private_key: privateKey }] = (await service.sql('SELECT private_key FROM oauth_signing_keys')) as any;
   });
   after(async () => {
@@ -38,51 +38,51 @@ describe('MCP credentials', () => {
     const input = `${encode({ ...decodeHeader(tokens.access_token), ...header })}.${encode({ ...decodeClaims(tokens.access_token), ...claims })}`;
     return `${input}.${sign('sha256', Buffer.from(input), key).toString('base64url')}`;
   };
-  function expectRefused(answer: ApiResponse, says: RegExp): void {
-    expectError(answer, 'invalid_api_key');
-    expect(answer.body.detail).to.match(says);
-    expect(answer.headers.get('www-authenticate')).to.equal(
+  function expectRefused(response: ApiResponse, says: RegExp): void {
+    expectError(response, 'invalid_api_key');
+    expect(response.body.detail).to.match(says);
+    expect(response.headers.get('www-authenticate')).to.equal(
       `Bearer ${metadata()}, error="invalid_token", scope="svc:read svc:write"`,
     );
   }
 
   it('a request without a credential returns 401 with WWW-Authenticate: Bearer resource_metadata=...', async () => {
-    const answer = await request(app.url, 'GET', '/');
-    expectError(answer, 'invalid_api_key');
-    expect(answer.headers.get('www-authenticate')).to.equal(`Bearer ${metadata()}`);
+    const response = await request(app.url, 'GET', '/');
+    expectError(response, 'invalid_api_key');
+    expect(response.headers.get('www-authenticate')).to.equal(`Bearer ${metadata()}`);
   });
 
   it('a token authenticates the account that approved it, with the approved scopes', async () => {
-    const [{ id }] = (await service.sql('SELECT id::int FROM accounts WHERE email = $1', [person.email])) as any;
+    const [{ id }] = (await service.sql('SELECT id::int FROM accounts WHERE email = $1', [customer.email])) as any;
     const both = await get(tokens.access_token);
     expect(both.body).to.deep.equal({ accountId: id, credential: 'token', scopes: ['svc:read', 'svc:write'] });
-    const narrow = await client.authorizeAndExchange(person, { scope: 'svc:read' });
+    const narrow = await client.authorizeAndExchange(customer, { scope: 'svc:read' });
     expect((await get(narrow.access_token)).body.scopes).to.deep.equal(['svc:read']);
   });
 
   it('an API key has both scopes in either header', async () => {
-    expect((await get(person.key)).body).to.include({ credential: 'key' });
-    expect((await get(person.key, 'POST')).body.scopes).to.deep.equal(['svc:read', 'svc:write']);
-    const inHeader = await request(app.url, 'GET', '/', { headers: { 'x-api-key': person.key } });
+    expect((await get(customer.key)).body).to.include({ credential: 'key' });
+    expect((await get(customer.key, 'POST')).body.scopes).to.deep.equal(['svc:read', 'svc:write']);
+    const inHeader = await request(app.url, 'GET', '/', { headers: { 'x-api-key': customer.key } });
     expect(inHeader.body).to.include({ credential: 'key' });
     const both = await request(app.url, 'GET', '/', {
-      headers: { 'x-api-key': person.key, authorization: `Bearer ${tokens.access_token}` },
+      headers: { 'x-api-key': customer.key, authorization: `Bearer ${tokens.access_token}` },
     });
     expectRefused(both, /different credentials/);
   });
 
   it('a token without svc:write returns 403 with insufficient_scope and the required scopes', async () => {
-    const narrow = await client.authorizeAndExchange(person, { scope: 'svc:read' });
-    const answer = await get(narrow.access_token, 'POST');
-    expect(answer.status).to.equal(403);
-    expect(answer.headers.get('www-authenticate')).to.equal(
+    const narrow = await client.authorizeAndExchange(customer, { scope: 'svc:read' });
+    const response = await get(narrow.access_token, 'POST');
+    expect(response.status).to.equal(403);
+    expect(response.headers.get('www-authenticate')).to.equal(
       `Bearer error="insufficient_scope", scope="svc:read svc:write", ${metadata()}`,
     );
     expect((await get(tokens.access_token, 'POST')).status).to.equal(200);
   });
 
   it('a token is rejected as soon as its grant is revoked', async () => {
-    const mine = await client.authorizeAndExchange(person);
+    const mine = await client.authorizeAndExchange(customer);
     expect((await get(mine.access_token)).status).to.equal(200);
     await service.sql('UPDATE oauth_grants SET revoked_at = now() WHERE uuid = $1', [
       decodeClaims(mine.access_token).grant,
@@ -92,7 +92,7 @@ describe('MCP credentials', () => {
   });
 
   it('the use of a token updates last_used_at of its grant', async () => {
-    const mine = await client.authorizeAndExchange(person);
+    const mine = await client.authorizeAndExchange(customer);
     const { grant } = decodeClaims(mine.access_token);
     await service.sql(`UPDATE oauth_grants SET last_used_at = now() - interval '1 hour' WHERE uuid = $1`, [grant]);
     await get(mine.access_token);
@@ -135,8 +135,8 @@ describe('MCP credentials', () => {
     });
 
     it('a token with a foreign signature or changed claims is rejected', async () => {
-      const stranger = generateKeyPairSync('rsa', { modulusLength: 2_048 }).privateKey;
-      const foreign = stranger.export({ type: 'pkcs8', format: 'pem' }) as string;
+      const otherCustomer = generateKeyPairSync('rsa', { modulusLength: 2_048 }).privateKey;
+      const foreign = otherCustomer.export({ type: 'pkcs8', format: 'pem' }) as string;
       expectRefused(await get(forge({}, {}, foreign)), /signature/);
       const [header, , signature] = tokens.access_token.split('.');
       const changed = encode({ ...decodeClaims(tokens.access_token), scope: 'svc:read svc:write admin' });
@@ -160,9 +160,9 @@ describe('MCP credentials', () => {
     it('a cached token is rejected once it has expired', async () => {
       const short = forge({ exp: Math.floor(Date.now() / 1_000) + 2 });
       expect((await get(short)).status).to.equal(200);
-      let answer = await get(short);
-      while (answer.status === 200) answer = await get(short);
-      expectRefused(answer, /expired/);
+      let response = await get(short);
+      while (response.status === 200) response = await get(short);
+      expectRefused(response, /expired/);
       expect(decodeClaims(short).exp * 1_000).to.be.at.most(Date.now());
     });
 

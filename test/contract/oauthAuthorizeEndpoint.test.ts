@@ -16,30 +16,30 @@ import { sendRawRequest } from '../harness/rawRequest.ts';
 describe('the authorization endpoint', () => {
   let service: TestService;
   let client: OAuthTestClient;
-  let person: TestCustomer;
+  let customer: TestCustomer;
   const { challenge } = createPkce();
   before(async () => {
     service = await startTestService({ workers: 0 });
     client = await registerClient(service.baseUrl, { client_name: 'Claude <b>Desktop</b>' });
-    person = await service.createCustomer(null);
+    customer = await service.createCustomer(null);
   });
   after(() => service.stop());
 
-  const visit = (path: string, cookie = person.cookie) =>
+  const visit = (path: string, cookie = customer.cookie) =>
     request(service.baseUrl, 'GET', path, { headers: cookie === '' ? {} : { cookie } });
 
   /** Expects an error page without a redirect. */
-  function expectPage(answer: Awaited<ReturnType<typeof visit>>, says: RegExp): void {
-    expect([answer.status, answer.headers.get('location')]).to.deep.equal([400, null]);
-    expect(answer.headers.get('content-type')).to.match(/^text\/html/);
-    expect(answer.body).to.match(says);
+  function expectPage(reply: Awaited<ReturnType<typeof visit>>, says: RegExp): void {
+    expect([reply.status, reply.headers.get('location')]).to.deep.equal([400, null]);
+    expect(reply.headers.get('content-type')).to.match(/^text\/html/);
+    expect(reply.body).to.match(says);
   }
 
   /** Expects an error response at the client's redirect URI, with `iss`. */
-  function expectClientError(answer: Awaited<ReturnType<typeof visit>>, error: string): void {
+  function expectClientError(reply: Awaited<ReturnType<typeof visit>>, error: string): void {
     // After a form, a page with a refresh takes the place of the redirect.
-    expect(answer.status).to.equal(answer.headers.has('location') ? 303 : 200);
-    const location = getRedirectLocation(answer);
+    expect(reply.status).to.equal(reply.headers.has('location') ? 303 : 200);
+    const location = getRedirectLocation(reply);
     expect(location.startsWith(`${REDIRECT_URI}?`), location).to.equal(true);
     const response = Object.fromEntries(new URL(location).searchParams);
     expect(response).to.include({ error, iss: service.baseUrl });
@@ -103,24 +103,24 @@ describe('the authorization endpoint', () => {
     it('an application with a private-use scheme is opened from a page that stays open', async () => {
       const redirect = 'cursor://anysphere.cursor-mcp/oauth/callback?x=1';
       const app = await registerClient(service.baseUrl, { redirect_uris: [redirect] });
-      const answer = await submitConsent(service.baseUrl, person, app.authorizePath(challenge));
+      const reply = await submitConsent(service.baseUrl, customer, app.authorizePath(challenge));
       // The page stays open while the browser opens the application.
-      expect([answer.status, answer.headers.get('location')]).to.deep.equal([200, null]);
-      expect(answer.body).to.include('You can close this page afterwards').and.include('>Continue</a>');
-      const denied = await submitConsent(service.baseUrl, person, app.authorizePath(challenge), 'deny');
+      expect([reply.status, reply.headers.get('location')]).to.deep.equal([200, null]);
+      expect(reply.body).to.include('You can close this page afterwards').and.include('>Continue</a>');
+      const denied = await submitConsent(service.baseUrl, customer, app.authorizePath(challenge), 'deny');
       expect(denied.body).to.include('You did not allow');
-      expect(getRedirectLocation(answer)).to.match(
+      expect(getRedirectLocation(reply)).to.match(
         /^cursor:\/\/anysphere\.cursor-mcp\/oauth\/callback\?x=1&code=[0-9a-f]{64}&/,
       );
     });
 
     it('a client with one redirect URI may omit the parameter', async () => {
-      const answer = await submitConsent(
+      const reply = await submitConsent(
         service.baseUrl,
-        person,
+        customer,
         client.authorizePath(challenge, { redirect_uri: undefined }),
       );
-      expect(getRedirectLocation(answer).startsWith(`${REDIRECT_URI}?code=`)).to.equal(true);
+      expect(getRedirectLocation(reply).startsWith(`${REDIRECT_URI}?code=`)).to.equal(true);
       const two = await registerClient(service.baseUrl, { redirect_uris: [REDIRECT_URI, 'https://a.example/'] });
       expectPage(await visit(two.authorizePath(challenge, { redirect_uri: undefined })), /redirect_uri is missing/);
     });
@@ -148,9 +148,9 @@ describe('the authorization endpoint', () => {
         ['invalid_target', { resource: service.baseUrl }],
       ];
       for (const [error, changes] of wrong) {
-        const answer = await visit(client.authorizePath(challenge, changes));
-        expectClientError(answer, error);
-        expect(new URL(getRedirectLocation(answer)).searchParams.get('state')).to.equal('a state');
+        const reply = await visit(client.authorizePath(challenge, changes));
+        expectClientError(reply, error);
+        expect(new URL(getRedirectLocation(reply)).searchParams.get('state')).to.equal('a state');
       }
     });
 
@@ -196,14 +196,16 @@ describe('the authorization endpoint', () => {
 
     it('any state is returned unchanged', async () => {
       const state = 'a&b=c#d "<>é\u{1F600}%00+ ';
-      const answer = await client.authorize(person, challenge, { state });
-      expect(answer.get('state')).to.equal(state);
-      expect((await client.authorize(person, challenge, { state: undefined })).has('state')).to.equal(false);
+      const reply = await client.authorize(customer, challenge, { state });
+      expect(reply.get('state')).to.equal(state);
+      expect((await client.authorize(customer, challenge, { state: undefined })).has('state')).to.equal(false);
     });
 
-    it('a request without scopes gets both, and no request gets more than it names', async () => {
-      expect((await client.authorizeAndExchange(person)).scope).to.equal('svc:read svc:write');
-      expect((await client.authorizeAndExchange(person, { scope: 'svc:write svc:write' })).scope).to.equal('svc:write');
+    it('a request without scopes gets both, and other requests get exactly the scopes that they name', async () => {
+      expect((await client.authorizeAndExchange(customer)).scope).to.equal('svc:read svc:write');
+      expect((await client.authorizeAndExchange(customer, { scope: 'svc:write svc:write' })).scope).to.equal(
+        'svc:write',
+      );
     });
   });
 
@@ -211,9 +213,9 @@ describe('the authorization endpoint', () => {
     it('a visitor signs in first and returns to the request', async () => {
       const path = client.authorizePath(challenge, { state: 'x&return_to=https://evil.example' });
       for (const cookie of ['', 'token=unknown']) {
-        const answer = await visit(path, cookie);
-        expect(answer.status).to.equal(303);
-        const location = new URL(getRedirectLocation(answer), service.baseUrl);
+        const reply = await visit(path, cookie);
+        expect(reply.status).to.equal(303);
+        const location = new URL(getRedirectLocation(reply), service.baseUrl);
         expect([location.origin, location.pathname]).to.deep.equal([service.baseUrl, '/sign-in']);
         expect([...location.searchParams]).to.deep.equal([['return_to', path]]);
       }
@@ -222,9 +224,9 @@ describe('the authorization endpoint', () => {
     it('a user can switch to another account', async () => {
       const someone = await service.createCustomer(null);
       const path = client.authorizePath(challenge);
-      const answer = await submitConsent(service.baseUrl, someone, path, 'switch');
-      expect(new URL(getRedirectLocation(answer), service.baseUrl).searchParams.get('return_to')).to.equal(path);
-      expect(answer.headers.getSetCookie()[0]).to.match(/^token=;/);
+      const reply = await submitConsent(service.baseUrl, someone, path, 'switch');
+      expect(new URL(getRedirectLocation(reply), service.baseUrl).searchParams.get('return_to')).to.equal(path);
+      expect(reply.headers.getSetCookie()[0]).to.match(/^token=;/);
       expect((await someone.requestWithSession('GET', '/authentication/me/')).status).to.equal(401);
     });
 
@@ -234,8 +236,8 @@ describe('the authorization endpoint', () => {
       const { token } = await loadConsentPage(service.baseUrl, someone, path);
       await someone.requestWithSession('POST', '/authentication/logout/');
       const headers = { cookie: someone.cookie, origin: service.baseUrl };
-      const answer = await postUrlEncoded(service.baseUrl, path, { csrf_token: token, decision: 'allow' }, headers);
-      expect(getRedirectLocation(answer)).to.match(/^\/sign-in\?return_to=/);
+      const reply = await postUrlEncoded(service.baseUrl, path, { csrf_token: token, decision: 'allow' }, headers);
+      expect(getRedirectLocation(reply)).to.match(/^\/sign-in\?return_to=/);
     });
   });
 

@@ -19,12 +19,12 @@ describe('fetches of OAuth client metadata documents', () => {
     closeFileServers();
   });
 
-  function ask(person: TestCustomer, path: string) {
+  function ask(customer: TestCustomer, path: string) {
     const client = new OAuthTestClient(service.baseUrl, `${documents.url}${path}`);
-    return loadConsentPage(service.baseUrl, person, client.authorizePath(createPkce().challenge));
+    return loadConsentPage(service.baseUrl, customer, client.authorizePath(createPkce().challenge));
   }
 
-  function answer(path: string): void {
+  function reply(path: string): void {
     const document = {
       client_id: `${documents.url}${path}`,
       client_name: 'Documented client',
@@ -35,15 +35,15 @@ describe('fetches of OAuth client metadata documents', () => {
   }
 
   it('an account that waits for two slow documents gets its third rejected, and other accounts are served', async () => {
-    const [person, other] = [await service.createCustomer(null), await service.createCustomer(null)];
-    const slow = [ask(person, '/slow-1.json'), ask(person, '/slow-2.json')];
+    const [customer, other] = [await service.createCustomer(null), await service.createCustomer(null)];
+    const slow = [ask(customer, '/slow-1.json'), ask(customer, '/slow-2.json')];
     await eventually('both are being fetched', () => waiting.has('/slow-1.json') && waiting.has('/slow-2.json'));
-    const third = await ask(person, '/third.json');
+    const third = await ask(customer, '/third.json');
     expect(third.status).to.equal(400);
     expect(waiting.has('/third.json')).to.equal(false);
     const others = ask(other, '/other.json');
     await eventually('the other is being fetched', () => waiting.has('/other.json'));
-    for (const path of ['/other.json', '/slow-1.json', '/slow-2.json']) answer(path);
+    for (const path of ['/other.json', '/slow-1.json', '/slow-2.json']) reply(path);
     expect((await Promise.all([others, ...slow])).map(({ status }) => status)).to.deep.equal([200, 200, 200]);
   });
 });

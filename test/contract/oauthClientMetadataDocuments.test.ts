@@ -18,14 +18,14 @@ const send = (response: ServerResponse, body: unknown, headers: Record<string, s
 
 describe('OAuth client metadata documents', () => {
   let service: TestService;
-  let person: TestCustomer;
+  let customer: TestCustomer;
   /** Serves the metadata documents of clients. */
   let documents: FileServer;
   let answerDocument: (request: IncomingMessage, response: ServerResponse) => void;
   before(async () => {
     documents = await startFileServer((request, response) => answerDocument(request, response));
     service = await startTestService({ workers: 0, env: { OAUTH_CLIENT_DOCUMENT_HOST: documents.host } });
-    person = await service.createCustomer(null);
+    customer = await service.createCustomer(null);
   });
   after(async () => {
     await service.stop();
@@ -45,15 +45,15 @@ describe('OAuth client metadata documents', () => {
     const { body: metadata } = await request(baseUrl, 'GET', '/.well-known/oauth-authorization-server');
     expect(metadata.client_id_metadata_document_supported).to.equal(false);
     const client = documented('/switched-off').on(baseUrl);
-    const headers = { cookie: person.cookie };
+    const headers = { cookie: customer.cookie };
     const page = await request(baseUrl, 'GET', client.authorizePath(createPkce().challenge), { headers });
     expect(page.status).to.equal(400);
-    expect(page.body).to.include('reads no client metadata documents').and.include('API key');
+    expect(page.body).to.include('does not accept client metadata documents').and.include('API key');
     expect(asked('/switched-off')).to.equal(0);
   });
 
   const { challenge } = createPkce();
-  const ask = (client: OAuthTestClient) => loadConsentPage(service.baseUrl, person, client.authorizePath(challenge));
+  const ask = (client: OAuthTestClient) => loadConsentPage(service.baseUrl, customer, client.authorizePath(challenge));
   async function expectUnusable(client: OAuthTestClient, says: RegExp): Promise<void> {
     const { status, body, headers } = await ask(client);
     expect([status, headers.get('location')]).to.deep.equal([400, null]);
@@ -64,7 +64,7 @@ describe('OAuth client metadata documents', () => {
     const client = documented('/client.json');
     const page = await ask(client);
     expect([page.status, page.body.includes('Documented client')]).to.deep.equal([200, true]);
-    const tokens = await client.authorizeAndExchange(person);
+    const tokens = await client.authorizeAndExchange(customer);
     expect((await client.refresh(tokens.refresh_token)).status).to.equal(200);
   });
 
@@ -111,7 +111,7 @@ describe('OAuth client metadata documents', () => {
   });
 
   it('a response that is not a metadata document is rejected', async () => {
-    const answers: [RegExp, (response: ServerResponse) => void][] = [
+    const replies: [RegExp, (response: ServerResponse) => void][] = [
       [/answered 404/, (response) => response.writeHead(404).end()],
       [/answered 500/, (response) => response.writeHead(500, { 'content-type': 'application/json' }).end('{}')],
       [/not of the type/, (response) => response.writeHead(200, { 'content-type': 'text/html' }).end('{}')],
@@ -119,9 +119,9 @@ describe('OAuth client metadata documents', () => {
       [/not a JSON object/, (response) => response.writeHead(200, { 'content-type': 'application/json' }).end('{')],
       [/cannot be reached/, (response) => response.destroy()],
     ];
-    for (const [index, [says, answer]] of answers.entries()) {
+    for (const [index, [says, reply]] of replies.entries()) {
       const client = documented(`/bad-${index}.json`);
-      answerDocument = (_request, response) => answer(response);
+      answerDocument = (_request, response) => reply(response);
       await expectUnusable(client, says);
     }
   });
@@ -138,7 +138,7 @@ describe('OAuth client metadata documents', () => {
     const client = documented('/moved.json');
     for (const status of [301, 302, 303, 307, 308]) {
       answerDocument = (_request, response) => response.writeHead(status, { location: secret.url }).end();
-      await expectUnusable(client, new RegExp(`answered ${status}`));
+      await expectUnusable(client, new RegExp(`responded with ${status}`));
     }
     expect(secret.requests).to.deep.equal([]);
   });
@@ -190,7 +190,7 @@ describe('OAuth client metadata documents', () => {
   it('a metadata document at a private address requires OAUTH_CLIENT_DOCUMENT_HOST', async () => {
     const { baseUrl } = await service.startApi({ OAUTH_CLIENT_DOCUMENT_HOST: '' });
     const client = documented('/untrusted.json').on(baseUrl);
-    const page = await loadConsentPage(baseUrl, person, client.authorizePath(challenge));
+    const page = await loadConsentPage(baseUrl, customer, client.authorizePath(challenge));
     expect([page.status, asked('/untrusted.json')]).to.deep.equal([400, 0]);
   });
 });

@@ -136,8 +136,8 @@ describe('OAuth client registration', () => {
     const form = await postUrlEncoded(service.baseUrl, '/register', { redirect_uris: REDIRECT_URI });
     expect([form.status, form.body.error]).to.deep.equal([400, 'invalid_client_metadata']);
     for (const rawBody of ['{', '', '\u0000', '{"redirect_uris":["http://127.0.0.1/"],"__proto__":5', '[[[[']) {
-      const answer = await request(service.baseUrl, 'POST', '/register', { rawBody });
-      expect([answer.status, answer.body.error], rawBody).to.deep.equal([400, 'invalid_client_metadata']);
+      const response = await request(service.baseUrl, 'POST', '/register', { rawBody });
+      expect([response.status, response.body.error], rawBody).to.deep.equal([400, 'invalid_client_metadata']);
     }
     const named = await register({ redirect_uris: uris, client_name: 'a\u0000b\uD800' });
     expect([named.status, named.body.client_name]).to.deep.equal([201, 'a b']);
@@ -155,14 +155,14 @@ describe('OAuth client registration', () => {
       REDIS_PREFIX: 'flood',
     });
     const before = await clientCount();
-    const answers: ApiResponse[] = [];
+    const responses: ApiResponse[] = [];
     for (let index = 0; index < 40; index += 1)
-      answers.push(await request(baseUrl, 'POST', '/register', { body: { redirect_uris: [REDIRECT_URI] } }));
-    expect(countOccurrences(answers.map(({ status }) => status))).to.deep.equal({ 201: 5, 429: 35 });
-    expectError(answers[39] as ApiResponse, 'rate_limited');
-    expect(Number(answers[39]?.headers.get('retry-after'))).to.be.within(1, 60);
-    expect(answers[39]?.headers.get('ratelimit-policy')).to.equal('"oauth";q=5;w=60');
-    expect(answers[39]?.headers.get('access-control-allow-origin')).to.equal('*');
+      responses.push(await request(baseUrl, 'POST', '/register', { body: { redirect_uris: [REDIRECT_URI] } }));
+    expect(countOccurrences(responses.map(({ status }) => status))).to.deep.equal({ 201: 5, 429: 35 });
+    expectError(responses[39] as ApiResponse, 'rate_limited');
+    expect(Number(responses[39]?.headers.get('retry-after'))).to.be.within(1, 60);
+    expect(responses[39]?.headers.get('ratelimit-policy')).to.equal('"oauth";q=5;w=60');
+    expect(responses[39]?.headers.get('access-control-allow-origin')).to.equal('*');
     expect(await clientCount()).to.equal(before + 5);
     // The other OAuth endpoints count with it; discovery does not.
     expect((await postUrlEncoded(baseUrl, '/token', {})).status).to.equal(429);

@@ -11,10 +11,10 @@ import { eventually, startTestService, type TestService } from '../harness/testS
 
 describe('retention of OAuth clients', () => {
   let service: TestService;
-  let person: TestCustomer;
+  let customer: TestCustomer;
   before(async () => {
     service = await startTestService({ workers: 0 });
-    person = await service.createCustomer(null);
+    customer = await service.createCustomer(null);
   });
   after(() => service.stop());
 
@@ -22,7 +22,7 @@ describe('retention of OAuth clients', () => {
     const [unused, fresh, disused, connected] = await Promise.all(
       Array.from({ length: 4 }, () => registerClient(service.baseUrl)),
     );
-    await connected!.authorizeAndExchange(person);
+    await connected!.authorizeAndExchange(customer);
     const set = (client: OAuthTestClient | undefined, created: string, used: string | null) =>
       service.sql(
         `UPDATE oauth_clients SET created_at = now() - cast($2 AS interval), last_used_at = now() - cast($3 AS interval) WHERE client_id = $1`,
@@ -43,46 +43,46 @@ describe('retention of OAuth clients', () => {
 
   it('of the unapproved clients only the 10,000 newest are kept', async () => {
     const connected = await registerClient(service.baseUrl);
-    await connected.authorizeAndExchange(person);
+    await connected.authorizeAndExchange(customer);
     await service.sql(
       `INSERT INTO oauth_clients (client_id, name, redirect_uris, created_at)
-       SELECT 'crowd-' || number, 'crowd', '{https://crowd.example/}', now() - interval '12 hours' + number * interval '1 second'
+       SELECT 'flood-' || number, 'flood', '{https://flood.example/}', now() - interval '12 hours' + number * interval '1 second'
          FROM generate_series(1, 12000) AS number`,
     );
     const newest = await registerClient(service.baseUrl);
     // One of the oldest, kept because a user has its consent page open.
-    const asked = new OAuthTestClient(service.baseUrl, 'crowd-1', 'https://crowd.example/');
-    await loadConsentPage(service.baseUrl, person, asked.authorizePath(createPkce().challenge));
+    const asked = new OAuthTestClient(service.baseUrl, 'flood-1', 'https://flood.example/');
+    await loadConsentPage(service.baseUrl, customer, asked.authorizePath(createPkce().challenge));
     const unapproved = async () =>
       Number(
         (
-          await service.sql(`SELECT count(*) FROM oauth_clients WHERE name = 'crowd' AND approval_requested_at IS NULL`)
+          await service.sql(`SELECT count(*) FROM oauth_clients WHERE name = 'flood' AND approval_requested_at IS NULL`)
         )[0].count,
       );
     // Its own Redis prefix gives it its own schedule, so that it prunes immediately.
-    await service.startWorker({ REDIS_PREFIX: 'crowd' });
+    await service.startWorker({ REDIS_PREFIX: 'flood' });
     await eventually('the oldest are deleted', async () => (await unapproved()) <= 10_000);
     expect(await unapproved()).to.equal(10_000);
     const left = await service.sql(
-      `SELECT min(created_at) FILTER (WHERE name = 'crowd' AND approval_requested_at IS NULL) > now() - interval '12 hours' + interval '1900 seconds' AS are_newest,
+      `SELECT min(created_at) FILTER (WHERE name = 'flood' AND approval_requested_at IS NULL) > now() - interval '12 hours' + interval '1900 seconds' AS are_newest,
               count(*) FILTER (WHERE client_id = ANY ($1)) AS others
          FROM oauth_clients`,
       [[connected.clientId, newest.clientId, asked.clientId]],
     );
     expect([left[0].are_newest, Number(left[0].others)]).to.deep.equal([true, 3]);
     expect((await request(service.baseUrl, 'GET', newest.authorizePath(createPkce().challenge))).status).to.equal(303);
-    await service.sql(`DELETE FROM oauth_clients WHERE name = 'crowd'`);
+    await service.sql(`DELETE FROM oauth_clients WHERE name = 'flood'`);
   });
 
   it('an approval of a client that was deleted meanwhile creates no grant and asks the client to register again', async () => {
     const client = await registerClient(service.baseUrl);
     const path = client.authorizePath(createPkce().challenge);
-    const { token } = await loadConsentPage(service.baseUrl, person, path);
+    const { token } = await loadConsentPage(service.baseUrl, customer, path);
     const deletion = await service.database.connect();
     try {
       await deletion.query('BEGIN');
       await deletion.query('DELETE FROM oauth_clients WHERE client_id = $1', [client.clientId]);
-      const headers = { cookie: person.cookie, origin: service.baseUrl };
+      const headers = { cookie: customer.cookie, origin: service.baseUrl };
       const approving = postUrlEncoded(service.baseUrl, path, { csrf_token: token, decision: 'allow' }, headers);
       await eventually('the approval waits for the deletion', async () => {
         const waiting = await service.sql(

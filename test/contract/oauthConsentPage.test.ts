@@ -15,22 +15,22 @@ import { startTestService, type TestService } from '../harness/testService.ts';
 describe('the OAuth consent page', () => {
   let service: TestService;
   let client: OAuthTestClient;
-  let person: TestCustomer;
+  let customer: TestCustomer;
   const { challenge, verifier } = createPkce();
   before(async () => {
     service = await startTestService({ workers: 0 });
     client = await registerClient(service.baseUrl, { client_name: 'Claude <b>Desktop</b>' });
-    person = await service.createCustomer(null);
+    customer = await service.createCustomer(null);
   });
   after(() => service.stop());
 
-  const visit = (path: string) => request(service.baseUrl, 'GET', path, { headers: { cookie: person.cookie } });
+  const visit = (path: string) => request(service.baseUrl, 'GET', path, { headers: { cookie: customer.cookie } });
   const grants = async () => Number((await service.sql('SELECT count(*) FROM oauth_grants'))[0].count);
 
   it('the consent page shows the client, the redirect host, the account and the scopes', async () => {
     const page = await visit(client.authorizePath(challenge, { scope: 'svc:read' }));
     expect(page.status).to.equal(200);
-    expect(page.body).to.include('Claude &lt;b>Desktop&lt;/b>').and.include('127.0.0.1').and.include(person.email);
+    expect(page.body).to.include('Claude &lt;b>Desktop&lt;/b>').and.include('127.0.0.1').and.include(customer.email);
     expect(page.body).to.include('See your generations').and.not.include('Create images');
     expect((await visit(client.authorizePath(challenge))).body).to.include('Create images');
   });
@@ -47,22 +47,22 @@ describe('the OAuth consent page', () => {
   });
 
   it('a decision returns a code or access_denied to the client', async () => {
-    const allowed = await client.authorize(person, challenge);
+    const allowed = await client.authorize(customer, challenge);
     expect([...allowed.keys()]).to.deep.equal(['code', 'state', 'iss']);
     expect(allowed.get('iss')).to.equal(service.baseUrl);
-    const denied = await submitConsent(service.baseUrl, person, client.authorizePath(challenge), 'deny');
+    const denied = await submitConsent(service.baseUrl, customer, client.authorizePath(challenge), 'deny');
     expect([denied.status, denied.headers.has('location')]).to.deep.equal([200, false]);
     const location = new URL(getRedirectLocation(denied));
     expect(`${location.origin}${location.pathname}`).to.equal(REDIRECT_URI);
     expect(Object.fromEntries(location.searchParams)).to.include({ error: 'access_denied', iss: service.baseUrl });
     expect(location.searchParams.get('error_description')).to.match(/^[\x20-\x21\x23-\x5b\x5d-\x7e]+$/);
     expect(location.searchParams.has('code')).to.equal(false);
-    const nothing = await submitConsent(service.baseUrl, person, client.authorizePath(challenge), 'perhaps');
+    const nothing = await submitConsent(service.baseUrl, customer, client.authorizePath(challenge), 'perhaps');
     expect(nothing.status).to.equal(400);
   });
 
   it('the return to the client sends no referrer, repeats no form and is not cached', async () => {
-    const page = await submitConsent(service.baseUrl, person, client.authorizePath(challenge));
+    const page = await submitConsent(service.baseUrl, customer, client.authorizePath(challenge));
     const redirect = await visit(client.authorizePath(challenge, { prompt: 'none' }));
     // After a 303 the browser sends GET; after a 307 it would repeat the form, with its token, to the client (RFC 9700, 4.12).
     expect([page.status, redirect.status]).to.deep.equal([200, 303]);
@@ -82,15 +82,15 @@ describe('the OAuth consent page', () => {
   });
 
   it('the consent page is shown every time, even after an earlier approval', async () => {
-    await client.authorizeAndExchange(person);
+    await client.authorizeAndExchange(customer);
     expect((await visit(client.authorizePath(challenge))).status).to.equal(200);
   });
 
   it('a decision returns to an IPv6 loopback address, which form-action cannot name', async () => {
     const local = await registerClient(service.baseUrl, { redirect_uris: ['http://[::1]:9/cb'] });
-    const answer = await submitConsent(service.baseUrl, person, local.authorizePath(challenge));
-    expect([answer.status, answer.headers.get('location')]).to.deep.equal([200, null]);
-    const address = /content="0;url=([^"]+)"/.exec(answer.body)?.[1]?.replaceAll('&amp;', '&') ?? '';
+    const response = await submitConsent(service.baseUrl, customer, local.authorizePath(challenge));
+    expect([response.status, response.headers.get('location')]).to.deep.equal([200, null]);
+    const address = /content="0;url=([^"]+)"/.exec(response.body)?.[1]?.replaceAll('&amp;', '&') ?? '';
     const code = new URL(address).searchParams.get('code') as string;
     expect(address.startsWith('http://[::1]:9/cb?code=')).to.equal(true);
     expect((await local.exchangeCode(code, verifier)).status).to.equal(200);
@@ -99,9 +99,9 @@ describe('the OAuth consent page', () => {
   describe('a forged approval', () => {
     it('an approval from another site or without a valid token creates no grant', async () => {
       const path = client.authorizePath(challenge);
-      const { token } = await loadConsentPage(service.baseUrl, person, path);
-      const stranger = await service.createCustomer(null);
-      const foreign = await loadConsentPage(service.baseUrl, stranger, path);
+      const { token } = await loadConsentPage(service.baseUrl, customer, path);
+      const otherCustomer = await service.createCustomer(null);
+      const foreign = await loadConsentPage(service.baseUrl, otherCustomer, path);
       const before = await grants();
       const forged: [Record<string, string>, Record<string, string>][] = [
         [{ csrf_token: token, decision: 'allow' }, { origin: 'https://evil.example' }],
@@ -112,8 +112,8 @@ describe('the OAuth consent page', () => {
         [{ csrf_token: foreign.token, decision: 'allow' }, { origin: service.baseUrl }],
       ];
       for (const [fields, headers] of forged) {
-        const answer = await postUrlEncoded(service.baseUrl, path, fields, { cookie: person.cookie, ...headers });
-        expect([answer.status, answer.headers.get('location')]).to.deep.equal([403, null]);
+        const response = await postUrlEncoded(service.baseUrl, path, fields, { cookie: customer.cookie, ...headers });
+        expect([response.status, response.headers.get('location')]).to.deep.equal([403, null]);
       }
       expect(await grants()).to.equal(before);
     });
@@ -122,11 +122,11 @@ describe('the OAuth consent page', () => {
       const before = await grants();
       const path = client.authorizePath(challenge, { decision: 'allow' });
       expect((await visit(path)).status).to.equal(200);
-      const answer = await person.request('POST', path, {
+      const response = await customer.request('POST', path, {
         rawBody: 'decision=allow',
         headers: { 'content-type': 'application/x-www-form-urlencoded', origin: service.baseUrl },
       });
-      expect(getRedirectLocation(answer)).to.match(/^\/sign-in/);
+      expect(getRedirectLocation(response)).to.match(/^\/sign-in/);
       expect(await grants()).to.equal(before);
     });
   });

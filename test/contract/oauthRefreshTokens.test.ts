@@ -10,11 +10,11 @@ const DAY_SECONDS = 86_400;
 describe('OAuth refresh tokens', () => {
   let service: TestService;
   let client: OAuthTestClient;
-  let person: TestCustomer;
+  let customer: TestCustomer;
   before(async () => {
     service = await startTestService({ apis: 2, workers: 0 });
     client = await registerClient(service.baseUrl);
-    person = await service.createCustomer(null);
+    customer = await service.createCustomer(null);
   });
   after(() => service.stop());
 
@@ -28,7 +28,7 @@ describe('OAuth refresh tokens', () => {
     );
 
   it('a refresh returns new tokens that are valid for another 30 days', async () => {
-    const first = await client.authorizeAndExchange(person);
+    const first = await client.authorizeAndExchange(customer);
     const { status, body } = await client.refresh(first.refresh_token);
     expect(status).to.equal(200);
     expect(body.refresh_token).not.to.equal(first.refresh_token);
@@ -42,18 +42,18 @@ describe('OAuth refresh tokens', () => {
   });
 
   it('20 simultaneous refreshes on two processes all return valid tokens', async () => {
-    const first = await client.authorizeAndExchange(person);
-    const answers = await Promise.all(
+    const first = await client.authorizeAndExchange(customer);
+    const responses = await Promise.all(
       Array.from({ length: 20 }, (_, index) => client.on(service.baseUrls[index % 2]!).refresh(first.refresh_token)),
     );
-    expect(countOccurrences(answers.map(({ status }) => status))).to.deep.equal({ 200: 20 });
-    const next = new Set(answers.map(({ body }) => body.refresh_token as string));
+    expect(countOccurrences(responses.map(({ status }) => status))).to.deep.equal({ 200: 20 });
+    const next = new Set(responses.map(({ body }) => body.refresh_token as string));
     expect(next.size).to.equal(20);
     for (const token of next) expect(await isAlive(token)).to.equal(true);
   });
 
   it('a refresh token can be reused for 60 seconds, and reuse after that revokes the grant', async () => {
-    const first = await client.authorizeAndExchange(person);
+    const first = await client.authorizeAndExchange(customer);
     const second = (await client.refresh(first.refresh_token)).body;
     await age(first.refresh_token, 55);
     const third = (await client.refresh(first.refresh_token)).body;
@@ -64,15 +64,15 @@ describe('OAuth refresh tokens', () => {
   });
 
   it('reuse of a refresh token after its successor was used revokes the grant, even within the 60 seconds', async () => {
-    const first = await client.authorizeAndExchange(person);
+    const first = await client.authorizeAndExchange(customer);
     const second = (await client.refresh(first.refresh_token)).body;
     const sibling = (await client.refresh(first.refresh_token)).body;
     const third = (await client.refresh(second.refresh_token)).body;
     // The use of a successor ends only the grace period of its parent: its siblings stay valid.
     const fourth = (await client.refresh(sibling.refresh_token)).body;
-    const answer = await client.on(service.baseUrls[1]!).refresh(first.refresh_token);
-    expectOAuthError(answer, 'invalid_grant');
-    expect(answer.body.error_description).to.include('was used before');
+    const response = await client.on(service.baseUrls[1]!).refresh(first.refresh_token);
+    expectOAuthError(response, 'invalid_grant');
+    expect(response.body.error_description).to.include('was used before');
     for (const { refresh_token: token } of [third, fourth]) expect(await isAlive(token)).to.equal(false);
     const [grant] = (await service.sql('SELECT revoked_at FROM oauth_grants WHERE uuid = $1', [
       decodeClaims(first.access_token).grant,
@@ -81,12 +81,13 @@ describe('OAuth refresh tokens', () => {
   });
 
   it('a refresh token is rotated at most 20 times, and further attempts do not revoke the grant', async () => {
-    const first = await client.authorizeAndExchange(person);
-    const answers = await Promise.all(
+    const first = await client.authorizeAndExchange(customer);
+    const responses = await Promise.all(
       Array.from({ length: 30 }, (_, index) => client.on(service.baseUrls[index % 2]!).refresh(first.refresh_token)),
     );
-    expect(countOccurrences(answers.map(({ status }) => status))).to.deep.equal({ 200: 20, 400: 10 });
-    for (const answer of answers.filter(({ status }) => status === 400)) expectOAuthError(answer, 'invalid_grant');
+    expect(countOccurrences(responses.map(({ status }) => status))).to.deep.equal({ 200: 20, 400: 10 });
+    for (const response of responses.filter(({ status }) => status === 400))
+      expectOAuthError(response, 'invalid_grant');
     const [stored] = (await service.sql(
       `SELECT count(*)::int AS count FROM oauth_refresh_tokens
         WHERE parent_hash = sha256(convert_to($1, 'UTF8'))`,
@@ -94,18 +95,18 @@ describe('OAuth refresh tokens', () => {
     )) as any;
     expect(stored.count).to.equal(20);
     expectOAuthError(await client.refresh(first.refresh_token), 'invalid_grant');
-    const winner = answers.find(({ status }) => status === 200)!;
+    const winner = responses.find(({ status }) => status === 200)!;
     expect(await isAlive(winner.body.refresh_token)).to.equal(true);
   });
 
   it('20 simultaneous reuses revoke the grant', async () => {
-    const first = await client.authorizeAndExchange(person);
+    const first = await client.authorizeAndExchange(customer);
     await client.refresh(first.refresh_token);
     await age(first.refresh_token, 61);
-    const answers = await Promise.all(
+    const responses = await Promise.all(
       Array.from({ length: 20 }, (_, index) => client.on(service.baseUrls[index % 2]!).refresh(first.refresh_token)),
     );
-    expect(countOccurrences(answers.map(({ body }) => body.error))).to.deep.equal({ invalid_grant: 20 });
+    expect(countOccurrences(responses.map(({ body }) => body.error))).to.deep.equal({ invalid_grant: 20 });
     const [grant] = (await service.sql('SELECT revoked_at FROM oauth_grants WHERE uuid = $1', [
       decodeClaims(first.access_token).grant,
     ])) as any;
@@ -113,7 +114,7 @@ describe('OAuth refresh tokens', () => {
   });
 
   it('a refresh can narrow the scopes of an access token without changing the grant', async () => {
-    const first = await client.authorizeAndExchange(person);
+    const first = await client.authorizeAndExchange(customer);
     expect(first.scope).to.equal('svc:read svc:write');
     const narrow = (await client.refresh(first.refresh_token, { scope: 'svc:read' })).body;
     expect([narrow.scope, decodeClaims(narrow.access_token).scope]).to.deep.equal(['svc:read', 'svc:read']);
@@ -121,7 +122,7 @@ describe('OAuth refresh tokens', () => {
   });
 
   it('a refresh cannot add a scope, and the token stays valid', async () => {
-    const first = await client.authorizeAndExchange(person, { scope: 'svc:read' });
+    const first = await client.authorizeAndExchange(customer, { scope: 'svc:read' });
     expectOAuthError(await client.refresh(first.refresh_token, { scope: 'svc:read svc:write' }), 'invalid_scope');
     expectOAuthError(await client.refresh(first.refresh_token, { scope: 'admin' }), 'invalid_scope');
     expect(await isAlive(first.refresh_token)).to.equal(true);
@@ -129,13 +130,13 @@ describe('OAuth refresh tokens', () => {
 
   it('a refresh token of another client is rejected and stays valid for its own client', async () => {
     const other = await registerClient(service.baseUrl);
-    const first = await client.authorizeAndExchange(person);
+    const first = await client.authorizeAndExchange(customer);
     expectOAuthError(await other.refresh(first.refresh_token), 'invalid_grant');
     expect(await isAlive(first.refresh_token)).to.equal(true);
   });
 
   it('a refresh token is rejected after 30 days', async () => {
-    const first = await client.authorizeAndExchange(person);
+    const first = await client.authorizeAndExchange(customer);
     await service.sql(
       `UPDATE oauth_refresh_tokens SET expires_at = expires_at - interval '30 days' WHERE grant_uuid = $1`,
       [decodeClaims(first.access_token).grant],

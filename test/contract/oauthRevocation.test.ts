@@ -18,11 +18,11 @@ const listApplications = async (someone: TestCustomer): Promise<{ page: string; 
 describe('OAuth revocation', () => {
   let service: TestService;
   let client: OAuthTestClient;
-  let person: TestCustomer;
+  let customer: TestCustomer;
   before(async () => {
     service = await startTestService({ workers: 0 });
     client = await registerClient(service.baseUrl);
-    person = await service.createCustomer(null);
+    customer = await service.createCustomer(null);
   });
   after(() => service.stop());
 
@@ -32,7 +32,7 @@ describe('OAuth revocation', () => {
   describe('the revocation endpoint', () => {
     it('either token revokes the whole grant', async () => {
       for (const name of ['refresh_token', 'access_token'] as const) {
-        const tokens = await client.authorizeAndExchange(person);
+        const tokens = await client.authorizeAndExchange(customer);
         const { status, body } = await revoke({ token: tokens[name], client_id: client.clientId });
         expect([status, body]).to.deep.equal([200, undefined]);
         expect(await isAlive(tokens.refresh_token)).to.equal(false);
@@ -46,7 +46,7 @@ describe('OAuth revocation', () => {
 
     it('a token of another client is not revoked', async () => {
       const other = await registerClient(service.baseUrl);
-      const tokens = await client.authorizeAndExchange(person);
+      const tokens = await client.authorizeAndExchange(customer);
       for (const name of ['refresh_token', 'access_token'])
         expectOAuthError(await revoke({ token: tokens[name], client_id: other.clientId }), 'invalid_grant');
       expect(await isAlive(tokens.refresh_token)).to.equal(true);
@@ -85,10 +85,10 @@ describe('OAuth revocation', () => {
       const grants = await service.sql('SELECT uuid FROM oauth_grants WHERE client_id = $1', [client.clientId]);
       const row = listed.find(({ path }) => grants.some(({ uuid }) => path.includes(uuid)))!;
       const headers = { cookie: someone.cookie, origin: service.baseUrl };
-      const stranger = { ...headers, cookie: (await service.createCustomer(null)).cookie };
-      expect((await postUrlEncoded(service.baseUrl, row.path, { csrf_token: row.token }, stranger)).status).to.equal(
-        403,
-      );
+      const otherCustomer = { ...headers, cookie: (await service.createCustomer(null)).cookie };
+      expect(
+        (await postUrlEncoded(service.baseUrl, row.path, { csrf_token: row.token }, otherCustomer)).status,
+      ).to.equal(403);
       expect((await postUrlEncoded(service.baseUrl, row.path, { csrf_token: row.token }, headers)).status).to.equal(
         303,
       );

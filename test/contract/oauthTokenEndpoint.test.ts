@@ -16,18 +16,18 @@ import { sendRawRequest } from '../harness/rawRequest.ts';
 describe('the token endpoint', () => {
   let service: TestService;
   let client: OAuthTestClient;
-  let person: TestCustomer;
+  let customer: TestCustomer;
   before(async () => {
     service = await startTestService({ apis: 2, workers: 0 });
     client = await registerClient(service.baseUrl);
-    person = await service.createCustomer(null);
+    customer = await service.createCustomer(null);
   });
   after(() => service.stop());
 
   /** Obtains a code with its verifier. */
   async function newCode(changes: Record<string, string | undefined> = {}) {
     const { verifier, challenge } = createPkce();
-    const code = (await client.authorize(person, challenge, changes)).get('code') as string;
+    const code = (await client.authorize(customer, challenge, changes)).get('code') as string;
     return { code, verifier, exchange: (other = {}) => client.exchangeCode(code, verifier, other) };
   }
   const token = (fields: Record<string, string> | [string, string][], headers = {}) =>
@@ -45,7 +45,7 @@ describe('the token endpoint', () => {
       const header = JSON.parse(Buffer.from(body.access_token.split('.')[0], 'base64url').toString());
       expect(header).to.include({ alg: 'RS256', typ: 'at+jwt' });
       const claims = decodeClaims(body.access_token);
-      const [{ uuid }] = (await service.sql('SELECT uuid FROM accounts WHERE email = $1', [person.email])) as any;
+      const [{ uuid }] = (await service.sql('SELECT uuid FROM accounts WHERE email = $1', [customer.email])) as any;
       expect(claims).to.include({
         iss: service.baseUrl,
         aud: `${service.baseUrl}/mcp`,
@@ -84,7 +84,7 @@ describe('the token endpoint', () => {
 
     it('a challenge is rejected as its own verifier (plain)', async () => {
       const { challenge } = createPkce();
-      const code = (await client.authorize(person, challenge)).get('code') as string;
+      const code = (await client.authorize(customer, challenge)).get('code') as string;
       expectOAuthError(await client.exchangeCode(code, challenge), 'invalid_grant');
     });
 
@@ -116,11 +116,11 @@ describe('the token endpoint', () => {
 
     it('of 20 simultaneous exchanges on two processes one succeeds, and the replays revoke its grant', async () => {
       const { code, verifier } = await newCode();
-      const answers = await Promise.all(
+      const responses = await Promise.all(
         Array.from({ length: 20 }, (_, index) => client.on(service.baseUrls[index % 2]!).exchangeCode(code, verifier)),
       );
-      expect(countOccurrences(answers.map(({ status }) => status))).to.deep.equal({ 200: 1, 400: 19 });
-      const winner = answers.find(({ status }) => status === 200)!;
+      expect(countOccurrences(responses.map(({ status }) => status))).to.deep.equal({ 200: 1, 400: 19 });
+      const winner = responses.find(({ status }) => status === 200)!;
       expect(await isAlive(winner.body.refresh_token)).to.equal(false);
       const [tokens] = (await service.sql(
         'SELECT count(*)::int AS count FROM oauth_refresh_tokens WHERE grant_uuid = $1',
@@ -184,9 +184,9 @@ describe('the token endpoint', () => {
         expectOAuthError(await token(fields), code, status);
       }
       for (const clientId of ['\u0000', 'x'.repeat(9_000), "' OR 1=1 --", 'https://elsewhere.example/client.json']) {
-        const answer = await token({ grant_type: 'refresh_token', client_id: clientId, refresh_token: 'unknown' });
-        expect(answer.body.error, clientId.slice(0, 20)).to.be.oneOf(['invalid_client', 'invalid_request']);
-        expect(answer.status).to.be.oneOf([400, 401]);
+        const response = await token({ grant_type: 'refresh_token', client_id: clientId, refresh_token: 'unknown' });
+        expect(response.body.error, clientId.slice(0, 20)).to.be.oneOf(['invalid_client', 'invalid_request']);
+        expect(response.status).to.be.oneOf([400, 401]);
       }
     });
 
@@ -208,12 +208,12 @@ describe('the token endpoint', () => {
       ];
       for (const [path, fields] of forms) {
         for (const name of [...Object.keys(fields), 'resource', 'other']) {
-          const answer = await postUrlEncoded(service.baseUrl, path, {
+          const response = await postUrlEncoded(service.baseUrl, path, {
             ...fields,
             [name]: `${fields[name] ?? ''}\u0000`,
           });
-          expectOAuthError(answer, 'invalid_request');
-          expect(answer.body.error_description).to.include(name);
+          expectOAuthError(response, 'invalid_request');
+          expect(response.body.error_description).to.include(name);
         }
         for (const control of ['\u0001', '\n', '\u001f', '\u007f', '\u0085'])
           expectOAuthError(
@@ -222,17 +222,17 @@ describe('the token endpoint', () => {
           );
         expectOAuthError(await postUrlEncoded(service.baseUrl, path, { ...fields, 'a\u0000': 'x' }), 'invalid_request');
       }
-      const headers = { cookie: person.cookie };
+      const headers = { cookie: customer.cookie };
       for (const name of ['response_type', 'scope', 'state', 'code_challenge', 'prompt', 'resource', 'other']) {
         const asked = client.authorizePath(challenge, { [name]: '\u0000' });
-        const answer = await request(service.baseUrl, 'GET', asked, { headers });
-        expect(new URL(getRedirectLocation(answer)).searchParams.get('error'), name).to.equal('invalid_request');
+        const response = await request(service.baseUrl, 'GET', asked, { headers });
+        expect(new URL(getRedirectLocation(response)).searchParams.get('error'), name).to.equal('invalid_request');
       }
       // Errors in these parameters never redirect.
       for (const name of ['client_id', 'redirect_uri']) {
         const asked = client.authorizePath(challenge, { [name]: '\u0000' });
-        const answer = await request(service.baseUrl, 'GET', asked, { headers });
-        expect([answer.status, answer.headers.get('location')], name).to.deep.equal([400, null]);
+        const response = await request(service.baseUrl, 'GET', asked, { headers });
+        expect([response.status, response.headers.get('location')], name).to.deep.equal([400, null]);
       }
     });
 
@@ -255,14 +255,14 @@ describe('the token endpoint', () => {
 
     it('client authentication is rejected, because clients are public', async () => {
       const authorization = `Basic ${Buffer.from(`${client.clientId}:secret`).toString('base64')}`;
-      const answer = await token({ grant_type: 'refresh_token', refresh_token: 'x' }, { authorization });
-      expectOAuthError(answer, 'invalid_client', 401);
-      expect(answer.headers.get('www-authenticate')).to.match(/^Basic /);
+      const response = await token({ grant_type: 'refresh_token', refresh_token: 'x' }, { authorization });
+      expectOAuthError(response, 'invalid_client', 401);
+      expect(response.headers.get('www-authenticate')).to.match(/^Basic /);
     });
 
     it('other methods return 404 with Allow', async () => {
-      const answer = await request(service.baseUrl, 'GET', '/token');
-      expect([answer.status, answer.headers.get('allow')]).to.deep.equal([404, 'POST']);
+      const response = await request(service.baseUrl, 'GET', '/token');
+      expect([response.status, response.headers.get('allow')]).to.deep.equal([404, 'POST']);
     });
   });
 });

@@ -173,9 +173,9 @@ describe('the OpenAPI document', () => {
       const reads = () => api.logs().match(/^reads .*swagger-ui-bundle\.js$/gm)?.length ?? 0;
       expect(reads()).to.equal(0);
       const ask = async (method: string, headers = {}) => {
-        const answer = await fetch(`${api.baseUrl}/api/docs/swagger-ui-bundle.js`, { method, headers });
-        await answer.arrayBuffer();
-        return [answer.status, answer.headers.get('etag')];
+        const reply = await fetch(`${api.baseUrl}/api/docs/swagger-ui-bundle.js`, { method, headers });
+        await reply.arrayBuffer();
+        return [reply.status, reply.headers.get('etag')];
       };
       const [[, etag] = []] = await Promise.all(Array.from({ length: 5 }, () => ask('GET')));
       expect(etag).to.match(/^"[\w-]{22}"$/);

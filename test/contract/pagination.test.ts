@@ -36,8 +36,8 @@ describe('lists', () => {
   async function expectPages(customer: TestCustomer, left: number[], pages: number[]): Promise<void> {
     const newestFirst = left.toReversed();
     const totalPages = Math.max(1, Math.ceil(left.length / PAGE_SIZE));
-    const answers = await Promise.all(pages.map((page) => list(customer, page)));
-    for (const [index, { pagination, data }] of answers.entries()) {
+    const responses = await Promise.all(pages.map((page) => list(customer, page)));
+    for (const [index, { pagination, data }] of responses.entries()) {
       const page = pages[index] ?? 0;
       const link = (number: number) => `${service.baseUrl}/api/generations/?page=${number}`;
       expect(pagination, `page ${page}`).to.deep.equal({
@@ -89,10 +89,10 @@ describe('lists', () => {
     let left = rows;
     for (const count of [1, 49, 200]) {
       const gone = new Set(Array.from({ length: count }, () => left[roll(left.length)]?.uuid ?? ''));
-      const answers = await Promise.all(
+      const responses = await Promise.all(
         [...gone].map((uuid) => customer.request('DELETE', `/api/generations/${uuid}/`)),
       );
-      expect(answers.every(({ status }) => status === 204)).to.equal(true);
+      expect(responses.every(({ status }) => status === 204)).to.equal(true);
       left = left.filter(({ uuid }) => !gone.has(uuid));
       const numbers = left.map(({ number }) => number);
       await expectPages(customer, numbers, allPages(numbers));

@@ -9,7 +9,7 @@ import { sendRawRequest } from '../harness/rawRequest.ts';
 const PATH = '/api/billing/webhooks/processor/';
 const SECRET = 'whsec_contract';
 
-/** A processor that is configured, and out of reach. */
+/** A processor that is configured and unavailable. */
 const PROCESSOR_ENV = {
   STRIPE_SECRET_KEY: 'sk_test_x',
   STRIPE_WEBHOOK_SECRET: SECRET,
@@ -102,7 +102,7 @@ describe('the webhook of the payment processor', () => {
       expect(await countEvents()).to.equal(before);
     });
 
-    /** Well signed, and no event: what is in them is of no use, or cannot be stored. */
+    /** Bodies with a valid signature that are not usable events, or cannot be stored. */
     const noEvents: Record<string, string> = {
       null: 'null',
       'a number': '5',
@@ -182,11 +182,11 @@ describe('the webhook of the payment processor', () => {
     it('an event once however often it arrives, also for 50 concurrent requests to two API processes', async () => {
       const body = buildEvent('product.updated', { id: 'prod_1' });
       const { id } = JSON.parse(body);
-      const answers = await Promise.all(
+      const responses = await Promise.all(
         Array.from({ length: 50 }, (_, index) => signed(body, service.baseUrls[index % 2])),
       );
-      expect(answers.map((answer) => answer.status)).to.deep.equal(Array(50).fill(200));
-      for (const answer of answers) expect(answer.body).to.deep.equal({ received: true });
+      expect(responses.map((response) => response.status)).to.deep.equal(Array(50).fill(200));
+      for (const response of responses) expect(response.body).to.deep.equal({ received: true });
       await eventually('applied', async () => (await stored(id))[0].processed_at !== null);
       const [{ processed_at: appliedAt }] = await stored(id);
       expect((await signed(body)).status).to.equal(200);
@@ -198,8 +198,8 @@ describe('the webhook of the payment processor', () => {
       const bodies = Array.from({ length: 60 }, (_, index) =>
         buildEvent('product.updated', { id: `prod_${index}`, name: index % 3 === 0 ? 'a\u0000b' : 'ab' }),
       );
-      const answers = await Promise.all(bodies.map((body, index) => signed(body, service.baseUrls[index % 2])));
-      expect(answers.map(({ status }) => status)).to.deep.equal(Array(60).fill(200));
+      const responses = await Promise.all(bodies.map((body, index) => signed(body, service.baseUrls[index % 2])));
+      expect(responses.map(({ status }) => status)).to.deep.equal(Array(60).fill(200));
       for (const body of bodies) expect(await stored(JSON.parse(body).id)).to.have.length(1);
     });
   });
@@ -222,7 +222,7 @@ describe('the webhook of the payment processor', () => {
       await eventually(`${id} was tried`, async () => (await stored(id))[0].attempts > 0);
       const [row] = await stored(id);
       expect(row.processed_at).to.equal(null);
-      expect(row.problem).to.be.a('string').with.length.above(0);
+      expect(row.last_error).to.be.a('string').with.length.above(0);
       expect(row.next_attempt_at.getTime()).to.be.above(row.received_at.getTime());
     }
     expect(await customer.ledger()).to.deep.equal([]);
@@ -234,7 +234,7 @@ describe('the webhook of the payment processor', () => {
     await signed(body);
     await eventually('applied', async () => (await stored(JSON.parse(body).id))[0].processed_at !== null);
     const [row] = await stored(JSON.parse(body).id);
-    expect([row.attempts, row.problem]).to.deep.equal([0, null]);
+    expect([row.attempts, row.last_error]).to.deep.equal([0, null]);
   });
 
   it('never reveals the signing secret', async () => {
@@ -254,7 +254,7 @@ describe('the webhook without a payment processor', () => {
   });
   after(() => service.stop());
 
-  it('answers 400 validation_error to every request', async () => {
+  it('returns 400 validation_error for every request', async () => {
     const body = buildEvent('invoice.paid', { id: 'in_1' });
     for (const signature of [null, 'x', signPayload(body)]) {
       expectError(await send(service.baseUrl, body, signature), 'validation_error', 'payment processor');

@@ -101,7 +101,7 @@ describe('billing', () => {
       }
     });
 
-    it('answers 400 validation_error to an unknown or missing plan', async () => {
+    it('returns 400 validation_error for an unknown or missing plan', async () => {
       const customer = await service.createCustomer(null);
       for (const plan of [
         'gold',
@@ -121,7 +121,7 @@ describe('billing', () => {
       expect(await customer.ledger()).to.deep.equal([]);
     });
 
-    it('answers 400 validation_error to the plan that the account already has', async () => {
+    it('returns 400 validation_error for the plan that the account already has', async () => {
       const customer = await service.createCustomer('pro');
       expectError(await checkout(customer, { plan: 'pro' }), 'validation_error', 'plan');
       expect(await customer.ledger()).to.deep.equal([['grant', 1100]]);
@@ -166,10 +166,10 @@ describe('billing', () => {
     it('starts one subscription with one grant for concurrent requests to two processes', async () => {
       const customer = await service.createCustomer(null);
       const ways = service.baseUrls.map((url) => customer.on(url));
-      const answers = await Promise.all(
+      const responses = await Promise.all(
         Array.from({ length: 10 }, (_, index) => checkout(ways[index % 2] ?? customer, { plan: 'pro' })),
       );
-      expect(countOccurrences(answers.map(({ status }) => status))).to.deep.equal({ 200: 1, 400: 9 });
+      expect(countOccurrences(responses.map(({ status }) => status))).to.deep.equal({ 200: 1, 400: 9 });
       expect(await customer.ledger()).to.deep.equal([['grant', 1100]]);
       expect(await listSubscriptions(customer)).to.deep.equal([{ plan_slug: 'pro', status: 'active' }]);
     });

@@ -18,16 +18,16 @@ const LIMITS = {
 
 /** Sends requests one after another and returns the responses. */
 async function repeatRequest(count: number, once: (index: number) => Promise<ApiResponse>): Promise<ApiResponse[]> {
-  const answers: ApiResponse[] = [];
-  for (let index = 0; index < count; index += 1) answers.push(await once(index));
-  return answers;
+  const responses: ApiResponse[] = [];
+  for (let index = 0; index < count; index += 1) responses.push(await once(index));
+  return responses;
 }
 
-function expectRateLimited(answer: ApiResponse, name: string, quota: number): void {
-  expectError(answer, 'rate_limited');
-  expect(Number(answer.headers.get('retry-after'))).to.be.within(1, 60);
-  expect(answer.headers.get('ratelimit-policy')).to.equal(`"${name}";q=${quota};w=60`);
-  expect(answer.headers.get('ratelimit')).to.match(new RegExp(`^"${name}";r=0;t=\\d+$`));
+function expectRateLimited(response: ApiResponse, name: string, quota: number): void {
+  expectError(response, 'rate_limited');
+  expect(Number(response.headers.get('retry-after'))).to.be.within(1, 60);
+  expect(response.headers.get('ratelimit-policy')).to.equal(`"${name}";q=${quota};w=60`);
+  expect(response.headers.get('ratelimit')).to.match(new RegExp(`^"${name}";r=0;t=\\d+$`));
 }
 
 describe('rate limits', () => {
@@ -54,18 +54,22 @@ describe('rate limits', () => {
 
   it('every response has RateLimit headers with the remaining requests', async () => {
     const customer = await service.createCustomer(null);
-    const answers = await repeatRequest(3, () => via(customer).request('GET', '/api/keys/'));
-    expect(answers.map(({ headers }) => headers.get('ratelimit')?.split(';')[1])).to.deep.equal(['r=5', 'r=4', 'r=3']);
-    expect(answers[0]?.headers.get('ratelimit-policy')).to.equal('"account";q=6;w=60');
+    const responses = await repeatRequest(3, () => via(customer).request('GET', '/api/keys/'));
+    expect(responses.map(({ headers }) => headers.get('ratelimit')?.split(';')[1])).to.deep.equal([
+      'r=5',
+      'r=4',
+      'r=3',
+    ]);
+    expect(responses[0]?.headers.get('ratelimit-policy')).to.equal('"account";q=6;w=60');
     const missing = await via(customer).readGeneration(randomUUID());
     expect([missing.status, missing.headers.get('ratelimit')?.split(';')[1]]).to.deep.equal([404, 'r=2']);
   });
 
   it('creates are limited per account across all processes; over the limit they get 429 with Retry-After and charge nothing', async () => {
     const customer = await service.createCustomer('pro');
-    const answers = await repeatRequest(4, (index) => via(customer, index).createGeneration(IMAGE));
-    expect(answers.slice(0, 3).map(({ status }) => status)).to.deep.equal([201, 201, 201]);
-    expectRateLimited(answers[3] as ApiResponse, 'create', 3);
+    const responses = await repeatRequest(4, (index) => via(customer, index).createGeneration(IMAGE));
+    expect(responses.slice(0, 3).map(({ status }) => status)).to.deep.equal([201, 201, 201]);
+    expectRateLimited(responses[3] as ApiResponse, 'create', 3);
     expect(await customer.balance()).to.equal(1100 - 3 * 8);
     await completeAllGenerations(service, customer);
     expect((await via(customer).request('GET', '/api/generations/')).status).to.equal(200);
@@ -73,13 +77,13 @@ describe('rate limits', () => {
 
   it('other requests are limited per account, with keys and sessions counted together', async () => {
     const customer = await service.createCustomer('pro');
-    const answers = await repeatRequest(7, (index) =>
+    const responses = await repeatRequest(7, (index) =>
       index % 2 === 0
         ? via(customer, index).request('GET', '/api/keys/')
         : via(customer, index).requestWithSession('GET', '/authentication/me/'),
     );
-    expect(countOccurrences(answers.map(({ status }) => status))).to.deep.equal({ 200: 6, 429: 1 });
-    expectRateLimited(answers[6] as ApiResponse, 'account', 6);
+    expect(countOccurrences(responses.map(({ status }) => status))).to.deep.equal({ 200: 6, 429: 1 });
+    expectRateLimited(responses[6] as ApiResponse, 'account', 6);
     expect((await via(customer).createGeneration(IMAGE)).status).to.equal(201);
     const other = await service.createCustomer(null);
     expect((await via(other).request('GET', '/api/keys/')).status).to.equal(200);
@@ -93,11 +97,11 @@ describe('rate limits', () => {
       ['PATCH', '/api/billing/topup/settings/', { auto_topup_threshold_credits: 1 }],
       ['POST', '/api/affiliate/onboarding-link/'],
     ];
-    const answers = await repeatRequest(4, (index) => {
+    const responses = await repeatRequest(4, (index) => {
       const [method, path, body] = asks[index] as (typeof asks)[number];
       return via(customer, index).request(method, path, { body });
     });
-    expect(answers.map(({ status }) => status)).to.deep.equal([200, 400, 200, 404]);
+    expect(responses.map(({ status }) => status)).to.deep.equal([200, 400, 200, 404]);
     const page = await request(limited[0] ?? '', 'GET', '/account/payouts/again', {
       headers: { cookie: customer.cookie },
     });
@@ -110,10 +114,10 @@ describe('rate limits', () => {
 
   it('limits hold for simultaneous requests', async () => {
     const customer = await service.createCustomer(null);
-    const answers = await Promise.all(
+    const responses = await Promise.all(
       Array.from({ length: 20 }, (_, index) => via(customer, index).request('GET', '/api/keys/')),
     );
-    expect(countOccurrences(answers.map(({ status }) => status))).to.deep.equal({ 200: 6, 429: 14 });
+    expect(countOccurrences(responses.map(({ status }) => status))).to.deep.equal({ 200: 6, 429: 14 });
   });
 
   it('public requests are limited per address, across all endpoints', async () => {
@@ -125,18 +129,18 @@ describe('rate limits', () => {
       '/nothing/here/',
       '/authentication/social/config/',
     ];
-    const answers = await repeatRequest(5, (index) => fromAddress(address, paths[index] ?? ''));
-    expect(answers.map(({ status }) => status)).to.deep.equal([200, 200, 200, 404, 429]);
-    expectRateLimited(answers[4] as ApiResponse, 'public', 4);
+    const responses = await repeatRequest(5, (index) => fromAddress(address, paths[index] ?? ''));
+    expect(responses.map(({ status }) => status)).to.deep.equal([200, 200, 200, 404, 429]);
+    expectRateLimited(responses[4] as ApiResponse, 'public', 4);
     expect((await fromAddress(freshAddress(), '/api/models/')).status).to.equal(200);
   });
 
   it('the documentation page and each of its files count as public requests', async () => {
     const address = freshAddress();
     const paths = ['', 'swagger-ui.css', 'swagger-ui-bundle.js', 'start.js', 'swagger-ui-bundle.js'];
-    const answers = await repeatRequest(5, (index) => fromAddress(address, `/api/docs/${paths[index]}`));
-    expect(answers.map(({ status }) => status)).to.deep.equal([200, 200, 200, 200, 429]);
-    expectRateLimited(answers[4] as ApiResponse, 'public', 4);
+    const responses = await repeatRequest(5, (index) => fromAddress(address, `/api/docs/${paths[index]}`));
+    expect(responses.map(({ status }) => status)).to.deep.equal([200, 200, 200, 200, 429]);
+    expectRateLimited(responses[4] as ApiResponse, 'public', 4);
   });
 
   it('health and readiness probes are not counted', async () => {
@@ -152,11 +156,11 @@ describe('rate limits', () => {
 
   it('failed credentials count against the address and not against any account', async () => {
     const address = freshAddress();
-    const answers = await repeatRequest(5, (index) =>
+    const responses = await repeatRequest(5, (index) =>
       fromAddress(address, '/api/keys/', { authorization: `Bearer svc_${String(index).repeat(40)}` }),
     );
-    expect(answers.map(({ status }) => status)).to.deep.equal([401, 401, 401, 401, 429]);
-    expectRateLimited(answers[4] as ApiResponse, 'public', 4);
+    expect(responses.map(({ status }) => status)).to.deep.equal([401, 401, 401, 401, 429]);
+    expectRateLimited(responses[4] as ApiResponse, 'public', 4);
     expectError(await fromAddress(address, '/authentication/me/', { cookie: 'token=guess' }), 'rate_limited');
     const customer = await service.createCustomer(null);
     const headers = { 'x-forwarded-for': address };
@@ -171,8 +175,8 @@ describe('rate limits', () => {
       via(customer).request('POST', '/api/generations/create/', { headers, body: { ...IMAGE, prompt: 'a' } });
     expect((await create()).status).to.equal(201);
     await customer.requestWithSession('POST', `/api/keys/${revoked.uuid}/revoke/`);
-    const answers = await repeatRequest(5, create);
-    expect(answers.map(({ status }) => status)).to.deep.equal([401, 401, 401, 401, 429]);
+    const responses = await repeatRequest(5, create);
+    expect(responses.map(({ status }) => status)).to.deep.equal([401, 401, 401, 401, 429]);
     expect((await via(customer).createGeneration(IMAGE)).status).to.equal(201);
   });
 
@@ -186,10 +190,10 @@ describe('rate limits', () => {
     const unfinished = await Promise.all(
       Array.from({ length: 6 }, () => sendRequestHead(limited[0] ?? '', 'POST', '/api/generations/create/', headers)),
     );
-    const answers = await repeatRequest(3, () => via(customer).createGeneration(IMAGE));
-    expect(answers.map(({ status }) => status)).to.deep.equal([201, 201, 201]);
+    const responses = await repeatRequest(3, () => via(customer).createGeneration(IMAGE));
+    expect(responses.map(({ status }) => status)).to.deep.equal([201, 201, 201]);
     for (const socket of unfinished) socket.end('{}');
-    const seen = await Promise.all(unfinished.map((socket) => socket.answer));
+    const seen = await Promise.all(unfinished.map((socket) => socket.reply));
     expect(countOccurrences(seen.map((text) => text.split(' ')[1] ?? ''))).to.deep.equal({ 401: 4, 429: 2 });
     await completeAllGenerations(service, customer);
   });
@@ -199,15 +203,15 @@ describe('rate limits', () => {
     const open = await repeatRequest(4, () => request(limited[0] ?? '', 'GET', '/sign-in', { headers }));
     expect(open.map(({ status }) => status)).to.deep.equal([200, 200, 200, 200]);
     const unfinished = await sendRequestHead(limited[0] ?? '', 'POST', '/sign-in', headers);
-    expect((await unfinished.answer).split(' ')[1]).to.equal('429');
+    expect((await unfinished.reply).split(' ')[1]).to.equal('429');
   });
 
   it('an address over its limit is rejected before an unknown cookie is queried', async () => {
     const address = freshAddress();
     const ask = () =>
       fromAddress(address, '/authentication/me/', { cookie: `token=${randomUUID().replaceAll('-', '').repeat(2)}` });
-    const answers = await repeatRequest(5, ask);
-    expect(answers.map(({ status }) => status)).to.deep.equal([401, 401, 401, 401, 429]);
+    const responses = await repeatRequest(5, ask);
+    expect(responses.map(({ status }) => status)).to.deep.equal([401, 401, 401, 401, 429]);
     const lock = await service.database.connect();
     await lock.query('BEGIN; LOCK TABLE sessions IN ACCESS EXCLUSIVE MODE');
     try {
@@ -238,16 +242,16 @@ describe('rate limits', () => {
       REDIS_PREFIX: `untrusted-${randomUUID()}`,
       ...LIMITS,
     });
-    const answers = await repeatRequest(5, () =>
+    const responses = await repeatRequest(5, () =>
       request(baseUrl, 'GET', '/api/models/', { headers: { 'x-forwarded-for': freshAddress() } }),
     );
-    expect(answers.map(({ status }) => status)).to.deep.equal([200, 200, 200, 200, 429]);
+    expect(responses.map(({ status }) => status)).to.deep.equal([200, 200, 200, 200, 429]);
   });
 
   it('behind a trusted proxy, the address that the proxy saw counts', async () => {
     const seen = freshAddress();
-    const answers = await repeatRequest(5, () => fromAddress(`${freshAddress()}, ${seen}`, '/api/models/'));
-    expect(answers.map(({ status }) => status)).to.deep.equal([200, 200, 200, 200, 429]);
+    const responses = await repeatRequest(5, () => fromAddress(`${freshAddress()}, ${seen}`, '/api/models/'));
+    expect(responses.map(({ status }) => status)).to.deep.equal([200, 200, 200, 200, 429]);
   });
 
   it('limits hold per process while Redis is unavailable', async () => {
@@ -271,8 +275,8 @@ describe('rate limits', () => {
 
   it('limits are off with RATE_LIMITS=off', async () => {
     const customer = await service.createCustomer(null);
-    const answers = await Promise.all(Array.from({ length: 30 }, () => customer.request('GET', '/api/keys/')));
-    expect(countOccurrences(answers.map(({ status }) => status))).to.deep.equal({ 200: 30 });
-    expect(answers[0]?.headers.get('ratelimit')).to.equal(null);
+    const responses = await Promise.all(Array.from({ length: 30 }, () => customer.request('GET', '/api/keys/')));
+    expect(countOccurrences(responses.map(({ status }) => status))).to.deep.equal({ 200: 30 });
+    expect(responses[0]?.headers.get('ratelimit')).to.equal(null);
   });
 });

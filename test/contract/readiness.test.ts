@@ -30,16 +30,16 @@ describe('readiness', () => {
 
   /** Results are cached for a second: waits for the expected one. */
   const becomes = async (status: number, detail?: string) => {
-    let answer = await ask();
-    const what = () => `${status} ${detail ?? ''} instead of ${answer.status} ${JSON.stringify(answer.body)}`;
+    let response = await ask();
+    const what = () => `${status} ${detail ?? ''} instead of ${response.status} ${JSON.stringify(response.body)}`;
     await eventually('the answer changes', async () => {
-      answer = await ask();
-      return answer.status === status && (detail === undefined || answer.body.detail === detail);
+      response = await ask();
+      return response.status === status && (detail === undefined || response.body.detail === detail);
     }).catch(() => expect.fail(what()));
     if (status === 503) {
-      expect(answer.body).to.have.all.keys('error', 'detail');
-      expect(answer.body.error).to.equal('internal_error');
-      expect(answer.headers.get('retry-after')).to.equal('5');
+      expect(response.body).to.have.all.keys('error', 'detail');
+      expect(response.body.error).to.equal('internal_error');
+      expect(response.headers.get('retry-after')).to.equal('5');
     }
   };
 
@@ -75,14 +75,14 @@ describe('readiness', () => {
 
   it('is 503 while Redis is unavailable, and reveals no details', async () => {
     redis.refuse();
-    await becomes(503, 'Not ready: Redis is out of reach.');
+    await becomes(503, 'Not ready: Redis is unavailable.');
     redis.open();
     await becomes(200);
   });
 
   it('is 503 while the database is unavailable, and reveals no details', async () => {
     database.refuse();
-    await becomes(503, 'Not ready: the database is out of reach.');
+    await becomes(503, 'Not ready: the database is unavailable.');
     database.open();
     await becomes(200);
   });
@@ -98,7 +98,7 @@ describe('readiness', () => {
     await service.apis[0]?.waitForLog((await ask()).headers.get('x-request-id') as string);
     const before = readLog().length;
     redis.refuse();
-    await becomes(503, 'Not ready: Redis is out of reach.');
+    await becomes(503, 'Not ready: Redis is unavailable.');
     const askedAt = Date.now();
     // Two seconds include at least one more check.
     await eventually('it was checked again', async () => (await ask()).status === 503 && Date.now() - askedAt > 2_000);
@@ -110,14 +110,14 @@ describe('readiness', () => {
         .slice(before)
         .map(({ msg, reasons }) => [msg, reasons]),
     ).to.deep.equal([
-      ['not ready', ['Redis is out of reach']],
+      ['not ready', ['Redis is unavailable']],
       ['ready again', undefined],
     ]);
   });
 
   it('queries the database once for simultaneous requests, and is never rate limited', async () => {
     await becomes(200);
-    const answers = await Promise.all(Array.from({ length: 200 }, () => ask()));
-    expect(answers.every(({ status }) => status === 200)).to.equal(true);
+    const responses = await Promise.all(Array.from({ length: 200 }, () => ask()));
+    expect(responses.every(({ status }) => status === 200)).to.equal(true);
   });
 });

@@ -31,7 +31,7 @@ describe('a request body over the limit', () => {
 
   for (const [path, type] of routes) {
     for (const framing of ['Content-Length', 'chunks'] as const) {
-      it(`POST ${path} with ${framing} gets a 413, and the next request on the connection is answered`, async () => {
+      it(`POST ${path} with ${framing} gets a 413, and the next request on the connection gets a response`, async () => {
         const isMcp = path === '/mcp' || path.startsWith('/api/keys');
         const text = await overOneConnection(billing.service.baseUrl, path, framing, {
           'content-type': type,
@@ -69,8 +69,8 @@ async function overOneConnection(
 ): Promise<string> {
   const { hostname, port, host } = new URL(baseUrl);
   const socket = connect(Number(port), hostname);
-  let answer = '';
-  socket.on('data', (chunk: Buffer) => (answer += chunk.toString()));
+  let reply = '';
+  socket.on('data', (chunk: Buffer) => (reply += chunk.toString()));
   const framed = framing === 'chunks' ? { 'transfer-encoding': 'chunked' } : { 'content-length': String(SIZE) };
   const lines = Object.entries({ host, ...headers, ...framed }).map(([name, value]) => `${name}: ${value}`);
   socket.write(`POST ${path} HTTP/1.1\r\n${lines.join('\r\n')}\r\n\r\n`);
@@ -78,5 +78,5 @@ async function overOneConnection(
   socket.write(framing === 'chunks' ? `${SIZE.toString(16)}\r\n${body}\r\n0\r\n\r\n` : body);
   socket.write(`GET /api/health/ HTTP/1.1\r\nhost: ${host}\r\nconnection: close\r\n\r\n`);
   await once(socket, 'close', { signal: AbortSignal.timeout(8_000) }).catch(() => socket.destroy());
-  return answer;
+  return reply;
 }

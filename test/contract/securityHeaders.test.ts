@@ -8,13 +8,13 @@ describe('every response', () => {
   let service: TestService;
   let customer: TestCustomer;
   /** One response of each kind: success, not found, rejected, invalid, without a body. */
-  let answers: ApiResponse[];
+  let responses: ApiResponse[];
   before(async () => {
     service = await startTestService({ workers: 0 });
     await setAllModelsOnline(service);
     customer = await service.createCustomer('pro');
     const generation = await customer.createImage('a prompt that is secret');
-    answers = [
+    responses = [
       await service.request('GET', '/api/health/'),
       await customer.request('GET', '/api/usage/summary/'),
       await customer.request('POST', '/api/generations/create/', { body: {} }),
@@ -29,7 +29,7 @@ describe('every response', () => {
   after(() => service.stop());
 
   it('has the security headers', () => {
-    for (const { headers } of answers) {
+    for (const { headers } of responses) {
       expect(headers.get('x-content-type-options')).to.equal('nosniff');
       expect(headers.get('referrer-policy')).to.equal('no-referrer');
       expect(headers.get('content-security-policy')).to.match(
@@ -41,21 +41,21 @@ describe('every response', () => {
   });
 
   it('sets HSTS if BASE_URL is https', async () => {
-    expect(answers[0]?.headers.get('strict-transport-security')).to.equal(null);
+    expect(responses[0]?.headers.get('strict-transport-security')).to.equal(null);
     const { baseUrl } = await service.startApi({ BASE_URL: 'https://app.localhost' });
     const { headers } = await request(baseUrl, 'GET', '/api/health/');
     expect(headers.get('strict-transport-security')).to.match(/^max-age=\d{8}/);
   });
 
   it('has no CORS headers on endpoints for an account', () => {
-    for (const { headers } of answers) {
+    for (const { headers } of responses) {
       expect(headers.get('access-control-allow-origin')).to.equal(null);
       expect(headers.get('access-control-allow-credentials')).to.equal(null);
     }
   });
 
   it('has its own request id', () => {
-    const ids = answers.map(({ headers }) => headers.get('x-request-id'));
+    const ids = responses.map(({ headers }) => headers.get('x-request-id'));
     for (const id of ids) expect(id).to.match(/^[A-Za-z0-9._-]{1,64}$/);
     expect(new Set(ids).size).to.equal(ids.length);
   });
@@ -76,14 +76,14 @@ describe('every response', () => {
     expect([status, body]).to.deep.equal([200, { status: 'ok', version: '2.0.0' }]);
   });
 
-  it('is the same with and without the trailing slash of the path', async () => {
+  it('is the same with and without a trailing slash in the path', async () => {
     for (const path of ['/api/health', '/api/models', '/api/billing/plans']) {
       expect((await service.request('GET', path)).body).to.deep.equal((await service.request('GET', `${path}/`)).body);
     }
     expect((await customer.request('GET', '/api/keys')).status).to.equal(200);
   });
 
-  it('to HEAD is that to GET without the body', async () => {
+  it('to HEAD equals the response to GET without the body', async () => {
     for (const path of ['/api/health/', '/api/models/']) {
       const head = await request(service.baseUrl, 'HEAD', path);
       const whole = await request(service.baseUrl, 'GET', path);

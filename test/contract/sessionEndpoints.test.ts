@@ -238,6 +238,6 @@ describe('session endpoints', () => {
     await service.startWorker();
     const count = async () =>
       (await service.sql(`SELECT count(*)::int AS n FROM sessions WHERE account_id = ${owner}`, [customer.email]))[0].n;
-    await eventually('forgotten', async () => (await count()) === 0);
+    await eventually('pruned', async () => (await count()) === 0);
   });
 });

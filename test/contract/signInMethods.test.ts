@@ -152,10 +152,10 @@ describe('sign-in methods of an account', () => {
     const visitor = await signIn('google', createPerson());
     await link(visitor, 'github', createPerson());
     const [path = ''] = await removalPaths(visitor);
-    const stranger = await signIn('google', createPerson());
-    expect((await stranger.request(service.baseUrl + path)).status).to.equal(404);
-    const { fields } = findForm((await accountPage(stranger)).text, '/account/sign-out/');
-    expect((await stranger.submitForm(service.baseUrl + path, fields)).status).to.equal(404);
+    const otherBrowser = await signIn('google', createPerson());
+    expect((await otherBrowser.request(service.baseUrl + path)).status).to.equal(404);
+    const { fields } = findForm((await accountPage(otherBrowser)).text, '/account/sign-out/');
+    expect((await otherBrowser.submitForm(service.baseUrl + path, fields)).status).to.equal(404);
     expect((await removalPaths(visitor)).length).to.equal(2);
   });
 

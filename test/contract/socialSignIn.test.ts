@@ -61,7 +61,7 @@ describe('sign-in with a provider', () => {
         expect(await service.sql('SELECT 1 FROM accounts WHERE email = $1', [person.email])).to.deep.equal([]);
       });
 
-      it('returns to the sign-in page with the return path when the person cancels', async () => {
+      it('returns to the sign-in page with the return path when the user cancels', async () => {
         providers.setPerson(createPerson());
         for (const fake of providers.fakes) fake.behavior = 'refuse';
         const { page } = await providers.signIn(provider, new HttpBrowser(), '/account/?checkout=success');
@@ -124,7 +124,7 @@ describe('sign-in with a provider', () => {
       expect(await providers.readUser(elsewhere)).to.not.equal(null);
     });
 
-    it('never adopts a planted token', async () => {
+    it('never adopts a token that the browser had before the sign-in', async () => {
       providers.setPerson(createPerson());
       const visitor = new HttpBrowser();
       visitor.cookies.push({ name: 'token', value: 'f'.repeat(64), path: '/' });

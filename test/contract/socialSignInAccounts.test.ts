@@ -34,7 +34,7 @@ describe('accounts of sign-in with a provider', () => {
     expect(rows).to.deep.equal([{ provider: 'google' }]);
   });
 
-  it('are not opened by another person of the same provider who has taken over the address', async () => {
+  it('are not opened by another user of the same provider who has taken over the address', async () => {
     const owner = providers.setPerson(createPerson());
     await providers.signIn('google');
     providers.setPerson(createPerson({ email: owner.email }));
@@ -43,7 +43,7 @@ describe('accounts of sign-in with a provider', () => {
     expect(await providers.readUser(visitor)).to.equal(null);
   });
 
-  it('are separated by issuer: the same subject of another issuer is another person', async () => {
+  it('are separated by issuer: the same subject of another issuer is another user', async () => {
     const owner = providers.setPerson(createPerson());
     const first = await providers.readUser((await providers.signIn('google')).visitor);
     await service.sql(`UPDATE identities SET issuer = 'https://before.example' WHERE subject = $1`, [owner.subject]);
@@ -79,7 +79,7 @@ describe('accounts of sign-in with a provider', () => {
     expect(left).to.deep.equal([{ sessions: 1, keys: 0, active_key_count: 0, social_provider: 'google' }]);
   });
 
-  it('of another person are not linked through an unverified address', async () => {
+  it('of another user are not linked through an unverified address', async () => {
     const owner = providers.setPerson(createPerson());
     await providers.signIn('google');
     providers.setPerson(createPerson({ email: owner.email, isVerified: false }));
@@ -99,7 +99,7 @@ describe('accounts of sign-in with a provider', () => {
     expect(getPageError((await providers.signIn('github')).page.url)).to.deep.equal(['/sign-in', 'unverified']);
   });
 
-  it('are created once when a person signs in for the first time in many windows at once', async () => {
+  it('are created once when a user signs in for the first time in many windows at once', async () => {
     const person = providers.setPerson(createPerson());
     const ends = await Promise.all(Array.from({ length: 12 }, () => providers.signIn('google')));
     for (const { page } of ends) expect(page.url.pathname + page.url.search).to.equal('/account/');

@@ -98,14 +98,14 @@ describe('a sign-in that returns from a provider', () => {
       expect((await visitor.request(callback)).headers.get('location')).to.equal('/sign-in?problem=expired');
     });
 
-    it("is rejected with another person's code, which does not match the verifier", async () => {
+    it("is rejected with another user's code, which does not match the verifier", async () => {
       providers.setPerson(createPerson());
       const theirs = await providers.signInUpToCallback(new HttpBrowser());
       providers.setPerson(createPerson());
       const visitor = new HttpBrowser();
       const mine = await providers.signInUpToCallback(visitor);
       mine.searchParams.set('code', theirs.searchParams.get('code') ?? '');
-      expect((await visitor.request(mine)).headers.get('location')).to.equal('/sign-in?problem=refused');
+      expect((await visitor.request(mine)).headers.get('location')).to.equal('/sign-in?problem=rejected');
       expect(visitor.cookie('token')).to.equal(undefined);
     });
 
@@ -139,7 +139,7 @@ describe('a sign-in that returns from a provider', () => {
         providers.setPerson(createPerson());
         providers.google.fake.onToken = async (answer) => ({ ...answer, id_token: await forge(answer.id_token) });
         const { visitor, page } = await providers.signIn('google');
-        expect(getPageError(page.url)).to.deep.equal(['/sign-in', 'refused']);
+        expect(getPageError(page.url)).to.deep.equal(['/sign-in', 'rejected']);
         expect(await providers.readUser(visitor)).to.equal(null);
       });
     }

@@ -48,7 +48,7 @@ describe('an unavailable provider of sign-in', () => {
         const visitor = new HttpBrowser();
         const page = await visitor.navigate(providers.startUrl(provider, '/sign-in?x=1'));
         expect(performance.now() - began).to.be.below(scaleTimeout(4_000));
-        expect(getPageError(page.url)).to.deep.equal(['/sign-in', 'away']);
+        expect(getPageError(page.url)).to.deep.equal(['/sign-in', 'unavailable']);
         expect(page.url.searchParams.get('return_to')).to.equal('/sign-in?x=1');
         expect(visitor.cookie('token')).to.equal(undefined);
       }
@@ -60,7 +60,7 @@ describe('an unavailable provider of sign-in', () => {
         providers.github.fake.misbehaviour.clear();
         providers.github.fake.misbehaviour.set(path, how);
         const page = await new HttpBrowser().navigate(providers.startUrl('github'));
-        expect(getPageError(page.url)).to.deep.equal(['/sign-in', 'away']);
+        expect(getPageError(page.url)).to.deep.equal(['/sign-in', 'unavailable']);
       }
     });
   }

@@ -109,12 +109,12 @@ describe('staff pages', () => {
 
     it('accepts changes from its own pages only', async () => {
       const isPaused = async () => {
-        const answer = await service.request('GET', `${BOARD}/api/queues`, { headers: { cookie: staff.cookie } });
-        return answer.body.queues.find(({ name }: { name: string }) => name === 'media').isPaused as boolean;
+        const response = await service.request('GET', `${BOARD}/api/queues`, { headers: { cookie: staff.cookie } });
+        return response.body.queues.find(({ name }: { name: string }) => name === 'media').isPaused as boolean;
       };
       for (const origin of ['https://evil.example', 'null', undefined]) {
-        const answer = await change('media/pause', staff, origin === undefined ? {} : { origin });
-        expectError(answer, 'validation_error', 'Origin', 403);
+        const response = await change('media/pause', staff, origin === undefined ? {} : { origin });
+        expectError(response, 'validation_error', 'Origin', 403);
       }
       expect(await isPaused()).to.equal(false);
       expectError(await change('media/pause', someone, { origin: service.baseUrl }), 'admin_required');
@@ -143,8 +143,8 @@ describe('staff pages', () => {
       };
       await eventually('all is logged', () => lines().filter(({ msg }) => msg === 'request').length === 4);
       const changes = lines().filter(({ msg }) => msg === 'queue board change');
-      const told = changes.map(({ queue, action, account: who, status }) => [queue, action, String(who), status]);
-      expect(told).to.deep.equal([
+      const logged = changes.map(({ queue, action, account: who, status }) => [queue, action, String(who), status]);
+      expect(logged).to.deep.equal([
         ['media', 'pause', String(account), 200],
         ['media', 'resume', String(account), 200],
         ['poll', 'clean/completed', String(account), 200],
@@ -246,7 +246,7 @@ describe('staff pages', () => {
       await page.goto(`${service.baseUrl}${BOARD}/queue/dispatch?status=completed`);
       await page.getByText('generation.dispatch').first().waitFor();
       const paused = await page.evaluate(
-        `fetch('${BOARD}/api/queues/media/pause', { method: 'PUT' }).then((answer) => answer.status)`,
+        `fetch('${BOARD}/api/queues/media/pause', { method: 'PUT' }).then((response) => response.status)`,
       );
       expect(paused).to.equal(200);
       expect(complaints).to.deep.equal([]);

@@ -68,18 +68,18 @@ describe('top-ups', () => {
 
     it('are not limited in number, and each has its own ledger entry', async () => {
       const customer = await service.createCustomer('pro');
-      const answers = await Promise.all(Array.from({ length: 10 }, () => topUp(customer, { amount_cents: 5000 })));
-      expect(answers.map(({ status }) => status)).to.deep.equal(Array(10).fill(200));
+      const responses = await Promise.all(Array.from({ length: 10 }, () => topUp(customer, { amount_cents: 5000 })));
+      expect(responses.map(({ status }) => status)).to.deep.equal(Array(10).fill(200));
       expect(await customer.balance()).to.equal(1100 + 10 * 1896);
     });
 
-    it('answer 402 subscription_required without a plan', async () => {
+    it('return 402 subscription_required without a plan', async () => {
       const customer = await service.createCustomer(null);
       expectError(await topUp(customer, { amount_cents: 5000 }), 'subscription_required');
       expect(await customer.ledger()).to.deep.equal([]);
     });
 
-    it('answer 402 subscription_required when the paid year is over', async () => {
+    it('return 402 subscription_required when the paid year is over', async () => {
       const customer = await service.createCustomer('pro');
       service.fabricated.add('entitlement-matches-subscription');
       await service.sql(`UPDATE accounts SET spendable_until = now() WHERE email = $1`, [customer.email]);
@@ -101,14 +101,14 @@ describe('top-ups', () => {
       expect(await customer.balance()).to.equal(1100 + 1896);
     });
 
-    it('answer 400 validation_error that names amount_cents for an invalid amount, and change nothing', async () => {
+    it('return 400 validation_error that names amount_cents for an invalid amount, and change nothing', async () => {
       const customer = await service.createCustomer('pro');
       const before = await countTopups();
       const amounts =
         '4999, 5000.5, "5000", 1e309, -1e309, -0, 0, -5000, null, [], [5000], {}, true, 1000001, 1e21, 5e-324, ""';
       for (const amount of amounts.split(', ')) {
-        const answer = await customer.request('POST', TOPUP, { rawBody: `{"amount_cents": ${amount}}` });
-        expectError(answer, 'validation_error', 'amount_cents');
+        const response = await customer.request('POST', TOPUP, { rawBody: `{"amount_cents": ${amount}}` });
+        expectError(response, 'validation_error', 'amount_cents');
       }
       for (const rawBody of ['{}', '', '{"amount": 5000}', '{"Amount_cents": 5000}']) {
         expectError(await customer.request('POST', TOPUP, { rawBody }), 'validation_error', 'amount');
@@ -117,7 +117,7 @@ describe('top-ups', () => {
       expect(await countTopups()).to.equal(before);
     });
 
-    it('answer 400 validation_error that names an unknown field', async () => {
+    it('return 400 validation_error that names an unknown field', async () => {
       const customer = await service.createCustomer('pro');
       expectError(await topUp(customer, { amount_cents: 5000, credits: 9 }), 'validation_error', 'credits');
       expect(await customer.balance()).to.equal(1100);
@@ -127,8 +127,8 @@ describe('top-ups', () => {
   describe('settings', () => {
     for (const [plan, credits] of PLANS) {
       it(`are off, 5000 cents and a threshold of 0 at first, with a preview of ${credits} credits on ${plan}`, async () => {
-        const answer = await (await service.createCustomer(plan)).request('GET', SETTINGS);
-        expect([answer.status, answer.body]).to.deep.equal([200, { ...DEFAULTS, preview_credits: credits }]);
+        const response = await (await service.createCustomer(plan)).request('GET', SETTINGS);
+        expect([response.status, response.body]).to.deep.equal([200, { ...DEFAULTS, preview_credits: credits }]);
       });
     }
 
@@ -150,7 +150,7 @@ describe('top-ups', () => {
       [{}, {}],
     ];
     for (const [sent, seen] of changes) {
-      it(`accept ${JSON.stringify(sent)}, answer with all settings, and store them`, async () => {
+      it(`accept ${JSON.stringify(sent)}, return all settings, and store them`, async () => {
         const customer = await service.createCustomer('pro');
         const expected = { ...DEFAULTS, preview_credits: 1896, ...sent, ...seen };
         const { status, body } = await change(customer, sent);
@@ -176,7 +176,7 @@ describe('top-ups', () => {
       }
     });
 
-    it('answer 402 subscription_required to switching on without a plan, and change nothing', async () => {
+    it('return 402 subscription_required for switching on without a plan, and change nothing', async () => {
       const customer = await service.createCustomer(null);
       const all = { auto_topup_enabled: true, auto_topup_amount_cents: 9000, auto_topup_threshold_credits: 9 };
       expectError(await change(customer, { auto_topup_enabled: true }), 'subscription_required');
@@ -196,7 +196,7 @@ describe('top-ups', () => {
       auto_topup_threshold_credits: ['-1', '0.5', '"10"', '1e309', '-1e309', 'null', '[]', '{}', 'true', '1e10'],
     };
     for (const [field, values] of Object.entries(refused)) {
-      it(`answer 400 validation_error that names ${field} for an invalid value, and change nothing`, async () => {
+      it(`return 400 validation_error that names ${field} for an invalid value, and change nothing`, async () => {
         const customer = await service.createCustomer('pro');
         const rest: Record<string, unknown> = {
           auto_topup_enabled: true,
@@ -221,8 +221,8 @@ describe('top-ups', () => {
     it('reject read-only and unknown fields by name', async () => {
       const customer = await service.createCustomer('pro');
       for (const field of ['preview_credits', 'auto_topup_problem', 'balance', 'constructor']) {
-        const answer = await change(customer, { auto_topup_amount_cents: 7000, [field]: 5 });
-        expectError(answer, 'validation_error', field);
+        const response = await change(customer, { auto_topup_amount_cents: 7000, [field]: 5 });
+        expectError(response, 'validation_error', field);
       }
       expect(await readSettings(customer)).to.deep.equal({ ...DEFAULTS, preview_credits: 1896 });
     });

@@ -127,8 +127,8 @@ describe('usage', () => {
         `DELETE FROM ledger_entries WHERE ${entryOf}`,
         'TRUNCATE ledger_entries',
       ]) {
-        const refusal = await service.sql(attempt).then(String, (error: Error) => error.message);
-        expect(refusal).to.match(/append-only/);
+        const rejection = await service.sql(attempt).then(String, (error: Error) => error.message);
+        expect(rejection).to.match(/append-only/);
       }
       expect(await customer.ledger()).to.deep.equal([['grant', 200]]);
     });

@@ -13,7 +13,7 @@ describe('chaos', () => {
     for (const { atMs, durationMs: forMs } of once) expect(atMs + forMs).to.be.at.most(120_000);
   });
 
-  it('a minute of faults violates no invariant, and everything settles afterwards', async function () {
+  it('a minute of faults violates no invariant, and all work completes afterwards', async function () {
     this.timeout(400_000);
     const lines: string[] = [];
     const outcome = await runChaos({

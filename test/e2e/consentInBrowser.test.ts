@@ -54,7 +54,7 @@ describe('consent, in a real browser', () => {
     return page;
   };
 
-  it('issues tokens after the person has signed in and allowed the access', async () => {
+  it('issues tokens after the user has signed in and allowed the access', async () => {
     const page = await open(client.authorizePath(challenge, { state: 'first' }));
     const email = await signIn(page);
     const text = (await page.locator('main').innerText()).replaceAll(/\s+/g, ' ');
@@ -62,9 +62,9 @@ describe('consent, in a real browser', () => {
       expect(text).to.include(said);
     await page.getByRole('button', { name: 'Allow', exact: true }).click();
     await page.getByText('Connected.').waitFor();
-    const answer = new URL(local.visits.at(-1) as string, local.url).searchParams;
-    expect([answer.get('state'), answer.get('iss')]).to.deep.equal(['first', service.baseUrl]);
-    const { body } = await client.exchangeCode(answer.get('code') as string, verifier);
+    const reply = new URL(local.visits.at(-1) as string, local.url).searchParams;
+    expect([reply.get('state'), reply.get('iss')]).to.deep.equal(['first', service.baseUrl]);
+    const { body } = await client.exchangeCode(reply.get('code') as string, verifier);
     expect(decodeClaims(body.access_token)).to.include({ client_id: client.clientId });
 
     // The account page lists the application and can disconnect it.
@@ -73,13 +73,13 @@ describe('consent, in a real browser', () => {
     await page.close();
   });
 
-  it('returns access_denied to the client when the person denies the access', async () => {
+  it('returns access_denied to the client when the user denies the access', async () => {
     const page = await open(client.authorizePath(challenge, { state: 'second' }));
     await signIn(page);
     await page.getByRole('button', { name: 'Deny' }).click();
     await page.getByText('Connected.').waitFor();
-    const answer = new URL(local.visits.at(-1) as string, local.url).searchParams;
-    expect([answer.get('error'), answer.get('state'), answer.get('code')]).to.deep.equal([
+    const reply = new URL(local.visits.at(-1) as string, local.url).searchParams;
+    expect([reply.get('error'), reply.get('state'), reply.get('code')]).to.deep.equal([
       'access_denied',
       'second',
       null,
@@ -87,7 +87,7 @@ describe('consent, in a real browser', () => {
     await page.close();
   });
 
-  it('lets the person switch to another account', async () => {
+  it('lets the user switch to another account', async () => {
     const page = await open(client.authorizePath(challenge));
     const first = await signIn(page);
     await page.getByRole('button', { name: 'Use another account' }).click();
@@ -128,13 +128,13 @@ describe('consent, in a real browser', () => {
     await page.setContent(
       `<form method="post" action="${target.replaceAll('&', '&amp;')}"><input name="decision" value="allow"><button>Go</button></form>`,
     );
-    const [answer] = await Promise.all([
+    const [reply] = await Promise.all([
       page.waitForResponse(
         (response) => response.url().startsWith(service.baseUrl) && response.request().method() === 'POST',
       ),
       page.click('button'),
     ]);
-    expect(answer.status()).to.equal(403);
+    expect(reply.status()).to.equal(403);
     expect(local.visits).to.have.length(visits);
     await page.close();
   });

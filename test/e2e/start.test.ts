@@ -214,10 +214,10 @@ async function findFreePortPair(): Promise<number> {
 /** Returns true if a program listens on a port. */
 async function acceptsConnections(port: number): Promise<boolean> {
   const socket = connect(port, '127.0.0.1');
-  const answer = await Promise.race([
+  const response = await Promise.race([
     once(socket, 'connect').then(() => true),
     once(socket, 'close').then(() => false),
   ]).catch(() => false);
   socket.destroy();
-  return answer;
+  return response;
 }

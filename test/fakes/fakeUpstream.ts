@@ -130,7 +130,7 @@ export class FakeUpstream extends HttpFake {
   private context(request: ProtocolRequest, socket: Socket, operation: () => Operation | null): ProtocolContext {
     const forgets = () => {
       const current = operation();
-      return current !== null && this[current] === 'forget';
+      return current !== null && this[current] === 'lose';
     };
     return {
       base: this.url,

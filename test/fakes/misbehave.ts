@@ -4,7 +4,7 @@ import { Readable } from 'node:stream';
 /** Shared by all fakes: misbehavior on demand, and sample outputs. */
 
 /** Misbehavior of a fake for one kind of request. A number is a status. */
-export type Misbehaviour = 'hang' | 'garbage' | 'error' | 'drop' | 'busy' | 'forget' | number;
+export type Misbehaviour = 'hang' | 'garbage' | 'error' | 'drop' | 'busy' | 'lose' | number;
 
 /** A response that replaces the one of a fake. */
 export interface VerbatimResponse {
@@ -28,7 +28,7 @@ export function misbehave(
   response: ServerResponse,
 ): boolean {
   if (typeof misbehaviour === 'number') {
-    sendJson(response, misbehaviour, { detail: `told to answer ${misbehaviour}` });
+    sendJson(response, misbehaviour, { detail: `configured to respond with ${misbehaviour}` });
     return true;
   }
   if (typeof misbehaviour === 'object') {

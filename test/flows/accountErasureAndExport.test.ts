@@ -25,16 +25,16 @@ describe('the data of an account', () => {
       accountId,
     ]);
 
-  it('is inaccessible to every credential after end-access, and the owner can sign in again', async () => {
+  it('is inaccessible to every credential after revoke-access, and the owner can sign in again', async () => {
     const customer = await service.createCustomer('pro');
     const client = await registerClient(service.baseUrl);
     const tokens = await client.authorizeAndExchange(customer);
     expect(decodeClaims(tokens.access_token).scope).to.include('svc:read');
-    const before = await admin('end-access', customer.email);
-    expect(before.out).to.include('Would end').and.include('1 sessions, 1 API keys, 1 application grants');
+    const before = await admin('revoke-access', customer.email);
+    expect(before.out).to.include('Would revoke').and.include('1 sessions, 1 API keys, 1 application grants');
     expect((await customer.request('GET', '/api/keys/')).status).to.equal(200);
 
-    expect((await admin('end-access', customer.email, '--apply')).out).to.include('Ended for');
+    expect((await admin('revoke-access', customer.email, '--apply')).out).to.include('Revoked for');
     expect((await customer.request('GET', '/api/keys/')).status).to.equal(401);
     expect((await customer.requestWithSession('GET', '/authentication/me/')).status).to.equal(401);
     expect((await client.refresh(tokens.refresh_token)).body.error).to.equal('invalid_grant');

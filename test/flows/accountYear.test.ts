@@ -3,7 +3,7 @@ import { type BillingService, startBillingService } from '../harness/billingServ
 import type { TestCustomer } from '../harness/apiClient.ts';
 import { eventually } from '../harness/testService.ts';
 
-/** At noon of a day, some minutes after a period that began at 11:50 has turned. */
+/** Noon of a day, ten minutes after the period boundary at 11:50. */
 const at = (day: string) => new Date(`${day}T12:00:00Z`);
 
 describe('a year of an account', () => {
@@ -98,7 +98,7 @@ describe('a year of an account', () => {
     }
   });
 
-  it('may spend credits after the renewal failed, but is granted none', async () => {
+  it('may spend credits after the renewal failed, but receives no grant', async () => {
     billing.stripe.failRenewals = true;
     await billing.advanceTo(at('2028-02-01'));
     expect(await status()).to.include({ status: 'past_due' });

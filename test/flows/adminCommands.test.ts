@@ -27,10 +27,10 @@ describe('npm run admin', () => {
     expect(names).to.deep.equal([
       'find-account',
       'grant-credits',
-      'stuck-jobs',
-      'requeue-jobs',
+      'list-stuck-generations',
+      'requeue-generations',
       'revoke-key',
-      'end-access',
+      'revoke-access',
       'remove-identity',
       'export-account',
       'erase-account',
@@ -54,8 +54,8 @@ describe('npm run admin', () => {
       ['grant-credits', 'a@example.com', '2.5', '--request', 'a'],
       ['grant-credits', 'a@example.com', '250', '--request', 'a', '--apply', '--dry-run'],
       ['grant-credits', 'a@example.com', '250', '--request', 'a', '--forse'],
-      ['requeue-jobs'],
-      ['stuck-jobs', '--quiet', 'soon'],
+      ['requeue-generations'],
+      ['list-stuck-generations', '--idle', 'soon'],
     ];
     const ended = await Promise.all(calls.map((call) => admin(...call)));
     expect(ended.map(({ status }) => status)).to.deep.equal(calls.map(() => 2));
@@ -68,8 +68,8 @@ describe('npm run admin', () => {
     const bare = await runAdmin(['find-account', customer.email], env);
     expect([bare.status, bare.err]).to.deep.equal([0, '']);
     const broken = { STRIPE_SECRET_KEY: 'none', PORT: 'none', UPSTREAMS: 'none', GOOGLE_CLIENT_ID: 'half' };
-    expect((await runAdmin(['stuck-jobs'], { ...env, ...broken })).status).to.equal(0);
-    const { status, err } = await runAdmin(['stuck-jobs'], { DATABASE_URL });
+    expect((await runAdmin(['list-stuck-generations'], { ...env, ...broken })).status).to.equal(0);
+    const { status, err } = await runAdmin(['list-stuck-generations'], { DATABASE_URL });
     expect([status, err]).to.deep.equal([
       78,
       'REDIS_URL is not set: it must be an address such as redis://host:6379.\n',
@@ -85,9 +85,9 @@ describe('npm run admin', () => {
       ),
     );
     expect([away?.status, unmigrated?.status, refused?.status]).to.deep.equal([69, 69, 69]);
-    expect(away?.err).to.match(/^The database genmeter at 127\.0\.0\.1:1 is out of reach \(ECONNREFUSED\)\.\n$/m);
+    expect(away?.err).to.match(/^The database genmeter at 127\.0\.0\.1:1 is unreachable \(ECONNREFUSED\)\.\n$/m);
     expect(unmigrated?.err).to.match(/^The database \S+ at \S+ is not migrated to this version: .*\.\n$/m);
-    expect(refused?.err).to.match(/^The database no_such_database at \S+ refuses: .*\.\n$/m);
+    expect(refused?.err).to.match(/^The database no_such_database at \S+ rejected the connection: .*\.\n$/m);
     for (const ended of [away, unmigrated, refused]) expect(ended?.out).to.not.include('Nothing was changed');
   });
 
@@ -146,7 +146,7 @@ describe('npm run admin', () => {
       const ended = await Promise.all([1, 2, 3, 4].map(() => grant('T-1', '--apply')));
       expect(ended.map(({ status }) => status)).to.deep.equal([0, 0, 0, 0]);
       expect(ended.filter(({ out }) => out.includes('Nothing was changed')).length).to.equal(3);
-      expect(ended.filter(({ err }) => err.includes('"goodwill credits granted"')).length).to.equal(1);
+      expect(ended.filter(({ err }) => err.includes('"credit adjustment posted"')).length).to.equal(1);
       expect(await customer.balance()).to.equal(balance + 250);
       expect((await grant('T-1')).out).to.include('Nothing would change');
 
@@ -191,7 +191,7 @@ describe('npm run admin', () => {
 
       const done = await admin('revoke-key', prefix, '--apply');
       expect(done.out).to.include('is revoked.').and.to.not.include('{');
-      expect(done.err).to.include('key revoked by staff');
+      expect(done.err).to.include('API key revoked by staff');
       expect((await owner.request('GET', '/api/keys/')).status).to.equal(401);
       const again = await admin('revoke-key', owner.key, '--apply');
       expect(again.status).to.equal(0);

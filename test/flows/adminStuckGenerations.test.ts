@@ -7,7 +7,7 @@ import { eventually, type TestService, startTestService } from '../harness/testS
 
 const LONG_AGO = `interval '5 minutes'`;
 
-describe('stuck-jobs and requeue-jobs', () => {
+describe('list-stuck-generations and requeue-generations', () => {
   let service: TestService;
   let customer: TestCustomer;
   before(async () => {
@@ -38,13 +38,13 @@ describe('stuck-jobs and requeue-jobs', () => {
     ];
     await service.sql(`UPDATE generations SET leased_until = now() + ${LONG_AGO} WHERE uuid = $1`, [held]);
     await service.sql('UPDATE generations SET polled_at = now() WHERE uuid = $1', [looked]);
-    const { status, out } = await admin('stuck-jobs');
+    const { status, out } = await admin('list-stuck-generations');
     expect(status).to.equal(0);
     expect(out).to.include(stuck).and.to.include('not submitted');
     for (const uuid of [fresh, held, looked]) expect(out).to.not.include(uuid);
-    expect((await admin('stuck-jobs', '--quiet', '0')).out).to.include(fresh);
+    expect((await admin('list-stuck-generations', '--idle', '0')).out).to.include(fresh);
 
-    const forced = await admin('requeue-jobs', stuck, held, randomUUID(), '--apply');
+    const forced = await admin('requeue-generations', stuck, held, randomUUID(), '--apply');
     expect(forced.status).to.equal(0);
     expect(forced.out).to.include(`${stuck} requeued.`).and.to.include(`${held} skipped`);
     await service.sql(
@@ -62,13 +62,13 @@ describe('stuck-jobs and requeue-jobs', () => {
 
   it('change nothing without --apply; then a worker completes the generation, charged once', async () => {
     const uuid = await stuckImage();
-    const tried = await admin('requeue-jobs', '--all');
+    const tried = await admin('requeue-generations', '--all');
     expect(tried.out).to.include(uuid).and.to.include('Nothing was changed');
     const [{ next_attempt_at: before }] = await service.sql('SELECT next_attempt_at FROM generations WHERE uuid = $1', [
       uuid,
     ]);
     expect(before.getTime()).to.be.above(Date.now());
-    const { status, out } = await admin('requeue-jobs', '--all', '--apply');
+    const { status, out } = await admin('requeue-generations', '--all', '--apply');
     expect(status).to.equal(0);
     expect(out).to.include(`${uuid} requeued.`);
     const worker = await service.startWorker();
@@ -76,10 +76,10 @@ describe('stuck-jobs and requeue-jobs', () => {
     await worker.stop();
     expect(service.upstream.submits).to.equal(1);
     await service.checkIntegrity();
-    expect((await admin('requeue-jobs', uuid, '--apply')).out).to.include('skipped');
+    expect((await admin('requeue-generations', uuid, '--apply')).out).to.include('skipped');
   });
 
-  it('reach a generation by UUID, and with --all more than a thousand generations', async () => {
+  it('select a generation by UUID, or with --all more than a thousand generations', async () => {
     const newest = await stuckImage();
     const older = 1_100;
     const isCopy = `uuid::text LIKE '00000000-0000-7000-8000-%'`;
@@ -93,14 +93,14 @@ describe('stuck-jobs and requeue-jobs', () => {
          FROM (SELECT ctid AS row, row_number() OVER () AS n FROM copies) AS numbered WHERE copies.ctid = row;
        INSERT INTO generations SELECT * FROM copies`,
     );
-    expect((await admin('requeue-jobs', newest)).out).to.include('1 would be requeued.');
-    const named = await admin('requeue-jobs', newest.toUpperCase(), newest, '--apply');
+    expect((await admin('requeue-generations', newest)).out).to.include('1 would be requeued.');
+    const named = await admin('requeue-generations', newest.toUpperCase(), newest, '--apply');
     expect(named.out).to.include(`${newest} requeued.`).and.to.include('\n1 requeued.');
     expect(named.out).to.not.include('skipped');
 
     const count = `${older + 1}`;
-    expect((await admin('requeue-jobs', '--all')).out).to.include(`${count} would be requeued.`);
-    expect((await admin('requeue-jobs', '--all', '--apply')).out).to.include(`\n${count} requeued.`);
+    expect((await admin('requeue-generations', '--all')).out).to.include(`${count} would be requeued.`);
+    expect((await admin('requeue-generations', '--all', '--apply')).out).to.include(`\n${count} requeued.`);
     const [{ due }] = await service.sql(
       `SELECT count(*)::int AS due FROM generations WHERE next_attempt_at <= now() AND ${isCopy}`,
     );

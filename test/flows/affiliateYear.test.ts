@@ -51,11 +51,11 @@ describe('a year of an affiliate', () => {
   });
 
   it('is sent to onboarding of one connected account, by a new link each time', async () => {
-    const answers = await Promise.all(
+    const responses = await Promise.all(
       [1, 2, 3].map(() => affiliate.request('POST', '/api/affiliate/onboarding-link/')),
     );
-    expect(answers.map((answer) => answer.status)).to.deep.equal([200, 200, 200]);
-    const urls = answers.map(({ body }) => body.url as string);
+    expect(responses.map((response) => response.status)).to.deep.equal([200, 200, 200]);
+    const urls = responses.map(({ body }) => body.url as string);
     expect(new Set(urls).size).to.equal(3);
     expect(new Set(urls.map((url) => /acct_\w+/.exec(url)?.[0])).size).to.equal(1);
     expect(billing.stripe.store.list('account')).to.have.length(1);

@@ -5,7 +5,7 @@ import { IMAGE } from '../harness/apiClient.ts';
 import { seedImages, setAllModelsOnline } from '../harness/seeds.ts';
 import { eventually, type TestService, startTestService } from '../harness/testService.ts';
 
-describe('an automatic top-up whose claim was committed and whose answer was lost', () => {
+describe('an automatic top-up whose claim was committed and whose response was lost', () => {
   let service: TestService;
   let database: FaultProxy;
   before(async () => {
@@ -19,7 +19,7 @@ describe('an automatic top-up whose claim was committed and whose answer was los
     await database.stop();
   });
 
-  it('is answered with an unknown outcome, not with 402, and is credited by the sweep', async () => {
+  it('returns an unknown outcome instead of 402, and is credited by the sweep', async () => {
     const customer = await service.createCustomer('lite');
     const settings = { auto_topup_enabled: true };
     expect((await customer.request('PATCH', '/api/billing/topup/settings/', { body: settings })).status).to.equal(200);

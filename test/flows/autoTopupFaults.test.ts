@@ -43,20 +43,20 @@ describe('automatic top-ups by the payment processor', () => {
   it('pay once for concurrent creates that the balance does not cover', async () => {
     const customer = await poor();
     await enableAutoTopups(customer);
-    const answers = await Promise.all(
+    const responses = await Promise.all(
       Array.from({ length: 20 }, (_, index) =>
         customer.on(billing.service.baseUrls[index % 2] as string).createGeneration(LONG),
       ),
     );
-    // As many as the plan lets run at a time.
-    expect(answers.filter(({ status }) => status === 201).length).to.equal(2);
-    expect(new Set(answers.filter(({ status }) => status !== 201).map(({ body }) => body.error))).to.deep.equal(
+    // As many as the parallel limit allows.
+    expect(responses.filter(({ status }) => status === 201).length).to.equal(2);
+    expect(new Set(responses.filter(({ status }) => status !== 201).map(({ body }) => body.error))).to.deep.equal(
       new Set(['parallel_limit_reached']),
     );
     expect((await customer.ledger()).filter(([type]) => type === 'topup')).to.deep.equal([['topup', 1666]]);
   });
 
-  it('answer 402 after a decline, are retried an hour later, and switched off after three declines', async () => {
+  it('return 402 after a decline, are retried an hour later, and switched off after three declines', async () => {
     const customer = await poor();
     await enableAutoTopups(customer);
     billing.stripe.setCard(billing.customerId(customer), 'declined');
@@ -76,7 +76,7 @@ describe('automatic top-ups by the payment processor', () => {
     expect((await customer.createGeneration(LONG)).status).to.equal(201);
   });
 
-  it('answer 402 and are switched off if the bank requires authentication', async () => {
+  it('return 402 and are switched off if the bank requires authentication', async () => {
     const customer = await poor();
     await enableAutoTopups(customer);
     billing.stripe.setCard(billing.customerId(customer), 'authentication_required');
@@ -117,7 +117,7 @@ describe('automatic top-ups by the payment processor', () => {
     await billing.service.sql(
       `UPDATE topups SET created_at = created_at - interval '2 minutes', next_attempt_at = now() WHERE status = 'pending'`,
     );
-    // The first is given up after so long; without a burn in the meantime, only the next create asks for another.
+    // The first one is abandoned by then. Without a burn in the meantime, only the next create triggers another.
     await runJob(billing, 'billing', 'billing.maintain');
     await runJob(billing, 'billing', 'autoTopups.sweep');
     expect(await customer.balance()).to.equal(25);

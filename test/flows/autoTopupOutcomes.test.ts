@@ -48,7 +48,7 @@ describe('automatic top-ups through the payment processor', () => {
     await runJob(billing, 'billing', 'billing.maintain');
   };
 
-  /** On the smallest plan, with less left than a video of 10 s costs. */
+  /** Creates a customer of the smallest plan whose balance is below the price of a 10 s video. */
   const poor = async () => {
     const customer = await billing.createCustomer('lite');
     for (let index = 0; index < 2; index += 1)
@@ -57,7 +57,7 @@ describe('automatic top-ups through the payment processor', () => {
     await enableAutoTopups(customer);
     return customer;
   };
-  /** After one burn, and the automatic top-up that it triggered. */
+  /** Creates a customer with one burn and the automatic top-up that it triggered. */
   const toppedUp = async () => {
     const customer = await billing.createCustomer('lite');
     await enableAutoTopups(customer, { auto_topup_threshold_credits: 200 });
@@ -75,7 +75,7 @@ describe('automatic top-ups through the payment processor', () => {
       'when the answer to the charge is lost': { 'intents.create': 'drop after doing' },
     } as const;
     for (const [when, fault] of Object.entries(faults)) {
-      it(`answer 503 ${when}, and return the outcome later for the same Idempotency-Key`, async () => {
+      it(`return 503 ${when}, and return the outcome later for the same Idempotency-Key`, async () => {
         const customer = await poor();
         const key = randomUUID();
         Object.assign(billing.stripe.faults, fault);
@@ -96,7 +96,7 @@ describe('automatic top-ups through the payment processor', () => {
       });
     }
 
-    it('answer 402 when the card is declined, and nothing is charged afterwards', async () => {
+    it('return 402 when the card is declined, and nothing is charged afterwards', async () => {
       const customer = await poor();
       billing.stripe.setCard(billing.customerId(customer), 'declined');
       const { status, body } = await createWith(customer, randomUUID());
@@ -148,7 +148,7 @@ describe('automatic top-ups through the payment processor', () => {
       expect((await automatic(customer))[0].status).to.equal('pending');
       await hourLater(customer);
       await settlePending();
-      expect((await automatic(customer))[0]).to.include({ status: 'failed', failure: 'canceled' });
+      expect((await automatic(customer))[0]).to.include({ status: 'failed', failure_code: 'canceled' });
       await setCustomer(known);
     });
   }

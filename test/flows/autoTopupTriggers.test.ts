@@ -62,7 +62,7 @@ describe('automatic top-ups', () => {
       await eventually('swept', () => job.isCompleted());
     });
 
-  /** Loses the job that the work enqueues for an automatic top-up. */
+  /** Runs work, and deletes the job that it enqueues for an automatic top-up. */
   const losingTheJob = (work: () => Promise<void>) =>
     withPayments(async (queue) => {
       await queue.pause();
@@ -106,13 +106,13 @@ describe('automatic top-ups', () => {
         const customer = await customerOn('studio');
         await spendDownTo(customer, 5);
         const prompt = `one of twenty, ${round}`;
-        const answers = await Promise.all(
+        const responses = await Promise.all(
           Array.from({ length: 20 }, (_, index) =>
             customer.on(service.baseUrls[index % 2] as string).createGeneration({ ...IMAGE, prompt }),
           ),
         );
-        const outcomes = answers.map(({ status, body }) => `${status} ${body.error ?? body.status}`).sort();
-        // The plan has 8 slots; for the others it is no matter of credits any more.
+        const outcomes = responses.map(({ status, body }) => `${status} ${body.error ?? body.status}`).sort();
+        // The plan has 8 slots, so the other creates are not rejected for lack of credits.
         expect(outcomes).to.deep.equal([
           ...Array<string>(8).fill('201 queued'),
           ...Array<string>(12).fill('409 parallel_limit_reached'),
@@ -169,9 +169,9 @@ describe('automatic top-ups', () => {
           body: { ...IMAGE, prompt: 'once' },
           headers: { 'idempotency-key': `once-${customer.email}` },
         });
-      const answers = await Promise.all([...service.baseUrls, ...service.baseUrls].map(send));
-      expect(answers.map(({ status }) => status)).to.deep.equal([201, 201, 201, 201]);
-      expect(new Set(answers.map(({ body }) => body.uuid)).size).to.equal(1);
+      const responses = await Promise.all([...service.baseUrls, ...service.baseUrls].map(send));
+      expect(responses.map(({ status }) => status)).to.deep.equal([201, 201, 201, 201]);
+      expect(new Set(responses.map(({ body }) => body.uuid)).size).to.equal(1);
       expect(await customer.balance()).to.equal(1896 - 8);
     });
   });
@@ -181,7 +181,7 @@ describe('automatic top-ups', () => {
       const customer = await customerOn('pro');
       await change(customer, { auto_topup_threshold_credits: 1092 });
       await customer.createImage();
-      // Not below it yet.
+      // The balance is not below the threshold yet.
       await sweep();
       expect(await listTopupCredits(customer)).to.deep.equal([]);
       await customer.createImage();
@@ -248,7 +248,7 @@ describe('automatic top-ups', () => {
 
     it('are credited although the process died between recording and paying them, like manual ones', async () => {
       const customer = await customerOn('pro');
-      // Old, and switched off since: a simulated payment succeeds nonetheless.
+      // A simulated payment succeeds, although it is old and automatic top-ups were switched off.
       await change(customer, { auto_topup_enabled: false });
       await service.sql(
         `WITH customer AS (

@@ -152,7 +152,7 @@ describe('commissions with faults of events and invoices', () => {
       `UPDATE commissions SET sync_failing_since = sync_failing_since - interval '25 hours'`,
     );
     await fixture.runPayouts();
-    // The overpayment is deducted nonetheless.
+    // The overpayment is still deducted.
     expect(transfers()).to.have.members([COMMISSION.lite, COMMISSION.pro - COMMISSION.lite / 2]);
     expect(countReads(keptInvoice) - before).to.equal(1);
     expect(await stats()).to.include({ pending_cents: COMMISSION.pro });
@@ -215,13 +215,15 @@ describe('commissions with faults of events and invoices', () => {
     fixture.billing.stripe.payOutOfBand(fixture.billing.customerId(customer));
     await fixture.billing.eventsAttempted();
     expect(await stats()).to.include({ referrals: 4, active: 4, lifetime_earnings_cents: 0 });
-    const waiting = await fixture.billing.service.sql('SELECT problem FROM payment_events WHERE processed_at IS NULL');
+    const waiting = await fixture.billing.service.sql(
+      'SELECT last_error FROM payment_events WHERE processed_at IS NULL',
+    );
     for (const problem of [
       'it is in an unsupported currency',
       'none of its prices is in STRIPE_PRICE_',
       '3000000000 cents exceed',
     ]) {
-      expect(waiting.map((row) => row.problem).join()).to.include(problem);
+      expect(waiting.map((row) => row.last_error).join()).to.include(problem);
     }
     for (const repair of repairs) repair();
     await fixture.billing.retryEvents();

@@ -23,8 +23,8 @@ describe('simultaneous requests through several processes', () => {
 
   it("never exceed the plan's parallel limit", async () => {
     const customer = await service.createCustomer('pro');
-    const answers = await everywhere(customer, 60, (way) => way.createGeneration(IMAGE));
-    expect(tally(answers)).to.deep.equal({ 201: 5, 'parallel_limit_reached 409': 55 });
+    const responses = await everywhere(customer, 60, (way) => way.createGeneration(IMAGE));
+    expect(tally(responses)).to.deep.equal({ 201: 5, 'parallel_limit_reached 409': 55 });
     expect(await customer.balance()).to.equal(1100 - 5 * 8);
   });
 
@@ -40,8 +40,8 @@ describe('simultaneous requests through several processes', () => {
        SELECT id, ledger_count, 'expiry', -2900, -2900, 100, 'test', now() FROM spent`,
       [customer.email],
     );
-    const answers = await everywhere(customer, 30, (way) => way.createGeneration(VIDEO));
-    expect(tally(answers)).to.deep.equal({ 201: 2, 'insufficient_credits 402': 28 });
+    const responses = await everywhere(customer, 30, (way) => way.createGeneration(VIDEO));
+    expect(tally(responses)).to.deep.equal({ 201: 2, 'insufficient_credits 402': 28 });
     expect(await customer.balance()).to.equal(30);
   });
 
@@ -52,25 +52,25 @@ describe('simultaneous requests through several processes', () => {
     await eventually('submitted', () => service.upstream.jobsFor(prompt).length === 1);
     service.upstream.end(prompt, 'failed');
     await eventually('refunded', async () => (await customer.balance()) === 200 - 8);
-    const answers = await everywhere(customer, 20, (way) => way.createGeneration(IMAGE));
-    expect(tally(answers)).to.deep.equal({ 201: 1, 'parallel_limit_reached 409': 19 });
+    const responses = await everywhere(customer, 20, (way) => way.createGeneration(IMAGE));
+    expect(tally(responses)).to.deep.equal({ 201: 1, 'parallel_limit_reached 409': 19 });
   });
 
   it('delete a generation only once', async () => {
     const customer = await service.createCustomer('pro');
     const { uuid } = await customer.createImage();
-    const answers = await everywhere(customer, 20, (way) => way.request('DELETE', `/api/generations/${uuid}/`));
-    expect(tally(answers)).to.deep.equal({ 204: 1, 'not_found 404': 19 });
+    const responses = await everywhere(customer, 20, (way) => way.request('DELETE', `/api/generations/${uuid}/`));
+    expect(tally(responses)).to.deep.equal({ 204: 1, 'not_found 404': 19 });
     expect((await customer.request('GET', '/api/generations/')).body.pagination.total_items).to.equal(0);
   });
 
   it('of many accounts are each charged to their own account', async () => {
     const customers = await Promise.all(Array.from({ length: 30 }, () => service.createCustomer('starter')));
-    const answers = await Promise.all(
+    const responses = await Promise.all(
       customers.map((customer) => everywhere(customer, 4, (way) => way.createGeneration(IMAGE))),
     );
     for (const [index, customer] of customers.entries()) {
-      expect(tally(answers[index] as ApiResponse[])).to.deep.equal({ 201: 3, 'parallel_limit_reached 409': 1 });
+      expect(tally(responses[index] as ApiResponse[])).to.deep.equal({ 201: 3, 'parallel_limit_reached 409': 1 });
       expect(await customer.ledger()).to.deep.equal([
         ['grant', 400],
         ['burn', -8],
@@ -81,9 +81,9 @@ describe('simultaneous requests through several processes', () => {
   });
 });
 
-function tally(answers: ApiResponse[]): Record<string, number> {
+function tally(responses: ApiResponse[]): Record<string, number> {
   const counts: Record<string, number> = {};
-  for (const { status, body } of answers) {
+  for (const { status, body } of responses) {
     const name = body?.error === undefined ? String(status) : `${body.error} ${status}`;
     counts[name] = (counts[name] ?? 0) + 1;
   }

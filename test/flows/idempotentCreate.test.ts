@@ -74,8 +74,8 @@ describe('a create with an Idempotency-Key', () => {
 
   it('is not shared between accounts', async () => {
     const key = randomUUID();
-    const stranger = await service.createCustomer('studio');
-    const [mine, theirs] = [await create(key), await create(key, ORDER, stranger)];
+    const otherCustomer = await service.createCustomer('studio');
+    const [mine, theirs] = [await create(key), await create(key, ORDER, otherCustomer)];
     expect(theirs.status).to.equal(201);
     expect(theirs.body.uuid).to.not.equal(mine.body.uuid);
   });
@@ -90,14 +90,14 @@ describe('a create with an Idempotency-Key', () => {
 
   it('is charged once for 60 simultaneous requests to three API processes', async () => {
     const keys = [randomUUID(), randomUUID(), randomUUID()];
-    const answers = await Promise.all(
+    const responses = await Promise.all(
       Array.from({ length: 60 }, (_, index) =>
         create(keys[index % 3] as string, ORDER, customer.on(service.baseUrls[(index >> 2) % 3] as string)),
       ),
     );
-    expect(answers.map(({ status }) => status)).to.deep.equal(Array(60).fill(201));
-    expect(new Set(answers.map(({ body }) => body.uuid)).size).to.equal(3);
-    const fresh = answers.filter(({ headers }) => headers.get('idempotent-replayed') === null);
+    expect(responses.map(({ status }) => status)).to.deep.equal(Array(60).fill(201));
+    expect(new Set(responses.map(({ body }) => body.uuid)).size).to.equal(3);
+    const fresh = responses.filter(({ headers }) => headers.get('idempotent-replayed') === null);
     expect(fresh).to.have.length(3);
     expect(await customer.balance()).to.equal(3000 - 3 * 8);
   });
@@ -127,7 +127,7 @@ describe('a create with an Idempotency-Key', () => {
     const connection = new Redis(service.env['REDIS_URL'] as string, { maxRetriesPerRequest: null });
     const queue = new Queue('maintenance', { connection, prefix: `{${service.env['REDIS_PREFIX']}}` });
     await queue.add('idempotencyKeys.prune', {});
-    await eventually('forgotten', async () => {
+    await eventually('pruned', async () => {
       const [row] = await service.sql('SELECT idempotency_key FROM generations WHERE uuid = $1', [first.body.uuid]);
       return row.idempotency_key === null;
     });

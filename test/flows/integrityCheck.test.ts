@@ -54,7 +54,7 @@ describe('the invariants', () => {
   });
 
   it('all hold in the ledger fixture', async () => {
-    expect(await checkInvariants(client, { isSettled: true, now: NOW })).to.deep.equal([]);
+    expect(await checkInvariants(client, { isDrained: true, now: NOW })).to.deep.equal([]);
   });
 
   it('each have a unique name and a statement', () => {
@@ -74,7 +74,7 @@ describe('the invariants', () => {
     const watched: Pick<pg.Client, 'query'> = {
       query: (text: string, values?: unknown[]) => (seen.push(text), client.query(text, values)),
     } as never;
-    await checkInvariants(watched, { isSettled: true, now: NOW });
+    await checkInvariants(watched, { isDrained: true, now: NOW });
     expect(seen[0]).to.equal('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY');
     expect(seen.at(-1)).to.equal('ROLLBACK');
     expect(seen.filter((text) => /^(BEGIN|COMMIT|ROLLBACK)/.test(text))).to.have.length(2);
@@ -105,18 +105,18 @@ describe('the invariants', () => {
     it('prints its help and the list of invariants without any configuration', async () => {
       const [help, list] = await Promise.all([runCheck(['--help']), runCheck(['--list'])]);
       expect([help.status, list.status]).to.deep.equal([0, 0]);
-      expect(help.out).to.include('--settled').and.to.include('can violate them briefly');
+      expect(help.out).to.include('--drained').and.to.include('can violate them briefly');
       for (const status of [0, 1, 2, 69, 78]) expect(help.out).to.match(new RegExp(`^ +${status}  `, 'm'));
       for (const { name, statement } of INVARIANTS) expect(list.out).to.include(name).and.to.include(statement);
     });
 
     it('exits with 0 and prints one line per invariant when all hold', async () => {
-      const [usual, settled] = await Promise.all([runCheck([], env()), runCheck(['--settled'], env())]);
-      expect([usual.status, usual.err, settled.status]).to.deep.equal([0, '', 0]);
+      const [usual, drained] = await Promise.all([runCheck([], env()), runCheck(['--drained'], env())]);
+      expect([usual.status, usual.err, drained.status]).to.deep.equal([0, '', 0]);
       const always = INVARIANTS.filter(({ checkedWhen }) => checkedWhen === 'always');
       expect(usual.out).to.include(`All ${always.length} invariants hold. ${INVARIANTS.length - always.length} more`);
       for (const { name } of always) expect(usual.out).to.match(new RegExp(`^${name} +ok +\\d+$`, 'm'));
-      expect(settled.out).to.include(`All ${INVARIANTS.length} invariants hold.`);
+      expect(drained.out).to.include(`All ${INVARIANTS.length} invariants hold.`);
     });
 
     it('needs only DATABASE_URL, in production too, and prints the database without its password', async () => {
@@ -125,7 +125,7 @@ describe('the invariants', () => {
       const only = { NODE_ENV: 'production', DATABASE_URL: withPassword };
       const broken = { REDIS_URL: 'none', STRIPE_SECRET_KEY: 'none', UPSTREAMS: 'none', METRICS_PORT: 'none' };
       const [usual, json] = await Promise.all([runCheck([], only), runCheck(['--json'], { ...only, ...broken })]);
-      // The fixture has ended by some clocks, so both exit codes are accepted here.
+      // The clock may be past the end of the fixture, so both exit codes are accepted here.
       for (const { status, err } of [usual, json]) expect([0, 1], err).to.include(status);
       expect(usual.out).to.include(`\nDatabase ${pathname.slice(1)} at ${hostname}:${port}, 2`);
       expect(JSON.parse(json.out).database).to.deep.equal({
@@ -139,7 +139,7 @@ describe('the invariants', () => {
     it('exits with 1 and prints the violations with the histories of their accounts', async () => {
       await client.query('UPDATE accounts SET period_rollover = 7 WHERE id = 1');
       await client.query(`UPDATE payment_events SET processed_at = NULL`);
-      const [usual, json] = await Promise.all([runCheck([], env()), runCheck(['--settled', '--json'], env())]);
+      const [usual, json] = await Promise.all([runCheck([], env()), runCheck(['--drained', '--json'], env())]);
       await client.query('UPDATE accounts SET period_rollover = 1100 WHERE id = 1');
       await client.query(`UPDATE payment_events SET processed_at = received_at`);
       expect([usual.status, json.status]).to.deep.equal([1, 1]);
@@ -149,8 +149,8 @@ describe('the invariants', () => {
         .and.to.include('\nAccount 1\n')
         .and.to.include('ledger 1: grant 400');
       expect(usual.out).to.not.include('events-are-processed');
-      const { holds, is_settled: isSettled, invariants, histories } = JSON.parse(json.out);
-      expect([holds, isSettled, invariants.length]).to.deep.equal([false, true, INVARIANTS.length]);
+      const { holds, is_drained: isDrained, invariants, histories } = JSON.parse(json.out);
+      expect([holds, isDrained, invariants.length]).to.deep.equal([false, true, INVARIANTS.length]);
       const broken = invariants.filter((one: { holds: boolean }) => !one.holds);
       expect(broken.map((one: { name: string }) => one.name)).to.deep.equal([
         'events-are-processed',
@@ -169,7 +169,7 @@ describe('the invariants', () => {
       ]);
       expect([misused.status, unset.status, unreachable.status, empty.status]).to.deep.equal([2, 78, 69, 69]);
       expect(unset.err).to.include('DATABASE_URL is not set');
-      expect(unreachable.err).to.equal('The database genmeter at 127.0.0.1:1 is out of reach (ECONNREFUSED).\n');
+      expect(unreachable.err).to.equal('The database genmeter at 127.0.0.1:1 is unreachable (ECONNREFUSED).\n');
       expect(empty.err).to.match(/^The database \S+ at \S+ is not migrated to this version: .*\.\n$/);
       expect(unreachable.out + empty.out).to.equal('');
     });
@@ -177,7 +177,7 @@ describe('the invariants', () => {
     it('reports a statement that the database canceled, with status 69', async () => {
       await client.query('BEGIN');
       await client.query('LOCK TABLE generations');
-      const checking = runCheck(['--settled'], env());
+      const checking = runCheck(['--drained'], env());
       const other = new pg.Client(databaseUrl);
       await other.connect();
       try {

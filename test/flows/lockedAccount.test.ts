@@ -31,10 +31,10 @@ describe('while an account is locked beyond the database timeout', () => {
 
   it('an abandoned transaction is not reused by later requests', async () => {
     const body = { name: 'key' };
-    const answers = await Promise.all(
+    const responses = await Promise.all(
       Array.from({ length: 4 }, () => slow.request('POST', '/api/keys/create/', { body })),
     );
-    for (const { status } of answers) expect(status).to.equal(503);
+    for (const { status } of responses) expect(status).to.equal(503);
     await lock.query('COMMIT');
     for (let count = 0; count < 6; count += 1) {
       const created = await other.createGeneration(IMAGE);
@@ -50,7 +50,7 @@ describe('while an account is locked beyond the database timeout', () => {
 });
 
 describe('lists while items are deleted', () => {
-  it('are answered at every moment', async () => {
+  it('return complete pages at every moment', async () => {
     const service = await startTestService();
     try {
       const customer = await service.createCustomer('studio');

@@ -18,8 +18,8 @@ describe('a read with wait', () => {
 
   const read = async (uuid: string, wait: string, who = customer) => {
     const startedAt = performance.now();
-    const answer = await who.request('GET', `/api/generations/${uuid}/?wait=${wait}`);
-    return { ...answer, tookMs: performance.now() - startedAt };
+    const response = await who.request('GET', `/api/generations/${uuid}/?wait=${wait}`);
+    return { ...response, tookMs: performance.now() - startedAt };
   };
   const countPolls = (prompt: string) => service.upstream.jobsFor(prompt)[0]?.polls.length ?? 0;
   /** Starts a read and resolves when the upstream is polled while it waits. */

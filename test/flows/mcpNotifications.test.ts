@@ -67,8 +67,8 @@ describe('MCP across several processes', () => {
 
   it('a stateless client is notified on its own stream about its own generations only', async () => {
     const assistant = await connectMcpClient(customer, 'sdk 2, stateless');
-    const stranger = await service.createCustomer('pro');
-    const [mine, theirs] = await Promise.all([createPending(), createPending(stranger)]);
+    const otherCustomer = await service.createCustomer('pro');
+    const [mine, theirs] = await Promise.all([createPending(), createPending(otherCustomer)]);
     const received: string[] = [];
     const notified = new Promise<void>((resolve) => {
       assistant.client.setNotificationHandler(UPDATED, ({ params }: any) => {
@@ -79,7 +79,7 @@ describe('MCP across several processes', () => {
     const subscription = await assistant.client.listen({ resourceSubscriptions: [theirs.uri, mine.uri] });
     expect(subscription.honoredFilter.resourceSubscriptions).to.deep.equal([mine.uri]);
     service.upstream.end(theirs.prompt, 'succeeded');
-    await stranger.waitForEnd(theirs.uuid);
+    await otherCustomer.waitForEnd(theirs.uuid);
     await end(mine);
     await notified;
     expect(received).to.deep.equal([mine.uri]);
@@ -128,12 +128,12 @@ describe('MCP across several processes', () => {
 
   it('a generation of another account cannot be subscribed to', async () => {
     const headers = await openMcpSession(customer);
-    const stranger = await service.createCustomer('pro');
-    const theirs = await createPending(stranger);
+    const otherCustomer = await service.createCustomer('pro');
+    const theirs = await createPending(otherCustomer);
     const { body } = await subscribe(theirs.uri, headers);
     expect(body.error.code).to.equal(-32_002);
     service.upstream.end(theirs.prompt, 'succeeded');
-    await stranger.waitForEnd(theirs.uuid);
+    await otherCustomer.waitForEnd(theirs.uuid);
   });
 
   it('an event stream ends when its session is deleted through another process', async () => {

@@ -16,21 +16,21 @@ import { eventually, type TestService, startTestService } from '../harness/testS
 
 describe('MCP with OAuth', () => {
   let service: TestService;
-  let person: TestCustomer;
+  let customer: TestCustomer;
   before(async () => {
     service = await startTestService();
-    person = await createCustomer(service.baseUrl, 'pro');
+    customer = await createCustomer(service.baseUrl, 'pro');
   });
   after(() => service.stop());
 
   /** Returns the customer with an access token in place of the API key. */
-  const withToken = (token: string) => Object.assign(person.on(service.baseUrl), { key: token }) as TestCustomer;
+  const withToken = (token: string) => Object.assign(customer.on(service.baseUrl), { key: token }) as TestCustomer;
   const connect = async (scope: string) =>
-    (await (await registerClient(service.baseUrl)).authorizeAndExchange(person, { scope })).access_token as string;
+    (await (await registerClient(service.baseUrl)).authorizeAndExchange(customer, { scope })).access_token as string;
   const revokeGrants = () =>
     service.sql(
       'UPDATE oauth_grants SET revoked_at = now() WHERE account_id = (SELECT id FROM accounts WHERE email = $1)',
-      [person.email],
+      [customer.email],
     );
 
   it('the official client connects from the URL of /mcp alone and creates an image', async () => {
@@ -38,13 +38,13 @@ describe('MCP with OAuth', () => {
     const provider = new MemoryOAuthProvider();
     const client = new Client({ name: 'test', version: '1.0.0' });
     const first = new StreamableHTTPClientTransport(url, { authProvider: provider });
-    const refusal = await client.connect(first).catch((error: Error) => error);
-    expect(refusal).to.be.instanceOf(UnauthorizedError);
+    const rejection = await client.connect(first).catch((error: Error) => error);
+    expect(rejection).to.be.instanceOf(UnauthorizedError);
     const address = provider.authorizationUrl as URL;
-    const answer = new URL(
-      getRedirectLocation(await submitConsent(service.baseUrl, person, address.pathname + address.search)),
+    const response = new URL(
+      getRedirectLocation(await submitConsent(service.baseUrl, customer, address.pathname + address.search)),
     );
-    await first.finishAuth(answer.searchParams.get('code') as string);
+    await first.finishAuth(response.searchParams.get('code') as string);
     const transport = new StreamableHTTPClientTransport(url, { authProvider: provider });
     await client.connect(transport);
     const made: any = await client.callTool({
@@ -71,7 +71,7 @@ describe('MCP with OAuth', () => {
 
   it('a read-only token cannot create a generation and gets 403 with the missing scope', async () => {
     const reader = withToken(await connect('svc:read'));
-    const before = await person.balance();
+    const before = await customer.balance();
     const session = await openMcpSession(reader);
     const usage = await postMcp(reader, buildToolCall('get_usage'), { headers: session });
     expect(usage.body.result.structuredContent.credits.balance).to.equal(before);
@@ -83,7 +83,7 @@ describe('MCP with OAuth', () => {
       .to.include('error="insufficient_scope"')
       .and.to.include('scope="svc:read svc:write"')
       .and.to.include('resource_metadata=');
-    expect(await person.balance()).to.equal(before);
+    expect(await customer.balance()).to.equal(before);
   });
 
   it('a write-only token cannot read the library or its resources', async () => {
@@ -114,13 +114,13 @@ describe('MCP with OAuth', () => {
     });
     expect(asked.status).to.equal(204);
     expect(asked.headers.get('access-control-allow-methods')).to.include('DELETE');
-    const refused = await postMcp(person, INITIALIZE, { headers: { origin: 'https://inspector.example' } });
+    const refused = await postMcp(customer, INITIALIZE, { headers: { origin: 'https://inspector.example' } });
     expect([refused.status, refused.headers.get('access-control-allow-origin')]).to.deep.equal([403, '*']);
-    const stranger = await request(service.baseUrl, 'POST', '/mcp', {
+    const otherCustomer = await request(service.baseUrl, 'POST', '/mcp', {
       body: INITIALIZE,
       headers: { accept: ACCEPT_JSON_OR_SSE },
     });
-    expect(stranger.headers.get('access-control-expose-headers'))
+    expect(otherCustomer.headers.get('access-control-expose-headers'))
       .to.include('WWW-Authenticate')
       .and.to.include('Mcp-Session-Id');
   });

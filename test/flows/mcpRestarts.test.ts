@@ -86,7 +86,7 @@ describe('MCP across restarts and outages', () => {
   }
 
   for (const era of ['with a session', 'stateless'] as const) {
-    it(`a waiting call is answered when its process stops (${era})`, async () => {
+    it(`a waiting call gets its response when its process stops (${era})`, async () => {
       const api = await service.startApi();
       service.apis.splice(service.apis.indexOf(api), 1);
       const generation = await createPending();

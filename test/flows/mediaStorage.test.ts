@@ -101,7 +101,7 @@ for (const place of ['in a bucket', 'on the disk'] as const) {
       expect(await expectServed(ended.output_url, 'video/mp4')).to.deep.equal(MP4);
     });
 
-    it('go with their generation when that is deleted, and no others do', async () => {
+    it('are deleted with their generation, and no other files are', async () => {
       const jobs = await Promise.all([customer.createImage(), customer.createImage()]);
       const [kept, gone] = await Promise.all(jobs.map(({ uuid }) => customer.waitForEnd(uuid)));
       expect((await customer.request('DELETE', `/api/generations/${gone.uuid}/`)).status).to.equal(204);

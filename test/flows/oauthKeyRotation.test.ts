@@ -11,14 +11,14 @@ const rotate = async (env: Record<string, string>) => (await runBundled('rotateK
 describe('OAuth signing keys', () => {
   let service: TestService;
   let client: OAuthTestClient;
-  let person: TestCustomer;
+  let customer: TestCustomer;
   before(async () => {
     service = await startTestService({ apis: 0, workers: 0 });
     // A first start: no key exists.
     await service.sql('DELETE FROM oauth_signing_keys');
     await Promise.all(Array.from({ length: 3 }, () => service.startApi()));
     client = await registerClient(service.baseUrl);
-    person = await service.createCustomer(null);
+    customer = await service.createCustomer(null);
   });
   after(() => service.stop());
 
@@ -36,7 +36,7 @@ describe('OAuth signing keys', () => {
   it('published keys contain no private parts and verify issued tokens', async () => {
     const set = await jwks();
     for (const key of set.keys) expect(Object.keys(key)).to.have.members(['kty', 'n', 'e', 'kid', 'alg', 'use']);
-    const { access_token: token } = await client.authorizeAndExchange(person);
+    const { access_token: token } = await client.authorizeAndExchange(customer);
     const { payload } = await jwtVerify(token, createLocalJWKSet(set), {
       issuer: service.baseUrl,
       audience: `${service.baseUrl}/mcp`,
@@ -47,7 +47,7 @@ describe('OAuth signing keys', () => {
   });
 
   it('rotation keeps issued tokens valid: the new key is published before it signs, the old key until its tokens expire', async () => {
-    const before = await client.authorizeAndExchange(person);
+    const before = await client.authorizeAndExchange(customer);
     const [oldKid] = await kids();
     expect(await rotate(service.env)).to.equal(0);
 

@@ -59,11 +59,11 @@ describe('third-party OAuth clients', () => {
       resource: resource.href,
     }).toString();
     // Throws if state or iss do not match.
-    const answer = oauth.validateAuthResponse(server, client, await signInAndAllow(service.baseUrl, address), state);
+    const reply = oauth.validateAuthResponse(server, client, await signInAndAllow(service.baseUrl, address), state);
     const tokens = await oauth.processAuthorizationCodeResponse(
       server,
       client,
-      await oauth.authorizationCodeGrantRequest(server, client, oauth.None(), answer, REDIRECT_URI, verifier, {
+      await oauth.authorizationCodeGrantRequest(server, client, oauth.None(), reply, REDIRECT_URI, verifier, {
         additionalParameters: { resource: resource.href },
         ...options,
       }),
@@ -89,8 +89,8 @@ describe('third-party OAuth clients', () => {
 
   it('oauth4webapi rejects a response of this server in place of another one because of iss', async () => {
     const server = { issuer: 'https://other.example', authorization_response_iss_parameter_supported: true };
-    const answer = new URL(`${REDIRECT_URI}?code=x&iss=${encodeURIComponent(service.baseUrl)}`);
-    expect(() => oauth.validateAuthResponse(server, { client_id: 'x' }, answer)).to.throw(/iss/);
+    const reply = new URL(`${REDIRECT_URI}?code=x&iss=${encodeURIComponent(service.baseUrl)}`);
+    expect(() => oauth.validateAuthResponse(server, { client_id: 'x' }, reply)).to.throw(/iss/);
   });
 
   for (const [name, auth] of [
@@ -107,10 +107,10 @@ describe('third-party OAuth clients', () => {
         });
       const connect = async () => {
         expect(await run()).to.equal('REDIRECT');
-        const answer = await signInAndAllow(service.baseUrl, provider.authorizationUrl as URL);
-        expect(answer.searchParams.get('state')).to.equal('the state');
-        const authorizationCode = answer.searchParams.get('code') as string;
-        expect(await run({ authorizationCode, iss: answer.searchParams.get('iss') })).to.equal('AUTHORIZED');
+        const reply = await signInAndAllow(service.baseUrl, provider.authorizationUrl as URL);
+        expect(reply.searchParams.get('state')).to.equal('the state');
+        const authorizationCode = reply.searchParams.get('code') as string;
+        expect(await run({ authorizationCode, iss: reply.searchParams.get('iss') })).to.equal('AUTHORIZED');
         return provider.stored['tokens'];
       };
       const first = await connect();

@@ -95,7 +95,7 @@ describe('observability', () => {
       expect(gained('worker', 'genmeter_generations_ended_total', { outcome: 'failed' })).to.equal(1);
       const upstream = 'genmeter_upstream_request_duration_seconds_count';
       expect(gained('worker', upstream, { upstream: 'fal', operation: 'submit', outcome: 'ok' })).to.equal(1);
-      expect(gained('worker', upstream, { upstream: 'fal', operation: 'submit', outcome: 'refused' })).to.equal(1);
+      expect(gained('worker', upstream, { upstream: 'fal', operation: 'submit', outcome: 'rejected' })).to.equal(1);
       expect(gained('worker', 'genmeter_job_duration_seconds_count', { outcome: 'done' })).to.be.above(0);
     });
 
@@ -205,7 +205,7 @@ describe('observability', () => {
       ]);
       const worker = of(service.workers[0]?.logs());
       expect(worker.map(({ msg, generationId }) => [msg, generationId])).to.deep.equal([
-        ['submitted', uuid],
+        ['generation submitted', uuid],
         ['generation succeeded', uuid],
       ]);
       expect(worker.every(({ jobId }) => typeof jobId === 'string' && jobId !== '')).to.equal(true);

@@ -25,7 +25,7 @@ describe('a payment that an account got nothing for', () => {
       [customer.email],
     );
 
-  /** Makes what is owed due now, and lets the sweep find it. */
+  /** Makes the owed refunds due, and runs the sweep. */
   const sweep = async () => {
     await billing.service.sql(
       `UPDATE owed_refunds SET next_attempt_at = now() - interval '1 second' WHERE status = 'owed'`,
@@ -55,7 +55,7 @@ describe('a payment that an account got nothing for', () => {
     // The event itself was applied: a failed follow-up is not a problem of the event.
     expect(
       await billing.service.sql(
-        'SELECT type, problem FROM payment_events WHERE processed_at IS NULL OR problem IS NOT NULL',
+        'SELECT type, last_error FROM payment_events WHERE processed_at IS NULL OR last_error IS NOT NULL',
       ),
     ).to.deep.equal([]);
     await sweep();
@@ -95,7 +95,7 @@ describe('a payment that an account got nothing for', () => {
     billing.stripe.closeDispute(owed.invoice_id, 'lost');
     await billing.drained();
     await sweep();
-    expect((await owedTo(customer))[0]).to.include({ status: 'refused' });
+    expect((await owedTo(customer))[0]).to.include({ status: 'rejected' });
     expect(listCharges(customer)).to.deep.equal([[34_800, 0]]);
   });
 
@@ -112,7 +112,7 @@ describe('a payment that an account got nothing for', () => {
     await sweep();
     expect((await owedTo(customer))[0]).to.include({ status: 'owed', attempts: 2 });
     await sweep();
-    expect((await owedTo(customer))[0]).to.include({ status: 'refused', attempts: 3 });
+    expect((await owedTo(customer))[0]).to.include({ status: 'rejected', attempts: 3 });
     Object.assign(paid as object, { status: 'paid' });
   });
 
@@ -137,7 +137,7 @@ describe('a payment that an account got nothing for', () => {
     const [own] = billing.stripe.store.list('refund');
     billing.stripe.failRefund(own?.id as string);
     await billing.drained();
-    expect((await owedTo(customer))[0]).to.include({ status: 'refused' });
+    expect((await owedTo(customer))[0]).to.include({ status: 'rejected' });
   });
 
   it('is refunded although another step of the maintenance job fails', async () => {
@@ -168,7 +168,7 @@ describe('a payment that an account got nothing for', () => {
     billing.stripe.delivery.drop = 1;
     billing.stripe.confirmPlanSwitch(await openCheckoutPage(customer, 'studio'));
     billing.stripe.cancelNow(id);
-    // The bank took until now.
+    // The bank has accepted the payment only now.
     const ended = billing.stripe.store.get('subscription', id);
     ended.ended_at = (ended.ended_at as number) - 10;
     const invoice = billing.stripe.store.get('invoice', getId(ended.latest_invoice));

@@ -17,7 +17,7 @@ describe('payment events', () => {
 
   const event = async (id: string) =>
     (await billing.service.sql('SELECT * FROM payment_events WHERE event_id = $1', [id]))[0];
-  const lastEvent = (type: string) => billing.stripe.events.findLast((told) => told.type === type);
+  const lastEvent = (type: string) => billing.stripe.events.findLast((event) => event.type === type);
   let staff: TestCustomer | undefined;
   const staffPage = async () => {
     if (staff === undefined) {
@@ -73,8 +73,10 @@ describe('payment events', () => {
     billing.stripe.delivery.pause = false;
     await billing.eventsAttempted();
     expect(await customer.balance()).to.equal(0);
-    const [{ problem }] = await billing.service.sql('SELECT problem FROM payment_events WHERE processed_at IS NULL');
-    expect(problem).to.include('STRIPE_PRICE_');
+    const [{ last_error: lastError }] = await billing.service.sql(
+      'SELECT last_error FROM payment_events WHERE processed_at IS NULL',
+    );
+    expect(lastError).to.include('STRIPE_PRICE_');
     price.id = known;
     await billing.retryEvents();
     expect(await customer.balance()).to.equal(1100);

@@ -65,7 +65,7 @@ describe('payouts with faults of transfers', () => {
     await fixture.runPayouts();
     expect(transfers()).to.deep.equal([]);
     await fixture.billing.service.sql(
-      `UPDATE payouts SET completed_at = completed_at - interval '7 hours' WHERE status = 'refused'`,
+      `UPDATE payouts SET completed_at = completed_at - interval '7 hours' WHERE status = 'rejected'`,
     );
     await fixture.runPayouts();
     expect(transfers()).to.deep.equal([COMMISSION.lite]);
@@ -88,7 +88,7 @@ describe('payouts with faults of transfers', () => {
   async function releaseMeanwhile(accountId: string): Promise<string> {
     const [{ uuid }] = await fixture.billing.service.sql(
       `WITH refused AS (
-         UPDATE payouts SET status = 'refused', completed_at = now() WHERE status = 'pending' AND connect_account_id = $1 RETURNING uuid
+         UPDATE payouts SET status = 'rejected', completed_at = now() WHERE status = 'pending' AND connect_account_id = $1 RETURNING uuid
        ), back AS (
          UPDATE commissions c SET settled_cents = c.settled_cents - i.amount_cents
            FROM payout_items i JOIN refused ON refused.uuid = i.payout_uuid WHERE c.id = i.commission_id
@@ -185,10 +185,10 @@ describe('payouts with faults of transfers', () => {
     fixture.billing.stripe.store.balanceCents = 0;
     await fixture.makePendingDue();
     await fixture.runPayouts();
-    expect((await payouts())[0]).to.include({ status: 'refused' });
+    expect((await payouts())[0]).to.include({ status: 'rejected' });
     fixture.billing.stripe.store.balanceCents = null;
     await fixture.billing.service.sql(
-      `UPDATE payouts SET completed_at = completed_at - interval '7 hours' WHERE status = 'refused'`,
+      `UPDATE payouts SET completed_at = completed_at - interval '7 hours' WHERE status = 'rejected'`,
     );
     await fixture.runPayouts();
     expect(transfers()).to.deep.equal([COMMISSION.lite + COMMISSION.pro]);

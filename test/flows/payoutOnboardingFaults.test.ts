@@ -36,7 +36,7 @@ describe('payout onboarding with faults of connected accounts', () => {
         `SELECT p.status FROM payouts p JOIN affiliates a ON a.account_id = p.affiliate_id WHERE a.connect_account_id = $1`,
         [accountId],
       );
-      expect(refused).to.deep.equal({ status: 'refused' });
+      expect(refused).to.deep.equal({ status: 'rejected' });
       // An old page does not create another account.
       const again = await affiliate.requestWithSession('GET', '/account/payouts/again');
       expect([again.status, again.headers.get('location')]).to.deep.equal([303, '/account/']);
@@ -51,19 +51,19 @@ describe('payout onboarding with faults of connected accounts', () => {
       fixture.billing.stripe.onboard(opened[0]?.body.url);
       await fixture.billing.drained();
       await fixture.billing.service.sql(
-        `UPDATE payouts SET completed_at = completed_at - interval '7 hours' WHERE status = 'refused'`,
+        `UPDATE payouts SET completed_at = completed_at - interval '7 hours' WHERE status = 'rejected'`,
       );
       await fixture.runPayouts();
       expect(await stats()).to.include({ pending_cents: 0, paid_cents: COMMISSION.lite });
     });
   }
 
-  it('answers 503 to onboarding and logs the cause if Connect is not enabled', async () => {
+  it('returns 503 for onboarding and logs the cause if Connect is not enabled', async () => {
     const { affiliate } = await enrollAffiliate(fixture.billing.service.baseUrl);
     fixture.billing.stripe.store.isConnectEnabled = false;
-    const answer = await affiliate.request('POST', '/api/affiliate/onboarding-link/');
-    expect(answer.status).to.equal(503);
-    expect(answer.body.error?.message ?? answer.body.detail).to.include('Payouts cannot be set up at the moment');
+    const response = await affiliate.request('POST', '/api/affiliate/onboarding-link/');
+    expect(response.status).to.equal(503);
+    expect(response.body.error?.message ?? response.body.detail).to.include('Payouts cannot be set up at the moment');
     const logLine = /^(?=.*payment processor rejected a request).*signed up for Connect/m;
     await Promise.any(fixture.billing.service.apis.map((api) => api.waitForLog(logLine)));
     fixture.billing.stripe.store.isConnectEnabled = true;
@@ -92,8 +92,11 @@ describe('payout onboarding with faults of connected accounts', () => {
     const before = fixture.billing.stripe.store.list('account').length;
     const again = await affiliate.requestWithSession('GET', '/account/payouts/again');
     expect([again.status, again.headers.get('location')]).to.deep.equal([303, '/account/']);
-    const stranger = await signUpReferred(fixture.billing.service.baseUrl, (await getAffiliateStatus(affiliate)).code);
-    expect((await stranger.requestWithSession('GET', '/account/payouts/again')).status).to.equal(303);
+    const otherCustomer = await signUpReferred(
+      fixture.billing.service.baseUrl,
+      (await getAffiliateStatus(affiliate)).code,
+    );
+    expect((await otherCustomer.requestWithSession('GET', '/account/payouts/again')).status).to.equal(303);
     expect(fixture.billing.stripe.store.list('account')).to.have.length(before);
   });
 });

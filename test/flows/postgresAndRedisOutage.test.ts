@@ -37,17 +37,17 @@ describe('while Postgres or Redis is unavailable', () => {
     it(`Postgres (${how}): every request gets a 503 in the envelope within 5 s, and succeeds again afterwards`, async () => {
       database[how]();
       const startedAt = Date.now();
-      const answers = await Promise.all([
+      const responses = await Promise.all([
         customer.request('GET', '/api/ledger/'),
         customer.requestWithSession('GET', '/authentication/me/'),
         customer.request('GET', '/api/generations/00000000-0000-7000-8000-000000000000/'),
         image(),
       ]);
       expect(Date.now() - startedAt).to.be.below(scaleTimeout(5_000));
-      for (const answer of answers) {
-        expect(answer.status).to.equal(503);
-        expect(answer.body.error).to.equal('internal_error');
-        expect(answer.headers.get('retry-after')).to.match(/^\d+$/);
+      for (const response of responses) {
+        expect(response.status).to.equal(503);
+        expect(response.body.error).to.equal('internal_error');
+        expect(response.headers.get('retry-after')).to.match(/^\d+$/);
       }
       expect((await service.request('GET', '/api/health/')).status).to.equal(200);
       database.open();
@@ -55,7 +55,7 @@ describe('while Postgres or Redis is unavailable', () => {
     });
   }
 
-  it('Postgres (freeze): every one of many simultaneous creates of an account is answered within 5 s', async () => {
+  it('Postgres (freeze): every one of many simultaneous creates of an account gets a response within 5 s', async () => {
     service.upstream.outcome = 'wait';
     const busy = await service.createCustomer('studio');
     // From here on the process has cached the key, so the charge is the first database query.
@@ -67,12 +67,12 @@ describe('while Postgres or Redis is unavailable', () => {
       await setTimeout(50 * index);
       const startedAt = performance.now();
       const prompt = `image ${index}`;
-      const answer = await busy.createGeneration({ ...IMAGE, prompt });
-      seen.push({ status: answer.status, ms: performance.now() - startedAt });
-      if (answer.status !== 503) return;
-      expect(answer.body.error).to.equal('internal_error');
-      expect(answer.headers.get('retry-after')).to.match(/^\d+$/);
-      if (answer.body.detail.includes('No generation was created')) certain.push(prompt);
+      const response = await busy.createGeneration({ ...IMAGE, prompt });
+      seen.push({ status: response.status, ms: performance.now() - startedAt });
+      if (response.status !== 503) return;
+      expect(response.body.error).to.equal('internal_error');
+      expect(response.headers.get('retry-after')).to.match(/^\d+$/);
+      if (response.body.detail.includes('No generation was created')) certain.push(prompt);
     });
     database.freeze();
     await Promise.all(creates);
@@ -177,7 +177,7 @@ describe('while Postgres or Redis is unavailable', () => {
     expect((await visitor.createGeneration(IMAGE)).body.error).to.equal('subscription_required');
   });
 
-  it('Redis (refuse, freeze): reads and creates are answered within 5 s, and the jobs run afterwards', async () => {
+  it('Redis (refuse, freeze): reads and creates get a response within 5 s, and the jobs run afterwards', async () => {
     service.upstream.outcome = 'succeed';
     for (const how of ['refuse', 'freeze'] as const) {
       redis[how]();

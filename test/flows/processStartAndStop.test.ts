@@ -61,7 +61,7 @@ describe('the processes of the Procfile', () => {
     ['PORT', 'abc', /PORT must be a whole number from 0 to 65535/],
     ['DATABASE_URL', '', /DATABASE_URL is not set/],
     ['REDIS_URL', 'localhost', /REDIS_URL must be an address such as redis:/],
-    ['NODE_ENV', 'production', /NODE_ENV=production is refused/],
+    ['NODE_ENV', 'production', /NODE_ENV=production requires it/],
     ['RATE_LIMITS', 'maybe', /RATE_LIMITS must be one of on, off/],
     ['METRICS_TOKEN', 'a-token-of-the-scraper', /METRICS_PORT is not set, but METRICS_TOKEN is/],
   ] as const) {

@@ -43,9 +43,9 @@ describe('reading a queued generation', () => {
     const until = Date.now() + 7_000;
     const readers = Array.from({ length: 20 }, async (_, index) => {
       while (Date.now() < until) {
-        const answer = await (ways[index % ways.length] ?? customer).readGeneration(uuid);
-        expect(answer.status).to.equal(200);
-        expect(answer.body.status).to.equal('queued');
+        const response = await (ways[index % ways.length] ?? customer).readGeneration(uuid);
+        expect(response.status).to.equal(200);
+        expect(response.body.status).to.equal('queued');
       }
     });
     await Promise.all(readers);

@@ -171,7 +171,7 @@ describe('a service with Replicate as its upstream', () => {
     expect(upstream.submits).to.equal(before + 2);
   });
 
-  for (const how of ['error', 'garbage', 'hang', 'drop', 'busy', 'forget'] as const) {
+  for (const how of ['error', 'garbage', 'hang', 'drop', 'busy', 'lose'] as const) {
     it(`keeps polling after a status request that fails with ${how}`, async () => {
       upstream.status = how;
       const { uuid, prompt } = await customer.createImage();

@@ -20,7 +20,7 @@ describe('the one subscription of an account', () => {
       [customer.email],
     );
 
-  /** For two plans, both open: as those are that were opened at the same moment. */
+  /** Opens checkout pages for two plans and keeps both open, as if they were opened at the same moment. */
   const twoPages = async (customer: TestCustomer): Promise<[string, string]> => {
     const pages: [string, string] = [await openCheckoutPage(customer, 'pro'), await openCheckoutPage(customer, 'lite')];
     billing.stripe.reopenCheckout(pages[0]);
@@ -93,7 +93,7 @@ describe('the one subscription of an account', () => {
     expect(await getBillingStatus(customer)).to.include({ status: 'unpaid', plan: null });
     const refused = await customer.request('POST', '/api/billing/checkout/', { body: { plan: 'lite' } });
     expect(refused.body.detail).to.match(/being disputed/);
-    // Bought nonetheless, on a page that was opened before.
+    // Bought on a page that was opened before.
     billing.stripe.completeCheckout(laterPage);
     await billing.drained();
     expect(await customer.balance()).to.equal(200);
@@ -125,9 +125,9 @@ describe('the one subscription of an account', () => {
     billing.stripe.cancelNow(subscription.id);
     await billing.eventsAttempted();
     expect(await customer.balance()).to.equal(0);
-    const waiting = await billing.service.sql('SELECT problem FROM payment_events WHERE processed_at IS NULL');
+    const waiting = await billing.service.sql('SELECT last_error FROM payment_events WHERE processed_at IS NULL');
     expect(waiting.length).to.be.above(0);
-    for (const { problem } of waiting) expect(problem).to.include('STRIPE_PRICE_');
+    for (const { last_error: lastError } of waiting) expect(lastError).to.include('STRIPE_PRICE_');
     price.id = known;
     await billing.retryEvents();
   });
@@ -191,7 +191,7 @@ describe('lost events of the payment processor', () => {
     const [dispute] = billing.stripe.store.list('dispute');
     billing.stripe.delivery.drop = 1;
     billing.stripe.closeDispute(dispute?.id as string, 'won');
-    // Forgotten by the processor, too.
+    // The processor has deleted it, too.
     await billing.service.sql(`UPDATE sync_cursors SET synced_through = now() + interval '1 year'`);
     await billing.service.sql(`UPDATE subscriptions SET synced_at = synced_at - interval '2 days'`);
     await runJob(billing, 'billing', 'payments.reconcile');

@@ -81,7 +81,7 @@ describe('sweeps that read the oldest rows first', () => {
     await deleteCopies();
   });
 
-  it('renew a credit period behind a full batch of suspended accounts, though another account is refused', async () => {
+  it('renew a credit period behind a full batch of suspended accounts, although the database rejects another account', async () => {
     const [customer, refused] = [await billing.createCustomer('lite'), await billing.createCustomer('lite')];
     const account = await findAccount(customer);
     const { id: refusedId } = await findAccount(refused);

@@ -29,7 +29,7 @@ describe('top-ups with reversals and failures', () => {
       return tries.length === 2;
     });
   };
-  /** Top-up credits, without making anything of them. */
+  /** Spends top-up credits without creating generations. */
   const spend = async (customer: TestCustomer, credits: number) => {
     billing.service.fabricated.add('entries-name-their-cause').add('entry-signs-match-their-type');
     await billing.service.sql(
@@ -51,7 +51,7 @@ describe('top-ups with reversals and failures', () => {
     const customer = await billing.createCustomer('pro');
     await billing.topUp(customer, 5_000);
     const { stripe_payment_intent_id: intentId } = await last();
-    // All of it is spent but 96.
+    // All but 96 credits are spent.
     await spend(customer, 1_800);
     billing.stripe.refund(intentId);
     await billing.drained();
@@ -72,7 +72,7 @@ describe('top-ups with reversals and failures', () => {
     const page = await openTopupPage(customer);
     billing.stripe.completeCheckout(page, { declined: true });
     await billing.drained();
-    expect(await last()).to.include({ status: 'pending', failure: null });
+    expect(await last()).to.include({ status: 'pending', failure_code: null });
     billing.stripe.delivery.drop = 1;
     billing.stripe.completeCheckout(page);
     await lookAgain();
@@ -97,7 +97,7 @@ describe('top-ups with reversals and failures', () => {
     await billing.advanceTo(new Date(Date.now() + 2 * DAY_MS));
     await lookAgain();
     await eventually('ended', async () => (await row()).status === 'failed');
-    expect(await row()).to.include({ failure: 'canceled' });
+    expect(await row()).to.include({ failure_code: 'canceled' });
   });
 
   it('fail when the bank declines after days, and no longer count as open', async () => {
@@ -158,9 +158,9 @@ describe('top-ups with reversals and failures', () => {
     const customer = billing.onFirstApi(await billing.createCustomer('pro'));
     const topUp = () => customer.request('POST', '/api/billing/topup/', { body: { amount_cents: 5_000 } });
     billing.stripe.faults['checkout.create'] = 'error';
-    const answers = await Promise.all(Array.from({ length: 11 }, topUp));
-    expect(answers.map(({ status }) => status)).to.have.members([429, ...Array<number>(10).fill(503)]);
-    const limited = answers.find(({ status }) => status === 429);
+    const responses = await Promise.all(Array.from({ length: 11 }, topUp));
+    expect(responses.map(({ status }) => status)).to.have.members([429, ...Array<number>(10).fill(503)]);
+    const limited = responses.find(({ status }) => status === 429);
     expect(Number(limited?.headers.get('retry-after'))).to.be.within(1, 60);
     delete billing.stripe.faults['checkout.create'];
     await billing.service.sql(
@@ -186,7 +186,7 @@ describe('top-ups with reversals and failures', () => {
     intent.amount_received = 4_000;
     billing.stripe.delivery.pause = false;
     await billing.drained();
-    expect(await row()).to.include({ status: 'failed', failure: 'amount_mismatch' });
+    expect(await row()).to.include({ status: 'failed', failure_code: 'amount_mismatch' });
     expect(await customer.balance()).to.equal(1100);
     intent.amount_received = 5_000;
     await runJob(billing, 'billing', 'payments.reconcile');

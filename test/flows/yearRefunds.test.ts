@@ -63,7 +63,7 @@ describe('refunds and disputes of a running year', () => {
     await billing.drained();
     await eventually('on the plan that is paid', async () => (await getBillingStatus(customer))[1] === 'lite');
     expect(await findRow(customer)).to.include({ refunded_upgrade: 'studio', plan_slug: 'lite' });
-    // Upgraded again and paid, it stays there.
+    // After another paid upgrade, the plan stays.
     const { body } = await customer.request('POST', '/api/billing/checkout/', { body: { plan: 'studio' } });
     billing.stripe.confirmPlanSwitch(body.checkout_url);
     await billing.drained();

@@ -4,9 +4,9 @@ import { type ApiResponse, TestCustomer, request } from './apiClient.ts';
 
 /** Opens a referral link and returns the cookie that it sets, if any. */
 export async function followReferralLink(baseUrl: string, code: string, cookie?: string): Promise<string | undefined> {
-  const answer = await request(baseUrl, 'GET', `/r/${code}`, cookie === undefined ? {} : { headers: { cookie } });
-  expect(answer.status, code).to.equal(303);
-  return getCookie(answer, 'referral');
+  const response = await request(baseUrl, 'GET', `/r/${code}`, cookie === undefined ? {} : { headers: { cookie } });
+  expect(response.status, code).to.equal(303);
+  return getCookie(response, 'referral');
 }
 
 export function getCookie({ headers }: ApiResponse, name: string): string | undefined {
@@ -20,12 +20,12 @@ export async function signUpCustomer(
   cookie?: string,
   email = `${randomUUID()}@example.com`,
 ): Promise<TestCustomer> {
-  const answer = await request(baseUrl, 'POST', '/authentication/dev/sign-in/', {
+  const response = await request(baseUrl, 'POST', '/authentication/dev/sign-in/', {
     body: { email },
     ...(cookie === undefined ? {} : { headers: { cookie } }),
   });
-  expect(answer.status, JSON.stringify(answer.body)).to.equal(200);
-  const session = getCookie(answer, 'token') as string;
+  expect(response.status, JSON.stringify(response.body)).to.equal(200);
+  const session = getCookie(response, 'token') as string;
   const browser = new TestCustomer(baseUrl, email, session, '');
   const { body } = await browser.requestWithSession('POST', '/api/keys/create/', { body: { name: 'test' } });
   return new TestCustomer(baseUrl, email, session, body.key);

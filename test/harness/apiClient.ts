@@ -33,13 +33,13 @@ export async function request(
     redirect: 'manual',
   });
   const text = await response.text();
-  const answer = {
+  const reply = {
     status: response.status,
     headers: response.headers,
     body: text === '' ? undefined : parseJsonOrText(text),
   };
-  assertMatchesOpenApi(method, path, answer);
-  return answer;
+  assertMatchesOpenApi(method, path, reply);
+  return reply;
 }
 
 function parseJsonOrText(text: string): unknown {

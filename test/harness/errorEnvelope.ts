@@ -20,13 +20,13 @@ const STATUS_BY_CODE = {
  * @param status overrides the status of the code
  */
 export function expectError(
-  answer: ApiResponse,
+  response: ApiResponse,
   code: keyof typeof STATUS_BY_CODE,
   mentions = '',
   status: number = STATUS_BY_CODE[code],
 ): void {
-  const { body, headers } = answer;
-  expect([answer.status, body?.error], JSON.stringify(body)).to.deep.equal([status, code]);
+  const { body, headers } = response;
+  expect([response.status, body?.error], JSON.stringify(body)).to.deep.equal([status, code]);
   expect(Object.keys(body)).to.have.members(['error', 'detail']);
   expect(body.detail)
     .to.be.a('string')

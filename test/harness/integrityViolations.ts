@@ -232,7 +232,7 @@ export const CORRUPTIONS: Record<string, Corruption[]> = {
   ],
   'settled-equals-payout-items': [
     breakAffiliate('UPDATE commissions SET settled_cents = 1 WHERE id = 2'),
-    breakAffiliate(`UPDATE payouts SET status = 'refused'`),
+    breakAffiliate(`UPDATE payouts SET status = 'rejected'`),
     breakAffiliate('UPDATE payouts SET affiliate_id = 1'),
   ],
   'payouts-equal-their-items': [
@@ -250,7 +250,7 @@ export const CORRUPTIONS: Record<string, Corruption[]> = {
   ],
   'completed-payouts-are-consistent': [
     breakAffiliate('UPDATE payouts SET completed_at = NULL'),
-    breakAffiliate(`UPDATE payouts SET status = 'refused'`),
+    breakAffiliate(`UPDATE payouts SET status = 'rejected'`),
   ],
   'no-payout-is-overdue': [
     breakAffiliate(`UPDATE payouts SET status = 'pending', next_attempt_at = '2037-03-15T11:59:00Z'`),
@@ -261,7 +261,7 @@ export const CORRUPTIONS: Record<string, Corruption[]> = {
     breakCustomer('UPDATE api_keys SET number = 22 WHERE number = 21'),
   ],
   'keys-within-the-limit': [breakCustomer('UPDATE api_keys SET revoked_at = NULL')],
-  'idempotent-requests-have-a-response': [breakCustomer('UPDATE idempotent_requests SET answer = NULL')],
+  'idempotent-requests-have-a-response': [breakCustomer('UPDATE idempotent_requests SET response = NULL')],
   'usage-days-match-generations': [
     breakCustomer('UPDATE usage_days SET credits = credits + 1 WHERE account_id = 1'),
     breakCustomer('UPDATE usage_days SET generations = generations + 1 WHERE account_id = 1'),

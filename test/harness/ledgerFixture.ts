@@ -149,7 +149,7 @@ export async function writeLedgerFixture(client: pg.ClientBase): Promise<void> {
     SELECT account_id, model, sum(credits), sum(generations) FROM usage_days GROUP BY 1, 2;
     INSERT INTO payment_events (event_id, type, object_id, payload, received_at, processed_at, next_attempt_at)
     VALUES ('evt_1', 'invoice.paid', 'in_1', '{"customer":"cus_1"}', '2036-03-31T10:01:00Z', '2036-03-31T10:01:01Z', '2036-03-31T10:01:05Z');
-    INSERT INTO idempotent_requests (account_id, scope, key_hash, id, request_hash, answer, created_at)
+    INSERT INTO idempotent_requests (account_id, scope, key_hash, id, request_hash, response, created_at)
     VALUES (1, 'keys.create', 'a', gen_random_uuid(), 'b', 'c', '2037-03-15T11:59:30Z')`);
 }
 

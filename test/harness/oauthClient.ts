@@ -27,7 +27,7 @@ export function postUrlEncoded(
   });
 }
 
-/** A hand-written OAuth client that can send every mistake. */
+/** A minimal OAuth client that can also send invalid requests. */
 export class OAuthTestClient {
   readonly baseUrl: string;
   readonly clientId: string;
@@ -59,9 +59,9 @@ export class OAuthTestClient {
   }
 
   /** Gives consent. @returns the parameters of the redirect to the client. */
-  async authorize(person: TestCustomer, challenge: string, changes: Record<string, string | undefined> = {}) {
-    const answer = await submitConsent(this.baseUrl, person, this.authorizePath(challenge, changes));
-    return new URL(getRedirectLocation(answer)).searchParams;
+  async authorize(customer: TestCustomer, challenge: string, changes: Record<string, string | undefined> = {}) {
+    const response = await submitConsent(this.baseUrl, customer, this.authorizePath(challenge, changes));
+    return new URL(getRedirectLocation(response)).searchParams;
   }
 
   exchangeCode(code: string, verifier: string, changes: Record<string, string> = {}): Promise<ApiResponse> {
@@ -81,9 +81,9 @@ export class OAuthTestClient {
   }
 
   /** Runs the whole flow. @returns the response of `/token`. */
-  async authorizeAndExchange(person: TestCustomer, changes: Record<string, string | undefined> = {}): Promise<any> {
+  async authorizeAndExchange(customer: TestCustomer, changes: Record<string, string | undefined> = {}): Promise<any> {
     const { verifier, challenge } = createPkce();
-    const code = (await this.authorize(person, challenge, changes)).get('code') ?? '';
+    const code = (await this.authorize(customer, challenge, changes)).get('code') ?? '';
     const { status, body } = await this.exchangeCode(code, verifier);
     if (status !== 200) throw new Error(`No tokens: ${status} ${JSON.stringify(body)}`);
     return body;
@@ -96,18 +96,18 @@ export async function registerClient(
   metadata: Record<string, unknown> = {},
 ): Promise<OAuthTestClient> {
   const body = { client_name: `Client ${randomUUID().slice(0, 8)}`, redirect_uris: [REDIRECT_URI], ...metadata };
-  const answer = await request(baseUrl, 'POST', '/register', { body });
-  if (answer.status !== 201) throw new Error(`Not registered: ${answer.status} ${JSON.stringify(answer.body)}`);
-  return new OAuthTestClient(baseUrl, answer.body.client_id, body.redirect_uris[0]);
+  const response = await request(baseUrl, 'POST', '/register', { body });
+  if (response.status !== 201) throw new Error(`Not registered: ${response.status} ${JSON.stringify(response.body)}`);
+  return new OAuthTestClient(baseUrl, response.body.client_id, body.redirect_uris[0]);
 }
 
 /** Reads the CSRF token of the form on a consent page. */
 export async function loadConsentPage(
   baseUrl: string,
-  person: TestCustomer,
+  customer: TestCustomer,
   path: string,
 ): Promise<ApiResponse & { token: string }> {
-  const page = await request(baseUrl, 'GET', path, { headers: { cookie: person.cookie } });
+  const page = await request(baseUrl, 'GET', path, { headers: { cookie: customer.cookie } });
   const token = /name="csrf_token" value="([^"]+)"/.exec(String(page.body))?.[1] ?? '';
   return { ...page, token };
 }
@@ -115,22 +115,22 @@ export async function loadConsentPage(
 /** Gives consent as a user does: loads the page, and submits its form. */
 export async function submitConsent(
   baseUrl: string,
-  person: TestCustomer,
+  customer: TestCustomer,
   path: string,
   decision = 'allow',
 ): Promise<ApiResponse> {
-  const page = await loadConsentPage(baseUrl, person, path);
+  const page = await loadConsentPage(baseUrl, customer, path);
   if (page.status !== 200)
     throw new Error(`No consent page: ${page.status} ${page.headers.get('location')} ${page.body}`);
-  const headers = { cookie: person.cookie, origin: new URL(baseUrl).origin };
+  const headers = { cookie: customer.cookie, origin: new URL(baseUrl).origin };
   return postUrlEncoded(baseUrl, path, { csrf_token: page.token, decision }, headers);
 }
 
 /** The location of a redirect, unchanged. */
-export function getRedirectLocation(answer: Pick<ApiResponse, 'status' | 'headers' | 'body'>): string {
-  const page = /<meta http-equiv="refresh" content="0;url=([^"]+)"/.exec(String(answer.body))?.[1];
-  const location = answer.headers.get('location') ?? page?.replaceAll('&amp;', '&') ?? null;
-  if (location === null) throw new Error(`No redirect: ${answer.status} ${JSON.stringify(answer.body)}`);
+export function getRedirectLocation(response: Pick<ApiResponse, 'status' | 'headers' | 'body'>): string {
+  const page = /<meta http-equiv="refresh" content="0;url=([^"]+)"/.exec(String(response.body))?.[1];
+  const location = response.headers.get('location') ?? page?.replaceAll('&amp;', '&') ?? null;
+  if (location === null) throw new Error(`No redirect: ${response.status} ${JSON.stringify(response.body)}`);
   return location;
 }
 

@@ -27,15 +27,15 @@ export function getOpenApiValidator(): OpenApiValidator {
 }
 
 /** Fails unless a response matches the document. Ignores pages, files and other protocols. */
-export function assertMatchesOpenApi(method: string, path: string, answer: ObservedResponse): void {
+export function assertMatchesOpenApi(method: string, path: string, reply: ObservedResponse): void {
   const { pathname } = new URL(path, 'http://127.0.0.1');
   if (!/^\/(api|authentication)\//.test(pathname) || method === 'HEAD' || method === 'OPTIONS') return;
-  const isJson = answer.headers.get('content-type')?.startsWith('application/json') === true;
-  if (!isJson && answer.status !== 204) return;
-  const problem = getOpenApiValidator().findProblem(method, pathname, answer);
+  const isJson = reply.headers.get('content-type')?.startsWith('application/json') === true;
+  if (!isJson && reply.status !== 204) return;
+  const problem = getOpenApiValidator().findProblem(method, pathname, reply);
   if (problem === undefined) return;
-  const what = JSON.stringify(answer.body)?.slice(0, 1_000);
-  throw new Error(`${method} ${pathname} answered ${answer.status} ${what}, but /api/openapi.json: ${problem}.`);
+  const what = JSON.stringify(reply.body)?.slice(0, 1_000);
+  throw new Error(`${method} ${pathname} answered ${reply.status} ${what}, but /api/openapi.json: ${problem}.`);
 }
 
 export class OpenApiValidator {

@@ -35,20 +35,20 @@ export async function sendRawRequest(
 export async function sendRawBytes(baseUrl: string, bytes: string): Promise<string> {
   const { hostname, port } = new URL(baseUrl);
   const socket = connect(Number(port), hostname);
-  let answer = '';
-  socket.on('data', (chunk: Buffer) => (answer += chunk.toString()));
+  let reply = '';
+  socket.on('data', (chunk: Buffer) => (reply += chunk.toString()));
   // Closing the connection is an acceptable response to malformed HTTP.
   socket.on('error', () => {});
   socket.write(bytes);
   await new Promise((resolve) => socket.once('close', resolve));
-  return answer;
+  return reply;
 }
 
 /** A request whose head the service has read, and whose body has not been sent. */
 export interface UnfinishedRequest {
   end(body: string): void;
   /** The response until the connection was closed, without the `100 Continue`. */
-  answer: Promise<string>;
+  reply: Promise<string>;
 }
 
 /** Sends the head of a request whose body has two bytes, and waits until the service has read it. */
@@ -60,7 +60,7 @@ export async function sendRequestHead(
 ): Promise<UnfinishedRequest> {
   const { hostname, port, host } = new URL(baseUrl);
   const socket = connect(Number(port), hostname);
-  let answer = '';
+  let reply = '';
   socket.on('error', () => {});
   const fields = {
     host,
@@ -72,9 +72,9 @@ export async function sendRequestHead(
   const lines = Object.entries({ connection: 'close', ...fields }).map(([name, value]) => `${name}: ${value}`);
   socket.write(`${method} ${path} HTTP/1.1\r\n${lines.join('\r\n')}\r\n\r\n`);
   await once(socket, 'data');
-  socket.on('data', (chunk: Buffer) => (answer += chunk.toString()));
+  socket.on('data', (chunk: Buffer) => (reply += chunk.toString()));
   return {
     end: (body) => socket.write(body),
-    answer: once(socket, 'close').then(() => answer),
+    reply: once(socket, 'close').then(() => reply),
   };
 }

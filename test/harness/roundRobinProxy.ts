@@ -19,11 +19,11 @@ export class RoundRobinProxy extends HttpFake {
     this.next += 1;
     this.served.push(index);
     const { method, headers, url = '/' } = incoming;
-    const passed = request(new URL(url, targets[index]), { method, headers, agent: false }, (answer) => {
-      outgoing.writeHead(answer.statusCode ?? 502, answer.headers);
+    const passed = request(new URL(url, targets[index]), { method, headers, agent: false }, (response) => {
+      outgoing.writeHead(response.statusCode ?? 502, response.headers);
       outgoing.flushHeaders();
-      answer.pipe(outgoing);
-      answer.on('error', () => outgoing.destroy());
+      response.pipe(outgoing);
+      response.on('error', () => outgoing.destroy());
     });
     passed.on('error', () => outgoing.destroy());
     outgoing.on('close', () => passed.destroy());

@@ -141,13 +141,13 @@ export class TestService {
   readonly fabricated = new Set<string>();
 
   /**
-   * Fails if an invariant of the database is violated; `isSettled` includes those that hold only when nothing is in
+   * Fails if an invariant of the database is violated; `isDrained` includes those that hold only when nothing is in
    * progress.
    */
-  async checkIntegrity({ isSettled = false } = {}): Promise<void> {
+  async checkIntegrity({ isDrained = false } = {}): Promise<void> {
     const client = await this.database.connect();
     try {
-      const found = await checkInvariants(client, { isSettled, now: this.now });
+      const found = await checkInvariants(client, { isDrained, now: this.now });
       expect(found.filter(({ invariant }) => !this.fabricated.has(invariant))).to.deep.equal([]);
     } finally {
       client.release();

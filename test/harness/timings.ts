@@ -16,7 +16,7 @@ export function sortLongestFirst(files: readonly string[]): string[] {
   return files.toSorted((one, other) => getSeconds(other) - getSeconds(one) || (one < other ? -1 : 1));
 }
 
-/** Writes down how long the files of a run took, and keeps the times of files that exist and did not run. */
+/** Records how long the files of a run took, and keeps the times of existing files that did not run. */
 export function updateTimings(events: readonly RunEvent[], existing: readonly string[]): void {
   const timings = readTimings();
   for (const event of events) {

@@ -95,7 +95,7 @@ describe('a batcher', () => {
     ).to.deep.equal(['no connection', 'no connection', 'a!']);
   });
 
-  it('rejects them also when run throws synchronously', async () => {
+  it('rejects the items of a batch whose run function throws synchronously', async () => {
     const submit = createBatcher<string, string>({
       maxItems: 1,
       maxInFlight: 1,

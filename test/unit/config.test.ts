@@ -102,7 +102,7 @@ describe('the configuration', () => {
   });
 
   it('rejects production without Stripe, where plans would be free', () => {
-    expect(getConfigError({ NODE_ENV: 'production' })).to.match(/NODE_ENV=production is refused/);
+    expect(getConfigError({ NODE_ENV: 'production' })).to.match(/NODE_ENV=production requires it/);
   });
 
   it('rejects a public https address without Stripe, where plans would be free', () => {

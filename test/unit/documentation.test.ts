@@ -7,6 +7,10 @@ const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const README_LINES_MAX = 150;
 /** Variables of `npm start` alone, which the service does not read. */
 const LOCAL_VARIABLES = ['DATA_DIR', 'SAMPLE_DELAY_MS'];
+const SOURCE_FOLDERS = ['.ci', '.github', 'api', 'dev', 'migrations', 'shared', 'test', 'worker'];
+/** Names of other programs that the documents mention and the sources do not. */
+const EXTERNAL_NAMES =
+  /^(pg_\w+|n_dead_tup|hot_standby_feedback|enable_unsafe_triggers|ignore_startup_parameters|max_prepared_statements|pool_mode|query_wait_timeout|wait_event|SyncRep|HTTPS_PROXY|MALLOC_ARENA_MAX|NEW_DATABASE_URL|GENMETER_KEY|GPU_KEY|OTEL_\w+|bearer_token_env_var|claude_desktop_config|mcp_servers|AuthKey_|nodejs_|process_|usage_|stateDiagram|sequenceDiagram)$/;
 
 const read = (path: string): string => readFileSync(join(ROOT, path), 'utf8');
 
@@ -19,6 +23,29 @@ function listDocuments(): string[] {
       .map((entry) => relative(ROOT, join(entry.parentPath, entry.name))),
   );
   return [...inRoot, ...inFolders];
+}
+
+/** Paths of all files and folders in the source folders and in docs. */
+function listPaths(): string[] {
+  return [...SOURCE_FOLDERS, 'docs'].flatMap((folder) => [
+    folder,
+    ...readdirSync(join(ROOT, folder), { recursive: true }).map((name) => `${folder}/${String(name)}`),
+  ]);
+}
+
+/** Names that the sources contain: identifiers, columns, settings. */
+function listSourceNames(): Set<string> {
+  const files = SOURCE_FOLDERS.flatMap((folder) =>
+    readdirSync(join(ROOT, folder), { recursive: true, withFileTypes: true })
+      .filter((entry) => entry.isFile() && /\.(?:[cm]?[jt]sx?|json|ya?ml)$/.test(entry.name))
+      .map((entry) => relative(ROOT, join(entry.parentPath, entry.name))),
+  );
+  const others = ['.env.example', 'package.json', 'compose.yaml', 'app.json', 'Procfile', 'Dockerfile'];
+  const names = [...files, ...others].flatMap((path) => [
+    path.split('/').at(-1)?.split('.')[0] ?? '',
+    ...(read(path).match(/[A-Za-z_]\w*/g) ?? []),
+  ]);
+  return new Set(names);
 }
 
 const withoutCode = (text: string): string =>
@@ -96,6 +123,59 @@ describe('the documentation', () => {
         return names
           .filter((name) => !files.some((file) => file.endsWith(`/${name}`)))
           .map((name) => `${path}: ${name}`);
+      });
+    expect(unknown).to.deep.equal([]);
+  });
+
+  it('names only folders and files that exist', () => {
+    const paths = listPaths().map((path) => `/${path}`);
+    const known = (name: string) =>
+      paths.some(
+        (path) => path.endsWith(`/${name}`) || path.includes(`/${name}/`) || path.endsWith(`/${name}.test.ts`),
+      );
+    const roots = [...SOURCE_FOLDERS, 'docs', 'unit', 'contract', 'flows', 'e2e', 'domain', 'gateways'].join('|');
+    const pattern = new RegExp(`\`((?:${roots})/[\\w./-]+?)/?\``, 'g');
+    const unknown = documents
+      .filter((path) => path !== 'CHANGELOG.md')
+      .flatMap((path) =>
+        [...read(path).matchAll(pattern)]
+          .filter(([, name = '']) => !known(name))
+          .map(([, name = '']) => `${path}: ${name}`),
+      );
+    expect(unknown).to.deep.equal([]);
+  });
+
+  it('names only functions, tables, columns and settings that the sources contain', () => {
+    const known = listSourceNames();
+    const unknown = documents
+      .filter((path) => path !== 'CHANGELOG.md')
+      .flatMap((path) =>
+        [...read(path).matchAll(/^```.*?^```|`[^`\n]+`/gms)]
+          .flatMap(([code]) => code.match(/[A-Za-z_]\w*/g) ?? [])
+          // Plain words are not necessarily names.
+          .filter((name) => /[a-z][A-Z]|\w_/.test(name) && !known.has(name) && !EXTERNAL_NAMES.test(name))
+          .map((name) => `${path}: ${name}`),
+      );
+    expect([...new Set(unknown)]).to.deep.equal([]);
+  });
+
+  it('names only jobs of the catalog and commands of npm run admin', () => {
+    const jobs = [...read('shared/queues/catalog.ts').matchAll(/^ {2}'(\w+\.\w+)':/gm)].map(([, name = '']) => name);
+    const commands = [...read('worker/cli/admin/commands.ts').matchAll(/^ {2}'([a-z-]+)':/gm)].map(([, name]) => name);
+    expect(Math.min(jobs.length, commands.length)).to.be.above(5);
+    const subjects = new Set(jobs.map((name) => name.split('.')[0] as string));
+    const unknown = documents
+      .filter((path) => path !== 'CHANGELOG.md')
+      .flatMap((path) => {
+        const text = read(path);
+        const namedJobs = [...text.matchAll(/`(([a-zA-Z]+)\.[a-zA-Z]+)`/g)]
+          .filter(([, name = '', subject = '']) => subjects.has(subject) && !/\.(?:tsx?|md)$/.test(name))
+          .map(([, name = '']) => name);
+        const namedCommands = [...text.matchAll(/(?:npm run admin --|cli\/admin\/main\.[jt]s) ([a-z][a-z-]*)/g)];
+        return [
+          ...namedJobs.filter((name) => !jobs.includes(name)),
+          ...namedCommands.map(([, name]) => name).filter((name) => !commands.includes(name)),
+        ].map((name) => `${path}: ${name}`);
       });
     expect(unknown).to.deep.equal([]);
   });

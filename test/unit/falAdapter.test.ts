@@ -139,41 +139,41 @@ describe('the fal adapter', () => {
         const body = { ...buildHandle(fake.url), [field]: `${stranger.url}/owner/app/requests/r1` };
         expect(await captureUpstreamError(submitted({ status: 200, body }))).to.include({
           fault: 'unknown',
-          wasAnswered: true,
+          hasResponse: true,
         });
       });
     }
 
-    it('reports refused if fal marks the error as not retryable', async () => {
+    it('reports rejected if fal marks the error as not retryable', async () => {
       const headers = { 'x-fal-retryable': 'false' };
       const body = { detail: [{ type: 'image_too_small', msg: 'The image is too small' }] };
       const fault = await captureUpstreamError(submitted({ status: 500, headers, body }));
-      expect(fault).to.include({ fault: 'refused', message: 'The image is too small' });
+      expect(fault).to.include({ fault: 'rejected', message: 'The image is too small' });
     });
 
     for (const retryable of ['true', undefined]) {
       it(`reports unavailable after an error with X-Fal-Retryable ${retryable ?? 'missing'}`, async () => {
         const headers: Record<string, string> = retryable === undefined ? {} : { 'x-fal-retryable': retryable };
         const fault = await captureUpstreamError(submitted({ status: 500, headers, body: { detail: 'Oh' } }));
-        expect(fault).to.include({ fault: 'unavailable', wasAnswered: true });
+        expect(fault).to.include({ fault: 'unavailable', hasResponse: true });
       });
     }
 
-    const refusals: [string, unknown, string][] = [
+    const rejections: [string, unknown, string][] = [
       ['by the content policy', { detail: [{ type: 'content_policy_violation', msg: 'no' }] }, NOT_ALLOWED],
       ['for two fields', { detail: [{ type: 'missing', msg: 'a' }, { type: 'enum', msg: 'b' }, {}] }, 'a; b'],
       ['with a type that is like a method', { detail: [{ type: 'constructor', msg: 'Odd.' }] }, 'Odd.'],
     ];
-    for (const [what, body, message] of refusals) {
+    for (const [what, body, message] of rejections) {
       for (const status of [400, 422]) {
-        it(`reports refused after ${status} ${what}, with a message that can be shown`, async () => {
-          expect(await captureUpstreamError(submitted({ status, body }))).to.include({ fault: 'refused', message });
+        it(`reports rejected after ${status} ${what}, with a message that can be shown`, async () => {
+          expect(await captureUpstreamError(submitted({ status, body }))).to.include({ fault: 'rejected', message });
         });
       }
     }
   });
 
-  describe('check', () => {
+  describe('poll', () => {
     it('reports running while fal responds with 202', async () => {
       for (const status of ['IN_QUEUE', 'IN_PROGRESS']) {
         fake.status = { status: 202, body: { status } };
@@ -210,7 +210,7 @@ describe('the fal adapter', () => {
       });
     }
 
-    it('passes any other error message of the model on', async () => {
+    it('passes on any other error message of the model', async () => {
       const body = { detail: [{ type: 'value_error', msg: 'duration must be 5' }] };
       expect(await seen({ status: 422, body })).to.deep.equal({ state: 'failed', message: 'duration must be 5' });
     });
@@ -252,7 +252,7 @@ describe('the fal adapter', () => {
     });
   });
 
-  it('cancels with the key, and ignores that it came too late', async () => {
+  it('cancels with the key, and ignores a cancellation that comes too late', async () => {
     fake.cancel = { status: 400, body: { status: 'ALREADY_COMPLETED' } };
     await upstream().cancel(buildHandle(fake.url));
     expect(fake.requests).to.deep.equal([{ call: CANCEL, authorization: 'Key test' }]);

@@ -45,10 +45,10 @@ describe('the OpenAI adapter for videos', () => {
     const handle = getHandle(await upstreamFor('video').submit(asked));
     return { handle, prompt: asked.input.prompt };
   };
-  const check = (handle: UpstreamHandle) => upstreamFor('video').poll(handle);
+  const poll = (handle: UpstreamHandle) => upstreamFor('video').poll(handle);
   const seen = async (body: unknown) => {
     fake.status = { status: 200, body };
-    return check({ id: 'video_1' });
+    return poll({ id: 'video_1' });
   };
   const probe = (settings: Partial<UpstreamSettings> = {}) => upstreamFor('video', settings).probe();
 
@@ -113,9 +113,9 @@ describe('the OpenAI adapter for videos', () => {
       ['bad input', envelope(400, { message: 'Invalid seconds.', code: 'invalid_value' }), 'Invalid seconds.'],
       ['an error that is a text', { status: 400, body: { error: 'No.' } }, 'No.'],
     ] as [string, VerbatimResponse, string][]) {
-      it(`reports refused for ${what}`, async () => {
+      it(`reports rejected for ${what}`, async () => {
         fake.submit = answer;
-        expect(await captureUpstreamError(submitVideo())).to.include({ fault: 'refused', message });
+        expect(await captureUpstreamError(submitVideo())).to.include({ fault: 'rejected', message });
       });
     }
 
@@ -133,11 +133,11 @@ describe('the OpenAI adapter for videos', () => {
     });
   });
 
-  describe('check of a video', () => {
+  describe('poll of a video', () => {
     it('escapes the id in the content address', async () => {
       const { handle, prompt } = await acceptVideo();
       fake.end(prompt, 'succeeded');
-      expect(await check(handle)).to.have.nested.property(
+      expect(await poll(handle)).to.have.nested.property(
         'output.url',
         `${fake.url}/v1/videos/${encodeURIComponent(handle['id'] as string)}/content`,
       );
@@ -146,7 +146,7 @@ describe('the OpenAI adapter for videos', () => {
     it('returns the content address with the key', async () => {
       const { handle, prompt } = await acceptVideo();
       fake.end(prompt, 'succeeded');
-      const progress = await check(handle);
+      const progress = await poll(handle);
       if (progress.state !== 'succeeded' || !('url' in progress.output)) throw new Error('no address');
       const { url, headers } = progress.output;
       expect((await fetch(url)).status).to.equal(401);
@@ -192,7 +192,7 @@ describe('the OpenAI adapter for videos', () => {
     });
 
     it('reports gone for a video that the upstream does not have', async () => {
-      expect(await captureUpstreamError(check({ id: 'missing' }))).to.include({ fault: 'gone' });
+      expect(await captureUpstreamError(poll({ id: 'missing' }))).to.include({ fault: 'gone' });
     });
 
     it('cancels a video by deleting it, and ignores the response', async () => {
@@ -212,9 +212,9 @@ describe('the OpenAI adapter for videos', () => {
 
     it('fails for JSON that is no object, and without a key', async () => {
       fake.probe = { status: 200, body: '"ok"' };
-      expect(await captureUpstreamError(probe())).to.include({ fault: 'unavailable', wasAnswered: true });
+      expect(await captureUpstreamError(probe())).to.include({ fault: 'unavailable', hasResponse: true });
       fake.probe = undefined;
-      expect(await captureUpstreamError(probe({ key: null }))).to.include({ fault: 'unavailable', wasAnswered: true });
+      expect(await captureUpstreamError(probe({ key: null }))).to.include({ fault: 'unavailable', hasResponse: true });
     });
   });
 });

@@ -119,9 +119,9 @@ describe('the OpenAI adapter for images', () => {
     ['bad input', envelope(400, { message: 'Invalid size.', code: 'invalid_value' }), 'Invalid size.'],
     ['bad input, as FastAPI says it', { status: 422, body: { detail: [{ msg: 'Field required' }] } }, 'Field required'],
   ] as [string, 'refuse' | VerbatimResponse, string][]) {
-    it(`reports refused for ${what}`, async () => {
+    it(`reports rejected for ${what}`, async () => {
       fake.submit = answer;
-      expect(await captureUpstreamError(askImage())).to.include({ fault: 'refused', message });
+      expect(await captureUpstreamError(askImage())).to.include({ fault: 'rejected', message });
     });
   }
 
@@ -138,7 +138,7 @@ describe('the OpenAI adapter for images', () => {
       const error = await captureUpstreamError(
         askImageFor({ ...envelope(status, { code: 'x' }), headers: { 'retry-after': '3' } }),
       );
-      expect(error).to.include({ fault: 'unavailable', wasAnswered: true, retryAfterMs: 3_000 });
+      expect(error).to.include({ fault: 'unavailable', hasResponse: true, retryAfterMs: 3_000 });
     });
   }
 
@@ -168,14 +168,14 @@ describe('the OpenAI adapter for images', () => {
     it(`reports a submit of unknown outcome after the failure ${how}, and keeps no file`, async () => {
       fake.submit = how;
       fake.picture = randomBytes(1_000_000);
-      expect(await captureUpstreamError(askImage())).to.include({ fault: 'unknown', wasAnswered: false });
+      expect(await captureUpstreamError(askImage())).to.include({ fault: 'unknown', hasResponse: false });
       expect(await files()).to.deep.equal([]);
     });
   }
 
   it('deletes an image that comes with a rejection', async () => {
     const answer = { status: 400, body: { error: { message: 'No.' }, data: [{ b64_json: base64 }] } };
-    expect(await captureUpstreamError(askImageFor(answer))).to.include({ fault: 'refused', message: 'No.' });
+    expect(await captureUpstreamError(askImageFor(answer))).to.include({ fault: 'rejected', message: 'No.' });
     expect(await files()).to.deep.equal([]);
   });
 

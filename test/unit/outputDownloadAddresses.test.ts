@@ -127,7 +127,7 @@ describe('the addresses of a download', () => {
       });
     }
 
-    it('allows them for a local upstream, and for the host of the upstream', async () => {
+    it('accepts private addresses for a local upstream, and for the host of the upstream', async () => {
       const local = await startFileServer(sendPng);
       await download({ url: local.url }, { upstreamHost: 'example.com', allowsPrivateAddresses: true }, file);
       await download({ url: local.url }, { upstreamHost: local.host, allowsPrivateAddresses: false }, file);

@@ -35,7 +35,7 @@ describe('the format of an output', () => {
     expect(await detectFormat(PNG, 'text/plain')).to.include({ extension: 'png', contentType: 'image/png' });
   });
 
-  it('is not what it is called: an HTML page and an empty file are not images', async () => {
+  it('is not taken from the declared type: an HTML page and an empty file are not images', async () => {
     for (const content of ['<html>Welcome to nginx!</html>', '{"error":"expired"}', '', 'RIFF....WAVEfmt ']) {
       const error = await expectRejection(detectFormat(content, 'image/png'), /^The output is not an image\.$/);
       expect(error).to.be.instanceOf(InvalidOutputError);

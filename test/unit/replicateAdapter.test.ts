@@ -129,7 +129,7 @@ describe('the Replicate adapter', () => {
       });
     }
 
-    const refusals: [string, number, unknown, string][] = [
+    const rejections: [string, number, unknown, string][] = [
       ['a sentence', 400, { detail: 'The input is too long.\n', title: 'Bad input' }, 'The input is too long.'],
       ['a list', 422, { detail: [{ msg: 'too long' }, { msg: 'too loud' }, 7] }, 'too long; too loud'],
       [
@@ -153,13 +153,13 @@ describe('the Replicate adapter', () => {
       ['a title only', 422, { title: 'Input validation failed' }, 'Input validation failed'],
       ['the content policy', 400, { detail: 'Your prompt was flagged by safety checks.' }, NOT_ALLOWED],
     ];
-    for (const [what, status, body, message] of refusals) {
-      it(`reports refused after ${status} and ${what}, with a message that can be shown`, async () => {
-        expect(await captureUpstreamError(submitTo({ status, body }))).to.include({ fault: 'refused', message });
+    for (const [what, status, body, message] of rejections) {
+      it(`reports rejected after ${status} and ${what}, with a message that can be shown`, async () => {
+        expect(await captureUpstreamError(submitTo({ status, body }))).to.include({ fault: 'rejected', message });
       });
     }
 
-    it('reports unavailable and not refused if the version does not exist', async () => {
+    it('reports unavailable and not rejected if the version does not exist', async () => {
       const body = {
         title: 'Invalid version or not permitted',
         detail: "The specified version does not exist (or perhaps you don't have permission to use it?)",
@@ -167,7 +167,7 @@ describe('the Replicate adapter', () => {
       };
       expect(await captureUpstreamError(submitTo({ status: 422, body }))).to.include({
         fault: 'unavailable',
-        wasAnswered: true,
+        hasResponse: true,
       });
     });
 
@@ -183,12 +183,12 @@ describe('the Replicate adapter', () => {
     for (const [where, headers, body, retryAfterMs] of waits) {
       it(`reads the delay of a throttled submit ${where}`, async () => {
         const fault = await captureUpstreamError(submitTo({ status: 429, headers, body }));
-        expect(fault).to.include({ fault: 'unavailable', wasAnswered: true, retryAfterMs });
+        expect(fault).to.include({ fault: 'unavailable', hasResponse: true, retryAfterMs });
       });
     }
   });
 
-  describe('check', () => {
+  describe('poll', () => {
     it('returns the file with the key for it, or the first file of a list', async () => {
       const asked = buildSubmission();
       const handle = await accept(asked);
@@ -252,7 +252,7 @@ describe('the Replicate adapter', () => {
 
     for (const body of [{}, { status: 7 }]) {
       it(`reports unavailable for the response ${JSON.stringify(body)}`, async () => {
-        expect(await captureUpstreamError(seen(body))).to.include({ fault: 'unavailable', wasAnswered: true });
+        expect(await captureUpstreamError(seen(body))).to.include({ fault: 'unavailable', hasResponse: true });
       });
     }
 

@@ -30,7 +30,7 @@ describe('payments at Stripe', () => {
         amountCents: 5_000,
         reversedCents: 0,
         isDisputed: false,
-        failure: null,
+        failureCode: null,
       };
       expect(await fixture.readPayment(intentId)).to.deep.equal(paid);
       expect(await fixture.stripe.findPaymentMethod(customerId)).to.match(/^pm_/);
@@ -42,7 +42,7 @@ describe('payments at Stripe', () => {
         const request = { customerId, topupUuid: randomUUID(), amountCents: 5_000, credits: 1 };
         const { url } = await fixture.stripe.openTopupCheckout(request, RETURN_URLS);
         const intentId = fixture.fake.completeCheckout(url, { async: true }).payment_intent as string;
-        expect(await fixture.readPayment(intentId)).to.include({ status: 'pending', failure: null });
+        expect(await fixture.readPayment(intentId)).to.include({ status: 'pending', failureCode: null });
         fixture.fake.settlePayment(url, outcome);
         expect(await fixture.readPayment(intentId)).to.include({ status: outcome });
       }
@@ -56,22 +56,22 @@ describe('payments at Stripe', () => {
         topupUuid: request.topupUuid,
         status: 'succeeded',
         amountCents: 5_000,
-        failure: null,
+        failureCode: null,
       });
       expect(await fixture.stripe.chargeTopup(request)).to.deep.equal(first);
       expect(fixture.fake.summarize().topups.get(request.topupUuid)).to.include({ succeeded: 1, paidCents: 5_000 });
     });
 
-    for (const [card, failure] of [
+    for (const [card, failureCode] of [
       ['declined', 'declined'],
       ['authentication_required', 'authentication_required'],
     ] as const) {
-      it(`fails with ${failure} for such a card, also when it is repeated`, async () => {
+      it(`fails with ${failureCode} for such a card, also when it is repeated`, async () => {
         const { customerId } = await fixture.subscribe();
         fixture.fake.setCard(customerId, card);
         const request = await fixture.buildCharge(customerId);
         const first = await fixture.stripe.chargeTopup(request);
-        expect(first).to.include({ topupUuid: request.topupUuid, status: 'failed', failure });
+        expect(first).to.include({ topupUuid: request.topupUuid, status: 'failed', failureCode });
         fixture.fake.setCard(customerId, 'ok');
         expect(await fixture.stripe.chargeTopup(request)).to.deep.equal(first);
         expect(await fixture.readPayment(first.intentId)).to.deep.equal(first);

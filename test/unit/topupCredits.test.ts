@@ -17,11 +17,11 @@ describe('topupCredits', () => {
     });
   }
 
-  it('gives 1896 credits for 5000 cents on pro', () => {
+  it('returns 1896 credits for 5000 cents on pro', () => {
     expect(topupCredits(5_000, getPlanBySlug('pro'))).to.equal(1896);
   });
 
-  it('never gives fewer credits for a larger amount, nor more for the same amount in parts', () => {
+  it('never returns fewer credits for a larger amount, nor more for the same amount in parts', () => {
     const cents = fc.integer({ min: TOPUP_MIN_CENTS, max: TOPUP_MAX_CENTS / 2 });
     fc.assert(
       fc.property(fc.constantFrom(...Object.keys(plans)), cents, cents, (slug, one, other) => {
@@ -43,7 +43,7 @@ function countDaysInMonth(year: number, month: number): number {
 
 const two = (number: number) => String(number).padStart(2, '0');
 
-/** The same by counting: month by month, on the calendar of a text, with the clock left as it is. */
+/** Adds months by counting one at a time, on the text of the date. The time of day stays. */
 function model(anchor: Date, months: number): string {
   const [, years = '', monthOfYear = '', day = '', time = ''] =
     /^(\d{4})-(\d\d)-(\d\d)T(.*)$/.exec(anchor.toISOString()) ?? [];
@@ -56,10 +56,10 @@ function model(anchor: Date, months: number): string {
   return `${year}-${two(month)}-${two(Math.min(Number(day), countDaysInMonth(year, month)))}T${time}`;
 }
 
-describe('addMonths, against counting on a calendar', () => {
+describe('addMonths, compared with counting on a calendar', () => {
   const anchor = fc.oneof(
     fc.date({ min: new Date('1990-01-01'), max: new Date('2150-12-31'), noInvalidDate: true }),
-    // The last days of all months, leap years and the centuries that are none among them.
+    // Last days of all months, including leap years and centuries that are not leap years.
     fc
       .record({
         year: fc.oneof(fc.constantFrom(2000, 2024, 2028, 2096, 2100), fc.integer({ min: 1990, max: 2150 })),
@@ -90,7 +90,7 @@ describe('addMonths, against counting on a calendar', () => {
           expect((ends[index]! - ends[index - 1]!) / DAY_MS).to.be.within(28, 31);
         }
         expect((ends[12]! - ends[0]!) / DAY_MS).to.be.within(365, 366);
-        // In four years there is a leap day, but around 2100.
+        // Four years contain a leap day, except around 2100.
         expect((ends[48]! - ends[0]!) / DAY_MS).to.be.within(1460, 1461);
       }),
       { numRuns: 2_000 },

@@ -43,7 +43,7 @@ describe('trackConnections', () => {
     for (const socket of sockets) if (!socket.closed) await once(socket, 'close');
   });
 
-  it('answers a request in progress before it closes', async () => {
+  it('responds to a request in progress before it closes', async () => {
     const socket = await send('GET / HTTP/1.1\r\nhost: a\r\n\r\n');
     await once(server, 'request');
     const closed = connections.close();

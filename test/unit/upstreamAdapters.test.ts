@@ -111,20 +111,20 @@ for (const { name, path, authorization, probe, receipt, runningStatuses, output 
       for (const how of ['drop', 'drop after acceptance', 'hang', 'garbage'] as const) {
         it(`reports a submit of unknown outcome after ${how}`, async () => {
           fake.submit = how;
-          const wasAnswered = how === 'garbage';
-          expect(await captureUpstreamError(submit())).to.include({ fault: 'unknown', wasAnswered });
+          const hasResponse = how === 'garbage';
+          expect(await captureUpstreamError(submit())).to.include({ fault: 'unknown', hasResponse });
         });
       }
 
       it('reports unavailable if the connection is refused', async () => {
         const call = upstream({ baseUrl: `http://127.0.0.1:1${path}` }).submit(submission());
-        expect(await captureUpstreamError(call)).to.include({ fault: 'unavailable', wasAnswered: false });
+        expect(await captureUpstreamError(call)).to.include({ fault: 'unavailable', hasResponse: false });
       });
 
       for (const status of [301, 401, 402, 403, 404, 429, 500, 502, 503]) {
         it(`reports unavailable after ${status}, which means that nothing was accepted, with the requested delay`, async () => {
           fake.submit = { status, headers: { 'retry-after': '7' }, body: { detail: 'no', error: { message: 'x' } } };
-          const expected = { fault: 'unavailable', wasAnswered: true, retryAfterMs: 7_000 };
+          const expected = { fault: 'unavailable', hasResponse: true, retryAfterMs: 7_000 };
           expect(await captureUpstreamError(submit())).to.include(expected);
         });
       }
@@ -132,7 +132,7 @@ for (const { name, path, authorization, probe, receipt, runningStatuses, output 
       for (const status of [200, 408, 504, 524]) {
         it(`reports a submit of unknown outcome after ${status} without an id`, async () => {
           fake.submit = { status, headers: { 'retry-after': '7' }, body: { error: { message: 'x' } } };
-          const expected = { fault: 'unknown', wasAnswered: true, retryAfterMs: 0 };
+          const expected = { fault: 'unknown', hasResponse: true, retryAfterMs: 0 };
           expect(await captureUpstreamError(submit())).to.include(expected);
         });
       }
@@ -140,14 +140,14 @@ for (const { name, path, authorization, probe, receipt, runningStatuses, output 
       for (const id of [undefined, '', 5, 'with space', 'with\u0000', 'x'.repeat(3_000)]) {
         it(`reports a submit of unknown outcome for the id ${JSON.stringify(id)?.slice(0, 20)}, which cannot be stored`, async () => {
           fake.submit = { status: 200, body: receipt(id, fake.url) };
-          expect(await captureUpstreamError(submit())).to.include({ fault: 'unknown', wasAnswered: true });
+          expect(await captureUpstreamError(submit())).to.include({ fault: 'unknown', hasResponse: true });
         });
       }
 
       for (const body of ['', '<html>', '"thanks"', '{}']) {
         it(`reports a submit of unknown outcome for the body ${JSON.stringify(body)}`, async () => {
           fake.submit = { status: 200, body };
-          expect(await captureUpstreamError(submit())).to.include({ fault: 'unknown', wasAnswered: true });
+          expect(await captureUpstreamError(submit())).to.include({ fault: 'unknown', hasResponse: true });
         });
       }
 
@@ -160,14 +160,14 @@ for (const { name, path, authorization, probe, receipt, runningStatuses, output 
       ] as const) {
         it(`requests a delay of ${retryAfterMs} ms for Retry-After: ${header}`, async () => {
           fake.submit = { status: 429, headers: { 'retry-after': header }, body: {} };
-          const expected = { fault: 'unavailable', wasAnswered: true, retryAfterMs };
+          const expected = { fault: 'unavailable', hasResponse: true, retryAfterMs };
           expect(await captureUpstreamError(submit())).to.include(expected);
         });
       }
 
-      it('reports refused for a prompt that the content policy does not allow', async () => {
+      it('reports rejected for a prompt that the content policy does not allow', async () => {
         fake.submit = 'refuse';
-        expect(await captureUpstreamError(submit())).to.include({ fault: 'refused', message: NOT_ALLOWED });
+        expect(await captureUpstreamError(submit())).to.include({ fault: 'rejected', message: NOT_ALLOWED });
       });
 
       const refusals: [string, unknown, string][] = [
@@ -181,15 +181,15 @@ for (const { name, path, authorization, probe, receipt, runningStatuses, output 
       ];
       for (const [what, body, message] of refusals) {
         for (const status of [400, 422]) {
-          it(`reports refused after ${status} ${what}, with a message that can be shown`, async () => {
+          it(`reports rejected after ${status} ${what}, with a message that can be shown`, async () => {
             fake.submit = { status, body };
-            expect(await captureUpstreamError(submit())).to.include({ fault: 'refused', message });
+            expect(await captureUpstreamError(submit())).to.include({ fault: 'rejected', message });
           });
         }
       }
     });
 
-    describe('check', () => {
+    describe('poll', () => {
       it('reports running and then succeeded, with the output', async () => {
         const { handle, prompt, id } = await accept();
         expect(await upstream().poll(handle)).to.deep.equal({ state: 'running' });
@@ -214,17 +214,17 @@ for (const { name, path, authorization, probe, receipt, runningStatuses, output 
 
       it('reports gone for a generation that the upstream does not have', async () => {
         const { handle } = await accept();
-        fake.status = 'forget';
-        expect(await captureUpstreamError(upstream().poll(handle))).to.include({ fault: 'gone', wasAnswered: true });
+        fake.status = 'lose';
+        expect(await captureUpstreamError(upstream().poll(handle))).to.include({ fault: 'gone', hasResponse: true });
       });
 
-      for (const [how, wasAnswered] of QUERY_FAULTS) {
+      for (const [how, hasResponse] of QUERY_FAULTS) {
         it(`reports unavailable after ${how}`, async () => {
           const { handle } = await accept();
           fake.status = how;
           expect(await captureUpstreamError(upstream().poll(handle))).to.include({
             fault: 'unavailable',
-            wasAnswered,
+            hasResponse,
           });
         });
       }
@@ -233,7 +233,7 @@ for (const { name, path, authorization, probe, receipt, runningStatuses, output 
         it(`reports unavailable for the response ${body}, which has no status`, async () => {
           const { handle } = await accept();
           fake.status = { status: 200, body };
-          const expected = { fault: 'unavailable', wasAnswered: true };
+          const expected = { fault: 'unavailable', hasResponse: true };
           expect(await captureUpstreamError(upstream().poll(handle))).to.include(expected);
         });
       }
@@ -259,7 +259,7 @@ for (const { name, path, authorization, probe, receipt, runningStatuses, output 
         fake.end(prompt, 'succeeded');
         await upstream().cancel(handle);
         expect((await upstream().poll(handle)).state).to.equal('succeeded');
-        fake.cancel = 'forget';
+        fake.cancel = 'lose';
         await upstream().cancel(handle);
       });
     });
@@ -270,10 +270,10 @@ for (const { name, path, authorization, probe, receipt, runningStatuses, output 
         expect(fake.requests.map((request) => request.authorization)).to.deep.equal([authorization]);
       });
 
-      for (const [how, wasAnswered] of QUERY_FAULTS) {
+      for (const [how, hasResponse] of QUERY_FAULTS) {
         it(`fails after ${how}`, async () => {
           fake[probe] = how;
-          expect(await captureUpstreamError(upstream().probe())).to.include({ fault: 'unavailable', wasAnswered });
+          expect(await captureUpstreamError(upstream().probe())).to.include({ fault: 'unavailable', hasResponse });
         });
       }
 
@@ -286,14 +286,14 @@ for (const { name, path, authorization, probe, receipt, runningStatuses, output 
       ] as const) {
         it(`fails for the response ${status} ${JSON.stringify(body)}`, async () => {
           fake[probe] = { status, body };
-          const expected = { fault: 'unavailable', wasAnswered: true };
+          const expected = { fault: 'unavailable', hasResponse: true };
           expect(await captureUpstreamError(upstream().probe())).to.include(expected);
         });
       }
 
       it('fails with a wrong key', async () => {
         const call = upstream({ key: 'wrong' }).probe();
-        expect(await captureUpstreamError(call)).to.include({ fault: 'unavailable', wasAnswered: true });
+        expect(await captureUpstreamError(call)).to.include({ fault: 'unavailable', hasResponse: true });
       });
     });
   });

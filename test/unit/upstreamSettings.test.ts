@@ -111,7 +111,7 @@ describe('the upstreams of the configuration', () => {
   });
 
   describe('from variables', () => {
-    it('are the first choice and the fallback, in that order', () => {
+    it('become the first choice and the fallback, in that order', () => {
       const routes = getRoutes('vidmodel-video', {
         VIDEO_UPSTREAM: 'replicate:bytedance/seedance-1-pro:9dcd6d',
         VIDEO_UPSTREAM_FALLBACK: 'fal:fal-ai/veo3',

@@ -39,7 +39,7 @@ export const getGeneration = defineTool({
   spendsCredits: false,
   run: async ({ uuid, wait_seconds: seconds }, toolContext) => {
     // An invalid UUID returns the same error as an unknown one.
-    if (!isUuid(uuid)) throw new ServiceError('not_found', 'There is no such generation on this account.');
+    if (!isUuid(uuid)) throw new ServiceError('not_found', 'Not found. This account has no generation with that UUID.');
     const stopReporting = startProgressReports(seconds, toolContext);
     try {
       const wait = { seconds, isAborted: toolContext.isAborted };

@@ -114,7 +114,7 @@ function parseStrictly(text: string): unknown {
     return value;
   }) as unknown;
   if (!namesPrototype) return body;
-  throw new McpTransportError(400, INVALID_REQUEST, '__proto__ is not known here.', undefined, readMessageId(body));
+  throw new McpTransportError(400, INVALID_REQUEST, '__proto__ is not a known field.', undefined, readMessageId(body));
 }
 
 /**

@@ -8,10 +8,10 @@ export const ADMIN_DESCRIPTION: FeatureDescription = {
   operations: {
     'GET /api/admin/metrics/': {
       id: 'getMetrics',
-      summary: 'Read the numbers of the business',
+      summary: 'Get the staff metrics',
       response: {
         status: 200,
-        description: 'Customers, revenue, costs, and the last days.',
+        description: 'Accounts, subscriptions, revenue and costs, in total and for the last 30 days.',
         schema: MetricsResponse,
         example: {
           generated_at: EXAMPLE_TIMESTAMP,

@@ -9,17 +9,17 @@ export const AFFILIATE_DESCRIPTION: FeatureDescription = {
   operations: {
     'POST /api/affiliate/enroll/': {
       id: 'enrollAsAffiliate',
-      summary: 'Become an affiliate',
-      description: 'One that is enrolled stays so, with the same code.',
+      summary: 'Enroll in the affiliate program',
+      description: 'Repeating the request returns the same code.',
       response: { status: 200, description: 'The referral link.', schema: EnrollResponse, example: EXAMPLE_ENROLLMENT },
     },
     'GET /api/affiliate/status/': {
       id: 'getAffiliateStatus',
-      summary: 'Read referrals and earnings',
-      description: '404 before enrolling. Commissions are pending until they can be paid out.',
+      summary: 'Get referrals and earnings',
+      description: 'Returns 404 before the account is enrolled. Commissions are pending until they can be paid out.',
       response: {
         status: 200,
-        description: 'All money is in integer cents.',
+        description: 'The affiliate status. Amounts are in integer cents.',
         schema: AffiliateStatusResponse,
         example: {
           ...EXAMPLE_ENROLLMENT,
@@ -33,11 +33,12 @@ export const AFFILIATE_DESCRIPTION: FeatureDescription = {
     },
     'POST /api/affiliate/onboarding-link/': {
       id: 'createAffiliateOnboardingLink',
-      summary: 'Get a link to set up payouts',
-      description: "Leads to the payment processor's page, where the account is set up or brought up to date.",
+      summary: 'Create an onboarding link for payouts',
+      description:
+        "Returns a link to the payment processor's page where the affiliate enters or updates the payout details.",
       response: {
         status: 200,
-        description: 'Where to go on, for a short time.',
+        description: 'The link, valid for a short time.',
         schema: OnboardingLinkResponse,
         example: { url: 'https://connect.example.org/setup/s/123' },
       },

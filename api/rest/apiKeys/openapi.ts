@@ -17,7 +17,7 @@ export const API_KEYS_DESCRIPTION: FeatureDescription = {
       body: { schema: CreateApiKeyRequest, example: { name: 'my script' } },
       response: {
         status: 201,
-        description: 'The key, told once.',
+        description: 'The created key.',
         schema: CreatedApiKeyResponse,
         example: {
           uuid: EXAMPLE_UUID,
@@ -32,11 +32,11 @@ export const API_KEYS_DESCRIPTION: FeatureDescription = {
     'GET /api/keys/': {
       id: 'listApiKeys',
       summary: 'List API keys, newest first',
-      description: 'Revoked ones, too; never their texts.',
+      description: 'Includes revoked keys. The secret is never returned.',
       parameters: [PAGE_PARAMETER],
       response: {
         status: 200,
-        description: 'One page.',
+        description: 'One page of the list.',
         schema: pageResponse(ApiKeyResponse),
         example: examplePage({
           uuid: EXAMPLE_UUID,
@@ -51,8 +51,13 @@ export const API_KEYS_DESCRIPTION: FeatureDescription = {
     'POST /api/keys/:uuid/revoke/': {
       id: 'revokeApiKey',
       summary: 'Revoke an API key',
-      description: 'At once and for good; one that is revoked stays so.',
-      response: { status: 200, description: 'It is revoked.', schema: RevokedResponse, example: { revoked: true } },
+      description: 'Takes effect immediately and cannot be undone. Revoking a revoked key changes nothing.',
+      response: {
+        status: 200,
+        description: 'The key is revoked.',
+        schema: RevokedResponse,
+        example: { revoked: true },
+      },
     },
   },
 };

@@ -21,7 +21,7 @@ const EXAMPLE_CHECKOUT = { checkout_url: 'https://checkout.example.org/c/pay/cs_
 /** Between us and the payment processor. */
 const ProcessorEventBody = Type.Object(
   { id: Type.String(), type: Type.String() },
-  { description: 'As the processor sends it' },
+  { description: 'An event, as the processor sends it' },
 );
 
 export const BILLING_DESCRIPTION: FeatureDescription = {
@@ -39,7 +39,7 @@ export const BILLING_DESCRIPTION: FeatureDescription = {
       summary: 'List plans',
       response: {
         status: 200,
-        description: 'All plans, as a plain array.',
+        description: 'All plans, as an array without an envelope.',
         schema: Type.Array(PlanResponse),
         example: [
           {
@@ -57,10 +57,10 @@ export const BILLING_DESCRIPTION: FeatureDescription = {
     },
     'GET /api/billing/status/': {
       id: 'getBillingStatus',
-      summary: 'Read where the subscription stands',
+      summary: 'Get the subscription status',
       response: {
         status: 200,
-        description: 'The subscription that the account lives under, or the last one it had.',
+        description: 'The current subscription, or the last one of the account.',
         schema: BillingStatusResponse,
         example: {
           plan: EXAMPLE_ACCOUNT_PLAN,
@@ -75,12 +75,13 @@ export const BILLING_DESCRIPTION: FeatureDescription = {
     },
     'POST /api/billing/checkout/': {
       id: 'checkOut',
-      summary: 'Subscribe, or change the plan',
-      description: 'Plans are charged once a year. The plan that the account has already is a 400.',
+      summary: 'Start a checkout for a plan',
+      description:
+        'Subscribes the account, or changes its plan. Plans are charged once a year. Returns 400 for the plan that the account already has.',
       body: { schema: CheckoutRequest, example: { plan: 'pro' } },
       response: {
         status: 200,
-        description: 'Where to pay or to confirm the change, in a browser.',
+        description: 'The page to open in a browser, to pay or to confirm the change.',
         schema: CheckoutResponse,
         example: EXAMPLE_CHECKOUT,
       },
@@ -88,30 +89,31 @@ export const BILLING_DESCRIPTION: FeatureDescription = {
     },
     'POST /api/billing/portal/': {
       id: 'openBillingPortal',
-      summary: "Open the payment processor's portal",
-      description: 'For invoices, payment methods, and to end the subscription.',
+      summary: 'Open the billing portal',
+      description:
+        'Creates a link to the page of the payment processor for invoices, payment methods and cancellation.',
       response: {
         status: 200,
-        description: 'Where it is, for a short time.',
+        description: 'The link, valid for a short time.',
         schema: PortalResponse,
         example: { portal_url: 'https://billing.example.org/p/session/123' },
       },
     },
     'GET /api/billing/topup/settings/': {
       id: 'getTopupSettings',
-      summary: 'Read the settings of automatic top-ups',
+      summary: 'Get the settings of automatic top-ups',
       response: {
         status: 200,
-        description: 'The settings.',
+        description: 'The current settings.',
         schema: TopupSettingsResponse,
         example: EXAMPLE_TOPUP_SETTINGS,
       },
     },
     'PATCH /api/billing/topup/settings/': {
       id: 'updateTopupSettings',
-      summary: 'Change the settings of automatic top-ups',
+      summary: 'Update the settings of automatic top-ups',
       description:
-        'What is left out stays. To switch them on takes an active subscription and a payment method; they are charged at most once an hour.',
+        'Omitted fields keep their values. Enabling automatic top-ups requires an active subscription and a payment method. They are charged at most once an hour.',
       body: {
         schema: TopupSettingsRequest,
         example: { auto_topup_enabled: true, auto_topup_threshold_credits: 100 },
@@ -119,7 +121,7 @@ export const BILLING_DESCRIPTION: FeatureDescription = {
       },
       response: {
         status: 200,
-        description: 'The settings now.',
+        description: 'The updated settings.',
         schema: TopupSettingsResponse,
         example: EXAMPLE_TOPUP_SETTINGS,
       },
@@ -129,21 +131,26 @@ export const BILLING_DESCRIPTION: FeatureDescription = {
       id: 'topUp',
       summary: 'Buy credits',
       description:
-        'Buys `floor(amount_cents x monthly_credits / price_monthly_cents)` credits at the rate of the plan, which are there when the payment is. While 10 top-ups wait to be paid, the next one is a 429 that says when the oldest expires.',
+        'Buys `floor(amount_cents x monthly_credits / price_monthly_cents)` credits at the rate of the plan. They are added when the payment completes. While 10 top-ups wait for payment, another one returns 429 with the time until the oldest expires.',
       body: { schema: TopupRequest, example: { amount_cents: 5_000 } },
-      response: { status: 200, description: 'Where to pay.', schema: CheckoutResponse, example: EXAMPLE_CHECKOUT },
+      response: {
+        status: 200,
+        description: 'The page to pay at.',
+        schema: CheckoutResponse,
+        example: EXAMPLE_CHECKOUT,
+      },
       errorCodes: ['subscription_required'],
       acceptsIdempotencyKey: true,
     },
     'POST /api/billing/webhooks/processor/': {
       id: 'receivePaymentEvent',
-      summary: 'Take an event of the payment processor',
-      description: 'Called by the processor only. Rejected requests count as public requests of their address.',
+      summary: 'Receive an event of the payment processor',
+      description: 'Called by the processor only. Rejected requests count against the rate limit of their address.',
       parameters: [
         {
           name: 'Stripe-Signature',
           in: 'header',
-          description: 'Over the body as it was sent; at most five minutes old.',
+          description: 'Signature of the unchanged body, at most five minutes old.',
           schema: { type: 'string' },
           required: true,
         },
@@ -151,7 +158,7 @@ export const BILLING_DESCRIPTION: FeatureDescription = {
       body: { schema: ProcessorEventBody, example: { id: 'evt_123', type: 'invoice.paid' } },
       response: {
         status: 200,
-        description: 'It is stored; a worker acts upon it.',
+        description: 'The event is stored; a worker processes it.',
         schema: ReceivedResponse,
         example: { received: true },
       },

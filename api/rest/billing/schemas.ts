@@ -7,7 +7,7 @@ import { AccountPlan, NO_OTHER_FIELDS, textOrNull, timestampOrNull } from '../fi
 export const PlanResponse = Type.Object({
   slug: Type.Enum([...PLAN_SLUGS]),
   name: Type.String(),
-  price_monthly_cents: Type.Integer({ description: 'Shown' }),
+  price_monthly_cents: Type.Integer({ description: 'Monthly sticker price, for display' }),
   price_yearly_cents: Type.Integer({ description: 'Charged: twelve times the monthly price, once a year' }),
   monthly_credits: Type.Integer(),
   parallel_limit: Type.Integer(),

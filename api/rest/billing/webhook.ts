@@ -21,7 +21,7 @@ export async function receiveProcessorEvent(ctx: Context): Promise<void> {
 
 async function verifyAndStoreEvent(ctx: Context): Promise<void> {
   if (processor.isSimulated) {
-    throw new ServiceError('validation_error', 'This service runs without a payment processor and takes no events.');
+    throw new ServiceError('validation_error', 'This service has no payment processor and accepts no events.');
   }
   const signature = ctx.get('stripe-signature');
   assertRecentSignature(signature);

@@ -5,12 +5,12 @@ import { CreateGenerationRequest, GenerationResponse } from './schemas.ts';
 import { EXAMPLE_TIMESTAMP, EXAMPLE_UUID, examplePage } from '../openapi/examples.ts';
 import { type FeatureDescription, PAGE_PARAMETER } from '../openapi/feature.ts';
 
-/** The order as the models take it: what `params` may be is the catalog's affair. */
+/** Request body with the `params` of both models. The catalog validates them for the requested one. */
 const CreateGenerationBody = {
   ...CreateGenerationRequest,
   properties: {
     ...CreateGenerationRequest.properties,
-    params: { anyOf: [VideoParams, ImageParams], description: 'Of the model: see `GET /api/models/`' },
+    params: { anyOf: [VideoParams, ImageParams], description: 'Options of the model: see `GET /api/models/`' },
   },
 } as unknown as typeof CreateGenerationRequest;
 
@@ -49,7 +49,7 @@ export const GENERATIONS_DESCRIPTION: FeatureDescription = {
       id: 'createGeneration',
       summary: 'Create a generation',
       description:
-        'Charges its credits and queues it: 8 for an image, 35 for a video of 5 seconds, 70 for one of 10. Poll it, or wait for it. Checks go in this order: 401, 429, 400, 402 `subscription_required`, 503, 409, 402 `insufficient_credits`. A 4xx charges nothing. While the outcome of an automatic top-up is unknown, the answer is a 503 `internal_error`; the same `Idempotency-Key` gives the outcome.',
+        'Charges the credits and queues the generation: 8 credits for an image, 35 for a video of 5 seconds, 70 for one of 10 seconds. Errors take precedence in this order: 401, 429, 400, 402 `subscription_required`, 503, 409, 402 `insufficient_credits`. A 4xx charges nothing. While the outcome of an automatic top-up is unknown, the response is 503 `internal_error`; repeat the request with the same `Idempotency-Key` to get the outcome.',
       body: {
         schema: CreateGenerationBody,
         examples: {
@@ -63,7 +63,7 @@ export const GENERATIONS_DESCRIPTION: FeatureDescription = {
       },
       response: {
         status: 201,
-        description: 'It is charged and `queued`.',
+        description: 'The generation is charged and `queued`.',
         schema: GenerationResponse,
         example: QUEUED_GENERATION,
       },
@@ -76,21 +76,22 @@ export const GENERATIONS_DESCRIPTION: FeatureDescription = {
       parameters: [PAGE_PARAMETER],
       response: {
         status: 200,
-        description: 'One page.',
+        description: 'One page of the list.',
         schema: pageResponse(GenerationResponse),
         example: examplePage(SUCCEEDED_GENERATION),
       },
     },
     'GET /api/generations/:uuid/': {
       id: 'getGeneration',
-      summary: 'Read a generation',
+      summary: 'Get a generation',
       description:
-        'The address to poll, every 2 seconds or more seldom, until `status` is `succeeded` or `failed`; or let it wait with `wait`.',
+        'Poll at most every 2 seconds until `status` is `succeeded` or `failed`, or use `wait` for long polling.',
       parameters: [
         {
           name: 'wait',
           in: 'query',
-          description: 'Answer as soon as it has ended, or after so many seconds.',
+          description:
+            'Maximum number of seconds to wait for the end of the generation. The response is sent as soon as it ends.',
           schema: { type: 'integer', minimum: 0, maximum: WAIT_MAX_SECONDS, default: 0 },
         },
       ],

@@ -8,17 +8,17 @@ export const HEALTH_DESCRIPTION: FeatureDescription = {
   operations: {
     'GET /api/health/': {
       id: 'getHealth',
-      summary: 'Ask whether the service answers',
+      summary: 'Check that the service responds',
       response: {
         status: 200,
-        description: 'It does.',
+        description: 'The service responds.',
         schema: HealthResponse,
         example: { status: 'ok', version: VERSION },
       },
     },
     'GET /api/ready/': {
       id: 'getReadiness',
-      summary: 'Ask whether work gets done',
+      summary: 'Check that the service is ready',
       description:
         'For orchestrators: database, migrations, Redis and a live worker. 503 says in `detail` what is missing.',
       response: {

@@ -14,7 +14,7 @@ export const MODELS_DESCRIPTION: FeatureDescription = {
       parameters: [PAGE_PARAMETER],
       response: {
         status: 200,
-        description: 'The models, with what they accept.',
+        description: 'The models with their accepted values.',
         schema: pageResponse(ModelResponse),
         example: examplePage({
           uuid: 'c25e8a13-77d0-4f3b-8e94-5d1a9b0c6f42',

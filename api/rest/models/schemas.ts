@@ -10,7 +10,7 @@ export const ModelResponse = Type.Object({
   provider: Type.String({ description: 'The provider of the model' }),
   kind: Type.Enum(['video', 'image']),
   description: Type.String(),
-  credits_base: Type.Integer({ description: 'The cheapest generation' }),
+  credits_base: Type.Integer({ description: 'Price of the cheapest generation, in credits' }),
   status: Type.Enum([...MODEL_STATUSES], { description: 'Only an offline model rejects creates' }),
   sort_order: Type.Integer(),
   params_schema: Type.Unsafe<Record<string, unknown>>({

@@ -41,7 +41,7 @@ export const SECURITY_SCHEMES = {
     bearerFormat: 'svc_ and 40 hex characters',
     description: 'An API key, as `Authorization: Bearer svc_...`.',
   },
-  headerKey: { type: 'apiKey', in: 'header', name: 'X-API-Key', description: 'An API key in a header of its own.' },
+  headerKey: { type: 'apiKey', in: 'header', name: 'X-API-Key', description: 'An API key in a separate header.' },
   session: {
     type: 'apiKey',
     in: 'cookie',

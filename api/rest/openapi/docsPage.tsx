@@ -41,7 +41,7 @@ export function renderDocsPage(): string {
         <meta charset="utf-8" />
         <meta name="viewport" content="width=device-width, initial-scale=1" />
         <meta name="color-scheme" content="light dark" />
-        <title>The interface · genmeter</title>
+        <title>API reference · genmeter</title>
         <link rel="icon" href="data:," />
         <link rel="stylesheet" href="/api/docs/swagger-ui.css" />
         <script src="/api/docs/swagger-ui-bundle.js" defer />

@@ -8,7 +8,7 @@ import type { SchemaRegistry } from './schemaRegistry.ts';
 const ERROR_MEANINGS: Record<ErrorCode, string> = {
   validation_error: 'The request is invalid; `detail` names the field.',
   invalid_api_key: 'The credential is missing, unknown, revoked, expired or malformed.',
-  insufficient_credits: 'The balance does not cover the price, nor did an automatic top-up.',
+  insufficient_credits: 'The balance does not cover the price, and no automatic top-up succeeded.',
   subscription_required: 'The account has no active subscription or, for automatic top-ups, no payment method.',
   admin_required: 'The account is not a staff account.',
   not_found: 'The resource does not exist or belongs to another account.',
@@ -21,14 +21,16 @@ const ERROR_MEANINGS: Record<ErrorCode, string> = {
 const ERROR_EXAMPLES: Record<ErrorCode, string> = {
   validation_error: 'params.duration must be one of: 5, 10.',
   invalid_api_key: 'The API key is unknown or revoked.',
-  insufficient_credits: 'This costs 35 credits and the balance is 12: top up, or wait for the next monthly grant.',
-  subscription_required: 'There is no active subscription: choose a plan first.',
+  insufficient_credits:
+    'The balance does not cover the 35 credits of this generation. Top up, or wait for the next grant.',
+  subscription_required: 'Creating generations requires an active subscription. Choose a plan, then try again.',
   admin_required: 'Staff access is required. Sign in with a staff account.',
-  not_found: 'There is no such generation on this account.',
-  parallel_limit_reached: '5 generations are in progress, as many as the plan allows: wait for one to end.',
+  not_found: 'Not found. This account has no generation with that UUID.',
+  parallel_limit_reached:
+    'The parallel generation limit of your plan is reached. Wait until a generation has finished, then try again.',
   rate_limited: 'Too many requests: wait 12 s, then continue more slowly.',
-  model_unavailable: 'The model is offline: try again later. Nothing was charged.',
-  internal_error: 'The service is out of reach for the moment. Try again in some seconds.',
+  model_unavailable: 'imgmodel-2 is currently unavailable. No credits were charged. Try again later.',
+  internal_error: 'The service is temporarily unavailable. Try again in a few seconds.',
 };
 
 /** Returns the statuses of a code. Some codes have more than the one in the specification's table. */

@@ -8,10 +8,10 @@ export const OPENAPI_DESCRIPTION: FeatureDescription = {
   operations: {
     'GET /api/openapi.json': {
       id: 'getDescription',
-      summary: 'Read this description',
+      summary: 'Get this OpenAPI document',
       response: {
         status: 200,
-        description: 'OpenAPI 3.1.',
+        description: 'The document, in OpenAPI 3.1.',
         schema: Type.Object(
           { openapi: Type.String(), info: Type.Object({ version: Type.String() }, { additionalProperties: true }) },
           { additionalProperties: true },

@@ -62,7 +62,8 @@ export function docsPage(ctx: Context): void {
 export async function docsFile(ctx: Context): Promise<void> {
   const { file: name } = (ctx as unknown as { params: { file: string } }).params;
   const found = Object.hasOwn(DOCS_FILES, name) ? DOCS_FILES[name] : undefined;
-  if (found === undefined) throw new ServiceError('not_found', 'The page has no such file.');
+  if (found === undefined)
+    throw new ServiceError('not_found', 'Not found. The documentation page has no file with that name.');
   const { content, etag } = await readCachedFile(name, found.read);
   ctx.set('cache-control', DOCS_CACHE_CONTROL);
   ctx.set('etag', etag);

@@ -31,7 +31,7 @@ export const SESSION_DESCRIPTION: FeatureDescription = {
     'GET /authentication/social/config/': {
       id: 'getSocialConfig',
       summary: 'List the sign-in providers',
-      description: 'A browser signs in at `/authentication/social/{provider}/start`.',
+      description: 'Browsers sign in at `/authentication/social/{provider}/start`.',
       response: {
         status: 200,
         description: 'True for each configured provider.',
@@ -48,7 +48,7 @@ export const SESSION_DESCRIPTION: FeatureDescription = {
       id: 'updateMe',
       summary: 'Update the profile',
       body: { schema: ProfileRequest, example: { first_name: 'Ada' }, isOptional: true },
-      response: { status: 200, description: 'The user now.', schema: UserResponse, example: EXAMPLE_USER },
+      response: { status: 200, description: 'The updated user.', schema: UserResponse, example: EXAMPLE_USER },
     },
     'POST /authentication/logout/': {
       id: 'logOut',
@@ -60,13 +60,13 @@ export const SESSION_DESCRIPTION: FeatureDescription = {
       summary: 'Complete an onboarding step',
       description: 'First `profile`, then `plan`, which requires an active subscription.',
       body: { schema: AdvanceOnboardingRequest, example: { step_completed: 'profile', data: { use_case: 'Clips' } } },
-      response: { status: 200, description: 'The user now.', schema: UserResponse, example: EXAMPLE_USER },
+      response: { status: 200, description: 'The updated user.', schema: UserResponse, example: EXAMPLE_USER },
       errorCodes: ['subscription_required'],
     },
     'POST /authentication/dev/sign-in/': {
       id: 'signInLocally',
       summary: 'Sign in without a provider',
-      description: 'In local development only, as long as no provider is configured. Sets the session cookie.',
+      description: 'Available in local development only, while no provider is configured. Sets the session cookie.',
       body: { schema: DevSignInRequest, example: { email: 'me@example.org' } },
       response: {
         status: 200,

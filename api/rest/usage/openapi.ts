@@ -9,10 +9,10 @@ export const USAGE_DESCRIPTION: FeatureDescription = {
   operations: {
     'GET /api/usage/summary/': {
       id: 'getUsageSummary',
-      summary: 'Read balance and usage',
+      summary: 'Get balance and usage',
       response: {
         status: 200,
-        description: 'Balance, period, slots, the last 30 days, and totals by model.',
+        description: 'Balance, credit period, parallel limit, usage of the last 30 days, and totals by model.',
         schema: UsageResponse,
         example: {
           plan: { slug: 'pro', name: 'Pro', monthly_credits: 1_100, parallel_limit: 5, price_monthly_cents: 2_900 },
@@ -33,11 +33,11 @@ export const USAGE_DESCRIPTION: FeatureDescription = {
     'GET /api/ledger/': {
       id: 'listLedgerEntries',
       summary: 'List ledger entries, newest first',
-      description: 'Every movement of credits. Entries are only ever added.',
+      description: 'All changes of the balance. The ledger is append-only.',
       parameters: [PAGE_PARAMETER],
       response: {
         status: 200,
-        description: 'One page.',
+        description: 'One page of the list.',
         schema: pageResponse(LedgerEntryResponse),
         example: examplePage({
           uuid: EXAMPLE_UUID,

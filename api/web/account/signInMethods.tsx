@@ -78,8 +78,8 @@ export function sendRemoveIdentityConfirmation(ctx: Context, identity: Identity)
 const LINK_PROBLEMS: Record<Exclude<SignInProblem, 'taken' | 'other_provider'>, (title: string) => string> = {
   denied: (title) => `${title} was not linked because you canceled the sign-in.`,
   expired: (title) => `${title} was not linked because the sign-in expired or your session ended. Please start again.`,
-  refused: (title) => `${title} was not linked because the sign-in failed. Please start again.`,
-  away: (title) => `${title} is not responding at the moment. Try again in a minute.`,
+  rejected: (title) => `${title} was not linked because the sign-in failed. Please start again.`,
+  unavailable: (title) => `${title} is not responding at the moment. Try again in a minute.`,
   unverified: (title) => `${title} has not verified your e-mail address. Verify it there, then link it again.`,
   identity_in_use: (title) =>
     `This ${title} account is linked to another genmeter account. Remove it there first, then link it to this one.`,

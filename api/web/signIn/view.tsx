@@ -18,8 +18,9 @@ const SIGN_IN_PROBLEMS: Record<SignInPageProblem, string> = {
   'session-ended': 'Your session has ended and nothing was changed. Sign in, then submit the form again.',
   denied: 'You canceled the sign-in. You can try again at any time.',
   expired: 'The sign-in expired, was already completed, or was started in another browser. Please start again.',
-  refused: 'The sign-in failed. Please start again.',
-  away: 'The sign-in provider is not responding at the moment. Try again in a minute, or use another sign-in method.',
+  rejected: 'The sign-in failed. Please start again.',
+  unavailable:
+    'The sign-in provider is not responding at the moment. Try again in a minute, or use another sign-in method.',
   taken:
     'Your address belongs to an account that is linked to another identity of the same provider. If the account is yours, sign in as you did before, or contact support.',
   other_provider:

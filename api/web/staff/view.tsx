@@ -140,18 +140,18 @@ function AbandonedEventsCard({ count: total, latest }: AbandonedEventsSummary): 
         <thead>
           <tr>
             <th>Event</th>
-            <th>Problem</th>
+            <th>Last error</th>
             <th>Received</th>
           </tr>
         </thead>
         <tbody>
-          {latest.map(({ eventId, type, problem, receivedAt }) => (
+          {latest.map(({ eventId, type, lastError, receivedAt }) => (
             <tr key={eventId}>
               <td>
                 {type}
                 <div class="quiet small">{eventId}</div>
               </td>
-              <td>{problem}</td>
+              <td>{lastError}</td>
               <td>{formatUtcDay(receivedAt)}</td>
             </tr>
           ))}

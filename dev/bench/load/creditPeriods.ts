@@ -7,9 +7,9 @@ await openService(parseConfig(process.env));
 
 /** The service's own renewal of credit periods, as the worker's job runs it. */
 serveParent({
-  turn: async () => {
+  renew: async () => {
     const startedAt = performance.now();
-    const turned = await renewDueCreditPeriods();
-    return { turned, ms: performance.now() - startedAt };
+    const renewed = await renewDueCreditPeriods();
+    return { renewed, ms: performance.now() - startedAt };
   },
 });

@@ -67,12 +67,12 @@ export async function measureCreditPeriods(environment: BenchEnvironment): Promi
   const child = await environment.child('./load/creditPeriods.ts', url);
 
   async function renewPeriods(): Promise<number> {
-    const { turned, ms } = await child.call<{ turned: number; ms: number }>('turn');
-    if (turned !== fixture.accounts)
-      throw new Error(`${turned} periods were renewed, but ${fixture.accounts} were due.`);
+    const { renewed, ms } = await child.call<{ renewed: number; ms: number }>('renew');
+    if (renewed !== fixture.accounts)
+      throw new Error(`${renewed} periods were renewed, but ${fixture.accounts} were due.`);
     await client.query(ADVANCE_MONTH_SQL);
     await vacuumTables(client);
-    return (1_000 * turned) / ms;
+    return (1_000 * renewed) / ms;
   }
 
   // The first round of each side runs cold code on pages that are not cached.

@@ -70,10 +70,10 @@ async function prepareCalls(http: BenchChild, name: string, port: number, accoun
     accounts.map(async (account) => {
       const headers = { 'content-type': 'application/json', ...buildMcpHeaders(getAccountKey(account)) };
       const body = JSON.stringify(INITIALIZE);
-      const answer = await fetch(`http://127.0.0.1:${port}/mcp`, { method: 'POST', headers, body });
-      const sessionId = answer.headers.get('mcp-session-id');
+      const response = await fetch(`http://127.0.0.1:${port}/mcp`, { method: 'POST', headers, body });
+      const sessionId = response.headers.get('mcp-session-id');
       if (sessionId === null)
-        throw new Error(`${name} did not open a session: ${answer.status} ${await answer.text()}`);
+        throw new Error(`${name} did not open a session: ${response.status} ${await response.text()}`);
       return buildMcpRequest(account, TOOL_CALL, sessionId);
     }),
   );

@@ -82,8 +82,8 @@ export async function runClientLoop(state: ClientState, number: number): Promise
 }
 
 function selectActions({ state, customer: { role } }: Step, rushes: boolean): typeof ACTIONS {
-  if (role.only === 'looks') return READ_ONLY_ACTIONS;
-  if (role.only === 'orders') return CREATE_ONLY_ACTIONS;
+  if (role.only === 'reads') return READ_ONLY_ACTIONS;
+  if (role.only === 'creates') return CREATE_ONLY_ACTIONS;
   if (role.plan === null && !state.isCalm) return UNSUBSCRIBED_ACTIONS;
   return state.isCalm ? CALM_ACTIONS : rushes ? RUSH_ACTIONS : ACTIONS;
 }

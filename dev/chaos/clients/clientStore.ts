@@ -128,10 +128,10 @@ export function createClientStore(): ClientStore {
 export function countResponses({ requests }: Pick<ClientStore, 'requests'>): Map<string, Map<string, number>> {
   const counts = new Map<string, Map<string, number>>();
   for (const { kind, status, code } of requests) {
-    const answers = counts.get(kind) ?? new Map<string, number>();
-    counts.set(kind, answers);
-    const answer = code === null ? String(status) : `${status} ${code}`;
-    answers.set(answer, (answers.get(answer) ?? 0) + 1);
+    const responses = counts.get(kind) ?? new Map<string, number>();
+    counts.set(kind, responses);
+    const response = code === null ? String(status) : `${status} ${code}`;
+    responses.set(response, (responses.get(response) ?? 0) + 1);
   }
   return counts;
 }

@@ -46,7 +46,7 @@ async function compareGenerations(store: ClientStore, client: Queryable, report:
   );
   const kept = rows as GenerationRow[];
   const byUuid = new Map(kept.map((row) => [row.uuid, row]));
-  for (const told of store.generations.values()) compareGeneration(told, byUuid.get(told.uuid), report);
+  for (const observed of store.generations.values()) compareGeneration(observed, byUuid.get(observed.uuid), report);
   const byPrompt = new Map<string, GenerationRow[]>();
   for (const row of kept) byPrompt.set(row.prompt, [...(byPrompt.get(row.prompt) ?? []), row]);
   for (const [prompt, made] of byPrompt) compareCreate(store.createsByPrompt.get(prompt), made, report);

@@ -25,7 +25,7 @@ export interface CreateRequest {
 export function newCreateRequest(step: Step, idempotencyKey: string | null): CreateRequest {
   const { state, customer, random } = step;
   // Customers that are to use up their credits create the most expensive output.
-  const isVideo = random.chance(customer.role.only === 'orders' ? 0.8 : 0.25);
+  const isVideo = random.chance(customer.role.only === 'creates' ? 0.8 : 0.25);
   const model: ModelSlug = isVideo ? 'vidmodel-video' : 'imgmodel-2';
   const params = (isVideo ? randomVideoParams(step) : randomImageParams(step)) as GenerationParams;
   const prompt = `A lighthouse of customer ${customer.index}, ${newStepId(step)}`;
@@ -68,22 +68,22 @@ export function recordSent({ state }: Step, { observed }: CreateRequest): void {
   markIfStale(state, observed);
 }
 
-function markIfStale(world: ClientState, told: ObservedCreate): void {
-  if (Math.abs(world.now().getTime() - told.firstSentAt.getTime()) > KEY_VALID_MS) told.isStale = true;
+function markIfStale(state: ClientState, observed: ObservedCreate): void {
+  if (Math.abs(state.now().getTime() - observed.firstSentAt.getTime()) > KEY_VALID_MS) observed.isStale = true;
 }
 
 /** Records the response to a create. @param shown the generation, if it was accepted. */
 export function recordCreateResponse(
   step: Step,
   { observed }: CreateRequest,
-  answer: Pick<RestResponse, 'isGood' | 'isUnknown'> & Partial<RejectionDetails>,
+  response: Pick<RestResponse, 'isGood' | 'isUnknown'> & Partial<RejectionDetails>,
   shown: Json,
   surface: 'REST' | 'MCP',
 ): void {
   // The clock may have been moved during the request.
   if (observed.sent > 1) markIfStale(step.state, observed);
-  if (!answer.isGood) {
-    recordRejection(step.state, observed, answer);
+  if (!response.isGood) {
+    recordRejection(step.state, observed, response);
     return;
   }
   const { uuid, credits_charged: credits, status } = shown as { uuid: string; credits_charged: number; status: string };
@@ -120,7 +120,7 @@ const NOT_CREATED = /no generation was created|(nothing was|no credits were) cha
 /** Records a rejection. Some 503 responses are definite too, and say so. */
 function recordRejection(
   { store }: ClientState,
-  told: ObservedCreate,
+  observed: ObservedCreate,
   {
     isUnknown,
     code = null,
@@ -129,23 +129,23 @@ function recordRejection(
     endedAt = 0,
   }: Pick<RestResponse, 'isUnknown'> & Partial<RejectionDetails>,
 ): void {
-  if (!isUnknown || NOT_CREATED.test(text)) told.rejected += 1;
+  if (!isUnknown || NOT_CREATED.test(text)) observed.rejected += 1;
   if (code !== 'insufficient_credits') return;
-  const answeredAt = Date.now() - (performance.now() - endedAt);
-  const at = answeredAt - (endedAt - beganAt);
-  const { accountUuid, prompt } = told;
+  const respondedAt = Date.now() - (performance.now() - endedAt);
+  const at = respondedAt - (endedAt - beganAt);
+  const { accountUuid, prompt } = observed;
   store.rejectedCreates.push({
     accountUuid,
     prompt,
     at,
-    respondedAt: answeredAt,
+    respondedAt,
     response: `${code}: ${text.slice(0, 200)}`,
   });
 }
 
 function rememberGeneration(
   { state, customer }: Step,
-  told: ObservedCreate,
+  observed: ObservedCreate,
   uuid: string,
   surface: 'REST' | 'MCP',
 ): void {
@@ -153,12 +153,12 @@ function rememberGeneration(
   if (generations.has(uuid)) return;
   generations.set(uuid, {
     uuid,
-    accountUuid: told.accountUuid,
+    accountUuid: observed.accountUuid,
     surface,
-    prompt: told.prompt,
-    model: told.model,
-    credits: told.credits,
-    idempotencyKey: told.idempotencyKey,
+    prompt: observed.prompt,
+    model: observed.model,
+    credits: observed.credits,
+    idempotencyKey: observed.idempotencyKey,
     seen: {},
     final: null,
     isDownloaded: false,

@@ -9,8 +9,8 @@ export interface CustomerRole {
   hasAutoTopups: boolean;
   /** Threshold of automatic top-ups; null lets the seed choose. */
   threshold: number | null;
-  /** `looks` only reads; `orders` creates, but neither buys credits nor changes its plan. Null does everything. */
-  only: 'looks' | 'orders' | null;
+  /** `reads` only reads; `creates` creates, but neither buys credits nor changes its plan. Null does everything. */
+  only: 'reads' | 'creates' | null;
   /** Used by many clients at once. */
   isHot: boolean;
   isAffiliate: boolean;
@@ -64,11 +64,11 @@ const ROLES: readonly (Partial<CustomerRole> & { isUnsubscribed?: boolean })[] =
   { isReferred: true, hasAutoTopups: true },
   { hasAutoTopups: true },
   // Its balance is always below the threshold, and nothing is ever burned.
-  { plan: 'lite', hasAutoTopups: true, threshold: 1_000_000, only: 'looks' },
+  { plan: 'lite', hasAutoTopups: true, threshold: 1_000_000, only: 'reads' },
   // No burn leaves it below its threshold: its top-ups are those for creates that the balance does not cover.
-  { plan: 'lite', isHot: true, hasAutoTopups: true, threshold: 0, only: 'orders' },
-  { plan: 'lite', isHot: true, hasAutoTopups: true, threshold: 0, only: 'orders' },
-  { plan: 'lite', isHot: true, hasAutoTopups: true, threshold: 0, only: 'orders' },
+  { plan: 'lite', isHot: true, hasAutoTopups: true, threshold: 0, only: 'creates' },
+  { plan: 'lite', isHot: true, hasAutoTopups: true, threshold: 0, only: 'creates' },
+  { plan: 'lite', isHot: true, hasAutoTopups: true, threshold: 0, only: 'creates' },
 ];
 
 export function createCustomers(count: number, random: SeededRandom): ChaosCustomer[] {
@@ -76,7 +76,7 @@ export function createCustomers(count: number, random: SeededRandom): ChaosCusto
     const own = random.fork(`customer ${index}`);
     const { isUnsubscribed = false, ...role } = ROLES[index % ROLES.length] as (typeof ROLES)[number];
     const plan = isUnsubscribed ? null : own.pick(PLAN_SLUGS);
-    // The second round has no hot accounts: only a few accounts are to be crowded.
+    // The second round has no hot accounts: only a few accounts have many clients.
     const isHot = role.isHot === true && index < ROLES.length;
     return {
       index,

@@ -34,8 +34,8 @@ export async function checkDrained(
 
 async function checkCustomer(state: ClientState, customer: ChaosCustomer): Promise<void> {
   if (customer.uuid === null || getActiveKeys(customer).length === 0) return;
-  const random = customer.random.fork('quiet');
-  const step: Step = { state, customer, random, name: `quiet ${customer.index}`, ids: 0 };
+  const random = customer.random.fork('drained');
+  const step: Step = { state, customer, random, name: `drained ${customer.index}`, ids: 0 };
   await checkBalances(step);
   for (const key of customer.keys.filter(({ revokedAt }) => revokedAt !== null).slice(-SAMPLE_SIZE)) {
     for (const address of state.addresses) await tryRevokedKey(step, key, address);
@@ -43,8 +43,8 @@ async function checkCustomer(state: ClientState, customer: ChaosCustomer): Promi
   for (const uuid of customer.generations.slice(-SAMPLE_SIZE)) {
     const observed = state.store.generations.get(uuid);
     if (observed === undefined) continue;
-    const answer = await readGeneration(step, observed);
-    if (answer.isGood && answer.body.status === 'succeeded') await downloadOutput(step, observed);
+    const response = await readGeneration(step, observed);
+    if (response.isGood && response.body.status === 'succeeded') await downloadOutput(step, observed);
   }
 }
 

@@ -31,15 +31,15 @@ export async function sendHttp({ agent, stopping }: ClientState, message: HttpMe
   const { method, path, address, headers, body } = message;
   const beganAt = performance.now();
   try {
-    const answer = await request(new URL(path, address), {
+    const response = await request(new URL(path, address), {
       method,
       dispatcher: agent,
       headers: body === undefined ? headers : { 'content-type': 'application/json', ...headers },
       body: body === undefined ? null : JSON.stringify(body),
       signal: AbortSignal.timeout(REQUEST_TIMEOUT_MS),
     });
-    const text = await answer.body.text();
-    const { statusCode: status, headers: answered } = answer;
+    const text = await response.body.text();
+    const { statusCode: status, headers: answered } = response;
     return { status, headers: answered, text, address, beganAt, endedAt: performance.now() };
   } catch (error) {
     const status = (error as Error).name === 'TimeoutError' ? 'timeout' : 'cut';

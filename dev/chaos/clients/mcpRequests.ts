@@ -66,13 +66,13 @@ export async function callTool(
   const reply = await sendHttp(state, { kind, method: 'POST', path: '/mcp', address, headers, body });
   const message = reply.status === 200 ? findMessage(reply, id) : undefined;
   const observed: HttpReply = reply.status === 200 && message === undefined ? { ...reply, status: 'cut' } : reply;
-  const answer = interpretToolResult(observed, message);
-  recordRequest(state, kind, observed, answer.code ?? readTransportErrorCode(observed));
+  const response = interpretToolResult(observed, message);
+  recordRequest(state, kind, observed, response.code ?? readTransportErrorCode(observed));
   verifyTransport(step, kind, observed, key);
-  if (message !== undefined) verifyToolResult(step, kind, answer, message, expectedErrors);
+  if (message !== undefined) verifyToolResult(step, kind, response, message, expectedErrors);
   // Another client of this customer may have opened a new one in the meantime.
-  if (answer.isSessionGone && customer.session?.id === session) customer.session = null;
-  return answer;
+  if (response.isSessionGone && customer.session?.id === session) customer.session = null;
+  return response;
 }
 
 function interpretToolResult(reply: HttpReply, message: Json): ToolResult {
@@ -80,8 +80,8 @@ function interpretToolResult(reply: HttpReply, message: Json): ToolResult {
   const result = message?.result;
   const structured = result?.structuredContent;
   const isError = result?.isError === true;
-  const refusal = isError ? structured?.error : status === 200 ? undefined : parseJson(reply.text)?.error;
-  const code = typeof refusal === 'string' ? (refusal as ErrorCode) : null;
+  const rejection = isError ? structured?.error : status === 200 ? undefined : parseJson(reply.text)?.error;
+  const code = typeof rejection === 'string' ? (rejection as ErrorCode) : null;
   const isGood = result !== undefined && !isError;
   const isLost = typeof status !== 'number' || status === 202 || status >= 500;
   const isUnknown = !isGood && (isLost || code === 'internal_error');
@@ -124,13 +124,13 @@ function verifyTransport(step: Step, kind: string, reply: HttpReply, key: Observ
 function verifyToolResult(
   step: Step,
   kind: string,
-  answer: ToolResult,
+  response: ToolResult,
   message: Json,
   expectedErrors: readonly ErrorCode[],
 ): void {
-  const { code, structured } = answer;
+  const { code, structured } = response;
   const observed = JSON.stringify(message).slice(0, 400);
-  if (answer.isGood) return;
+  if (response.isGood) return;
   if (message.error !== undefined) return reportViolation(step, 'expected-responses-only', kind, observed);
   if (code === null || !(code in ERROR_STATUS) || typeof structured.detail !== 'string') {
     return reportViolation(step, 'errors-use-the-envelope', kind, observed);
@@ -138,7 +138,7 @@ function verifyToolResult(
   // Tool results have no status: only the text distinguishes an outage from a fault.
   if (code === 'internal_error') {
     if (structured.detail.startsWith('Something failed'))
-      reportInternalError(step.state, step.customer.uuid, kind, answer);
+      reportInternalError(step.state, step.customer.uuid, kind, response);
   } else if (code !== 'invalid_api_key' && !expectedErrors.includes(code))
     reportViolation(step, 'expected-responses-only', kind, observed);
 }

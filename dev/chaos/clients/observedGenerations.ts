@@ -23,12 +23,12 @@ export function recordShownGeneration(step: Step, shown: ShownGeneration, beganA
   known.seen[shown.status] = (known.seen[shown.status] ?? 0) + 1;
   if (known.accountUuid !== step.customer.uuid)
     reportViolation(step, 'lists-show-own-items', uuid, `is ${known.accountUuid}'s`);
-  for (const [what, told, now] of [
+  for (const [what, before, now] of [
     ['prompt', known.prompt, shown.prompt],
     ['model', known.model, shown.model ?? known.model],
     ['credits_charged', known.credits, shown.credits_charged],
   ] as const) {
-    if (told !== now) reportViolation(step, 'created-exists', uuid, `${what} was ${told} and is ${now}`);
+    if (before !== now) reportViolation(step, 'created-exists', uuid, `${what} was ${before} and is ${now}`);
   }
   if (known.deletedAt !== null && beganAt > known.deletedAt) {
     reportViolation(

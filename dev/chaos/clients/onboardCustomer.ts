@@ -52,7 +52,7 @@ async function followReferralLink(step: Step): Promise<string | null> {
 
 async function signInCustomer(step: Step, cookie?: string): Promise<boolean> {
   const { state, customer } = step;
-  const answer = await sendRest(step, {
+  const response = await sendRest(step, {
     kind: 'sign in',
     method: 'POST',
     path: '/authentication/dev/sign-in/',
@@ -61,13 +61,13 @@ async function signInCustomer(step: Step, cookie?: string): Promise<boolean> {
     status: 200,
     shape: 'user',
   });
-  if (!answer.isGood) return false;
-  const { uuid, email } = answer.body.user as { uuid: string; email: string };
+  if (!response.isGood) return false;
+  const { uuid, email } = response.body.user as { uuid: string; email: string };
   if (customer.uuid !== null && customer.uuid !== uuid) {
     reportViolation(step, 'created-exists', email, `was the account ${customer.uuid} and is ${uuid}`);
   }
   customer.uuid = uuid;
-  customer.cookie = readCookie(answer.headers['set-cookie'], 'token');
+  customer.cookie = readCookie(response.headers['set-cookie'], 'token');
   state.store.accounts.set(uuid, email);
   return customer.cookie !== null;
 }
@@ -83,13 +83,13 @@ async function sendWithSession(step: Step, request: RestRequest): Promise<RestRe
   const address = random.pick(state.addresses);
   const origin = await discoverOrigin(step, address);
   const headers = { ...request.headers, cookie: customer.cookie ?? '', ...(origin === null ? {} : { origin }) };
-  const answer = await sendRest(step, { ...request, address, headers });
-  if (answer.status === 401) {
+  const response = await sendRest(step, { ...request, address, headers });
+  if (response.status === 401) {
     state.origins.delete(address);
     await signInCustomer(step);
-    return { ...answer, isUnknown: true };
+    return { ...response, isUnknown: true };
   }
-  return answer;
+  return response;
 }
 
 /** Discovers the service's own origin, since requests go through a proxy. Null if the response does not contain it. */
@@ -132,9 +132,9 @@ async function enrollAffiliate(step: Step): Promise<boolean> {
     status: 200,
     shape: 'enroll',
   } as const;
-  const answer = await sendWithKey(step, request);
-  if (!answer.isGood) return false;
-  step.customer.code = answer.body.code as string;
+  const response = await sendWithKey(step, request);
+  if (!response.isGood) return false;
+  step.customer.code = response.body.code as string;
   const again = await sendWithKey(step, request);
   if (again.isGood && again.body.code !== step.customer.code) {
     reportViolation(step, 'referral-code-is-stable', step.customer.code, `and ${again.body.code}`);
@@ -143,21 +143,21 @@ async function enrollAffiliate(step: Step): Promise<boolean> {
 }
 
 async function onboardPayouts(step: Step): Promise<boolean> {
-  const answer = await sendWithKey(step, {
+  const response = await sendWithKey(step, {
     kind: 'onboard',
     method: 'POST',
     path: '/api/affiliate/onboarding-link/',
     status: 200,
     shape: 'onboardingLink',
   });
-  if (!answer.isGood) return false;
-  tryAtProcessor(() => step.state.stripe.onboard(answer.body.url as string));
+  if (!response.isGood) return false;
+  tryAtProcessor(() => step.state.stripe.onboard(response.body.url as string));
   return true;
 }
 
 async function enableAutoTopups(step: Step): Promise<boolean> {
   const { random } = step;
-  const answer = await sendWithKey(step, {
+  const response = await sendWithKey(step, {
     kind: 'change top-up settings',
     method: 'PATCH',
     path: '/api/billing/topup/settings/',
@@ -174,7 +174,7 @@ async function enableAutoTopups(step: Step): Promise<boolean> {
     status: 200,
     shape: 'topupSettings',
   });
-  return answer.isGood;
+  return response.isGood;
 }
 
 /** Returns true if clients can use this customer. */

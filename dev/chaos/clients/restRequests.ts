@@ -44,9 +44,9 @@ export async function sendWithKey(step: Step, request: RestRequest, key = pickKe
   const credential: Record<string, string> = step.random.chance(0.2)
     ? { 'x-api-key': key.key }
     : { authorization: `Bearer ${key.key}` };
-  const answer = await sendRest(step, { ...request, headers: { ...credential, ...request.headers } });
-  verifyKeyUse(step, key, answer, request.kind);
-  return answer;
+  const response = await sendRest(step, { ...request, headers: { ...credential, ...request.headers } });
+  verifyKeyUse(step, key, response, request.kind);
+  return response;
 }
 
 /** Sends a request with the given headers. */
@@ -54,10 +54,10 @@ export async function sendRest(step: Step, request: RestRequest): Promise<RestRe
   const { state, random } = step;
   const { kind, method, path, body, headers = {}, address = random.pick(state.addresses) } = request;
   const reply = await sendHttp(state, { kind, method, path, address, headers, body });
-  const answer = interpretResponse(reply, request.status);
-  recordRequest(state, kind, reply, answer.code);
-  verifyResponse(step, request, answer);
-  return answer;
+  const response = interpretResponse(reply, request.status);
+  recordRequest(state, kind, reply, response.code);
+  verifyResponse(step, request, response);
+  return response;
 }
 
 /** A ready account always has a valid key: its last one is never revoked. */
@@ -77,19 +77,19 @@ function interpretResponse(reply: HttpReply, good: number): RestResponse {
 function verifyResponse(
   step: Step,
   { kind, method, path, status: good, shape, expectedErrors = [] }: RestRequest,
-  answer: RestResponse,
+  response: RestResponse,
 ): void {
-  const { status, code, body, text } = answer;
+  const { status, code, body, text } = response;
   if (typeof status !== 'number') return;
   const subject = `${method} ${path}`;
   const observed = `${status} ${text.slice(0, 300)}`;
-  if (status === 500) return reportInternalError(step.state, step.customer.uuid, kind, answer);
+  if (status === 500) return reportInternalError(step.state, step.customer.uuid, kind, response);
   if (status === good) {
     const problem = findShapeProblem(shape, body);
     if (problem !== null) reportViolation(step, 'responses-match-their-schema', subject, `${problem}: ${observed}`);
     return;
   }
-  const envelope = findEnvelopeProblem(answer);
+  const envelope = findEnvelopeProblem(response);
   if (envelope !== null) return reportViolation(step, 'errors-use-the-envelope', subject, `${envelope}: ${observed}`);
   // Keys are checked separately, and sessions expire.
   if (code === 'invalid_api_key' || status === 503) return;

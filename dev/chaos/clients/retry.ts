@@ -8,14 +8,14 @@ const MAX_ATTEMPTS = 5;
  * Repeats a request until its outcome is known. Only for idempotent requests.
  * @param send sends it; receives the number of the attempt, from 0.
  */
-export async function retryUntilKnown<Told extends Pick<RestResponse, 'isUnknown'>>(
+export async function retryUntilKnown<Observed extends Pick<RestResponse, 'isUnknown'>>(
   step: Step,
-  send: (attempt: number) => Promise<Told>,
+  send: (attempt: number) => Promise<Observed>,
   tries = MAX_ATTEMPTS,
-): Promise<Told> {
+): Promise<Observed> {
   for (let attempt = 0; ; attempt += 1) {
-    const answer = await send(attempt);
-    if (!answer.isUnknown || attempt + 1 >= tries) return answer;
+    const response = await send(attempt);
+    if (!response.isUnknown || attempt + 1 >= tries) return response;
     await sleepUnlessStopped(step.state, step.random.nextBetween(200, 1_000));
   }
 }

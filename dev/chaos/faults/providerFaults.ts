@@ -6,9 +6,9 @@ import { type Faults, lockOnly } from './fault.ts';
 type UpstreamRequest = 'submit' | 'status' | 'result' | 'file';
 const UPSTREAM_FAULTS: Record<UpstreamRequest, ((UpstreamFault & string) | number)[]> = {
   submit: ['hang', 'garbage', 'error', 'drop', 'busy', 'drop after acceptance', 'refuse'],
-  status: ['hang', 'garbage', 'error', 'drop', 'busy', 'forget'],
+  status: ['hang', 'garbage', 'error', 'drop', 'busy', 'lose'],
   result: ['hang', 'garbage', 'error', 'drop', 'busy'],
-  file: ['hang', 'garbage', 'error', 'drop', 'forget'],
+  file: ['hang', 'garbage', 'error', 'drop', 'lose'],
 };
 const STRIPE_FAULTS: StripeFault[] = [
   'error',

@@ -89,7 +89,7 @@ async function runWithSeed(bug: SeededBug, folder: string, seed: number, seconds
     log: () => {},
     logFault: () => {},
   });
-  // The logs are of no use: the violations are expected.
+  // The logs are not needed: the violations are expected.
   if (logs !== null) rmSync(logs, { recursive: true, force: true });
   return [...new Set(violations.filter(isAbout).map(({ invariant }) => invariant))];
 }

@@ -45,8 +45,8 @@ export async function listPaymentIssues({ id }: Account): Promise<string[]> {
     Subscription.query().where({ account_id: id }).whereNotNull('refunded_upgrade').orderBy('id'),
   ]);
   return [
-    ...refunds.map(({ invoice_id: invoice, status, problem }) =>
-      `refund ${invoice}: ${status}. ${problem ?? ''}`.trim(),
+    ...refunds.map(({ invoice_id: invoice, status, last_error: lastError }) =>
+      `refund ${invoice}: ${status}. ${lastError ?? ''}`.trim(),
     ),
     ...subscriptions.map(
       ({ refunded_upgrade: plan, stripe_subscription_id: subscription, plan_slug: current }) =>

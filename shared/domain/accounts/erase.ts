@@ -48,7 +48,7 @@ export async function eraseAccount(accountId: number): Promise<ErasureResult> {
   });
   const generations = await deleteAllGenerations(accountId);
   await purgeAccountGenerations(accountId);
-  logger.info({ account: accountId, generations }, 'account erased');
+  logger.info({ accountId, generations }, 'account erased');
   return { generations };
 }
 

@@ -47,14 +47,14 @@ export async function startSignIn(
   browserSecret: string,
   { returnTo, referralClick = null, linkingToken }: SignInRequest,
 ): Promise<{ problem: null; address: string } | { problem: SignInProblem }> {
-  const secrets: SignInSecrets = { state: randomHex(32), verifier: randomHex(32), nonce: randomHex(32) };
+  const secrets: SignInSecrets = { state: randomHex(32), codeVerifier: randomHex(32), nonce: randomHex(32) };
   try {
     const address = await getProvider(name).createAuthorizationUrl(secrets, getRedirectUri(name));
     await SignInAttempt.query().insert({
       state_hash: sha256(secrets.state),
       browser_hash: sha256(browserSecret),
       provider: name,
-      verifier: secrets.verifier,
+      code_verifier: secrets.codeVerifier,
       nonce: secrets.nonce,
       return_to: returnTo,
       // Recorded now to detect self-referrals, because the callback does not read the session.
@@ -84,10 +84,10 @@ export async function completeSignIn(
   const state = parameters.get('state') ?? '';
   const attempt = browserSecret === undefined ? undefined : await consumeSignInAttempt(name, browserSecret, state);
   if (attempt === undefined) return { problem: 'expired', isLink: false, returnTo: null };
-  const { verifier, nonce, return_to: returnTo, linking_session_hash: linkingSession } = attempt;
+  const { code_verifier: codeVerifier, nonce, return_to: returnTo, linking_session_hash: linkingSession } = attempt;
   const isLink = linkingSession !== null;
   try {
-    const identity = await provider.completeSignIn(parameters, { state, verifier, nonce }, getRedirectUri(name));
+    const identity = await provider.completeSignIn(parameters, { state, codeVerifier, nonce }, getRedirectUri(name));
     if (linkingSession !== null)
       return { ...(await linkIdentity(name, identity, linkingSession)), isLink: true, returnTo };
     return { ...(await signInWithIdentity(name, identity, toReferralClick(attempt))), isLink: false, returnTo };

@@ -65,7 +65,7 @@ export async function createPayout(affiliateId: number): Promise<Payout | undefi
       .where({ affiliate_id: affiliateId })
       .where((other) => {
         void other.where({ status: 'pending' }).orWhere((paid) => {
-          void paid.where({ month }).whereNot({ status: 'refused' });
+          void paid.where({ month }).whereNot({ status: 'rejected' });
         });
       });
     if ((await before.first()) !== undefined) return undefined;
@@ -110,15 +110,15 @@ export async function transferPayout(payout: Payout): Promise<void> {
     await markPayoutPaid(payout, await processor.createTransfer(request));
   } catch (err) {
     if (!(err instanceof ProcessorError)) throw err;
-    const problem = err.message.slice(0, 500);
+    const lastError = err.message.slice(0, 500);
     logger.warn({ err, payout: payoutUuid, fault: err.fault }, 'payout not transferred');
-    if (err.fault === 'rejected') return releasePayout(payout, problem);
-    await Payout.query().findById(payoutUuid).where({ status: 'pending' }).patch({ problem });
+    if (err.fault === 'rejected') return releasePayout(payout, lastError);
+    await Payout.query().findById(payoutUuid).where({ status: 'pending' }).patch({ last_error: lastError });
   }
 }
 
 async function markPayoutPaid(payout: Payout, transferId: string | null): Promise<void> {
-  const paid = { status: 'paid', stripe_transfer_id: transferId, problem: null, completed_at: now() } as const;
+  const paid = { status: 'paid', stripe_transfer_id: transferId, last_error: null, completed_at: now() } as const;
   const marked = await Payout.query().findById(payout.uuid).where({ status: 'pending' }).patch(paid);
   if (marked === 0 && transferId !== null) await reinstatePayout(payout, transferId, paid);
 }
@@ -135,7 +135,7 @@ async function reinstatePayout(
   try {
     await Payout.transaction(async (transaction) => {
       await Affiliate.query(transaction).findById(affiliateId).forNoKeyUpdate();
-      const again = await Payout.query(transaction).findById(uuid).where({ status: 'refused' }).patch(paid);
+      const again = await Payout.query(transaction).findById(uuid).where({ status: 'rejected' }).patch(paid);
       if (again === 0) return;
       await runStatement(ADD_SETTLED_CENTS, { payout: uuid, sign: 1 }, transaction);
       logger.warn({ payout: uuid, transferId }, 'rejected payout was transferred after all');
@@ -154,7 +154,7 @@ async function reinstatePayout(
  */
 export async function recoverRejectedTransfer(affiliateId: number): Promise<void> {
   const last = await Payout.query()
-    .where({ affiliate_id: affiliateId, status: 'refused' })
+    .where({ affiliate_id: affiliateId, status: 'rejected' })
     .orderBy('completed_at', 'desc')
     .first();
   if (last === undefined) return;
@@ -163,12 +163,12 @@ export async function recoverRejectedTransfer(affiliateId: number): Promise<void
 }
 
 /** Releases a payout that was not transferred: its commissions are payable again, less any reversals since. */
-async function releasePayout({ uuid, connect_account_id: connectAccountId }: Payout, problem: string): Promise<void> {
+async function releasePayout({ uuid, connect_account_id: connectAccountId }: Payout, lastError: string): Promise<void> {
   await Payout.transaction(async (transaction) => {
     const released = await Payout.query(transaction)
       .findById(uuid)
       .where({ status: 'pending' })
-      .patch({ status: 'refused', problem, completed_at: now() });
+      .patch({ status: 'rejected', last_error: lastError, completed_at: now() });
     if (released === 1) await runStatement(ADD_SETTLED_CENTS, { payout: uuid, sign: -1 }, transaction);
   });
   // The connected account may no longer accept transfers.

@@ -30,7 +30,7 @@ const DUE_AFFILIATES = prepared(
               AND (c.payable_at <= :monthStart OR c.amount_cents < c.settled_cents)
               AND c.is_simulated = :isSimulated) > 0
       AND NOT EXISTS (SELECT FROM payouts p WHERE p.affiliate_id = a.account_id AND p.month = cast(:month AS date)
-                         AND (p.status <> 'refused' OR p.completed_at > :rejectedAfter))
+                         AND (p.status <> 'rejected' OR p.completed_at > :rejectedAfter))
       AND NOT EXISTS (SELECT FROM payouts p WHERE p.affiliate_id = a.account_id AND p.status = 'pending')
     ORDER BY a.account_id LIMIT ${BATCH_SIZE}`,
 );

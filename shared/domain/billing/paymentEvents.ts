@@ -58,7 +58,7 @@ function findProblem(snapshots: EventSnapshot[]): string | null {
 /** @returns false if the event was applied before. */
 async function markEventApplied(eventId: string, transaction?: Transaction): Promise<boolean> {
   const marked = await PaymentEvent.query(transaction)
-    .patch({ processed_at: now(), problem: null, abandoned_at: null })
+    .patch({ processed_at: now(), last_error: null, abandoned_at: null })
     .where({ event_id: eventId })
     .whereNull('processed_at');
   return marked === 1;
@@ -73,12 +73,12 @@ async function scheduleEventRetry(
   err: unknown,
 ) {
   const attempts = previousAttempts + 1;
-  const problem = (err as Error).message.slice(0, 500);
+  const last_error = (err as Error).message.slice(0, 500);
   const next_attempt_at = addMilliseconds(now(), Math.min(HOUR_MS, 2_000 * 2 ** Math.min(attempts, 11)));
   const isAbandoned = attempts >= MIN_ATTEMPTS && receivedAt <= addMilliseconds(now(), -ABANDON_AFTER_MS);
   const abandoned_at = isAbandoned ? now() : null;
   const unapplied = PaymentEvent.query().findById(event).whereNull('processed_at');
-  if ((await unapplied.patch({ attempts, problem, next_attempt_at, abandoned_at })) === 0) {
+  if ((await unapplied.patch({ attempts, last_error, next_attempt_at, abandoned_at })) === 0) {
     logger.warn({ err, event, type }, 'payment event failed after it was applied; not retried');
   } else if (isAbandoned) {
     paymentEventsAbandoned.inc();
@@ -121,21 +121,21 @@ export async function prunePaymentEvents(): Promise<void> {
 export interface AbandonedEvent {
   eventId: string;
   type: string;
-  problem: string;
+  lastError: string;
   receivedAt: Date;
 }
 
 /** Returns the latest abandoned events, and how many there are. */
 export async function listAbandonedEvents(limit: number): Promise<{ count: number; latest: AbandonedEvent[] }> {
   const { results, total } = await PaymentEvent.query()
-    .select('event_id', 'type', 'problem', 'received_at')
+    .select('event_id', 'type', 'last_error', 'received_at')
     .whereNotNull('abandoned_at')
     .orderBy('abandoned_at', 'desc')
     .page(0, limit);
-  const latest = results.map(({ event_id: eventId, type, problem, received_at: receivedAt }) => ({
+  const latest = results.map(({ event_id: eventId, type, last_error: lastError, received_at: receivedAt }) => ({
     eventId,
     type,
-    problem: problem ?? '',
+    lastError: lastError ?? '',
     receivedAt,
   }));
   return { count: total, latest };

@@ -60,34 +60,37 @@ async function issueRefund(owed: OwedRefund): Promise<void> {
   try {
     const outcome = await processor.refundInvoice(invoiceId);
     if (outcome === 'disputed') {
-      const problem = 'A dispute is open. Its outcome decides whether anything is left to refund.';
-      await row().patch({ attempts, problem, next_attempt_at: addMilliseconds(now(), DAY_MS) });
+      await row().patch({
+        attempts,
+        last_error: 'A dispute is open. Its outcome decides whether anything is left to refund.',
+        next_attempt_at: addMilliseconds(now(), DAY_MS),
+      });
       return;
     }
     // The processor may list a payment some time after it was made.
     if (outcome === 'incomplete' && attempts < INCOMPLETE_ATTEMPTS) {
       await row().patch({
         attempts,
-        problem: REJECTION_REASONS.incomplete,
+        last_error: REJECTION_REASONS.incomplete,
         next_attempt_at: addMilliseconds(now(), waitMs),
       });
       return;
     }
-    const problem = outcome === 'refunded' ? null : REJECTION_REASONS[outcome];
+    const reason = outcome === 'refunded' ? null : REJECTION_REASONS[outcome];
     await row().patch({
-      status: problem === null ? 'refunded' : 'refused',
+      status: reason === null ? 'refunded' : 'rejected',
       attempts,
-      problem,
+      last_error: reason,
       completed_at: now(),
     });
-    if (problem !== null)
-      logger.error({ invoiceId, accountId, problem }, 'owed refund rejected; pay the customer back by hand');
+    if (reason !== null)
+      logger.error({ invoiceId, accountId, reason }, 'owed refund rejected; pay the customer back by hand');
     else logger.info({ invoiceId, accountId }, 'owed refund issued');
   } catch (err) {
-    const problem = (err as Error).message.slice(0, 500);
+    const last_error = (err as Error).message.slice(0, 500);
     const isUnavailable = err instanceof ProcessorError && err.fault === 'unavailable';
     logger[isUnavailable ? 'warn' : 'error']({ err, invoiceId, accountId }, 'refund failed; sweep will retry');
-    await row().patch({ attempts, problem, next_attempt_at: addMilliseconds(now(), waitMs) });
+    await row().patch({ attempts, last_error, next_attempt_at: addMilliseconds(now(), waitMs) });
   }
 }
 
@@ -99,5 +102,5 @@ export async function markRefundFailed(invoiceId: string): Promise<void> {
   await OwedRefund.query()
     .findById(invoiceId)
     .where({ status: 'refunded' })
-    .patch({ status: 'refused', problem: 'The refund failed at the bank.', completed_at: now() });
+    .patch({ status: 'rejected', last_error: 'The refund failed at the bank.', completed_at: now() });
 }

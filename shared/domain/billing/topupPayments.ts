@@ -1,5 +1,5 @@
 import type { Transaction } from 'objection';
-import type { PaymentFailure, ProcessorPayment } from '../../gateways/payments/index.ts';
+import type { PaymentFailureCode, ProcessorPayment } from '../../gateways/payments/index.ts';
 import { now } from '../../lib/clock.ts';
 import { logger } from '../../lib/logger.ts';
 import { AUTO_TOPUP_DECLINES_MAX } from '../../spec/limits.ts';
@@ -11,7 +11,7 @@ import { type AccountSnapshot, withAccountLock } from '../payments/accountSnapsh
 /** The state of a top-up's payment at the processor. */
 export interface TopupSnapshot
   extends AccountSnapshot,
-    Pick<ProcessorPayment, 'status' | 'reversedCents' | 'isDisputed' | 'failure'> {
+    Pick<ProcessorPayment, 'status' | 'reversedCents' | 'isDisputed' | 'failureCode'> {
   kind: 'topup';
   topupUuid: string;
   intentId: string | null;
@@ -33,17 +33,17 @@ export async function findTopupSnapshot(
     { topup: topup.uuid, intent: intentId, amountCents, requestedCents: topup.amount_cents },
     'top-up paid with another amount than requested; not credited: credit or refund it by hand',
   );
-  return { ...snapshot, status: 'failed', reversedCents: 0, failure: 'amount_mismatch' };
+  return { ...snapshot, status: 'failed', reversedCents: 0, failureCode: 'amount_mismatch' };
 }
 
 /** Returns the snapshot of a top-up that will never be paid. */
-export function buildFailedTopup(topup: Topup, failure: PaymentFailure, syncVersion: number): TopupSnapshot {
-  return buildSnapshot(topup, { status: 'failed', reversedCents: 0, isDisputed: false, failure }, syncVersion);
+export function buildFailedTopup(topup: Topup, failureCode: PaymentFailureCode, syncVersion: number): TopupSnapshot {
+  return buildSnapshot(topup, { status: 'failed', reversedCents: 0, isDisputed: false, failureCode }, syncVersion);
 }
 
 function buildSnapshot(
   { uuid, account_id: accountId }: Topup,
-  { status, reversedCents, isDisputed, failure }: Omit<ProcessorPayment, 'intentId' | 'topupUuid' | 'amountCents'>,
+  { status, reversedCents, isDisputed, failureCode }: Omit<ProcessorPayment, 'intentId' | 'topupUuid' | 'amountCents'>,
   syncVersion: number,
 ): TopupSnapshot {
   return {
@@ -55,7 +55,7 @@ function buildSnapshot(
     status,
     reversedCents,
     isDisputed,
-    failure,
+    failureCode,
     syncVersion,
   };
 }
@@ -78,7 +78,7 @@ export async function applyTopupSnapshot(
   if (topup.sync_version >= snapshot.syncVersion) return;
   const status = getNextTopupStatus(topup, snapshot);
   const isPaidNow = status === 'succeeded' && topup.status !== 'succeeded';
-  const isDeclinedNow = status === 'failed' && topup.status !== 'failed' && !isFinalFailure(snapshot.failure);
+  const isDeclinedNow = status === 'failed' && topup.status !== 'failed' && !isFinalFailure(snapshot.failureCode);
   const customer = isPaidNow ? await creditTopup(transaction, account, topup) : account;
   if (isDeclinedNow && topup.kind === 'automatic') await recordDecline(transaction, customer, snapshot);
   const isDisputedNow = snapshot.isDisputed && !topup.is_disputed;
@@ -89,25 +89,25 @@ export async function applyTopupSnapshot(
     ...reversal,
     status,
     is_disputed: snapshot.isDisputed,
-    failure: status === 'failed' ? (snapshot.failure ?? topup.failure) : null,
+    failure_code: status === 'failed' ? (snapshot.failureCode ?? topup.failure_code) : null,
     stripe_payment_intent_id: topup.stripe_payment_intent_id ?? snapshot.intentId,
     sync_version: snapshot.syncVersion,
     completed_at: topup.completed_at ?? (status === 'pending' ? null : now()),
   });
 }
 
-function getNextTopupStatus(topup: Topup, { status, failure }: TopupSnapshot): Topup['status'] {
+function getNextTopupStatus(topup: Topup, { status, failureCode }: TopupSnapshot): Topup['status'] {
   // A paid top-up stays paid: later refunds are recorded in the reversed amount.
   if (topup.status === 'succeeded') return 'succeeded';
   // After a decline on a checkout page the customer may try another card until the page expires.
-  if (topup.kind === 'manual') return status === 'failed' && !isFinalFailure(failure) ? 'pending' : status;
+  if (topup.kind === 'manual') return status === 'failed' && !isFinalFailure(failureCode) ? 'pending' : status;
   // Another automatic top-up may be in progress by now, and an account has one at a time. A late success is credited.
   return topup.status === 'failed' && status === 'pending' ? 'failed' : status;
 }
 
 /** Returns whether a failure is final. After a decline, in contrast, another card may succeed. */
-function isFinalFailure(failure: PaymentFailure | null): boolean {
-  return failure === 'canceled' || failure === 'amount_mismatch';
+function isFinalFailure(code: PaymentFailureCode | null): boolean {
+  return code === 'canceled' || code === 'amount_mismatch';
 }
 
 async function creditTopup(transaction: Transaction, account: Account, topup: Topup): Promise<Account> {
@@ -123,10 +123,14 @@ async function creditTopup(transaction: Transaction, account: Account, topup: To
 }
 
 /** Counts a decline. Several in a row, or a bank that requires the customer, switch automatic top-ups off. */
-async function recordDecline(transaction: Transaction, account: Account, { failure }: TopupSnapshot): Promise<void> {
+async function recordDecline(
+  transaction: Transaction,
+  account: Account,
+  { failureCode }: TopupSnapshot,
+): Promise<void> {
   const declines = account.auto_topup_declines + 1;
-  const isDisabled = failure === 'authentication_required' || declines >= AUTO_TOPUP_DECLINES_MAX;
-  if (isDisabled) await disableAutoTopups(transaction, account, failure ?? 'declined');
+  const isDisabled = failureCode === 'authentication_required' || declines >= AUTO_TOPUP_DECLINES_MAX;
+  if (isDisabled) await disableAutoTopups(transaction, account, failureCode ?? 'declined');
   else await account.$query(transaction).patch({ auto_topup_declines: declines });
 }
 

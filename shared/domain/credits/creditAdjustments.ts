@@ -48,7 +48,7 @@ export async function postCreditAdjustment(adjustment: CreditAdjustment): Promis
     if (!isDuplicate(error)) throw error;
     return { ...(await getPostedAdjustment(adjustment)), isRepeat: true };
   }
-  logger.info({ account: accountId, credits, request: adjustment.requestName }, 'goodwill credits granted');
+  logger.info({ accountId, credits, request: adjustment.requestName }, 'credit adjustment posted');
   return { ...(await getPostedAdjustment(adjustment)), isRepeat: false };
 }
 

@@ -55,9 +55,9 @@ const JOIN_FIRST_WITH_KEY = `
  * against the locked row, and writes account, generation, ledger entry and usage. A burn that leaves the balance below
  * the threshold records the trigger of an automatic top-up in the same statement; nothing else records one.
  *
- * New values are computed from the locked row (`gate.balance - gate.credits`) and not from `a.balance`: Postgres checks
- * constraints on the row version that the statement saw first, and would reject after a concurrent charge. The array
- * parameters repeat values of the rows: without them the planner estimates 100 rows and scans small tables.
+ * New values are computed from the locked row (`locked.balance - locked.credits`) and not from `a.balance`: Postgres
+ * checks constraints on the row version that the statement saw first, and would reject after a concurrent charge. The
+ * array parameters repeat values of the rows: without them the planner estimates 100 rows and scans small tables.
  */
 const prepareChargeStatement = (name: string, hasKeys: boolean) =>
   prepared(
@@ -72,7 +72,7 @@ const prepareChargeStatement = (name: string, hasKeys: boolean) =>
    ), usable AS MATERIALIZED (
      SELECT DISTINCT model FROM upstream_health WHERE status <> 'offline' AND probed_at > :stale
                                                          AND (circuit_open_until IS NULL OR circuit_open_until <= :now)
-   ), gate AS MATERIALIZED (
+   ), locked AS MATERIALIZED (
      SELECT a.id, r.uuid, r.model, r.prompt, r.params, r.credits, r.created_at, r.deadline_at, r.idempotency_key,
             a.balance, a.plan_credits, a.topup_credits, a.period_used, a.in_flight, a.generation_count, a.ledger_count,
             least(a.plan_credits, r.credits) AS from_plan, a.auto_topup_triggered_at,
@@ -92,19 +92,20 @@ const prepareChargeStatement = (name: string, hasKeys: boolean) =>
         FOR NO KEY UPDATE OF a
    ), charged AS (
      UPDATE accounts a
-        SET balance = gate.balance - gate.credits,
-            plan_credits = gate.plan_credits - gate.from_plan,
-            topup_credits = gate.topup_credits - (gate.credits - gate.from_plan),
-            period_used = gate.period_used + gate.credits,
-            in_flight = gate.in_flight + 1,
-            generation_count = gate.generation_count + 1,
-            ledger_count = gate.ledger_count + 1,
+        SET balance = locked.balance - locked.credits,
+            plan_credits = locked.plan_credits - locked.from_plan,
+            topup_credits = locked.topup_credits - (locked.credits - locked.from_plan),
+            period_used = locked.period_used + locked.credits,
+            in_flight = locked.in_flight + 1,
+            generation_count = locked.generation_count + 1,
+            ledger_count = locked.ledger_count + 1,
             auto_topup_triggered_at =
-              CASE WHEN gate.leaves_low THEN coalesce(gate.auto_topup_triggered_at, cast(:now AS timestamptz)) END
-       FROM gate
-      WHERE a.id = gate.id AND gate.outcome = 'accepted'
-     RETURNING a.id, a.balance, a.generation_count, a.ledger_count, gate.uuid, gate.model, gate.prompt, gate.params,
-               gate.credits, gate.from_plan, gate.created_at, gate.deadline_at, gate.idempotency_key
+              CASE WHEN locked.leaves_low THEN coalesce(locked.auto_topup_triggered_at, cast(:now AS timestamptz)) END
+       FROM locked
+      WHERE a.id = locked.id AND locked.outcome = 'accepted'
+     RETURNING a.id, a.balance, a.generation_count, a.ledger_count, locked.uuid, locked.model, locked.prompt,
+               locked.params, locked.credits, locked.from_plan, locked.created_at, locked.deadline_at,
+               locked.idempotency_key
    ), generation AS (
      INSERT INTO generations (uuid, account_id, number, model, prompt, params, credits_charged, plan_credits_charged,
                               created_at, deadline_at, next_attempt_at, idempotency_key)
@@ -127,7 +128,7 @@ const prepareChargeStatement = (name: string, hasKeys: boolean) =>
      ON CONFLICT (account_id, model)
      DO UPDATE SET credits = u.credits + excluded.credits, generations = u.generations + 1
    )
-   SELECT uuid, outcome, outcome = 'accepted' AND leaves_low AS is_low FROM gate`,
+   SELECT uuid, outcome, outcome = 'accepted' AND leaves_low AS is_low FROM locked`,
   );
 
 const CHARGE_STATEMENT = prepareChargeStatement('charge_generations', false);

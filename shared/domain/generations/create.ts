@@ -30,8 +30,8 @@ export interface CreateResult {
  * @throws ServiceError invalid_api_key, subscription_required, model_unavailable, parallel_limit_reached or
  *   insufficient_credits, in this order of precedence; nothing is charged then. validation_error if the key was used
  *   for another request. internal_error with status 503 if the database is unavailable; the detail says whether the
- *   outcome is certain (docs/decisions.md: A refusal is true). internal_error with status 503 also while the outcome
- *   of an automatic top-up is unknown.
+ *   outcome is certain (docs/decisions.md: Certainty of rejections). internal_error with status 503 also while the
+ *   outcome of an automatic top-up is unknown.
  */
 export async function createGeneration(
   caller: Caller,

@@ -39,5 +39,6 @@ const DELETE = prepared(
  */
 export async function deleteGeneration(accountId: number, uuid: string): Promise<void> {
   const rows = await runStatement(DELETE, { accountId, uuid, now: now() });
-  if (rows.length === 0) throw new ServiceError('not_found', 'There is no such generation on this account.');
+  if (rows.length === 0)
+    throw new ServiceError('not_found', 'Not found. This account has no generation with that UUID.');
 }

@@ -93,7 +93,8 @@ async function waitForCompletion(
 async function findGeneration(caller: Caller, uuid: string): Promise<ReadRow> {
   const row = await readRow({ uuid, caller });
   if (!row.is_key_valid) throw new ServiceError('invalid_api_key', 'The API key is unknown or revoked.');
-  if (row.uuid === null) throw new ServiceError('not_found', 'There is no such generation on this account.');
+  if (row.uuid === null)
+    throw new ServiceError('not_found', 'Not found. This account has no generation with that UUID.');
   return row;
 }
 

@@ -57,7 +57,7 @@ export async function findClientForConsent(clientId: string, accountId: number |
   if (isDocument && config.OAUTH_CLIENT_METADATA_DOCUMENTS === 'off') {
     throw new OAuthError(
       'invalid_client',
-      'This service reads no client metadata documents. The application must register at /register.',
+      'This service does not accept client metadata documents. The application must register at /register.',
       {},
       DOCUMENT_ADVICE,
     );

@@ -76,7 +76,7 @@ async function executeAndSave<Response>(
     await storeResponse(keyed, response);
     return response;
   } catch (error) {
-    const pending = queryRequest(keyed).where({ id }).whereNull('answer');
+    const pending = queryRequest(keyed).where({ id }).whereNull('response');
     if (error instanceof ServiceError && !error.isServiceFault) await pending.delete();
     // It may have had effects. Mark it abandoned, so that a repeated request resumes it under the same id.
     else await pending.patch({ created_at: addMilliseconds(now(), -ABANDONED_AFTER_MS) });
@@ -108,7 +108,7 @@ async function claimRequest(keyed: KeyedRequest): Promise<IdempotentRequest | un
   }
   const abandonedBefore = addMilliseconds(now(), -ABANDONED_AFTER_MS);
   const [takenOver] = await queryRequest(keyed)
-    .whereNull('answer')
+    .whereNull('response')
     .where('created_at', '<=', abandonedBefore)
     .patch({ created_at: now() })
     .returning('*');
@@ -119,7 +119,7 @@ async function claimRequest(keyed: KeyedRequest): Promise<IdempotentRequest | un
 async function waitForResponse(keyed: KeyedRequest, deadline: number): Promise<{ response: unknown } | null> {
   for (;;) {
     const row = await queryRequest(keyed).first();
-    if (row?.answer != null) return { response: decrypt(row.answer, keyed) };
+    if (row?.response != null) return { response: decrypt(row.response, keyed) };
     if (performance.now() > deadline) break;
     if (row === undefined || row.created_at <= addMilliseconds(now(), -ABANDONED_AFTER_MS)) return null;
     await setTimeout(POLL_INTERVAL_MS);
@@ -133,8 +133,8 @@ async function waitForResponse(keyed: KeyedRequest, deadline: number): Promise<{
 
 async function storeResponse(keyed: KeyedRequest, response: unknown, transaction?: Transaction): Promise<void> {
   const updatedRows = await queryRequest(keyed, transaction)
-    .whereNull('answer')
-    .patch({ answer: encrypt(response, keyed) });
+    .whereNull('response')
+    .patch({ response: encrypt(response, keyed) });
   // Another process has stored a response: roll this transaction back.
   if (transaction !== undefined && updatedRows === 0) throw new Error('The request already has a response.');
 }
@@ -173,7 +173,7 @@ function decryptJson(secret: Buffer, stored: Buffer): unknown {
 }
 
 function deriveEncryptionKey({ accountId, scope, key }: KeyedRequest): Buffer {
-  return createHmac('sha256', getServerSecret()).update(`answer ${accountId} ${scope} ${key}`).digest();
+  return createHmac('sha256', getServerSecret()).update(`response ${accountId} ${scope} ${key}`).digest();
 }
 
 /** Returns a secret that is not in the database. Responses stored before it changes can no longer be read. */

@@ -33,7 +33,7 @@ export function getReadinessProblems(): Promise<string[]> {
 
 async function findReadinessProblems(): Promise<string[]> {
   const [database, isRedis] = await Promise.all([findDatabaseProblems(), isRedisAvailable()]);
-  const problems = isRedis ? database : [...database, 'Redis is out of reach'];
+  const problems = isRedis ? database : [...database, 'Redis is unavailable'];
   logChange(problems);
   return problems;
 }
@@ -58,6 +58,6 @@ async function findDatabaseProblems(): Promise<string[]> {
   } catch (error) {
     // undefined_table: the database was never migrated.
     const isEmpty = error instanceof Error && 'code' in error && error.code === '42P01';
-    return [isEmpty ? 'the database is not migrated to this version' : 'the database is out of reach'];
+    return [isEmpty ? 'the database is not migrated to this version' : 'the database is unavailable'];
   }
 }

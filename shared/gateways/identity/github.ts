@@ -14,27 +14,31 @@ export interface GitHubSettings {
 /** Creates the GitHub provider. GitHub supports only OAuth, so the user and the addresses are fetched from its API. */
 export function gitHubProvider(settings: GitHubSettings): IdentityProvider {
   return {
-    createAuthorizationUrl: async ({ state, verifier }, redirectUri) => {
+    createAuthorizationUrl: async ({ state, codeVerifier }, redirectUri) => {
       const address = new URL(`${settings.baseUrl}/login/oauth/authorize`);
       address.search = new URLSearchParams({
         client_id: settings.clientId,
         redirect_uri: redirectUri,
         scope: 'read:user user:email',
         state,
-        code_challenge: sha256(verifier).toString('base64url'),
+        code_challenge: sha256(codeVerifier).toString('base64url'),
         code_challenge_method: 'S256',
         prompt: 'select_account',
       }).toString();
       return address.href;
     },
 
-    completeSignIn: async (parameters, { verifier }, redirectUri) => {
+    completeSignIn: async (parameters, { codeVerifier }, redirectUri) => {
       const error = parameters.get('error');
       if (error !== null)
         throw new IdentityError(toIdentityFault(error), `the provider returned ${error.slice(0, 100)}`);
       const code = parameters.get('code');
-      if (code === null) throw new IdentityError('refused', 'the provider returned no code');
-      const token = await requestAccessToken(settings, { code, code_verifier: verifier, redirect_uri: redirectUri });
+      if (code === null) throw new IdentityError('rejected', 'the provider returned no code');
+      const token = await requestAccessToken(settings, {
+        code,
+        code_verifier: codeVerifier,
+        redirect_uri: redirectUri,
+      });
       const [user, emails] = await Promise.all([
         fetchGitHubApi(settings, '/user', token),
         fetchGitHubApi(settings, '/user/emails', token),
@@ -56,8 +60,8 @@ async function requestAccessToken(
   // GitHub reports errors with status 200.
   const { access_token: token, error } = body as { access_token?: unknown; error?: unknown };
   if (typeof token === 'string' && token !== '') return token;
-  if (typeof error === 'string') throw new IdentityError('refused', `the provider returned ${error.slice(0, 100)}`);
-  throw new IdentityError('away', 'the provider returned no token');
+  if (typeof error === 'string') throw new IdentityError('rejected', `the provider returned ${error.slice(0, 100)}`);
+  throw new IdentityError('unavailable', 'the provider returned no token');
 }
 
 function fetchGitHubApi({ apiBaseUrl }: GitHubSettings, path: string, token: string): Promise<unknown> {
@@ -79,13 +83,13 @@ async function fetchGitHubJson(url: string, options: RequestInit): Promise<unkno
     if (typeof body !== 'object' || body === null) throw new Error('the response is not a JSON object');
     return body;
   } catch (error) {
-    throw new IdentityError('away', (error as Error).message, { cause: error });
+    throw new IdentityError('unavailable', (error as Error).message, { cause: error });
   }
 }
 
 function toGitHubIdentity(user: unknown, emails: unknown): ProviderIdentity {
   const { id, name } = user as { id?: unknown; name?: unknown };
-  if (!Number.isSafeInteger(id)) throw new IdentityError('away', 'the user has no numeric id');
+  if (!Number.isSafeInteger(id)) throw new IdentityError('unavailable', 'the user has no numeric id');
   const addresses = (Array.isArray(emails) ? emails : []) as {
     email?: unknown;
     primary?: unknown;

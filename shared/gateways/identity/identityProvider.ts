@@ -6,7 +6,7 @@ export type ProviderName = (typeof PROVIDER_NAMES)[number];
 export interface SignInSecrets {
   state: string;
   /** PKCE code verifier. */
-  verifier: string;
+  codeVerifier: string;
   nonce: string;
 }
 
@@ -30,13 +30,13 @@ export interface IdentityProvider {
 
 /**
  * - `denied`: the person canceled the sign-in.
- * - `refused`: the provider rejected the sign-in, or its response cannot be trusted.
- * - `away`: the provider does not respond, or its response cannot be parsed.
+ * - `rejected`: the provider rejected the sign-in, or its response cannot be trusted.
+ * - `unavailable`: the provider does not respond, or its response cannot be parsed.
  */
 export class IdentityError extends Error {
-  readonly fault: 'denied' | 'refused' | 'away';
+  readonly fault: 'denied' | 'rejected' | 'unavailable';
 
-  constructor(fault: 'denied' | 'refused' | 'away', message: string, options?: ErrorOptions) {
+  constructor(fault: 'denied' | 'rejected' | 'unavailable', message: string, options?: ErrorOptions) {
     super(message, options);
     this.name = 'IdentityError';
     this.fault = fault;
@@ -46,5 +46,5 @@ export class IdentityError extends Error {
 /** Maps the `error` parameter of a callback. Apple has its own code for a canceled sign-in. */
 export function toIdentityFault(error: string): IdentityError['fault'] {
   if (error === 'access_denied' || error === 'user_cancelled_authorize') return 'denied';
-  return error === 'server_error' || error === 'temporarily_unavailable' ? 'away' : 'refused';
+  return error === 'server_error' || error === 'temporarily_unavailable' ? 'unavailable' : 'rejected';
 }

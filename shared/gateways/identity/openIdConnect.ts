@@ -28,7 +28,7 @@ export function openIdProvider(settings: OpenIdSettings): IdentityProvider {
   return {
     createAuthorizationUrl: (secrets, redirectUri) =>
       withIdentityErrors(async () => {
-        const challenge = await client.calculatePKCECodeChallenge(secrets.verifier);
+        const challenge = await client.calculatePKCECodeChallenge(secrets.codeVerifier);
         const address = client.buildAuthorizationUrl(await discover(), {
           redirect_uri: redirectUri,
           response_type: 'code',
@@ -47,7 +47,7 @@ export function openIdProvider(settings: OpenIdSettings): IdentityProvider {
         const tokens = await client.authorizationCodeGrant(configuration, buildCallbackUrl(redirectUri, parameters), {
           expectedState: secrets.state,
           expectedNonce: secrets.nonce,
-          pkceCodeVerifier: secrets.verifier,
+          pkceCodeVerifier: secrets.codeVerifier,
           idTokenExpected: true,
         });
         const { sub, ...claims } = tokens.claims() as client.IDToken;
@@ -131,14 +131,18 @@ async function withIdentityErrors<Result>(work: () => Promise<Result>): Promise<
       throw new IdentityError(toIdentityFault(error.error), `the provider returned ${error.error}`, { cause: error });
     }
     if (error instanceof client.ResponseBodyError) {
-      const isProviderFailure = error.status >= 500 || toIdentityFault(error.error) === 'away';
-      throw new IdentityError(isProviderFailure ? 'away' : 'refused', `the provider returned ${error.error}`, {
+      const isProviderFailure = error.status >= 500 || toIdentityFault(error.error) === 'unavailable';
+      throw new IdentityError(isProviderFailure ? 'unavailable' : 'rejected', `the provider returned ${error.error}`, {
         cause: error,
       });
     }
     const { code = '', message } = error as client.ClientError;
-    throw new IdentityError(UNTRUSTED_RESPONSE_CODES.has(code) ? 'refused' : 'away', `${message} ${code}`.trim(), {
-      cause: error,
-    });
+    throw new IdentityError(
+      UNTRUSTED_RESPONSE_CODES.has(code) ? 'rejected' : 'unavailable',
+      `${message} ${code}`.trim(),
+      {
+        cause: error,
+      },
+    );
   }
 }

@@ -58,7 +58,7 @@ export async function connectS3(options: S3Options, limits: S3Limits): Promise<S
     forcePathStyle: endpoint !== undefined,
     credentials: hasKeys ? { accessKeyId, secretAccessKey } : undefined,
     maxAttempts: limits.attempts,
-    // Other stores do not support checksums, or answer `expect: 100-continue` late.
+    // Other stores do not support checksums, or respond to `expect: 100-continue` late.
     requestChecksumCalculation: 'WHEN_REQUIRED',
     responseChecksumValidation: 'WHEN_REQUIRED',
     expectContinueHeader: false,

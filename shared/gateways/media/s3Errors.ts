@@ -39,9 +39,12 @@ export function explainS3Error(error: unknown, location: string): Error {
   if (status >= 300 && status < 500 && !RETRYABLE_STATUSES.includes(status)) {
     const advice =
       remedy ?? (message === UNKNOWN_ERROR_MESSAGE ? 'check that this is the address of an S3 store' : message);
-    return new StoreConfigError(`${location} answered ${status} ${name}: ${advice}`, { cause: error });
+    return new StoreConfigError(`${location} responded with ${status} ${name}: ${advice}`, { cause: error });
   }
-  return new Error(`${location} answered ${status}${message === UNKNOWN_ERROR_MESSAGE ? '' : ` ${name}: ${message}`}`, {
-    cause: error,
-  });
+  return new Error(
+    `${location} responded with ${status}${message === UNKNOWN_ERROR_MESSAGE ? '' : ` ${name}: ${message}`}`,
+    {
+      cause: error,
+    },
+  );
 }

@@ -31,7 +31,7 @@ interface ThumbnailTask {
   reject(error: Error): void;
 }
 
-/** A child process and its unanswered tasks. It works on the first one. */
+/** A child process and its unfinished tasks. It works on the first one. */
 interface ThumbnailWorker {
   child: ChildProcess;
   tasks: ThumbnailTask[];

@@ -43,7 +43,7 @@ export type {
   ConnectedAccount,
   InvoiceReversals,
   PaidInvoice,
-  PaymentFailure,
+  PaymentFailureCode,
   PaymentProcessor,
   ProcessorEvent,
   ProcessorPayment,

@@ -60,7 +60,7 @@ export interface RefundState {
 }
 
 /** Why a payment was not credited. */
-export type PaymentFailure = 'authentication_required' | 'declined' | 'canceled' | 'amount_mismatch';
+export type PaymentFailureCode = 'authentication_required' | 'declined' | 'canceled' | 'amount_mismatch';
 
 /** A payment as the processor has it now. */
 export interface ProcessorPayment {
@@ -73,7 +73,7 @@ export interface ProcessorPayment {
   reversedCents: number;
   /** True if it has an open or lost dispute, inquiries included. */
   isDisputed: boolean;
-  failure: PaymentFailure | null;
+  failureCode: PaymentFailureCode | null;
 }
 
 /** A charge that paid a subscription's invoice. */

@@ -51,7 +51,7 @@ export class SimulatedProcessor implements PaymentProcessor {
       amountCents,
       reversedCents: 0,
       isDisputed: false,
-      failure: null,
+      failureCode: null,
     };
   }
 

@@ -2,7 +2,7 @@ import type Stripe from 'stripe';
 import { PLAN_SLUGS, type PlanSlug } from '../../spec/plans.ts';
 import type { SubscriptionStatus } from '../../spec/states.ts';
 import type {
-  PaymentFailure,
+  PaymentFailureCode,
   ProcessorPayment,
   ProcessorSubscription,
   SubscriptionInvoice,
@@ -99,14 +99,14 @@ export function toProcessorPayment(intent: Stripe.PaymentIntent, disputes: Strip
     amountCents: isSucceeded ? intent.amount_received : intent.amount,
     reversedCents: Math.min(intent.amount, refunded + sumDisputedCents(disputes)),
     isDisputed: disputes.some(({ status }) => !WON_DISPUTE_STATUSES.includes(status)),
-    failure: isSucceeded ? null : toPaymentFailure(intent.status, error?.code ?? null),
+    failureCode: isSucceeded ? null : toPaymentFailureCode(intent.status, error?.code ?? null),
   };
 }
 
 /** Statuses that do not change any more unless the customer acts. */
 const FAILED_INTENT_STATUSES = ['requires_payment_method', 'requires_action', 'canceled'];
 
-function toPaymentFailure(status: string, code: string | null): PaymentFailure | null {
+function toPaymentFailureCode(status: string, code: string | null): PaymentFailureCode | null {
   if (status === 'canceled') return 'canceled';
   if (status === 'requires_action' || code === 'authentication_required') return 'authentication_required';
   return status === 'requires_payment_method' ? 'declined' : null;

@@ -77,7 +77,7 @@ export async function findOrNull<Response>(request: Promise<Response>): Promise<
 }
 
 /**
- * Waits for a request that need not succeed if Stripe answers with one of these error codes.
+ * Waits for a request that need not succeed if Stripe responds with one of these error codes.
  * @returns the error code, or null if the request succeeded.
  */
 export async function ignoreIfAlreadyDone(request: Promise<unknown>, codes: string[]): Promise<string | null> {

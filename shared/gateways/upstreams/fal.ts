@@ -53,7 +53,7 @@ export function falUpstream({ upstream: { baseUrl, key }, modelId, kind }: Upstr
       return { state: 'accepted', handle: pickHandleFields(response.body) };
     // fal marks errors that would repeat for the same request.
     if (response.status >= 500 && response.headers['x-fal-retryable'] === 'false') {
-      throw new UpstreamError('refused', describeFalFailure(response.body));
+      throw new UpstreamError('rejected', describeFalFailure(response.body));
     }
     throw toSubmitError(response, describeFalFailure);
   }

@@ -84,7 +84,7 @@ export async function requestStream<Read>(
     if (error instanceof UpstreamError) throw error;
     const { code = '', message } = error as Error & { code?: string };
     throw new UpstreamError(NOT_SENT_CODES.test(code) ? 'unavailable' : 'unknown', message || code, {
-      wasAnswered: false,
+      hasResponse: false,
     });
   }
 }

@@ -169,7 +169,7 @@ function toOpenaiSubmitError(response: JsonResponse, how: { isSynchronous?: bool
   const isPolicyError =
     response.status >= 400 && response.status < 500 && codes.some((code) => POLICY_ERROR_CODE.test(code));
   return isPolicyError
-    ? new UpstreamError('refused', describeOpenaiFailure(response.body))
+    ? new UpstreamError('rejected', describeOpenaiFailure(response.body))
     : toSubmitError(response, describeOpenaiFailure, how);
 }
 

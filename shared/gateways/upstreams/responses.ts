@@ -64,7 +64,7 @@ export async function withRetryableErrors(send: () => Promise<JsonResponse>): Pr
     return await send();
   } catch (error) {
     if (error instanceof UpstreamError && error.fault === 'unavailable') throw error;
-    throw new UpstreamError('unavailable', (error as Error).message, { wasAnswered: false });
+    throw new UpstreamError('unavailable', (error as Error).message, { hasResponse: false });
   }
 }
 
@@ -78,7 +78,7 @@ export function toSubmitError(
   { isSynchronous = false } = {},
 ): UpstreamError {
   const { status } = response;
-  if (status === 400 || status === 422) return new UpstreamError('refused', describeRejection(response.body));
+  if (status === 400 || status === 422) return new UpstreamError('rejected', describeRejection(response.body));
   if (ACCOUNT_ERROR_STATUSES.includes(status)) return accountError(response);
   const isLate = status < 300 || TIMEOUT_STATUSES.includes(status);
   // A synchronous submit may fail at any time during the run.

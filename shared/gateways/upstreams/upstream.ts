@@ -44,18 +44,18 @@ export interface Upstream {
 
 /**
  * Classes of failures, by what the caller does next:
- * - `refused`: the upstream rejects this generation for good (moderation, invalid input). The message is shown to the
+ * - `rejected`: the upstream rejects this generation for good (moderation, invalid input). The message is shown to the
  *   customer.
  * - `unavailable`: it certainly did not accept the submit, or did not respond to the query. Retry later.
  * - `unknown`: it may have accepted the submit: the response was lost or cannot be read.
  * - `gone`: it does not have this generation.
  */
-export type UpstreamFault = 'refused' | 'unavailable' | 'unknown' | 'gone';
+export type UpstreamFault = 'rejected' | 'unavailable' | 'unknown' | 'gone';
 
 export class UpstreamError extends Error {
   readonly fault: UpstreamFault;
   /** False for a transport error: no response arrived. */
-  readonly wasAnswered: boolean;
+  readonly hasResponse: boolean;
   /** Delay that the upstream requested with Retry-After; 0 without one. */
   readonly retryAfterMs: number;
   /** True for an error of our account at the upstream, which affects all generations. */
@@ -64,12 +64,12 @@ export class UpstreamError extends Error {
   constructor(
     fault: UpstreamFault,
     message: string,
-    { wasAnswered = true, retryAfterMs = 0, isAccountError = false } = {},
+    { hasResponse = true, retryAfterMs = 0, isAccountError = false } = {},
   ) {
     super(message);
     this.name = 'UpstreamError';
     this.fault = fault;
-    this.wasAnswered = wasAnswered;
+    this.hasResponse = hasResponse;
     this.retryAfterMs = retryAfterMs;
     this.isAccountError = isAccountError;
   }

@@ -25,7 +25,7 @@ export function withMetrics(name: string, upstream: Upstream): Upstream {
     kind: upstream.kind,
     isSynchronous: upstream.isSynchronous,
     submit: measure('submit', (request) => upstream.submit(request)),
-    poll: measure('check', (handle) => upstream.poll(handle)),
+    poll: measure('poll', (handle) => upstream.poll(handle)),
     cancel: measure('cancel', (handle) => upstream.cancel(handle)),
     probe: measure('probe', () => upstream.probe()),
   };

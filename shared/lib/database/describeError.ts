@@ -35,9 +35,9 @@ export function describeDatabaseError(error: unknown): string | undefined {
   if (CANCELED_CODES.test(code)) {
     return `${formatDatabase()} canceled a statement (${error.message}). Where it allows too little time, raise its statement_timeout, or connect without a pooler.`;
   }
-  if (isOutage(error)) return `${formatDatabase()} is out of reach (${code || error.message}).`;
+  if (isOutage(error)) return `${formatDatabase()} is unreachable (${code || error.message}).`;
   if (MISSING_SCHEMA_CODES.test(code)) {
     return `${formatDatabase()} is not migrated to this version: npm run release does that, in an image node dist/migrations/main.js.`;
   }
-  return ACCESS_DENIED_CODES.test(code) ? `${formatDatabase()} refuses: ${error.message}.` : undefined;
+  return ACCESS_DENIED_CODES.test(code) ? `${formatDatabase()} rejected the connection: ${error.message}.` : undefined;
 }

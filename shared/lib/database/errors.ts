@@ -1,9 +1,9 @@
-/** Returns true if the database was unreachable or did not answer in time, rather than rejecting the statement. */
+/** Returns true if the database was unreachable or did not respond in time, rather than rejecting the statement. */
 export function isOutage(error: unknown): boolean {
   return isOutcomeUnknown(error) || matchesError(error, TIMEOUT_CODES, TIMEOUT_MESSAGES);
 }
 
-/** Returns true if a statement may or may not have run: its connection broke, or its answer did not arrive in time. */
+/** Returns true if a statement may or may not have run: its connection broke, or its response did not arrive in time. */
 export function isOutcomeUnknown(error: unknown): boolean {
   return matchesError(error, CONNECTION_LOST_CODES, CONNECTION_LOST_MESSAGES);
 }

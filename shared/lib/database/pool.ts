@@ -10,7 +10,7 @@ const pgTypes: pg.CustomTypesConfig = {
     oid === pg.types.builtins.INT8 ? Number : (pg.types.getTypeParser(oid, format) as (value: string) => unknown),
 };
 
-/** Time added to the server's statement timeout before the client gives up on the answer. */
+/** Time added to the server's statement timeout before the client gives up on the response. */
 const RESPONSE_GRACE_MS = 500;
 
 /**
@@ -58,7 +58,7 @@ function isIdle(connection: pg.Client): boolean {
 }
 
 /**
- * The pool of the open service. A query that gets no connection or answer in time is an error, never a hang. Undefined
+ * The pool of the open service. A query that gets no connection or response in time is an error, never a hang. Undefined
  * until {@link openDatabase} was called.
  */
 export let db: Knex;

@@ -17,7 +17,7 @@ function describeProblem({ keyword, params, parentSchema, message }: ErrorObject
     case 'required':
       return 'is required';
     case 'additionalProperties':
-      return 'is not known here';
+      return 'is not a known field';
     case 'enum':
       return `must be one of: ${(allowedValues as unknown[]).join(', ')}`;
     case 'type':
@@ -25,7 +25,7 @@ function describeProblem({ keyword, params, parentSchema, message }: ErrorObject
     case 'format':
       return format === 'text' ? 'must be Unicode text without NUL characters' : `must be a valid ${String(format)}`;
     case 'pattern':
-      return `must be ${String(parentSchema?.['description'] ?? 'of another form')}`;
+      return `must be ${String(parentSchema?.['description'] ?? 'in the documented format')}`;
     case 'minLength':
     case 'maxLength':
       return `must have at ${keyword === 'minLength' ? 'least' : 'most'} ${String(limit)} character${limit === 1 ? '' : 's'}`;

@@ -59,7 +59,7 @@ export async function startFakeApple() {
             audience: fake.url,
           });
           const lastsSeconds = (payload.exp ?? Infinity) - (payload.iat ?? 0);
-          // Apple takes none that is good for more than six months.
+          // Apple rejects secrets that are valid for more than six months.
           return protectedHeader.kid === env.APPLE_KEY_ID && lastsSeconds < 15_777_000;
         };
       },

@@ -38,11 +38,11 @@ export class StripeApiServer {
     try {
       await this.serve(request, response);
     } catch (error) {
-      const refusal =
+      const rejection =
         error instanceof StripeApiError
           ? error
           : new StripeApiError(500, { type: 'api_error', message: String((error as Error).stack) });
-      sendResponse(response, { status: refusal.status, body: { error: refusal.fields } });
+      sendResponse(response, { status: rejection.status, body: { error: rejection.fields } });
     }
   }
 

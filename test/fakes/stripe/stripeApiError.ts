@@ -18,7 +18,7 @@ export class StripeApiError extends Error {
 
   constructor(status: number, fields: StripeErrorFields) {
     super(fields.message);
-    this.name = 'Refusal';
+    this.name = 'StripeApiError';
     this.status = status;
     this.fields = { type: 'invalid_request_error', ...fields };
   }

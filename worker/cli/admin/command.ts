@@ -1,4 +1,4 @@
-/** Default for `--quiet`: seconds without activity after which a generation counts as stuck. */
+/** Default for `--idle`: seconds without activity after which a generation counts as stuck. */
 export const STUCK_AFTER_SECONDS = 120;
 
 /** Input and output of a command of `npm run admin`. */

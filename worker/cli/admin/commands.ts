@@ -1,6 +1,6 @@
 import { type Command, STUCK_AFTER_SECONDS } from './command.ts';
 
-const QUIET_OPTION = { '--quiet <seconds>': `seconds without activity (default: ${STUCK_AFTER_SECONDS})` };
+const IDLE_OPTION = { '--idle <seconds>': `seconds without activity (default: ${STUCK_AFTER_SECONDS})` };
 
 /** Commands of `npm run admin`, by name. An `<account>` is an e-mail address, a UUID or an account number. */
 export const COMMANDS: Readonly<Record<string, Command>> = {
@@ -25,23 +25,23 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
     isMutating: true,
     load: async () => (await import('./commands/grantCredits.ts')).grantCredits,
   },
-  'stuck-jobs': {
+  'list-stuck-generations': {
     summary: 'List generations without progress',
     args: '',
     details:
       'Lists generations that are queued, not leased by a worker, and without activity for a while, oldest first. They\n' +
       'include generations that wait for the rate limit of an upstream. Changes nothing.',
-    options: { ...QUIET_OPTION, '--limit <count>': 'maximum number of generations (default: 50)' },
+    options: { ...IDLE_OPTION, '--limit <count>': 'maximum number of generations (default: 50)' },
     isMutating: false,
     load: async () => (await import('./commands/stuckGenerations.ts')).listStuckGenerations,
   },
-  'requeue-jobs': {
+  'requeue-generations': {
     summary: 'Enqueue stuck generations again',
     args: '[uuids...]',
     details:
       'Specify UUIDs or --all. Generations that a worker holds or that have ended are skipped, so nothing is submitted or\n' +
       'charged twice.',
-    options: { '--all': 'all stuck generations', ...QUIET_OPTION },
+    options: { '--all': 'all stuck generations', ...IDLE_OPTION },
     isMutating: true,
     load: async () => (await import('./commands/stuckGenerations.ts')).requeueStuckGenerations,
   },
@@ -53,13 +53,13 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
     isMutating: true,
     load: async () => (await import('./commands/revokeKey.ts')).revokeKey,
   },
-  'end-access': {
+  'revoke-access': {
     summary: 'Revoke all sessions, API keys and application grants of an account',
     args: '<account>',
     details: 'For an account that was taken over. The owner can sign in again and create new keys.',
     options: {},
     isMutating: true,
-    load: async () => (await import('./commands/accountData.ts')).endAccountAccess,
+    load: async () => (await import('./commands/accountData.ts')).revokeAccountAccess,
   },
   'remove-identity': {
     summary: 'Remove a sign-in method from an account, including the last one',

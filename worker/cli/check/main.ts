@@ -9,15 +9,15 @@ import { formatJson, formatHeader, formatReport, formatRow, formatInvariantList 
  * hold; 1 violations found; 2 invalid arguments; 69 database unavailable; 78 invalid configuration.
  */
 
-const HELP = `npm run check -- [--settled] [--json]
+const HELP = `npm run check -- [--drained] [--json]
 npm run check -- --list
-In an image: node dist/worker/cli/check/main.js [--settled] [--json]
+In an image: node dist/worker/cli/check/main.js [--drained] [--json]
 
 Checks the invariants of the database in one snapshot, and changes nothing. Prints the result and duration of each
 invariant, then the first 20 violations of each and the history of the accounts concerned. It requires DATABASE_URL;
 without it, it uses the service that npm start runs on DATA_DIR (default: .data).
 
-  --settled  also check invariants that hold only when no work is in progress; a live service can violate them briefly
+  --drained  also check invariants that hold only when no work is in progress; a live service can violate them briefly
   --json     print JSON, with up to 1000 violations of each; to omit npm's own output: npm run --silent check -- --json
   --list     list the invariants; requires no configuration
 
@@ -33,19 +33,19 @@ runMain(main);
 async function main(): Promise<void> {
   const options = parseCheckOptions();
   if (options.list) print(formatInvariantList(INVARIANTS));
-  else await checkDatabase(options.settled === true, options.json === true);
+  else await checkDatabase(options.drained === true, options.json === true);
 }
 
 function parseCheckOptions() {
   const options = {
-    settled: { type: 'boolean' },
+    drained: { type: 'boolean' },
     json: { type: 'boolean' },
     list: { type: 'boolean' },
   } as const;
   return readCommandLine('npm run check', HELP, options);
 }
 
-async function checkDatabase(isSettled: boolean, isJson: boolean): Promise<void> {
+async function checkDatabase(isDrained: boolean, isJson: boolean): Promise<void> {
   // Imported here, so that --help and --list require no configuration.
   const { checkIntegrity, CheckUnavailableError } = await import(
     '../../../shared/domain/credits/integrity/checkIntegrity.ts'
@@ -54,13 +54,13 @@ async function checkDatabase(isSettled: boolean, isJson: boolean): Promise<void>
   const service = await openCommandService(process.env, 'check');
   let isHeaderPrinted = false;
   try {
-    const report = await checkIntegrity(isSettled, (checked) => {
+    const report = await checkIntegrity(isDrained, (checked) => {
       if (isJson) return;
       if (!isHeaderPrinted) print(formatHeader());
       isHeaderPrinted = true;
       print(formatRow(checked));
     });
-    print(isJson ? formatJson(report, isSettled) : `\n${formatReport(report, isSettled)}`);
+    print(isJson ? formatJson(report, isDrained) : `\n${formatReport(report, isDrained)}`);
     process.exitCode = report.results.every(({ violations }) => violations.length === 0) ? 0 : 1;
   } catch (error) {
     if (!(error instanceof CheckUnavailableError)) throw error;

@@ -28,8 +28,8 @@ export function formatRow({ invariant, violations, milliseconds }: CheckResult):
 /** Formats the list of invariants with their statements. */
 export function formatInvariantList(invariants: readonly Invariant[]): string {
   const always = invariants.filter(({ checkedWhen: holds }) => holds === 'always');
-  const settled = invariants.filter(({ checkedWhen: holds }) => holds === 'when settled');
-  return [...formatSection('At any time:', always), '', ...formatSection('When no work is in progress:', settled)].join(
+  const drained = invariants.filter(({ checkedWhen: holds }) => holds === 'when drained');
+  return [...formatSection('At any time:', always), '', ...formatSection('When no work is in progress:', drained)].join(
     '\n',
   );
 }
@@ -39,15 +39,15 @@ function formatSection(heading: string, invariants: readonly Invariant[]): strin
 }
 
 /** Formats the report: the database, the time, and the violations with the history of the accounts concerned. */
-export function formatReport(report: IntegrityReport, isSettled: boolean): string {
+export function formatReport(report: IntegrityReport, isDrained: boolean): string {
   const { host, port, name } = report.database;
-  return `Database ${name} at ${host}:${port}, ${report.checkedAt.toISOString()}\n\n${formatFindings(report, isSettled)}`;
+  return `Database ${name} at ${host}:${port}, ${report.checkedAt.toISOString()}\n\n${formatFindings(report, isDrained)}`;
 }
 
-function formatFindings({ results, histories }: IntegrityReport, isSettled: boolean): string {
+function formatFindings({ results, histories }: IntegrityReport, isDrained: boolean): string {
   const broken = results.filter(({ violations }) => violations.length > 0);
   const left = INVARIANTS.length - results.length;
-  const unchecked = isSettled ? '' : ` ${left} more hold only when no work is in progress. Check them with --settled.`;
+  const unchecked = isDrained ? '' : ` ${left} more hold only when no work is in progress. Check them with --drained.`;
   if (broken.length === 0) return `All ${results.length} invariants hold.${unchecked}`;
   return [
     `${broken.length} of ${results.length} invariants do not hold.${unchecked}`,
@@ -74,11 +74,11 @@ function formatViolationCount({ length }: readonly unknown[]): string {
 }
 
 /** Formats the complete report as JSON. */
-export function formatJson({ database, checkedAt, results, histories }: IntegrityReport, isSettled: boolean): string {
+export function formatJson({ database, checkedAt, results, histories }: IntegrityReport, isDrained: boolean): string {
   return JSON.stringify({
     database,
     checked_at: checkedAt.toISOString(),
-    is_settled: isSettled,
+    is_drained: isDrained,
     holds: results.every(({ violations }) => violations.length === 0),
     invariants: results.map(({ invariant: { name, statement: says }, violations, milliseconds }) => ({
       name,

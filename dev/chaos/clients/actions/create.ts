@@ -18,8 +18,8 @@ export async function createGeneration(step: Step): Promise<void> {
     await sendCreate(step, request);
     return;
   }
-  const answer = await retryUntilKnown(step, () => sendCreate(step, request));
-  if (answer.isGood && random.chance(0.15)) await sendCreate(step, request);
+  const response = await retryUntilKnown(step, () => sendCreate(step, request));
+  if (response.isGood && random.chance(0.15)) await sendCreate(step, request);
 }
 
 /** Sends many creates of one account at the same moment, over all addresses. */
@@ -46,8 +46,8 @@ export async function createWithUsedKey(step: Step): Promise<void> {
   const first = await retryUntilKnown(step, () => sendCreate(step, request));
   if (!first.isGood || request.observed.isStale) return;
   const other = newCreateRequest(step, request.observed.idempotencyKey);
-  const answer = await sendCreate(step, other);
-  if (!answer.isGood || other.observed.isStale) return;
+  const response = await sendCreate(step, other);
+  if (!response.isGood || other.observed.isStale) return;
   reportViolation(
     step,
     'same-key-same-response',
@@ -79,7 +79,7 @@ export async function sendCreate(step: Step, createRequest: CreateRequest, addre
   };
   const key = pickKey(step);
   recordSent(step, createRequest);
-  const answer = await sendWithKey(step, request, key);
-  recordCreateResponse(step, createRequest, answer, answer.body, 'REST');
-  return answer;
+  const response = await sendWithKey(step, request, key);
+  recordCreateResponse(step, createRequest, response, response.body, 'REST');
+  return response;
 }

@@ -8,7 +8,7 @@ export async function deleteGeneration(step: Step): Promise<void> {
   const known = pickKnownGeneration(step);
   if (known === undefined || known.deleteRequestedAt !== null) return;
   known.deleteRequestedAt = performance.now();
-  const answer = await retryUntilKnown(step, (attempt) =>
+  const response = await retryUntilKnown(step, (attempt) =>
     sendWithKey(step, {
       kind: 'delete',
       method: 'DELETE',
@@ -19,7 +19,7 @@ export async function deleteGeneration(step: Step): Promise<void> {
       shape: 'nothing',
     }),
   );
-  if (!answer.isGood && answer.status !== 404) return;
+  if (!response.isGood && response.status !== 404) return;
   known.deletedAt = performance.now();
   const after = await readGeneration(step, known);
   if (after.isGood)

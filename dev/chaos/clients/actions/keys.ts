@@ -41,10 +41,10 @@ export async function createKey(
   };
   const { keysInProgress } = step.state;
   keysInProgress.add(name);
-  const answer = await retryUntilKnown(step, () => send(request));
-  const observed = answer.isGood ? recordKey(step, answer.body) : undefined;
+  const response = await retryUntilKnown(step, () => send(request));
+  const observed = response.isGood ? recordKey(step, response.body) : undefined;
   keysInProgress.delete(name);
-  if (answer.status === 400) await revokeUnknownKeys(step, send);
+  if (response.status === 400) await revokeUnknownKeys(step, send);
   if (observed === undefined) return undefined;
   if (!step.random.chance(0.2)) return observed;
   const again = await send(request);
@@ -68,7 +68,7 @@ function recordKey({ state, customer }: Step, { uuid, key }: { uuid: string; key
   return observed;
 }
 
-/** At the limit of keys, revokes those whose secret is unknown, as they are of no use. */
+/** At the limit of keys, revokes those whose secret is unknown, because they cannot be used. */
 async function revokeUnknownKeys(step: Step, send: (question: RestRequest) => Promise<RestResponse>): Promise<void> {
   const listed = await send({ kind: 'list keys', method: 'GET', path: '/api/keys/', status: 200, shape: 'apiKeys' });
   if (!listed.isGood) return;
@@ -86,10 +86,10 @@ function buildRevocation(uuid: string): RestRequest {
 async function revokeKey(step: Step, key: ObservedKey): Promise<void> {
   key.revokeRequestedAt = performance.now();
   const times = step.random.chance(0.25) ? PARALLEL_REVOCATIONS : 1;
-  const answers = await Promise.all(
+  const responses = await Promise.all(
     Array.from({ length: times }, () => retryUntilKnown(step, () => sendWithKey(step, buildRevocation(key.uuid)))),
   );
-  if (!answers.some(({ isGood }) => isGood)) return;
+  if (!responses.some(({ isGood }) => isGood)) return;
   key.revokedAt = performance.now();
   await Promise.all(step.state.addresses.map((address) => tryRevokedKey(step, key, address)));
 }

@@ -27,16 +27,16 @@ export async function readLists(step: Step): Promise<void> {
 }
 
 async function listGenerations(step: Step, page: number): Promise<void> {
-  const answer = await getJson(step, 'list', `/api/generations/?page=${page}`, 'generations');
-  if (!answer.isGood) return;
-  for (const shown of answer.body.data) recordShownGeneration(step, shown, answer.beganAt);
+  const response = await getJson(step, 'list', `/api/generations/?page=${page}`, 'generations');
+  if (!response.isGood) return;
+  for (const shown of response.body.data) recordShownGeneration(step, shown, response.beganAt);
 }
 
 /** @returns the balance after the newest entry of the page, 0 if there is none; undefined without a response. */
 export async function readLedgerPage(step: Step, page = 1): Promise<number | undefined> {
-  const answer = await getJson(step, 'ledger', `/api/ledger/?page=${page}`, 'ledger');
-  if (!answer.isGood) return undefined;
-  const entries = answer.body.data as ShownLedgerEntry[];
+  const response = await getJson(step, 'ledger', `/api/ledger/?page=${page}`, 'ledger');
+  if (!response.isGood) return undefined;
+  const entries = response.body.data as ShownLedgerEntry[];
   for (const [index, { uuid, amount, balance_after: balance }] of entries.entries()) {
     if (balance < 0) reportViolation(step, 'balance-is-never-negative', uuid, `${balance} in the ledger`);
     const before = entries[index + 1]?.balance_after;
@@ -48,8 +48,8 @@ export async function readLedgerPage(step: Step, page = 1): Promise<number | und
 
 /** @returns the balance; undefined without a response. */
 export async function readUsageSummary(step: Step): Promise<number | undefined> {
-  const answer = await getJson(step, 'usage', '/api/usage/summary/', 'usage');
-  return answer.isGood ? recordUsage(step, answer.body) : undefined;
+  const response = await getJson(step, 'usage', '/api/usage/summary/', 'usage');
+  return response.isGood ? recordUsage(step, response.body) : undefined;
 }
 
 export function recordUsage(step: Step, { credits, jobs }: Json): number {

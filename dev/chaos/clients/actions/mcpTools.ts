@@ -25,23 +25,23 @@ async function createByTool(step: Step): Promise<void> {
   const session = step.customer.session?.id;
   const call = async (): Promise<ToolResult> => {
     recordSent(step, request);
-    const answer = await callTool(step, {
+    const response = await callTool(step, {
       name: observed.model === 'imgmodel-2' ? 'generate_image' : 'generate_video',
       args: { prompt: observed.prompt, ...params },
       id,
       idempotencyKey: observed.idempotencyKey,
       expectedErrors: ['subscription_required', 'insufficient_credits', 'parallel_limit_reached', 'model_unavailable'],
     });
-    if (answer.isGood) verifyToolShape(step, 'generation', answer);
-    recordCreateResponse(step, request, answer, answer.structured, 'MCP');
-    return answer;
+    if (response.isGood) verifyToolShape(step, 'generation', response);
+    recordCreateResponse(step, request, response, response.structured, 'MCP');
+    return response;
   };
-  const answer = await retryUntilKnown(step, async () => {
+  const response = await retryUntilKnown(step, async () => {
     // An id identifies a request within its session: in another session it would be another create.
     const isNamed = observed.idempotencyKey !== null || step.customer.session?.id === session;
     return isNamed && (await openMcpSession(step)) ? call() : ABANDONED;
   });
-  if (!('structured' in answer) || !answer.isGood || !random.chance(0.2)) return;
+  if (!('structured' in response) || !response.isGood || !random.chance(0.2)) return;
   // The same key identifies the same create over REST.
   if (observed.idempotencyKey !== null) await sendCreate(step, request);
   else if (step.customer.session?.id === session) await call();
@@ -53,28 +53,35 @@ async function getGenerationByTool(step: Step): Promise<void> {
   const known = pickKnownGeneration(step);
   if (known === undefined) return;
   const args = { uuid: known.uuid, wait_seconds: step.random.chance(0.2) ? step.random.nextBetween(1, 3) : 0 };
-  const answer = await callReadTool(step, 'get_generation', args, 'generation');
-  if (answer.isGood) recordShownGeneration(step, answer.structured, answer.beganAt);
-  else if (answer.code === 'not_found' && known.deleteRequestedAt === null) {
+  const response = await callReadTool(step, 'get_generation', args, 'generation');
+  if (response.isGood) recordShownGeneration(step, response.structured, response.beganAt);
+  else if (response.code === 'not_found' && known.deleteRequestedAt === null) {
     reportViolation(step, 'created-exists', known.uuid, 'get_generation does not find it, and it was not deleted');
   }
 }
 
 async function listLibraryByTool(step: Step): Promise<void> {
-  const answer = await callReadTool(step, 'list_library', { page: step.random.nextBetween(1, 2) }, 'library');
-  if (answer.isGood) for (const shown of answer.structured.data) recordShownGeneration(step, shown, answer.beganAt);
+  const response = await callReadTool(step, 'list_library', { page: step.random.nextBetween(1, 2) }, 'library');
+  if (response.isGood)
+    for (const shown of response.structured.data) recordShownGeneration(step, shown, response.beganAt);
 }
 
 async function getUsageByTool(step: Step): Promise<void> {
-  const answer = await callReadTool(step, 'get_usage', {}, 'usage');
-  if (answer.isGood) recordUsage(step, answer.structured);
+  const response = await callReadTool(step, 'get_usage', {}, 'usage');
+  if (response.isGood) recordUsage(step, response.structured);
 }
 
 async function callReadTool(step: Step, name: string, args: object, shape: ResponseShape): Promise<ToolResult> {
   const expectedErrors = name === 'get_generation' ? (['not_found'] as const) : [];
-  const answer = await callTool(step, { name, args, id: nextMcpRequestId(step), idempotencyKey: null, expectedErrors });
-  if (answer.isGood) verifyToolShape(step, shape, answer);
-  return answer;
+  const response = await callTool(step, {
+    name,
+    args,
+    id: nextMcpRequestId(step),
+    idempotencyKey: null,
+    expectedErrors,
+  });
+  if (response.isGood) verifyToolShape(step, shape, response);
+  return response;
 }
 
 function nextMcpRequestId({ customer }: Step): number {

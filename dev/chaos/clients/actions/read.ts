@@ -9,8 +9,9 @@ export async function readKnownGeneration(step: Step): Promise<void> {
   const known = pickKnownGeneration(step);
   if (known === undefined) return;
   const wait = step.random.chance(0.1) ? step.random.nextBetween(1, 3) : 0;
-  const answer = await readGeneration(step, known, wait);
-  if (answer.isGood && answer.body.status === 'succeeded' && step.random.chance(0.3)) await downloadOutput(step, known);
+  const response = await readGeneration(step, known, wait);
+  if (response.isGood && response.body.status === 'succeeded' && step.random.chance(0.3))
+    await downloadOutput(step, known);
 }
 
 /** Picks one of the latest generations of the account, which may be deleted. */
@@ -20,7 +21,7 @@ export function pickKnownGeneration({ state, customer, random }: Step): Observed
 }
 
 export async function readGeneration(step: Step, known: ObservedGeneration, waitSeconds = 0): Promise<RestResponse> {
-  const answer = await sendWithKey(step, {
+  const response = await sendWithKey(step, {
     kind: waitSeconds === 0 ? 'read' : 'wait for the end',
     method: 'GET',
     path: `/api/generations/${known.uuid}/${waitSeconds === 0 ? '' : `?wait=${waitSeconds}`}`,
@@ -28,8 +29,8 @@ export async function readGeneration(step: Step, known: ObservedGeneration, wait
     status: 200,
     shape: 'generation',
   });
-  if (answer.isGood) recordShownGeneration(step, answer.body, answer.beganAt);
-  else if (answer.status === 404 && known.deleteRequestedAt === null) {
+  if (response.isGood) recordShownGeneration(step, response.body, response.beganAt);
+  else if (response.status === 404 && known.deleteRequestedAt === null) {
     reportViolation(
       step,
       'created-exists',
@@ -37,7 +38,7 @@ export async function readGeneration(step: Step, known: ObservedGeneration, wait
       'is not found, although it was created with 201 and not deleted',
     );
   }
-  return answer;
+  return response;
 }
 
 const MEDIA_TYPES = /^(image|video)\//;

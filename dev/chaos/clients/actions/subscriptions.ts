@@ -27,8 +27,8 @@ export async function changeSubscription(step: Step): Promise<void> {
 export async function openCheckoutPage(step: Step, plan: PlanSlug, isToPay: boolean): Promise<void> {
   const { state, customer } = step;
   const key = newStepId(step);
-  const answer = await retryUntilKnown(step, () => requestCheckout(step, plan, key));
-  const url = answer.isGood ? (answer.body.checkout_url as string | null) : null;
+  const response = await retryUntilKnown(step, () => requestCheckout(step, plan, key));
+  const url = response.isGood ? (response.body.checkout_url as string | null) : null;
   if (url === null || !isToPay) return;
   if (!url.includes('cs_test_')) {
     tryAtProcessor(() => state.stripe.confirmPlanSwitch(url));
@@ -44,8 +44,8 @@ export async function openCheckoutPage(step: Step, plan: PlanSlug, isToPay: bool
 async function payAfterCancellation(step: Step): Promise<void> {
   const { state, random } = step;
   const key = newStepId(step);
-  const answer = await retryUntilKnown(step, () => requestCheckout(step, random.pick(PLAN_SLUGS), key));
-  const url = answer.isGood ? (answer.body.checkout_url as string | null) : null;
+  const response = await retryUntilKnown(step, () => requestCheckout(step, random.pick(PLAN_SLUGS), key));
+  const url = response.isGood ? (response.body.checkout_url as string | null) : null;
   if (url === null || !url.includes('cs_test_')) return;
   const subscriptionId = tryAtProcessor(() => state.stripe.completeCheckout(url, { async: true }))?.subscription;
   if (typeof subscriptionId !== 'string') return;

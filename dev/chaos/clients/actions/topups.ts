@@ -14,10 +14,10 @@ export async function buyTopup(step: Step): Promise<void> {
   const key = newStepId(step);
   const startedAt = state.now();
   const times = random.chance(0.15) ? 4 : 1;
-  const answers = await Promise.all(
+  const responses = await Promise.all(
     Array.from({ length: times }, () => retryUntilKnown(step, () => requestTopup(step, key, amountCents))),
   );
-  const pages = answers.filter(({ isGood }) => isGood).map(({ body }) => body.checkout_url as string);
+  const pages = responses.filter(({ isGood }) => isGood).map(({ body }) => body.checkout_url as string);
   const isSameDay = Math.abs(state.now().getTime() - startedAt.getTime()) < DAY_MS;
   if (new Set(pages).size > 1 && isSameDay)
     reportViolation(step, 'same-key-same-response', key, [...new Set(pages)].join(' and '));

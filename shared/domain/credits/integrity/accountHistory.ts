@@ -21,14 +21,14 @@ const HISTORY_QUERIES: readonly string[] = [
   `SELECT created_at, format('top-up %s (%s) created: %s cents for %s credits; now %s', uuid, kind, amount_cents, credits, status)
      FROM topups WHERE account_id = $1`,
   `SELECT completed_at, format('top-up %s %s%s; %s cents reversed, %s credits taken back in %s reversals', uuid, status,
-          coalesce(' (' || failure || ')', ''), reversed_cents, credits_reversed, reversal_count)
+          coalesce(' (' || failure_code || ')', ''), reversed_cents, credits_reversed, reversal_count)
      FROM topups WHERE account_id = $1 AND completed_at IS NOT NULL`,
   `SELECT created_at, format('subscription %s (%s) created: %s, %s, from %s, paid until %s, period ends %s, last sync %s',
           id, uuid, plan_slug, status, started_at, paid_until, current_period_end, coalesce(synced_at::text, 'never'))
      FROM subscriptions WHERE account_id = $1`,
   `SELECT activated_at, format('subscription %s activated', id) FROM subscriptions WHERE account_id = $1 AND activated_at IS NOT NULL`,
   `SELECT e.received_at, format('event %s (%s of %s) received; %s', e.event_id, e.type, e.object_id,
-          coalesce('processed ' || e.processed_at, format('not processed after %s attempts: %s', e.attempts, e.problem)))
+          coalesce('processed ' || e.processed_at, format('not processed after %s attempts: %s', e.attempts, e.last_error)))
      FROM payment_events e JOIN accounts a ON a.id = $1 AND strpos(e.payload, a.stripe_customer_id) > 0`,
   `SELECT created_at, format('API key %s (%s) created', number, prefix) FROM api_keys WHERE account_id = $1`,
   `SELECT revoked_at, format('API key %s (%s) revoked', number, prefix)

@@ -76,7 +76,7 @@ export const AFFILIATE_INVARIANTS: readonly Invariant[] = [
         FROM commissions c
         LEFT JOIN (SELECT i.commission_id, sum(i.amount_cents) AS cents,
                           sum(i.amount_cents) FILTER (WHERE o.affiliate_id <> k.affiliate_id) AS misdirected
-                     FROM payout_items i JOIN payouts o ON o.uuid = i.payout_uuid AND o.status <> 'refused'
+                     FROM payout_items i JOIN payouts o ON o.uuid = i.payout_uuid AND o.status <> 'rejected'
                      JOIN commissions k ON k.id = i.commission_id GROUP BY 1) p ON p.commission_id = c.id
        WHERE c.settled_cents <> coalesce(p.cents, 0) OR p.misdirected IS NOT NULL`,
   },
@@ -97,7 +97,7 @@ export const AFFILIATE_INVARIANTS: readonly Invariant[] = [
     checkedWhen: 'always',
     query: `
       SELECT affiliate_id AS account_id, 'month ' || month AS subject, 'payouts ' || string_agg(uuid::text, ', ' ORDER BY uuid) AS detail
-        FROM payouts WHERE status <> 'refused' GROUP BY affiliate_id, month HAVING count(*) > 1`,
+        FROM payouts WHERE status <> 'rejected' GROUP BY affiliate_id, month HAVING count(*) > 1`,
   },
   {
     name: 'payouts-cover-payable-commissions',
@@ -126,9 +126,9 @@ export const AFFILIATE_INVARIANTS: readonly Invariant[] = [
   {
     name: 'no-payout-is-overdue',
     statement: 'No payout with an unknown outcome is past its next attempt.',
-    checkedWhen: 'when settled',
+    checkedWhen: 'when drained',
     query: `
-      SELECT affiliate_id AS account_id, 'payout ' || uuid AS subject, format('pending since %s, next attempt %s: %s', created_at, next_attempt_at, coalesce(problem, 'no problem')) AS detail
+      SELECT affiliate_id AS account_id, 'payout ' || uuid AS subject, format('pending since %s, next attempt %s: %s', created_at, next_attempt_at, coalesce(last_error, 'no error')) AS detail
         FROM payouts WHERE status = 'pending' AND next_attempt_at <= $1`,
   },
 ];

@@ -30,9 +30,9 @@ export const API_KEY_INVARIANTS: readonly Invariant[] = [
     // A request that ended without a response is backdated by a minute: see idempotentRequests.ts.
     name: 'idempotent-requests-have-a-response',
     statement: 'A request with an Idempotency-Key has its response, or was given up and may be repeated.',
-    checkedWhen: 'when settled',
+    checkedWhen: 'when drained',
     query: `
       SELECT account_id, 'request ' || id AS subject, format('%s, in progress since %s', scope, created_at) AS detail
-        FROM idempotent_requests WHERE answer IS NULL AND created_at > $1 - interval '1 minute'`,
+        FROM idempotent_requests WHERE response IS NULL AND created_at > $1 - interval '1 minute'`,
   },
 ];

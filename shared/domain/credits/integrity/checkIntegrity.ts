@@ -28,10 +28,10 @@ export class CheckUnavailableError extends Error {}
  * Checks all invariants in one read-only snapshot of the service's database, on a connection of its own without the
  * statement timeout of requests.
  * @param onResult is called as each invariant is checked; all of them can take minutes.
- * @throws CheckUnavailableError if the database is out of reach or not migrated to this version.
+ * @throws CheckUnavailableError if the database is unavailable or not migrated to this version.
  */
 export async function checkIntegrity(
-  isSettled: boolean,
+  isDrained: boolean,
   onResult: (checked: CheckResult) => void,
 ): Promise<IntegrityReport> {
   const client = new pg.Client({
@@ -44,7 +44,7 @@ export async function checkIntegrity(
   client.on('error', () => {});
   try {
     await client.connect();
-    return await withReadOnlySnapshot(client, () => runChecks(client, isSettled, onResult));
+    return await withReadOnlySnapshot(client, () => runChecks(client, isDrained, onResult));
   } catch (error) {
     throw toCheckUnavailableError(error);
   } finally {
@@ -54,12 +54,12 @@ export async function checkIntegrity(
 
 async function runChecks(
   client: Queryable,
-  isSettled: boolean,
+  isDrained: boolean,
   onResult: (results: CheckResult) => void,
 ): Promise<IntegrityReport> {
   const checkedAt = now();
   const results: CheckResult[] = [];
-  for await (const result of checkEach(client, { isSettled, now: checkedAt })) {
+  for await (const result of checkEach(client, { isDrained, now: checkedAt })) {
     results.push(result);
     onResult(result);
   }
@@ -73,6 +73,7 @@ async function runChecks(
 }
 
 function toCheckUnavailableError(error: unknown): Error {
-  const problem = describeDatabaseError(error) ?? `${formatDatabase()} refuses: ${(error as Error).message}.`;
+  const problem =
+    describeDatabaseError(error) ?? `${formatDatabase()} rejected the connection: ${(error as Error).message}.`;
   return new CheckUnavailableError(problem, { cause: error });
 }

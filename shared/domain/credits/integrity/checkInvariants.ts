@@ -6,7 +6,7 @@ export const VIOLATIONS_MAX = 1_000;
 
 export interface CheckOptions {
   /** Also check the invariants that hold only when no work is in progress. */
-  isSettled: boolean;
+  isDrained: boolean;
   /** Current time of the service's clock. */
   now: Date;
 }
@@ -54,9 +54,9 @@ export async function withReadOnlySnapshot<Result>(client: Queryable, work: () =
 }
 
 /** Checks the invariants one by one in the current transaction of the session. */
-export async function* checkEach(client: Queryable, { isSettled, now }: CheckOptions): AsyncGenerator<CheckResult> {
+export async function* checkEach(client: Queryable, { isDrained, now }: CheckOptions): AsyncGenerator<CheckResult> {
   for (const invariant of INVARIANTS) {
-    if (invariant.checkedWhen === 'when settled' && !isSettled) continue;
+    if (invariant.checkedWhen === 'when drained' && !isDrained) continue;
     const start = performance.now();
     const violations = await findViolations(client, invariant, now);
     yield { invariant, violations, milliseconds: performance.now() - start };

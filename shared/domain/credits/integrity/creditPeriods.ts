@@ -84,7 +84,7 @@ export const CREDIT_PERIOD_INVARIANTS: readonly Invariant[] = [
   {
     name: 'no-grant-is-missing',
     statement: 'An active subscription was granted every month that has started and is paid for.',
-    checkedWhen: 'when settled',
+    checkedWhen: 'when drained',
     query: `
       SELECT s.account_id, format('month %s of subscription %s', due.month, s.uuid) AS subject,
              format('started %s, paid until %s, not granted', ${getMonthStartSql('due.month')}, s.paid_until) AS detail

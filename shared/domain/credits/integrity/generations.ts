@@ -167,7 +167,7 @@ export const GENERATION_INVARIANTS: readonly Invariant[] = [
   {
     name: 'nothing-past-its-deadline',
     statement: 'No generation is queued past its deadline.',
-    checkedWhen: 'when settled',
+    checkedWhen: 'when drained',
     query: `
       SELECT account_id, 'generation ' || uuid AS subject, format('deadline %s', deadline_at) AS detail
         FROM generations WHERE status = 'queued' AND deadline_at <= $1`,

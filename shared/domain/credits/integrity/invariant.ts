@@ -5,7 +5,7 @@ export interface Invariant {
   /** One sentence that states the condition. */
   statement: string;
   /** Holds in every snapshot of the database, or only once no work is in progress. */
-  checkedWhen: 'always' | 'when settled';
+  checkedWhen: 'always' | 'when drained';
   /**
    * Query that finds the violations: rows of account_id (bigint or null), subject (text) and detail (text). May refer to
    * $1, the current time of the service's clock as a timestamptz.

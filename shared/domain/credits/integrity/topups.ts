@@ -56,7 +56,7 @@ export const TOPUP_INVARIANTS: readonly Invariant[] = [
                     reversed_cents, amount_cents, coalesce(completed_at::text, 'never')) AS detail
         FROM topups
        WHERE credits_reversed > floor(credits::numeric * reversed_cents / amount_cents)
-          OR (status = 'succeeded' AND (completed_at IS NULL OR failure IS NOT NULL))
+          OR (status = 'succeeded' AND (completed_at IS NULL OR failure_code IS NOT NULL))
           OR (status <> 'succeeded' AND (reversed_cents > 0 OR reversal_count > 0))`,
   },
   {
@@ -108,7 +108,7 @@ export const TOPUP_INVARIANTS: readonly Invariant[] = [
   {
     name: 'no-auto-topup-is-unresolved',
     statement: 'No automatic top-up has an unknown outcome.',
-    checkedWhen: 'when settled',
+    checkedWhen: 'when drained',
     query: `
       SELECT account_id, 'top-up ' || uuid AS subject, format('pending since %s, next attempt %s', created_at, next_attempt_at) AS detail
         FROM topups WHERE kind = 'automatic' AND status = 'pending'`,

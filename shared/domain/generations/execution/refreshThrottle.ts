@@ -9,7 +9,7 @@ const POLL_DELAY = `least(interval '8 seconds', greatest(interval '2 seconds', (
 /**
  * Acquires the right to poll a generation's upstream, or returns undefined if another process polled it less than
  * 2 seconds ago. Reads and polls of all processes share this throttle. The process that acquires it enqueues the next
- * poll, `poll_delay_ms` later; a poll that comes before `next_poll_at` is refused, which ends duplicate poll chains.
+ * poll, `poll_delay_ms` later; a poll that comes before `next_poll_at` is rejected, which ends duplicate poll chains.
  */
 function createRefreshThrottle(name: string, isDue: string) {
   return transition(

@@ -61,11 +61,11 @@ async function handleAccepted(
   const { uuid } = generation;
   const acceptedSubmit = { uuid, handle, upstream: route.upstream.name, upstream_model: route.modelId };
   if (await retryDuringOutage(generation, () => recordAccepted(acceptedSubmit))) {
-    logger.info({ generationId: uuid, upstream: route.upstream.name }, 'submitted');
+    logger.info({ generationId: uuid, upstream: route.upstream.name }, 'generation submitted');
     void enqueuePoll(uuid, REFRESH_INTERVAL_MS);
     return;
   }
-  logger.warn({ generationId: uuid }, 'accepted too late: ended or resubmitted; cancelling');
+  logger.warn({ generationId: uuid }, 'submission accepted too late; cancelling it at the upstream');
   await cancelAtUpstream(uuid, route, handle);
 }
 
@@ -88,7 +88,7 @@ async function handleSubmitError(
   error: UpstreamError,
 ): Promise<void> {
   const { uuid } = generation;
-  if (error.fault === 'refused') {
+  if (error.fault === 'rejected') {
     await failGeneration({ uuid, message: error.message });
     return;
   }
@@ -101,7 +101,7 @@ async function handleSubmitError(
   // Only transport errors count as failed probes: an upstream that responds, even with "busy", is reachable. A
   // synchronous upstream takes minutes to respond, so its timeouts say nothing about its health.
   if (error.isAccountError) await openCircuit(route, error.message);
-  else if (!error.wasAnswered && !getUpstream(route).isSynchronous)
+  else if (!error.hasResponse && !getUpstream(route).isSynchronous)
     await recordProbe(route, error.message, 'submission');
 }
 

@@ -7,12 +7,12 @@ import { logger } from '../../../../shared/lib/logger.ts';
 import { ServiceError } from '../../../../shared/spec/errors.ts';
 import type { CommandContext } from '../command.ts';
 
-/** Ends every credential of an account. */
-export async function endAccountAccess({ args: [query = ''], shouldApply, print }: CommandContext): Promise<void> {
+/** Revokes every credential of an account. */
+export async function revokeAccountAccess({ args: [query = ''], shouldApply, print }: CommandContext): Promise<void> {
   const account = await lookUpAccountForStaff(query);
   const { sessions, keys, grants } = await (shouldApply ? revokeAllAccess(account.id) : countActiveAccess(account.id));
-  if (shouldApply) logger.info({ account: account.id, sessions, keys, grants }, 'access revoked by staff');
-  const verb = shouldApply ? 'Ended' : 'Would end';
+  if (shouldApply) logger.info({ accountId: account.id, sessions, keys, grants }, 'access revoked by staff');
+  const verb = shouldApply ? 'Revoked' : 'Would revoke';
   print(`${verb} for ${account.email}: ${sessions} sessions, ${keys} API keys, ${grants} application grants.`);
 }
 
@@ -53,6 +53,6 @@ export async function removeSignInMethod({
     return;
   }
   await removeIdentity(account.id, identity.uuid, { currentToken: null, mayBeLast: true });
-  logger.info({ account: account.id, provider: identity.provider }, 'identity removed by staff');
+  logger.info({ accountId: account.id, provider: identity.provider }, 'identity removed by staff');
   print(`Removed ${identity.provider} (${identity.email}) from ${account.email}.`);
 }

@@ -29,6 +29,6 @@ export async function revokeKey({ args: [query = ''], shouldApply, print }: Comm
     return;
   }
   await revokeApiKey(key.account_id, key.uuid);
-  logger.info({ account: key.account_id, key: key.uuid }, 'key revoked by staff');
+  logger.info({ accountId: key.account_id, key: key.uuid }, 'API key revoked by staff');
   print(`${what} is revoked.`);
 }

@@ -22,7 +22,7 @@ type GenerationBatches<Item> = AsyncIterable<Item[]> | Item[][];
 
 export async function listStuckGenerations({ options, print }: CommandContext): Promise<void> {
   const limit = parseIntegerOption(options['limit'] ?? '50', '--limit', 1, BATCH_SIZE);
-  const generations = await findStuckGenerations(parseQuietMs(options), limit);
+  const generations = await findStuckGenerations(parseIdleMs(options), limit);
   printGenerations(generations, print);
   if (generations.length === limit) print(`There may be more: the list is limited to ${limit}.`);
 }
@@ -34,13 +34,10 @@ export async function requeueStuckGenerations({ args, options, shouldApply, prin
   const wrong = args.find((name) => !isUuid(name));
   if (wrong !== undefined) throw new UsageError(`${wrong} is not a valid UUID.`);
   const named = [...new Set(args.map((name) => name.toLowerCase()))];
-  const quietMs = parseQuietMs(options);
+  const idleMs = parseIdleMs(options);
   const done = shouldApply
-    ? await requeueBatches(isAll ? listStuckBatches(quietMs) : [named.map((uuid) => ({ uuid }))], quietMs, print)
-    : await previewRequeue(
-        isAll ? listStuckBatches(quietMs) : [await findStuckGenerationsByUuid(named, quietMs)],
-        print,
-      );
+    ? await requeueBatches(isAll ? listStuckBatches(idleMs) : [named.map((uuid) => ({ uuid }))], idleMs, print)
+    : await previewRequeue(isAll ? listStuckBatches(idleMs) : [await findStuckGenerationsByUuid(named, idleMs)], print);
   for (const uuid of named) {
     if (!done.has(uuid)) print(`${uuid} skipped: the generation is not stuck, has ended, or does not exist.`);
   }
@@ -49,7 +46,7 @@ export async function requeueStuckGenerations({ args, options, shouldApply, prin
 /** @returns UUIDs of the generations that were requeued. The statement itself skips generations that are not stuck. */
 async function requeueBatches(
   pages: GenerationBatches<{ uuid: string }>,
-  quietMs: number,
+  idleMs: number,
   print: CommandContext['print'],
 ): Promise<Set<string>> {
   const done = new Set<string>();
@@ -57,7 +54,7 @@ async function requeueBatches(
   try {
     for await (const generations of pages) {
       const uuids = generations.map(({ uuid }) => uuid);
-      for (const { uuid, isEnqueued } of await requeueGenerations(uuids, quietMs)) {
+      for (const { uuid, isEnqueued } of await requeueGenerations(uuids, idleMs)) {
         done.add(uuid);
         print(`${uuid} requeued${isEnqueued ? '' : '; Redis is unavailable, so the sweep will enqueue it'}.`);
       }
@@ -84,17 +81,17 @@ async function previewRequeue(
 }
 
 /** Lists all stuck generations in batches by UUID. Requeued ones count as stuck until a worker has processed them. */
-async function* listStuckBatches(quietMs: number): AsyncGenerator<StuckGeneration[]> {
-  let generations = await findStuckGenerations(quietMs, BATCH_SIZE);
+async function* listStuckBatches(idleMs: number): AsyncGenerator<StuckGeneration[]> {
+  let generations = await findStuckGenerations(idleMs, BATCH_SIZE);
   yield generations;
   while (generations.length === BATCH_SIZE) {
-    generations = await findStuckGenerations(quietMs, BATCH_SIZE, generations.at(-1)?.uuid);
+    generations = await findStuckGenerations(idleMs, BATCH_SIZE, generations.at(-1)?.uuid);
     if (generations.length > 0) yield generations;
   }
 }
 
-function parseQuietMs(options: CommandContext['options']): number {
-  return 1_000 * parseIntegerOption(options['quiet'] ?? String(STUCK_AFTER_SECONDS), '--quiet', 0, 86_400);
+function parseIdleMs(options: CommandContext['options']): number {
+  return 1_000 * parseIntegerOption(options['idle'] ?? String(STUCK_AFTER_SECONDS), '--idle', 0, 86_400);
 }
 
 function printGenerations(generations: StuckGeneration[], print: CommandContext['print']): void {
