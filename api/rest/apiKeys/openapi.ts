@@ -13,7 +13,7 @@ export const API_KEYS_DESCRIPTION: FeatureDescription = {
     'POST /api/keys/create/': {
       id: 'createApiKey',
       summary: 'Create an API key',
-      description: `Its text is in this answer and nowhere else. An account has at most ${ACTIVE_API_KEYS_MAX} active keys.`,
+      description: `The key is returned in this response only. An account has at most ${ACTIVE_API_KEYS_MAX} active keys.`,
       body: { schema: CreateApiKeyRequest, example: { name: 'my script' } },
       response: {
         status: 201,

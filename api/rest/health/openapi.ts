@@ -20,10 +20,10 @@ export const HEALTH_DESCRIPTION: FeatureDescription = {
       id: 'getReadiness',
       summary: 'Check that the service is ready',
       description:
-        'For orchestrators: database, migrations, Redis and a live worker. 503 says in `detail` what is missing.',
+        'Readiness probe for orchestrators: checks database, migrations, Redis and workers. With 503, `detail` states what is unavailable.',
       response: {
         status: 200,
-        description: 'All of it is there.',
+        description: 'The service is ready.',
         schema: ReadyResponse,
         example: { status: 'ready' },
       },
