@@ -32,7 +32,7 @@ export async function startBenchChild(module: string, env: NodeJS.ProcessEnv): P
     waiting.get(response.id)?.(response);
     waiting.delete(response.id);
   });
-  void ended.then(() => {
+  child.once('close', () => {
     for (const [id, settle] of waiting) settle({ id, error: `${module} ended` });
   });
   await waitForReply(0);

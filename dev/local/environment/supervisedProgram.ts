@@ -29,10 +29,13 @@ export class SupervisedProgram {
 
   #start(): Program {
     const program = this.#options.start();
-    void program.ended.then((end) => {
-      if (this.#isStopping || !this.#options.onEnd(end)) return;
-      this.#restart = setTimeout(() => (this.current = this.#start()), this.#options.restartDelayMs);
-    });
+    void this.#restartAfter(program);
     return program;
+  }
+
+  async #restartAfter(program: Program): Promise<void> {
+    const end = await program.ended;
+    if (this.#isStopping || !this.#options.onEnd(end)) return;
+    this.#restart = setTimeout(() => (this.current = this.#start()), this.#options.restartDelayMs);
   }
 }
