@@ -128,7 +128,7 @@ export class FakeUpstream extends HttpFake {
   }
 
   private context(request: ProtocolRequest, socket: Socket, operation: () => Operation | null): ProtocolContext {
-    const forgets = () => {
+    const isLost = () => {
       const current = operation();
       return current !== null && this[current] === 'lose';
     };
@@ -140,7 +140,7 @@ export class FakeUpstream extends HttpFake {
       outputFields: {},
       jobs: {
         submit: (submission) => this.accept(submission, request, socket),
-        find: (namespace, id) => (forgets() ? undefined : this.find(id, namespace)),
+        find: (namespace, id) => (isLost() ? undefined : this.find(id, namespace)),
         queuePosition: () => 0,
         waitForEnd: (job) => this.waitForEnd(job),
         cancel: (job) => this.cancelJob(job as UpstreamJob),

@@ -66,6 +66,16 @@ export class BillingService {
     });
   }
 
+  /** Resolves when no billing job waits or runs: all events are applied, and their follow-ups have ended. */
+  async jobsEnded(): Promise<void> {
+    await withQueue(this.service, 'billing', (queue) =>
+      eventually('the billing jobs have ended', async () => {
+        const counts = await queue.getJobCounts('wait', 'prioritized', 'active');
+        return Object.values(counts).every((count) => count === 0);
+      }),
+    );
+  }
+
   /** Retries failed events right away. */
   async retryEvents(): Promise<void> {
     await this.service.sql('UPDATE payment_events SET next_attempt_at = now() WHERE processed_at IS NULL');
@@ -129,9 +139,7 @@ function getWebhookUrl(service: TestService): string {
  * @throws Error if the job failed, with its reason.
  */
 export async function runJob({ service }: { service: TestService }, queueName: string, job: string): Promise<void> {
-  const connection = new Redis(service.env['REDIS_URL'] as string, { maxRetriesPerRequest: null });
-  const queue = new Queue(queueName, { connection, prefix: `{${service.env['REDIS_PREFIX']}}` });
-  try {
+  await withQueue(service, queueName, async (queue) => {
     const { id } = await queue.add(job, {}, { removeOnComplete: false, removeOnFail: false });
     await eventually(
       `${job} has run`,
@@ -142,6 +150,14 @@ export async function runJob({ service }: { service: TestService }, queueName: s
       },
       60_000,
     );
+  });
+}
+
+async function withQueue(service: TestService, name: string, use: (queue: Queue) => Promise<void>): Promise<void> {
+  const connection = new Redis(service.env['REDIS_URL'] as string, { maxRetriesPerRequest: null });
+  const queue = new Queue(name, { connection, prefix: `{${service.env['REDIS_PREFIX']}}` });
+  try {
+    await use(queue);
   } finally {
     await queue.close();
     connection.disconnect();

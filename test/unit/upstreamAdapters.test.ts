@@ -13,7 +13,7 @@ import {
   NOT_MADE,
 } from '../harness/upstreamAdapter.ts';
 
-/** What differs between the protocols: addresses, and the bodies of their responses. */
+/** Differences between the protocols: addresses, and the bodies of their responses. */
 interface AdapterCase {
   name: 'fal' | 'replicate' | 'openai';
   path: string;
@@ -24,7 +24,7 @@ interface AdapterCase {
   receipt: (id: unknown, url: string) => object;
   /** States of a job that has not ended, unknown ones included. */
   runningStatuses: string[];
-  /** Where the output of a job is, and the headers for it. */
+  /** Location of the output of a job, and the headers for it. */
   output: (url: string, id: string) => object;
 }
 
@@ -170,7 +170,7 @@ for (const { name, path, authorization, probe, receipt, runningStatuses, output 
         expect(await captureUpstreamError(submit())).to.include({ fault: 'rejected', message: NOT_ALLOWED });
       });
 
-      const refusals: [string, unknown, string][] = [
+      const rejections: [string, unknown, string][] = [
         ['in a sentence', { detail: 'Too long.' }, 'Too long.'],
         ['for a field', { detail: [{ msg: 'Field required' }] }, 'Field required'],
         ['without a word', {}, NOT_MADE],
@@ -179,7 +179,7 @@ for (const { name, path, authorization, probe, receipt, runningStatuses, output 
         ['with NULs and half a pair', { detail: 'a\u0000b\ud800' }, 'ab\ufffd'],
         ['at length', { detail: 'x'.repeat(9_000) }, 'x'.repeat(500)],
       ];
-      for (const [what, body, message] of refusals) {
+      for (const [what, body, message] of rejections) {
         for (const status of [400, 422]) {
           it(`reports rejected after ${status} ${what}, with a message that can be shown`, async () => {
             fake.submit = { status, body };

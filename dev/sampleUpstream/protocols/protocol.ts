@@ -24,7 +24,7 @@ export interface JsonResponse {
   headers?: Record<string, string>;
 }
 
-/** What a protocol needs of the server that speaks it. */
+/** Functions of the server that a protocol uses. */
 export interface ProtocolContext {
   /** Address of the server, without a trailing slash. */
   base: string;
