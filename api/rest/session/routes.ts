@@ -1,10 +1,6 @@
-import {
-  getAccount,
-  findOrCreateAccountByEmail,
-  completeOnboardingStep,
-  updateProfile,
-} from '../../../shared/domain/accounts/accounts.ts';
+import { findOrCreateAccountByEmail, getAccount, updateProfile } from '../../../shared/domain/accounts/accounts.ts';
 import { DEV_PROVIDER } from '../../../shared/domain/accounts/identities.ts';
+import { completeOnboardingStep } from '../../../shared/domain/accounts/onboarding.ts';
 import { isStaff, isStaffEmail } from '../../../shared/domain/accounts/staff.ts';
 import { PROVIDER_NAMES, getIdentityProviders } from '../../../shared/gateways/identity/index.ts';
 import { createBodyParser } from '../../../shared/lib/validation/bodyParser.ts';

@@ -1,4 +1,4 @@
-import { saveProfile as saveAccountProfile } from '../../../shared/domain/accounts/accounts.ts';
+import { saveProfile as saveAccountProfile } from '../../../shared/domain/accounts/onboarding.ts';
 import {
   syncPayoutAccount,
   createPayoutOnboardingLink,

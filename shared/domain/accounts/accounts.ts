@@ -1,12 +1,9 @@
 import type { Transaction } from 'objection';
 import { v7 as uuidv7 } from 'uuid';
 import { now } from '../../lib/clock.ts';
-import { ServiceError } from '../../spec/errors.ts';
-import { ONBOARDING_STEPS, type OnboardingStep } from '../../spec/states.ts';
 import { Account } from '../../tables/Account.ts';
 import { Referral } from '../../tables/Referral.ts';
 import { type ReferralClick, findReferrer } from '../affiliates/referrals.ts';
-import { getActivePlan } from '../billing/entitlement.ts';
 
 /** Account of a request, after its credential has been read. */
 export interface Caller {
@@ -78,44 +75,4 @@ export async function getAccount(accountId: number): Promise<Account> {
 export async function updateProfile(accountId: number, profile: ProfileInput): Promise<Account> {
   if (Object.keys(profile).length === 0) return getAccount(accountId);
   return Account.query().patchAndFetchById(accountId, profile);
-}
-
-/**
- * Saves the profile form, which completes the `profile` step. If the account has an active plan, the `plan` step is
- * complete, too.
- */
-export async function saveProfile(accountId: number, profile: ProfileInput): Promise<Account> {
-  return Account.transaction(async (transaction) => {
-    const account = await Account.query(transaction).findById(accountId).forNoKeyUpdate().throwIfNotFound();
-    const next = getActivePlan(account) === null ? 'plan' : 'complete';
-    const isDone = account.onboarding_step === 'complete';
-    return account.$query(transaction).patchAndFetch({ ...profile, ...(isDone ? {} : { onboarding_step: next }) });
-  });
-}
-
-/**
- * Marks an onboarding step as complete. Repeating a step, or an earlier one, changes nothing.
- * @throws ServiceError subscription_required for `plan` without an active subscription: it cannot be skipped.
- * @throws ServiceError validation_error for `plan` before `profile`.
- */
-export async function completeOnboardingStep(
-  accountId: number,
-  step: Exclude<OnboardingStep, 'complete'>,
-  profile: ProfileInput = {},
-): Promise<Account> {
-  return Account.transaction(async (transaction) => {
-    const account = await Account.query(transaction).findById(accountId).forNoKeyUpdate().throwIfNotFound();
-    const position = ONBOARDING_STEPS.indexOf(step);
-    const reached = ONBOARDING_STEPS.indexOf(account.onboarding_step);
-    if (position > reached) {
-      throw new ServiceError('validation_error', `step_completed: complete ${account.onboarding_step} first.`, {
-        field: 'step_completed',
-      });
-    }
-    if (step === 'plan' && getActivePlan(account) === null) {
-      throw new ServiceError('subscription_required', 'Choose a plan first: this step cannot be skipped.');
-    }
-    const next = ONBOARDING_STEPS[Math.max(reached, position + 1)] as OnboardingStep;
-    return account.$query(transaction).patchAndFetch({ ...profile, onboarding_step: next });
-  });
 }
