@@ -256,7 +256,7 @@ describe('an Idempotency-Key', () => {
     const key = randomUUID();
     await service.sql(`
       CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'refused'; END $$;
-      CREATE TRIGGER refuse BEFORE UPDATE OF answer ON idempotent_requests FOR EACH ROW EXECUTE FUNCTION refuse()`);
+      CREATE TRIGGER refuse BEFORE UPDATE OF response ON idempotent_requests FOR EACH ROW EXECUTE FUNCTION refuse()`);
     try {
       expect((await sendWithKey(customer, TOPUP, key, TOPUP.body)).status).to.equal(500);
     } finally {

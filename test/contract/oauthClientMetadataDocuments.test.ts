@@ -112,8 +112,8 @@ describe('OAuth client metadata documents', () => {
 
   it('a response that is not a metadata document is rejected', async () => {
     const replies: [RegExp, (response: ServerResponse) => void][] = [
-      [/answered 404/, (response) => response.writeHead(404).end()],
-      [/answered 500/, (response) => response.writeHead(500, { 'content-type': 'application/json' }).end('{}')],
+      [/responded with 404/, (response) => response.writeHead(404).end()],
+      [/responded with 500/, (response) => response.writeHead(500, { 'content-type': 'application/json' }).end('{}')],
       [/not of the type/, (response) => response.writeHead(200, { 'content-type': 'text/html' }).end('{}')],
       [/not a JSON object/, (response) => response.writeHead(200, { 'content-type': 'application/json' }).end('[]')],
       [/not a JSON object/, (response) => response.writeHead(200, { 'content-type': 'application/json' }).end('{')],

@@ -73,19 +73,19 @@ describe('while the bucket is unavailable', () => {
   describe('at the start of a worker', () => {
     it('exits with a message if the configuration has to be changed', async () => {
       const misfits: [Record<string, string>, RegExp][] = [
-        [{ CDN_URL: '' }, /ended with 78:\nCDN_URL is not set: with MEDIA_S3_BUCKET .+\.\n/],
-        [{ MEDIA_S3_SECRET_ACCESS_KEY: '' }, /ended with 78:\nMEDIA_S3_SECRET_ACCESS_KEY is not set/],
+        [{ CDN_URL: '' }, /exited with 78:\nCDN_URL is not set: with MEDIA_S3_BUCKET .+\.\n/],
+        [{ MEDIA_S3_SECRET_ACCESS_KEY: '' }, /exited with 78:\nMEDIA_S3_SECRET_ACCESS_KEY is not set/],
         [
           { MEDIA_S3_BUCKET: 'others' },
-          /ended with 78:\n.*MEDIA_S3_BUCKET cannot be used: .+ the bucket does not exist\.\n/s,
+          /exited with 78:\n.*MEDIA_S3_BUCKET cannot be used: .+ the bucket does not exist\.\n/s,
         ],
-        [{ MEDIA_S3_ACCESS_KEY_ID: 'x' }, /ended with 78:\n.*MEDIA_S3_BUCKET cannot be used: .+InvalidAccessKeyId/s],
+        [{ MEDIA_S3_ACCESS_KEY_ID: 'x' }, /exited with 78:\n.*MEDIA_S3_BUCKET cannot be used: .+InvalidAccessKeyId/s],
       ];
       for (const [env, sentence] of misfits)
         expect((await captureError(service.startWorker(env))).message).to.match(sentence);
       bucket.mode = 'deny';
       expect((await captureError(service.startWorker())).message).to.match(
-        /ended with 78:\n.*MEDIA_S3_BUCKET cannot be used: .+access denied/s,
+        /exited with 78:\n.*MEDIA_S3_BUCKET cannot be used: .+access denied/s,
       );
       bucket.mode = 'serve';
     });

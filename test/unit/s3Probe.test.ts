@@ -29,13 +29,21 @@ describe('the probe of a bucket', () => {
   });
 
   const misfits: [string, Partial<S3Options>, RegExp][] = [
-    ['a bucket that does not exist', { bucket: 'others' }, /answered 404 NoSuchBucket: the bucket does not exist$/],
+    [
+      'a bucket that does not exist',
+      { bucket: 'others' },
+      /responded with 404 NoSuchBucket: the bucket does not exist$/,
+    ],
     [
       'an unknown key',
       { accessKeyId: 'someone' },
-      /answered 403 InvalidAccessKeyId: MEDIA_S3_ACCESS_KEY_ID is unknown to the store$/,
+      /responded with 403 InvalidAccessKeyId: MEDIA_S3_ACCESS_KEY_ID is unknown to the store$/,
     ],
-    ['a secret that does not fit', { secretAccessKey: 'x' }, /answered 403 SignatureDoesNotMatch: MEDIA_S3_SECRET_/],
+    [
+      'a secret that does not fit',
+      { secretAccessKey: 'x' },
+      /responded with 403 SignatureDoesNotMatch: MEDIA_S3_SECRET_/,
+    ],
   ];
   for (const [what, options, sentence] of misfits) {
     it(`fails with StoreConfigError for ${what}`, async () => {
@@ -47,8 +55,8 @@ describe('the probe of a bucket', () => {
 
   it('fails with StoreConfigError if permissions are missing, and if the server is not an S3 store', async () => {
     for (const [mode, sentence] of [
-      ['deny', /answered 403 AccessDenied: access denied; the key needs permission to/],
-      ['garbage', /answered 404 NotFound: check that this is the address of an S3 store$/],
+      ['deny', /responded with 403 AccessDenied: access denied; the key needs permission to/],
+      ['garbage', /responded with 404 NotFound: check that this is the address of an S3 store$/],
     ] as const) {
       bucket.mode = mode;
       const error = await captureError(open().probe());

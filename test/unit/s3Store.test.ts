@@ -118,7 +118,7 @@ describe('the S3 store', () => {
           open().putFiles('ab/cdef', [{ localFile: file, name: 'image.png', contentType: 'image/png' }]),
         );
         expect(error).to.not.be.instanceOf(StoreConfigError);
-        expect(error.message).to.match(/^bucket outputs at http:.+ (answered 50\d|cannot be reached: .+)$/);
+        expect(error.message).to.match(/^bucket outputs at http:.+ (responded with 50\d|cannot be reached: .+)$/);
         expect(bucket.uploads).to.have.length(3);
       });
     }
@@ -202,7 +202,7 @@ describe('the S3 store', () => {
     it('fails without permission, and deletes nothing', async () => {
       await bucket.putObjects(['ab/cd/image.png']);
       bucket.mode = 'deny';
-      expect((await captureError(open().deleteFolder('ab/cd'))).message).to.match(/answered 403 AccessDenied/);
+      expect((await captureError(open().deleteFolder('ab/cd'))).message).to.match(/responded with 403 AccessDenied/);
       expect(await bucket.keys()).to.deep.equal(['ab/cd/image.png']);
     });
   });

@@ -1,5 +1,6 @@
 /** Time for which browsers and CDNs may cache an output, and may still serve a deleted one. */
 export const MEDIA_CACHE_SECONDS = 86_400;
+
 /** A complete file on the local disk, with its name and type in the store. */
 export interface FinishedFile {
   localFile: string;

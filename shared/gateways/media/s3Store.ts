@@ -1,8 +1,7 @@
 import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { setTimeout } from 'node:timers/promises';
-import { MEDIA_CACHE_SECONDS } from './mediaStore.ts';
-import { type FinishedFile, type MediaStore, StoreConfigError } from './mediaStore.ts';
+import { type FinishedFile, MEDIA_CACHE_SECONDS, type MediaStore, StoreConfigError } from './mediaStore.ts';
 import { connectS3, S3_LIMITS, type S3Connection, type S3Limits, type S3Options } from './s3Connection.ts';
 
 const RETRY_DELAY_MS = 500;

@@ -24,8 +24,9 @@ export function formatDatabase({ host, port, name }: DatabaseLocation = getDatab
 const CANCELED_CODES = /^(57014|25P04)$/;
 // Undefined table, undefined column.
 const MISSING_SCHEMA_CODES = /^(42P01|42703)$/;
-// Invalid authorization, unknown database, insufficient privilege.
-const ACCESS_DENIED_CODES = /^(28...|3D000|42501)$/;
+// Invalid authorization, unknown database.
+const CONNECTION_REJECTED_CODES = /^(28...|3D000)$/;
+const INSUFFICIENT_PRIVILEGE_CODE = '42501';
 
 /** Explains in one sentence why the database cannot be used at all. Returns undefined for any other error. */
 export function describeDatabaseError(error: unknown): string | undefined {
@@ -39,5 +40,8 @@ export function describeDatabaseError(error: unknown): string | undefined {
   if (MISSING_SCHEMA_CODES.test(code)) {
     return `${formatDatabase()} is not migrated to this version: npm run release does that, in an image node dist/migrations/main.js.`;
   }
-  return ACCESS_DENIED_CODES.test(code) ? `${formatDatabase()} rejected the connection: ${error.message}.` : undefined;
+  if (code === INSUFFICIENT_PRIVILEGE_CODE) return `${formatDatabase()} denied access: ${error.message}.`;
+  return CONNECTION_REJECTED_CODES.test(code)
+    ? `${formatDatabase()} rejected the connection: ${error.message}.`
+    : undefined;
 }

@@ -74,6 +74,6 @@ async function runChecks(
 
 function toCheckUnavailableError(error: unknown): Error {
   const problem =
-    describeDatabaseError(error) ?? `${formatDatabase()} rejected the connection: ${(error as Error).message}.`;
+    describeDatabaseError(error) ?? `${formatDatabase()} could not be checked: ${(error as Error).message}.`;
   return new CheckUnavailableError(problem, { cause: error });
 }
