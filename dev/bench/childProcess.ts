@@ -25,7 +25,8 @@ interface ChildReply {
  */
 export async function startBenchChild(module: string, env: NodeJS.ProcessEnv): Promise<BenchChild> {
   const args = buildSourceArgs(module);
-  const { child, pid, ended } = startProgram({ name: module, args, env, output: 'inherit', hasChannel: true });
+  const program = startProgram({ name: module, args, env, output: 'inherit', hasChannel: true });
+  const { child } = program;
   const waiting = new Map<number, (response: ChildReply) => void>();
   let callCount = 0;
   child.on('message', (response: ChildReply) => {
@@ -56,11 +57,7 @@ export async function startBenchChild(module: string, env: NodeJS.ProcessEnv): P
     return reply;
   }
 
-  async function end(): Promise<void> {
-    if (child.connected) child.disconnect();
-    await ended;
-  }
-  return { pid, call, end };
+  return { pid: program.pid, call, end: async () => void (await program.stop()) };
 }
 
 type ChildHandlers = Record<string, (...args: never[]) => unknown>;
