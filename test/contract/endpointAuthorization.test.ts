@@ -49,11 +49,8 @@ describe('endpoint authorization', () => {
   });
   after(() => service.stop());
 
-  const ask = (row: Route, headers: Record<string, string>) =>
-    request(service.baseUrl, row.method, buildPath(row), {
-      headers,
-      ...(isChange(row) ? { body: VALID_BODIES[row.name] ?? {} } : {}),
-    });
+  const ask = (row: Route, headers: Record<string, string>, body: object = VALID_BODIES[row.name] ?? {}) =>
+    request(service.baseUrl, row.method, buildPath(row), { headers, ...(isChange(row) ? { body } : {}) });
 
   it('every route is covered by these tests, and the public routes are exactly those of the endpoint table', () => {
     const kinds = ['none', 'account', 'deferredKey', 'session', 'staff', 'mcp'];
@@ -73,6 +70,8 @@ describe('endpoint authorization', () => {
           const answer = await ask(row, headers);
           expectError(answer, 'invalid_api_key');
           expect(answer.headers.get('www-authenticate'), what).to.equal('Bearer');
+          // The credential is checked before the body.
+          expectError(await ask(row, headers, {}), 'invalid_api_key');
           expect(answer.headers.get('cache-control'), what).to.equal('no-store');
         }
       });

@@ -4,7 +4,7 @@ import { type ApiResponse, TestCustomer } from '../harness/apiClient.ts';
 import { expectError } from '../harness/errorEnvelope.ts';
 import { CREATE, type InvalidRequests, startInvalidRequests } from '../harness/invalidRequests.ts';
 import { sendRawRequest } from '../harness/rawRequest.ts';
-import { filterRoutes, VALID_BODIES } from '../harness/routes.ts';
+import { buildPath, filterRoutes, VALID_BODIES } from '../harness/routes.ts';
 import type { TestService } from '../harness/testService.ts';
 
 /** Routes that accept an API key. */
@@ -127,9 +127,9 @@ describe('errors', () => {
     ];
     for (const authorization of authorizations) {
       it(`is the response to Authorization: ${authorization.slice(0, 60)}`, async () => {
-        for (const { name, method, path } of PROTECTED) {
-          const body = VALID_BODIES[name];
-          expectError(await service.request(method, path, { body, headers: { authorization } }), 'invalid_api_key');
+        for (const route of PROTECTED) {
+          const options = { body: VALID_BODIES[route.name], headers: { authorization } };
+          expectError(await service.request(route.method, buildPath(route), options), 'invalid_api_key');
         }
       });
     }

@@ -173,8 +173,9 @@ describe('lists', () => {
     before(async () => {
       customer = await service.createCustomer('pro');
     });
-    after('nothing was charged', async () => {
+    afterEach('nothing was charged or created', async () => {
       expect(await customer.ledger()).to.deep.equal([['grant', 1100]]);
+      expect((await customer.request('GET', '/api/keys/')).body.pagination.total_items).to.equal(1);
     });
 
     const bad = [

@@ -9,7 +9,8 @@ describe('npm run bench', () => {
     this.timeout(180_000);
     const json = join(requireTestEnv('TEST_FOLDER'), 'bench.json');
     const args = `--import tsx dev/bench/main.ts --quick --built --only create,read --json ${json}`;
-    const { out, err } = await runProgram({ args: args.split(' '), env: process.env });
+    const { status, out, err } = await runProgram({ args: args.split(' '), env: process.env });
+    expect(status, err).to.equal(0);
     expect(out, err).to.match(/figure +value +required +goal/);
     const { rows } = JSON.parse(readFileSync(json, 'utf8')) as { rows: { title: string; value: number | null }[] };
     expect(rows.length).to.be.above(3);

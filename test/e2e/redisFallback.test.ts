@@ -31,7 +31,8 @@ describe('a machine without Redis', () => {
     // This PATH has neither a Redis nor apt-get, and the cache is empty.
     const env = { PATH: empty, HOME: empty, XDG_CACHE_HOME: empty };
     const args = ['--import', 'tsx', '--input-type=module', '-e', SCRIPT, dataDir];
-    const { out, err } = await runProgram({ args, env });
+    const { status, out, err } = await runProgram({ args, env });
+    expect(status, err).to.equal(0);
     expect(JSON.parse(out), err).to.deep.equal({ source: 'js-redis-server', result: 42 });
   });
 });

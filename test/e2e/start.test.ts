@@ -13,6 +13,12 @@ import { allocatePort } from '../harness/ports.ts';
 
 type LocalStack = Program & { baseUrl: string };
 
+/** Stops a program that has not ended by itself. @returns its exit status. */
+function stopRunning(program: Program): Promise<number | null> {
+  expect(program.isRunning, program.logs()).to.equal(true);
+  return program.stop();
+}
+
 describe('npm start', function () {
   this.timeout(180_000);
   const dataDir = join(requireTestEnv('TEST_FOLDER'), 'start');
@@ -97,7 +103,7 @@ describe('npm start', function () {
     const other = await fetch(`http://127.0.0.1:${port}/sign-in?done=signed-out`, { redirect: 'manual' });
     expect([other.status, other.headers.get('location')]).to.deep.equal([302, `${baseUrl}/sign-in?done=signed-out`]);
 
-    expect(await started.stop()).to.equal(0);
+    expect(await stopRunning(started)).to.equal(0);
     expect(existsSync(join(dataDir, 'service.json'))).to.equal(false);
     expect((await runProgram({ args: ['dist/worker/cli/check/main.js'], env })).status).to.equal(78);
   });
@@ -110,7 +116,7 @@ describe('npm start', function () {
     const taken = Number(new URL(one.baseUrl).port);
     const refused = await start(taken, `${dataDir}-3`).catch((error: Error) => error.message);
     expect(refused).to.match(/set PORT/);
-    expect(await Promise.all([one.stop(), other.stop()])).to.deep.equal([0, 0]);
+    expect(await Promise.all([one, other].map(stopRunning))).to.deep.equal([0, 0]);
   });
 
   it('a configured provider is used, and the sample upstream replaces one that is not configured', async () => {
@@ -142,7 +148,7 @@ describe('npm start', function () {
       for (const { uuid } of [await customer.createImage(), await customer.createVideo()]) {
         expect((await customer.waitForEnd(uuid)).status).to.equal('succeeded');
       }
-      expect(await started.stop()).to.equal(0);
+      expect(await stopRunning(started)).to.equal(0);
     } finally {
       await given.stop();
     }
@@ -164,7 +170,7 @@ describe('npm start', function () {
     );
     expect(api).to.match(/^genmeter_http_requests_total\{/m);
     expect(worker).to.match(/^genmeter_job_duration_seconds_count\{/m);
-    expect(await started.stop()).to.equal(0);
+    expect(await stopRunning(started)).to.equal(0);
   });
 
   it('METRICS_PORT=0 prints the chosen addresses, and a port without a free successor is rejected with one sentence', async () => {
@@ -172,7 +178,7 @@ describe('npm start', function () {
     const addresses = [...started.logs().matchAll(/^ *Metrics +(?:worker|api) +(http:\S+\/metrics) /gm)];
     expect(addresses).to.have.length(2);
     for (const [, address = ''] of addresses) expect((await fetch(address)).status).to.equal(200);
-    expect(await started.stop()).to.equal(0);
+    expect(await stopRunning(started)).to.equal(0);
     for (const [METRICS_PORT, PORT] of [
       ['65535', '3000'],
       ['2999', '3000'],

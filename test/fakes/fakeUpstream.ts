@@ -113,7 +113,8 @@ export class FakeUpstream extends HttpFake {
     const fault = operation === null ? undefined : this[operation];
     if (misbehave(fault, request, response)) return;
     const answer = await routed.respond();
-    if ('file' in answer) {
+    if ('file' in answer && fault === 'lose') response.writeHead(404).end();
+    else if ('file' in answer) {
       const type = answer.file.endsWith('.mp4') ? 'video/mp4' : 'image/png';
       response.writeHead(200, { 'content-type': type }).end(this.readFile(answer.file));
     } else this.send(answer, operation, response);

@@ -70,6 +70,7 @@ describe('a service with an OpenAI-compatible upstream', () => {
   for (const imageAs of ['b64_json', 'url', 'data url', 'url of another host'] as const) {
     it(`stores images that arrive as ${imageAs}`, async () => {
       returnImagesAs(upstream, imageAs, other.url);
+      upstream.requests.length = 0;
       const { uuid, prompt } = await customer.createImage();
       const ended = await customer.waitForEnd(uuid);
       expect(ended.status).to.equal('succeeded');
@@ -79,6 +80,10 @@ describe('a service with an OpenAI-compatible upstream', () => {
       expect(others).to.deep.equal([]);
       expect(job?.request.headers['idempotency-key']).to.equal(uuid);
       expect(job?.input).to.deep.equal({ model: 'some-image', prompt, n: 1, size: '1024x1024' });
+      const downloads = upstream.requests.filter(({ call }) => call.startsWith('GET /files/'));
+      expect(downloads.map(({ authorization }) => authorization)).to.deep.equal(
+        imageAs === 'url' ? ['Bearer test'] : [],
+      );
       expect(other.requests.splice(0).map(({ authorization }) => authorization)).to.deep.equal(
         imageAs === 'url of another host' ? [undefined] : [],
       );

@@ -52,7 +52,7 @@ describe('a payment that an account got nothing for', () => {
     billing.stripe.settlePayment(page, 'succeeded');
     await billing.drained();
     await billing.jobsEnded();
-    expect((await owedTo(customer))[0].attempts).to.be.above(0);
+    expect((await owedTo(customer))[0].attempts).to.be.within(1, 2);
     // The event itself was applied: a failed follow-up is not a problem of the event.
     expect(
       await billing.service.sql(
@@ -87,7 +87,7 @@ describe('a payment that an account got nothing for', () => {
     billing.stripe.settlePayment(page, 'succeeded');
     await billing.drained();
     await billing.jobsEnded();
-    expect((await owedTo(customer))[0].attempts).to.be.above(0);
+    expect((await owedTo(customer))[0].attempts).to.be.within(1, 2);
     const [owed] = await owedTo(customer);
     billing.stripe.openDispute(owed.invoice_id);
     await billing.drained();
@@ -107,7 +107,7 @@ describe('a payment that an account got nothing for', () => {
     billing.stripe.settlePayment(page, 'succeeded');
     await billing.drained();
     await billing.jobsEnded();
-    expect((await owedTo(customer))[0].attempts).to.be.above(0);
+    expect((await owedTo(customer))[0].attempts).to.be.within(1, 2);
     delete billing.stripe.faults['refunds.create'];
     const [owed] = await owedTo(customer);
     const paid = billing.stripe.store.list('invoice_payment').find(({ invoice }) => invoice === owed.invoice_id);
@@ -125,7 +125,7 @@ describe('a payment that an account got nothing for', () => {
     billing.stripe.settlePayment(page, 'succeeded');
     await billing.drained();
     await billing.jobsEnded();
-    expect((await owedTo(customer))[0].attempts).to.be.above(0);
+    expect((await owedTo(customer))[0].attempts).to.be.within(1, 2);
     const [{ invoice_id: invoiceId }] = await owedTo(customer);
     const byStaff = billing.stripe.refund(invoiceId, 100);
     await billing.drained();
@@ -150,7 +150,7 @@ describe('a payment that an account got nothing for', () => {
     billing.stripe.settlePayment(page, 'succeeded');
     await billing.drained();
     await billing.jobsEnded();
-    expect((await owedTo(customer))[0].attempts).to.be.above(0);
+    expect((await owedTo(customer))[0].attempts).to.be.within(1, 2);
     delete billing.stripe.faults['refunds.create'];
     const other = await billing.createCustomer('lite');
     await other.request('POST', '/api/billing/topup/', { body: { amount_cents: 5_000 } });

@@ -46,7 +46,7 @@ describe('a synchronous submit', () => {
   let service: TestService;
   let customer: TestCustomer;
   before(async () => {
-    upstream = await new FakeUpstream().start();
+    upstream = await new FakeUpstream('test').start();
     service = await startTestService({
       workers: 2,
       env: { IMAGE_UPSTREAM: 'openai:some-image', OPENAI_BASE_URL: `${upstream.url}/v1`, OPENAI_API_KEY: 'test' },

@@ -83,6 +83,7 @@ describe('the OpenAI adapter for images', () => {
     const submission = await askImage();
     if (submission.state !== 'succeeded' || !('url' in submission.output)) throw new Error('no address');
     const { url, headers } = submission.output;
+    expect(headers).to.deep.equal({ authorization: 'Bearer test' });
     expect(Buffer.from(await (await fetch(url, { headers })).arrayBuffer())).to.deep.equal(PNG);
     returnImagesAs(fake, 'url of another host', other.url);
     expect(await askImage()).to.deep.equal({

@@ -12,55 +12,7 @@ import {
   NOT_ALLOWED,
   NOT_MADE,
 } from '../harness/upstreamAdapter.ts';
-
-/** Differences between the protocols: addresses, and the bodies of their responses. */
-interface AdapterCase {
-  name: 'fal' | 'replicate' | 'openai';
-  path: string;
-  authorization: string;
-  /** The operation that serves the probe. */
-  probe: 'status' | 'probe';
-  /** Response to an accepted submit. */
-  receipt: (id: unknown, url: string) => object;
-  /** States of a job that has not ended, unknown ones included. */
-  runningStatuses: string[];
-  /** Location of the output of a job, and the headers for it. */
-  output: (url: string, id: string) => object;
-}
-
-const CASES: AdapterCase[] = [
-  {
-    name: 'fal',
-    path: '',
-    authorization: 'Key test',
-    probe: 'status',
-    receipt: (id, url) => {
-      const address = `${url}/owner/name/requests/r1`;
-      const urls = { status_url: `${address}/status`, response_url: address, cancel_url: `${address}/cancel` };
-      return { request_id: id, ...urls };
-    },
-    runningStatuses: ['IN_QUEUE', 'IN_PROGRESS'],
-    output: (url, id) => ({ url: `${url}/files/${id}.mp4` }),
-  },
-  {
-    name: 'replicate',
-    path: '/v1',
-    authorization: 'Bearer test',
-    probe: 'probe',
-    receipt: (id) => ({ id, status: 'starting' }),
-    runningStatuses: ['starting', 'processing', 'queued', 'a word of tomorrow'],
-    output: (url, id) => ({ url: `${url}/files/${id}.mp4`, headers: { authorization: 'Bearer test' } }),
-  },
-  {
-    name: 'openai',
-    path: '/v1',
-    authorization: 'Bearer test',
-    probe: 'probe',
-    receipt: (id) => ({ id, status: 'queued' }),
-    runningStatuses: ['queued', 'in_progress', 'rendering'],
-    output: (url, id) => ({ url: `${url}/v1/videos/${id}/content`, headers: { authorization: 'Bearer test' } }),
-  },
-];
+import { CASES } from './upstreamAdapters.cases.ts';
 
 /** Connection failures and responses, and whether a response arrived. */
 const QUERY_FAULTS = [
@@ -71,7 +23,7 @@ const QUERY_FAULTS = [
   ['hang', false],
 ] as const;
 
-for (const { name, path, authorization, probe, receipt, runningStatuses, output } of CASES) {
+for (const { name, path, authorization, probe, receipt, receiptStatus, runningStatuses, output } of CASES) {
   describe(`the ${name} adapter, as every adapter`, () => {
     const fake = new FakeUpstream('test');
     let createUpstream: AdapterFactory;
@@ -139,7 +91,7 @@ for (const { name, path, authorization, probe, receipt, runningStatuses, output 
 
       for (const id of [undefined, '', 5, 'with space', 'with\u0000', 'x'.repeat(3_000)]) {
         it(`reports a submit of unknown outcome for the id ${JSON.stringify(id)?.slice(0, 20)}, which cannot be stored`, async () => {
-          fake.submit = { status: 200, body: receipt(id, fake.url) };
+          fake.submit = { status: receiptStatus, body: receipt(id, fake.url) };
           expect(await captureUpstreamError(submit())).to.include({ fault: 'unknown', hasResponse: true });
         });
       }
