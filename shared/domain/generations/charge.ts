@@ -100,7 +100,7 @@ const prepareChargeStatement = (name: string, hasKeys: boolean) =>
             generation_count = locked.generation_count + 1,
             ledger_count = locked.ledger_count + 1,
             auto_topup_triggered_at =
-              CASE WHEN locked.leaves_low THEN coalesce(locked.auto_topup_triggered_at, cast(:now AS timestamptz)) END
+              CASE WHEN locked.leaves_low THEN coalesce(locked.auto_topup_triggered_at, locked.created_at) END
        FROM locked
       WHERE a.id = locked.id AND locked.outcome = 'accepted'
      RETURNING a.id, a.balance, a.generation_count, a.ledger_count, locked.uuid, locked.model, locked.prompt,

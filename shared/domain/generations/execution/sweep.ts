@@ -67,8 +67,9 @@ export async function failExpired(): Promise<void> {
 
 async function failExpiredGeneration(generation: ExpiredGeneration): Promise<void> {
   const { uuid } = generation;
-  await failGeneration({ uuid, message: 'The model did not finish in time.' });
-  if (generation.upstream_handle === null) return;
+  const hasFailed = await failGeneration({ uuid, message: 'The model did not finish in time.' });
+  // One that has just ended in another way is not canceled: its run was not obsolete.
+  if (!hasFailed || generation.upstream_handle === null) return;
   const route = getGenerationRoute(generation);
   if (route === undefined) return;
   // The refund does not depend on it, so it is not awaited.

@@ -1,0 +1,49 @@
+import { expect } from 'chai';
+import { type TestService, eventually, startTestService } from '../harness/testService.ts';
+
+describe('a generation that succeeds at its deadline', () => {
+  let service: TestService;
+  before(async () => {
+    service = await startTestService();
+    service.upstream.outcome = 'wait';
+  });
+  after(() => service.stop());
+
+  it('is neither failed nor canceled at its upstream while its expiry waits for the account', async () => {
+    const customer = await service.createCustomer('pro');
+    const { uuid, prompt } = await customer.createImage();
+    await eventually('submitted', async () => {
+      const [row] = await service.sql('SELECT upstream_handle FROM generations WHERE uuid = $1', [uuid]);
+      return row.upstream_handle !== null;
+    });
+    const lock = await service.database.connect();
+    try {
+      await lock.query('BEGIN');
+      await lock.query('SELECT 1 FROM accounts WHERE email = $1 FOR NO KEY UPDATE', [customer.email]);
+      await service.sql(`UPDATE generations SET deadline_at = now() - interval '1 second' WHERE uuid = $1`, [uuid]);
+      await eventually('the expiry waits for the account', async () => {
+        const waiting = await service.sql(
+          `SELECT 1 FROM pg_stat_activity
+            WHERE datname = current_database() AND wait_event_type = 'Lock' AND query LIKE '%status = ''failed''%'`,
+        );
+        return waiting.length > 0;
+      });
+      // What a worker commits that has received the output meanwhile.
+      await lock.query(
+        `UPDATE generations SET status = 'succeeded', completed_at = deadline_at - interval '1 second', output_path = 'a.png'
+          WHERE uuid = $1`,
+        [uuid],
+      );
+      await lock.query('UPDATE accounts SET in_flight = in_flight - 1 WHERE email = $1', [customer.email]);
+      await lock.query('COMMIT');
+    } finally {
+      lock.release();
+    }
+    // The next expiry comes after what the first one did at the upstream.
+    const next = await customer.createImage();
+    await service.sql('UPDATE generations SET deadline_at = now() WHERE uuid = $1', [next.uuid]);
+    expect((await customer.waitForEnd(next.uuid)).status).to.equal('failed');
+    expect((await customer.readGeneration(uuid)).body.status).to.equal('succeeded');
+    expect(service.upstream.jobsFor(prompt).map(({ cancelled }) => cancelled)).to.deep.equal([false]);
+  });
+});
