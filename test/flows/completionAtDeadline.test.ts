@@ -1,4 +1,5 @@
 import { expect } from 'chai';
+import { recordAccepted } from '../../shared/domain/generations/execution/submitResult.ts';
 import { type TestService, eventually, startTestService } from '../harness/testService.ts';
 
 describe('a generation that succeeds at its deadline', () => {
@@ -28,7 +29,7 @@ describe('a generation that succeeds at its deadline', () => {
         );
         return waiting.length > 0;
       });
-      // What a worker commits that has received the output meanwhile.
+      // A worker that has received the output meanwhile commits this.
       await lock.query(
         `UPDATE generations SET status = 'succeeded', completed_at = deadline_at - interval '1 second', output_path = 'a.png'
           WHERE uuid = $1`,
@@ -45,5 +46,19 @@ describe('a generation that succeeds at its deadline', () => {
     expect((await customer.waitForEnd(next.uuid)).status).to.equal('failed');
     expect((await customer.readGeneration(uuid)).body.status).to.equal('succeeded');
     expect(service.upstream.jobsFor(prompt).map(({ cancelled }) => cancelled)).to.deep.equal([false]);
+  });
+
+  it('counts as submitted when the recording of its handle is repeated, and not with another handle', async () => {
+    const customer = await service.createCustomer('pro');
+    const { uuid, prompt } = await customer.createImage();
+    await eventually('accepted', () => service.upstream.jobsFor(prompt).length === 1);
+    service.upstream.end(prompt, 'succeeded');
+    expect((await customer.waitForEnd(uuid)).status).to.equal('succeeded');
+    const [recorded] = await service.sql(
+      'SELECT uuid, upstream_handle AS handle, upstream, upstream_model FROM generations WHERE uuid = $1',
+      [uuid],
+    );
+    expect(await recordAccepted(recorded)).to.equal(true);
+    expect(await recordAccepted({ ...recorded, handle: { request_id: 'another' } })).to.equal(false);
   });
 });

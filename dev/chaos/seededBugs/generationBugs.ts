@@ -90,8 +90,8 @@ export const GENERATION_BUGS: readonly SeededBug[] = [
       {
         file: 'shared/domain/generations/execution/submitResult.ts',
         within: 'RECORD_ACCEPTED',
-        find: 'AND ($g.upstream_handle IS NULL OR ($g.upstream_handle = $r.handle AND $g.upstream = $r.upstream))',
-        replace: 'AND $g.upstream_handle IS NULL',
+        find: "AND (($g.status = 'queued' AND $g.upstream_handle IS NULL) OR ($g.upstream_handle = $r.handle AND $g.upstream = $r.upstream))",
+        replace: "AND $g.status = 'queued' AND $g.upstream_handle IS NULL",
       },
     ],
     foundBy: ['canceled-runs-were-obsolete'],

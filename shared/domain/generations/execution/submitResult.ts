@@ -20,8 +20,8 @@ const RECORD_ACCEPTED = prepared(
        FROM generations g
        JOIN json_to_recordset(:receipts) AS r (uuid uuid, handle jsonb, upstream text, upstream_model text)
          ON r.uuid = g.uuid
-      WHERE g.uuid = ANY (:uuids) AND g.status = 'queued'
-        AND (g.upstream_handle IS NULL OR (g.upstream_handle = r.handle AND g.upstream = r.upstream))
+      WHERE g.uuid = ANY (:uuids)
+        AND ((g.status = 'queued' AND g.upstream_handle IS NULL) OR (g.upstream_handle = r.handle AND g.upstream = r.upstream))
       ORDER BY g.uuid FOR NO KEY UPDATE OF g
    ), recorded AS (
      UPDATE generations g
@@ -35,8 +35,8 @@ const RECORD_ACCEPTED = prepared(
 
 /**
  * Records the handle under which the upstream accepted a generation. Safe to repeat after a lost response: a row that
- * already has this handle counts as recorded.
- * @returns false if the generation has ended or has the handle of another submission.
+ * already has this handle counts as recorded, also if it has ended since.
+ * @returns false if the generation ended before, or has the handle of another submission.
  */
 export const recordAccepted = createBatcher<AcceptedSubmit, boolean>({
   maxItems: 64,

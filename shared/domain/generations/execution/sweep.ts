@@ -68,7 +68,7 @@ export async function failExpired(): Promise<void> {
 async function failExpiredGeneration(generation: ExpiredGeneration): Promise<void> {
   const { uuid } = generation;
   const hasFailed = await failGeneration({ uuid, message: 'The model did not finish in time.' });
-  // One that has just ended in another way is not canceled: its run was not obsolete.
+  // The run of a generation that has just ended in another way is left alone: it was not obsolete.
   if (!hasFailed || generation.upstream_handle === null) return;
   const route = getGenerationRoute(generation);
   if (route === undefined) return;
