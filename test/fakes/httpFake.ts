@@ -6,11 +6,16 @@ import type { AddressInfo } from 'node:net';
 export abstract class HttpFake {
   url = '';
   #port = 0;
-  readonly #server = createServer((request, response) => {
-    Promise.resolve(this.handle(request, response)).catch((error: Error) => {
-      if (!response.headersSent) response.writeHead(500);
-      response.end(String(error.stack));
-    });
+  /** The first exception of the fake itself, which is a bug in a test and not a fault that it injects. */
+  #exception: Error | undefined;
+  readonly #server = createServer(async (request, response) => {
+    try {
+      await this.handle(request, response);
+    } catch (error) {
+      // A client that disconnects before its request is complete is one of the faults under test.
+      if (request.complete) this.#exception ??= error as Error;
+      response.destroy();
+    }
   });
 
   /** Accepts connections, on the same port as before if it was stopped. */
@@ -22,12 +27,16 @@ export abstract class HttpFake {
     return this;
   }
 
-  /** Closes all connections and refuses new ones from now on. */
+  /** Closes all connections and refuses new ones from now on. @throws the first exception of the fake, if any. */
   async stop(): Promise<void> {
-    if (!this.#server.listening) return;
-    this.#server.close();
-    this.#server.closeAllConnections();
-    await once(this.#server, 'close');
+    if (this.#server.listening) {
+      this.#server.close();
+      this.#server.closeAllConnections();
+      await once(this.#server, 'close');
+    }
+    const exception = this.#exception;
+    this.#exception = undefined;
+    if (exception !== undefined) throw exception;
   }
 
   protected abstract handle(request: IncomingMessage, response: ServerResponse): unknown;
