@@ -62,6 +62,7 @@ describe('applyCodeChange', () => {
       'if (end < start) stop();',
     );
     expect(() => apply(source, { find: '$at === null || $at < $at' })).to.throw('0 times instead of once');
+    expect(() => apply(source, { find: '$at === null', replace: '$end' })).to.throw('has no $end');
   });
 
   it('searches only the declaration that is named', () => {

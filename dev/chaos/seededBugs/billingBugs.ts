@@ -44,8 +44,9 @@ export const BILLING_BUGS: readonly SeededBug[] = [
       {
         file: 'shared/domain/billing/paymentEvents.ts',
         within: 'applyEvent',
-        find: 'return withAccountLock($accountId,',
-        replace: 'await markEventApplied($eventId); return withAccountLock($accountId,',
+        find: 'await markEventApplied($eventId); return []; } return withAccountLock($accountId,',
+        replace:
+          'await markEventApplied($eventId); return []; } await markEventApplied($eventId); return withAccountLock($accountId,',
       },
       {
         file: 'shared/domain/billing/paymentEvents.ts',

@@ -16,7 +16,8 @@ export interface CodeChange {
 
 /**
  * Applies a change to the text of its file.
- * @throws Error if the text does not occur exactly once: the code has moved on, and the seeded bug must follow.
+ * @throws Error if the text does not occur exactly once: the code has moved on, and the seeded bug must follow. Also if
+ * `replace` uses a placeholder that `find` does not have.
  */
 export function applyCodeChange(source: string, { file, within, find, replace }: CodeChange): string {
   const [start, end] = within === undefined ? [0, source.length] : findDeclaration(source, file, within);
@@ -28,7 +29,11 @@ export function applyCodeChange(source: string, { file, within, find, replace }:
       `${within === undefined ? file : `${within} in ${file}`} contains "${find}" ${matches.length} times instead of once.`,
     );
   }
-  const replacement = replace.replaceAll(/\$([a-z]\w*)/gi, (text, name: string) => match.groups?.[name] ?? text);
+  const replacement = replace.replaceAll(/\$([a-z]\w*)/gi, (placeholder, name: string) => {
+    const identifier = match.groups?.[name];
+    if (identifier === undefined) throw new Error(`"${find}" has no ${placeholder}, which its replacement uses.`);
+    return identifier;
+  });
   const changed = scope.slice(0, match.index) + replacement + scope.slice(match.index + match[0].length);
   return source.slice(0, start) + changed + source.slice(end);
 }
