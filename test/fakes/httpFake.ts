@@ -8,14 +8,12 @@ export abstract class HttpFake {
   #port = 0;
   /** The first exception of the fake itself, which is a bug in a test and not a fault that it injects. */
   #exception: Error | undefined;
-  readonly #server = createServer(async (request, response) => {
-    try {
-      await this.handle(request, response);
-    } catch (error) {
+  readonly #server = createServer((request, response) => {
+    Promise.resolve(this.handle(request, response)).catch((error: Error) => {
       // A client that disconnects before its request is complete is one of the faults under test.
-      if (request.complete) this.#exception ??= error as Error;
+      if (request.complete) this.#exception ??= error;
       response.destroy();
-    }
+    });
   });
 
   /** Accepts connections, on the same port as before if it was stopped. */
