@@ -3,6 +3,7 @@ import { expect } from 'chai';
 import { Redis } from 'ioredis';
 import { seedImages } from '../harness/seeds.ts';
 import { type TestCustomer, IMAGE } from '../harness/apiClient.ts';
+import { runJob } from '../harness/billingService.ts';
 import { eventually, type TestService, startTestService } from '../harness/testService.ts';
 
 const LONG_VIDEO = { model: 'vidmodel-video', params: { duration: 10, resolution: '720p' } };
@@ -56,11 +57,7 @@ describe('automatic top-ups', () => {
     connection.disconnect();
   }
 
-  const sweep = (name = 'autoTopups.sweep') =>
-    withPayments(async (queue) => {
-      const job = await queue.add(name, {}, { removeOnComplete: false });
-      await eventually('swept', () => job.isCompleted());
-    });
+  const sweep = (name = 'autoTopups.sweep') => runJob({ service }, 'billing', name);
 
   /** Runs work, and deletes the job that it enqueues for an automatic top-up. */
   const losingTheJob = (work: () => Promise<void>) =>

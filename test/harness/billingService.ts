@@ -1,4 +1,4 @@
-import { Queue } from 'bullmq';
+import { type Job, Queue } from 'bullmq';
 import { expect } from 'chai';
 import { Redis } from 'ioredis';
 import { TestCustomer, createCustomer } from './apiClient.ts';
@@ -135,22 +135,36 @@ function getWebhookUrl(service: TestService): string {
 
 /**
  * Enqueues a job ahead of its schedule and resolves when it is completed. Polls the state of the job, as events of the
- * queue are trimmed and can be lost.
+ * queue are trimmed and can be lost. A worker skips a run while the scheduled one is in progress, so one that overlapped
+ * with another is repeated.
  * @throws Error if the job failed, with its reason.
  */
 export async function runJob({ service }: { service: TestService }, queueName: string, job: string): Promise<void> {
   await withQueue(service, queueName, async (queue) => {
-    const { id } = await queue.add(job, {}, { removeOnComplete: false, removeOnFail: false });
-    await eventually(
-      `${job} has run`,
-      async () => {
-        const state = await queue.getJobState(id as string);
-        if (state === 'failed') throw new Error(`${job} failed: ${(await queue.getJob(id as string))?.failedReason}`);
-        return state === 'completed';
-      },
-      60_000,
-    );
+    for (let isAlone = false; !isAlone; ) {
+      const { id } = await queue.add(job, {}, { removeOnComplete: false, removeOnFail: false });
+      await eventually(
+        `${job} has run`,
+        async () => {
+          const state = await queue.getJobState(id as string);
+          if (state === 'failed') throw new Error(`${job} failed: ${(await queue.getJob(id as string))?.failedReason}`);
+          return state === 'completed';
+        },
+        60_000,
+      );
+      const runs = (await queue.getJobs(['active', 'completed'], 0, 99)).filter(({ name }) => name === job);
+      const own = runs.find((run) => run.id === id) as Job;
+      isAlone = runs.every((run) => run === own || !haveOverlapped(run, own));
+      const isRunning = async () => (await queue.getActive()).some(({ name }) => name === job);
+      if (!isAlone) await eventually(`the other ${job} has ended`, async () => !(await isRunning()), 60_000);
+    }
   });
+}
+
+/** Returns true if both jobs were being processed at the same time. An active job has not finished yet. */
+function haveOverlapped(one: Job, other: Job): boolean {
+  const startedBefore = (a: Job, b: Job) => (a.processedOn ?? 0) <= (b.finishedOn ?? Number.POSITIVE_INFINITY);
+  return startedBefore(one, other) && startedBefore(other, one);
 }
 
 async function withQueue(service: TestService, name: string, use: (queue: Queue) => Promise<void>): Promise<void> {

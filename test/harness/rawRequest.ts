@@ -36,7 +36,6 @@ export async function sendRawBytes(baseUrl: string, bytes: string): Promise<stri
   const { hostname, port } = new URL(baseUrl);
   const socket = connect(Number(port), hostname);
   let reply = '';
-  socket.on('data', (chunk: Buffer) => (reply += chunk.toString()));
   // Closing the connection is an acceptable response to malformed HTTP.
   socket.on('error', () => {});
   socket.write(bytes);
@@ -60,8 +59,9 @@ export async function sendRequestHead(
 ): Promise<UnfinishedRequest> {
   const { hostname, port, host } = new URL(baseUrl);
   const socket = connect(Number(port), hostname);
-  let reply = '';
+  let received = '';
   socket.on('error', () => {});
+  socket.on('data', (chunk: Buffer) => (received += chunk.toString()));
   const fields = {
     host,
     'content-type': 'application/json',
@@ -72,9 +72,9 @@ export async function sendRequestHead(
   const lines = Object.entries({ connection: 'close', ...fields }).map(([name, value]) => `${name}: ${value}`);
   socket.write(`${method} ${path} HTTP/1.1\r\n${lines.join('\r\n')}\r\n\r\n`);
   await once(socket, 'data');
-  socket.on('data', (chunk: Buffer) => (reply += chunk.toString()));
   return {
     end: (body) => socket.write(body),
-    reply: once(socket, 'close').then(() => reply),
+    // Both responses may arrive in one packet.
+    reply: once(socket, 'close').then(() => received.replace(/^HTTP\/1\.1 100 [^]*?\r\n\r\n/, '')),
   };
 }
