@@ -36,6 +36,7 @@ export async function sendRawBytes(baseUrl: string, bytes: string): Promise<stri
   const { hostname, port } = new URL(baseUrl);
   const socket = connect(Number(port), hostname);
   let reply = '';
+  socket.on('data', (chunk: Buffer) => (reply += chunk.toString()));
   // Closing the connection is an acceptable response to malformed HTTP.
   socket.on('error', () => {});
   socket.write(bytes);
