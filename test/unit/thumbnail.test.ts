@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect } from 'chai';
 import sharp from 'sharp';
-import { makeThumbnail } from '../../shared/gateways/media/thumbnail.ts';
+import { makeThumbnail, stopThumbnailProcess } from '../../shared/gateways/media/thumbnail.ts';
 import { expectRejection } from '../harness/expectRejection.ts';
 import { eventually } from '../harness/testService.ts';
 import { MP4 } from '../fakes/misbehave.ts';
@@ -82,7 +82,7 @@ describe('thumbnails', () => {
     process.env['STRIPE_SECRET_KEY'] = 'sk_test_of_the_thumbnails';
     try {
       // A running child has the environment of another test.
-      for (const pid of await listThumbnailProcesses()) process.kill(pid, 'SIGKILL');
+      stopThumbnailProcess();
       await eventually('the old child is gone', async () => (await listThumbnailProcesses()).length === 0);
       const seen = join(folder, 'seen');
       const ffmpegPath = await program('spy', `env > ${seen}; echo "$@" >> ${seen}; exit 1`);
