@@ -138,6 +138,8 @@ describe('consent, in a real browser', () => {
     ]);
     expect(reply.status()).to.equal(403);
     expect(local.visits).to.have.length(visits);
+    // Chromium may not close a page whose navigation has only begun.
+    await page.waitForURL('**/authorize?**');
     await page.close();
   });
 });
