@@ -161,10 +161,14 @@ export async function runJob({ service }: { service: TestService }, queueName: s
   });
 }
 
-/** Returns true if both jobs were being processed at the same time. An active job has not finished yet. */
+/** Returns true if both jobs were being processed at the same time. */
 function haveOverlapped(one: Job, other: Job): boolean {
-  const startedBefore = (a: Job, b: Job) => (a.processedOn ?? 0) <= (b.finishedOn ?? Number.POSITIVE_INFINITY);
-  return startedBefore(one, other) && startedBefore(other, one);
+  return startedBeforeEnd(one, other) && startedBeforeEnd(other, one);
+}
+
+/** Returns true if a job started before another one ended. An active job has not ended yet. */
+function startedBeforeEnd({ processedOn = 0 }: Job, { finishedOn = Number.POSITIVE_INFINITY }: Job): boolean {
+  return processedOn <= finishedOn;
 }
 
 async function withQueue(service: TestService, name: string, use: (queue: Queue) => Promise<void>): Promise<void> {
