@@ -1,9 +1,7 @@
-import { Queue } from 'bullmq';
 import { expect } from 'chai';
-import { Redis } from 'ioredis';
 import { seedImages } from '../harness/seeds.ts';
 import { type TestCustomer, IMAGE } from '../harness/apiClient.ts';
-import { runJob } from '../harness/billingService.ts';
+import { runJob, withQueue } from '../harness/billingService.ts';
 import { eventually, type TestService, startTestService } from '../harness/testService.ts';
 
 const LONG_VIDEO = { model: 'vidmodel-video', params: { duration: 10, resolution: '720p' } };
@@ -49,19 +47,11 @@ describe('automatic top-ups', () => {
   const spendDownTo = async (customer: TestCustomer, rest: number) =>
     seedImages(service, customer, (await customer.balance()) - rest);
 
-  async function withPayments(work: (queue: Queue) => Promise<void>): Promise<void> {
-    const connection = new Redis(service.env['REDIS_URL'] as string, { maxRetriesPerRequest: null });
-    const queue = new Queue('billing', { connection, prefix: `{${service.env['REDIS_PREFIX']}}` });
-    await work(queue);
-    await queue.close();
-    connection.disconnect();
-  }
-
   const sweep = (name = 'autoTopups.sweep') => runJob({ service }, 'billing', name);
 
   /** Runs work, and deletes the job that it enqueues for an automatic top-up. */
   const losingTheJob = (work: () => Promise<void>) =>
-    withPayments(async (queue) => {
+    withQueue(service, 'billing', async (queue) => {
       await queue.pause();
       await work();
       const enqueued = async () => (await queue.getJobs(['wait'])).filter(({ name }) => name === 'autoTopups.charge');

@@ -141,24 +141,28 @@ function getWebhookUrl(service: TestService): string {
  */
 export async function runJob({ service }: { service: TestService }, queueName: string, job: string): Promise<void> {
   await withQueue(service, queueName, async (queue) => {
-    for (let isAlone = false; !isAlone; ) {
-      const { id } = await queue.add(job, {}, { removeOnComplete: false, removeOnFail: false });
-      await eventually(
-        `${job} has run`,
-        async () => {
-          const state = await queue.getJobState(id as string);
-          if (state === 'failed') throw new Error(`${job} failed: ${(await queue.getJob(id as string))?.failedReason}`);
-          return state === 'completed';
-        },
-        60_000,
-      );
-      const runs = (await queue.getJobs(['active', 'completed'], 0, 99)).filter(({ name }) => name === job);
-      const own = runs.find((run) => run.id === id) as Job;
-      isAlone = runs.every((run) => run === own || !haveOverlapped(run, own));
+    while (await runBesideAnother(queue, job)) {
       const isRunning = async () => (await queue.getActive()).some(({ name }) => name === job);
-      if (!isAlone) await eventually(`the other ${job} has ended`, async () => !(await isRunning()), 60_000);
+      await eventually(`the other ${job} has ended`, async () => !(await isRunning()), 60_000);
     }
   });
+}
+
+/** Runs a job once. @returns whether another run of it overlapped. */
+async function runBesideAnother(queue: Queue, job: string): Promise<boolean> {
+  const { id } = await queue.add(job, {}, { removeOnComplete: false, removeOnFail: false });
+  await eventually(
+    `${job} has run`,
+    async () => {
+      const state = await queue.getJobState(id as string);
+      if (state === 'failed') throw new Error(`${job} failed: ${(await queue.getJob(id as string))?.failedReason}`);
+      return state === 'completed';
+    },
+    60_000,
+  );
+  const runs = (await queue.getJobs(['active', 'completed'], 0, 99)).filter(({ name }) => name === job);
+  const own = runs.find((run) => run.id === id) as Job;
+  return runs.some((run) => run !== own && haveOverlapped(run, own));
 }
 
 /** Returns true if both jobs were being processed at the same time. */
@@ -171,7 +175,12 @@ function startedBeforeEnd({ processedOn = 0 }: Job, { finishedOn = Number.POSITI
   return processedOn <= finishedOn;
 }
 
-async function withQueue(service: TestService, name: string, use: (queue: Queue) => Promise<void>): Promise<void> {
+/** Opens a queue of a service, and closes it after use. */
+export async function withQueue(
+  service: TestService,
+  name: string,
+  use: (queue: Queue) => Promise<void>,
+): Promise<void> {
   const connection = new Redis(service.env['REDIS_URL'] as string, { maxRetriesPerRequest: null });
   const queue = new Queue(name, { connection, prefix: `{${service.env['REDIS_PREFIX']}}` });
   try {
