@@ -4,6 +4,9 @@ import { logger } from '../../shared/lib/logger.ts';
 import { httpRequestDuration, httpRequests } from '../../shared/lib/metrics.ts';
 import type { State } from '../context.ts';
 
+/** Health checks, which are logged at level debug only. */
+const PROBE_ROUTES = new Set(['/api/health/', '/api/ready/']);
+
 const REQUEST_ID_PATTERN = /^[A-Za-z0-9._-]{1,64}$/;
 
 /** Assigns an id to each request, the caller's `X-Request-Id` if it is valid, and logs the response. */
@@ -19,7 +22,9 @@ export const requestLog: Koa.Middleware<State> = async (ctx, next) => {
   const method = methodLabel(ctx);
   httpRequests.inc({ method, route, status: ctx.status });
   httpRequestDuration.observe({ method, route }, ms / 1_000);
-  ctx.state.log.info(
+  // Balancers send probes every few seconds: at info they would be a third of the log. Changes of readiness are logged.
+  const level = PROBE_ROUTES.has(route) ? 'debug' : 'info';
+  ctx.state.log[level](
     {
       method: ctx.method,
       route,

@@ -102,6 +102,12 @@ export const Environment = Type.Object({
     pattern: '^([^\\s,@]+@[^\\s,@]+(\\s*,\\s*[^\\s,@]+@[^\\s,@]+)*)?$',
     description: 'e-mail addresses such as one@example.com, with commas between them',
   }),
+  /** Commit that the running code was built from, for `genmeter_build_info`. The image sets it. */
+  GIT_COMMIT: Type.String({
+    default: 'unknown',
+    pattern: '^[\\w.-]{1,64}$',
+    description: 'a commit of 1 to 64 letters, digits, `.`, `_` and `-`',
+  }),
   /** Port on which this process serves Prometheus metrics. Unset: no metrics. */
   METRICS_PORT: Type.Optional(Type.Integer({ minimum: 0, maximum: 65_535 })),
   METRICS_HOST: Type.String({ default: '0.0.0.0', minLength: 1 }),

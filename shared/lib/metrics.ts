@@ -1,4 +1,6 @@
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
+import { VERSION } from '../spec/version.ts';
+import { config } from './config.ts';
 
 /**
  * Prometheus metrics of this process (docs/operating.md). No label identifies a customer, and every label has few
@@ -113,8 +115,17 @@ export const backlogLastSuccess = new Gauge({
   registers: [metricsRegistry],
 });
 
-/** Collects CPU, memory, event loop and garbage collection metrics. */
+const buildInfo = new Gauge({
+  name: 'genmeter_build_info',
+  help: 'Always 1. The labels are the version of this process, the commit that it was built from, and its Node version.',
+  labelNames: ['version', 'commit', 'node'],
+  registers: [metricsRegistry],
+});
+
+/** Collects CPU, memory, event loop and garbage collection metrics, and the build that this process runs. */
 export function collectProcessMetrics(): void {
+  buildInfo.reset();
+  buildInfo.set({ version: VERSION, commit: config.GIT_COMMIT, node: process.versions.node }, 1);
   // The registry outlives a service, so the metrics are registered once per process.
   if (metricsRegistry.getSingleMetric('process_cpu_seconds_total') !== undefined) return;
   collectDefaultMetrics({ register: metricsRegistry });

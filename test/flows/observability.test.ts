@@ -1,4 +1,5 @@
 import { expect } from 'chai';
+import { Queue } from 'bullmq';
 import { findFreePort } from '../../dev/local/servers/ports.ts';
 import { FaultProxy } from '../fakes/faultProxy.ts';
 import { type TestCustomer, IMAGE, request } from '../harness/apiClient.ts';
@@ -19,13 +20,11 @@ interface Line {
   jobId?: string;
   queue?: string;
   generationId?: string;
+  route?: string;
 }
 
-const parseLogLines = (logs: string): Line[] =>
-  logs
-    .split('\n')
-    .filter((line) => line.startsWith('{'))
-    .map((line) => JSON.parse(line) as Line);
+const listLogLines = (logs = ''): string[] => logs.split('\n').filter((line) => line.startsWith('{'));
+const parseLogLines = (logs = ''): Line[] => listLogLines(logs).map((line) => JSON.parse(line) as Line);
 
 describe('observability', () => {
   let service: TestService;
@@ -35,7 +34,7 @@ describe('observability', () => {
   before(async () => {
     Object.assign(ports, { api: await findFreePort(), worker: await findFreePort() });
     service = await startTestService({ apis: 0, workers: 0 });
-    const settings = { METRICS_HOST: '127.0.0.1', METRICS_TOKEN: TOKEN };
+    const settings = { METRICS_HOST: '127.0.0.1', METRICS_TOKEN: TOKEN, GIT_COMMIT: 'a1b2c3d' };
     await service.startApi({ ...settings, METRICS_PORT: String(ports.api) });
     await service.startWorker({ ...settings, METRICS_PORT: String(ports.worker) });
     customer = await service.createCustomer('studio');
@@ -58,6 +57,12 @@ describe('observability', () => {
       const right = { authorization: `Bearer ${TOKEN}` };
       expect((await request(base, 'GET', '/api/ledger/', { headers: right })).status).to.equal(404);
       expect((await customer.request('GET', '/metrics')).status).to.equal(404);
+    });
+
+    it('name the version, the commit and the Node version that a process runs', async () => {
+      const labels = { version: '2.0.0', commit: 'a1b2c3d', node: process.versions.node };
+      for (const who of ['api', 'worker'] as const)
+        expect(readSample(await scrape(who), 'genmeter_build_info', labels)).to.equal(1);
     });
 
     it('count requests by route and status, under the pattern of the route', async () => {
@@ -213,6 +218,46 @@ describe('observability', () => {
       ]);
       expect(worker.every(({ jobId }) => typeof jobId === 'string' && jobId !== '')).to.equal(true);
       for (const { queue } of worker) expect(queue).to.be.oneOf(['dispatch', 'poll', 'refresh', 'maintenance']);
+    });
+
+    it('contain no health checks, which balancers send every few seconds', async () => {
+      for (const path of ['/api/health/', '/api/ready/']) await customer.request('GET', path);
+      const headers = { 'x-request-id': 'after-the-probes' };
+      await customer.request('GET', '/api/ledger/', { headers });
+      await service.apis[0]?.waitForLog('after-the-probes');
+      const routes = parseLogLines(service.apis[0]?.logs()).map((line) => line.route);
+      expect(routes).to.include('/api/ledger/');
+      expect(routes).to.not.include('/api/health/').and.to.not.include('/api/ready/');
+    });
+
+    it('take at most 300 bytes per request and 600 bytes per generation in the worker', async () => {
+      const { uuid } = await customer.createImage();
+      await customer.waitForEnd(uuid);
+      await service.workers[0]?.waitForLog(new RegExp(`^(?=.*${uuid}).*"msg":"generation succeeded"`, 'm'));
+      const requests = listLogLines(service.apis[0]?.logs()).filter((line) => line.includes('"msg":"request"'));
+      expect(Math.max(...requests.map((line) => line.length + 1))).to.be.within(100, 300);
+      const ofGeneration = listLogLines(service.workers[0]?.logs()).filter((line) => line.includes(uuid));
+      expect(ofGeneration.reduce((sum, line) => sum + line.length + 1, 0)).to.be.within(200, 600);
+    });
+
+    it('and failed jobs in Redis contain the message of a database error without its statement', async () => {
+      const connection = { url: service.env['REDIS_URL'] as string };
+      const queue = new Queue('maintenance', { connection, prefix: `{${service.env['REDIS_PREFIX']}}` });
+      await service.sql('ALTER TABLE sign_in_attempts RENAME TO hidden_sign_in_attempts');
+      try {
+        const { id } = await queue.add('sessions.prune', {});
+        await eventually('the job has failed', async () => (await queue.getJobState(id as string)) === 'failed');
+        const failed = await queue.getJob(id as string);
+        expect(failed?.failedReason).to.equal('relation "sign_in_attempts" does not exist');
+        expect(failed?.stacktrace.join()).to.not.match(/DELETE|WHERE/i);
+        const logged = new RegExp(`^(?=.*"jobId":"${id}").*"msg":"job failed"`, 'm');
+        await service.workers[0]?.waitForLog(logged);
+        const line = listLogLines(service.workers[0]?.logs()).find((text) => logged.test(text));
+        expect(line).to.include('sign_in_attempts').and.to.not.match(/DELETE|WHERE/i);
+      } finally {
+        await service.sql('ALTER TABLE hidden_sign_in_attempts RENAME TO sign_in_attempts');
+        await queue.close();
+      }
     });
 
     it('accept a request id from the client only if it is valid, and never repeat it in a line', async () => {

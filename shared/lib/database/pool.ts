@@ -18,7 +18,7 @@ const RESPONSE_GRACE_MS = 500;
  * @param timeoutMs limit for obtaining a connection and for each statement. Undefined waits indefinitely.
  */
 export function createPool(timeoutMs?: number): Knex {
-  return knex({
+  const pool = knex({
     client: 'pg',
     connection: {
       connectionString: config.DATABASE_URL,
@@ -38,11 +38,22 @@ export function createPool(timeoutMs?: number): Knex {
       debug: () => {},
       deprecate: () => {},
     },
-    // Keeps statements, which contain customers' texts, out of the logged errors.
+    // Keeps the values of a statement, which are customers' data, out of error messages; see also removeStatement.
     compileSqlOnError: false,
     pool: { min: 0, max: config.DATABASE_POOL_MAX, validate: isIdle },
     acquireConnectionTimeout: timeoutMs ?? 60_000,
   });
+  pool.on('query-error', removeStatement);
+  return pool;
+}
+
+/**
+ * Restores the message of Postgres, in front of which knex has put the text of the statement: several KB in each log
+ * line, and in each failed job in Redis. Runs before the error reaches its caller.
+ */
+function removeStatement(error: Error, { sql }: { sql: string }): void {
+  const prefix = `${sql} - `;
+  if (error.message.startsWith(prefix)) error.message = error.message.slice(prefix.length);
 }
 
 /**
