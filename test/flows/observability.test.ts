@@ -65,6 +65,14 @@ describe('observability', () => {
         expect(readSample(await scrape(who), 'genmeter_build_info', labels)).to.equal(1);
     });
 
+    it('report the connections of the pool and its maximum', async () => {
+      const text = await scrape('api');
+      const name = 'genmeter_database_pool_connections';
+      expect(readSample(text, name, { state: 'idle' }) + readSample(text, name, { state: 'used' })).to.be.above(0);
+      expect(text).to.include(`${name}{state="pending"} 0`);
+      expect(readSample(text, 'genmeter_database_pool_max_connections')).to.equal(10);
+    });
+
     it('count requests by route and status, under the pattern of the route', async () => {
       const { uuid } = await customer.createImage();
       await customer.waitForEnd(uuid);
