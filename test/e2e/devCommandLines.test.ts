@@ -7,6 +7,7 @@ const COMMANDS: [name: string, main: string][] = [
   ['npm start', 'dev/local/start.ts'],
   ['npm run demo', 'dev/demo/main.ts'],
   ['npm run bench', 'dev/bench/main.ts'],
+  ['npm run drill', 'dev/drill/main.ts'],
   ['npm run chaos', 'dev/chaos/main.ts'],
   ['npm run chaos:seeded-bugs', 'dev/chaos/seededBugs/main.ts'],
   ['npm run conformance', 'dev/conformance/main.ts'],
