@@ -1,5 +1,6 @@
 import type { Knex } from 'knex';
 import { MIGRATION_NAMES, type MigrationName, MIGRATIONS_TABLE } from '../shared/lib/migrationNames.ts';
+import { buildConcurrentIndexes, type ConcurrentIndex } from './concurrentIndexes.ts';
 import * as accounts from './0001_accounts.ts';
 import * as subscriptions from './0002_subscriptions.ts';
 import * as ledger from './0003_ledger.ts';
@@ -11,8 +12,13 @@ import * as affiliates from './0008_affiliates.ts';
 import * as oauth from './0009_oauth.ts';
 import * as metrics from './0010_metrics.ts';
 
+/** A migration, and the indexes on existing tables that are built before its transaction. */
+export interface Migration extends Knex.Migration {
+  concurrentIndexes?: readonly ConcurrentIndex[];
+}
+
 /** One migration for each name in `shared/lib/migrationNames.ts`, so that sources and build use the same names. */
-const MIGRATIONS: Record<MigrationName, Knex.Migration> = {
+export const MIGRATIONS: Record<MigrationName, Migration> = {
   '0001_accounts': accounts,
   '0002_subscriptions': subscriptions,
   '0003_ledger': ledger,
@@ -25,12 +31,6 @@ const MIGRATIONS: Record<MigrationName, Knex.Migration> = {
   '0010_metrics': metrics,
 };
 
-const source: Knex.MigrationSource<MigrationName> = {
-  getMigrations: async () => [...MIGRATION_NAMES],
-  getMigrationName: (name) => name,
-  getMigration: async (name) => MIGRATIONS[name],
-};
-
 /** Key of the advisory lock that serializes migrations. An arbitrary constant, used for nothing else. */
 const ADVISORY_LOCK = 7_206_512_001;
 
@@ -38,27 +38,50 @@ const ADVISORY_LOCK = 7_206_512_001;
  * Migrates the database to this version, one transaction per migration, so that no migration holds the locks of an
  * earlier one. Safe to run from several processes at once: each waits for the lock, and all but the first have nothing
  * left to apply.
+ * @param migrations in order, by name.
  * @returns the names of the applied migrations.
  */
-export async function migrate(db: Knex): Promise<string[]> {
+export async function migrate(db: Knex, migrations: Record<string, Migration> = MIGRATIONS): Promise<string[]> {
   const all: string[] = [];
   for (;;) {
-    const applied = await db.transaction(applyNext);
-    if (applied.length === 0) return all;
-    all.push(...applied);
+    const next = await findNext(db, migrations);
+    if (next === undefined) return all;
+    await buildConcurrentIndexes(db, migrations[next]?.concurrentIndexes ?? []);
+    all.push(...(await db.transaction((transaction) => apply(transaction, migrations, next))));
   }
 }
 
-async function applyNext(transaction: Knex.Transaction): Promise<string[]> {
+/** Returns the first migration that was not applied. */
+async function findNext(db: Knex, migrations: Record<string, Migration>): Promise<string | undefined> {
+  const exists = await db.schema.hasTable(MIGRATIONS_TABLE);
+  const applied = exists ? await db(MIGRATIONS_TABLE).pluck<string[]>('name') : [];
+  return Object.keys(migrations).find((name) => !applied.includes(name));
+}
+
+/** Applies a migration unless another process has done so since. @returns its name if it was applied. */
+async function apply(
+  transaction: Knex.Transaction,
+  migrations: Record<string, Migration>,
+  name: string,
+): Promise<string[]> {
   await transaction.raw('SET LOCAL statement_timeout = 0');
   await transaction.raw('SELECT pg_advisory_xact_lock(?)', [ADVISORY_LOCK]);
   // All other queries would queue behind a migration that waits for a table lock, so it fails and can be run again.
   await transaction.raw(`SET LOCAL lock_timeout = '10s'`);
+  if ((await findNext(transaction, migrations)) !== name) return [];
   // The advisory lock belongs to this transaction, so the migration has to run inside it.
   const [, applied] = (await transaction.migrate.up({
-    migrationSource: source,
+    migrationSource: toSource(migrations),
     tableName: MIGRATIONS_TABLE,
     disableTransactions: true,
   })) as [number, string[]];
   return applied;
+}
+
+function toSource(migrations: Record<string, Migration>): Knex.MigrationSource<string> {
+  return {
+    getMigrations: async () => Object.keys(migrations),
+    getMigrationName: (name) => name,
+    getMigration: async (name) => migrations[name] as Migration,
+  };
 }

@@ -1,8 +1,9 @@
 import knex, { type Knex } from 'knex';
 import { expect } from 'chai';
-import { migrate } from '../../migrations/migrate.ts';
+import { migrate, type Migration, MIGRATIONS } from '../../migrations/migrate.ts';
 import { MIGRATION_NAMES } from '../../shared/lib/migrationNames.ts';
 import { createDatabase } from '../harness/databases.ts';
+import { expectRejection } from '../harness/expectRejection.ts';
 
 describe('migrations', () => {
   const open: Knex[] = [];
@@ -16,8 +17,49 @@ describe('migrations', () => {
 
   it('are each applied once by three concurrent processes, and a later run applies none', async () => {
     const url = await createDatabase({ empty: true });
-    const applied = await Promise.all([connect(url), connect(url), connect(url)].map(migrate));
+    const applied = await Promise.all([connect(url), connect(url), connect(url)].map((db) => migrate(db)));
     expect(applied.flat().toSorted()).to.deep.equal([...MIGRATION_NAMES].toSorted());
     expect(await migrate(connect(url))).to.deep.equal([]);
+  });
+
+  describe('with concurrent indexes', () => {
+    const withIndex = (on: string, unique = false): Record<string, Migration> => ({
+      ...MIGRATIONS,
+      '9001_index': { up: async () => {}, down: async () => {}, concurrentIndexes: [{ name: 'test_idx', on, unique }] },
+      '9002_table': { up: (db) => db.schema.createTable('later', () => {}), down: async () => {} },
+    });
+    const findIndex = async (db: Knex) =>
+      (await db.raw("SELECT indisvalid FROM pg_index WHERE indexrelid = to_regclass('test_idx')")).rows[0]?.indisvalid;
+
+    it('build them once from three concurrent processes, while a writer has an open transaction', async () => {
+      const url = await createDatabase();
+      const db = connect(url);
+      const writer = await db.transaction();
+      await writer.raw("INSERT INTO sync_cursors VALUES ('writer', now())");
+      const migrating = Promise.all(
+        [connect(url), connect(url), connect(url)].map((each) =>
+          migrate(each, withIndex('sync_cursors (synced_through)')),
+        ),
+      );
+      // The build waits for the transaction, and other writers do not wait for the build.
+      await db.raw("INSERT INTO sync_cursors VALUES ('another', now())");
+      await writer.commit();
+      expect((await migrating).flat()).to.have.members(['9001_index', '9002_table']);
+      expect(await findIndex(db)).to.equal(true);
+    });
+
+    it('record nothing if a build fails, and replace its invalid index in the next run', async () => {
+      const url = await createDatabase();
+      const db = connect(url);
+      await db.raw("INSERT INTO sync_cursors VALUES ('one', '2026-01-01'), ('two', '2026-01-01')");
+      const migrations = withIndex('sync_cursors (synced_through)', true);
+      await expectRejection(migrate(db, migrations), /could not create unique index/);
+      expect(await findIndex(db)).to.equal(false);
+      expect(await db('migrations').where('name', '9001_index')).to.deep.equal([]);
+
+      await db.raw("DELETE FROM sync_cursors WHERE subject = 'two'");
+      expect(await migrate(db, migrations)).to.deep.equal(['9001_index', '9002_table']);
+      expect(await findIndex(db)).to.equal(true);
+    });
   });
 });
