@@ -2,12 +2,14 @@ import helmet from 'helmet';
 import Koa from 'koa';
 import { config } from '../shared/lib/config.ts';
 import { logger } from '../shared/lib/logger.ts';
+import { isTracing } from '../shared/lib/tracing.ts';
 import type { State } from './context.ts';
 
 import { cors } from './pipeline/cors.ts';
 import { discardUnreadBody } from './pipeline/body.ts';
 import { handleErrors } from './pipeline/errors.ts';
 import { requestLog } from './pipeline/requestLog.ts';
+import { traceRequests } from './pipeline/traceRequests.ts';
 import { notFound, serveRoutes } from './router.ts';
 
 /** Security headers of all responses: data that must not be run, framed or sniffed. Pages replace the policy. */
@@ -39,6 +41,7 @@ export function createApp(isDraining: () => boolean = () => false): Koa<State> {
     return next();
   });
   app.use(discardUnreadBody);
+  if (isTracing()) app.use(traceRequests);
   app.use(requestLog);
   app.use(
     (ctx, next) =>

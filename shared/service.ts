@@ -10,6 +10,7 @@ import { type Config, setConfig } from './lib/config.ts';
 import { db, openDatabase } from './lib/database/pool.ts';
 import { logger, openLogger } from './lib/logger.ts';
 import { resetServiceScope } from './lib/serviceScope.ts';
+import { closeTracing, openTracing } from './lib/tracingSdk.ts';
 import { closeQueues } from './queues/enqueue.ts';
 import { closeGenerationUpdates } from './queues/generationUpdates.ts';
 
@@ -42,6 +43,7 @@ export async function openService(config: Readonly<Config>, options: ServiceOpti
   setClock(options.clock ?? systemClock);
   openLogger(options.log);
   validateUpstreams();
+  await openTracing();
   await openPaymentProcessor(config);
   openDatabase();
   isOpen = true;
@@ -61,6 +63,7 @@ async function closeService(): Promise<void> {
     ]);
   } finally {
     stopThumbnailProcess();
+    await closeTracing();
     resetServiceScope();
     setClock(systemClock);
     logger.flush();

@@ -12,6 +12,7 @@ import { jobDuration } from '../shared/lib/metrics.ts';
 import { stopMetricsServer, isMetricsEnabled, startMetricsServer } from '../shared/lib/metricsServer.ts';
 import { connectForBlocking } from '../shared/lib/redis.ts';
 import { withLogContext } from '../shared/lib/logContext.ts';
+import { withJobSpan } from '../shared/lib/tracing.ts';
 import {
   isJobName,
   JOB_LOCK_MS,
@@ -103,7 +104,10 @@ async function runJob(processors: Processors, job: Job): Promise<void> {
   const record = (outcome: string) =>
     jobDuration.observe({ job: job.name, outcome }, (performance.now() - startedAt) / 1_000);
   try {
-    await withLogContext({ ...payload, id: job.id ?? job.name, queue: job.queueName }, () => processor(payload));
+    const { name, queueName: queue, id = name } = job;
+    await withJobSpan({ ...payload, name, queue }, () =>
+      withLogContext({ ...payload, id, queue }, () => processor(payload)),
+    );
     record('done');
   } catch (error) {
     record('failed');

@@ -7,6 +7,11 @@ import type { State } from '../context.ts';
 /** Health checks, which are logged at level debug only. */
 const PROBE_ROUTES = new Set(['/api/health/', '/api/ready/']);
 
+/** Returns true for the routes of health checks. */
+export function isProbeRoute(route: string): boolean {
+  return PROBE_ROUTES.has(route);
+}
+
 const REQUEST_ID_PATTERN = /^[A-Za-z0-9._-]{1,64}$/;
 
 /** Assigns an id to each request, the caller's `X-Request-Id` if it is valid, and logs the response. */
@@ -23,7 +28,7 @@ export const requestLog: Koa.Middleware<State> = async (ctx, next) => {
   httpRequests.inc({ method, route, status: ctx.status });
   httpRequestDuration.observe({ method, route }, ms / 1_000);
   // Balancers send probes every few seconds: at info they would be a third of the log. Changes of readiness are logged.
-  const level = PROBE_ROUTES.has(route) ? 'debug' : 'info';
+  const level = isProbeRoute(route) ? 'debug' : 'info';
   ctx.state.log[level](
     {
       method: ctx.method,

@@ -115,6 +115,10 @@ export const Environment = Type.Object({
     Type.String({ pattern: '^\\S{16,}$', description: 'a secret of at least 16 characters without white space' }),
   ),
 
+  /** Address of an OpenTelemetry collector that accepts OTLP over HTTP. Unset: no traces. */
+  OTEL_EXPORTER_OTLP_ENDPOINT: Type.Optional(HttpUrl()),
+  OTEL_SERVICE_NAME: Type.String({ default: 'genmeter', minLength: 1 }),
+
   /** Additional private-use URI schemes that clients may register for redirects. */
   OAUTH_PRIVATE_SCHEMES: Type.String({
     default: '',

@@ -7,7 +7,7 @@ import { logger } from './logger.ts';
 import { collectProcessMetrics, metricsRegistry } from './metrics.ts';
 import { sha256 } from './secrets.ts';
 import { perService } from './serviceScope.ts';
-import './poolMetrics.ts';
+import './database/poolMetrics.ts';
 
 const state = perService(() => ({ server: undefined as Server | undefined }));
 

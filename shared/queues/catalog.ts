@@ -20,6 +20,10 @@ const GenerationsPayload = Type.Object(
     requestIds: Type.Optional(
       Type.Record(Type.String({ pattern: '^[0-9a-f-]{36}$' }), Type.String({ minLength: 1, maxLength: 64 })),
     ),
+    /** W3C trace context of each generation's request. Only while the sender records traces. */
+    traceparents: Type.Optional(
+      Type.Record(Type.String({ pattern: '^[0-9a-f-]{36}$' }), Type.String({ minLength: 55, maxLength: 64 })),
+    ),
   },
   { additionalProperties: false },
 );

@@ -1,3 +1,4 @@
+import { SpanKind } from '@opentelemetry/api';
 import { Queue } from 'bullmq';
 import { createBatcher } from '../lib/batcher.ts';
 import { config } from '../lib/config.ts';
@@ -5,6 +6,7 @@ import { logger } from '../lib/logger.ts';
 import { connectForCommands, waitUntilReady } from '../lib/redis.ts';
 import { perService } from '../lib/serviceScope.ts';
 import { getRequestIds } from '../lib/logContext.ts';
+import { getTraceparents, withSpan } from '../lib/tracing.ts';
 import {
   getJobDefinition,
   MAX_IDS_PER_JOB,
@@ -46,10 +48,11 @@ export function getQueue(name: QueueName): Queue {
 /** Adds a job to its queue. Rejects immediately while Redis is unavailable. */
 export async function enqueue<Name extends JobName>(name: Name, payload: Payload<Name>, delayMs = 0): Promise<void> {
   const definition = getJobDefinition(name);
-  await getQueue(definition.queue).add(name, parsePayload(name, payload), {
-    delay: delayMs,
-    ...getRetryOptions(definition),
-  });
+  const { queue } = definition;
+  const attributes = { 'messaging.system': 'bullmq', 'messaging.destination.name': queue };
+  await withSpan({ name: `send ${name}`, kind: SpanKind.PRODUCER, attributes }, () =>
+    getQueue(queue).add(name, parsePayload(name, payload), { delay: delayMs, ...getRetryOptions(definition) }),
+  );
 }
 
 function getRetryOptions({ attempts }: { attempts: number }) {
@@ -85,7 +88,8 @@ function enqueueGeneration(name: 'generation.dispatch' | 'generation.poll', gene
 
 function buildGenerationsPayload(generationIds: string[]): Payload<'generation.dispatch'> {
   const requestIds = getRequestIds(generationIds);
-  return requestIds === undefined ? { generationIds } : { generationIds, requestIds };
+  const traceparents = getTraceparents(generationIds);
+  return { generationIds, ...(requestIds && { requestIds }), ...(traceparents && { traceparents }) };
 }
 
 /**
@@ -98,7 +102,7 @@ export function enqueueRefresh(generationId: string): Promise<boolean> {
     await getQueue(JOBS[name].queue).addBulk(
       generationIds.map((id) => ({
         name,
-        data: parsePayload(name, { generationIds: [id] }),
+        data: parsePayload(name, { generationIds: [id], traceparents: getTraceparents([id]) }),
         opts: { deduplication: { id } },
       })),
     );

@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
 import { load } from 'js-yaml';
 import { collectProcessMetrics, metricsRegistry } from '../../shared/lib/metrics.ts';
-import '../../shared/lib/poolMetrics.ts';
+import '../../shared/lib/database/poolMetrics.ts';
 import { listMetrics } from '../harness/promql.ts';
 import { setTestConfig } from '../harness/testConfig.ts';
 

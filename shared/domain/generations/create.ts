@@ -4,6 +4,7 @@ import { addMilliseconds, now } from '../../lib/clock.ts';
 import { isOutage } from '../../lib/database/errors.ts';
 import { logger } from '../../lib/logger.ts';
 import { rememberRequestId } from '../../lib/logContext.ts';
+import { rememberTrace } from '../../lib/tracing.ts';
 import { enqueueDispatch } from '../../queues/enqueue.ts';
 import { getModelBySlug, priceInCredits } from '../../spec/catalog.ts';
 import { ServiceError } from '../../spec/errors.ts';
@@ -51,6 +52,7 @@ export async function createGeneration(
     idempotency_key: idempotencyKey,
   };
   if (requestId !== null) rememberRequestId(debit.uuid, requestId);
+  rememberTrace(debit.uuid);
   const outcome = await chargeWithAutoTopup(debit).catch((error: unknown) => {
     throw isOutage(error) ? databaseUnavailableError(NOT_CREATED_DETAIL, error) : error;
   });

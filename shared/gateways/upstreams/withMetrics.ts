@@ -1,4 +1,6 @@
+import { SpanKind } from '@opentelemetry/api';
 import { upstreamRequestDuration } from '../../lib/metrics.ts';
+import { withSpan } from '../../lib/tracing.ts';
 import { type Upstream, UpstreamError } from './upstream.ts';
 
 /** Wraps an upstream to record the duration and outcome of its requests. */
@@ -12,7 +14,9 @@ export function withMetrics(name: string, upstream: Upstream): Upstream {
           (performance.now() - startedAt) / 1_000,
         );
       try {
-        const result = await call(...args);
+        const attributes = { 'upstream.name': name };
+        const details = { name: `${operation} ${name}`, kind: SpanKind.CLIENT, attributes };
+        const result = await withSpan(details, () => call(...args));
         observe('ok');
         return result;
       } catch (error) {

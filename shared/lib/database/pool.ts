@@ -3,6 +3,8 @@ import { Model } from 'objection';
 import pg from 'pg';
 import { config } from '../config.ts';
 import { logger } from '../logger.ts';
+import { isTracing } from '../tracing.ts';
+import { traceQueries } from './tracedQueries.ts';
 
 /** Counters and keys are bigint columns that stay far below 2^53, so they are numbers here, not strings. */
 const pgTypes: pg.CustomTypesConfig = {
@@ -44,6 +46,7 @@ export function createPool(timeoutMs?: number): Knex {
     acquireConnectionTimeout: timeoutMs ?? 60_000,
   });
   pool.on('query-error', removeStatement);
+  if (isTracing()) traceQueries(pool);
   return pool;
 }
 

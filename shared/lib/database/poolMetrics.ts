@@ -1,7 +1,7 @@
 import { Gauge } from 'prom-client';
-import { config } from './config.ts';
-import { db } from './db.ts';
-import { metricsRegistry } from './metrics.ts';
+import { config } from '../config.ts';
+import { metricsRegistry } from '../metrics.ts';
+import { db } from './pool.ts';
 
 /** Counters of the pool in knex, which does not declare them. */
 interface PoolCounters {
