@@ -1,0 +1,44 @@
+{{- define "genmeter.selector" -}}
+app.kubernetes.io/name: genmeter
+app.kubernetes.io/instance: {{ .Release.Name }}
+{{- end }}
+
+{{- define "genmeter.labels" -}}
+{{ include "genmeter.selector" . }}
+app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
+app.kubernetes.io/managed-by: {{ .Release.Service }}
+{{- end }}
+
+{{- define "genmeter.image" -}}
+{{ .Values.image.repository }}:{{ .Values.image.tag | default .Chart.AppVersion }}
+{{- end }}
+
+{{- define "genmeter.pod" -}}
+securityContext: { runAsNonRoot: true, runAsUser: 1000, fsGroup: 1000, seccompProfile: { type: RuntimeDefault } }
+{{- with .Values.imagePullSecrets }}
+imagePullSecrets: {{ toYaml . | nindent 2 }}
+{{- end }}
+volumes:
+  # Temporary files: outputs are in a bucket.
+  - { name: media, emptyDir: { sizeLimit: 4Gi } }
+  - { name: tmp, emptyDir: { sizeLimit: 1Gi } }
+{{- end }}
+
+{{- define "genmeter.container" -}}
+image: {{ include "genmeter.image" . | quote }}
+imagePullPolicy: {{ .Values.image.pullPolicy }}
+securityContext:
+  allowPrivilegeEscalation: false
+  readOnlyRootFilesystem: true
+  capabilities: { drop: [ALL] }
+envFrom:
+  - secretRef: { name: {{ .Values.secretName }} }
+env:
+  {{- range $name, $value := .Values.env }}
+  - { name: {{ $name }}, value: {{ $value | quote }} }
+  {{- end }}
+  - { name: METRICS_PORT, value: {{ .Values.metrics.port | quote }} }
+volumeMounts:
+  - { name: media, mountPath: /media }
+  - { name: tmp, mountPath: /tmp }
+{{- end }}

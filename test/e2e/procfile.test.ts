@@ -1,0 +1,71 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect } from 'chai';
+import { ROOT } from '../../dev/local/builtProcess.ts';
+import { buildServiceEnv } from '../../dev/local/serviceEnv.ts';
+import { findFreePort } from '../../dev/local/servers/ports.ts';
+import { FakeFal } from '../fakes/upstreams/fal.ts';
+import { createDatabase, requireTestEnv } from '../harness/databases.ts';
+import { eventually } from '../harness/testService.ts';
+
+/** Runs each line of the Procfile in a shell, as foreman, Heroku and Dokku do. */
+describe('the Procfile', function () {
+  this.timeout(300_000);
+  const commands = new Map(
+    readFileSync(join(ROOT, 'Procfile'), 'utf8')
+      .trim()
+      .split('\n')
+      .map((line) => line.split(/: (.*)/) as [string, string]),
+  );
+  const closers: (() => unknown)[] = [];
+  after(async () => {
+    for (const close of closers.toReversed()) await close();
+  });
+
+  /** Starts a process type. `exec` replaces the shell, so that it receives the signals of the platform. */
+  function start(type: string, env: Record<string, string>) {
+    const child = spawn('sh', ['-c', `exec ${commands.get(type)}`], {
+      cwd: ROOT,
+      env: { PATH: process.env['PATH'], NODE_ENV: 'test', ...env },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    const exited = once(child, 'close') as Promise<[number | null]>;
+    let log = '';
+    for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk: Buffer) => (log += chunk.toString()));
+    closers.push(async () => {
+      child.kill('SIGKILL');
+      await exited;
+    });
+    return { child, exited, getLog: () => log };
+  }
+
+  it('migrates, becomes ready, and stops with status 0 on SIGTERM', async () => {
+    const upstream = await new FakeFal().start();
+    closers.push(() => upstream.stop());
+    const port = String(await findFreePort());
+    const env = {
+      ...buildServiceEnv({
+        databaseUrl: await createDatabase({ empty: true }),
+        redisUrl: requireTestEnv('TEST_REDIS_URL'),
+        redisPrefix: 'procfile',
+        mediaDir: join(requireTestEnv('TEST_FOLDER'), 'media', 'procfile'),
+      }),
+      ...{ HOST: '127.0.0.1', PORT: port, FAL_BASE_URL: upstream.url, FAL_KEY: 'test' },
+    };
+    const release = start('release', env);
+    expect(await release.exited, release.getLog()).to.deep.equal([0, null]);
+    const processes = ['web', 'worker'].map((type) => start(type, env));
+    const isReady = () =>
+      fetch(`http://127.0.0.1:${port}/api/ready/`).then(
+        ({ status }) => status === 200,
+        () => false,
+      );
+    await eventually('the service is ready', isReady, 120_000).catch((error: Error) =>
+      expect.fail([error.message, ...processes.map(({ getLog }) => getLog())].join('\n')),
+    );
+    for (const { child } of processes) child.kill('SIGTERM');
+    for (const { exited, getLog } of processes) expect(await exited, getLog()).to.deep.equal([0, null]);
+  });
+});

@@ -1,0 +1,156 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { expect } from 'chai';
+import { CORE_SCHEMA, load, loadAll, mergeTag } from 'js-yaml';
+import { Environment } from '../../shared/lib/configVariables.ts';
+import { HelmChart } from '../harness/helmTemplate.ts';
+
+const ROOT = new URL('../../', import.meta.url);
+const CHART = 'dev/deploy/helm/genmeter/';
+const read = (path: string): string => readFileSync(fileURLToPath(new URL(path, ROOT)), 'utf8');
+
+interface Resource {
+  kind: string;
+  metadata: { name: string; annotations?: Record<string, string> };
+  spec: any;
+}
+
+/** Renders the chart. @param change adjusts the default values. */
+function renderChart(change: (values: any) => void = () => {}): Map<string, Resource> {
+  const values = load(read(`${CHART}values.yaml`));
+  change(values);
+  const { appVersion } = load(read(`${CHART}Chart.yaml`)) as { appVersion: string };
+  const root = {
+    Values: values,
+    Chart: { AppVersion: appVersion },
+    Release: { Name: 'test', Service: 'Helm' },
+  };
+  const chart = new HelmChart(read(`${CHART}templates/_helpers.tpl`));
+  const templates = readdirSync(new URL(`${CHART}templates`, ROOT)).filter((name) => name.endsWith('.yaml'));
+  const resources = templates.flatMap(
+    (name) => loadAll(chart.render(read(`${CHART}templates/${name}`), root)).filter(Boolean) as Resource[],
+  );
+  return new Map(resources.map((resource) => [`${resource.kind} ${resource.metadata.name}`, resource]));
+}
+
+describe('the Helm chart', () => {
+  const procfile = read('Procfile');
+
+  it('renders a release hook, web and worker with the commands of the Procfile', () => {
+    const resources = renderChart();
+    expect([...resources.keys()]).to.have.members([
+      'Deployment test-web',
+      'Deployment test-worker',
+      'HorizontalPodAutoscaler test-web',
+      'Job test-release',
+      'PodDisruptionBudget test-web',
+      'PodDisruptionBudget test-worker',
+      'Service test-web',
+    ]);
+    expect(resources.get('Job test-release')?.metadata.annotations).to.include({
+      'helm.sh/hook': 'pre-install,pre-upgrade',
+    });
+    for (const name of ['Job test-release', 'Deployment test-web', 'Deployment test-worker']) {
+      const [container] = resources.get(name)?.spec.template.spec.containers;
+      expect(procfile, name).to.include(`${container.name}: ${container.command.join(' ')}`);
+      expect(container.image).to.equal('genmeter:2.0.0');
+      const variables = container.env.map((variable: { name: string }) => variable.name);
+      expect(Object.keys(Environment.properties)).to.include.members(variables);
+      expect(variables).to.include.members(['NODE_ENV', 'METRICS_PORT']);
+    }
+  });
+
+  it('selects in each service, budget and deployment the pods of one component', () => {
+    const resources = renderChart();
+    for (const component of ['web', 'worker']) {
+      const { selector, template } = resources.get(`Deployment test-${component}`)?.spec;
+      expect(template.metadata.labels).to.deep.equal(selector.matchLabels);
+      expect(selector.matchLabels).to.include({ 'app.kubernetes.io/component': component });
+      expect(resources.get(`PodDisruptionBudget test-${component}`)?.spec.selector).to.deep.equal(selector);
+    }
+    const { selector } = resources.get('Deployment test-web')?.spec;
+    expect(resources.get('Service test-web')?.spec.selector).to.deep.equal(selector.matchLabels);
+  });
+
+  it('gives every process longer to stop than it may take, and the memory that the heap limit is made for', () => {
+    const resources = renderChart();
+    for (const component of ['web', 'worker']) {
+      const { spec } = resources.get(`Deployment test-${component}`)?.spec.template;
+      const waits = Number(spec.containers[0].lifecycle?.preStop.exec.command[1] ?? 0);
+      expect(spec.terminationGracePeriodSeconds).to.be.at.least(25 + waits + 5);
+      expect(spec.containers[0].resources.limits).to.deep.equal({ memory: '512Mi' });
+      expect(spec.containers[0].securityContext).to.include({ readOnlyRootFilesystem: true });
+    }
+  });
+
+  it('scales workers by the age of the oldest job, and monitors all pods, if that is enabled', () => {
+    const resources = renderChart((values) => {
+      values.web.autoscaling.enabled = false;
+      values.worker.autoscaling.enabled = true;
+      values.metrics.podMonitor = true;
+      values.image.tag = '9.9.9';
+      values.imagePullSecrets = [{ name: 'registry' }];
+    });
+    expect(resources.has('HorizontalPodAutoscaler test-web')).to.equal(false);
+    expect(resources.get('Deployment test-web')?.spec.replicas).to.equal(2);
+    const worker = resources.get('Deployment test-worker')?.spec;
+    expect(worker).to.not.have.property('replicas');
+    expect(worker.template.spec.imagePullSecrets).to.deep.equal([{ name: 'registry' }]);
+    expect(worker.template.spec.containers[0].image).to.equal('genmeter:9.9.9');
+    const scaler = resources.get('ScaledObject test-worker')?.spec;
+    expect(scaler.scaleTargetRef.name).to.equal('test-worker');
+    expect(scaler.triggers[0].metadata).to.include({
+      query: 'max(genmeter_queue_oldest_job_seconds)',
+      threshold: '10',
+    });
+    expect(resources.get('PodMonitor test')?.spec.selector.matchLabels).to.deep.equal({
+      'app.kubernetes.io/name': 'genmeter',
+      'app.kubernetes.io/instance': 'test',
+    });
+  });
+});
+
+describe('compose.yaml', () => {
+  const { services } = load(read('compose.yaml'), { schema: CORE_SCHEMA.withTags(mergeTag) }) as {
+    services: Record<string, any>;
+  };
+
+  it('publishes a port of the proxy only, so that the API can be scaled', () => {
+    const published = Object.keys(services).filter((name) => services[name].ports !== undefined);
+    expect(published).to.deep.equal(['proxy']);
+    const [, file] = /^\.\/(\S+):\//.exec(services['proxy'].volumes[0]) ?? [];
+    const proxy = read(file as string);
+    expect(proxy).to.include('api:3000').and.to.include('bind :3000').and.to.include('X-Forwarded-For');
+    expect(services['api'].environment.TRUSTED_PROXIES).to.equal('${TRUSTED_PROXIES:-1}');
+  });
+
+  it('limits the memory of every service that keeps running', () => {
+    for (const [name, service] of Object.entries(services)) expect(service.mem_limit, name).to.match(/^\d+[mg]$/);
+  });
+
+  it('sets only variables that the service reads', () => {
+    const names = Object.keys(services['api'].environment);
+    expect(Object.keys(Environment.properties)).to.include.members(names);
+  });
+});
+
+describe('the container image', () => {
+  const dockerfile = read('Dockerfile');
+
+  it('has OCI labels, a process 1 that reaps children, and runs as an unprivileged user', () => {
+    for (const label of ['title', 'description', 'version', 'revision'])
+      expect(dockerfile).to.include(`org.opencontainers.image.${label}=`);
+    expect(dockerfile).to.include('ENTRYPOINT ["/usr/bin/tini", "--"]');
+    expect(dockerfile).to.match(/^USER node$/m);
+  });
+
+  it('copies every file that its build steps run', () => {
+    const scripts = [
+      ...dockerfile.matchAll(/node (dev\/\S+\.mjs)/g),
+      ...read('package.json').matchAll(/node (dev\/\S+\.mjs)/g),
+    ];
+    expect(scripts.map(([, file]) => file)).to.include('dev/slimModules.mjs');
+    for (const [, file = ''] of scripts)
+      expect(dockerfile).to.match(new RegExp(`^COPY.*${file.replace('.', '\\.')}`, 'm'));
+  });
+});
