@@ -257,11 +257,13 @@ describe('observability', () => {
         await eventually('the job has failed', async () => (await queue.getJobState(id as string)) === 'failed');
         const failed = await queue.getJob(id as string);
         expect(failed?.failedReason).to.equal('relation "sign_in_attempts" does not exist');
-        expect(failed?.stacktrace.join()).to.not.match(/DELETE|WHERE/i);
+        expect(failed?.stacktrace?.join()).to.not.match(/DELETE|WHERE/i);
         const logged = new RegExp(`^(?=.*"jobId":"${id}").*"msg":"job failed"`, 'm');
         await service.workers[0]?.waitForLog(logged);
         const line = listLogLines(service.workers[0]?.logs()).find((text) => logged.test(text));
-        expect(line).to.include('sign_in_attempts').and.to.not.match(/DELETE|WHERE/i);
+        expect(line)
+          .to.include('sign_in_attempts')
+          .and.to.not.match(/DELETE|WHERE/i);
       } finally {
         await service.sql('ALTER TABLE hidden_sign_in_attempts RENAME TO sign_in_attempts');
         await queue.close();

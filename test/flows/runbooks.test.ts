@@ -8,7 +8,9 @@ const FOLDER = new URL('../../docs/operations/runbooks/', import.meta.url);
 describe('runbooks', () => {
   it('contain only queries that the database accepts', async () => {
     const queries = readdirSync(FOLDER).flatMap((name) =>
-      [...readFileSync(new URL(name, FOLDER), 'utf8').matchAll(/^psql "\$\w+" -c "(.*)"$/gm)].map(([, sql = '']) => sql),
+      [...readFileSync(new URL(name, FOLDER), 'utf8').matchAll(/^psql "\$\w+" -c "(.*)"$/gm)].map(
+        ([, sql = '']) => sql,
+      ),
     );
     expect(queries).to.have.length.above(15);
     const client = new pg.Client(await createDatabase());

@@ -100,7 +100,9 @@ describe('alerts, dashboard and runbooks', () => {
   });
 
   it('use and document every metric that the service exports', () => {
-    const own = [...exported.keys()].filter((name) => name.startsWith('genmeter_') && !/_(sum|count|bucket)$/.test(name));
+    const own = [...exported.keys()].filter(
+      (name) => name.startsWith('genmeter_') && !/_(sum|count|bucket)$/.test(name),
+    );
     const used = [...rules.map(({ expr }) => expr), ...dashboard].join('\n');
     expect(own.filter((name) => !used.includes(name))).to.deep.equal([]);
     expect(own.filter((name) => !read('docs/operating.md').includes(`\`${name}\``))).to.deep.equal([]);
