@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { Queue } from 'bullmq';
 import type { FakeStripe } from '../../test/fakes/stripe/fakeStripe.ts';
-import type { FakeFal } from '../../test/fakes/upstreams/fal.ts';
+import type { FakeUpstream } from '../../test/fakes/fakeUpstream.ts';
 import { ROOT, startBuiltProcess } from '../local/builtProcess.ts';
 import { Closers } from '../local/closers.ts';
 import { buildServiceEnv } from '../local/serviceEnv.ts';
@@ -30,7 +30,7 @@ export interface Site {
 }
 
 /** @param folder for the data of the stores, the media and the logs. */
-export async function openSite(folder: string, stripe: FakeStripe, upstream: FakeFal): Promise<Site> {
+export async function openSite(folder: string, stripe: FakeStripe, upstream: FakeUpstream): Promise<Site> {
   const closers = new Closers();
   const postgres = await startPostgres({ dataDir: join(folder, 'postgres') });
   closers.add(() => postgres.stop());

@@ -12,7 +12,7 @@ import { runCommand } from '../../dev/local/servers/runCommand.ts';
 import { buildServiceEnv } from '../../dev/local/serviceEnv.ts';
 import { migrate, type Migration, MIGRATIONS } from '../../migrations/migrate.ts';
 import { checkInvariants } from '../../shared/domain/credits/integrity/index.ts';
-import { FakeFal } from '../fakes/upstreams/fal.ts';
+import { FakeUpstream } from '../fakes/fakeUpstream.ts';
 import { createDatabase, requireTestEnv } from '../harness/databases.ts';
 import { eventually } from '../harness/testService.ts';
 
@@ -78,7 +78,7 @@ describe('the previous release', () => {
     this.timeout(300_000);
     const folder = requireTestEnv('TEST_FOLDER');
     const previous = await extractPreviousRelease(join(folder, 'previous'));
-    const upstream = await new FakeFal().start();
+    const upstream = await new FakeUpstream().start();
     closers.push(() => upstream.stop());
     const databaseUrl = await createDatabase({ empty: true });
     const port = String(await findFreePort());

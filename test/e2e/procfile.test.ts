@@ -6,7 +6,7 @@ import { expect } from 'chai';
 import { ROOT } from '../../dev/local/builtProcess.ts';
 import { buildServiceEnv } from '../../dev/local/serviceEnv.ts';
 import { findFreePort } from '../../dev/local/servers/ports.ts';
-import { FakeFal } from '../fakes/upstreams/fal.ts';
+import { FakeUpstream } from '../fakes/fakeUpstream.ts';
 import { createDatabase, requireTestEnv } from '../harness/databases.ts';
 import { eventually } from '../harness/testService.ts';
 
@@ -42,7 +42,7 @@ describe('the Procfile', function () {
   }
 
   it('migrates, becomes ready, and stops with status 0 on SIGTERM', async () => {
-    const upstream = await new FakeFal().start();
+    const upstream = await new FakeUpstream().start();
     closers.push(() => upstream.stop());
     const port = String(await findFreePort());
     const env = {

@@ -1,6 +1,5 @@
-import { once } from 'node:events';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { HttpFake } from './httpFake.ts';
 import { readTextBody, sendJson } from './misbehave.ts';
 
 /** A received span, with its attributes as an object. */
@@ -27,39 +26,25 @@ const toObject = (attributes: Attribute[]): Record<string, unknown> =>
   Object.fromEntries(attributes.map(({ key, value }) => [key, Object.values(value)[0]]));
 
 /** A fake OpenTelemetry collector that accepts traces by OTLP over HTTP with JSON. */
-export class OtlpCollector {
+export class OtlpCollector extends HttpFake {
   readonly spans: ReceivedSpan[] = [];
   /** Everything that was received, as text. */
   text = '';
-  url = '';
-  readonly #server = createServer((request, response) => {
-    void readTextBody(request).then((body) => {
-      if (request.url !== '/v1/traces') return sendJson(response, 404, {});
-      this.text += body;
-      const { resourceSpans }: ExportRequest = JSON.parse(body);
-      for (const { resource, scopeSpans } of resourceSpans) {
-        const service = toObject(resource.attributes)['service.name'];
-        for (const span of scopeSpans.flatMap(({ spans }) => spans))
-          this.spans.push({ ...span, attributes: toObject(span.attributes), service });
-      }
-      return sendJson(response, 200, {});
-    });
-  });
-
-  async start(): Promise<this> {
-    this.#server.listen(0, '127.0.0.1');
-    await once(this.#server, 'listening');
-    this.url = `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
-    return this;
-  }
-
-  async stop(): Promise<void> {
-    this.#server.close();
-    this.#server.closeAllConnections();
-    await once(this.#server, 'close');
-  }
 
   inTrace(traceId: string): ReceivedSpan[] {
     return this.spans.filter((span) => span.traceId === traceId);
+  }
+
+  protected async handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const body = await readTextBody(request);
+    if (request.url !== '/v1/traces') return sendJson(response, 404, {});
+    this.text += body;
+    const { resourceSpans }: ExportRequest = JSON.parse(body);
+    for (const { resource, scopeSpans } of resourceSpans) {
+      const service = toObject(resource.attributes)['service.name'];
+      for (const span of scopeSpans.flatMap(({ spans }) => spans))
+        this.spans.push({ ...span, attributes: toObject(span.attributes), service });
+    }
+    return sendJson(response, 200, {});
   }
 }
