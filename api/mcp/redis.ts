@@ -1,6 +1,5 @@
-import type { Redis } from 'ioredis';
 import { config } from '../../shared/lib/config.ts';
-import { connectForCommands, waitUntilReady } from '../../shared/lib/redis.ts';
+import { connectForCommands, type RedisClient, waitUntilReady } from '../../shared/lib/redis.ts';
 import { perService } from '../../shared/lib/serviceScope.ts';
 import { ServiceError } from '../../shared/spec/errors.ts';
 
@@ -46,7 +45,7 @@ export function closeMcpRedis(): void {
  * Runs Redis commands and maps their failure.
  * @throws ServiceError 503 while Redis is unavailable.
  */
-export async function withMcpRedis<Result>(work: (redis: Redis) => Promise<Result>): Promise<Result> {
+export async function withMcpRedis<Result>(work: (redis: RedisClient) => Promise<Result>): Promise<Result> {
   try {
     return await work(mcpRedis());
   } catch {

@@ -1,7 +1,6 @@
-import type { Redis } from 'ioredis';
 import { RateLimiterMemory, RateLimiterRedis, RateLimiterRes } from 'rate-limiter-flexible';
 import { type Config, config } from '../../shared/lib/config.ts';
-import { connectForCommands, waitUntilReady } from '../../shared/lib/redis.ts';
+import { connectForCommands, type RedisClient, waitUntilReady } from '../../shared/lib/redis.ts';
 import { perService } from '../../shared/lib/serviceScope.ts';
 import { ServiceError } from '../../shared/spec/errors.ts';
 import type { Context } from '../context.ts';
@@ -28,7 +27,7 @@ const RATE_LIMIT_SETTINGS = {
 
 const state = perService(() => ({
   limiters: undefined as Record<LimitedRateClass, RateLimiterRedis> | undefined,
-  connection: undefined as Redis | undefined,
+  connection: undefined as RedisClient | undefined,
 }));
 
 /**

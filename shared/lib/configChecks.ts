@@ -1,5 +1,6 @@
 import type { Environment } from './configVariables.ts';
 import { validateMetricsSettings } from './listenSettings.ts';
+import { parseRedisAddress } from './redisAddress.ts';
 import { validateSignInSettings } from './signInSettings.ts';
 
 const URL_VARIABLES = [
@@ -26,6 +27,7 @@ export const CROSS_CHECKS: readonly ((values: Environment) => string[] | string 
     URL_VARIABLES.filter((name) => values[name] !== undefined && !URL.canParse(values[name])).map(
       (name) => `${name} must be an address such as https://example.com.`,
     ),
+  checkRedisAddress,
   checkBucket,
   validateSignInSettings,
   validateMetricsSettings,
@@ -81,6 +83,15 @@ function checkPublicAddress({ NODE_ENV, BASE_URL }: Environment): string | undef
     return 'BASE_URL must be an address without a path, such as https://example.com.';
   if (NODE_ENV !== 'production' || BASE_URL?.startsWith('https:')) return undefined;
   return 'BASE_URL must be the https address that the service is reached at, with NODE_ENV=production.';
+}
+
+function checkRedisAddress({ REDIS_URL }: Environment): string | undefined {
+  try {
+    parseRedisAddress(REDIS_URL);
+    return undefined;
+  } catch (error) {
+    return (error as Error).message;
+  }
 }
 
 /** Requires CDN_URL for outputs in a bucket, and access key id and secret together. */

@@ -1,4 +1,5 @@
 import Type, { type Static } from 'typebox';
+import { REDIS_URL_DESCRIPTION } from './redisAddress.ts';
 
 const Port = (fallback: number) => Type.Integer({ minimum: 0, maximum: 65_535, default: fallback });
 const PositiveInteger = (fallback: number, minimum = 1) =>
@@ -40,7 +41,8 @@ export const Environment = Type.Object({
   SECRET_KEY: Type.Optional(
     Type.String({ pattern: '^\\S{16,}$', description: 'a secret of at least 16 characters without white space' }),
   ),
-  REDIS_URL: Type.String({ pattern: '^rediss?://', description: 'an address such as redis://host:6379' }),
+  /** One server, `redis+sentinel://` or `redis+cluster://`: see redisAddress.ts. */
+  REDIS_URL: Type.String({ pattern: '^rediss?(\\+(sentinel|cluster))?://', description: REDIS_URL_DESCRIPTION }),
   /** `no-verify` accepts a self-signed certificate, as some hosting providers use for Redis. */
   REDIS_TLS: Type.Enum(['verify', 'no-verify'], { default: 'verify' }),
   REDIS_PREFIX: Type.String({ pattern: '^[A-Za-z0-9_.-]+$', default: 'genmeter' }),

@@ -1,49 +1,36 @@
-import { Redis } from 'ioredis';
+import { Cluster, type CommonRedisOptions, Redis } from 'ioredis';
 import { config } from './config.ts';
 import { logger } from './logger.ts';
+import { throttleLog } from './logThrottle.ts';
+import { parseRedisAddress } from './redisAddress.ts';
 
-/** TLS options for REDIS_TLS=no-verify. By default a `rediss://` server needs a certificate from a trusted authority. */
-const tlsOptions = () =>
-  config.REDIS_TLS === 'no-verify' && config.REDIS_URL.startsWith('rediss:')
-    ? { tls: { rejectUnauthorized: false } }
-    : {};
+/** A connection to one server, to the master that Sentinels know, or to all nodes of a Redis Cluster. */
+export type RedisClient = Redis | Cluster;
+
+/** Interval at which a connection checks that its server is still a master. */
+const ROLE_CHECK_INTERVAL_MS = 1_000;
+const ROLE_LOG_INTERVAL_MS = 60_000;
+/** Errors of a server that is not, or no longer, the master: the same address or the Sentinels lead to the new one. */
+const NOT_MASTER = /^(READONLY|LOADING|MASTERDOWN|UNBLOCKED)\b/;
 
 /**
  * Connects for commands that a request waits for. While Redis is unavailable, commands fail immediately instead of
  * being queued; the connection recovers by itself.
  */
-export function connectForCommands(name: string, timeoutMs = 1_000): Redis {
-  return withConnectionLog(
-    name,
-    new Redis(config.REDIS_URL, {
-      ...tlsOptions(),
-      connectionName: `genmeter-${name}`,
-      maxRetriesPerRequest: 1,
-      enableOfflineQueue: false,
-      commandTimeout: timeoutMs,
-      retryStrategy,
-    }),
-  );
+export function connectForCommands(name: string, timeoutMs = 1_000): RedisClient {
+  return connect(name, { maxRetriesPerRequest: 1, enableOfflineQueue: false, commandTimeout: timeoutMs });
 }
 
 /** Connects for workers and subscribers, which wait for Redis for as long as it is unavailable. */
-export function connectForBlocking(name: string): Redis {
-  return withConnectionLog(
-    name,
-    new Redis(config.REDIS_URL, {
-      ...tlsOptions(),
-      connectionName: `genmeter-${name}`,
-      maxRetriesPerRequest: null,
-      retryStrategy,
-    }),
-  );
+export function connectForBlocking(name: string): RedisClient {
+  return connect(name, { maxRetriesPerRequest: null });
 }
 
 /** Time for which a process waits for Redis at its start. It must start also while Redis is unavailable. */
 const STARTUP_TIMEOUT_MS = 2_000;
 
 /** Resolves once the connection is ready, or after the timeout. Callers must handle a Redis that is unavailable. */
-export async function waitUntilReady(redis: Redis): Promise<void> {
+export async function waitUntilReady(redis: RedisClient): Promise<void> {
   if (redis.status === 'ready') return;
   await new Promise<void>((resolve) => {
     const timer = setTimeout(resolve, STARTUP_TIMEOUT_MS);
@@ -55,19 +42,105 @@ export async function waitUntilReady(redis: Redis): Promise<void> {
 }
 
 /** Subscribes to a channel. Resolves once subscribed, or after the timeout; the subscription is then still pending. */
-export async function subscribeToChannel(subscriber: Redis, channel: string): Promise<void> {
+export async function subscribeToChannel(subscriber: RedisClient, channel: string): Promise<void> {
   const subscribed = subscriber.subscribe(channel).catch(() => undefined);
   await Promise.race([subscribed, new Promise((resolve) => setTimeout(resolve, STARTUP_TIMEOUT_MS))]);
 }
 
-function retryStrategy(attempt: number): number {
+function connect(name: string, options: CommonRedisOptions): RedisClient {
+  const redis = openRedis(config.REDIS_URL, {
+    ...options,
+    connectionName: `genmeter-${name}`,
+    isCertificateVerified: config.REDIS_TLS === 'verify',
+  });
+  logConnection(name, redis);
+  if (redis instanceof Redis) leaveReplica(name, redis);
+  return redis;
+}
+
+interface OpenOptions extends CommonRedisOptions {
+  /** False accepts any certificate of a TLS server. */
+  isCertificateVerified: boolean;
+}
+
+/**
+ * Opens a connection to any form of REDIS_URL.
+ * @throws Error if the address is invalid.
+ */
+export function openRedis(url: string, { isCertificateVerified, ...options }: OpenOptions): RedisClient {
+  const address = parseRedisAddress(url);
+  const tls = address.isTls ? { tls: { rejectUnauthorized: isCertificateVerified } } : {};
+  if (address.kind === 'cluster') {
+    const { enableOfflineQueue = true, retryStrategy = reconnectDelayMs, ...nodeOptions } = options;
+    return new Cluster(address.nodes, {
+      redisOptions: { ...nodeOptions, ...tls, ...address.credentials },
+      enableOfflineQueue,
+      clusterRetryStrategy: (attempt) => retryStrategy?.(attempt),
+      // A failover is seen within this time even if the old master does not answer.
+      slotsRefreshInterval: 5_000,
+      slotsRefreshTimeout: 2_000,
+      // Keeps the names of nodes, for which their certificates are valid.
+      dnsLookup: (host, callback) => callback(null, host),
+    });
+  }
+  const server = {
+    retryStrategy: reconnectDelayMs,
+    // The failed command is rejected: commands of a transaction must not be repeated outside of it.
+    reconnectOnError: (error: Error) => NOT_MASTER.test(error.message),
+    ...options,
+    ...tls,
+  };
+  if (address.kind === 'single') return new Redis(address.url, server);
+  const { sentinels, name, db, credentials, sentinelCredentials, isTls } = address;
+  return new Redis({
+    ...server,
+    ...credentials,
+    sentinels,
+    name,
+    db,
+    role: 'master',
+    sentinelUsername: sentinelCredentials.username,
+    sentinelPassword: sentinelCredentials.password,
+    sentinelRetryStrategy: reconnectDelayMs,
+    sentinelCommandTimeout: 1_000,
+    enableTLSForSentinelMode: isTls,
+    sentinelTLS: tls.tls,
+    // Leaves a master that does not answer as soon as a Sentinel reports its successor.
+    failoverDetector: true,
+  });
+}
+
+function reconnectDelayMs(attempt: number): number {
   return Math.min(50 * attempt, 1_000);
 }
 
+/**
+ * Reconnects when the server has become a replica. A replica accepts subscriptions and messages, which would then never
+ * meet those of processes at the new master; for other commands this is faster than the first rejected write.
+ */
+function leaveReplica(name: string, redis: Redis): void {
+  const logReplica = throttleLog(ROLE_LOG_INTERVAL_MS, (suppressed) =>
+    logger.warn({ connection: name, suppressed }, 'redis server is not a master; reconnecting'),
+  );
+  let isChecking = false;
+  const check = async () => {
+    if (isChecking || redis.status !== 'ready') return;
+    isChecking = true;
+    // A server without RESP3 rejects this on a subscribed connection.
+    const replication = await redis.info('replication').catch(() => '');
+    isChecking = false;
+    if (!/^role:slave/m.test(replication) || redis.status !== 'ready') return;
+    logReplica();
+    redis.disconnect(true);
+  };
+  const timer = setInterval(() => void check(), ROLE_CHECK_INTERVAL_MS).unref();
+  redis.once('end', () => clearInterval(timer));
+}
+
 /** Logs an outage once, not at each attempt to reconnect. */
-function withConnectionLog(name: string, redis: Redis): Redis {
+function logConnection(name: string, redis: RedisClient): void {
   let isDisconnected = false;
-  redis.on('error', (error) => {
+  redis.on('error', (error: Error) => {
     if (!isDisconnected) logger.warn({ connection: name, err: error }, 'redis is unavailable');
     isDisconnected = true;
   });
@@ -75,5 +148,4 @@ function withConnectionLog(name: string, redis: Redis): Redis {
     if (isDisconnected) logger.info({ connection: name }, 'redis is available again');
     isDisconnected = false;
   });
-  return redis;
 }

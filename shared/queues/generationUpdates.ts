@@ -1,7 +1,6 @@
-import type { Redis } from 'ioredis';
 import { createBatcher } from '../lib/batcher.ts';
 import { config } from '../lib/config.ts';
-import { connectForCommands, connectForBlocking, subscribeToChannel } from '../lib/redis.ts';
+import { connectForCommands, connectForBlocking, type RedisClient, subscribeToChannel } from '../lib/redis.ts';
 import { perService } from '../lib/serviceScope.ts';
 
 /**
@@ -11,8 +10,8 @@ import { perService } from '../lib/serviceScope.ts';
 const channelName = () => `${config.REDIS_PREFIX}:generation-updates`;
 
 const state = perService(() => ({
-  publisher: undefined as Redis | undefined,
-  subscriber: undefined as Redis | undefined,
+  publisher: undefined as RedisClient | undefined,
+  subscriber: undefined as RedisClient | undefined,
   isOpen: true,
   waiting: new Map<string, Set<() => void>>(),
   onUpdates: (() => {}) as (generationIds: string[]) => void,

@@ -1,6 +1,5 @@
-import type { Redis } from 'ioredis';
 import { logger } from '../../../shared/lib/logger.ts';
-import { connectForBlocking, subscribeToChannel } from '../../../shared/lib/redis.ts';
+import { connectForBlocking, type RedisClient, subscribeToChannel } from '../../../shared/lib/redis.ts';
 import { randomHex } from '../../../shared/lib/secrets.ts';
 import { perService } from '../../../shared/lib/serviceScope.ts';
 import { KEEP_ALIVE_INTERVAL_MS } from './sse.ts';
@@ -15,7 +14,7 @@ const PRIMING_EVENT_SINCE = '2025-11-25';
 const state = perService(() => ({
   /** Wake-up functions of the open streams, by session. */
   open: new Map<string, Set<() => void>>(),
-  subscriber: undefined as Redis | undefined,
+  subscriber: undefined as RedisClient | undefined,
   isStopping: false,
 }));
 
