@@ -23,8 +23,6 @@ export const mcpKeys = {
   subscribedGenerations: () => `${prefix()}:subscribed`,
   /** Lock of the process that currently sweeps the subscriptions. */
   sweepLock: () => `${prefix()}:sweep-lock`,
-  /** The prefix itself, from which a script builds the keys of sessions and events. */
-  prefix,
 };
 
 /** Channel for the ids of sessions with new events. */

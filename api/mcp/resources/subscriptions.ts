@@ -19,19 +19,21 @@ const SUBSCRIPTION_TTL_MS = GENERATION_DEADLINE_MS.video + 10 * MINUTE_MS;
 /** Interval of the check for generations whose end was not published. */
 const SUBSCRIPTION_SWEEP_INTERVAL_MS = 5_000;
 
+/**
+ * Keys: the generation's subscribers, all subscribed generations, then session and events of each session to notify.
+ * Subscribers that are not named here, because they are new, keep the generation in the set for the next run.
+ */
 const NOTIFY_SCRIPT = `
-  local sessions = redis.call('SMEMBERS', KEYS[1])
-  redis.call('DEL', KEYS[1])
-  redis.call('ZREM', KEYS[2], ARGV[1])
-  for _, session in ipairs(sessions) do
-    if redis.call('EXISTS', ARGV[3] .. ':session:' .. session) == 1 then
-      local events = ARGV[3] .. ':events:' .. session
-      redis.call('XADD', events, 'MAXLEN', '~', ARGV[4], '*', 'message', ARGV[2])
-      redis.call('PEXPIRE', events, ARGV[5])
-      redis.call('PUBLISH', ARGV[6], session)
+  for index = 6, #ARGV do
+    local session, events = KEYS[2 * index - 9], KEYS[2 * index - 8]
+    if redis.call('SREM', KEYS[1], ARGV[index]) == 1 and redis.call('EXISTS', session) == 1 then
+      redis.call('XADD', events, 'MAXLEN', '~', ARGV[3], '*', 'message', ARGV[2])
+      redis.call('PEXPIRE', events, ARGV[4])
+      redis.call('PUBLISH', ARGV[5], ARGV[index])
     end
   end
-  return #sessions`;
+  if redis.call('EXISTS', KEYS[1]) == 0 then redis.call('ZREM', KEYS[2], ARGV[1]) end
+  return 1`;
 
 /** Subscribers of the stateless streams that this process serves. */
 const localSubscribers = perService(() => new Map<string, Set<() => void>>());
@@ -122,17 +124,24 @@ async function notifySessions(generationId: string): Promise<void> {
     method: 'notifications/resources/updated',
     params: { uri: buildGenerationUri(generationId) },
   };
+  const subscribers = mcpKeys.subscribers(generationId);
+  // Read first, because a script must declare every key that it uses.
+  const sessionIds = await mcpRedis().smembers(subscribers);
+  const keys = [
+    subscribers,
+    mcpKeys.subscribedGenerations(),
+    ...sessionIds.flatMap((id) => [mcpKeys.session(id), mcpKeys.events(id)]),
+  ];
   await mcpRedis().eval(
     NOTIFY_SCRIPT,
-    2,
-    mcpKeys.subscribers(generationId),
-    mcpKeys.subscribedGenerations(),
+    keys.length,
+    ...keys,
     generationId,
     JSON.stringify(message),
-    mcpKeys.prefix(),
     String(MCP_EVENTS_MAX),
     String(MCP_EVENT_RETENTION_MS),
     eventsChannel(),
+    ...sessionIds,
   );
 }
 
