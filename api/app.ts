@@ -30,14 +30,13 @@ const createHelmet = () =>
 
 /**
  * Builds the application. The order of the middleware matters.
- * @param isDraining returns true once the process is stopping: readiness is 503 and connections are closed.
+ * @param isDraining returns true once the process is stopping: readiness is 503.
  */
 export function createApp(isDraining: () => boolean = () => false): Koa<State> {
   const secure = createHelmet();
   const app = new Koa<State>({ proxy: config.TRUSTED_PROXIES > 0, maxIpsCount: config.TRUSTED_PROXIES });
   app.use((ctx, next) => {
     ctx.state.isDraining = isDraining();
-    if (ctx.state.isDraining) ctx.set('connection', 'close');
     return next();
   });
   app.use(discardUnreadBody);

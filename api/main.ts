@@ -15,6 +15,6 @@ runMain(async () => {
   onShutdownSignal(async () => {
     await api.close();
     await service.close();
-  });
+  }, config.DRAIN_MS);
   logger.info({ port: api.port, baseUrl: config.BASE_URL }, 'api listening');
 });

@@ -22,7 +22,7 @@ import * as apiKeys from './rest/apiKeys/routes.ts';
 import * as billing from './rest/billing/routes.ts';
 import * as webhooks from './rest/billing/webhook.ts';
 import * as generations from './rest/generations/routes.ts';
-import { health, ready } from './rest/health/routes.ts';
+import { health, ready, serving } from './rest/health/routes.ts';
 import * as models from './rest/models/routes.ts';
 import * as openapi from './rest/openapi/routes.ts';
 import * as session from './rest/session/routes.ts';
@@ -79,6 +79,7 @@ export const HTTP_ROUTES: readonly HttpRoute[] = [
   ['GET',    '/api/admin/metrics/',                              'staff',           'account',   'none', admin.metrics],
 
   ['GET',    '/api/health/',                                     'none',            'unlimited', 'none', health],
+  ['GET',    '/api/serving/',                                    'none',            'unlimited', 'none', serving],
   ['GET',    '/api/ready/',                                      'none',            'unlimited', 'none', ready],
   ['GET',    '/api/openapi.json',                                'none',            'public',    'none', openapi.openApiDocument(() => servedRoutes())],
   ['GET',    '/api/docs/',                                       'none',            'public',    'none', openapi.docsPage],

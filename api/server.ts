@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
 import { getPublishedKeys } from '../shared/domain/oauth/signingKeys.ts';
 import { config, ConfigError } from '../shared/lib/config.ts';
 import { logger } from '../shared/lib/logger.ts';
@@ -20,7 +21,7 @@ const HEADERS_TIMEOUT_MS = 15_000;
 
 export interface ApiServer {
   port: number;
-  /** Completes the requests in progress, then closes. */
+  /** Turns readiness red and serves requests for DRAIN_MS, then completes those in progress and closes. */
   close(): Promise<void>;
 }
 
@@ -63,6 +64,9 @@ export async function startApi(): Promise<ApiServer> {
   });
 
   async function close(): Promise<void> {
+    // The balancer must stop sending requests before any connection that it may use closes.
+    connections.startDraining();
+    await delay(config.DRAIN_MS);
     // Responds to clients that wait for a generation with its stored state.
     releaseWaiters();
     closeMcpStreams();

@@ -31,6 +31,9 @@ export const Environment = Type.Object({
   /** Number of trusted proxies in front that append to X-Forwarded-For. */
   TRUSTED_PROXIES: Type.Integer({ minimum: 0, maximum: 10, default: 0 }),
 
+  /** Time for which the API serves requests after SIGTERM while readiness is 503, so that the balancer notices. */
+  DRAIN_MS: Type.Integer({ minimum: 0, maximum: 60_000, default: 0 }),
+
   DATABASE_URL: Type.String({
     pattern: '^postgres(ql)?://',
     description: 'an address such as postgres://user@host/name',

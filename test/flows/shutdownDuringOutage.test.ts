@@ -89,13 +89,13 @@ describe('an API process that is stopped while connections are open', () => {
 
     const stopped = stopWithin(api, 20_000);
     await closed[0];
-    busy.write('GET /api/ready/ HTTP/1.1\r\nhost: a\r\n\r\n');
+    for (const path of ['/api/ready/', '/api/serving/']) busy.write(`GET ${path} HTTP/1.1\r\nhost: a\r\n\r\n`);
     await closed[1];
     await lock.query('COMMIT');
     lock.release();
     await once(busy, 'close');
-    expect(text.match(/HTTP\/1.1 \d+/g)).to.deep.equal(['HTTP/1.1 201', 'HTTP/1.1 503']);
-    expect(text).to.include('Not ready: the process is stopping.');
+    expect(text.match(/HTTP\/1.1 \d+/g)).to.deep.equal(['HTTP/1.1 201', 'HTTP/1.1 503', 'HTTP/1.1 503']);
+    expect(text.match(/Not ready: the process is stopping\./g)).to.have.length(2);
     await stopped;
     await service.stop();
   }).timeout(60_000);
