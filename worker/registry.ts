@@ -25,6 +25,7 @@ import { sweepGenerations } from '../shared/domain/generations/execution/sweep.t
 import { pruneExpiredSessions } from '../shared/domain/accounts/sessions.ts';
 import { pruneExpiredSignIns } from '../shared/domain/accounts/signIn.ts';
 import type { JobName, Payload } from '../shared/queues/catalog.ts';
+import { recordWorkerHeartbeat } from '../shared/queues/heartbeat.ts';
 
 export type Processors = { [Name in JobName]: (payload: Payload<Name>) => Promise<void> };
 
@@ -34,6 +35,7 @@ export const createProcessors = (): Processors => ({
   'generation.poll': ({ generationIds }) => pollGenerations(generationIds, 'poll'),
   'generation.refresh': ({ generationIds }) => pollGenerations(generationIds, 'read'),
   'generation.sweep': () => sweepGenerations(),
+  'worker.heartbeat': () => recordWorkerHeartbeat(),
   'models.healthCheck': () => checkModelHealth(),
   'media.cleanTemp': () => cleanTempFiles(),
   'media.delete': () => deleteDueMedia(),

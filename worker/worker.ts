@@ -14,6 +14,7 @@ import { connectForBlocking } from '../shared/lib/redis.ts';
 import { withLogContext } from '../shared/lib/logContext.ts';
 import { withJobSpan } from '../shared/lib/tracing.ts';
 import {
+  getQueuePrefix,
   isJobName,
   JOB_LOCK_MS,
   parsePayload,
@@ -21,7 +22,7 @@ import {
   STALLED_INTERVAL_MS,
   MAX_STALLED_COUNT,
 } from '../shared/queues/catalog.ts';
-import { syncJobSchedulers, openQueues, getQueuePrefix } from '../shared/queues/enqueue.ts';
+import { syncJobSchedulers, openQueues } from '../shared/queues/enqueue.ts';
 import { createProcessors, type Processors } from './registry.ts';
 
 /** Interval of the maintenance that must continue while Redis is unavailable or has lost its schedules. */
@@ -49,7 +50,7 @@ export async function startWorker(): Promise<WorkerHandle> {
   const workers = QUEUES.map((name) => {
     const worker = new Worker(name, (job) => processJob(processors, job), {
       connection,
-      prefix: getQueuePrefix(),
+      prefix: getQueuePrefix(name),
       concurrency: config.WORKER_CONCURRENCY,
       lockDuration: JOB_LOCK_MS,
       stalledInterval: STALLED_INTERVAL_MS,

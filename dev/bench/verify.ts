@@ -50,7 +50,7 @@ export async function verifyDispatches(redisUrl: string, client: Client, byApi: 
   const redis = new Redis(redisUrl);
   const named = new Set<string>();
   // Independent of queue names: no worker has run, so that all jobs still exist.
-  for (const job of await redis.keys(`{${REDIS_PREFIX}}:*`)) {
+  for (const job of await redis.keys(`{${REDIS_PREFIX}:*`)) {
     const data = (await redis.type(job)) === 'hash' ? await redis.hget(job, 'data') : null;
     for (const [uuid] of data?.matchAll(/[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/g) ?? []) named.add(uuid);
   }

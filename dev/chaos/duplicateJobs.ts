@@ -1,6 +1,6 @@
 import { Queue } from 'bullmq';
 import { Redis } from 'ioredis';
-import type { JobName, QueueName } from '../../shared/queues/catalog.ts';
+import { getQueuePrefix, type JobName, type QueueName } from '../../shared/queues/catalog.ts';
 
 /** Scheduled jobs by queue: see shared/queues/catalog.ts. */
 const SCHEDULED_JOBS: Partial<Record<QueueName, JobName[]>> = {
@@ -26,8 +26,8 @@ export async function enqueueDuplicateJobs(
   });
   connection.on('error', () => {});
   try {
-    const enqueue = (name: string, jobs: readonly (readonly [job: string, data: object])[]) => {
-      const queue = new Queue(name, { connection, prefix: `{${prefix}}`, skipVersionCheck: true });
+    const enqueue = (name: QueueName, jobs: readonly (readonly [job: string, data: object])[]) => {
+      const queue = new Queue(name, { connection, prefix: getQueuePrefix(name, prefix), skipVersionCheck: true });
       queue.on('error', () => {});
       const opts = { removeOnComplete: true, removeOnFail: true };
       const repeated = Array.from({ length: times }, () => jobs.map(([job, data]) => ({ name: job, data, opts })));
@@ -36,7 +36,7 @@ export async function enqueueDuplicateJobs(
     const scheduled = Object.entries(SCHEDULED_JOBS).map(([queue, names]) => {
       const enqueued = names.filter((name) => only === undefined || name === only);
       return enqueue(
-        queue,
+        queue as QueueName,
         enqueued.map((name) => [name, {}]),
       );
     });

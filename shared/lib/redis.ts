@@ -48,7 +48,7 @@ export async function subscribeToChannel(subscriber: RedisClient, channel: strin
 }
 
 function connect(name: string, options: CommonRedisOptions): RedisClient {
-  const redis = openRedis(config.REDIS_URL, {
+  const redis = createRedisClient(config.REDIS_URL, {
     ...options,
     connectionName: `genmeter-${name}`,
     isCertificateVerified: config.REDIS_TLS === 'verify',
@@ -67,14 +67,20 @@ interface OpenOptions extends CommonRedisOptions {
  * Opens a connection to any form of REDIS_URL.
  * @throws Error if the address is invalid.
  */
-export function openRedis(url: string, { isCertificateVerified, ...options }: OpenOptions): RedisClient {
+export function createRedisClient(url: string, { isCertificateVerified, ...options }: OpenOptions): RedisClient {
   const address = parseRedisAddress(url);
   const tls = address.isTls ? { tls: { rejectUnauthorized: isCertificateVerified } } : {};
   if (address.kind === 'cluster') {
-    const { enableOfflineQueue = true, retryStrategy = reconnectDelayMs, ...nodeOptions } = options;
+    const {
+      enableOfflineQueue = true,
+      lazyConnect = false,
+      retryStrategy = reconnectDelayMs,
+      ...nodeOptions
+    } = options;
     return new Cluster(address.nodes, {
       redisOptions: { ...nodeOptions, ...tls, ...address.credentials },
       enableOfflineQueue,
+      lazyConnect,
       clusterRetryStrategy: (attempt) => retryStrategy?.(attempt),
       // A failover is seen within this time even if the old master does not answer.
       slotsRefreshInterval: 5_000,
@@ -101,7 +107,7 @@ export function openRedis(url: string, { isCertificateVerified, ...options }: Op
     role: 'master',
     sentinelUsername: sentinelCredentials.username,
     sentinelPassword: sentinelCredentials.password,
-    sentinelRetryStrategy: reconnectDelayMs,
+    sentinelRetryStrategy: server.retryStrategy ?? (() => null),
     sentinelCommandTimeout: 1_000,
     enableTLSForSentinelMode: isTls,
     sentinelTLS: tls.tls,

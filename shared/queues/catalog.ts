@@ -41,6 +41,12 @@ const EmptyPayload = Type.Object({}, { additionalProperties: false });
 export const QUEUES = ['dispatch', 'poll', 'refresh', 'billing', 'media', 'maintenance'] as const;
 export type QueueName = (typeof QUEUES)[number];
 
+/**
+ * Prefix of all BullMQ keys of a queue. The braces are a hash tag: they keep the queue's keys in one slot of a Redis
+ * Cluster, as BullMQ's scripts need, and spread the queues over the slots.
+ */
+export const getQueuePrefix = (queue: QueueName, prefix = config.REDIS_PREFIX) => `{${prefix}:${queue}}`;
+
 interface JobDefinition {
   queue: QueueName;
   payload: typeof GenerationsPayload | typeof AccountsPayload | typeof EventsPayload | typeof EmptyPayload;
@@ -64,6 +70,8 @@ export const JOBS = {
     attempts: 1,
     everyMs: () => config.SWEEP_INTERVAL_MS,
   },
+  /** Shows that workers take jobs from their queues. */
+  'worker.heartbeat': { queue: 'maintenance', payload: EmptyPayload, attempts: 1, everyMs: 5_000 },
   /** Probes the upstreams of each model. */
   'models.healthCheck': {
     queue: 'maintenance',

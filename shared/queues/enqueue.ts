@@ -1,7 +1,6 @@
 import { SpanKind } from '@opentelemetry/api';
 import { Queue } from 'bullmq';
 import { createBatcher } from '../lib/batcher.ts';
-import { config } from '../lib/config.ts';
 import { logger } from '../lib/logger.ts';
 import { connectForCommands, waitUntilReady } from '../lib/redis.ts';
 import { perService } from '../lib/serviceScope.ts';
@@ -11,6 +10,7 @@ import {
   getJobDefinition,
   MAX_IDS_PER_JOB,
   getIntervalMs,
+  getQueuePrefix,
   JOBS,
   JOB_NAMES,
   type JobName,
@@ -19,10 +19,8 @@ import {
 } from './catalog.ts';
 import type { QueueName } from './catalog.ts';
 
-/** Prefix of all BullMQ keys. The braces keep a queue's keys in one slot of a Redis Cluster. */
-export const getQueuePrefix = () => `{${config.REDIS_PREFIX}}`;
-
-const getProducer = perService(() => connectForCommands('producer'));
+/** Connection of all producers. */
+export const getProducer = perService(() => connectForCommands('producer'));
 const queues = perService(() => new Map<QueueName, Queue>());
 
 /** Returns the producer of a queue. Created on first use; all queues share one connection. */
@@ -31,7 +29,7 @@ export function getQueue(name: QueueName): Queue {
   if (queue === undefined) {
     queue = new Queue(name, {
       connection: getProducer(),
-      prefix: getQueuePrefix(),
+      prefix: getQueuePrefix(name),
       skipWaitingForReady: true,
       skipVersionCheck: true,
       // Nothing reads BullMQ's event stream. Its default of 10,000 entries a queue would be most of the data in Redis.
@@ -184,15 +182,6 @@ export async function syncJobSchedulers(): Promise<void> {
       },
     );
   }
-}
-
-/** Pings Redis. @returns whether it responds. */
-export async function isRedisAvailable(): Promise<boolean> {
-  return (
-    (await getProducer()
-      .ping()
-      .catch(() => undefined)) === 'PONG'
-  );
 }
 
 /** Connects before the first job is enqueued. */

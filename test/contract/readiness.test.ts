@@ -1,15 +1,19 @@
 import { expect } from 'chai';
+import { Redis } from 'ioredis';
 import { request } from '../harness/apiClient.ts';
 import { requireTestEnv } from '../harness/databases.ts';
 import { FaultProxy } from '../fakes/faultProxy.ts';
 import { eventually, type TestService, startTestService } from '../harness/testService.ts';
-import { setAllModelsOnline, setModelHealth } from '../harness/seeds.ts';
+import { setAllModelsOnline } from '../harness/seeds.ts';
 
 describe('readiness', () => {
   let service: TestService;
   let database: FaultProxy;
   let redis: FaultProxy;
+  let direct: Redis;
+  let heartbeat: string;
   before(async () => {
+    direct = new Redis(requireTestEnv('TEST_REDIS_URL'));
     redis = await new FaultProxy(requireTestEnv('TEST_REDIS_URL')).start();
     service = await startTestService({
       apis: 0,
@@ -18,11 +22,13 @@ describe('readiness', () => {
       env: { RATE_LIMITS: 'on', DATABASE_TIMEOUT_MS: '1500' },
     });
     database = await new FaultProxy(service.env['DATABASE_URL'] as string).start();
+    heartbeat = `{${service.env['REDIS_PREFIX']}:maintenance}:heartbeat`;
+    await direct.set(heartbeat, '1');
     await service.startApi({ DATABASE_URL: database.url });
-    await setAllModelsOnline(service);
   });
   after(async () => {
     await service.stop();
+    direct.disconnect();
     await Promise.all([database.stop(), redis.stop()]);
   });
 
@@ -50,13 +56,11 @@ describe('readiness', () => {
     expect(headers.get('cache-control')).to.equal('no-store');
   });
 
-  it('is 503 if no worker was seen within 45 seconds', async () => {
-    await setModelHealth(service, 'vidmodel-video', 'online', 44);
-    await setModelHealth(service, 'imgmodel-2', 'online', 100);
-    await becomes(200);
-    await setModelHealth(service, 'vidmodel-video', 'online', 46);
-    await becomes(503, 'Not ready: no worker was seen within 45 seconds.');
+  it('is 503 if no worker took a job within 45 seconds, even if the models were probed', async () => {
     await setAllModelsOnline(service);
+    await direct.del(heartbeat);
+    await becomes(503, 'Not ready: no worker was seen within 45 seconds.');
+    await direct.set(heartbeat, '1');
     await becomes(200);
   });
 
@@ -84,6 +88,18 @@ describe('readiness', () => {
     database.refuse();
     await becomes(503, 'Not ready: the database is unavailable.');
     database.open();
+    await becomes(200);
+  });
+
+  it('the serving probe is 200 while Redis and the database are unavailable', async () => {
+    database.refuse();
+    redis.refuse();
+    await becomes(503, 'Not ready: the database is out of reach; Redis is out of reach.');
+    const { status, body, headers } = await ask('/api/serving/');
+    expect([status, body]).to.deep.equal([200, { status: 'serving' }]);
+    expect(headers.get('cache-control')).to.equal('no-store');
+    database.open();
+    redis.open();
     await becomes(200);
   });
 

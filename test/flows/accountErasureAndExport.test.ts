@@ -114,7 +114,7 @@ describe('the data of an account', () => {
     for (const { uuid } of [old, recent]) await customer.request('DELETE', `/api/generations/${uuid}/`);
     await service.sql(`UPDATE generations SET deleted_at = now() - interval '31 days' WHERE uuid = $1`, [old.uuid]);
     const connection = new Redis(service.env['REDIS_URL'] as string, { maxRetriesPerRequest: null });
-    const queue = new Queue('maintenance', { connection, prefix: `{${service.env['REDIS_PREFIX']}}` });
+    const queue = new Queue('maintenance', { connection, prefix: `{${service.env['REDIS_PREFIX']}:maintenance}` });
     await queue.add('generations.purge', {});
     const { id } = await getRow(customer);
     const prompts = async () =>

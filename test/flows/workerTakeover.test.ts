@@ -1,5 +1,6 @@
 import { mkdtemp } from 'node:fs/promises';
 import { join } from 'node:path';
+import { Queue } from 'bullmq';
 import { expect } from 'chai';
 import { Redis } from 'ioredis';
 import type { RunningServer } from '../../dev/local/servers/postgres.ts';
@@ -108,6 +109,25 @@ describe('while Redis is empty or unavailable', () => {
     client.disconnect();
     const [row] = await hasEndedInDatabase(service, uuid);
     expect(row.status).to.equal('succeeded');
+  });
+
+  it('readiness is 503 while the worker runs and takes no jobs from the queue', async () => {
+    const prefix = `{${service.env['REDIS_PREFIX']}:maintenance}`;
+    const heartbeat = `${prefix}:heartbeat`;
+    const client = new Redis(redis.url);
+    const queue = new Queue('maintenance', { connection: client, prefix });
+    const readStatus = async () => (await service.request('GET', '/api/ready/')).status;
+    await eventually('ready', async () => (await readStatus()) === 200);
+    expect(await client.pttl(heartbeat)).to.be.within(1, 45_000);
+    await queue.pause();
+    await eventually('not ready', async () => {
+      await client.del(heartbeat);
+      return (await readStatus()) === 503;
+    });
+    await queue.resume();
+    await eventually('ready again', async () => (await readStatus()) === 200);
+    await queue.close();
+    client.disconnect();
   });
 
   it('creates are accepted without Redis, and run when it is back', async () => {

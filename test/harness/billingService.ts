@@ -182,7 +182,7 @@ export async function withQueue(
   use: (queue: Queue) => Promise<void>,
 ): Promise<void> {
   const connection = new Redis(service.env['REDIS_URL'] as string, { maxRetriesPerRequest: null });
-  const queue = new Queue(name, { connection, prefix: `{${service.env['REDIS_PREFIX']}}` });
+  const queue = new Queue(name, { connection, prefix: `{${service.env['REDIS_PREFIX']}:${name}}` });
   try {
     await use(queue);
   } finally {

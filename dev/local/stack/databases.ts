@@ -1,7 +1,7 @@
 import { join } from 'node:path';
-import { Redis } from 'ioredis';
 import knex, { type Knex } from 'knex';
 import { migrate } from '../../../migrations/migrate.ts';
+import { createRedisClient } from '../../../shared/lib/redis.ts';
 import { getErrorMessage } from '../servers/errorDetails.ts';
 import { startPostgres } from '../servers/postgres.ts';
 import { isAlive } from '../servers/processes.ts';
@@ -113,7 +113,7 @@ async function readPostgresVersion(url: string): Promise<string> {
 
 async function readRedisVersion(url: string): Promise<string> {
   const options = { lazyConnect: true, connectTimeout: CONNECT_TIMEOUT_MS, retryStrategy: () => null } as const;
-  const redis = new Redis(url, options);
+  const redis = createRedisClient(url, { ...options, isCertificateVerified: true });
   let problem = '';
   redis.on('error', (error: Error) => (problem = error.message));
   try {

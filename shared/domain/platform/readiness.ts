@@ -1,16 +1,12 @@
-import { addMilliseconds, now } from '../../lib/clock.ts';
 import { prepared, runStatement } from '../../lib/database/preparedStatements.ts';
 import { logger } from '../../lib/logger.ts';
 import { perService } from '../../lib/serviceScope.ts';
 import { MIGRATION_NAMES, MIGRATIONS_TABLE } from '../../lib/migrationNames.ts';
-import { isRedisAvailable } from '../../queues/enqueue.ts';
-import { PROBE_STALE_MS } from '../../spec/limits.ts';
+import { probeQueues } from '../../queues/heartbeat.ts';
 
-/** Workers probe the upstreams continuously, so a fresh probe shows that a worker is running. */
 const READINESS = prepared(
   'check_readiness',
-  `SELECT (SELECT cast(count(*) AS int) FROM ${MIGRATIONS_TABLE} WHERE name = ANY (cast(:names AS text[]))) AS applied,
-          EXISTS (SELECT 1 FROM upstream_health WHERE probed_at > :fresh) AS has_worker`,
+  `SELECT cast(count(*) AS int) AS applied FROM ${MIGRATIONS_TABLE} WHERE name = ANY (cast(:names AS text[]))`,
 );
 
 /** Time for which a result is reused, so that frequent checks cost nothing. */
@@ -32,8 +28,7 @@ export function getReadinessProblems(): Promise<string[]> {
 }
 
 async function findReadinessProblems(): Promise<string[]> {
-  const [database, isRedis] = await Promise.all([findDatabaseProblems(), isRedisAvailable()]);
-  const problems = isRedis ? database : [...database, 'Redis is unavailable'];
+  const problems = (await Promise.all([findDatabaseProblems(), findQueueProblems()])).flat();
   logChange(problems);
   return problems;
 }
@@ -49,15 +44,20 @@ function logChange(problems: string[]): void {
 
 async function findDatabaseProblems(): Promise<string[]> {
   try {
-    const bindings = { names: [...MIGRATION_NAMES], fresh: addMilliseconds(now(), -PROBE_STALE_MS) };
-    const [row] = await runStatement<{ applied: number; has_worker: boolean }>(READINESS, bindings);
-    return [
-      ...(row?.applied === MIGRATION_NAMES.length ? [] : ['the database is not migrated to this version']),
-      ...(row?.has_worker === true ? [] : ['no worker was seen within 45 seconds']),
-    ];
+    const [row] = await runStatement<{ applied: number }>(READINESS, { names: [...MIGRATION_NAMES] });
+    return row?.applied === MIGRATION_NAMES.length ? [] : ['the database is not migrated to this version'];
   } catch (error) {
     // undefined_table: the database was never migrated.
     const isEmpty = error instanceof Error && 'code' in error && error.code === '42P01';
     return [isEmpty ? 'the database is not migrated to this version' : 'the database is unavailable'];
+  }
+}
+
+/** A worker that cannot receive jobs is as good as none, whether or not its process runs. */
+async function findQueueProblems(): Promise<string[]> {
+  try {
+    return (await probeQueues()).hasWorker ? [] : ['no worker was seen within 45 seconds'];
+  } catch {
+    return ['Redis is out of reach'];
   }
 }
