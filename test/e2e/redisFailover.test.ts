@@ -37,9 +37,9 @@ describe('a failover of Redis under load', () => {
     service = await startTestService({ redisUrl, env: { RATE_LIMITS: 'on', RATE_CREATES_PER_MINUTE: '100000' } });
     const { request } = service;
     const isReady = async () => (await request.call(service, 'GET', '/api/ready/')).status === 200;
-    await eventually('ready', isReady);
+    await eventually('ready', isReady, 60_000);
     const load = await FailoverLoad.start(service);
-    await eventually('the load runs', () => load.uuids.length >= 20 && load.mcp.succeededAt.length >= 5);
+    await eventually('the load runs', () => load.uuids.length >= 20 && load.mcp.succeededAt.length >= 5, 60_000);
     const [before, failedOverAt] = [load.uuids.length, performance.now()];
     await failOver(service);
     // By then the failure was noticed, so that what succeeds afterwards shows the recovery.
