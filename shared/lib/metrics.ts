@@ -96,14 +96,14 @@ export const queueOldestJobSeconds = new Gauge({
 
 export const backlogRows = new Gauge({
   name: 'genmeter_backlog',
-  help: 'Rows that wait for the workers: queued generations, payment events. The same in every worker.',
+  help: 'Rows that wait for the workers (generations, payment_events), and commits that wait for a synchronous standby (commits). The same in every worker.',
   labelNames: ['of'],
   registers: [metricsRegistry],
 });
 
 export const backlogOldestSeconds = new Gauge({
   name: 'genmeter_backlog_oldest_seconds',
-  help: 'Age of the oldest waiting row; 0 if there is none. The same in every worker.',
+  help: 'Age of the oldest of them; 0 if there is none. The same in every worker.',
   labelNames: ['of'],
   registers: [metricsRegistry],
 });

@@ -102,6 +102,26 @@ describe('a create with an Idempotency-Key', () => {
     expect(await customer.balance()).to.equal(3000 - 3 * 8);
   });
 
+  it('is not rejected because of the slot that the first request with its key has taken', async () => {
+    await service.sql('UPDATE accounts SET parallel_limit = 1 WHERE email = $1', [customer.email]);
+    const lock = await service.database.connect();
+    await lock.query('BEGIN');
+    await lock.query('SELECT FROM accounts WHERE email = $1 FOR NO KEY UPDATE', [customer.email]);
+    const key = randomUUID();
+    const answers = Promise.all(service.baseUrls.map((baseUrl) => create(key, ORDER, customer.on(baseUrl))));
+    await eventually('every process waits for the account', async () => {
+      const waiting = await service.sql(
+        `SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`,
+      );
+      return waiting.length === service.baseUrls.length;
+    });
+    await lock.query('COMMIT');
+    lock.release();
+    expect((await answers).map(({ status }) => status)).to.deep.equal([201, 201, 201]);
+    expect(new Set((await answers).map(({ body }) => body.uuid)).size).to.equal(1);
+    await service.sql('UPDATE accounts SET parallel_limit = 8 WHERE email = $1', [customer.email]);
+  });
+
   it('prevents a second charge when the first response was lost', async () => {
     const key = randomUUID();
     const { port } = new URL(customer.baseUrl);

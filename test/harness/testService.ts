@@ -26,6 +26,8 @@ export interface TestServiceOptions {
   clockOffsetMs?: number;
   env?: Record<string, string>;
   redisUrl?: string;
+  /** Address of a migrated database. Default: a new one on the server of the test run. */
+  databaseUrl?: string;
 }
 
 export type RunningApi = ServiceHandle & { baseUrl: string };
@@ -170,7 +172,7 @@ export class TestService {
 export async function startTestService(options: TestServiceOptions = {}): Promise<TestService> {
   const { apis = 1, workers = 1, env = {}, redisUrl } = options;
   const upstream = await new FakeUpstream().start();
-  const databaseUrl = await createDatabase();
+  const databaseUrl = options.databaseUrl ?? (await createDatabase());
   const database = new pg.Pool({ connectionString: databaseUrl, max: 4 });
   database.on('error', () => {});
   const id = randomUUID();

@@ -171,7 +171,8 @@ const getLookupTimeoutMs = () => 2 * config.DATABASE_TIMEOUT_MS;
  * longer only if the database responds to the lookup and hangs again during the second charge.
  *
  * After a lost response only `accepted` and `replayed` are certain: the lost statement may still arrive after a second
- * one was rejected. Every other outcome is `unknown`.
+ * one was rejected, and a commit that waits for a synchronous standby is not visible to the lookup. Every other outcome
+ * is `unknown`.
  */
 async function chargeExactlyOnce(charges: Debit[]): Promise<ChargeOutcome[]> {
   const outcomes = new Map<string, ChargeOutcome>();
@@ -187,12 +188,11 @@ async function chargeExactlyOnce(charges: Debit[]): Promise<ChargeOutcome[]> {
       const results = await chargeBatch(remaining);
       const rejected = remaining.filter((_, index) => results[index] !== 'accepted');
       const charged = new Set(attempt === 1 ? [] : await findCharged(rejected));
-      remaining.forEach(({ uuid }, index) =>
-        outcomes.set(
-          uuid,
-          charged.has(uuid) ? 'accepted' : toCertainOutcome(results[index] as ChargeOutcome, responseLost),
-        ),
-      );
+      const replayed = await findReplayed(rejected);
+      remaining.forEach((charge, index) => {
+        const outcome = replayed.has(charge.uuid) ? 'replayed' : (results[index] as ChargeOutcome);
+        outcomes.set(charge.uuid, charged.has(charge.uuid) ? 'accepted' : toCertainOutcome(outcome, responseLost));
+      });
       remaining = [];
     } catch (error) {
       const isLost = isOutcomeUnknown(error);
@@ -235,6 +235,29 @@ async function findCharged(charges: Debit[]): Promise<string[]> {
   const uuids = charges.map(({ uuid }) => uuid);
   const rows = await Generation.query().whereIn('uuid', uuids).select('uuid');
   return rows.map(({ uuid }) => uuid);
+}
+
+const FIND_REPLAYED = prepared(
+  'find_replayed',
+  `SELECT wanted.uuid
+     FROM unnest(cast(:uuids AS uuid[]), cast(:accounts AS bigint[]), cast(:keys AS text[]))
+            AS wanted (uuid, account_id, idempotency_key)
+     JOIN generations first USING (account_id, idempotency_key)`,
+);
+
+/**
+ * Finds rejected requests whose idempotency key an earlier request has used. The charge statement does not find one
+ * that committed while it waited for the account's lock, and that one may have used the last slot or the last credits.
+ */
+async function findReplayed(rejected: Debit[]): Promise<Set<string>> {
+  const keyed = rejected.filter(({ idempotency_key: key }) => key !== null);
+  if (keyed.length === 0) return new Set();
+  const rows = await runStatement<{ uuid: string }>(FIND_REPLAYED, {
+    uuids: keyed.map(({ uuid }) => uuid),
+    accounts: keyed.map((charge) => charge.account_id),
+    keys: keyed.map((charge) => charge.idempotency_key),
+  });
+  return new Set(rows.map(({ uuid }) => uuid));
 }
 
 /** Charges and queues one generation, batched with concurrent requests, or returns the reason for the rejection. */

@@ -54,7 +54,7 @@ export async function createGeneration(
   if (requestId !== null) rememberRequestId(debit.uuid, requestId);
   rememberTrace(debit.uuid);
   const outcome = await chargeWithAutoTopup(debit).catch((error: unknown) => {
-    throw isOutage(error) ? databaseUnavailableError(NOT_CREATED_DETAIL, error) : error;
+    throw isOutage(error) ? databaseUnavailableError(buildNotCreatedDetail(debit), error) : error;
   });
   if (outcome === 'replayed') {
     return replayCreate(debit).catch((error: unknown) => {
@@ -145,9 +145,14 @@ async function replayCreate(debit: Debit): Promise<CreateResult> {
   return { generation: buildQueuedGeneration(first), isReplay: true };
 }
 
-const NOT_CREATED_DETAIL =
-  'The service is temporarily unavailable. No generation was created and no credits were charged. ' +
-  'Try again in a few seconds.';
+/** An earlier request with the same key may still be committing, so its outcome is not part of the statement. */
+function buildNotCreatedDetail({ idempotency_key: key }: Debit): string {
+  return key === null
+    ? 'The service is temporarily unavailable. No generation was created and no credits were charged. ' +
+        'Try again in a few seconds.'
+    : 'The service is temporarily unavailable. This attempt created no generation and charged no credits; an earlier ' +
+        'one with the same Idempotency-Key may have. Repeat the request with the same Idempotency-Key to get its outcome.';
+}
 
 const OUTCOME_UNKNOWN_DETAIL =
   'The outcome of this request is unknown: the generation may have been created and charged. Repeat the request with ' +

@@ -9,14 +9,20 @@ import {
 } from '../../lib/metrics.ts';
 import { getQueueDepths } from '../../queues/depth.ts';
 
-/** Counts through the partial indexes of pending rows. */
+/**
+ * Counts through the partial indexes of pending rows. `commits` are connections of the service whose commit waits for a
+ * synchronous standby.
+ */
 const BACKLOG_ROWS = prepared(
   'count_backlog',
   `SELECT 'generations' AS source, cast(count(*) AS int) AS rows, min(created_at) AS oldest
      FROM generations WHERE status = 'queued'
     UNION ALL
    SELECT 'payment_events', cast(count(*) AS int), min(received_at) FROM payment_events
-     WHERE processed_at IS NULL AND abandoned_at IS NULL`,
+     WHERE processed_at IS NULL AND abandoned_at IS NULL
+    UNION ALL
+   SELECT 'commits', cast(count(*) AS int), min(query_start) FROM pg_stat_activity
+     WHERE datname = current_database() AND wait_event = 'SyncRep'`,
 );
 
 /** Measures the backlog for the next scrape, so that a scrape itself sends no queries. */
