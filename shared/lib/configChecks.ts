@@ -21,6 +21,7 @@ const URL_VARIABLES = [
 
 /** Checks across variables that are valid by themselves. Each check returns its problems as sentences. */
 export const CROSS_CHECKS: readonly ((values: Environment) => string[] | string | undefined)[] = [
+  checkDatabaseAddress,
   checkProductionOnly,
   checkPayments,
   (values) =>
@@ -33,6 +34,14 @@ export const CROSS_CHECKS: readonly ((values: Environment) => string[] | string 
   validateMetricsSettings,
   checkPublicAddress,
 ];
+
+/** The driver connects to one host. It would report several as an invalid address or an unknown host. */
+function checkDatabaseAddress({ DATABASE_URL }: Environment): string | undefined {
+  const [, authority = '', parameters = ''] = /^[^:]+:\/\/([^/?]*)[^?]*(.*)$/s.exec(DATABASE_URL) ?? [];
+  const hosts = authority.slice(authority.lastIndexOf('@') + 1);
+  if (!hosts.includes(',') && !/[?&]host=[^&]*(,|%2c)/i.test(parameters)) return undefined;
+  return 'DATABASE_URL must name one host: with several servers, the address of a proxy or a service that leads to the primary.';
+}
 
 function checkProductionOnly(values: Environment): string[] {
   if (values.NODE_ENV !== 'production') return [];

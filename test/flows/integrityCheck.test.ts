@@ -197,6 +197,33 @@ describe('the invariants', () => {
       expect(err).to.match(/^The database \S+ at \S+ canceled a statement \(canceling statement .*statement_timeout/);
     });
 
+    it('is not limited by the statement timeout of the role or the database', async () => {
+      const limited = new URL(databaseUrl);
+      limited.searchParams.set('options', '-c statement_timeout=300ms');
+      await client.query('BEGIN');
+      await client.query('LOCK TABLE generations');
+      const checking = runCheck([], { ...env(), DATABASE_URL: limited.href });
+      const other = new pg.Client(databaseUrl);
+      await other.connect();
+      try {
+        await Promise.race([
+          checking,
+          eventually('the check waits for longer than that', async () => {
+            const { rows } = await other.query(
+              `SELECT 1 FROM pg_stat_activity WHERE application_name = 'genmeter check' AND wait_event_type = 'Lock'
+                  AND datname = current_database() AND clock_timestamp() - query_start > interval '500 milliseconds'`,
+            );
+            return rows.length > 0;
+          }),
+        ]);
+      } finally {
+        await client.query('ROLLBACK');
+        await other.end();
+      }
+      const { status, err } = await checking;
+      expect([status, err]).to.deep.equal([0, '']);
+    });
+
     it('rejects an unknown option with one sentence and status 2', async () => {
       const { status, err, out } = await runCheck(['--all'], env());
       expect([status, out]).to.deep.equal([2, '']);

@@ -25,6 +25,9 @@ describe('the configuration', () => {
     ['DATABASE_URL', undefined],
     ['DATABASE_URL', ''],
     ['DATABASE_URL', 'mysql://host/name'],
+    ['DATABASE_URL', 'postgres://user@a,b/name?target_session_attrs=read-write'],
+    ['DATABASE_URL', 'postgres://user:pass@a:5432,b:5432/name'],
+    ['DATABASE_URL', 'postgres://user@/name?host=a%2Cb'],
     ['REDIS_URL', undefined],
     ['REDIS_URL', 'http://host'],
     ['REDIS_URL', 'redis://host:port'],
@@ -99,6 +102,10 @@ describe('the configuration', () => {
   it('reports all invalid variables at once', () => {
     const sentences = getConfigError({ PORT: 'x', RATE_LIMITS: 'y', REDIS_URL: 'z' });
     for (const name of ['PORT', 'RATE_LIMITS', 'REDIS_URL']) expect(sentences).to.include(name);
+  });
+
+  it('accepts a comma in the password of DATABASE_URL', () => {
+    expect(getConfigError({ DATABASE_URL: 'postgres://user:a,b@host/name?application_name=a,b' })).to.equal('');
   });
 
   it('does not repeat secrets in error messages', () => {

@@ -41,6 +41,8 @@ export async function findViolations(
 export async function withReadOnlySnapshot<Result>(client: Queryable, work: () => Promise<Result>): Promise<Result> {
   await client.query('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY');
   try {
+    // A role or a database may limit statements for the service; these take minutes in a large database.
+    await client.query('SET LOCAL statement_timeout = 0');
     // Memory for sums by account, and at most one core: the database serves customers meanwhile.
     await client.query(`SET LOCAL work_mem = '64MB'`);
     await client.query('SET LOCAL max_parallel_workers_per_gather = 0');
