@@ -23,9 +23,11 @@ export async function up(knex: Knex): Promise<void> {
     COMMENT ON COLUMN ledger_entries.plan_amount IS 'the part of amount that was posted to the plan bucket';
     COMMENT ON COLUMN ledger_entries.effect_key IS
       'unique key of an effect that must be posted once; entries of a generation use generation_uuid instead';
-    CREATE UNIQUE INDEX ledger_entries_generation_entry_type_unique ON ledger_entries (generation_uuid, entry_type)
-      WHERE generation_uuid IS NOT NULL;
-    CREATE UNIQUE INDEX ledger_entries_effect_key_unique ON ledger_entries (effect_key) WHERE effect_key IS NOT NULL;
+    -- Keys include the account, so that the table can be partitioned by it.
+    CREATE UNIQUE INDEX ledger_entries_generation_entry_type_unique
+      ON ledger_entries (generation_uuid, entry_type, account_id) WHERE generation_uuid IS NOT NULL;
+    CREATE UNIQUE INDEX ledger_entries_effect_key_unique ON ledger_entries (effect_key, account_id)
+      WHERE effect_key IS NOT NULL;
 
     CREATE FUNCTION reject_ledger_rewrite() RETURNS trigger LANGUAGE plpgsql AS $$
       BEGIN

@@ -5,7 +5,7 @@ export async function up(knex: Knex): Promise<void> {
   // No foreign keys here, for the reason given in 0003_ledger.
   await knex.raw(`
     CREATE TABLE generations (
-      uuid                  uuid        PRIMARY KEY,
+      uuid                  uuid        NOT NULL,
       account_id            bigint      NOT NULL,
       number                bigint      NOT NULL,
       model                 text        NOT NULL,
@@ -40,6 +40,9 @@ export async function up(knex: Knex): Promise<void> {
       next_poll_at          timestamptz,
       media_token           uuid,
 
+      -- The account is in every key, so that the table can be partitioned by it. Uuids ascend, so that new rows are
+      -- adjacent in the index.
+      PRIMARY KEY (uuid, account_id),
       CONSTRAINT generations_completed_at_check CHECK ((status = 'queued') = (completed_at IS NULL)),
       CONSTRAINT generations_output_path_check CHECK ((status = 'succeeded') = (output_path IS NOT NULL)),
       CONSTRAINT generations_upstream_handle_check

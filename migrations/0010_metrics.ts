@@ -43,13 +43,13 @@ export async function up(knex: Knex): Promise<void> {
 
   // Accounts by onboarding step and day of creation.
   await knex.raw(`
-    CREATE FUNCTION add_account_metric_delta(a accounts, sign integer) RETURNS void LANGUAGE sql AS $$
-      INSERT INTO metric_deltas VALUES ('accounts', a.onboarding_step, (a.created_at AT TIME ZONE 'UTC')::date, sign, 0)
+    CREATE FUNCTION add_account_metric_delta(onboarding_step text, created_at timestamptz, sign integer) RETURNS void LANGUAGE sql AS $$
+      INSERT INTO metric_deltas VALUES ('accounts', onboarding_step, (created_at AT TIME ZONE 'UTC')::date, sign, 0)
     $$;
     CREATE FUNCTION track_account_metrics() RETURNS trigger LANGUAGE plpgsql AS $$
       BEGIN
-        IF TG_OP <> 'INSERT' THEN PERFORM add_account_metric_delta(OLD, -1); END IF;
-        IF TG_OP <> 'DELETE' THEN PERFORM add_account_metric_delta(NEW, 1); END IF;
+        IF TG_OP <> 'INSERT' THEN PERFORM add_account_metric_delta(OLD.onboarding_step, OLD.created_at, -1); END IF;
+        IF TG_OP <> 'DELETE' THEN PERFORM add_account_metric_delta(NEW.onboarding_step, NEW.created_at, 1); END IF;
         RETURN NULL;
       END
     $$;
@@ -62,19 +62,24 @@ export async function up(knex: Knex): Promise<void> {
 
   // Live subscriptions, those of them that end with their period, and subscriptions started per day.
   await knex.raw(`
-    CREATE FUNCTION add_subscription_metric_deltas(s subscriptions, sign integer) RETURNS void LANGUAGE sql AS $$
+    CREATE FUNCTION add_subscription_metric_deltas(status text, plan_slug text, is_ending boolean, activated_at timestamptz,
+                                                    sign integer) RETURNS void LANGUAGE sql AS $$
       INSERT INTO metric_deltas
-      SELECT metric, s.plan_slug, day, sign, 0
-        FROM (VALUES ('subscriptions', NULL, s.status IN ('active', 'past_due')),
-                     ('canceling', NULL, s.status IN ('active', 'past_due') AND s.cancel_at_period_end),
-                     ('started', (s.activated_at AT TIME ZONE 'UTC')::date, s.activated_at IS NOT NULL)
+      SELECT metric, plan_slug, day, sign, 0
+        FROM (VALUES ('subscriptions', NULL, status IN ('active', 'past_due')),
+                     ('canceling', NULL, status IN ('active', 'past_due') AND is_ending),
+                     ('started', (activated_at AT TIME ZONE 'UTC')::date, activated_at IS NOT NULL)
              ) AS delta (metric, day, is_counted)
        WHERE is_counted
     $$;
     CREATE FUNCTION track_subscription_metrics() RETURNS trigger LANGUAGE plpgsql AS $$
       BEGIN
-        IF TG_OP <> 'INSERT' THEN PERFORM add_subscription_metric_deltas(OLD, -1); END IF;
-        IF TG_OP <> 'DELETE' THEN PERFORM add_subscription_metric_deltas(NEW, 1); END IF;
+        IF TG_OP <> 'INSERT' THEN
+          PERFORM add_subscription_metric_deltas(OLD.status, OLD.plan_slug, OLD.cancel_at_period_end, OLD.activated_at, -1);
+        END IF;
+        IF TG_OP <> 'DELETE' THEN
+          PERFORM add_subscription_metric_deltas(NEW.status, NEW.plan_slug, NEW.cancel_at_period_end, NEW.activated_at, 1);
+        END IF;
         RETURN NULL;
       END
     $$;
@@ -88,15 +93,20 @@ export async function up(knex: Knex): Promise<void> {
 
   // Paid top-ups by day of payment, in cents, less what was refunded or disputed since.
   await knex.raw(`
-    CREATE FUNCTION add_topup_metric_delta(t topups, sign integer) RETURNS void LANGUAGE sql AS $$
+    CREATE FUNCTION add_topup_metric_delta(kind text, status text, completed_at timestamptz, net_cents bigint,
+                                           sign integer) RETURNS void LANGUAGE sql AS $$
       INSERT INTO metric_deltas
-      SELECT 'topups', t.kind, (t.completed_at AT TIME ZONE 'UTC')::date, sign, sign * (t.amount_cents - t.reversed_cents)
-       WHERE t.status = 'succeeded' AND t.completed_at IS NOT NULL
+      SELECT 'topups', kind, (completed_at AT TIME ZONE 'UTC')::date, sign, sign * net_cents
+       WHERE status = 'succeeded' AND completed_at IS NOT NULL
     $$;
     CREATE FUNCTION track_topup_metrics() RETURNS trigger LANGUAGE plpgsql AS $$
       BEGIN
-        IF TG_OP <> 'INSERT' THEN PERFORM add_topup_metric_delta(OLD, -1); END IF;
-        IF TG_OP <> 'DELETE' THEN PERFORM add_topup_metric_delta(NEW, 1); END IF;
+        IF TG_OP <> 'INSERT' THEN
+          PERFORM add_topup_metric_delta(OLD.kind, OLD.status, OLD.completed_at, OLD.amount_cents - OLD.reversed_cents, -1);
+        END IF;
+        IF TG_OP <> 'DELETE' THEN
+          PERFORM add_topup_metric_delta(NEW.kind, NEW.status, NEW.completed_at, NEW.amount_cents - NEW.reversed_cents, 1);
+        END IF;
         RETURN NULL;
       END
     $$;

@@ -31,9 +31,9 @@ export type Processors = { [Name in JobName]: (payload: Payload<Name>) => Promis
 
 /** Maps each job to its domain function. A job of the catalog that is missing here is a compile error. */
 export const createProcessors = (): Processors => ({
-  'generation.dispatch': ({ generationIds }) => dispatchGenerations(generationIds),
-  'generation.poll': ({ generationIds }) => pollGenerations(generationIds, 'poll'),
-  'generation.refresh': ({ generationIds }) => pollGenerations(generationIds, 'read'),
+  'generation.dispatch': ({ generations }) => dispatchGenerations(generations),
+  'generation.poll': ({ generations }) => pollGenerations(generations, 'poll'),
+  'generation.refresh': ({ generations }) => pollGenerations(generations, 'read'),
   'generation.sweep': () => sweepGenerations(),
   'worker.heartbeat': () => recordWorkerHeartbeat(),
   'models.healthCheck': () => checkModelHealth(),

@@ -37,17 +37,17 @@ export function getRequestIds(generationIds: string[]): Record<string, string> |
 interface LoggedJob {
   id: string;
   queue: string;
-  generationIds?: readonly string[];
+  generations?: readonly { uuid: string }[];
   requestIds?: Record<string, string>;
 }
 
 /** Runs a job. Log lines written meanwhile, and later ones about its generations, carry the job's id. */
 export function withLogContext<Result>(
-  { id, queue, generationIds = [], requestIds = {} }: LoggedJob,
+  { id, queue, generations = [], requestIds = {} }: LoggedJob,
   work: () => Result,
 ): Result {
   const job = { queue, jobId: id };
-  for (const generationId of generationIds) jobByGeneration.set(generationId, job);
+  for (const { uuid } of generations) jobByGeneration.set(uuid, job);
   for (const [generationId, requestId] of Object.entries(requestIds)) rememberRequestId(generationId, requestId);
   return currentJob.run(job, work);
 }

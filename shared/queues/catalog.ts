@@ -13,9 +13,16 @@ import { UUID_PATTERN } from '../lib/uuid.ts';
 export const MAX_IDS_PER_JOB = 64;
 
 const Uuid = Type.String({ pattern: `^${UUID_PATTERN}$` });
+/** Primary key of a generation. Its account is part of the key, so that the table can be partitioned by account. */
+const GenerationKey = Type.Object(
+  { uuid: Uuid, account_id: Type.Integer({ minimum: 1 }) },
+  { additionalProperties: false },
+);
+export type GenerationKey = Static<typeof GenerationKey>;
+
 const GenerationsPayload = Type.Object(
   {
-    generationIds: Type.Array(Uuid, { minItems: 1, maxItems: MAX_IDS_PER_JOB }),
+    generations: Type.Array(GenerationKey, { minItems: 1, maxItems: MAX_IDS_PER_JOB }),
     /** For the logs: the request that created each generation. Unknown after Redis has lost data. */
     requestIds: Type.Optional(
       Type.Record(Type.String({ pattern: '^[0-9a-f-]{36}$' }), Type.String({ minLength: 1, maxLength: 64 })),

@@ -10,7 +10,7 @@ import {
   getJobDefinition,
   MAX_IDS_PER_JOB,
   getIntervalMs,
-  getQueuePrefix,
+  type GenerationKey,
   JOBS,
   JOB_NAMES,
   type JobName,
@@ -58,8 +58,8 @@ function getRetryOptions({ attempts }: { attempts: number }) {
 }
 
 interface Batcher {
-  add: (id: string) => Promise<void>;
-  /** Number of ids that wait or are being enqueued. At 0 the batcher is deleted: there is one per delay. */
+  add: (item: unknown) => Promise<void>;
+  /** Number of items that wait or are being enqueued. At 0 the batcher is deleted: there is one per delay. */
   pending: number;
 }
 const batchers = perService(() => new Map<string, Batcher>());
@@ -69,39 +69,43 @@ const batchers = perService(() => new Map<string, Batcher>());
  * be awaited: concurrent calls share one job, and if Redis loses it or is unavailable, the sweep enqueues it again.
  * @returns whether Redis accepted the job.
  */
-export function enqueueDispatch(generationId: string, delayMs = 0): Promise<boolean> {
-  return enqueueGeneration('generation.dispatch', generationId, delayMs);
+export function enqueueDispatch(generation: GenerationKey, delayMs = 0): Promise<boolean> {
+  return enqueueGeneration('generation.dispatch', generation, delayMs);
 }
 
 /** Enqueues a poll of a submitted generation. Never rejects, like {@link enqueueDispatch}. */
-export function enqueuePoll(generationId: string, delayMs = 0): Promise<boolean> {
-  return enqueueGeneration('generation.poll', generationId, delayMs);
+export function enqueuePoll(generation: GenerationKey, delayMs = 0): Promise<boolean> {
+  return enqueueGeneration('generation.poll', generation, delayMs);
 }
 
-function enqueueGeneration(name: 'generation.dispatch' | 'generation.poll', generationId: string, delayMs: number) {
-  return enqueueBatched(name, generationId, delayMs, (generationIds) =>
-    enqueue(name, buildGenerationsPayload(generationIds), delayMs),
+function enqueueGeneration(name: 'generation.dispatch' | 'generation.poll', generation: GenerationKey, delayMs: number) {
+  return enqueueBatched(name, toKey(generation), generation.uuid, delayMs, (generations) =>
+    enqueue(name, buildGenerationsPayload(generations), delayMs),
   );
 }
 
-function buildGenerationsPayload(generationIds: string[]): Payload<'generation.dispatch'> {
-  const requestIds = getRequestIds(generationIds);
-  const traceparents = getTraceparents(generationIds);
-  return { generationIds, ...(requestIds && { requestIds }), ...(traceparents && { traceparents }) };
+/** Callers pass rows, of which a payload contains the key only. */
+function toKey({ uuid, account_id }: GenerationKey): GenerationKey {
+  return { uuid, account_id };
+}
+
+function buildGenerationsPayload(generations: GenerationKey[]): Payload<'generation.dispatch'> {
+  const requestIds = getRequestIds(generations.map(({ uuid }) => uuid));
+  return requestIds === undefined ? { generations } : { generations, requestIds };
 }
 
 /**
  * Enqueues a refresh for a generation that has a waiting reader. Deduplicated while one is pending. Never rejects:
  * resolves to false while Redis is unavailable.
  */
-export function enqueueRefresh(generationId: string): Promise<boolean> {
+export function enqueueRefresh(generation: GenerationKey): Promise<boolean> {
   const name = 'generation.refresh';
-  return enqueueBatched(name, generationId, 0, async (generationIds) => {
+  return enqueueBatched(name, toKey(generation), generation.uuid, 0, async (generations) => {
     await getQueue(JOBS[name].queue).addBulk(
-      generationIds.map((id) => ({
+      generations.map((key) => ({
         name,
-        data: parsePayload(name, { generationIds: [id], traceparents: getTraceparents([id]) }),
-        opts: { deduplication: { id } },
+        data: parsePayload(name, { generations: [key] }),
+        opts: { deduplication: { id: key.uuid } },
       })),
     );
   });
@@ -109,33 +113,38 @@ export function enqueueRefresh(generationId: string): Promise<boolean> {
 
 /** Enqueues the processing of a stored event. Never rejects: the sweep retries. */
 export function enqueuePaymentEvent(eventId: string): Promise<boolean> {
-  return enqueueBatched('paymentEvents.process', eventId, 0, (eventIds) =>
+  return enqueueBatched('paymentEvents.process', eventId, eventId, 0, (eventIds) =>
     enqueue('paymentEvents.process', { eventIds }),
   );
 }
 
 /** Enqueues an automatic top-up for an account below its threshold. Never rejects: the sweep retries. */
 export function enqueueAutoTopup(accountId: number): Promise<boolean> {
-  return enqueueBatched('autoTopups.charge', String(accountId), 0, (ids) =>
-    enqueue('autoTopups.charge', { accountIds: ids.map(Number) }),
+  return enqueueBatched('autoTopups.charge', accountId, String(accountId), 0, (accountIds) =>
+    enqueue('autoTopups.charge', { accountIds }),
   );
 }
 
-/** Adds an id to the batch of its job and delay. @returns whether Redis accepted the batch. */
-async function enqueueBatched(
+/**
+ * Adds an item to the batch of its job and delay.
+ * @param id of the item, for the log.
+ * @returns whether Redis accepted the batch.
+ */
+async function enqueueBatched<Item>(
   job: JobName,
+  item: Item,
   id: string,
   delayMs: number,
-  enqueueIds: (ids: string[]) => Promise<unknown>,
+  enqueueItems: (items: Item[]) => Promise<unknown>,
 ): Promise<boolean> {
   const key = `${job} ${delayMs}`;
   let batcher = batchers().get(key);
   if (batcher === undefined) {
-    const batch = createBatcher<string, void>({
+    const batch = createBatcher<unknown, void>({
       maxItems: MAX_IDS_PER_JOB,
       maxInFlight: 1,
-      run: async (ids) => {
-        await enqueueIds(ids);
+      run: async (items) => {
+        await enqueueItems(items as Item[]);
         return [];
       },
     });
@@ -144,7 +153,7 @@ async function enqueueBatched(
   }
   batcher.pending += 1;
   try {
-    await batcher.add(id);
+    await batcher.add(item);
     return true;
   } catch (err) {
     logger.warn({ err, job, id, delayMs }, 'enqueue failed; sweep will retry');

@@ -5,7 +5,7 @@ import type { GenerationStatus } from '../spec/states.ts';
 /** One image or video, from its charge to its end. */
 export class Generation extends Model {
   static override tableName = 'generations';
-  static override idColumn = 'uuid';
+  static override idColumn = ['uuid', 'account_id'];
 
   /** UUID version 7, created by the process that received the request. */
   declare uuid: string;

@@ -8,7 +8,7 @@ const outside = { bindings: () => ({}) };
 describe('the log context', () => {
   it('adds the request and the job of a generation to its log lines', () => {
     withLogContext(
-      { id: '7', queue: 'poll', generationIds: [GENERATION], requestIds: { [GENERATION]: 'request-1' } },
+      { id: '7', queue: 'poll', generations: [{ uuid: GENERATION }], requestIds: { [GENERATION]: 'request-1' } },
       () => {
         expect(getLogContext({ generationId: GENERATION }, 30, outside)).to.deep.equal({
           requestId: 'request-1',

@@ -18,7 +18,7 @@ let performed = 0;
 async function addOne(target: Queue, done: (error: Error | null) => void): Promise<void> {
   let problem: Error | null = null;
   try {
-    await target.add('nothing', { generationIds: ['0192f0c1-9e6b-7cc1-8000-0123456789ab'] });
+    await target.add('nothing', { generations: [{ uuid: '0192f0c1-9e6b-7cc1-8000-0123456789ab', account_id: 1 }] });
   } catch (error) {
     problem = error as Error;
   }

@@ -1,4 +1,3 @@
-import { isDuplicate } from '../../lib/database/errors.ts';
 import { logger } from '../../lib/logger.ts';
 import { ServiceError } from '../../spec/errors.ts';
 import { Account } from '../../tables/Account.ts';
@@ -39,17 +38,16 @@ export async function postCreditAdjustment(adjustment: CreditAdjustment): Promis
     description: buildDescription(adjustment),
     effectKey: buildEffectKey(adjustment.requestName),
   };
-  try {
-    await Account.transaction(async (transaction) => {
-      const account = await lockAccount(transaction, accountId);
-      await postEntries(transaction, account, [input]);
-    });
-  } catch (error) {
-    if (!isDuplicate(error)) throw error;
-    return { ...(await getPostedAdjustment(adjustment)), isRepeat: true };
-  }
-  logger.info({ accountId, credits, request: adjustment.requestName }, 'credit adjustment posted');
-  return { ...(await getPostedAdjustment(adjustment)), isRepeat: false };
+  const isRepeat = await Account.transaction(async (transaction) => {
+    const account = await lockAccount(transaction, accountId);
+    // The database rejects a second entry of one account. The lock covers requests under one name for several accounts.
+    await transaction.raw('SELECT pg_advisory_xact_lock(hashtextextended(?, 0))', [input.effectKey]);
+    const posted = await LedgerEntry.query(transaction).findOne({ effect_key: input.effectKey });
+    if (posted === undefined) await postEntries(transaction, account, [input]);
+    return posted !== undefined;
+  });
+  if (!isRepeat) logger.info({ accountId, credits, request: adjustment.requestName }, 'credit adjustment posted');
+  return { ...(await getPostedAdjustment(adjustment)), isRepeat };
 }
 
 /**
@@ -73,7 +71,7 @@ export async function findCreditAdjustment(adjustment: CreditAdjustment): Promis
 async function getPostedAdjustment(adjustment: CreditAdjustment): Promise<Omit<CreditAdjustmentResult, 'isRepeat'>> {
   const entry = await findCreditAdjustment(adjustment);
   if (entry === null)
-    throw new Error(`The request ${adjustment.requestName} was rejected as a duplicate, but has no entry.`);
+    throw new Error(`The request ${adjustment.requestName} was posted, but has no entry.`);
   return { entry, account: await Account.query().findById(adjustment.accountId).throwIfNotFound() };
 }
 

@@ -233,7 +233,8 @@ async function findChargedWithin(deadline: number, charges: Debit[]): Promise<st
 async function findCharged(charges: Debit[]): Promise<string[]> {
   if (charges.length === 0) return [];
   const uuids = charges.map(({ uuid }) => uuid);
-  const rows = await Generation.query().whereIn('uuid', uuids).select('uuid');
+  const accounts = charges.map((charge) => charge.account_id);
+  const rows = await Generation.query().whereIn('uuid', uuids).whereIn('account_id', accounts).select('uuid');
   return rows.map(({ uuid }) => uuid);
 }
 

@@ -67,7 +67,7 @@ export async function createGeneration(
 }
 
 function dispatchCreated(debit: Debit): CreateResult {
-  void enqueueDispatch(debit.uuid);
+  void enqueueDispatch(debit);
   return { generation: buildQueuedGeneration({ ...debit, credits_charged: debit.credits }), isReplay: false };
 }
 

@@ -6,10 +6,11 @@ import { IDEMPOTENCY_KEY_RETENTION_MS } from '../../spec/limits.ts';
 const PRUNE_KEYS = prepared(
   'prune_idempotency_keys',
   `WITH old AS (
-     SELECT uuid FROM generations WHERE idempotency_key IS NOT NULL AND created_at <= :before
+     SELECT uuid, account_id FROM generations WHERE idempotency_key IS NOT NULL AND created_at <= :before
       ORDER BY created_at LIMIT ${STATEMENT_BATCH_SIZE} FOR NO KEY UPDATE SKIP LOCKED
    )
-   UPDATE generations g SET idempotency_key = NULL FROM old WHERE g.uuid = old.uuid
+   UPDATE generations g SET idempotency_key = NULL FROM old
+    WHERE g.uuid = old.uuid AND g.account_id = old.account_id
    RETURNING g.uuid`,
 );
 

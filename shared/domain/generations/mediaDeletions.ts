@@ -3,6 +3,7 @@ import { deleteMediaFiles } from '../../gateways/media/storeOutput.ts';
 import { addMilliseconds, now } from '../../lib/clock.ts';
 import { prepared, runStatement } from '../../lib/database/preparedStatements.ts';
 import { logger } from '../../lib/logger.ts';
+import type { GenerationKey } from '../../queues/catalog.ts';
 import type { MediaDeletion } from '../../tables/MediaDeletion.ts';
 import { MINUTE_MS } from '../../spec/durations.ts';
 
@@ -77,11 +78,11 @@ const SCHEDULE_ORPHANED_DELETION = prepared(
   'schedule_orphaned_media_deletion',
   `INSERT INTO media_deletions (media_token, next_attempt_at)
    SELECT media_token, :now FROM generations
-    WHERE uuid = :uuid AND media_token IS NOT NULL AND (status = 'failed' OR (status = 'succeeded' AND deleted_at IS NOT NULL))
+    WHERE uuid = :uuid AND account_id = :account_id AND media_token IS NOT NULL AND (status = 'failed' OR (status = 'succeeded' AND deleted_at IS NOT NULL))
    ON CONFLICT (media_token) DO UPDATE SET next_attempt_at = excluded.next_attempt_at`,
 );
 
 /** Schedules the deletion of stored files whose generation has ended without them. */
-export async function scheduleOrphanedMediaDeletion(uuid: string): Promise<void> {
-  await runStatement(SCHEDULE_ORPHANED_DELETION, { uuid, now: now() });
+export async function scheduleOrphanedMediaDeletion({ uuid, account_id }: GenerationKey): Promise<void> {
+  await runStatement(SCHEDULE_ORPHANED_DELETION, { uuid, account_id, now: now() });
 }

@@ -10,13 +10,13 @@ const DELETED_PROMPT_RETENTION_DAYS = 30;
 const PURGE_UPDATE = `
    UPDATE generations g SET prompt = '', params = '{}',
           error_message = CASE WHEN error_message IS NOT NULL THEN '' END, purged_at = :now
-     FROM old WHERE g.uuid = old.uuid
+     FROM old WHERE g.uuid = old.uuid AND g.account_id = old.account_id
    RETURNING g.uuid`;
 
 const PURGE_OLD = prepared(
   'purge_generations',
   `WITH old AS (
-     SELECT uuid FROM generations
+     SELECT uuid, account_id FROM generations
       WHERE deleted_at IS NOT NULL AND purged_at IS NULL AND status <> 'queued' AND deleted_at <= :before
       ORDER BY deleted_at LIMIT ${STATEMENT_BATCH_SIZE} FOR NO KEY UPDATE SKIP LOCKED
    )${PURGE_UPDATE}`,
@@ -25,7 +25,7 @@ const PURGE_OLD = prepared(
 const PURGE_ACCOUNT = prepared(
   'purge_account_generations',
   `WITH old AS (
-     SELECT uuid FROM generations
+     SELECT uuid, account_id FROM generations
       WHERE deleted_at IS NOT NULL AND purged_at IS NULL AND status <> 'queued' AND account_id = :accountId
       LIMIT ${STATEMENT_BATCH_SIZE} FOR NO KEY UPDATE
    )${PURGE_UPDATE}`,

@@ -68,7 +68,7 @@ export async function readGeneration(caller: Caller, uuid: string, wait?: WaitOp
   if (wait !== undefined && wait.seconds > 0) return waitForCompletion(caller, row, wait);
   if (!isRefreshDue(row)) return row;
   const refreshed = waitForGenerationUpdate(uuid, REFRESH_WAIT_MS);
-  if (await enqueueRefresh(uuid)) await refreshed;
+  if (await enqueueRefresh({ uuid, account_id: caller.accountId })) await refreshed;
   return findGeneration(caller, uuid);
 }
 
@@ -85,7 +85,7 @@ async function waitForCompletion(
     const update = waitForGenerationUpdate(initial.uuid, Math.min(REFRESH_INTERVAL_MS, leftMs));
     const row = await findGeneration(caller, initial.uuid);
     if (row.status !== 'queued' || leftMs <= 0 || !isAcceptingWaiters() || isAborted()) return row;
-    if (isRefreshDue(row)) void enqueueRefresh(row.uuid);
+    if (isRefreshDue(row)) void enqueueRefresh({ uuid: row.uuid, account_id: caller.accountId });
     await update;
   }
 }

@@ -4,7 +4,7 @@ import { addMilliseconds } from '../../../lib/clock.ts';
 import { prepared, runStatement } from '../../../lib/database/preparedStatements.ts';
 import { getLeaseMs } from './lease.ts';
 import { getActiveRoutes } from './modelHealth.ts';
-import { type ClaimedGeneration, CLAIMED_COLUMNS, transition } from './transition.ts';
+import { type ClaimedGeneration, CLAIMED_COLUMNS, transition, WANTED_GENERATIONS } from './transition.ts';
 
 /**
  * Update that both claims share. A row with `submit_started_at` still set belongs to a worker that died or received no
@@ -15,7 +15,7 @@ const CLAIM_UPDATE = `
         SET unconfirmed_submits = g.unconfirmed_submits + cast(g.submit_started_at IS NOT NULL AS int), submit_started_at = :now,
             leased_until = :lease, next_attempt_at = :lease, media_token = coalesce(g.media_token, gen_random_uuid()),
             upstream = free.upstream, upstream_model = free.upstream_model
-       FROM free WHERE g.uuid = free.uuid
+       FROM free WHERE g.uuid = free.uuid AND g.account_id = free.account_id
      RETURNING ${CLAIMED_COLUMNS}`;
 
 const ROUTE_RECORDSET = 'json_to_recordset(:routes) AS route (model text, upstream text, upstream_model text)';
@@ -37,9 +37,9 @@ export const claimForSubmit = transition(
   prepared(
     'claim_submit',
     `WITH free AS (
-       SELECT g.uuid, route.upstream, route.upstream_model
-         FROM generations g JOIN ${ROUTE_RECORDSET} ON route.model = g.model
-        WHERE g.uuid = ANY (:uuids) AND ${IS_CLAIMABLE}
+       SELECT g.uuid, g.account_id, route.upstream, route.upstream_model
+         FROM ${WANTED_GENERATIONS} JOIN ${ROUTE_RECORDSET} ON route.model = g.model
+        WHERE ${IS_CLAIMABLE}
         ORDER BY g.uuid FOR NO KEY UPDATE OF g SKIP LOCKED
      ) ${CLAIM_UPDATE}`,
   ),
@@ -56,7 +56,7 @@ const CLAIM_OLDEST = prepared(
       WHERE status = 'queued' AND upstream = :upstream
         AND (upstream_handle IS NOT NULL OR (submit_started_at IS NOT NULL AND leased_until > :now))
    ), free AS (
-     SELECT g.uuid, route.upstream, route.upstream_model
+     SELECT g.uuid, g.account_id, route.upstream, route.upstream_model
        FROM generations g JOIN ${ROUTE_RECORDSET} ON route.model = g.model
       WHERE ${IS_CLAIMABLE}
       ORDER BY g.uuid

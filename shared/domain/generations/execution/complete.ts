@@ -4,6 +4,7 @@ import { isRejection } from '../../../lib/database/errors.ts';
 import { prepared, runStatement, type Statement } from '../../../lib/database/preparedStatements.ts';
 import { logger } from '../../../lib/logger.ts';
 import { creditsRefunded, generationsCompleted } from '../../../lib/metrics.ts';
+import type { GenerationKey } from '../../../queues/catalog.ts';
 import { publishGenerationUpdate } from '../../../queues/generationUpdates.ts';
 import { MINUTE_MS } from '../../../spec/durations.ts';
 
@@ -17,8 +18,7 @@ const ORPHANED_MEDIA_DELAY_MS = 15 * MINUTE_MS;
  * the uuids of `ends`, so that the planner uses the index even if the table is small.
  */
 
-export interface GenerationSuccess {
-  uuid: string;
+export interface GenerationSuccess extends GenerationKey {
   output_path: string;
   thumbnail_path: string | null;
   is_watermarked: boolean;
@@ -26,8 +26,7 @@ export interface GenerationSuccess {
   provider_cost_cents: number | null;
 }
 
-export interface GenerationFailure {
-  uuid: string;
+export interface GenerationFailure extends GenerationKey {
   /** Shown to the customer. */
   message: string;
 }
@@ -35,8 +34,7 @@ export interface GenerationFailure {
 const LOCK_OWNERS = `
   SELECT a.id, a.balance, a.plan_credits, a.topup_credits, a.generation_count_at_period_start, a.period_used, a.in_flight, a.ledger_count
     FROM accounts a
-   WHERE a.id IN (SELECT g.account_id FROM generations g
-                   WHERE g.uuid = ANY (cast(:uuids AS uuid[])) AND g.status = 'queued')
+   WHERE a.id = ANY (cast(:accounts AS bigint[]))
    ORDER BY a.id
      FOR NO KEY UPDATE`;
 
@@ -44,7 +42,7 @@ const COMPLETE_GENERATIONS = prepared(
   'complete_generations',
   `WITH result AS MATERIALIZED (
      SELECT * FROM json_to_recordset(:ends)
-         AS r (uuid uuid, output_path text, thumbnail_path text, is_watermarked boolean, provider_cost_cents numeric)
+         AS r (uuid uuid, account_id bigint, output_path text, thumbnail_path text, is_watermarked boolean, provider_cost_cents numeric)
    ), owner AS MATERIALIZED (${LOCK_OWNERS}
    ), ended AS (
      UPDATE generations g
@@ -52,8 +50,8 @@ const COMPLETE_GENERATIONS = prepared(
             thumbnail_path = result.thumbnail_path, is_watermarked = result.is_watermarked,
             provider_cost_cents = result.provider_cost_cents
        FROM result, owner
-      WHERE g.uuid = ANY (cast(:uuids AS uuid[])) AND g.uuid = result.uuid AND g.account_id = owner.id
-        AND g.status = 'queued'
+      WHERE g.uuid = ANY (cast(:uuids AS uuid[])) AND g.uuid = result.uuid AND g.account_id = result.account_id
+        AND g.account_id = owner.id AND g.status = 'queued'
      RETURNING g.uuid, g.account_id, g.deleted_at, g.media_token
    ), unwanted AS (
      INSERT INTO media_deletions (media_token, next_attempt_at)
@@ -71,13 +69,13 @@ const COMPLETE_GENERATIONS = prepared(
 const FAIL_GENERATIONS = prepared(
   'fail_generations',
   `WITH result AS MATERIALIZED (
-     SELECT * FROM json_to_recordset(:ends) AS r (uuid uuid, message text)
+     SELECT * FROM json_to_recordset(:ends) AS r (uuid uuid, account_id bigint, message text)
    ), owner AS MATERIALIZED (${LOCK_OWNERS}
    ), ended AS (
      UPDATE generations g SET status = 'failed', completed_at = :now, error_message = result.message
        FROM result, owner
-      WHERE g.uuid = ANY (cast(:uuids AS uuid[])) AND g.uuid = result.uuid AND g.account_id = owner.id
-        AND g.status = 'queued'
+      WHERE g.uuid = ANY (cast(:uuids AS uuid[])) AND g.uuid = result.uuid AND g.account_id = result.account_id
+        AND g.account_id = owner.id AND g.status = 'queued'
      RETURNING g.uuid, g.account_id, g.model, g.created_at, g.credits_charged, g.plan_credits_charged,
                g.media_token,
                CASE WHEN g.number > owner.generation_count_at_period_start THEN g.credits_charged ELSE 0 END AS used_this_period
@@ -139,6 +137,7 @@ function createEndBatcher(statement: Statement) {
       const at = now();
       const bindings = {
         uuids,
+        accounts: ends.map(({ account_id }) => account_id),
         ends: JSON.stringify(ends),
         now: at,
         late: addMilliseconds(at, ORPHANED_MEDIA_DELAY_MS),

@@ -24,9 +24,9 @@ export async function finalizeGeneration(
   result: UpstreamResult,
   retry: RetryPolicy = tryOnce,
 ): Promise<void> {
-  const { uuid } = generation;
+  const { uuid, account_id } = generation;
   if (result.state === 'failed') {
-    await retry(() => failGeneration({ uuid, message: result.message }));
+    await retry(() => failGeneration({ uuid, account_id, message: result.message }));
     return;
   }
   try {
@@ -43,17 +43,18 @@ export async function finalizeGeneration(
     );
     const success = {
       uuid,
+      account_id,
       output_path: outputPath,
       thumbnail_path: thumbnailPath,
       is_watermarked: result.isWatermarked,
       provider_cost_cents: tryComputeCostCents(generation, route),
     };
     const hasEnded = await retry(() => retryDuringOutage(generation, () => completeGeneration(success)));
-    if (!hasEnded) await scheduleOrphanedMediaDeletion(uuid);
+    if (!hasEnded) await scheduleOrphanedMediaDeletion(generation);
   } catch (error) {
     if (!(error instanceof InvalidOutputError)) throw error;
     logger.error({ err: error, generationId: uuid }, 'output invalid; failing generation');
-    await retry(() => failGeneration({ uuid, message: FAILURE_MESSAGES.unusableOutput }));
+    await retry(() => failGeneration({ uuid, account_id, message: FAILURE_MESSAGES.unusableOutput }));
   }
 }
 

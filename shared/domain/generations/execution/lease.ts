@@ -2,7 +2,7 @@ import { addMilliseconds, now } from '../../../lib/clock.ts';
 import { config } from '../../../lib/config.ts';
 import { prepared, runStatement, type Statement } from '../../../lib/database/preparedStatements.ts';
 import { REFRESH_INTERVAL_MS } from '../../../spec/limits.ts';
-import { SWEEP_GRACE_MS, type ClaimedGeneration } from './transition.ts';
+import { SWEEP_GRACE_MS, type ClaimedGeneration, toWantedBindings, WANTED_GENERATIONS } from './transition.ts';
 
 /** Leases with a heartbeat, for work that takes longer than one lease: renewed every second until the work is done. */
 
@@ -12,19 +12,21 @@ import { SWEEP_GRACE_MS, type ClaimedGeneration } from './transition.ts';
  */
 export const getLeaseMs = () => config.UPSTREAM_TIMEOUT_MS + 2 * config.DATABASE_TIMEOUT_MS + 1_500;
 
-const LOCKED_QUEUED = `(SELECT uuid FROM generations WHERE uuid = ANY (:uuids) AND status = 'queued'
-            ORDER BY uuid FOR NO KEY UPDATE SKIP LOCKED) mine`;
+const LOCKED_QUEUED = `(SELECT g.uuid, g.account_id FROM ${WANTED_GENERATIONS} WHERE g.status = 'queued'
+            ORDER BY g.uuid FOR NO KEY UPDATE OF g SKIP LOCKED) mine`;
 
 const RENEW_REFRESH_THROTTLES = prepared(
   'renew_refresh_throttles',
-  `UPDATE generations g SET polled_at = :now, next_attempt_at = :until FROM ${LOCKED_QUEUED} WHERE g.uuid = mine.uuid`,
+  `UPDATE generations g SET polled_at = :now, next_attempt_at = :until FROM ${LOCKED_QUEUED}
+    WHERE g.uuid = mine.uuid AND g.account_id = mine.account_id`,
 );
 
 const RENEW_LEASES = prepared(
   'renew_leases',
   `UPDATE generations g SET leased_until = :until, next_attempt_at = :until
      FROM ${LOCKED_QUEUED}, json_to_recordset(:claims) AS claim (uuid uuid, since timestamptz)
-    WHERE g.uuid = mine.uuid AND g.uuid = claim.uuid AND g.submit_started_at = claim.since AND g.upstream_handle IS NULL`,
+    WHERE g.uuid = mine.uuid AND g.account_id = mine.account_id AND g.uuid = claim.uuid
+      AND g.submit_started_at = claim.since AND g.upstream_handle IS NULL`,
 );
 
 /**
@@ -45,9 +47,13 @@ function createLeaseHolder(statement: Statement, getDurationMs: () => number) {
 
   function renew(): void {
     const at = now();
-    const uuids = [...held].map(({ uuid }) => uuid);
     const claims = JSON.stringify([...held].map(({ uuid, submit_started_at: since }) => ({ uuid, since })));
-    runStatement(statement, { uuids, claims, now: at, until: addMilliseconds(at, getDurationMs()) }).catch(() => {});
+    runStatement(statement, {
+      ...toWantedBindings([...held]),
+      claims,
+      now: at,
+      until: addMilliseconds(at, getDurationMs()),
+    }).catch(() => {});
   }
 
   return async <Result>(generation: ClaimedGeneration, work: () => Promise<Result>): Promise<Result> => {

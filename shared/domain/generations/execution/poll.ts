@@ -11,6 +11,7 @@ import { config } from '../../../lib/config.ts';
 import { trackInFlight } from '../../../lib/drain.ts';
 import { logger } from '../../../lib/logger.ts';
 import { perService } from '../../../lib/serviceScope.ts';
+import type { GenerationKey } from '../../../queues/catalog.ts';
 import { enqueuePoll } from '../../../queues/enqueue.ts';
 import { publishGenerationUpdate } from '../../../queues/generationUpdates.ts';
 import { onSlotFreed } from './dispatchLoop.ts';
@@ -35,16 +36,16 @@ const readSlots = perService(() => pLimit(config.UPSTREAM_CONCURRENCY));
  * Resolves when all were polled, so that a slow download does not block the queue. Each generation keeps its slot until
  * its output is stored, which bounds the number of downloads.
  */
-export async function pollGenerations(generationIds: string[], trigger: 'read' | 'poll'): Promise<void> {
+export async function pollGenerations(generations: GenerationKey[], trigger: 'read' | 'poll'): Promise<void> {
   const slots = trigger === 'read' ? readSlots() : pollSlots();
   const acquire = trigger === 'read' ? acquireReadRefresh : acquirePoll;
   await Promise.all(
-    generationIds.map(
-      (uuid) =>
+    generations.map(
+      (key) =>
         new Promise<void>((resolvePolled, reject) => {
           trackInFlight(
             slots(async () => {
-              const generation = await acquire(uuid);
+              const generation = await acquire(key);
               const progress = generation === undefined ? undefined : await pollUpstream(generation);
               resolvePolled();
               if (generation === undefined || progress === undefined) return;
@@ -77,7 +78,7 @@ async function pollUpstream(generation: ClaimedGeneration): Promise<UpstreamProg
 function scheduleNextPoll(generation: ClaimedGeneration): void {
   publishGenerationUpdate(generation.uuid);
   // Whole seconds, so that generations of about the same age share a job; rounded up, so that none is polled early.
-  void enqueuePoll(generation.uuid, Math.ceil(generation.poll_delay_ms / 1_000) * 1_000);
+  void enqueuePoll(generation, Math.ceil(generation.poll_delay_ms / 1_000) * 1_000);
 }
 
 /** Finalizes a generation, or schedules another poll if that fails. Never rejects. */

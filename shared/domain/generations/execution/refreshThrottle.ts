@@ -1,7 +1,7 @@
 import { addMilliseconds } from '../../../lib/clock.ts';
 import { prepared } from '../../../lib/database/preparedStatements.ts';
 import { REFRESH_INTERVAL_MS } from '../../../spec/limits.ts';
-import { CLOCK_SKEW_MS, SWEEP_GRACE_MS, CLAIMED_COLUMNS, transition } from './transition.ts';
+import { CLOCK_SKEW_MS, SWEEP_GRACE_MS, CLAIMED_COLUMNS, transition, WANTED_GENERATIONS } from './transition.ts';
 
 /** Delay between two polls: `age / 5`, at least 2 and at most 8 seconds. */
 const POLL_DELAY = `least(interval '8 seconds', greatest(interval '2 seconds', (cast(:now AS timestamptz) - g.created_at) / 5))`;
@@ -16,15 +16,15 @@ function createRefreshThrottle(name: string, isDue: string) {
     prepared(
       name,
       `WITH open AS (
-         SELECT g.uuid FROM generations g
-          WHERE g.uuid = ANY (:uuids) AND g.status = 'queued' AND g.upstream_handle IS NOT NULL
+         SELECT g.uuid, g.account_id FROM ${WANTED_GENERATIONS}
+          WHERE g.status = 'queued' AND g.upstream_handle IS NOT NULL
             AND (g.polled_at IS NULL OR g.polled_at <= :before) ${isDue}
-          ORDER BY g.uuid FOR NO KEY UPDATE SKIP LOCKED
+          ORDER BY g.uuid FOR NO KEY UPDATE OF g SKIP LOCKED
        )
        UPDATE generations g
           SET polled_at = :now, next_poll_at = cast(:now AS timestamptz) + ${POLL_DELAY},
               next_attempt_at = cast(:now AS timestamptz) + ${POLL_DELAY} + interval '${SWEEP_GRACE_MS} milliseconds'
-         FROM open WHERE g.uuid = open.uuid
+         FROM open WHERE g.uuid = open.uuid AND g.account_id = open.account_id
        RETURNING ${CLAIMED_COLUMNS}, cast(1000 * extract(epoch FROM ${POLL_DELAY}) AS int) AS poll_delay_ms`,
     ),
     (at) => ({ before: addMilliseconds(at, -REFRESH_INTERVAL_MS) }),

@@ -1,6 +1,7 @@
 import { addMilliseconds, now } from '../../../lib/clock.ts';
 import { prepared, runStatement } from '../../../lib/database/preparedStatements.ts';
 import { logger } from '../../../lib/logger.ts';
+import type { GenerationKey } from '../../../queues/catalog.ts';
 import type { Generation } from '../../../tables/Generation.ts';
 import { enqueueNextStep } from './nextStep.ts';
 
@@ -39,11 +40,12 @@ const FIND_STUCK_BY_UUID = prepared(
 const REQUEUE_STUCK = prepared(
   'requeue_generations',
   `WITH stuck AS (
-     SELECT g.uuid FROM generations g WHERE g.uuid = ANY (cast(:uuids AS uuid[])) AND ${IS_STUCK}
+     SELECT g.uuid, g.account_id FROM generations g WHERE g.uuid = ANY (cast(:uuids AS uuid[])) AND ${IS_STUCK}
       ORDER BY g.uuid FOR NO KEY UPDATE SKIP LOCKED
    )
-   UPDATE generations g SET next_attempt_at = :now, next_poll_at = NULL FROM stuck WHERE g.uuid = stuck.uuid
-   RETURNING g.uuid, g.upstream_handle IS NOT NULL AS is_submitted`,
+   UPDATE generations g SET next_attempt_at = :now, next_poll_at = NULL FROM stuck
+    WHERE g.uuid = stuck.uuid AND g.account_id = stuck.account_id
+   RETURNING g.uuid, g.account_id, g.upstream_handle IS NOT NULL AS is_submitted`,
 );
 
 /** Sorts before every uuid. */
@@ -79,12 +81,12 @@ export async function requeueGenerations(
 ): Promise<{ uuid: string; isEnqueued: boolean }[]> {
   const at = now();
   const bindings = { uuids, now: at, before: addMilliseconds(at, -idleMs) };
-  const rows = await runStatement<{ uuid: string; is_submitted: boolean }>(REQUEUE_STUCK, bindings);
+  const rows = await runStatement<GenerationKey & { is_submitted: boolean }>(REQUEUE_STUCK, bindings);
   if (rows.length > 0) logger.info({ generationIds: rows.map(({ uuid }) => uuid) }, 'stuck generations re-enqueued');
   return Promise.all(
-    rows.map(async ({ uuid, is_submitted: isSubmitted }) => ({
-      uuid,
-      isEnqueued: await enqueueNextStep(uuid, isSubmitted),
+    rows.map(async (row) => ({
+      uuid: row.uuid,
+      isEnqueued: await enqueueNextStep(row, row.is_submitted),
     })),
   );
 }

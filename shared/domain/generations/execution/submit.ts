@@ -23,13 +23,13 @@ import type { ClaimedGeneration } from './transition.ts';
 
 /** Submits a generation that this process has claimed. */
 export async function submitClaimed(generation: ClaimedGeneration): Promise<void> {
-  const { uuid } = generation;
+  const { uuid, account_id } = generation;
   if (generation.unconfirmed_submits > UNCONFIRMED_SUBMITS_MAX) {
     logger.error(
       { generationId: uuid, submits: generation.unconfirmed_submits },
       'giving up: submission was never confirmed',
     );
-    await failGeneration({ uuid, message: 'The model did not confirm this generation. Please try again.' });
+    await failGeneration({ uuid, account_id, message: 'The model did not confirm this generation. Please try again.' });
     return;
   }
   const route = getGenerationRoute(generation);
@@ -58,11 +58,11 @@ async function handleAccepted(
   route: UpstreamRoute,
   handle: UpstreamHandle,
 ): Promise<void> {
-  const { uuid } = generation;
-  const acceptedSubmit = { uuid, handle, upstream: route.upstream.name, upstream_model: route.modelId };
+  const { uuid, account_id } = generation;
+  const acceptedSubmit = { uuid, account_id, handle, upstream: route.upstream.name, upstream_model: route.modelId };
   if (await retryDuringOutage(generation, () => recordAccepted(acceptedSubmit))) {
     logger.info({ generationId: uuid, upstream: route.upstream.name }, 'generation submitted');
-    void enqueuePoll(uuid, REFRESH_INTERVAL_MS);
+    void enqueuePoll(generation, REFRESH_INTERVAL_MS);
     return;
   }
   logger.warn({ generationId: uuid }, 'submission accepted too late; cancelling it at the upstream');
@@ -87,9 +87,9 @@ async function handleSubmitError(
   route: UpstreamRoute,
   error: UpstreamError,
 ): Promise<void> {
-  const { uuid } = generation;
+  const { uuid, account_id } = generation;
   if (error.fault === 'rejected') {
-    await failGeneration({ uuid, message: error.message });
+    await failGeneration({ uuid, account_id, message: error.message });
     return;
   }
   const delayMs = Math.max(getRetryDelayMs(generation.created_at), error.retryAfterMs);
@@ -97,7 +97,7 @@ async function handleSubmitError(
   await retryDuringOutage(generation, () =>
     releaseGeneration(generation, delayMs, error.fault === 'unknown' ? 'unknown' : 'not accepted'),
   );
-  void enqueueDispatch(uuid, delayMs);
+  void enqueueDispatch(generation, delayMs);
   // Only transport errors count as failed probes: an upstream that responds, even with "busy", is reachable. A
   // synchronous upstream takes minutes to respond, so its timeouts say nothing about its health.
   if (error.isAccountError) await openCircuit(route, error.message);

@@ -2,11 +2,11 @@ import { createBatcher } from '../../../lib/batcher.ts';
 import { addMilliseconds, now } from '../../../lib/clock.ts';
 import { isRejection } from '../../../lib/database/errors.ts';
 import { prepared, runStatement } from '../../../lib/database/preparedStatements.ts';
+import type { GenerationKey } from '../../../queues/catalog.ts';
 import { REFRESH_INTERVAL_MS } from '../../../spec/limits.ts';
 import { type ClaimedGeneration, CLOCK_SKEW_MS, SWEEP_GRACE_MS } from './transition.ts';
 
-interface AcceptedSubmit {
-  uuid: string;
+interface AcceptedSubmit extends GenerationKey {
   handle: Record<string, unknown>;
   /** Upstream that issued the handle: a later claim may have chosen another one. */
   upstream: string;
@@ -16,19 +16,20 @@ interface AcceptedSubmit {
 const RECORD_ACCEPTED = prepared(
   'record_accepted',
   `WITH mine AS (
-     SELECT g.uuid, r.handle, r.upstream, r.upstream_model
+     SELECT g.uuid, g.account_id, r.handle, r.upstream, r.upstream_model
        FROM generations g
-       JOIN json_to_recordset(:receipts) AS r (uuid uuid, handle jsonb, upstream text, upstream_model text)
-         ON r.uuid = g.uuid
-      WHERE g.uuid = ANY (:uuids)
-        AND ((g.status = 'queued' AND g.upstream_handle IS NULL) OR (g.upstream_handle = r.handle AND g.upstream = r.upstream))
+       JOIN json_to_recordset(:receipts)
+              AS r (uuid uuid, account_id bigint, handle jsonb, upstream text, upstream_model text)
+         ON r.uuid = g.uuid AND r.account_id = g.account_id
+      WHERE g.uuid = ANY (:uuids) AND g.status = 'queued'
+        AND (g.upstream_handle IS NULL OR (g.upstream_handle = r.handle AND g.upstream = r.upstream))
       ORDER BY g.uuid FOR NO KEY UPDATE OF g
    ), recorded AS (
      UPDATE generations g
         SET upstream_handle = mine.handle, upstream = mine.upstream, upstream_model = mine.upstream_model,
             submit_started_at = NULL, leased_until = NULL, next_attempt_at = :due
        FROM mine
-      WHERE g.uuid = mine.uuid AND g.upstream_handle IS NULL
+      WHERE g.uuid = mine.uuid AND g.account_id = mine.account_id AND g.upstream_handle IS NULL
    )
    SELECT uuid FROM mine`,
 );
@@ -61,7 +62,7 @@ const RELEASE_GENERATION = prepared(
   'release_generation',
   `UPDATE generations
       SET leased_until = :notBefore, next_attempt_at = :due, submit_started_at = CASE WHEN :unknown THEN submit_started_at END
-    WHERE uuid = :uuid AND upstream_handle IS NULL AND submit_started_at = :since`,
+    WHERE uuid = :uuid AND account_id = :account_id AND upstream_handle IS NULL AND submit_started_at = :since`,
 );
 
 /**
@@ -73,10 +74,11 @@ export async function releaseGeneration(
   delayMs: number,
   outcome: 'not accepted' | 'unknown',
 ): Promise<void> {
-  const { uuid, submit_started_at: since } = generation;
+  const { uuid, account_id, submit_started_at: since } = generation;
   const at = now();
   await runStatement(RELEASE_GENERATION, {
     uuid,
+    account_id,
     since,
     // The dispatch job must find the lease expired, also by the clock of another machine.
     notBefore: addMilliseconds(at, delayMs - CLOCK_SKEW_MS),

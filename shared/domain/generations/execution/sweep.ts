@@ -1,6 +1,7 @@
 import { addMilliseconds, now } from '../../../lib/clock.ts';
 import { prepared, runStatement } from '../../../lib/database/preparedStatements.ts';
 import { logger } from '../../../lib/logger.ts';
+import type { GenerationKey } from '../../../queues/catalog.ts';
 import type { Generation } from '../../../tables/Generation.ts';
 import { cancelAtUpstream } from './cancel.ts';
 import { failGeneration } from './complete.ts';
@@ -16,16 +17,17 @@ const REQUEUE_AFTER_MS = 10_000;
 const SWEEP_OVERDUE = prepared(
   'requeue_overdue_generations',
   `WITH overdue AS (
-     SELECT uuid FROM generations WHERE status = 'queued' AND next_attempt_at <= :now AND deadline_at > :now
+     SELECT uuid, account_id FROM generations WHERE status = 'queued' AND next_attempt_at <= :now AND deadline_at > :now
       ORDER BY uuid LIMIT ${BATCH_SIZE} FOR NO KEY UPDATE SKIP LOCKED
    )
-   UPDATE generations g SET next_attempt_at = :again, next_poll_at = NULL FROM overdue WHERE g.uuid = overdue.uuid
-   RETURNING g.uuid, g.upstream_handle IS NOT NULL AS submitted`,
+   UPDATE generations g SET next_attempt_at = :again, next_poll_at = NULL FROM overdue
+    WHERE g.uuid = overdue.uuid AND g.account_id = overdue.account_id
+   RETURNING g.uuid, g.account_id, g.upstream_handle IS NOT NULL AS submitted`,
 );
 
 const FIND_EXPIRED = prepared(
   'find_expired_generations',
-  `SELECT uuid, model, upstream, upstream_model, upstream_handle FROM generations WHERE status = 'queued' AND deadline_at <= :now
+  `SELECT uuid, account_id, model, upstream, upstream_model, upstream_handle FROM generations WHERE status = 'queued' AND deadline_at <= :now
     ORDER BY uuid LIMIT ${BATCH_SIZE}`,
 );
 
@@ -41,20 +43,20 @@ export async function sweepGenerations(): Promise<void> {
 async function enqueueOverdue(): Promise<void> {
   for (;;) {
     const at = now();
-    const rows = await runStatement<{ uuid: string; submitted: boolean }>(SWEEP_OVERDUE, {
+    const rows = await runStatement<GenerationKey & { submitted: boolean }>(SWEEP_OVERDUE, {
       now: at,
       again: addMilliseconds(at, REQUEUE_AFTER_MS),
     });
     if (rows.length > 0) logger.info({ count: rows.length }, 'overdue generations re-enqueued');
-    await Promise.all(rows.map(({ uuid, submitted }) => enqueueNextStep(uuid, submitted)));
+    await Promise.all(rows.map((row) => enqueueNextStep(row, row.submitted)));
     if (rows.length < BATCH_SIZE) return;
   }
 }
 
 /** `upstream` and `upstream_model` are set whenever there is a handle. */
 type ExpiredGeneration =
-  | Pick<ClaimedGeneration, 'uuid' | 'model' | 'upstream' | 'upstream_model' | 'upstream_handle'>
-  | (Pick<Generation, 'uuid' | 'model' | 'upstream' | 'upstream_model'> & { upstream_handle: null });
+  | Pick<ClaimedGeneration, 'uuid' | 'account_id' | 'model' | 'upstream' | 'upstream_model' | 'upstream_handle'>
+  | (Pick<Generation, 'uuid' | 'account_id' | 'model' | 'upstream' | 'upstream_model'> & { upstream_handle: null });
 
 /** Fails and refunds generations past their deadline. Needs Postgres only. */
 export async function failExpired(): Promise<void> {
@@ -66,10 +68,9 @@ export async function failExpired(): Promise<void> {
 }
 
 async function failExpiredGeneration(generation: ExpiredGeneration): Promise<void> {
-  const { uuid } = generation;
-  const hasFailed = await failGeneration({ uuid, message: 'The model did not finish in time.' });
-  // The run of a generation that has just ended in another way is left alone: it was not obsolete.
-  if (!hasFailed || generation.upstream_handle === null) return;
+  const { uuid, account_id } = generation;
+  await failGeneration({ uuid, account_id, message: 'The model did not finish in time.' });
+  if (generation.upstream_handle === null) return;
   const route = getGenerationRoute(generation);
   if (route === undefined) return;
   // The refund does not depend on it, so it is not awaited.

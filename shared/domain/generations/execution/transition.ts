@@ -2,6 +2,7 @@ import { createBatcher } from '../../../lib/batcher.ts';
 import { now } from '../../../lib/clock.ts';
 import { isRejection } from '../../../lib/database/errors.ts';
 import { type Bindings, runStatement, type Statement } from '../../../lib/database/preparedStatements.ts';
+import type { GenerationKey } from '../../../queues/catalog.ts';
 import type { Generation } from '../../../tables/Generation.ts';
 
 /**
@@ -18,7 +19,7 @@ export const CLOCK_SKEW_MS = 500;
 /** Columns that submitting and polling need, as they are after the claim. */
 export type ClaimedGeneration = Pick<
   Generation,
-  'uuid' | 'model' | 'prompt' | 'params' | 'created_at' | 'deadline_at' | 'unconfirmed_submits'
+  'uuid' | 'account_id' | 'model' | 'prompt' | 'params' | 'created_at' | 'deadline_at' | 'unconfirmed_submits'
 > & {
   upstream: string;
   upstream_model: string;
@@ -30,24 +31,44 @@ export type ClaimedGeneration = Pick<
   poll_delay_ms: number;
 };
 
-export const CLAIMED_COLUMNS = `g.uuid, g.model, g.prompt, g.params, g.created_at, g.deadline_at, g.unconfirmed_submits, g.media_token,
+export const CLAIMED_COLUMNS = `g.uuid, g.account_id, g.model, g.prompt, g.params, g.created_at, g.deadline_at, g.unconfirmed_submits, g.media_token,
   g.upstream, g.upstream_model, g.upstream_handle, g.submit_started_at`;
+
+/**
+ * Rows of a batch, by their primary key. The uuids alone would find them, too; the accounts restrict a partitioned
+ * table to the partitions of the batch. `g.uuid = ANY` makes the planner use the index also if the table is small.
+ */
+export const WANTED_GENERATIONS = `unnest(cast(:uuids AS uuid[]), cast(:accounts AS bigint[])) AS wanted (uuid, account_id)
+       JOIN generations g
+         ON g.uuid = ANY (cast(:uuids AS uuid[])) AND g.uuid = wanted.uuid AND g.account_id = wanted.account_id`;
+
+/** Returns the parameters of {@link WANTED_GENERATIONS}. */
+export function toWantedBindings(generations: GenerationKey[]): { uuids: string[]; accounts: number[] } {
+  return {
+    uuids: generations.map(({ uuid }) => uuid),
+    accounts: generations.map(({ account_id }) => account_id),
+  };
+}
 
 /** Returns a function that makes the transition for one generation, batched with concurrent calls into one statement. */
 export function transition(
   statement: Statement,
   moreBindings: (at: Date) => Bindings | Promise<Bindings>,
-): (uuid: string) => Promise<ClaimedGeneration | undefined> {
-  return createBatcher<string, ClaimedGeneration | undefined>({
+): (generation: GenerationKey) => Promise<ClaimedGeneration | undefined> {
+  return createBatcher<GenerationKey, ClaimedGeneration | undefined>({
     maxItems: 64,
     maxInFlight: 2,
     isItemError: isRejection,
-    getKey: (uuid) => uuid,
-    run: async (uuids) => {
+    getKey: ({ uuid }) => uuid,
+    run: async (generations) => {
       const at = now();
-      const rows = await runStatement<ClaimedGeneration>(statement, { uuids, now: at, ...(await moreBindings(at)) });
+      const rows = await runStatement<ClaimedGeneration>(statement, {
+        ...toWantedBindings(generations),
+        now: at,
+        ...(await moreBindings(at)),
+      });
       const byUuid = new Map(rows.map((row) => [row.uuid, row]));
-      return uuids.map((uuid) => byUuid.get(uuid));
+      return generations.map(({ uuid }) => byUuid.get(uuid));
     },
   });
 }
