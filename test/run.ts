@@ -21,6 +21,7 @@ import { sortLongestFirst, updateTimings } from './harness/timings.ts';
  *
  *     npm test -- test/unit test/contract/apiKeys.test.ts
  *     npm test -- -g 'parallel limit' --jobs 2
+ *     npm test -- --partitions 4 test/flows/creditPeriods.test.ts
  *     npm test -- --update-timings
  */
 const MAX_JOBS = 4;
@@ -58,7 +59,7 @@ async function main(): Promise<number> {
     if (servers !== undefined) {
       const { postgres, redis } = servers;
       Object.assign(variables, { TEST_DATABASE_URL: postgres.url, TEST_REDIS_URL: redis.url });
-      await createTemplateDatabase(postgres.url, redis.url, folder);
+      await createTemplateDatabase(postgres.url, redis.url, folder, selection.partitions);
     }
     const jobs = selection.jobs ?? Math.min(MAX_JOBS, availableParallelism() + 2);
     const seconds = ((performance.now() - started) / 1_000).toFixed(1);

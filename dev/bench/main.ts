@@ -6,6 +6,7 @@ import { measureCreates } from './measurements/create.ts';
 import { measureCreditPeriods } from './measurements/creditPeriods.ts';
 import { measureGrowth } from './measurements/growth.ts';
 import { measureMcp } from './measurements/mcp.ts';
+import { measurePartitioned } from './measurements/partitioned.ts';
 import { measurePipeline } from './measurements/pipeline.ts';
 import { measureReads } from './measurements/read.ts';
 import { measureTokens } from './measurements/oauthTokens.ts';
@@ -32,6 +33,7 @@ const MEASUREMENT_RUNNERS: [FigureName[], (stage: BenchEnvironment) => Promise<M
   [['webhooks'], measureWebhooks],
   [['tokens'], measureTokens],
   [['mcp'], measureMcp],
+  [['partitioned'], measurePartitioned],
 ];
 
 log('building; starting Postgres and Redis');

@@ -1,4 +1,5 @@
 import * as databases from '../../dev/local/environment/databases.ts';
+import { partitionByAccount } from '../../dev/partitioning/partitionByAccount.ts';
 import { runBundled } from './bundle.ts';
 
 const TEMPLATE_DATABASE = 'genmeter_template';
@@ -7,14 +8,24 @@ const TEMPLATE_DATABASE = 'genmeter_template';
  * Migrates a template database with the release step, as a deployment would. Every test file uses a copy of it. Its
  * copies share a signing key for access tokens: generating one takes longer than starting a service.
  * @param redisUrl address of a Redis server, which programs need to start.
+ * @param partitions number of partitions of the growing tables; undefined leaves them whole.
  */
-export async function createTemplateDatabase(serverUrl: string, redisUrl: string, folder: string): Promise<void> {
+export async function createTemplateDatabase(
+  serverUrl: string,
+  redisUrl: string,
+  folder: string,
+  partitions?: number,
+): Promise<void> {
   const url = await databases.createDatabase(serverUrl, TEMPLATE_DATABASE);
   const env = { DATABASE_URL: url, REDIS_URL: redisUrl };
   for (const program of ['release', 'rotateKeys'] as const) {
     const { status, out, err } = await runBundled(program, [], { env, folder });
     if (status !== 0) throw new Error(`${program} failed:\n${out}${err}`);
   }
+  if (partitions === undefined) return;
+  const client = await databases.connectTo(url);
+  await partitionByAccount(client, partitions);
+  await client.end();
 }
 
 /** Runs the release step against a database. */

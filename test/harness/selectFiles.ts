@@ -6,12 +6,14 @@ const DEFAULT_PATHS = ['test/architecture', 'test/writingStyle.test.ts', 'test/u
 const END_TO_END = 'test/e2e/';
 /** Options of mocha that take a value, which must not be taken for a file. */
 const OPTIONS_WITH_VALUE = ['-g', '--grep', '-f', '--fgrep', '-t', '--timeout', '--retries'];
-const USAGE = 'npm test -- [file or folder...] [--jobs N] [--update-timings] [options of mocha: -g, -f, --bail, ...]';
+const USAGE = 'npm test -- [file or folder...] [--jobs N] [--partitions N] [--update-timings] [options of mocha: -g, -f, --bail, ...]';
 
 export interface FileSelection {
   files: string[];
   jobs: number | undefined;
   updatesTimings: boolean;
+  /** Number of partitions of the growing tables; undefined leaves them whole, as the migrations create them. */
+  partitions: number | undefined;
   /** Arguments for mocha. */
   mochaArguments: string[];
 }
@@ -21,13 +23,20 @@ export interface FileSelection {
  * @throws Error when a file or folder does not exist, or holds no tests.
  */
 export function parseArguments(args: readonly string[]): FileSelection {
-  const choice: FileSelection = { files: [], jobs: undefined, updatesTimings: false, mochaArguments: [] };
+  const choice: FileSelection = {
+    files: [],
+    jobs: undefined,
+    updatesTimings: false,
+    partitions: undefined,
+    mochaArguments: [],
+  };
   const named: string[] = [];
   for (let index = 0; index < args.length; index += 1) {
     const arg = args[index] as string;
     const [name, inline] = arg.startsWith('--') ? arg.split(/=(.*)/s) : [arg];
     if (name === '--update-timings') choice.updatesTimings = true;
-    else if (name === '--jobs' || name === '-j') choice.jobs = parseJobCount(inline ?? args[(index += 1)]);
+    else if (name === '--jobs' || name === '-j') choice.jobs = parseCount('--jobs', inline ?? args[(index += 1)]);
+    else if (name === '--partitions') choice.partitions = parseCount('--partitions', inline ?? args[(index += 1)]);
     else if (OPTIONS_WITH_VALUE.includes(arg)) choice.mochaArguments.push(arg, args[(index += 1)] ?? '');
     else if (arg.startsWith('-')) choice.mochaArguments.push(arg);
     else named.push(arg);
@@ -36,10 +45,10 @@ export function parseArguments(args: readonly string[]): FileSelection {
   return choice;
 }
 
-function parseJobCount(text: string | undefined): number {
+function parseCount(option: string, text: string | undefined): number {
   const count = Number(text);
   if (Number.isInteger(count) && count > 0) return count;
-  throw new Error(`--jobs needs a whole number above 0. ${USAGE}`);
+  throw new Error(`${option} needs a whole number above 0. ${USAGE}`);
 }
 
 /** Lists the test files of a path: the file itself, or all below the folder. */

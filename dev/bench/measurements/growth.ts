@@ -9,9 +9,12 @@ import { median } from '../../local/statistics.ts';
 import type { TargetName } from '../targets.ts';
 import { verifySums } from '../verify.ts';
 
-interface GrowthDatabase {
+/** A seeded database with an API of its own. */
+export interface BenchDatabase {
   name: string;
-  rows: number;
+  url: string;
+  /** Identifies the database in the report. */
+  label: string;
   client: Client;
   api: BenchApi;
 }
@@ -31,7 +34,7 @@ export async function measureGrowth(environment: BenchEnvironment): Promise<Meas
   ];
   const http = await environment.child('./load/httpLoad.ts', environment.postgres.url);
   const middle = small / PAGE_SIZE;
-  const compare = (request: string, expect = 200) => compareDatabases(http, databases, request, expect, requests);
+  const compare = (request: string, expect = 200) => compareDatabases(http, databases, [request], expect, requests);
 
   const measured: [TargetName, string, number?][] = [
     ['growthFirst', buildHotGetRequest('/api/generations/')],
@@ -56,34 +59,39 @@ function buildHotGetRequest(path: string): string {
   return buildGetRequest(HOT_ACCOUNT, path);
 }
 
-async function prepareDatabase(
+/** @param beforeSeed changes the schema of the empty database. */
+export async function prepareDatabase(
   environment: BenchEnvironment,
   name: string,
   rows: { hotRows: number; rowsPerAccount: number },
-): Promise<GrowthDatabase> {
+  beforeSeed: (client: Client) => Promise<void> = async () => {},
+): Promise<BenchDatabase> {
   const { accounts } = environment.options;
   const total = rows.hotRows + (accounts - 1) * rows.rowsPerAccount;
   const { url, client } = await environment.database(name);
+  await beforeSeed(client);
   await seedDatabase(client, { accounts, ...rows });
   await verifySums(client, total);
-  return { name, rows: total, client, api: await environment.api(url, { STAFF_EMAILS: getAccountEmail(HOT_ACCOUNT) }) };
+  const api = await environment.api(url, { STAFF_EMAILS: getAccountEmail(HOT_ACCOUNT) });
+  return { name, url, label: total.toLocaleString('en-US'), client, api };
 }
 
-async function compareDatabases(
+/** Sends the same requests, in rotation, to two databases in turn. */
+export async function compareDatabases(
   http: BenchChild,
-  databases: GrowthDatabase[],
-  request: string,
+  databases: BenchDatabase[],
+  requests: string[],
   expect: number,
   times: number,
 ): Promise<Pick<Measurement, 'value' | 'parts'>> {
   for (const { name, api } of databases) {
-    await http.call('prepare', { name, port: api.port, expect, requests: [request] });
+    await http.call('prepare', { name, port: api.port, expect, requests });
   }
   const names = databases.map(({ name }) => name);
   // Warms up the code, and prepares the statements and plans on every connection of the pools.
   await http.call('alternate', names, Math.ceil(times / 3));
   const latencies = await http.call<number[][]>('alternate', names, times);
   const medians = latencies.map(median);
-  const parts = databases.map(({ rows }, index) => [`ms at ${rows.toLocaleString('en-US')}`, medians[index]]);
+  const parts = databases.map(({ label }, index) => [`ms at ${label}`, medians[index]]);
   return { value: medians[1]! / medians[0]!, parts: Object.fromEntries(parts) as Record<string, number> };
 }

@@ -1,0 +1,77 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { expect } from 'chai';
+import { connectTo } from '../../dev/local/databases.ts';
+import { partitionByAccount, PARTITIONED_TABLES } from '../../dev/partitioning/partitionByAccount.ts';
+import { createDatabase } from '../harness/databases.ts';
+import { writeLedgerFixture } from '../harness/ledgerFixture.ts';
+
+/** Tests of creates, charges, settlement, refunds, lists, deletions, usage, MCP, sweeps and credit periods. */
+const FILES = [
+  'test/contract/generations.test.ts',
+  'test/contract/mcpToolCalls.test.ts',
+  'test/contract/pagination.test.ts',
+  'test/contract/usageAndLedger.test.ts',
+  'test/flows/accountErasureAndExport.test.ts',
+  'test/flows/concurrentRequests.test.ts',
+  'test/flows/creditPeriods.test.ts',
+  'test/flows/generationLifecycle.test.ts',
+  'test/flows/idempotentCreate.test.ts',
+  'test/flows/sweepFairness.test.ts',
+  'test/flows/upstreamFaults.test.ts',
+  'test/flows/workerTakeover.test.ts',
+];
+
+describe('tables that are partitioned by account', () => {
+  it('keep their rows, keys, indexes, triggers and comments', async () => {
+    const client = await connectTo(await createDatabase());
+    const describeTables = async () => {
+      const { rows } = await client.query(
+        `SELECT c.relname, obj_description(c.oid) AS comment,
+                array(SELECT a.attname || ' ' || format_type(a.atttypid, a.atttypmod) || ' ' || a.attnotnull || ' '
+                             || coalesce(pg_get_expr(d.adbin, d.adrelid), '') || coalesce(col_description(c.oid, a.attnum), '')
+                        FROM pg_attribute a LEFT JOIN pg_attrdef d ON d.adrelid = c.oid AND d.adnum = a.attnum
+                       WHERE a.attrelid = c.oid AND a.attnum > 0 ORDER BY a.attnum) AS columns,
+                array(SELECT k.conname || ' ' || pg_get_constraintdef(k.oid)
+                        FROM pg_constraint k WHERE k.conrelid = c.oid ORDER BY 1) AS constraints,
+                array(SELECT replace(pg_get_indexdef(i.indexrelid), ' ON ONLY ', ' ON ')
+                        FROM pg_index i WHERE i.indrelid = c.oid ORDER BY 1) AS indexes,
+                array(SELECT pg_get_triggerdef(t.oid)
+                        FROM pg_trigger t WHERE t.tgrelid = c.oid AND NOT t.tgisinternal ORDER BY 1) AS triggers
+           FROM pg_class c WHERE c.oid = ANY ($1::regclass[]) ORDER BY c.relname`,
+        [PARTITIONED_TABLES],
+      );
+      const counts: Record<string, string> = {};
+      for (const table of PARTITIONED_TABLES) {
+        const sums = await client.query(`SELECT md5(string_agg(t::text, E'\\n' ORDER BY t::text)) AS sum FROM ${table} t`);
+        counts[table] = sums.rows[0].sum;
+      }
+      return { rows, counts };
+    };
+    try {
+      await writeLedgerFixture(client);
+      const whole = await describeTables();
+      await partitionByAccount(client, 3);
+      expect(await describeTables()).to.deep.equal(whole);
+      const { rows } = await client.query(
+        `SELECT DISTINCT partrelid::regclass::text AS name FROM pg_partitioned_table ORDER BY 1`,
+      );
+      expect(rows.map(({ name }) => name)).to.deep.equal([...PARTITIONED_TABLES].sort());
+      const repeated = await partitionByAccount(client, 3).catch((error: unknown) => error);
+      expect(String(repeated)).to.include('is partitioned already');
+    } finally {
+      await client.end();
+    }
+  }).timeout(60_000);
+
+  it('serve the service unchanged: contract and flow tests pass', async () => {
+    const child = spawn(process.execPath, ['--import', 'tsx', 'test/run.ts', '--partitions', '4', '--jobs', '2', ...FILES], {
+      env: process.env,
+    });
+    let output = '';
+    for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk: Buffer) => (output += chunk.toString()));
+    const [status] = (await once(child, 'close')) as [number];
+    expect(status, output).to.equal(0);
+    expect(output).to.match(/^\d+ passed, 0 failed$/m);
+  }).timeout(900_000);
+});
