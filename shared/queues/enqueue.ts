@@ -78,7 +78,11 @@ export function enqueuePoll(generation: GenerationKey, delayMs = 0): Promise<boo
   return enqueueGeneration('generation.poll', generation, delayMs);
 }
 
-function enqueueGeneration(name: 'generation.dispatch' | 'generation.poll', generation: GenerationKey, delayMs: number) {
+function enqueueGeneration(
+  name: 'generation.dispatch' | 'generation.poll',
+  generation: GenerationKey,
+  delayMs: number,
+) {
   return enqueueBatched(name, toKey(generation), generation.uuid, delayMs, (generations) =>
     enqueue(name, buildGenerationsPayload(generations), delayMs),
   );

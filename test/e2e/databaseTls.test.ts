@@ -56,8 +56,38 @@ describe('a Postgres whose certificate a private authority has signed', () => {
 /** Creates an authority and a certificate for 127.0.0.1. */
 function createCertificates(folder: string): void {
   const run = (...args: string[]) => execFileSync('openssl', args, { cwd: folder, stdio: 'pipe' });
-  run('req', '-x509', '-newkey', 'rsa:2048', '-nodes', '-keyout', 'ca.key', '-out', 'ca.crt', '-days', '30', '-subj', '/CN=Test CA');
+  run(
+    'req',
+    '-x509',
+    '-newkey',
+    'rsa:2048',
+    '-nodes',
+    '-keyout',
+    'ca.key',
+    '-out',
+    'ca.crt',
+    '-days',
+    '30',
+    '-subj',
+    '/CN=Test CA',
+  );
   run('req', '-newkey', 'rsa:2048', '-nodes', '-keyout', 'server.key', '-out', 'server.csr', '-subj', '/CN=postgres');
   writeFileSync(join(folder, 'names.cnf'), 'subjectAltName=IP:127.0.0.1\n');
-  run('x509', '-req', '-in', 'server.csr', '-CA', 'ca.crt', '-CAkey', 'ca.key', '-CAcreateserial', '-days', '30', '-extfile', 'names.cnf', '-out', 'server.crt');
+  run(
+    'x509',
+    '-req',
+    '-in',
+    'server.csr',
+    '-CA',
+    'ca.crt',
+    '-CAkey',
+    'ca.key',
+    '-CAcreateserial',
+    '-days',
+    '30',
+    '-extfile',
+    'names.cnf',
+    '-out',
+    'server.crt',
+  );
 }

@@ -43,7 +43,9 @@ describe('tables that are partitioned by account', () => {
       );
       const counts: Record<string, string> = {};
       for (const table of PARTITIONED_TABLES) {
-        const sums = await client.query(`SELECT md5(string_agg(t::text, E'\\n' ORDER BY t::text)) AS sum FROM ${table} t`);
+        const sums = await client.query(
+          `SELECT md5(string_agg(t::text, E'\\n' ORDER BY t::text)) AS sum FROM ${table} t`,
+        );
         counts[table] = sums.rows[0].sum;
       }
       return { rows, counts };
@@ -65,11 +67,16 @@ describe('tables that are partitioned by account', () => {
   }).timeout(60_000);
 
   it('serve the service unchanged: contract and flow tests pass', async () => {
-    const child = spawn(process.execPath, ['--import', 'tsx', 'test/run.ts', '--partitions', '4', '--jobs', '2', ...FILES], {
-      env: process.env,
-    });
+    const child = spawn(
+      process.execPath,
+      ['--import', 'tsx', 'test/run.ts', '--partitions', '4', '--jobs', '2', ...FILES],
+      {
+        env: process.env,
+      },
+    );
     let output = '';
-    for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk: Buffer) => (output += chunk.toString()));
+    for (const stream of [child.stdout, child.stderr])
+      stream.on('data', (chunk: Buffer) => (output += chunk.toString()));
     const [status] = (await once(child, 'close')) as [number];
     expect(status, output).to.equal(0);
     expect(output).to.match(/^\d+ passed, 0 failed$/m);

@@ -6,7 +6,8 @@ const DEFAULT_PATHS = ['test/architecture', 'test/writingStyle.test.ts', 'test/u
 const END_TO_END = 'test/e2e/';
 /** Options of mocha that take a value, which must not be taken for a file. */
 const OPTIONS_WITH_VALUE = ['-g', '--grep', '-f', '--fgrep', '-t', '--timeout', '--retries'];
-const USAGE = 'npm test -- [file or folder...] [--jobs N] [--partitions N] [--update-timings] [options of mocha: -g, -f, --bail, ...]';
+const USAGE =
+  'npm test -- [file or folder...] [--jobs N] [--partitions N] [--update-timings] [options of mocha: -g, -f, --bail, ...]';
 
 export interface FileSelection {
   files: string[];

@@ -34,10 +34,23 @@ export async function measurePartitioned(environment: BenchEnvironment): Promise
     ...(await compareDatabases(http, databases, requests, expect, growth.requests)),
   });
   const measurements = [
-    await compare('create', spread.map((account) => buildCreateRequest(account)), 201),
-    await compare('list, page 1', spread.map((account) => buildGetRequest(account, '/api/generations/'))),
-    await compare('ledger, page 1', spread.map((account) => buildGetRequest(account, '/api/ledger/'))),
-    await compare('usage summary', spread.map((account) => buildGetRequest(account, '/api/usage/summary/'))),
+    await compare(
+      'create',
+      spread.map((account) => buildCreateRequest(account)),
+      201,
+    ),
+    await compare(
+      'list, page 1',
+      spread.map((account) => buildGetRequest(account, '/api/generations/')),
+    ),
+    await compare(
+      'ledger, page 1',
+      spread.map((account) => buildGetRequest(account, '/api/ledger/')),
+    ),
+    await compare(
+      'usage summary',
+      spread.map((account) => buildGetRequest(account, '/api/usage/summary/')),
+    ),
     await compareReads(environment, http, databases),
     await compareSettlement(environment, databases, rounds),
   ];

@@ -70,8 +70,7 @@ export async function findCreditAdjustment(adjustment: CreditAdjustment): Promis
 
 async function getPostedAdjustment(adjustment: CreditAdjustment): Promise<Omit<CreditAdjustmentResult, 'isRepeat'>> {
   const entry = await findCreditAdjustment(adjustment);
-  if (entry === null)
-    throw new Error(`The request ${adjustment.requestName} was posted, but has no entry.`);
+  if (entry === null) throw new Error(`The request ${adjustment.requestName} was posted, but has no entry.`);
   return { entry, account: await Account.query().findById(adjustment.accountId).throwIfNotFound() };
 }
 
