@@ -24,8 +24,8 @@ export async function up(knex: Knex): Promise<void> {
     COMMENT ON COLUMN ledger_entries.effect_key IS
       'unique key of an effect that must be posted once; entries of a generation use generation_uuid instead';
     -- Keys include the account, so that the table can be partitioned by it.
-    CREATE UNIQUE INDEX ledger_entries_generation_entry_type_unique
-      ON ledger_entries (generation_uuid, entry_type, account_id) WHERE generation_uuid IS NOT NULL;
+    CREATE UNIQUE INDEX ledger_entries_generation_entry_type_unique ON ledger_entries
+      (generation_uuid, entry_type, account_id) WHERE generation_uuid IS NOT NULL;
     CREATE UNIQUE INDEX ledger_entries_effect_key_unique ON ledger_entries (effect_key, account_id)
       WHERE effect_key IS NOT NULL;
 

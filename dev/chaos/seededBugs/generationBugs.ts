@@ -15,7 +15,7 @@ export const GENERATION_BUGS: readonly SeededBug[] = [
   },
   {
     name: 'a generation that has ended can end again, and is refunded again',
-    changes: ['LOCK_OWNERS', 'COMPLETE_GENERATIONS', 'FAIL_GENERATIONS'].map((within) => ({
+    changes: ['COMPLETE_GENERATIONS', 'FAIL_GENERATIONS'].map((within) => ({
       file: COMPLETE,
       within,
       find: `AND $g.status = 'queued'`,
