@@ -183,14 +183,22 @@ async function chargeExactlyOnce(charges: Debit[]): Promise<ChargeOutcome[]> {
     if (responseLost) return null;
     throw error;
   };
+  /** The second statement was committed by then: what it accepted is charged, also if this lookup fails. */
+  const noneIfLookupFailed = (): string[] => {
+    responseLost = true;
+    return [];
+  };
   for (let attempt = 1; remaining.length > 0; attempt += 1) {
     try {
       const results = await chargeBatch(remaining);
       const rejected = remaining.filter((_, index) => results[index] !== 'accepted');
-      const charged = new Set(attempt === 1 ? [] : await findCharged(rejected));
-      const replayed = await findReplayed(rejected);
+      const charged = new Set(attempt === 1 ? [] : await findCharged(rejected).catch(noneIfLookupFailed));
+      // As in the statement, an invalid key takes precedence over a replay.
+      const replayed = await findReplayed(
+        remaining.filter((_, index) => REPLAYABLE.has(results[index] as ChargeOutcome)),
+      );
       remaining.forEach((charge, index) => {
-        const outcome = replayed.has(charge.uuid) ? 'replayed' : (results[index] as ChargeOutcome);
+        const outcome = (replayed.get(charge.uuid) ?? results[index]) as ChargeOutcome;
         outcomes.set(charge.uuid, charged.has(charge.uuid) ? 'accepted' : toCertainOutcome(outcome, responseLost));
       });
       remaining = [];
@@ -238,6 +246,14 @@ async function findCharged(charges: Debit[]): Promise<string[]> {
   return rows.map(({ uuid }) => uuid);
 }
 
+/** Rejections after which an earlier request with the same key counts, as the charge statement orders them. */
+const REPLAYABLE: ReadonlySet<ChargeOutcome> = new Set([
+  'subscription_required',
+  'model_unavailable',
+  'parallel_limit_reached',
+  'insufficient_credits',
+]);
+
 const FIND_REPLAYED = prepared(
   'find_replayed',
   `SELECT wanted.uuid
@@ -249,16 +265,22 @@ const FIND_REPLAYED = prepared(
 /**
  * Finds rejected requests whose idempotency key an earlier request has used. The charge statement does not find one
  * that committed while it waited for the account's lock, and that one may have used the last slot or the last credits.
+ * Never rejects, because other requests of the batch are charged: if the lookup fails, the outcome of these is unknown.
  */
-async function findReplayed(rejected: Debit[]): Promise<Set<string>> {
+async function findReplayed(rejected: Debit[]): Promise<Map<string, ChargeOutcome>> {
   const keyed = rejected.filter(({ idempotency_key: key }) => key !== null);
-  if (keyed.length === 0) return new Set();
-  const rows = await runStatement<{ uuid: string }>(FIND_REPLAYED, {
-    uuids: keyed.map(({ uuid }) => uuid),
-    accounts: keyed.map((charge) => charge.account_id),
-    keys: keyed.map((charge) => charge.idempotency_key),
-  });
-  return new Set(rows.map(({ uuid }) => uuid));
+  if (keyed.length === 0) return new Map();
+  try {
+    const rows = await runStatement<{ uuid: string }>(FIND_REPLAYED, {
+      uuids: keyed.map(({ uuid }) => uuid),
+      accounts: keyed.map((charge) => charge.account_id),
+      keys: keyed.map((charge) => charge.idempotency_key),
+    });
+    return new Map(rows.map(({ uuid }) => [uuid, 'replayed']));
+  } catch (err) {
+    logger.error({ err, charges: keyed.length }, 'lookup of idempotency keys failed');
+    return new Map(keyed.map(({ uuid }) => [uuid, 'unknown']));
+  }
 }
 
 /** Charges and queues one generation, batched with concurrent requests, or returns the reason for the rejection. */
