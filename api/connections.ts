@@ -49,7 +49,8 @@ export function trackConnections(server: Server): Connections {
 
   function startDraining(): void {
     isDraining = true;
-    for (const response of requests.values()) response.shouldKeepAlive = false;
+    const last = new Map([...requests].map(([{ socket }, response]) => [socket, response]));
+    for (const response of last.values()) response.shouldKeepAlive = false;
   }
 
   return {

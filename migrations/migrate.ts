@@ -1,5 +1,5 @@
 import type { Knex } from 'knex';
-import { MIGRATION_NAMES, type MigrationName, MIGRATIONS_TABLE } from '../shared/lib/migrationNames.ts';
+import { type MigrationName, MIGRATIONS_TABLE } from '../shared/lib/migrationNames.ts';
 import { buildConcurrentIndexes, type ConcurrentIndex } from './concurrentIndexes.ts';
 import * as accounts from './0001_accounts.ts';
 import * as subscriptions from './0002_subscriptions.ts';

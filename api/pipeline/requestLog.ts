@@ -5,7 +5,7 @@ import { httpRequestDuration, httpRequests } from '../../shared/lib/metrics.ts';
 import type { State } from '../context.ts';
 
 /** Health checks, which are logged at level debug only. */
-const PROBE_ROUTES = new Set(['/api/health/', '/api/ready/']);
+const PROBE_ROUTES = new Set(['/api/health/', '/api/ready/', '/api/serving/']);
 
 /** Returns true for the routes of health checks. */
 export function isProbeRoute(route: string): boolean {

@@ -1,6 +1,6 @@
 import { chmodSync, mkdirSync, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { connectTo } from '../local/databases.ts';
+import { connectTo } from '../local/environment/databases.ts';
 import { runCommand } from '../local/servers/runCommand.ts';
 
 const COMMAND_TIMEOUT_MS = 120_000;

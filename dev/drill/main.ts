@@ -1,6 +1,6 @@
 import { writeFileSync } from 'node:fs';
 import { readCommandLine } from '../../shared/lib/commandLine.ts';
-import { buildDist } from '../local/builtProcess.ts';
+import { buildDist } from '../local/environment/build.ts';
 import { formatReport, isRecovered } from './report.ts';
 import { runDrill } from './runDrill.ts';
 

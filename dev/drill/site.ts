@@ -2,16 +2,16 @@ import { join } from 'node:path';
 import { Queue } from 'bullmq';
 import type { FakeStripe } from '../../test/fakes/stripe/fakeStripe.ts';
 import type { FakeUpstream } from '../../test/fakes/fakeUpstream.ts';
-import { ROOT, startBuiltProcess } from '../local/builtProcess.ts';
-import { Closers } from '../local/closers.ts';
-import { buildServiceEnv } from '../local/serviceEnv.ts';
+import { getQueuePrefix, type QueueName } from '../../shared/queues/catalog.ts';
+import { buildServiceArgs, ROOT } from '../local/environment/build.ts';
+import { Closers } from '../local/environment/closers.ts';
+import { buildServiceEnv } from '../local/environment/serviceEnv.ts';
+import { runProgram, startProgram } from '../local/environment/program.ts';
 import { startPostgres } from '../local/servers/postgres.ts';
 import { findFreePort } from '../local/servers/ports.ts';
 import { waitUntil } from '../local/servers/processes.ts';
-import { runCommand } from '../local/servers/runCommand.ts';
 import { startRedis } from '../local/servers/redis.ts';
 
-const PROGRAM_TIMEOUT_MS = 300_000;
 const READY_TIMEOUT_MS = 300_000;
 const REDIS_PREFIX = 'drill';
 
@@ -24,7 +24,7 @@ export interface Site {
   /** Starts an API and a worker. Resolves when the service is ready. */
   startService(): Promise<void>;
   /** Enqueues scheduled jobs ahead of their time. */
-  enqueue(queue: string, ...jobs: string[]): Promise<void>;
+  enqueue(queue: QueueName, ...jobs: string[]): Promise<void>;
   /** Kills the processes and stops the stores. Its data is not used any more. */
   destroy(): Promise<void>;
 }
@@ -67,21 +67,22 @@ export async function openSite(folder: string, stripe: FakeStripe, upstream: Fak
     databaseUrl: postgres.url,
     baseUrl,
     runProgram: async (script) => {
-      const options = { cwd: ROOT, env, timeoutMs: PROGRAM_TIMEOUT_MS };
-      const { ok, stdout, problem } = await runCommand(process.execPath, [script], options);
-      if (!ok) throw new Error(`${script} failed: ${problem}\n${stdout}`);
+      const { status, out, err } = await runProgram({ args: [script], env, cwd: ROOT });
+      if (status !== 0)
+        throw new Error(`${script} exited with ${status}:
+${err}${out}`);
     },
     startService: async () => {
-      for (const name of ['api', 'worker']) {
-        const options = { env, logFile: join(folder, `${name}.log`) };
-        const { pid } = await startBuiltProcess(`dist/${name}/main.js`, options);
-        closers.add(() => process.kill(pid, 'SIGKILL'));
+      for (const name of ['api', 'worker'] as const) {
+        const output = { file: join(folder, `${name}.log`) };
+        const program = startProgram({ name, args: buildServiceArgs(ROOT, name), env, cwd: ROOT, output });
+        closers.add(() => program.kill());
       }
       stripe.webhookUrl = `${baseUrl}/api/billing/webhooks/processor/`;
       if (!(await waitUntil(isReady, READY_TIMEOUT_MS))) throw new Error(`${baseUrl} was not ready: see ${folder}.`);
     },
     enqueue: async (name, ...jobs) => {
-      const queue = new Queue(name, { connection: { url: redis.url }, prefix: `{${REDIS_PREFIX}}` });
+      const queue = new Queue(name, { connection: { url: redis.url }, prefix: getQueuePrefix(name, REDIS_PREFIX) });
       await queue.addBulk(jobs.map((job) => ({ name: job, data: {} })));
       await queue.close();
     },

@@ -9,7 +9,7 @@ interface Credentials {
   password?: string;
 }
 
-/** What REDIS_URL describes: one server, a master that Sentinels know, or a Redis Cluster. */
+/** Result of parsing REDIS_URL: one server, a master that Sentinels know, or a Redis Cluster. */
 export type RedisAddress =
   | { kind: 'single'; url: string; isTls: boolean }
   | {

@@ -68,5 +68,5 @@ function traceRedisCommands(): () => void {
   };
   const channel = tracingChannel<RedisCommand>('ioredis:command');
   channel.subscribe(subscribers as TracingChannelSubscribers<RedisCommand>);
-  return () => void channel.unsubscribe(subscribers as TracingChannelSubscribers<RedisCommand>);
+  return () => channel.unsubscribe(subscribers as TracingChannelSubscribers<RedisCommand>);
 }

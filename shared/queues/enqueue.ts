@@ -10,6 +10,7 @@ import {
   getJobDefinition,
   MAX_IDS_PER_JOB,
   getIntervalMs,
+  getQueuePrefix,
   type GenerationKey,
   JOBS,
   JOB_NAMES,
@@ -94,8 +95,10 @@ function toKey({ uuid, account_id }: GenerationKey): GenerationKey {
 }
 
 function buildGenerationsPayload(generations: GenerationKey[]): Payload<'generation.dispatch'> {
-  const requestIds = getRequestIds(generations.map(({ uuid }) => uuid));
-  return requestIds === undefined ? { generations } : { generations, requestIds };
+  const ids = generations.map(({ uuid }) => uuid);
+  const requestIds = getRequestIds(ids);
+  const traceparents = getTraceparents(ids);
+  return { generations, ...(requestIds && { requestIds }), ...(traceparents && { traceparents }) };
 }
 
 /**
@@ -108,7 +111,7 @@ export function enqueueRefresh(generation: GenerationKey): Promise<boolean> {
     await getQueue(JOBS[name].queue).addBulk(
       generations.map((key) => ({
         name,
-        data: parsePayload(name, { generations: [key] }),
+        data: parsePayload(name, { generations: [key], traceparents: getTraceparents([key.uuid]) }),
         opts: { deduplication: { id: key.uuid } },
       })),
     );

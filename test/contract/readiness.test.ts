@@ -94,7 +94,7 @@ describe('readiness', () => {
   it('the serving probe is 200 while Redis and the database are unavailable', async () => {
     database.refuse();
     redis.refuse();
-    await becomes(503, 'Not ready: the database is out of reach; Redis is out of reach.');
+    await becomes(503, 'Not ready: the database is unavailable; Redis is unavailable.');
     const { status, body, headers } = await ask('/api/serving/');
     expect([status, body]).to.deep.equal([200, { status: 'serving' }]);
     expect(headers.get('cache-control')).to.equal('no-store');

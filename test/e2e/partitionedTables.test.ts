@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { expect } from 'chai';
-import { connectTo } from '../../dev/local/databases.ts';
+import { connectTo } from '../../dev/local/environment/databases.ts';
 import { partitionByAccount, PARTITIONED_TABLES } from '../../dev/partitioning/partitionByAccount.ts';
 import { createDatabase } from '../harness/databases.ts';
 import { writeLedgerFixture } from '../harness/ledgerFixture.ts';

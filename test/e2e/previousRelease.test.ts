@@ -1,15 +1,14 @@
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { mkdirSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import knex from 'knex';
 import { expect } from 'chai';
 import pg from 'pg';
 import { createDemoClient } from '../../dev/demo/client.ts';
-import { ROOT } from '../../dev/local/builtProcess.ts';
+import { ROOT } from '../../dev/local/environment/build.ts';
 import { findFreePort } from '../../dev/local/servers/ports.ts';
 import { runCommand } from '../../dev/local/servers/runCommand.ts';
-import { buildServiceEnv } from '../../dev/local/serviceEnv.ts';
+import { startProgram } from '../../dev/local/environment/program.ts';
+import { buildServiceEnv } from '../../dev/local/environment/serviceEnv.ts';
 import { migrate, type Migration, MIGRATIONS } from '../../migrations/migrate.ts';
 import { checkInvariants } from '../../shared/domain/credits/integrity/index.ts';
 import { FakeUpstream } from '../fakes/fakeUpstream.ts';
@@ -37,9 +36,10 @@ const EXPANSION: Migration = {
   concurrentIndexes: [{ name: 'generations_expanded_idx', on: 'generations (expanded) WHERE expanded IS NOT NULL' }],
 };
 
+const git = (...args: string[]) => runCommand('git', args, { cwd: ROOT });
+
 /** Extracts the sources of the latest release before this commit. Without one, these sources are the previous release. */
 async function extractPreviousRelease(folder: string): Promise<Release> {
-  const git = (...args: string[]) => runCommand('git', args, { cwd: ROOT });
   const tag = (await git('describe', '--tags', '--abbrev=0', '--match', 'v[0-9]*', 'HEAD^')).stdout.trim();
   if (tag === '') return { name: 'these sources', folder: ROOT };
   mkdirSync(folder);
@@ -59,19 +59,14 @@ describe('the previous release', () => {
 
   /** Runs a program of a release from its sources. @returns its log so far. */
   function start({ folder }: Release, main: string, env: Record<string, string>) {
-    const child = spawn(process.execPath, ['--import', 'tsx', main], {
+    const program = startProgram({
+      name: main,
+      args: ['--import', 'tsx', main],
       cwd: folder,
-      env: { PATH: process.env['PATH'], NODE_ENV: 'test', ...env },
-      stdio: ['ignore', 'pipe', 'pipe'],
+      env: { NODE_ENV: 'test', ...env },
     });
-    const exited = once(child, 'exit') as Promise<[number | null]>;
-    let log = '';
-    for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk: Buffer) => (log += chunk.toString()));
-    closers.push(async () => {
-      child.kill('SIGKILL');
-      await exited;
-    });
-    return { exited, getLog: () => log };
+    closers.push(() => program.kill());
+    return program;
   }
 
   it('charges, generates and lists on the schema of this release, and all invariants hold', async function () {
@@ -90,12 +85,16 @@ describe('the previous release', () => {
         redisPrefix: 'previous-release',
         mediaDir: join(folder, 'media', 'previous'),
       }),
-      ...{ HOST: '127.0.0.1', PORT: port, BASE_URL: baseUrl, FAL_BASE_URL: upstream.url, FAL_KEY: 'test' },
+      HOST: '127.0.0.1',
+      PORT: port,
+      BASE_URL: baseUrl,
+      FAL_BASE_URL: upstream.url,
+      FAL_KEY: 'test',
       DATABASE_TIMEOUT_MS: '6000',
     };
 
     const released = start(previous, 'migrations/main.ts', env);
-    expect(await released.exited, released.getLog()).to.deep.equal([0, null]);
+    expect((await released.ended).status, released.logs()).to.equal(0);
     const db = knex({ client: 'pg', connection: databaseUrl, pool: { min: 0, max: 2 } });
     closers.push(() => db.destroy());
     const isTagged = previous.folder !== ROOT;
@@ -109,7 +108,7 @@ describe('the previous release', () => {
         () => false,
       );
     await eventually(`${previous.name} is ready`, isReady, 120_000).catch((error: Error) =>
-      expect.fail(`${error.message}\n${api.getLog()}${worker.getLog()}`),
+      expect.fail(`${error.message}\n${api.logs()}${worker.logs()}`),
     );
 
     const client = createDemoClient(baseUrl, () => {});
@@ -132,6 +131,6 @@ describe('the previous release', () => {
     const connection = new pg.Client({ connectionString: databaseUrl });
     await connection.connect();
     closers.push(() => connection.end());
-    expect(await checkInvariants(connection, { isSettled: false, now: new Date() })).to.deep.equal([]);
+    expect(await checkInvariants(connection, { isDrained: false, now: new Date() })).to.deep.equal([]);
   });
 });

@@ -1,10 +1,9 @@
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { ROOT } from '../../dev/local/builtProcess.ts';
-import { buildServiceEnv } from '../../dev/local/serviceEnv.ts';
+import { ROOT } from '../../dev/local/environment/build.ts';
+import { startProgram } from '../../dev/local/environment/program.ts';
+import { buildServiceEnv } from '../../dev/local/environment/serviceEnv.ts';
 import { findFreePort } from '../../dev/local/servers/ports.ts';
 import { FakeUpstream } from '../fakes/fakeUpstream.ts';
 import { createDatabase, requireTestEnv } from '../harness/databases.ts';
@@ -26,19 +25,15 @@ describe('the Procfile', function () {
 
   /** Starts a process type. `exec` replaces the shell, so that it receives the signals of the platform. */
   function start(type: string, env: Record<string, string>) {
-    const child = spawn('sh', ['-c', `exec ${commands.get(type)}`], {
+    const program = startProgram({
+      name: type,
+      file: 'sh',
+      args: ['-c', `exec ${commands.get(type)}`],
       cwd: ROOT,
-      env: { PATH: process.env['PATH'], NODE_ENV: 'test', ...env },
-      stdio: ['ignore', 'pipe', 'pipe'],
+      env: { NODE_ENV: 'test', ...env },
     });
-    const exited = once(child, 'close') as Promise<[number | null]>;
-    let log = '';
-    for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk: Buffer) => (log += chunk.toString()));
-    closers.push(async () => {
-      child.kill('SIGKILL');
-      await exited;
-    });
-    return { child, exited, getLog: () => log };
+    closers.push(() => program.kill());
+    return program;
   }
 
   it('migrates, becomes ready, and stops with status 0 on SIGTERM', async () => {
@@ -52,10 +47,13 @@ describe('the Procfile', function () {
         redisPrefix: 'procfile',
         mediaDir: join(requireTestEnv('TEST_FOLDER'), 'media', 'procfile'),
       }),
-      ...{ HOST: '127.0.0.1', PORT: port, FAL_BASE_URL: upstream.url, FAL_KEY: 'test' },
+      HOST: '127.0.0.1',
+      PORT: port,
+      FAL_BASE_URL: upstream.url,
+      FAL_KEY: 'test',
     };
     const release = start('release', env);
-    expect(await release.exited, release.getLog()).to.deep.equal([0, null]);
+    expect((await release.ended).status, release.logs()).to.equal(0);
     const processes = ['web', 'worker'].map((type) => start(type, env));
     const isReady = () =>
       fetch(`http://127.0.0.1:${port}/api/ready/`).then(
@@ -63,9 +61,8 @@ describe('the Procfile', function () {
         () => false,
       );
     await eventually('the service is ready', isReady, 120_000).catch((error: Error) =>
-      expect.fail([error.message, ...processes.map(({ getLog }) => getLog())].join('\n')),
+      expect.fail([error.message, ...processes.map((program) => program.logs())].join('\n')),
     );
-    for (const { child } of processes) child.kill('SIGTERM');
-    for (const { exited, getLog } of processes) expect(await exited, getLog()).to.deep.equal([0, null]);
+    for (const program of processes) expect(await program.stop(), program.logs()).to.equal(0);
   });
 });

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { MasterProxy } from '../fakes/masterProxy.ts';
 import { FailoverLoad } from '../harness/failoverLoad.ts';
-import { findMasterOf, MASTER_NAME, RedisTopology, type TestRedisServer } from '../harness/redisTopologies.ts';
+import { findSlotMaster, MASTER_NAME, RedisTopology, type TestRedisServer } from '../harness/redisTopologies.ts';
 import { appendRunEvent } from '../harness/runEvents.ts';
 import { scaleTimeout } from '../harness/scaleTimeout.ts';
 import { eventually, startTestService, type TestService } from '../harness/testService.ts';
@@ -35,8 +35,8 @@ describe('a failover of Redis under load', () => {
   /** Runs the load over a failover, and expects that only MCP noticed it. */
   async function survives(redisUrl: string, failOver: (service: TestService) => Promise<void>): Promise<void> {
     service = await startTestService({ redisUrl, env: { RATE_LIMITS: 'on', RATE_CREATES_PER_MINUTE: '100000' } });
-    const { request } = service;
-    const isReady = async () => (await request.call(service, 'GET', '/api/ready/')).status === 200;
+    const started = service;
+    const isReady = async () => (await started.request('GET', '/api/ready/')).status === 200;
     await eventually('ready', isReady, 60_000);
     const load = await FailoverLoad.start(service);
     await eventually('the load runs', () => load.uuids.length >= 20 && load.mcp.succeededAt.length >= 5, 60_000);
@@ -52,14 +52,14 @@ describe('a failover of Redis under load', () => {
     await eventually('every generation has ended', async () => (await load.countQueued()) === 0, 60_000);
     const unsettled = await service.sql(`SELECT uuid, status FROM generations WHERE status <> 'succeeded'`);
     expect(unsettled).to.deep.equal([]);
-    await service.checkIntegrity({ isSettled: true });
+    await service.checkIntegrity({ isDrained: true });
   }
 
   it('loses no create and no read when a master of a Cluster is killed', async () => {
     const nodes = await topology.startCluster(3);
     const seeds = nodes.slice(0, 3).map(({ port }) => `127.0.0.1:${port}`);
     await survives(`redis+cluster://${seeds.join(',')}`, async ({ env }) => {
-      const victim = await findMasterOf(nodes, `{${env['REDIS_PREFIX']}}`);
+      const victim = await findSlotMaster(nodes, `{${env['REDIS_PREFIX']}}`);
       await victim.kill();
     });
   });
@@ -75,7 +75,7 @@ describe('a failover of Redis under load', () => {
     const [, replica] = (await topology.startReplicated(1)) as [TestRedisServer, TestRedisServer];
     service = await startTestService({ redisUrl: `redis://127.0.0.1:${replica.port}`, workers: 0 });
     const { status, body } = await service.request('GET', '/api/ready/');
-    expect([status, body.detail]).to.deep.equal([503, 'Not ready: Redis is out of reach.']);
+    expect([status, body.detail]).to.deep.equal([503, 'Not ready: Redis is unavailable.']);
   });
 
   it('every connection leaves a demoted master behind a single address within two seconds', async () => {

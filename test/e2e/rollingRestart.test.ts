@@ -48,8 +48,10 @@ describe('a rolling restart behind a load balancer with pooled connections', () 
       return undefined;
     }
 
+    const isDone = () => sent >= REQUESTS && restarts >= RESTARTS;
+
     async function runClient(customer: TestCustomer): Promise<void> {
-      while (sent < REQUESTS || restarts < RESTARTS) {
+      while (!isDone()) {
         const created = await send(customer, 'POST', '/api/generations/create/', { ...IMAGE, prompt: 'a pier' });
         if (created === undefined) continue;
         uuids.push(created.uuid);

@@ -5,6 +5,15 @@ import { MIGRATION_NAMES } from '../../shared/lib/migrationNames.ts';
 import { createDatabase } from '../harness/databases.ts';
 import { expectRejection } from '../harness/expectRejection.ts';
 
+const withIndex = (on: string, unique = false): Record<string, Migration> => ({
+  ...MIGRATIONS,
+  '9001_index': { up: async () => {}, down: async () => {}, concurrentIndexes: [{ name: 'test_idx', on, unique }] },
+  '9002_table': { up: (db) => db.schema.createTable('later', () => {}), down: async () => {} },
+});
+
+const findIndex = async (db: Knex) =>
+  (await db.raw("SELECT indisvalid FROM pg_index WHERE indexrelid = to_regclass('test_idx')")).rows[0]?.indisvalid;
+
 describe('migrations', () => {
   const open: Knex[] = [];
   const connect = (connection: string) => {
@@ -23,14 +32,6 @@ describe('migrations', () => {
   });
 
   describe('with concurrent indexes', () => {
-    const withIndex = (on: string, unique = false): Record<string, Migration> => ({
-      ...MIGRATIONS,
-      '9001_index': { up: async () => {}, down: async () => {}, concurrentIndexes: [{ name: 'test_idx', on, unique }] },
-      '9002_table': { up: (db) => db.schema.createTable('later', () => {}), down: async () => {} },
-    });
-    const findIndex = async (db: Knex) =>
-      (await db.raw("SELECT indisvalid FROM pg_index WHERE indexrelid = to_regclass('test_idx')")).rows[0]?.indisvalid;
-
     it('build them once from three concurrent processes, while a writer has an open transaction', async () => {
       const url = await createDatabase();
       const db = connect(url);

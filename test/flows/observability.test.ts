@@ -250,7 +250,7 @@ describe('observability', () => {
 
     it('and failed jobs in Redis contain the message of a database error without its statement', async () => {
       const connection = { url: service.env['REDIS_URL'] as string };
-      const queue = new Queue('maintenance', { connection, prefix: `{${service.env['REDIS_PREFIX']}}` });
+      const queue = new Queue('maintenance', { connection, prefix: `{${service.env['REDIS_PREFIX']}:maintenance}` });
       await service.sql('ALTER TABLE sign_in_attempts RENAME TO hidden_sign_in_attempts');
       try {
         const { id } = await queue.add('sessions.prune', {});

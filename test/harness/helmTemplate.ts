@@ -29,7 +29,7 @@ export class HelmChart {
 
   #writeNode(node: Node, scope: Scope): string {
     if ('text' in node) return node.text;
-    if ('value' in node) return String(this.#evaluate(node.value, scope) ?? '');
+    if ('value' in node) return toText(this.#evaluate(node.value, scope));
     const [, kind, expression = ''] = /^(\w+)\s+(.*)$/s.exec(node.action) ?? [];
     if (kind === 'range') return this.#writeRange(node.body, expression, scope);
     const value = this.#evaluate(expression, scope);
@@ -84,6 +84,13 @@ export class HelmChart {
 
 const at = (root: unknown, path: string[]): unknown =>
   path.reduce<unknown>((value, name) => (value as Record<string, unknown> | undefined)?.[name], root);
+
+/** A value as Helm prints it. Objects need `toYaml`. */
+function toText(value: unknown): string {
+  if (value === undefined) return '';
+  if (typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean') return String(value);
+  return fail(JSON.stringify(value));
+}
 
 const isEmpty = (value: unknown): boolean =>
   value === undefined || value === false || value === '' || (Array.isArray(value) && value.length === 0);

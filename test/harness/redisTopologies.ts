@@ -117,7 +117,7 @@ export class RedisTopology {
 }
 
 /** Finds the master that serves a key of a Redis Cluster. */
-export async function findMasterOf(nodes: readonly TestRedisServer[], key: string): Promise<TestRedisServer> {
+export async function findSlotMaster(nodes: readonly TestRedisServer[], key: string): Promise<TestRedisServer> {
   const { client } = nodes[0]!;
   const slot = await client.cluster('KEYSLOT', key);
   const ranges = await client.cluster('SLOTS');

@@ -16,7 +16,7 @@ interface Resource {
 }
 
 /** Renders the chart. @param change adjusts the default values. */
-function renderChart(change: (values: any) => void = () => {}): Map<string, Resource> {
+function renderChart(change: (values: any) => void = () => {}) {
   const values = load(read(`${CHART}values.yaml`));
   change(values);
   const { appVersion } = load(read(`${CHART}Chart.yaml`)) as { appVersion: string };
@@ -30,7 +30,8 @@ function renderChart(change: (values: any) => void = () => {}): Map<string, Reso
   const resources = templates.flatMap(
     (name) => loadAll(chart.render(read(`${CHART}templates/${name}`), root)).filter(Boolean) as Resource[],
   );
-  return new Map(resources.map((resource) => [`${resource.kind} ${resource.metadata.name}`, resource]));
+  const byName = new Map(resources.map((resource) => [`${resource.kind} ${resource.metadata.name}`, resource]));
+  return { names: [...byName.keys()], get: (name: string) => byName.get(name) ?? expect.fail(`${name} is missing`) };
 }
 
 describe('the Helm chart', () => {
@@ -38,7 +39,7 @@ describe('the Helm chart', () => {
 
   it('renders a release hook, web and worker with the commands of the Procfile', () => {
     const resources = renderChart();
-    expect([...resources.keys()]).to.have.members([
+    expect(resources.names).to.have.members([
       'Deployment test-web',
       'Deployment test-worker',
       'HorizontalPodAutoscaler test-web',
@@ -47,11 +48,11 @@ describe('the Helm chart', () => {
       'PodDisruptionBudget test-worker',
       'Service test-web',
     ]);
-    expect(resources.get('Job test-release')?.metadata.annotations).to.include({
+    expect(resources.get('Job test-release').metadata.annotations).to.include({
       'helm.sh/hook': 'pre-install,pre-upgrade',
     });
     for (const name of ['Job test-release', 'Deployment test-web', 'Deployment test-worker']) {
-      const [container] = resources.get(name)?.spec.template.spec.containers;
+      const [container] = resources.get(name).spec.template.spec.containers;
       expect(procfile, name).to.include(`${container.name}: ${container.command.join(' ')}`);
       expect(container.image).to.equal('genmeter:2.0.0');
       const variables = container.env.map((variable: { name: string }) => variable.name);
@@ -63,19 +64,19 @@ describe('the Helm chart', () => {
   it('selects in each service, budget and deployment the pods of one component', () => {
     const resources = renderChart();
     for (const component of ['web', 'worker']) {
-      const { selector, template } = resources.get(`Deployment test-${component}`)?.spec;
+      const { selector, template } = resources.get(`Deployment test-${component}`).spec;
       expect(template.metadata.labels).to.deep.equal(selector.matchLabels);
       expect(selector.matchLabels).to.include({ 'app.kubernetes.io/component': component });
-      expect(resources.get(`PodDisruptionBudget test-${component}`)?.spec.selector).to.deep.equal(selector);
+      expect(resources.get(`PodDisruptionBudget test-${component}`).spec.selector).to.deep.equal(selector);
     }
-    const { selector } = resources.get('Deployment test-web')?.spec;
-    expect(resources.get('Service test-web')?.spec.selector).to.deep.equal(selector.matchLabels);
+    const { selector } = resources.get('Deployment test-web').spec;
+    expect(resources.get('Service test-web').spec.selector).to.deep.equal(selector.matchLabels);
   });
 
   it('gives every process longer to stop than it may take, and the memory that the heap limit is made for', () => {
     const resources = renderChart();
     for (const component of ['web', 'worker']) {
-      const { spec } = resources.get(`Deployment test-${component}`)?.spec.template;
+      const { spec } = resources.get(`Deployment test-${component}`).spec.template;
       const waits = Number(spec.containers[0].lifecycle?.preStop.exec.command[1] ?? 0);
       expect(spec.terminationGracePeriodSeconds).to.be.at.least(25 + waits + 5);
       expect(spec.containers[0].resources.limits).to.deep.equal({ memory: '512Mi' });
@@ -91,19 +92,19 @@ describe('the Helm chart', () => {
       values.image.tag = '9.9.9';
       values.imagePullSecrets = [{ name: 'registry' }];
     });
-    expect(resources.has('HorizontalPodAutoscaler test-web')).to.equal(false);
-    expect(resources.get('Deployment test-web')?.spec.replicas).to.equal(2);
-    const worker = resources.get('Deployment test-worker')?.spec;
+    expect(resources.names).to.not.include('HorizontalPodAutoscaler test-web');
+    expect(resources.get('Deployment test-web').spec.replicas).to.equal(2);
+    const worker = resources.get('Deployment test-worker').spec;
     expect(worker).to.not.have.property('replicas');
     expect(worker.template.spec.imagePullSecrets).to.deep.equal([{ name: 'registry' }]);
     expect(worker.template.spec.containers[0].image).to.equal('genmeter:9.9.9');
-    const scaler = resources.get('ScaledObject test-worker')?.spec;
+    const scaler = resources.get('ScaledObject test-worker').spec;
     expect(scaler.scaleTargetRef.name).to.equal('test-worker');
     expect(scaler.triggers[0].metadata).to.include({
       query: 'max(genmeter_queue_oldest_job_seconds)',
       threshold: '10',
     });
-    expect(resources.get('PodMonitor test')?.spec.selector.matchLabels).to.deep.equal({
+    expect(resources.get('PodMonitor test').spec.selector.matchLabels).to.deep.equal({
       'app.kubernetes.io/name': 'genmeter',
       'app.kubernetes.io/instance': 'test',
     });

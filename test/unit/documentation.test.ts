@@ -9,8 +9,19 @@ const README_LINES_MAX = 150;
 const LOCAL_VARIABLES = ['DATA_DIR', 'SAMPLE_DELAY_MS'];
 const SOURCE_FOLDERS = ['.ci', '.github', 'api', 'dev', 'migrations', 'shared', 'test', 'worker'];
 /** Names of other programs that the documents mention and the sources do not. */
-const EXTERNAL_NAMES =
-  /^(pg_\w+|n_dead_tup|hot_standby_feedback|enable_unsafe_triggers|ignore_startup_parameters|max_prepared_statements|pool_mode|query_wait_timeout|wait_event|SyncRep|HTTPS_PROXY|MALLOC_ARENA_MAX|NEW_DATABASE_URL|GENMETER_KEY|GPU_KEY|OTEL_\w+|bearer_token_env_var|claude_desktop_config|mcp_servers|AuthKey_|nodejs_|process_|usage_|stateDiagram|sequenceDiagram)$/;
+const EXTERNAL_NAMES = new Set(
+  `hot_standby_feedback max_standby_streaming_delay n_dead_tup replay_lag replay_lsn restart_lsn sent_lsn slot_name
+   SyncRep wait_event xact_start enable_unsafe_triggers ignore_startup_parameters max_prepared_statements pool_mode
+   query_wait_timeout server_login_retry used_memory
+   add_header default_type error_page health_check http_503 non_idempotent proxy_add_x_forwarded_for proxy_buffering
+   proxy_http_version proxy_intercept_errors proxy_next_upstream proxy_pass proxy_read_timeout proxy_set_header
+   fsS sI s_client histogram_quantile bearer_token_env_var nodejs_ process_ usage_ parentbased_traceidratio
+   claude_desktop_config mcp_servers AuthKey_ stateDiagram sequenceDiagram HTTPS_PROXY MALLOC_ARENA_MAX
+   NEW_DATABASE_URL STANDBY_URL GENMETER_KEY GPU_KEY NNNN_subject generations_model_idx`.split(/\s+/),
+);
+const EXTERNAL_PREFIXES = /^(?:pg|OTEL|nodejs|process)_\w+$/;
+/** Endings of the series of a histogram. */
+const DERIVED_SUFFIX = /_(?:bucket|sum|count)$/;
 
 const read = (path: string): string => readFileSync(join(ROOT, path), 'utf8');
 
@@ -35,7 +46,7 @@ function listPaths(): string[] {
 
 /** Names that the sources contain: identifiers, columns, settings. */
 function listSourceNames(): Set<string> {
-  const files = SOURCE_FOLDERS.flatMap((folder) =>
+  const files = [...SOURCE_FOLDERS, 'docs/operations'].flatMap((folder) =>
     readdirSync(join(ROOT, folder), { recursive: true, withFileTypes: true })
       .filter((entry) => entry.isFile() && /\.(?:[cm]?[jt]sx?|json|ya?ml)$/.test(entry.name))
       .map((entry) => relative(ROOT, join(entry.parentPath, entry.name))),
@@ -102,7 +113,8 @@ describe('the documentation', () => {
     const missing = documents
       .filter((path) => path.startsWith('docs/') && !path.endsWith('README.md'))
       .filter((path) => {
-        const indexed = ['docs/adr', 'docs/operations/runbooks'].find((folder) => path.startsWith(`${folder}/`)) ?? 'docs';
+        const indexed =
+          ['docs/adr', 'docs/operations/runbooks'].find((folder) => path.startsWith(`${folder}/`)) ?? 'docs';
         return !read(`${indexed}/README.md`).includes(`(${relative(indexed, path)})`);
       });
     expect(missing).to.deep.equal([]);
@@ -145,13 +157,18 @@ describe('the documentation', () => {
 
   it('names only functions, tables, columns and settings that the sources contain', () => {
     const known = listSourceNames();
+    const isKnown = (name: string) =>
+      known.has(name) ||
+      known.has(name.replace(DERIVED_SUFFIX, '')) ||
+      EXTERNAL_NAMES.has(name) ||
+      EXTERNAL_PREFIXES.test(name);
     const unknown = documents
       .filter((path) => path !== 'CHANGELOG.md')
       .flatMap((path) =>
         [...read(path).matchAll(/^```.*?^```|`[^`\n]+`/gms)]
           .flatMap(([code]) => code.match(/[A-Za-z_]\w*/g) ?? [])
           // Plain words are not necessarily names.
-          .filter((name) => /[a-z][A-Z]|\w_/.test(name) && !known.has(name) && !EXTERNAL_NAMES.test(name))
+          .filter((name) => /[a-z][A-Z]|\w_/.test(name) && !isKnown(name))
           .map((name) => `${path}: ${name}`),
       );
     expect([...new Set(unknown)]).to.deep.equal([]);
@@ -167,7 +184,7 @@ describe('the documentation', () => {
       .flatMap((path) => {
         const text = read(path);
         const namedJobs = [...text.matchAll(/`(([a-zA-Z]+)\.[a-zA-Z]+)`/g)]
-          .filter(([, name = '', subject = '']) => subjects.has(subject) && !/\.(?:tsx?|md)$/.test(name))
+          .filter(([, name = '', subject = '']) => subjects.has(subject) && !/\.(?:tsx?|md|log)$/.test(name))
           .map(([, name = '']) => name);
         const namedCommands = [...text.matchAll(/(?:npm run admin --|cli\/admin\/main\.[jt]s) ([a-z][a-z-]*)/g)];
         return [

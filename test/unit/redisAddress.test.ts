@@ -75,7 +75,7 @@ describe('REDIS_URL', () => {
     ['redis+cluster://a?sentinelPassword=secret', /unknown parameter sentinelPassword/],
   ] as const) {
     it(`rejects ${url} with a sentence that names the variable and repeats no password`, () => {
-      const parse = () => parseRedisAddress(url);
+      const parse = parseRedisAddress.bind(undefined, url);
       expect(parse).to.throw(problem);
       expect(parse).to.throw(/^REDIS_URL .+\.$/);
       expect(parse).to.not.throw(/cret/);

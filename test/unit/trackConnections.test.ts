@@ -56,8 +56,8 @@ describe('trackConnections', () => {
 
   it('closes connections with their next response while it drains, and accepts new ones', async () => {
     const GET = 'GET / HTTP/1.1\r\nhost: a\r\n\r\n';
-    const [idle, busy, pipelined] = [await send(GET), await send(GET), await send(GET)];
-    while (responses.length < 3) await once(server, 'request');
+    const [idle, busy, pipelined] = [await send(GET), await send(GET), await send(GET + GET)];
+    while (responses.length < 4) await once(server, 'request');
     responses[0]?.end('done');
     while (!idle.text.includes('done')) await once(idle, 'data');
     expect(idle.text).to.match(/^connection: keep-alive/im);
@@ -66,13 +66,13 @@ describe('trackConnections', () => {
     const late = await send(GET);
     idle.write(GET);
     pipelined.write(GET);
-    while (responses.length < 6) await once(server, 'request');
+    while (responses.length < 7) await once(server, 'request');
     for (const response of responses) response.end('done');
     for (const socket of [idle, busy, pipelined, late]) {
       if (!socket.closed) await once(socket, 'close');
       expect(socket.text.trimEnd()).to.match(/connection: close\r\n[^]*?done$/i);
     }
-    expect(pipelined.text.match(/done/g)).to.have.length(2);
+    expect(pipelined.text.match(/done/g)).to.have.length(3);
     expect(server.listening).to.equal(true);
   });
 

@@ -32,7 +32,7 @@ export const HEALTH_DESCRIPTION: FeatureDescription = {
       id: 'getReadiness',
       summary: 'Check that the service is ready',
       description:
-        'For alarms and deployments: database, migrations, Redis and a live worker. 503 says in `detail` what is missing.',
+        'Readiness probe for orchestrators: checks database, migrations, Redis and workers. With 503, `detail` states what is unavailable.',
       response: {
         status: 200,
         description: 'The service is ready.',

@@ -58,6 +58,6 @@ async function findQueueProblems(): Promise<string[]> {
   try {
     return (await probeQueues()).hasWorker ? [] : ['no worker was seen within 45 seconds'];
   } catch {
-    return ['Redis is out of reach'];
+    return ['Redis is unavailable'];
   }
 }

@@ -21,8 +21,8 @@ const RECORD_ACCEPTED = prepared(
        JOIN json_to_recordset(:receipts)
               AS r (uuid uuid, account_id bigint, handle jsonb, upstream text, upstream_model text)
          ON r.uuid = g.uuid AND r.account_id = g.account_id
-      WHERE g.uuid = ANY (:uuids) AND g.status = 'queued'
-        AND (g.upstream_handle IS NULL OR (g.upstream_handle = r.handle AND g.upstream = r.upstream))
+      WHERE g.uuid = ANY (:uuids)
+        AND ((g.status = 'queued' AND g.upstream_handle IS NULL) OR (g.upstream_handle = r.handle AND g.upstream = r.upstream))
       ORDER BY g.uuid FOR NO KEY UPDATE OF g
    ), recorded AS (
      UPDATE generations g

@@ -69,8 +69,9 @@ export async function failExpired(): Promise<void> {
 
 async function failExpiredGeneration(generation: ExpiredGeneration): Promise<void> {
   const { uuid, account_id } = generation;
-  await failGeneration({ uuid, account_id, message: 'The model did not finish in time.' });
-  if (generation.upstream_handle === null) return;
+  const hasFailed = await failGeneration({ uuid, account_id, message: 'The model did not finish in time.' });
+  // The run of a generation that has just ended in another way is left alone: it was not obsolete.
+  if (!hasFailed || generation.upstream_handle === null) return;
   const route = getGenerationRoute(generation);
   if (route === undefined) return;
   // The refund does not depend on it, so it is not awaited.
