@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { ROOT } from '../../dev/local/environment/build.ts';
@@ -9,26 +8,21 @@ import { FakeUpstream } from '../fakes/fakeUpstream.ts';
 import { createDatabase, requireTestEnv } from '../harness/databases.ts';
 import { eventually } from '../harness/testService.ts';
 
-/** Runs each line of the Procfile in a shell, as foreman, Heroku and Dokku do. */
-describe('the Procfile', function () {
+/** The Procfile runner of `heroku local`. */
+const RUNNER = join(ROOT, 'node_modules/@heroku/foreman/nf.js');
+
+describe('the Procfile, in a Procfile runner', function () {
   this.timeout(300_000);
-  const commands = new Map(
-    readFileSync(join(ROOT, 'Procfile'), 'utf8')
-      .trim()
-      .split('\n')
-      .map((line) => line.split(/: (.*)/) as [string, string]),
-  );
   const closers: (() => unknown)[] = [];
   after(async () => {
     for (const close of closers.toReversed()) await close();
   });
 
-  /** Starts a process type. `exec` replaces the shell, so that it receives the signals of the platform. */
-  function start(type: string, env: Record<string, string>) {
+  /** Starts process types, such as `web=1,worker=1`. The runner sets PORT of the first to `port`. */
+  function start(processes: string, port: number, env: Record<string, string>) {
     const program = startProgram({
-      name: type,
-      file: 'sh',
-      args: ['-c', `exec ${commands.get(type)}`],
+      name: processes,
+      args: [RUNNER, 'start', '--port', String(port), processes],
       cwd: ROOT,
       env: { NODE_ENV: 'test', ...env },
     });
@@ -36,10 +30,10 @@ describe('the Procfile', function () {
     return program;
   }
 
-  it('migrates, becomes ready, and stops with status 0 on SIGTERM', async () => {
+  it('migrates, becomes ready on the port of the runner, and stops with status 0 when it is interrupted', async () => {
     const upstream = await new FakeUpstream().start();
     closers.push(() => upstream.stop());
-    const port = String(await findFreePort());
+    const port = await findFreePort();
     const env = {
       ...buildServiceEnv({
         databaseUrl: await createDatabase({ empty: true }),
@@ -48,21 +42,25 @@ describe('the Procfile', function () {
         mediaDir: join(requireTestEnv('TEST_FOLDER'), 'media', 'procfile'),
       }),
       HOST: '127.0.0.1',
-      PORT: port,
       FAL_BASE_URL: upstream.url,
       FAL_KEY: 'test',
     };
-    const release = start('release', env);
-    expect((await release.ended).status, release.logs()).to.equal(0);
-    const processes = ['web', 'worker'].map((type) => start(type, env));
+    const release = start('release=1', port, env);
+    await release.ended;
+    expect(release.logs()).to.match(/release\.1.*Exited Successfully/);
+    const processes = start('web=1,worker=1', port, env);
     const isReady = () =>
       fetch(`http://127.0.0.1:${port}/api/ready/`).then(
         ({ status }) => status === 200,
         () => false,
       );
     await eventually('the service is ready', isReady, 120_000).catch((error: Error) =>
-      expect.fail([error.message, ...processes.map((program) => program.logs())].join('\n')),
+      expect.fail(`${error.message}\n${processes.logs()}`),
     );
-    for (const program of processes) expect(await program.stop(), program.logs()).to.equal(0);
+    // Foreman forwards it to both, and ends after them.
+    processes.child.kill('SIGINT');
+    await processes.ended;
+    for (const name of ['web', 'worker'])
+      expect(processes.logs()).to.match(new RegExp(`${name}\\.1.*Exited Successfully`));
   });
 });
