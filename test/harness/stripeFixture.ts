@@ -4,6 +4,7 @@ import {
   ProcessorError,
   type ProcessorPayment,
   type ProcessorSubscription,
+  type TopupOrder,
 } from '../../shared/gateways/payments/paymentProcessor.ts';
 import {
   createStripeProcessor,
@@ -16,6 +17,11 @@ import { getId } from '../fakes/stripe/store.ts';
 import { captureError } from './expectRejection.ts';
 
 export const RETURN_URLS = { successUrl: 'https://example.com/success', cancelUrl: 'https://example.com/canceled' };
+
+/** An order of 1,896 credits for 50 dollars. */
+export function buildTopupOrder(accountUuid: string = randomUUID()): TopupOrder {
+  return { topupUuid: randomUUID(), accountUuid, amountCents: 5_000, credits: 1_896 };
+}
 
 /** A fake Stripe, the payment processor that uses it, and the objects that tests start from. */
 export class StripeFixture {
@@ -54,14 +60,14 @@ export class StripeFixture {
     return (await this.stripe.readPayment(intentId)) as ProcessorPayment;
   }
 
-  async buildCharge(customerId: string, topupUuid: string = randomUUID()) {
+  async buildCharge(customerId: string, accountUuid: string = randomUUID()) {
     const paymentMethodId = (await this.stripe.findPaymentMethod(customerId)) as string;
-    return { customerId, paymentMethodId, topupUuid, amountCents: 5_000 };
+    return { customerId, paymentMethodId, ...buildTopupOrder(accountUuid) };
   }
 
   async chargeTopup() {
     const customer = await this.subscribe();
-    const charge = await this.buildCharge(customer.customerId);
+    const charge = await this.buildCharge(customer.customerId, customer.accountUuid);
     const { intentId } = await this.stripe.chargeTopup(charge);
     const chargeId = this.fake.store.get('payment_intent', intentId).latest_charge as string;
     return { ...customer, ...charge, intentId, chargeId };

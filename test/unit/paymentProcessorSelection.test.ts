@@ -26,13 +26,13 @@ describe('the payment processor', () => {
   it('succeeds with every simulated payment immediately, without a page, and repeats its result', async () => {
     await open({});
     const customerId = await payments.processor.createCustomer({ accountUuid: 'a', email: 'a@example.com' });
-    const order = { customerId, topupUuid: 't', amountCents: 5_000 };
+    const order = { customerId, topupUuid: 't', accountUuid: 'a', amountCents: 5_000, credits: 1 };
     const paymentMethodId = (await payments.processor.findPaymentMethod(customerId)) as string;
     const charged = await payments.processor.chargeTopup({ ...order, paymentMethodId });
     expect(charged).to.include({ topupUuid: 't', status: 'succeeded', amountCents: 5_000, reversedCents: 0 });
     expect(await payments.processor.chargeTopup({ ...order, paymentMethodId })).to.deep.equal(charged);
     const addresses = { successUrl: 'https://example.com/', cancelUrl: 'https://example.com/' };
-    const checkout = await payments.processor.openTopupCheckout({ ...order, credits: 1 }, addresses);
+    const checkout = await payments.processor.openTopupCheckout(order, addresses);
     expect(checkout).to.deep.equal({ url: null, payment: charged });
   });
 });

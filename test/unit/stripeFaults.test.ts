@@ -5,6 +5,7 @@ import { FakeStripe } from '../fakes/stripe/fakeStripe.ts';
 import { captureError } from '../harness/expectRejection.ts';
 import { scaleTimeout } from '../harness/scaleTimeout.ts';
 import {
+  buildTopupOrder,
   collectAll,
   createProcessor,
   expectProcessorError,
@@ -25,7 +26,7 @@ describe('faults of Stripe', () => {
           await fixture.chargeTopup();
         fixture.fake.faults.all = fault;
         const request = { customerId, accountUuid, subscriptionId, plan: 'lite', metadata: {} } as const;
-        const topup = { customerId, paymentMethodId, topupUuid, amountCents: 5_000, credits: 1 };
+        const topup = { customerId, paymentMethodId, ...buildTopupOrder(accountUuid), topupUuid };
         const calls: Promise<unknown>[] = [
           fixture.stripe.createCustomer({ accountUuid: randomUUID(), email: 'a@example.com' }),
           fixture.stripe.findPaymentMethod(customerId),

@@ -1,7 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
 import { captureError } from '../harness/expectRejection.ts';
-import { collectAll, expectProcessorError, getChargeId, RETURN_URLS, StripeFixture } from '../harness/stripeFixture.ts';
+import {
+  buildTopupOrder,
+  collectAll,
+  expectProcessorError,
+  getChargeId,
+  RETURN_URLS,
+  StripeFixture,
+} from '../harness/stripeFixture.ts';
 
 describe('payments at Stripe', () => {
   const fixture = new StripeFixture();
@@ -11,9 +18,9 @@ describe('payments at Stripe', () => {
 
   describe('a top-up', () => {
     it('is paid on a page, and stores the card for later charges', async () => {
-      const { customerId } = await fixture.createCustomer();
-      const topupUuid = randomUUID();
-      const request = { customerId, topupUuid, amountCents: 5_000, credits: 1_896 };
+      const { customerId, accountUuid } = await fixture.createCustomer();
+      const order = buildTopupOrder(accountUuid);
+      const request = { customerId, ...order };
       const { sessionId, url } = await fixture.stripe.openTopupCheckout(request, RETURN_URLS);
       expect(await fixture.stripe.openTopupCheckout(request, RETURN_URLS)).to.deep.equal({ sessionId, url });
       expect(await fixture.stripe.readCheckoutSession(sessionId)).to.deep.equal({
@@ -25,7 +32,8 @@ describe('payments at Stripe', () => {
       const intentId = (await fixture.stripe.readCheckoutSession(sessionId))?.intentId as string;
       const paid = {
         intentId,
-        topupUuid,
+        topupUuid: order.topupUuid,
+        order,
         status: 'succeeded',
         amountCents: 5_000,
         reversedCents: 0,
@@ -39,7 +47,7 @@ describe('payments at Stripe', () => {
     it('is pending while its payment is processing, and then has its outcome', async () => {
       for (const outcome of ['succeeded', 'failed'] as const) {
         const { customerId } = await fixture.createCustomer();
-        const request = { customerId, topupUuid: randomUUID(), amountCents: 5_000, credits: 1 };
+        const request = { customerId, ...buildTopupOrder() };
         const { url } = await fixture.stripe.openTopupCheckout(request, RETURN_URLS);
         const intentId = fixture.fake.completeCheckout(url, { async: true }).payment_intent as string;
         expect(await fixture.readPayment(intentId)).to.include({ status: 'pending', failureCode: null });
@@ -97,9 +105,9 @@ describe('payments at Stripe', () => {
     });
 
     it('has an unknown outcome when it is charged again for another amount', async () => {
-      const { customerId, paymentMethodId, topupUuid } = await fixture.chargeTopup();
+      const { topupUuid, ...charged } = await fixture.chargeTopup();
       await expectProcessorError(
-        fixture.stripe.chargeTopup({ customerId, paymentMethodId, topupUuid, amountCents: 6_000 }),
+        fixture.stripe.chargeTopup({ ...charged, topupUuid, amountCents: 6_000 }),
         'unavailable',
       );
       expect(fixture.fake.summarize().topups.get(topupUuid)).to.include({ succeeded: 1, paidCents: 5_000 });
@@ -163,10 +171,7 @@ describe('payments at Stripe', () => {
 
   it('opens checkout pages in one currency, wherever the customer is', async () => {
     const { customerId } = await fixture.openCheckout();
-    await fixture.stripe.openTopupCheckout(
-      { customerId, topupUuid: randomUUID(), amountCents: 5_000, credits: 1_896 },
-      RETURN_URLS,
-    );
+    await fixture.stripe.openTopupCheckout({ customerId, ...buildTopupOrder() }, RETURN_URLS);
     const opened = fixture.fake.requests.filter(({ name }) => name === 'checkout.create').slice(-2);
     expect(opened.map(({ params }) => (params as any).mode)).to.deep.equal(['subscription', 'payment']);
     for (const { params } of opened) expect((params as any).adaptive_pricing).to.deep.equal({ enabled: 'false' });
@@ -179,7 +184,7 @@ describe('payments at Stripe', () => {
     const deleted = await customer();
     fixture.fake.deleteCustomer(deleted);
     expect(await fixture.stripe.findPaymentMethod(deleted)).to.equal(null);
-    const request = { topupUuid: randomUUID(), amountCents: 5_000, credits: 1896 };
+    const request = buildTopupOrder();
     const error = await captureError(
       fixture.stripe.openTopupCheckout({ ...request, customerId: deleted }, RETURN_URLS),
     );

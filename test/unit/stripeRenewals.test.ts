@@ -3,7 +3,7 @@ import { expect } from 'chai';
 import type { ProcessorSubscription } from '../../shared/gateways/payments/paymentProcessor.ts';
 import type { StripeProcessor } from '../../shared/gateways/payments/stripeProcessor.ts';
 import { FakeStripe } from '../fakes/stripe/fakeStripe.ts';
-import { createProcessor, expectProcessorError, RETURN_URLS } from '../harness/stripeFixture.ts';
+import { buildTopupOrder, createProcessor, expectProcessorError, RETURN_URLS } from '../harness/stripeFixture.ts';
 
 describe('renewals at Stripe', () => {
   describe('a subscription over several years', () => {
@@ -71,7 +71,7 @@ describe('renewals at Stripe', () => {
 
     it('repeats a charge whose idempotency key is older than a day', async () => {
       const paymentMethodId = (await stripe.findPaymentMethod(customerId)) as string;
-      const request = { customerId, paymentMethodId, topupUuid: randomUUID(), amountCents: 5_000 };
+      const request = { customerId, paymentMethodId, ...buildTopupOrder() };
       await stripe.chargeTopup(request);
       years.advanceTo(new Date(Date.now() + 23 * 3_600_000));
       await stripe.chargeTopup(request);

@@ -138,10 +138,11 @@ export async function chargeAutoTopup(topup: Topup): Promise<TopupSnapshot | nul
   if (customerId === null) return null;
   const syncVersion = await nextSyncVersion();
   const paymentMethodId = await processor.findPaymentMethod(customerId);
-  const { uuid: topupUuid, amount_cents: amountCents } = topup;
+  const { uuid: topupUuid, amount_cents: amountCents, credits } = topup;
   if (paymentMethodId === null) return buildFailedTopup(topup, 'declined', syncVersion);
   try {
-    const payment = await processor.chargeTopup({ customerId, paymentMethodId, topupUuid, amountCents });
+    const order = { topupUuid, accountUuid: account.uuid, amountCents, credits };
+    const payment = await processor.chargeTopup({ customerId, paymentMethodId, ...order });
     return await findTopupSnapshot(payment, syncVersion);
   } catch (err) {
     if (!(err instanceof ProcessorError) || err.fault !== 'rejected') throw err;

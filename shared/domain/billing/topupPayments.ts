@@ -3,7 +3,7 @@ import type { PaymentFailureCode, ProcessorPayment } from '../../gateways/paymen
 import { now } from '../../lib/clock.ts';
 import { logger } from '../../lib/logger.ts';
 import { AUTO_TOPUP_DECLINES_MAX } from '../../spec/limits.ts';
-import type { Account } from '../../tables/Account.ts';
+import { Account } from '../../tables/Account.ts';
 import { Topup } from '../../tables/Topup.ts';
 import { postEntries } from '../credits/ledger.ts';
 import { type AccountSnapshot, withAccountLock } from '../payments/accountSnapshot.ts';
@@ -24,7 +24,7 @@ export async function findTopupSnapshot(
   syncVersion: number,
 ): Promise<TopupSnapshot | null> {
   if (payment === null || payment.topupUuid === null) return null;
-  const topup = await Topup.query().findById(payment.topupUuid);
+  const topup = (await Topup.query().findById(payment.topupUuid)) ?? (await restoreTopup(payment));
   if (topup === undefined) return null;
   const { intentId, amountCents } = payment;
   const snapshot = { ...buildSnapshot(topup, payment, syncVersion), intentId };
@@ -36,6 +36,37 @@ export async function findTopupSnapshot(
   return { ...snapshot, status: 'failed', reversedCents: 0, failureCode: 'amount_mismatch' };
 }
 
+/**
+ * Records a paid top-up that the database does not know, since it was restored from a backup that is older. As a manual
+ * one, because the account of that time has no record of having claimed an automatic one.
+ */
+async function restoreTopup({ status, order, intentId }: ProcessorPayment): Promise<Topup | undefined> {
+  if (status !== 'succeeded' || order === null) return undefined;
+  const { topupUuid, accountUuid, amountCents, credits } = order;
+  const account = await Account.query().findOne({ uuid: accountUuid });
+  const context = { topup: topupUuid, intent: intentId, accountUuid, amountCents, credits };
+  if (account === undefined) {
+    logger.error(context, 'top-up paid for an unknown account; not credited: refund it by hand');
+    return undefined;
+  }
+  logger.warn(context, 'unknown top-up was paid; recorded from its payment');
+  const at = now();
+  await Topup.query()
+    .insert({
+      uuid: topupUuid,
+      account_id: account.id,
+      kind: 'manual',
+      status: 'pending',
+      amount_cents: amountCents,
+      credits,
+      next_attempt_at: at,
+      created_at: at,
+    })
+    .onConflict('uuid')
+    .ignore();
+  return Topup.query().findById(topupUuid);
+}
+
 /** Returns the snapshot of a top-up that will never be paid. */
 export function buildFailedTopup(topup: Topup, failureCode: PaymentFailureCode, syncVersion: number): TopupSnapshot {
   return buildSnapshot(topup, { status: 'failed', reversedCents: 0, isDisputed: false, failureCode }, syncVersion);
@@ -43,7 +74,12 @@ export function buildFailedTopup(topup: Topup, failureCode: PaymentFailureCode, 
 
 function buildSnapshot(
   { uuid, account_id: accountId }: Topup,
-  { status, reversedCents, isDisputed, failureCode }: Omit<ProcessorPayment, 'intentId' | 'topupUuid' | 'amountCents'>,
+  {
+    status,
+    reversedCents,
+    isDisputed,
+    failureCode,
+  }: Omit<ProcessorPayment, 'intentId' | 'topupUuid' | 'order' | 'amountCents'>,
   syncVersion: number,
 ): TopupSnapshot {
   return {

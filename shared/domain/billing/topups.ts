@@ -36,7 +36,7 @@ export async function startTopupCheckout(
   });
   const { credits } = topup;
   const checkout = await withCustomer(account, (customerId) => {
-    const request = { customerId, topupUuid: topup.uuid, amountCents, credits };
+    const request = { customerId, topupUuid: topup.uuid, accountUuid: account.uuid, amountCents, credits };
     return mapProcessorErrors(processor.openTopupCheckout(request, getCheckoutReturnUrls()));
   });
   if (checkout.url === null) {

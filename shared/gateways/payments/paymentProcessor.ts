@@ -62,11 +62,21 @@ export interface RefundState {
 /** Why a payment was not credited. */
 export type PaymentFailureCode = 'authentication_required' | 'declined' | 'canceled' | 'amount_mismatch';
 
+/** What a top-up buys, and for whom. Stored with its payment, so that a database that was restored can find it there. */
+export interface TopupOrder {
+  topupUuid: string;
+  accountUuid: string;
+  amountCents: number;
+  credits: number;
+}
+
 /** A payment as the processor has it now. */
 export interface ProcessorPayment {
   intentId: string;
   /** The top-up that it pays for; null if it is for something else. */
   topupUuid: string | null;
+  /** The order of that top-up; null if the metadata does not say. */
+  order: TopupOrder | null;
   status: 'pending' | 'succeeded' | 'failed';
   amountCents: number;
   /** The part that was refunded, or is disputed and not won back. */
@@ -175,16 +185,11 @@ export interface PaymentProcessor {
   openPortal(customerId: string, returnUrl: string): Promise<string | null>;
   /** Opens a page where a top-up is paid, or charges it without a page. */
   openTopupCheckout(
-    request: { customerId: string; topupUuid: string; amountCents: number; credits: number },
+    request: TopupOrder & { customerId: string },
     returnUrls: CheckoutReturnUrls,
   ): Promise<TopupCheckout>;
   /** Charges a top-up to the payment method on file. When repeated, returns the outcome of the first charge. */
-  chargeTopup(request: {
-    customerId: string;
-    paymentMethodId: string;
-    topupUuid: string;
-    amountCents: number;
-  }): Promise<ProcessorPayment>;
+  chargeTopup(request: TopupOrder & { customerId: string; paymentMethodId: string }): Promise<ProcessorPayment>;
 
   readSubscription(subscriptionId: string): Promise<ProcessorSubscription | null>;
   /** Cancels a subscription immediately and voids its open invoice. Not an error if it has ended before. */

@@ -7,6 +7,7 @@ import {
   type ProcessorEvent,
   type ProcessorPayment,
   type TopupCheckout,
+  type TopupOrder,
 } from './paymentProcessor.ts';
 
 /** The one payment method of every customer. */
@@ -39,14 +40,15 @@ export class SimulatedProcessor implements PaymentProcessor {
     return null;
   }
 
-  async openTopupCheckout(order: { topupUuid: string; amountCents: number }): Promise<TopupCheckout> {
+  async openTopupCheckout(order: TopupOrder): Promise<TopupCheckout> {
     return { url: null, payment: await this.chargeTopup(order) };
   }
 
-  async chargeTopup({ topupUuid, amountCents }: { topupUuid: string; amountCents: number }): Promise<ProcessorPayment> {
+  async chargeTopup({ topupUuid, accountUuid, amountCents, credits }: TopupOrder): Promise<ProcessorPayment> {
     return {
       intentId: `simulated_${topupUuid}`,
       topupUuid,
+      order: { topupUuid, accountUuid, amountCents, credits },
       status: 'succeeded',
       amountCents,
       reversedCents: 0,

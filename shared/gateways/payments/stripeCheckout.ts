@@ -1,7 +1,7 @@
 import type Stripe from 'stripe';
 import type { PlanSlug } from '../../spec/plans.ts';
 import { type PaymentProcessor, ProcessorError } from './paymentProcessor.ts';
-import { ACCOUNT_KEY, CURRENCY, getStripeId, type PlanPrices, TOPUP_KEY } from './stripeMappers.ts';
+import { ACCOUNT_KEY, buildTopupMetadata, CURRENCY, getStripeId, type PlanPrices } from './stripeMappers.ts';
 import { findOrNull, unwrap, withIdempotencyKey } from './stripeResponses.ts';
 
 type CheckoutMethods = Pick<
@@ -111,8 +111,9 @@ export function buildCheckoutMethods({ stripe, prices, portalConfiguration }: Ch
         )
       ).url,
 
-    openTopupCheckout: async ({ customerId, topupUuid, amountCents, credits }, returnUrls) => {
-      const metadata = { [TOPUP_KEY]: topupUuid };
+    openTopupCheckout: async ({ customerId, ...order }, returnUrls) => {
+      const { topupUuid, amountCents, credits } = order;
+      const metadata = buildTopupMetadata(order);
       const session = await unwrap(
         stripe.checkout.sessions.create(
           {

@@ -6,6 +6,7 @@ import type {
   ProcessorPayment,
   ProcessorSubscription,
   SubscriptionInvoice,
+  TopupOrder,
 } from './paymentProcessor.ts';
 import { UUID_PATTERN } from '../../lib/uuid.ts';
 import { addMilliseconds } from '../../lib/clock.ts';
@@ -95,6 +96,7 @@ export function toProcessorPayment(intent: Stripe.PaymentIntent, disputes: Strip
   return {
     intentId: intent.id,
     topupUuid: getMetadataUuid(intent.metadata, TOPUP_KEY),
+    order: parseTopupOrder(intent.metadata),
     status: isSucceeded ? 'succeeded' : FAILED_INTENT_STATUSES.includes(intent.status) ? 'failed' : 'pending',
     amountCents: isSucceeded ? intent.amount_received : intent.amount,
     reversedCents: Math.min(intent.amount, refunded + sumDisputedCents(disputes)),
@@ -122,6 +124,29 @@ const UUID = new RegExp(`^${UUID_PATTERN}$`);
 export function getMetadataUuid(metadata: Record<string, string> | null, key: string): string | null {
   const value = metadata?.[key];
   return value !== undefined && UUID.test(value) ? value : null;
+}
+
+const AMOUNT_KEY = 'amount_cents';
+const CREDITS_KEY = 'credits';
+
+/** Returns the metadata of a top-up's payment. */
+export function buildTopupMetadata(order: TopupOrder): Record<string, string> {
+  return {
+    [TOPUP_KEY]: order.topupUuid,
+    [ACCOUNT_KEY]: order.accountUuid,
+    [AMOUNT_KEY]: String(order.amountCents),
+    [CREDITS_KEY]: String(order.credits),
+  };
+}
+
+function parseTopupOrder(metadata: Record<string, string>): TopupOrder | null {
+  const topupUuid = getMetadataUuid(metadata, TOPUP_KEY);
+  const accountUuid = getMetadataUuid(metadata, ACCOUNT_KEY);
+  const [amountCents, credits] = [AMOUNT_KEY, CREDITS_KEY].map((key) => Number(metadata[key])) as [number, number];
+  const isComplete = Number.isSafeInteger(amountCents) && Number.isSafeInteger(credits);
+  return topupUuid === null || accountUuid === null || !isComplete
+    ? null
+    : { topupUuid, accountUuid, amountCents, credits };
 }
 
 export function fromUnixSeconds(seconds: number): Date {

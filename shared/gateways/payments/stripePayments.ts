@@ -1,10 +1,10 @@
 import Stripe from 'stripe';
 import type { PaymentProcessor, ProcessorPayment, SubscriptionCharge } from './paymentProcessor.ts';
 import {
+  buildTopupMetadata,
   CURRENCY,
   getStripeId,
   getSubscriptionId,
-  TOPUP_KEY,
   toProcessorPayment,
   toSearchStart,
 } from './stripeMappers.ts';
@@ -48,9 +48,9 @@ async function findSubscriptionCharge(stripe: Stripe, intentId: string): Promise
 /** Builds the methods for payments of top-ups, and for charges. */
 export function buildPaymentMethods(stripe: Stripe): PaymentMethods {
   return {
-    chargeTopup: async ({ customerId, paymentMethodId, topupUuid, amountCents }) => {
+    chargeTopup: async ({ customerId, paymentMethodId, ...order }) => {
       const params: Stripe.PaymentIntentCreateParams = {
-        amount: amountCents,
+        amount: order.amountCents,
         currency: CURRENCY,
         customer: customerId,
         payment_method: paymentMethodId,
@@ -58,13 +58,13 @@ export function buildPaymentMethods(stripe: Stripe): PaymentMethods {
         confirm: true,
         // The customer is not present, so they cannot be redirected to another page.
         automatic_payment_methods: { enabled: true, allow_redirects: 'never' },
-        metadata: { [TOPUP_KEY]: topupUuid },
+        metadata: buildTopupMetadata(order),
       };
       try {
         return toProcessorPayment(
           await stripe.paymentIntents.create(params, {
             // Does not contain the customer or the card: another key could charge the top-up a second time.
-            idempotencyKey: `topup-${topupUuid}`,
+            idempotencyKey: `topup-${order.topupUuid}`,
             timeout: CHARGE_TIMEOUT_MS,
           }),
         );

@@ -1,0 +1,66 @@
+import { randomUUID } from 'node:crypto';
+import { expect } from 'chai';
+import type { TestCustomer } from '../harness/apiClient.ts';
+import { type BillingService, runJob, startBillingService } from '../harness/billingService.ts';
+
+/** A page that is opened after a backup and paid before or after the restore: Stripe knows it, the database does not. */
+describe('top-ups that a restored database does not know', () => {
+  let billing: BillingService;
+  before(async () => {
+    billing = await startBillingService();
+  });
+  afterEach(() => billing.stripe.reset());
+  after(() => billing.stop());
+
+  /** Opens a page for 1,896 credits. @returns its address. */
+  async function openTopup(customer: TestCustomer): Promise<string> {
+    const { body } = await customer.request('POST', '/api/billing/topup/', { body: { amount_cents: 5_000 } });
+    await billing.service.sql('DELETE FROM topups t USING accounts a WHERE a.id = t.account_id AND a.email = $1', [
+      customer.email,
+    ]);
+    return body.checkout_url;
+  }
+  const listTopups = (customer: TestCustomer) =>
+    billing.service.sql(
+      `SELECT t.kind, t.status, t.amount_cents, t.credits, t.stripe_payment_intent_id AS intent
+         FROM topups t JOIN accounts a ON a.id = t.account_id WHERE a.email = $1`,
+      [customer.email],
+    );
+
+  it('are recorded from their payment, credited once, and taken back when they are refunded', async () => {
+    const customer = await billing.createCustomer('pro');
+    const page = await openTopup(customer);
+    Object.assign(billing.stripe.delivery, { duplicate: 1, parallel: 6 });
+    billing.stripe.completeCheckout(page);
+    await billing.drained();
+    expect(await customer.balance()).to.equal(1_100 + 1_896);
+    const [{ intent, ...topup }, ...others] = await listTopups(customer);
+    expect(topup).to.deep.equal({ kind: 'manual', status: 'succeeded', amount_cents: 5_000, credits: 1_896 });
+    expect(others).to.deep.equal([]);
+    billing.stripe.refund(intent);
+    await billing.drained();
+    expect(await customer.balance()).to.equal(1_100);
+  });
+
+  it('are not recorded before they are paid', async () => {
+    const customer = await billing.createCustomer('pro');
+    billing.stripe.completeCheckout(await openTopup(customer), { async: true });
+    await billing.drained();
+    expect([await listTopups(customer), await customer.balance()]).to.deep.equal([[], 1_100]);
+  });
+
+  it('are credited to no other account, and later if their account is restored as well', async () => {
+    const customer = await billing.createCustomer('pro');
+    const page = await openTopup(customer);
+    const rename = (uuid: string) =>
+      billing.service.sql('UPDATE accounts SET uuid = $2 WHERE email = $1', [customer.email, uuid]);
+    const [{ uuid }] = await billing.service.sql('SELECT uuid FROM accounts WHERE email = $1', [customer.email]);
+    await rename(randomUUID());
+    billing.stripe.completeCheckout(page);
+    await billing.drained();
+    expect([await listTopups(customer), await customer.balance()]).to.deep.equal([[], 1_100]);
+    await rename(uuid);
+    await runJob(billing, 'billing', 'payments.reconcile');
+    expect(await customer.balance()).to.equal(1_100 + 1_896);
+  });
+});
