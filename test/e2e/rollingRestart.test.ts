@@ -14,7 +14,7 @@ describe('a rolling restart behind a load balancer with pooled connections', () 
   let customers: TestCustomer[];
   before(async () => {
     service = await startTestService({ apis: 2, workers: 1, spawn: 'all', env: { DRAIN_MS: '2000' } });
-    balancer = await new HealthCheckedBalancer('/api/ready/').start();
+    balancer = await new HealthCheckedBalancer('/api/serving/').start();
     balancer.targets = service.baseUrls;
     await eventually('all are ready', () => balancer.targets.every((target) => balancer.isHealthy(target)), 60_000);
     customers = await Promise.all(Array.from({ length: 4 }, () => service.createCustomer('studio')));

@@ -77,11 +77,22 @@ describe('the Helm chart', () => {
     const resources = renderChart();
     for (const component of ['web', 'worker']) {
       const { spec } = resources.get(`Deployment test-${component}`).spec.template;
-      const waits = Number(spec.containers[0].lifecycle?.preStop.exec.command[1] ?? 0);
-      expect(spec.terminationGracePeriodSeconds).to.be.at.least(25 + waits + 5);
+      const drain = spec.containers[0].env.find(({ name }: { name: string }) => name === 'DRAIN_MS');
+      const drainSeconds = component === 'web' ? Number(drain.value) / 1_000 : 0;
+      expect(spec.terminationGracePeriodSeconds).to.be.at.least(25 + drainSeconds + 5);
       expect(spec.containers[0].resources.limits).to.deep.equal({ memory: '512Mi' });
       expect(spec.containers[0].securityContext).to.include({ readOnlyRootFilesystem: true });
     }
+  });
+
+  it('takes a web process out of service only while it stops, and restarts it only when it hangs', () => {
+    const [web] = renderChart().get('Deployment test-web').spec.template.spec.containers;
+    const paths = [web.readinessProbe, web.livenessProbe].map(({ httpGet }) => httpGet.path);
+    expect(paths).to.deep.equal(['/api/serving/', '/api/health/']);
+    const proxy = read('dev/deploy/haproxy.cfg');
+    expect(proxy).to.include('httpchk GET /api/serving/');
+    // Any other condition would send a create again that may have been charged.
+    expect(proxy.match(/retry-on .*/g)).to.deep.equal(['retry-on conn-failure']);
   });
 
   it('scales workers by the age of the oldest job, and monitors all pods, if that is enabled', () => {
