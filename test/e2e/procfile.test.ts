@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { ROOT } from '../../dev/local/environment/build.ts';
-import { startProgram } from '../../dev/local/environment/program.ts';
+import { type Program, startProgram } from '../../dev/local/environment/program.ts';
 import { buildServiceEnv } from '../../dev/local/environment/serviceEnv.ts';
 import { findFreePort } from '../../dev/local/servers/ports.ts';
 import { FakeUpstream } from '../fakes/fakeUpstream.ts';
@@ -10,6 +10,11 @@ import { eventually } from '../harness/testService.ts';
 
 /** The Procfile runner of `heroku local`. */
 const RUNNER = join(ROOT, 'node_modules/@heroku/foreman/nf.js');
+
+/** Signals a runner and what it has started, as Ctrl-C in a terminal does. */
+function signalGroup({ isRunning, child }: Program, signal: NodeJS.Signals): void {
+  if (isRunning) process.kill(-(child.pid as number), signal);
+}
 
 describe('the Procfile, in a Procfile runner', function () {
   this.timeout(300_000);
@@ -25,12 +30,13 @@ describe('the Procfile, in a Procfile runner', function () {
       args: [RUNNER, 'start', '--port', String(port), processes],
       cwd: ROOT,
       env: { NODE_ENV: 'test', ...env },
+      isDetached: true,
     });
-    closers.push(() => program.kill());
+    closers.push(() => signalGroup(program, 'SIGKILL'));
     return program;
   }
 
-  it('migrates, becomes ready on the port of the runner, and stops with status 0 when it is interrupted', async () => {
+  it('migrates, becomes ready on the port of the runner, and stops when it is interrupted', async () => {
     const upstream = await new FakeUpstream().start();
     closers.push(() => upstream.stop());
     const port = await findFreePort();
@@ -57,10 +63,11 @@ describe('the Procfile, in a Procfile runner', function () {
     await eventually('the service is ready', isReady, 120_000).catch((error: Error) =>
       expect.fail(`${error.message}\n${processes.logs()}`),
     );
-    // Foreman forwards it to both, and ends after them.
-    processes.child.kill('SIGINT');
+    signalGroup(processes, 'SIGINT');
+    // The runner ends after both.
     await processes.ended;
-    for (const name of ['web', 'worker'])
-      expect(processes.logs()).to.match(new RegExp(`${name}\\.1.*Exited Successfully`));
+    const logs = processes.logs();
+    for (const name of ['web', 'worker']) expect(logs).to.match(new RegExp(`${name}\\.1.*"msg":"stopping"`));
+    expect(logs).not.to.match(/"level":[56]0/);
   });
 });
