@@ -33,7 +33,10 @@ export async function buildConcurrentIndexes(db: Knex, indexes: readonly Concurr
     await waitForLock(connection);
     for (const index of indexes) await buildIndex(connection, index);
   } finally {
-    await connection.query(`SELECT pg_advisory_unlock_all(); RESET statement_timeout; RESET lock_timeout`);
+    // A connection that was lost has no lock any more, and the error of the build must not be replaced.
+    await connection
+      .query(`SELECT pg_advisory_unlock_all(); RESET statement_timeout; RESET lock_timeout`)
+      .catch(() => {});
     await client.releaseConnection(connection);
   }
 }

@@ -21,8 +21,8 @@ interface Release {
   folder: string;
 }
 
-/** Changes that a migration may make while the previous release runs (docs/migrations.md). Used until a release was tagged. */
-const EXPANSION: Migration = {
+/** Changes that migrations may make while the previous release runs (docs/migrations.md). Used until a release was tagged. */
+const ADD_COLUMNS: Migration = {
   up: async (db) => {
     await db.raw(`
       ALTER TABLE generations ADD COLUMN expanded text;
@@ -32,6 +32,11 @@ const EXPANSION: Migration = {
       CREATE TABLE expanded (account_id bigint PRIMARY KEY REFERENCES accounts (id));
     `);
   },
+  down: async () => {},
+};
+/** The indexes of a migration are built before its changes, so one on a new column needs a migration of its own. */
+const ADD_INDEX: Migration = {
+  up: async () => {},
   down: async () => {},
   concurrentIndexes: [{ name: 'generations_expanded_idx', on: 'generations (expanded) WHERE expanded IS NOT NULL' }],
 };
@@ -98,7 +103,10 @@ describe('the previous release', () => {
     const db = knex({ client: 'pg', connection: databaseUrl, pool: { min: 0, max: 2 } });
     closers.push(() => db.destroy());
     const isTagged = previous.folder !== ROOT;
-    await migrate(db, isTagged ? MIGRATIONS : { ...MIGRATIONS, '9001_expansion': EXPANSION });
+    await migrate(
+      db,
+      isTagged ? MIGRATIONS : { ...MIGRATIONS, '9001_add_columns': ADD_COLUMNS, '9002_add_index': ADD_INDEX },
+    );
 
     const api = start(previous, 'api/main.ts', env);
     const worker = start(previous, 'worker/main.ts', env);

@@ -1,7 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
 import fc from 'fast-check';
+import type pg from 'pg';
 import { runJob } from '../harness/billingService.ts';
+import { captureError } from '../harness/expectRejection.ts';
 import { eventually, type TestService, startTestService } from '../harness/testService.ts';
 
 const DAY_MS = 86_400_000;
@@ -123,20 +125,14 @@ describe('credit period renewals', () => {
   });
 
   it('grant no month of a subscription twice: the ledger rejects the second entry', async () => {
-    const keys = await service.sql(
-      `SELECT effect_key FROM ledger_entries WHERE entry_type = 'grant' AND effect_key IS NOT NULL LIMIT 1`,
-    );
     const again = service.sql(
       `INSERT INTO ledger_entries (account_id, number, entry_type, amount, plan_amount, balance_after, description, effect_key, created_at)
-       VALUES (999999, 1, 'grant', 1, 1, 1, 'again', $1, now())`,
-      [keys[0].effect_key],
+       SELECT account_id, number + 1000, 'grant', 1, 1, 1, 'again', effect_key, now()
+         FROM ledger_entries WHERE entry_type = 'grant' AND effect_key IS NOT NULL LIMIT 1`,
     );
-    expect(
-      await again.then(
-        () => 'granted',
-        (error: Error) => error.message,
-      ),
-    ).to.match(/ledger_entries_effect_key_unique/);
+    const { code, detail } = (await captureError(again)) as pg.DatabaseError;
+    expect(code).to.equal('23505');
+    expect(detail).to.include('effect_key');
   });
 
   it('renew the other accounts when the database rejects the renewal of one', async () => {
