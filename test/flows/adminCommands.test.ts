@@ -72,7 +72,7 @@ describe('npm run admin', () => {
     const { status, err } = await runAdmin(['list-stuck-generations'], { DATABASE_URL });
     expect([status, err]).to.deep.equal([
       78,
-      'REDIS_URL is not set: it must be an address such as redis://host:6379.\n',
+      'REDIS_URL is not set: it must be an address such as redis://host:6379, redis+sentinel://host:26379,host:26379/master or redis+cluster://host:6379,host:6379.\n',
     ]);
   });
 

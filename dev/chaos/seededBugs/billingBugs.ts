@@ -113,7 +113,7 @@ export const BILLING_BUGS: readonly SeededBug[] = [
     changes: [
       {
         file: 'shared/gateways/payments/stripePayments.ts',
-        find: 'idempotencyKey: `topup-${$topupUuid}`',
+        find: 'idempotencyKey: `topup-${$order.topupUuid}`',
         replace: 'idempotencyKey: `topup-${Math.random()}`',
       },
       {

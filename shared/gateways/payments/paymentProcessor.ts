@@ -62,7 +62,7 @@ export interface RefundState {
 /** Why a payment was not credited. */
 export type PaymentFailureCode = 'authentication_required' | 'declined' | 'canceled' | 'amount_mismatch';
 
-/** What a top-up buys, and for whom. Stored with its payment, so that a database that was restored can find it there. */
+/** An order of credits. Stored with its payment, so that a restored database that does not know it can find it there. */
 export interface TopupOrder {
   topupUuid: string;
   accountUuid: string;
