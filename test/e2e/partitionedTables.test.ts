@@ -6,19 +6,16 @@ import { partitionByAccount, PARTITIONED_TABLES } from '../../dev/partitioning/p
 import { createDatabase } from '../harness/databases.ts';
 import { writeLedgerFixture } from '../harness/ledgerFixture.ts';
 
-/** Tests of creates, charges, settlement, refunds, lists, deletions, usage, MCP, sweeps and credit periods. */
+/** Tests of creates, charges, settlement, refunds, lists, deletions, usage, sweeps and credit periods. */
 const FILES = [
   'test/contract/generations.test.ts',
-  'test/contract/mcpToolCalls.test.ts',
   'test/contract/pagination.test.ts',
   'test/contract/usageAndLedger.test.ts',
-  'test/flows/accountErasureAndExport.test.ts',
   'test/flows/concurrentRequests.test.ts',
   'test/flows/creditPeriods.test.ts',
   'test/flows/generationLifecycle.test.ts',
   'test/flows/idempotentCreate.test.ts',
   'test/flows/sweepFairness.test.ts',
-  'test/flows/upstreamFaults.test.ts',
   'test/flows/workerTakeover.test.ts',
 ];
 
