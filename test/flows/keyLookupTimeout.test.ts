@@ -15,7 +15,7 @@ const INPUT = {
 describe('a lookup of Idempotency-Keys that gets no database connection', () => {
   let service: TestService;
   before(async () => {
-    service = await startTestService({ workers: 0, env: { DATABASE_POOL_MAX: '2', DATABASE_TIMEOUT_MS: '2000' } });
+    service = await startTestService({ workers: 0, env: { DATABASE_POOL_MAX: '2', DATABASE_TIMEOUT_MS: '4000' } });
     await setAllModelsOnline(service);
   });
   after(() => service.stop());
@@ -42,10 +42,16 @@ describe('a lookup of Idempotency-Keys that gets no database connection', () => 
     });
     // This transaction takes the connection of the charge before the lookup does.
     const second = db.transaction();
-    await lock.query('COMMIT');
-    lock.release();
-    const [charged, lookedUp] = await outcomes;
-    await Promise.all([first.rollback(), (await second).rollback()]);
+    let charged: PromiseSettledResult<unknown>;
+    let lookedUp: PromiseSettledResult<unknown>;
+    try {
+      await lock.query('COMMIT');
+      [charged, lookedUp] = await outcomes;
+    } finally {
+      // The service does not stop while a transaction is open.
+      lock.release();
+      await Promise.all([first.rollback(), second.then((transaction) => transaction.rollback())]);
+    }
     expect(charged.status).to.equal('fulfilled');
     expect(lookedUp)
       .to.have.nested.property('reason.message')

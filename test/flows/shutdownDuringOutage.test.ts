@@ -89,7 +89,9 @@ describe('an API process that is stopped while connections are open', () => {
 
     const stopped = stopWithin(api, 20_000);
     await closed[0];
-    for (const path of ['/api/ready/', '/api/serving/']) busy.write(`GET ${path} HTTP/1.1\r\nhost: a\r\n\r\n`);
+    // One packet: the response to the last request that was read closes the connection.
+    const probes = ['/api/ready/', '/api/serving/'].map((path) => `GET ${path} HTTP/1.1\r\nhost: a\r\n\r\n`);
+    await new Promise((written) => busy.write(probes.join(''), written));
     await closed[1];
     await lock.query('COMMIT');
     lock.release();
