@@ -31,6 +31,8 @@ export interface BenchOptions {
   rounds: number;
   roundMs: number;
   accounts: number;
+  /** Ledger entries of each database of `partitioned`; undefined: one for each generation and grant. */
+  ledgerRows: number | undefined;
   /** Generations in the small and the large database that growth compares. */
   growth: { small: number; large: number; requests: number };
   /** Number of MCP sessions to open. */
@@ -68,6 +70,8 @@ starts servers of its own. A full run takes about ten minutes.
 
   --quick             a short run of each, as a smoke test; too short for reliable figures
   --only <figures>    comma-separated: ${FIGURES.join(', ')}; all but partitioned by default
+  --ledger-rows <n>   with --only partitioned: ledger entries of each of its two databases, in addition to 10^6
+                      generations; 10^8 take an hour and 60 GB on the disk
   --json <file>       write the results to this file
   --profile <folder>  write CPU profiles of the processes to this folder; lowers the figures
   --built             use the existing build`;
@@ -79,6 +83,7 @@ starts servers of its own. A full run takes about ten minutes.
 export function parseBenchOptions(args: string[]): BenchOptions | 'help' {
   const { values } = parseCommandLine(args, {
     only: { type: 'string' },
+    'ledger-rows': { type: 'string' },
     quick: { type: 'boolean', default: false },
     built: { type: 'boolean', default: false },
     json: { type: 'string' },
@@ -89,6 +94,7 @@ export function parseBenchOptions(args: string[]): BenchOptions | 'help' {
 
 function buildOptions(values: {
   only?: string;
+  'ledger-rows'?: string;
   quick: boolean;
   built: boolean;
   json?: string;
@@ -96,7 +102,21 @@ function buildOptions(values: {
 }): BenchOptions {
   const only = values.only === undefined ? DEFAULT_FIGURES : values.only.split(',').map(parseFigureName);
   const { quick, built: isBuilt, json, profile } = values;
-  return { only, quick, isBuilt, json, profile, ...(quick ? QUICK_RUN : FULL_RUN) };
+  const sizes = quick ? QUICK_RUN : FULL_RUN;
+  const ledgerRows = parseLedgerRows(values['ledger-rows'], only);
+  // A thousand entries per account, as after some years of use.
+  const accounts = Math.max(sizes.accounts, Math.floor((ledgerRows ?? 0) / MOST_ENTRIES_PER_ACCOUNT));
+  return { only, quick, isBuilt, json, profile, ...sizes, accounts, ledgerRows };
+}
+
+const MOST_ENTRIES_PER_ACCOUNT = 1_000;
+
+function parseLedgerRows(text: string | undefined, only: readonly FigureName[]): number | undefined {
+  if (text === undefined) return undefined;
+  const rows = Number(text);
+  if (!Number.isInteger(rows) || rows < 1) throw new Error(`--ledger-rows ${text}: use a positive whole number.`);
+  if (only.length !== 1 || only[0] !== 'partitioned') throw new Error('--ledger-rows needs --only partitioned.');
+  return rows;
 }
 
 function parseFigureName(name: string): FigureName {

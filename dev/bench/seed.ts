@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { Client } from 'pg';
+import { writeLedgerHistory } from './ledgerHistory.ts';
 
 /** The initial data of a measurement: written by SQL, and consistent with every sum and counter of the service. */
 export interface Seed {
@@ -8,6 +9,8 @@ export interface Seed {
   /** Succeeded generations of account 1, and of each other account. */
   hotRows: number;
   rowsPerAccount: number;
+  /** Older ledger entries of every account, an even number; see `writeLedgerHistory`. */
+  ledgerHistory?: number;
 }
 
 /** The account of the "one hot account" load; spread load uses the others. */
@@ -46,7 +49,7 @@ const ACCOUNTS = `
   OVERRIDING SYSTEM VALUE
   SELECT id, gen_random_uuid(), 'bench-' || id || '@example.com', 'dev', 'complete', now() - interval '301 days',
          'studio', now() + interval '60 days', 2000000000, ${CREDITS} - spent, ${CREDITS} - spent,
-         now() - interval '301 days', now() + interval '20 days', ${CREDITS}, spent, rows, rows + 1, 1, 1
+         now() - interval '301 days', now() + interval '20 days', ${CREDITS}, spent, rows, rows + 1 + history, 1, 1
     FROM bench_accounts, LATERAL (SELECT ${spentAfterSql('rows')} AS spent) sums`;
 
 const KEYS = `
@@ -88,9 +91,9 @@ const GENERATIONS = `
 const BURNS = `
   INSERT INTO ledger_entries (account_id, number, entry_type, amount, plan_amount, balance_after, description,
                               generation_uuid, created_at)
-  SELECT account_id, number + 1, 'burn', -credits_charged, -plan_credits_charged,
+  SELECT account_id, number + 1 + history, 'burn', -credits_charged, -plan_credits_charged,
          ${CREDITS} - ${spentAfterSql('number')}, 'Generation: ' || model, uuid, created_at
-    FROM generations ORDER BY uuid`;
+    FROM generations JOIN bench_accounts ON id = account_id ORDER BY uuid`;
 
 /** Also in chronological order: the days of one account are not adjacent. */
 const USAGE = `
@@ -117,15 +120,20 @@ const HEALTH = `
   SELECT model, 0, '', 'online', 0, 2, now() + interval '1 day', '' FROM unnest(ARRAY['vidmodel-video', 'imgmodel-2']) AS model`;
 
 /** Fills an empty database. */
-export async function seedDatabase(client: Client, { accounts, hotRows, rowsPerAccount }: Seed): Promise<void> {
+export async function seedDatabase(
+  client: Client,
+  { accounts, hotRows, rowsPerAccount, ledgerHistory = 0 }: Seed,
+): Promise<void> {
   await client.query(`
     CREATE TEMPORARY TABLE bench_accounts AS
-    SELECT id::bigint, (CASE WHEN id = ${HOT_ACCOUNT} THEN ${hotRows} ELSE ${rowsPerAccount} END)::bigint AS rows
+    SELECT id::bigint, (CASE WHEN id = ${HOT_ACCOUNT} THEN ${hotRows} ELSE ${rowsPerAccount} END)::bigint AS rows,
+           ${ledgerHistory}::bigint AS history
       FROM generate_series(1, ${accounts}) AS id
-     UNION ALL SELECT ${SPARE_ACCOUNT}, 0`);
+     UNION ALL SELECT ${SPARE_ACCOUNT}, 0, ${ledgerHistory}`);
   for (const sql of [ACCOUNTS, KEYS, SUBSCRIPTIONS, GRANTS, GENERATIONS, BURNS, USAGE, TOTALS, ROLLUP, HEALTH])
     await client.query(sql);
   await client.query('DROP TABLE bench_accounts');
+  if (ledgerHistory > 0) await writeLedgerHistory(client, ledgerHistory);
   await client.query('VACUUM ANALYZE');
   await client.query('CHECKPOINT');
 }

@@ -3,7 +3,7 @@ import { PAGE_SIZE } from '../../../shared/spec/limits.ts';
 import type { BenchChild } from '../childProcess.ts';
 import type { Measurement } from '../report.ts';
 import { buildCreateRequest, buildGetRequest } from '../httpRequests.ts';
-import { deleteSomeGenerations, getAccountEmail, HOT_ACCOUNT, seedDatabase } from '../seed.ts';
+import { deleteSomeGenerations, getAccountEmail, HOT_ACCOUNT, type Seed, seedDatabase } from '../seed.ts';
 import type { BenchApi, BenchEnvironment } from '../environment.ts';
 import { median } from '../../local/statistics.ts';
 import type { TargetName } from '../targets.ts';
@@ -63,7 +63,7 @@ function buildHotGetRequest(path: string): string {
 export async function prepareDatabase(
   environment: BenchEnvironment,
   name: string,
-  rows: { hotRows: number; rowsPerAccount: number },
+  rows: Omit<Seed, 'accounts'>,
   beforeSeed: (client: Client) => Promise<void> = async () => {},
 ): Promise<BenchDatabase> {
   const { accounts } = environment.options;

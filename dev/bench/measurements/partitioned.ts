@@ -1,3 +1,4 @@
+import type { Client } from 'pg';
 import { median } from '../../local/statistics.ts';
 import { partitionByAccount } from '../../partitioning/partitionByAccount.ts';
 import type { BenchChild } from '../childProcess.ts';
@@ -8,16 +9,21 @@ import { verifySums } from '../verify.ts';
 import { type BenchDatabase, compareDatabases, prepareDatabase } from './growth.ts';
 
 const PARTITIONS = 16;
-const SETTLED_PER_ROUND = 100;
+/** Two statements of a worker, which run at the same time. */
+const SETTLED_PER_ROUND = 128;
 
 /**
  * Measures the same requests and the completion of generations on whole and on partitioned tables with as many rows.
  * The two databases run side by side with an API each, and the load alternates between them.
  */
 export async function measurePartitioned(environment: BenchEnvironment): Promise<Measurement[]> {
-  const { accounts, growth, rounds } = environment.options;
+  const { accounts, growth, rounds, ledgerRows } = environment.options;
   const rowsPerAccount = Math.floor(growth.large / accounts);
-  const rows = { hotRows: rowsPerAccount, rowsPerAccount };
+  const rows = {
+    hotRows: rowsPerAccount,
+    rowsPerAccount,
+    ledgerHistory: getLedgerHistory(ledgerRows, accounts, rowsPerAccount),
+  };
   const databases: BenchDatabase[] = [
     { ...(await prepareDatabase(environment, 'bench_whole', rows)), label: 'whole tables' },
     {
@@ -27,6 +33,7 @@ export async function measurePartitioned(environment: BenchEnvironment): Promise
       label: `${PARTITIONS} partitions`,
     },
   ];
+  for (const { client, label } of databases) environment.log(`${label}: ${await describeLedger(client)}`);
   const http = await environment.child('./load/httpLoad.ts', environment.postgres.url);
   const spread = listSpreadAccounts(accounts);
   const compare = async (title: string, requests: string[], expect = 200): Promise<Measurement> => ({
@@ -62,6 +69,19 @@ export async function measurePartitioned(environment: BenchEnvironment): Promise
   return measurements;
 }
 
+/** @returns the entries of each account in addition to a grant and its burns, an even number. */
+function getLedgerHistory(ledgerRows: number | undefined, accounts: number, rowsPerAccount: number): number {
+  if (ledgerRows === undefined) return 0;
+  return 2 * Math.max(0, Math.floor((ledgerRows / accounts - 1 - rowsPerAccount) / 2));
+}
+
+async function describeLedger(client: Client): Promise<string> {
+  const { rows } = await client.query<{ entries: string; database: string }>(
+    `SELECT sum(ledger_count) AS entries, pg_size_pretty(pg_database_size(current_database())) AS database FROM accounts`,
+  );
+  return `${Number(rows[0]!.entries).toLocaleString('en-US')} ledger entries, ${rows[0]!.database}`;
+}
+
 /** Reads generations that exist on one side only, so each side has its own requests. */
 async function compareReads(
   { options }: BenchEnvironment,
@@ -70,7 +90,7 @@ async function compareReads(
 ): Promise<Measurement> {
   for (const { name, api, client } of databases) {
     const { rows } = await client.query<{ uuid: string; account_id: string }>(
-      `SELECT uuid, account_id FROM generations WHERE status = 'succeeded' AND number % 97 = 0 ORDER BY uuid LIMIT 1000`,
+      `SELECT uuid, account_id FROM generations WHERE status = 'succeeded' AND (account_id + number) % 97 = 0 ORDER BY uuid LIMIT 1000`,
     );
     const requests = rows.map((row) => buildGetRequest(Number(row.account_id), `/api/generations/${row.uuid}/`));
     await http.call('prepare', { name, port: api.port, expect: 200, requests });
@@ -89,16 +109,17 @@ async function compareSettlement(
 ): Promise<Measurement> {
   const perSecond: number[][] = databases.map(() => []);
   const children = await Promise.all(databases.map(({ url }) => environment.child('./load/settle.ts', url)));
-  for (let round = 0; round < rounds; round += 1) {
+  // The first round plans the statement on both connections, and does not count.
+  for (let round = 0; round <= rounds; round += 1) {
     for (const [index, { client }] of databases.entries()) {
       const { rows } = await client.query<{ uuid: string; account_id: string }>(
         `SELECT uuid, account_id FROM generations WHERE status = 'queued' ORDER BY uuid LIMIT ${SETTLED_PER_ROUND}`,
       );
-      if (rows.length === 0) continue;
+      if (rows.length < SETTLED_PER_ROUND) continue;
       const generations = rows.map((row) => ({ uuid: row.uuid, account_id: Number(row.account_id) }));
       const settled = await children[index]!.call<{ completed: number; ms: number }>('settle', generations);
       if (settled.completed !== rows.length) throw new Error(`${settled.completed} of ${rows.length} were completed.`);
-      perSecond[index]!.push((1_000 * rows.length) / settled.ms);
+      if (round > 0) perSecond[index]!.push((1_000 * rows.length) / settled.ms);
     }
   }
   await Promise.all(children.map((child) => child.end()));
