@@ -19,12 +19,20 @@ export async function partitionByAccount(client: ClientBase, partitions: number)
   try {
     await client.query('SET LOCAL statement_timeout = 0');
     for (const table of PARTITIONED_TABLES) await partitionTable(client, table, partitions);
+    await client.query(REUSE_PLANS);
     await client.query('COMMIT');
   } catch (error) {
     await client.query('ROLLBACK').catch(() => {});
     throw error;
   }
 }
+
+/**
+ * Plans each prepared statement once per connection. Postgres would otherwise plan small batches each time, since it
+ * underestimates the planning of many partitions: 2 ms for each read.
+ */
+const REUSE_PLANS = `
+  DO $$ BEGIN EXECUTE format('ALTER DATABASE %I SET plan_cache_mode = force_generic_plan', current_database()); END $$`;
 
 /** Definitions of a table that `LIKE` does not copy under the same names. */
 interface TableDefinition {

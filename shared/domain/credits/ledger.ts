@@ -1,5 +1,6 @@
 import type { Transaction } from 'objection';
 import { now } from '../../lib/clock.ts';
+import { prepared, runStatement } from '../../lib/database/preparedStatements.ts';
 import { getPageOffset, type ListPage } from '../../lib/pagination.ts';
 import { PAGE_SIZE } from '../../spec/limits.ts';
 import type { LedgerEntryType } from '../../spec/states.ts';
@@ -58,6 +59,13 @@ export async function postEntries(
     .patchAndFetch({ ...changes, balance, plan_credits, topup_credits: balance - plan_credits, ledger_count });
 }
 
+const LIST_ENTRIES = prepared(
+  'list_ledger_entries',
+  `SELECT * FROM ledger_entries
+    WHERE account_id = :accountId AND number BETWEEN :oldest AND :newest
+    ORDER BY number DESC`,
+);
+
 /** Lists ledger entries of an account, newest first. Found by number, so that every page costs the same. */
 export async function listLedgerEntries(accountId: number, page: number): Promise<ListPage<LedgerEntry>> {
   const { ledger_count: totalItems } = await Account.query()
@@ -65,9 +73,6 @@ export async function listLedgerEntries(accountId: number, page: number): Promis
     .select('ledger_count')
     .throwIfNotFound();
   const newest = totalItems - getPageOffset(page);
-  const items = await LedgerEntry.query()
-    .where({ account_id: accountId })
-    .whereBetween('number', [newest - PAGE_SIZE + 1, newest])
-    .orderBy('number', 'desc');
+  const items = await runStatement<LedgerEntry>(LIST_ENTRIES, { accountId, oldest: newest - PAGE_SIZE + 1, newest });
   return { page, totalItems, items };
 }
