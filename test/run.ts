@@ -51,7 +51,7 @@ async function main(): Promise<number> {
     const building = needs.build ? buildDist() : Promise.resolve();
     // Settles all of them even if one fails: a server that did start has to be stopped.
     const starting = needs.servers
-      ? startServers({ folder, postgresSettings: POSTGRES_SETTINGS, appendOnly: false })
+      ? startServers({ folder, postgresSettings: getPostgresSettings(selection), appendOnly: false })
       : Promise.resolve(undefined);
     await Promise.allSettled([bundling, building, starting]);
     servers = await starting;
@@ -82,6 +82,12 @@ async function main(): Promise<number> {
     await servers?.stop();
     await rm(folder, { recursive: true, force: true });
   }
+}
+
+/** Copies of a template database do not inherit the settings that partitioning gives to a database. */
+function getPostgresSettings({ partitions }: FileSelection): Record<string, string> {
+  if (partitions === undefined) return POSTGRES_SETTINGS;
+  return { ...POSTGRES_SETTINGS, plan_cache_mode: 'force_generic_plan' };
 }
 
 async function runMocha(args: readonly string[], env: NodeJS.ProcessEnv): Promise<number> {

@@ -20,7 +20,7 @@ const FILES = [
 ];
 
 describe('tables that are partitioned by account', () => {
-  it('keep their rows, keys, indexes, triggers and comments', async () => {
+  it('keep their rows, keys, indexes, triggers and comments, and reuse plans', async () => {
     const client = await connectTo(await createDatabase());
     const describeTables = async () => {
       const { rows } = await client.query(
@@ -56,6 +56,11 @@ describe('tables that are partitioned by account', () => {
         `SELECT DISTINCT partrelid::regclass::text AS name FROM pg_partitioned_table ORDER BY 1`,
       );
       expect(rows.map(({ name }) => name)).to.deep.equal([...PARTITIONED_TABLES].sort());
+      const settings = await client.query(
+        `SELECT setconfig FROM pg_db_role_setting JOIN pg_database d ON d.oid = setdatabase
+          WHERE d.datname = current_database() AND setrole = 0`,
+      );
+      expect(settings.rows).to.deep.equal([{ setconfig: ['plan_cache_mode=force_generic_plan'] }]);
       const repeated = await partitionByAccount(client, 3).catch((error: unknown) => error);
       expect(String(repeated)).to.include('is partitioned already');
     } finally {
