@@ -39,7 +39,9 @@ export class HelmChart {
 
   #writeRange(body: Node[], expression: string, scope: Scope): string {
     const [, key = '', item = '', source = ''] = /^(\$\w+), (\$\w+) := (.*)$/.exec(expression) ?? [];
+    // Helm visits a map in the order of its keys.
     return Object.entries(this.#evaluate(source, scope) as object)
+      .sort(([left], [right]) => (left < right ? -1 : 1))
       .map(([name, value]) => this.#write(body, { ...scope, variables: { [key]: name, [item]: value } }))
       .join('');
   }
