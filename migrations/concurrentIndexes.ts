@@ -17,6 +17,7 @@ const LOCK_RETRY_MS = 200;
 /**
  * Builds indexes with `CREATE INDEX CONCURRENTLY`, one after the other. An interrupted build leaves an invalid index,
  * which slows writes and serves no query: it is dropped and built again. Valid indexes are kept, so this can be repeated.
+ * On a partitioned table, the index of each partition is built and attached.
  *
  * Needs a direct connection: a pooler in transaction mode would lose the session's lock.
  */
@@ -55,12 +56,37 @@ async function waitForLock(connection: pg.Client): Promise<void> {
   }
 }
 
-async function buildIndex(connection: pg.Client, { name, on, unique = false }: ConcurrentIndex): Promise<void> {
-  const { rows } = await connection.query<{ indisvalid: boolean }>(
-    'SELECT indisvalid FROM pg_index WHERE indexrelid = to_regclass($1)',
-    [`public.${name}`],
+async function buildIndex(connection: pg.Client, index: ConcurrentIndex): Promise<void> {
+  const { name, on } = index;
+  const [table, definition] = splitTable(on);
+  const { rows } = await connection.query<{ is_valid: boolean | null; is_partitioned: boolean; partitions: string[] }>(
+    `SELECT (SELECT indisvalid FROM pg_index WHERE indexrelid = to_regclass('public.' || $1)) AS is_valid,
+            t.relkind = 'p' AS is_partitioned,
+            ARRAY(SELECT p.relname::text FROM pg_inherits JOIN pg_class p ON p.oid = inhrelid
+                   WHERE inhparent = t.oid ORDER BY p.relname) AS partitions
+       FROM pg_class t WHERE t.oid = to_regclass('public.' || $2)`,
+    [name, table],
   );
-  if (rows[0]?.indisvalid === true) return;
-  if (rows[0] !== undefined) await connection.query(`DROP INDEX CONCURRENTLY ${name}`);
-  await connection.query(`CREATE ${unique ? 'UNIQUE ' : ''}INDEX CONCURRENTLY ${name} ON ${on}`);
+  const { is_valid: isValid = null, is_partitioned: isPartitioned = false, partitions = [] } = rows[0] ?? {};
+  if (isValid === true) return;
+  if (!isPartitioned) {
+    if (isValid === false) await connection.query(`DROP INDEX CONCURRENTLY ${name}`);
+    await connection.query(`CREATE ${toKind(index)} CONCURRENTLY ${name} ON ${on}`);
+    return;
+  }
+  // Postgres builds no index of a partitioned table concurrently. It becomes valid with the last partition's index.
+  if (isValid === null) await connection.query(`CREATE ${toKind(index)} ${name} ON ONLY ${on}`);
+  for (const partition of partitions) {
+    const part = { ...index, name: `${name}_${partition.replace(`${table}_`, '')}`, on: `${partition}${definition}` };
+    await buildIndex(connection, part);
+    await connection.query(`ALTER INDEX ${name} ATTACH PARTITION ${part.name}`);
+  }
+}
+
+const toKind = ({ unique = false }: ConcurrentIndex): string => (unique ? 'UNIQUE INDEX' : 'INDEX');
+
+/** @returns the table and the rest: columns and condition. */
+function splitTable(on: string): [table: string, definition: string] {
+  const [table = ''] = /^\w+/.exec(on) ?? [];
+  return [table, on.slice(table.length)];
 }

@@ -1,5 +1,7 @@
 import knex, { type Knex } from 'knex';
 import { expect } from 'chai';
+import { connectTo } from '../../dev/local/environment/databases.ts';
+import { partitionByAccount } from '../../dev/partitioning/partitionByAccount.ts';
 import { migrate, type Migration, MIGRATIONS } from '../../migrations/migrate.ts';
 import { MIGRATION_NAMES } from '../../shared/lib/migrationNames.ts';
 import { createDatabase } from '../harness/databases.ts';
@@ -61,6 +63,30 @@ describe('migrations', () => {
       await db.raw("DELETE FROM sync_cursors WHERE subject = 'two'");
       expect(await migrate(db, migrations)).to.deep.equal(['9001_index', '9002_table']);
       expect(await findIndex(db)).to.equal(true);
+    });
+
+    it('build that of a partitioned table for each partition, and continue after an interruption', async () => {
+      const url = await createDatabase();
+      const db = connect(url);
+      const client = await connectTo(url);
+      await partitionByAccount(client, 3);
+      await client.end();
+      // An interrupted run left one partition with a valid index, one with an invalid one, and one without.
+      await db.raw(`CREATE UNIQUE INDEX test_idx ON ONLY usage_totals (account_id, model, credits);
+        CREATE UNIQUE INDEX test_idx_p0 ON usage_totals_p0 (account_id, model, credits);
+        CREATE UNIQUE INDEX test_idx_p1 ON usage_totals_p1 (account_id, model, credits);
+        UPDATE pg_index SET indisvalid = false WHERE indexrelid = 'test_idx_p1'::regclass`);
+      const migrations = withIndex('usage_totals (account_id, model, credits)', true);
+      expect(await migrate(db, migrations)).to.deep.equal(['9001_index', '9002_table']);
+      expect(await findIndex(db)).to.equal(true);
+      const { rows } = await db.raw(
+        "SELECT inhrelid::regclass::text AS name FROM pg_inherits WHERE inhparent = 'test_idx'::regclass ORDER BY 1",
+      );
+      expect(rows.map(({ name }: { name: string }) => name)).to.deep.equal([
+        'test_idx_p0',
+        'test_idx_p1',
+        'test_idx_p2',
+      ]);
     });
   });
 });
