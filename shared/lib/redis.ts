@@ -9,7 +9,10 @@ export type RedisClient = Redis | Cluster;
 
 /** Interval at which a connection checks that its server is still a master. */
 const ROLE_CHECK_INTERVAL_MS = 1_000;
+const ROLE_TIMEOUT_MS = 3_000;
 const ROLE_LOG_INTERVAL_MS = 60_000;
+/** Message of ioredis for a command that exceeds `commandTimeout`. */
+const COMMAND_TIMEOUT = 'Command timed out';
 /** Errors of a server that is not, or no longer, the master: the same address or the Sentinels lead to the new one. */
 const NOT_MASTER = /^(READONLY|LOADING|MASTERDOWN|UNBLOCKED)\b/;
 
@@ -121,23 +124,36 @@ function reconnectDelayMs(attempt: number): number {
 }
 
 /**
- * Reconnects when the server has become a replica. A replica accepts subscriptions and messages, which would then never
+ * Reconnects when the server has become a replica, or does not answer. A replica accepts subscriptions and messages, which would then never
  * meet those of processes at the new master; for other commands this is faster than the first rejected write.
  */
 function leaveReplica(name: string, redis: Redis): void {
-  const logReplica = throttleLog(ROLE_LOG_INTERVAL_MS, (suppressed) =>
-    logger.warn({ connection: name, suppressed }, 'redis server is not a master; reconnecting'),
+  const logLeaving = throttleLog(ROLE_LOG_INTERVAL_MS, (suppressed, reason: string) =>
+    logger.warn({ connection: name, suppressed }, `redis server ${reason}; reconnecting`),
   );
   let isChecking = false;
+  const leave = (reason: string) => {
+    if (redis.status !== 'ready') return;
+    logLeaving(reason);
+    redis.disconnect(true);
+  };
+  // After the socket was read once more: a process that was busy may not have received the answer yet.
+  const leaveIfSilent = () => {
+    if (isChecking) leave('does not answer');
+  };
   const check = async () => {
     if (isChecking || redis.status !== 'ready') return;
     isChecking = true;
+    // A server that has lost its power or network closes no connection, and keep-alives stop while a command is pending.
+    const deadline = setTimeout(() => setImmediate(leaveIfSilent), ROLE_TIMEOUT_MS).unref();
     // A server without RESP3 rejects this on a subscribed connection.
-    const replication = await redis.info('replication').catch(() => '');
+    const replication = await redis.info('replication').catch((error: Error) => {
+      if (error.message === COMMAND_TIMEOUT) leaveIfSilent();
+      return '';
+    });
+    clearTimeout(deadline);
     isChecking = false;
-    if (!/^role:slave/m.test(replication) || redis.status !== 'ready') return;
-    logReplica();
-    redis.disconnect(true);
+    if (/^role:slave/m.test(replication)) leave('is not a master');
   };
   const timer = setInterval(() => void check(), ROLE_CHECK_INTERVAL_MS).unref();
   redis.once('end', () => clearInterval(timer));

@@ -79,6 +79,8 @@ function parseSingle(url: string, isTls: boolean): RedisAddress {
   const parsed = URL.canParse(url) ? new URL(url) : undefined;
   if (parsed === undefined || parsed.hostname === '')
     throw new Error('REDIS_URL must have a host and a valid port, such as redis://host:6379.');
+  decode(parsed.username);
+  decode(parsed.password);
   if (!/^\/?\d*$/.test(parsed.pathname)) throw new Error('REDIS_URL must have a number as its database.');
   return { kind: 'single', url, isTls };
 }

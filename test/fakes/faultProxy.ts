@@ -36,6 +36,11 @@ export class FaultProxy {
     for (const socket of this.sockets) socket.pause();
   }
 
+  /** Forwards nothing over the open connections any more, and serves new ones: the address has moved to another server. */
+  freezeOpenConnections(): void {
+    for (const socket of this.sockets) socket.pause();
+  }
+
   /**
    * Cuts connections when the server responds: the request was executed, and its outcome is lost.
    * @param isCut called for each chunk of a response.

@@ -72,6 +72,7 @@ describe('REDIS_URL', () => {
     ['redis+cluster://a/1', /has only database 0/],
     ['redis+cluster://user:se@cret@a', /percent-encoded/],
     ['redis+cluster://user:%secret@a', /percent-encoded/],
+    ['redis://:%secret@a:6379', /percent-encoded/],
     ['redis+cluster://a?sentinelPassword=secret', /unknown parameter sentinelPassword/],
   ] as const) {
     it(`rejects ${url} with a sentence that names the variable and repeats no password`, () => {
