@@ -11,15 +11,18 @@ export const PARTITIONED_TABLES = [
 
 /**
  * Re-creates the growing tables as `PARTITION BY HASH (account_id)`, with their rows, keys, indexes, comments, triggers
- * and storage parameters under the same names. Runs in one transaction that locks these tables: stop the service first.
- * @throws Error if a table is partitioned already.
+ * storage parameters, owner and privileges under the same names. Runs in one transaction that locks these tables: stop
+ * the service first.
+ * @throws Error before it copies anything, if a table cannot be partitioned.
  */
 export async function partitionByAccount(client: ClientBase, partitions: number): Promise<void> {
   await client.query('BEGIN');
   try {
     await client.query('SET LOCAL statement_timeout = 0');
-    for (const table of PARTITIONED_TABLES) await partitionTable(client, table, partitions);
     await client.query(REUSE_PLANS);
+    const definitions = new Map<string, TableDefinition>();
+    for (const table of PARTITIONED_TABLES) definitions.set(table, await readDefinition(client, table));
+    for (const [table, definition] of definitions) await partitionTable(client, table, definition, partitions);
     await client.query('COMMIT');
   } catch (error) {
     await client.query('ROLLBACK').catch(() => {});
@@ -42,12 +45,22 @@ interface TableDefinition {
   keys: string[];
   indexes: string[];
   triggers: string[];
+  /** TRUNCATE triggers, which Postgres does not copy to partitions. */
+  truncateTriggers: string[];
+  owner: string;
+  grants: string[];
+  publications: string[];
+  /** Unique indexes that do not contain the account. */
+  otherKeys: string[];
 }
 
-async function partitionTable(client: ClientBase, table: string, partitions: number): Promise<void> {
+async function partitionTable(
+  client: ClientBase,
+  table: string,
+  { storage, keys, indexes, triggers, truncateTriggers, owner, grants }: TableDefinition,
+  partitions: number,
+): Promise<void> {
   const whole = `${table}_unpartitioned`;
-  const { isPartitioned, storage, keys, indexes, triggers } = await readDefinition(client, table);
-  if (isPartitioned) throw new Error(`${table} is partitioned already.`);
   const parameters = storage === null ? '' : ` WITH (${storage.join(', ')})`;
   await client.query(`
     ALTER TABLE ${table} RENAME TO ${whole};
@@ -60,7 +73,13 @@ async function partitionTable(client: ClientBase, table: string, partitions: num
   }
   // Without keys, indexes and triggers, rows are copied fast and count in no metric twice.
   await client.query(`INSERT INTO ${table} SELECT * FROM ${whole}; DROP TABLE ${whole}`);
-  for (const definition of [...keys, ...indexes, ...triggers]) await client.query(definition);
+  for (const definition of [...keys, ...indexes, ...triggers, ...grants]) await client.query(definition);
+  await client.query(`ALTER TABLE ${table} OWNER TO ${owner}`);
+  for (let remainder = 0; remainder < partitions; remainder += 1) {
+    const partition = `${table}_p${remainder}`;
+    for (const trigger of truncateTriggers) await client.query(trigger.replace(/ ON \S+ /, ` ON ${partition} `));
+    await client.query(`ALTER TABLE ${partition} OWNER TO ${owner}`);
+  }
   await client.query(`ANALYZE ${table}`);
 }
 
@@ -73,11 +92,32 @@ async function readDefinition(client: ClientBase, table: string): Promise<TableD
                    WHERE i.indrelid = c.oid
                      AND NOT EXISTS (SELECT FROM pg_constraint k WHERE k.conindid = i.indexrelid)) AS indexes,
             array(SELECT pg_get_triggerdef(t.oid) FROM pg_trigger t
-                   WHERE t.tgrelid = c.oid AND NOT t.tgisinternal) AS triggers
+                   WHERE t.tgrelid = c.oid AND NOT t.tgisinternal) AS triggers,
+            array(SELECT pg_get_triggerdef(t.oid) FROM pg_trigger t
+                   WHERE t.tgrelid = c.oid AND NOT t.tgisinternal AND t.tgtype & 32 <> 0) AS "truncateTriggers",
+            c.relowner::regrole::text AS owner,
+            array(SELECT format('GRANT %s ON %I TO %s%s', a.privilege_type, c.relname,
+                                CASE a.grantee WHEN 0 THEN 'PUBLIC' ELSE a.grantee::regrole::text END,
+                                CASE WHEN a.is_grantable THEN ' WITH GRANT OPTION' ELSE '' END)
+                    FROM aclexplode(c.relacl) a WHERE a.grantee <> c.relowner) AS grants,
+            array(SELECT p.pubname::text FROM pg_publication_rel r JOIN pg_publication p ON p.oid = r.prpubid
+                   WHERE r.prrelid = c.oid) AS publications,
+            array(SELECT i.indexrelid::regclass::text FROM pg_index i
+                   WHERE i.indrelid = c.oid AND i.indisunique
+                     AND NOT EXISTS (SELECT FROM pg_attribute a WHERE a.attrelid = c.oid AND a.attname = 'account_id'
+                                        AND a.attnum = ANY (i.indkey::int2[]))) AS "otherKeys"
        FROM pg_class c WHERE c.oid = to_regclass($1)`,
     [table],
   );
   const [definition] = rows;
   if (definition === undefined) throw new Error(`There is no table ${table}: run npm run release first.`);
+  const { isPartitioned, otherKeys, publications } = definition;
+  if (isPartitioned) throw new Error(`${table} is partitioned already.`);
+  if (otherKeys.length > 0)
+    throw new Error(`${table} has unique keys without account_id, of an earlier schema: ${otherKeys.join(', ')}.`);
+  if (publications.length > 0)
+    throw new Error(
+      `${table} is published by ${publications.join(', ')}: drop the publication, and create it afterwards.`,
+    );
   return definition;
 }

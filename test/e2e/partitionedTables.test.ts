@@ -4,6 +4,7 @@ import { expect } from 'chai';
 import { connectTo } from '../../dev/local/environment/databases.ts';
 import { partitionByAccount, PARTITIONED_TABLES } from '../../dev/partitioning/partitionByAccount.ts';
 import { createDatabase } from '../harness/databases.ts';
+import { expectRejection } from '../harness/expectRejection.ts';
 import { writeLedgerFixture } from '../harness/ledgerFixture.ts';
 
 /** Tests of creates, charges, settlement, refunds, lists, deletions, usage, sweeps and credit periods. */
@@ -20,11 +21,12 @@ const FILES = [
 ];
 
 describe('tables that are partitioned by account', () => {
-  it('keep their rows, keys, indexes, triggers and comments, and reuse plans', async () => {
+  it('keep their rows, keys, indexes, triggers, comments and privileges, and reuse plans', async () => {
     const client = await connectTo(await createDatabase());
+    const reader = `reader_${process.pid}`;
     const describeTables = async () => {
       const { rows } = await client.query(
-        `SELECT c.relname, obj_description(c.oid) AS comment,
+        `SELECT c.relname, obj_description(c.oid) AS comment, c.relowner::regrole::text AS owner, c.relacl::text AS acl,
                 array(SELECT a.attname || ' ' || format_type(a.atttypid, a.atttypmod) || ' ' || a.attnotnull || ' '
                              || coalesce(pg_get_expr(d.adbin, d.adrelid), '') || coalesce(col_description(c.oid, a.attnum), '')
                         FROM pg_attribute a LEFT JOIN pg_attrdef d ON d.adrelid = c.oid AND d.adnum = a.attnum
@@ -49,7 +51,18 @@ describe('tables that are partitioned by account', () => {
     };
     try {
       await writeLedgerFixture(client);
+      await client.query(
+        `CREATE ROLE ${reader}; GRANT SELECT, INSERT ON ledger_entries TO ${reader} WITH GRANT OPTION`,
+      );
       const whole = await describeTables();
+      await client.query('CREATE PUBLICATION changes FOR TABLE usage_days');
+      await expectRejection(partitionByAccount(client, 3), /usage_days is published by changes/);
+      await client.query('DROP PUBLICATION changes; CREATE UNIQUE INDEX old_key ON usage_totals (model, credits)');
+      await expectRejection(
+        partitionByAccount(client, 3),
+        /usage_totals has unique keys without account_id.*: old_key/,
+      );
+      await client.query('DROP INDEX old_key');
       await partitionByAccount(client, 3);
       expect(await describeTables()).to.deep.equal(whole);
       const { rows } = await client.query(
@@ -61,9 +74,10 @@ describe('tables that are partitioned by account', () => {
           WHERE d.datname = current_database() AND setrole = 0`,
       );
       expect(settings.rows).to.deep.equal([{ setconfig: ['plan_cache_mode=force_generic_plan'] }]);
-      const repeated = await partitionByAccount(client, 3).catch((error: unknown) => error);
-      expect(String(repeated)).to.include('is partitioned already');
+      await expectRejection(client.query('TRUNCATE ledger_entries_p0'), /append-only: TRUNCATE rejected/);
+      await expectRejection(partitionByAccount(client, 3), /is partitioned already/);
     } finally {
+      await client.query(`DROP OWNED BY ${reader}; DROP ROLE ${reader}`);
       await client.end();
     }
   }).timeout(60_000);
