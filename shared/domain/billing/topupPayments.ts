@@ -40,8 +40,20 @@ export async function findTopupSnapshot(
  * Records a paid top-up that the database does not know, since it was restored from a backup that is older. As a manual
  * one, because the account of that time has no record of having claimed an automatic one.
  */
-async function restoreTopup({ status, order, intentId }: ProcessorPayment): Promise<Topup | undefined> {
-  if (status !== 'succeeded' || order === null) return undefined;
+async function restoreTopup({
+  status,
+  order,
+  intentId,
+  topupUuid: paymentTopup,
+}: ProcessorPayment): Promise<Topup | undefined> {
+  if (status !== 'succeeded') return undefined;
+  if (order === null) {
+    logger.error(
+      { topup: paymentTopup, intent: intentId },
+      'unknown top-up was paid, and its payment does not name account and credits; not credited: credit or refund it by hand',
+    );
+    return undefined;
+  }
   const { topupUuid, accountUuid, amountCents, credits } = order;
   const account = await Account.query().findOne({ uuid: accountUuid });
   const context = { topup: topupUuid, intent: intentId, accountUuid, amountCents, credits };

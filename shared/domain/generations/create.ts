@@ -86,13 +86,15 @@ async function chargeWithAutoTopup(debit: Debit): Promise<ChargeOutcome> {
   });
   if (topup === 'unknown') throw topupUnknownError(debit);
   if (topup === 'none') return outcome;
-  const afterTopup = await chargeGeneration(debit);
+  const afterTopup = await chargeGeneration(debit).catch((error: unknown) => {
+    if (!isOutage(error)) throw error;
+    throw databaseUnavailableError(`${buildNotCreatedDetail(debit)} ${TOPUP_CHARGED_DETAIL}`, error);
+  });
   if (afterTopup === 'accepted' || afterTopup === 'replayed' || afterTopup === 'unknown') return afterTopup;
-  throw new ServiceError(
-    afterTopup,
-    `${rejectionDetails[afterTopup](debit)} An automatic top-up was charged and credited.`,
-  );
+  throw new ServiceError(afterTopup, `${rejectionDetails[afterTopup](debit)} ${TOPUP_CHARGED_DETAIL}`);
 }
+
+const TOPUP_CHARGED_DETAIL = 'An automatic top-up was charged and credited.';
 
 function topupUnknownError({ credits }: Debit): ServiceError {
   return new ServiceError(
