@@ -66,6 +66,8 @@ export class HelmChart {
         return JSON.stringify(String(values[0]));
       case 'default':
         return isEmpty(values[1]) ? values[0] : values[1];
+      case 'required':
+        return isEmpty(values[1]) ? expectValue(values[0]) : values[1];
       case 'not':
         return isEmpty(values[0]);
       default:
@@ -96,6 +98,10 @@ function toText(value: unknown): string {
 
 const isEmpty = (value: unknown): boolean =>
   value === undefined || value === false || value === '' || (Array.isArray(value) && value.length === 0);
+
+function expectValue(message: unknown): never {
+  throw new Error(String(message));
+}
 
 function fail(text: string): never {
   throw new Error(`The chart uses something that this renderer does not support, or an unknown value: ${text}`);

@@ -17,7 +17,8 @@ interface Resource {
 
 /** Renders the chart. @param change adjusts the default values. */
 function renderChart(change: (values: any) => void = () => {}) {
-  const values = load(read(`${CHART}values.yaml`));
+  const values = load(read(`${CHART}values.yaml`)) as any;
+  values.media = { bucket: 'outputs', cdnUrl: 'https://outputs.example.com' };
   change(values);
   const { appVersion } = load(read(`${CHART}Chart.yaml`)) as { appVersion: string };
   const root = {
@@ -53,7 +54,9 @@ describe('the Helm chart', () => {
     });
     for (const name of ['Job test-release', 'Deployment test-web', 'Deployment test-worker']) {
       const [container] = resources.get(name).spec.template.spec.containers;
-      expect(procfile, name).to.include(`${container.name}: ${container.command.join(' ')}`);
+      // Not `command`, which would replace the entry point of the image: tini is process 1.
+      expect(container).to.not.have.property('command');
+      expect(procfile, name).to.include(`${container.name}: ${container.args.join(' ')}`);
       expect(container.image).to.equal('genmeter:2.0.0');
       const variables = container.env.map((variable: { name: string }) => variable.name);
       expect(Object.keys(Environment.properties)).to.include.members(variables);
@@ -95,6 +98,33 @@ describe('the Helm chart', () => {
     expect(proxy.match(/retry-on .*/g)).to.deep.equal(['retry-on conn-failure']);
   });
 
+  it('is not rendered without a bucket, since pods have no permanent disk', () => {
+    expect(() => renderChart((values) => (values.media.bucket = ''))).to.throw('Set media.bucket');
+    expect(() => renderChart((values) => (values.media.cdnUrl = ''))).to.throw('Set media.cdnUrl');
+  });
+
+  it('gives each process its own variables, the release step its own database address, and all pods more volumes', () => {
+    const resources = renderChart((values) => {
+      values.web.env = { OTEL_SERVICE_NAME: 'genmeter-web' };
+      values.worker.env = { OTEL_SERVICE_NAME: 'genmeter-worker' };
+      values.release.databaseSecretName = 'direct';
+      values.extraVolumes = [{ name: 'ca', secret: { secretName: 'ca' } }];
+      values.extraVolumeMounts = [{ name: 'ca', mountPath: '/ca' }];
+    });
+    const own = (name: string) => {
+      const { containers, volumes } = resources.get(name).spec.template.spec;
+      expect(volumes, name).to.deep.include({ name: 'ca', secret: { secretName: 'ca' } });
+      expect(containers[0].volumeMounts, name).to.deep.include({ name: 'ca', mountPath: '/ca' });
+      return containers[0].env.at(-1);
+    };
+    expect(own('Deployment test-web')).to.deep.equal({ name: 'OTEL_SERVICE_NAME', value: 'genmeter-web' });
+    expect(own('Deployment test-worker')).to.deep.equal({ name: 'OTEL_SERVICE_NAME', value: 'genmeter-worker' });
+    expect(own('Job test-release')).to.deep.equal({
+      name: 'DATABASE_URL',
+      valueFrom: { secretKeyRef: { name: 'direct', key: 'DATABASE_URL' } },
+    });
+  });
+
   it('scales workers by the age of the oldest job, and monitors all pods, if that is enabled', () => {
     const resources = renderChart((values) => {
       values.web.autoscaling.enabled = false;
@@ -132,8 +162,8 @@ describe('compose.yaml', () => {
     expect(published).to.deep.equal(['proxy']);
     const [, file] = /^\.\/(\S+):\//.exec(services['proxy'].volumes[0]) ?? [];
     const proxy = read(file as string);
-    expect(proxy).to.include('api:3000').and.to.include('bind :3000').and.to.include('X-Forwarded-For');
-    expect(services['api'].environment.TRUSTED_PROXIES).to.equal('${TRUSTED_PROXIES:-1}');
+    expect(proxy).to.include('api:3000').and.to.include('bind :3000').and.to.include('option forwardfor');
+    expect(services['api'].environment.TRUSTED_PROXIES).to.equal('${COMPOSE_TRUSTED_PROXIES:-1}');
   });
 
   it('limits the memory of every service that keeps running', () => {

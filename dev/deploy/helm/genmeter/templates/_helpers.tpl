@@ -22,6 +22,9 @@ volumes:
   # Temporary files: outputs are in a bucket.
   - { name: media, emptyDir: { sizeLimit: 4Gi } }
   - { name: tmp, emptyDir: { sizeLimit: 1Gi } }
+  {{- with .Values.extraVolumes }}
+  {{- toYaml . | nindent 2 }}
+  {{- end }}
 {{- end }}
 
 {{- define "genmeter.container" -}}
@@ -33,12 +36,18 @@ securityContext:
   capabilities: { drop: [ALL] }
 envFrom:
   - secretRef: { name: {{ .Values.secretName }} }
+volumeMounts:
+  - { name: media, mountPath: /media }
+  - { name: tmp, mountPath: /tmp }
+  {{- with .Values.extraVolumeMounts }}
+  {{- toYaml . | nindent 2 }}
+  {{- end }}
+# Last, so that templates can append variables.
 env:
   {{- range $name, $value := .Values.env }}
   - { name: {{ $name }}, value: {{ $value | quote }} }
   {{- end }}
   - { name: METRICS_PORT, value: {{ .Values.metrics.port | quote }} }
-volumeMounts:
-  - { name: media, mountPath: /media }
-  - { name: tmp, mountPath: /tmp }
+  - { name: MEDIA_S3_BUCKET, value: {{ required "Set media.bucket: pods have no permanent disk." .Values.media.bucket | quote }} }
+  - { name: CDN_URL, value: {{ required "Set media.cdnUrl, the public address of the bucket." .Values.media.cdnUrl | quote }} }
 {{- end }}
