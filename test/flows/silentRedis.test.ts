@@ -1,4 +1,3 @@
-import { expect } from 'chai';
 import { connectForBlocking, connectForCommands } from '../../shared/lib/redis.ts';
 import { FaultProxy } from '../fakes/faultProxy.ts';
 import { requireTestEnv } from '../harness/databases.ts';
