@@ -12,12 +12,12 @@ import { bundlePrograms } from './harness/bundle.ts';
 import { type FileSelection, findNeeds, parseArguments, findTestFiles } from './harness/selectFiles.ts';
 import { createTemplateDatabase } from './harness/databases.ts';
 import { readRunEvents } from './harness/runEvents.ts';
-import { sortLongestFirst, updateTimings } from './harness/timings.ts';
+import { sortForParallelRun, updateTimings } from './harness/timings.ts';
 
 /**
  * Runs tests: all but `test/e2e` unless files or folders are named. Starts what they need (Postgres and Redis on free
- * ports, a template database, the bundled programs, for `test/e2e` the build) and hands the files to mocha, longest
- * first. Other options are passed to mocha.
+ * ports, a template database, the bundled programs, for `test/e2e` the build) and hands the files to mocha in an
+ * order that balances the processes. Other options are passed to mocha.
  *
  *     npm test -- test/unit test/contract/apiKeys.test.ts
  *     npm test -- -g 'parallel limit' --jobs 2
@@ -67,7 +67,7 @@ async function main(): Promise<number> {
     console.log(`${files.length} files, ${jobs} at a time${on}; prepared in ${seconds} s.\n`);
     const env = { ...process.env, ...variables };
     const status = await runMocha(
-      ['--jobs', String(jobs), ...selection.mochaArguments, ...sortLongestFirst(files)],
+      ['--jobs', String(jobs), ...selection.mochaArguments, ...sortForParallelRun(files)],
       env,
     );
     const events = readRunEvents(folder);

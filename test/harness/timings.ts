@@ -8,12 +8,30 @@ const TIMINGS_FILE = 'test/timings.json';
 
 type Timings = Record<string, number>;
 
-/** Sorts files so that the longest start first, which balances the processes. A file without a time counts as the median. */
-export function sortLongestFirst(files: readonly string[]): string[] {
-  const timings = readTimings();
+/** Files that take longer mostly wait for a time limit, and use little of a processor. */
+const LONG_FILE_SECONDS = 30;
+
+/**
+ * Sorts files so that the processes are balanced: the longest first, and after each long one shorter ones that take as
+ * much time in total, so that those which wait and those which compute run at the same time. A file without a time
+ * counts as the median.
+ */
+export function sortForParallelRun(files: readonly string[], timings: Timings = readTimings()): string[] {
   const typicalSeconds = median(Object.values(timings)) || 0;
   const getSeconds = (file: string): number => timings[toTestName(file)] ?? typicalSeconds;
-  return files.toSorted((one, other) => getSeconds(other) - getSeconds(one) || (one < other ? -1 : 1));
+  const longestFirst = files.toSorted((one, other) => getSeconds(other) - getSeconds(one) || (one < other ? -1 : 1));
+  const isLong = (file: string) => getSeconds(file) >= LONG_FILE_SECONDS;
+  const others = longestFirst.filter((file) => !isLong(file));
+  const sorted = longestFirst.filter(isLong).flatMap((file) => {
+    const beside: string[] = [];
+    for (let seconds = 0; seconds < getSeconds(file) && others.length > 0; ) {
+      const [next] = others.splice(0, 1) as [string];
+      beside.push(next);
+      seconds += getSeconds(next);
+    }
+    return [file, ...beside];
+  });
+  return [...sorted, ...others];
 }
 
 /** Records how long the files of a run took, and keeps the times of existing files that did not run. */
