@@ -128,18 +128,18 @@ function reconnectDelayMs(attempt: number): number {
  * meet those of processes at the new master; for other commands this is faster than the first rejected write.
  */
 function leaveReplica(name: string, redis: Redis): void {
-  const logLeaving = throttleLog(ROLE_LOG_INTERVAL_MS, (suppressed, reason: string) =>
-    logger.warn({ connection: name, suppressed }, `redis server ${reason}; reconnecting`),
+  const logLeaving = throttleLog(ROLE_LOG_INTERVAL_MS, (suppressed, message: string) =>
+    logger.warn({ connection: name, suppressed }, message),
   );
   let isChecking = false;
-  const leave = (reason: string) => {
+  const leave = (message: string) => {
     if (redis.status !== 'ready') return;
-    logLeaving(reason);
+    logLeaving(message);
     redis.disconnect(true);
   };
   // After the socket was read once more: a process that was busy may not have received the answer yet.
   const leaveIfSilent = () => {
-    if (isChecking) leave('does not answer');
+    if (isChecking) leave('redis server does not answer; reconnecting');
   };
   const check = async () => {
     if (isChecking || redis.status !== 'ready') return;
@@ -153,7 +153,7 @@ function leaveReplica(name: string, redis: Redis): void {
     });
     clearTimeout(deadline);
     isChecking = false;
-    if (/^role:slave/m.test(replication)) leave('is not a master');
+    if (/^role:slave/m.test(replication)) leave('redis server is not a master; reconnecting');
   };
   const timer = setInterval(() => void check(), ROLE_CHECK_INTERVAL_MS).unref();
   redis.once('end', () => clearInterval(timer));
