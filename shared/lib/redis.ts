@@ -9,7 +9,8 @@ export type RedisClient = Redis | Cluster;
 
 /** Interval at which a connection checks that its server is still a master. */
 const ROLE_CHECK_INTERVAL_MS = 1_000;
-const ROLE_TIMEOUT_MS = 3_000;
+/** Time after which a server counts as gone. Longer than a busy one needs: reconnecting would delay it further. */
+const SILENCE_MS = 5_000;
 const ROLE_LOG_INTERVAL_MS = 60_000;
 /** Message of ioredis for a command that exceeds `commandTimeout`. */
 const COMMAND_TIMEOUT = 'Command timed out';
@@ -124,35 +125,45 @@ function reconnectDelayMs(attempt: number): number {
 }
 
 /**
- * Reconnects when the server has become a replica, or does not answer. A replica accepts subscriptions and messages, which would then never
- * meet those of processes at the new master; for other commands this is faster than the first rejected write.
+ * Reconnects when the server has become a replica, or does not answer. A replica accepts subscriptions and messages,
+ * which would then never meet those of processes at the new master; for other commands this is faster than the first
+ * rejected write. A server that has lost its power or network closes no connection, and TCP keep-alives stop while a
+ * command is pending.
  */
 function leaveReplica(name: string, redis: Redis): void {
   const logLeaving = throttleLog(ROLE_LOG_INTERVAL_MS, (suppressed, message: string) =>
     logger.warn({ connection: name, suppressed }, message),
   );
   let isChecking = false;
+  /** Time of the first check without an answer. */
+  let silentSince: number | undefined;
   const leave = (message: string) => {
+    silentSince = undefined;
     if (redis.status !== 'ready') return;
     logLeaving(message);
     redis.disconnect(true);
   };
-  // After the socket was read once more: a process that was busy may not have received the answer yet.
   const leaveIfSilent = () => {
-    if (isChecking) leave('redis server does not answer; reconnecting');
+    if (silentSince === undefined || performance.now() - silentSince < SILENCE_MS) return;
+    leave('redis server does not answer; reconnecting');
   };
   const check = async () => {
-    if (isChecking || redis.status !== 'ready') return;
+    if (redis.status !== 'ready') {
+      silentSince = undefined;
+      return;
+    }
+    // After the socket was read once more: a process that was suspended may not have received the answer yet.
+    setImmediate(leaveIfSilent);
+    if (isChecking) return;
     isChecking = true;
-    // A server that has lost its power or network closes no connection, and keep-alives stop while a command is pending.
-    const deadline = setTimeout(() => setImmediate(leaveIfSilent), ROLE_TIMEOUT_MS).unref();
-    // A server without RESP3 rejects this on a subscribed connection.
-    const replication = await redis.info('replication').catch((error: Error) => {
-      if (error.message === COMMAND_TIMEOUT) leaveIfSilent();
-      return '';
-    });
-    clearTimeout(deadline);
+    silentSince ??= performance.now();
+    // A server without RESP3 rejects this on a subscribed connection, which is an answer as well.
+    const replication = await redis
+      .info('replication')
+      .catch((error: Error) => (error.message === COMMAND_TIMEOUT ? undefined : ''));
     isChecking = false;
+    if (replication === undefined) return;
+    silentSince = undefined;
     if (/^role:slave/m.test(replication)) leave('redis server is not a master; reconnecting');
   };
   const timer = setInterval(() => void check(), ROLE_CHECK_INTERVAL_MS).unref();
