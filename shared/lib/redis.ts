@@ -9,11 +9,13 @@ export type RedisClient = Redis | Cluster;
 
 /** Interval at which a connection checks that its server is still a master. */
 const ROLE_CHECK_INTERVAL_MS = 1_000;
-/** Time after which a server counts as gone. Longer than a busy one needs: reconnecting would delay it further. */
-const SILENCE_MS = 5_000;
+/** Checks in a row without an answer after which a server counts as gone: some seconds, as a busy one needs. */
+const SILENT_CHECKS_MAX = 5;
 const ROLE_LOG_INTERVAL_MS = 60_000;
 /** Message of ioredis for a command that exceeds `commandTimeout`. */
 const COMMAND_TIMEOUT = 'Command timed out';
+/** Statuses in which an answer of the server is due: to the handshake, or to the check of its role. */
+const CONNECTED_STATUSES: ReadonlySet<string> = new Set(['connect', 'ready']);
 /** Errors of a server that is not, or no longer, the master: the same address or the Sentinels lead to the new one. */
 const NOT_MASTER = /^(READONLY|LOADING|MASTERDOWN|UNBLOCKED)\b/;
 
@@ -125,46 +127,45 @@ function reconnectDelayMs(attempt: number): number {
 }
 
 /**
- * Reconnects when the server has become a replica, or does not answer. A replica accepts subscriptions and messages,
- * which would then never meet those of processes at the new master; for other commands this is faster than the first
- * rejected write. A server that has lost its power or network closes no connection, and TCP keep-alives stop while a
- * command is pending.
+ * Reconnects when the server has become a replica, or sends nothing although an answer is due. A replica accepts
+ * subscriptions and messages, which would then never meet those of processes at the new master; for other commands this
+ * is faster than the first rejected write. A server that has lost its power or network closes no connection, and TCP
+ * keep-alives stop while a command is pending.
  */
 function leaveReplica(name: string, redis: Redis): void {
   const logLeaving = throttleLog(ROLE_LOG_INTERVAL_MS, (suppressed, message: string) =>
     logger.warn({ connection: name, suppressed }, message),
   );
   let isChecking = false;
-  /** Time of the first check without an answer. */
-  let silentSince: number | undefined;
+  let bytesReceived = 0;
+  /** Counted instead of timed, because the process itself may have been suspended. */
+  let silentChecks = 0;
   const leave = (message: string) => {
-    silentSince = undefined;
-    if (redis.status !== 'ready') return;
     logLeaving(message);
     redis.disconnect(true);
   };
   const leaveIfSilent = () => {
-    if (silentSince === undefined || performance.now() - silentSince < SILENCE_MS) return;
+    // Any answer counts, also one that is too late for its command: reconnecting would delay a busy server further.
+    const isAnswering = redis.stream.bytesRead !== bytesReceived;
+    silentChecks = isAnswering || !CONNECTED_STATUSES.has(redis.status) ? 0 : silentChecks + 1;
+    bytesReceived = redis.stream.bytesRead;
+    if (silentChecks < SILENT_CHECKS_MAX) return;
+    silentChecks = 0;
     leave('redis server does not answer; reconnecting');
   };
   const check = async () => {
-    if (redis.status !== 'ready') {
-      silentSince = undefined;
-      return;
-    }
-    // After the socket was read once more: a process that was suspended may not have received the answer yet.
-    setImmediate(leaveIfSilent);
-    if (isChecking) return;
+    // After the socket was read once more.
+    if (redis.stream !== undefined) setImmediate(leaveIfSilent);
+    if (isChecking || redis.status !== 'ready') return;
     isChecking = true;
-    silentSince ??= performance.now();
-    // A server without RESP3 rejects this on a subscribed connection, which is an answer as well.
-    const replication = await redis
-      .info('replication')
-      .catch((error: Error) => (error.message === COMMAND_TIMEOUT ? undefined : ''));
+    const replication = await redis.info('replication').catch((error: Error) => {
+      // Rejected without being sent: on a subscribed connection to a server without RESP3, no answer is due.
+      if (error.message !== COMMAND_TIMEOUT) silentChecks = 0;
+      return '';
+    });
     isChecking = false;
-    if (replication === undefined) return;
-    silentSince = undefined;
-    if (/^role:slave/m.test(replication)) leave('redis server is not a master; reconnecting');
+    if (/^role:slave/m.test(replication) && redis.status === 'ready')
+      leave('redis server is not a master; reconnecting');
   };
   const timer = setInterval(() => void check(), ROLE_CHECK_INTERVAL_MS).unref();
   redis.once('end', () => clearInterval(timer));

@@ -38,6 +38,7 @@ export class FaultProxy {
 
   /** Forwards nothing over the open connections any more, and serves new ones: the address has moved to another server. */
   freezeOpenConnections(): void {
+    this.mode = 'open';
     for (const socket of this.sockets) socket.pause();
   }
 
