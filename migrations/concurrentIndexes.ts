@@ -13,6 +13,11 @@ export interface ConcurrentIndex {
 /** Key of the lock that serializes index builds; a number beside that of the migrations. */
 const ADVISORY_LOCK = 7_206_512_002;
 const LOCK_RETRY_MS = 200;
+const BRIEF_LOCK_TIMEOUT = '2s';
+const BRIEF_LOCK_PAUSE_MS = 3_000;
+const LOCK_NOT_AVAILABLE = '55P03';
+/** Names of partitions' indexes have an ending, and Postgres cuts names after 63 bytes. */
+const NAME_MAX_CHARACTERS = 55;
 
 /**
  * Builds indexes with `CREATE INDEX CONCURRENTLY`, one after the other. An interrupted build leaves an invalid index,
@@ -58,6 +63,8 @@ async function waitForLock(connection: pg.Client): Promise<void> {
 
 async function buildIndex(connection: pg.Client, index: ConcurrentIndex): Promise<void> {
   const { name, on } = index;
+  if (name.length > NAME_MAX_CHARACTERS && !/_p\d+$/.test(name))
+    throw new Error(`The index ${name} needs a name of at most ${NAME_MAX_CHARACTERS} characters.`);
   const [table, definition] = splitTable(on);
   const { rows } = await connection.query<{ is_valid: boolean | null; is_partitioned: boolean; partitions: string[] }>(
     `SELECT (SELECT indisvalid FROM pg_index WHERE indexrelid = to_regclass('public.' || $1)) AS is_valid,
@@ -75,11 +82,26 @@ async function buildIndex(connection: pg.Client, index: ConcurrentIndex): Promis
     return;
   }
   // Postgres builds no index of a partitioned table concurrently. It becomes valid with the last partition's index.
-  if (isValid === null) await connection.query(`CREATE ${toKind(index)} ${name} ON ONLY ${on}`);
+  if (isValid === null) await lockBriefly(connection, `CREATE ${toKind(index)} ${name} ON ONLY ${on}`);
   for (const partition of partitions) {
     const part = { ...index, name: `${name}_${partition.replace(`${table}_`, '')}`, on: `${partition}${definition}` };
     await buildIndex(connection, part);
-    await connection.query(`ALTER INDEX ${name} ATTACH PARTITION ${part.name}`);
+    await lockBriefly(connection, `ALTER INDEX ${name} ATTACH PARTITION ${part.name}`);
+  }
+}
+
+/** Runs a statement that locks out writers or readers, in attempts: while it waits for its lock, they wait as well. */
+async function lockBriefly(connection: pg.Client, sql: string): Promise<void> {
+  for (;;) {
+    try {
+      await connection.query(`SET lock_timeout = '${BRIEF_LOCK_TIMEOUT}'`);
+      await connection.query(sql);
+      await connection.query('SET lock_timeout = 0');
+      return;
+    } catch (error) {
+      if ((error as { code?: string }).code !== LOCK_NOT_AVAILABLE) throw error;
+      await delay(BRIEF_LOCK_PAUSE_MS);
+    }
   }
 }
 
