@@ -50,6 +50,7 @@ interface TableDefinition {
   owner: string;
   grants: string[];
   publications: string[];
+  hasColumnGrants: boolean;
   /** Unique indexes that do not contain the account. */
   otherKeys: string[];
 }
@@ -73,12 +74,16 @@ async function partitionTable(
   }
   // Without keys, indexes and triggers, rows are copied fast and count in no metric twice.
   await client.query(`INSERT INTO ${table} SELECT * FROM ${whole}; DROP TABLE ${whole}`);
-  for (const definition of [...keys, ...indexes, ...triggers, ...grants]) await client.query(definition);
+  for (const definition of [...keys, ...indexes, ...triggers]) await client.query(definition);
+  // Grants after the owner: those to the role that runs this would otherwise become part of its own.
   await client.query(`ALTER TABLE ${table} OWNER TO ${owner}`);
+  for (const privileges of grants) await client.query(privileges);
   for (let remainder = 0; remainder < partitions; remainder += 1) {
     const partition = `${table}_p${remainder}`;
     for (const trigger of truncateTriggers) await client.query(trigger.replace(/ ON \S+ /, ` ON ${partition} `));
     await client.query(`ALTER TABLE ${partition} OWNER TO ${owner}`);
+    // pg_dump reads each partition by itself.
+    for (const privileges of grants) await client.query(privileges.replace(` ON ${table} `, ` ON ${partition} `));
   }
   await client.query(`ANALYZE ${table}`);
 }
@@ -100,8 +105,9 @@ async function readDefinition(client: ClientBase, table: string): Promise<TableD
                                 CASE a.grantee WHEN 0 THEN 'PUBLIC' ELSE a.grantee::regrole::text END,
                                 CASE WHEN a.is_grantable THEN ' WITH GRANT OPTION' ELSE '' END)
                     FROM aclexplode(c.relacl) a WHERE a.grantee <> c.relowner) AS grants,
-            array(SELECT p.pubname::text FROM pg_publication_rel r JOIN pg_publication p ON p.oid = r.prpubid
-                   WHERE r.prrelid = c.oid) AS publications,
+            array(SELECT p.pubname::text FROM pg_publication_tables p
+                   WHERE p.schemaname = c.relnamespace::regnamespace::text AND p.tablename = c.relname) AS publications,
+            EXISTS (SELECT FROM pg_attribute a WHERE a.attrelid = c.oid AND a.attacl IS NOT NULL) AS "hasColumnGrants",
             array(SELECT i.indexrelid::regclass::text FROM pg_index i
                    WHERE i.indrelid = c.oid AND i.indisunique
                      AND NOT EXISTS (SELECT FROM pg_attribute a WHERE a.attrelid = c.oid AND a.attname = 'account_id'
@@ -111,7 +117,7 @@ async function readDefinition(client: ClientBase, table: string): Promise<TableD
   );
   const [definition] = rows;
   if (definition === undefined) throw new Error(`There is no table ${table}: run npm run release first.`);
-  const { isPartitioned, otherKeys, publications } = definition;
+  const { isPartitioned, otherKeys, publications, hasColumnGrants } = definition;
   if (isPartitioned) throw new Error(`${table} is partitioned already.`);
   if (otherKeys.length > 0)
     throw new Error(`${table} has unique keys without account_id, of an earlier schema: ${otherKeys.join(', ')}.`);
@@ -119,5 +125,7 @@ async function readDefinition(client: ClientBase, table: string): Promise<TableD
     throw new Error(
       `${table} is published by ${publications.join(', ')}: drop the publication, and create it afterwards.`,
     );
+  if (hasColumnGrants)
+    throw new Error(`${table} has privileges on columns, which would be lost: revoke them, and grant them afterwards.`);
   return definition;
 }
