@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'chai';
 import { createLocalJWKSet, decodeProtectedHeader, type JSONWebKeySet, jwtVerify } from 'jose';
 import { runBundled } from '../harness/bundle.ts';
@@ -5,6 +6,9 @@ import { type TestCustomer, request } from '../harness/apiClient.ts';
 import { createDatabase } from '../harness/databases.ts';
 import { type OAuthTestClient, postUrlEncoded, registerClient } from '../harness/oauthClient.ts';
 import { eventually, type TestService, startTestService } from '../harness/testService.ts';
+
+/** Longer than the service's limit between two reads for unknown keys. */
+const KEY_REFETCH_INTERVAL_MS = 2_100;
 
 const rotate = async (env: Record<string, string>) => (await runBundled('rotateKeys', [], { env })).status;
 
@@ -66,7 +70,8 @@ describe('OAuth signing keys', () => {
     const set = createLocalJWKSet(await jwks(later.baseUrl));
     for (const { access_token: token } of [before, still, renewed]) await jwtVerify(token, set);
 
-    // A process that has not loaded the new key yet reads it when a token names it.
+    // A process that has not loaded the new key yet reads it when a token names it, at most every two seconds.
+    await delay(KEY_REFETCH_INTERVAL_MS);
     const revoked = await postUrlEncoded(service.baseUrl, '/revoke', {
       token: renewed.access_token,
       client_id: client.clientId,
