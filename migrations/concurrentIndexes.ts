@@ -28,6 +28,10 @@ const NAME_MAX_CHARACTERS = 55;
  */
 export async function buildConcurrentIndexes(db: Knex, indexes: readonly ConcurrentIndex[]): Promise<void> {
   if (indexes.length === 0) return;
+  for (const { name } of indexes) {
+    if (name.length > NAME_MAX_CHARACTERS)
+      throw new Error(`The index ${name} needs a name of at most ${NAME_MAX_CHARACTERS} characters.`);
+  }
   const client = db.client as {
     acquireConnection(): Promise<pg.Client>;
     releaseConnection(c: pg.Client): Promise<void>;
@@ -63,8 +67,6 @@ async function waitForLock(connection: pg.Client): Promise<void> {
 
 async function buildIndex(connection: pg.Client, index: ConcurrentIndex): Promise<void> {
   const { name, on } = index;
-  if (name.length > NAME_MAX_CHARACTERS && !/_p\d+$/.test(name))
-    throw new Error(`The index ${name} needs a name of at most ${NAME_MAX_CHARACTERS} characters.`);
   const [table, definition] = splitTable(on);
   const { rows } = await connection.query<{ is_valid: boolean | null; is_partitioned: boolean; partitions: string[] }>(
     `SELECT (SELECT indisvalid FROM pg_index WHERE indexrelid = to_regclass('public.' || $1)) AS is_valid,
