@@ -31,6 +31,10 @@ import { media } from './static/media.ts';
 import { stylesheet } from './static/stylesheet.ts';
 import * as account from './web/account/handler.ts';
 import * as identities from './web/account/signInMethodHandlers.ts';
+import * as billingPage from './web/billing/handler.ts';
+import { exportLedger, showLedgerPage } from './web/ledger/handler.tsx';
+import * as library from './web/library/handler.tsx';
+import { showUsagePage } from './web/usage/handler.tsx';
 import * as signIn from './web/signIn/handler.ts';
 import { queueBoard } from './web/staff/queueBoard.ts';
 
@@ -105,8 +109,17 @@ export const HTTP_ROUTES: readonly HttpRoute[] = [
   ['GET',    '/r/:code',                                         'optionalSession', 'account',   'none', affiliate.openReferralLink],
 
   ['GET',    '/account/',                                        'pageSession',     'account',   'none', account.showAccountPage],
-  ['POST',   '/account/plan/',                                   'pageSession',     'payment',   'form', account.choosePlan],
-  ['POST',   '/account/portal/',                                 'pageSession',     'payment',   'form', account.openBillingPortal],
+  ['GET',    '/account/billing/',                                'pageSession',     'account',   'none', billingPage.showBillingPage],
+  ['POST',   '/account/billing/topup/',                          'pageSession',     'payment',   'form', billingPage.buyCredits],
+  ['POST',   '/account/billing/auto-topup/',                     'pageSession',     'payment',   'form', billingPage.saveAutoTopup],
+  ['POST',   '/account/plan/',                                   'pageSession',     'payment',   'form', billingPage.choosePlan],
+  ['POST',   '/account/portal/',                                 'pageSession',     'payment',   'form', billingPage.openBillingPortal],
+  ['GET',    '/account/usage/',                                  'pageSession',     'account',   'none', showUsagePage],
+  ['GET',    '/account/ledger/',                                 'pageSession',     'account',   'none', showLedgerPage],
+  ['GET',    '/account/ledger/export/',                          'pageSession',     'account',   'none', exportLedger],
+  ['GET',    '/account/library/',                                'pageSession',     'account',   'none', library.showLibraryPage],
+  ['GET',    '/account/library/:uuid/delete/',                   'pageSession',     'account',   'none', library.confirmDeleteGeneration],
+  ['POST',   '/account/library/:uuid/delete/',                   'pageSession',     'account',   'form', library.deleteFromLibrary],
   ['POST',   '/account/profile/',                                'pageSession',     'account',   'form', account.saveProfile],
   ['POST',   '/account/keys/',                                   'pageSession',     'account',   'form', account.createKey],
   ['GET',    '/account/keys/:uuid/revoke/',                      'pageSession',     'account',   'none', account.confirmRevokeKey],
@@ -126,8 +139,10 @@ export const HTTP_ROUTES: readonly HttpRoute[] = [
   ['POST',   '/account/sign-out/',                               'pageSession',     'account',   'form', account.signOut],
 
   // Addresses of forms that respond with a page: people reload them or return to them after signing in again.
-  ['GET',    '/account/plan/',                                   'pageSession',     'account',   'none', account.redirectToAccountPage],
-  ['GET',    '/account/portal/',                                 'pageSession',     'account',   'none', account.redirectToAccountPage],
+  ['GET',    '/account/plan/',                                   'pageSession',     'account',   'none', billingPage.redirectToBillingPage],
+  ['GET',    '/account/portal/',                                 'pageSession',     'account',   'none', billingPage.redirectToBillingPage],
+  ['GET',    '/account/billing/topup/',                          'pageSession',     'account',   'none', billingPage.redirectToBillingPage],
+  ['GET',    '/account/billing/auto-topup/',                     'pageSession',     'account',   'none', billingPage.redirectToBillingPage],
   ['GET',    '/account/profile/',                                'pageSession',     'account',   'none', account.redirectToAccountPage],
   ['GET',    '/account/keys/',                                   'pageSession',     'account',   'none', account.redirectToAccountPage],
   ['GET',    '/account/affiliate/',                              'pageSession',     'account',   'none', account.redirectToAccountPage],

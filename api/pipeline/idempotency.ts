@@ -2,6 +2,7 @@ import { executeIdempotent, type SaveResponse } from '../../shared/domain/platfo
 import { ServiceError } from '../../shared/spec/errors.ts';
 import { IDEMPOTENCY_KEY_MAX_CHARACTERS } from '../../shared/spec/limits.ts';
 import { requireCaller, type Context } from '../context.ts';
+import { getForm } from './body.ts';
 
 const IDEMPOTENCY_KEY_PATTERN = new RegExp(`^[\\x20-\\x7e]{1,${IDEMPOTENCY_KEY_MAX_CHARACTERS}}$`);
 
@@ -31,4 +32,10 @@ export async function withIdempotency<Answer>(
   const { response, isReplay } = await executeIdempotent(idempotentRequest, work);
   if (isReplay) ctx.set('idempotent-replayed', 'true');
   return response;
+}
+
+/** Reads the idempotency key of a page's form, or null. */
+export function readFormIdempotencyKey(ctx: Context): string | null {
+  const key = getForm(ctx).get('request') ?? '';
+  return /^[0-9a-f-]{36}$/.test(key) ? key : null;
 }

@@ -5,7 +5,7 @@ import { perService } from '../../shared/lib/serviceScope.ts';
 export const STYLESHEET_PATH = '/assets/style.css';
 
 /** Parts of the stylesheet in the order of their rules, of which later ones override earlier ones. */
-const PARTS = ['base.css', 'page.css', 'controls.css', 'content.css', 'dashboard.css', 'media.css'];
+const PARTS = ['base.css', 'page.css', 'controls.css', 'content.css', 'dashboard.css', 'accountArea.css', 'media.css'];
 
 /** Stylesheet of all pages with a hash of its content. Pages link to it by that hash, so browsers can cache it forever. */
 export const getStylesheet = perService(() => {

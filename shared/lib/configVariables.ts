@@ -28,6 +28,12 @@ export const Environment = Type.Object({
   HOST: Type.Optional(Type.String({ minLength: 1 })),
   BASE_URL: Type.Optional(HttpUrl()),
   CDN_URL: Type.Optional(HttpUrl()),
+  /** Pages and address that every page links to. */
+  TERMS_URL: Type.Optional(HttpUrl()),
+  PRIVACY_URL: Type.Optional(HttpUrl()),
+  SUPPORT_EMAIL: Type.Optional(
+    Type.String({ pattern: '^[^\\s@]+@[^\\s@]+$', description: 'an address such as support@example.com' }),
+  ),
   /** Number of trusted proxies in front that append to X-Forwarded-For. */
   TRUSTED_PROXIES: Type.Integer({ minimum: 0, maximum: 10, default: 0 }),
 

@@ -1,5 +1,6 @@
 import { expect } from 'chai';
 import { type BillingService, startBillingService } from '../harness/billingService.ts';
+import { getPageWithForm } from '../harness/accountForms.ts';
 import type { TestCustomer } from '../harness/apiClient.ts';
 import { createBrowserFor, findForm, type HttpBrowser } from '../harness/httpBrowser.ts';
 
@@ -16,7 +17,7 @@ describe('account pages with a payment processor', () => {
   const at = (path: string) => `${billing.service.baseUrl}${path}`;
 
   const sendForm = async (visitor: HttpBrowser, action: string, fields: Record<string, string>) => {
-    const { text } = await visitor.request(at('/account/'));
+    const { text } = await visitor.request(at(getPageWithForm(action)));
     return visitor.submitForm(at(action), { ...findForm(text, action).fields, ...fields });
   };
 

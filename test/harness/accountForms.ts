@@ -3,7 +3,10 @@ import { createBrowserFor, findForm, type HttpBrowser, type HttpPage } from './h
 import type { TestService } from './testService.ts';
 
 /** Paths of actions with a confirmation page. */
-const CONFIRMATION_PATHS = /\/(revoke|end-others)\/$/;
+const CONFIRMATION_PATHS = /\/(revoke|end-others|delete)\/$/;
+
+/** Actions with a form on the billing page. */
+const BILLING_ACTIONS = /^\/account\/(plan|portal|billing\/.+)\/$/;
 
 /** Creates a customer, with a browser that is signed in. */
 export async function createVisitor(
@@ -14,7 +17,7 @@ export async function createVisitor(
   return { customer, visitor: createBrowserFor(customer) };
 }
 
-/** Submits a form of the account page or of its confirmation page, with changed fields. */
+/** Submits a form of the account area, from its own page or its confirmation page, with changed fields. */
 export async function sendAccountForm(
   baseUrl: string,
   visitor: HttpBrowser,
@@ -22,6 +25,12 @@ export async function sendAccountForm(
   fields: Record<string, string> = {},
   origin?: string,
 ): Promise<HttpPage> {
-  const { text } = await visitor.request(`${baseUrl}${CONFIRMATION_PATHS.test(action) ? action : '/account/'}`);
+  const { text } = await visitor.request(`${baseUrl}${getPageWithForm(action)}`);
   return visitor.submitForm(`${baseUrl}${action}`, { ...findForm(text, action).fields, ...fields }, origin);
+}
+
+/** Returns the path of the page that contains the form of an action. */
+export function getPageWithForm(action: string): string {
+  if (CONFIRMATION_PATHS.test(action)) return action;
+  return BILLING_ACTIONS.test(action) ? '/account/billing/' : '/account/';
 }

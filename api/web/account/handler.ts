@@ -6,9 +6,7 @@ import {
 } from '../../../shared/domain/affiliates/payoutAccounts.ts';
 import { enrollAffiliate } from '../../../shared/domain/affiliates/enroll.ts';
 import { listActiveApiKeys, createApiKey, revokeApiKey } from '../../../shared/domain/accounts/apiKeys.ts';
-import { startPlanCheckout } from '../../../shared/domain/billing/checkout.ts';
 import { isPaymentPending } from '../../../shared/domain/billing/billingStatus.ts';
-import { openCustomerPortal } from '../../../shared/domain/billing/portal.ts';
 import { executeIdempotent, type SaveResponse } from '../../../shared/domain/platform/idempotentRequests.ts';
 import { listConnectedApplications, disconnectApplication } from '../../../shared/domain/oauth/grants.ts';
 import { revokeOtherWebSessions, revokeWebSession } from '../../../shared/domain/accounts/sessions.ts';
@@ -17,6 +15,7 @@ import { createBodyParser } from '../../../shared/lib/validation/bodyParser.ts';
 import { ServiceError } from '../../../shared/spec/errors.ts';
 import { requireCaller, type Context } from '../../context.ts';
 import { evictKey } from '../../pipeline/authenticate.ts';
+import { readFormIdempotencyKey } from '../../pipeline/idempotency.ts';
 import { audit } from '../../pipeline/auditLog.ts';
 import { parseUuidParam } from '../../pipeline/requestParameters.ts';
 import { endCurrentSession } from '../../pipeline/cookies/sessionCookie.ts';
@@ -26,15 +25,13 @@ import {
   sendEndOtherSessionsConfirmation,
   sendRevokeKeyConfirmation,
 } from './confirmations.tsx';
-import { isReloadLimitReached, sendPaymentPendingPage } from './paymentPending.tsx';
+import { isReloadLimitReached, sendPaymentPendingPage } from '../billing/paymentPending.tsx';
 import { sendRedirectPage } from '../components/redirectPage.tsx';
 import { getForm } from '../../pipeline/body.ts';
 import { seeOther } from '../../pipeline/redirect.ts';
 import { CreateApiKeyRequest } from '../../rest/apiKeys/schemas.ts';
-import { CheckoutRequest } from '../../rest/billing/schemas.ts';
 import { ProfileRequest } from '../../rest/session/schemas.ts';
 
-const parsePlanForm = createBodyParser(CheckoutRequest);
 const parseKeyForm = createBodyParser(CreateApiKeyRequest);
 const parseProfileForm = createBodyParser(ProfileRequest);
 
@@ -51,27 +48,6 @@ export async function showAccountPage(ctx: Context): Promise<void> {
 export function redirectToAccountPage(ctx: Context): void {
   seeOther(ctx, '/account/');
 }
-
-export const choosePlan = withErrorPage(async (ctx) => {
-  const { accountId } = requireCaller(ctx);
-  const { plan } = parsePlanForm({ plan: getForm(ctx).get('plan') ?? undefined });
-  const idempotentRequest = { accountId, scope: 'account.plan', key: readFormIdempotencyKey(ctx), request: { plan } };
-  const { response } = await executeIdempotent(idempotentRequest, async (id) => ({
-    url: await startPlanCheckout(accountId, plan, id),
-  }));
-  if (response.url === null) return redirectWithFlash(ctx, 'plan');
-  sendRedirectPage(ctx, response.url, PROCESSOR_REDIRECT_TEXT);
-});
-
-export const openBillingPortal = withErrorPage(async (ctx) => {
-  const url = await openCustomerPortal(requireCaller(ctx).accountId);
-  if (url === null)
-    throw new ServiceError(
-      'validation_error',
-      'The billing portal is not available: this service has no payment processor.',
-    );
-  sendRedirectPage(ctx, url, PROCESSOR_REDIRECT_TEXT);
-});
 
 export const saveProfile = withErrorPage(async (ctx) => {
   const form = getForm(ctx);
@@ -178,10 +154,4 @@ export const completePayoutSetup = withErrorPage(async (ctx) => {
 export async function signOut(ctx: Context): Promise<void> {
   await endCurrentSession(ctx);
   seeOther(ctx, '/sign-in?done=signed-out');
-}
-
-/** Reads the idempotency key of the form, or null. */
-function readFormIdempotencyKey(ctx: Context): string | null {
-  const key = getForm(ctx).get('request') ?? '';
-  return /^[0-9a-f-]{36}$/.test(key) ? key : null;
 }

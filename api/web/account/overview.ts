@@ -2,6 +2,7 @@ import type { FormDraft } from '../../pipeline/cookies/draftCookie.ts';
 import type { AffiliateOverview } from '../../../shared/domain/affiliates/overview.ts';
 import type { ConnectedApplication } from '../../../shared/domain/oauth/grants.ts';
 import type { ActiveWebSession } from '../../../shared/domain/accounts/sessions.ts';
+import type { UsageSummary } from '../../../shared/domain/credits/usage.ts';
 import type { BillingStatus } from '../../../shared/domain/billing/billingStatus.ts';
 import type { Account } from '../../../shared/tables/Account.ts';
 import type { ApiKey } from '../../../shared/tables/ApiKey.ts';
@@ -10,6 +11,7 @@ import type { Identity } from '../../../shared/tables/Identity.ts';
 /** Data of the account page. */
 export interface AccountOverview {
   account: Account;
+  usage: UsageSummary;
   /** True if this session has staff rights. */
   isStaff: boolean;
   billing: BillingStatus;

@@ -6,19 +6,20 @@ import { isStaff } from '../../../shared/domain/accounts/staff.ts';
 import { getAffiliateOverview } from '../../../shared/domain/affiliates/overview.ts';
 import { getReferralClickCount } from '../../../shared/domain/affiliates/referralClicks.ts';
 import { getBillingStatus } from '../../../shared/domain/billing/billingStatus.ts';
+import { getUsageSummary } from '../../../shared/domain/credits/usage.ts';
 import { listConnectedApplications } from '../../../shared/domain/oauth/grants.ts';
-import { ServiceError } from '../../../shared/spec/errors.ts';
 import { requireCaller, type Context } from '../../context.ts';
-import { getErrorStatus } from '../../pipeline/httpError.ts';
 import { seeOther } from '../../pipeline/redirect.ts';
+import { showErrorsOn } from '../components/showErrorsOn.ts';
 import type { AccountOverview } from './overview.ts';
 import { type Flash, type FlashCode, sendAccountPage } from './view.tsx';
 
 /** Renders the account page with its current data. */
 export async function renderAccountPage(ctx: Context, flash: Flash = {}, status = 200): Promise<void> {
   const { accountId } = requireCaller(ctx);
-  const [account, billing, identities, keys, applications, sessions] = await Promise.all([
+  const [account, usage, billing, identities, keys, applications, sessions] = await Promise.all([
     getAccount(accountId),
+    getUsageSummary(accountId),
     getBillingStatus(accountId),
     listIdentities(accountId),
     listActiveApiKeys(accountId),
@@ -31,6 +32,7 @@ export async function renderAccountPage(ctx: Context, flash: Flash = {}, status 
   const isStaffSession = await isStaff(account, requireCaller(ctx), ctx.state.sessionToken);
   const overview: AccountOverview = {
     account,
+    usage,
     isStaff: isStaffSession,
     billing,
     identities,
@@ -48,20 +50,4 @@ export function redirectWithFlash(ctx: Context, code: FlashCode): void {
 }
 
 /** Wraps the handler of a form: a service error is shown on the account page. */
-export function withErrorPage(handler: (ctx: Context) => Promise<void>): (ctx: Context) => Promise<void> {
-  return async (ctx) => {
-    try {
-      await handler(ctx);
-    } catch (error) {
-      if (!(error instanceof ServiceError)) throw error;
-      await renderAccountPage(ctx, { problem: toUserMessage(error) }, getErrorStatus(error));
-    }
-  };
-}
-
-/** Rewrites a detail for people: drops a leading `field: `, and writes the name of a field as words. */
-function toUserMessage({ message, field = '' }: ServiceError): string {
-  const rest = message.slice(field.length);
-  const sentence = rest.startsWith(': ') ? rest.slice(2) : field.replaceAll('_', ' ') + rest;
-  return sentence.charAt(0).toUpperCase() + sentence.slice(1);
-}
+export const withErrorPage = showErrorsOn(renderAccountPage);

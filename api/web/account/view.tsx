@@ -7,7 +7,8 @@ import { Notice } from '../components/form.tsx';
 import { AffiliateSection } from './affiliate.tsx';
 import { ApplicationsSection } from './applications.tsx';
 import { SessionsSection } from './sessions.tsx';
-import { BillingSection } from './billing.tsx';
+import { CreditsSection } from './credits.tsx';
+import { GettingStarted } from './gettingStarted.tsx';
 import { ApiKeysSection, CreatedKeyNotice } from './apiKeys.tsx';
 import type { AccountOverview } from './overview.ts';
 import { ProfileSection } from './profile.tsx';
@@ -18,7 +19,6 @@ type FlashText = readonly [title: string, sentence: string];
 
 /** Outcomes by the code in the `done` parameter of the URL. */
 const FLASH_TEXTS = {
-  plan: ['Plan active', 'Your plan is active.'],
   profile: ['Profile saved', 'Profile saved.'],
   'key-revoked': ['API key revoked', 'The API key is revoked. Requests with it are now rejected.'],
   'application-ended': ['Application disconnected', 'The application is disconnected and no longer has access.'],
@@ -75,7 +75,8 @@ export function sendAccountPage(ctx: Context, overview: AccountOverview, flash: 
       {problem === undefined ? null : <Notice kind="bad">{problem}</Notice>}
       {flash.newKey === undefined ? null : <CreatedKeyNotice name={flash.newKey.name} text={flash.newKey.key} />}
       {flashText === undefined || hasPriorityFlash(flash) ? null : <Notice kind="good">{flashText[1]}</Notice>}
-      <BillingSection {...overview} formContext={formContext} />
+      <GettingStarted {...overview} />
+      <CreditsSection {...overview} />
       <ApiKeysSection {...overview} formContext={formContext} />
       <ApplicationsSection {...overview} />
       <SignInMethodsSection {...overview} formContext={formContext} />
@@ -84,7 +85,8 @@ export function sendAccountPage(ctx: Context, overview: AccountOverview, flash: 
       <ProfileSection {...overview} formContext={formContext} />
     </>
   );
-  sendPage(ctx, { title: getPageTitle(flash, flashText), body }, status);
+  const navigation = { current: '/account/', csrfToken: formContext.csrfToken } as const;
+  sendPage(ctx, { title: getPageTitle(flash, flashText), body, account: navigation }, status);
 }
 
 function hasPriorityFlash({ problem, newKey }: Flash): boolean {

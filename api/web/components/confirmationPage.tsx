@@ -14,10 +14,15 @@ export interface Confirmation {
   button: string;
   /** Path that the button posts to. */
   action: string;
+  /** Page to return to without the action. Default: the account page. */
+  cancelPath?: string;
 }
 
 /** Sends a confirmation as a page of its own, which works without scripts. */
-export function sendConfirmationPage(ctx: Context, { question, children, button, action }: Confirmation): void {
+export function sendConfirmationPage(
+  ctx: Context,
+  { question, children, button, action, cancelPath = '/account/' }: Confirmation,
+): void {
   const body = (
     <div class="card">
       <h1>{question}</h1>
@@ -28,7 +33,7 @@ export function sendConfirmationPage(ctx: Context, { question, children, button,
             {button}
           </button>
         </Form>
-        <a class="button" href="/account/">
+        <a class="button" href={cancelPath}>
           Cancel
         </a>
       </div>

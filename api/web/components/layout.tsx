@@ -1,6 +1,9 @@
 import type { ComponentChildren, VNode } from 'preact';
 import { renderToString } from 'preact-render-to-string';
 import type { Context } from '../../context.ts';
+import { AccountNavigation, type AccountNavigationProps, SignOutForm } from './accountNavigation.tsx';
+import { Footer } from './footer.tsx';
+import { config } from '../../../shared/lib/config.ts';
 import { getStylesheet, STYLESHEET_PATH } from '../stylesheet.ts';
 
 export interface PageProps {
@@ -11,6 +14,10 @@ export interface PageProps {
   isNarrow?: boolean;
   /** Wide page, for charts side by side. */
   isWide?: boolean;
+  /** Shows the navigation of the account area. */
+  account?: AccountNavigationProps;
+  /** Allows images and videos from CDN_URL. */
+  hasMedia?: boolean;
   /** Address that the browser opens by itself after some seconds. */
   refresh?: { seconds: number; to: string };
 }
@@ -22,7 +29,7 @@ const FAVICON =
 export function sendPage(ctx: Context, page: PageProps, status = 200): void {
   ctx.status = status;
   ctx.type = 'text/html; charset=utf-8';
-  ctx.set('content-security-policy', PAGE_CONTENT_SECURITY_POLICY);
+  ctx.set('content-security-policy', buildContentSecurityPolicy(page));
   ctx.set('x-frame-options', 'DENY');
   // Not no-referrer: browsers would then send forms with "Origin: null".
   ctx.set('referrer-policy', 'same-origin');
@@ -31,16 +38,20 @@ export function sendPage(ctx: Context, page: PageProps, status = 200): void {
 }
 
 /** Forms post to our own origin only. To lead to another origin, send a page of its own: see `sendRedirectPage`. */
-const PAGE_CONTENT_SECURITY_POLICY = [
-  "default-src 'none'",
-  "style-src 'self'",
-  "img-src 'self' data:",
-  "form-action 'self'",
-  "frame-ancestors 'none'",
-  "base-uri 'none'",
-].join('; ');
+function buildContentSecurityPolicy({ hasMedia = false }: PageProps): string {
+  const media = hasMedia ? new URL(config.CDN_URL).origin : undefined;
+  return [
+    "default-src 'none'",
+    "style-src 'self'",
+    `img-src 'self' data:${media === undefined ? '' : ` ${media}`}`,
+    ...(media === undefined ? [] : [`media-src ${media}`]),
+    "form-action 'self'",
+    "frame-ancestors 'none'",
+    "base-uri 'none'",
+  ].join('; ');
+}
 
-function PageDocument({ title, body, isNarrow = false, isWide = false, refresh }: PageProps): VNode {
+function PageDocument({ title, body, isNarrow = false, isWide = false, account, refresh }: PageProps): VNode {
   const width = isNarrow ? 'narrow' : isWide ? 'wide' : undefined;
   return (
     <html lang="en">
@@ -63,8 +74,11 @@ function PageDocument({ title, body, isNarrow = false, isWide = false, refresh }
             </svg>
             genmeter
           </a>
+          {account === undefined ? null : <SignOutForm {...account} />}
         </header>
+        {account === undefined ? null : <AccountNavigation {...account} />}
         <main class={width}>{body}</main>
+        <Footer />
       </body>
     </html>
   );

@@ -5,7 +5,7 @@ import type { listAbandonedEvents } from '../../../shared/domain/billing/payment
 import type { QueueDepth } from '../../../shared/queues/depth.ts';
 import type { Context } from '../../context.ts';
 import { sendPage } from '../components/layout.tsx';
-import { BarChart, HorizontalBarChart } from './charts.tsx';
+import { BarChart, HorizontalBarChart } from '../components/charts.tsx';
 import { QUEUE_BOARD_PATH } from './queueBoard.ts';
 import { formatUtcDay } from '../../../shared/lib/calendar.ts';
 

@@ -66,6 +66,16 @@ const LIST_ENTRIES = prepared(
     ORDER BY number DESC`,
 );
 
+/** Entries of one batch of `readLedgerInBatches`. */
+const EXPORT_BATCH_SIZE = 1_000;
+
+/** Reads all ledger entries that an account has at the start, newest first. */
+export async function* readLedgerInBatches(accountId: number): AsyncGenerator<LedgerEntry[]> {
+  const { ledger_count: count } = await Account.query().findById(accountId).select('ledger_count').throwIfNotFound();
+  for (let newest = count; newest > 0; newest -= EXPORT_BATCH_SIZE)
+    yield runStatement<LedgerEntry>(LIST_ENTRIES, { accountId, oldest: newest - EXPORT_BATCH_SIZE + 1, newest });
+}
+
 /** Lists ledger entries of an account, newest first. Found by number, so that every page costs the same. */
 export async function listLedgerEntries(accountId: number, page: number): Promise<ListPage<LedgerEntry>> {
   const { ledger_count: totalItems } = await Account.query()

@@ -1,0 +1,35 @@
+import type { VNode } from 'preact';
+import { describeSubscription } from '../billing/describeSubscription.ts';
+import { BarChart } from '../components/charts.tsx';
+import { formatNumber } from '../components/formatAmount.ts';
+import { PeriodUsage } from '../usage/periodUsage.tsx';
+import type { AccountOverview } from './overview.ts';
+
+/** Balance, plan, current period, and the credits of the last 30 days. */
+export function CreditsSection({ account, billing, usage }: AccountOverview): VNode {
+  return (
+    <section class="card" aria-labelledby="credits">
+      <h2 id="credits">Credits and plan</h2>
+      <p>
+        <span class="figure">{formatNumber(account.balance)}</span> credits left
+      </p>
+      <p>{describeSubscription(billing)}</p>
+      <PeriodUsage summary={usage} />
+      {usage.history.some(({ credits }) => credits !== 0) ? (
+        <BarChart
+          title="Credits by day, last 30 days"
+          bars={usage.history.map(({ date, credits }) => ({ label: date, value: credits }))}
+          format={formatNumber}
+        />
+      ) : null}
+      <div class="buttons apart">
+        <a class={billing.plan === null ? 'button main' : 'button'} href="/account/billing/">
+          {billing.plan === null ? 'Choose a plan' : 'Buy credits or change the plan'}
+        </a>
+        <a class="button" href="/account/usage/">
+          Usage by day and model
+        </a>
+      </div>
+    </section>
+  );
+}

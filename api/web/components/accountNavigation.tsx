@@ -1,0 +1,46 @@
+import type { VNode } from 'preact';
+import { Form } from './form.tsx';
+
+/** Pages of the account area, in the order of its navigation. */
+const ACCOUNT_PAGES = [
+  ['/account/', 'Overview'],
+  ['/account/library/', 'Library'],
+  ['/account/usage/', 'Usage'],
+  ['/account/ledger/', 'Ledger'],
+  ['/account/billing/', 'Billing'],
+] as const;
+
+export type AccountPagePath = (typeof ACCOUNT_PAGES)[number][0];
+
+export interface AccountNavigationProps {
+  current: AccountPagePath;
+  /** From `createCsrfToken(ctx)`. */
+  csrfToken: string;
+}
+
+/** Links to the pages of the account area. */
+export function AccountNavigation({ current }: AccountNavigationProps): VNode {
+  return (
+    <nav class="tabs" aria-label="Account">
+      <ul>
+        {ACCOUNT_PAGES.map(([path, label]) => (
+          <li>
+            <a href={path} aria-current={path === current ? 'page' : undefined}>
+              {label}
+            </a>
+          </li>
+        ))}
+      </ul>
+    </nav>
+  );
+}
+
+export function SignOutForm({ csrfToken }: AccountNavigationProps): VNode {
+  return (
+    <Form action="/account/sign-out/" token={csrfToken}>
+      <button type="submit" class="slight">
+        Sign out
+      </button>
+    </Form>
+  );
+}

@@ -1,0 +1,14 @@
+/** Formats credits or counts: 1,100. */
+export function formatNumber(value: number): string {
+  return value.toLocaleString('en-GB');
+}
+
+/** Formats an amount without cents that are zero: $29, $18.96. */
+export function formatUsd(cents: number): string {
+  return (cents / 100).toLocaleString('en-US', { style: 'currency', currency: 'USD' }).replace(/\.00$/, '');
+}
+
+/** Formats credits that were added or used, with their sign: +1,100, −8. */
+export function formatChange(credits: number): string {
+  return `${credits < 0 ? '−' : '+'}${formatNumber(Math.abs(credits))}`;
+}

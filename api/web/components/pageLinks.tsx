@@ -1,0 +1,27 @@
+import type { VNode } from 'preact';
+import { countPages, type ListPage } from '../../../shared/lib/pagination.ts';
+
+/** Links to the previous and the next page of a list. Nothing for a list of one page. */
+export function PageLinks({ list, path }: { list: ListPage<unknown>; path: string }): VNode | null {
+  const pages = countPages(list.totalItems);
+  if (pages === 1 && list.page === 1) return null;
+  const newer = list.page > 1 ? Math.min(list.page - 1, pages) : undefined;
+  const older = list.page < pages ? list.page + 1 : undefined;
+  return (
+    <nav class="pages" aria-label="Pages">
+      {newer === undefined ? null : (
+        <a class="button slight" href={`${path}?page=${newer}`} rel="prev">
+          Newer
+        </a>
+      )}
+      <span class="quiet">
+        Page {list.page} of {pages}
+      </span>
+      {older === undefined ? null : (
+        <a class="button slight" href={`${path}?page=${older}`} rel="next">
+          Older
+        </a>
+      )}
+    </nav>
+  );
+}

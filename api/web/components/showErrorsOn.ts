@@ -1,0 +1,25 @@
+import { ServiceError } from '../../../shared/spec/errors.ts';
+import type { Context } from '../../context.ts';
+import { getErrorStatus } from '../../pipeline/httpError.ts';
+
+type RenderProblem = (ctx: Context, flash: { problem: string }, status: number) => Promise<void>;
+type PageHandler = (ctx: Context) => Promise<void>;
+
+/** Returns a wrapper for the handlers of a page's forms: a service error is shown on that page. */
+export function showErrorsOn(render: RenderProblem): (handler: PageHandler) => PageHandler {
+  return (handler) => async (ctx) => {
+    try {
+      await handler(ctx);
+    } catch (error) {
+      if (!(error instanceof ServiceError)) throw error;
+      await render(ctx, { problem: toUserMessage(error) }, getErrorStatus(error));
+    }
+  };
+}
+
+/** Rewrites a detail for people: drops a leading `field: `, and writes the name of a field as words. */
+function toUserMessage({ message, field = '' }: ServiceError): string {
+  const rest = message.slice(field.length);
+  const sentence = rest.startsWith(': ') ? rest.slice(2) : field.replaceAll('_', ' ') + rest;
+  return sentence.charAt(0).toUpperCase() + sentence.slice(1);
+}

@@ -1,0 +1,30 @@
+import { readLedgerInBatches } from '../../../shared/domain/credits/ledger.ts';
+import type { LedgerEntry } from '../../../shared/tables/LedgerEntry.ts';
+
+const COLUMNS = ['number', 'created_at', 'type', 'description', 'credits', 'balance_after', 'generation'];
+
+/** Writes a ledger as CSV (RFC 4180), newest entry first. */
+export async function* writeLedgerCsv(accountId: number): AsyncGenerator<string> {
+  yield toLine(COLUMNS);
+  for await (const entries of readLedgerInBatches(accountId)) yield entries.map(toCsvEntry).join('');
+}
+
+function toCsvEntry(entry: LedgerEntry): string {
+  return toLine([
+    String(entry.number),
+    entry.created_at.toISOString(),
+    entry.entry_type,
+    entry.description,
+    String(entry.amount),
+    String(entry.balance_after),
+    entry.generation_uuid ?? '',
+  ]);
+}
+
+const toLine = (cells: string[]): string => `${cells.map(toCell).join(',')}\r\n`;
+
+/** Quotes a cell where needed. A spreadsheet would run a text that begins like a formula; numbers may be negative. */
+function toCell(text: string): string {
+  const safe = /^[=+\-@\t\r]/.test(text) && !/^-?\d+$/.test(text) ? `'${text}` : text;
+  return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
+}

@@ -1,0 +1,45 @@
+import { deleteGeneration } from '../../../shared/domain/generations/delete.ts';
+import { listGenerations } from '../../../shared/domain/generations/list.ts';
+import { readGeneration } from '../../../shared/domain/generations/read.ts';
+import { requireCaller, type Context } from '../../context.ts';
+import { parsePage, parseUuidParam } from '../../pipeline/requestParameters.ts';
+import { seeOther } from '../../pipeline/redirect.ts';
+import { sendConfirmationPage } from '../components/confirmationPage.tsx';
+import { showErrorsOn } from '../components/showErrorsOn.ts';
+import { LIBRARY_PATH, sendLibraryPage } from './view.tsx';
+
+/** Shows one page of the account's generations. */
+export async function showLibraryPage(ctx: Context): Promise<void> {
+  sendLibraryPage(ctx, await listGenerations(requireCaller(ctx).accountId, parsePage(ctx)));
+}
+
+const withLibraryErrors = showErrorsOn(async (ctx, { problem }, status) =>
+  sendLibraryPage(ctx, await listGenerations(requireCaller(ctx).accountId, 1), problem, status),
+);
+
+export const confirmDeleteGeneration = withLibraryErrors(async (ctx) => {
+  const { uuid, prompt, status } = await readGeneration(requireCaller(ctx), parseUuidParam(ctx));
+  const note =
+    status === 'queued'
+      ? 'It is still in progress, and keeps its slot until it ends.'
+      : 'The file is deleted as well. Download it first if you need it.';
+  const children = (
+    <>
+      <p class="prompt">{prompt}</p>
+      <p>{note} Credits are not refunded. This cannot be undone.</p>
+    </>
+  );
+  const action = `${LIBRARY_PATH}${uuid}/delete/`;
+  sendConfirmationPage(ctx, {
+    question: 'Delete this generation?',
+    children,
+    button: 'Delete',
+    action,
+    cancelPath: LIBRARY_PATH,
+  });
+});
+
+export const deleteFromLibrary = withLibraryErrors(async (ctx) => {
+  await deleteGeneration(requireCaller(ctx).accountId, parseUuidParam(ctx));
+  seeOther(ctx, `${LIBRARY_PATH}?done=deleted`);
+});

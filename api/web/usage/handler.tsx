@@ -1,0 +1,75 @@
+import { getUsageSummary, type UsageSummary } from '../../../shared/domain/credits/usage.ts';
+import { requireCaller, type Context } from '../../context.ts';
+import { createCsrfToken } from '../../pipeline/csrf.ts';
+import { BarChart } from '../components/charts.tsx';
+import { formatNumber } from '../components/formatAmount.ts';
+import { sendPage } from '../components/layout.tsx';
+import { PeriodUsage } from './periodUsage.tsx';
+
+const USAGE_PATH = '/account/usage/';
+
+/** Shows credits and generations by day and by model. */
+export async function showUsagePage(ctx: Context): Promise<void> {
+  const summary = await getUsageSummary(requireCaller(ctx).accountId);
+  const { history } = summary;
+  const body = (
+    <>
+      <h1>Usage</h1>
+      <section class="card" aria-labelledby="period">
+        <h2 id="period">This period</h2>
+        <PeriodUsage summary={summary} />
+      </section>
+      <section class="card" aria-labelledby="credits-by-day">
+        <h2 id="credits-by-day">Credits by day</h2>
+        <p class="quiet">The last 30 days in UTC, including today. Refunds are subtracted.</p>
+        <BarChart
+          title="Credits by day"
+          bars={history.map(({ date, credits }) => ({ label: date, value: credits }))}
+          format={formatNumber}
+        />
+      </section>
+      <section class="card" aria-labelledby="generations-by-day">
+        <h2 id="generations-by-day">Generations by day</h2>
+        <BarChart
+          title="Generations by day"
+          bars={history.map(({ date, generations }) => ({ label: date, value: generations }))}
+          format={formatNumber}
+          kind="second"
+        />
+      </section>
+      <section class="card" aria-labelledby="by-model">
+        <h2 id="by-model">By model, since the account was created</h2>
+        <ModelTable {...summary} />
+      </section>
+    </>
+  );
+  sendPage(ctx, { title: 'Usage', body, account: { current: USAGE_PATH, csrfToken: createCsrfToken(ctx) } });
+}
+
+function ModelTable({ byModel }: UsageSummary) {
+  if (byModel.length === 0) return <p>No generations yet.</p>;
+  return (
+    <table>
+      <thead>
+        <tr>
+          <th scope="col">Model</th>
+          <th scope="col" class="number">
+            Generations
+          </th>
+          <th scope="col" class="number">
+            Credits
+          </th>
+        </tr>
+      </thead>
+      <tbody>
+        {byModel.map(({ model, generations, credits }) => (
+          <tr>
+            <th scope="row">{model}</th>
+            <td class="number">{formatNumber(generations)}</td>
+            <td class="number">{formatNumber(credits)}</td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  );
+}

@@ -1,0 +1,98 @@
+import { expect } from 'chai';
+import { createVisitor, sendAccountForm } from '../harness/accountForms.ts';
+import { seedImages, setAllModelsOnline } from '../harness/seeds.ts';
+import { type TestService, startTestService } from '../harness/testService.ts';
+
+describe('usage, ledger and library pages', () => {
+  let service: TestService;
+  before(async () => {
+    service = await startTestService({ workers: 1 });
+    service.upstream.outcome = 'succeed';
+    await setAllModelsOnline(service);
+  });
+  after(() => service.stop());
+
+  const at = (path: string) => `${service.baseUrl}${path}`;
+
+  it('show a new account what each page will contain', async () => {
+    const { visitor } = await createVisitor(service);
+    const pages = { usage: 'No generations yet.', ledger: 'No entries.', library: 'No generations yet.' };
+    for (const [name, sentence] of Object.entries(pages)) {
+      const { status, text } = await visitor.request(at(`/account/${name}/`));
+      expect([status, text.includes(sentence)], name).to.deep.equal([200, true]);
+      expect(text).to.match(new RegExp(`href="/account/${name}/" aria-current="page"`));
+      expect(text).to.not.match(/<script| style=/);
+    }
+    const { text } = await visitor.request(at('/account/'));
+    expect(text).to.include('Getting started').and.to.include('Choose a plan');
+  });
+
+  it('show the credits of each day and model, as the usage summary reports them', async () => {
+    const { customer, visitor } = await createVisitor(service, 'pro');
+    await seedImages(service, customer, 24);
+    const { text } = await visitor.request(at('/account/usage/'));
+    expect(text).to.include('24 credits since').and.to.include('0 of 5 generations');
+    expect(text).to.match(/Image model<\/th><td class="number">24<\/td><td class="number">24/);
+  });
+
+  it('list ledger entries by page, and export all of them as CSV', async () => {
+    const { customer, visitor } = await createVisitor(service, 'pro');
+    await seedImages(service, customer, 25);
+    const first = await visitor.request(at('/account/ledger/'));
+    expect(first.text).to.include('−1').and.to.include('Page 1 of 2').and.to.include('href="/account/ledger/?page=2"');
+    const last = await visitor.request(at('/account/ledger/?page=2'));
+    expect(last.text).to.include('+1,100').and.to.not.include('Older');
+    expect((await visitor.request(at('/account/ledger/?page=0'))).status).to.equal(400);
+
+    await service.sql(
+      `INSERT INTO ledger_entries (account_id, number, entry_type, amount, plan_amount, balance_after, description, effect_key, created_at)
+       SELECT id, ledger_count + 1, 'grant', 0, 0, balance, '=cmd(), "quoted"', 'test:' || id, now() FROM accounts WHERE email = $1`,
+      [customer.email],
+    );
+    await service.sql('UPDATE accounts SET ledger_count = ledger_count + 1 WHERE email = $1', [customer.email]);
+    const csv = await visitor.request(at('/account/ledger/export/'));
+    expect(csv.headers.get('content-type')).to.equal('text/csv; charset=utf-8');
+    expect(csv.headers.get('content-disposition')).to.equal('attachment; filename="genmeter-ledger.csv"');
+    const lines = csv.text.split('\r\n');
+    expect(lines).to.have.length(1 + 27 + 1);
+    expect(lines[0]).to.equal('number,created_at,type,description,credits,balance_after,generation');
+    expect(lines[1]).to.match(/^27,.+,grant,"'=cmd\(\), ""quoted""",0,1075,$/);
+    expect(lines[2]).to.match(/^26,.+,burn,Generation: imgmodel-2,-1,1075,[0-9a-f-]{36}$/);
+    expect(lines[27]).to.match(/^1,.+,grant,.+,1100,1100,$/);
+  });
+
+  it('show each generation with its file, and delete it after a confirmation', async () => {
+    const { customer, visitor } = await createVisitor(service, 'pro');
+    const { uuid } = await customer.createImage('a <b>bold</b> lighthouse');
+    const { output_url: outputUrl } = await customer.waitForEnd(uuid);
+    const page = await visitor.request(at('/account/library/'));
+    expect(page.text).to.include('a &lt;b>bold&lt;/b> lighthouse').and.to.include(`href="${outputUrl}"`);
+    const origin = new URL(outputUrl).origin;
+    expect(page.headers.get('content-security-policy')).to.include(
+      `img-src 'self' data: ${origin}; media-src ${origin};`,
+    );
+
+    const action = `/account/library/${uuid}/delete/`;
+    const question = await visitor.request(at(action));
+    expect(question.text).to.include('Delete this generation?').and.to.include('href="/account/library/"');
+    const deleted = await sendAccountForm(service.baseUrl, visitor, action);
+    expect(deleted.headers.get('location')).to.equal('/account/library/?done=deleted');
+    const after = await visitor.request(at('/account/library/?done=deleted'));
+    expect(after.text).to.include('<title>Generation deleted · genmeter</title>').and.to.not.include(uuid);
+    const repeated = await visitor.request(at(action));
+    expect([repeated.status, repeated.text.includes('Not found.')]).to.deep.equal([404, true]);
+  });
+
+  it('belong to one account: another one sees and deletes nothing of it', async () => {
+    const owner = await createVisitor(service, 'pro');
+    const { uuid } = await owner.customer.createImage();
+    const { visitor } = await createVisitor(service, 'pro');
+    const action = `/account/library/${uuid}/delete/`;
+    expect((await visitor.request(at(action))).status).to.equal(404);
+    const token = await sendAccountForm(service.baseUrl, visitor, '/account/profile/', { first_name: 'Eve' });
+    expect(token.status).to.equal(303);
+    const { text } = await visitor.request(at('/account/library/'));
+    expect(text).to.not.include(uuid);
+    expect((await owner.visitor.request(at(action))).status).to.equal(200);
+  });
+});
