@@ -53,6 +53,10 @@ describe('resources of another account', () => {
       make: async () => (await owner.createImage()).uuid,
       isThere: async (uuid) => (await owner.readGeneration(uuid)).status === 200,
     },
+    '/account/library/:uuid/delete/': {
+      make: async () => (await owner.createImage()).uuid,
+      isThere: async (uuid) => (await owner.readGeneration(uuid)).status === 200,
+    },
     '/api/keys/:uuid/revoke/': { make: makeKey, isThere: isKeyActive },
     '/account/keys/:uuid/revoke/': { make: makeKey, isThere: isKeyActive },
     '/account/applications/:uuid/end/': {

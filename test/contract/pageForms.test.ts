@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { createVisitor, sendAccountForm } from '../harness/accountForms.ts';
+import { createVisitor, getPageWithForm, sendAccountForm } from '../harness/accountForms.ts';
 import { findForm, HttpBrowser } from '../harness/httpBrowser.ts';
 import { type TestService, startTestService } from '../harness/testService.ts';
 
@@ -137,11 +137,12 @@ describe('forms of pages', () => {
       expect((await customer.request('GET', '/api/keys/')).status).to.equal(200);
     });
 
-    it('redirects to the account when its address is opened with GET', async () => {
+    it('redirects to its page when its address is opened with GET', async () => {
       const { visitor } = await createVisitor(service);
-      for (const path of ['plan', 'portal', 'profile', 'keys', 'affiliate', 'payouts', 'sign-out']) {
-        const answer = await visitor.request(at(`/account/${path}/`));
-        expect([answer.status, answer.headers.get('location')], path).to.deep.equal([303, '/account/']);
+      for (const name of ['plan', 'portal', 'billing/topup', 'profile', 'keys', 'affiliate', 'payouts', 'sign-out']) {
+        const action = `/account/${name}/`;
+        const answer = await visitor.request(at(action));
+        expect([answer.status, answer.headers.get('location')], name).to.deep.equal([303, getPageWithForm(action)]);
       }
     });
 

@@ -21,10 +21,13 @@ function toCsvEntry(entry: LedgerEntry): string {
   ]);
 }
 
-const toLine = (cells: string[]): string => `${cells.map(toCell).join(',')}\r\n`;
+/** Writes a line. Cells are quoted where needed, and none is a formula, which a spreadsheet would run. */
+export function toLine(cells: string[]): string {
+  return `${cells.map(toCell).join(',')}\r\n`;
+}
 
-/** Quotes a cell where needed. A spreadsheet would run a text that begins like a formula; numbers may be negative. */
 function toCell(text: string): string {
-  const safe = /^[=+\-@\t\r]/.test(text) && !/^-?\d+$/.test(text) ? `'${text}` : text;
+  const isFormula = /^[=+\-@\t\r]/.test(text) && !/^-?\d+$/.test(text);
+  const safe = isFormula ? `'${text}` : text;
   return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
 }
