@@ -1,6 +1,6 @@
 import { mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { type APIRequestContext, type Browser, chromium } from 'playwright-core';
+import { type APIRequestContext, type Browser, type BrowserContext, chromium } from 'playwright-core';
 import { readCommandLine } from '../../shared/lib/commandLine.ts';
 import { findLocalService } from '../../shared/lib/localService.ts';
 import { ROOT } from '../local/environment/build.ts';
@@ -12,16 +12,20 @@ import { findFreePort } from '../local/servers/ports.ts';
 import { waitUntil } from '../local/servers/processes.ts';
 import { isServiceReady, waitForService } from '../local/stack/serviceProbe.ts';
 
-const USAGE = `npm run screenshots
+const USAGE = `npm run screenshots -- [options]
 
 Regenerates docs/images/account.png and docs/images/admin.png from a service that it starts with demo data. It needs
-Chromium on the PATH, and takes no options.`;
+Chromium on the PATH.
+
+  --all <folder>  takes whole pages instead, of every page: light, dark, and as wide as a phone, for a review`;
 
 const IMAGES = join(ROOT, 'docs/images');
 const STAFF_EMAIL = 'ada@example.com';
 const START_TIMEOUT_MS = 180_000;
 const IMAGE = { model: 'imgmodel-2', params: { resolution: '1K' } };
 const VIDEO = { model: 'vidmodel-video', params: { duration: 5, resolution: '720p' } };
+
+type StorageState = Awaited<ReturnType<BrowserContext['storageState']>>;
 
 interface DemoCustomer {
   email: string;
@@ -46,7 +50,7 @@ const CUSTOMERS: DemoCustomer[] = [
   { email: 'barbara@example.com', plan: 'pro', prompts: [VIDEO, IMAGE].map(withPrompt) },
 ];
 
-readCommandLine('npm run screenshots', USAGE, {});
+const { all: reviewFolder } = readCommandLine('npm run screenshots', USAGE, { all: { type: 'string' } });
 const folder = createScratchFolder('genmeter-screenshots-');
 const port = await findFreePort();
 const baseUrl = `http://localhost:${port}`;
@@ -84,6 +88,10 @@ async function takeScreenshots(browser: Browser): Promise<void> {
     await useService(context.request, customer);
     if (customer.email === STAFF_EMAIL) {
       await addDemoHistory();
+      if (reviewFolder !== undefined) {
+        await reviewPages(browser, await context.storageState(), reviewFolder);
+        break;
+      }
       const page = await context.newPage();
       for (const [path, name] of [
         ['/account/', 'account.png'],
@@ -93,6 +101,36 @@ async function takeScreenshots(browser: Browser): Promise<void> {
         await page.screenshot({ path: join(IMAGES, name) });
         console.log(`docs/images/${name}`);
       }
+    }
+    await context.close();
+  }
+}
+
+/** Pages of an account and of staff, and how they are shown. */
+const PAGES = ['/account/', '/account/library/', '/account/usage/', '/account/ledger/', '/account/billing/', '/admin/'];
+const VIEWS = [
+  { name: 'light', colorScheme: 'light', width: 1280 },
+  { name: 'dark', colorScheme: 'dark', width: 1280 },
+  { name: 'phone', colorScheme: 'light', width: 390 },
+] as const;
+
+/** Takes whole pages, and warns about those that are wider than the window. */
+async function reviewPages(browser: Browser, storageState: StorageState, target: string): Promise<void> {
+  mkdirSync(target, { recursive: true });
+  for (const { name, colorScheme, width } of VIEWS) {
+    const context = await browser.newContext({
+      baseURL: baseUrl,
+      storageState,
+      colorScheme,
+      viewport: { width, height: 900 },
+    });
+    const page = await context.newPage();
+    for (const path of PAGES) {
+      await page.goto(path, { waitUntil: 'networkidle' });
+      const file = join(target, `${path.replaceAll('/', '-').replace(/^-|-$/g, '')}-${name}.png`);
+      await page.screenshot({ path: file, fullPage: true });
+      const shownWidth = await page.evaluate('document.documentElement.scrollWidth');
+      console.log(`${file}${Number(shownWidth) > width ? `: ${shownWidth} pixels wide` : ''}`);
     }
     await context.close();
   }
