@@ -49,6 +49,17 @@ const OWN_ENDPOINTS = `
   GET    /sign-in                              visitor
   POST   /sign-in                              visitor
   GET    /account/                             member
+  GET    /account/billing/                     member
+  GET    /account/billing/topup/               member
+  POST   /account/billing/topup/               member
+  GET    /account/billing/auto-topup/          member
+  POST   /account/billing/auto-topup/          member
+  GET    /account/usage/                       member
+  GET    /account/ledger/                      member
+  GET    /account/ledger/export/               member
+  GET    /account/library/                     member
+  GET    /account/library/:uuid/delete/        member
+  POST   /account/library/:uuid/delete/        member
   GET    /account/plan/                        member
   POST   /account/plan/                        member
   GET    /account/portal/                      member

@@ -103,11 +103,13 @@ describe('sign-in and account, in a real browser', () => {
     const person = comes(createPerson());
     const page = await window();
     await signIn(page);
-    await page.getByRole('button', { name: 'Subscribe' }).click();
-    await page.waitForURL('**/account/?done=plan');
+    await page.getByRole('link', { name: 'Billing' }).click();
+    await page.getByRole('button', { name: 'Subscribe to Pro' }).click();
+    await page.waitForURL('**/account/billing/?done=plan');
     expect(await page.textContent('main'))
       .to.include('1,100 credits')
       .and.to.include('Pro plan');
+    await page.goto('/account/');
     await page.getByLabel('Key name').fill('<my> "script"');
     await page.getByRole('button', { name: 'Create API key' }).click();
     const key = (await page.textContent('.secret')) ?? '';
