@@ -30,7 +30,11 @@ import * as usage from './rest/usage/routes.ts';
 import { media } from './static/media.ts';
 import { stylesheet } from './static/stylesheet.ts';
 import * as account from './web/account/handler.ts';
-import * as identities from './web/account/signInMethodHandlers.ts';
+import * as affiliatePages from './web/affiliate/handler.ts';
+import * as apiKeyPages from './web/apiKeys/handler.tsx';
+import * as applications from './web/applications/handler.tsx';
+import * as settings from './web/settings/handler.tsx';
+import * as identities from './web/settings/signInMethodHandlers.ts';
 import * as billingPage from './web/billing/handler.ts';
 import { exportLedger, showLedgerPage } from './web/ledger/handler.tsx';
 import * as library from './web/library/handler.tsx';
@@ -108,34 +112,38 @@ export const HTTP_ROUTES: readonly HttpRoute[] = [
 
   ['GET',    '/r/:code',                                         'optionalSession', 'account',   'none', affiliate.openReferralLink],
 
-  ['GET',    '/account/',                                        'pageSession',     'account',   'none', account.showAccountPage],
+  ['GET',    '/account/',                                        'pageSession',     'account',   'none', account.showOverviewPage],
   ['GET',    '/account/billing/',                                'pageSession',     'account',   'none', billingPage.showBillingPage],
   ['POST',   '/account/billing/topup/',                          'pageSession',     'payment',   'form', billingPage.buyCredits],
   ['POST',   '/account/billing/auto-topup/',                     'pageSession',     'payment',   'form', billingPage.saveAutoTopup],
   ['POST',   '/account/plan/',                                   'pageSession',     'payment',   'form', billingPage.choosePlan],
   ['POST',   '/account/portal/',                                 'pageSession',     'payment',   'form', billingPage.openBillingPortal],
+  ['GET',    '/account/keys/',                                   'pageSession',     'account',   'none', apiKeyPages.showKeysPage],
+  ['GET',    '/account/applications/',                           'pageSession',     'account',   'none', applications.showApplicationsPage],
+  ['GET',    '/account/affiliate/',                              'pageSession',     'account',   'none', affiliatePages.showAffiliatePage],
+  ['GET',    '/account/settings/',                               'pageSession',     'account',   'none', settings.showSettingsPage],
   ['GET',    '/account/usage/',                                  'pageSession',     'account',   'none', showUsagePage],
   ['GET',    '/account/ledger/',                                 'pageSession',     'account',   'none', showLedgerPage],
   ['GET',    '/account/ledger/export/',                          'pageSession',     'account',   'none', exportLedger],
   ['GET',    '/account/library/',                                'pageSession',     'account',   'none', library.showLibraryPage],
   ['GET',    '/account/library/:uuid/delete/',                   'pageSession',     'account',   'none', library.confirmDeleteGeneration],
   ['POST',   '/account/library/:uuid/delete/',                   'pageSession',     'account',   'form', library.deleteFromLibrary],
-  ['POST',   '/account/profile/',                                'pageSession',     'account',   'form', account.saveProfile],
-  ['POST',   '/account/keys/',                                   'pageSession',     'account',   'form', account.createKey],
-  ['GET',    '/account/keys/:uuid/revoke/',                      'pageSession',     'account',   'none', account.confirmRevokeKey],
-  ['POST',   '/account/keys/:uuid/revoke/',                      'pageSession',     'account',   'form', account.revokeKey],
-  ['GET',    '/account/applications/:uuid/end/',                 'pageSession',     'account',   'none', account.confirmDisconnectApplication],
-  ['POST',   '/account/applications/:uuid/end/',                 'pageSession',     'account',   'form', account.disconnectConnectedApplication],
+  ['POST',   '/account/profile/',                                'pageSession',     'account',   'form', settings.saveProfile],
+  ['POST',   '/account/keys/',                                   'pageSession',     'account',   'form', apiKeyPages.createKey],
+  ['GET',    '/account/keys/:uuid/revoke/',                      'pageSession',     'account',   'none', apiKeyPages.confirmRevokeKey],
+  ['POST',   '/account/keys/:uuid/revoke/',                      'pageSession',     'account',   'form', apiKeyPages.revokeKey],
+  ['GET',    '/account/applications/:uuid/end/',                 'pageSession',     'account',   'none', applications.confirmDisconnectApplication],
+  ['POST',   '/account/applications/:uuid/end/',                 'pageSession',     'account',   'form', applications.disconnectConnectedApplication],
   ['POST',   '/account/identities/:provider/link/',              'pageSession',     'account',   'form', identities.startIdentityLink],
   ['GET',    '/account/identities/:uuid/remove/',                'pageSession',     'account',   'none', identities.confirmRemoveIdentity],
   ['POST',   '/account/identities/:uuid/remove/',                'pageSession',     'account',   'form', identities.removeLinkedIdentity],
-  ['POST',   '/account/sessions/:uuid/end/',                     'pageSession',     'account',   'form', account.endOneSession],
-  ['GET',    '/account/sessions/end-others/',                    'pageSession',     'account',   'none', account.confirmEndOtherSessions],
-  ['POST',   '/account/sessions/end-others/',                    'pageSession',     'account',   'form', account.endAllOtherSessions],
-  ['POST',   '/account/affiliate/',                              'pageSession',     'account',   'form', account.becomeAffiliate],
-  ['POST',   '/account/payouts/',                                'pageSession',     'payment',   'form', account.startPayoutSetup],
-  ['GET',    '/account/payouts/again',                           'pageSession',     'payment',   'none', account.restartPayoutSetup],
-  ['GET',    '/account/payouts/returned',                        'pageSession',     'payment',   'none', account.completePayoutSetup],
+  ['POST',   '/account/sessions/:uuid/end/',                     'pageSession',     'account',   'form', settings.endOneSession],
+  ['GET',    '/account/sessions/end-others/',                    'pageSession',     'account',   'none', settings.confirmEndOtherSessions],
+  ['POST',   '/account/sessions/end-others/',                    'pageSession',     'account',   'form', settings.endAllOtherSessions],
+  ['POST',   '/account/affiliate/',                              'pageSession',     'account',   'form', affiliatePages.becomeAffiliate],
+  ['POST',   '/account/payouts/',                                'pageSession',     'payment',   'form', affiliatePages.startPayoutSetup],
+  ['GET',    '/account/payouts/again',                           'pageSession',     'payment',   'none', affiliatePages.restartPayoutSetup],
+  ['GET',    '/account/payouts/returned',                        'pageSession',     'payment',   'none', affiliatePages.completePayoutSetup],
   ['POST',   '/account/sign-out/',                               'pageSession',     'account',   'form', account.signOut],
 
   // Addresses of forms that respond with a page: people reload them or return to them after signing in again.
@@ -143,11 +151,9 @@ export const HTTP_ROUTES: readonly HttpRoute[] = [
   ['GET',    '/account/portal/',                                 'pageSession',     'account',   'none', billingPage.redirectToBillingPage],
   ['GET',    '/account/billing/topup/',                          'pageSession',     'account',   'none', billingPage.redirectToBillingPage],
   ['GET',    '/account/billing/auto-topup/',                     'pageSession',     'account',   'none', billingPage.redirectToBillingPage],
-  ['GET',    '/account/profile/',                                'pageSession',     'account',   'none', account.redirectToAccountPage],
-  ['GET',    '/account/keys/',                                   'pageSession',     'account',   'none', account.redirectToAccountPage],
-  ['GET',    '/account/affiliate/',                              'pageSession',     'account',   'none', account.redirectToAccountPage],
-  ['GET',    '/account/payouts/',                                'pageSession',     'account',   'none', account.redirectToAccountPage],
-  ['GET',    '/account/sign-out/',                               'pageSession',     'account',   'none', account.redirectToAccountPage],
+  ['GET',    '/account/profile/',                                'pageSession',     'account',   'none', settings.redirectToSettingsPage],
+  ['GET',    '/account/payouts/',                                'pageSession',     'account',   'none', affiliatePages.redirectToAffiliatePage],
+  ['GET',    '/account/sign-out/',                               'pageSession',     'account',   'none', account.redirectToOverviewPage],
 
   ['GET',    '/admin/',                                          'staffSession',    'account',   'none', admin.staffPage],
   ['*',      '/admin/queues/api/*',                              'staffCall',       'account',   'raw',  queueBoard],

@@ -107,7 +107,8 @@ async function takeScreenshots(browser: Browser): Promise<void> {
 }
 
 /** Pages of an account and of staff, and how they are shown. */
-const PAGES = ['/account/', '/account/library/', '/account/usage/', '/account/ledger/', '/account/billing/', '/admin/'];
+const ACCOUNT_PAGES = ['library', 'usage', 'ledger', 'billing', 'keys', 'applications', 'affiliate', 'settings'];
+const PAGES = ['/account/', ...ACCOUNT_PAGES.map((name) => `/account/${name}/`), '/admin/'];
 const VIEWS = [
   { name: 'light', colorScheme: 'light', width: 1280 },
   { name: 'dark', colorScheme: 'dark', width: 1280 },

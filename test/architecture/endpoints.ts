@@ -54,6 +54,8 @@ const OWN_ENDPOINTS = `
   POST   /account/billing/topup/               member
   GET    /account/billing/auto-topup/          member
   POST   /account/billing/auto-topup/          member
+  GET    /account/applications/                member
+  GET    /account/settings/                    member
   GET    /account/usage/                       member
   GET    /account/ledger/                      member
   GET    /account/ledger/export/               member

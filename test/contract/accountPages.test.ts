@@ -66,10 +66,11 @@ describe('account pages', () => {
         expect(text).to.not.include('evil').and.to.not.include('role="alert"');
       }
       const { visitor } = await newVisitor();
-      for (const word of [evil, 'toString']) {
-        const { text } = await visitor.request(at(`/account/?done=${word}&checkout=${word}`));
-        expect(text).to.not.match(/evil|role="status"/);
-      }
+      for (const page of ['', 'billing/', 'keys/', 'applications/', 'affiliate/', 'settings/', 'library/'])
+        for (const word of [evil, 'toString']) {
+          const { text } = await visitor.request(at(`/account/${page}?done=${word}&checkout=${word}`));
+          expect(text).to.not.match(/evil|role="status"/);
+        }
     });
   });
 
@@ -92,7 +93,7 @@ describe('account pages', () => {
       const { customer, visitor } = await newVisitor('studio');
       const { text } = await visitor.request(at('/account/'));
       expect(text).to.include(customer.email).and.to.include('3,000').and.to.include('Studio plan');
-      expect(text).to.include('This browser');
+      expect((await visitor.request(at('/account/settings/'))).text).to.include('This browser');
     });
 
     it('links to the API reference, and to the admin dashboard for staff only', async () => {
@@ -105,7 +106,7 @@ describe('account pages', () => {
     it('states that commissions are not paid while payments are simulated', async () => {
       const { visitor } = await newVisitor();
       await sendForm(visitor, '/account/affiliate/');
-      const { text } = await visitor.request(at('/account/'));
+      const { text } = await visitor.request(at('/account/affiliate/'));
       expect(text).to.include('Your link:').and.to.include('commissions are not paid');
       expect(text).to.not.include('Payouts are enabled');
     });
@@ -113,7 +114,7 @@ describe('account pages', () => {
     it('saves the profile and completes the profile step', async () => {
       const { customer, visitor } = await newVisitor();
       const answer = await sendForm(visitor, '/account/profile/', { first_name: ' Ada ', use_case: 'films' });
-      expect([answer.status, answer.headers.get('location')]).to.deep.equal([303, '/account/?done=profile']);
+      expect([answer.status, answer.headers.get('location')]).to.deep.equal([303, '/account/settings/?done=profile']);
       const { user } = (await customer.requestWithSession('GET', '/authentication/me/')).body;
       expect(user).to.include({ first_name: 'Ada', use_case: 'films', onboarding_step: 'plan' });
     });
@@ -139,7 +140,7 @@ describe('account pages', () => {
 
     it('creates one key when its form is sent several times, and shows it each time', async () => {
       const { customer, visitor } = await newVisitor();
-      const { text } = await visitor.request(at('/account/'));
+      const { text } = await visitor.request(at('/account/keys/'));
       const fields = { ...findForm(text, '/account/keys/').fields, name: 'from the page' };
       const answers = await Promise.all([1, 2, 3].map(() => visitor.submitForm(at('/account/keys/'), fields)));
       const keys = answers.map((answer) => /svc_[0-9a-f]{40}/.exec(answer.text)?.[0]);
@@ -169,14 +170,14 @@ describe('account pages', () => {
       const { customer, visitor } = await newVisitor();
       const [{ uuid }] = (await customer.request('GET', '/api/keys/')).body.data;
       const path = `/account/keys/${uuid}/revoke/`;
-      const { text } = await visitor.request(at('/account/'));
+      const { text } = await visitor.request(at('/account/keys/'));
       expect(text).to.include(`href="${path}"`).and.to.not.include(`action="${path}"`);
       const question = await visitor.request(at(path));
       expect(question.status).to.equal(200);
-      expect(question.text).to.include('<h1>Revoke API key “test”?</h1>').and.to.include('href="/account/"');
+      expect(question.text).to.include('<h1>Revoke API key “test”?</h1>').and.to.include('href="/account/keys/">');
       expect((await customer.request('GET', '/api/keys/')).status).to.equal(200);
       const done = await visitor.submitForm(at(path), findForm(question.text, path).fields);
-      expect(done.headers.get('location')).to.equal('/account/?done=key-revoked');
+      expect(done.headers.get('location')).to.equal('/account/keys/?done=revoked');
       expectError(await customer.request('GET', '/api/keys/'), 'invalid_api_key');
       const again = await visitor.request(at(path));
       expect(again.status).to.equal(404);
@@ -186,7 +187,7 @@ describe('account pages', () => {
     it('asks for confirmation before it ends all other sessions', async () => {
       const { customer, visitor } = await newVisitor();
       await new HttpBrowser().submitForm(at('/sign-in'), { email: customer.email });
-      expect((await visitor.request(at('/account/'))).text).to.include('href="/account/sessions/end-others/"');
+      expect((await visitor.request(at('/account/settings/'))).text).to.include('href="/account/sessions/end-others/"');
       const question = await visitor.request(at('/account/sessions/end-others/'));
       expect(question.text).to.include('<h1>Sign out of all other sessions?</h1>');
       expect((await getSessions(customer)).length).to.equal(2);
@@ -194,18 +195,18 @@ describe('account pages', () => {
 
     it('shows the outcome of an action in its title and in a focused notice', async () => {
       const { visitor } = await newVisitor();
-      const { text } = await visitor.request(at('/account/?done=profile'));
+      const { text } = await visitor.request(at('/account/settings/?done=profile'));
       expect(text).to.include('<title>Profile saved · genmeter</title>');
       expect(text).to.match(/role="status" tabindex="-1" autofocus[^>]*>Profile saved\.</);
       const made = await sendForm(visitor, '/account/keys/', { name: 'new' });
       expect(made.text).to.include('<title>API key created · genmeter</title>');
       const refused = await sendForm(visitor, '/account/keys/', { name: ' ' });
-      expect(refused.text).to.include('<title>Error: Account · genmeter</title>');
+      expect(refused.text).to.include('<title>Error: API keys · genmeter</title>');
     });
 
     it('explains how to connect an assistant', async () => {
       const { visitor } = await newVisitor();
-      const { text } = await visitor.request(at('/account/'));
+      const { text } = await visitor.request(at('/account/applications/'));
       expect(text).to.include(`>${at('/mcp')}</code>`);
       for (const name of ['Claude', 'ChatGPT', 'Cursor', 'Claude Code']) {
         expect(text).to.include(`<details><summary>${name}</summary>`);
@@ -216,7 +217,7 @@ describe('account pages', () => {
       const { customer, visitor } = await newVisitor();
       const stranger = (await newVisitor()).visitor;
       const [{ uuid }] = (await customer.request('GET', '/api/keys/')).body.data;
-      const token = findForm((await stranger.request(at('/account/'))).text, '/account/profile/').fields;
+      const token = findForm((await stranger.request(at('/account/settings/'))).text, '/account/profile/').fields;
       expect((await stranger.submitForm(at(`/account/keys/${uuid}/revoke/`), token)).status).to.equal(404);
       expect((await customer.request('GET', '/api/keys/')).status).to.equal(200);
       await sendForm(visitor, `/account/keys/${uuid}/revoke/`);
@@ -230,7 +231,7 @@ describe('account pages', () => {
       const elsewhere = [new HttpBrowser(), new HttpBrowser(), new HttpBrowser()];
       for (const other of elsewhere) await other.submitForm(at('/sign-in'), { email: customer.email });
       const isIn = async (other: HttpBrowser) => (await other.request(at('/account/'))).status === 200;
-      const page = await visitor.request(at('/account/'));
+      const page = await visitor.request(at('/account/settings/'));
       expect(page.text.match(/Firefox on Linux/g)?.length).to.be.at.least(3);
       const before = await getSessions(customer);
       expect(before.length).to.equal(4);
@@ -250,7 +251,7 @@ describe('account pages', () => {
       const { customer } = await newVisitor();
       const { visitor } = await newVisitor();
       const [{ uuid }] = await getSessions(customer);
-      const { fields } = findForm((await visitor.request(at('/account/'))).text, '/account/profile/');
+      const { fields } = findForm((await visitor.request(at('/account/settings/'))).text, '/account/profile/');
       expect((await visitor.submitForm(at(`/account/sessions/${uuid}/end/`), fields)).status).to.equal(404);
       expect((await getSessions(customer)).length).to.equal(1);
     });

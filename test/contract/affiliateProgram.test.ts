@@ -101,7 +101,7 @@ describe('the affiliate program', () => {
   it('redirects a repeated onboarding link to the account page, and enables nothing', async () => {
     const { affiliate } = await enrollAffiliate(service.baseUrl);
     const again = await affiliate.requestWithSession('GET', '/account/payouts/again');
-    expect([again.status, again.headers.get('location')]).to.deep.equal([303, '/account/']);
+    expect([again.status, again.headers.get('location')]).to.deep.equal([303, '/account/affiliate/']);
     expect(await getAffiliateStatus(affiliate)).to.include({ payout_enabled: false, connect_onboarded: false });
   });
 

@@ -4,9 +4,9 @@ import { createPkce, OAuthTestClient, postUrlEncoded, REDIRECT_URI, registerClie
 import { expectOAuthError } from '../harness/oauthErrors.ts';
 import { startTestService, type TestService } from '../harness/testService.ts';
 
-/** Reads the applications from the account page, each with the path that disconnects it. */
+/** Reads the applications from their page, each with the path that disconnects it. */
 const listApplications = async (someone: TestCustomer): Promise<{ page: string; path: string; token: string }[]> => {
-  const page = await someone.requestWithSession('GET', '/account/');
+  const page = await someone.requestWithSession('GET', '/account/applications/');
   const token = /name="csrf_token" value="([^"]+)"/.exec(page.body)?.[1] ?? '';
   return [...page.body.matchAll(/href="(\/account\/applications\/[^"]+)"/g)].map(([, path]) => ({
     page: page.body,

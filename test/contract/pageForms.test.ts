@@ -84,7 +84,7 @@ describe('forms of pages', () => {
       const { customer, visitor } = await createVisitor(service);
       const another = new HttpBrowser();
       await another.submitForm(at('/sign-in'), { email: customer.email });
-      const { fields } = findForm((await another.request(at('/account/'))).text, '/account/profile/');
+      const { fields } = findForm((await another.request(at('/account/settings/'))).text, '/account/profile/');
       for (const token of ['', 'x', fields['csrf_token'] as string]) {
         const answer = await visitor.submitForm(at('/account/profile/'), { csrf_token: token, first_name: 'stolen' });
         expect(answer.status).to.equal(403);
@@ -96,7 +96,7 @@ describe('forms of pages', () => {
 
     it('changes nothing after the session has ended, and redirects to a sign-in that keeps the input', async () => {
       const { customer, visitor } = await createVisitor(service);
-      const { text } = await visitor.request(at('/account/'));
+      const { text } = await visitor.request(at('/account/settings/'));
       await customer.requestWithSession('POST', '/authentication/logout/');
       const { fields } = findForm(text, '/account/profile/');
       const answer = await visitor.submitForm(at('/account/profile/'), { ...fields, first_name: 'late' });
@@ -109,13 +109,13 @@ describe('forms of pages', () => {
       const typed = 'value="late"';
       const kept = visitor.cookies.slice();
       await visitor.submitForm(at('/sign-in'), { email: customer.email });
-      expect((await visitor.request(at('/account/'))).text).to.include(typed);
-      expect((await visitor.request(at('/account/'))).text).to.not.include(typed);
+      expect((await visitor.request(at('/account/settings/'))).text).to.include(typed);
+      expect((await visitor.request(at('/account/settings/'))).text).to.not.include(typed);
       expect((await customer.on(service.baseUrl).request('GET', '/api/keys/')).status).to.equal(200);
       const other = new HttpBrowser();
       other.cookies = kept;
       await other.submitForm(at('/sign-in'), { email: 'another-customer@example.com' });
-      expect((await other.request(at('/account/'))).text).to.not.include(typed);
+      expect((await other.request(at('/account/settings/'))).text).to.not.include(typed);
     });
 
     it('returns to its own page when the session had ended', async () => {
@@ -139,7 +139,7 @@ describe('forms of pages', () => {
 
     it('redirects to its page when its address is opened with GET', async () => {
       const { visitor } = await createVisitor(service);
-      for (const name of ['plan', 'portal', 'billing/topup', 'profile', 'keys', 'affiliate', 'payouts', 'sign-out']) {
+      for (const name of ['plan', 'portal', 'billing/topup', 'profile', 'payouts', 'sign-out']) {
         const action = `/account/${name}/`;
         const answer = await visitor.request(at(action));
         expect([answer.status, answer.headers.get('location')], name).to.deep.equal([303, getPageWithForm(action)]);

@@ -37,11 +37,11 @@ describe('sign-in methods of an account', () => {
   };
   const metrics = async (visitor: HttpBrowser) =>
     (await visitor.request(`${service.baseUrl}/api/admin/metrics/`)).status;
-  const accountPage = (visitor: HttpBrowser) => visitor.request(`${service.baseUrl}/account/`);
-  /** Submits the form of the account page that links a provider, and returns the redirect page. */
+  const settingsPage = (visitor: HttpBrowser) => visitor.request(`${service.baseUrl}/account/settings/`);
+  /** Submits the form of the settings page that links a provider, and returns the redirect page. */
   const startLinking = async (visitor: HttpBrowser, provider: ProviderName) => {
     const action = `/account/identities/${provider}/link/`;
-    const { fields } = findForm((await accountPage(visitor)).text, action);
+    const { fields } = findForm((await settingsPage(visitor)).text, action);
     const { text } = await visitor.submitForm(service.baseUrl + action, fields);
     const [, address = ''] = /href="([^"]+)">\s*Continue/.exec(text) ?? [];
     return address.replaceAll('&amp;', '&');
@@ -51,7 +51,7 @@ describe('sign-in methods of an account', () => {
     return visitor.navigate(await startLinking(visitor, provider));
   };
   const removalPaths = async (visitor: HttpBrowser) =>
-    [...(await accountPage(visitor)).text.matchAll(/href="(\/account\/identities\/[^"]+\/remove\/)"/g)].map(
+    [...(await settingsPage(visitor)).text.matchAll(/href="(\/account\/identities\/[^"]+\/remove\/)"/g)].map(
       ([, path]) => path as string,
     );
   const remove = async (visitor: HttpBrowser, path: string) => {
@@ -69,7 +69,7 @@ describe('sign-in methods of an account', () => {
     const account = await me(visitor);
     expect((await me(await signIn('github', other))).uuid).to.equal(account.uuid);
     expect((await me(await signIn('google', owner))).uuid).to.equal(account.uuid);
-    expect((await accountPage(visitor)).text).to.not.include('/link/');
+    expect((await settingsPage(visitor)).text).to.not.include('/link/');
   });
 
   it('can be linked after a sign-in with a second provider was rejected', async () => {
@@ -138,7 +138,7 @@ describe('sign-in methods of an account', () => {
     expect((await visitor.submitForm(service.baseUrl + gitHubPath, {})).status).to.equal(403);
     expect(await me(byGitHub)).to.not.equal(null);
 
-    expect((await remove(visitor, gitHubPath)).headers.get('location')).to.equal('/account/?done=identity-removed');
+    expect((await remove(visitor, gitHubPath)).headers.get('location')).to.equal('/account/settings/?done=identity-removed');
     expect(await me(byGitHub)).to.equal(null);
     expect(await me(visitor)).to.not.equal(null);
     expect((await me(await signIn('github', atGitHub))).email).to.equal(atGitHub.email);
@@ -154,7 +154,7 @@ describe('sign-in methods of an account', () => {
     const [path = ''] = await removalPaths(visitor);
     const otherBrowser = await signIn('google', createPerson());
     expect((await otherBrowser.request(service.baseUrl + path)).status).to.equal(404);
-    const { fields } = findForm((await accountPage(otherBrowser)).text, '/account/sign-out/');
+    const { fields } = findForm((await settingsPage(otherBrowser)).text, '/account/sign-out/');
     expect((await otherBrowser.submitForm(service.baseUrl + path, fields)).status).to.equal(404);
     expect((await removalPaths(visitor)).length).to.equal(2);
   });
@@ -163,7 +163,7 @@ describe('sign-in methods of an account', () => {
     const visitor = await signIn('google', createPerson());
     const { uuid } = await me(visitor);
     await link(visitor, 'github', createPerson());
-    const { fields } = findForm((await accountPage(visitor)).text, '/account/sign-out/');
+    const { fields } = findForm((await settingsPage(visitor)).text, '/account/sign-out/');
     await visitor.submitForm(`${service.baseUrl}/account/sign-out/`, fields);
     const lines = () =>
       (service.apis[0]?.logs() ?? '')
@@ -187,7 +187,7 @@ describe('sign-in methods of an account', () => {
     expect(await me(visitor)).to.not.equal(null);
     await rest(8);
     expect(await me(visitor)).to.equal(null);
-    expect((await accountPage(visitor)).headers.get('location')).to.match(/^\/sign-in/);
+    expect((await settingsPage(visitor)).headers.get('location')).to.match(/^\/sign-in/);
   });
 
   describe('staff rights', () => {
@@ -204,8 +204,8 @@ describe('sign-in methods of an account', () => {
       expect([(await me(linked)).is_staff, await metrics(linked)]).to.deep.equal([false, 403]);
       expect((await linked.request(`${service.baseUrl}/admin/`)).status).to.equal(403);
       expect((await linked.request(`${service.baseUrl}/admin/queues`)).status).to.equal(403);
-      expect((await accountPage(linked)).text).to.not.include('href="/admin/"');
-      expect((await accountPage(visitor)).text).to.include('href="/admin/"');
+      expect((await settingsPage(linked)).text).to.not.include('href="/admin/"');
+      expect((await settingsPage(visitor)).text).to.include('href="/admin/"');
 
       const [googlePath = ''] = await removalPaths(linked);
       await remove(linked, googlePath);

@@ -67,8 +67,8 @@ describe('consent, in a real browser', () => {
     const { body } = await client.exchangeCode(reply.get('code') as string, verifier);
     expect(decodeClaims(body.access_token)).to.include({ client_id: client.clientId });
 
-    // The account page lists the application and can disconnect it.
-    await page.goto('/account/');
+    // The applications page lists the application and can disconnect it.
+    await page.goto('/account/applications/');
     expect(await page.locator('main').innerText()).to.include('Desk assistant');
     await page.close();
   });

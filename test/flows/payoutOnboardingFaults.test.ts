@@ -18,7 +18,7 @@ describe('payout onboarding with faults of connected accounts', () => {
     fixture.billing.stripe.onboard(link);
     expect(await getAffiliateStatus(affiliate)).to.include({ payout_enabled: false });
     const returned = await affiliate.requestWithSession('GET', '/account/payouts/returned');
-    expect([returned.status, returned.headers.get('location')]).to.deep.equal([303, '/account/?done=payouts']);
+    expect([returned.status, returned.headers.get('location')]).to.deep.equal([303, '/account/affiliate/?done=payouts']);
     expect(await getAffiliateStatus(affiliate)).to.include({ payout_enabled: true, connect_onboarded: true });
     fixture.billing.stripe.delivery.dropped.length = 0;
   });
@@ -39,7 +39,7 @@ describe('payout onboarding with faults of connected accounts', () => {
       expect(refused).to.deep.equal({ status: 'rejected' });
       // An old page does not create another account.
       const again = await affiliate.requestWithSession('GET', '/account/payouts/again');
-      expect([again.status, again.headers.get('location')]).to.deep.equal([303, '/account/']);
+      expect([again.status, again.headers.get('location')]).to.deep.equal([303, '/account/affiliate/']);
       const links = await Promise.all(
         [1, 2, 3].map(() => affiliate.request('POST', '/api/affiliate/onboarding-link/')),
       );
@@ -91,7 +91,7 @@ describe('payout onboarding with faults of connected accounts', () => {
     const { affiliate } = await enrollAffiliate(fixture.billing.service.baseUrl);
     const before = fixture.billing.stripe.store.list('account').length;
     const again = await affiliate.requestWithSession('GET', '/account/payouts/again');
-    expect([again.status, again.headers.get('location')]).to.deep.equal([303, '/account/']);
+    expect([again.status, again.headers.get('location')]).to.deep.equal([303, '/account/affiliate/']);
     const otherCustomer = await signUpReferred(
       fixture.billing.service.baseUrl,
       (await getAffiliateStatus(affiliate)).code,

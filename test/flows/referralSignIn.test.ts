@@ -2,6 +2,7 @@ import { expect } from 'chai';
 import { TestCustomer } from '../harness/apiClient.ts';
 import { createPerson } from '../fakes/identity/person.ts';
 import { startFakeApple, startFakeGoogle } from '../fakes/identity/providers.ts';
+import { getPageWithForm } from '../harness/accountForms.ts';
 import { findForm, HttpBrowser } from '../harness/httpBrowser.ts';
 import { type TestService, startTestService } from '../harness/testService.ts';
 
@@ -27,21 +28,22 @@ describe('referral links and sign-in providers', () => {
     expect(visit.url.pathname).to.equal('/account/');
     return visit;
   };
-  const press = async (visitor: HttpBrowser, page: string, path: string) => {
-    const { fields } = findForm(page, path);
+  const press = async (visitor: HttpBrowser, path: string) => {
+    const { text } = await visitor.request(`${service.baseUrl}${getPageWithForm(path)}`);
+    const { fields } = findForm(text, path);
     return visitor.submitForm(`${service.baseUrl}${path}`, fields, service.baseUrl);
   };
 
   it('attribute sign-ups with a provider to the affiliate, even if the callback has no cookie', async () => {
     const owner = new HttpBrowser();
-    const { text } = await signIn(owner, 'google');
-    expect((await press(owner, text, '/account/affiliate/')).headers.get('location')).to.equal(
-      '/account/?done=affiliate',
+    await signIn(owner, 'google');
+    expect((await press(owner, '/account/affiliate/')).headers.get('location')).to.equal(
+      '/account/affiliate/?done=enrolled',
     );
-    const page = await owner.navigate(`${service.baseUrl}/account/`);
+    const page = await owner.navigate(`${service.baseUrl}/account/affiliate/`);
     const url = /http:\/\/[^<\s]+\/r\/[a-z0-9]{12}/.exec(page.text)?.[0] as string;
-    expect((await press(owner, page.text, '/account/payouts/')).headers.get('location')).to.equal(
-      '/account/?done=payouts',
+    expect((await press(owner, '/account/payouts/')).headers.get('location')).to.equal(
+      '/account/affiliate/?done=payouts',
     );
 
     for (const provider of ['google', 'apple'] as const) {
@@ -49,7 +51,7 @@ describe('referral links and sign-in providers', () => {
       expect((await visitor.request(url)).headers.get('location')).to.equal('/sign-in');
       // A repeated sign-in is not a sign-up.
       const visit = await signIn(visitor, provider);
-      expect(visit.text).to.include('Affiliate program');
+      expect(visit.text).to.include('Affiliate');
     }
     // The callback of Apple is a cross-site form post, without the cookie.
     const forgetful = new HttpBrowser();
@@ -71,9 +73,9 @@ describe('referral links and sign-in providers', () => {
 
   it('do not attribute a sign-up to the affiliate who is signed in in that browser', async () => {
     const owner = new HttpBrowser();
-    const { text } = await signIn(owner, 'google');
-    await press(owner, text, '/account/affiliate/');
-    const page = await owner.navigate(`${service.baseUrl}/account/`);
+    await signIn(owner, 'google');
+    await press(owner, '/account/affiliate/');
+    const page = await owner.navigate(`${service.baseUrl}/account/affiliate/`);
     const url = /http:\/\/[^<\s]+\/r\/[a-z0-9]{12}/.exec(page.text)?.[0] as string;
     const session = owner.cookies.filter(({ name }) => name === 'token');
     owner.cookies = owner.cookies.filter(({ name }) => name !== 'token');

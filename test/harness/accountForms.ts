@@ -2,11 +2,15 @@ import type { TestCustomer } from './apiClient.ts';
 import { createBrowserFor, findForm, type HttpBrowser, type HttpPage } from './httpBrowser.ts';
 import type { TestService } from './testService.ts';
 
-/** Paths of actions with a confirmation page. */
-const CONFIRMATION_PATHS = /\/(revoke|end-others|delete)\/$/;
-
-/** Actions with a form on the billing page. */
-const BILLING_ACTIONS = /^\/account\/(plan|portal|billing\/.+)\/$/;
+/** Pages with the forms of the account area, by the paths of their actions. */
+const PAGES_WITH_FORMS: readonly [action: RegExp, page: string][] = [
+  [/^\/account\/(plan|portal|billing\/.+)\/$/, '/account/billing/'],
+  [/^\/account\/keys\/$/, '/account/keys/'],
+  [/^\/account\/(affiliate|payouts)\/$/, '/account/affiliate/'],
+  [/^\/account\/(profile|identities\/.+\/link|sessions\/.+\/end)\/$/, '/account/settings/'],
+];
+/** Actions with a confirmation page at their own path. */
+const CONFIRMED_ACTIONS = /\/(revoke|remove|delete|end-others)\/$|\/applications\/.+\/end\/$/;
 
 /** Creates a customer, with a browser that is signed in. */
 export async function createVisitor(
@@ -31,6 +35,6 @@ export async function sendAccountForm(
 
 /** Returns the path of the page that contains the form of an action. */
 export function getPageWithForm(action: string): string {
-  if (CONFIRMATION_PATHS.test(action)) return action;
-  return BILLING_ACTIONS.test(action) ? '/account/billing/' : '/account/';
+  if (CONFIRMED_ACTIONS.test(action)) return action;
+  return PAGES_WITH_FORMS.find(([pattern]) => pattern.test(action))?.[1] ?? '/account/';
 }

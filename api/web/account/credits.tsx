@@ -1,12 +1,20 @@
 import type { VNode } from 'preact';
+import type { BillingStatus } from '../../../shared/domain/billing/billingStatus.ts';
+import type { UsageSummary } from '../../../shared/domain/credits/usage.ts';
+import type { Account } from '../../../shared/tables/Account.ts';
 import { describeSubscription } from '../billing/describeSubscription.ts';
 import { BarChart } from '../components/charts.tsx';
 import { formatNumber } from '../components/formatAmount.ts';
 import { PeriodUsage } from '../usage/periodUsage.tsx';
-import type { AccountOverview } from './overview.ts';
+
+interface CreditsProps {
+  account: Account;
+  billing: BillingStatus;
+  usage: UsageSummary;
+}
 
 /** Balance, plan, current period, and the credits of the last 30 days. */
-export function CreditsSection({ account, billing, usage }: AccountOverview): VNode {
+export function CreditsSection({ account, billing, usage }: CreditsProps): VNode {
   return (
     <section class="card" aria-labelledby="credits">
       <h2 id="credits">Credits and plan</h2>

@@ -1,13 +1,21 @@
 import type { VNode } from 'preact';
-import type { AccountOverview } from './overview.ts';
+import type { BillingStatus } from '../../../shared/domain/billing/billingStatus.ts';
+import type { Account } from '../../../shared/tables/Account.ts';
+
+interface GettingStartedProps {
+  account: Account;
+  billing: BillingStatus;
+  /** True if there is an API key or a connected application. */
+  hasAccess: boolean;
+}
 
 /** The steps of a new account, until all are done. */
-export function GettingStarted({ account, billing, keys, applications }: AccountOverview): VNode | null {
+export function GettingStarted({ account, billing, hasAccess }: GettingStartedProps): VNode | null {
   const steps = [
     { isDone: billing.plan !== null, href: '/account/billing/', text: 'Choose a plan' },
     {
-      isDone: keys.length > 0 || applications.length > 0,
-      href: '#keys',
+      isDone: hasAccess,
+      href: '/account/keys/',
       text: 'Create an API key, or connect an assistant',
     },
     { isDone: account.generation_count > 0, href: '/api/docs/', text: 'Create your first image or video' },

@@ -14,7 +14,7 @@ import { CheckoutRequest } from '../../rest/billing/schemas.ts';
 import { formatUsd } from '../components/formatAmount.ts';
 import { sendRedirectPage } from '../components/redirectPage.tsx';
 import { showErrorsOn } from '../components/showErrorsOn.ts';
-import { BILLING_PATH, type BillingFlashCode, OTHER_AMOUNT, renderBillingPage } from './view.tsx';
+import { BILLING_PATH, type BillingOutcome, OTHER_AMOUNT, renderBillingPage } from './view.tsx';
 
 const PROCESSOR_REDIRECT_TEXT = 'You are being redirected to our payment processor.';
 const DOLLARS = /^\d{1,6}(?:\.\d{1,2})?$/;
@@ -76,16 +76,16 @@ export const saveAutoTopup = withBillingErrors(async (ctx) => {
     auto_topup_amount_cents: parseTopupCents(form.get('amount')),
     auto_topup_threshold_credits: Number(threshold),
   });
-  redirectWithFlash(ctx, isEnabled ? 'auto-topup-on' : 'auto-topup-off');
+  redirectWithOutcome(ctx, isEnabled ? 'auto-topup-on' : 'auto-topup-off');
 });
 
 /** Sends the browser to the page to pay at, or back if nothing has to be paid. */
-function leadToPayment(ctx: Context, url: string | null, done: BillingFlashCode): void {
-  if (url === null) redirectWithFlash(ctx, done);
+function leadToPayment(ctx: Context, url: string | null, done: BillingOutcome): void {
+  if (url === null) redirectWithOutcome(ctx, done);
   else sendRedirectPage(ctx, url, PROCESSOR_REDIRECT_TEXT);
 }
 
-function redirectWithFlash(ctx: Context, code: BillingFlashCode): void {
+function redirectWithOutcome(ctx: Context, code: BillingOutcome): void {
   seeOther(ctx, `${BILLING_PATH}?done=${code}`);
 }
 

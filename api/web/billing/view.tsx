@@ -10,9 +10,9 @@ import { type Plan, PLANS, topupCredits } from '../../../shared/spec/plans.ts';
 import type { Account } from '../../../shared/tables/Account.ts';
 import { requireCaller, type Context } from '../../context.ts';
 import { createCsrfToken } from '../../pipeline/csrf.ts';
-import { Form, Notice } from '../components/form.tsx';
+import { type Outcomes, type PageProblem, sendAccountAreaPage } from '../components/accountPage.tsx';
+import { Form } from '../components/form.tsx';
 import { formatNumber, formatUsd } from '../components/formatAmount.ts';
-import { sendPage } from '../components/layout.tsx';
 import { AutoTopupSection } from './autoTopup.tsx';
 import { describeSubscription } from './describeSubscription.ts';
 import { TopupHistory } from './topupHistory.tsx';
@@ -23,18 +23,17 @@ export const OTHER_AMOUNT = 'other';
 /** Amounts to choose from, in dollars. */
 const TOPUP_PRESETS = [50, 100, 200, 500, 1_000];
 
-/** Outcomes by the code in the `done` parameter: the title of the page, and a sentence. */
-const FLASH_TEXTS = {
+const OUTCOMES = {
   plan: ['Plan active', 'Your plan is active.'],
   topup: ['Credits added', 'The credits are on your balance.'],
   'auto-topup-on': ['Automatic top-ups on', 'Automatic top-ups are on.'],
   'auto-topup-off': ['Automatic top-ups off', 'Automatic top-ups are off.'],
-} as const;
+} as const satisfies Outcomes;
 
-export type BillingFlashCode = keyof typeof FLASH_TEXTS;
+export type BillingOutcome = keyof typeof OUTCOMES;
 
 /** Renders plans, top-ups and payments with their current data. */
-export async function renderBillingPage(ctx: Context, flash: { problem?: string } = {}, status = 200): Promise<void> {
+export async function renderBillingPage(ctx: Context, flash: PageProblem = {}, status = 200): Promise<void> {
   const { accountId } = requireCaller(ctx);
   const [account, billing, settings, topups] = await Promise.all([
     getAccount(accountId),
@@ -43,16 +42,8 @@ export async function renderBillingPage(ctx: Context, flash: { problem?: string 
     listRecentTopups(accountId),
   ]);
   const csrfToken = createCsrfToken(ctx);
-  const done = ctx.query['done'];
-  const outcome =
-    flash.problem === undefined && typeof done === 'string' && Object.hasOwn(FLASH_TEXTS, done)
-      ? FLASH_TEXTS[done as BillingFlashCode]
-      : undefined;
-  const body = (
+  const children = (
     <>
-      <h1>Billing</h1>
-      {flash.problem === undefined ? null : <Notice kind="bad">{flash.problem}</Notice>}
-      {outcome === undefined ? null : <Notice kind="good">{outcome[1]}</Notice>}
       <SubscriptionSection billing={billing} csrfToken={csrfToken} />
       <PlansSection current={billing.plan} csrfToken={csrfToken} />
       <TopupSection account={account} plan={billing.plan} csrfToken={csrfToken} />
@@ -60,8 +51,11 @@ export async function renderBillingPage(ctx: Context, flash: { problem?: string 
       <TopupHistory topups={topups} />
     </>
   );
-  const title = flash.problem === undefined ? (outcome?.[0] ?? 'Billing') : 'Error: Billing';
-  sendPage(ctx, { title, body, account: { current: BILLING_PATH, csrfToken } }, status);
+  sendAccountAreaPage(
+    ctx,
+    { current: BILLING_PATH, heading: 'Billing', outcomes: OUTCOMES, ...flash, children },
+    status,
+  );
 }
 
 function SubscriptionSection({ billing, csrfToken }: { billing: BillingStatus; csrfToken: string }): VNode {

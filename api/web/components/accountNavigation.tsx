@@ -8,6 +8,10 @@ const ACCOUNT_PAGES = [
   ['/account/usage/', 'Usage'],
   ['/account/ledger/', 'Ledger'],
   ['/account/billing/', 'Billing'],
+  ['/account/keys/', 'API keys'],
+  ['/account/applications/', 'Applications'],
+  ['/account/affiliate/', 'Affiliate'],
+  ['/account/settings/', 'Settings'],
 ] as const;
 
 export type AccountPagePath = (typeof ACCOUNT_PAGES)[number][0];

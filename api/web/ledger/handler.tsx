@@ -1,11 +1,10 @@
 import { Readable } from 'node:stream';
 import { listLedgerEntries } from '../../../shared/domain/credits/ledger.ts';
 import { requireCaller, type Context } from '../../context.ts';
-import { createCsrfToken } from '../../pipeline/csrf.ts';
 import { parsePage } from '../../pipeline/requestParameters.ts';
+import { sendAccountAreaPage } from '../components/accountPage.tsx';
 import { formatChange, formatNumber } from '../components/formatAmount.ts';
 import { formatDateTime } from '../components/formatTime.ts';
-import { sendPage } from '../components/layout.tsx';
 import { PageLinks } from '../components/pageLinks.tsx';
 import { writeLedgerCsv } from './csv.ts';
 
@@ -14,9 +13,8 @@ const LEDGER_PATH = '/account/ledger/';
 /** Shows one page of the credit ledger. */
 export async function showLedgerPage(ctx: Context): Promise<void> {
   const list = await listLedgerEntries(requireCaller(ctx).accountId, parsePage(ctx));
-  const body = (
+  const children = (
     <>
-      <h1>Ledger</h1>
       <p class="quiet">Every change of your balance, newest first. Times are in UTC.</p>
       <section class="card" aria-label="Entries">
         {list.items.length === 0 ? (
@@ -58,7 +56,7 @@ export async function showLedgerPage(ctx: Context): Promise<void> {
       </p>
     </>
   );
-  sendPage(ctx, { title: 'Ledger', body, account: { current: LEDGER_PATH, csrfToken: createCsrfToken(ctx) } });
+  sendAccountAreaPage(ctx, { current: LEDGER_PATH, heading: 'Ledger', children });
 }
 
 /** Sends the whole ledger as a CSV file, in batches, so that its size does not matter. */

@@ -13,8 +13,8 @@ export async function showLibraryPage(ctx: Context): Promise<void> {
   sendLibraryPage(ctx, await listGenerations(requireCaller(ctx).accountId, parsePage(ctx)));
 }
 
-const withLibraryErrors = showErrorsOn(async (ctx, { problem }, status) =>
-  sendLibraryPage(ctx, await listGenerations(requireCaller(ctx).accountId, 1), problem, status),
+const withLibraryErrors = showErrorsOn(async (ctx, flash, status) =>
+  sendLibraryPage(ctx, await listGenerations(requireCaller(ctx).accountId, 1), flash, status),
 );
 
 export const confirmDeleteGeneration = withLibraryErrors(async (ctx) => {

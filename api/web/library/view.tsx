@@ -2,12 +2,10 @@ import type { VNode } from 'preact';
 import type { ListPage } from '../../../shared/lib/pagination.ts';
 import type { Generation } from '../../../shared/tables/Generation.ts';
 import type { Context } from '../../context.ts';
-import { createCsrfToken } from '../../pipeline/csrf.ts';
 import { presentGeneration } from '../../rest/generations/presenter.ts';
-import { Notice } from '../components/form.tsx';
+import { type Outcomes, type PageProblem, sendAccountAreaPage } from '../components/accountPage.tsx';
 import { formatNumber } from '../components/formatAmount.ts';
 import { formatDateTime } from '../components/formatTime.ts';
-import { sendPage } from '../components/layout.tsx';
 import { PageLinks } from '../components/pageLinks.tsx';
 
 export const LIBRARY_PATH = '/account/library/';
@@ -18,14 +16,17 @@ const STATUS_TAGS = {
   failed: ['tag warn', 'Failed, refunded'],
 } as const;
 
+const OUTCOMES = { deleted: ['Generation deleted', 'The generation is deleted.'] } as const satisfies Outcomes;
+
 /** Sends one page of the library. */
-export function sendLibraryPage(ctx: Context, list: ListPage<Generation>, problem?: string, status = 200): void {
-  const isDeleted = problem === undefined && ctx.query['done'] === 'deleted';
-  const body = (
+export function sendLibraryPage(
+  ctx: Context,
+  list: ListPage<Generation>,
+  flash: PageProblem = {},
+  status = 200,
+): void {
+  const children = (
     <>
-      <h1>Library</h1>
-      {problem === undefined ? null : <Notice kind="bad">{problem}</Notice>}
-      {isDeleted ? <Notice kind="good">The generation is deleted.</Notice> : null}
       {list.items.length === 0 ? (
         <p class="card">
           {list.totalItems === 0
@@ -42,9 +43,11 @@ export function sendLibraryPage(ctx: Context, list: ListPage<Generation>, proble
       <PageLinks list={list} path={LIBRARY_PATH} />
     </>
   );
-  const title = problem !== undefined ? 'Error: Library' : isDeleted ? 'Generation deleted' : 'Library';
-  const account = { current: LIBRARY_PATH, csrfToken: createCsrfToken(ctx) } as const;
-  sendPage(ctx, { title, body, isWide: true, hasMedia: true, account }, status);
+  sendAccountAreaPage(
+    ctx,
+    { current: LIBRARY_PATH, heading: 'Library', outcomes: OUTCOMES, ...flash, children, isWide: true, hasMedia: true },
+    status,
+  );
 }
 
 function GenerationCard({ generation }: { generation: Generation }): VNode {

@@ -11,7 +11,7 @@ import { readReferralCookie } from '../../pipeline/cookies/referralCookie.ts';
 import { startWebSession } from '../../pipeline/cookies/sessionCookie.ts';
 import { ACCOUNT_PATH, sanitizeReturnTo, buildSignInPath } from './returnTo.ts';
 import { seeOther } from '../../pipeline/redirect.ts';
-import { buildLinkProblemPath, parseProviderParam } from '../account/signInMethodHandlers.ts';
+import { buildLinkProblemPath, parseProviderParam } from '../settings/signInMethodHandlers.ts';
 import { isSignInProblem, sendSignInPage } from './view.tsx';
 
 /** Redirects the root to the account page. */

@@ -1,9 +1,8 @@
 import { getUsageSummary, type UsageSummary } from '../../../shared/domain/credits/usage.ts';
 import { requireCaller, type Context } from '../../context.ts';
-import { createCsrfToken } from '../../pipeline/csrf.ts';
+import { sendAccountAreaPage } from '../components/accountPage.tsx';
 import { BarChart } from '../components/charts.tsx';
 import { formatNumber } from '../components/formatAmount.ts';
-import { sendPage } from '../components/layout.tsx';
 import { PeriodUsage } from './periodUsage.tsx';
 
 const USAGE_PATH = '/account/usage/';
@@ -12,9 +11,8 @@ const USAGE_PATH = '/account/usage/';
 export async function showUsagePage(ctx: Context): Promise<void> {
   const summary = await getUsageSummary(requireCaller(ctx).accountId);
   const { history } = summary;
-  const body = (
+  const children = (
     <>
-      <h1>Usage</h1>
       <section class="card" aria-labelledby="period">
         <h2 id="period">This period</h2>
         <PeriodUsage summary={summary} />
@@ -43,7 +41,7 @@ export async function showUsagePage(ctx: Context): Promise<void> {
       </section>
     </>
   );
-  sendPage(ctx, { title: 'Usage', body, account: { current: USAGE_PATH, csrfToken: createCsrfToken(ctx) } });
+  sendAccountAreaPage(ctx, { current: USAGE_PATH, heading: 'Usage', children });
 }
 
 function ModelTable({ byModel }: UsageSummary) {

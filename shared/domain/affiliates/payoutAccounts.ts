@@ -28,7 +28,7 @@ export async function createPayoutOnboardingLink(accountId: number): Promise<str
   const affiliate = await getAffiliate(accountId);
   if (processor.isSimulated) {
     await affiliate.$query().patch({ connect_onboarded: true, payout_enabled: true, synced_at: now() });
-    return `${config.BASE_URL}/account/?done=payouts`;
+    return `${config.BASE_URL}/account/affiliate/?done=payouts`;
   }
   const { account_id: ownerId, connect_account_id: connectAccountId } = affiliate;
   const link = connectAccountId === null ? null : await createAccountLink(connectAccountId);

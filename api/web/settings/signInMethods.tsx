@@ -7,14 +7,16 @@ import type { Context } from '../../context.ts';
 import { PROVIDER_TITLES } from '../components/providerLogos.tsx';
 import { sendConfirmationPage } from '../components/confirmationPage.tsx';
 import { Form } from '../components/form.tsx';
-import type { AccountFormContext, AccountOverview } from './overview.ts';
+import { SETTINGS_PATH } from './outcomes.ts';
 import { formatDate } from '../components/formatTime.ts';
 
+interface SignInMethodsProps {
+  identities: Identity[];
+  csrfToken: string;
+}
+
 /** Linked identities of the account, with forms to link and remove one. */
-export function SignInMethodsSection({
-  identities,
-  formContext,
-}: AccountOverview & { formContext: AccountFormContext }): VNode {
+export function SignInMethodsSection({ identities, csrfToken }: SignInMethodsProps): VNode {
   const usable = identities.filter(canSignIn);
   const offered = PROVIDER_NAMES.filter(
     (name) => getIdentityProviders()[name] !== null && !usable.some(({ provider }) => provider === name),
@@ -52,7 +54,7 @@ export function SignInMethodsSection({
       {identities.length === 0 || offered.length === 0 ? null : (
         <div class="buttons">
           {offered.map((name) => (
-            <Form action={`/account/identities/${name}/link/`} token={formContext.csrfToken}>
+            <Form action={`/account/identities/${name}/link/`} token={csrfToken}>
               <button type="submit">{`Link ${PROVIDER_TITLES[name]}`}</button>
             </Form>
           ))}
@@ -72,7 +74,13 @@ export function sendRemoveIdentityConfirmation(ctx: Context, identity: Identity)
     </p>
   );
   const action = buildRemovePath(identity);
-  sendConfirmationPage(ctx, { question: `Remove ${title}?`, children, button: `Remove ${title}`, action });
+  sendConfirmationPage(ctx, {
+    question: `Remove ${title}?`,
+    children,
+    button: `Remove ${title}`,
+    action,
+    cancelPath: SETTINGS_PATH,
+  });
 }
 
 const LINK_PROBLEMS: Record<Exclude<SignInProblem, 'taken' | 'other_provider'>, (title: string) => string> = {

@@ -1,14 +1,31 @@
 import type { VNode } from 'preact';
+import { type ConnectedApplication, listConnectedApplications } from '../../../shared/domain/oauth/grants.ts';
 import { SCOPES } from '../../../shared/spec/oauth.ts';
+import { requireCaller, type Context } from '../../context.ts';
+import { type Outcomes, type PageProblem, sendAccountAreaPage } from '../components/accountPage.tsx';
 import { ConnectInstructions } from '../components/connectInstructions.tsx';
 import { formatDate, formatRelativeTime } from '../components/formatTime.ts';
-import type { AccountOverview } from './overview.ts';
 
-/** Applications with access to the account. */
-export function ApplicationsSection({ applications }: AccountOverview): VNode {
+export const APPLICATIONS_PATH = '/account/applications/';
+
+const OUTCOMES = {
+  disconnected: ['Application disconnected', 'The application is disconnected and no longer has access.'],
+} as const satisfies Outcomes;
+
+/** Renders the applications with access to the account, and how to connect one. */
+export async function renderApplicationsPage(ctx: Context, flash: PageProblem = {}, status = 200): Promise<void> {
+  const applications = await listConnectedApplications(requireCaller(ctx).accountId);
+  const children = <ApplicationsSection applications={applications} />;
+  sendAccountAreaPage(
+    ctx,
+    { current: APPLICATIONS_PATH, heading: 'Connected applications', outcomes: OUTCOMES, ...flash, children },
+    status,
+  );
+}
+
+function ApplicationsSection({ applications }: { applications: ConnectedApplication[] }): VNode {
   return (
-    <section class="card" aria-labelledby="applications">
-      <h2 id="applications">Connected applications</h2>
+    <section class="card" aria-label="Applications">
       {applications.length === 0 ? (
         <p class="quiet">No applications yet. Assistants and programs that you connect appear here.</p>
       ) : (
@@ -28,7 +45,7 @@ export function ApplicationsSection({ applications }: AccountOverview): VNode {
               </div>
               <a
                 class="button slight danger"
-                href={`/account/applications/${application.uuid}/end/`}
+                href={`${APPLICATIONS_PATH}${application.uuid}/end/`}
                 aria-label={`Disconnect ${application.clientName}`}
               >
                 Disconnect

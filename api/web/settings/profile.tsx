@@ -1,11 +1,17 @@
 import type { VNode } from 'preact';
 import { PROFILE_TEXT_MAX_CHARACTERS } from '../../../shared/spec/limits.ts';
-import { DRAFT_ACCOUNT_FIELD } from '../../pipeline/cookies/draftCookie.ts';
+import type { Account } from '../../../shared/tables/Account.ts';
+import { DRAFT_ACCOUNT_FIELD, type FormDraft } from '../../pipeline/cookies/draftCookie.ts';
 import { Form } from '../components/form.tsx';
-import type { AccountFormContext, AccountOverview } from './overview.ts';
+
+interface ProfileProps {
+  account: Account;
+  draft: FormDraft;
+  csrfToken: string;
+}
 
 /** Profile form with the e-mail address. */
-export function ProfileSection({ account, formContext }: AccountOverview & { formContext: AccountFormContext }): VNode {
+export function ProfileSection({ account, draft, csrfToken }: ProfileProps): VNode {
   return (
     <section class="card" aria-labelledby="profile">
       <h2 id="profile">Profile</h2>
@@ -13,7 +19,7 @@ export function ProfileSection({ account, formContext }: AccountOverview & { for
         <dt>E-mail address</dt>
         <dd>{account.email}</dd>
       </dl>
-      <Form action="/account/profile/" token={formContext.csrfToken} class="inline">
+      <Form action="/account/profile/" token={csrfToken} class="inline">
         <input type="hidden" name={DRAFT_ACCOUNT_FIELD} value={account.uuid} />
         <div class="field">
           <label for="first-name">First name</label>
@@ -21,7 +27,7 @@ export function ProfileSection({ account, formContext }: AccountOverview & { for
             id="first-name"
             type="text"
             name="first_name"
-            value={formContext.draft.first_name ?? account.first_name}
+            value={draft.first_name ?? account.first_name}
             maxLength={PROFILE_TEXT_MAX_CHARACTERS}
             autocomplete="given-name"
           />
@@ -32,7 +38,7 @@ export function ProfileSection({ account, formContext }: AccountOverview & { for
             id="use-case"
             type="text"
             name="use_case"
-            value={formContext.draft.use_case ?? account.use_case}
+            value={draft.use_case ?? account.use_case}
             maxLength={PROFILE_TEXT_MAX_CHARACTERS}
             autocomplete="off"
           />

@@ -9,13 +9,13 @@ import { parseUuidParam } from '../../pipeline/requestParameters.ts';
 import { sendRemoveIdentityConfirmation } from './signInMethods.tsx';
 import { PROVIDER_TITLES } from '../components/providerLogos.tsx';
 import { sendRedirectPage } from '../components/redirectPage.tsx';
-import { ACCOUNT_PATH } from '../signIn/returnTo.ts';
 import { seeOther } from '../../pipeline/redirect.ts';
-import { withErrorPage } from './render.ts';
+import { buildOutcomePath, redirectWithOutcome, SETTINGS_PATH } from './outcomes.ts';
+import { withSettingsErrors } from './view.tsx';
 
-/** Builds the path of the account page with the reason why an identity could not be linked. */
+/** Builds the path of the settings page with the reason why an identity could not be linked. */
 export function buildLinkProblemPath(provider: ProviderName, problem: SignInProblem): string {
-  return `${ACCOUNT_PATH}?${new URLSearchParams({ link_problem: problem, provider }).toString()}`;
+  return `${SETTINGS_PATH}?${new URLSearchParams({ link_problem: problem, provider }).toString()}`;
 }
 
 /**
@@ -24,7 +24,7 @@ export function buildLinkProblemPath(provider: ProviderName, problem: SignInProb
  */
 export async function startIdentityLink(ctx: Context): Promise<void> {
   const provider = parseProviderParam(ctx);
-  const request = { returnTo: `${ACCOUNT_PATH}?done=identity-linked`, linkingToken: ctx.state.sessionToken as string };
+  const request = { returnTo: buildOutcomePath('identity-linked'), linkingToken: ctx.state.sessionToken as string };
   const attempt = await startSignIn(provider, ensureSignInState(ctx, provider), request);
   if (attempt.problem !== null) return seeOther(ctx, buildLinkProblemPath(provider, attempt.problem));
   // A page instead of a redirect: browsers check redirects after a form against the form-action policy.
@@ -32,7 +32,7 @@ export async function startIdentityLink(ctx: Context): Promise<void> {
 }
 
 /** Asks for confirmation before a sign-in method is removed. */
-export const confirmRemoveIdentity = withErrorPage(async (ctx) => {
+export const confirmRemoveIdentity = withSettingsErrors(async (ctx) => {
   const uuid = parseUuidParam(ctx);
   const identity = (await listIdentities(requireCaller(ctx).accountId)).find((linked) => linked.uuid === uuid);
   if (identity === undefined) throw new ServiceError('not_found', 'Not found. This sign-in method is not linked.');
@@ -40,13 +40,13 @@ export const confirmRemoveIdentity = withErrorPage(async (ctx) => {
 });
 
 /** Removes a sign-in method, after the confirmation page. */
-export const removeLinkedIdentity = withErrorPage(async (ctx) => {
+export const removeLinkedIdentity = withSettingsErrors(async (ctx) => {
   const { accountId } = requireCaller(ctx);
   const { provider } = await removeIdentity(accountId, parseUuidParam(ctx), {
     currentToken: ctx.state.sessionToken as string,
   });
   await audit(ctx, 'identity_removed', accountId, { provider });
-  seeOther(ctx, `${ACCOUNT_PATH}?done=identity-removed`);
+  redirectWithOutcome(ctx, 'identity-removed');
 });
 
 /** @throws ServiceError not_found */

@@ -1,14 +1,16 @@
 import type { VNode } from 'preact';
 import { Form } from '../components/form.tsx';
 import { describeBrowser } from './browserName.ts';
-import type { AccountFormContext, AccountOverview } from './overview.ts';
+import type { ActiveWebSession } from '../../../shared/domain/accounts/sessions.ts';
 import { formatRelativeTime, formatDate } from '../components/formatTime.ts';
 
+interface SessionsProps {
+  sessions: ActiveWebSession[];
+  csrfToken: string;
+}
+
 /** Active sessions of the account. */
-export function SessionsSection({
-  sessions,
-  formContext,
-}: AccountOverview & { formContext: AccountFormContext }): VNode {
+export function SessionsSection({ sessions, csrfToken }: SessionsProps): VNode {
   return (
     <section class="card" aria-labelledby="sessions">
       <h2 id="sessions">Active sessions</h2>
@@ -27,7 +29,7 @@ export function SessionsSection({
               </div>
               <Form
                 action={session.isCurrent ? '/account/sign-out/' : `/account/sessions/${session.uuid}/end/`}
-                token={formContext.csrfToken}
+                token={csrfToken}
               >
                 <button
                   type="submit"
