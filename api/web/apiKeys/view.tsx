@@ -56,7 +56,8 @@ interface KeysProps {
 
 function KeysSection({ account, keys, draft, csrfToken }: KeysProps): VNode {
   return (
-    <section class="card" aria-label="API keys">
+    <section class="card" aria-labelledby="active-keys">
+      <h2 id="active-keys">Active keys</h2>
       <p class="quiet">
         {keys.length === 0
           ? 'No API keys yet. Create one below to call the API from your programs. '

@@ -25,7 +25,8 @@ export async function renderApplicationsPage(ctx: Context, flash: PageProblem = 
 
 function ApplicationsSection({ applications }: { applications: ConnectedApplication[] }): VNode {
   return (
-    <section class="card" aria-label="Applications">
+    <section class="card" aria-labelledby="with-access">
+      <h2 id="with-access">Applications with access</h2>
       {applications.length === 0 ? (
         <p class="quiet">No applications yet. Assistants and programs that you connect appear here.</p>
       ) : (
