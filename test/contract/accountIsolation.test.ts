@@ -39,7 +39,10 @@ describe('resources of another account', () => {
       return [status, body];
     }
     const visitor = createBrowserFor(customer);
-    const { fields } = findForm((await visitor.request(`${service.baseUrl}/account/settings/`)).text, '/account/profile/');
+    const { fields } = findForm(
+      (await visitor.request(`${service.baseUrl}/account/settings/`)).text,
+      '/account/profile/',
+    );
     const address = service.baseUrl + buildPath(row, uuid);
     const { status, text } = isChange(row) ? await visitor.submitForm(address, fields) : await visitor.request(address);
     return [status, /role="alert"[^>]*>(.*?)<\//s.exec(text)?.[1]];

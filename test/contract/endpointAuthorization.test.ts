@@ -158,7 +158,10 @@ describe('endpoint authorization', () => {
       if (isChange(row)) {
         it(`${row.name}: returns 403 for a form without the CSRF token of the session or from another site`, async () => {
           const visitor = createBrowserFor(owner);
-          const own = findForm((await visitor.request(`${service.baseUrl}/account/settings/`)).text, '/account/profile/').fields;
+          const own = findForm(
+            (await visitor.request(`${service.baseUrl}/account/settings/`)).text,
+            '/account/profile/',
+          ).fields;
           const anothers = findForm(
             (await createBrowserFor(stranger).request(`${service.baseUrl}/account/settings/`)).text,
             '/account/profile/',

@@ -138,7 +138,9 @@ describe('sign-in methods of an account', () => {
     expect((await visitor.submitForm(service.baseUrl + gitHubPath, {})).status).to.equal(403);
     expect(await me(byGitHub)).to.not.equal(null);
 
-    expect((await remove(visitor, gitHubPath)).headers.get('location')).to.equal('/account/settings/?done=identity-removed');
+    expect((await remove(visitor, gitHubPath)).headers.get('location')).to.equal(
+      '/account/settings/?done=identity-removed',
+    );
     expect(await me(byGitHub)).to.equal(null);
     expect(await me(visitor)).to.not.equal(null);
     expect((await me(await signIn('github', atGitHub))).email).to.equal(atGitHub.email);

@@ -18,7 +18,10 @@ describe('payout onboarding with faults of connected accounts', () => {
     fixture.billing.stripe.onboard(link);
     expect(await getAffiliateStatus(affiliate)).to.include({ payout_enabled: false });
     const returned = await affiliate.requestWithSession('GET', '/account/payouts/returned');
-    expect([returned.status, returned.headers.get('location')]).to.deep.equal([303, '/account/affiliate/?done=payouts']);
+    expect([returned.status, returned.headers.get('location')]).to.deep.equal([
+      303,
+      '/account/affiliate/?done=payouts',
+    ]);
     expect(await getAffiliateStatus(affiliate)).to.include({ payout_enabled: true, connect_onboarded: true });
     fixture.billing.stripe.delivery.dropped.length = 0;
   });

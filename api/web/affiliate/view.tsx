@@ -64,34 +64,34 @@ function AffiliateProgram({ affiliate, token }: { affiliate: AffiliateFigures; t
   return (
     <>
       <section class="card" aria-label="Link and earnings">
-      <p>
-        Your link: <code>{getReferralUrl(affiliate.affiliate)}</code>
-      </p>
-      <p>
-        {formatCount(clicks, 'click')}, {formatCount(stats.referrals, 'sign-up')}, {stats.active} with an active plan.
-      </p>
-      <p>
-        Earned: {formatUsd(stats.lifetimeEarningsCents)}. Paid: {formatUsd(stats.paidCents)}. Pending:{' '}
-        {formatUsd(stats.pendingCents)}.
-      </p>
-      <p class="hint">
-        A commission becomes payable {COMMISSION_PENDING_DAYS} days after the customer's payment. Payouts run at the
-        beginning of each month. Refunded payments are deducted.
-      </p>
-      {!isPayoutEnabled && (
-        <Form action="/account/payouts/" token={token}>
-          <button type="submit" class="main">
-            {affiliate.affiliate.connect_account_id === null ? 'Set up payouts' : 'Continue payout setup'}
-          </button>
-        </Form>
-      )}
-      {processor.isSimulated ? (
-        <p class="hint">
-          Test mode: no payment processor is configured, so plans are free and commissions are not paid.
+        <p>
+          Your link: <code>{getReferralUrl(affiliate.affiliate)}</code>
         </p>
-      ) : (
-        isPayoutEnabled && <p>Payouts are enabled.</p>
-      )}
+        <p>
+          {formatCount(clicks, 'click')}, {formatCount(stats.referrals, 'sign-up')}, {stats.active} with an active plan.
+        </p>
+        <p>
+          Earned: {formatUsd(stats.lifetimeEarningsCents)}. Paid: {formatUsd(stats.paidCents)}. Pending:{' '}
+          {formatUsd(stats.pendingCents)}.
+        </p>
+        <p class="hint">
+          A commission becomes payable {COMMISSION_PENDING_DAYS} days after the customer's payment. Payouts run at the
+          beginning of each month. Refunded payments are deducted.
+        </p>
+        {!isPayoutEnabled && (
+          <Form action="/account/payouts/" token={token}>
+            <button type="submit" class="main">
+              {affiliate.affiliate.connect_account_id === null ? 'Set up payouts' : 'Continue payout setup'}
+            </button>
+          </Form>
+        )}
+        {processor.isSimulated ? (
+          <p class="hint">
+            Test mode: no payment processor is configured, so plans are free and commissions are not paid.
+          </p>
+        ) : (
+          isPayoutEnabled && <p>Payouts are enabled.</p>
+        )}
       </section>
       <section class="card" aria-labelledby="months">
         <h2 id="months">Commission by month</h2>

@@ -19,12 +19,7 @@ const STATUS_TAGS = {
 const OUTCOMES = { deleted: ['Generation deleted', 'The generation is deleted.'] } as const satisfies Outcomes;
 
 /** Sends one page of the library. */
-export function sendLibraryPage(
-  ctx: Context,
-  list: ListPage<Generation>,
-  flash: PageProblem = {},
-  status = 200,
-): void {
+export function sendLibraryPage(ctx: Context, list: ListPage<Generation>, flash: PageProblem = {}, status = 200): void {
   const children = (
     <>
       {list.items.length === 0 ? (
