@@ -1,6 +1,8 @@
 import type Koa from 'koa';
 import type { Caller } from '../shared/domain/accounts/accounts.ts';
+import type { Actor } from '../shared/domain/staff/audit.ts';
 import type { Logger } from '../shared/lib/logger.ts';
+import type { StaffRole } from '../shared/spec/staff.ts';
 
 /** Request state that the pipeline provides to handlers. */
 export interface State {
@@ -12,6 +14,8 @@ export interface State {
   caller?: Caller;
   /** Value of the session cookie that authenticated the caller. */
   sessionToken?: string;
+  /** Role of the caller on a staff route. */
+  staffRole?: StaffRole;
   /** True if a person reads the response: errors are rendered as pages. */
   isPage?: boolean;
   /** The submitted form. */
@@ -29,4 +33,11 @@ export type Handler = (ctx: Context) => Promise<void> | void;
 export function requireCaller(ctx: Context): Caller {
   if (ctx.state.caller === undefined) throw new Error(`${ctx.state.route} has no caller: the route is public.`);
   return ctx.state.caller;
+}
+
+/** Returns the staff member who makes the request, for the audit log. */
+export function requireActor(ctx: Context): Actor {
+  const { staffRole, requestId } = ctx.state;
+  if (staffRole === undefined) throw new Error(`${ctx.state.route} has no staff role: it is not a staff route.`);
+  return { kind: 'staff', accountId: requireCaller(ctx).accountId, role: staffRole, requestId, ipAddress: ctx.ip };
 }

@@ -4,6 +4,7 @@ import { config } from '../shared/lib/config.ts';
 import { perService } from '../shared/lib/serviceScope.ts';
 import { isDevSignInAllowed } from '../shared/lib/signInSettings.ts';
 import { ServiceError } from '../shared/spec/errors.ts';
+import type { StaffPermission } from '../shared/spec/staff.ts';
 import type { Context, Handler, State } from './context.ts';
 import * as mcp from './mcp/endpoint.ts';
 import { showConsent, submitConsent } from './oauth/authorize/handler.ts';
@@ -51,6 +52,8 @@ export type HttpRoute = readonly [
   rateLimit: RouteRateLimit,
   body: RouteBody,
   handler: Handler,
+  /** Required for staff routes, and for no others. */
+  permission?: StaffPermission,
 ];
 
 /** The whole interface: every address, who may use it, how it is counted, and the body that it takes. */
@@ -84,7 +87,7 @@ export const HTTP_ROUTES: readonly HttpRoute[] = [
   ['GET',    '/api/affiliate/status/',                           'account',         'account',   'none', affiliate.status],
   ['POST',   '/api/affiliate/onboarding-link/',                  'account',         'payment',   'json', affiliate.createOnboardingLink],
 
-  ['GET',    '/api/admin/metrics/',                              'staff',           'account',   'none', admin.metrics],
+  ['GET',    '/api/admin/metrics/',                              'staff',           'account',   'none', admin.metrics, 'viewDashboard'],
 
   ['GET',    '/api/health/',                                     'none',            'unlimited', 'none', health],
   ['GET',    '/api/serving/',                                    'none',            'unlimited', 'none', serving],
@@ -155,9 +158,9 @@ export const HTTP_ROUTES: readonly HttpRoute[] = [
   ['GET',    '/account/payouts/',                                'pageSession',     'account',   'none', affiliatePages.redirectToAffiliatePage],
   ['GET',    '/account/sign-out/',                               'pageSession',     'account',   'none', account.redirectToOverviewPage],
 
-  ['GET',    '/admin/',                                          'staffSession',    'account',   'none', admin.staffPage],
-  ['*',      '/admin/queues/api/*',                              'staffCall',       'account',   'raw',  queueBoard],
-  ['*',      '/admin/queues/*',                                  'staffSession',    'account',   'raw',  queueBoard],
+  ['GET',    '/admin/',                                          'staffSession',    'account',   'none', admin.staffPage, 'viewDashboard'],
+  ['*',      '/admin/queues/api/*',                              'staffCall',       'account',   'raw',  queueBoard, 'manageQueues'],
+  ['*',      '/admin/queues/*',                                  'staffSession',    'account',   'raw',  queueBoard, 'manageQueues'],
 
   ['GET',    '/authorize',                                       'optionalSession', 'oauth',     'none', showConsent],
   ['POST',   '/authorize',                                       'optionalSession', 'oauth',     'form', submitConsent],
@@ -217,8 +220,8 @@ function createRouter(): Router<State> {
   return router;
 }
 
-function run(ctx: Context, [, path, authentication, rateLimit, body, handler]: HttpRoute): Promise<void> {
-  return runRoute(ctx, { path: path.replace(/\*$/, ''), authentication, rateLimit, body, handler });
+function run(ctx: Context, [, path, authentication, rateLimit, body, handler, permission]: HttpRoute): Promise<void> {
+  return runRoute(ctx, { path: path.replace(/\*$/, ''), authentication, rateLimit, body, handler, permission });
 }
 
 /** Responds to requests without a route: 404, with `Allow` if the path exists for another method. */

@@ -14,7 +14,7 @@ const STAFF_ONLY: ReadonlySet<Authentication> = new Set(['staff', 'staffSession'
  * Checks that the caller may use the route, and that a form comes from one of the service's own pages.
  * @returns false if the response is a redirect or an error page already.
  */
-export async function authorize(ctx: Context, { authentication, body }: Route): Promise<boolean> {
+export async function authorize(ctx: Context, { authentication, body, permission }: Route): Promise<boolean> {
   if (body === 'form' && authentication !== 'oauthCallback') {
     if (isCrossOriginForm(ctx)) {
       sendWrongAddressPage(ctx, serviceOrigin());
@@ -28,6 +28,9 @@ export async function authorize(ctx: Context, { authentication, body }: Route): 
     redirectToSignInPage(ctx);
     return false;
   }
-  if (STAFF_ONLY.has(authentication)) await requireStaff(requireCaller(ctx), ctx.state.sessionToken);
+  if (STAFF_ONLY.has(authentication)) {
+    if (permission === undefined) throw new Error(`${ctx.state.route} is a staff route without a permission.`);
+    ctx.state.staffRole = await requireStaff(requireCaller(ctx), ctx.state.sessionToken, permission);
+  }
   return true;
 }

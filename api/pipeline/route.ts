@@ -1,3 +1,4 @@
+import type { StaffPermission } from '../../shared/spec/staff.ts';
 import type { Handler } from '../context.ts';
 import type { RateClass } from './rateLimit.ts';
 
@@ -43,4 +44,6 @@ export interface Route {
   rateLimit: RouteRateLimit;
   body: RouteBody;
   handler: Handler;
+  /** Permission that the role of a staff member must hold. */
+  permission: StaffPermission | undefined;
 }

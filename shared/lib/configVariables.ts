@@ -1,4 +1,5 @@
 import Type, { type Static } from 'typebox';
+import { STAFF_ROLES } from '../spec/staff.ts';
 import { REDIS_URL_DESCRIPTION } from './redisAddress.ts';
 
 const Port = (fallback: number) => Type.Integer({ minimum: 0, maximum: 65_535, default: fallback });
@@ -16,6 +17,8 @@ const UpstreamModel = (options: Record<string, unknown> = {}) =>
     description: 'the name of an upstream and of its model, such as fal:fal-ai/nano-banana-2',
     ...options,
   });
+/** `address` or `address:role`. */
+const STAFF_ENTRY = `[^\\s,@]+@[^\\s,@:]+(:(${STAFF_ROLES.join('|')}))?`;
 const OnOff = (fallback: 'on' | 'off') => Type.Enum(['on', 'off'], { default: fallback });
 
 /** Every environment variable that the service reads, with its default. This is the only place that reads them. */
@@ -107,11 +110,11 @@ export const Environment = Type.Object({
   RATE_PUBLIC_PER_MINUTE: PositiveInteger(120),
   RATE_OAUTH_PER_MINUTE: PositiveInteger(30),
 
-  /** E-mail addresses of staff accounts. */
+  /** E-mail addresses of staff accounts, each with an optional role. */
   STAFF_EMAILS: Type.String({
     default: '',
-    pattern: '^([^\\s,@]+@[^\\s,@]+(\\s*,\\s*[^\\s,@]+@[^\\s,@]+)*)?$',
-    description: 'e-mail addresses such as one@example.com, with commas between them',
+    pattern: `^(${STAFF_ENTRY}(\\s*,\\s*${STAFF_ENTRY})*)?$`,
+    description: `e-mail addresses such as one@example.com, or one@example.com:role with one of the roles ${STAFF_ROLES.join(', ')}; with commas between them`,
   }),
   /** Commit that the running code was built from, for `genmeter_build_info`. The image sets it. */
   GIT_COMMIT: Type.String({

@@ -5,6 +5,8 @@ export const ERROR_STATUS = {
   insufficient_credits: 402,
   subscription_required: 402,
   admin_required: 403,
+  /** Not in the specification: staff have suspended the account. */
+  account_suspended: 403,
   not_found: 404,
   parallel_limit_reached: 409,
   rate_limited: 429,

@@ -19,6 +19,8 @@ export class Account extends Model {
   declare staff_since: Date | null;
   /** Time at which its personal data was erased. */
   declare erased_at: Date | null;
+  /** Time since which all credentials of the account are rejected; null if it is not suspended. */
+  declare suspended_at: Date | null;
 
   /** Subscription that grants its entitlement and its plan credits. */
   declare subscription_id: number | null;

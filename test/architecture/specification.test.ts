@@ -28,13 +28,14 @@ describe('the specification', () => {
     expect(routes).to.have.deep.members(ENDPOINTS);
   });
 
-  it('the error codes have the specified statuses, and internal_error is the only other code', () => {
+  it('the error codes have the specified statuses, and internal_error and account_suspended are the only other codes', () => {
     expect(ERROR_STATUS).to.deep.equal({
       validation_error: 400,
       invalid_api_key: 401,
       insufficient_credits: 402,
       subscription_required: 402,
       admin_required: 403,
+      account_suspended: 403,
       not_found: 404,
       parallel_limit_reached: 409,
       rate_limited: 429,

@@ -8,6 +8,7 @@ const STATUS_BY_CODE = {
   insufficient_credits: 402,
   subscription_required: 402,
   admin_required: 403,
+  account_suspended: 403,
   not_found: 404,
   parallel_limit_reached: 409,
   rate_limited: 429,

@@ -169,11 +169,17 @@ function listErrorCodes([, path, credentials, rateClass]: RouteRow, operation: O
     'validation_error',
     ...(credentials === 'none' ? [] : (['invalid_api_key'] as const)),
     ...(credentials === 'staff' ? (['admin_required'] as const) : []),
+    ...(takesKey(credentials) ? (['account_suspended'] as const) : []),
     ...(path.includes(':') ? (['not_found'] as const) : []),
     ...(rateClass === 'unlimited' ? [] : (['rate_limited'] as const)),
     ...(operation.errorCodes ?? []),
     'internal_error',
   ]);
+}
+
+/** Keys of suspended accounts are rejected with a code of their own; their sessions have ended. */
+function takesKey(credentials: RouteRow[2]): boolean {
+  return credentials === 'account' || credentials === 'deferredKey' || credentials === 'staff';
 }
 
 function toExampleObjects(values: Record<string, unknown>) {

@@ -10,7 +10,8 @@ const ERROR_MEANINGS: Record<ErrorCode, string> = {
   invalid_api_key: 'The credential is missing, unknown, revoked, expired or malformed.',
   insufficient_credits: 'The balance does not cover the price, and no automatic top-up succeeded.',
   subscription_required: 'The account has no active subscription or, for automatic top-ups, no payment method.',
-  admin_required: 'The account is not a staff account.',
+  admin_required: 'The account is not a staff account, or its role does not include this.',
+  account_suspended: 'The account is suspended: contact support.',
   not_found: 'The resource does not exist or belongs to another account.',
   parallel_limit_reached: 'The account has as many generations in progress as its plan allows.',
   rate_limited: 'Too many requests: wait for `Retry-After` seconds.',
@@ -25,6 +26,7 @@ const ERROR_EXAMPLES: Record<ErrorCode, string> = {
     'The balance does not cover the 35 credits of this generation. Top up, or wait for the next grant.',
   subscription_required: 'Creating generations requires an active subscription. Choose a plan, then try again.',
   admin_required: 'Staff access is required. Sign in with a staff account.',
+  account_suspended: 'The account is suspended. Contact support to have it reinstated.',
   not_found: 'Not found. This account has no generation with that UUID.',
   parallel_limit_reached:
     'The parallel generation limit of your plan is reached. Wait until a generation has finished, then try again.',

@@ -1,4 +1,4 @@
-import type { ServiceError } from '../../../shared/spec/errors.ts';
+import type { ErrorCode, ServiceError } from '../../../shared/spec/errors.ts';
 import type { Context } from '../../context.ts';
 import { createCsrfToken } from '../../pipeline/csrf.ts';
 import { sendPage } from './layout.tsx';
@@ -7,7 +7,7 @@ import { Form } from './form.tsx';
 /** Sends an error as a page: a title, one plain sentence and a link to the account. */
 export function sendErrorPage(ctx: Context, { code, message }: ServiceError, status: number): void {
   const isWrongAccount = code === 'admin_required';
-  const title = isWrongAccount ? 'Access denied' : getErrorTitle(status);
+  const title = ERROR_TITLES_BY_CODE[code] ?? getErrorTitle(status);
   const body = (
     <div class="card">
       <h1>{title}</h1>
@@ -46,6 +46,11 @@ export function sendWrongAddressPage(ctx: Context, address: string): void {
 function getErrorTitle(status: number): string {
   return ERROR_TITLES[status] ?? (status >= 500 ? 'Something went wrong' : 'Request failed');
 }
+
+const ERROR_TITLES_BY_CODE: Partial<Record<ErrorCode, string>> = {
+  admin_required: 'Access denied',
+  account_suspended: 'Account suspended',
+};
 
 const ERROR_TITLES: Record<number, string> = {
   404: 'Page not found',

@@ -1,6 +1,7 @@
 import type { Transaction } from 'objection';
 import { v7 as uuidv7 } from 'uuid';
 import { now } from '../../lib/clock.ts';
+import { ServiceError } from '../../spec/errors.ts';
 import { Account } from '../../tables/Account.ts';
 import { Referral } from '../../tables/Referral.ts';
 import { type ReferralClick, findReferrer } from '../affiliates/referrals.ts';
@@ -10,6 +11,13 @@ export interface Caller {
   accountId: number;
   /** Set if the API key is still to be checked, by the statement that serves the request. */
   keyHash: Buffer | null;
+}
+
+export const ACCOUNT_SUSPENDED_DETAIL = 'The account is suspended. Contact support to have it reinstated.';
+
+/** Builds the error for every use of a credential of a suspended account. */
+export function accountSuspendedError(): ServiceError {
+  return new ServiceError('account_suspended', ACCOUNT_SUSPENDED_DETAIL);
 }
 
 /** Profile fields that the account owner can set. */

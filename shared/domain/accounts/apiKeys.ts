@@ -17,6 +17,7 @@ import {
 import { Account } from '../../tables/Account.ts';
 import { ApiKey } from '../../tables/ApiKey.ts';
 import { lockAccount } from '../credits/ledger.ts';
+import { accountSuspendedError } from './accounts.ts';
 
 /** `svc_` and 40 hex characters (spec: API keys). */
 const KEY_FORMAT = /^svc_[0-9a-f]{40}$/;
@@ -109,22 +110,37 @@ export async function revokeApiKey(accountId: number, uuid: string): Promise<Buf
 
 const FIND_KEY_OWNERS = prepared(
   'find_api_key_owners',
-  `SELECT k.key_hash, k.account_id
-     FROM api_keys k
+  `SELECT k.key_hash, k.account_id, a.suspended_at IS NOT NULL AS is_suspended
+     FROM api_keys k JOIN accounts a ON a.id = k.account_id
     WHERE k.key_hash = ANY (:hashes) AND k.revoked_at IS NULL`,
 );
 
-/** Finds the account of an active key, or undefined. Never cached, so that a revocation takes effect immediately. */
-export const findApiKeyOwner = createBatcher<Buffer, number | undefined>({
+interface KeyOwnerRow {
+  key_hash: Buffer;
+  account_id: number;
+  is_suspended: boolean;
+}
+
+const findOwnerByHash = createBatcher<Buffer, KeyOwnerRow | undefined>({
   maxItems: 64,
   maxInFlight: 2,
   waitTimeout: DB_WAIT_TIMEOUT,
   run: async (hashes) => {
-    const rows = await runStatement<{ key_hash: Buffer; account_id: number }>(FIND_KEY_OWNERS, { hashes });
-    const owners = new Map(rows.map((row) => [row.key_hash.toString('hex'), row.account_id]));
+    const rows = await runStatement<KeyOwnerRow>(FIND_KEY_OWNERS, { hashes });
+    const owners = new Map(rows.map((row) => [row.key_hash.toString('hex'), row]));
     return hashes.map((hash) => owners.get(hash.toString('hex')));
   },
 });
+
+/**
+ * Finds the account of an active key, or undefined. Never cached, so that a revocation takes effect immediately.
+ * @throws ServiceError account_suspended
+ */
+export async function findApiKeyOwner(keyHash: Buffer): Promise<number | undefined> {
+  const owner = await findOwnerByHash(keyHash);
+  if (owner?.is_suspended === true) throw accountSuspendedError();
+  return owner?.account_id;
+}
 
 const RECORD_LAST_USED = prepared(
   'record_keys_last_used',

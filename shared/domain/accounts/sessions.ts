@@ -7,8 +7,10 @@ import { DB_WAIT_TIMEOUT } from '../../lib/database/waitTimeout.ts';
 import { randomHex, sha256 } from '../../lib/secrets.ts';
 import { ServiceError } from '../../spec/errors.ts';
 import { SESSION_DAYS, SESSION_IDLE_DAYS, SESSION_LAST_USED_INTERVAL_MS } from '../../spec/limits.ts';
+import { Account } from '../../tables/Account.ts';
 import { Session } from '../../tables/Session.ts';
 import { DAY_MS } from '../../spec/durations.ts';
+import { accountSuspendedError } from './accounts.ts';
 
 /** Stored `User-Agent` values are truncated to this length. */
 const USER_AGENT_MAX_CHARACTERS = 300;
@@ -20,12 +22,16 @@ export const SESSION_LIFETIME_MS = SESSION_DAYS * DAY_MS;
  * @param userAgent `User-Agent` header, shown in the list of sessions.
  * @param identityUuid identity that signed in; null for local sign-in.
  * @returns the value of the session cookie. Only its hash is stored.
+ * @throws ServiceError account_suspended
  */
 export async function createWebSession(
   accountId: number,
   userAgent: string,
   identityUuid: string | null = null,
 ): Promise<string> {
+  const account = await Account.query().findById(accountId).select('suspended_at').throwIfNotFound();
+  // A session that is created while the account is being suspended is found invalid at each use.
+  if (account.suspended_at !== null) throw accountSuspendedError();
   const token = randomHex(32);
   const createdAt = now();
   await Session.query().insert({
@@ -50,8 +56,9 @@ export function isSessionToken(text: string): boolean {
 
 const FIND_SESSION_OWNERS = prepared(
   'find_session_owners',
-  `SELECT token_hash, account_id FROM sessions
-    WHERE token_hash = ANY (:hashes) AND expires_at > :now AND last_used_at > :idle`,
+  `SELECT s.token_hash, s.account_id
+     FROM sessions s JOIN accounts a ON a.id = s.account_id
+    WHERE s.token_hash = ANY (:hashes) AND s.expires_at > :now AND s.last_used_at > :idle AND a.suspended_at IS NULL`,
 );
 
 const findOwnerByHash = createBatcher<Buffer, number | undefined>({
@@ -69,7 +76,7 @@ const findOwnerByHash = createBatcher<Buffer, number | undefined>({
   },
 });
 
-/** Finds the account of a session cookie; undefined if the session is unknown, ended or expired. */
+/** Finds the account of a session cookie; undefined if it is unknown, ended or expired, or its account suspended. */
 export async function findSessionOwner(token: string): Promise<number | undefined> {
   return isSessionToken(token) ? findOwnerByHash(sha256(token)) : undefined;
 }

@@ -4,14 +4,27 @@ import { prepared, runStatement } from '../../lib/database/preparedStatements.ts
 import { sha256 } from '../../lib/secrets.ts';
 import { isDevSignInAllowed } from '../../lib/signInSettings.ts';
 import { ServiceError } from '../../spec/errors.ts';
+import { hasPermission, STAFF_PERMISSIONS, type StaffPermission, type StaffRole } from '../../spec/staff.ts';
 import { Account } from '../../tables/Account.ts';
 import { Identity } from '../../tables/Identity.ts';
 import type { Caller } from './accounts.ts';
 
-/** Returns whether an address is on the staff list. Addresses of accounts are in lower case. */
+/**
+ * Returns the role of an address on the staff list, or undefined. Addresses of accounts are in lower case. Entries are
+ * `address` or `address:role`; the first one of an address counts.
+ */
+export function getStaffRole(email: string): StaffRole | undefined {
+  if (email === '') return undefined;
+  for (const entry of config.STAFF_EMAILS.toLowerCase().split(',')) {
+    const [address, role = 'admin'] = entry.trim().split(':');
+    if (address === email) return role as StaffRole;
+  }
+  return undefined;
+}
+
+/** Returns whether an address is on the staff list. */
 export function isStaffEmail(email: string): boolean {
-  const listed = config.STAFF_EMAILS.toLowerCase().split(',');
-  return email !== '' && listed.some((address) => address.trim() === email);
+  return getStaffRole(email) !== undefined;
 }
 
 const GRANT_STAFF_RIGHTS = prepared(
@@ -56,11 +69,20 @@ export async function isStaff(
 }
 
 /**
- * Rejects callers who are not staff (spec: Authentication, API keys).
+ * Rejects callers who are not staff, or whose role lacks a permission (spec: Authentication, API keys).
+ * @returns the role of the caller.
  * @throws ServiceError admin_required
  */
-export async function requireStaff(caller: Caller, sessionToken: string | undefined): Promise<void> {
+export async function requireStaff(
+  caller: Caller,
+  sessionToken: string | undefined,
+  permission: StaffPermission,
+): Promise<StaffRole> {
   const account = await Account.query().findById(caller.accountId).select('id', 'email', 'staff_since');
-  if (account !== undefined && (await isStaff(account, caller, sessionToken))) return;
-  throw new ServiceError('admin_required', 'Staff access is required. Sign in with a staff account.');
+  if (account === undefined || !(await isStaff(account, caller, sessionToken)))
+    throw new ServiceError('admin_required', 'Staff access is required. Sign in with a staff account.');
+  const role = getStaffRole(account.email) as StaffRole;
+  if (hasPermission(role, permission)) return role;
+  const allowed = STAFF_PERMISSIONS[permission].join(', ');
+  throw new ServiceError('admin_required', `This requires one of the roles ${allowed}. Your role is ${role}.`);
 }

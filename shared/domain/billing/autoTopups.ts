@@ -92,6 +92,11 @@ function pendingAutoTopups(accountId: number, transaction?: Transaction) {
   return Topup.query(transaction).where({ account_id: accountId, kind: 'automatic', status: 'pending' });
 }
 
+/** Returns whether the account wants automatic top-ups and may have them. */
+function isAutoTopupAllowed(account: Account, at: Date): boolean {
+  return account.auto_topup_enabled && account.suspended_at === null && getActivePlan(account, at) !== null;
+}
+
 /**
  * Claims the account's top-up of this hour and records it, before anything is charged. The claim stays, whatever the
  * outcome of the charge, so that two processes never both charge.
@@ -101,7 +106,7 @@ async function claimAutoTopup(accountId: number, isNeeded: (account: Account) =>
     const claimedAt = account.auto_topup_claimed_at;
     const at = now();
     const isIntervalOver = claimedAt === null || claimedAt <= addMilliseconds(at, -AUTO_TOPUP_INTERVAL_MS);
-    const isReady = account.auto_topup_enabled && isIntervalOver && getActivePlan(account, at) !== null;
+    const isReady = isAutoTopupAllowed(account, at) && isIntervalOver;
     if (!isReady || !isNeeded(account)) return undefined;
     if (getCustomerId(account) === null) return undefined;
     // While the outcome of the previous one is unknown, another could be a second charge for the same need.
@@ -164,7 +169,7 @@ async function findOrChargeAutoTopup(topup: Topup): Promise<TopupSnapshot | null
   if (customerId === null && !isLate) return null;
   const payment = customerId === null ? null : await findTopupPayment(topup, customerId, isLate);
   if (payment !== null) return findTopupSnapshot(payment, syncVersion);
-  const isWanted = account.auto_topup_enabled && getActivePlan(account) !== null;
+  const isWanted = isAutoTopupAllowed(account, now());
   return isWanted && !isLate ? chargeAutoTopup(topup) : buildFailedTopup(topup, 'canceled', syncVersion);
 }
 
@@ -191,7 +196,7 @@ const BATCH_SIZE = 100;
 export async function sweepAutoTopups(): Promise<void> {
   const rows = await Account.query()
     .select('id')
-    .where({ auto_topup_enabled: true })
+    .where({ auto_topup_enabled: true, suspended_at: null })
     .whereNotNull('auto_topup_triggered_at')
     .whereColumn('balance', '<', 'auto_topup_threshold_credits')
     .where((unclaimed) => {

@@ -34,6 +34,7 @@ export type ChargeOutcome =
   | 'accepted'
   | 'replayed'
   | 'invalid_api_key'
+  | 'account_suspended'
   | 'subscription_required'
   | 'model_unavailable'
   | 'parallel_limit_reached'
@@ -78,6 +79,7 @@ const prepareChargeStatement = (name: string, hasKeys: boolean) =>
             least(a.plan_credits, r.credits) AS from_plan, a.auto_topup_triggered_at,
             a.auto_topup_enabled AND a.balance - r.credits < a.auto_topup_threshold_credits AS leaves_low,
             CASE WHEN NOT r.is_key_valid THEN 'invalid_api_key'
+                 WHEN a.suspended_at IS NOT NULL THEN 'account_suspended'
                  ${hasKeys ? "WHEN first.uuid IS NOT NULL THEN 'replayed'" : ''}
                  WHEN a.spendable_until IS NULL OR a.spendable_until <= :now THEN 'subscription_required'
                  WHEN usable.model IS NULL THEN 'model_unavailable'

@@ -10,7 +10,7 @@ import { getModelBySlug, priceInCredits } from '../../spec/catalog.ts';
 import { ServiceError } from '../../spec/errors.ts';
 import { GENERATION_DEADLINE_MS } from '../../spec/limits.ts';
 import { Generation } from '../../tables/Generation.ts';
-import type { Caller } from '../accounts/accounts.ts';
+import { ACCOUNT_SUSPENDED_DETAIL, type Caller } from '../accounts/accounts.ts';
 import { chargeAutoTopupForGeneration } from '../billing/autoTopups.ts';
 import { keyReusedError } from '../platform/idempotentRequests.ts';
 import { type Debit, type CreateInput, type ChargeOutcome, chargeGeneration } from './charge.ts';
@@ -28,7 +28,7 @@ export interface CreateResult {
  * @param idempotencyKey makes the request safe to repeat: the first one that is accepted is charged, and the others
  *   receive its response (docs/decisions.md: Idempotency-Key).
  * @param requestId appears in the logs of all processes that work on the generation.
- * @throws ServiceError invalid_api_key, subscription_required, model_unavailable, parallel_limit_reached or
+ * @throws ServiceError invalid_api_key, account_suspended, subscription_required, model_unavailable, parallel_limit_reached or
  *   insufficient_credits, in this order of precedence; nothing is charged then. validation_error if the key was used
  *   for another request. internal_error with status 503 if the database is unavailable; the detail says whether the
  *   outcome is certain (docs/decisions.md: Certainty of rejections). internal_error with status 503 also while the
@@ -172,6 +172,7 @@ const rejectionDetails: Record<
   (debit: Debit) => string
 > = {
   invalid_api_key: () => 'The API key is unknown or revoked.',
+  account_suspended: () => ACCOUNT_SUSPENDED_DETAIL,
   subscription_required: () => 'Creating generations requires an active subscription. Choose a plan, then try again.',
   model_unavailable: ({ model }) => `${model} is currently unavailable. No credits were charged. Try again later.`,
   parallel_limit_reached: () =>

@@ -8,23 +8,25 @@ import { enqueueRefresh } from '../../queues/enqueue.ts';
 import { ServiceError } from '../../spec/errors.ts';
 import { REFRESH_INTERVAL_MS, REFRESH_WAIT_MS } from '../../spec/limits.ts';
 import type { Generation } from '../../tables/Generation.ts';
-import type { Caller } from '../accounts/accounts.ts';
+import { accountSuspendedError, type Caller } from '../accounts/accounts.ts';
 
 interface ReadRequest {
   uuid: string;
   caller: Caller;
 }
 
-type ReadRow = Generation & { ordinal: number; is_key_valid: boolean; submitted: boolean };
+type ReadRow = Generation & { ordinal: number; is_key_valid: boolean; is_suspended: boolean; submitted: boolean };
 
 /** Looks up the API key and reads the generation, in one statement for a batch of reads. */
 const READ = prepared(
   'read_generations',
   `SELECT wanted.ordinal, wanted.key_hash IS NULL OR k.key_hash IS NOT NULL AS is_key_valid,
+          a.suspended_at IS NOT NULL AS is_suspended,
           g.uuid, g.model, g.prompt, g.params, g.status, g.credits_charged, g.created_at, g.completed_at, g.output_path,
           g.thumbnail_path, g.is_watermarked, g.error_message, g.polled_at, g.upstream_handle IS NOT NULL AS submitted
      FROM unnest(cast(:uuids AS uuid[]), cast(:accounts AS bigint[]), cast(:hashes AS bytea[])) WITH ORDINALITY
             AS wanted (uuid, account_id, key_hash, ordinal)
+     JOIN accounts a ON a.id = wanted.account_id
      LEFT JOIN api_keys k
        ON k.key_hash = wanted.key_hash AND k.account_id = wanted.account_id AND k.revoked_at IS NULL
      LEFT JOIN generations g
@@ -93,6 +95,7 @@ async function waitForCompletion(
 async function findGeneration(caller: Caller, uuid: string): Promise<ReadRow> {
   const row = await readRow({ uuid, caller });
   if (!row.is_key_valid) throw new ServiceError('invalid_api_key', 'The API key is unknown or revoked.');
+  if (row.is_suspended) throw accountSuspendedError();
   if (row.uuid === null)
     throw new ServiceError('not_found', 'Not found. This account has no generation with that UUID.');
   return row;

@@ -6,6 +6,7 @@ import { DB_WAIT_TIMEOUT } from '../../lib/database/waitTimeout.ts';
 import { API_KEY_LAST_USED_INTERVAL_MS } from '../../spec/limits.ts';
 import type { Scope } from '../../spec/oauth.ts';
 import { OAuthGrant } from '../../tables/OAuthGrant.ts';
+import { accountSuspendedError } from '../accounts/accounts.ts';
 import { getRedirectHost } from './redirectUris.ts';
 
 /** An application that a user has connected, once or several times. */
@@ -106,20 +107,37 @@ export interface RevokedGrant {
 
 const FIND_ACTIVE_GRANTS = prepared(
   'find_live_grants',
-  `SELECT uuid, account_id FROM oauth_grants WHERE uuid = ANY (cast(:uuids AS uuid[])) AND revoked_at IS NULL`,
+  `SELECT g.uuid, g.account_id, a.suspended_at IS NOT NULL AS is_suspended
+     FROM oauth_grants g JOIN accounts a ON a.id = g.account_id
+    WHERE g.uuid = ANY (cast(:uuids AS uuid[])) AND g.revoked_at IS NULL`,
 );
 
-/** Finds the account of an active grant. Not cached, so that a revocation is effective immediately. */
-export const findGrantAccount = createBatcher<string, number | undefined>({
+interface ActiveGrantRow {
+  uuid: string;
+  account_id: number;
+  is_suspended: boolean;
+}
+
+const findActiveGrant = createBatcher<string, ActiveGrantRow | undefined>({
   maxItems: 64,
   maxInFlight: 2,
   waitTimeout: DB_WAIT_TIMEOUT,
   run: async (uuids) => {
-    const rows = await runStatement<{ uuid: string; account_id: number }>(FIND_ACTIVE_GRANTS, { uuids });
-    const accounts = new Map(rows.map((row) => [row.uuid, row.account_id]));
-    return uuids.map((uuid) => accounts.get(uuid));
+    const rows = await runStatement<ActiveGrantRow>(FIND_ACTIVE_GRANTS, { uuids });
+    const grants = new Map(rows.map((row) => [row.uuid, row]));
+    return uuids.map((uuid) => grants.get(uuid));
   },
 });
+
+/**
+ * Finds the account of an active grant. Not cached, so that a revocation is effective immediately.
+ * @throws ServiceError account_suspended
+ */
+export async function findGrantAccount(uuid: string): Promise<number | undefined> {
+  const grant = await findActiveGrant(uuid);
+  if (grant?.is_suspended === true) throw accountSuspendedError();
+  return grant?.account_id;
+}
 
 const RECORD_GRANT_USE = prepared(
   'record_grants_last_used',

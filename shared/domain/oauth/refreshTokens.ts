@@ -6,6 +6,7 @@ import { DB_WAIT_TIMEOUT } from '../../lib/database/waitTimeout.ts';
 import { randomHex, sha256 } from '../../lib/secrets.ts';
 import { REFRESH_GRACE_SECONDS, REFRESH_TOKEN_DAYS } from '../../spec/limits.ts';
 import { OAuthError, type Scope } from '../../spec/oauth.ts';
+import { ACCOUNT_SUSPENDED_DETAIL } from '../accounts/accounts.ts';
 import { type RevokedGrant, revokeGrant } from './grants.ts';
 import { runInBatches, STATEMENT_BATCH_SIZE } from '../../lib/database/runInBatches.ts';
 import { DAY_MS } from '../../spec/durations.ts';
@@ -52,19 +53,18 @@ const ROTATE_REFRESH_TOKENS = prepared(
        WITH ORDINALITY AS i (token_hash, client_id, scopes, new_hash, ordinal)
    ), consumed AS (
      UPDATE oauth_refresh_tokens t SET used_at = coalesce(t.used_at, :now), rotations = t.rotations + 1
-       FROM item i, oauth_grants g
+       FROM item i, oauth_grants g JOIN accounts a ON a.id = g.account_id
       WHERE t.token_hash = ANY (cast(:tokenHashes AS bytea[])) AND t.token_hash = i.token_hash
         AND t.expires_at > :now AND t.rotations < :rotationsMax
         AND (t.used_at IS NULL OR (t.used_at > :graceStart AND NOT ${IS_SUPERSEDED}))
-        AND g.uuid = t.grant_uuid AND g.client_id = i.client_id AND g.revoked_at IS NULL
+        AND g.uuid = t.grant_uuid AND g.client_id = i.client_id AND g.revoked_at IS NULL AND a.suspended_at IS NULL
         AND string_to_array(i.scopes, ' ') <@ g.scopes
-     RETURNING i.ordinal, i.token_hash, i.new_hash, g.uuid, g.account_id, g.scopes
+     RETURNING i.ordinal, i.token_hash, i.new_hash, g.uuid, a.uuid AS account_uuid, g.scopes
    ), renewed AS (
      INSERT INTO oauth_refresh_tokens (token_hash, grant_uuid, parent_hash, expires_at)
      SELECT new_hash, uuid, token_hash, :expiresAt FROM consumed
    )
-   SELECT consumed.ordinal, consumed.uuid, consumed.scopes, a.uuid AS account_uuid
-     FROM consumed JOIN accounts a ON a.id = consumed.account_id`,
+   SELECT ordinal, uuid, scopes, account_uuid FROM consumed`,
 );
 
 interface RotationItem {
@@ -127,8 +127,10 @@ export async function rotateRefreshToken(tokenText: string, clientId: string, sc
 
 const FIND_REFRESH_TOKEN = prepared(
   'find_refresh_token',
-  `SELECT g.uuid, g.client_id, g.scopes, g.revoked_at, t.used_at, t.rotations, ${IS_SUPERSEDED} AS is_superseded
-     FROM oauth_refresh_tokens t JOIN oauth_grants g ON g.uuid = t.grant_uuid
+  `SELECT g.uuid, g.client_id, g.scopes, g.revoked_at, a.suspended_at, t.used_at, t.rotations, ${IS_SUPERSEDED} AS is_superseded
+     FROM oauth_refresh_tokens t
+     JOIN oauth_grants g ON g.uuid = t.grant_uuid
+     JOIN accounts a ON a.id = g.account_id
     WHERE t.token_hash = :tokenHash`,
 );
 
@@ -137,6 +139,7 @@ interface RefreshTokenRow {
   client_id: string;
   scopes: Scope[];
   revoked_at: Date | null;
+  suspended_at: Date | null;
   used_at: Date | null;
   rotations: number;
   is_superseded: boolean;
@@ -155,6 +158,7 @@ async function explainRejection(tokenHash: Buffer, clientId: string, scopes: Sco
     return new OAuthError('invalid_grant', 'The refresh token was used before: the application must connect again.');
   }
   if (row.revoked_at !== null) return new OAuthError('invalid_grant', 'The application was disconnected.');
+  if (row.suspended_at !== null) return new OAuthError('invalid_grant', ACCOUNT_SUSPENDED_DETAIL);
   if (!scopes.every((scope) => row.scopes.includes(scope)))
     return new OAuthError('invalid_scope', `The grant has only the scope ${row.scopes.join(' ')}.`);
   if (row.rotations >= ROTATIONS_MAX)

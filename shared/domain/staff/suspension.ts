@@ -1,0 +1,69 @@
+import { now } from '../../lib/clock.ts';
+import { logger } from '../../lib/logger.ts';
+import { ServiceError } from '../../spec/errors.ts';
+import { Account } from '../../tables/Account.ts';
+import { Session } from '../../tables/Session.ts';
+import { getStaffRole } from '../accounts/staff.ts';
+import { lockAccount } from '../credits/ledger.ts';
+import { type Actor, recordAuditEntry } from './audit.ts';
+
+/** Outcome of a suspension or reinstatement. */
+export interface SuspensionResult {
+  account: Account;
+  /** False if the account was in that state already: nothing was changed or recorded. */
+  isChanged: boolean;
+}
+
+/**
+ * Suspends an account. From the commit on, no generation is accepted, its sessions have ended, and its API keys and
+ * applications are rejected until it is reinstated. Every check reads `accounts.suspended_at`: the charge under the
+ * account's lock, authentication at each request. Generations in progress finish; automatic top-ups stop. The
+ * subscription continues at the payment processor.
+ * @throws ServiceError validation_error for a staff account.
+ */
+export async function suspendAccount(accountId: number, reason: string, actor: Actor): Promise<SuspensionResult> {
+  const result = await Account.transaction(async (transaction) => {
+    const account = await lockAccount(transaction, accountId);
+    if (getStaffRole(account.email) !== undefined)
+      throw new ServiceError(
+        'validation_error',
+        'A staff account cannot be suspended. Remove its address from STAFF_EMAILS first.',
+      );
+    if (account.suspended_at !== null) return { account, isChanged: false };
+    const sessions = await Session.query(transaction).delete().where({ account_id: accountId });
+    const suspended = await account.$query(transaction).patchAndFetch({ suspended_at: now() });
+    await recordAuditEntry(transaction, actor, {
+      action: 'account.suspend',
+      accountId,
+      targetType: 'account',
+      targetId: account.uuid,
+      reason,
+      before: { suspended: false, sessions },
+      after: { suspended: true, sessions: 0 },
+    });
+    return { account: suspended, isChanged: true };
+  });
+  if (result.isChanged) logger.info({ accountId }, 'account suspended');
+  return result;
+}
+
+/** Reinstates a suspended account: its API keys and applications work again, and its owner can sign in. */
+export async function reinstateAccount(accountId: number, reason: string, actor: Actor): Promise<SuspensionResult> {
+  const result = await Account.transaction(async (transaction) => {
+    const account = await lockAccount(transaction, accountId);
+    if (account.suspended_at === null) return { account, isChanged: false };
+    const reinstated = await account.$query(transaction).patchAndFetch({ suspended_at: null });
+    await recordAuditEntry(transaction, actor, {
+      action: 'account.reinstate',
+      accountId,
+      targetType: 'account',
+      targetId: account.uuid,
+      reason,
+      before: { suspended: true },
+      after: { suspended: false },
+    });
+    return { account: reinstated, isChanged: true };
+  });
+  if (result.isChanged) logger.info({ accountId }, 'account reinstated');
+  return result;
+}
