@@ -31,6 +31,8 @@ describe('npm run admin', () => {
       'requeue-generations',
       'revoke-key',
       'revoke-access',
+      'suspend-account',
+      'reinstate-account',
       'remove-identity',
       'export-account',
       'erase-account',

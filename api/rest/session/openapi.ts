@@ -75,7 +75,7 @@ export const SESSION_DESCRIPTION: FeatureDescription = {
         example: EXAMPLE_USER,
       },
       // If a provider is configured.
-      errorCodes: ['not_found'],
+      errorCodes: ['not_found', 'account_suspended'],
     },
   },
 };

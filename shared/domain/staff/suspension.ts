@@ -39,7 +39,7 @@ export async function suspendAccount(accountId: number, reason: string, actor: A
       targetId: account.uuid,
       reason,
       before: { suspended: false, sessions },
-      after: { suspended: true, sessions: 0 },
+      after: { suspended: true, sessions: 0, generation_count: account.generation_count },
     });
     return { account: suspended, isChanged: true };
   });
@@ -59,7 +59,7 @@ export async function reinstateAccount(accountId: number, reason: string, actor:
       targetType: 'account',
       targetId: account.uuid,
       reason,
-      before: { suspended: true },
+      before: { suspended: true, generation_count: account.generation_count },
       after: { suspended: false },
     });
     return { account: reinstated, isChanged: true };

@@ -61,6 +61,25 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
     isMutating: true,
     load: async () => (await import('./commands/accountData.ts')).revokeAccountAccess,
   },
+  'suspend-account': {
+    summary: 'Suspend an account: reject all of its credentials until it is reinstated',
+    args: '<account>',
+    details:
+      'Effective at once on all processes. Sessions end; API keys and applications are rejected with 403\n' +
+      'account_suspended. Generations in progress finish, and automatic top-ups stop. The subscription continues at\n' +
+      'Stripe.',
+    options: { '--reason <text>': 'why, for the audit log; no personal data (required)' },
+    isMutating: true,
+    load: async () => (await import('./commands/suspension.ts')).suspend,
+  },
+  'reinstate-account': {
+    summary: 'Reinstate a suspended account',
+    args: '<account>',
+    details: 'Its API keys and applications work again, and its owner can sign in.',
+    options: { '--reason <text>': 'why, for the audit log; no personal data (required)' },
+    isMutating: true,
+    load: async () => (await import('./commands/suspension.ts')).reinstate,
+  },
   'remove-identity': {
     summary: 'Remove a sign-in method from an account, including the last one',
     args: '<account> <provider>',

@@ -1,0 +1,215 @@
+import { expect } from 'chai';
+import type { Actor } from '../../shared/domain/staff/audit.ts';
+import { reinstateAccount, suspendAccount } from '../../shared/domain/staff/suspension.ts';
+import { runAdmin } from '../harness/adminCommand.ts';
+import { type ApiResponse, IMAGE, request, type TestCustomer } from '../harness/apiClient.ts';
+import { runJob } from '../harness/billingService.ts';
+import { expectError } from '../harness/errorEnvelope.ts';
+import { captureError } from '../harness/expectRejection.ts';
+import { McpEventStream, openMcpSession, postMcp, buildToolCall } from '../harness/mcpClient.ts';
+import { expectOAuthError } from '../harness/oauthErrors.ts';
+import { registerClient } from '../harness/oauthClient.ts';
+import { addTopupCredits, seedImages } from '../harness/seeds.ts';
+import { eventually, type TestService, startTestService } from '../harness/testService.ts';
+
+const STAFF_EMAIL = 'boss@example.com';
+const ACTOR: Actor = { kind: 'system', systemUser: 'test' };
+const CREATES_IN_FLIGHT = 500;
+const STREAM_LIMIT_MS = 15_000;
+
+describe('suspension of an account', () => {
+  let service: TestService;
+  before(async () => {
+    service = await startTestService({ apis: 2, env: { STAFF_EMAILS: STAFF_EMAIL } });
+  });
+  beforeEach(() => {
+    service.upstream.outcome = 'succeed';
+  });
+  after(() => service.stop());
+
+  const readAccount = async ({ email }: TestCustomer) =>
+    (await service.sql('SELECT * FROM accounts WHERE email = $1', [email]))[0];
+  const suspend = async (customer: TestCustomer) =>
+    suspendAccount((await readAccount(customer)).id, 'chargebacks', ACTOR);
+  const reinstate = async (customer: TestCustomer) =>
+    reinstateAccount((await readAccount(customer)).id, 'resolved', ACTOR);
+  const signInAgain = ({ email }: TestCustomer) =>
+    request(service.baseUrl, 'POST', '/authentication/dev/sign-in/', { body: { email } });
+
+  it('rejects API keys with 403 account_suspended on all processes, and ends sessions', async () => {
+    const customer = await service.createCustomer();
+    const { uuid } = await customer.createImage();
+    await suspend(customer);
+    for (const baseUrl of service.baseUrls) {
+      const there = customer.on(baseUrl);
+      expectError(await there.createGeneration(IMAGE), 'account_suspended');
+      expectError(await there.readGeneration(uuid), 'account_suspended');
+      expectError(await there.request('GET', '/api/ledger/'), 'account_suspended');
+      expectError(await there.request('DELETE', `/api/generations/${uuid}/`), 'account_suspended');
+      expectError(await there.requestWithSession('GET', '/api/ledger/'), 'invalid_api_key');
+      expectError(
+        await there.requestWithSession('POST', '/api/generations/create/', { body: { ...IMAGE, prompt: 'a' } }),
+        'invalid_api_key',
+      );
+    }
+    expectError(await signInAgain(customer), 'account_suspended');
+    expect(
+      await service.sql('SELECT 1 FROM sessions WHERE account_id = $1', [(await readAccount(customer)).id]),
+    ).to.have.lengthOf(0);
+  });
+
+  it('keeps API keys and applications for the reinstatement, and records both actions once', async () => {
+    const customer = await service.createCustomer();
+    const [first, second] = await Promise.all([suspend(customer), suspend(customer)]);
+    expect([first.isChanged, second.isChanged]).to.have.members([true, false]);
+    expectError(await customer.createGeneration(IMAGE), 'account_suspended');
+    await reinstate(customer);
+    expect((await reinstate(customer)).isChanged).to.equal(false);
+    expect((await customer.createGeneration(IMAGE)).status).to.equal(201);
+    expect((await signInAgain(customer)).status).to.equal(200);
+    const entries = await service.sql(
+      `SELECT action, system_user, role, reason, before, after FROM audit_entries
+        WHERE account_id = $1 ORDER BY uuid`,
+      [(await readAccount(customer)).id],
+    );
+    const by = { system_user: 'test', role: 'system' };
+    expect(entries).to.deep.equal([
+      {
+        ...by,
+        action: 'account.suspend',
+        reason: 'chargebacks',
+        before: { suspended: false, sessions: 1 },
+        after: { suspended: true, sessions: 0, generation_count: 0 },
+      },
+      {
+        ...by,
+        action: 'account.reinstate',
+        reason: 'resolved',
+        before: { suspended: true, generation_count: 0 },
+        after: { suspended: false },
+      },
+    ]);
+  });
+
+  it('lets generations in progress finish, with their output or their refund', async () => {
+    const customer = await service.createCustomer();
+    service.upstream.outcome = 'wait';
+    const [good, bad] = [await customer.createImage(), await customer.createImage()];
+    await eventually('both are submitted', () =>
+      [good, bad].every(({ prompt }) => service.upstream.jobsFor(prompt).length === 1),
+    );
+    await suspend(customer);
+    service.upstream.end(good.prompt, 'succeeded');
+    service.upstream.end(bad.prompt, 'failed');
+    await eventually('both have ended', async () => (await readAccount(customer)).in_flight === 0);
+    await reinstate(customer);
+    expect((await customer.waitForEnd(good.uuid)).status).to.equal('succeeded');
+    expect((await customer.waitForEnd(bad.uuid)).status).to.equal('failed');
+    expect(await customer.balance()).to.equal(1_100 - 8);
+  });
+
+  it('accepts none of 500 creates in flight once it is confirmed', async () => {
+    const customer = await service.createCustomer('studio');
+    service.upstream.outcome = 'wait';
+    service.fabricated.add('entitlement-matches-subscription');
+    await service.sql('UPDATE accounts SET parallel_limit = 1000 WHERE email = $1', [customer.email]);
+    await addTopupCredits(service, customer, 10_000);
+    const ways = service.baseUrls.map((baseUrl) => customer.on(baseUrl));
+    let answered = 0;
+    const creates = Array.from({ length: CREATES_IN_FLIGHT }, async (_, index): Promise<ApiResponse> => {
+      const response = await (ways[index % ways.length] as TestCustomer).createGeneration(IMAGE);
+      answered += 1;
+      return response;
+    });
+    await eventually('some creates are answered', () => answered >= 1);
+    await suspend(customer);
+    const countAtConfirmation = (await readAccount(customer)).generation_count;
+    const late = await Promise.all(ways.map((way) => way.createGeneration(IMAGE)));
+    const responses = await Promise.all(creates);
+    const accepted = responses.filter(({ status }) => status === 201);
+    for (const response of [...late, ...responses.filter(({ status }) => status !== 201)])
+      expectError(response, 'account_suspended');
+    expect(accepted.length).to.equal(Number(countAtConfirmation));
+    expect(accepted.length).to.be.within(1, CREATES_IN_FLIGHT - 1);
+    const { balance, generation_count: count } = await readAccount(customer);
+    expect([balance, Number(count)]).to.deep.equal([13_000 - 8 * accepted.length, accepted.length]);
+  }).timeout(60_000);
+
+  it('rejects access tokens and refresh tokens, and ends open MCP streams within 15 s', async () => {
+    const customer = await service.createCustomer();
+    const client = await registerClient(service.baseUrl);
+    const tokens = await client.authorizeAndExchange(customer, { scope: 'svc:read svc:write' });
+    const holder = Object.assign(customer.on(service.baseUrl), { key: tokens.access_token as string }) as TestCustomer;
+    const session = await openMcpSession(holder);
+    const events = await McpEventStream.open(holder, session);
+    expect(events.status).to.equal(200);
+    await suspend(customer);
+    const suspendedAt = performance.now();
+    const call = await postMcp(holder, buildToolCall('get_usage'), { headers: session });
+    expect([call.status, call.body.error]).to.deep.equal([403, 'account_suspended']);
+    expectOAuthError(await client.refresh(tokens.refresh_token), 'invalid_grant');
+    await eventually('the stream is over', () => events.isEnded, STREAM_LIMIT_MS);
+    expect(performance.now() - suspendedAt).to.be.below(STREAM_LIMIT_MS);
+    await reinstate(customer);
+    expect((await client.refresh(tokens.refresh_token)).status).to.equal(200);
+  }).timeout(60_000);
+
+  it('ends a read that waits for the result', async () => {
+    const customer = await service.createCustomer();
+    service.upstream.outcome = 'wait';
+    const { uuid } = await customer.createImage();
+    const waiting = customer.request('GET', `/api/generations/${uuid}/?wait=30`);
+    await eventually('the image is submitted', async () => {
+      const [row] = await service.sql('SELECT upstream_handle FROM generations WHERE uuid = $1', [uuid]);
+      return row.upstream_handle !== null;
+    });
+    await suspend(customer);
+    expectError(await waiting, 'account_suspended');
+  });
+
+  it('stops automatic top-ups, also those that were triggered before', async () => {
+    const customer = await service.createCustomer('lite');
+    const body = { auto_topup_enabled: true, auto_topup_threshold_credits: 50 };
+    expect((await customer.request('PATCH', '/api/billing/topup/settings/', { body })).status).to.equal(200);
+    await seedImages(service, customer, 160);
+    await suspend(customer);
+    await service.sql('UPDATE accounts SET auto_topup_triggered_at = now() WHERE email = $1', [customer.email]);
+    await runJob({ service }, 'billing', 'autoTopups.sweep');
+    const { id } = await readAccount(customer);
+    expect(await service.sql('SELECT 1 FROM topups WHERE account_id = $1', [id])).to.have.lengthOf(0);
+    await reinstate(customer);
+    await runJob({ service }, 'billing', 'autoTopups.sweep');
+    await eventually('the top-up is credited', async () => (await customer.balance()) > 50);
+  });
+
+  it('is refused for a staff account', async () => {
+    await request(service.baseUrl, 'POST', '/authentication/dev/sign-in/', { body: { email: STAFF_EMAIL } });
+    const [{ id }] = await service.sql('SELECT id FROM accounts WHERE email = $1', [STAFF_EMAIL]);
+    const error = await captureError(suspendAccount(id, 'a mistake', ACTOR));
+    expect(error.message).to.include('STAFF_EMAILS');
+    expect(await service.sql('SELECT 1 FROM audit_entries WHERE account_id = $1', [id])).to.have.lengthOf(0);
+  });
+
+  it('is available as a command, with a reason, which writes the system user to the audit log', async () => {
+    const customer = await service.createCustomer();
+    const admin = (...args: string[]) => runAdmin(args, service.env);
+    expect((await admin('suspend-account', customer.email, '--apply')).status).to.equal(2);
+    const reason = ['--reason', 'ticket 7'];
+    const dry = await admin('suspend-account', customer.email, ...reason);
+    expect([dry.status, dry.out]).to.satisfy(([status, out]: [number, string]) => status === 0 && /would be/.test(out));
+    expect((await customer.createGeneration(IMAGE)).status).to.equal(201);
+    expect((await admin('suspend-account', customer.email, ...reason, '--apply')).out).to.include('is suspended.');
+    expectError(await customer.createGeneration(IMAGE), 'account_suspended');
+    expect((await admin('suspend-account', customer.email, ...reason, '--apply')).out).to.include('Nothing to change');
+    expect((await admin('reinstate-account', customer.email, ...reason, '--apply')).out).to.include('is reinstated.');
+    expect((await customer.createGeneration(IMAGE)).status).to.equal(201);
+    const entries = await service.sql(
+      'SELECT action, reason, system_user IS NOT NULL AS named FROM audit_entries WHERE account_id = $1 ORDER BY uuid',
+      [(await readAccount(customer)).id],
+    );
+    expect(entries).to.deep.equal([
+      { action: 'account.suspend', reason: 'ticket 7', named: true },
+      { action: 'account.reinstate', reason: 'ticket 7', named: true },
+    ]);
+  }).timeout(120_000);
+});
