@@ -50,6 +50,8 @@ export interface ChaosEnvironment {
   advancedMs(): number;
   /** Enqueues scheduled jobs this many times at once; only one of them if it is named. */
   enqueueDuplicateJobs(times: number, only?: string): Promise<void>;
+  /** Runs a command of `npm run admin`. @returns whether it succeeded. */
+  runAdmin(args: string[]): Promise<boolean>;
   /** Deletes all data in Redis. */
   emptyRedis(): Promise<void>;
   /** Moves the clocks of all processes and of the payment processor. */
@@ -173,6 +175,7 @@ export async function startChaosEnvironment({
       now: () => new Date(Date.now() + advancedMs),
       advancedMs: () => advancedMs,
       enqueueDuplicateJobs: (times, only) => enqueueDuplicateJobs(redis.url, REDIS_PREFIX, times, only),
+      runAdmin: (args) => environment.runAdmin(databaseUrl, args),
       emptyRedis: () => emptyRedis(redis.url),
       advanceTime: (milliseconds) => {
         advancedMs += milliseconds;

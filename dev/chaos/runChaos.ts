@@ -86,6 +86,7 @@ export async function runChaos(options: ChaosRunOptions): Promise<ChaosOutcome> 
       random: random.fork('clients'),
       accounts: options.accounts,
       clients: options.clients,
+      runAdmin: (args) => environment.runAdmin(args),
       now: () => environment.now(),
       isRush: () => environment.isRush,
     });

@@ -20,7 +20,13 @@ describe('the client store of a chaos run', () => {
   let step: Step;
 
   beforeEach(() => {
-    const options = { addresses: ['http://127.0.0.1:1'], accounts: 2, clients: 1, now: () => new Date() };
+    const options = {
+      addresses: ['http://127.0.0.1:1'],
+      accounts: 2,
+      clients: 1,
+      now: () => new Date(),
+      runAdmin: async () => true,
+    };
     state = createClientState({ ...options, stripe: new FakeStripe(), random: createSeededRandom(1) });
     for (const customer of state.customers) {
       customer.uuid = `account-${customer.index}`;

@@ -5,6 +5,7 @@ import { readLists } from './actions/lists.ts';
 import { readKnownGeneration } from './actions/read.ts';
 import { deleteGeneration } from './actions/delete.ts';
 import { refundOrDispute } from './actions/refundOrDispute.ts';
+import { suspendForAWhile } from './actions/suspend.ts';
 import { changeSubscription } from './actions/subscriptions.ts';
 import { topUpWhileCreating, buyTopup } from './actions/topups.ts';
 import type { ChaosCustomer } from './customers.ts';
@@ -29,6 +30,7 @@ const ACTIONS: readonly (readonly [weight: number, action: ClientAction])[] = [
   [4, createMany],
   [8, createOnceInParallel],
   [0.5, createWithUsedKey],
+  [0.4, suspendForAWhile],
 ];
 const CALM_ACTIONS: readonly (readonly [weight: number, action: ClientAction])[] = [
   [40, createGeneration],

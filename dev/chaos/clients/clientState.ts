@@ -16,6 +16,8 @@ export interface ClientOptions {
   accounts: number;
   /** Number of clients that act concurrently. */
   clients: number;
+  /** Runs a command of `npm run admin`. @returns whether it succeeded. */
+  runAdmin(args: string[]): Promise<boolean>;
   /** Current time of the service. */
   now(): Date;
   /** Returns true during a rush; without this function there are none. */

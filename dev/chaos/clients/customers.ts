@@ -1,6 +1,7 @@
 import { PLAN_SLUGS, type PlanSlug } from '../../../shared/spec/plans.ts';
 import type { SeededRandom } from '../../../test/fakes/seededRandom.ts';
 import type { ObservedKey } from './clientStore.ts';
+import type { Suspension } from './suspensions.ts';
 
 export interface CustomerRole {
   /** The initial plan; null for a customer who never subscribes. */
@@ -38,6 +39,8 @@ export interface ChaosCustomer {
   /** Uuids of the latest generations, newest last. */
   generations: string[];
   session: McpSession | null;
+  /** Suspensions by staff, oldest first. */
+  suspensions: Suspension[];
   /** Referral code of an affiliate. */
   code: string | null;
   isReady: boolean;
@@ -88,6 +91,7 @@ export function createCustomers(count: number, random: SeededRandom): ChaosCusto
       keys: [],
       generations: [],
       session: null,
+      suspensions: [],
       code: null,
       isReady: false,
     };

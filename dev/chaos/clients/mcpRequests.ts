@@ -1,7 +1,8 @@
 import type { ErrorCode } from '../../../shared/spec/errors.ts';
 import { ERROR_STATUS } from '../../../shared/spec/errors.ts';
 import { buildMcpHeaders, buildToolCall, INITIALIZE, parseEvents } from '../../local/mcpMessages.ts';
-import { pickKey } from './restRequests.ts';
+import { pickKey, verifySuspension } from './restRequests.ts';
+import { mayBeSuspended } from './suspensions.ts';
 import type { ObservedKey } from './clientStore.ts';
 import { reportInternalError, recordRequest, type Json, parseJson, type HttpReply, sendHttp } from './httpClient.ts';
 import { reportViolation, type Step } from './clientState.ts';
@@ -105,6 +106,7 @@ function readTransportErrorCode({ status, text }: HttpReply): string | null {
 
 function verifyTransport(step: Step, kind: string, reply: HttpReply, key: ObservedKey): void {
   const { status, text, beganAt, headers } = reply;
+  verifySuspension(step, kind, reply);
   if (typeof status !== 'number') return;
   if (status === 500) return reportInternalError(step.state, step.customer.uuid, kind, reply);
   if (status === 401 && key.revokeRequestedAt === null) {
@@ -118,6 +120,7 @@ function verifyTransport(step: Step, kind: string, reply: HttpReply, key: Observ
   if (status === 503 && headers['retry-after'] === undefined)
     reportViolation(step, 'errors-use-the-envelope', kind, observed);
   if ([200, 202, 401, 404, 503].includes(status)) return;
+  if (status === 403 && mayBeSuspended(step.customer.suspensions, reply)) return;
   reportViolation(step, 'expected-responses-only', kind, observed);
 }
 
@@ -139,6 +142,8 @@ function verifyToolResult(
   if (code === 'internal_error') {
     if (structured.detail.startsWith('Something failed'))
       reportInternalError(step.state, step.customer.uuid, kind, response);
+  } else if (code === 'account_suspended' && mayBeSuspended(step.customer.suspensions, response)) {
+    // The suspension was committed after the request was authenticated.
   } else if (code !== 'invalid_api_key' && !expectedErrors.includes(code))
     reportViolation(step, 'expected-responses-only', kind, observed);
 }

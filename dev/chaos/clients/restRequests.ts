@@ -12,6 +12,7 @@ import {
 } from './httpClient.ts';
 import { findShapeProblem, type ResponseShape } from './responseShapes.ts';
 import { reportViolation, type Step } from './clientState.ts';
+import { isSuspendedThroughout, mayBeSuspended } from './suspensions.ts';
 
 /** A request to the REST API. */
 export interface RestRequest {
@@ -46,6 +47,7 @@ export async function sendWithKey(step: Step, request: RestRequest, key = pickKe
     : { authorization: `Bearer ${key.key}` };
   const response = await sendRest(step, { ...request, headers: { ...credential, ...request.headers } });
   verifyKeyUse(step, key, response, request.kind);
+  verifySuspension(step, request.kind, response);
   return response;
 }
 
@@ -93,6 +95,7 @@ function verifyResponse(
   if (envelope !== null) return reportViolation(step, 'errors-use-the-envelope', subject, `${envelope}: ${observed}`);
   // Keys are checked separately, and sessions expire.
   if (code === 'invalid_api_key' || status === 503) return;
+  if (code === 'account_suspended' && mayBeSuspended(step.customer.suspensions, response)) return;
   if (code === null || !expectedErrors.includes(code))
     reportViolation(step, 'expected-responses-only', subject, observed);
 }
@@ -103,6 +106,19 @@ function findEnvelopeProblem({ status, code, body, headers }: RestResponse): str
   if (status === 503 && code === 'internal_error')
     return headers['retry-after'] === undefined ? 'no Retry-After' : null;
   return status === ERROR_STATUS[code] ? null : 'the status does not match the code';
+}
+
+/** Reports a response other than a rejection to a request with a key of a suspended account. */
+export function verifySuspension(step: Step, kind: string, reply: HttpReply): void {
+  const { status, beganAt, text } = reply;
+  if (typeof status !== 'number' || [401, 403, 429].includes(status) || status >= 500) return;
+  if (!isSuspendedThroughout(step.customer.suspensions, reply)) return;
+  reportViolation(
+    step,
+    'suspended-account-is-rejected',
+    `${step.customer.email} at ${Math.round(beganAt)}`,
+    `${kind} returned ${status}: ${text.slice(0, 200)}`,
+  );
 }
 
 function verifyKeyUse(step: Step, key: ObservedKey, { status, beganAt, text }: RestResponse, kind: string): void {

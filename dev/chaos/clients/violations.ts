@@ -8,6 +8,8 @@ export const STATEMENTS = {
   'expected-responses-only': 'A request is rejected only with an error that it can cause.',
   'valid-key-is-accepted': 'A key is accepted until it is revoked.',
   'revoked-key-is-rejected': 'All processes reject a key as soon as its revocation is acknowledged.',
+  'suspended-account-is-rejected':
+    'All processes reject the keys of an account as soon as its suspension is acknowledged, until it is reinstated.',
   'created-exists': 'Everything in a 201 response exists, with the same values.',
   'price-matches-the-catalog': 'A generation costs what the catalog says.',
   'end-is-final': 'A generation that has ended does not change.',

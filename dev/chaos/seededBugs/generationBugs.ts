@@ -14,6 +14,30 @@ export const GENERATION_BUGS: readonly SeededBug[] = [
     foundBy: ['same-key-same-response', 'one-generation-per-create', 'one-generation-an-idempotency-key'],
   },
   {
+    name: 'the charge does not check whether the account is suspended',
+    changes: [
+      {
+        file: CHARGE,
+        within: 'prepareChargeStatement',
+        find: `WHEN $a.suspended_at IS NOT NULL THEN 'account_suspended'`,
+        replace: '',
+      },
+    ],
+    foundBy: ['suspended-creates-nothing', 'suspended-account-is-rejected'],
+  },
+  {
+    name: 'a suspension is not recorded in the audit log',
+    changes: [
+      {
+        file: 'shared/domain/staff/suspension.ts',
+        within: 'suspendAccount',
+        find: 'await recordAuditEntry($transaction, $actor, {',
+        replace: 'void ({',
+      },
+    ],
+    foundBy: ['suspensions-are-audited'],
+  },
+  {
     name: 'a generation that has ended can end again, and is refunded again',
     changes: ['COMPLETE_GENERATIONS', 'FAIL_GENERATIONS'].map((within) => ({
       file: COMPLETE,

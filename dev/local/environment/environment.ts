@@ -79,6 +79,13 @@ export class Environment {
     if (status !== 0) throw new Error(`The release step exited with ${status}:\n${out}${err}`);
   }
 
+  /** Runs a command of `npm run admin` from the build. @returns whether it succeeded. */
+  async runAdmin(databaseUrl: string, command: string[]): Promise<boolean> {
+    const args = [join(this.#build, 'dist/worker/cli/admin/main.js'), ...command];
+    const { status } = await runProgram({ args, env: this.buildEnv({ databaseUrl }) });
+    return status === 0;
+  }
+
   /** Starts an API or a worker as it is deployed, with its log in `logs`. The caller stops it. */
   launch(name: 'api' | 'worker', options: ServiceOptions): Program {
     const { flags = [], clockOffsetMs, logName = name } = options;

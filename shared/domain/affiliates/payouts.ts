@@ -7,6 +7,7 @@ import { isDuplicate } from '../../lib/database/errors.ts';
 import { prepared, runStatement } from '../../lib/database/preparedStatements.ts';
 import { logger } from '../../lib/logger.ts';
 import { getNextAttemptByAge } from '../../lib/retryBackoff.ts';
+import { Account } from '../../tables/Account.ts';
 import { Affiliate } from '../../tables/Affiliate.ts';
 import { Commission } from '../../tables/Commission.ts';
 import { Payout } from '../../tables/Payout.ts';
@@ -51,8 +52,8 @@ const ADD_SETTLED_CENTS = prepared(
  * Records this month's payout of an affiliate before its transfer is requested. Reversals of commissions that were paid
  * out are deducted; if they exceed the earnings, nothing is paid and the rest is carried over. Commissions that were
  * not synced lately are not paid, but their reversals are deducted.
- * @returns undefined if there is nothing to pay, this month has a payout already, or the outcome of another payout is
- * unknown.
+ * @returns undefined if there is nothing to pay, this month has a payout already, the outcome of another payout is
+ * unknown, or the account is suspended.
  */
 export async function createPayout(affiliateId: number): Promise<Payout | undefined> {
   const monthStart = getMonthStart(now());
@@ -60,6 +61,9 @@ export async function createPayout(affiliateId: number): Promise<Payout | undefi
   return Affiliate.transaction(async (transaction) => {
     const affiliate = await Affiliate.query(transaction).findById(affiliateId).forNoKeyUpdate().throwIfNotFound();
     if (!canReceivePayouts(affiliate)) return undefined;
+    // Commissions of a suspended account stay owed until it is reinstated.
+    const account = await Account.query(transaction).findById(affiliateId).select('suspended_at').throwIfNotFound();
+    if (account.suspended_at !== null) return undefined;
     // A pending payout of any month may still be released; another one could deduct what that release returns.
     const before = Payout.query(transaction)
       .where({ affiliate_id: affiliateId })
