@@ -6,6 +6,7 @@ import {
   duplicateEntrySql,
   ONE_BURN,
   QUEUED,
+  suspensionSql,
 } from './corruption.ts';
 
 /** Corruptions of the ledger fixture, by the invariant that each violates. */
@@ -286,4 +287,12 @@ export const CORRUPTIONS: Record<string, Corruption[]> = {
     breakPlatform(`DELETE FROM metric_deltas WHERE metric = 'topups'`),
   ],
   'metric-totals-match-rows': [breakPlatform(`INSERT INTO metric_totals VALUES ('subscriptions', 'pro', 1, 0)`)],
+  'suspensions-are-audited': [
+    breakCustomer('UPDATE accounts SET suspended_at = now() WHERE id = 1'),
+    breakCustomer(suspensionSql('account.suspend', 0, null)),
+  ],
+  'suspended-creates-nothing': [
+    breakCustomer(`${suspensionSql('account.suspend', 0, 5)}; ${suspensionSql('account.reinstate', 1, 6)}`),
+    breakCustomer(`${suspensionSql('account.suspend', 0, 5)}; UPDATE accounts SET suspended_at = now() WHERE id = 1`),
+  ],
 };
