@@ -1,3 +1,4 @@
+import { adjustCredits } from './actions/adjustCredits.ts';
 import { useMcpTools } from './actions/mcpTools.ts';
 import { createGeneration, createMany, createOnceInParallel, createWithUsedKey } from './actions/create.ts';
 import { changeKeys, tryPreviouslyRevokedKey } from './actions/keys.ts';
@@ -31,6 +32,7 @@ const ACTIONS: readonly (readonly [weight: number, action: ClientAction])[] = [
   [8, createOnceInParallel],
   [0.5, createWithUsedKey],
   [0.4, suspendForAWhile],
+  [0.4, adjustCredits],
 ];
 const CALM_ACTIONS: readonly (readonly [weight: number, action: ClientAction])[] = [
   [40, createGeneration],

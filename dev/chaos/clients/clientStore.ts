@@ -88,6 +88,16 @@ export interface RejectedCreate extends SentCreate {
   response: string;
 }
 
+/** A grant of credits by staff. */
+export interface CreditAdjustment {
+  accountUuid: string;
+  /** Name of the request, which makes it happen once. */
+  request: string;
+  credits: number;
+  /** True if the command reported success; otherwise the outcome is unknown. */
+  isConfirmed: boolean;
+}
+
 /** Requests that clients sent, and the responses that they received. */
 export interface ClientStore {
   readonly requests: ClientRequest[];
@@ -103,6 +113,7 @@ export interface ClientStore {
   readonly rejectedCreates: RejectedCreate[];
   readonly topups: PaidTopup[];
   readonly plans: PaidPlan[];
+  readonly adjustments: CreditAdjustment[];
   /** Violations that were detected in responses. */
   readonly violations: ClientViolation[];
   /** Called for every request when it has ended. */
@@ -120,6 +131,7 @@ export function createClientStore(): ClientStore {
     rejectedCreates: [],
     topups: [],
     plans: [],
+    adjustments: [],
     violations: [],
   };
 }

@@ -77,3 +77,23 @@ export async function comparePlans(store: ClientStore, client: Queryable, report
     );
   }
 }
+
+/** Checks that every credit adjustment has at most one ledger entry, of its account, and exactly one if it succeeded. */
+export async function compareAdjustments(store: ClientStore, client: Queryable, report: ReportFunction): Promise<void> {
+  const { rows } = await client.query(
+    `SELECT substr(l.effect_key, length('goodwill:') + 1) AS request, a.uuid AS account_uuid, l.amount
+       FROM ledger_entries l JOIN accounts a ON a.id = l.account_id WHERE l.effect_key LIKE 'goodwill:%'`,
+  );
+  const posted = rows as { request: string; account_uuid: string; amount: number }[];
+  for (const { accountUuid, request, credits, isConfirmed } of store.adjustments) {
+    const entries = posted.filter((entry) => entry.request === request);
+    const isGood = entries.every((entry) => entry.account_uuid === accountUuid && entry.amount === credits);
+    if (isGood && entries.length <= 1 && (entries.length === 1 || !isConfirmed)) continue;
+    report(
+      'adjustment-is-posted-once',
+      accountUuid,
+      request,
+      `${credits} credits, ${isConfirmed ? 'confirmed' : 'unknown'}: ${JSON.stringify(entries)}`,
+    );
+  }
+}

@@ -28,6 +28,8 @@ export const STATEMENTS = {
   'balances-agree': 'The usage summary and the ledger show the same balance.',
   'paid-topup-is-credited': 'A paid top-up is in the ledger exactly once.',
   'paid-plan-is-known': 'A paid plan has a subscription.',
+  'adjustment-is-posted-once':
+    'A credit adjustment by staff is in the ledger exactly once, however often it is requested.',
   'referral-code-is-stable': 'The referral code of an affiliate does not change.',
 } as const;
 export type ClientRule = keyof typeof STATEMENTS;
