@@ -4,6 +4,7 @@ import { createPool } from '../shared/lib/database/pool.ts';
 import { logger, openLogger } from '../shared/lib/logger.ts';
 import { runMain } from '../shared/lib/runMain.ts';
 import { migrate } from './migrate.ts';
+import { REUSE_PLANS_OF_PARTITIONS } from './reusePlans.ts';
 
 const USAGE = `npm run release
 In an image: node dist/migrations/main.js
@@ -20,6 +21,10 @@ runMain(async () => {
   try {
     const applied = await migrate(db);
     logger.info({ applied }, applied.length === 0 ? 'database is up to date' : 'database migrated');
+    await db.raw(REUSE_PLANS_OF_PARTITIONS).catch((error: Error) => {
+      // The service works without it, but slower.
+      logger.warn({ error: error.message }, 'plan_cache_mode not set for partitioned tables');
+    });
   } catch (error) {
     logger.fatal({ err: error }, 'migration failed');
     process.exitCode = 1;

@@ -1,4 +1,5 @@
 import type { ClientBase } from 'pg';
+import { REUSE_PLANS_OF_PARTITIONS } from '../../migrations/reusePlans.ts';
 
 /** Tables that grow without end. All have `account_id` in every unique key. */
 export const PARTITIONED_TABLES = [
@@ -19,7 +20,7 @@ export async function partitionByAccount(client: ClientBase, partitions: number)
   await client.query('BEGIN');
   try {
     await client.query('SET LOCAL statement_timeout = 0');
-    await client.query(REUSE_PLANS);
+    await client.query(REUSE_PLANS_OF_PARTITIONS);
     const definitions = new Map<string, TableDefinition>();
     for (const table of PARTITIONED_TABLES) definitions.set(table, await readDefinition(client, table));
     for (const [table, definition] of definitions) await partitionTable(client, table, definition, partitions);
@@ -29,13 +30,6 @@ export async function partitionByAccount(client: ClientBase, partitions: number)
     throw error;
   }
 }
-
-/**
- * Plans each prepared statement once per connection. Postgres would otherwise plan small batches each time, since it
- * underestimates the planning of many partitions: 2 ms for each read.
- */
-const REUSE_PLANS = `
-  DO $$ BEGIN EXECUTE format('ALTER DATABASE %I SET plan_cache_mode = force_generic_plan', current_database()); END $$`;
 
 /** Definitions of a table that `LIKE` does not copy under the same names. */
 interface TableDefinition {

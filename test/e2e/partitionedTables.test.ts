@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { expect } from 'chai';
 import { connectTo } from '../../dev/local/environment/databases.ts';
 import { partitionByAccount, PARTITIONED_TABLES } from '../../dev/partitioning/partitionByAccount.ts';
+import { REUSE_PLANS_OF_PARTITIONS } from '../../migrations/reusePlans.ts';
 import { createDatabase } from '../harness/databases.ts';
 import { expectRejection } from '../harness/expectRejection.ts';
 import { writeLedgerFixture } from '../harness/ledgerFixture.ts';
@@ -69,11 +70,21 @@ describe('tables that are partitioned by account', () => {
         `SELECT DISTINCT partrelid::regclass::text AS name FROM pg_partitioned_table ORDER BY 1`,
       );
       expect(rows.map(({ name }) => name)).to.deep.equal([...PARTITIONED_TABLES].sort());
-      const settings = await client.query(
-        `SELECT setconfig FROM pg_db_role_setting JOIN pg_database d ON d.oid = setdatabase
-          WHERE d.datname = current_database() AND setrole = 0`,
-      );
+      const readSettings = () =>
+        client.query(
+          `SELECT setconfig FROM pg_db_role_setting JOIN pg_database d ON d.oid = setdatabase
+            WHERE d.datname = current_database() AND setrole = 0`,
+        );
+      const settings = await readSettings();
       expect(settings.rows).to.deep.equal([{ setconfig: ['plan_cache_mode=force_generic_plan'] }]);
+      // A restored dump has lost the setting; the release step repeats it, and leaves another one as it is.
+      const { rows: names } = await client.query('SELECT current_database() AS name');
+      await client.query(`ALTER DATABASE "${names[0].name}" RESET plan_cache_mode`);
+      await client.query(REUSE_PLANS_OF_PARTITIONS);
+      expect((await readSettings()).rows).to.deep.equal(settings.rows);
+      await client.query(`ALTER DATABASE "${names[0].name}" SET plan_cache_mode = auto`);
+      await client.query(REUSE_PLANS_OF_PARTITIONS);
+      expect((await readSettings()).rows).to.deep.equal([{ setconfig: ['plan_cache_mode=auto'] }]);
       await expectRejection(client.query('TRUNCATE ledger_entries_p0'), /append-only: TRUNCATE rejected/);
       await expectRejection(partitionByAccount(client, 3), /is partitioned already/);
     } finally {
