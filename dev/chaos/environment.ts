@@ -175,7 +175,7 @@ export async function startChaosEnvironment({
       now: () => new Date(Date.now() + advancedMs),
       advancedMs: () => advancedMs,
       enqueueDuplicateJobs: (times, only) => enqueueDuplicateJobs(redis.url, REDIS_PREFIX, times, only),
-      runAdmin: (args) => environment.runAdmin(databaseUrl, args),
+      runAdmin: (args) => environment.runAdmin(databaseUrl, args, advancedMs),
       emptyRedis: () => emptyRedis(redis.url),
       advanceTime: (milliseconds) => {
         advancedMs += milliseconds;

@@ -20,10 +20,10 @@ export async function partitionByAccount(client: ClientBase, partitions: number)
   await client.query('BEGIN');
   try {
     await client.query('SET LOCAL statement_timeout = 0');
-    await client.query(REUSE_PLANS_OF_PARTITIONS);
     const definitions = new Map<string, TableDefinition>();
     for (const table of PARTITIONED_TABLES) definitions.set(table, await readDefinition(client, table));
     for (const [table, definition] of definitions) await partitionTable(client, table, definition, partitions);
+    await client.query(REUSE_PLANS_OF_PARTITIONS);
     await client.query('COMMIT');
   } catch (error) {
     await client.query('ROLLBACK').catch(() => {});

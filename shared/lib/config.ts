@@ -39,7 +39,8 @@ const COMMAND_VARIABLES = [
 /** Variables that each kind of process reads, and placeholders for required ones that it never uses. */
 const VARIABLES_BY_KIND: Record<ProcessKind, { names: readonly string[]; unused: Record<string, string> }> = {
   service: { names: Object.keys(Environment.properties), unused: {} },
-  admin: { names: COMMAND_VARIABLES, unused: {} },
+  // Commands do not suspend staff.
+  admin: { names: [...COMMAND_VARIABLES, 'STAFF_EMAILS'], unused: {} },
   check: {
     names: COMMAND_VARIABLES.filter((name) => !name.startsWith('REDIS_')),
     unused: { REDIS_URL: 'redis://unused.invalid' },

@@ -4,15 +4,17 @@ import type { AuditAction, StaffRole } from '../spec/staff.ts';
 /** One action of staff. Rows are never changed. */
 export class AuditEntry extends Model {
   static override tableName = 'audit_entries';
-  static override idColumn = 'uuid';
+  static override idColumn = 'number';
   static override jsonAttributes = ['before', 'after'];
 
+  /** Orders entries; ascending under the lock of an account. */
+  declare number: number;
   declare uuid: string;
   declare created_at: Date;
   /** Account of the staff member; null for a command. */
   declare actor_account_id: number | null;
   /** System user who ran a command; null for the staff console. */
-  declare system_user: string | null;
+  declare command_user: string | null;
   declare role: StaffRole | 'system';
   declare action: AuditAction;
   /** The affected account; null if the action affects no single one. */

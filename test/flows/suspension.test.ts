@@ -5,10 +5,10 @@ import { runAdmin } from '../harness/adminCommand.ts';
 import { type ApiResponse, IMAGE, request, type TestCustomer } from '../harness/apiClient.ts';
 import { runJob } from '../harness/billingService.ts';
 import { expectError } from '../harness/errorEnvelope.ts';
-import { captureError } from '../harness/expectRejection.ts';
+import { captureError, expectRejection } from '../harness/expectRejection.ts';
 import { McpEventStream, openMcpSession, postMcp, buildToolCall } from '../harness/mcpClient.ts';
 import { expectOAuthError } from '../harness/oauthErrors.ts';
-import { registerClient } from '../harness/oauthClient.ts';
+import { createPkce, registerClient } from '../harness/oauthClient.ts';
 import { addTopupCredits, seedImages } from '../harness/seeds.ts';
 import { eventually, type TestService, startTestService } from '../harness/testService.ts';
 
@@ -68,11 +68,11 @@ describe('suspension of an account', () => {
     expect((await customer.createGeneration(IMAGE)).status).to.equal(201);
     expect((await signInAgain(customer)).status).to.equal(200);
     const entries = await service.sql(
-      `SELECT action, system_user, role, reason, before, after FROM audit_entries
-        WHERE account_id = $1 ORDER BY uuid`,
+      `SELECT action, command_user, role, reason, before, after FROM audit_entries
+        WHERE account_id = $1 ORDER BY number`,
       [(await readAccount(customer)).id],
     );
-    const by = { system_user: 'test', role: 'system' };
+    const by = { command_user: 'test', role: 'system' };
     expect(entries).to.deep.equal([
       {
         ...by,
@@ -182,11 +182,57 @@ describe('suspension of an account', () => {
     await eventually('the top-up is credited', async () => (await customer.balance()) > 50);
   });
 
-  it('is refused for a staff account', async () => {
+  it('does not accept a session that was created while the account was being suspended, also after the reinstatement', async () => {
+    const customer = await service.createCustomer();
+    const { id } = await readAccount(customer);
+    const [session] = await service.sql('SELECT * FROM sessions WHERE account_id = $1', [id]);
+    await suspend(customer);
+    await service.sql(
+      `INSERT INTO sessions (token_hash, uuid, account_id, created_at, expires_at, last_used_at)
+       VALUES ($1, gen_random_uuid(), $2, now(), now() + interval '1 day', now())`,
+      [session.token_hash, id],
+    );
+    expectError(await customer.requestWithSession('GET', '/api/ledger/'), 'invalid_api_key');
+    await reinstate(customer);
+    expectError(await customer.requestWithSession('GET', '/api/ledger/'), 'invalid_api_key');
+  });
+
+  it('issues no tokens for a consent that was given before', async () => {
+    const customer = await service.createCustomer();
+    const client = await registerClient(service.baseUrl);
+    const { verifier, challenge } = createPkce();
+    const code = (await client.authorize(customer, challenge)).get('code') ?? '';
+    await suspend(customer);
+    expectOAuthError(await client.exchangeCode(code, verifier), 'invalid_grant');
+  });
+
+  it('does not happen if its audit entry cannot be written', async () => {
+    const customer = await service.createCustomer();
+    const { id } = await readAccount(customer);
+    await service.sql(
+      `ALTER TABLE audit_entries ADD CONSTRAINT rejected_by_test CHECK (account_id <> ${id}) NOT VALID`,
+    );
+    await expectRejection(suspend(customer), /rejected_by_test/);
+    expect((await readAccount(customer)).suspended_at).to.equal(null);
+    expect((await customer.requestWithSession('GET', '/api/ledger/')).status).to.equal(200);
+    await service.sql('ALTER TABLE audit_entries DROP CONSTRAINT rejected_by_test');
+  });
+
+  it('rejects the key before the request is counted or its body is read', async () => {
+    const customer = await service.createCustomer();
+    await suspend(customer);
+    expectError(await customer.createGeneration({ model: 'none', params: {} }), 'account_suspended');
+  });
+
+  it('is refused for a staff account, in the service and by the command', async () => {
     await request(service.baseUrl, 'POST', '/authentication/dev/sign-in/', { body: { email: STAFF_EMAIL } });
     const [{ id }] = await service.sql('SELECT id FROM accounts WHERE email = $1', [STAFF_EMAIL]);
     const error = await captureError(suspendAccount(id, 'a mistake', ACTOR));
     expect(error.message).to.include('STAFF_EMAILS');
+    const command = await runAdmin(['suspend-account', STAFF_EMAIL, '--reason', 'a mistake', '--apply'], service.env);
+    expect([command.status, command.err]).to.satisfy(
+      ([status, err]: [number, string]) => status === 1 && /STAFF_EMAILS/.test(err),
+    );
     expect(await service.sql('SELECT 1 FROM audit_entries WHERE account_id = $1', [id])).to.have.lengthOf(0);
   });
 
@@ -200,11 +246,13 @@ describe('suspension of an account', () => {
     expect((await customer.createGeneration(IMAGE)).status).to.equal(201);
     expect((await admin('suspend-account', customer.email, ...reason, '--apply')).out).to.include('is suspended.');
     expectError(await customer.createGeneration(IMAGE), 'account_suspended');
-    expect((await admin('suspend-account', customer.email, ...reason, '--apply')).out).to.include('Nothing to change');
+    expect((await admin('suspend-account', customer.email, ...reason, '--apply')).out).to.include(
+      'Nothing was changed',
+    );
     expect((await admin('reinstate-account', customer.email, ...reason, '--apply')).out).to.include('is reinstated.');
     expect((await customer.createGeneration(IMAGE)).status).to.equal(201);
     const entries = await service.sql(
-      'SELECT action, reason, system_user IS NOT NULL AS named FROM audit_entries WHERE account_id = $1 ORDER BY uuid',
+      'SELECT action, reason, command_user IS NOT NULL AS named FROM audit_entries WHERE account_id = $1 ORDER BY number',
       [(await readAccount(customer)).id],
     );
     expect(entries).to.deep.equal([

@@ -1,4 +1,5 @@
 import { expect } from 'chai';
+import { addMonths } from '../../shared/lib/calendar.ts';
 import type { TestCustomer } from '../harness/apiClient.ts';
 import { type BillingService, runJob, startBillingService } from '../harness/billingService.ts';
 
@@ -86,7 +87,7 @@ describe('sweeps that read the oldest rows first', () => {
     const account = await findAccount(customer);
     const { id: refusedId } = await findAccount(refused);
     const startedAt = new Date(Date.now() - 40 * 86_400_000);
-    const endedAt = new Date(Date.now() - 9 * 86_400_000);
+    const endedAt = addMonths(startedAt, 1);
     await insertCopies(customer, MORE_THAN_A_BATCH.creditPeriods, {
       account: { period_end: `now() - interval '20 days'`, stripe_customer_id: `'cus_copy_' || n` },
       subscription: { status: `'past_due'` },

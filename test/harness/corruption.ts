@@ -23,10 +23,10 @@ export const duplicateEntrySql = (which: string, changes: Record<string, string>
 export const ONE_BURN = `account_id = 1 AND entry_type = 'burn'`;
 export const QUEUED = `status = 'queued'`;
 
-/** Builds an INSERT of an audit entry about account 1, the number of which orders it. */
-export const suspensionSql = (action: string, number: number, generations: number | null) =>
-  `INSERT INTO audit_entries (uuid, created_at, system_user, role, action, account_id, target_type, target_id, reason,
+/** Builds an INSERT of an audit entry about account 1. */
+export const suspensionSql = (action: string, generations: number | null) =>
+  `INSERT INTO audit_entries (uuid, created_at, command_user, role, action, account_id, target_type, target_id, reason,
                               before, after)
-   SELECT '00000000-0000-7000-8000-00000000000${number}', now(), 'test', 'system', '${action}', id, 'account', uuid, '',
+   SELECT gen_random_uuid(), now(), 'test', 'system', '${action}', id, 'account', uuid, '',
           jsonb_build_object('generation_count', count), jsonb_build_object('generation_count', count)
      FROM accounts, LATERAL (SELECT coalesce(${generations}, generation_count) AS count) AS c WHERE id = 1`;

@@ -289,10 +289,10 @@ export const CORRUPTIONS: Record<string, Corruption[]> = {
   'metric-totals-match-rows': [breakPlatform(`INSERT INTO metric_totals VALUES ('subscriptions', 'pro', 1, 0)`)],
   'suspensions-are-audited': [
     breakCustomer('UPDATE accounts SET suspended_at = now() WHERE id = 1'),
-    breakCustomer(suspensionSql('account.suspend', 0, null)),
+    breakCustomer(suspensionSql('account.suspend', null)),
   ],
   'suspended-creates-nothing': [
-    breakCustomer(`${suspensionSql('account.suspend', 0, 5)}; ${suspensionSql('account.reinstate', 1, 6)}`),
-    breakCustomer(`${suspensionSql('account.suspend', 0, 5)}; UPDATE accounts SET suspended_at = now() WHERE id = 1`),
+    breakCustomer(`${suspensionSql('account.suspend', 5)}; ${suspensionSql('account.reinstate', 6)}`),
+    breakCustomer(`${suspensionSql('account.suspend', 5)}; UPDATE accounts SET suspended_at = now() WHERE id = 1`),
   ],
 };

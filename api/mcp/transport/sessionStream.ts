@@ -2,7 +2,7 @@ import { logger } from '../../../shared/lib/logger.ts';
 import { connectForBlocking, type RedisClient, subscribeToChannel } from '../../../shared/lib/redis.ts';
 import { randomHex } from '../../../shared/lib/secrets.ts';
 import { perService } from '../../../shared/lib/serviceScope.ts';
-import { KEEP_ALIVE_INTERVAL_MS } from './sse.ts';
+import { KEEP_ALIVE_INTERVAL_MS, REVALIDATION_INTERVAL_MS } from './sse.ts';
 import type { Context } from '../../context.ts';
 import { eventsChannel, withMcpRedis } from '../redis.ts';
 import { claimStream, getLastSentEventId, type McpSession, readEventsAfter, saveLastSentEventId } from './session.ts';
@@ -60,6 +60,7 @@ export async function serveSessionStream(
     throw error;
   });
   let checkedAt = performance.now();
+  let sentAt = checkedAt;
   const stream = openSseStream(ctx);
   const notifier = createNotifier(session.id);
   void stream.closed.then(notifier.notify);
@@ -67,7 +68,8 @@ export async function serveSessionStream(
   if (session.version >= PRIMING_EVENT_SINCE) stream.send('', position);
   try {
     while (stream.isOpen() && !state().isStopping) {
-      const notified = notifier.waitFor(KEEP_ALIVE_INTERVAL_MS);
+      const nextAt = Math.min(sentAt + KEEP_ALIVE_INTERVAL_MS, checkedAt + REVALIDATION_INTERVAL_MS);
+      const notified = notifier.waitFor(Math.max(0, nextAt - performance.now()));
       const events = await readEventsAfter(session.id, token, position).catch(() => []);
       if (events === null) break;
       for (const { id, message } of events) {
@@ -75,8 +77,13 @@ export async function serveSessionStream(
         position = id;
       }
       if (events.length > 0) await saveLastSentEventId(session.id, position).catch(() => {});
-      if (!(await notified)) stream.sendKeepAlive();
-      if (performance.now() - checkedAt < KEEP_ALIVE_INTERVAL_MS - 100) continue;
+      if (events.length > 0) sentAt = performance.now();
+      await notified;
+      if (performance.now() >= sentAt + KEEP_ALIVE_INTERVAL_MS) {
+        stream.sendKeepAlive();
+        sentAt = performance.now();
+      }
+      if (performance.now() < checkedAt + REVALIDATION_INTERVAL_MS) continue;
       checkedAt = performance.now();
       await revalidate();
     }

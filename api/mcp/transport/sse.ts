@@ -6,6 +6,8 @@ import type { Context } from '../../context.ts';
 const STREAMS_PER_ACCOUNT_MAX = 32;
 /** Interval of keep-alive messages on an event stream, and of checks that its credentials are still valid. */
 export const KEEP_ALIVE_INTERVAL_MS = 15_000;
+/** Interval at which the credential of an open stream is checked again, so that it ends within 15 s of its end. */
+export const REVALIDATION_INTERVAL_MS = 10_000;
 
 /** Reconnection time that clients are asked to use. */
 const SSE_RETRY_MS = 1_000;

@@ -13,7 +13,7 @@ import { config } from '../../../shared/lib/config.ts';
 import { logger } from '../../../shared/lib/logger.ts';
 import { perService } from '../../../shared/lib/serviceScope.ts';
 import { ServiceError } from '../../../shared/spec/errors.ts';
-import { KEEP_ALIVE_INTERVAL_MS } from './sse.ts';
+import { KEEP_ALIVE_INTERVAL_MS, REVALIDATION_INTERVAL_MS } from './sse.ts';
 import type { Context } from '../../context.ts';
 import { consumeRateLimit } from '../../pipeline/rateLimit.ts';
 import { type McpRequestContext, toAuthInfo } from '../requestContext.ts';
@@ -89,7 +89,7 @@ export async function handleStateless(
     : [message, []];
   const releaseSlot = isListening ? acquireStreamSlot(requestContext.principal.accountId) : () => {};
   const revalidation = isListening
-    ? setInterval(() => void revalidate().catch(() => abortController.abort()), KEEP_ALIVE_INTERVAL_MS)
+    ? setInterval(() => void revalidate().catch(() => abortController.abort()), REVALIDATION_INTERVAL_MS)
     : undefined;
   const unsubscribes = generationIds.map(publishWhenCompleted);
   const previousListeners = new Set(listeners());

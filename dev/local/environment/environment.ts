@@ -80,9 +80,9 @@ export class Environment {
   }
 
   /** Runs a command of `npm run admin` from the build. @returns whether it succeeded. */
-  async runAdmin(databaseUrl: string, command: string[]): Promise<boolean> {
+  async runAdmin(databaseUrl: string, command: string[], clockOffsetMs: number): Promise<boolean> {
     const args = [join(this.#build, 'dist/worker/cli/admin/main.js'), ...command];
-    const { status } = await runProgram({ args, env: this.buildEnv({ databaseUrl }) });
+    const { status } = await runProgram({ args, env: this.buildEnv({ databaseUrl }), clockOffsetMs });
     return status === 0;
   }
 

@@ -59,11 +59,11 @@ export async function createPayout(affiliateId: number): Promise<Payout | undefi
   const monthStart = getMonthStart(now());
   const month = formatUtcDay(monthStart);
   return Affiliate.transaction(async (transaction) => {
+    // Commissions of a suspended account stay owed until it is reinstated. The lock makes a suspension wait.
+    const account = await Account.query(transaction).findById(affiliateId).forShare().throwIfNotFound();
+    if (account.suspended_at !== null) return undefined;
     const affiliate = await Affiliate.query(transaction).findById(affiliateId).forNoKeyUpdate().throwIfNotFound();
     if (!canReceivePayouts(affiliate)) return undefined;
-    // Commissions of a suspended account stay owed until it is reinstated.
-    const account = await Account.query(transaction).findById(affiliateId).select('suspended_at').throwIfNotFound();
-    if (account.suspended_at !== null) return undefined;
     // A pending payout of any month may still be released; another one could deduct what that release returns.
     const before = Payout.query(transaction)
       .where({ affiliate_id: affiliateId })

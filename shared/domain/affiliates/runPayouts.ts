@@ -23,8 +23,8 @@ const BATCH_SIZE = 200;
 /** Affiliates with a positive balance this month and no payout of it yet, in the order of their ids. */
 const DUE_AFFILIATES = prepared(
   'due_affiliates',
-  `SELECT a.account_id AS id FROM affiliates a
-    WHERE a.payout_enabled AND a.account_id > :after
+  `SELECT a.account_id AS id FROM affiliates a JOIN accounts owner ON owner.id = a.account_id
+    WHERE owner.suspended_at IS NULL AND a.payout_enabled AND a.account_id > :after
       AND (SELECT sum(c.amount_cents - c.settled_cents) FROM commissions c
             WHERE c.affiliate_id = a.account_id AND c.amount_cents <> c.settled_cents
               AND (c.payable_at <= :monthStart OR c.amount_cents < c.settled_cents)

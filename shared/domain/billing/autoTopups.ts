@@ -145,6 +145,9 @@ export async function chargeAutoTopup(topup: Topup): Promise<TopupSnapshot | nul
   const paymentMethodId = await processor.findPaymentMethod(customerId);
   const { uuid: topupUuid, amount_cents: amountCents, credits } = topup;
   if (paymentMethodId === null) return buildFailedTopup(topup, 'declined', syncVersion);
+  // Read after the request to the processor, which takes seconds at worst.
+  const { suspended_at: suspendedAt } = await account.$query().select('suspended_at');
+  if (suspendedAt !== null) return buildFailedTopup(topup, 'canceled', syncVersion);
   try {
     const order = { topupUuid, accountUuid: account.uuid, amountCents, credits };
     const payment = await processor.chargeTopup({ customerId, paymentMethodId, ...order });

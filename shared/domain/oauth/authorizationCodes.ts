@@ -94,6 +94,7 @@ const EXCHANGE_CODES = prepared(
      UPDATE oauth_grants g SET connected_at = :now, last_used_at = :now
        FROM consumed, accounts a
       WHERE consumed.is_valid AND g.uuid = consumed.grant_uuid AND g.revoked_at IS NULL AND a.id = g.account_id
+        AND a.suspended_at IS NULL
      RETURNING g.uuid, g.scopes, a.uuid AS account_uuid, consumed.token_hash
    ), refresh_token AS (
      INSERT INTO oauth_refresh_tokens (token_hash, grant_uuid, expires_at)
@@ -180,7 +181,7 @@ function describeExchangeError(row: CodeExchangeRow, codeChallenge: string, redi
     return 'code_verifier does not match the code_challenge of the authorization request.';
   if (row.redirect_uri !== (redirectUri ?? row.redirect_uri))
     return 'redirect_uri does not match the authorization request.';
-  return 'The application was disconnected before the exchange.';
+  return 'The application was disconnected or the account suspended before the exchange.';
 }
 
 const REVOKE_REPLAYED = prepared(

@@ -9,7 +9,7 @@ export type Actor =
   | { kind: 'staff'; accountId: number; role: StaffRole; requestId: string; ipAddress: string }
   | { kind: 'system'; systemUser: string };
 
-/** What an audit entry records besides its actor. No secrets, and no personal data of customers. */
+/** An audit entry without its actor. Contains no secrets, and no personal data of customers. */
 export interface AuditRecord {
   action: AuditAction;
   /** The affected account; null if the action affects no single one. */
@@ -31,7 +31,7 @@ export async function recordAuditEntry(transaction: Transaction, actor: Actor, r
     uuid: uuidv7(),
     created_at: now(),
     actor_account_id: isStaff ? actor.accountId : null,
-    system_user: isStaff ? null : actor.systemUser,
+    command_user: isStaff ? null : actor.systemUser,
     role: isStaff ? actor.role : 'system',
     action,
     account_id: accountId,

@@ -52,6 +52,8 @@ export async function reinstateAccount(accountId: number, reason: string, actor:
   const result = await Account.transaction(async (transaction) => {
     const account = await lockAccount(transaction, accountId);
     if (account.suspended_at === null) return { account, isChanged: false };
+    // A sign-in that overlapped the suspension may have left one.
+    await Session.query(transaction).delete().where({ account_id: accountId });
     const reinstated = await account.$query(transaction).patchAndFetch({ suspended_at: null });
     await recordAuditEntry(transaction, actor, {
       action: 'account.reinstate',

@@ -20,7 +20,7 @@ export async function readLists(step: Step): Promise<void> {
     () => getJson(step, 'list keys', `/api/keys/?page=${page}`, 'apiKeys'),
     () => getJson(step, 'billing status', '/api/billing/status/', 'billingStatus'),
     () => getJson(step, 'top-up settings', '/api/billing/topup/settings/', 'topupSettings'),
-    () => getJson(step, 'list models', '/api/models/', 'models'),
+    () => getJson(step, 'list models', '/api/models/', 'models', true),
   ];
   await step.random.pick([...reads, ...reads.slice(0, 3)])();
   if (step.customer.code !== null) await getJson(step, 'affiliate status', '/api/affiliate/status/', 'affiliateStatus');
@@ -65,6 +65,12 @@ export function recordUsage(step: Step, { credits, jobs }: Json): number {
   return balance;
 }
 
-export function getJson(step: Step, kind: string, path: string, shape: ResponseShape): Promise<RestResponse> {
-  return sendWithKey(step, { kind, method: 'GET', path, status: 200, shape });
+export function getJson(
+  step: Step,
+  kind: string,
+  path: string,
+  shape: ResponseShape,
+  isPublic = false,
+): Promise<RestResponse> {
+  return sendWithKey(step, { kind, method: 'GET', path, status: 200, shape, isPublic });
 }

@@ -33,6 +33,8 @@ const HISTORY_QUERIES: readonly string[] = [
   `SELECT created_at, format('API key %s (%s) created', number, prefix) FROM api_keys WHERE account_id = $1`,
   `SELECT revoked_at, format('API key %s (%s) revoked', number, prefix)
      FROM api_keys WHERE account_id = $1 AND revoked_at IS NOT NULL`,
+  `SELECT created_at, format('audit entry %s: %s of %s %s', number, action, target_type, target_id)
+     FROM audit_entries WHERE account_id = $1`,
   `SELECT created_at, format('commission %s for affiliate %s: invoice %s, %s of %s cents, %s settled', id, affiliate_id,
           invoice_id, amount_cents, paid_cents, settled_cents)
      FROM commissions WHERE account_id = $1 OR affiliate_id = $1`,

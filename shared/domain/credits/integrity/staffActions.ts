@@ -2,9 +2,9 @@ import type { Invariant } from './invariant.ts';
 
 /** Suspensions and reinstatements in the audit log, each with the one that follows it. */
 const SUSPENSIONS = `
-  SELECT account_id, uuid, action, after, lead(before) OVER next AS reinstated, lead(uuid) OVER next AS next_uuid
+  SELECT account_id, uuid, action, after, lead(before) OVER next AS reinstated, lead(number) OVER next AS next_number
     FROM audit_entries WHERE action IN ('account.suspend', 'account.reinstate')
-  WINDOW next AS (PARTITION BY account_id ORDER BY uuid)`;
+  WINDOW next AS (PARTITION BY account_id ORDER BY number)`;
 
 /** Actions of staff, and the audit log that records them. */
 export const STAFF_ACTION_INVARIANTS: readonly Invariant[] = [
@@ -19,7 +19,7 @@ export const STAFF_ACTION_INVARIANTS: readonly Invariant[] = [
                AS detail
         FROM accounts a
         LEFT JOIN (SELECT DISTINCT ON (account_id) account_id, action FROM audit_entries
-                    WHERE action IN ('account.suspend', 'account.reinstate') ORDER BY account_id, uuid DESC) l
+                    WHERE action IN ('account.suspend', 'account.reinstate') ORDER BY account_id, number DESC) l
           ON l.account_id = a.id
        WHERE (a.suspended_at IS NOT NULL) IS DISTINCT FROM (coalesce(l.action, '') = 'account.suspend')`,
   },
@@ -36,6 +36,6 @@ export const STAFF_ACTION_INVARIANTS: readonly Invariant[] = [
         JOIN accounts a ON a.id = s.account_id
        WHERE s.action = 'account.suspend'
          AND s.after->>'generation_count' IS DISTINCT FROM
-             CASE WHEN s.next_uuid IS NULL THEN a.generation_count::text ELSE s.reinstated->>'generation_count' END`,
+             CASE WHEN s.next_number IS NULL THEN a.generation_count::text ELSE s.reinstated->>'generation_count' END`,
   },
 ];

@@ -22,6 +22,7 @@ export async function findAccount({ args: [query = ''], print }: CommandContext)
     ['uuid', account.uuid],
     ['number', String(account.id)],
     ['signed up', `${formatTime(account.created_at)} through ${account.social_provider}`],
+    ...(account.suspended_at === null ? [] : [['suspended since', formatTime(account.suspended_at)]]),
     ['plan', `${billing.plan?.slug ?? 'none'}, ${billing.status}, until ${formatTime(billing.currentPeriodEnd)}`],
     ['customer', account.stripe_customer_id ?? '-'],
     ['balance', `${account.balance} (plan ${account.plan_credits}, top-ups ${account.topup_credits})`],
