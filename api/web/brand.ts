@@ -26,9 +26,8 @@ export function buildBrandStyles(): string {
 }
 
 function toSlug(name: string): string {
-  const words = name
-    .normalize('NFKD')
-    .toLowerCase()
-    .match(/[a-z0-9]+/g);
+  // Accents are dropped, not their letters.
+  const plain = name.normalize('NFKD').replaceAll(/\p{M}/gu, '').toLowerCase();
+  const words = plain.match(/[a-z0-9]+/g);
   return words === null ? 'genmeter' : words.join('-');
 }

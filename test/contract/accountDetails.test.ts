@@ -45,7 +45,7 @@ describe('details of the account pages', () => {
     const { customer, visitor } = await createVisitor(service);
     await sendAccountForm(service.baseUrl, visitor, '/account/profile/', { language: 'fr' });
     expect(await readUser(customer)).to.include({ language: 'fr' });
-    for (const language of ['', 'f', 'fr_FR', 'x'.repeat(40)]) {
+    for (const language of ['', 'f', 'fr_FR', '<b>']) {
       const { status, text } = await sendAccountForm(service.baseUrl, visitor, '/account/profile/', { language });
       expect([status, text.includes('a language code such as en or pt-BR')], language).to.deep.equal([400, true]);
     }

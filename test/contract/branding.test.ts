@@ -58,8 +58,8 @@ describe('pages with a configured brand', () => {
   it('use its name for files and for the settings of assistants', async () => {
     const { visitor } = await createVisitor(service);
     const csv = await visitor.request(at('/account/ledger/export/'));
-    expect(csv.headers.get('content-disposition')).to.equal('attachment; filename="lumen-so-hne-ledger.csv"');
-    expect((await visitor.request(at('/account/connect/'))).text).to.include('--transport http lumen-so-hne ');
+    expect(csv.headers.get('content-disposition')).to.equal('attachment; filename="lumen-sohne-ledger.csv"');
+    expect((await visitor.request(at('/account/connect/'))).text).to.include('--transport http lumen-sohne ');
     const saved = await sendAccountForm(service.baseUrl, visitor, '/account/profile/', { first_name: 'Ada' });
     expect((await visitor.request(at(saved.headers.get('location') ?? ''))).text).to.include(
       '<title>Profile saved · Lumen &amp; Söhne</title>',

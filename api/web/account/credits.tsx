@@ -44,6 +44,9 @@ export function CreditsSection({ account, billing, usage }: CreditsProps): VNode
         <a class="button" href="/account/usage/">
           Usage by day and model
         </a>
+        <a class="button" href="/account/connect/">
+          Connect an assistant
+        </a>
       </div>
     </section>
   );
