@@ -28,12 +28,14 @@ import * as models from './rest/models/routes.ts';
 import * as openapi from './rest/openapi/routes.ts';
 import * as session from './rest/session/routes.ts';
 import * as usage from './rest/usage/routes.ts';
+import { accountScript } from './static/accountScript.ts';
 import { media } from './static/media.ts';
 import { stylesheet } from './static/stylesheet.ts';
 import * as account from './web/account/handler.ts';
 import * as affiliatePages from './web/affiliate/handler.ts';
 import * as apiKeyPages from './web/apiKeys/handler.tsx';
 import * as applications from './web/applications/handler.tsx';
+import { showConnectPage } from './web/connect/handler.tsx';
 import * as settings from './web/settings/handler.tsx';
 import * as identities from './web/settings/signInMethodHandlers.ts';
 import * as billingPage from './web/billing/handler.ts';
@@ -122,6 +124,7 @@ export const HTTP_ROUTES: readonly HttpRoute[] = [
   ['POST',   '/account/plan/',                                   'pageSession',     'payment',   'form', billingPage.choosePlan],
   ['POST',   '/account/portal/',                                 'pageSession',     'payment',   'form', billingPage.openBillingPortal],
   ['GET',    '/account/keys/',                                   'pageSession',     'account',   'none', apiKeyPages.showKeysPage],
+  ['GET',    '/account/connect/',                                'pageSession',     'account',   'none', showConnectPage],
   ['GET',    '/account/applications/',                           'pageSession',     'account',   'none', applications.showApplicationsPage],
   ['GET',    '/account/affiliate/',                              'pageSession',     'account',   'none', affiliatePages.showAffiliatePage],
   ['GET',    '/account/settings/',                               'pageSession',     'account',   'none', settings.showSettingsPage],
@@ -129,6 +132,7 @@ export const HTTP_ROUTES: readonly HttpRoute[] = [
   ['GET',    '/account/ledger/',                                 'pageSession',     'account',   'none', showLedgerPage],
   ['GET',    '/account/ledger/export/',                          'pageSession',     'account',   'none', exportLedger],
   ['GET',    '/account/library/',                                'pageSession',     'account',   'none', library.showLibraryPage],
+  ['GET',    '/account/library/:uuid/',                          'pageSession',     'account',   'none', library.showGenerationPage],
   ['GET',    '/account/library/:uuid/delete/',                   'pageSession',     'account',   'none', library.confirmDeleteGeneration],
   ['POST',   '/account/library/:uuid/delete/',                   'pageSession',     'account',   'form', library.deleteFromLibrary],
   ['POST',   '/account/profile/',                                'pageSession',     'account',   'form', settings.saveProfile],
@@ -140,6 +144,7 @@ export const HTTP_ROUTES: readonly HttpRoute[] = [
   ['POST',   '/account/identities/:provider/link/',              'pageSession',     'account',   'form', identities.startIdentityLink],
   ['GET',    '/account/identities/:uuid/remove/',                'pageSession',     'account',   'none', identities.confirmRemoveIdentity],
   ['POST',   '/account/identities/:uuid/remove/',                'pageSession',     'account',   'form', identities.removeLinkedIdentity],
+  ['GET',    '/account/sessions/:uuid/end/',                     'pageSession',     'account',   'none', settings.confirmEndSession],
   ['POST',   '/account/sessions/:uuid/end/',                     'pageSession',     'account',   'form', settings.endOneSession],
   ['GET',    '/account/sessions/end-others/',                    'pageSession',     'account',   'none', settings.confirmEndOtherSessions],
   ['POST',   '/account/sessions/end-others/',                    'pageSession',     'account',   'form', settings.endAllOtherSessions],
@@ -174,6 +179,7 @@ export const HTTP_ROUTES: readonly HttpRoute[] = [
   ['GET',    '/.well-known/oauth-authorization-server/mcp',      'none',            'public',    'none', authorizationServer],
 
   // Usually served by a CDN, therefore not counted.
+  ['GET',    '/assets/account.js',                               'none',            'unlimited', 'none', accountScript],
   ['GET',    '/assets/style.css',                                'none',            'unlimited', 'none', stylesheet],
   ['GET',    '/media/:shard/:token/:file',                       'none',            'unlimited', 'none', media],
 ];

@@ -1,4 +1,5 @@
 import type { Context } from '../context.ts';
+import { getBrand } from '../web/brand.ts';
 import { ConnectInstructions } from '../web/components/connectInstructions.tsx';
 import { sendPage } from '../web/components/layout.tsx';
 import { TOOLS } from './tools/index.ts';
@@ -18,8 +19,8 @@ export function sendMcpInfoPage(ctx: Context): void {
     <div class="card">
       <h1>This is an MCP server</h1>
       <p>
-        It lets AI assistants create images and videos with the credits of your account. You do not need to open it in a
-        browser.
+        It lets AI assistants create images and videos with the credits of your {getBrand().name} account. You do not
+        need to open it in a browser.
       </p>
       <ConnectInstructions />
       <p class="apart">

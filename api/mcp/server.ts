@@ -63,7 +63,7 @@ export function buildServer({ withIcon = true } = {}): Server {
   const server = new StrictServer(
     {
       name: 'genmeter',
-      title: 'genmeter',
+      title: config.BRAND_NAME,
       version: VERSION,
       description: 'Images and videos from text prompts, metered in credits.',
       websiteUrl: config.BASE_URL,

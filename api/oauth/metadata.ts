@@ -15,7 +15,7 @@ export function protectedResource(ctx: Context): void {
     authorization_servers: [issuer()],
     scopes_supported: ALL_SCOPES,
     bearer_methods_supported: ['header'],
-    resource_name: 'genmeter',
+    resource_name: config.BRAND_NAME,
   };
 }
 

@@ -1,21 +1,24 @@
 import type { Context } from '../context.ts';
 import { buildSignInPath, getRefererPath } from '../web/signIn/returnTo.ts';
 import { saveDraft } from './cookies/draftCookie.ts';
+import { rememberOutcome } from './cookies/outcomeCookie.ts';
+
+const SIGN_OUT_PATH = /^\/account\/sign-out\/?$/;
 
 /**
  * Redirects to the sign-in page, and back to this page afterwards. A form is not submitted again: its values are kept as
- * a draft, and the user returns to the page that showed it.
+ * a draft, and the user returns to the page that showed it. Signing out of a session that has ended is complete.
  */
 export function redirectToSignInPage(ctx: Context): void {
-  if (ctx.method === 'POST') saveDraft(ctx);
-  seeOther(
-    ctx,
-    ctx.method === 'POST' ? buildSignInPath(getRefererPath(ctx), 'session-ended') : buildSignInPath(ctx.url),
-  );
+  if (ctx.method !== 'POST') return seeOther(ctx, buildSignInPath(ctx.url));
+  if (SIGN_OUT_PATH.test(ctx.path)) return seeOther(ctx, '/sign-in?done=signed-out');
+  saveDraft(ctx);
+  seeOther(ctx, buildSignInPath(getRefererPath(ctx), 'session-ended'));
 }
 
-/** Redirects the browser to read another page. */
+/** Redirects the browser to read another page, which shows the outcome that the address names. */
 export function seeOther(ctx: Context, address: string): void {
+  rememberOutcome(ctx, address);
   ctx.status = 303;
   ctx.set('cache-control', 'no-store');
   ctx.redirect(address);

@@ -89,7 +89,7 @@ async function takeScreenshots(browser: Browser): Promise<void> {
     if (customer.email === STAFF_EMAIL) {
       await addDemoHistory();
       if (reviewFolder !== undefined) {
-        await reviewPages(browser, await context.storageState(), reviewFolder);
+        await reviewPages(browser, await listReviews(browser, context), reviewFolder);
         break;
       }
       const page = await context.newPage();
@@ -106,34 +106,59 @@ async function takeScreenshots(browser: Browser): Promise<void> {
   }
 }
 
-/** Pages of an account and of staff, and how they are shown. */
-const ACCOUNT_PAGES = ['library', 'usage', 'ledger', 'billing', 'keys', 'applications', 'affiliate', 'settings'];
-const PAGES = ['/account/', ...ACCOUNT_PAGES.map((name) => `/account/${name}/`), '/admin/'];
+/** Pages of an account, and how pages are shown. */
+const NAMES = ['library', 'usage', 'ledger', 'billing', 'keys', 'connect', 'applications', 'affiliate', 'settings'];
+const ACCOUNT_PATHS = ['/account/', ...NAMES.map((name) => `/account/${name}/`)];
+const VISITOR_PATHS = ['/sign-in', '/mcp', '/nothing'];
 const VIEWS = [
   { name: 'light', colorScheme: 'light', width: 1280 },
   { name: 'dark', colorScheme: 'dark', width: 1280 },
   { name: 'phone', colorScheme: 'light', width: 390 },
 ] as const;
 
+interface Review {
+  /** Prefix of the names of its pictures. */
+  name: string;
+  /** Session of the visitor. Absent for one who is not signed in. */
+  storageState?: StorageState;
+  paths: string[];
+}
+
+/** Lists the pages to review: those of a customer who is staff, of a new account, and of a visitor. */
+async function listReviews(browser: Browser, staff: BrowserContext): Promise<Review[]> {
+  await post(staff.request, '/api/affiliate/enroll/', {});
+  const generations = await get<{ data: { uuid: string }[] }>(staff.request, '/api/generations/');
+  const keys = await get<{ data: { uuid: string }[] }>(staff.request, '/api/keys/');
+  const generation = `/account/library/${generations.data[0]?.uuid ?? ''}/`;
+  const resources = [generation, `${generation}delete/`, `/account/keys/${keys.data[0]?.uuid ?? ''}/revoke/`];
+  const newcomer = await browser.newContext({ baseURL: baseUrl });
+  await post(newcomer.request, '/authentication/dev/sign-in/', { email: 'new@example.com' });
+  return [
+    { name: 'customer', storageState: await staff.storageState(), paths: [...ACCOUNT_PATHS, ...resources, '/admin/'] },
+    { name: 'new', storageState: await newcomer.storageState(), paths: ACCOUNT_PATHS },
+    { name: 'visitor', paths: VISITOR_PATHS },
+  ];
+}
+
 /** Takes whole pages, and warns about those that are wider than the window. */
-async function reviewPages(browser: Browser, storageState: StorageState, target: string): Promise<void> {
+async function reviewPages(browser: Browser, reviews: Review[], target: string): Promise<void> {
   mkdirSync(target, { recursive: true });
-  for (const { name, colorScheme, width } of VIEWS) {
-    const context = await browser.newContext({
-      baseURL: baseUrl,
-      storageState,
-      colorScheme,
-      viewport: { width, height: 900 },
-    });
-    const page = await context.newPage();
-    for (const path of PAGES) {
-      await page.goto(path, { waitUntil: 'networkidle' });
-      const file = join(target, `${path.replaceAll('/', '-').replace(/^-|-$/g, '')}-${name}.png`);
-      await page.screenshot({ path: file, fullPage: true });
-      const shownWidth = await page.evaluate('document.documentElement.scrollWidth');
-      console.log(`${file}${Number(shownWidth) > width ? `: ${shownWidth} pixels wide` : ''}`);
+  for (const { name: visitor, storageState, paths } of reviews) {
+    for (const { name, colorScheme, width } of VIEWS) {
+      const viewport = { width, height: 900 };
+      const context = await browser.newContext({ baseURL: baseUrl, storageState, colorScheme, viewport });
+      const page = await context.newPage();
+      for (const path of paths) {
+        await page.goto(path, { waitUntil: 'networkidle' });
+        // Uuids differ from run to run.
+        const title = path.replace(/[0-9a-f-]{36}/, 'one').replaceAll(/^\/|\/$/g, '');
+        const file = join(target, `${visitor}-${title.replaceAll('/', '-')}-${name}.png`);
+        await page.screenshot({ path: file, fullPage: true });
+        const shownWidth = await page.evaluate('document.documentElement.scrollWidth');
+        console.log(`${file}${Number(shownWidth) > width ? `: ${String(shownWidth)} pixels wide` : ''}`);
+      }
+      await context.close();
     }
-    await context.close();
   }
 }
 
@@ -171,6 +196,12 @@ async function useService(client: APIRequestContext, { email, plan, prompts }: D
     const { status } = (await response.json()) as { status: string };
     if (status !== 'succeeded') throw new Error(`A generation is ${status}, so the pages would not look as usual.`);
   }
+}
+
+async function get<Body>(client: APIRequestContext, path: string): Promise<Body> {
+  const response = await client.get(path);
+  if (!response.ok()) throw new Error(`GET ${path} was answered with ${response.status()}.`);
+  return (await response.json()) as Body;
 }
 
 async function post(client: APIRequestContext, path: string, data: object): Promise<Record<string, unknown>> {

@@ -1,3 +1,4 @@
+import { validateBrandSettings } from './brandSettings.ts';
 import type { Environment } from './configVariables.ts';
 import { validateMetricsSettings } from './listenSettings.ts';
 import { parseRedisAddress } from './redisAddress.ts';
@@ -6,6 +7,9 @@ import { validateSignInSettings } from './signInSettings.ts';
 const URL_VARIABLES = [
   'BASE_URL',
   'CDN_URL',
+  'TERMS_URL',
+  'PRIVACY_URL',
+  'BRAND_LOGO_URL',
   'FAL_BASE_URL',
   'OPENAI_BASE_URL',
   'REPLICATE_BASE_URL',
@@ -32,6 +36,7 @@ export const CROSS_CHECKS: readonly ((values: Environment) => string[] | string 
   checkBucket,
   validateSignInSettings,
   validateMetricsSettings,
+  validateBrandSettings,
   checkPublicAddress,
 ];
 

@@ -37,6 +37,19 @@ export const Environment = Type.Object({
   SUPPORT_EMAIL: Type.Optional(
     Type.String({ pattern: '^[^\\s@]+@[^\\s@]+$', description: 'an address such as support@example.com' }),
   ),
+  /** Name, logo and accent of the pages: see brandSettings.ts. */
+  BRAND_NAME: Type.String({
+    default: 'genmeter',
+    pattern: '^[^\\p{Cc}<>"]{1,40}$',
+    description: 'a name of 1 to 40 characters',
+  }),
+  BRAND_LOGO_URL: Type.Optional(HttpUrl()),
+  BRAND_COLOR: Type.Optional(
+    Type.String({
+      pattern: '^#[0-9a-fA-F]{6}( *, *#[0-9a-fA-F]{6})?$',
+      description: 'a color such as #1f5f8b, optionally followed by a comma and one for dark backgrounds',
+    }),
+  ),
   /** Number of trusted proxies in front that append to X-Forwarded-For. */
   TRUSTED_PROXIES: Type.Integer({ minimum: 0, maximum: 10, default: 0 }),
 

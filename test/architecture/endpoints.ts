@@ -55,11 +55,13 @@ const OWN_ENDPOINTS = `
   GET    /account/billing/auto-topup/          member
   POST   /account/billing/auto-topup/          member
   GET    /account/applications/                member
+  GET    /account/connect/                     member
   GET    /account/settings/                    member
   GET    /account/usage/                       member
   GET    /account/ledger/                      member
   GET    /account/ledger/export/               member
   GET    /account/library/                     member
+  GET    /account/library/:uuid/               member
   GET    /account/library/:uuid/delete/        member
   POST   /account/library/:uuid/delete/        member
   GET    /account/plan/                        member
@@ -77,6 +79,7 @@ const OWN_ENDPOINTS = `
   POST   /account/identities/:provider/link/   member
   GET    /account/identities/:uuid/remove/     member
   POST   /account/identities/:uuid/remove/     member
+  GET    /account/sessions/:uuid/end/          member
   POST   /account/sessions/:uuid/end/          member
   GET    /account/sessions/end-others/         member
   POST   /account/sessions/end-others/         member
@@ -89,6 +92,7 @@ const OWN_ENDPOINTS = `
   GET    /account/sign-out/                    member
   POST   /account/sign-out/                    member
   GET    /r/:code                              visitor
+  GET    /assets/account.js                    public
   GET    /assets/style.css                     public
   GET    /api/serving/                         public
   GET    /api/ready/                           public

@@ -71,6 +71,11 @@ describe('the billing page', () => {
         expect(text).to.include('The amount of a top-up must be between $50 and $10,000.');
         expect(text).to.include('<title>Error: Billing · genmeter</title>');
       }
+      const unclear = await send(visitor, '/account/billing/topup/', { preset: '50', amount: '75' });
+      expect([unclear.status, unclear.text.includes('You chose one amount and entered another.')]).to.deep.equal([
+        400,
+        true,
+      ]);
       const { text } = await send(visitor, '/account/billing/topup/', { preset: 'other', amount: '50.50' });
       expect(findPaymentPage(text)).to.match(/^http/);
       const topups = await billing.service.sql(

@@ -56,6 +56,10 @@ describe('resources of another account', () => {
       make: async () => (await owner.createImage()).uuid,
       isThere: async (uuid) => (await owner.readGeneration(uuid)).status === 200,
     },
+    '/account/library/:uuid/': {
+      make: async () => (await owner.createImage()).uuid,
+      isThere: async (uuid) => (await owner.readGeneration(uuid)).status === 200,
+    },
     '/account/library/:uuid/delete/': {
       make: async () => (await owner.createImage()).uuid,
       isThere: async (uuid) => (await owner.readGeneration(uuid)).status === 200,

@@ -32,7 +32,7 @@ describe('account pages', () => {
       const { visitor } = await newVisitor();
       const paths = ['/sign-in', '/authentication/social/unknown/start'];
       for (const page of [
-        await visitor.request(at('/account/')),
+        await visitor.request(at('/account/sessions/end-others/')),
         ...(await Promise.all(paths.map((path) => new HttpBrowser().request(at(path))))),
       ]) {
         expect(page.headers.get('content-type')).to.equal('text/html; charset=utf-8');
@@ -191,26 +191,6 @@ describe('account pages', () => {
       const question = await visitor.request(at('/account/sessions/end-others/'));
       expect(question.text).to.include('<h1>Sign out of all other sessions?</h1>');
       expect((await getSessions(customer)).length).to.equal(2);
-    });
-
-    it('shows the outcome of an action in its title and in a focused notice', async () => {
-      const { visitor } = await newVisitor();
-      const { text } = await visitor.request(at('/account/settings/?done=profile'));
-      expect(text).to.include('<title>Profile saved · genmeter</title>');
-      expect(text).to.match(/role="status" tabindex="-1" autofocus[^>]*>Profile saved\.</);
-      const made = await sendForm(visitor, '/account/keys/', { name: 'new' });
-      expect(made.text).to.include('<title>API key created · genmeter</title>');
-      const refused = await sendForm(visitor, '/account/keys/', { name: ' ' });
-      expect(refused.text).to.include('<title>Error: API keys · genmeter</title>');
-    });
-
-    it('explains how to connect an assistant', async () => {
-      const { visitor } = await newVisitor();
-      const { text } = await visitor.request(at('/account/applications/'));
-      expect(text).to.include(`>${at('/mcp')}</code>`);
-      for (const name of ['Claude', 'ChatGPT', 'Cursor', 'Claude Code']) {
-        expect(text).to.include(`<details><summary>${name}</summary>`);
-      }
     });
 
     it("revokes the customer's own key, and no key of another account", async () => {

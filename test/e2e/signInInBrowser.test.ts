@@ -91,7 +91,9 @@ describe('sign-in and account, in a real browser', () => {
     const rows = mine.locator('section', { hasText: 'Active sessions' }).locator('li');
     expect(await rows.count()).to.equal(2);
     expect(await rows.first().textContent()).to.include('This browser');
-    await rows.nth(1).getByRole('button').click();
+    await rows.nth(1).getByRole('link').click();
+    await mine.getByRole('heading', { name: /^Sign out .+\?$/ }).waitFor();
+    await mine.getByRole('button', { name: 'Sign out' }).click();
     await mine.waitForURL('**/account/settings/?done=session-ended');
     expect(await mine.getByRole('status').textContent()).to.equal('The session is signed out.');
     expect(await rows.count()).to.equal(1);

@@ -7,10 +7,10 @@ const PAGES_WITH_FORMS: readonly [action: RegExp, page: string][] = [
   [/^\/account\/(plan|portal|billing\/.+)\/$/, '/account/billing/'],
   [/^\/account\/keys\/$/, '/account/keys/'],
   [/^\/account\/(affiliate|payouts)\/$/, '/account/affiliate/'],
-  [/^\/account\/(profile|identities\/.+\/link|sessions\/.+\/end)\/$/, '/account/settings/'],
+  [/^\/account\/(profile|identities\/.+\/link)\/$/, '/account/settings/'],
 ];
 /** Actions with a confirmation page at their own path. */
-const CONFIRMED_ACTIONS = /\/(revoke|remove|delete|end-others)\/$|\/applications\/.+\/end\/$/;
+const CONFIRMED_ACTIONS = /\/(revoke|remove|delete|end-others)\/$|\/(applications|sessions)\/.+\/end\/$/;
 
 /** Creates a customer, with a browser that is signed in. */
 export async function createVisitor(

@@ -3,6 +3,7 @@ import { type OAuthError, SCOPES } from '../../../shared/spec/oauth.ts';
 import type { Account } from '../../../shared/tables/Account.ts';
 import type { Context } from '../../context.ts';
 import { createCsrfToken } from '../../pipeline/csrf.ts';
+import { getBrand } from '../../web/brand.ts';
 import { sendRedirectPage } from '../../web/components/redirectPage.tsx';
 import { sendPage } from '../../web/components/layout.tsx';
 import { Form } from '../../web/components/form.tsx';
@@ -20,7 +21,7 @@ export function sendConsentPage(
     <div class="card">
       <h1>Connect {client.name}?</h1>
       <p>
-        <strong>{client.name}</strong> asks for access to your account <strong>{email}</strong>.{' '}
+        <strong>{client.name}</strong> asks for access to your {getBrand().name} account <strong>{email}</strong>.{' '}
         {publisher === undefined ? (
           'The application chose this name; it is not verified.'
         ) : (

@@ -9,7 +9,7 @@ const DRAFT_COOKIE = 'draft';
 const DRAFT_COOKIE_PATH = '/account/';
 const DRAFT_TTL_MS = 10 * MINUTE_MS;
 /** Fields that are kept. They must not contain secrets. */
-const DRAFT_FIELDS = ['first_name', 'use_case', 'name'] as const;
+const DRAFT_FIELDS = ['first_name', 'use_case', 'language', 'name'] as const;
 /** Hidden field with the account for which the form was rendered. */
 export const DRAFT_ACCOUNT_FIELD = 'account';
 /** Limit below the size at which browsers drop cookies. */

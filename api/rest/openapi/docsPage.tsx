@@ -1,4 +1,5 @@
 import { renderToString } from 'preact-render-to-string';
+import { getBrand } from '../../web/brand.ts';
 
 /**
  * Policy of the page: scripts, styles and requests from the service's own origin only, and images embedded in its
@@ -41,7 +42,7 @@ export function renderDocsPage(): string {
         <meta charset="utf-8" />
         <meta name="viewport" content="width=device-width, initial-scale=1" />
         <meta name="color-scheme" content="light dark" />
-        <title>API reference · genmeter</title>
+        <title>{`API reference · ${getBrand().name}`}</title>
         <link rel="icon" href="data:," />
         <link rel="stylesheet" href="/api/docs/swagger-ui.css" />
         <script src="/api/docs/swagger-ui-bundle.js" defer />

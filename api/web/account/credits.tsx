@@ -5,6 +5,7 @@ import type { Account } from '../../../shared/tables/Account.ts';
 import { describeSubscription } from '../billing/describeSubscription.ts';
 import { BarChart } from '../components/charts.tsx';
 import { formatNumber } from '../components/formatAmount.ts';
+import { ModelTable } from '../usage/modelTable.tsx';
 import { PeriodUsage } from '../usage/periodUsage.tsx';
 
 interface CreditsProps {
@@ -13,7 +14,7 @@ interface CreditsProps {
   usage: UsageSummary;
 }
 
-/** Balance, plan, current period, and the credits of the last 30 days. */
+/** Balance, plan, current period, the credits of the last 30 days, and the totals by model. */
 export function CreditsSection({ account, billing, usage }: CreditsProps): VNode {
   return (
     <section class="card" aria-labelledby="credits">
@@ -30,12 +31,21 @@ export function CreditsSection({ account, billing, usage }: CreditsProps): VNode
           format={formatNumber}
         />
       ) : null}
+      {usage.byModel.length === 0 ? null : (
+        <>
+          <h3 class="apart">By model, since the account was created</h3>
+          <ModelTable byModel={usage.byModel} />
+        </>
+      )}
       <div class="buttons apart">
         <a class={billing.plan === null ? 'button main' : 'button'} href="/account/billing/">
           {billing.plan === null ? 'Choose a plan' : 'Buy credits or change the plan'}
         </a>
         <a class="button" href="/account/usage/">
           Usage by day and model
+        </a>
+        <a class="button" href="/account/connect/">
+          Connect an assistant
         </a>
       </div>
     </section>

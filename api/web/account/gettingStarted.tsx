@@ -9,28 +9,62 @@ interface GettingStartedProps {
   hasAccess: boolean;
 }
 
-/** The steps of a new account, until all are done. */
+interface Step {
+  isDone: boolean;
+  text: string;
+  links: readonly (readonly [href: string, label: string])[];
+}
+
+/** The steps of a new account, until all are done: those of the onboarding, then the first generation. */
 export function GettingStarted({ account, billing, hasAccess }: GettingStartedProps): VNode | null {
-  const steps = [
-    { isDone: billing.plan !== null, href: '/account/billing/', text: 'Choose a plan' },
+  const steps: Step[] = [
+    {
+      isDone: account.onboarding_step !== 'profile',
+      text: 'Complete your profile',
+      links: [['/account/settings/', 'Profile']],
+    },
+    {
+      isDone: billing.plan !== null,
+      text: 'Choose a plan',
+      links: [['/account/billing/', 'Plans']],
+    },
     {
       isDone: hasAccess,
-      href: '/account/keys/',
       text: 'Create an API key, or connect an assistant',
+      links: [
+        ['/account/keys/', 'API keys'],
+        ['/account/connect/', 'Connect an assistant'],
+      ],
     },
-    { isDone: account.generation_count > 0, href: '/api/docs/', text: 'Create your first image or video' },
+    {
+      isDone: account.generation_count > 0,
+      text: 'Create your first image or video, with the API or in your assistant',
+      links: [['/api/docs/', 'API reference']],
+    },
   ];
   if (steps.every(({ isDone }) => isDone)) return null;
   return (
     <section class="card" aria-labelledby="start">
       <h2 id="start">Getting started</h2>
       <ol class="plain">
-        {steps.map(({ isDone, href, text }) => (
-          <li>
-            {isDone ? text : <a href={href}>{text}</a>} {isDone ? <span class="tag">Done</span> : null}
+        {steps.map(({ isDone, text, links }) => (
+          <li key={text}>
+            {text} {isDone ? <span class="tag">Done</span> : <StepLinks links={links} />}
           </li>
         ))}
       </ol>
     </section>
+  );
+}
+
+function StepLinks({ links }: Pick<Step, 'links'>): VNode {
+  return (
+    <span class="links">
+      {links.map(([href, label]) => (
+        <a key={href} href={href}>
+          {label}
+        </a>
+      ))}
+    </span>
   );
 }

@@ -1,7 +1,7 @@
 import { getAccount } from '../../../shared/domain/accounts/accounts.ts';
 import { listActiveApiKeys } from '../../../shared/domain/accounts/apiKeys.ts';
 import { isStaff } from '../../../shared/domain/accounts/staff.ts';
-import { getBillingStatus } from '../../../shared/domain/billing/billingStatus.ts';
+import { type BillingStatus, getBillingStatus } from '../../../shared/domain/billing/billingStatus.ts';
 import { getUsageSummary } from '../../../shared/domain/credits/usage.ts';
 import { listConnectedApplications } from '../../../shared/domain/oauth/grants.ts';
 import { requireCaller, type Context } from '../../context.ts';
@@ -48,7 +48,12 @@ export async function renderOverviewPage(ctx: Context, { isPaymentPending = fals
       <CreditsSection account={account} billing={billing} usage={usage} />
     </>
   );
-  const outcome = isPaymentPending ? PAYMENT_PENDING : findOutcome(CHECKOUT_OUTCOMES, ctx.query['checkout']);
+  const outcome = isPaymentPending ? PAYMENT_PENDING : findCheckoutOutcome(ctx.query['checkout'], billing);
   const heading = account.first_name === '' ? 'Account' : `Hello, ${account.first_name}`;
   sendAccountAreaPage(ctx, { current: '/account/', heading, outcome, title: outcome?.[0] ?? 'Account', children });
+}
+
+/** Finds the outcome of a checkout. Without a plan nothing was paid, whatever the address says. */
+function findCheckoutOutcome(code: unknown, { plan }: BillingStatus): Outcome | undefined {
+  return code === 'success' && plan === null ? undefined : findOutcome(CHECKOUT_OUTCOMES, code);
 }

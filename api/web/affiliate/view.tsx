@@ -1,16 +1,21 @@
 import type { VNode } from 'preact';
 import { getAccount } from '../../../shared/domain/accounts/accounts.ts';
 import { type AffiliateOverview, getAffiliateOverview } from '../../../shared/domain/affiliates/overview.ts';
+import { listRecentCommissions, listRecentPayouts } from '../../../shared/domain/affiliates/listEarnings.ts';
 import { getReferralClickCount } from '../../../shared/domain/affiliates/referralClicks.ts';
 import { getReferralUrl } from '../../../shared/domain/affiliates/enroll.ts';
 import { processor } from '../../../shared/gateways/payments/index.ts';
 import { COMMISSION_PENDING_DAYS, COMMISSION_PERCENT } from '../../../shared/spec/limits.ts';
+import type { Commission } from '../../../shared/tables/Commission.ts';
+import type { Payout } from '../../../shared/tables/Payout.ts';
 import { requireCaller, type Context } from '../../context.ts';
 import { createCsrfToken } from '../../pipeline/csrf.ts';
 import { type Outcomes, type PageProblem, sendAccountAreaPage } from '../components/accountPage.tsx';
 import { BarChart } from '../components/charts.tsx';
+import { CopyText } from '../components/copyText.tsx';
 import { Form } from '../components/form.tsx';
 import { formatNumber, formatUsd } from '../components/formatAmount.ts';
+import { CommissionsSection, PayoutsSection } from './earnings.tsx';
 
 export const AFFILIATE_PATH = '/account/affiliate/';
 
@@ -21,7 +26,17 @@ const OUTCOMES = {
 
 export type AffiliateOutcome = keyof typeof OUTCOMES;
 
-type AffiliateFigures = AffiliateOverview & { clicks: number };
+type AffiliateFigures = AffiliateOverview & { clicks: number; commissions: Commission[]; payouts: Payout[] };
+
+async function readAffiliateFigures(accountId: number): Promise<AffiliateFigures> {
+  const [overview, clicks, commissions, payouts] = await Promise.all([
+    getAffiliateOverview(accountId),
+    getReferralClickCount(accountId),
+    listRecentCommissions(accountId),
+    listRecentPayouts(accountId),
+  ]);
+  return { ...overview, clicks, commissions, payouts };
+}
 
 /** Renders the affiliate program: enrollment, or the link with its figures and the payout setup. */
 export async function renderAffiliatePage(ctx: Context, flash: PageProblem = {}, status = 200): Promise<void> {
@@ -29,10 +44,7 @@ export async function renderAffiliatePage(ctx: Context, flash: PageProblem = {},
   const { is_affiliate: isAffiliate } = await getAccount(accountId);
   const token = createCsrfToken(ctx);
   const children = isAffiliate ? (
-    <AffiliateProgram
-      affiliate={{ ...(await getAffiliateOverview(accountId)), clicks: await getReferralClickCount(accountId) }}
-      token={token}
-    />
+    <AffiliateProgram affiliate={await readAffiliateFigures(accountId)} token={token} />
   ) : (
     <Enrollment token={token} />
   );
@@ -60,13 +72,12 @@ function Enrollment({ token }: { token: string }): VNode {
 }
 
 function AffiliateProgram({ affiliate, token }: { affiliate: AffiliateFigures; token: string }): VNode {
-  const { stats, clicks, isPayoutEnabled, recent } = affiliate;
+  const { stats, clicks, isPayoutEnabled, recent, commissions, payouts } = affiliate;
   return (
     <>
       <section class="card" aria-label="Link and earnings">
-        <p>
-          Your link: <code>{getReferralUrl(affiliate.affiliate)}</code>
-        </p>
+        <p>Your link:</p>
+        <CopyText id="referral-link" text={getReferralUrl(affiliate.affiliate)} label="the link" />
         <p>
           {formatCount(clicks, 'click')}, {formatCount(stats.referrals, 'sign-up')}, {stats.active} with an active plan.
         </p>
@@ -110,6 +121,8 @@ function AffiliateProgram({ affiliate, token }: { affiliate: AffiliateFigures; t
           kind="second"
         />
       </section>
+      <CommissionsSection commissions={commissions} />
+      <PayoutsSection payouts={payouts} />
     </>
   );
 }

@@ -2,13 +2,14 @@ import type { VNode } from 'preact';
 import { v4 as uuidv4 } from 'uuid';
 import { getAccount } from '../../../shared/domain/accounts/accounts.ts';
 import { listActiveApiKeys } from '../../../shared/domain/accounts/apiKeys.ts';
-import { API_KEY_NAME_MAX_CHARACTERS } from '../../../shared/spec/limits.ts';
+import { ACTIVE_API_KEYS_MAX, API_KEY_NAME_MAX_CHARACTERS } from '../../../shared/spec/limits.ts';
 import type { Account } from '../../../shared/tables/Account.ts';
 import type { ApiKey } from '../../../shared/tables/ApiKey.ts';
 import { requireCaller, type Context } from '../../context.ts';
 import { consumeDraft, DRAFT_ACCOUNT_FIELD, type FormDraft } from '../../pipeline/cookies/draftCookie.ts';
 import { createCsrfToken } from '../../pipeline/csrf.ts';
 import { type Outcomes, type PageProblem, sendAccountAreaPage } from '../components/accountPage.tsx';
+import { CopyText } from '../components/copyText.tsx';
 import { Form, Notice } from '../components/form.tsx';
 import { formatRelativeTime, formatDate } from '../components/formatTime.ts';
 
@@ -61,7 +62,7 @@ function KeysSection({ account, keys, draft, csrfToken }: KeysProps): VNode {
       <p class="quiet">
         {keys.length === 0
           ? 'No API keys yet. Create one below to call the API from your programs. '
-          : 'Your programs authenticate with these keys. '}
+          : `Your programs authenticate with these keys: ${keys.length} of at most ${ACTIVE_API_KEYS_MAX}. `}
         <a href="/api/docs/">API reference</a>
       </p>
       {keys.length === 0 ? null : (
@@ -109,11 +110,11 @@ function KeysSection({ account, keys, draft, csrfToken }: KeysProps): VNode {
 }
 
 /** Notice with the text of a new key, which is shown only once. */
-export function CreatedKeyNotice({ name, text }: { name: string; text: string }): VNode {
+function CreatedKeyNotice({ name, text }: { name: string; text: string }): VNode {
   return (
     <Notice kind="good">
       <strong>API key “{name}” created.</strong> Copy it now. It will not be shown again.
-      <span class="secret">{text}</span>
+      <CopyText id="new-key" text={text} label="the API key" />
     </Notice>
   );
 }

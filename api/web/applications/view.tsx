@@ -3,7 +3,7 @@ import { type ConnectedApplication, listConnectedApplications } from '../../../s
 import { SCOPES } from '../../../shared/spec/oauth.ts';
 import { requireCaller, type Context } from '../../context.ts';
 import { type Outcomes, type PageProblem, sendAccountAreaPage } from '../components/accountPage.tsx';
-import { ConnectInstructions } from '../components/connectInstructions.tsx';
+import { CONNECT_PATH } from '../connect/handler.tsx';
 import { formatDate, formatRelativeTime } from '../components/formatTime.ts';
 
 export const APPLICATIONS_PATH = '/account/applications/';
@@ -12,7 +12,7 @@ const OUTCOMES = {
   disconnected: ['Application disconnected', 'The application is disconnected and no longer has access.'],
 } as const satisfies Outcomes;
 
-/** Renders the applications with access to the account, and how to connect one. */
+/** Renders the applications with access to the account. */
 export async function renderApplicationsPage(ctx: Context, flash: PageProblem = {}, status = 200): Promise<void> {
   const applications = await listConnectedApplications(requireCaller(ctx).accountId);
   const children = <ApplicationsSection applications={applications} />;
@@ -55,14 +55,11 @@ function ApplicationsSection({ applications }: { applications: ConnectedApplicat
           ))}
         </ul>
       )}
-      {applications.length === 0 ? (
-        <ConnectInstructions />
-      ) : (
-        <details class="apart">
-          <summary>Connect another application</summary>
-          <ConnectInstructions />
-        </details>
-      )}
+      <p class="apart">
+        <a class={applications.length === 0 ? 'button main' : 'button'} href={CONNECT_PATH}>
+          Connect an assistant
+        </a>
+      </p>
     </section>
   );
 }

@@ -66,6 +66,12 @@ export function AutoTopupSection({ settings, billing, csrfToken }: AutoTopupProp
             </div>
             <button type="submit">Save</button>
           </div>
+          {billing.hasPaymentMethod ? null : (
+            <p class="hint">
+              Automatic top-ups need a payment method. It is saved when you pay for a plan, or add one under
+              Subscription.
+            </p>
+          )}
           <p class="hint">The amount buys {formatNumber(previewCredits)} credits at the rate of your plan.</p>
         </Form>
       )}

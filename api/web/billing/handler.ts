@@ -53,11 +53,8 @@ export const openBillingPortal = withBillingErrors(async (ctx) => {
 });
 
 export const buyCredits = withBillingErrors(async (ctx) => {
-  const form = getForm(ctx);
-  const preset = form.get('preset');
-  const dollars = preset === null || preset === OTHER_AMOUNT ? form.get('amount') : preset;
   const { accountId } = requireCaller(ctx);
-  const request = { amountCents: parseTopupCents(dollars) };
+  const request = { amountCents: parseTopupCents(readTopupDollars(getForm(ctx))) };
   const idempotentRequest = { accountId, scope: 'account.topup', key: readFormIdempotencyKey(ctx), request };
   const { response } = await executeIdempotent(idempotentRequest, async (id) => ({
     url: await startTopupCheckout(accountId, request.amountCents, id),
@@ -87,6 +84,20 @@ function leadToPayment(ctx: Context, url: string | null, done: BillingOutcome): 
 
 function redirectWithOutcome(ctx: Context, code: BillingOutcome): void {
   seeOther(ctx, `${BILLING_PATH}?done=${code}`);
+}
+
+/**
+ * Reads the amount of the top-up form. An amount that was entered beside a chosen one is not guessed at.
+ * @throws ServiceError validation_error
+ */
+function readTopupDollars(form: URLSearchParams): string | null {
+  const [preset, amount] = [form.get('preset'), form.get('amount') ?? ''];
+  if (preset === null || preset === OTHER_AMOUNT) return amount;
+  if (amount === '' || amount === preset) return preset;
+  throw new ServiceError(
+    'validation_error',
+    'You chose one amount and entered another. Choose “Other amount” to buy for the amount that you enter.',
+  );
 }
 
 /** @throws ServiceError validation_error */

@@ -2,6 +2,7 @@ import type { VNode } from 'preact';
 import type { Topup } from '../../../shared/tables/Topup.ts';
 import { formatNumber, formatUsd } from '../components/formatAmount.ts';
 import { formatDate } from '../components/formatTime.ts';
+import { ScrollingTable } from '../components/scrollingTable.tsx';
 
 /** The latest top-ups, with those that wait for their payment. */
 export function TopupHistory({ topups }: { topups: Topup[] }): VNode | null {
@@ -9,34 +10,17 @@ export function TopupHistory({ topups }: { topups: Topup[] }): VNode | null {
   return (
     <section class="card" aria-labelledby="topups">
       <h2 id="topups">Latest top-ups</h2>
-      <div class="scrolls wide" tabIndex={0} role="region" aria-labelledby="topups">
-        <table>
-          <thead>
-            <tr>
-              <th scope="col">Date</th>
-              <th scope="col">Kind</th>
-              <th scope="col">Status</th>
-              <th scope="col" class="number">
-                Amount
-              </th>
-              <th scope="col" class="number">
-                Credits
-              </th>
-            </tr>
-          </thead>
-          <tbody>
-            {topups.map((topup) => (
-              <tr>
-                <td>{formatDate(topup.created_at)}</td>
-                <td>{topup.kind === 'automatic' ? 'Automatic' : 'Manual'}</td>
-                <td>{describeStatus(topup)}</td>
-                <td class="number">{formatUsd(topup.amount_cents)}</td>
-                <td class="number">{formatNumber(topup.credits)}</td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </div>
+      <ScrollingTable label="Top-ups" columns={['Date', 'Kind', 'Status', 'Amount', 'Credits']} numbers={2}>
+        {topups.map((topup) => (
+          <tr key={topup.uuid}>
+            <td>{formatDate(topup.created_at)}</td>
+            <td>{topup.kind === 'automatic' ? 'Automatic' : 'Manual'}</td>
+            <td>{describeStatus(topup)}</td>
+            <td class="number">{formatUsd(topup.amount_cents)}</td>
+            <td class="number">{formatNumber(topup.credits)}</td>
+          </tr>
+        ))}
+      </ScrollingTable>
     </section>
   );
 }

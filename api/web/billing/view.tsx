@@ -76,13 +76,17 @@ function SubscriptionSection({ billing, csrfToken }: { billing: BillingStatus; c
   );
 }
 
+const CHANGE_OF_PLAN =
+  "A larger plan starts as soon as it is paid, with the difference of this month's credits. A smaller one starts at the next yearly renewal.";
+
 function PlansSection({ current, csrfToken }: { current: Plan | null; csrfToken: string }): VNode {
   return (
     <section aria-labelledby="plans">
       <h2 id="plans">{current === null ? 'Choose a plan' : 'Plans'}</h2>
       <p class="quiet">
         Plans are billed yearly. Credits are granted monthly.{' '}
-        {processor.isSimulated ? 'Test mode: no payment processor is configured, so plans are free.' : ''}
+        {processor.isSimulated ? 'Test mode: no payment processor is configured, so plans are free.' : null}
+        {current === null || processor.isSimulated ? null : CHANGE_OF_PLAN}
       </p>
       <ul class="plans">
         {PLANS.map((plan) => (

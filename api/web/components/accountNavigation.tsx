@@ -9,6 +9,7 @@ const ACCOUNT_PAGES = [
   ['/account/ledger/', 'Ledger'],
   ['/account/billing/', 'Billing'],
   ['/account/keys/', 'API keys'],
+  ['/account/connect/', 'Connect'],
   ['/account/applications/', 'Applications'],
   ['/account/affiliate/', 'Affiliate'],
   ['/account/settings/', 'Settings'],
@@ -23,9 +24,10 @@ export interface AccountNavigationProps {
 }
 
 /** Links to the pages of the account area. */
-export function AccountNavigation({ current }: AccountNavigationProps): VNode {
+export function AccountNavigation(props: AccountNavigationProps & { width?: string | undefined }): VNode {
+  const { current, width } = props;
   return (
-    <nav class="tabs" aria-label="Account">
+    <nav class={width === undefined ? 'tabs' : `tabs ${width}`} aria-label="Account">
       <ul>
         {ACCOUNT_PAGES.map(([path, label]) => (
           <li>

@@ -1,5 +1,6 @@
 import type { ComponentChildren } from 'preact';
 import type { Context } from '../../context.ts';
+import { consumeOutcome } from '../../pipeline/cookies/outcomeCookie.ts';
 import { createCsrfToken } from '../../pipeline/csrf.ts';
 import type { AccountPagePath } from './accountNavigation.tsx';
 import { Notice } from './form.tsx';
@@ -8,7 +9,7 @@ import { sendPage } from './layout.tsx';
 /** Outcome of an action: the title of the page, and a sentence. */
 export type Outcome = readonly [title: string, sentence: string];
 
-/** Outcomes of a page's forms, by the code in the `done` parameter of its URL. */
+/** Outcomes of a page's forms, by the code in the `done` parameter of the redirect to the page. */
 export type Outcomes = Readonly<Record<string, Outcome>>;
 
 /** Message of a form that was not accepted. */
@@ -35,7 +36,7 @@ interface AccountAreaPage extends PageProblem {
  */
 export function sendAccountAreaPage(ctx: Context, page: AccountAreaPage, status = 200): void {
   const { current, heading, problem, outcomes = {}, children, isWide = false, hasMedia = false } = page;
-  const outcome = problem === undefined ? (page.outcome ?? findOutcome(outcomes, ctx.query['done'])) : undefined;
+  const outcome = problem === undefined ? (page.outcome ?? findOutcome(outcomes, consumeOutcome(ctx))) : undefined;
   const body = (
     <>
       <h1>{heading}</h1>
@@ -49,7 +50,7 @@ export function sendAccountAreaPage(ctx: Context, page: AccountAreaPage, status 
   sendPage(ctx, { title, body, isWide, hasMedia, account }, status);
 }
 
-/** Finds an outcome by its code, which anyone can put into a URL. */
+/** Finds an outcome by its code, which may be anything if it comes from a URL. */
 export function findOutcome(outcomes: Outcomes, code: unknown): Outcome | undefined {
   return typeof code === 'string' && Object.hasOwn(outcomes, code) ? outcomes[code] : undefined;
 }

@@ -129,7 +129,7 @@ function ChartTable({ title, bars, format }: Pick<BarChartProps, 'title' | 'bars
         Show as a table<span class="unseen">: {title}</span>
       </summary>
       {/* Focusable, so that it can be scrolled with the keyboard. */}
-      <div class="scrolls" tabIndex={0} role="region" aria-label={title}>
+      <div class="scrolls" tabIndex={0} role="group" aria-label={title}>
         <table>
           <tbody>
             {bars.map(({ label, value }) => (

@@ -1,50 +1,74 @@
-import type { VNode } from 'preact';
+import type { ComponentChildren, VNode } from 'preact';
 import { config } from '../../../shared/lib/config.ts';
+import { getBrand } from '../brand.ts';
+import { CopyText } from './copyText.tsx';
 
 /** Instructions for connecting the most common assistants to the MCP server. */
 export function ConnectInstructions(): VNode {
   const address = `${config.BASE_URL}/mcp`;
-  const cursor = JSON.stringify({ mcpServers: { genmeter: { url: address } } });
+  const { slug } = getBrand();
+  const cursor = JSON.stringify({ mcpServers: { [slug]: { url: address } } });
+  const vsCode = JSON.stringify({ servers: { [slug]: { type: 'http', url: address } } });
+  const localNote = isLocalAddress(address) ? LOCAL_ADDRESS_NOTE : null;
   return (
     <>
       <p>Add this URL to your assistant as a remote MCP server. It opens a page where you approve access.</p>
-      <p>
-        <code class="secret">{address}</code>
-      </p>
-      <details>
-        <summary>Claude</summary>
+      <CopyText id="mcp-address" text={address} label="the address" />
+      <Assistant name="Claude">
         <p>
           In claude.ai or Claude Desktop, open Settings, Connectors, Add custom connector, and paste the URL.
-          {isLocalAddress(address) ? LOCAL_ADDRESS_NOTE : null}
+          {localNote}
         </p>
-      </details>
-      <details>
-        <summary>ChatGPT</summary>
+      </Assistant>
+      <Assistant name="ChatGPT">
         <p>
           Open Settings, Apps &amp; Connectors, Advanced, and turn on developer mode. Then choose Create, paste the URL,
           and select OAuth.
-          {isLocalAddress(address) ? LOCAL_ADDRESS_NOTE : null}
+          {localNote}
         </p>
-      </details>
-      <details>
-        <summary>Cursor</summary>
+      </Assistant>
+      <Assistant name="Cursor">
         <p>
           Add this to <code>~/.cursor/mcp.json</code>:
         </p>
-        <p>
-          <code class="secret">{cursor}</code>
-        </p>
-      </details>
-      <details>
-        <summary>Claude Code</summary>
-        <p>
-          <code class="secret">claude mcp add --scope user --transport http genmeter {address}</code>
-        </p>
+        <CopyText id="mcp-cursor" text={cursor} label="the settings for Cursor" />
+      </Assistant>
+      <Assistant name="Claude Code">
+        <CopyText
+          id="mcp-claude-code"
+          text={`claude mcp add --scope user --transport http ${slug} ${address}`}
+          label="the command for Claude Code"
+        />
         <p>
           Then enter <code>/mcp</code> in Claude Code to sign in.
         </p>
-      </details>
+      </Assistant>
+      <Assistant name="Codex">
+        <CopyText id="mcp-codex" text={`codex mcp add ${slug} --url ${address}`} label="the command for Codex" />
+      </Assistant>
+      <Assistant name="VS Code">
+        <p>
+          Add this to <code>.vscode/mcp.json</code>:
+        </p>
+        <CopyText id="mcp-vs-code" text={vsCode} label="the settings for VS Code" />
+      </Assistant>
+      <Assistant name="Other assistants">
+        <p>
+          Choose a remote MCP server with the transport “Streamable HTTP”, enter the URL, and sign in with OAuth when
+          asked.
+        </p>
+      </Assistant>
     </>
+  );
+}
+
+/** Instructions for one assistant, opened by its name. */
+function Assistant({ name, children }: { name: string; children: ComponentChildren }): VNode {
+  return (
+    <details>
+      <summary>{name}</summary>
+      {children}
+    </details>
   );
 }
 

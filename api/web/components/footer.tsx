@@ -1,8 +1,9 @@
 import type { VNode } from 'preact';
 import { config } from '../../../shared/lib/config.ts';
+import { getBrand } from '../brand.ts';
 
-/** Links at the end of every page: the configured ones, and the API reference. */
-export function Footer(): VNode {
+/** Name of the service and links at the end of every page: the API reference, and the configured ones. */
+export function Footer({ width }: { width?: string | undefined }): VNode {
   const links = [
     ['/api/docs/', 'API reference'],
     [config.TERMS_URL, 'Terms'],
@@ -10,8 +11,9 @@ export function Footer(): VNode {
     [config.SUPPORT_EMAIL === undefined ? undefined : `mailto:${config.SUPPORT_EMAIL}`, 'Support'],
   ];
   return (
-    <footer>
+    <footer class={width}>
       <ul>
+        <li class="quiet">{getBrand().name}</li>
         {links.map(([address, label]) =>
           address === undefined ? null : (
             <li>

@@ -1,6 +1,8 @@
 import type { ComponentChildren, VNode } from 'preact';
 import { renderToString } from 'preact-render-to-string';
 import type { Context } from '../../context.ts';
+import { ACCOUNT_SCRIPT_PATH, getAccountScript } from '../accountScript.ts';
+import { getBrand } from '../brand.ts';
 import { AccountNavigation, type AccountNavigationProps, SignOutForm } from './accountNavigation.tsx';
 import { Footer } from './footer.tsx';
 import { config } from '../../../shared/lib/config.ts';
@@ -14,7 +16,7 @@ export interface PageProps {
   isNarrow?: boolean;
   /** Wide page, for charts side by side. */
   isWide?: boolean;
-  /** Shows the navigation of the account area. */
+  /** Shows the navigation of the account area, and loads its script. */
   account?: AccountNavigationProps;
   /** Allows images and videos from CDN_URL. */
   hasMedia?: boolean;
@@ -22,10 +24,13 @@ export interface PageProps {
   refresh?: { seconds: number; to: string };
 }
 
-const FAVICON =
-  "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 16 16'%3E%3Cg fill='%231f5f8b'%3E%3Crect x='1' y='9' width='3' height='6' rx='1'/%3E%3Crect x='6.5' y='5' width='3' height='10' rx='1'/%3E%3Crect x='12' y='1' width='3' height='14' rx='1'/%3E%3C/g%3E%3C/svg%3E";
+/** Fragment of the skip link. */
+const CONTENT_ID = 'content';
 
-/** Sends a complete page. Its headers forbid scripts, other stylesheets, framing and caching. */
+/**
+ * Sends a complete page. Its headers forbid framing, caching, other stylesheets, and scripts, except for that of the
+ * account area.
+ */
 export function sendPage(ctx: Context, page: PageProps, status = 200): void {
   ctx.status = status;
   ctx.type = 'text/html; charset=utf-8';
@@ -38,12 +43,15 @@ export function sendPage(ctx: Context, page: PageProps, status = 200): void {
 }
 
 /** Forms post to our own origin only. To lead to another origin, send a page of its own: see `sendRedirectPage`. */
-function buildContentSecurityPolicy({ hasMedia = false }: PageProps): string {
-  const media = hasMedia ? new URL(config.CDN_URL).origin : undefined;
+function buildContentSecurityPolicy(page: PageProps): string {
+  const media = page.hasMedia === true ? new URL(config.CDN_URL).origin : undefined;
+  const { logoUrl } = getBrand();
+  const images = ["'self'", 'data:', media, logoUrl === undefined ? undefined : new URL(logoUrl).origin];
   return [
     "default-src 'none'",
+    ...(hasScript(page) ? ["script-src 'self'", "connect-src 'self'"] : []),
     "style-src 'self'",
-    `img-src 'self' data:${media === undefined ? '' : ` ${media}`}`,
+    `img-src ${[...new Set(images.filter((source) => source !== undefined))].join(' ')}`,
     ...(media === undefined ? [] : [`media-src ${media}`]),
     "form-action 'self'",
     "frame-ancestors 'none'",
@@ -51,35 +59,86 @@ function buildContentSecurityPolicy({ hasMedia = false }: PageProps): string {
   ].join('; ');
 }
 
-function PageDocument({ title, body, isNarrow = false, isWide = false, account, refresh }: PageProps): VNode {
+/** Pages for visitors, such as sign-in and consent, run no scripts. */
+function hasScript({ account, refresh }: PageProps): boolean {
+  return account !== undefined || isReloading(refresh);
+}
+
+/** Returns true for a page that waits, as opposed to one that leads to another page at once. */
+function isReloading(refresh: PageProps['refresh']): boolean {
+  return refresh !== undefined && refresh.seconds > 0;
+}
+
+function PageDocument(page: PageProps): VNode {
+  const { title, body, isNarrow = false, isWide = false, account, refresh } = page;
   const width = isNarrow ? 'narrow' : isWide ? 'wide' : undefined;
+  const reload = isReloading(refresh) ? refresh : undefined;
   return (
     <html lang="en">
       <head>
         <meta charset="utf-8" />
         <meta name="viewport" content="width=device-width, initial-scale=1" />
         <meta name="color-scheme" content="light dark" />
-        {refresh === undefined ? null : <meta http-equiv="refresh" content={`${refresh.seconds};url=${refresh.to}`} />}
-        <title>{`${title} · genmeter`}</title>
-        <link rel="icon" href={FAVICON} />
+        <RefreshTag refresh={refresh} />
+        <title>{`${title} · ${getBrand().name}`}</title>
+        <link rel="icon" href={getBrand().logoUrl ?? buildFavicon(getBrand().accent)} />
         <link rel="stylesheet" href={`${STYLESHEET_PATH}?v=${getStylesheet().version}`} />
+        {hasScript(page) ? (
+          <script type="module" src={`${ACCOUNT_SCRIPT_PATH}?v=${getAccountScript().version}`} />
+        ) : null}
       </head>
       <body>
-        <header class={width === undefined ? 'top' : `top ${width}`}>
+        {account === undefined ? null : (
+          <a class="skip" href={`#${CONTENT_ID}`}>
+            Skip to content
+          </a>
+        )}
+        <header class={joinClasses('top', width)}>
           <a class="brand" href="/account/">
-            <svg width="18" height="18" viewBox="0 0 16 16" aria-hidden="true">
-              <rect x="1" y="9" width="3" height="6" rx="1" />
-              <rect x="6.5" y="5" width="3" height="10" rx="1" />
-              <rect x="12" y="1" width="3" height="14" rx="1" />
-            </svg>
-            genmeter
+            <Logo />
+            {getBrand().name}
           </a>
           {account === undefined ? null : <SignOutForm {...account} />}
         </header>
-        {account === undefined ? null : <AccountNavigation {...account} />}
-        <main class={width}>{body}</main>
-        <Footer />
+        {account === undefined ? null : <AccountNavigation {...account} width={width} />}
+        <main
+          id={CONTENT_ID}
+          class={width}
+          tabIndex={account === undefined ? undefined : -1}
+          data-reload-to={reload?.to}
+          data-reload-seconds={reload?.seconds}
+        >
+          {body}
+        </main>
+        <Footer width={width} />
       </body>
     </html>
   );
+}
+
+/** Opens the next address. Where the script of the page does it, this is for browsers that run none. */
+function RefreshTag({ refresh }: Pick<PageProps, 'refresh'>): VNode | null {
+  if (refresh === undefined) return null;
+  const tag = <meta http-equiv="refresh" content={`${refresh.seconds};url=${refresh.to}`} />;
+  return isReloading(refresh) ? <noscript>{tag}</noscript> : tag;
+}
+
+function Logo(): VNode {
+  const { logoUrl } = getBrand();
+  if (logoUrl !== undefined) return <img src={logoUrl} width="24" height="24" alt="" />;
+  return (
+    <svg width="18" height="18" viewBox="0 0 16 16" aria-hidden="true">
+      <rect x="1" y="9" width="3" height="6" rx="1" />
+      <rect x="6.5" y="5" width="3" height="10" rx="1" />
+      <rect x="12" y="1" width="3" height="14" rx="1" />
+    </svg>
+  );
+}
+
+function buildFavicon(accent: string): string {
+  return `data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 16 16'%3E%3Cg fill='%23${accent.slice(1)}'%3E%3Crect x='1' y='9' width='3' height='6' rx='1'/%3E%3Crect x='6.5' y='5' width='3' height='10' rx='1'/%3E%3Crect x='12' y='1' width='3' height='14' rx='1'/%3E%3C/g%3E%3C/svg%3E`;
+}
+
+function joinClasses(...names: (string | undefined)[]): string {
+  return names.filter((name) => name !== undefined).join(' ');
 }

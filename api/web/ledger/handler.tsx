@@ -2,10 +2,12 @@ import { Readable } from 'node:stream';
 import { listLedgerEntries } from '../../../shared/domain/credits/ledger.ts';
 import { requireCaller, type Context } from '../../context.ts';
 import { parsePage } from '../../pipeline/requestParameters.ts';
+import { getBrand } from '../brand.ts';
 import { sendAccountAreaPage } from '../components/accountPage.tsx';
 import { formatChange, formatNumber } from '../components/formatAmount.ts';
 import { formatDateTime } from '../components/formatTime.ts';
 import { PageLinks } from '../components/pageLinks.tsx';
+import { ScrollingTable } from '../components/scrollingTable.tsx';
 import { writeLedgerCsv } from './csv.ts';
 
 const LEDGER_PATH = '/account/ledger/';
@@ -20,32 +22,16 @@ export async function showLedgerPage(ctx: Context): Promise<void> {
         {list.items.length === 0 ? (
           <p>No entries.</p>
         ) : (
-          <div class="scrolls wide" tabIndex={0} role="region" aria-label="Entries">
-            <table>
-              <thead>
-                <tr>
-                  <th scope="col">Date</th>
-                  <th scope="col">Description</th>
-                  <th scope="col" class="number">
-                    Credits
-                  </th>
-                  <th scope="col" class="number">
-                    Balance
-                  </th>
-                </tr>
-              </thead>
-              <tbody>
-                {list.items.map((entry) => (
-                  <tr>
-                    <td>{formatDateTime(entry.created_at)}</td>
-                    <td>{entry.description}</td>
-                    <td class="number">{formatChange(entry.amount)}</td>
-                    <td class="number">{formatNumber(entry.balance_after)}</td>
-                  </tr>
-                ))}
-              </tbody>
-            </table>
-          </div>
+          <ScrollingTable label="Ledger" columns={['Date', 'Description', 'Credits', 'Balance']} numbers={2}>
+            {list.items.map((entry) => (
+              <tr key={entry.uuid}>
+                <td>{formatDateTime(entry.created_at)}</td>
+                <td>{entry.description}</td>
+                <td class="number">{formatChange(entry.amount)}</td>
+                <td class="number">{formatNumber(entry.balance_after)}</td>
+              </tr>
+            ))}
+          </ScrollingTable>
         )}
       </section>
       <PageLinks list={list} path={LEDGER_PATH} />
@@ -62,7 +48,7 @@ export async function showLedgerPage(ctx: Context): Promise<void> {
 /** Sends the whole ledger as a CSV file, in batches, so that its size does not matter. */
 export function exportLedger(ctx: Context): void {
   ctx.type = 'text/csv; charset=utf-8';
-  ctx.set('content-disposition', 'attachment; filename="genmeter-ledger.csv"');
+  ctx.set('content-disposition', `attachment; filename="${getBrand().slug}-ledger.csv"`);
   ctx.set('cache-control', 'no-store');
   ctx.body = Readable.from(writeLedgerCsv(requireCaller(ctx).accountId));
 }

@@ -6,6 +6,7 @@ import { parsePage, parseUuidParam } from '../../pipeline/requestParameters.ts';
 import { seeOther } from '../../pipeline/redirect.ts';
 import { sendConfirmationPage } from '../components/confirmationPage.tsx';
 import { showErrorsOn } from '../components/showErrorsOn.ts';
+import { sendGenerationPage } from './generationPage.tsx';
 import { LIBRARY_PATH, sendLibraryPage } from './view.tsx';
 
 /** Shows one page of the account's generations. */
@@ -17,6 +18,12 @@ const withLibraryErrors = showErrorsOn(async (ctx, flash, status) =>
   sendLibraryPage(ctx, await listGenerations(requireCaller(ctx).accountId, 1), flash, status),
 );
 
+/** Shows one generation. As a read of the API, it refreshes one that is in progress. */
+export const showGenerationPage = withLibraryErrors(async (ctx) => {
+  sendGenerationPage(ctx, await readGeneration(requireCaller(ctx), parseUuidParam(ctx)));
+});
+
+/** Asks for confirmation before a generation is deleted. */
 export const confirmDeleteGeneration = withLibraryErrors(async (ctx) => {
   const { uuid, prompt, status } = await readGeneration(requireCaller(ctx), parseUuidParam(ctx));
   const note =

@@ -7,21 +7,21 @@ import { type Outcomes, type PageProblem, sendAccountAreaPage } from '../compone
 import { formatNumber } from '../components/formatAmount.ts';
 import { formatDateTime } from '../components/formatTime.ts';
 import { PageLinks } from '../components/pageLinks.tsx';
+import { GenerationActions, Preview, StatusTag, truncateText } from './generationParts.tsx';
 
 export const LIBRARY_PATH = '/account/library/';
-
-const STATUS_TAGS = {
-  queued: ['tag off', 'In progress'],
-  succeeded: ['tag', 'Succeeded'],
-  failed: ['tag warn', 'Failed, refunded'],
-} as const;
+/** Texts are cut in the list, so that a page of long prompts stays small. */
+const LISTED_PROMPT_CHARACTERS = 200;
+const LABEL_CHARACTERS = 60;
 
 const OUTCOMES = { deleted: ['Generation deleted', 'The generation is deleted.'] } as const satisfies Outcomes;
 
-/** Sends one page of the library. */
+/** Sends one page of the library. Generations in progress are updated by the script of the page. */
 export function sendLibraryPage(ctx: Context, list: ListPage<Generation>, flash: PageProblem = {}, status = 200): void {
+  const queued = list.items.filter((generation) => generation.status === 'queued').length;
   const children = (
     <>
+      {queued === 0 ? null : <ProgressNote queued={queued} />}
       {list.items.length === 0 ? (
         <p class="card">
           {list.totalItems === 0
@@ -45,46 +45,36 @@ export function sendLibraryPage(ctx: Context, list: ListPage<Generation>, flash:
   );
 }
 
-function GenerationCard({ generation }: { generation: Generation }): VNode {
-  const shown = presentGeneration(generation);
-  const [tagClass, statusText] = STATUS_TAGS[generation.status];
+/** Number of generations in progress. Without the script, reloading the page shows their results. */
+function ProgressNote({ queued }: { queued: number }): VNode {
   return (
-    <li class="card">
-      <Preview {...shown} />
-      <p class="prompt">{shown.prompt}</p>
-      <p class="quiet small">
-        <span class={tagClass}>{statusText}</span> {shown.model_name}, {formatNumber(shown.credits_charged)} credits,{' '}
-        {formatDateTime(generation.created_at)}
+    <div class="progress">
+      <p id="in-progress" role="status" data-live="text" data-done="All generations on this page have ended.">
+        {queued === 1 ? '1 generation on this page is' : `${queued} generations on this page are`} in progress.
       </p>
-      {shown.error_message === null ? null : <p class="small">{shown.error_message}</p>}
-      <div class="buttons">
-        {shown.output_url === null ? null : (
-          <a class="button slight" href={shown.output_url} download aria-label={`Download: ${shown.prompt}`}>
-            Download
-          </a>
-        )}
-        <a
-          class="button slight danger"
-          href={`${LIBRARY_PATH}${shown.uuid}/delete/`}
-          aria-label={`Delete: ${shown.prompt}`}
-        >
-          Delete
-        </a>
-      </div>
-    </li>
+      <noscript>
+        <p>Reload the page to see the results.</p>
+      </noscript>
+    </div>
   );
 }
 
-/** The picture, or a player for the video, with its thumbnail. */
-function Preview({ kind, prompt, output_url: url, thumbnail_url: thumbnail }: ReturnType<typeof presentGeneration>) {
-  if (url === null) return <div class="preview" aria-hidden="true" />;
-  if (kind === 'video')
-    return (
-      <video class="preview" controls preload="none" poster={thumbnail ?? undefined} src={url} aria-label={prompt} />
-    );
+function GenerationCard({ generation }: { generation: Generation }): VNode {
+  const shown = presentGeneration(generation);
+  const isQueued = shown.status === 'queued';
+  const name = truncateText(shown.prompt, LABEL_CHARACTERS);
   return (
-    <a href={url}>
-      <img class="preview" src={thumbnail ?? url} alt={prompt} loading="lazy" />
-    </a>
+    <li class="card" id={`generation-${shown.uuid}`} data-live={isQueued ? 'element' : undefined}>
+      <Preview generation={shown} name={name} />
+      <p class="prompt">
+        <a href={`${LIBRARY_PATH}${shown.uuid}/`}>{truncateText(shown.prompt, LISTED_PROMPT_CHARACTERS)}</a>
+      </p>
+      <p class="quiet small">
+        <StatusTag status={generation.status} /> {shown.model_name}, {formatNumber(shown.credits_charged)} credits,{' '}
+        {formatDateTime(generation.created_at)}
+      </p>
+      {shown.error_message === null ? null : <p class="small">{shown.error_message}</p>}
+      <GenerationActions generation={shown} name={name} />
+    </li>
   );
 }

@@ -1,5 +1,5 @@
 import { saveProfile as saveAccountProfile } from '../../../shared/domain/accounts/onboarding.ts';
-import { revokeOtherWebSessions, revokeWebSession } from '../../../shared/domain/accounts/sessions.ts';
+import { findOwnSession, revokeOtherWebSessions, revokeWebSession } from '../../../shared/domain/accounts/sessions.ts';
 import { createBodyParser } from '../../../shared/lib/validation/bodyParser.ts';
 import { requireCaller, type Context } from '../../context.ts';
 import { audit } from '../../pipeline/auditLog.ts';
@@ -8,6 +8,8 @@ import { seeOther } from '../../pipeline/redirect.ts';
 import { parseUuidParam } from '../../pipeline/requestParameters.ts';
 import { ProfileRequest } from '../../rest/session/schemas.ts';
 import { sendConfirmationPage } from '../components/confirmationPage.tsx';
+import { formatRelativeTime } from '../components/formatTime.ts';
+import { describeBrowser } from './browserName.ts';
 import { redirectWithOutcome, SETTINGS_PATH } from './outcomes.ts';
 import { renderSettingsPage, withSettingsErrors } from './view.tsx';
 
@@ -24,10 +26,23 @@ export function redirectToSettingsPage(ctx: Context): void {
 
 export const saveProfile = withSettingsErrors(async (ctx) => {
   const form = getForm(ctx);
-  const fields = ['first_name', 'use_case'].filter((name) => form.has(name));
+  const fields = ['first_name', 'use_case', 'language'].filter((name) => form.has(name));
   const profile = parseProfileForm(Object.fromEntries(fields.map((name) => [name, form.get(name)])));
   await saveAccountProfile(requireCaller(ctx).accountId, profile);
   redirectWithOutcome(ctx, 'profile');
+});
+
+/** Asks for confirmation before one session is ended. */
+export const confirmEndSession = withSettingsErrors(async (ctx) => {
+  const uuid = parseUuidParam(ctx);
+  const session = await findOwnSession(requireCaller(ctx).accountId, uuid);
+  sendConfirmationPage(ctx, {
+    question: `Sign out ${describeBrowser(session.userAgent)}?`,
+    children: <p>Last used {formatRelativeTime(session.lastUsedAt)}. That browser is signed out immediately.</p>,
+    button: 'Sign out',
+    action: `/account/sessions/${uuid}/end/`,
+    cancelPath: SETTINGS_PATH,
+  });
 });
 
 export const endOneSession = withSettingsErrors(async (ctx) => {

@@ -4,6 +4,34 @@ import type { Account } from '../../../shared/tables/Account.ts';
 import { DRAFT_ACCOUNT_FIELD, type FormDraft } from '../../pipeline/cookies/draftCookie.ts';
 import { Form } from '../components/form.tsx';
 
+/** Languages to choose from, by code. */
+const LANGUAGES: readonly (readonly [code: string, name: string])[] = [
+  ['ar', 'العربية'],
+  ['de', 'Deutsch'],
+  ['en', 'English'],
+  ['es', 'Español'],
+  ['fr', 'Français'],
+  ['hi', 'हिन्दी'],
+  ['id', 'Bahasa Indonesia'],
+  ['it', 'Italiano'],
+  ['ja', '日本語'],
+  ['ko', '한국어'],
+  ['nl', 'Nederlands'],
+  ['pl', 'Polski'],
+  ['pt', 'Português'],
+  ['pt-BR', 'Português (Brasil)'],
+  ['ru', 'Русский'],
+  ['tr', 'Türkçe'],
+  ['uk', 'Українська'],
+  ['vi', 'Tiếng Việt'],
+  ['zh', '中文'],
+];
+
+/** Lists the languages, and first the current one if another program has set it. */
+function listLanguages(current: string): typeof LANGUAGES {
+  return LANGUAGES.some(([code]) => code === current) ? LANGUAGES : [[current, current], ...LANGUAGES];
+}
+
 interface ProfileProps {
   account: Account;
   draft: FormDraft;
@@ -12,6 +40,7 @@ interface ProfileProps {
 
 /** Profile form with the e-mail address. */
 export function ProfileSection({ account, draft, csrfToken }: ProfileProps): VNode {
+  const language = draft.language ?? account.language;
   return (
     <section class="card" aria-labelledby="profile">
       <h2 id="profile">Profile</h2>
@@ -42,6 +71,19 @@ export function ProfileSection({ account, draft, csrfToken }: ProfileProps): VNo
             maxLength={PROFILE_TEXT_MAX_CHARACTERS}
             autocomplete="off"
           />
+        </div>
+        <div class="field">
+          <label for="language">Language</label>
+          <select id="language" name="language" autocomplete="language" aria-describedby="language-hint">
+            {listLanguages(language).map(([code, name]) => (
+              <option value={code} selected={code === language}>
+                {name}
+              </option>
+            ))}
+          </select>
+          <span class="hint" id="language-hint">
+            For applications that read your profile. These pages are in English.
+          </span>
         </div>
         <button type="submit">Save</button>
       </Form>

@@ -27,18 +27,21 @@ export function SessionsSection({ sessions, csrfToken }: SessionsProps): VNode {
                   Signed in on {formatDate(session.createdAt)}, last used {formatRelativeTime(session.lastUsedAt)}
                 </span>
               </div>
-              <Form
-                action={session.isCurrent ? '/account/sign-out/' : `/account/sessions/${session.uuid}/end/`}
-                token={csrfToken}
-              >
-                <button
-                  type="submit"
-                  class="slight"
-                  aria-label={session.isCurrent ? 'Sign out of this browser' : `Sign out ${name}`}
+              {session.isCurrent ? (
+                <Form action="/account/sign-out/" token={csrfToken}>
+                  <button type="submit" class="slight" aria-label="Sign out of this browser">
+                    Sign out
+                  </button>
+                </Form>
+              ) : (
+                <a
+                  class="button slight"
+                  href={`/account/sessions/${session.uuid}/end/`}
+                  aria-label={`Sign out ${name}`}
                 >
                   Sign out
-                </button>
-              </Form>
+                </a>
+              )}
             </li>
           );
         })}

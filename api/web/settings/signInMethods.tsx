@@ -4,6 +4,7 @@ import { canSignIn } from '../../../shared/domain/accounts/identities.ts';
 import { PROVIDER_NAMES, type ProviderName, getIdentityProviders } from '../../../shared/gateways/identity/index.ts';
 import type { Identity } from '../../../shared/tables/Identity.ts';
 import type { Context } from '../../context.ts';
+import { getBrand } from '../brand.ts';
 import { PROVIDER_TITLES } from '../components/providerLogos.tsx';
 import { sendConfirmationPage } from '../components/confirmationPage.tsx';
 import { Form } from '../components/form.tsx';
@@ -90,7 +91,7 @@ const LINK_PROBLEMS: Record<Exclude<SignInProblem, 'taken' | 'other_provider'>, 
   unavailable: (title) => `${title} is not responding at the moment. Try again in a minute.`,
   unverified: (title) => `${title} has not verified your e-mail address. Verify it there, then link it again.`,
   identity_in_use: (title) =>
-    `This ${title} account is linked to another genmeter account. Remove it there first, then link it to this one.`,
+    `This ${title} account is linked to another ${getBrand().name} account. Remove it there first, then link it to this one.`,
   provider_linked: (title) =>
     `Another ${title} account is already linked. Remove that one first, then link the new one.`,
 };

@@ -16,7 +16,10 @@ export function sanitizeReturnTo(returnTo: unknown): string {
   if (typeof returnTo !== 'string' || returnTo.length > RETURN_TO_MAX_CHARACTERS) return ACCOUNT_PATH;
   if (!returnTo.startsWith('/') || /[\u0000-\u0020\u007f\\]/.test(returnTo)) return ACCOUNT_PATH;
   if (!URL.canParse(returnTo, config.BASE_URL)) return ACCOUNT_PATH;
-  const { origin, pathname, search } = new URL(returnTo, config.BASE_URL);
+  const address = new URL(returnTo, config.BASE_URL);
+  // An outcome belongs to the redirect after its action: see outcomeCookie.ts.
+  if (address.searchParams.has('done')) address.searchParams.delete('done');
+  const { origin, pathname, search } = address;
   // Parsing turns `/.//host` and `/x/..//host` into `//host`.
   return origin === serviceOrigin() && !pathname.startsWith('//') ? pathname + search : ACCOUNT_PATH;
 }

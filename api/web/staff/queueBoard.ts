@@ -1,4 +1,5 @@
 import type Koa from 'koa';
+import { config } from '../../../shared/lib/config.ts';
 import { perService } from '../../../shared/lib/serviceScope.ts';
 import { QUEUES } from '../../../shared/queues/catalog.ts';
 import { getQueue } from '../../../shared/queues/enqueue.ts';
@@ -75,7 +76,7 @@ async function createQueueBoard(): Promise<Koa.Middleware<State>> {
   createBullBoard({
     queues: QUEUES.map((name) => new BullMQAdapter(getQueue(name))),
     serverAdapter: adapter,
-    options: { uiConfig: { boardTitle: 'genmeter', miscLinks: [{ text: 'Admin dashboard', url: '/admin/' }] } },
+    options: { uiConfig: { boardTitle: config.BRAND_NAME, miscLinks: [{ text: 'Admin dashboard', url: '/admin/' }] } },
   });
   return adapter.registerPlugin();
 }

@@ -1,8 +1,9 @@
-import { getUsageSummary, type UsageSummary } from '../../../shared/domain/credits/usage.ts';
+import { getUsageSummary } from '../../../shared/domain/credits/usage.ts';
 import { requireCaller, type Context } from '../../context.ts';
 import { sendAccountAreaPage } from '../components/accountPage.tsx';
 import { BarChart } from '../components/charts.tsx';
 import { formatNumber } from '../components/formatAmount.ts';
+import { ModelTable } from './modelTable.tsx';
 import { PeriodUsage } from './periodUsage.tsx';
 
 const USAGE_PATH = '/account/usage/';
@@ -37,37 +38,9 @@ export async function showUsagePage(ctx: Context): Promise<void> {
       </section>
       <section class="card" aria-labelledby="by-model">
         <h2 id="by-model">By model, since the account was created</h2>
-        <ModelTable {...summary} />
+        <ModelTable byModel={summary.byModel} />
       </section>
     </>
   );
   sendAccountAreaPage(ctx, { current: USAGE_PATH, heading: 'Usage', children });
-}
-
-function ModelTable({ byModel }: UsageSummary) {
-  if (byModel.length === 0) return <p>No generations yet.</p>;
-  return (
-    <table>
-      <thead>
-        <tr>
-          <th scope="col">Model</th>
-          <th scope="col" class="number">
-            Generations
-          </th>
-          <th scope="col" class="number">
-            Credits
-          </th>
-        </tr>
-      </thead>
-      <tbody>
-        {byModel.map(({ model, generations, credits }) => (
-          <tr>
-            <th scope="row">{model}</th>
-            <td class="number">{formatNumber(generations)}</td>
-            <td class="number">{formatNumber(credits)}</td>
-          </tr>
-        ))}
-      </tbody>
-    </table>
-  );
 }

@@ -1,5 +1,7 @@
 import type { VNode } from 'preact';
 import type { UsageSummary } from '../../../shared/domain/credits/usage.ts';
+import type { Plan } from '../../../shared/spec/plans.ts';
+import type { Account } from '../../../shared/tables/Account.ts';
 import { formatNumber } from '../components/formatAmount.ts';
 import { formatDate } from '../components/formatTime.ts';
 
@@ -25,13 +27,27 @@ export function PeriodUsage({ summary: { account, plan } }: { summary: UsageSumm
             {carriedOver}
           </dd>
           <dt>Next grant</dt>
-          <dd>{plan === null ? 'None: there is no active plan' : formatDate(account.period_end)}</dd>
+          <dd>{describeNextGrant(account, plan)}</dd>
         </>
       )}
-      <dt>In progress</dt>
-      <dd>
-        {account.in_flight} of {plan?.parallelLimit ?? 0} generations
-      </dd>
+      {plan === null && account.in_flight === 0 ? null : (
+        <>
+          <dt>In progress</dt>
+          <dd id="in-flight" data-live={account.in_flight === 0 ? undefined : 'element'}>
+            {account.in_flight} of {plan?.parallelLimit ?? 0} generations
+          </dd>
+        </>
+      )}
     </dl>
   );
+}
+
+/** The day of the next monthly credits. A plan that ends before then grants no more. */
+function describeNextGrant(
+  { period_end: periodEnd, spendable_until: spendableUntil }: Account,
+  plan: Plan | null,
+): string {
+  if (plan === null || periodEnd === null) return 'None: there is no active plan';
+  if (spendableUntil !== null && spendableUntil <= periodEnd) return 'None: the plan ends, or its payment is overdue';
+  return `${formatNumber(plan.monthlyCredits)} on ${formatDate(periodEnd)}`;
 }

@@ -137,12 +137,33 @@ export async function listActiveSessions(accountId: number, token: string): Prom
 }
 
 /**
+ * Finds one session of an account.
+ * @throws ServiceError not_found when the account has no active session with that UUID.
+ */
+export async function findOwnSession(
+  accountId: number,
+  uuid: string,
+): Promise<Pick<ActiveWebSession, 'userAgent' | 'lastUsedAt'>> {
+  const session = await Session.query()
+    .where({ account_id: accountId, uuid })
+    .where('expires_at', '>', now())
+    .where('last_used_at', '>', getIdleCutoff())
+    .first();
+  if (session === undefined) throw sessionNotFoundError();
+  return { userAgent: session.user_agent, lastUsedAt: session.last_used_at };
+}
+
+/**
  * Ends one session of an account immediately.
  * @throws ServiceError not_found when the account has no active session with that UUID.
  */
 export async function revokeWebSession(accountId: number, uuid: string): Promise<void> {
   const ended = await Session.query().where({ account_id: accountId, uuid }).delete();
-  if (ended === 0) throw new ServiceError('not_found', 'Not found. This session has already ended.');
+  if (ended === 0) throw sessionNotFoundError();
+}
+
+function sessionNotFoundError(): ServiceError {
+  return new ServiceError('not_found', 'Not found. This session has already ended.');
 }
 
 /**

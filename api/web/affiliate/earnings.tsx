@@ -1,0 +1,65 @@
+import type { VNode } from 'preact';
+import { now } from '../../../shared/lib/clock.ts';
+import type { Commission } from '../../../shared/tables/Commission.ts';
+import type { Payout } from '../../../shared/tables/Payout.ts';
+import { formatUsd } from '../components/formatAmount.ts';
+import { formatDate } from '../components/formatTime.ts';
+import { ScrollingTable } from '../components/scrollingTable.tsx';
+
+const PAYOUT_STATUSES: Record<Payout['status'], string> = {
+  pending: 'In progress',
+  paid: 'Paid',
+  rejected: 'Not paid; included in a later payout',
+};
+
+/** The latest commissions. They do not name the customer. */
+export function CommissionsSection({ commissions }: { commissions: Commission[] }): VNode {
+  return (
+    <section class="card" aria-labelledby="commissions">
+      <h2 id="commissions">Latest commissions</h2>
+      {commissions.length === 0 ? (
+        <p>None. A commission appears here when a customer of your link has paid.</p>
+      ) : (
+        <ScrollingTable label="Commissions" columns={['Payment on', 'Status', 'Commission']} numbers={1}>
+          {commissions.map((commission) => (
+            <tr key={commission.id}>
+              <td>{formatDate(commission.paid_at)}</td>
+              <td>{describeCommission(commission)}</td>
+              <td class="number">{formatUsd(commission.amount_cents)}</td>
+            </tr>
+          ))}
+        </ScrollingTable>
+      )}
+    </section>
+  );
+}
+
+/** The latest payouts. */
+export function PayoutsSection({ payouts }: { payouts: Payout[] }): VNode {
+  return (
+    <section class="card" aria-labelledby="payouts">
+      <h2 id="payouts">Latest payouts</h2>
+      {payouts.length === 0 ? (
+        <p>None. Payouts appear here at the beginning of a month in which commissions are payable.</p>
+      ) : (
+        <ScrollingTable label="Payouts" columns={['Date', 'Status', 'Amount']} numbers={1}>
+          {payouts.map((payout) => (
+            <tr key={payout.uuid}>
+              <td>{formatDate(payout.created_at)}</td>
+              <td>{PAYOUT_STATUSES[payout.status]}</td>
+              <td class="number">{formatUsd(payout.amount_cents)}</td>
+            </tr>
+          ))}
+        </ScrollingTable>
+      )}
+    </section>
+  );
+}
+
+function describeCommission(commission: Commission): string {
+  const { amount_cents: cents, settled_cents: settled, reversed_cents: reversed, payable_at: payableAt } = commission;
+  if (cents === 0 && reversed > 0) return 'Refunded';
+  const refund = reversed > 0 ? ', partly refunded' : '';
+  if (settled === cents) return `In a payout${refund}`;
+  return payableAt > now() ? `Payable from ${formatDate(payableAt)}${refund}` : `Payable${refund}`;
+}

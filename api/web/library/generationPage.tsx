@@ -1,0 +1,88 @@
+import type { VNode } from 'preact';
+import type { Generation } from '../../../shared/tables/Generation.ts';
+import type { Context } from '../../context.ts';
+import { presentGeneration } from '../../rest/generations/presenter.ts';
+import { sendAccountAreaPage } from '../components/accountPage.tsx';
+import { formatNumber } from '../components/formatAmount.ts';
+import { formatDateTime } from '../components/formatTime.ts';
+import { GenerationActions, Preview, type ShownGeneration, StatusTag, truncateText } from './generationParts.tsx';
+import { LIBRARY_PATH } from './view.tsx';
+
+const NAME_CHARACTERS = 60;
+
+/** Sends the page of one generation. While it is in progress, the script of the page updates it. */
+export function sendGenerationPage(ctx: Context, generation: Generation): void {
+  const shown = presentGeneration(generation);
+  const name = truncateText(shown.prompt, NAME_CHARACTERS);
+  const isQueued = shown.status === 'queued';
+  const children = (
+    <>
+      <section class="card stack" id="generation" aria-label="Result" data-live={isQueued ? 'element' : undefined}>
+        <Preview generation={shown} name={name} />
+        <Facts generation={shown} createdAt={generation.created_at} />
+        <GenerationActions generation={shown} name={name} />
+      </section>
+      {isQueued ? (
+        <noscript>
+          <p>Reload the page to see the result.</p>
+        </noscript>
+      ) : null}
+      <section class="card" aria-labelledby="prompt">
+        <h2 id="prompt">Prompt</h2>
+        <p class="text">{shown.prompt}</p>
+      </section>
+      <p>
+        <a href={LIBRARY_PATH}>Back to the library</a>
+      </p>
+    </>
+  );
+  sendAccountAreaPage(ctx, {
+    current: LIBRARY_PATH,
+    heading: name,
+    title: `Generation: ${name}`,
+    children,
+    hasMedia: true,
+  });
+}
+
+function Facts({ generation, createdAt }: { generation: ShownGeneration; createdAt: Date }): VNode {
+  const { duration_ms: durationMs, error_message: error } = generation;
+  return (
+    <dl>
+      <dt>Status</dt>
+      <dd>
+        <StatusTag status={generation.status} />
+      </dd>
+      {error === null ? null : (
+        <>
+          <dt>Error</dt>
+          <dd>{error}</dd>
+        </>
+      )}
+      <dt>Model</dt>
+      <dd>{generation.model_name}</dd>
+      <dt>Parameters</dt>
+      <dd>{describeParams(generation.params)}</dd>
+      <dt>Credits</dt>
+      <dd>{formatNumber(generation.credits_charged)}</dd>
+      <dt>Created (UTC)</dt>
+      <dd>{formatDateTime(createdAt)}</dd>
+      {durationMs === null ? null : (
+        <>
+          <dt>Duration</dt>
+          <dd>{formatNumber(Math.round(durationMs / 1_000))} s</dd>
+        </>
+      )}
+      <dt>UUID</dt>
+      <dd>
+        <code>{generation.uuid}</code>
+      </dd>
+    </dl>
+  );
+}
+
+function describeParams(params: object): string {
+  return Object.entries(params)
+    .map(([name, value]) => `${name.replaceAll('_', ' ')}: ${String(value)}`)
+    .join(', ');
+}

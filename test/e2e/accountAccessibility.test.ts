@@ -1,0 +1,129 @@
+import { expect } from 'chai';
+import type { Browser, Page } from 'playwright-core';
+import { enrollAffiliate, signUpReferred } from '../harness/affiliates.ts';
+import type { TestCustomer } from '../harness/apiClient.ts';
+import { type BillingService, startBillingService } from '../harness/billingService.ts';
+import { expectFits, findAxeViolations, NARROW_WIDTH, openContext } from '../harness/browserPages.ts';
+import { createPkce, type OAuthTestClient, registerClient } from '../harness/oauthClient.ts';
+import { launchBrowser } from '../harness/realBrowser.ts';
+
+const PAGE_BYTES_MAX = 100_000;
+const VIEWS = [
+  { colorScheme: 'light', viewport: { width: 1280, height: 800 } },
+  { colorScheme: 'dark', viewport: { width: 1280, height: 800 } },
+  { colorScheme: 'light', viewport: { width: NARROW_WIDTH, height: 640 } },
+] as const;
+const PAGES = ['', 'library/', 'usage/', 'ledger/', 'billing/', 'keys/', 'connect/', 'applications/', 'affiliate/'];
+const ACCOUNT_PATHS = [...PAGES, 'settings/'].map((name) => `/account/${name}`);
+
+describe('the accessibility of pages', () => {
+  let browser: Browser;
+  let billing: BillingService;
+  /** An account without anything, one with a bit of everything, and one whose payment is not confirmed. */
+  let fresh: TestCustomer;
+  let busy: TestCustomer;
+  let paying: TestCustomer;
+  let client: OAuthTestClient;
+  let confirmationPaths: string[];
+  let generationPaths: string[];
+
+  before(async function () {
+    browser = await launchBrowser(this);
+    billing = await startBillingService({ workers: 1 });
+    const { service } = billing;
+    const { affiliate, code } = await enrollAffiliate(service.baseUrl);
+    busy = affiliate;
+    [fresh, paying] = await Promise.all([billing.createCustomer(null), billing.createCustomer(null)]);
+    await billing.subscribe(await signUpReferred(service.baseUrl, code), 'pro');
+    await billing.subscribe(busy, 'pro');
+    await billing.topUp(busy, 5_000);
+    await paying.request('POST', '/api/billing/checkout/', { body: { plan: 'pro' } });
+    client = await registerClient(service.baseUrl, { client_name: 'Desk assistant' });
+    await client.authorizeAndExchange(busy);
+    await service.request('POST', '/authentication/dev/sign-in/', { body: { email: busy.email } });
+    await createGenerations();
+  });
+  after(async () => {
+    await browser?.close();
+    await billing?.stop();
+  });
+
+  /** Creates generations in each state, and collects the addresses of the pages that name a resource. */
+  async function createGenerations(): Promise<void> {
+    const { service } = billing;
+    const video = await busy.createVideo('waves below a lighthouse');
+    const image = await busy.createImage('a lighthouse '.repeat(30));
+    await Promise.all([busy.waitForEnd(video.uuid), busy.waitForEnd(image.uuid)]);
+    service.upstream.outcome = 'fail';
+    const failed = await busy.createImage('a failure');
+    await busy.waitForEnd(failed.uuid);
+    service.upstream.outcome = 'wait';
+    const queued = await busy.createImage('a slow picture');
+    generationPaths = [video, image, failed, queued].map(({ uuid }) => `/account/library/${String(uuid)}/`);
+    const [{ uuid: key }] = (await busy.request('GET', '/api/keys/')).body.data;
+    const find = async (sql: string) => (await service.sql(sql, [busy.email]))[0]?.uuid as string;
+    const session = await find(
+      'SELECT s.uuid FROM sessions s JOIN accounts a ON a.id = s.account_id WHERE a.email = $1 LIMIT 1',
+    );
+    const grant = await find(
+      'SELECT g.uuid FROM oauth_grants g JOIN accounts a ON a.id = g.account_id WHERE a.email = $1 LIMIT 1',
+    );
+    confirmationPaths = [
+      `/account/keys/${String(key)}/revoke/`,
+      `/account/applications/${grant}/end/`,
+      `/account/sessions/${session}/end/`,
+      '/account/sessions/end-others/',
+      `${generationPaths[0] as string}delete/`,
+    ];
+  }
+
+  /** Lists pages with one visitor, and for each what must be done on it before it is checked. */
+  const listStates = (): [TestCustomer | undefined, string, ((page: Page) => Promise<void>)?][] => {
+    const submit = (name: string, fields: Record<string, string>) => async (page: Page) => {
+      for (const [label, value] of Object.entries(fields)) await page.getByLabel(label, { exact: true }).fill(value);
+      await page.getByRole('button', { name, exact: true }).click();
+      await page.locator('.notice').waitFor();
+    };
+    return [
+      ...['/sign-in', '/sign-in?problem=session-ended', '/sign-in?done=signed-out', '/mcp', '/nothing'].map(
+        (path): [undefined, string] => [undefined, path],
+      ),
+      ...ACCOUNT_PATHS.map((path): [TestCustomer, string] => [fresh, path]),
+      ...[...ACCOUNT_PATHS, ...confirmationPaths, ...generationPaths].map((path): [TestCustomer, string] => [
+        busy,
+        path,
+      ]),
+      [busy, '/account/?checkout=canceled'],
+      [busy, '/authorize'],
+      [busy, client.authorizePath(createPkce().challenge)],
+      [paying, '/account/?checkout=success'],
+      [paying, '/account/?checkout=success&reloads=24'],
+      [fresh, '/account/settings/', submit('Save', { 'First name': 'Ada' })],
+      [fresh, '/account/keys/', submit('Create API key', { 'Key name': ' ' })],
+      [busy, '/account/billing/', submit('Buy credits', { 'Other amount in US dollars': '1' })],
+    ];
+  };
+
+  for (const view of VIEWS) {
+    it(`has no violations in any state, ${view.colorScheme}, ${view.viewport.width} pixels wide`, async function () {
+      this.timeout(240_000);
+      const found: string[] = [];
+      for (const [visitor, path, prepare] of listStates()) {
+        // The policy of the pages does not allow the checker to be loaded.
+        const context = await openContext(browser, billing.service.baseUrl, visitor?.cookie, {
+          ...view,
+          bypassCSP: true,
+        });
+        const page = await context.newPage();
+        const response = await page.goto(path);
+        expect((await response?.body())?.length, path).to.be.below(PAGE_BYTES_MAX);
+        await prepare?.(page);
+        await page.evaluate('for (const details of document.querySelectorAll("details")) details.open = true');
+        await expectFits(page);
+        found.push(...(await findAxeViolations(page)).map((violation) => `${path}: ${violation}`));
+        await context.close();
+      }
+      expect(found.join('\n')).to.equal('');
+    });
+  }
+});

@@ -1,0 +1,206 @@
+import { randomUUID } from 'node:crypto';
+import { expect } from 'chai';
+import type { Browser, BrowserContext, Page } from 'playwright-core';
+import type { TestCustomer } from '../harness/apiClient.ts';
+import { expectFits, NARROW_WIDTH, openContext, pressEnterOn, tabTo } from '../harness/browserPages.ts';
+import { registerClient } from '../harness/oauthClient.ts';
+import { launchBrowser } from '../harness/realBrowser.ts';
+import { type TestService, startTestService } from '../harness/testService.ts';
+
+describe('account pages, in a real browser', () => {
+  let browser: Browser;
+  let service: TestService;
+  const contexts: BrowserContext[] = [];
+  /** Errors that the pages reported. */
+  const complaints: string[] = [];
+
+  before(async function () {
+    browser = await launchBrowser(this);
+    service = await startTestService({ workers: 1 });
+  });
+  afterEach(async () => {
+    await Promise.all(contexts.splice(0).map((context) => context.close()));
+    expect(complaints.splice(0)).to.deep.equal([]);
+  });
+  after(async () => {
+    await browser?.close();
+    await service?.stop();
+  });
+
+  const open = async (customer: TestCustomer | undefined, options = {}): Promise<Page> => {
+    const context = await openContext(browser, service.baseUrl, customer?.cookie, options);
+    contexts.push(context);
+    const page = await context.newPage();
+    page.setDefaultTimeout(10_000);
+    page.on('console', (message) => {
+      if (message.type() === 'error') complaints.push(message.text());
+    });
+    page.on('pageerror', (error) => complaints.push(error.message));
+    return page;
+  };
+
+  const expectOutcome = async (page: Page, address: string, title: string): Promise<void> => {
+    await page.waitForURL(`**${address}`);
+    expect(await page.title()).to.match(new RegExp(`^${title} · `));
+    expect(await page.locator('.notice:focus').count(), address).to.equal(1);
+    await expectFits(page);
+  };
+
+  for (const javaScriptEnabled of [true, false]) {
+    describe(`by keyboard, ${NARROW_WIDTH} pixels wide, ${javaScriptEnabled ? 'with' : 'without'} scripts`, () => {
+      const options = { javaScriptEnabled, viewport: { width: NARROW_WIDTH, height: 640 } };
+      const visit = async (page: Page, path: string): Promise<void> => {
+        await page.goto(path);
+        await expectFits(page);
+      };
+      const button = (page: Page, name: string) => page.getByRole('button', { name, exact: true });
+
+      it('signs in, completes the profile, chooses a plan, buys credits, and signs out', async () => {
+        const page = await open(undefined, options);
+        await visit(page, '/sign-in');
+        await tabTo(page, page.getByLabel('E-mail address'));
+        await page.keyboard.type(`${randomUUID()}@example.com`);
+        await page.keyboard.press('Enter');
+        await page.waitForURL('**/account/');
+        await expectFits(page);
+
+        await visit(page, '/account/settings/');
+        await tabTo(page, page.getByLabel('First name'));
+        await page.keyboard.type('Ada');
+        await tabTo(page, page.getByLabel('Language'));
+        await page.keyboard.press('ArrowDown');
+        await pressEnterOn(page, button(page, 'Save'));
+        await expectOutcome(page, '/account/settings/?done=profile', 'Profile saved');
+        expect(await page.getByLabel('First name').inputValue()).to.equal('Ada');
+        expect(await page.getByLabel('Language').inputValue()).to.equal('es');
+
+        await visit(page, '/account/billing/');
+        await pressEnterOn(page, button(page, 'Subscribe to Pro'));
+        await expectOutcome(page, '/account/billing/?done=plan', 'Plan active');
+        await tabTo(page, page.getByRole('radio', { name: '$50' }).first());
+        await page.keyboard.press('ArrowDown');
+        await pressEnterOn(page, button(page, 'Buy credits'));
+        await expectOutcome(page, '/account/billing/?done=topup', 'Credits added');
+        expect(await page.textContent('main')).to.include('4,893 credits');
+        await tabTo(page, page.getByRole('checkbox'));
+        await page.keyboard.press('Space');
+        await pressEnterOn(page, button(page, 'Save'));
+        await expectOutcome(page, '/account/billing/?done=auto-topup-on', 'Automatic top-ups on');
+
+        await visit(page, '/account/usage/');
+        await pressEnterOn(page, button(page, 'Sign out'));
+        await page.waitForURL('**/sign-in?done=signed-out');
+        await expectFits(page);
+      });
+
+      it('creates and revokes a key, ends sessions, disconnects an application, and becomes an affiliate', async () => {
+        const customer = await service.createCustomer('pro');
+        await (await registerClient(service.baseUrl, { client_name: 'Desk assistant' })).authorizeAndExchange(customer);
+        const page = await open(customer, options);
+        await visit(page, '/account/keys/');
+        await tabTo(page, page.getByLabel('Key name'));
+        await page.keyboard.type('From the keyboard');
+        await page.keyboard.press('Enter');
+        await page.locator('.secret').waitFor();
+        expect(await page.textContent('.secret')).to.match(/^svc_[0-9a-f]{40}$/);
+        expect(await page.title()).to.match(/^API key created · /);
+        expect(await page.locator('.notice:focus').count()).to.equal(1);
+        expect(await button(page, 'Copy the API key').count()).to.equal(javaScriptEnabled ? 1 : 0);
+        await expectFits(page);
+        await pressEnterOn(page, page.getByRole('link', { name: 'Revoke API key From the keyboard' }));
+        await page.getByRole('heading', { name: 'Revoke API key “From the keyboard”?' }).waitFor();
+        await expectFits(page);
+        await pressEnterOn(page, button(page, 'Revoke'));
+        await expectOutcome(page, '/account/keys/?done=revoked', 'API key revoked');
+
+        await service.request('POST', '/authentication/dev/sign-in/', { body: { email: customer.email } });
+        await visit(page, '/account/settings/');
+        await pressEnterOn(page, page.getByRole('link', { name: 'Sign out of all other sessions' }));
+        await page.getByRole('heading', { name: 'Sign out of all other sessions?' }).waitFor();
+        await expectFits(page);
+        await pressEnterOn(page, button(page, 'Sign out'));
+        await expectOutcome(page, '/account/settings/?done=others-ended', 'Other sessions ended');
+
+        await visit(page, '/account/applications/');
+        await pressEnterOn(page, page.getByRole('link', { name: 'Disconnect Desk assistant' }));
+        await page.getByRole('heading', { name: 'Disconnect Desk assistant?' }).waitFor();
+        await pressEnterOn(page, button(page, 'Disconnect'));
+        await expectOutcome(page, '/account/applications/?done=disconnected', 'Application disconnected');
+
+        await visit(page, '/account/affiliate/');
+        await pressEnterOn(page, button(page, 'Become an affiliate'));
+        await expectOutcome(page, '/account/affiliate/?done=enrolled', 'Affiliate link created');
+      });
+
+      it('opens and deletes a generation, and skips the navigation', async () => {
+        const customer = await service.createCustomer('pro');
+        const prompt = 'a lighthouse on a rock in the evening';
+        await customer.waitForEnd((await customer.createImage(prompt)).uuid);
+        const page = await open(customer, options);
+        await visit(page, '/account/library/');
+        await page.keyboard.press('Tab');
+        expect(await page.textContent(':focus')).to.equal('Skip to content');
+        await page.keyboard.press('Enter');
+        await page.keyboard.press('Tab');
+        expect(await page.locator('main :focus').count()).to.equal(1);
+        await pressEnterOn(page, page.getByRole('link', { name: prompt, exact: true }).last());
+        await page.getByRole('heading', { level: 1, name: prompt }).waitFor();
+        await expectFits(page);
+        await pressEnterOn(page, page.getByRole('link', { name: `Delete: ${prompt}` }));
+        await page.getByRole('heading', { name: 'Delete this generation?' }).waitFor();
+        await expectFits(page);
+        await pressEnterOn(page, button(page, 'Delete'));
+        await expectOutcome(page, '/account/library/?done=deleted', 'Generation deleted');
+      });
+
+      it('returns to the form after a sign-in when the session has ended', async () => {
+        const customer = await service.createCustomer('pro');
+        const page = await open(customer, options);
+        await visit(page, '/account/settings/');
+        await customer.requestWithSession('POST', '/authentication/logout/');
+        await tabTo(page, page.getByLabel('First name'));
+        await page.keyboard.type('Ada');
+        await page.keyboard.press('Enter');
+        await page.waitForURL('**/sign-in?problem=session-ended&return_to=**');
+        expect(await page.textContent('.notice:focus')).to.include('Your session has ended and nothing was changed.');
+        await expectFits(page);
+        await tabTo(page, page.getByLabel('E-mail address'));
+        await page.keyboard.type(customer.email);
+        await page.keyboard.press('Enter');
+        await page.waitForURL('**/account/settings/');
+        expect(await page.getByLabel('First name').inputValue()).to.equal('Ada');
+      });
+    });
+  }
+
+  it('copies the address of the MCP server and reports that', async () => {
+    const page = await open(await service.createCustomer(null));
+    await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
+    await page.goto('/account/connect/');
+    await page.getByRole('button', { name: 'Copy the address' }).click();
+    await page.getByText('Copied to the clipboard.').waitFor({ state: 'attached' });
+    expect(await page.evaluate('navigator.clipboard.readText()')).to.equal(`${service.baseUrl}/mcp`);
+    await page.getByRole('button', { name: 'Copy the address' }).waitFor();
+  });
+
+  it('shows the result of a generation in the library and on its page without a reload', async () => {
+    const customer = await service.createCustomer('pro');
+    service.upstream.outcome = 'wait';
+    const { uuid } = await customer.createImage('a slow lighthouse');
+    const pages = [await open(customer), await open(customer)];
+    for (const [index, path] of ['/account/library/', `/account/library/${uuid}/`].entries()) {
+      await pages[index]?.goto(path);
+      await pages[index]?.getByText('In progress', { exact: true }).waitFor();
+      await pages[index]?.evaluate('window.isSamePage = true');
+    }
+    service.upstream.outcome = 'succeed';
+    service.upstream.end('a slow lighthouse', 'succeeded');
+    await customer.waitForEnd(uuid);
+    for (const page of pages) {
+      await page.getByText('Succeeded', { exact: true }).waitFor({ timeout: 20_000 });
+      await page.getByRole('img', { name: 'a slow lighthouse' }).waitFor({ state: 'attached' });
+      expect(await page.evaluate('window.isSamePage')).to.equal(true);
+    }
+    await pages[0]?.getByText('All generations on this page have ended.').waitFor();
+  });
+});

@@ -1,0 +1,57 @@
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { expect } from 'chai';
+import type { Browser, BrowserContext, BrowserContextOptions, Locator, Page } from 'playwright-core';
+
+/** Width of the narrowest window in which pages must not scroll sideways (WCAG 2.2, 1.4.10). */
+export const NARROW_WIDTH = 320;
+/** Elements that one page has at most in its tab order. */
+const TAB_STOPS_MAX = 120;
+
+/** Opens a window that is signed in as the owner of a session cookie, unless there is none. */
+export async function openContext(
+  browser: Browser,
+  baseURL: string,
+  cookie: string | undefined,
+  options: BrowserContextOptions = {},
+): Promise<BrowserContext> {
+  const context = await browser.newContext({ baseURL, ...options });
+  const [name = '', value = ''] = cookie?.split('=') ?? [];
+  if (cookie !== undefined) await context.addCookies([{ name, value, url: baseURL }]);
+  return context;
+}
+
+/** Presses Tab until an element has the focus. */
+export async function tabTo(page: Page, target: Locator): Promise<void> {
+  await target.waitFor();
+  for (let stops = 0; stops < TAB_STOPS_MAX; stops += 1) {
+    await page.keyboard.press('Tab');
+    if (await target.evaluate((element: any) => element.matches(':focus') as boolean)) return;
+  }
+  throw new Error(`Tab does not reach ${String(target)} on ${page.url()}.`);
+}
+
+/** Moves to an element with the Tab key and presses Enter. */
+export async function pressEnterOn(page: Page, target: Locator): Promise<void> {
+  await tabTo(page, target);
+  await page.keyboard.press('Enter');
+}
+
+/** Fails if a page is wider than its window. */
+export async function expectFits(page: Page): Promise<void> {
+  const width = page.viewportSize()?.width ?? 0;
+  expect(await page.evaluate('document.documentElement.scrollWidth'), page.url()).to.be.at.most(width);
+}
+
+const AXE_SOURCE = createRequire(import.meta.url).resolve('axe-core/axe.min.js');
+
+/** Checks the rules of WCAG 2.2 (A and AA) and best practices. @returns one line for each violation. */
+export async function findAxeViolations(page: Page): Promise<string[]> {
+  await page.evaluate(`${readFileSync(AXE_SOURCE, 'utf8')};true`);
+  const { violations } = (await page.evaluate('axe.run(document, { resultTypes: ["violations"] })')) as {
+    violations: { id: string; help: string; nodes: { html: string; failureSummary?: string }[] }[];
+  };
+  return violations.flatMap(({ id, help, nodes }) =>
+    nodes.map(({ html, failureSummary = '' }) => `${id}: ${help}: ${html.slice(0, 200)} ${failureSummary}`),
+  );
+}
