@@ -44,6 +44,7 @@ import * as library from './web/library/handler.tsx';
 import { showUsagePage } from './web/usage/handler.tsx';
 import * as signIn from './web/signIn/handler.ts';
 import { queueBoard } from './web/staff/queueBoard.ts';
+import * as reports from './web/staff/reports/handler.ts';
 
 type RouteMethod = 'GET' | 'POST' | 'PATCH' | 'DELETE' | '*';
 /** Method `*` and a path that ends in `/*` stand for all methods and all paths below. */
@@ -164,6 +165,14 @@ export const HTTP_ROUTES: readonly HttpRoute[] = [
   ['GET',    '/account/sign-out/',                               'pageSession',     'account',   'none', account.redirectToOverviewPage],
 
   ['GET',    '/admin/',                                          'staffSession',    'account',   'none', admin.staffPage, 'viewDashboard'],
+  ['GET',    '/admin/reports/',                                  'staffSession',    'account',   'none', reports.showReports, 'viewReports'],
+  ['GET',    '/admin/reports/failures/',                         'staffSession',    'account',   'none', reports.showFailureReport, 'viewReports'],
+  ['GET',    '/admin/reports/upstreams/',                        'staffSession',    'account',   'none', reports.showUpstreamReport, 'viewReports'],
+  ['GET',    '/admin/reports/margin/',                           'staffSession',    'account',   'none', reports.showMarginReport, 'viewReports'],
+  ['GET',    '/admin/reports/onboarding/',                       'staffSession',    'account',   'none', reports.showOnboardingReport, 'viewReports'],
+  ['GET',    '/admin/reports/churn/',                            'staffSession',    'account',   'none', reports.showChurnReport, 'viewReports'],
+  ['GET',    '/admin/reports/payment-events/',                   'staffSession',    'account',   'none', reports.showPaymentEventReport, 'viewReports'],
+  ['GET',    '/admin/reports/affiliates/',                       'staffSession',    'account',   'none', reports.showAffiliateReport, 'viewReports'],
   ['*',      '/admin/queues/api/*',                              'staffCall',       'account',   'raw',  queueBoard, 'manageQueues'],
   ['*',      '/admin/queues/*',                                  'staffSession',    'account',   'raw',  queueBoard, 'manageQueues'],
 

@@ -18,6 +18,7 @@ import { pruneExpiredCodes } from '../shared/domain/oauth/authorizationCodes.ts'
 import { pruneExpiredRefreshTokens } from '../shared/domain/oauth/refreshTokens.ts';
 import { pruneRetiredKeys } from '../shared/domain/oauth/signingKeys.ts';
 import { checkModelHealth } from '../shared/domain/generations/execution/healthCheck.ts';
+import { sumGenerationHours } from '../shared/domain/reports/generationHours.ts';
 import { rollUpMetrics } from '../shared/domain/platform/metricsRollup.ts';
 import { dispatchGenerations } from '../shared/domain/generations/execution/dispatch.ts';
 import { pollGenerations } from '../shared/domain/generations/execution/poll.ts';
@@ -52,7 +53,10 @@ export const createProcessors = (): Processors => ({
   'payments.reconcile': singleFlight(reconcilePayments),
   'payouts.run': singleFlight(runPayouts),
   'creditPeriods.renew': async () => void (await renewDueCreditPeriods()),
-  'metrics.rollup': singleFlight(rollUpMetrics),
+  'metrics.rollup': singleFlight(async () => {
+    await rollUpMetrics();
+    await sumGenerationHours();
+  }),
   'oauth.prune': async () => {
     await pruneExpiredCodes();
     await pruneExpiredRefreshTokens();

@@ -21,6 +21,11 @@ export function buildGetRequest(account: number, path: string): string {
   return buildHead('GET', path, account, []);
 }
 
+/** A request for a page with a session cookie. */
+export function buildPageRequest(path: string, sessionToken: string): string {
+  return `GET ${path} HTTP/1.1\r\nHost: 127.0.0.1\r\nCookie: token=${sessionToken}\r\n\r\n`;
+}
+
 /** A message to the MCP server, in a session if it names one. */
 export function buildMcpRequest(account: number, message: object, sessionId?: string): string {
   const body = JSON.stringify(message);

@@ -6,6 +6,7 @@ import { measureCreates } from './measurements/create.ts';
 import { measureCreditPeriods } from './measurements/creditPeriods.ts';
 import { measureGrowth } from './measurements/growth.ts';
 import { measureMcp } from './measurements/mcp.ts';
+import { measurePages } from './measurements/pages.ts';
 import { measurePartitioned } from './measurements/partitioned.ts';
 import { measurePipeline } from './measurements/pipeline.ts';
 import { measureReads } from './measurements/read.ts';
@@ -29,6 +30,7 @@ const MEASUREMENT_RUNNERS: [FigureName[], (stage: BenchEnvironment) => Promise<M
   [['read'], measureReads],
   [['pipeline'], measurePipeline],
   [['growth'], measureGrowth],
+  [['pages'], measurePages],
   [['grants'], measureCreditPeriods],
   [['webhooks'], measureWebhooks],
   [['tokens'], measureTokens],

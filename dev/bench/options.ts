@@ -7,6 +7,7 @@ export const FIGURES = [
   'read',
   'pipeline',
   'growth',
+  'pages',
   'grants',
   'webhooks',
   'tokens',

@@ -1,4 +1,4 @@
-import { DAY_MS } from '../spec/durations.ts';
+import { DAY_MS, HOUR_MS } from '../spec/durations.ts';
 
 /**
  * Adds calendar months in UTC. A day that the month does not have becomes its last day.
@@ -18,6 +18,11 @@ export function listLastUtcDays(moment: Date, count: number): string[] {
   return Array.from({ length: count }, (_, index) =>
     formatUtcDay(new Date(moment.getTime() - (count - 1 - index) * DAY_MS)),
   );
+}
+
+/** Returns the start of the UTC hour of a moment. */
+export function floorToHour(moment: Date): Date {
+  return new Date(Math.floor(moment.getTime() / HOUR_MS) * HOUR_MS);
 }
 
 /** Formats the UTC day of a moment as YYYY-MM-DD. */

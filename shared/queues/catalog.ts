@@ -123,7 +123,7 @@ export const JOBS = {
   'paymentEvents.prune': { queue: 'maintenance', payload: EmptyPayload, attempts: 1, everyMs: HOUR_MS },
   /** Deletes expired sessions, and sign-ins that were never completed. */
   'sessions.prune': { queue: 'maintenance', payload: EmptyPayload, attempts: 1, everyMs: HOUR_MS },
-  /** Adds the metric deltas to the platform-wide totals. */
+  /** Adds the metric deltas to the platform-wide totals, and once a minute updates the hourly sums of the reports. */
   'metrics.rollup': {
     queue: 'maintenance',
     payload: EmptyPayload,

@@ -39,6 +39,8 @@ export class Generation extends Model {
   declare leased_until: Date | null;
   /** Set while a submit is in progress. If the next claim finds it set, the outcome of that submit is unknown. */
   declare submit_started_at: Date | null;
+  /** Start of the submit that the upstream accepted. */
+  declare submitted_at: Date | null;
   /** Number of submits of unknown outcome. */
   declare unconfirmed_submits: number;
   /** Identifies it at the upstream that accepted it. */

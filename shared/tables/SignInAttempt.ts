@@ -14,6 +14,8 @@ export class SignInAttempt extends Model {
   /** Code of the referral link that the browser followed. */
   declare referral_code: string | null;
   declare referral_clicked_at: Date | null;
+  /** Hash of the browser's network. */
+  declare referral_network: string | null;
   /** Account that was signed in in the browser. */
   declare referral_signed_in_account_id: number | null;
   /** Session whose account the identity is to be linked to; null for a plain sign-in. */

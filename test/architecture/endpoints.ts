@@ -97,6 +97,14 @@ const OWN_ENDPOINTS = `
   GET    /api/serving/                         public
   GET    /api/ready/                           public
   GET    /admin/                               operator
+  GET    /admin/reports/                       operator
+  GET    /admin/reports/failures/              operator
+  GET    /admin/reports/upstreams/             operator
+  GET    /admin/reports/margin/                operator
+  GET    /admin/reports/onboarding/            operator
+  GET    /admin/reports/churn/                 operator
+  GET    /admin/reports/payment-events/        operator
+  GET    /admin/reports/affiliates/            operator
   POST   /revoke                               public
   GET    /.well-known/oauth-protected-resource/mcp     public
   GET    /.well-known/oauth-authorization-server/mcp   public

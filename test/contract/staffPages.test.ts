@@ -159,6 +159,7 @@ describe('staff pages', () => {
       expect(text).to.not.match(/<script|<style| style=| on\w+=/i);
       for (const title of [
         'Signups',
+        'Onboarding',
         'Subscriptions',
         'Credits used',
         'Revenue',
@@ -207,7 +208,7 @@ describe('staff pages', () => {
 
     it('are also available as tables', async () => {
       const { text } = await visit('/admin/', staff);
-      expect(text.match(/<summary>Show as a table/g)).to.have.length(8);
+      expect(text.match(/<summary>Show as a table/g)).to.have.length(9);
       expect(findCard(text, 'Credits used')).to.match(
         /<th scope="row">\d{4}-\d{2}-\d{2}<\/th><td class="number">35<\/td>/,
       );
@@ -255,7 +256,7 @@ describe('staff pages', () => {
 
     it('the dashboard links to the queue board, which links back', async () => {
       const { page, complaints } = await open('/admin/');
-      expect(await page.locator('svg.chart').count()).to.equal(8);
+      expect(await page.locator('svg.chart').count()).to.equal(9);
       await page.getByRole('link', { name: 'Queues and jobs' }).click();
       await page.getByText('dispatch').first().waitFor();
       await page.getByRole('link', { name: 'Back to the admin dashboard' }).click();

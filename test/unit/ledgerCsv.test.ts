@@ -10,6 +10,7 @@ describe('a line of the ledger as CSV', () => {
     for (const text of ['=1+1', '+1', '@SUM(A1)', '-cmd', '\tx', '-1.5'])
       expect(toLine([text]), text).to.equal(`'${text}\r\n`);
     expect(toLine(['-8', '0'])).to.equal('-8,0\r\n');
+    expect(toLine([-1.5, 20])).to.equal('-1.5,20\r\n');
     expect(toLine(['=cmd(), "x"'])).to.equal(`"'=cmd(), ""x"""\r\n`);
   });
 });

@@ -1,9 +1,14 @@
 import { type ReferralClick, REFERRAL_WINDOW_MS } from '../../../shared/domain/affiliates/referrals.ts';
 import { now } from '../../../shared/lib/clock.ts';
+import { sha256 } from '../../../shared/lib/secrets.ts';
 import type { Context } from '../../context.ts';
+import { networkPrefix } from '../networkPrefix.ts';
 import { isHttps } from './sessionCookie.ts';
 
 const REFERRAL_COOKIE = 'referral';
+
+/** Enough to compare the networks of one affiliate's referrals, which is the only use of the hash. */
+const NETWORK_HASH_CHARACTERS = 16;
 
 /**
  * Stores the referral code in the browser for 30 days and replaces an earlier one. The cookie contains the time of the
@@ -26,5 +31,6 @@ export function setReferralCookie(ctx: Context, code: string): void {
 export function readReferralCookie(ctx: Context, signedInAccountId: number | null): ReferralClick | null {
   const [, code, seconds] = /^([a-z0-9]{12})\.(\d{1,11})$/.exec(ctx.cookies.get(REFERRAL_COOKIE) ?? '') ?? [];
   if (code === undefined || seconds === undefined) return null;
-  return { code, clickedAt: new Date(1_000 * Number(seconds)), signedInAccountId };
+  const network = sha256(networkPrefix(ctx.ip)).toString('hex').slice(0, NETWORK_HASH_CHARACTERS);
+  return { code, clickedAt: new Date(1_000 * Number(seconds)), signedInAccountId, network };
 }

@@ -18,10 +18,12 @@ interface BarChartProps {
   bars: Bar[];
   format: (value: number) => string;
   kind?: 'second';
+  /** Says that the last bar is of a day that is not over. */
+  isLastPartial?: boolean;
 }
 
 /** Vertical bar chart with the maximum above, and the first and last label below. */
-export function BarChart({ title, bars, format, kind }: BarChartProps): VNode {
+export function BarChart({ title, bars, format, kind, isLastPartial = false }: BarChartProps): VNode {
   const largest = Math.max(...bars.map(({ value }) => value), 0);
   const step = WIDTH / bars.length;
   const plotHeight = HEIGHT - MARGIN_TOP - MARGIN_BOTTOM;
@@ -39,7 +41,7 @@ export function BarChart({ title, bars, format, kind }: BarChartProps): VNode {
           return (
             <rect
               key={label}
-              class={kind}
+              class={isLastPartial && index === bars.length - 1 ? [kind, 'partial'].join(' ').trim() : kind}
               x={round(index * step)}
               y={round(baseline - shown)}
               width={round(step - BAR_GAP)}
@@ -55,10 +57,10 @@ export function BarChart({ title, bars, format, kind }: BarChartProps): VNode {
           {bars[0]?.label}
         </text>
         <text x={WIDTH} y={HEIGHT - 5} text-anchor="end">
-          {bars.at(-1)?.label}
+          {isLastPartial ? `${bars.at(-1)?.label}, so far` : bars.at(-1)?.label}
         </text>
       </svg>
-      <ChartTable title={title} bars={bars} format={format} />
+      <ChartTable title={title} bars={bars} format={format} isLastPartial={isLastPartial} />
     </>
   );
 }
@@ -121,8 +123,10 @@ export function HorizontalBarChart({ title, levels, format }: HorizontalBarChart
   );
 }
 
+type ChartTableProps = Pick<BarChartProps, 'title' | 'bars' | 'format' | 'isLastPartial'>;
+
 /** Values of a chart as a table, for screen readers and exact numbers. */
-function ChartTable({ title, bars, format }: Pick<BarChartProps, 'title' | 'bars' | 'format'>): VNode {
+function ChartTable({ title, bars, format, isLastPartial = false }: ChartTableProps): VNode {
   return (
     <details class="figures">
       <summary>
@@ -131,6 +135,9 @@ function ChartTable({ title, bars, format }: Pick<BarChartProps, 'title' | 'bars
       {/* Focusable, so that it can be scrolled with the keyboard. */}
       <div class="scrolls" tabIndex={0} role="group" aria-label={title}>
         <table>
+          <caption class={isLastPartial ? 'quiet small' : 'unseen'}>
+            {isLastPartial ? 'The last day is not over.' : title}
+          </caption>
           <tbody>
             {bars.map(({ label, value }) => (
               <tr key={label}>

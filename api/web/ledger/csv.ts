@@ -21,12 +21,13 @@ function toCsvEntry(entry: LedgerEntry): string {
   ]);
 }
 
-/** Writes a line. Cells are quoted where needed, and none is a formula, which a spreadsheet would run. */
-export function toLine(cells: string[]): string {
+/** Writes a line. Texts are quoted where needed, and none is a formula, which a spreadsheet would run. */
+export function toLine(cells: (string | number)[]): string {
   return `${cells.map(toCell).join(',')}\r\n`;
 }
 
-function toCell(text: string): string {
+function toCell(text: string | number): string {
+  if (typeof text === 'number') return String(text);
   const isFormula = /^[=+\-@\t\r]/.test(text) && !/^-?\d+$/.test(text);
   const safe = isFormula ? `'${text}` : text;
   return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;

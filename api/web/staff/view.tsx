@@ -6,7 +6,9 @@ import type { QueueDepth } from '../../../shared/queues/depth.ts';
 import type { Context } from '../../context.ts';
 import { sendPage } from '../components/layout.tsx';
 import { BarChart, HorizontalBarChart } from '../components/charts.tsx';
+import { hasPermission } from '../../../shared/spec/staff.ts';
 import { QUEUE_BOARD_PATH } from './queueBoard.ts';
+import { REPORTS_PATH } from './reports/navigation.tsx';
 import { formatUtcDay } from '../../../shared/lib/calendar.ts';
 
 type AbandonedEventsSummary = Awaited<ReturnType<typeof listAbandonedEvents>>;
@@ -27,6 +29,8 @@ const formatDollars = (cents: number) => dollars.format(cents / 100);
 /** Sends the dashboard for staff. The charts are SVG from the server, so it needs no scripts. */
 export function sendStaffPage(ctx: Context, { metrics, models, queues, abandoned }: StaffPageProps): void {
   const { users, subscriptions, revenue, costs, margins, daily } = metrics;
+  const { staffRole } = ctx.state;
+  const canViewReports = staffRole !== undefined && hasPermission(staffRole, 'viewReports');
   const toBars = (pick: (day: DailyMetrics) => number) => daily.map((day) => ({ label: day.date, value: pick(day) }));
   const body = (
     <>
@@ -35,6 +39,12 @@ export function sendStaffPage(ctx: Context, { metrics, models, queues, abandoned
         Totals cover the last 30 days in UTC, including today, unless a card states otherwise. Updated{' '}
         {metrics.generatedAt.toISOString().slice(0, 19).replace('T', ' ')} UTC.{' '}
         <a href={QUEUE_BOARD_PATH}>Queues and jobs</a>
+        {canViewReports ? (
+          <>
+            {' · '}
+            <a href={REPORTS_PATH}>Reports</a>
+          </>
+        ) : null}
       </p>
       <div class="charts">
         <MetricCard
@@ -42,8 +52,9 @@ export function sendStaffPage(ctx: Context, { metrics, models, queues, abandoned
           figure={formatNumber(users.newIn30Days)}
           note={`${formatNumber(users.total)} accounts in total`}
         >
-          <BarChart title="Signups per day" bars={toBars((day) => day.signups)} format={formatNumber} />
+          <BarChart isLastPartial title="Signups per day" bars={toBars((day) => day.signups)} format={formatNumber} />
         </MetricCard>
+        <OnboardingCard {...users} />
         <MetricCard
           title="Subscriptions"
           figure={formatNumber(subscriptions.activeTotal)}
@@ -60,7 +71,12 @@ export function sendStaffPage(ctx: Context, { metrics, models, queues, abandoned
           figure={formatNumber(daily.reduce((sum, day) => sum + day.creditsUsed, 0))}
           note="Net of refunds"
         >
-          <BarChart title="Credits used per day" bars={toBars((day) => day.creditsUsed)} format={formatNumber} />
+          <BarChart
+            isLastPartial
+            title="Credits used per day"
+            bars={toBars((day) => day.creditsUsed)}
+            format={formatNumber}
+          />
         </MetricCard>
         <MetricCard
           title="Revenue"
@@ -81,7 +97,13 @@ export function sendStaffPage(ctx: Context, { metrics, models, queues, abandoned
           figure={formatDollars(daily.reduce((sum, day) => sum + day.salesCents, 0))}
           note="New subscriptions at their full yearly price, and top-ups; excludes renewals"
         >
-          <BarChart title="Sales per day" bars={toBars((day) => day.salesCents)} format={formatDollars} kind="second" />
+          <BarChart
+            isLastPartial
+            title="Sales per day"
+            bars={toBars((day) => day.salesCents)}
+            format={formatDollars}
+            kind="second"
+          />
         </MetricCard>
         <MetricCard
           title="Provider cost"
@@ -89,6 +111,7 @@ export function sendStaffPage(ctx: Context, { metrics, models, queues, abandoned
           note={`${formatDollars(costs.perActiveUserMonthlyCents)} per active subscription`}
         >
           <BarChart
+            isLastPartial
             title="Provider cost per day"
             bars={toBars((day) => day.providerCostCents)}
             format={formatDollars}
@@ -128,6 +151,28 @@ function MetricCard(props: { title: string; figure: string; note: string; childr
   );
 }
 
+/** Accounts by the step that they have reached, each with those that went further. */
+function OnboardingCard({ total, onboarding }: StaffMetrics['users']): VNode {
+  const withPlan = onboarding.complete;
+  return (
+    <MetricCard
+      title="Onboarding"
+      figure={formatNumber(withPlan)}
+      note={`Of ${formatNumber(total)} accounts since the service began completed their profile and started a plan`}
+    >
+      <HorizontalBarChart
+        title="Accounts by onboarding step reached"
+        levels={[
+          { label: 'Account created', value: total },
+          { label: 'Profile completed', value: onboarding.plan + withPlan },
+          { label: 'Plan started', value: withPlan },
+        ]}
+        format={formatNumber}
+      />
+    </MetricCard>
+  );
+}
+
 function AbandonedEventsCard({ count: total, latest }: AbandonedEventsSummary): VNode {
   return (
     <section class="card">
@@ -139,9 +184,9 @@ function AbandonedEventsCard({ count: total, latest }: AbandonedEventsSummary): 
       <table>
         <thead>
           <tr>
-            <th>Event</th>
-            <th>Last error</th>
-            <th>Received</th>
+            <th scope="col">Event</th>
+            <th scope="col">Last error</th>
+            <th scope="col">Received</th>
           </tr>
         </thead>
         <tbody>
@@ -171,10 +216,16 @@ function ModelsCard({ models, metrics }: Pick<StaffPageProps, 'models' | 'metric
       <table>
         <thead>
           <tr>
-            <th>Model</th>
-            <th class="number">Generations</th>
-            <th class="number">Credits</th>
-            <th class="number">Cost</th>
+            <th scope="col">Model</th>
+            <th scope="col" class="number">
+              Generations
+            </th>
+            <th scope="col" class="number">
+              Credits
+            </th>
+            <th scope="col" class="number">
+              Cost
+            </th>
           </tr>
         </thead>
         <tbody>
@@ -217,7 +268,7 @@ function QueuesCard({ queues }: Pick<StaffPageProps, 'queues'>): VNode {
     <MetricCard
       title="Queues"
       figure={`${formatNumber(waiting)} waiting`}
-      note={`The oldest waiting job has been due for ${formatNumber(oldest)} s; ${formatNumber(failed)} failed jobs are stored. The bars show waiting and active jobs.`}
+      note={`The oldest waiting job has been due for ${formatNumber(oldest)} s; ${formatNumber(failed)} failed jobs (not generations) are stored. The bars show waiting and active jobs.`}
     >
       <HorizontalBarChart
         title={`Jobs by queue${paused.length === 0 ? '' : `; paused: ${paused.join(', ')}`}`}

@@ -67,6 +67,7 @@ export async function findOrCreateAccountByEmail(
         account_id: id,
         affiliate_id: referrer,
         clicked_at: referralClick.clickedAt,
+        network: referralClick.network,
         created_at: now(),
       };
       await Referral.query(transaction).insert(referral);

@@ -6,6 +6,7 @@ import { ApiKey } from '../../tables/ApiKey.ts';
 import { Generation } from '../../tables/Generation.ts';
 import { IdempotentRequest } from '../../tables/IdempotentRequest.ts';
 import { Identity } from '../../tables/Identity.ts';
+import { Referral } from '../../tables/Referral.ts';
 import { Subscription } from '../../tables/Subscription.ts';
 import { revokeAccess } from './revokeAccess.ts';
 import { lockAccount } from '../credits/ledger.ts';
@@ -34,6 +35,7 @@ export async function eraseAccount(accountId: number): Promise<ErasureResult> {
     await revokeAccess(transaction, accountId);
     await Identity.query(transaction).delete().where({ account_id: accountId });
     await IdempotentRequest.query(transaction).delete().where({ account_id: accountId });
+    await Referral.query(transaction).patch({ network: null }).where({ account_id: accountId });
     await ApiKey.query(transaction).patch({ name: 'erased' }).where({ account_id: accountId });
     await account.$query(transaction).patch({
       email: `erased-${account.uuid}@erased.invalid`,

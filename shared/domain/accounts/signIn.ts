@@ -60,6 +60,7 @@ export async function startSignIn(
       // Recorded now to detect self-referrals, because the callback does not read the session.
       referral_code: referralClick?.code ?? null,
       referral_clicked_at: referralClick?.clickedAt ?? null,
+      referral_network: referralClick?.network ?? null,
       referral_signed_in_account_id: referralClick?.signedInAccountId ?? null,
       linking_session_hash: linkingToken === undefined ? null : sha256(linkingToken),
       expires_at: addMilliseconds(now(), SIGN_IN_ATTEMPT_MS),
@@ -101,8 +102,9 @@ function toReferralClick(attempt: SignInAttempt): ReferralClick | null {
     referral_code: code,
     referral_clicked_at: clickedAt,
     referral_signed_in_account_id: signedInAccountId,
+    referral_network: network,
   } = attempt;
-  return code === null || clickedAt === null ? null : { code, clickedAt, signedInAccountId };
+  return code === null || clickedAt === null ? null : { code, clickedAt, signedInAccountId, network };
 }
 
 /** Returns the callback URL, which must be registered with the provider exactly. */

@@ -18,6 +18,8 @@ export interface ReferralClick {
   clickedAt: Date;
   /** The account that was signed in in that browser, if any. */
   signedInAccountId: number | null;
+  /** Hash of the browser's network. */
+  network: string | null;
 }
 
 /**

@@ -32,7 +32,7 @@ export async function activateSimulatedPlan(accountId: number, slug: PlanSlug): 
       return;
     }
     const renewed = current === undefined ? account : await renewPeriodsUntil(transaction, account, current, now());
-    const ended = await current?.$query(transaction).patchAndFetch({ status: 'canceled' });
+    const ended = await current?.$query(transaction).patchAndFetch({ status: 'canceled', ended_at: now() });
     const unsubscribed = ended === undefined ? renewed : await endSubscription(transaction, renewed, ended);
     const startedAt = now();
     const paidUntil = addMonths(startedAt, 12);

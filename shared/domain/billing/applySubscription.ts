@@ -84,7 +84,9 @@ export async function applyMissingSubscription(
     return;
   }
   const renewed = await renewPeriodsUntil(transaction, account, current, now());
-  const ended = await current.$query(transaction).patchAndFetch({ ...syncedColumns, status: 'canceled' });
+  const ended = await current
+    .$query(transaction)
+    .patchAndFetch({ ...syncedColumns, status: 'canceled', ended_at: now() });
   await endSubscription(transaction, renewed, ended);
 }
 
@@ -142,7 +144,8 @@ async function endSimulatedSubscription(
   other: Subscription,
 ): Promise<Account> {
   const renewed = await renewPeriodsUntil(transaction, account, other, now());
-  return endSubscription(transaction, renewed, await other.$query(transaction).patchAndFetch({ status: 'canceled' }));
+  const ended = await other.$query(transaction).patchAndFetch({ status: 'canceled', ended_at: now() });
+  return endSubscription(transaction, renewed, ended);
 }
 
 /** Starts a subscription, and cancels suspended ones that it replaces, so that their invoices are not collected. */

@@ -46,7 +46,8 @@ async function expireSimulatedSubscription(accountId: number, id: number): Promi
     if (live === undefined) return;
     // Months of its last year may not have been granted yet, after an outage of the service.
     const renewed = await renewPeriodsUntil(transaction, account, live, now());
-    await endSubscription(transaction, renewed, await live.$query(transaction).patchAndFetch({ status: 'canceled' }));
+    const ended = await live.$query(transaction).patchAndFetch({ status: 'canceled', ended_at: now() });
+    await endSubscription(transaction, renewed, ended);
   });
 }
 

@@ -48,6 +48,7 @@ export function buildSubscriptionPatch(
     current_period_end: subscription.currentPeriodEnd,
     cancel_at_period_end: subscription.cancelAtPeriodEnd,
     paid_until: paidUntil,
+    ended_at: status === 'canceled' ? (before.ended_at ?? subscription.endedAt ?? now()) : null,
     past_due_since: status === 'past_due' ? (before.past_due_since ?? now()) : null,
     disputed_charge_id: disputedChargeId,
     refunded_upgrade: refundedUpgrade,

@@ -14,6 +14,8 @@ export const FAILURE_MESSAGES = {
   noOutput: 'The model returned no output.',
   unusableOutput: 'The model returned no usable output.',
   notMade: 'The model could not generate this.',
+  notInTime: 'The model did not finish in time.',
+  notConfirmed: 'The model did not confirm this generation. Please try again.',
 } as const;
 
 export function getField(value: unknown, name: string): unknown {

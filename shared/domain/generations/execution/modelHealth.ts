@@ -76,7 +76,15 @@ async function loadStatuses(): Promise<(model: ModelSlug, position: number) => M
 /** Degraded after one failed probe, offline after three in a row, online again after two successful ones in a row. */
 const RECORD_PROBE = prepared(
   'record_probe',
-  `INSERT INTO upstream_health AS h (model, position, upstream, status, consecutive_successes, consecutive_failures, probed_at, detail)
+  `WITH counted AS (
+     INSERT INTO upstream_hours AS u (hour, model, upstream, probes, failed_probes, failed_submissions)
+     VALUES (date_trunc('hour', cast(:now AS timestamptz), 'UTC'), :model, :upstream, cast(cast(:probe AS boolean) AS int),
+             cast(:probe AND NOT :good AS int), cast(NOT cast(:probe AS boolean) AS int))
+     ON CONFLICT (hour, model, upstream) DO UPDATE
+       SET probes = u.probes + excluded.probes, failed_probes = u.failed_probes + excluded.failed_probes,
+           failed_submissions = u.failed_submissions + excluded.failed_submissions
+   )
+   INSERT INTO upstream_health AS h (model, position, upstream, status, consecutive_successes, consecutive_failures, probed_at, detail)
    VALUES (:model, :position, :upstream, CASE WHEN :good THEN 'online' ELSE 'degraded' END,
            cast(cast(:good AS boolean) AS int), 1 - cast(cast(:good AS boolean) AS int), :now, :detail)
    ON CONFLICT (model, position) DO UPDATE SET
@@ -128,9 +136,21 @@ export async function recordProbe(
   if (problem !== null) logger.warn({ model, upstream: name, status: row?.status, problem }, 'upstream probe failed');
 }
 
+/** Counts an opening for the reports, unless the circuit is open already. */
 const OPEN_CIRCUIT = prepared(
   'open_upstream_circuit',
-  'UPDATE upstream_health SET circuit_open_until = :until, detail = :problem WHERE model = :model AND position = :position',
+  `WITH before AS MATERIALIZED (
+     SELECT model, position, circuit_open_until FROM upstream_health
+      WHERE model = :model AND position = :position FOR NO KEY UPDATE
+   ), opened AS (
+     UPDATE upstream_health h SET circuit_open_until = :until, detail = :problem
+       FROM before WHERE h.model = before.model AND h.position = before.position
+     RETURNING h.model, h.upstream, before.circuit_open_until AS open_before
+   )
+   INSERT INTO upstream_hours AS u (hour, model, upstream, circuit_openings)
+   SELECT date_trunc('hour', cast(:now AS timestamptz), 'UTC'), model, upstream, 1 FROM opened
+    WHERE open_before IS NULL OR open_before <= :now
+   ON CONFLICT (hour, model, upstream) DO UPDATE SET circuit_openings = u.circuit_openings + 1`,
 );
 
 /**
@@ -139,10 +159,12 @@ const OPEN_CIRCUIT = prepared(
  */
 export async function openCircuit(route: UpstreamRoute, problem: string): Promise<void> {
   const { model, upstream, modelId } = route;
+  const at = now();
   await runStatement(OPEN_CIRCUIT, {
     model,
     position: findRoutePosition(route),
-    until: addMilliseconds(now(), CIRCUIT_OPEN_MS),
+    now: at,
+    until: addMilliseconds(at, CIRCUIT_OPEN_MS),
     problem,
   });
   state().activeRoutes = undefined;

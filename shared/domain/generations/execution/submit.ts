@@ -1,6 +1,7 @@
 import { deleteTempFile, newTempFile } from '../../../gateways/media/tempFiles.ts';
 import {
   buildUpstreamInput,
+  FAILURE_MESSAGES,
   type UpstreamRoute,
   type UpstreamResult,
   UpstreamError,
@@ -29,7 +30,7 @@ export async function submitClaimed(generation: ClaimedGeneration): Promise<void
       { generationId: uuid, submits: generation.unconfirmed_submits },
       'giving up: submission was never confirmed',
     );
-    await failGeneration({ uuid, account_id, message: 'The model did not confirm this generation. Please try again.' });
+    await failGeneration({ uuid, account_id, message: FAILURE_MESSAGES.notConfirmed });
     return;
   }
   const route = getGenerationRoute(generation);

@@ -27,7 +27,7 @@ const RECORD_ACCEPTED = prepared(
    ), recorded AS (
      UPDATE generations g
         SET upstream_handle = mine.handle, upstream = mine.upstream, upstream_model = mine.upstream_model,
-            submit_started_at = NULL, leased_until = NULL, next_attempt_at = :due
+            submitted_at = g.submit_started_at, submit_started_at = NULL, leased_until = NULL, next_attempt_at = :due
        FROM mine
       WHERE g.uuid = mine.uuid AND g.account_id = mine.account_id AND g.upstream_handle IS NULL
    )

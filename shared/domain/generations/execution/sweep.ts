@@ -1,3 +1,4 @@
+import { FAILURE_MESSAGES } from '../../../gateways/upstreams/index.ts';
 import { addMilliseconds, now } from '../../../lib/clock.ts';
 import { prepared, runStatement } from '../../../lib/database/preparedStatements.ts';
 import { logger } from '../../../lib/logger.ts';
@@ -69,7 +70,7 @@ export async function failExpired(): Promise<void> {
 
 async function failExpiredGeneration(generation: ExpiredGeneration): Promise<void> {
   const { uuid, account_id } = generation;
-  const hasFailed = await failGeneration({ uuid, account_id, message: 'The model did not finish in time.' });
+  const hasFailed = await failGeneration({ uuid, account_id, message: FAILURE_MESSAGES.notInTime });
   // The run of a generation that has just ended in another way is left alone: it was not obsolete.
   if (!hasFailed || generation.upstream_handle === null) return;
   const route = getGenerationRoute(generation);

@@ -1,0 +1,63 @@
+import { createHash } from 'node:crypto';
+import type { Client } from 'pg';
+import { REPORTS } from '../../../shared/domain/reports/index.ts';
+import type { BenchEnvironment } from '../environment.ts';
+import { buildPageRequest } from '../httpRequests.ts';
+import type { Measurement } from '../report.ts';
+import { HOT_ACCOUNT } from '../seed.ts';
+import type { TargetName } from '../targets.ts';
+import { compareDatabases, prepareDatabase } from './growth.ts';
+
+/** Session cookie of the hot account, which is staff in these databases. */
+const SESSION_TOKEN = createHash('sha256').update('bench session').digest('hex');
+
+const ACCOUNT_PAGES: [TargetName, string][] = [
+  ['pageOverview', '/account/'],
+  ['pageUsage', '/account/usage/'],
+  ['pageLedger', '/account/ledger/'],
+  ['pageLibrary', '/account/library/'],
+  ['pageBilling', '/account/billing/'],
+];
+
+/**
+ * Measures how much longer pages take with a hundred times the rows, as `growth` does for the API: the pages of an
+ * account, and the reports for staff over their default range.
+ */
+export async function measurePages(environment: BenchEnvironment): Promise<Measurement[]> {
+  const { small, large, requests } = environment.options.growth;
+  const others = environment.options.accounts - 1;
+  const rowsPerAccount = Math.floor(large / 2 / others);
+  const databases = [
+    await prepareDatabase(environment, 'bench_pages_small', { hotRows: small, rowsPerAccount: 0 }),
+    await prepareDatabase(environment, 'bench_pages_large', {
+      hotRows: large - others * rowsPerAccount,
+      rowsPerAccount,
+    }),
+  ];
+  for (const { client } of databases) await addReportData(client);
+  const http = await environment.child('./load/httpLoad.ts', environment.postgres.url);
+  const reports = REPORTS.map(({ slug }): [TargetName, string] => ['pageReport', `/admin/reports/${slug}/`]);
+  const measurements: Measurement[] = [];
+  for (const [target, path] of [...ACCOUNT_PAGES, ...reports]) {
+    const request = buildPageRequest(path, SESSION_TOKEN);
+    const compared = await compareDatabases(http, databases, [request], 200, requests);
+    measurements.push({ target, title: `page growth: ${path}`, ...compared });
+  }
+  await Promise.all([...databases.map(({ api }) => api.end()), http.end()]);
+  return measurements;
+}
+
+/** The sums as the worker writes them, and a session of the hot account. */
+async function addReportData(client: Client): Promise<void> {
+  await client.query(`
+    INSERT INTO generation_hours
+    SELECT date_trunc('hour', created_at, 'UTC'), model, upstream, upstream_model, 'studio', count(*), count(*), 0,
+           sum(credits_charged), 0, 0, sum(credits_charged) * 2.5, 0, 0, 0, count(*), count(*) * 20000, 20000
+      FROM generations GROUP BY 1, 2, 3, 4`);
+  await client.query(
+    `INSERT INTO sessions (token_hash, uuid, account_id, created_at, last_used_at, expires_at)
+     VALUES ($1, gen_random_uuid(), $2, now(), now(), now() + interval '1 day')`,
+    [createHash('sha256').update(SESSION_TOKEN).digest(), HOT_ACCOUNT],
+  );
+  await client.query('VACUUM ANALYZE generation_hours, sessions');
+}

@@ -1,0 +1,183 @@
+import { formatUtcDay } from '../../lib/calendar.ts';
+import { prepared, runStatement } from '../../lib/database/preparedStatements.ts';
+import { AFFILIATE_SIGNALS, type AffiliateActivity, PUBLIC_MAIL_DOMAINS } from './affiliateSignals.ts';
+import {
+  compareRows,
+  type Measure,
+  percent,
+  type PeriodRow,
+  type ReportDefinition,
+  type ReportRange,
+  type ReportTable,
+  sumBy,
+} from './report.ts';
+
+interface ActivityRow extends AffiliateActivity, PeriodRow {
+  uuid: string;
+  code: string;
+}
+
+/** Affiliates that the page lists, those with the most signals first. */
+const LISTED_AFFILIATES = 100;
+
+/**
+ * Activity of each affiliate by period. Referrals and commissions are found by their time; clicks and accounts by their
+ * keys. The email domain of an erased account is left out, as it is the same for all of them.
+ */
+const READ_ACTIVITY = prepared(
+  'read_affiliate_activity',
+  `WITH referred AS MATERIALIZED (
+     SELECT r.affiliate_id, r.created_at >= :since AS is_current, r.network, a.suspended_at IS NOT NULL AS is_suspended,
+            CASE WHEN a.erased_at IS NULL AND a.domain <> ALL (cast(:publicDomains AS text[])) THEN a.domain END AS domain,
+            split_part(owner.email, '@', 2) AS own_domain
+       FROM referrals r
+      CROSS JOIN LATERAL (SELECT suspended_at, erased_at, split_part(email, '@', 2) AS domain
+                            FROM accounts WHERE id = r.account_id LIMIT 1) a
+      CROSS JOIN LATERAL (SELECT email FROM accounts WHERE id = r.affiliate_id LIMIT 1) owner
+      WHERE r.created_at >= :previousSince AND r.created_at < :until
+   ), signups AS (
+     SELECT affiliate_id, is_current, cast(count(*) AS int) AS referrals,
+            cast(count(*) FILTER (WHERE is_suspended) AS int) AS suspended,
+            cast(count(*) FILTER (WHERE domain = own_domain) AS int) AS own_domain
+       FROM referred GROUP BY 1, 2
+   ), networks AS (
+     SELECT affiliate_id, is_current, cast(max(count) AS int) AS same_network
+       FROM (SELECT affiliate_id, is_current, count(*) FROM referred WHERE network IS NOT NULL GROUP BY 1, 2, network) n
+      GROUP BY 1, 2
+   ), domains AS (
+     SELECT affiliate_id, is_current, cast(max(count) AS int) AS same_domain
+       FROM (SELECT affiliate_id, is_current, count(*) FROM referred WHERE domain IS NOT NULL GROUP BY 1, 2, domain) d
+      GROUP BY 1, 2
+   ), earned AS (
+     SELECT affiliate_id, paid_at >= :since AS is_current, cast(count(*) AS int) AS invoices,
+            cast(count(*) FILTER (WHERE reversed_cents > 0) AS int) AS reversed_invoices,
+            cast(sum(amount_cents) AS float8) AS commission_cents
+       FROM commissions WHERE paid_at >= :previousSince AND paid_at < :until GROUP BY 1, 2
+   ), active AS (
+     SELECT *
+       FROM signups
+       FULL JOIN earned USING (affiliate_id, is_current)
+       LEFT JOIN networks USING (affiliate_id, is_current)
+       LEFT JOIN domains USING (affiliate_id, is_current)
+   )
+   SELECT active.is_current, active.affiliate_id, f.code, a.uuid, cast(coalesce(c.clicks, 0) AS int) AS clicks,
+          coalesce(referrals, 0) AS referrals, coalesce(suspended, 0) AS suspended, coalesce(own_domain, 0) AS own_domain,
+          coalesce(same_network, 0) AS same_network, coalesce(same_domain, 0) AS same_domain,
+          coalesce(invoices, 0) AS invoices, coalesce(reversed_invoices, 0) AS reversed_invoices,
+          coalesce(commission_cents, 0) AS commission_cents
+     FROM active
+    CROSS JOIN LATERAL (SELECT code FROM affiliates WHERE account_id = active.affiliate_id LIMIT 1) f
+    CROSS JOIN LATERAL (SELECT uuid FROM accounts WHERE id = active.affiliate_id LIMIT 1) a
+    CROSS JOIN LATERAL (SELECT sum(clicks) AS clicks FROM referral_clicks
+                         WHERE affiliate_id = active.affiliate_id
+                           AND day >= cast(CASE WHEN active.is_current THEN :from ELSE :previousFrom END AS date)
+                           AND day < cast(CASE WHEN active.is_current THEN :to ELSE :from END AS date)) c`,
+);
+
+/** Affiliates whose referrals should be reviewed. */
+export const affiliateReport: ReportDefinition = {
+  slug: 'affiliates',
+  title: 'Affiliates to review',
+  summary: 'Affiliates whose referrals match a rule for self-referral or abuse.',
+  definition: [
+    'Referrals count when the account was created, commissions when the invoice was paid, with later reversals; simulated plans count. Clicks are those of the range.',
+    'An affiliate is listed if a rule below matches in the range. A match is a reason to review the accounts, not a proof, and nothing happens automatically.',
+    ...AFFILIATE_SIGNALS.map(({ rule }, index) => `Rule ${index + 1}: ${rule}`),
+  ],
+  defaultRange: 'last 30 days',
+  build: buildAffiliateTables,
+};
+
+const ACTIVITY_MEASURES: readonly Measure[] = [
+  { key: 'referrals', label: 'Referrals', unit: 'count' },
+  { key: 'clicks', label: 'Clicks', unit: 'count' },
+  { key: 'conversion_percent', label: 'Clicks that led to a sign-up', unit: 'percent' },
+  { key: 'invoices', label: 'Paid invoices', unit: 'count' },
+  { key: 'commission_cents', label: 'Commissions earned', unit: 'cents' },
+];
+
+async function buildAffiliateTables(range: ReportRange): Promise<ReportTable[]> {
+  const { since, previousSince, until } = range;
+  const rows = await runStatement<ActivityRow>(READ_ACTIVITY, {
+    since,
+    previousSince,
+    until,
+    from: formatUtcDay(since),
+    previousFrom: formatUtcDay(previousSince),
+    to: formatUtcDay(until),
+    publicDomains: PUBLIC_MAIL_DOMAINS,
+  });
+  const listed = findSuspicious(rows).slice(0, LISTED_AFFILIATES);
+  return [
+    {
+      key: 'affiliates',
+      title: 'Matches',
+      note: `Affiliates with a match, those with the most first, ${LISTED_AFFILIATES} at most.`,
+      dimensions: [
+        { key: 'affiliate', label: 'Account' },
+        { key: 'code', label: 'Code' },
+      ],
+      measures: [
+        ...ACTIVITY_MEASURES,
+        { key: 'commission_share_percent', label: 'Share of all commissions', unit: 'percent' },
+      ],
+      details: [{ key: 'signals', label: 'Matches' }],
+      rows: listed.map(({ row, signals }) => {
+        const own = rows.filter(({ affiliate_id: id }) => id === row.affiliate_id);
+        return {
+          labels: [row.uuid, row.code],
+          amounts: [...compareRows(own, computeActivity), compareShares(own, rows)],
+          details: [signals.join('; ')],
+        };
+      }),
+    },
+    {
+      key: 'totals',
+      title: 'All affiliates',
+      note: 'With and without a match. Active: at least one referral or paid invoice.',
+      dimensions: [{ key: 'affiliates', label: 'Affiliates' }],
+      measures: [{ key: 'active', label: 'Active affiliates', unit: 'count' }, ...ACTIVITY_MEASURES],
+      rows: [
+        { labels: ['All'], amounts: compareRows(rows, (members) => [members.length, ...computeActivity(members)]) },
+      ],
+    },
+  ];
+}
+
+/** Finds the affiliates that a rule matches in the range, those with the most matches first. */
+function findSuspicious(rows: ActivityRow[]): { row: ActivityRow; signals: string[] }[] {
+  const current = rows.filter(({ is_current: isCurrent }) => isCurrent);
+  const allCents = sumBy(current, (row) => row.commission_cents);
+  return current
+    .map((row) => ({
+      row,
+      signals: AFFILIATE_SIGNALS.map(({ find }) => find(row, allCents)).filter((text) => text !== null),
+    }))
+    .filter(({ signals }) => signals.length > 0)
+    .toSorted((a, b) => b.signals.length - a.signals.length || b.row.referrals - a.row.referrals);
+}
+
+function computeActivity(rows: ActivityRow[]): (number | null)[] {
+  const referrals = sumBy(rows, (row) => row.referrals);
+  const clicks = sumBy(rows, (row) => row.clicks);
+  return [
+    referrals,
+    clicks,
+    percent(referrals, clicks),
+    sumBy(rows, (row) => row.invoices),
+    sumBy(rows, (row) => row.commission_cents),
+  ];
+}
+
+/** Compares the share of all commissions in both periods. */
+function compareShares(own: ActivityRow[], all: ActivityRow[]) {
+  const sumCents = (rows: ActivityRow[], isCurrent: boolean) =>
+    sumBy(
+      rows.filter((row) => row.is_current === isCurrent),
+      (row) => row.commission_cents,
+    );
+  return {
+    value: percent(sumCents(own, true), sumCents(all, true)),
+    previous: percent(sumCents(own, false), sumCents(all, false)),
+  };
+}

@@ -1,0 +1,95 @@
+import { prepared, runStatement } from '../../lib/database/preparedStatements.ts';
+import { PLANS } from '../../spec/plans.ts';
+import {
+  compareRows,
+  type Measure,
+  percent,
+  type ReportDefinition,
+  type ReportRange,
+  type ReportTable,
+  sumBy,
+} from './report.ts';
+import { type DailySum, countMetric, readDailySums, readMetricTotals } from './sums.ts';
+
+/** Rows in the form of a daily sum, so that one function computes all measures. */
+const COUNT_ENDS = prepared(
+  'count_subscription_ends',
+  `SELECT ended_at >= :since AS is_current, CASE WHEN ended_at >= paid_until - interval '1 day' THEN 'lapsed' ELSE 'ended early' END AS metric,
+          plan_slug AS label, cast(count(*) AS int) AS count, 0 AS amount
+     FROM subscriptions
+    WHERE ended_at >= :previousSince AND ended_at < :until AND activated_at IS NOT NULL AND status = 'canceled'
+    GROUP BY 1, 2, 3
+    UNION ALL
+   SELECT due_at >= :since, 'renewed', plan_slug, cast(count(*) AS int), 0
+     FROM subscription_renewals WHERE due_at >= :previousSince AND due_at < :until GROUP BY 1, 3`,
+);
+
+/** Subscriptions that started, were renewed and ended. */
+export const churnReport: ReportDefinition = {
+  slug: 'churn',
+  title: 'Subscriptions and churn',
+  summary: 'Subscriptions started, renewed and ended, by plan.',
+  definition: [
+    'Started: subscriptions whose first month was granted in the range, as in the staff metrics. Simulated plans count.',
+    'Renewed: subscriptions whose paid year ended in the range and was followed by another one, on the plan that they have then.',
+    'Lapsed: ended in the range at the end of their paid year or later. Ended early: before that, such as after a refund or a dispute.',
+    'Churn: lapsed divided by renewed and lapsed, which are the subscriptions that were due. Each counts on the plan that it had last.',
+    'Subscriptions that ended before this release recorded the time are not counted as ended.',
+  ],
+  defaultRange: 'last 30 days',
+  build: buildChurnTables,
+};
+
+const MEASURES: readonly Measure[] = [
+  { key: 'started', label: 'Started', unit: 'count' },
+  { key: 'renewed', label: 'Renewed', unit: 'count' },
+  { key: 'lapsed', label: 'Lapsed', unit: 'count' },
+  { key: 'ended_early', label: 'Ended early', unit: 'count' },
+  { key: 'ended', label: 'Ended', unit: 'count' },
+  { key: 'churn_percent', label: 'Churn', unit: 'percent' },
+  { key: 'active_now', label: 'Active now', unit: 'count', isCompared: false },
+  { key: 'ending_now', label: 'Will not renew', unit: 'count', isCompared: false },
+];
+
+async function buildChurnTables(range: ReportRange): Promise<ReportTable[]> {
+  const { since, previousSince, until } = range;
+  const parts = await Promise.all([
+    readDailySums(range, ['started']),
+    runStatement<DailySum>(COUNT_ENDS, { since, previousSince, until }),
+    readMetricTotals(['subscriptions', 'canceling']),
+  ]);
+  const sums = parts.flat();
+  const rows = PLANS.map(({ slug, name }) => ({
+    labels: [name],
+    amounts: compareRows(
+      sums.filter(({ label }) => label === slug),
+      computeChurn,
+    ),
+  }));
+  return [
+    {
+      key: 'plans',
+      title: 'By plan',
+      note: 'Active subscriptions and those that will not renew are the state of now.',
+      dimensions: [{ key: 'plan', label: 'Plan' }],
+      measures: MEASURES,
+      rows,
+      total: { labels: ['Total'], amounts: compareRows(sums, computeChurn) },
+    },
+  ];
+}
+
+function computeChurn(rows: DailySum[]): (number | null)[] {
+  const count = (metric: string) => countMetric(rows, metric);
+  const [renewed, lapsed, endedEarly] = [count('renewed'), count('lapsed'), count('ended early')];
+  return [
+    count('started'),
+    renewed,
+    lapsed,
+    endedEarly,
+    sumBy([lapsed, endedEarly], (value) => value),
+    percent(lapsed, renewed + lapsed),
+    count('subscriptions'),
+    count('canceling'),
+  ];
+}

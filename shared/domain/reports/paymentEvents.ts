@@ -1,0 +1,137 @@
+import { now } from '../../lib/clock.ts';
+import { prepared, runStatement } from '../../lib/database/preparedStatements.ts';
+import {
+  groupRows,
+  type PeriodRow,
+  type ReportDefinition,
+  type ReportRange,
+  type ReportTable,
+  sumBy,
+  totalRow,
+  uncompared,
+} from './report.ts';
+
+/** Rows of each list; the counts include all. */
+const LISTED_EVENTS = 100;
+
+interface EventCount extends PeriodRow {
+  type: string;
+  pending: number;
+  oldest: Date | null;
+  abandoned: number;
+}
+
+/** Reads the partial indexes of pending and of abandoned events. */
+const COUNT_EVENTS = prepared(
+  'count_payment_events',
+  `SELECT true AS is_current, type, cast(count(*) AS int) AS pending, min(received_at) AS oldest, 0 AS abandoned
+     FROM payment_events WHERE processed_at IS NULL AND abandoned_at IS NULL GROUP BY type
+    UNION ALL
+   SELECT abandoned_at >= :since, type, 0, NULL, cast(count(*) AS int)
+     FROM payment_events WHERE abandoned_at >= :previousSince AND abandoned_at < :until GROUP BY 1, 2`,
+);
+
+interface ListedEvent {
+  event_id: string;
+  type: string;
+  attempts: number;
+  received_at: Date;
+  last_error: string | null;
+  abandoned_at: Date | null;
+}
+
+const LIST_EVENTS = prepared(
+  'list_problem_payment_events',
+  `(SELECT event_id, type, attempts, received_at, last_error, abandoned_at
+      FROM payment_events WHERE processed_at IS NULL AND abandoned_at IS NULL ORDER BY received_at LIMIT ${LISTED_EVENTS})
+    UNION ALL
+   (SELECT event_id, type, attempts, received_at, last_error, abandoned_at
+      FROM payment_events WHERE abandoned_at >= :since AND abandoned_at < :until
+     ORDER BY abandoned_at DESC LIMIT ${LISTED_EVENTS})`,
+);
+
+/** Events of the payment processor that were not applied. */
+export const paymentEventReport: ReportDefinition = {
+  slug: 'payment-events',
+  title: 'Payment events',
+  summary: 'Events of the payment processor that wait or were abandoned, with their problem.',
+  definition: [
+    'Pending: events that were received and not processed, whenever they arrived. This is the state of now and does not depend on the range.',
+    'Abandoned: events whose processing failed for three days, by the day on which they were abandoned. Fix the problem, then resend the event from the Stripe dashboard.',
+    'Age: time since the event was received. Processed and abandoned events are deleted after 60 days.',
+  ],
+  defaultRange: 'last 30 days',
+  build: buildEventTables,
+};
+
+async function buildEventTables({ since, previousSince, until }: ReportRange): Promise<ReportTable[]> {
+  const [counts, events] = await Promise.all([
+    runStatement<EventCount>(COUNT_EVENTS, { since, previousSince, until }),
+    runStatement<ListedEvent>(LIST_EVENTS, { since, until }),
+  ]);
+  return [
+    {
+      key: 'types',
+      title: 'By type',
+      note: 'All events, also those that the lists below leave out.',
+      dimensions: [{ key: 'type', label: 'Type' }],
+      measures: [
+        { key: 'pending', label: 'Pending now', unit: 'count', isCompared: false },
+        { key: 'oldest_seconds', label: 'Age of the oldest', unit: 'seconds', isCompared: false },
+        { key: 'abandoned', label: 'Abandoned', unit: 'count' },
+      ],
+      rows: groupRows(counts, ({ type }) => [type], countEvents),
+      total: totalRow(counts, 1, countEvents),
+    },
+    buildEventTable(
+      'pending',
+      'Pending events',
+      `The oldest ${LISTED_EVENTS} at most.`,
+      events.filter(({ abandoned_at: abandonedAt }) => abandonedAt === null),
+    ),
+    buildEventTable(
+      'abandoned',
+      'Abandoned events',
+      `The latest ${LISTED_EVENTS} of the range at most.`,
+      events.filter(({ abandoned_at: abandonedAt }) => abandonedAt !== null),
+    ),
+  ];
+}
+
+function countEvents(rows: EventCount[]): (number | null)[] {
+  const ages = rows.flatMap(({ oldest }) => (oldest === null ? [] : [ageSeconds(oldest)]));
+  return [
+    sumBy(rows, ({ pending }) => pending),
+    ages.length === 0 ? null : Math.max(...ages),
+    sumBy(rows, ({ abandoned }) => abandoned),
+  ];
+}
+
+function buildEventTable(key: string, title: string, note: string, events: ListedEvent[]): ReportTable {
+  return {
+    key,
+    title,
+    note,
+    dimensions: [
+      { key: 'event', label: 'Event' },
+      { key: 'type', label: 'Type' },
+    ],
+    measures: [
+      { key: 'age_seconds', label: 'Age', unit: 'seconds', isCompared: false },
+      { key: 'attempts', label: 'Attempts', unit: 'count', isCompared: false },
+    ],
+    details: [
+      { key: 'problem', label: 'Problem' },
+      { key: 'received_at', label: 'Received (UTC)' },
+    ],
+    rows: events.map(({ event_id: id, type, attempts, received_at: receivedAt, last_error: problem }) => ({
+      labels: [id, type],
+      amounts: uncompared(ageSeconds(receivedAt), attempts),
+      details: [problem ?? 'None yet', receivedAt.toISOString()],
+    })),
+  };
+}
+
+function ageSeconds(receivedAt: Date): number {
+  return Math.max(0, Math.round((now().getTime() - receivedAt.getTime()) / 1_000));
+}
