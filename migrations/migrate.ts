@@ -12,6 +12,7 @@ import * as affiliates from './0008_affiliates.ts';
 import * as oauth from './0009_oauth.ts';
 import * as metrics from './0010_metrics.ts';
 import * as staffActions from './0011_staff_actions.ts';
+import * as staffConsole from './0016_staff_console.ts';
 
 /** A migration, and the indexes on existing tables that are built before its transaction. */
 export interface Migration extends Knex.Migration {
@@ -31,6 +32,7 @@ export const MIGRATIONS: Record<MigrationName, Migration> = {
   '0009_oauth': oauth,
   '0010_metrics': metrics,
   '0011_staff_actions': staffActions,
+  '0016_staff_console': staffConsole,
 };
 
 /** Key of the advisory lock that serializes migrations. An arbitrary constant, used for nothing else. */

@@ -7,6 +7,7 @@ import {
   ONE_BURN,
   QUEUED,
 } from './corruption.ts';
+import { STAFF_ACTION_CORRUPTIONS } from './staffActionViolations.ts';
 
 /** Corruptions of the ledger fixture, by the invariant that each violates. */
 export const CORRUPTIONS: Record<string, Corruption[]> = {
@@ -49,7 +50,7 @@ export const CORRUPTIONS: Record<string, Corruption[]> = {
     breakCustomer(`UPDATE ledger_entries SET plan_amount = amount WHERE effect_key = 'goodwill:T-1'`),
     breakCustomer(`UPDATE ledger_entries SET plan_amount = amount - 1 WHERE ${ONE_BURN} AND number < 10`),
   ],
-  'adjustments-are-grants': [
+  'adjustments-are-described': [
     breakCustomer(`UPDATE ledger_entries SET description = 'Monthly credits' WHERE effect_key = 'goodwill:T-1'`),
   ],
   'rows-have-an-account': [
@@ -286,4 +287,5 @@ export const CORRUPTIONS: Record<string, Corruption[]> = {
     breakPlatform(`DELETE FROM metric_deltas WHERE metric = 'topups'`),
   ],
   'metric-totals-match-rows': [breakPlatform(`INSERT INTO metric_totals VALUES ('subscriptions', 'pro', 1, 0)`)],
+  ...STAFF_ACTION_CORRUPTIONS,
 };

@@ -39,7 +39,7 @@ export function AccountNavigation({ current }: AccountNavigationProps): VNode {
   );
 }
 
-export function SignOutForm({ csrfToken }: AccountNavigationProps): VNode {
+export function SignOutForm({ csrfToken }: Pick<AccountNavigationProps, 'csrfToken'>): VNode {
   return (
     <Form action="/account/sign-out/" token={csrfToken}>
       <button type="submit" class="slight">

@@ -3,6 +3,7 @@ import { renderToString } from 'preact-render-to-string';
 import type { Context } from '../../context.ts';
 import { AccountNavigation, type AccountNavigationProps, SignOutForm } from './accountNavigation.tsx';
 import { Footer } from './footer.tsx';
+import { StaffNavigation, type StaffNavigationProps } from './staffNavigation.tsx';
 import { config } from '../../../shared/lib/config.ts';
 import { getStylesheet, STYLESHEET_PATH } from '../stylesheet.ts';
 
@@ -16,6 +17,8 @@ export interface PageProps {
   isWide?: boolean;
   /** Shows the navigation of the account area. */
   account?: AccountNavigationProps;
+  /** Shows the navigation of the staff console. */
+  staff?: StaffNavigationProps;
   /** Allows images and videos from CDN_URL. */
   hasMedia?: boolean;
   /** Address that the browser opens by itself after some seconds. */
@@ -51,7 +54,7 @@ function buildContentSecurityPolicy({ hasMedia = false }: PageProps): string {
   ].join('; ');
 }
 
-function PageDocument({ title, body, isNarrow = false, isWide = false, account, refresh }: PageProps): VNode {
+function PageDocument({ title, body, isNarrow = false, isWide = false, account, staff, refresh }: PageProps): VNode {
   const width = isNarrow ? 'narrow' : isWide ? 'wide' : undefined;
   return (
     <html lang="en">
@@ -75,8 +78,10 @@ function PageDocument({ title, body, isNarrow = false, isWide = false, account, 
             genmeter
           </a>
           {account === undefined ? null : <SignOutForm {...account} />}
+          {staff === undefined ? null : <SignOutForm {...staff} />}
         </header>
         {account === undefined ? null : <AccountNavigation {...account} />}
+        {staff === undefined ? null : <StaffNavigation {...staff} />}
         <main class={width}>{body}</main>
         <Footer />
       </body>

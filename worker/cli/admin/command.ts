@@ -1,6 +1,3 @@
-/** Default for `--idle`: seconds without activity after which a generation counts as stuck. */
-export const STUCK_AFTER_SECONDS = 120;
-
 /** Input and output of a command of `npm run admin`. */
 export interface CommandContext {
   /** Positional arguments, in order. */

@@ -4,6 +4,7 @@ import { GENERATION_INVARIANTS } from './generations.ts';
 import { CREDIT_PERIOD_INVARIANTS } from './creditPeriods.ts';
 import type { Invariant } from './invariant.ts';
 import { API_KEY_INVARIANTS } from './apiKeys.ts';
+import { STAFF_ACTION_INVARIANTS } from './staffActions.ts';
 import { STAFF_METRIC_INVARIANTS } from './staffMetrics.ts';
 import { SUBSCRIPTION_INVARIANTS } from './subscriptions.ts';
 import { TOPUP_INVARIANTS } from './topups.ts';
@@ -20,4 +21,5 @@ export const INVARIANTS: readonly Invariant[] = [
   ...API_KEY_INVARIANTS,
   ...USAGE_INVARIANTS,
   ...STAFF_METRIC_INVARIANTS,
+  ...STAFF_ACTION_INVARIANTS,
 ];
