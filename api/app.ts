@@ -10,7 +10,7 @@ import { discardUnreadBody } from './pipeline/body.ts';
 import { handleErrors } from './pipeline/errors.ts';
 import { requestLog } from './pipeline/requestLog.ts';
 import { traceRequests } from './pipeline/traceRequests.ts';
-import { notFound, serveRoutes } from './router.ts';
+import { notFound, serveRoutes } from './serveRoutes.ts';
 
 /** Security headers of all responses: data that must not be run, framed or sniffed. Pages replace the policy. */
 const createHelmet = () =>

@@ -1,22 +1,15 @@
-import Router from '@koa/router';
-import type Koa from 'koa';
 import { config } from '../shared/lib/config.ts';
 import { perService } from '../shared/lib/serviceScope.ts';
 import { isDevSignInAllowed } from '../shared/lib/signInSettings.ts';
-import { ServiceError } from '../shared/spec/errors.ts';
 import type { StaffPermission } from '../shared/spec/staff.ts';
-import type { Context, Handler, State } from './context.ts';
+import type { Handler } from './context.ts';
 import * as mcp from './mcp/endpoint.ts';
 import { showConsent, submitConsent } from './oauth/authorize/handler.ts';
 import { authorizationServer, jwks, protectedResource } from './oauth/metadata.ts';
 import { register } from './oauth/register.ts';
 import { revoke } from './oauth/revoke.ts';
 import { token } from './oauth/token.ts';
-import { describeNotFound } from './pipeline/errors.ts';
-import { HttpError } from './pipeline/httpError.ts';
-import { consumeRateLimit } from './pipeline/rateLimit.ts';
 import type { Authentication, RouteBody, RouteRateLimit } from './pipeline/route.ts';
-import { runRoute } from './pipeline/runRoute.ts';
 import * as admin from './rest/admin/routes.ts';
 import * as affiliate from './rest/affiliate/routes.ts';
 import * as apiKeys from './rest/apiKeys/routes.ts';
@@ -43,6 +36,13 @@ import { exportLedger, showLedgerPage } from './web/ledger/handler.tsx';
 import * as library from './web/library/handler.tsx';
 import { showUsagePage } from './web/usage/handler.tsx';
 import * as signIn from './web/signIn/handler.ts';
+import * as staffAccount from './web/staff/account/handler.tsx';
+import { showAccountSearch } from './web/staff/accountSearch.tsx';
+import * as accountActions from './web/staff/actions/accountActions.tsx';
+import * as creditActions from './web/staff/actions/creditActions.tsx';
+import * as generationActions from './web/staff/actions/generationActions.tsx';
+import { showAuditLog } from './web/staff/audit.tsx';
+import * as staffGeneration from './web/staff/generation.tsx';
 import { queueBoard } from './web/staff/queueBoard.ts';
 import * as reports from './web/staff/reports/handler.ts';
 
@@ -165,6 +165,32 @@ export const HTTP_ROUTES: readonly HttpRoute[] = [
   ['GET',    '/account/sign-out/',                               'pageSession',     'account',   'none', account.redirectToOverviewPage],
 
   ['GET',    '/admin/',                                          'staffSession',    'account',   'none', admin.staffPage, 'viewDashboard'],
+  ['GET',    '/admin/accounts/',                                 'staffSession',    'account',   'none', showAccountSearch, 'viewAccounts'],
+  ['GET',    '/admin/accounts/:uuid/',                           'staffSession',    'account',   'none', staffAccount.showAccount, 'viewAccounts'],
+  ['GET',    '/admin/accounts/:uuid/ledger/',                    'staffSession',    'account',   'none', staffAccount.showAccountLedger, 'viewAccounts'],
+  ['GET',    '/admin/accounts/:uuid/generations/',               'staffSession',    'account',   'none', staffAccount.showAccountGenerations, 'viewAccounts'],
+  ['GET',    '/admin/accounts/:uuid/adjust/',                    'staffSession',    'account',   'none', creditActions.adjustCredits.show, 'adjustCredits'],
+  ['POST',   '/admin/accounts/:uuid/adjust/',                    'staffSession',    'account',   'form', creditActions.adjustCredits.submit, 'adjustCredits'],
+  ['GET',    '/admin/accounts/:uuid/suspend/',                   'staffSession',    'account',   'none', accountActions.suspend.show, 'suspendAccounts'],
+  ['POST',   '/admin/accounts/:uuid/suspend/',                   'staffSession',    'account',   'form', accountActions.suspend.submit, 'suspendAccounts'],
+  ['GET',    '/admin/accounts/:uuid/reinstate/',                 'staffSession',    'account',   'none', accountActions.reinstate.show, 'suspendAccounts'],
+  ['POST',   '/admin/accounts/:uuid/reinstate/',                 'staffSession',    'account',   'form', accountActions.reinstate.submit, 'suspendAccounts'],
+  ['GET',    '/admin/accounts/:uuid/sign-out/',                  'staffSession',    'account',   'none', accountActions.signOut.show, 'revokeAccess'],
+  ['POST',   '/admin/accounts/:uuid/sign-out/',                  'staffSession',    'account',   'form', accountActions.signOut.submit, 'revokeAccess'],
+  ['GET',    '/admin/accounts/:uuid/revoke-access/',             'staffSession',    'account',   'none', accountActions.revokeAccess.show, 'revokeAccess'],
+  ['POST',   '/admin/accounts/:uuid/revoke-access/',             'staffSession',    'account',   'form', accountActions.revokeAccess.submit, 'revokeAccess'],
+  ['GET',    '/admin/keys/:uuid/revoke/',                        'staffSession',    'account',   'none', accountActions.revokeKey.show, 'revokeAccess'],
+  ['POST',   '/admin/keys/:uuid/revoke/',                        'staffSession',    'account',   'form', accountActions.revokeKey.submit, 'revokeAccess'],
+  ['GET',    '/admin/topups/:uuid/refund/',                      'staffSession',    'account',   'none', creditActions.refundTopup.show, 'refundTopups'],
+  ['POST',   '/admin/topups/:uuid/refund/',                      'staffSession',    'account',   'form', creditActions.refundTopup.submit, 'refundTopups'],
+  ['GET',    '/admin/generations/:uuid/',                        'staffSession',    'account',   'none', staffGeneration.showGeneration, 'viewAccounts'],
+  ['GET',    '/admin/generations/:uuid/content/',                'staffSession',    'account',   'none', staffGeneration.redirectToGeneration, 'viewContent'],
+  ['POST',   '/admin/generations/:uuid/content/',                'staffSession',    'account',   'form', staffGeneration.showGenerationContent, 'viewContent'],
+  ['GET',    '/admin/generations/:uuid/refund/',                 'staffSession',    'account',   'none', generationActions.refund.show, 'refundGenerations'],
+  ['POST',   '/admin/generations/:uuid/refund/',                 'staffSession',    'account',   'form', generationActions.refund.submit, 'refundGenerations'],
+  ['GET',    '/admin/generations/:uuid/requeue/',                'staffSession',    'account',   'none', generationActions.requeue.show, 'manageQueues'],
+  ['POST',   '/admin/generations/:uuid/requeue/',                'staffSession',    'account',   'form', generationActions.requeue.submit, 'manageQueues'],
+  ['GET',    '/admin/audit/',                                    'staffSession',    'account',   'none', showAuditLog, 'viewAuditLog'],
   ['GET',    '/admin/reports/',                                  'staffSession',    'account',   'none', reports.showReports, 'viewReports'],
   ['GET',    '/admin/reports/failures/',                         'staffSession',    'account',   'none', reports.showFailureReport, 'viewReports'],
   ['GET',    '/admin/reports/upstreams/',                        'staffSession',    'account',   'none', reports.showUpstreamReport, 'viewReports'],
@@ -200,80 +226,7 @@ export const LOCAL_SIGN_IN_ROUTES: readonly HttpRoute[] = [
   ['POST',   '/sign-in',                                         'optionalSession', 'account',   'form', signIn.localSignIn],
 ];
 
-const servedRoutes = perService(() =>
+/** Returns the routes of this configuration. */
+export const servedRoutes = perService(() =>
   isDevSignInAllowed(config) ? [...HTTP_ROUTES, ...LOCAL_SIGN_IN_ROUTES] : HTTP_ROUTES,
 );
-
-/** Serves the routes of the table. All other requests get a 404, with `Allow` if only the method is wrong. */
-export function serveRoutes(): Koa.Middleware<State> {
-  const prefixRoutes = servedRoutes().filter(([method]) => method === '*');
-  const router = createRouter();
-  const serveExact = router.routes() as unknown as Koa.Middleware<State>;
-  return async (ctx, next) => {
-    const route = prefixRoutes.find(([, path]) => isBelow(ctx.path, path));
-    if (route !== undefined) await run(ctx, route);
-    else await serveExact(ctx, next);
-  };
-}
-
-function createRouter(): Router<State> {
-  const router = new Router<State>({ sensitive: true });
-  for (const route of listExactRoutes()) {
-    const [method, path] = route;
-    // Registered without the trailing slash, a path matches with and without it.
-    // `create` in `/api/generations/create/` is not a uuid, whatever the method.
-    const fixed = new Set(
-      listExactRoutes()
-        .map(([, other]) => other)
-        .filter((other) => other !== path && !other.includes(':') && toPathPattern(path).test(other))
-        .map(stripTrailingSlash),
-    );
-    router.register(stripTrailingSlash(path), [method], (ctx) =>
-      fixed.has(stripTrailingSlash(ctx.path)) ? notFound(ctx) : run(ctx, route),
-    );
-  }
-  return router;
-}
-
-function run(ctx: Context, [, path, authentication, rateLimit, body, handler, permission]: HttpRoute): Promise<void> {
-  return runRoute(ctx, { path: path.replace(/\*$/, ''), authentication, rateLimit, body, handler, permission });
-}
-
-/** Responds to requests without a route: 404, with `Allow` if the path exists for another method. */
-export async function notFound(ctx: Context): Promise<void> {
-  // Browsers get a page; programs do not ask for one.
-  ctx.state.isPage = ctx.method === 'GET' && ctx.get('accept').includes('text/html');
-  await consumeRateLimit(ctx, 'public');
-  const paths = new Set(findMatchingPaths(ctx.path));
-  const allowed = listExactRoutes()
-    .filter(([, path]) => paths.has(path))
-    .map(([method]) => method);
-  if (allowed.length === 0) throw new ServiceError('not_found', describeNotFound(ctx));
-  throw new HttpError('not_found', describeNotFound(ctx), { headers: { allow: [...new Set(allowed)].join(', ') } });
-}
-
-/** Lists the paths of the table that match a request: those without parameters, if there are any, otherwise all. */
-function findMatchingPaths(requestPath: string): string[] {
-  const paths = listExactRoutes()
-    .map(([, path]) => path)
-    .filter((path) => toPathPattern(path).test(requestPath));
-  const fixed = paths.filter((path) => !path.includes(':'));
-  return fixed.length > 0 ? fixed : paths;
-}
-
-function listExactRoutes(): HttpRoute[] {
-  return servedRoutes().filter(([method]) => method !== '*');
-}
-
-/** Returns true for `/a/b` and everything below it, if the pattern is `/a/b/*`. */
-function isBelow(path: string, pattern: string): boolean {
-  return `${path}/`.startsWith(pattern.replace(/\*$/, ''));
-}
-
-function stripTrailingSlash(path: string): string {
-  return path.replace(/(.)\/$/, '$1');
-}
-
-function toPathPattern(path: string): RegExp {
-  return new RegExp(`^${path.replace(/\/$/, '').replaceAll(/:\w+/g, '[^/]+')}/?$`);
-}

@@ -7,6 +7,8 @@ const PENDING_WORK_SQL = `
          (SELECT count(*) FROM payment_events WHERE processed_at IS NULL AND abandoned_at IS NULL) AS "payment events",
          (SELECT count(*) FROM owed_refunds WHERE status = 'owed'
                                               AND next_attempt_at <= $1::timestamptz + interval '2 minutes')      AS "owed refunds",
+         (SELECT count(*) FROM topup_refunds WHERE status = 'owed'
+                                               AND next_attempt_at <= $1::timestamptz + interval '2 minutes')     AS "top-up refunds",
          (SELECT count(*) FROM subscriptions WHERE follow_up_next_attempt_at <= $1::timestamptz + interval '2 minutes') AS "follow-ups",
          (SELECT count(*) FROM topups WHERE status = 'pending' AND kind = 'automatic'
                                           AND next_attempt_at <= $1::timestamptz + interval '2 minutes')          AS "automatic top-ups",

@@ -29,6 +29,12 @@ export function hasPermission(role: StaffRole, permission: StaffPermission): boo
   return (STAFF_PERMISSIONS[permission] as readonly StaffRole[]).includes(role);
 }
 
+/** Longest reason that staff give for an action. */
+export const STAFF_REASON_MAX_CHARACTERS = 500;
+
+/** Seconds without activity after which a queued generation counts as stuck. */
+export const STUCK_AFTER_SECONDS = 120;
+
 /** Actions in the audit log: the kind of target, and what was done to it. */
 export const AUDIT_ACTIONS = [
   'account.suspend',
@@ -41,6 +47,7 @@ export const AUDIT_ACTIONS = [
   'generation.refund',
   'generation.requeue',
   'generation.view_content',
+  'identity.remove',
   'key.revoke',
   'queue.change',
   'topup.refund',

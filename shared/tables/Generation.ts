@@ -30,6 +30,8 @@ export class Generation extends Model {
   declare is_watermarked: boolean;
   declare error_message: string | null;
   declare deleted_at: Date | null;
+  /** Time at which staff refunded it after it had succeeded. A failed generation is refunded without it. */
+  declare refunded_at: Date | null;
   /** Time at which prompt, params and error were emptied after the deletion. */
   declare purged_at: Date | null;
 

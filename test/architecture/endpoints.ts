@@ -97,6 +97,32 @@ const OWN_ENDPOINTS = `
   GET    /api/serving/                         public
   GET    /api/ready/                           public
   GET    /admin/                               operator
+  GET    /admin/accounts/                          operator
+  GET    /admin/accounts/:uuid/                    operator
+  GET    /admin/accounts/:uuid/ledger/             operator
+  GET    /admin/accounts/:uuid/generations/        operator
+  GET    /admin/accounts/:uuid/adjust/             operator
+  POST   /admin/accounts/:uuid/adjust/             operator
+  GET    /admin/accounts/:uuid/suspend/            operator
+  POST   /admin/accounts/:uuid/suspend/            operator
+  GET    /admin/accounts/:uuid/reinstate/          operator
+  POST   /admin/accounts/:uuid/reinstate/          operator
+  GET    /admin/accounts/:uuid/sign-out/           operator
+  POST   /admin/accounts/:uuid/sign-out/           operator
+  GET    /admin/accounts/:uuid/revoke-access/      operator
+  POST   /admin/accounts/:uuid/revoke-access/      operator
+  GET    /admin/keys/:uuid/revoke/                 operator
+  POST   /admin/keys/:uuid/revoke/                 operator
+  GET    /admin/topups/:uuid/refund/               operator
+  POST   /admin/topups/:uuid/refund/               operator
+  GET    /admin/generations/:uuid/                 operator
+  GET    /admin/generations/:uuid/content/         operator
+  POST   /admin/generations/:uuid/content/         operator
+  GET    /admin/generations/:uuid/refund/          operator
+  POST   /admin/generations/:uuid/refund/          operator
+  GET    /admin/generations/:uuid/requeue/         operator
+  POST   /admin/generations/:uuid/requeue/         operator
+  GET    /admin/audit/                             operator
   GET    /admin/reports/                       operator
   GET    /admin/reports/failures/              operator
   GET    /admin/reports/upstreams/             operator

@@ -8,6 +8,7 @@ import {
   QUEUED,
   suspensionSql,
 } from './corruption.ts';
+import { STAFF_ACTION_CORRUPTIONS } from './staffActionViolations.ts';
 
 /** Corruptions of the ledger fixture, by the invariant that each violates. */
 export const CORRUPTIONS: Record<string, Corruption[]> = {
@@ -50,7 +51,7 @@ export const CORRUPTIONS: Record<string, Corruption[]> = {
     breakCustomer(`UPDATE ledger_entries SET plan_amount = amount WHERE effect_key = 'goodwill:T-1'`),
     breakCustomer(`UPDATE ledger_entries SET plan_amount = amount - 1 WHERE ${ONE_BURN} AND number < 10`),
   ],
-  'adjustments-are-grants': [
+  'adjustments-are-described': [
     breakCustomer(`UPDATE ledger_entries SET description = 'Monthly credits' WHERE effect_key = 'goodwill:T-1'`),
   ],
   'rows-have-an-account': [
@@ -295,4 +296,5 @@ export const CORRUPTIONS: Record<string, Corruption[]> = {
     breakCustomer(`${suspensionSql('account.suspend', 5)}; ${suspensionSql('account.reinstate', 6)}`),
     breakCustomer(`${suspensionSql('account.suspend', 5)}; UPDATE accounts SET suspended_at = now() WHERE id = 1`),
   ],
+  ...STAFF_ACTION_CORRUPTIONS,
 };

@@ -22,5 +22,5 @@ export async function staffPage(ctx: Context): Promise<void> {
     // The page must also work while Redis is unavailable.
     getQueueDepths().catch(() => null),
   ]);
-  sendStaffPage(ctx, { metrics, models, queues, abandoned });
+  await sendStaffPage(ctx, { metrics, models, queues, abandoned });
 }

@@ -41,7 +41,7 @@ export function AccountNavigation(props: AccountNavigationProps & { width?: stri
   );
 }
 
-export function SignOutForm({ csrfToken }: AccountNavigationProps): VNode {
+export function SignOutForm({ csrfToken }: Pick<AccountNavigationProps, 'csrfToken'>): VNode {
   return (
     <Form action="/account/sign-out/" token={csrfToken}>
       <button type="submit" class="slight">

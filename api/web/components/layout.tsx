@@ -5,6 +5,7 @@ import { ACCOUNT_SCRIPT_PATH, getAccountScript } from '../accountScript.ts';
 import { getBrand } from '../brand.ts';
 import { AccountNavigation, type AccountNavigationProps, SignOutForm } from './accountNavigation.tsx';
 import { Footer } from './footer.tsx';
+import { StaffNavigation, type StaffNavigationProps } from './staffNavigation.tsx';
 import { config } from '../../../shared/lib/config.ts';
 import { getStylesheet, STYLESHEET_PATH } from '../stylesheet.ts';
 
@@ -18,6 +19,8 @@ export interface PageProps {
   isWide?: boolean;
   /** Shows the navigation of the account area, and loads its script. */
   account?: AccountNavigationProps;
+  /** Shows the navigation of the staff console. */
+  staff?: StaffNavigationProps;
   /** Allows images and videos from CDN_URL. */
   hasMedia?: boolean;
   /** Address that the browser opens by itself after some seconds. */
@@ -70,7 +73,7 @@ function isReloading(refresh: PageProps['refresh']): boolean {
 }
 
 function PageDocument(page: PageProps): VNode {
-  const { title, body, isNarrow = false, isWide = false, account, refresh } = page;
+  const { title, body, isNarrow = false, isWide = false, account, staff, refresh } = page;
   const width = isNarrow ? 'narrow' : isWide ? 'wide' : undefined;
   const reload = isReloading(refresh) ? refresh : undefined;
   return (
@@ -99,8 +102,10 @@ function PageDocument(page: PageProps): VNode {
             {getBrand().name}
           </a>
           {account === undefined ? null : <SignOutForm {...account} />}
+          {staff === undefined ? null : <SignOutForm {...staff} />}
         </header>
         {account === undefined ? null : <AccountNavigation {...account} width={width} />}
+        {staff === undefined ? null : <StaffNavigation {...staff} />}
         <main
           id={CONTENT_ID}
           class={width}

@@ -1,10 +1,11 @@
 import type Koa from 'koa';
 import { config } from '../../../shared/lib/config.ts';
+import { type QueueChange, recordQueueChange } from '../../../shared/domain/staff/queueChanges.ts';
 import { perService } from '../../../shared/lib/serviceScope.ts';
 import { QUEUES } from '../../../shared/queues/catalog.ts';
 import { getQueue } from '../../../shared/queues/enqueue.ts';
 import { ServiceError } from '../../../shared/spec/errors.ts';
-import { requireCaller, type Context, type State } from '../../context.ts';
+import { requireActor, requireCaller, type Context, type State } from '../../context.ts';
 import { describeNotFound } from '../../pipeline/errors.ts';
 import { HttpError } from '../../pipeline/httpError.ts';
 import { serviceOrigin } from '../../pipeline/serviceOrigin.ts';
@@ -42,6 +43,8 @@ export async function queueBoard(ctx: Context): Promise<void> {
   ctx.set('content-security-policy', QUEUE_BOARD_CONTENT_SECURITY_POLICY);
   ctx.set('x-frame-options', 'DENY');
   ctx.set('referrer-policy', 'same-origin');
+  // Jobs are in Redis, which no transaction covers: a change that is not recorded is not made.
+  if (!isSafeMethod(ctx.method)) await recordQueueChange(requireActor(ctx), describeQueueChange(ctx));
   await (await board())(ctx, async () => {});
   if (ctx.status === 404 && ctx.body === undefined) throw new ServiceError('not_found', describeNotFound(ctx));
   if (!isSafeMethod(ctx.method)) logQueueChange(ctx);
@@ -51,11 +54,16 @@ export async function queueBoard(ctx: Context): Promise<void> {
   }
 }
 
-/** Logs a change with its author. The path names it: `<queue>/pause`, `<queue>/<job>/retry`, `pause` for all queues. */
-function logQueueChange(ctx: Koa.ParameterizedContext<State>): void {
+/** Describes a change by its path: `<queue>/pause`, `<queue>/<job>/retry`, `pause` for all queues. */
+function describeQueueChange(ctx: Context): QueueChange {
   const steps = ctx.path.slice(`${QUEUE_BOARD_PATH}/api/queues/`.length).split('/');
   const queue = QUEUES.find((name) => name === steps[0]) ?? 'all';
-  const action = (queue === 'all' ? steps : steps.slice(1)).join('/').slice(0, 200);
+  return { queue, change: (queue === 'all' ? steps : steps.slice(1)).join('/').slice(0, 200) };
+}
+
+/** Logs a change with its author. */
+function logQueueChange(ctx: Context): void {
+  const { queue, change: action } = describeQueueChange(ctx);
   ctx.state.log.info(
     { queue, action, account: requireCaller(ctx).accountId, status: ctx.status },
     'queue board change',

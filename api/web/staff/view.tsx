@@ -4,11 +4,9 @@ import type { ModelWithStatus } from '../../../shared/domain/generations/executi
 import type { listAbandonedEvents } from '../../../shared/domain/billing/paymentEvents.ts';
 import type { QueueDepth } from '../../../shared/queues/depth.ts';
 import type { Context } from '../../context.ts';
-import { sendPage } from '../components/layout.tsx';
+import { mayUse, sendStaffConsolePage } from '../components/staffPage.tsx';
 import { BarChart, HorizontalBarChart } from '../components/charts.tsx';
-import { hasPermission } from '../../../shared/spec/staff.ts';
 import { QUEUE_BOARD_PATH } from './queueBoard.ts';
-import { REPORTS_PATH } from './reports/navigation.tsx';
 import { formatUtcDay } from '../../../shared/lib/calendar.ts';
 
 type AbandonedEventsSummary = Awaited<ReturnType<typeof listAbandonedEvents>>;
@@ -27,24 +25,18 @@ const dollars = new Intl.NumberFormat('en-US', { style: 'currency', currency: 'U
 const formatDollars = (cents: number) => dollars.format(cents / 100);
 
 /** Sends the dashboard for staff. The charts are SVG from the server, so it needs no scripts. */
-export function sendStaffPage(ctx: Context, { metrics, models, queues, abandoned }: StaffPageProps): void {
+export async function sendStaffPage(
+  ctx: Context,
+  { metrics, models, queues, abandoned }: StaffPageProps,
+): Promise<void> {
   const { users, subscriptions, revenue, costs, margins, daily } = metrics;
-  const { staffRole } = ctx.state;
-  const canViewReports = staffRole !== undefined && hasPermission(staffRole, 'viewReports');
   const toBars = (pick: (day: DailyMetrics) => number) => daily.map((day) => ({ label: day.date, value: pick(day) }));
-  const body = (
+  const children = (
     <>
-      <h1>Admin dashboard</h1>
       <p class="quiet">
         Totals cover the last 30 days in UTC, including today, unless a card states otherwise. Updated{' '}
         {metrics.generatedAt.toISOString().slice(0, 19).replace('T', ' ')} UTC.{' '}
-        <a href={QUEUE_BOARD_PATH}>Queues and jobs</a>
-        {canViewReports ? (
-          <>
-            {' · '}
-            <a href={REPORTS_PATH}>Reports</a>
-          </>
-        ) : null}
+        {mayUse(ctx, 'manageQueues') ? <a href={QUEUE_BOARD_PATH}>Queues and jobs</a> : null}
       </p>
       <div class="charts">
         <MetricCard
@@ -137,7 +129,7 @@ export function sendStaffPage(ctx: Context, { metrics, models, queues, abandoned
       </div>
     </>
   );
-  sendPage(ctx, { title: 'Admin dashboard', body, isWide: true });
+  await sendStaffConsolePage(ctx, { current: '/admin/', heading: 'Admin dashboard', children });
 }
 
 function MetricCard(props: { title: string; figure: string; note: string; children: ComponentChildren }): VNode {

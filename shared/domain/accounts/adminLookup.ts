@@ -2,9 +2,12 @@ import { isUuid } from '../../lib/uuid.ts';
 import { ServiceError } from '../../spec/errors.ts';
 import { Account } from '../../tables/Account.ts';
 import { ApiKey } from '../../tables/ApiKey.ts';
+import { Generation } from '../../tables/Generation.ts';
 import { LedgerEntry } from '../../tables/LedgerEntry.ts';
 import { OwedRefund } from '../../tables/OwedRefund.ts';
 import { Subscription } from '../../tables/Subscription.ts';
+import { Topup } from '../../tables/Topup.ts';
+import { TopupRefund } from '../../tables/TopupRefund.ts';
 import { hashApiKey } from './apiKeys.ts';
 
 /** Lookups for staff, who search by what a customer has quoted. */
@@ -38,15 +41,89 @@ export async function lookUpApiKeysForStaff(query: string): Promise<ApiKey[]> {
   throw new ServiceError('not_found', 'No API key matches. Use its UUID, its first 12 characters or the whole key.');
 }
 
+/** Largest number of accounts that a search returns. */
+export const SEARCH_RESULTS_MAX = 20;
+const EMAIL_PREFIX_MIN_CHARACTERS = 3;
+/** Sorts after every character of an address, by bytes. */
+const LAST_CHARACTER = '\u{10ffff}';
+
+/**
+ * Searches accounts by what a customer or a processor quotes: an e-mail address or its beginning; the UUID of an account,
+ * API key, generation or top-up; the account number in the logs; the first 12 characters of an API key; a Stripe id of a
+ * customer, subscription, payment, checkout page or invoice. Each is a lookup in an index.
+ * @throws ServiceError validation_error for a whole API key, which must not get into addresses and logs.
+ */
+export async function searchAccounts(query: string): Promise<Account[]> {
+  // The database accepts no other characters.
+  const text = query.replaceAll('\u0000', '').toWellFormed().trim();
+  if (hashApiKey(text) !== null)
+    throw new ServiceError('validation_error', 'Search by the first 12 characters of the API key, not by all of it.');
+  if (isUuid(text)) return findAccountsByUuid(text.toLowerCase());
+  if (/^\d{1,15}$/.test(text)) return findAccountsByIds([Number(text)]);
+  if (/^svc_[0-9a-f]{8}$/.test(text))
+    return findAccountsByIds(
+      await pluckAccountIds(ApiKey.query().select('account_id').where({ prefix: text }).limit(SEARCH_RESULTS_MAX)),
+    );
+  if (/^(cus|sub|pi|cs|in|simulated)_[\w-]+$/.test(text)) return findAccountsByProcessorId(text);
+  if (text.length < EMAIL_PREFIX_MIN_CHARACTERS) return [];
+  const prefix = text.toLowerCase();
+  // By bytes, so that the index is used in every collation.
+  return Account.query()
+    .whereRaw('email ~>=~ ? AND email ~<~ ?', [prefix, prefix + LAST_CHARACTER])
+    .orderBy('email')
+    .limit(SEARCH_RESULTS_MAX);
+}
+
+async function findAccountsByUuid(uuid: string): Promise<Account[]> {
+  const [account, ...ids] = await Promise.all([
+    Account.query().findOne({ uuid }),
+    pluckAccountIds(ApiKey.query().select('account_id').where({ uuid }).limit(SEARCH_RESULTS_MAX)),
+    pluckAccountIds(Generation.query().select('account_id').where({ uuid }).limit(SEARCH_RESULTS_MAX)),
+    pluckAccountIds(Topup.query().select('account_id').where({ uuid }).limit(SEARCH_RESULTS_MAX)),
+  ]);
+  return account === undefined ? findAccountsByIds(ids.flat()) : [account];
+}
+
+async function findAccountsByProcessorId(id: string): Promise<Account[]> {
+  const [account, ...ids] = await Promise.all([
+    Account.query().findOne({ stripe_customer_id: id }),
+    pluckAccountIds(
+      Subscription.query().select('account_id').where({ stripe_subscription_id: id }).limit(SEARCH_RESULTS_MAX),
+    ),
+    pluckAccountIds(
+      Topup.query().select('account_id').where({ stripe_payment_intent_id: id }).limit(SEARCH_RESULTS_MAX),
+    ),
+    pluckAccountIds(Topup.query().select('account_id').where({ stripe_session_id: id }).limit(SEARCH_RESULTS_MAX)),
+    pluckAccountIds(OwedRefund.query().select('account_id').where({ invoice_id: id }).limit(SEARCH_RESULTS_MAX)),
+  ]);
+  return account === undefined ? findAccountsByIds(ids.flat()) : [account];
+}
+
+async function pluckAccountIds(rows: PromiseLike<readonly { account_id: number }[]>): Promise<number[]> {
+  return (await rows).map(({ account_id: id }) => id);
+}
+
+async function findAccountsByIds(ids: number[]): Promise<Account[]> {
+  return ids.length === 0
+    ? []
+    : Account.query()
+        .findByIds([...new Set(ids)])
+        .orderBy('email');
+}
+
 /** Lists payment issues of an account: refunds that are not completed, and upgrades that were refunded. */
 export async function listPaymentIssues({ id }: Account): Promise<string[]> {
-  const [refunds, subscriptions] = await Promise.all([
+  const [refunds, topupRefunds, subscriptions] = await Promise.all([
     OwedRefund.query().where({ account_id: id }).whereNot({ status: 'refunded' }).orderBy('created_at'),
+    TopupRefund.query().where({ account_id: id }).whereNot({ status: 'refunded' }).orderBy('created_at'),
     Subscription.query().where({ account_id: id }).whereNotNull('refunded_upgrade').orderBy('id'),
   ]);
   return [
     ...refunds.map(({ invoice_id: invoice, status, last_error: lastError }) =>
       `refund ${invoice}: ${status}. ${lastError ?? ''}`.trim(),
+    ),
+    ...topupRefunds.map(({ topup_uuid: topup, status, last_error: lastError }) =>
+      `refund of top-up ${topup}: ${status}. ${lastError ?? ''}`.trim(),
     ),
     ...subscriptions.map(
       ({ refunded_upgrade: plan, stripe_subscription_id: subscription, plan_slug: current }) =>

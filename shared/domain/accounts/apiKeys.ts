@@ -91,10 +91,15 @@ export async function listActiveApiKeys(accountId: number): Promise<ApiKey[]> {
 
 /**
  * Revokes a key permanently. Revoking it again changes nothing.
+ * @param onRevoked may write more rows in the same transaction, unless the key was revoked before.
  * @returns the hash of the key.
  * @throws ServiceError not_found when the account has no such key.
  */
-export async function revokeApiKey(accountId: number, uuid: string): Promise<Buffer> {
+export async function revokeApiKey(
+  accountId: number,
+  uuid: string,
+  onRevoked: (transaction: Transaction, key: ApiKey) => Promise<void> = async () => {},
+): Promise<Buffer> {
   return Account.transaction(async (transaction) => {
     await lockAccount(transaction, accountId);
     const key = await ApiKey.query(transaction).findOne({ account_id: accountId, uuid });
@@ -103,6 +108,7 @@ export async function revokeApiKey(accountId: number, uuid: string): Promise<Buf
     if (key.revoked_at === null) {
       await key.$query(transaction).patch({ revoked_at: now() });
       await Account.query(transaction).where('id', accountId).decrement('active_key_count', 1);
+      await onRevoked(transaction, key);
     }
     return key.key_hash;
   });

@@ -1,3 +1,4 @@
+import type { Transaction } from 'objection';
 import { now } from '../../lib/clock.ts';
 import { logger } from '../../lib/logger.ts';
 import { ServiceError } from '../../spec/errors.ts';
@@ -13,6 +14,9 @@ import { lockAccount } from '../credits/ledger.ts';
 import { purgeAccountGenerations } from '../generations/purge.ts';
 import { deleteGeneration } from '../generations/delete.ts';
 
+/** Writes the audit entry of an erasure by staff, in its transaction. */
+export type OnErased = (transaction: Transaction, account: Account) => Promise<void>;
+
 /** Result of an erasure. */
 export interface ErasureResult {
   /** Number of generations that this run deleted. A run that continues an interrupted one deletes the rest. */
@@ -27,10 +31,11 @@ const BATCH_SIZE = 500;
  * run continues an interrupted one.
  * @throws ServiceError validation_error while a subscription would renew, or generations are in progress.
  */
-export async function eraseAccount(accountId: number): Promise<ErasureResult> {
+export async function eraseAccount(accountId: number, onErased: OnErased = async () => {}): Promise<ErasureResult> {
   await Account.transaction(async (transaction) => {
     const account = await lockAccount(transaction, accountId);
     await assertErasable(account);
+    const isFirstRun = account.erased_at === null;
     await Identity.query(transaction).where({ account_id: accountId }).forUpdate();
     await revokeAccess(transaction, accountId);
     await Identity.query(transaction).delete().where({ account_id: accountId });
@@ -47,6 +52,8 @@ export async function eraseAccount(accountId: number): Promise<ErasureResult> {
       auto_topup_enabled: false,
       erased_at: account.erased_at ?? now(),
     });
+    // A run that continues an interrupted one is the same action.
+    if (isFirstRun) await onErased(transaction, account);
   });
   const generations = await deleteAllGenerations(accountId);
   await purgeAccountGenerations(accountId);

@@ -26,6 +26,7 @@ const EXPORTED_TABLES = {
   ledger_entries: 'number',
   subscriptions: 'id',
   topups: 'created_at',
+  topup_refunds: 'created_at',
   owed_refunds: 'created_at',
   affiliates: 'account_id',
 } as const;

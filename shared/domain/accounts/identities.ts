@@ -135,7 +135,16 @@ export async function linkIdentity(
 export async function removeIdentity(
   accountId: number,
   uuid: string,
-  { currentToken, mayBeLast = false }: { currentToken: string | null; mayBeLast?: boolean },
+  {
+    currentToken,
+    mayBeLast = false,
+    onRemoved = async () => {},
+  }: {
+    currentToken: string | null;
+    mayBeLast?: boolean;
+    /** May write more rows in the same transaction. */
+    onRemoved?: (transaction: Transaction, account: Account) => Promise<void>;
+  },
 ): Promise<Identity> {
   return Account.transaction(async (transaction) => {
     const account = await lockAccount(transaction, accountId);
@@ -160,6 +169,7 @@ export async function removeIdentity(
     if (oldest !== undefined && account.social_provider === removed.provider) {
       await account.$query(transaction).patch({ social_provider: oldest.provider });
     }
+    await onRemoved(transaction, account);
     return removed;
   });
 }

@@ -4,7 +4,6 @@ import { Account } from '../../tables/Account.ts';
 import { ApiKey } from '../../tables/ApiKey.ts';
 import { OAuthGrant } from '../../tables/OAuthGrant.ts';
 import { Session } from '../../tables/Session.ts';
-import { lockAccount } from '../credits/ledger.ts';
 import { revokeAccountGrants } from '../oauth/grants.ts';
 
 /** Number of credentials that were ended. */
@@ -24,14 +23,6 @@ export async function revokeAccess(transaction: Transaction, accountId: number):
   const grants = await revokeAccountGrants(accountId, transaction);
   await Account.query(transaction).findById(accountId).patch({ active_key_count: 0 });
   return { sessions, keys, grants };
-}
-
-/** Ends all sessions, API keys and OAuth grants of an account. The owner can sign in again. */
-export async function revokeAllAccess(accountId: number): Promise<RevokedAccess> {
-  return Account.transaction(async (transaction) => {
-    await lockAccount(transaction, accountId);
-    return revokeAccess(transaction, accountId);
-  });
 }
 
 /** Counts the credentials that `revokeAccess` would end. */

@@ -16,6 +16,7 @@ import {
   type SubscriptionSnapshot,
 } from './subscriptionSnapshot.ts';
 import { applyTopupSnapshot, findTopupSnapshot, type TopupSnapshot } from './topupPayments.ts';
+import { markTopupRefundFailed } from './topupRefunds.ts';
 
 /** The payment method state of a customer. */
 interface PaymentMethodSnapshot extends AccountSnapshot {
@@ -142,7 +143,10 @@ async function fetchRefundParts(refundId: string): Promise<(EventSnapshot | null
     logger.error({ refundId, chargeId }, 'refund failed at the bank; pay the customer back by hand');
     const charge = chargeId === null ? null : await processor.readCharge(chargeId);
     // Another refund may have returned the charge before the event of the failed one arrived.
-    if (charge !== null && 'invoiceId' in charge && !isChargeRefunded) await markRefundFailed(charge.invoiceId);
+    if (charge !== null && !isChargeRefunded) {
+      if ('invoiceId' in charge) await markRefundFailed(charge.invoiceId);
+      else if (charge.topupUuid !== null) await markTopupRefundFailed(charge.topupUuid);
+    }
   }
   return fetchChargeParts(chargeId);
 }

@@ -8,6 +8,7 @@ import { trySync } from '../payments/processorErrors.ts';
 import { syncPendingTopups } from './pendingTopups.ts';
 import { issueDueRefunds } from './refunds.ts';
 import { endSubscription, renewPeriodsUntil } from './subscriptions.ts';
+import { issueDueTopupRefunds } from './topupRefunds.ts';
 import { runDueFollowUps, syncSubscription } from './syncSubscription.ts';
 import { DAY_MS, MINUTE_MS } from '../../spec/durations.ts';
 
@@ -22,6 +23,7 @@ export async function runBillingMaintenance(): Promise<void> {
     expireSimulatedSubscriptions,
     runDueFollowUps,
     issueDueRefunds,
+    issueDueTopupRefunds,
     cancelPastDue,
     syncLapsed,
   ]);

@@ -1,15 +1,18 @@
+import type { Transaction } from 'objection';
 import { logger } from '../../lib/logger.ts';
 import { ServiceError } from '../../spec/errors.ts';
 import { Account } from '../../tables/Account.ts';
 import { LedgerEntry } from '../../tables/LedgerEntry.ts';
-import { lockAccount, postEntries } from './ledger.ts';
+import { type Actor, recordAuditEntry } from '../staff/audit.ts';
+import { type EntryInput, lockAccount, postEntries } from './ledger.ts';
 
 /** Largest adjustment. A larger amount is most likely a typing error. */
 export const ADJUSTMENT_MAX_CREDITS = 100_000;
 
-/** A manual credit by staff. */
+/** A manual change of a balance by staff. */
 export interface CreditAdjustment {
   accountId: number;
+  /** Credits to add; negative to remove. */
   credits: number;
   /** Idempotency key of the adjustment: it is posted once, however often it is requested. */
   requestName: string;
@@ -26,28 +29,52 @@ export interface CreditAdjustmentResult {
 }
 
 /**
- * Posts a credit adjustment to the top-up bucket, so that it does not expire with the month.
- * @throws ServiceError validation_error if another adjustment was posted under the same request name.
+ * Posts a credit adjustment to the top-up bucket, so that it does not expire with the month, with its audit entry.
+ * @throws ServiceError validation_error if another adjustment was posted under the same request name, or more credits
+ * are to be removed than the top-up bucket has.
  */
-export async function postCreditAdjustment(adjustment: CreditAdjustment): Promise<CreditAdjustmentResult> {
-  const { accountId, credits } = adjustment;
-  const input = {
-    entryType: 'grant' as const,
-    amount: credits,
-    planAmount: 0,
-    description: buildDescription(adjustment),
-    effectKey: buildEffectKey(adjustment.requestName),
-  };
+export async function postCreditAdjustment(
+  adjustment: CreditAdjustment,
+  reason: string,
+  actor: Actor,
+): Promise<CreditAdjustmentResult> {
+  const { accountId, credits, requestName } = adjustment;
   const isRepeat = await Account.transaction(async (transaction) => {
     const account = await lockAccount(transaction, accountId);
     // The database rejects a second entry of one account. The lock covers requests under one name for several accounts.
-    await transaction.raw('SELECT pg_advisory_xact_lock(hashtextextended(?, 0))', [input.effectKey]);
-    const posted = await LedgerEntry.query(transaction).findOne({ effect_key: input.effectKey });
-    if (posted === undefined) await postEntries(transaction, account, [input]);
-    return posted !== undefined;
+    await transaction.raw('SELECT pg_advisory_xact_lock(hashtextextended(?, 0))', [buildEffectKey(requestName)]);
+    if ((await findPostedEntry(requestName, transaction)) !== undefined) return true;
+    const before = { balance: account.balance, topupCredits: account.topup_credits };
+    assertRemovable(credits, before.topupCredits);
+    const posted = await postEntries(transaction, account, [buildEntry(adjustment)]);
+    await recordAuditEntry(transaction, actor, {
+      action: 'credits.adjust',
+      accountId,
+      targetType: 'account',
+      targetId: account.uuid,
+      reason,
+      before,
+      after: {
+        balance: posted.balance,
+        topupCredits: posted.topup_credits,
+        credits,
+        ledgerEntry: posted.ledger_count,
+        request: requestName,
+      },
+    });
+    return false;
   });
-  if (!isRepeat) logger.info({ accountId, credits, request: adjustment.requestName }, 'credit adjustment posted');
+  if (!isRepeat) logger.info({ accountId, credits, request: requestName }, 'credit adjustment posted');
   return { ...(await getPostedAdjustment(adjustment)), isRepeat };
+}
+
+/** Plan credits are left alone: they expire with their month. */
+function assertRemovable(credits: number, topupCredits: number): void {
+  if (-credits <= topupCredits) return;
+  throw new ServiceError(
+    'validation_error',
+    `Only top-up credits can be removed, and the account has ${topupCredits}. Plan credits expire with their month.`,
+  );
 }
 
 /**
@@ -55,7 +82,7 @@ export async function postCreditAdjustment(adjustment: CreditAdjustment): Promis
  * @throws ServiceError validation_error if it differs from this adjustment.
  */
 export async function findCreditAdjustment(adjustment: CreditAdjustment): Promise<LedgerEntry | null> {
-  const entry = await LedgerEntry.query().findOne({ effect_key: buildEffectKey(adjustment.requestName) });
+  const entry = await findPostedEntry(adjustment.requestName);
   if (entry === undefined) return null;
   const isSame =
     entry.account_id === adjustment.accountId &&
@@ -68,16 +95,36 @@ export async function findCreditAdjustment(adjustment: CreditAdjustment): Promis
   );
 }
 
+/** Finds the entry of a request name. Entries from before the audit log have keys of another form. */
+function findPostedEntry(requestName: string, transaction?: Transaction): Promise<LedgerEntry | undefined> {
+  return LedgerEntry.query(transaction)
+    .whereIn('effect_key', [buildEffectKey(requestName), `goodwill:${requestName}`])
+    .first()
+    .execute();
+}
+
 async function getPostedAdjustment(adjustment: CreditAdjustment): Promise<Omit<CreditAdjustmentResult, 'isRepeat'>> {
   const entry = await findCreditAdjustment(adjustment);
   if (entry === null) throw new Error(`The request ${adjustment.requestName} was posted, but has no entry.`);
   return { entry, account: await Account.query().findById(adjustment.accountId).throwIfNotFound() };
 }
 
-function buildEffectKey(requestName: string): string {
-  return `goodwill:${requestName}`;
+function buildEntry(adjustment: CreditAdjustment): EntryInput {
+  const { credits, requestName } = adjustment;
+  return {
+    entryType: credits > 0 ? 'grant' : 'expiry',
+    amount: credits,
+    planAmount: 0,
+    description: buildDescription(adjustment),
+    effectKey: buildEffectKey(requestName),
+  };
 }
 
-function buildDescription({ note }: CreditAdjustment): string {
-  return note === '' ? 'Goodwill credits' : `Goodwill credits: ${note}`;
+function buildEffectKey(requestName: string): string {
+  return `adjustment:${requestName}`;
+}
+
+function buildDescription({ credits, note }: CreditAdjustment): string {
+  const kind = credits > 0 ? 'Goodwill credits' : 'Credits removed';
+  return note === '' ? kind : `${kind}: ${note}`;
 }

@@ -48,6 +48,7 @@ export type {
   ProcessorEvent,
   ProcessorPayment,
   ProcessorSubscription,
+  RefundOutcome,
   SubscriptionCharge,
   SubscriptionInvoice,
   EventWithPayload,

@@ -191,6 +191,14 @@ export interface PaymentProcessor {
   /** Charges a top-up to the payment method on file. When repeated, returns the outcome of the first charge. */
   chargeTopup(request: TopupOrder & { customerId: string; paymentMethodId: string }): Promise<ProcessorPayment>;
 
+  /**
+   * Refunds what is left of the payment of a top-up. May be repeated.
+   * @returns the outcome, as for `refundInvoice`, and the payment after it.
+   */
+  refundTopup(
+    request: TopupOrder & { intentId: string },
+  ): Promise<{ outcome: Exclude<RefundOutcome, 'incomplete'>; payment: ProcessorPayment | null }>;
+
   readSubscription(subscriptionId: string): Promise<ProcessorSubscription | null>;
   /** Cancels a subscription immediately and voids its open invoice. Not an error if it has ended before. */
   cancelSubscription(subscriptionId: string): Promise<void>;

@@ -57,6 +57,17 @@ export class SimulatedProcessor implements PaymentProcessor {
     };
   }
 
+  /** Fails for a payment of Stripe, so that its refund stays owed. */
+  async refundTopup({
+    intentId,
+    ...order
+  }: TopupOrder & { intentId: string }): Promise<{ outcome: 'refunded'; payment: ProcessorPayment }> {
+    const payment = await this.chargeTopup(order);
+    if (payment.intentId !== intentId)
+      throw new ProcessorError('rejected', 'The simulated payment processor has no payments of Stripe.');
+    return { outcome: 'refunded', payment: { ...payment, reversedCents: order.amountCents } };
+  }
+
   async readSubscription(): Promise<null> {
     return null;
   }

@@ -6,6 +6,7 @@ import { buildEventMethods } from './stripeEvents.ts';
 import { buildInvoiceMethods } from './stripeInvoices.ts';
 import type { PlanPrices } from './stripeMappers.ts';
 import { buildPaymentMethods } from './stripePayments.ts';
+import { buildRefundMethods } from './stripeRefunds.ts';
 import { buildSubscriptionMethods } from './stripeSubscriptions.ts';
 
 export interface StripeOptions {
@@ -36,6 +37,7 @@ export function createStripeProcessor({
     isSimulated: false,
     ...buildCheckoutMethods({ stripe, prices, portalConfiguration }),
     ...buildPaymentMethods(stripe),
+    ...buildRefundMethods(stripe),
     ...buildSubscriptionMethods({ stripe, prices }),
     ...buildInvoiceMethods({ stripe, prices }),
     ...buildConnectMethods(stripe),

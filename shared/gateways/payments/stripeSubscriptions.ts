@@ -5,7 +5,8 @@ import {
   ProcessorError,
   type RefundOutcome,
 } from './paymentProcessor.ts';
-import { findOrNull, unwrap, withIdempotencyKey, ignoreIfAlreadyDone } from './stripeResponses.ts';
+import { refundCharge } from './stripeRefunds.ts';
+import { findOrNull, unwrap } from './stripeResponses.ts';
 import { sumOutOfBandCredits } from './stripeInvoices.ts';
 import { listDisputes } from './stripePayments.ts';
 import {
@@ -122,19 +123,9 @@ export function buildSubscriptionMethods({ stripe, prices }: SubscriptionContext
       const parts = await listInvoicePayments(invoiceId);
       let outcome: RefundOutcome = 'refunded';
       for (const { intent, charge, disputes } of parts) {
-        if (computeRefundedCents(charge, disputes) >= charge.amount) continue;
-        if (disputes.some(isDisputeOpen)) {
-          outcome = 'disputed';
-          continue;
-        }
-        const params = { payment_intent: intent.id };
-        const refund = withIdempotencyKey(`refund-${intent.id}`, (options) => stripe.refunds.create(params, options));
-        // Stripe may refund nothing of a charge that was disputed, whatever the outcome.
-        if ((await ignoreIfAlreadyDone(refund, ['charge_already_refunded', 'charge_disputed'])) !== 'charge_disputed')
-          continue;
-        // The next attempt finds a dispute that was opened just now.
-        if (disputes.length === 0) outcome = 'disputed';
-        else if (outcome === 'refunded') outcome = 'lost';
+        const part = await refundCharge(stripe, intent.id, charge, disputes);
+        if (part === 'disputed') outcome = 'disputed';
+        else if (part === 'lost' && outcome === 'refunded') outcome = 'lost';
       }
       if (outcome !== 'refunded') return outcome;
       const partsCents = parts.reduce((sum, { paidCents }) => sum + paidCents, 0);

@@ -1,9 +1,3 @@
-import { userInfo } from 'node:os';
-import type { Actor } from '../../../shared/domain/staff/audit.ts';
-
-/** Default for `--idle`: seconds without activity after which a generation counts as stuck. */
-export const STUCK_AFTER_SECONDS = 120;
-
 /** Input and output of a command of `npm run admin`. */
 export interface CommandContext {
   /** Positional arguments, in order. */
@@ -39,28 +33,6 @@ export function parseIntegerOption(text: unknown, name: string, min: number, max
   const value = typeof text === 'string' && /^\d{1,12}$/.test(text) ? Number(text) : Number.NaN;
   if (value >= min && value <= max) return value;
   throw new UsageError(`${name} must be a whole number from ${min} to ${max}.`);
-}
-
-const REASON_PATTERN = /^[^\p{Cc}\p{Cs}]{1,500}$/u;
-
-/**
- * Parses the reason of an action, which is written to the audit log.
- * @throws UsageError
- */
-export function parseReason(text: unknown): string {
-  const reason = typeof text === 'string' ? text.trim() : '';
-  if (REASON_PATTERN.test(reason)) return reason;
-  throw new UsageError('--reason must be one line of 1 to 500 characters.');
-}
-
-/** Returns the system user who runs the command, for the audit log. */
-export function getCommandActor(): Actor {
-  try {
-    return { kind: 'system', systemUser: userInfo().username };
-  } catch {
-    // In a container, the uid may have no name.
-    return { kind: 'system', systemUser: `uid ${process.getuid?.() ?? 'unknown'}` };
-  }
 }
 
 /** Formats rows under their headings, in columns as wide as their content. */

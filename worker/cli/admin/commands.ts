@@ -1,5 +1,8 @@
-import { type Command, STUCK_AFTER_SECONDS } from './command.ts';
+import { STUCK_AFTER_SECONDS } from '../../../shared/spec/staff.ts';
+import type { Command } from './command.ts';
 
+/** Reason of a change, for the audit log. */
+const REASON_OPTION = { '--reason <text>': 'reason, for the audit log' };
 const IDLE_OPTION = { '--idle <seconds>': `seconds without activity (default: ${STUCK_AFTER_SECONDS})` };
 
 /** Commands of `npm run admin`, by name. An `<account>` is an e-mail address, a UUID or an account number. */
@@ -41,7 +44,7 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
     details:
       'Specify UUIDs or --all. Generations that a worker holds or that have ended are skipped, so nothing is submitted or\n' +
       'charged twice.',
-    options: { '--all': 'all stuck generations', ...IDLE_OPTION },
+    options: { '--all': 'all stuck generations', ...IDLE_OPTION, ...REASON_OPTION },
     isMutating: true,
     load: async () => (await import('./commands/stuckGenerations.ts')).requeueStuckGenerations,
   },
@@ -49,7 +52,7 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
     summary: 'Revoke an API key permanently',
     args: '<key>',
     details: 'The key is a UUID, the first 12 characters, or the whole key. If several keys match, they are listed.',
-    options: {},
+    options: REASON_OPTION,
     isMutating: true,
     load: async () => (await import('./commands/revokeKey.ts')).revokeKey,
   },
@@ -57,9 +60,9 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
     summary: 'Revoke all sessions, API keys and application grants of an account',
     args: '<account>',
     details: 'For an account that was taken over. The owner can sign in again and create new keys.',
-    options: {},
+    options: REASON_OPTION,
     isMutating: true,
-    load: async () => (await import('./commands/accountData.ts')).revokeAccountAccess,
+    load: async () => (await import('./commands/accountData.ts')).revokeAllAccess,
   },
   'suspend-account': {
     summary: 'Suspend an account: reject all of its credentials until it is reinstated',
@@ -87,15 +90,15 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
       'The provider is google, apple or github. For an owner who has lost the provider account. Without any sign-in\n' +
       'method, the next sign-in with the verified address of the account opens it: remove the last one only after you\n' +
       'have verified the identity of the owner.',
-    options: {},
+    options: REASON_OPTION,
     isMutating: true,
     load: async () => (await import('./commands/accountData.ts')).removeSignInMethod,
   },
   'export-account': {
     summary: 'Print the stored data of an account as JSON',
     args: '<account>',
-    details: 'Omits hashes and secrets. Changes nothing.',
-    options: {},
+    details: 'Omits hashes and secrets. Changes nothing but the audit log.',
+    options: REASON_OPTION,
     isMutating: false,
     load: async () => (await import('./commands/accountData.ts')).exportAccountData,
   },
@@ -105,7 +108,7 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
     details:
       'Revokes all access and removes sign-in methods, profile, prompts and media. The ledger and payments stay. Rejected\n' +
       'while a paid subscription would renew or generations are in progress. If it is interrupted, repeat it by UUID.',
-    options: {},
+    options: REASON_OPTION,
     isMutating: true,
     load: async () => (await import('./commands/accountData.ts')).eraseAccountData,
   },

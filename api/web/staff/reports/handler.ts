@@ -14,8 +14,8 @@ import type { Context, Handler } from '../../../context.ts';
 import { writeReportCsv } from './csv.ts';
 import { sendReportListPage, sendReportPage } from './view.tsx';
 
-export function showReports(ctx: Context): void {
-  sendReportListPage(ctx);
+export async function showReports(ctx: Context): Promise<void> {
+  await sendReportListPage(ctx);
 }
 
 export const showFailureReport: Handler = (ctx) => showReport(ctx, failureReport);
@@ -34,10 +34,10 @@ async function showReport(ctx: Context, report: ReportDefinition): Promise<void>
     const range = parseReportRange(report.defaultRange, from, to);
     const tables = await report.build(range);
     if (isCsv) sendCsv(ctx, report, findTable(tables, readText(ctx, 'table')));
-    else sendReportPage(ctx, { report, range, tables, from, to });
+    else await sendReportPage(ctx, { report, range, tables, from, to });
   } catch (error) {
     if (!(error instanceof ServiceError) || error.code !== 'validation_error') throw error;
-    sendReportPage(ctx, { report, problem: error.message, from, to }, 400);
+    await sendReportPage(ctx, { report, problem: error.message, from, to }, 400);
   }
 }
 

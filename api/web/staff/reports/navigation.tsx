@@ -1,7 +1,7 @@
 import type { VNode } from 'preact';
 import { REPORTS } from '../../../../shared/domain/reports/index.ts';
 
-export const REPORTS_PATH = '/admin/reports/';
+export const REPORTS_PATH = '/admin/reports/' as const;
 
 /** Links to all reports, with a mark on the current one. */
 export function ReportNavigation({ current }: { current?: string }): VNode {

@@ -4,8 +4,7 @@ import { formatUtcDay } from '../../../../shared/lib/calendar.ts';
 import { addMilliseconds, now } from '../../../../shared/lib/clock.ts';
 import { DAY_MS } from '../../../../shared/spec/durations.ts';
 import type { Context } from '../../../context.ts';
-import { Notice } from '../../components/form.tsx';
-import { sendPage } from '../../components/layout.tsx';
+import { sendStaffConsolePage } from '../../components/staffPage.tsx';
 import { ReportList, ReportNavigation, REPORTS_PATH } from './navigation.tsx';
 import { ReportTableCard } from './table.tsx';
 
@@ -20,36 +19,24 @@ interface ReportPageProps {
   problem?: string;
 }
 
-export function sendReportListPage(ctx: Context): void {
-  const body = (
-    <>
-      <h1>Reports</h1>
-      <p>
-        <a href="/admin/">Admin dashboard</a>
-      </p>
-      <div class="card">
-        <ReportList />
-      </div>
-    </>
+export async function sendReportListPage(ctx: Context): Promise<void> {
+  const children = (
+    <div class="card">
+      <ReportList />
+    </div>
   );
-  sendPage(ctx, { title: 'Reports', body });
+  await sendStaffConsolePage(ctx, { current: REPORTS_PATH, heading: 'Reports', children });
 }
 
 /** Sends a report: what is counted, the form for its range, and its tables, each with a link to its CSV file. */
-export function sendReportPage(
+export async function sendReportPage(
   ctx: Context,
   { report, from, to, range, tables, problem }: ReportPageProps,
   status = 200,
-): void {
-  const title = problem === undefined ? report.title : `Error: ${report.title}`;
-  const body = (
+): Promise<void> {
+  const children = (
     <>
-      <p>
-        <a href="/admin/">Admin dashboard</a>
-      </p>
       <ReportNavigation current={report.slug} />
-      <h1>{report.title}</h1>
-      {problem === undefined ? null : <Notice kind="bad">{problem}</Notice>}
       <RangeForm report={report} from={range?.days?.from ?? from} to={range?.days?.to ?? to} />
       {range === undefined ? null : <RangeDescription range={range} />}
       {tables?.map((table) => (
@@ -65,7 +52,7 @@ export function sendReportPage(
       </div>
     </>
   );
-  sendPage(ctx, { title, body, isWide: true }, status);
+  await sendStaffConsolePage(ctx, { current: REPORTS_PATH, heading: report.title, problem, children }, status);
 }
 
 function RangeForm({ report, from, to }: Pick<ReportPageProps, 'report' | 'from' | 'to'>): VNode {

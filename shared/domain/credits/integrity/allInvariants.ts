@@ -6,6 +6,7 @@ import type { Invariant } from './invariant.ts';
 import { API_KEY_INVARIANTS } from './apiKeys.ts';
 import { STAFF_ACTION_INVARIANTS } from './staffActions.ts';
 import { STAFF_METRIC_INVARIANTS } from './staffMetrics.ts';
+import { SUSPENSION_INVARIANTS } from './suspensions.ts';
 import { SUBSCRIPTION_INVARIANTS } from './subscriptions.ts';
 import { TOPUP_INVARIANTS } from './topups.ts';
 import { USAGE_INVARIANTS } from './usage.ts';
@@ -22,4 +23,5 @@ export const INVARIANTS: readonly Invariant[] = [
   ...USAGE_INVARIANTS,
   ...STAFF_METRIC_INVARIANTS,
   ...STAFF_ACTION_INVARIANTS,
+  ...SUSPENSION_INVARIANTS,
 ];

@@ -4,7 +4,7 @@ import { CLOCK_SKEW_INTERVAL, type Invariant } from './invariant.ts';
 
 /** Generations: their charges and refunds, the slots that they occupy, and their results. */
 
-/** Ledger entries of each generation: one burn, and one refund exactly if it failed. */
+/** Ledger entries of each generation: one burn, and one refund exactly if it failed or staff refunded it. */
 const GENERATION_ENTRIES = `
   SELECT generation_uuid, min(account_id) AS account_id,
          count(*) FILTER (WHERE entry_type = 'burn') AS burns, count(*) FILTER (WHERE entry_type = 'refund') AS refunds,
@@ -52,14 +52,16 @@ export const GENERATION_INVARIANTS: readonly Invariant[] = [
   },
   {
     name: 'one-refund-a-failure',
-    statement: 'A generation was refunded exactly if it failed: once, in full, into the buckets that paid.',
+    statement:
+      'A generation was refunded exactly if it failed or staff refunded it after it had succeeded: once, in full, into the buckets that paid.',
     checkedWhen: 'always',
     query: `
       SELECT g.account_id, 'generation ' || g.uuid AS subject,
-             format('%s, cost %s (plan %s); %s refunds of %s (plan %s)', g.status, g.credits_charged, g.plan_credits_charged,
+             format('%s, refunded by staff %s, cost %s (plan %s); %s refunds of %s (plan %s)', g.status,
+                    coalesce(g.refunded_at::text, 'never'), g.credits_charged, g.plan_credits_charged,
                     coalesce(p.refunds, 0), coalesce(p.refunded, 0), coalesce(p.plan_refunded, 0)) AS detail
         FROM generations g LEFT JOIN (${GENERATION_ENTRIES}) p ON p.generation_uuid = g.uuid
-       WHERE CASE WHEN g.status = 'failed'
+       WHERE CASE WHEN g.status = 'failed' OR g.refunded_at IS NOT NULL
                   THEN (1, g.credits_charged, g.plan_credits_charged) IS DISTINCT FROM (p.refunds, p.refunded, p.plan_refunded)
                   ELSE p.refunds > 0 END`,
   },
@@ -143,6 +145,7 @@ export const GENERATION_INVARIANTS: readonly Invariant[] = [
        WHERE (status = 'queued') <> (completed_at IS NULL) OR (status = 'succeeded') <> (output_path IS NOT NULL)
           OR (status = 'failed') <> (error_message IS NOT NULL)
           OR (status <> 'succeeded' AND (thumbnail_path IS NOT NULL OR provider_cost_cents IS NOT NULL OR is_watermarked))
+          OR (status <> 'succeeded' AND refunded_at IS NOT NULL)
           OR completed_at < created_at - ${CLOCK_SKEW_INTERVAL} OR deleted_at < created_at - ${CLOCK_SKEW_INTERVAL}
           OR (upstream_handle IS NOT NULL AND submit_started_at IS NOT NULL)`,
   },

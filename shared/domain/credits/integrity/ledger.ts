@@ -5,8 +5,8 @@ import type { Invariant } from './invariant.ts';
 
 /** Effect keys by entry type, as the callers of `postEntries` build them. */
 const EFFECT_KEY_PATTERNS = `(VALUES
-  ('grant', '^(grant:${UUID_PATTERN}:[0-9]+(:[a-z]+)?|topup:${UUID_PATTERN}:[0-9]+|goodwill:.+)$'), ('rollover', '^rollover:${UUID_PATTERN}:[0-9]+$'),
-  ('expiry', '^(expiry:${UUID_PATTERN}:([0-9]+|begin|end)|topup:${UUID_PATTERN}:[0-9]+)$'), ('topup', '^topup:${UUID_PATTERN}$')
+  ('grant', '^(grant:${UUID_PATTERN}:[0-9]+(:[a-z]+)?|topup:${UUID_PATTERN}:[0-9]+|(goodwill|adjustment):.+)$'), ('rollover', '^rollover:${UUID_PATTERN}:[0-9]+$'),
+  ('expiry', '^(expiry:${UUID_PATTERN}:([0-9]+|begin|end)|topup:${UUID_PATTERN}:[0-9]+|adjustment:.+)$'), ('topup', '^topup:${UUID_PATTERN}$')
 ) AS effect (entry_type, pattern)`;
 
 export const LEDGER_INVARIANTS: readonly Invariant[] = [
@@ -124,17 +124,19 @@ export const LEDGER_INVARIANTS: readonly Invariant[] = [
        WHERE (amount < 0) <> (entry_type IN ('burn', 'expiry')) OR amount = 0
           OR CASE WHEN entry_type = 'burn' THEN plan_amount NOT BETWEEN amount AND 0
                   WHEN entry_type = 'refund' THEN plan_amount NOT BETWEEN 0 AND amount
-                  ELSE plan_amount <> CASE WHEN effect_key ~ '^(topup|goodwill):' THEN 0 ELSE amount END END`,
+                  ELSE plan_amount <> CASE WHEN effect_key ~ '^(topup|goodwill|adjustment):' THEN 0 ELSE amount END END`,
   },
   {
-    name: 'adjustments-are-grants',
-    statement: 'A credit adjustment by staff is a grant that the ledger describes as goodwill.',
+    name: 'adjustments-are-described',
+    statement:
+      'A credit adjustment by staff is a grant that the ledger describes as goodwill, or removes credits and says so.',
     checkedWhen: 'always',
     query: `
       SELECT account_id, effect_key AS subject, format('%s of %s: %s', entry_type, amount, description) AS detail
         FROM ledger_entries
-       WHERE effect_key LIKE 'goodwill:%'
-         AND (entry_type <> 'grant' OR amount <= 0 OR description NOT LIKE 'Goodwill credits%')`,
+       WHERE effect_key ~ '^(goodwill|adjustment):'
+         AND CASE WHEN entry_type = 'grant' THEN amount <= 0 OR description NOT LIKE 'Goodwill credits%'
+                  ELSE entry_type <> 'expiry' OR amount >= 0 OR description NOT LIKE 'Credits removed%' END`,
   },
   {
     name: 'rows-have-an-account',

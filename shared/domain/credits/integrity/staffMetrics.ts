@@ -14,7 +14,7 @@ const COUNTED_SUMS = `
    UNION ALL SELECT 'topups', kind, (completed_at AT TIME ZONE 'UTC')::date, count(*), sum(amount_cents - reversed_cents)
                FROM topups WHERE status = 'succeeded' GROUP BY 2, 3
    UNION ALL SELECT 'usage', model, (created_at AT TIME ZONE 'UTC')::date, count(*),
-                    coalesce(sum(credits_charged) FILTER (WHERE status <> 'failed'), 0) FROM generations GROUP BY 2, 3
+                    coalesce(sum(credits_charged) FILTER (WHERE status <> 'failed' AND refunded_at IS NULL), 0) FROM generations GROUP BY 2, 3
    UNION ALL SELECT 'cost', model, (created_at AT TIME ZONE 'UTC')::date, count(*), sum(provider_cost_cents)
                FROM generations WHERE provider_cost_cents IS NOT NULL GROUP BY 2, 3`;
 

@@ -12,7 +12,7 @@ export const USAGE_INVARIANTS: readonly Invariant[] = [
                     coalesce(g.generations, 0), coalesce(g.credits, 0)) AS detail
         FROM usage_days u
         FULL JOIN (SELECT account_id, model, (created_at AT TIME ZONE 'UTC')::date AS day, count(*) AS generations,
-                          coalesce(sum(credits_charged) FILTER (WHERE status <> 'failed'), 0) AS credits
+                          coalesce(sum(credits_charged) FILTER (WHERE status <> 'failed' AND refunded_at IS NULL), 0) AS credits
                      FROM generations GROUP BY 1, 2, 3) g USING (account_id, model, day)
        WHERE (u.generations, u.credits) IS DISTINCT FROM (g.generations, g.credits)`,
   },
@@ -40,7 +40,7 @@ export const USAGE_INVARIANTS: readonly Invariant[] = [
         FROM accounts a
         LEFT JOIN (SELECT g.account_id, sum(g.credits_charged) AS used
                      FROM generations g JOIN accounts owner ON owner.id = g.account_id AND g.number > owner.generation_count_at_period_start
-                    WHERE g.status <> 'failed' GROUP BY 1) g ON g.account_id = a.id
+                    WHERE g.status <> 'failed' AND g.refunded_at IS NULL GROUP BY 1) g ON g.account_id = a.id
        WHERE a.period_used <> coalesce(g.used, 0)`,
   },
   {

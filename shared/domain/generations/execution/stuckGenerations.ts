@@ -2,7 +2,8 @@ import { addMilliseconds, now } from '../../../lib/clock.ts';
 import { prepared, runStatement } from '../../../lib/database/preparedStatements.ts';
 import { logger } from '../../../lib/logger.ts';
 import type { GenerationKey } from '../../../queues/catalog.ts';
-import type { Generation } from '../../../tables/Generation.ts';
+import { Generation } from '../../../tables/Generation.ts';
+import { type Actor, recordAuditEntry } from '../../staff/audit.ts';
 import { enqueueNextStep } from './nextStep.ts';
 
 /** A queued generation without recent progress, with the columns that operators need. */
@@ -40,12 +41,12 @@ const FIND_STUCK_BY_UUID = prepared(
 const REQUEUE_STUCK = prepared(
   'requeue_generations',
   `WITH stuck AS (
-     SELECT g.uuid, g.account_id FROM generations g WHERE g.uuid = ANY (cast(:uuids AS uuid[])) AND ${IS_STUCK}
+     SELECT g.uuid, g.account_id, g.next_attempt_at FROM generations g WHERE g.uuid = ANY (cast(:uuids AS uuid[])) AND ${IS_STUCK}
       ORDER BY g.uuid FOR NO KEY UPDATE SKIP LOCKED
    )
    UPDATE generations g SET next_attempt_at = :now, next_poll_at = NULL FROM stuck
     WHERE g.uuid = stuck.uuid AND g.account_id = stuck.account_id
-   RETURNING g.uuid, g.account_id, g.upstream_handle IS NOT NULL AS is_submitted`,
+   RETURNING g.uuid, g.account_id, g.upstream_handle IS NOT NULL AS is_submitted, stuck.next_attempt_at AS was_due_at`,
 );
 
 /** Sorts before every uuid. */
@@ -70,18 +71,39 @@ export async function findStuckGenerationsByUuid(uuids: string[], idleMs: number
   return runStatement<StuckGeneration>(FIND_STUCK_BY_UUID, { uuids, now: at, before: addMilliseconds(at, -idleMs) });
 }
 
+interface RequeuedRow extends GenerationKey {
+  is_submitted: boolean;
+  /** Time of its next attempt before it was made due. */
+  was_due_at: Date;
+}
+
 /**
- * Makes stuck generations due now and enqueues them. Skips those that a worker holds, so that nothing is submitted
+ * Makes stuck generations due now, with an audit entry for each, and enqueues them. Skips those that a worker holds, so that nothing is submitted
  * twice. If Redis is unavailable, the sweep enqueues them.
  * @returns the generations that were made due, and whether each was enqueued.
  */
 export async function requeueGenerations(
   uuids: string[],
   idleMs: number,
+  { actor, reason }: { actor: Actor; reason: string },
 ): Promise<{ uuid: string; isEnqueued: boolean }[]> {
   const at = now();
   const bindings = { uuids, now: at, before: addMilliseconds(at, -idleMs) };
-  const rows = await runStatement<GenerationKey & { is_submitted: boolean }>(REQUEUE_STUCK, bindings);
+  const rows = await Generation.transaction(async (transaction) => {
+    const requeued = await runStatement<RequeuedRow>(REQUEUE_STUCK, bindings, transaction);
+    for (const { uuid, account_id: accountId, was_due_at: dueAt } of requeued) {
+      await recordAuditEntry(transaction, actor, {
+        action: 'generation.requeue',
+        accountId,
+        targetType: 'generation',
+        targetId: uuid,
+        reason,
+        before: { nextAttemptAt: dueAt },
+        after: { nextAttemptAt: at },
+      });
+    }
+    return requeued;
+  });
   if (rows.length > 0) logger.info({ generationIds: rows.map(({ uuid }) => uuid) }, 'stuck generations re-enqueued');
   return Promise.all(
     rows.map(async (row) => ({

@@ -1,28 +1,46 @@
-import { countActiveAccess, revokeAllAccess } from '../../../../shared/domain/accounts/revokeAccess.ts';
-import { assertErasable, eraseAccount } from '../../../../shared/domain/accounts/erase.ts';
-import { exportAccount } from '../../../../shared/domain/accounts/export.ts';
-import { listIdentities, removeIdentity } from '../../../../shared/domain/accounts/identities.ts';
+import { countActiveAccess } from '../../../../shared/domain/accounts/revokeAccess.ts';
+import { assertErasable } from '../../../../shared/domain/accounts/erase.ts';
+import { listIdentities } from '../../../../shared/domain/accounts/identities.ts';
 import { lookUpAccountForStaff } from '../../../../shared/domain/accounts/adminLookup.ts';
+import { revokeAccountAccess } from '../../../../shared/domain/staff/accessActions.ts';
+import {
+  eraseAccountByStaff,
+  exportAccountByStaff,
+  removeIdentityByStaff,
+} from '../../../../shared/domain/staff/accountData.ts';
 import { logger } from '../../../../shared/lib/logger.ts';
 import { ServiceError } from '../../../../shared/spec/errors.ts';
 import type { CommandContext } from '../command.ts';
+import { getSystemActor, parseReason } from '../systemActor.ts';
 
 /** Revokes every credential of an account. */
-export async function revokeAccountAccess({ args: [query = ''], shouldApply, print }: CommandContext): Promise<void> {
+export async function revokeAllAccess({
+  args: [query = ''],
+  options,
+  shouldApply,
+  print,
+}: CommandContext): Promise<void> {
   const account = await lookUpAccountForStaff(query);
-  const { sessions, keys, grants } = await (shouldApply ? revokeAllAccess(account.id) : countActiveAccess(account.id));
-  if (shouldApply) logger.info({ accountId: account.id, sessions, keys, grants }, 'access revoked by staff');
+  const { sessions, keys, grants } = await (shouldApply
+    ? revokeAccountAccess(account.id, parseReason(options), getSystemActor())
+    : countActiveAccess(account.id));
   const verb = shouldApply ? 'Revoked' : 'Would revoke';
   print(`${verb} for ${account.email}: ${sessions} sessions, ${keys} API keys, ${grants} application grants.`);
 }
 
 /** Prints the stored data of an account as JSON. */
-export async function exportAccountData({ args: [query = ''], print }: CommandContext): Promise<void> {
-  print(JSON.stringify(await exportAccount(await lookUpAccountForStaff(query)), null, 2));
+export async function exportAccountData({ args: [query = ''], options, print }: CommandContext): Promise<void> {
+  const account = await lookUpAccountForStaff(query);
+  print(JSON.stringify(await exportAccountByStaff(account, parseReason(options), getSystemActor()), null, 2));
 }
 
 /** Erases the personal data of an account. */
-export async function eraseAccountData({ args: [query = ''], shouldApply, print }: CommandContext): Promise<void> {
+export async function eraseAccountData({
+  args: [query = ''],
+  options,
+  shouldApply,
+  print,
+}: CommandContext): Promise<void> {
   const account = await lookUpAccountForStaff(query);
   const customer = account.stripe_customer_id;
   if (!shouldApply) {
@@ -32,7 +50,7 @@ export async function eraseAccountData({ args: [query = ''], shouldApply, print 
     );
     return;
   }
-  const { generations } = await eraseAccount(account.id);
+  const { generations } = await eraseAccountByStaff(account.id, parseReason(options), getSystemActor());
   print(`Erased account ${account.uuid}. Deleted ${generations} generations; the ledger stays.`);
   if (customer !== null) print(`Delete the customer ${customer} at Stripe as well.`);
 }
@@ -40,6 +58,7 @@ export async function eraseAccountData({ args: [query = ''], shouldApply, print 
 /** Removes a sign-in method from an account, including the last one. */
 export async function removeSignInMethod({
   args: [query = '', provider],
+  options,
   shouldApply,
   print,
 }: CommandContext): Promise<void> {
@@ -52,7 +71,7 @@ export async function removeSignInMethod({
     print(`Would remove ${identity.provider} (${identity.email}) from ${account.email} and end its sessions.`);
     return;
   }
-  await removeIdentity(account.id, identity.uuid, { currentToken: null, mayBeLast: true });
+  await removeIdentityByStaff(account.id, identity, parseReason(options), getSystemActor());
   logger.info({ accountId: account.id, provider: identity.provider }, 'identity removed by staff');
   print(`Removed ${identity.provider} (${identity.email}) from ${account.email}.`);
 }

@@ -5,6 +5,7 @@ import {
 } from '../../../../shared/domain/credits/creditAdjustments.ts';
 import { lookUpAccountForStaff } from '../../../../shared/domain/accounts/adminLookup.ts';
 import { type CommandContext, UsageError, parseIntegerOption } from '../command.ts';
+import { getSystemActor } from '../systemActor.ts';
 
 const REQUEST_PATTERN = /^[\w.#-]{1,100}$/;
 const NOTE_PATTERN = /^[^\p{Cc}\p{Cs}]{0,120}$/u;
@@ -31,7 +32,7 @@ export async function grantCredits({
     } else print(`${account.email} already received ${credits} credits for request ${request}. Nothing would change.`);
     return;
   }
-  const given = await postCreditAdjustment(adjustment);
+  const given = await postCreditAdjustment(adjustment, adjustment.note, getSystemActor());
   const { balance_after: balance, uuid, description } = given.entry;
   if (given.isRepeat)
     print(`${account.email} already received ${credits} credits for request ${request}. Nothing was changed.`);

@@ -1,11 +1,11 @@
 import { getAccount } from '../../../../shared/domain/accounts/accounts.ts';
-import { revokeApiKey } from '../../../../shared/domain/accounts/apiKeys.ts';
 import { lookUpApiKeysForStaff } from '../../../../shared/domain/accounts/adminLookup.ts';
-import { logger } from '../../../../shared/lib/logger.ts';
+import { revokeKeyByStaff } from '../../../../shared/domain/staff/accessActions.ts';
 import { ServiceError } from '../../../../shared/spec/errors.ts';
 import { type CommandContext, formatTable, formatTime } from '../command.ts';
+import { getSystemActor, parseReason } from '../systemActor.ts';
 
-export async function revokeKey({ args: [query = ''], shouldApply, print }: CommandContext): Promise<void> {
+export async function revokeKey({ args: [query = ''], options, shouldApply, print }: CommandContext): Promise<void> {
   const found = await lookUpApiKeysForStaff(query);
   const [key] = found;
   if (key === undefined || found.length > 1) {
@@ -28,7 +28,6 @@ export async function revokeKey({ args: [query = ''], shouldApply, print }: Comm
     print(`${what}, last used ${formatTime(key.last_used_at)}, would be revoked.`);
     return;
   }
-  await revokeApiKey(key.account_id, key.uuid);
-  logger.info({ accountId: key.account_id, key: key.uuid }, 'API key revoked by staff');
+  await revokeKeyByStaff(key, parseReason(options), getSystemActor());
   print(`${what} is revoked.`);
 }

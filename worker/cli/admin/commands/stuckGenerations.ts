@@ -5,15 +5,10 @@ import {
   type StuckGeneration,
 } from '../../../../shared/domain/generations/execution/stuckGenerations.ts';
 import { isUuid } from '../../../../shared/lib/uuid.ts';
+import { STUCK_AFTER_SECONDS } from '../../../../shared/spec/staff.ts';
 import { closeQueues, openQueues } from '../../../../shared/queues/enqueue.ts';
-import {
-  type CommandContext,
-  STUCK_AFTER_SECONDS,
-  formatTable,
-  formatTime,
-  UsageError,
-  parseIntegerOption,
-} from '../command.ts';
+import { type CommandContext, formatTable, formatTime, UsageError, parseIntegerOption } from '../command.ts';
+import { getSystemActor, parseReason } from '../systemActor.ts';
 
 const BATCH_SIZE = 1_000;
 
@@ -36,7 +31,7 @@ export async function requeueStuckGenerations({ args, options, shouldApply, prin
   const named = [...new Set(args.map((name) => name.toLowerCase()))];
   const idleMs = parseIdleMs(options);
   const done = shouldApply
-    ? await requeueBatches(isAll ? listStuckBatches(idleMs) : [named.map((uuid) => ({ uuid }))], idleMs, print)
+    ? await requeueBatches(isAll ? listStuckBatches(idleMs) : [named.map((uuid) => ({ uuid }))], idleMs, options, print)
     : await previewRequeue(isAll ? listStuckBatches(idleMs) : [await findStuckGenerationsByUuid(named, idleMs)], print);
   for (const uuid of named) {
     if (!done.has(uuid)) print(`${uuid} skipped: the generation is not stuck, has ended, or does not exist.`);
@@ -47,14 +42,16 @@ export async function requeueStuckGenerations({ args, options, shouldApply, prin
 async function requeueBatches(
   pages: GenerationBatches<{ uuid: string }>,
   idleMs: number,
+  options: CommandContext['options'],
   print: CommandContext['print'],
 ): Promise<Set<string>> {
   const done = new Set<string>();
+  const author = { actor: getSystemActor(), reason: parseReason(options) };
   await openQueues();
   try {
     for await (const generations of pages) {
       const uuids = generations.map(({ uuid }) => uuid);
-      for (const { uuid, isEnqueued } of await requeueGenerations(uuids, idleMs)) {
+      for (const { uuid, isEnqueued } of await requeueGenerations(uuids, idleMs, author)) {
         done.add(uuid);
         print(`${uuid} requeued${isEnqueued ? '' : '; Redis is unavailable, so the sweep will enqueue it'}.`);
       }

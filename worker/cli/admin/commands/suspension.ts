@@ -1,13 +1,14 @@
 import { lookUpAccountForStaff } from '../../../../shared/domain/accounts/adminLookup.ts';
 import { reinstateAccount, suspendAccount } from '../../../../shared/domain/staff/suspension.ts';
-import { type CommandContext, formatTime, getCommandActor, parseReason } from '../command.ts';
+import { type CommandContext, formatTime, UsageError } from '../command.ts';
+import { getSystemActor, parseReason } from '../systemActor.ts';
 
 /** Suspends an account. */
 export async function suspend({ args: [query = ''], options, shouldApply, print }: CommandContext): Promise<void> {
-  const reason = parseReason(options['reason']);
+  const reason = parseRequiredReason(options);
   const { id, email, in_flight: inFlight, suspended_at: since } = await lookUpAccountForStaff(query);
   if (shouldApply) {
-    const { isChanged } = await suspendAccount(id, reason, getCommandActor());
+    const { isChanged } = await suspendAccount(id, reason, getSystemActor());
     print(isChanged ? `${email} is suspended.` : `${email} was already suspended. Nothing was changed.`);
   } else if (since === null) {
     print(`${email} would be suspended, with ${inFlight} generations in progress, which finish.`);
@@ -16,11 +17,18 @@ export async function suspend({ args: [query = ''], options, shouldApply, print 
 
 /** Reinstates a suspended account. */
 export async function reinstate({ args: [query = ''], options, shouldApply, print }: CommandContext): Promise<void> {
-  const reason = parseReason(options['reason']);
+  const reason = parseRequiredReason(options);
   const { id, email, suspended_at: since } = await lookUpAccountForStaff(query);
   if (shouldApply) {
-    const { isChanged } = await reinstateAccount(id, reason, getCommandActor());
+    const { isChanged } = await reinstateAccount(id, reason, getSystemActor());
     print(isChanged ? `${email} is reinstated.` : `${email} was not suspended. Nothing was changed.`);
   } else if (since === null) print(`${email} is not suspended. Nothing would change.`);
   else print(`${email}, suspended since ${formatTime(since)}, would be reinstated.`);
+}
+
+/** @throws UsageError without a reason. */
+function parseRequiredReason(options: CommandContext['options']): string {
+  const reason = parseReason(options);
+  if (reason === '') throw new UsageError('--reason is required: say why, for the audit log.');
+  return reason;
 }

@@ -1,0 +1,100 @@
+import type { VNode } from 'preact';
+import { formatUsd } from '../../components/formatAmount.ts';
+import { formatDateTime, formatRelativeTime } from '../../components/formatTime.ts';
+import { mayUse } from '../../components/staffPage.tsx';
+import { describeBrowser } from '../../settings/browserName.ts';
+import { Facts, Section, Table } from '../table.tsx';
+import type { SectionProps } from './profile.tsx';
+
+const formatUse = (usedAt: Date | null) => (usedAt === null ? 'never' : formatRelativeTime(usedAt));
+
+/** API keys, sessions, applications and sign-in methods, and the affiliate state. */
+export function AccessSections({ overview, ctx }: SectionProps): VNode {
+  const { keys, sessions, applications, identities } = overview;
+  const mayRevoke = mayUse(ctx, 'revokeAccess');
+  return (
+    <>
+      <Section id="keys" title="API keys">
+        <Table
+          label="API keys"
+          headings={['Prefix', 'Name', 'Created', 'Last used', '']}
+          empty="No active API keys."
+          rows={keys.map((key) => [
+            <code>{key.prefix}…</code>,
+            key.name,
+            formatDateTime(key.created_at),
+            formatUse(key.last_used_at),
+            mayRevoke ? (
+              <a
+                class="button slight"
+                href={`/admin/keys/${key.uuid}/revoke/`}
+                aria-label={`Revoke API key ${key.name}, ${key.prefix}`}
+              >
+                Revoke
+              </a>
+            ) : (
+              ''
+            ),
+          ])}
+        />
+      </Section>
+      <Section id="sessions" title="Sessions">
+        <Table
+          label="Sessions"
+          headings={['Browser', 'Signed in', 'Last used']}
+          empty="No active sessions."
+          rows={sessions.map((session) => [
+            describeBrowser(session.userAgent),
+            formatDateTime(session.createdAt),
+            formatRelativeTime(session.lastUsedAt),
+          ])}
+        />
+      </Section>
+      <Section id="applications" title="Applications">
+        <Table
+          label="Applications"
+          headings={['Application', 'Hosts', 'Scopes', 'Connected', 'Last used']}
+          empty="No connected applications."
+          rows={applications.map((application) => [
+            application.clientName,
+            application.clientHosts.join(', '),
+            application.scopes.join(', '),
+            formatDateTime(application.connectedAt),
+            formatUse(application.lastUsedAt),
+          ])}
+        />
+      </Section>
+      <Section id="identities" title="Sign-in methods">
+        <Table
+          label="Sign-in methods"
+          headings={['Provider', 'Address', 'Linked']}
+          empty="No sign-in methods."
+          rows={identities.map((identity) => [identity.provider, identity.email, formatDateTime(identity.created_at)])}
+        />
+      </Section>
+      <AffiliateSection overview={overview} ctx={ctx} />
+    </>
+  );
+}
+
+function AffiliateSection({ overview: { affiliate: overview } }: SectionProps): VNode {
+  return (
+    <Section id="affiliate" title="Affiliate">
+      {overview === null ? (
+        <p class="quiet">Not an affiliate.</p>
+      ) : (
+        <Facts
+          facts={[
+            ['Code', overview.affiliate.code],
+            ['Referrals', `${overview.stats.referrals}, of which ${overview.stats.active} with a subscription`],
+            ['Earned', formatUsd(overview.stats.lifetimeEarningsCents)],
+            ['Pending', formatUsd(overview.stats.pendingCents)],
+            ['Paid out', formatUsd(overview.stats.paidCents)],
+            ['Payouts', overview.isPayoutEnabled ? 'enabled' : 'not enabled'],
+            ['Connected account', overview.affiliate.connect_account_id ?? 'none'],
+          ]}
+        />
+      )}
+    </Section>
+  );
+}

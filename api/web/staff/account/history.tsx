@@ -1,0 +1,58 @@
+import type { VNode } from 'preact';
+import type { StaffGeneration } from '../../../../shared/domain/staff/generations.ts';
+import type { LedgerEntry } from '../../../../shared/tables/LedgerEntry.ts';
+import { formatChange, formatNumber } from '../../components/formatAmount.ts';
+import { formatDateTime } from '../../components/formatTime.ts';
+import { getGenerationPath } from '../actions/generationActions.tsx';
+import { Table } from '../table.tsx';
+
+/** Ledger entries with the buckets that they changed. */
+export function LedgerTable({ entries }: { entries: LedgerEntry[] }): VNode {
+  return (
+    <Table
+      label="Ledger entries"
+      headings={['Number', 'Time (UTC)', 'Type', 'Credits', 'Of which plan', 'Balance', 'Description']}
+      empty="No entries."
+      rows={entries.map((entry) => [
+        entry.number,
+        formatDateTime(entry.created_at),
+        entry.entry_type,
+        formatChange(entry.amount),
+        formatChange(entry.plan_amount),
+        formatNumber(entry.balance_after),
+        entry.generation_uuid === null ? (
+          entry.description
+        ) : (
+          <a href={getGenerationPath({ uuid: entry.generation_uuid })}>{entry.description}</a>
+        ),
+      ])}
+    />
+  );
+}
+
+/** Generations without their prompts and outputs. */
+export function GenerationTable({ generations }: { generations: StaffGeneration[] }): VNode {
+  return (
+    <Table
+      label="Generations"
+      headings={['Generation', 'Status', 'Model', 'Credits', 'Upstream', 'Created (UTC)', 'Ended (UTC)', 'Error']}
+      empty="No generations."
+      rows={generations.map((generation) => [
+        <a href={getGenerationPath(generation)}>{generation.uuid}</a>,
+        describeStatus(generation),
+        generation.model,
+        formatNumber(generation.credits_charged),
+        generation.upstream ?? 'none',
+        formatDateTime(generation.created_at),
+        generation.completed_at === null ? '' : formatDateTime(generation.completed_at),
+        generation.error_message ?? '',
+      ])}
+    />
+  );
+}
+
+/** Describes the status of a generation, and whether it was refunded. */
+export function describeStatus({ status, refunded_at: refundedAt }: StaffGeneration): string {
+  if (status === 'failed') return 'failed, refunded';
+  return refundedAt === null ? status : `${status}, refunded by staff`;
+}

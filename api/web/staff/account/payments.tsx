@@ -1,0 +1,87 @@
+import type { VNode } from 'preact';
+import type { AccountOverview } from '../../../../shared/domain/staff/accountOverview.ts';
+import type { Topup } from '../../../../shared/tables/Topup.ts';
+import { formatNumber, formatUsd } from '../../components/formatAmount.ts';
+import { formatDateTime } from '../../components/formatTime.ts';
+import { mayUse } from '../../components/staffPage.tsx';
+import { Section, Table } from '../table.tsx';
+import type { SectionProps } from './profile.tsx';
+
+/** Top-ups, refunds, and events of the payment processor that are not processed. */
+export function PaymentSections({ overview, ctx }: SectionProps): VNode {
+  const { topups, topupRefunds } = overview;
+  const mayRefund = mayUse(ctx, 'refundTopups');
+  const requested = new Set(topupRefunds.map(({ topup_uuid: uuid }) => uuid));
+  const renderAction = (topup: Topup) =>
+    mayRefund && isRefundable(topup) && !requested.has(topup.uuid) ? (
+      <a class="button slight" href={`/admin/topups/${topup.uuid}/refund/`} aria-label={`Refund top-up ${topup.uuid}`}>
+        Refund
+      </a>
+    ) : (
+      ''
+    );
+  return (
+    <>
+      <Section id="topups" title="Top-ups">
+        <Table
+          label="Top-ups"
+          headings={['Top-up', 'Kind', 'Status', 'Amount', 'Credits', 'Refunded or disputed', 'Payment', 'Created', '']}
+          empty="No top-ups."
+          rows={topups.map((topup) => [
+            topup.uuid,
+            topup.kind,
+            topup.failure_code === null ? topup.status : `${topup.status}: ${topup.failure_code}`,
+            formatUsd(topup.amount_cents),
+            formatNumber(topup.credits),
+            `${formatUsd(topup.reversed_cents)}${topup.is_disputed ? ', disputed' : ''}`,
+            topup.stripe_payment_intent_id ?? 'none',
+            formatDateTime(topup.created_at),
+            renderAction(topup),
+          ])}
+        />
+      </Section>
+      <Section id="refunds" title="Refunds">
+        <Table
+          label="Refunds"
+          headings={['Of', 'Status', 'Attempts', 'Next attempt', 'Last error', 'Created']}
+          empty="No refunds."
+          rows={listRefunds(overview)}
+        />
+      </Section>
+      <Section id="events" title="Payment events">
+        <Table
+          label="Payment events"
+          headings={['Event', 'Type', 'State', 'Attempts', 'Last error', 'Received']}
+          empty="No pending or abandoned events."
+          rows={overview.events.map((event) => [
+            event.event_id,
+            event.type,
+            event.abandoned_at === null ? 'pending' : 'abandoned',
+            event.attempts,
+            event.last_error ?? '',
+            formatDateTime(event.received_at),
+          ])}
+        />
+      </Section>
+    </>
+  );
+}
+
+function isRefundable(topup: Topup): boolean {
+  return topup.status === 'succeeded' && !topup.is_disputed && topup.reversed_cents < topup.amount_cents;
+}
+
+/** Refunds of top-ups that staff requested, and of invoices that the account does not use. */
+function listRefunds({ topupRefunds, owedRefunds }: AccountOverview) {
+  return [
+    ...topupRefunds.map((refund) => ({ of: `top-up ${refund.topup_uuid}`, refund })),
+    ...owedRefunds.map((refund) => ({ of: `invoice ${refund.invoice_id}`, refund })),
+  ].map(({ of, refund }) => [
+    of,
+    refund.status,
+    refund.attempts,
+    refund.status === 'owed' ? formatDateTime(refund.next_attempt_at) : '',
+    refund.last_error ?? '',
+    formatDateTime(refund.created_at),
+  ]);
+}

@@ -1,0 +1,146 @@
+import type { VNode } from 'preact';
+import { isStaffEmail } from '../../../../shared/domain/accounts/staff.ts';
+import type { AccountOverview } from '../../../../shared/domain/staff/accountOverview.ts';
+import type { StaffPermission } from '../../../../shared/spec/staff.ts';
+import type { Context } from '../../../context.ts';
+import { formatNumber, formatUsd } from '../../components/formatAmount.ts';
+import { formatDateTime } from '../../components/formatTime.ts';
+import { mayUse } from '../../components/staffPage.tsx';
+import { getAccountPath } from '../actions/accountActions.tsx';
+import { Facts, Section, Table } from '../table.tsx';
+
+/** Input of the sections of the account page. */
+export interface SectionProps {
+  overview: AccountOverview;
+  ctx: Context;
+}
+
+/** State, profile, credits and plan of the account, with the actions on it. */
+export function ProfileSections({ overview, ctx }: SectionProps): VNode {
+  const { account, issues } = overview;
+  return (
+    <>
+      {issues.length === 0 ? null : (
+        <Section id="problems" title="Problems">
+          <ul class="plain">
+            {issues.map((issue) => (
+              <li>{issue}</li>
+            ))}
+          </ul>
+        </Section>
+      )}
+      <Section id="profile" title="Profile">
+        <p>
+          <span class={account.suspended_at === null ? 'tag' : 'tag warn'}>
+            {account.suspended_at === null ? 'active' : `suspended since ${formatDateTime(account.suspended_at)}`}
+          </span>{' '}
+          {isStaffEmail(account.email) ? <span class="tag off">staff</span> : null}{' '}
+          {account.erased_at === null ? null : <span class="tag off">erased</span>}
+        </p>
+        <Facts
+          facts={[
+            ['UUID', <code>{account.uuid}</code>],
+            ['Number', account.id],
+            ['First name', account.first_name],
+            ['Language', account.language],
+            ['Use case', account.use_case],
+            ['Signed up', `${formatDateTime(account.created_at)} through ${account.social_provider}`],
+            ['Onboarding', account.onboarding_step],
+            ['Customer', account.stripe_customer_id ?? 'none'],
+          ]}
+        />
+        <Actions
+          ctx={ctx}
+          path={getAccountPath(account)}
+          actions={[
+            account.suspended_at === null
+              ? ['suspend/', 'Suspend', 'suspendAccounts']
+              : ['reinstate/', 'Reinstate', 'suspendAccounts'],
+            ['sign-out/', 'Sign out everywhere', 'revokeAccess'],
+            ['revoke-access/', 'Revoke all access', 'revokeAccess'],
+          ]}
+        />
+      </Section>
+      <CreditsSection overview={overview} ctx={ctx} />
+      <PlanSection overview={overview} ctx={ctx} />
+    </>
+  );
+}
+
+function CreditsSection({ overview: { account }, ctx }: SectionProps): VNode {
+  const { period_start: start, period_end: end } = account;
+  return (
+    <Section id="credits" title="Credits">
+      <Facts
+        facts={[
+          ['Balance', formatNumber(account.balance)],
+          ['Plan credits', formatNumber(account.plan_credits)],
+          ['Top-up credits', formatNumber(account.topup_credits)],
+          ['Period', start === null || end === null ? 'none' : `${formatDateTime(start)} to ${formatDateTime(end)}`],
+          [
+            'In the period',
+            `${formatNumber(account.period_granted)} granted, ${formatNumber(account.period_rollover)} carried over, ${formatNumber(account.period_used)} used`,
+          ],
+          ['In progress', `${account.in_flight} of ${account.parallel_limit}`],
+        ]}
+      />
+      <Actions ctx={ctx} path={getAccountPath(account)} actions={[['adjust/', 'Adjust credits', 'adjustCredits']]} />
+    </Section>
+  );
+}
+
+function PlanSection({ overview: { account, plan, subscriptions } }: SectionProps): VNode {
+  return (
+    <Section id="plan" title="Plan">
+      <Facts
+        facts={[
+          ['Plan', plan.plan?.name ?? 'none'],
+          ['Status', plan.status],
+          ['Period ends', plan.currentPeriodEnd === null ? 'never' : formatDateTime(plan.currentPeriodEnd)],
+          ['Renews', plan.cancelAtPeriodEnd ? 'no' : 'yes'],
+          ['Payment method', account.has_payment_method ? 'on file' : 'none'],
+          [
+            'Automatic top-ups',
+            account.auto_topup_enabled
+              ? `${formatUsd(account.auto_topup_amount_cents)} below ${formatNumber(account.auto_topup_threshold_credits)} credits`
+              : `off${account.auto_topup_problem === null ? '' : `: ${account.auto_topup_problem}`}`,
+          ],
+        ]}
+      />
+      <div class="apart">
+        <Table
+          label="Subscriptions"
+          headings={['Subscription', 'Plan', 'Status', 'Started', 'Paid until', 'Last sync', 'Pending action']}
+          empty="No subscriptions."
+          rows={subscriptions.map((subscription) => [
+            subscription.stripe_subscription_id ?? 'simulated',
+            subscription.plan_slug,
+            subscription.status,
+            formatDateTime(subscription.started_at),
+            formatDateTime(subscription.paid_until),
+            subscription.synced_at === null ? 'never' : formatDateTime(subscription.synced_at),
+            subscription.follow_up_next_attempt_at === null ? '' : subscription.follow_up,
+          ])}
+        />
+      </div>
+    </Section>
+  );
+}
+
+type Action = readonly [path: string, label: string, permission: StaffPermission];
+
+/** Links to the forms of the actions that the role may perform. */
+export function Actions(props: { ctx: Context; path: string; actions: readonly Action[] }): VNode | null {
+  const { ctx, path, actions } = props;
+  const allowed = actions.filter(([, , permission]) => mayUse(ctx, permission));
+  if (allowed.length === 0) return null;
+  return (
+    <div class="buttons apart">
+      {allowed.map(([action, label]) => (
+        <a class="button slight" href={`${path}${action}`}>
+          {label}
+        </a>
+      ))}
+    </div>
+  );
+}

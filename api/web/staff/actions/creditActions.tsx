@@ -1,0 +1,107 @@
+import type { VNode } from 'preact';
+import { getAccount } from '../../../../shared/domain/accounts/accounts.ts';
+import { findTopup, requestTopupRefund } from '../../../../shared/domain/billing/topupRefunds.ts';
+import { ADJUSTMENT_MAX_CREDITS, postCreditAdjustment } from '../../../../shared/domain/credits/creditAdjustments.ts';
+import { findAccountForStaff } from '../../../../shared/domain/staff/accountOverview.ts';
+import { ServiceError } from '../../../../shared/spec/errors.ts';
+import { requireActor } from '../../../context.ts';
+import { formatNumber, formatUsd } from '../../components/formatAmount.ts';
+import { getAccountPath, UNCHANGED } from './accountActions.tsx';
+import { defineAction } from './defineAction.tsx';
+
+const NOTE_MAX_CHARACTERS = 120;
+
+export const adjustCredits = defineAction({
+  find: findAccountForStaff,
+  describe: (account) => ({
+    question: `Adjust the credits of ${account.email}`,
+    consequences: (
+      <p>
+        The balance is {formatNumber(account.balance)} credits, of which {formatNumber(account.topup_credits)} are
+        top-up credits. Credits are added to the top-up credits, which do not expire, and can be removed from them only.
+      </p>
+    ),
+    button: 'Adjust credits',
+    returnPath: getAccountPath(account),
+  }),
+  renderFields: (form) => <AdjustmentFields form={form} />,
+  perform: async (ctx, { id: accountId }, { reason, request, form }) => {
+    const adjustment = { accountId, credits: parseCredits(form), note: parseNote(form), requestName: request };
+    const { isRepeat } = await postCreditAdjustment(adjustment, reason, requireActor(ctx));
+    return isRepeat ? UNCHANGED : 'adjusted';
+  },
+});
+
+function AdjustmentFields({ form }: { form: URLSearchParams }): VNode {
+  return (
+    <>
+      <div class="field">
+        <label for="credits">Credits</label>
+        <input
+          id="credits"
+          type="text"
+          name="credits"
+          value={form.get('credits') ?? ''}
+          required
+          autocomplete="off"
+          aria-describedby="credits-hint"
+        />
+        <span class="hint" id="credits-hint">
+          Such as 50, or -50 to remove credits.
+        </span>
+      </div>
+      <div class="field">
+        <label for="note">Note</label>
+        <input
+          id="note"
+          type="text"
+          name="note"
+          value={form.get('note') ?? ''}
+          maxLength={NOTE_MAX_CHARACTERS}
+          autocomplete="off"
+          aria-describedby="note-hint"
+        />
+        <span class="hint" id="note-hint">
+          Optional. The customer sees it in the ledger.
+        </span>
+      </div>
+    </>
+  );
+}
+
+function parseCredits(form: URLSearchParams): number {
+  const text = (form.get('credits') ?? '').trim().replace(/^[−–]/, '-');
+  const credits = /^[+-]?\d{1,6}$/.test(text) ? Number(text) : Number.NaN;
+  if (credits !== 0 && Math.abs(credits) <= ADJUSTMENT_MAX_CREDITS) return credits;
+  throw new ServiceError(
+    'validation_error',
+    `Credits must be a whole number from -${ADJUSTMENT_MAX_CREDITS} to ${ADJUSTMENT_MAX_CREDITS}, and not 0.`,
+  );
+}
+
+function parseNote(form: URLSearchParams): string {
+  const note = (form.get('note') ?? '').trim();
+  if (note.length <= NOTE_MAX_CHARACTERS && !/[\p{Cc}\p{Cs}]/u.test(note)) return note;
+  throw new ServiceError('validation_error', `The note must be one line of at most ${NOTE_MAX_CHARACTERS} characters.`);
+}
+
+export const refundTopup = defineAction({
+  find: async (uuid) => {
+    const topup = await findTopup(uuid);
+    return { topup, account: await getAccount(topup.account_id) };
+  },
+  describe: ({ topup, account }) => ({
+    question: `Refund the top-up of ${formatUsd(topup.amount_cents)} of ${account.email}?`,
+    consequences: (
+      <p>
+        {formatUsd(topup.amount_cents - topup.reversed_cents)} are paid back through the payment processor within
+        minutes. The {formatNumber(topup.credits)} credits of the top-up are then taken back, as far as the balance has
+        them: the account has {formatNumber(account.topup_credits)} top-up credits. This cannot be undone.
+      </p>
+    ),
+    button: 'Refund top-up',
+    returnPath: getAccountPath(account),
+  }),
+  perform: async (ctx, { topup }, { reason }) =>
+    (await requestTopupRefund(topup.uuid, reason, requireActor(ctx))) ? 'topup-refund' : UNCHANGED,
+});

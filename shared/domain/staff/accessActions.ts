@@ -1,0 +1,93 @@
+import { logger } from '../../lib/logger.ts';
+import { ServiceError } from '../../spec/errors.ts';
+import { Account } from '../../tables/Account.ts';
+import { ApiKey } from '../../tables/ApiKey.ts';
+import { Session } from '../../tables/Session.ts';
+import { revokeApiKey } from '../accounts/apiKeys.ts';
+import { type RevokedAccess, revokeAccess } from '../accounts/revokeAccess.ts';
+import { lockAccount } from '../credits/ledger.ts';
+import { type Actor, recordAuditEntry } from './audit.ts';
+
+/**
+ * Ends all sessions of an account. API keys and applications keep their access.
+ * @returns the number of sessions that were ended. Without any, nothing is recorded.
+ */
+export async function signOutAccount(accountId: number, reason: string, actor: Actor): Promise<number> {
+  return Account.transaction(async (transaction) => {
+    const account = await lockAccount(transaction, accountId);
+    const sessions = await Session.query(transaction).delete().where({ account_id: accountId });
+    if (sessions === 0) return 0;
+    await recordAuditEntry(transaction, actor, {
+      action: 'account.sign_out',
+      accountId,
+      targetType: 'account',
+      targetId: account.uuid,
+      reason,
+      before: { sessions },
+      after: { sessions: 0 },
+    });
+    return sessions;
+  });
+}
+
+/**
+ * Ends all sessions, API keys and OAuth grants of an account. The owner can sign in again.
+ * @returns the number of each that were ended. Without any, nothing is recorded.
+ */
+export async function revokeAccountAccess(accountId: number, reason: string, actor: Actor): Promise<RevokedAccess> {
+  const revoked = await Account.transaction(async (transaction) => {
+    const account = await lockAccount(transaction, accountId);
+    const before = await revokeAccess(transaction, accountId);
+    if (!isAnyRevoked(before)) return before;
+    await recordAuditEntry(transaction, actor, {
+      action: 'account.revoke_access',
+      accountId,
+      targetType: 'account',
+      targetId: account.uuid,
+      reason,
+      before: { ...before },
+      after: { sessions: 0, keys: 0, grants: 0 },
+    });
+    return before;
+  });
+  logger.info({ accountId, ...revoked }, 'access revoked by staff');
+  return revoked;
+}
+
+/** Returns whether any credential was ended. */
+export function isAnyRevoked({ sessions, keys, grants }: RevokedAccess): boolean {
+  return sessions + keys + grants > 0;
+}
+
+/** Finds an API key of any account by its uuid. @throws ServiceError not_found */
+export async function findApiKeyForStaff(uuid: string): Promise<ApiKey> {
+  const key = await ApiKey.query().findOne({ uuid });
+  if (key !== undefined) return key;
+  throw new ServiceError('not_found', 'Not found. There is no API key with that UUID.');
+}
+
+/**
+ * Revokes an API key permanently.
+ * @returns false if it was revoked before: nothing was changed or recorded.
+ */
+export async function revokeKeyByStaff(
+  { account_id: accountId, uuid }: ApiKey,
+  reason: string,
+  actor: Actor,
+): Promise<boolean> {
+  let isChanged = false;
+  await revokeApiKey(accountId, uuid, async (transaction, { prefix }) => {
+    isChanged = true;
+    await recordAuditEntry(transaction, actor, {
+      action: 'key.revoke',
+      accountId,
+      targetType: 'key',
+      targetId: uuid,
+      reason,
+      before: { prefix, revoked: false },
+      after: { prefix, revoked: true },
+    });
+  });
+  if (isChanged) logger.info({ accountId, key: uuid }, 'API key revoked by staff');
+  return isChanged;
+}

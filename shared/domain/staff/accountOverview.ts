@@ -1,0 +1,113 @@
+import { ServiceError } from '../../spec/errors.ts';
+import { Account } from '../../tables/Account.ts';
+import type { ApiKey } from '../../tables/ApiKey.ts';
+import { type ConnectedApplication, listConnectedApplications } from '../oauth/grants.ts';
+import type { Identity } from '../../tables/Identity.ts';
+import type { LedgerEntry } from '../../tables/LedgerEntry.ts';
+import { OwedRefund } from '../../tables/OwedRefund.ts';
+import { PaymentEvent } from '../../tables/PaymentEvent.ts';
+import { Subscription } from '../../tables/Subscription.ts';
+import type { Topup } from '../../tables/Topup.ts';
+import type { TopupRefund } from '../../tables/TopupRefund.ts';
+import { listLastLedgerEntries, listPaymentIssues } from '../accounts/adminLookup.ts';
+import { listActiveApiKeys } from '../accounts/apiKeys.ts';
+import { listIdentities } from '../accounts/identities.ts';
+import { type ActiveWebSession, listActiveSessions } from '../accounts/sessions.ts';
+import { type AffiliateOverview, getAffiliateOverview } from '../affiliates/overview.ts';
+import { listRecentTopups } from '../billing/listTopups.ts';
+import { getSubscriptionOverview, type SubscriptionOverview } from '../billing/billingStatus.ts';
+import { listTopupRefunds } from '../billing/topupRefunds.ts';
+import { listGenerationsForStaff, type StaffGenerationPage } from './generations.ts';
+
+/** Latest rows of each list on the account page of staff. */
+const ROWS_SHOWN = 10;
+
+/** An event of the payment processor that concerns the account and is not processed. */
+export type UnprocessedEvent = Pick<
+  PaymentEvent,
+  'event_id' | 'type' | 'received_at' | 'attempts' | 'last_error' | 'abandoned_at'
+>;
+
+/** What staff see of an account: no prompts, no outputs, no secrets. */
+export interface AccountOverview {
+  account: Account;
+  plan: SubscriptionOverview;
+  subscriptions: Subscription[];
+  ledger: LedgerEntry[];
+  generations: StaffGenerationPage;
+  topups: Topup[];
+  topupRefunds: TopupRefund[];
+  owedRefunds: OwedRefund[];
+  events: UnprocessedEvent[];
+  issues: string[];
+  keys: ApiKey[];
+  sessions: ActiveWebSession[];
+  applications: ConnectedApplication[];
+  identities: Identity[];
+  /** null if the account is not an affiliate. */
+  affiliate: AffiliateOverview | null;
+}
+
+/** Finds an account by its uuid. @throws ServiceError not_found */
+export async function findAccountForStaff(uuid: string): Promise<Account> {
+  const account = await Account.query().findOne({ uuid });
+  if (account !== undefined) return account;
+  throw new ServiceError('not_found', 'Not found. There is no account with that UUID.');
+}
+
+/** Reads what staff see of an account: its state, and the latest rows of each list. */
+export async function readAccountOverview(account: Account): Promise<AccountOverview> {
+  const { id } = account;
+  const [plan, subscriptions, ledger, generations, topups, topupRefunds, owedRefunds, events, issues] =
+    await Promise.all([
+      getSubscriptionOverview(account),
+      Subscription.query().where({ account_id: id }).orderBy('id', 'desc').limit(ROWS_SHOWN),
+      listLastLedgerEntries(account, ROWS_SHOWN),
+      listGenerationsForStaff(id, undefined, ROWS_SHOWN),
+      listRecentTopups(id, ROWS_SHOWN),
+      listTopupRefunds(id),
+      OwedRefund.query().where({ account_id: id }).orderBy('created_at', 'desc').limit(ROWS_SHOWN),
+      listUnprocessedEvents(account),
+      listPaymentIssues(account),
+    ]);
+  const [keys, sessions, applications, identities, affiliate] = await Promise.all([
+    listActiveApiKeys(id),
+    listActiveSessions(id, ''),
+    listConnectedApplications(id),
+    listIdentities(id),
+    account.is_affiliate ? getAffiliateOverview(id) : null,
+  ]);
+  return {
+    account,
+    plan,
+    subscriptions,
+    ledger,
+    generations,
+    topups,
+    topupRefunds,
+    owedRefunds,
+    events,
+    issues,
+    keys,
+    sessions,
+    applications,
+    identities,
+    affiliate,
+  };
+}
+
+/** Finds pending and abandoned events that name the Stripe customer. Both kinds are few and have partial indexes. */
+async function listUnprocessedEvents({ stripe_customer_id: customer }: Account): Promise<UnprocessedEvent[]> {
+  if (customer === null) return [];
+  const find = () =>
+    PaymentEvent.query()
+      .select('event_id', 'type', 'received_at', 'attempts', 'last_error', 'abandoned_at')
+      .whereRaw('strpos(payload, ?) > 0', [`"${customer}"`])
+      .whereNull('processed_at')
+      .limit(ROWS_SHOWN);
+  const [pending, abandoned] = await Promise.all([
+    find().whereNull('abandoned_at').orderBy('next_attempt_at'),
+    find().whereNotNull('abandoned_at').orderBy('abandoned_at', 'desc'),
+  ]);
+  return [...pending, ...abandoned];
+}

@@ -1,0 +1,24 @@
+import { AuditEntry } from '../../tables/AuditEntry.ts';
+import { type Actor, recordAuditEntry } from './audit.ts';
+
+/** A change on the queue board. */
+export interface QueueChange {
+  /** Name of the queue; `all` for all of them. */
+  queue: string;
+  /** What is changed, such as `pause` or `<job>/retry`. */
+  change: string;
+}
+
+/** Records a change on the queue board before it is made: the queues are in Redis. */
+export async function recordQueueChange(actor: Actor, { queue, change }: QueueChange): Promise<void> {
+  await AuditEntry.transaction((transaction) =>
+    recordAuditEntry(transaction, actor, {
+      action: 'queue.change',
+      accountId: null,
+      targetType: 'queue',
+      targetId: queue,
+      reason: '',
+      after: { change },
+    }),
+  );
+}
