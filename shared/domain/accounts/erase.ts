@@ -5,6 +5,7 @@ import { Account } from '../../tables/Account.ts';
 import { ApiKey } from '../../tables/ApiKey.ts';
 import { Generation } from '../../tables/Generation.ts';
 import { IdempotentRequest } from '../../tables/IdempotentRequest.ts';
+import { Invoice } from '../../tables/Invoice.ts';
 import { Identity } from '../../tables/Identity.ts';
 import { Subscription } from '../../tables/Subscription.ts';
 import { revokeAccess } from './revokeAccess.ts';
@@ -34,6 +35,8 @@ export async function eraseAccount(accountId: number): Promise<ErasureResult> {
     await revokeAccess(transaction, accountId);
     await Identity.query(transaction).delete().where({ account_id: accountId });
     await IdempotentRequest.query(transaction).delete().where({ account_id: accountId });
+    const withoutAddresses = { hosted_invoice_url: null, pdf_url: null };
+    await Invoice.query(transaction).patch(withoutAddresses).where({ account_id: accountId });
     await ApiKey.query(transaction).patch({ name: 'erased' }).where({ account_id: accountId });
     await account.$query(transaction).patch({
       email: `erased-${account.uuid}@erased.invalid`,

@@ -27,6 +27,7 @@ const EXPORTED_TABLES = {
   subscriptions: 'id',
   topups: 'created_at',
   owed_refunds: 'created_at',
+  invoices: 'created_at',
   affiliates: 'account_id',
 } as const;
 

@@ -6,6 +6,7 @@ import { Subscription } from '../../tables/Subscription.ts';
 import { withAccountLock } from '../payments/accountSnapshot.ts';
 import { trySync } from '../payments/processorErrors.ts';
 import { syncPendingTopups } from './pendingTopups.ts';
+import { completeDueInvoices } from './topupInvoices.ts';
 import { issueDueRefunds } from './refunds.ts';
 import { endSubscription, renewPeriodsUntil } from './subscriptions.ts';
 import { runDueFollowUps, syncSubscription } from './syncSubscription.ts';
@@ -19,6 +20,7 @@ const BATCH_SIZE = 200;
 export async function runBillingMaintenance(): Promise<void> {
   await runSteps([
     syncPendingTopups,
+    completeDueInvoices,
     expireSimulatedSubscriptions,
     runDueFollowUps,
     issueDueRefunds,

@@ -7,6 +7,7 @@ import { buildInvoiceMethods } from './stripeInvoices.ts';
 import type { PlanPrices } from './stripeMappers.ts';
 import { buildPaymentMethods } from './stripePayments.ts';
 import { buildSubscriptionMethods } from './stripeSubscriptions.ts';
+import { buildTopupInvoiceMethods } from './stripeTopupInvoices.ts';
 
 export interface StripeOptions {
   secretKey: string;
@@ -18,6 +19,10 @@ export interface StripeOptions {
   portalConfiguration?: string;
   /** Another address than Stripe's own. */
   apiBase?: string;
+  /** True if Stripe computes tax and adds it to every payment. */
+  collectsTax?: boolean;
+  /** True if checkout pages accept promotion codes. */
+  acceptsPromotionCodes?: boolean;
 }
 
 export type StripeProcessor = ReturnType<typeof createStripeProcessor>;
@@ -30,14 +35,17 @@ export function createStripeProcessor({
   prices,
   portalConfiguration,
   apiBase,
+  collectsTax = false,
+  acceptsPromotionCodes = false,
 }: StripeOptions) {
   const stripe = createStripeClient(secretKey, apiBase);
   return {
     isSimulated: false,
-    ...buildCheckoutMethods({ stripe, prices, portalConfiguration }),
-    ...buildPaymentMethods(stripe),
+    ...buildCheckoutMethods({ stripe, prices, portalConfiguration, collectsTax, acceptsPromotionCodes }),
+    ...buildPaymentMethods(stripe, collectsTax),
     ...buildSubscriptionMethods({ stripe, prices }),
     ...buildInvoiceMethods({ stripe, prices }),
+    ...buildTopupInvoiceMethods(stripe, collectsTax),
     ...buildConnectMethods(stripe),
     ...buildEventMethods({ stripe, webhookSecret, connectWebhookSecret }),
   } satisfies PaymentProcessor;
