@@ -39,7 +39,8 @@ export const PortalResponse = Type.Object({
 export const InvoiceResponse = Type.Object({
   uuid: Uuid,
   invoice_id: textOrNull({
-    description: 'The id at the payment processor; null until it has issued the invoice, and without a payment processor',
+    description:
+      'The id at the payment processor; null until it has issued the invoice, and without a payment processor',
   }),
   number: textOrNull({ description: 'The number printed on the invoice' }),
   kind: Type.Enum(['subscription', 'topup']),

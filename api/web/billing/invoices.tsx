@@ -55,7 +55,10 @@ function InvoiceLink({ invoice }: { invoice: Invoice }): VNode {
   if (id !== null) {
     const name = number ?? 'Open';
     return (
-      <a href={`/account/billing/invoices/${uuid}/`} aria-label={number === null ? 'Open the invoice' : `Invoice ${number}`}>
+      <a
+        href={`/account/billing/invoices/${uuid}/`}
+        aria-label={number === null ? 'Open the invoice' : `Invoice ${number}`}
+      >
         {name}
       </a>
     );

@@ -5,7 +5,7 @@ import { fromUnixSeconds } from './stripeTime.ts';
 /** Maps an invoice to the document that the customer sees. @returns null for a draft. */
 export function toProcessorInvoice(invoice: Stripe.Invoice): ProcessorInvoice | null {
   const { status, total, total_discount_amounts: discounts, status_transitions: transitions } = invoice;
-  if (status === null || status === 'draft') return null;
+  if (!isListedStatus(status)) return null;
   return {
     id: invoice.id,
     status,
@@ -19,6 +19,17 @@ export function toProcessorInvoice(invoice: Stripe.Invoice): ProcessorInvoice | 
     createdAt: fromUnixSeconds(invoice.created),
     paidAt: transitions.paid_at === null ? null : fromUnixSeconds(transitions.paid_at),
   };
+}
+
+const LISTED_STATUSES: readonly string[] = [
+  'open',
+  'paid',
+  'void',
+  'uncollectible',
+] satisfies ProcessorInvoice['status'][];
+
+function isListedStatus(status: string | null): status is ProcessorInvoice['status'] {
+  return status !== null && LISTED_STATUSES.includes(status);
 }
 
 /** Returns the total of an invoice after discounts and before tax. */
