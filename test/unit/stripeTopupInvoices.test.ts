@@ -130,14 +130,18 @@ describe('invoices of top-ups at Stripe', () => {
       }
     }
 
-    it('are withdrawn if a balance of the customer was applied, which is returned', async () => {
+    it('are not issued for a customer with a balance, which Stripe would apply', async () => {
       const { intentId, topupUuid, customerId } = await fixture.chargeTopup();
       const customer = fixture.fake.store.get('customer', customerId);
-      customer.balance = -1_200;
-      const error = await captureError(fixture.stripe.issueTopupInvoice(intentId));
-      expect(error).to.include({ fault: 'rejected' });
-      expect(customer.balance).to.equal(-1_200);
-      expect(fixture.fake.summarize().topups.get(topupUuid)?.invoices).to.deep.equal([]);
+      for (const balance of [-1_200, -9_000, 300]) {
+        customer.balance = balance;
+        const error = await captureError(fixture.stripe.issueTopupInvoice(intentId));
+        expect(error).to.include({ fault: 'rejected' });
+        expect(customer.balance).to.equal(balance);
+        expect(fixture.fake.findTopupInvoice(topupUuid)?.status).to.equal('draft');
+      }
+      customer.balance = 0;
+      expect((await fixture.stripe.issueTopupInvoice(intentId))?.document.status).to.equal('paid');
     });
 
     it('report that another payment has paid them', async () => {
@@ -225,9 +229,12 @@ describe('invoices of top-ups at Stripe', () => {
       setAddress(customerId);
       const charge = await fixture.buildCharge(customerId);
       const { intentId } = await withTax().chargeTopup(charge);
-      const draft = fixture.fake.findTopupInvoice(charge.topupUuid) as Stripe.Invoice;
-      Object.assign(draft, { total: 6_000, amount_remaining: 6_000 });
+      // Stripe computes tax again when it finalizes an invoice.
+      fixture.fake.store.taxPercent = 25;
+      const { total, id } = fixture.fake.findTopupInvoice(charge.topupUuid) as Stripe.Invoice;
+      expect(total).to.equal(5_950);
       expect(await captureError(withTax().issueTopupInvoice(intentId))).to.include({ fault: 'rejected' });
+      expect(fixture.fake.store.get('invoice', id)).to.include({ status: 'void', total: 6_250 });
       expect(fixture.fake.findTopupInvoice(charge.topupUuid)).to.equal(undefined);
     });
 

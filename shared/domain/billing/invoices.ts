@@ -8,6 +8,7 @@ import {
 } from '../../gateways/payments/index.ts';
 import { addMilliseconds, now } from '../../lib/clock.ts';
 import { prepared, runStatement } from '../../lib/database/preparedStatements.ts';
+import { logger } from '../../lib/logger.ts';
 import { type ListPage, getPageOffset } from '../../lib/pagination.ts';
 import { PAGE_SIZE } from '../../spec/limits.ts';
 import { MINUTE_MS } from '../../spec/durations.ts';
@@ -15,7 +16,7 @@ import { getPlanBySlug, type Plan } from '../../spec/plans.ts';
 import type { Account } from '../../tables/Account.ts';
 import { Invoice } from '../../tables/Invoice.ts';
 import type { Subscription } from '../../tables/Subscription.ts';
-import type { Topup } from '../../tables/Topup.ts';
+import { Topup } from '../../tables/Topup.ts';
 import type { AccountSnapshot } from '../payments/accountSnapshot.ts';
 import type { SubscriptionSnapshot } from './subscriptionSnapshot.ts';
 import { getNetCents, getTotalCents } from './topupAmounts.ts';
@@ -119,8 +120,15 @@ export interface InvoiceSnapshot extends AccountSnapshot {
 export async function applyTopupInvoice(
   transaction: Transaction,
   account: Account,
-  { invoice: { document, topupUuid }, syncVersion }: InvoiceSnapshot,
+  { invoice: { document, topupUuid, intentId }, syncVersion }: InvoiceSnapshot,
 ): Promise<void> {
+  const topup = await Topup.query(transaction).findOne({ uuid: topupUuid, account_id: account.id });
+  if (topup?.status !== 'succeeded') return;
+  if (intentId !== topup.stripe_payment_intent_id) {
+    const context = { topup: topupUuid, invoiceId: document.id, intent: intentId };
+    logger.error(context, 'invoice of a top-up was paid by another payment; refund that payment by hand');
+    return;
+  }
   await Invoice.query(transaction)
     .patch({
       ...toDocumentColumns(account, document, syncVersion),

@@ -20,12 +20,12 @@ const BATCH_SIZE = 200;
 export async function runBillingMaintenance(): Promise<void> {
   await runSteps([
     syncPendingTopups,
-    completeDueInvoices,
     expireSimulatedSubscriptions,
     runDueFollowUps,
     issueDueRefunds,
     cancelPastDue,
     syncLapsed,
+    completeDueInvoices,
   ]);
 }
 

@@ -120,22 +120,29 @@ export function buildTopupInvoiceMethods(stripe: Stripe, collectsTax: boolean): 
     return null;
   }
 
+  /** Returns why a draft must not be finalized, or null. A balance that covers it would be lost. */
+  async function findDraftProblem({ total, customer }: Stripe.Invoice, paidCents: number): Promise<string | null> {
+    if (total !== paidCents) return `The invoice is over ${total} cents, and ${paidCents} were paid.`;
+    const owner = await findOrNull(stripe.customers.retrieve(getStripeId(customer) ?? ''));
+    if (owner === null || owner.deleted === true) return 'The customer was deleted.';
+    return owner.balance === 0 ? null : `The customer has a balance of ${owner.balance} cents, which it would use.`;
+  }
+
   /**
-   * Finalizes a draft whose total is the paid amount. Another total would leave an invoice that asks for money: tax was
-   * computed again with another result, or a balance of the customer was applied. Such an invoice is withdrawn.
+   * Finalizes a draft whose total is the paid amount. Stripe then computes tax again, and applies the balance of the
+   * customer, which cannot be avoided. An invoice that asks for another amount is withdrawn.
    */
   async function finalize(draft: Stripe.Invoice, paidCents: number): Promise<Stripe.Invoice> {
-    if (draft.status === 'draft' && draft.total !== paidCents) {
-      await unwrap(stripe.invoices.del(draft.id));
-      throw new ProcessorError('rejected', `The invoice is over ${draft.total} cents, and ${paidCents} were paid.`);
-    }
     if (draft.status === 'draft') {
+      const problem = await findDraftProblem(draft, paidCents);
+      // The draft stays, for the next attempt and for staff.
+      if (problem !== null) throw new ProcessorError('rejected', problem);
       const codes = ['invoice_already_finalized', 'invoice_not_editable'];
       await ignoreIfAlreadyDone(stripe.invoices.finalizeInvoice(draft.id, { auto_advance: false }), codes);
     }
     const invoice = await unwrap(stripe.invoices.retrieve(draft.id));
     if (invoice.status === 'open' && invoice.amount_remaining !== paidCents) {
-      // Returns a balance that was applied to it.
+      // Returns a balance that was applied to it meanwhile.
       await unwrap(stripe.invoices.voidInvoice(invoice.id));
       const message = `The invoice asks for ${invoice.amount_remaining} cents, and ${paidCents} were paid.`;
       throw new ProcessorError('rejected', message);

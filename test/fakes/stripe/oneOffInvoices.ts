@@ -87,14 +87,18 @@ export function addInvoiceItem(store: StripeStore, invoice: Stripe.Invoice, item
     subtotal: invoice.subtotal + amount,
     total_discount_amounts: discount === 0 ? [] : [{ amount: discount, discount: 'di_standin' }],
     total_excluding_tax: net,
-    total_taxes: tax === 0 ? [] : [{ amount: tax, tax_behavior: 'exclusive' }],
-    total: net + tax,
-    amount_due: net + tax,
-    amount_remaining: net + tax,
   });
+  setTotals(invoice, tax);
 }
 
-/** Finalizes a draft: the balance of the customer is applied to it, which cannot be avoided. */
+/** Adds tax to the net amount of a draft. */
+function setTotals(invoice: Stripe.Invoice, tax: number): void {
+  const total = (invoice.total_excluding_tax ?? 0) + tax;
+  const total_taxes = tax === 0 ? [] : [{ amount: tax, tax_behavior: 'exclusive' }];
+  Object.assign(invoice, { total_taxes, total, amount_due: total, amount_remaining: total });
+}
+
+/** Finalizes a draft: tax is computed again, and the balance of the customer is applied. */
 export function finalizeOneOffInvoice(store: StripeStore, invoice: Stripe.Invoice): void {
   if (invoice.status !== 'draft') {
     const message = "This invoice is already finalized, you can't re-finalize a non-draft invoice.";
@@ -104,6 +108,7 @@ export function finalizeOneOffInvoice(store: StripeStore, invoice: Stripe.Invoic
     const message = "The customer's location isn't recognized.";
     throw new StripeApiError(400, { code: 'customer_tax_location_invalid', message });
   }
+  if (invoice.automatic_tax.enabled) setTotals(invoice, computeTax(store, invoice.total_excluding_tax ?? 0));
   const customer = store.get('customer', getId(invoice.customer));
   const applied = Math.min(invoice.total, Math.max(0, -customer.balance));
   customer.balance += applied;
