@@ -80,6 +80,7 @@ export const HTTP_ROUTES: readonly HttpRoute[] = [
   ['GET',    '/api/billing/status/',                             'account',         'account',   'none', billing.status],
   ['POST',   '/api/billing/checkout/',                           'account',         'payment',   'json', billing.checkout],
   ['POST',   '/api/billing/portal/',                             'account',         'payment',   'json', billing.portal],
+  ['GET',    '/api/billing/invoices/',                           'account',         'account',   'none', billing.invoices],
 
   ['GET',    '/api/billing/topup/settings/',                     'account',         'account',   'none', billing.readTopupSettings],
   ['PATCH',  '/api/billing/topup/settings/',                     'account',         'payment',   'json', billing.updateTopupSettings],
@@ -122,6 +123,7 @@ export const HTTP_ROUTES: readonly HttpRoute[] = [
   ['GET',    '/account/billing/',                                'pageSession',     'account',   'none', billingPage.showBillingPage],
   ['POST',   '/account/billing/topup/',                          'pageSession',     'payment',   'form', billingPage.buyCredits],
   ['POST',   '/account/billing/auto-topup/',                     'pageSession',     'payment',   'form', billingPage.saveAutoTopup],
+  ['GET',    '/account/billing/invoices/:uuid/',                 'pageSession',     'payment',   'none', billingPage.openInvoice],
   ['POST',   '/account/plan/',                                   'pageSession',     'payment',   'form', billingPage.choosePlan],
   ['POST',   '/account/portal/',                                 'pageSession',     'payment',   'form', billingPage.openBillingPortal],
   ['GET',    '/account/keys/',                                   'pageSession',     'account',   'none', apiKeyPages.showKeysPage],

@@ -28,6 +28,7 @@ export const CROSS_CHECKS: readonly ((values: Environment) => string[] | string 
   checkDatabaseAddress,
   checkProductionOnly,
   checkPayments,
+  checkPaymentOptions,
   (values) =>
     URL_VARIABLES.filter((name) => values[name] !== undefined && !URL.canParse(values[name])).map(
       (name) => `${name} must be an address such as https://example.com.`,
@@ -73,6 +74,14 @@ function checkPayments(values: Environment): string | undefined {
   const missing = STRIPE_VARIABLES.filter((name) => values[name] === undefined);
   if (missing.length === 0) return undefined;
   return `${missing.join(', ')} ${missing.length === 1 ? 'is' : 'are'} not set, but STRIPE_SECRET_KEY is: npm run stripe:setup creates and prints them (on localhost, stripe listen prints STRIPE_WEBHOOK_SECRET).`;
+}
+
+/** Rejects options of Stripe that would have no effect. */
+function checkPaymentOptions(values: Environment): string[] {
+  if (values.STRIPE_SECRET_KEY !== undefined) return [];
+  return (['STRIPE_TAX', 'STRIPE_PROMOTION_CODES'] as const)
+    .filter((name) => values[name] === 'on')
+    .map((name) => `${name} is on, but STRIPE_SECRET_KEY is not set: set it, or set ${name} to off.`);
 }
 
 /** Returns true for an https address that is not local. Another check reports addresses that cannot be parsed. */

@@ -176,6 +176,10 @@ export const Environment = Type.Object({
   STRIPE_PORTAL_CONFIGURATION: Type.Optional(
     Type.String({ pattern: '^bpc_\\S+$', description: 'the id of a portal configuration of Stripe, bpc_...' }),
   ),
+  /** `on` adds the tax that Stripe computes to every payment. */
+  STRIPE_TAX: OnOff('off'),
+  /** `on` offers a field for promotion codes on checkout pages. */
+  STRIPE_PROMOTION_CODES: OnOff('off'),
   /** Page to which the payment processor returns customers. */
   BILLING_RETURN_URL: Type.Optional(HttpUrl()),
   /** Replaces Stripe's API address. */

@@ -9,13 +9,18 @@ export class Topup extends Model {
   declare account_id: number;
   declare kind: 'manual' | 'automatic';
   declare status: 'pending' | 'succeeded' | 'failed';
+  /** The ordered amount, without tax and before discounts. */
   declare amount_cents: number;
-  /** Fixed when the payment starts. */
+  /** Fixed when the payment starts. If a discount reduced the price, replaced by those of `net_cents` when it is paid. */
   declare credits: number;
+  /** The paid amount without tax and after discounts; null until it is paid, and for payments without this record. */
+  declare net_cents: number | null;
+  declare tax_cents: number | null;
+  declare discount_cents: number | null;
   declare stripe_session_id: string | null;
   declare stripe_payment_intent_id: string | null;
   declare failure_code: string | null;
-  /** Amount that was refunded, or disputed and not won. */
+  /** The part of the net amount that was refunded, or disputed and not won. */
   declare reversed_cents: number;
   /** True if the payment was disputed at the last sync. */
   declare is_disputed: boolean;

@@ -51,6 +51,7 @@ const OWN_ENDPOINTS = `
   GET    /account/                             member
   GET    /account/billing/                     member
   GET    /account/billing/topup/               member
+  GET    /account/billing/invoices/:uuid/      member
   POST   /account/billing/topup/               member
   GET    /account/billing/auto-topup/          member
   POST   /account/billing/auto-topup/          member
@@ -135,6 +136,7 @@ const OWN_ENDPOINTS = `
   GET    /.well-known/oauth-protected-resource/mcp     public
   GET    /.well-known/oauth-authorization-server/mcp   public
   GET    /media/:shard/:token/:file            public
+  GET    /api/billing/invoices/                key/cookie
   GET    /api/openapi.json                     public
   GET    /api/docs/                            public
   GET    /api/docs/:file                       public

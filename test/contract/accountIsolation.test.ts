@@ -86,6 +86,11 @@ describe('resources of another account', () => {
       },
       isThere: async (uuid) => (await service.sql('SELECT 1 FROM identities WHERE uuid = $1', [uuid])).length === 1,
     },
+    '/account/billing/invoices/:uuid/': {
+      make: async () =>
+        (await findUuid(`SELECT t.uuid FROM invoices t ${FROM_OWNER} ORDER BY t.uuid LIMIT 1`)) as string,
+      isThere: async (uuid) => (await service.sql('SELECT 1 FROM invoices WHERE uuid = $1', [uuid])).length === 1,
+    },
     '/account/sessions/:uuid/end/': {
       make: async () => {
         await request(service.baseUrl, 'POST', '/authentication/dev/sign-in/', { body: { email: owner.email } });

@@ -51,6 +51,7 @@ describe('the data of an account', () => {
     expect(exported.account.email).to.equal(customer.email);
     expect(exported.generations[0].prompt).to.equal('a lighthouse to export');
     expect(exported.ledger_entries).to.have.length(2);
+    expect(exported.invoices[0]).to.include({ kind: 'subscription', total_cents: 34_800, status: 'paid' });
     expect(exported.api_keys[0].prefix).to.equal(customer.key.slice(0, 12));
     expect(out).to.not.match(/_hash|upstream_handle/);
   });
@@ -60,6 +61,11 @@ describe('the data of an account', () => {
     const { output_url: url } = await image(customer, 'a lighthouse to erase');
     await image(customer, 'another one');
     const account = await getRow(customer);
+    await service.sql(
+      `UPDATE invoices SET hosted_invoice_url = 'https://invoice.example/ada', pdf_url = 'https://invoice.example/ada/pdf'
+        WHERE account_id = $1`,
+      [account.id],
+    );
     const ledger = await customer.ledger();
     expect((await admin('erase-account', customer.email)).out).to.include('Would erase');
     expect(await getRow(customer)).to.not.equal(undefined);
@@ -78,6 +84,11 @@ describe('the data of an account', () => {
       { prompt: '', params: {}, is_purged: true },
       { prompt: '', params: {}, is_purged: true },
     ]);
+    const invoices = await service.sql(
+      'SELECT total_cents::int, hosted_invoice_url, pdf_url FROM invoices WHERE account_id = $1',
+      [account.id],
+    );
+    expect(invoices).to.deep.equal([{ total_cents: 34_800, hosted_invoice_url: null, pdf_url: null }]);
     const entries = await service.sql('SELECT 1 FROM ledger_entries WHERE account_id = $1', [account.id]);
     expect(entries.length).to.equal(ledger.length);
     await eventually('the media are gone', async () => (await fetch(url)).status === 404);

@@ -193,6 +193,17 @@ export const CORRUPTIONS: Record<string, Corruption[]> = {
     breakCustomer('UPDATE topups SET reversed_cents = 2400 WHERE reversal_count = 1'),
     breakCustomer(`UPDATE topups SET completed_at = NULL WHERE status = 'succeeded'`),
   ],
+  'topup-credits-match-their-net-amount': [
+    breakCustomer(`UPDATE topups SET net_cents = 4500 WHERE net_cents IS NOT NULL`),
+    breakCustomer(`UPDATE topups SET net_cents = 4500, discount_cents = 500 WHERE net_cents IS NOT NULL`),
+    breakCustomer(`UPDATE topups SET tax_cents = -1 WHERE net_cents IS NOT NULL`),
+  ],
+  'paid-topups-have-an-invoice': [
+    breakCustomer(`DELETE FROM invoices WHERE kind = 'topup'`),
+    breakCustomer(`UPDATE invoices SET tax_cents = 949 WHERE kind = 'topup'`),
+    breakCustomer(`UPDATE invoices SET refunded_cents = 6000 WHERE kind = 'topup'`),
+    breakCustomer(`UPDATE topups SET net_cents = NULL WHERE net_cents IS NOT NULL`),
+  ],
   'automatic-topups-are-an-hour-apart': [
     breakCustomer(
       `UPDATE topups SET created_at = '2037-03-10T11:50:00Z' WHERE kind = 'automatic' AND status = 'succeeded'`,

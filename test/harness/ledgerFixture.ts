@@ -219,6 +219,17 @@ async function writeTopups(account: FixtureAccount): Promise<void> {
             (gen_random_uuid(), $1, 'manual', 'pending', 5000, 1896, 0, 0, 0, '2037-03-15T12:30:00Z', '2037-03-15T11:30:00Z', NULL)`,
     [id, manual, first, second],
   );
+  await client.query(
+    `UPDATE topups SET net_cents = amount_cents, tax_cents = 950, discount_cents = 0 WHERE uuid = $1`,
+    [manual],
+  );
+  await client.query(
+    `INSERT INTO invoices (uuid, account_id, kind, topup_uuid, description, status, currency, total_cents, tax_cents,
+                           discount_cents, net_cents, refunded_cents, created_at, paid_at)
+     VALUES (gen_random_uuid(), $1, 'topup', $2, 'Top-up: 1896 credits', 'paid', 'usd', 5950, 950, 0, 5000, 2975,
+             '2037-03-10T10:01:00Z', '2037-03-10T10:01:00Z')`,
+    [id, manual],
+  );
   await account.entry('topup', 1896, 0, `topup:${manual}`, new Date('2037-03-10T10:01:00Z'));
   await account.entry('topup', 1896, 0, `topup:${first}`, new Date('2037-03-10T11:00:01Z'));
   await account.entry('expiry', -948, 0, `topup:${manual}:1`, new Date('2037-03-10T13:00:00Z'));

@@ -27,6 +27,7 @@ describe('payments at Stripe', () => {
         subscriptionId: null,
         intentId: null,
         isOpen: true,
+        isFree: false,
       });
       fixture.fake.completeCheckout(url);
       const intentId = (await fixture.stripe.readCheckoutSession(sessionId))?.intentId as string;
@@ -36,6 +37,8 @@ describe('payments at Stripe', () => {
         order,
         status: 'succeeded',
         amountCents: 5_000,
+        taxCents: 0,
+        discountCents: 0,
         reversedCents: 0,
         isDisputed: false,
         failureCode: null,

@@ -61,6 +61,7 @@ describe('subscriptions at Stripe', () => {
         subscriptionId,
         intentId: null,
         isOpen: false,
+        isFree: false,
       });
       expect(await fixture.stripe.findInvoiceSubscription(invoiceId)).to.equal(subscriptionId);
       expect(await collectAll(fixture.stripe.listSubscriptionsSince(before))).to.include(subscriptionId);
@@ -84,6 +85,7 @@ describe('subscriptions at Stripe', () => {
         subscriptionId: null,
         intentId: null,
         isOpen: true,
+        isFree: false,
       });
       fixture.fake.completeCheckout(url);
       expect((await fixture.stripe.readCheckoutSession(sessionId))?.subscriptionId).to.match(/^sub_/);

@@ -2,14 +2,16 @@ import Type from 'typebox';
 import {
   BillingStatusResponse,
   CheckoutResponse,
+  InvoiceResponse,
   PlanResponse,
   PortalResponse,
   ReceivedResponse,
   TopupSettingsResponse,
 } from './schemas.ts';
 import { CheckoutRequest, TopupRequest, TopupSettingsRequest } from './schemas.ts';
-import { EXAMPLE_ACCOUNT_PLAN } from '../openapi/examples.ts';
-import type { FeatureDescription } from '../openapi/feature.ts';
+import { EXAMPLE_ACCOUNT_PLAN, EXAMPLE_TIMESTAMP, EXAMPLE_UUID, examplePage } from '../openapi/examples.ts';
+import { type FeatureDescription, PAGE_PARAMETER } from '../openapi/feature.ts';
+import { pageResponse } from '../pagination.ts';
 
 const EXAMPLE_TOPUP_SETTINGS = {
   auto_topup_enabled: true,
@@ -30,6 +32,7 @@ export const BILLING_DESCRIPTION: FeatureDescription = {
     Plan: PlanResponse,
     BillingStatus: BillingStatusResponse,
     Checkout: CheckoutResponse,
+    Invoice: InvoiceResponse,
     TopupSettings: TopupSettingsResponse,
     TopupSettingsChange: TopupSettingsRequest,
   },
@@ -99,6 +102,36 @@ export const BILLING_DESCRIPTION: FeatureDescription = {
         example: { portal_url: 'https://billing.example.org/p/session/123' },
       },
     },
+    'GET /api/billing/invoices/': {
+      id: 'listInvoices',
+      summary: 'List invoices, newest first',
+      description:
+        'Invoices of the subscription and of top-ups. The list is read from the database, so that it works while the payment processor is unavailable. The number and the addresses of a top-up follow some seconds after its payment.',
+      parameters: [PAGE_PARAMETER],
+      response: {
+        status: 200,
+        description: 'One page of the list.',
+        schema: pageResponse(InvoiceResponse),
+        example: examplePage({
+          uuid: EXAMPLE_UUID,
+          invoice_id: 'in_123',
+          number: 'A1B2C3D4-0001',
+          kind: 'topup',
+          description: 'Top-up: 1896 credits',
+          status: 'paid',
+          currency: 'usd',
+          total_cents: 5_950,
+          tax_cents: 950,
+          discount_cents: 0,
+          net_cents: 5_000,
+          refunded_cents: 0,
+          created_at: EXAMPLE_TIMESTAMP,
+          paid_at: EXAMPLE_TIMESTAMP,
+          hosted_invoice_url: 'https://invoice.example.org/i/123',
+          pdf_url: 'https://invoice.example.org/i/123/pdf',
+        }),
+      },
+    },
     'GET /api/billing/topup/settings/': {
       id: 'getTopupSettings',
       summary: 'Get the settings of automatic top-ups',
@@ -131,7 +164,7 @@ export const BILLING_DESCRIPTION: FeatureDescription = {
       id: 'topUp',
       summary: 'Buy credits',
       description:
-        'Buys `floor(amount_cents x monthly_credits / price_monthly_cents)` credits at the rate of the plan. They are added when the payment completes. While 10 top-ups wait for payment, another one returns 429 with the time until the oldest expires.',
+        'Buys `floor(amount_cents x monthly_credits / price_monthly_cents)` credits at the rate of the plan. They are added when the payment completes. If the service collects tax, it is added to the amount; a promotion code reduces price and credits in the same proportion. While 10 top-ups wait for payment, another one returns 429 with the time until the oldest expires.',
       body: { schema: TopupRequest, example: { amount_cents: 5_000 } },
       response: {
         status: 200,

@@ -3,7 +3,14 @@ import type { AutoTopupSettings } from '../../../shared/domain/billing/autoTopup
 import type { BillingStatus } from '../../../shared/domain/billing/billingStatus.ts';
 import { PROCESSOR_NAME } from '../../../shared/gateways/payments/index.ts';
 import type { Plan } from '../../../shared/spec/plans.ts';
-import type { PlanResponse, BillingStatusResponse, CheckoutResponse, TopupSettingsResponse } from './schemas.ts';
+import type { Invoice } from '../../../shared/tables/Invoice.ts';
+import type {
+  BillingStatusResponse,
+  CheckoutResponse,
+  InvoiceResponse,
+  PlanResponse,
+  TopupSettingsResponse,
+} from './schemas.ts';
 
 export function presentPlan(plan: Plan): Static<typeof PlanResponse> {
   return {
@@ -33,6 +40,27 @@ export function presentBillingStatus(status: BillingStatus): Static<typeof Billi
 /** Presents a checkout: the page to pay at, or that nothing had to be paid and the change is active. */
 export function presentCheckout(url: string | null): Static<typeof CheckoutResponse> {
   return url === null ? { checkout_url: null, activated: true } : { checkout_url: url };
+}
+
+export function presentInvoice(invoice: Invoice): Static<typeof InvoiceResponse> {
+  return {
+    uuid: invoice.uuid,
+    invoice_id: invoice.stripe_invoice_id,
+    number: invoice.number,
+    kind: invoice.kind,
+    description: invoice.description,
+    status: invoice.status,
+    currency: invoice.currency,
+    total_cents: invoice.total_cents,
+    tax_cents: invoice.tax_cents,
+    discount_cents: invoice.discount_cents,
+    net_cents: invoice.net_cents,
+    refunded_cents: invoice.refunded_cents,
+    created_at: invoice.created_at,
+    paid_at: invoice.paid_at,
+    hosted_invoice_url: invoice.hosted_invoice_url,
+    pdf_url: invoice.pdf_url,
+  };
 }
 
 export function presentTopupSettings(settings: AutoTopupSettings): Static<typeof TopupSettingsResponse> {

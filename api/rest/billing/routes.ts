@@ -1,6 +1,7 @@
 import { startPlanCheckout } from '../../../shared/domain/billing/checkout.ts';
 import { openCustomerPortal } from '../../../shared/domain/billing/portal.ts';
 import { updateAutoTopupSettings, getAutoTopupSettings } from '../../../shared/domain/billing/autoTopupSettings.ts';
+import { listInvoices } from '../../../shared/domain/billing/invoices.ts';
 import { startTopupCheckout } from '../../../shared/domain/billing/topups.ts';
 import { getBillingStatus } from '../../../shared/domain/billing/billingStatus.ts';
 import { createBodyParser } from '../../../shared/lib/validation/bodyParser.ts';
@@ -8,7 +9,15 @@ import { PLANS } from '../../../shared/spec/plans.ts';
 import { requireCaller, type Context } from '../../context.ts';
 import { getJsonBody } from '../../pipeline/body.ts';
 import { withIdempotency } from '../../pipeline/idempotency.ts';
-import { presentBillingStatus, presentCheckout, presentPlan, presentTopupSettings } from './presenter.ts';
+import { parsePage } from '../../pipeline/requestParameters.ts';
+import { presentPage } from '../pagination.ts';
+import {
+  presentBillingStatus,
+  presentCheckout,
+  presentInvoice,
+  presentPlan,
+  presentTopupSettings,
+} from './presenter.ts';
 import { CheckoutRequest, TopupRequest, TopupSettingsRequest } from './schemas.ts';
 
 const parseCheckout = createBodyParser(CheckoutRequest);
@@ -33,6 +42,11 @@ export async function checkout(ctx: Context): Promise<void> {
 
 export async function portal(ctx: Context): Promise<void> {
   ctx.body = { portal_url: await openCustomerPortal(requireCaller(ctx).accountId) };
+}
+
+export async function invoices(ctx: Context): Promise<void> {
+  const page = await listInvoices(requireCaller(ctx).accountId, parsePage(ctx));
+  ctx.body = presentPage(page, '/api/billing/invoices/', presentInvoice);
 }
 
 export async function readTopupSettings(ctx: Context): Promise<void> {

@@ -2,7 +2,7 @@ import Type from 'typebox';
 import { TOPUP_MAX_CENTS, TOPUP_MIN_CENTS } from '../../../shared/spec/limits.ts';
 import { PLAN_SLUGS } from '../../../shared/spec/plans.ts';
 import { SUBSCRIPTION_STATUSES } from '../../../shared/spec/states.ts';
-import { AccountPlan, NO_OTHER_FIELDS, textOrNull, timestampOrNull } from '../fieldSchemas.ts';
+import { AccountPlan, NO_OTHER_FIELDS, textOrNull, Timestamp, timestampOrNull, Uuid } from '../fieldSchemas.ts';
 
 export const PlanResponse = Type.Object({
   slug: Type.Enum([...PLAN_SLUGS]),
@@ -34,6 +34,30 @@ export const CheckoutResponse = Type.Object({
 
 export const PortalResponse = Type.Object({
   portal_url: textOrNull({ description: 'null without a payment processor' }),
+});
+
+export const InvoiceResponse = Type.Object({
+  uuid: Uuid,
+  invoice_id: textOrNull({
+    description:
+      'The id at the payment processor; null until it has issued the invoice, and without a payment processor',
+  }),
+  number: textOrNull({ description: 'The number printed on the invoice' }),
+  kind: Type.Enum(['subscription', 'topup']),
+  description: Type.String(),
+  status: Type.Enum(['open', 'paid', 'void', 'uncollectible']),
+  currency: Type.String({ description: 'Three letters in lower case' }),
+  total_cents: Type.Integer({ description: 'With tax and after discounts' }),
+  tax_cents: Type.Integer(),
+  discount_cents: Type.Integer(),
+  net_cents: Type.Integer({ description: 'The total without tax' }),
+  refunded_cents: Type.Integer({ description: 'The part of the total that was refunded or is disputed' }),
+  created_at: Timestamp,
+  paid_at: timestampOrNull(),
+  hosted_invoice_url: textOrNull({
+    description: 'Page of the invoice; expires about 30 days after the invoice was issued',
+  }),
+  pdf_url: textOrNull({ description: 'The invoice as PDF; expires like the page' }),
 });
 
 export const TopupSettingsResponse = Type.Object({

@@ -7,6 +7,7 @@ import { formatNumber } from '../components/formatAmount.ts';
 /** Reasons why the service switched automatic top-ups off, by code. */
 const PROBLEMS: Record<string, string> = {
   authentication_required: 'Your bank asked for your confirmation, which an automatic payment cannot give.',
+  address_required: 'Your billing address is missing, which is needed for tax. Buy credits once to enter it.',
   declined: 'Your card was declined three times.',
   no_payment_method: 'There is no payment method on file.',
 };

@@ -1,5 +1,6 @@
 import { startPlanCheckout } from '../../../shared/domain/billing/checkout.ts';
 import { updateAutoTopupSettings } from '../../../shared/domain/billing/autoTopupSettings.ts';
+import { getInvoiceUrl } from '../../../shared/domain/billing/invoiceLink.ts';
 import { openCustomerPortal } from '../../../shared/domain/billing/portal.ts';
 import { startTopupCheckout } from '../../../shared/domain/billing/topups.ts';
 import { executeIdempotent } from '../../../shared/domain/platform/idempotentRequests.ts';
@@ -10,6 +11,7 @@ import { requireCaller, type Context } from '../../context.ts';
 import { getForm } from '../../pipeline/body.ts';
 import { readFormIdempotencyKey } from '../../pipeline/idempotency.ts';
 import { seeOther } from '../../pipeline/redirect.ts';
+import { parseUuidParam } from '../../pipeline/requestParameters.ts';
 import { CheckoutRequest } from '../../rest/billing/schemas.ts';
 import { formatUsd } from '../components/formatAmount.ts';
 import { sendRedirectPage } from '../components/redirectPage.tsx';
@@ -50,6 +52,11 @@ export const openBillingPortal = withBillingErrors(async (ctx) => {
       'The billing portal is not available: this service has no payment processor.',
     );
   sendRedirectPage(ctx, url, PROCESSOR_REDIRECT_TEXT);
+});
+
+/** Redirects to the page of an invoice at the payment processor, or back if there is none. */
+export const openInvoice = withBillingErrors(async (ctx) => {
+  seeOther(ctx, (await getInvoiceUrl(requireCaller(ctx).accountId, parseUuidParam(ctx))) ?? BILLING_PATH);
 });
 
 export const buyCredits = withBillingErrors(async (ctx) => {

@@ -1,4 +1,5 @@
 import type { VNode } from 'preact';
+import { getNetCents, getTotalCents } from '../../../shared/domain/billing/topupAmounts.ts';
 import type { Topup } from '../../../shared/tables/Topup.ts';
 import { formatNumber, formatUsd } from '../components/formatAmount.ts';
 import { formatDate } from '../components/formatTime.ts';
@@ -16,7 +17,7 @@ export function TopupHistory({ topups }: { topups: Topup[] }): VNode | null {
             <td>{formatDate(topup.created_at)}</td>
             <td>{topup.kind === 'automatic' ? 'Automatic' : 'Manual'}</td>
             <td>{describeStatus(topup)}</td>
-            <td class="number">{formatUsd(topup.amount_cents)}</td>
+            <td class="number">{formatUsd(getTotalCents(topup))}</td>
             <td class="number">{formatNumber(topup.credits)}</td>
           </tr>
         ))}
@@ -25,12 +26,9 @@ export function TopupHistory({ topups }: { topups: Topup[] }): VNode | null {
   );
 }
 
-function describeStatus({
-  status,
-  is_disputed: isDisputed,
-  reversed_cents: reversedCents,
-  amount_cents: cents,
-}: Topup) {
+function describeStatus(topup: Topup): string {
+  const { status, is_disputed: isDisputed, reversed_cents: reversedCents } = topup;
+  const cents = getNetCents(topup);
   if (isDisputed) return 'Disputed';
   if (reversedCents > 0) return reversedCents >= cents ? 'Refunded' : `${formatUsd(reversedCents)} refunded`;
   return { pending: 'Waiting for payment', succeeded: 'Paid', failed: 'Not paid' }[status];

@@ -3,6 +3,7 @@ import type { VNode } from 'preact';
 import { getAccount } from '../../../shared/domain/accounts/accounts.ts';
 import { getAutoTopupSettings } from '../../../shared/domain/billing/autoTopupSettings.ts';
 import { type BillingStatus, getBillingStatus } from '../../../shared/domain/billing/billingStatus.ts';
+import { listRecentInvoices } from '../../../shared/domain/billing/invoices.ts';
 import { listRecentTopups } from '../../../shared/domain/billing/listTopups.ts';
 import { processor } from '../../../shared/gateways/payments/index.ts';
 import { TOPUP_MAX_CENTS, TOPUP_MIN_CENTS } from '../../../shared/spec/limits.ts';
@@ -15,6 +16,7 @@ import { Form } from '../components/form.tsx';
 import { formatNumber, formatUsd } from '../components/formatAmount.ts';
 import { AutoTopupSection } from './autoTopup.tsx';
 import { describeSubscription } from './describeSubscription.ts';
+import { InvoicesSection } from './invoices.tsx';
 import { TopupHistory } from './topupHistory.tsx';
 
 export const BILLING_PATH = '/account/billing/';
@@ -35,11 +37,12 @@ export type BillingOutcome = keyof typeof OUTCOMES;
 /** Renders plans, top-ups and payments with their current data. */
 export async function renderBillingPage(ctx: Context, flash: PageProblem = {}, status = 200): Promise<void> {
   const { accountId } = requireCaller(ctx);
-  const [account, billing, settings, topups] = await Promise.all([
+  const [account, billing, settings, topups, invoices] = await Promise.all([
     getAccount(accountId),
     getBillingStatus(accountId),
     getAutoTopupSettings(accountId),
     listRecentTopups(accountId),
+    listRecentInvoices(accountId),
   ]);
   const csrfToken = createCsrfToken(ctx);
   const children = (
@@ -49,6 +52,7 @@ export async function renderBillingPage(ctx: Context, flash: PageProblem = {}, s
       <TopupSection account={account} plan={billing.plan} csrfToken={csrfToken} />
       <AutoTopupSection settings={settings} billing={billing} csrfToken={csrfToken} />
       <TopupHistory topups={topups} />
+      <InvoicesSection invoices={invoices} />
     </>
   );
   sendAccountAreaPage(

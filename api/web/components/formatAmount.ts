@@ -8,6 +8,12 @@ export function formatUsd(cents: number): string {
   return (cents / 100).toLocaleString('en-US', { style: 'currency', currency: 'USD' }).replace(/\.00$/, '');
 }
 
+/** Formats an amount of any currency: $59.50. @param currency three letters in lower case. */
+export function formatMoney(cents: number, currency: string): string {
+  if (currency === 'usd') return formatUsd(cents);
+  return `${(cents / 100).toFixed(2)} ${currency.toUpperCase()}`;
+}
+
 /** Formats credits that were added or used, with their sign: +1,100, −8. */
 export function formatChange(credits: number): string {
   return `${credits < 0 ? '−' : '+'}${formatNumber(Math.abs(credits))}`;

@@ -6,6 +6,7 @@ import { Account } from '../../tables/Account.ts';
 import { ApiKey } from '../../tables/ApiKey.ts';
 import { Generation } from '../../tables/Generation.ts';
 import { IdempotentRequest } from '../../tables/IdempotentRequest.ts';
+import { Invoice } from '../../tables/Invoice.ts';
 import { Identity } from '../../tables/Identity.ts';
 import { Referral } from '../../tables/Referral.ts';
 import { Subscription } from '../../tables/Subscription.ts';
@@ -41,6 +42,8 @@ export async function eraseAccount(accountId: number, onErased: OnErased = async
     await Identity.query(transaction).delete().where({ account_id: accountId });
     await IdempotentRequest.query(transaction).delete().where({ account_id: accountId });
     await Referral.query(transaction).patch({ network: null }).where({ account_id: accountId });
+    const withoutAddresses = { hosted_invoice_url: null, pdf_url: null };
+    await Invoice.query(transaction).patch(withoutAddresses).where({ account_id: accountId });
     await ApiKey.query(transaction).patch({ name: 'erased' }).where({ account_id: accountId });
     await account.$query(transaction).patch({
       email: `erased-${account.uuid}@erased.invalid`,

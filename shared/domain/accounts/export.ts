@@ -28,6 +28,7 @@ const EXPORTED_TABLES = {
   topups: 'created_at',
   topup_refunds: 'created_at',
   owed_refunds: 'created_at',
+  invoices: 'created_at',
   affiliates: 'account_id',
 } as const;
 

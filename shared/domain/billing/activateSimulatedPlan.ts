@@ -7,6 +7,7 @@ import { type PlanSlug, getPlanBySlug } from '../../spec/plans.ts';
 import { Subscription } from '../../tables/Subscription.ts';
 import { recordSimulatedCommission } from '../affiliates/commissions.ts';
 import { withAccountLock } from '../payments/accountSnapshot.ts';
+import { recordSimulatedInvoice } from './invoices.ts';
 import { startSubscription, endSubscription, applySubscriptionChange, renewPeriodsUntil } from './subscriptions.ts';
 
 /**
@@ -49,6 +50,7 @@ export async function activateSimulatedPlan(accountId: number, slug: PlanSlug): 
       created_at: startedAt,
     });
     await startSubscription(transaction, unsubscribed, subscription);
+    await recordSimulatedInvoice(transaction, subscription, plan);
     await recordSimulatedCommission(transaction, subscription, plan);
   });
 }

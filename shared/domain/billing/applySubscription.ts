@@ -4,6 +4,7 @@ import { addMilliseconds, now } from '../../lib/clock.ts';
 import type { Account } from '../../tables/Account.ts';
 import { Subscription } from '../../tables/Subscription.ts';
 import { buildFollowUpColumns, FOLLOW_UP_DONE, type FollowUp } from './followUps.ts';
+import { applySubscriptionInvoices } from './invoices.ts';
 import { recordOwedRefunds } from './refunds.ts';
 import { buildSubscriptionPatch, insertIncompleteSubscription, isLiveStatus } from './subscriptionPatch.ts';
 import {
@@ -26,6 +27,7 @@ export async function applySubscriptionSnapshot(
   const known = await Subscription.query(transaction).findOne({ stripe_subscription_id: fetched.id });
   if (known !== undefined && known.sync_version >= syncVersion) return [];
   const before = known ?? (await insertIncompleteSubscription(transaction, account, fetched));
+  await applySubscriptionInvoices(transaction, account, before, snapshot);
   const customer = await applyCustomerSnapshot(transaction, account, snapshot);
   const after = buildSubscriptionPatch(before, snapshot);
   // Read before patching, which changes `before` as well.

@@ -154,6 +154,7 @@ export async function chargeAutoTopup(topup: Topup): Promise<TopupSnapshot | nul
     return await findTopupSnapshot(payment, syncVersion);
   } catch (err) {
     if (!(err instanceof ProcessorError) || err.fault !== 'rejected') throw err;
+    if (err.isAddressMissing) return buildFailedTopup(topup, 'address_required', syncVersion);
     // The processor rejected the request itself. That is not a decline, and the customer cannot fix it.
     logger.error({ err, topup: topupUuid }, 'automatic top-up rejected by the processor');
     return buildFailedTopup(topup, 'canceled', syncVersion);

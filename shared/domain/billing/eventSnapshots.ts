@@ -3,19 +3,22 @@ import { processor } from '../../gateways/payments/index.ts';
 import { logger } from '../../lib/logger.ts';
 import { Account } from '../../tables/Account.ts';
 import type { PaymentEvent } from '../../tables/PaymentEvent.ts';
+import { Topup } from '../../tables/Topup.ts';
 import { applyCommission, type CommissionSnapshot, fetchCommission } from '../affiliates/commissions.ts';
 import { applyPayoutAccount, fetchPayoutAccount, type PayoutAccountSnapshot } from '../affiliates/payoutAccounts.ts';
 import type { AccountSnapshot, UnresolvedSnapshot } from '../payments/accountSnapshot.ts';
 import { nextSyncVersion } from '../payments/syncVersion.ts';
 import { applyMissingSubscription, applySubscriptionSnapshot } from './applySubscription.ts';
 import type { FollowUp } from './followUps.ts';
+import { applyTopupInvoice, type InvoiceSnapshot } from './invoices.ts';
 import { markRefundFailed } from './refunds.ts';
 import {
   fetchSubscription,
   type MissingSubscriptionSnapshot,
   type SubscriptionSnapshot,
 } from './subscriptionSnapshot.ts';
-import { applyTopupSnapshot, findTopupSnapshot, type TopupSnapshot } from './topupPayments.ts';
+import { applyTopupSnapshot, buildFailedTopup, findTopupSnapshot, type TopupSnapshot } from './topupPayments.ts';
+import { findInvoiceSnapshot } from './topupInvoices.ts';
 import { markTopupRefundFailed } from './topupRefunds.ts';
 
 /** The payment method state of a customer. */
@@ -32,6 +35,7 @@ export type EventSnapshot =
   | TopupSnapshot
   | PaymentMethodSnapshot
   | CommissionSnapshot
+  | InvoiceSnapshot
   | PayoutAccountSnapshot
   | UnresolvedSnapshot;
 
@@ -74,6 +78,7 @@ export async function applyEventSnapshots(
       followUps.push(...(await applySubscriptionSnapshot(transaction, account, snapshot)));
     else if (snapshot.kind === 'missingSubscription') await applyMissingSubscription(transaction, account, snapshot);
     else if (snapshot.kind === 'topup') await applyTopupSnapshot(transaction, account, snapshot);
+    else if (snapshot.kind === 'invoice') await applyTopupInvoice(transaction, account, snapshot);
     else if (snapshot.kind === 'paymentMethod') await applyPaymentMethod(transaction, account, snapshot);
     else if (snapshot.kind === 'commission') await applyCommission(transaction, snapshot);
     else if (snapshot.kind === 'payoutAccount') await applyPayoutAccount(transaction, snapshot);
@@ -81,11 +86,20 @@ export async function applyEventSnapshots(
   return followUps;
 }
 
-/** Reads an invoice's subscription and the commission that the invoice earns. */
+/** Reads an invoice's subscription and the commission that the invoice earns, or its top-up. */
 async function fetchInvoiceParts(invoiceId: string): Promise<(EventSnapshot | null)[]> {
   const subscriptionId = await processor.findInvoiceSubscription(invoiceId);
-  const subscription = subscriptionId === null ? null : await fetchSubscription(subscriptionId);
-  return [subscription, await fetchCommission(invoiceId)];
+  if (subscriptionId === null) return fetchTopupInvoiceParts(invoiceId);
+  return [await fetchSubscription(subscriptionId), await fetchCommission(invoiceId)];
+}
+
+/** Reads the payment of a top-up's invoice first: its event may not have arrived, and credits come before the invoice. */
+async function fetchTopupInvoiceParts(invoiceId: string): Promise<(EventSnapshot | null)[]> {
+  const syncVersion = await nextSyncVersion();
+  const invoice = await processor.readTopupInvoice(invoiceId);
+  if (invoice === null) return [];
+  const payment = invoice.intentId === null ? null : await fetchTopupPayment(invoice.intentId);
+  return [payment, await findInvoiceSnapshot(invoice, syncVersion)];
 }
 
 /** Reads a customer whose payment methods have changed. */
@@ -121,7 +135,14 @@ export async function fetchTopupPayment(intentId: string): Promise<TopupSnapshot
 async function fetchCheckoutSession(sessionId: string): Promise<EventSnapshot | null> {
   const session = await processor.readCheckoutSession(sessionId);
   if (session?.intentId != null) return fetchTopupPayment(session.intentId);
+  if (session?.isFree === true && session.subscriptionId === null) return fetchFreeTopup(sessionId);
   return session?.subscriptionId == null ? null : fetchSubscription(session.subscriptionId);
+}
+
+/** Returns the snapshot of a top-up whose page was completed without a payment, which buys no credits. */
+async function fetchFreeTopup(sessionId: string): Promise<TopupSnapshot | null> {
+  const topup = await Topup.query().findOne({ stripe_session_id: sessionId });
+  return topup === undefined ? null : buildFailedTopup(topup, 'nothing_paid', await nextSyncVersion());
 }
 
 /** Reads what a refunded or disputed charge paid for: a top-up, or a subscription and its commission. */

@@ -6,6 +6,7 @@ import { Subscription } from '../../tables/Subscription.ts';
 import { withAccountLock } from '../payments/accountSnapshot.ts';
 import { trySync } from '../payments/processorErrors.ts';
 import { syncPendingTopups } from './pendingTopups.ts';
+import { completeDueInvoices } from './topupInvoices.ts';
 import { issueDueRefunds } from './refunds.ts';
 import { endSubscription, renewPeriodsUntil } from './subscriptions.ts';
 import { issueDueTopupRefunds } from './topupRefunds.ts';
@@ -26,6 +27,7 @@ export async function runBillingMaintenance(): Promise<void> {
     issueDueTopupRefunds,
     cancelPastDue,
     syncLapsed,
+    completeDueInvoices,
   ]);
 }
 

@@ -51,6 +51,7 @@ async function fetchCheckoutTopup(topup: Topup): Promise<TopupSnapshot | null> {
   const intentId = session?.intentId ?? topup.stripe_payment_intent_id;
   const payment = intentId === null ? null : await processor.readPayment(intentId);
   if (payment !== null && payment.status !== 'failed') return findTopupSnapshot(payment, syncVersion);
+  if (session?.isFree === true) return buildFailedTopup(topup, 'nothing_paid', syncVersion);
   // While the page is open, another card may be tried.
   return session?.isOpen === true ? null : buildFailedTopup(topup, 'canceled', syncVersion);
 }

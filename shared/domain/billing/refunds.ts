@@ -6,6 +6,7 @@ import { OwedRefund } from '../../tables/OwedRefund.ts';
 import type { Subscription } from '../../tables/Subscription.ts';
 import { DAY_MS, HOUR_MS } from '../../spec/durations.ts';
 import { FOLLOW_UP_SWEEP_GRACE_MS } from './followUps.ts';
+import { recordInvoiceRefund } from './invoices.ts';
 
 const BATCH_SIZE = 200;
 const RETRY_BACKOFF = { minMs: 30_000, maxMs: HOUR_MS };
@@ -83,6 +84,7 @@ async function issueRefund(owed: OwedRefund): Promise<void> {
       last_error: reason,
       completed_at: now(),
     });
+    if (reason === null) await recordInvoiceRefund(invoiceId, 'refunded');
     if (reason !== null)
       logger.error({ invoiceId, accountId, reason }, 'owed refund rejected; pay the customer back by hand');
     else logger.info({ invoiceId, accountId }, 'owed refund issued');
@@ -103,4 +105,5 @@ export async function markRefundFailed(invoiceId: string): Promise<void> {
     .findById(invoiceId)
     .where({ status: 'refunded' })
     .patch({ status: 'rejected', last_error: 'The refund failed at the bank.', completed_at: now() });
+  await recordInvoiceRefund(invoiceId, 'failed');
 }

@@ -17,6 +17,8 @@ export interface ReversalResolution {
   disputedChargeId: string | null;
   /** The plan of an upgrade that was refunded. */
   refundedUpgrade: PlanSlug | null;
+  /** The refunded amounts of the invoices of the running year, by invoice. */
+  refundedCents: ReadonlyMap<string, number>;
 }
 
 type InvoiceWithReversals = SubscriptionInvoice & InvoiceReversals;
@@ -29,8 +31,10 @@ const NO_REVERSALS: InvoiceReversals = { refundedCents: 0, openDispute: null, lo
  * reverts to the plan that is still paid.
  */
 export async function resolveReversals(subscription: ProcessorSubscription): Promise<ReversalResolution> {
-  if (subscription.status === 'canceled') return { subscription, disputedChargeId: null, refundedUpgrade: null };
+  if (subscription.status === 'canceled')
+    return { subscription, disputedChargeId: null, refundedUpgrade: null, refundedCents: new Map() };
   const currentInvoices = await readReversalsOfCurrentYear(subscription);
+  const refunds = new Map(currentInvoices.map(({ id, refundedCents: cents }) => [id, cents]));
   const lostDisputeChargeId = currentInvoices.find(({ lostDispute }) => lostDispute !== null)?.lostDispute ?? null;
   const openDisputeChargeId = currentInvoices.find(({ openDispute }) => openDispute !== null)?.openDispute ?? null;
   const disputedChargeId = lostDisputeChargeId ?? openDisputeChargeId;
@@ -38,15 +42,21 @@ export async function resolveReversals(subscription: ProcessorSubscription): Pro
   const paidCents = currentInvoices.reduce((sum, invoice) => sum + invoice.paidCents, 0);
   if (lostDisputeChargeId !== null || (refundedCents > 0 && refundedCents >= paidCents)) {
     await processor.cancelSubscription(subscription.id);
-    return { subscription: await rereadSubscription(subscription), disputedChargeId, refundedUpgrade: null };
+    return {
+      subscription: await rereadSubscription(subscription),
+      disputedChargeId,
+      refundedUpgrade: null,
+      refundedCents: refunds,
+    };
   }
   const upgrade = findRefundedUpgrade(currentInvoices);
-  if (upgrade === null) return { subscription, disputedChargeId, refundedUpgrade: null };
+  if (upgrade === null) return { subscription, disputedChargeId, refundedUpgrade: null, refundedCents: refunds };
   const isReverted = await revertRefundedUpgrade(subscription, upgrade, currentInvoices);
   return {
     subscription: isReverted ? await rereadSubscription(subscription) : subscription,
     disputedChargeId,
     refundedUpgrade: upgrade.plan,
+    refundedCents: refunds,
   };
 }
 

@@ -6,12 +6,17 @@ import { AUTO_TOPUP_DECLINES_MAX } from '../../spec/limits.ts';
 import { Account } from '../../tables/Account.ts';
 import { Topup } from '../../tables/Topup.ts';
 import { postEntries } from '../credits/ledger.ts';
+import { recordTopupInvoice, recordTopupRefund } from './invoices.ts';
+import { computePaidTopup, computeReversedNetCents, getProportionalCredits, isPaymentOfOrder } from './topupAmounts.ts';
 import { type AccountSnapshot, withAccountLock } from '../payments/accountSnapshot.ts';
 
 /** The state of a top-up's payment at the processor. */
 export interface TopupSnapshot
   extends AccountSnapshot,
-    Pick<ProcessorPayment, 'status' | 'reversedCents' | 'isDisputed' | 'failureCode'> {
+    Pick<
+      ProcessorPayment,
+      'status' | 'amountCents' | 'taxCents' | 'discountCents' | 'reversedCents' | 'isDisputed' | 'failureCode'
+    > {
   kind: 'topup';
   topupUuid: string;
   intentId: string | null;
@@ -26,11 +31,12 @@ export async function findTopupSnapshot(
   if (payment === null || payment.topupUuid === null) return null;
   const topup = (await Topup.query().findById(payment.topupUuid)) ?? (await restoreTopup(payment));
   if (topup === undefined) return null;
-  const { intentId, amountCents } = payment;
+  const { intentId, amountCents, taxCents, discountCents } = payment;
   const snapshot = { ...buildSnapshot(topup, payment, syncVersion), intentId };
-  if (payment.status !== 'succeeded' || amountCents === topup.amount_cents) return snapshot;
+  if (payment.status !== 'succeeded') return snapshot;
+  if (isPaymentOfOrder(payment, topup) && computePaidTopup(payment, topup).credits > 0) return snapshot;
   logger.error(
-    { topup: topup.uuid, intent: intentId, amountCents, requestedCents: topup.amount_cents },
+    { topup: topup.uuid, intent: intentId, amountCents, taxCents, discountCents, requestedCents: topup.amount_cents },
     'top-up paid with another amount than requested; not credited: credit or refund it by hand',
   );
   return { ...snapshot, status: 'failed', reversedCents: 0, failureCode: 'amount_mismatch' };
@@ -81,19 +87,24 @@ async function restoreTopup({
 
 /** Returns the snapshot of a top-up that will never be paid. */
 export function buildFailedTopup(topup: Topup, failureCode: PaymentFailureCode, syncVersion: number): TopupSnapshot {
-  return buildSnapshot(topup, { status: 'failed', reversedCents: 0, isDisputed: false, failureCode }, syncVersion);
+  return buildSnapshot(topup, { ...NOTHING_PAID, failureCode }, syncVersion);
 }
+
+const NOTHING_PAID = {
+  status: 'failed',
+  amountCents: 0,
+  taxCents: 0,
+  discountCents: 0,
+  reversedCents: 0,
+  isDisputed: false,
+} as const;
 
 function buildSnapshot(
   { uuid, account_id: accountId }: Topup,
-  {
-    status,
-    reversedCents,
-    isDisputed,
-    failureCode,
-  }: Omit<ProcessorPayment, 'intentId' | 'topupUuid' | 'order' | 'amountCents'>,
+  payment: Omit<ProcessorPayment, 'intentId' | 'topupUuid' | 'order'>,
   syncVersion: number,
 ): TopupSnapshot {
+  const { status, amountCents, taxCents, discountCents, reversedCents, isDisputed, failureCode } = payment;
   return {
     kind: 'topup',
     accountId,
@@ -101,6 +112,9 @@ function buildSnapshot(
     topupUuid: uuid,
     intentId: null,
     status,
+    amountCents,
+    taxCents,
+    discountCents,
     reversedCents,
     isDisputed,
     failureCode,
@@ -126,6 +140,9 @@ export async function applyTopupSnapshot(
   if (topup.sync_version >= snapshot.syncVersion) return;
   const status = getNextTopupStatus(topup, snapshot);
   const isPaidNow = status === 'succeeded' && topup.status !== 'succeeded';
+  const amounts = isPaidNow ? computePaidTopup(snapshot, topup) : {};
+  // With the credits and amounts that were paid, which stay what they are from then on.
+  topup.$set(amounts);
   const isDeclinedNow = status === 'failed' && topup.status !== 'failed' && !isFinalFailure(snapshot.failureCode);
   const customer = isPaidNow ? await creditTopup(transaction, account, topup) : account;
   if (isDeclinedNow && topup.kind === 'automatic') await recordDecline(transaction, customer, snapshot);
@@ -134,6 +151,7 @@ export async function applyTopupSnapshot(
   const reversal =
     status === 'succeeded' ? await applyReversal(transaction, customer, topup, snapshot.reversedCents) : {};
   await topup.$query(transaction).patch({
+    ...amounts,
     ...reversal,
     status,
     is_disputed: snapshot.isDisputed,
@@ -142,6 +160,8 @@ export async function applyTopupSnapshot(
     sync_version: snapshot.syncVersion,
     completed_at: topup.completed_at ?? (status === 'pending' ? null : now()),
   });
+  if (isPaidNow) await recordTopupInvoice(transaction, topup);
+  if (status === 'succeeded') await recordTopupRefund(transaction, topup, snapshot.reversedCents);
 }
 
 function getNextTopupStatus(topup: Topup, { status, failureCode }: TopupSnapshot): Topup['status'] {
@@ -155,7 +175,7 @@ function getNextTopupStatus(topup: Topup, { status, failureCode }: TopupSnapshot
 
 /** Returns whether a failure is final. After a decline, in contrast, another card may succeed. */
 function isFinalFailure(code: PaymentFailureCode | null): boolean {
-  return code === 'canceled' || code === 'amount_mismatch';
+  return code === 'canceled' || code === 'amount_mismatch' || code === 'nothing_paid';
 }
 
 async function creditTopup(transaction: Transaction, account: Account, topup: Topup): Promise<Account> {
@@ -170,14 +190,17 @@ async function creditTopup(transaction: Transaction, account: Account, topup: To
   return postEntries(transaction, account, [entry], recovered);
 }
 
-/** Counts a decline. Several in a row, or a bank that requires the customer, switch automatic top-ups off. */
+/** Failures that the next attempt would have, too. */
+const DISABLING_CODES: readonly (PaymentFailureCode | null)[] = ['authentication_required', 'address_required'];
+
+/** Counts a decline. Several in a row, or a failure that requires the customer, switch automatic top-ups off. */
 async function recordDecline(
   transaction: Transaction,
   account: Account,
   { failureCode }: TopupSnapshot,
 ): Promise<void> {
   const declines = account.auto_topup_declines + 1;
-  const isDisabled = failureCode === 'authentication_required' || declines >= AUTO_TOPUP_DECLINES_MAX;
+  const isDisabled = DISABLING_CODES.includes(failureCode) || declines >= AUTO_TOPUP_DECLINES_MAX;
   if (isDisabled) await disableAutoTopups(transaction, account, failureCode ?? 'declined');
   else await account.$query(transaction).patch({ auto_topup_declines: declines });
 }
@@ -189,7 +212,7 @@ async function disableAutoTopups(transaction: Transaction, account: Account, pro
 }
 
 /**
- * Takes back the credits of the amount that was refunded or is disputed, as far as the balance has them, and returns
+ * Takes back the credits of the net amount that was refunded or is disputed, as far as the balance has them, and returns
  * those of a dispute that was won. Each change of the amount counts once, so that credits bought later are not taken.
  */
 async function applyReversal(
@@ -198,7 +221,7 @@ async function applyReversal(
   topup: Topup,
   reversedCents: number,
 ): Promise<Partial<Topup>> {
-  const reversed = Math.min(topup.amount_cents, reversedCents);
+  const reversed = computeReversedNetCents(topup, reversedCents);
   const reversedCredits = getProportionalCredits(topup, reversed);
   const change = reversedCredits - getProportionalCredits(topup, topup.reversed_cents);
   const amount =
@@ -217,8 +240,4 @@ async function applyReversal(
     credits_reversed: topup.credits_reversed - amount,
     reversal_count: topup.reversal_count + 1,
   };
-}
-
-function getProportionalCredits({ credits, amount_cents: amountCents }: Topup, cents: number): number {
-  return Math.floor((credits * cents) / amountCents);
 }

@@ -25,6 +25,8 @@ async function openStripeProcessor(config: Config): Promise<PaymentProcessor> {
     connectWebhookSecret: config.STRIPE_CONNECT_WEBHOOK_SECRET,
     portalConfiguration: config.STRIPE_PORTAL_CONFIGURATION,
     apiBase: config.STRIPE_API_BASE,
+    collectsTax: config.STRIPE_TAX === 'on',
+    acceptsPromotionCodes: config.STRIPE_PROMOTION_CODES === 'on',
     prices: {
       lite: parsePrices(config.STRIPE_PRICE_LITE),
       starter: parsePrices(config.STRIPE_PRICE_STARTER),
@@ -38,7 +40,7 @@ function parsePrices(prices = ''): string[] {
   return prices.split(',').map((price) => price.trim());
 }
 
-export { ProcessorError } from './paymentProcessor.ts';
+export { ProcessorError } from './processorError.ts';
 export type {
   ConnectedAccount,
   InvoiceReversals,
@@ -53,3 +55,4 @@ export type {
   SubscriptionInvoice,
   EventWithPayload,
 } from './paymentProcessor.ts';
+export type { ProcessorInvoice, TopupInvoice } from './processorInvoice.ts';

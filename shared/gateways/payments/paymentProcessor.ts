@@ -1,5 +1,8 @@
 import type { PlanSlug } from '../../spec/plans.ts';
 import type { SubscriptionStatus } from '../../spec/states.ts';
+import type { ProcessorInvoice, TopupInvoice } from './processorInvoice.ts';
+
+export { ProcessorError } from './processorError.ts';
 
 /** A subscription as the processor has it now. */
 export interface ProcessorSubscription {
@@ -21,6 +24,8 @@ export interface ProcessorSubscription {
   paidUntil: Date | null;
   /** All its paid invoices, newest first. */
   invoices: SubscriptionInvoice[];
+  /** The same and its latest invoice, as documents for the customer. */
+  documents: ProcessorInvoice[];
 }
 
 /** A paid invoice of a subscription. */
@@ -59,8 +64,14 @@ export interface RefundState {
   isChargeRefunded: boolean;
 }
 
-/** Why a payment was not credited. */
-export type PaymentFailureCode = 'authentication_required' | 'declined' | 'canceled' | 'amount_mismatch';
+/** Why a payment was not credited. `nothing_paid`: a discount covered the whole amount. */
+export type PaymentFailureCode =
+  | 'authentication_required'
+  | 'declined'
+  | 'canceled'
+  | 'amount_mismatch'
+  | 'nothing_paid'
+  | 'address_required';
 
 /** An order of credits. Stored with its payment, so that a restored database that does not know it can find it there. */
 export interface TopupOrder {
@@ -78,12 +89,26 @@ export interface ProcessorPayment {
   /** The order of that top-up; null if the metadata does not say. */
   order: TopupOrder | null;
   status: 'pending' | 'succeeded' | 'failed';
+  /** The amount with tax and after discounts. */
   amountCents: number;
+  /** The part of the amount that is tax. */
+  taxCents: number;
+  /** What discounts have taken off the order. */
+  discountCents: number;
   /** The part that was refunded, or is disputed and not won back. */
   reversedCents: number;
   /** True if it has an open or lost dispute, inquiries included. */
   isDisputed: boolean;
   failureCode: PaymentFailureCode | null;
+}
+
+/** The state of a checkout page. */
+export interface CheckoutSessionState {
+  subscriptionId: string | null;
+  intentId: string | null;
+  isOpen: boolean;
+  /** True if it was completed without a payment, as discounts covered everything. */
+  isFree: boolean;
 }
 
 /** A charge that paid a subscription's invoice. */
@@ -219,9 +244,7 @@ export interface PaymentProcessor {
   /** Searches for the payment of a top-up that was created at that time. */
   findPayment(customerId: string, topupUuid: string, createdAt: Date): Promise<ProcessorPayment | null>;
   /** Reads the subscription or payment that a checkout page has created so far. */
-  readCheckoutSession(
-    sessionId: string,
-  ): Promise<{ subscriptionId: string | null; intentId: string | null; isOpen: boolean } | null>;
+  readCheckoutSession(sessionId: string): Promise<CheckoutSessionState | null>;
   /** Reads the payment of a charge if it is for a top-up, else the subscription invoice that it paid. */
   readCharge(chargeId: string): Promise<ProcessorPayment | SubscriptionCharge | null>;
   /** Returns the charge of a dispute. */
@@ -234,6 +257,17 @@ export interface PaymentProcessor {
 
   /** Reads an invoice if it is paid and for a subscription. */
   readInvoice(invoiceId: string): Promise<PaidInvoice | null>;
+  /** Reads an invoice as a document for the customer. @returns null if there is none, or it is a draft. */
+  readInvoiceDocument(invoiceId: string): Promise<ProcessorInvoice | null>;
+  /** Reads an invoice if it is for a top-up. */
+  readTopupInvoice(invoiceId: string): Promise<TopupInvoice | null>;
+  /** Returns the invoice that a payment of a top-up has paid. */
+  findTopupInvoice(intentId: string): Promise<TopupInvoice | null>;
+  /**
+   * Issues the invoice of a top-up that was paid without a page, and records the payment on it. Charges nothing. May be
+   * repeated at any time. @returns null if the payment is not a successful one of a top-up.
+   */
+  issueTopupInvoice(intentId: string): Promise<TopupInvoice | null>;
 
   /** Creates a connected account, once per account of this service and replaced id. @returns its id. */
   createConnectedAccount(owner: NewConnectedAccount): Promise<string>;
@@ -271,33 +305,4 @@ export interface PaymentProcessor {
    * @throws ProcessorError `rejected`
    */
   verifyEvent(body: Buffer, signature: string): ProcessorEvent;
-}
-
-/**
- * An error of the payment processor.
- * - `rejected`: it rejected the request. Repeating the request changes nothing.
- * - `unavailable`: it could not be reached or has failed. The outcome of the request is unknown.
- */
-export class ProcessorError extends Error {
-  readonly fault: 'rejected' | 'unavailable';
-  /** True if the customer in the request does not exist at the processor, or no longer does. */
-  readonly isCustomerGone: boolean;
-  /** True if the connected account in the request does not exist at the processor, or no longer does. */
-  readonly isConnectedAccountGone: boolean;
-
-  constructor(
-    fault: 'rejected' | 'unavailable',
-    message: string,
-    {
-      isCustomerGone = false,
-      isConnectedAccountGone = false,
-      ...options
-    }: ErrorOptions & { isCustomerGone?: boolean; isConnectedAccountGone?: boolean } = {},
-  ) {
-    super(message, options);
-    this.name = 'ProcessorError';
-    this.fault = fault;
-    this.isCustomerGone = isCustomerGone;
-    this.isConnectedAccountGone = isConnectedAccountGone;
-  }
 }

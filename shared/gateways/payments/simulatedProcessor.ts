@@ -51,6 +51,8 @@ export class SimulatedProcessor implements PaymentProcessor {
       order: { topupUuid, accountUuid, amountCents, credits },
       status: 'succeeded',
       amountCents,
+      taxCents: 0,
+      discountCents: 0,
       reversedCents: 0,
       isDisputed: false,
       failureCode: null,
@@ -122,6 +124,22 @@ export class SimulatedProcessor implements PaymentProcessor {
   }
 
   async readInvoice(): Promise<null> {
+    return null;
+  }
+
+  async readInvoiceDocument(): Promise<null> {
+    return null;
+  }
+
+  async readTopupInvoice(): Promise<null> {
+    return null;
+  }
+
+  async findTopupInvoice(): Promise<null> {
+    return null;
+  }
+
+  async issueTopupInvoice(): Promise<null> {
     return null;
   }
 

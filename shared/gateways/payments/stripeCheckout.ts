@@ -1,7 +1,15 @@
 import type Stripe from 'stripe';
 import type { PlanSlug } from '../../spec/plans.ts';
 import { type PaymentProcessor, ProcessorError } from './paymentProcessor.ts';
-import { ACCOUNT_KEY, buildTopupMetadata, CURRENCY, getStripeId, type PlanPrices } from './stripeMappers.ts';
+import {
+  ACCOUNT_KEY,
+  buildTopupMetadata,
+  CURRENCY,
+  getStripeId,
+  PAGE_AMOUNTS_METADATA,
+  type PlanPrices,
+  TOPUP_TAX_BEHAVIOR,
+} from './stripeMappers.ts';
 import { findOrNull, unwrap, withIdempotencyKey } from './stripeResponses.ts';
 
 type CheckoutMethods = Pick<
@@ -18,14 +26,34 @@ interface CheckoutContext {
   stripe: Stripe;
   prices: PlanPrices;
   portalConfiguration: string | undefined;
+  collectsTax: boolean;
+  acceptsPromotionCodes: boolean;
 }
 
 /** Stripe may show a page in the customer's currency; this service uses one. */
 const NO_ADAPTIVE_PRICING = { enabled: false };
 
+/** Options of a page that adds tax: it asks for the address and stores it for later payments without a page. */
+const TAX_OPTIONS = {
+  automatic_tax: { enabled: true },
+  billing_address_collection: 'required',
+  customer_update: { address: 'auto', name: 'auto' },
+  tax_id_collection: { enabled: true },
+} as const;
+
+/** Explains to a customer who has a promotion code what it does to a top-up. */
+const DISCOUNT_NOTE = 'A discount reduces the price and the credits in the same proportion.';
+
 /** Builds the methods for customers, and for the pages where they pay and manage their billing. */
-export function buildCheckoutMethods({ stripe, prices, portalConfiguration }: CheckoutContext) {
+export function buildCheckoutMethods(context: CheckoutContext) {
+  const { stripe, prices, portalConfiguration, collectsTax, acceptsPromotionCodes } = context;
   const portalOptions = portalConfiguration === undefined ? {} : { configuration: portalConfiguration };
+  const priceOptions = {
+    ...(collectsTax ? TAX_OPTIONS : {}),
+    ...(acceptsPromotionCodes ? { allow_promotion_codes: true } : {}),
+  };
+  /** Both change the amount on the page, so that the payment does not show what was ordered. */
+  const hasPageAmounts = collectsTax || acceptsPromotionCodes;
 
   const getCurrentPrice = (plan: PlanSlug) => prices[plan][0] as string;
 
@@ -71,6 +99,7 @@ export function buildCheckoutMethods({ stripe, prices, portalConfiguration }: Ch
             client_reference_id: accountUuid,
             line_items: [{ price: getCurrentPrice(plan), quantity: 1 }],
             adaptive_pricing: NO_ADAPTIVE_PRICING,
+            ...priceOptions,
             metadata: ownMetadata,
             subscription_data: { metadata: ownMetadata },
             success_url: returnUrls.successUrl,
@@ -125,13 +154,22 @@ export function buildCheckoutMethods({ stripe, prices, portalConfiguration }: Ch
                 price_data: {
                   currency: CURRENCY,
                   unit_amount: amountCents,
-                  product_data: { name: `${credits} credits` },
+                  product_data: {
+                    name: `${credits} credits`,
+                    ...(acceptsPromotionCodes ? { description: DISCOUNT_NOTE } : {}),
+                  },
+                  ...(collectsTax ? { tax_behavior: TOPUP_TAX_BEHAVIOR } : {}),
                 },
               },
             ],
             adaptive_pricing: NO_ADAPTIVE_PRICING,
+            ...priceOptions,
+            invoice_creation: { enabled: true, invoice_data: { metadata } },
             metadata,
-            payment_intent_data: { metadata, setup_future_usage: 'off_session' },
+            payment_intent_data: {
+              metadata: hasPageAmounts ? { ...metadata, ...PAGE_AMOUNTS_METADATA } : metadata,
+              setup_future_usage: 'off_session',
+            },
             success_url: returnUrls.successUrl,
             cancel_url: returnUrls.cancelUrl,
           },

@@ -1,18 +1,22 @@
 import type Stripe from 'stripe';
 import type { PaidInvoice, PaymentProcessor } from './paymentProcessor.ts';
 import { readPaymentIntent } from './stripePayments.ts';
+import { getTotalWithoutTax, toProcessorInvoice } from './stripeInvoiceAmounts.ts';
 import { findOrNull, unwrap } from './stripeResponses.ts';
+import { fromUnixSeconds } from './stripeTime.ts';
 import {
   ACCOUNT_KEY,
   CURRENCY,
-  fromUnixSeconds,
   getStripeId,
   getSubscriptionId,
   getMetadataUuid,
   type PlanPrices,
 } from './stripeMappers.ts';
 
-type InvoiceMethods = Pick<PaymentProcessor, 'findInvoiceSubscription' | 'findCreditedInvoice' | 'readInvoice'>;
+type InvoiceMethods = Pick<
+  PaymentProcessor,
+  'findInvoiceSubscription' | 'findCreditedInvoice' | 'readInvoice' | 'readInvoiceDocument'
+>;
 
 /** Builds the methods for invoices and credit notes. */
 export function buildInvoiceMethods({ stripe, prices }: { stripe: Stripe; prices: PlanPrices }): InvoiceMethods {
@@ -25,6 +29,11 @@ export function buildInvoiceMethods({ stripe, prices }: { stripe: Stripe; prices
       getStripeId((await findOrNull(stripe.creditNotes.retrieve(creditNoteId)))?.invoice),
 
     readInvoice: (invoiceId) => readPaidInvoice(stripe, invoiceId, planPriceIds),
+
+    readInvoiceDocument: async (invoiceId) => {
+      const invoice = await findOrNull(stripe.invoices.retrieve(invoiceId));
+      return invoice === null ? null : toProcessorInvoice(invoice);
+    },
   };
 }
 
@@ -73,11 +82,9 @@ export async function sumOutOfBandCredits(stripe: Stripe, invoice: string): Prom
 }
 
 /** Returns the paid amount without tax, rounded down, in proportion if only a part was paid through Stripe. */
-function computeNetCents(
-  paidCents: number,
-  { total, total_excluding_tax: net, total_taxes: taxes }: Stripe.Invoice,
-): number {
+function computeNetCents(paidCents: number, invoice: Stripe.Invoice): number {
+  const { total } = invoice;
   if (total <= 0) return 0;
-  const withoutTax = net ?? total - (taxes ?? []).reduce((sum, { amount }) => sum + amount, 0);
+  const withoutTax = getTotalWithoutTax(invoice);
   return Number((BigInt(paidCents) * BigInt(Math.min(total, Math.max(0, withoutTax)))) / BigInt(total));
 }

@@ -8,14 +8,18 @@ import type {
   SubscriptionInvoice,
   TopupOrder,
 } from './paymentProcessor.ts';
+import { toProcessorInvoice } from './stripeInvoiceAmounts.ts';
 import { UUID_PATTERN } from '../../lib/uuid.ts';
 import { addMilliseconds } from '../../lib/clock.ts';
+import { fromUnixSeconds } from './stripeTime.ts';
 import { MINUTE_MS } from '../../spec/durations.ts';
 
 /** Maps Stripe's objects to those of `paymentProcessor.ts`. */
 
 /** The one currency of plans, top-ups and payouts. */
 export const CURRENCY = 'usd';
+/** Tax is added to the price of a top-up, so that the order is the net amount and buys the credits that it names. */
+export const TOPUP_TAX_BEHAVIOR = 'exclusive';
 
 /** Metadata keys that link Stripe's objects to rows of this service. */
 export const ACCOUNT_KEY = 'account_uuid';
@@ -45,9 +49,9 @@ export function toProcessorSubscription(
   const item = subscription.items.data[0];
   const last = getLatestInvoice(subscription);
   const isListed = last === null || last.status !== 'paid' || paidInvoices.some(({ id }) => id === last.id);
-  const invoices = (isListed ? paidInvoices : [last, ...paidInvoices]).map((invoice) =>
-    toSubscriptionInvoice(invoice, prices),
-  );
+  const paid = isListed ? paidInvoices : [last, ...paidInvoices];
+  const invoices = paid.map((invoice) => toSubscriptionInvoice(invoice, prices));
+  const documents = last === null || last.status === 'paid' ? paid : [last, ...paid];
   const annualPeriodEnds = invoices
     .filter(({ isAnnual: isYear }) => isYear)
     .map(({ paidUntil }) => paidUntil.getTime());
@@ -64,6 +68,7 @@ export function toProcessorSubscription(
     isLatestInvoicePaid: last?.status === 'paid',
     paidUntil: annualPeriodEnds.length === 0 ? null : new Date(Math.max(...annualPeriodEnds)),
     invoices,
+    documents: documents.map(toProcessorInvoice).filter((document) => document !== null),
   };
 }
 
@@ -89,6 +94,7 @@ function findPlanByPrice(priceId: string | null | undefined, prices: PlanPrices)
 
 /** @param disputes the disputes of its charge. */
 export function toProcessorPayment(intent: Stripe.PaymentIntent, disputes: Stripe.Dispute[] = []): ProcessorPayment {
+  const taxCents = Number(intent.metadata[TAX_KEY] ?? 0);
   const charge = intent.latest_charge;
   const refunded = typeof charge === 'object' && charge !== null ? computeRefundedCents(charge, disputes) : 0;
   const error = intent.last_payment_error;
@@ -99,6 +105,8 @@ export function toProcessorPayment(intent: Stripe.PaymentIntent, disputes: Strip
     order: parseTopupOrder(intent.metadata),
     status: isSucceeded ? 'succeeded' : FAILED_INTENT_STATUSES.includes(intent.status) ? 'failed' : 'pending',
     amountCents: isSucceeded ? intent.amount_received : intent.amount,
+    taxCents: Number.isSafeInteger(taxCents) && taxCents > 0 ? taxCents : 0,
+    discountCents: 0,
     reversedCents: Math.min(intent.amount, refunded + sumDisputedCents(disputes)),
     isDisputed: disputes.some(({ status }) => !WON_DISPUTE_STATUSES.includes(status)),
     failureCode: isSucceeded ? null : toPaymentFailureCode(intent.status, error?.code ?? null),
@@ -126,8 +134,27 @@ export function getMetadataUuid(metadata: Record<string, string> | null, key: st
   return value !== undefined && UUID.test(value) ? value : null;
 }
 
+/** Returns the top-up that the metadata of an object names. */
+export function getTopupUuid(metadata: Record<string, string> | null): string | null {
+  return getMetadataUuid(metadata, TOPUP_KEY);
+}
+
 const AMOUNT_KEY = 'amount_cents';
 const CREDITS_KEY = 'credits';
+/** The tax in the amount of a payment without a page. */
+const TAX_KEY = 'tax_cents';
+/** Marks a payment whose tax and discounts are those of its page. */
+const PAGE_AMOUNTS_KEY = 'amounts';
+const PAGE_AMOUNTS = 'on_page';
+
+/** Additions to the metadata of a payment whose amount is not that of its order. */
+export const buildTaxMetadata = (taxCents: number) => ({ [TAX_KEY]: String(taxCents) });
+export const PAGE_AMOUNTS_METADATA = { [PAGE_AMOUNTS_KEY]: PAGE_AMOUNTS };
+
+/** Returns whether tax and discounts of a payment have to be read from its page. */
+export function hasPageAmounts({ metadata }: Stripe.PaymentIntent): boolean {
+  return metadata[PAGE_AMOUNTS_KEY] === PAGE_AMOUNTS;
+}
 
 /** Returns the metadata of a top-up's payment. */
 export function buildTopupMetadata(order: TopupOrder): Record<string, string> {
@@ -139,7 +166,7 @@ export function buildTopupMetadata(order: TopupOrder): Record<string, string> {
   };
 }
 
-function parseTopupOrder(metadata: Record<string, string>): TopupOrder | null {
+export function parseTopupOrder(metadata: Record<string, string>): TopupOrder | null {
   const topupUuid = getMetadataUuid(metadata, TOPUP_KEY);
   const accountUuid = getMetadataUuid(metadata, ACCOUNT_KEY);
   const [amountCents, credits] = [AMOUNT_KEY, CREDITS_KEY].map((key) => Number(metadata[key])) as [number, number];
@@ -147,10 +174,6 @@ function parseTopupOrder(metadata: Record<string, string>): TopupOrder | null {
   return topupUuid === null || accountUuid === null || !isComplete
     ? null
     : { topupUuid, accountUuid, amountCents, credits };
-}
-
-export function fromUnixSeconds(seconds: number): Date {
-  return new Date(1_000 * seconds);
 }
 
 /** Maximum difference between Stripe's clock and ours. */

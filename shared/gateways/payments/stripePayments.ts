@@ -1,10 +1,14 @@
 import Stripe from 'stripe';
+import { draftTopupInvoice } from './stripeTopupInvoices.ts';
 import type { PaymentProcessor, ProcessorPayment, SubscriptionCharge } from './paymentProcessor.ts';
+import { getTotalWithoutTax } from './stripeInvoiceAmounts.ts';
 import {
+  buildTaxMetadata,
   buildTopupMetadata,
   CURRENCY,
   getStripeId,
   getSubscriptionId,
+  hasPageAmounts,
   toProcessorPayment,
   toSearchStart,
 } from './stripeMappers.ts';
@@ -32,7 +36,15 @@ export async function readPaymentIntent(stripe: Stripe, intentId: string): Promi
   if (intent === null) return null;
   const charge = intent.latest_charge;
   const disputes = typeof charge === 'object' && charge !== null ? await listDisputes(stripe, charge) : [];
-  return toProcessorPayment(intent, disputes);
+  const payment = toProcessorPayment(intent, disputes);
+  return payment.status === 'succeeded' && hasPageAmounts(intent) ? withPageAmounts(stripe, payment) : payment;
+}
+
+/** Adds the tax and the discount of the page on which a payment was made. */
+async function withPageAmounts(stripe: Stripe, payment: ProcessorPayment): Promise<ProcessorPayment> {
+  const params = { payment_intent: payment.intentId, limit: 1 };
+  const details = (await unwrap(stripe.checkout.sessions.list(params))).data[0]?.total_details;
+  return { ...payment, taxCents: details?.amount_tax ?? 0, discountCents: details?.amount_discount ?? 0 };
 }
 
 async function findSubscriptionCharge(stripe: Stripe, intentId: string): Promise<SubscriptionCharge | null> {
@@ -46,11 +58,14 @@ async function findSubscriptionCharge(stripe: Stripe, intentId: string): Promise
 }
 
 /** Builds the methods for payments of top-ups, and for charges. */
-export function buildPaymentMethods(stripe: Stripe): PaymentMethods {
+export function buildPaymentMethods(stripe: Stripe, collectsTax: boolean): PaymentMethods {
   return {
     chargeTopup: async ({ customerId, paymentMethodId, ...order }) => {
+      // Stripe computes tax on invoices and pages: the draft of the later invoice says what to charge.
+      const draft = collectsTax ? await draftTopupInvoice(stripe, { customerId, order, collectsTax }) : null;
+      const taxMetadata = draft === null ? {} : buildTaxMetadata(draft.total - getTotalWithoutTax(draft));
       const params: Stripe.PaymentIntentCreateParams = {
-        amount: order.amountCents,
+        amount: draft?.total ?? order.amountCents,
         currency: CURRENCY,
         customer: customerId,
         payment_method: paymentMethodId,
@@ -58,7 +73,7 @@ export function buildPaymentMethods(stripe: Stripe): PaymentMethods {
         confirm: true,
         // The customer is not present, so they cannot be redirected to another page.
         automatic_payment_methods: { enabled: true, allow_redirects: 'never' },
-        metadata: buildTopupMetadata(order),
+        metadata: { ...buildTopupMetadata(order), ...taxMetadata },
       };
       try {
         return toProcessorPayment(
@@ -71,6 +86,8 @@ export function buildPaymentMethods(stripe: Stripe): PaymentMethods {
       } catch (error) {
         // A declined card is an outcome, too: the error contains the payment.
         if (error instanceof Stripe.errors.StripeCardError && error.payment_intent !== undefined) {
+          // The draft is not visible to the customer. If it cannot be deleted, it stays a draft.
+          if (draft !== null) await stripe.invoices.del(draft.id).catch(() => {});
           return toProcessorPayment(error.payment_intent);
         }
         throw toProcessorError(error);
@@ -97,6 +114,7 @@ export function buildPaymentMethods(stripe: Stripe): PaymentMethods {
         subscriptionId: getStripeId(session.subscription),
         intentId: getStripeId(session.payment_intent),
         isOpen: session.status === 'open',
+        isFree: session.status === 'complete' && session.payment_status === 'no_payment_required',
       };
     },
 

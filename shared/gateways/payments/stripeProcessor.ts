@@ -8,6 +8,7 @@ import type { PlanPrices } from './stripeMappers.ts';
 import { buildPaymentMethods } from './stripePayments.ts';
 import { buildRefundMethods } from './stripeRefunds.ts';
 import { buildSubscriptionMethods } from './stripeSubscriptions.ts';
+import { buildTopupInvoiceMethods } from './stripeTopupInvoices.ts';
 
 export interface StripeOptions {
   secretKey: string;
@@ -19,6 +20,10 @@ export interface StripeOptions {
   portalConfiguration?: string;
   /** Another address than Stripe's own. */
   apiBase?: string;
+  /** True if Stripe computes tax and adds it to every payment. */
+  collectsTax?: boolean;
+  /** True if checkout pages accept promotion codes. */
+  acceptsPromotionCodes?: boolean;
 }
 
 export type StripeProcessor = ReturnType<typeof createStripeProcessor>;
@@ -31,15 +36,18 @@ export function createStripeProcessor({
   prices,
   portalConfiguration,
   apiBase,
+  collectsTax = false,
+  acceptsPromotionCodes = false,
 }: StripeOptions) {
   const stripe = createStripeClient(secretKey, apiBase);
   return {
     isSimulated: false,
-    ...buildCheckoutMethods({ stripe, prices, portalConfiguration }),
-    ...buildPaymentMethods(stripe),
+    ...buildCheckoutMethods({ stripe, prices, portalConfiguration, collectsTax, acceptsPromotionCodes }),
+    ...buildPaymentMethods(stripe, collectsTax),
     ...buildRefundMethods(stripe),
     ...buildSubscriptionMethods({ stripe, prices }),
     ...buildInvoiceMethods({ stripe, prices }),
+    ...buildTopupInvoiceMethods(stripe, collectsTax),
     ...buildConnectMethods(stripe),
     ...buildEventMethods({ stripe, webhookSecret, connectWebhookSecret }),
   } satisfies PaymentProcessor;

@@ -134,6 +134,7 @@ export function toProcessorError(error: unknown): ProcessorError {
     cause: error,
     isCustomerGone: isMissing && param === 'customer',
     isConnectedAccountGone: isConnectedAccountInvalid(error) || (isMissing && isAccountParam(param)),
+    isAddressMissing: code === 'customer_tax_location_invalid',
   });
 }
 

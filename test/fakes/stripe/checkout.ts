@@ -2,6 +2,8 @@ import type Stripe from 'stripe';
 import { type StripeStore, getId } from './store.ts';
 import { addPaymentMethod, listPaymentMethods } from './customers.ts';
 import { draftInvoice, finalizeInvoice, findOrCreateInvoicePayment, markInvoicePaid } from './invoices.ts';
+import { issuePageInvoice } from './oneOffInvoices.ts';
+import { applyPageAmounts } from './pageAmounts.ts';
 import { addPaymentIntent, confirmIntent, failIntent, startProcessingIntent, succeedIntent } from './paymentIntents.ts';
 import { addSubscription, getItem } from './subscriptions.ts';
 
@@ -10,12 +12,16 @@ export interface CheckoutOptions {
   declined?: boolean;
   /** The bank takes days: the page is completed, and `settlePayment` sets the outcome. */
   async?: boolean;
+  /** The promotion code that the customer enters. */
+  promotionCode?: string;
 }
 
 /** Completes a page as the customer does. */
 export function completeSession(store: StripeStore, session: Stripe.Checkout.Session, options: CheckoutOptions): void {
   if (session.status !== 'open') throw new Error(`The page ${session.id} is ${session.status} and cannot be paid.`);
   const customerId = getId(session.customer);
+  applyPageAmounts(store, session, options.promotionCode);
+  if (session.amount_total === 0) return completeFreeSession(store, session, customerId);
   const intent = findOrCreateAttempt(store, session, customerId);
   if (options.declined === true) {
     confirmIntent(store, intent, addPaymentMethod(store, null, 'declined').id, 'declined');
@@ -23,10 +29,7 @@ export function completeSession(store: StripeStore, session: Stripe.Checkout.Ses
   }
   const method = listPaymentMethods(store, customerId)[0] ?? addPaymentMethod(store, null);
   const isSaved = session.mode === 'subscription' || store.checkoutParams.get(session.id)?.saves === true;
-  if (isSaved && method.customer === null) {
-    method.customer = customerId;
-    store.emit('payment_method.attached', method);
-  }
+  if (isSaved) saveMethod(store, method, customerId);
   if (options.async === true) startProcessingIntent(store, intent, method.id);
   else confirmIntent(store, intent, method.id, 'ok');
 
@@ -35,7 +38,32 @@ export function completeSession(store: StripeStore, session: Stripe.Checkout.Ses
   session.status = 'complete';
   session.url = null;
   session.payment_status = options.async === true ? 'unpaid' : 'paid';
+  if (options.async !== true) issueInvoice(store, session, intent);
   store.emit('checkout.session.completed', session);
+}
+
+function saveMethod(store: StripeStore, method: Stripe.PaymentMethod, customerId: string): void {
+  if (method.customer !== null) return;
+  method.customer = customerId;
+  store.emit('payment_method.attached', method);
+}
+
+/** Completes a page that a discount covers completely: no payment is made. A subscription still stores a card. */
+function completeFreeSession(store: StripeStore, session: Stripe.Checkout.Session, customerId: string): void {
+  if (session.mode === 'subscription') {
+    const method = listPaymentMethods(store, customerId)[0] ?? addPaymentMethod(store, null);
+    saveMethod(store, method, customerId);
+    createPaidSubscription(store, session, null, method.id);
+  } else issueInvoice(store, session, null);
+  Object.assign(session, { status: 'complete', url: null, payment_status: 'no_payment_required' });
+  store.emit('checkout.session.completed', session);
+}
+
+/** Creates the invoice of a single payment, or leaves it for `issueDelayedInvoices`. */
+function issueInvoice(store: StripeStore, session: Stripe.Checkout.Session, intent: Stripe.PaymentIntent | null): void {
+  if (session.mode !== 'payment') return;
+  if (store.delaysInvoices) store.delayedInvoices.push(() => issuePageInvoice(store, session, intent));
+  else issuePageInvoice(store, session, intent);
 }
 
 /** Returns the payment of a page: all attempts on the page use the same one. */
@@ -47,7 +75,7 @@ function findOrCreateAttempt(
   const checkoutParams = store.checkoutParams.get(session.id);
   const isTopup = session.mode === 'payment';
   const known = store.find('payment_intent', attempts.get(session));
-  if (known !== undefined) return known;
+  if (known !== undefined) return Object.assign(known, { amount: session.amount_total ?? 0 });
   const intent = addPaymentIntent(store, {
     amount: session.amount_total ?? 0,
     customer,
@@ -64,21 +92,27 @@ const attempts = new WeakMap<Stripe.Checkout.Session, string>();
 function createPaidSubscription(
   store: StripeStore,
   session: Stripe.Checkout.Session,
-  intent: Stripe.PaymentIntent,
+  intent: Stripe.PaymentIntent | null,
   paymentMethod: string,
 ): void {
   const { price, metadata } = store.checkoutParams.get(session.id) ?? { price: '', metadata: {} };
   const customer = getId(session.customer);
   const subscription = addSubscription(store, { customer, price: price ?? '', paymentMethod, metadata });
   const { current_period_start: start, current_period_end: end } = getItem(subscription);
-  const total = session.amount_total ?? 0;
-  const invoice = draftInvoice(store, subscription, { reason: 'subscription_create', total, period: { start, end } });
-  findOrCreateInvoicePayment(store, invoice, intent);
+  const { amount_discount: discount = 0, amount_tax: tax = 0 } = session.total_details ?? {};
+  const invoice = draftInvoice(store, subscription, {
+    reason: 'subscription_create',
+    total: session.amount_subtotal ?? 0,
+    page: { total: session.amount_total ?? 0, discount, tax },
+    period: { start, end },
+  });
+  if (intent !== null) findOrCreateInvoicePayment(store, invoice, intent);
   session.subscription = subscription.id;
   session.invoice = invoice.id;
-  if (intent.status === 'succeeded') subscription.status = 'active';
+  const isPaid = intent === null || intent.status === 'succeeded';
+  if (isPaid) subscription.status = 'active';
   store.emit('customer.subscription.created', subscription);
-  if (intent.status === 'succeeded') markInvoicePaid(store, invoice, intent);
+  if (isPaid) markInvoicePaid(store, invoice, intent);
   else finalizeInvoice(store, invoice);
 }
 
@@ -102,6 +136,7 @@ export function settleAsyncPayment(
   succeedIntent(store, intent, methodId);
   session.payment_status = 'paid';
   if (invoice !== undefined) markInvoicePaid(store, invoice, intent);
+  else issueInvoice(store, session, intent);
   if (subscription?.status === 'incomplete') {
     subscription.status = 'active';
     store.emit('customer.subscription.updated', subscription);

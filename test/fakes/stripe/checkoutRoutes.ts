@@ -51,7 +51,7 @@ const DAY_SECONDS = 24 * 3_600;
 const SESSION_FIELDS = `mode customer client_reference_id line_items metadata subscription_data
   payment_intent_data success_url cancel_url expires_at expand payment_method_types adaptive_pricing
   allow_promotion_codes locale automatic_tax billing_address_collection customer_update
-  saved_payment_method_options tax_id_collection`.split(/\s+/);
+  saved_payment_method_options tax_id_collection invoice_creation`.split(/\s+/);
 
 function createCheckoutSession(store: StripeStore, params: StripeParams): Stripe.Checkout.Session {
   params.allowOnly(...SESSION_FIELDS);
@@ -70,6 +70,7 @@ function createCheckoutSession(store: StripeStore, params: StripeParams): Stripe
   const customer = store.get('customer', params.required('customer'), 'customer').id;
   const id = store.newId('cs_test');
   const created = store.now();
+  const options = readPageOptions(store, params, mode, customer);
   const nested = params
     .nested(data)
     .allowOnly('metadata', 'setup_future_usage', 'description', 'receipt_email', 'billing_mode');
@@ -77,11 +78,13 @@ function createCheckoutSession(store: StripeStore, params: StripeParams): Stripe
     price: price?.id ?? null,
     metadata: nested.metadata(),
     saves: nested.has('setup_future_usage'),
+    ...options,
   });
   return store.add<'checkout.session'>(
     fromFields<Stripe.Checkout.Session>({
       id,
       object: 'checkout.session',
+      allow_promotion_codes: params.flag('allow_promotion_codes') ?? null,
       amount_subtotal: amount,
       amount_total: amount,
       cancel_url: params.url('cancel_url'),
@@ -104,10 +107,33 @@ function createCheckoutSession(store: StripeStore, params: StripeParams): Stripe
       status: 'open',
       subscription: null,
       success_url: params.url('success_url'),
+      total_details: { amount_discount: 0, amount_shipping: 0, amount_tax: 0 },
       ui_mode: 'hosted_page',
       url: `${store.url}/pay/${id}`,
     }),
   );
+}
+
+/** Reads the options for tax and invoices, with Stripe's rules for existing customers. */
+function readPageOptions(store: StripeStore, params: StripeParams, mode: string, customerId: string) {
+  const hasTax = params.nested('automatic_tax').allowOnly('enabled').flag('enabled') === true;
+  const update = params.nested('customer_update').allowOnly('address', 'name', 'shipping');
+  const savesAddress = update.choice('address', 'auto', 'never') === 'auto';
+  if (hasTax && !savesAddress && store.get('customer', customerId).address === null) {
+    const message =
+      'Automatic tax calculation in Checkout requires a valid address on the Customer. Add a valid address to the Customer or set either `customer_update[address]` to `auto` or `customer_update[shipping]` to `auto`.';
+    params.reject('customer', message, 'customer_tax_location_invalid');
+  }
+  const collectsTaxId = params.nested('tax_id_collection').allowOnly('enabled').flag('enabled') === true;
+  if (collectsTaxId && update.choice('name', 'auto', 'never') !== 'auto')
+    params.reject('tax_id_collection', 'Tax ID collection requires `customer_update[name]` to be set to `auto`.');
+  params.choice('billing_address_collection', 'auto', 'required');
+  const invoice = params.nested('invoice_creation').allowOnly('enabled', 'invoice_data');
+  if (params.has('invoice_creation') && mode !== 'payment')
+    params.reject('invoice_creation', 'You can only enable invoice creation when `mode` is set to `payment`.');
+  const isInvoiced = invoice.flag('enabled') === true;
+  const invoiceMetadata = isInvoiced ? invoice.nested('invoice_data').metadata() : null;
+  return { hasTax, savesAddress, invoiceMetadata };
 }
 
 /** Parameters of an inline price, which exists only on its page. */

@@ -9,6 +9,7 @@ const STATEMENTS = {
   'transfers-are-payouts': 'What was transferred at the payment processor is what payouts say was paid, and to whom.',
   'payments-are-topups': 'A top-up has succeeded, and is in the ledger, exactly for every payment that succeeded.',
   'reversals-are-known': 'Of a top-up so much counts as reversed as was refunded or is disputed.',
+  'invoices-are-the-same': 'A top-up has one invoice at the payment processor, over the amount that the list says.',
   'plans-are-the-same': 'Accounts live under the plans that they have at the payment processor.',
 } as const;
 
@@ -47,10 +48,20 @@ export async function compareStripeWithDatabase(theirs: StripeSummary, client: Q
     );
   }
   for (const { uuid, reversed_cents: reversedCents } of topups.rows) {
-    const { refundedCents = 0, disputedCents = 0, paidCents = 0 } = theirs.topups.get(uuid) ?? {};
-    const expected = Math.min(paidCents, refundedCents + disputedCents);
+    const { refundedCents = 0, disputedCents = 0, paidCents = 0, taxCents = 0 } = theirs.topups.get(uuid) ?? {};
+    const reversed = Math.min(paidCents, refundedCents + disputedCents);
+    const expected = paidCents === 0 ? 0 : Math.floor((reversed * (paidCents - taxCents)) / paidCents);
     if (reversedCents !== expected)
       report('reversals-are-known', uuid, `${reversedCents} cents, and theirs ${expected}`);
+  }
+
+  const invoices = await client.query(
+    `SELECT topup_uuid, stripe_invoice_id, total_cents::int FROM invoices WHERE stripe_invoice_id IS NOT NULL AND topup_uuid IS NOT NULL`,
+  );
+  for (const { topup_uuid: uuid, stripe_invoice_id: id, total_cents: totalCents } of invoices.rows) {
+    const issued = theirs.topups.get(uuid)?.invoices.map((invoice) => `${invoice.id} ${invoice.totalCents}`) ?? [];
+    if (issued.length !== 1 || issued[0] !== `${id} ${totalCents}`)
+      report('invoices-are-the-same', uuid, `ours ${id} ${totalCents}, theirs ${issued.join(', ')}`);
   }
 
   const ours = await client.query(

@@ -4,7 +4,8 @@ import { type Onboarding, setOnboardingState } from './connect.ts';
 import { addPaymentMethod, detachPaymentMethod, listPaymentMethods } from './customers.ts';
 import { FakeStripeServer } from './fakeStripeServer.ts';
 import { findOrCreateInvoiceIntent } from './invoices.ts';
-import { creditOutOfBand, payInvoiceOutOfBand } from './outOfBand.ts';
+import { payOpenInvoice } from './oneOffInvoices.ts';
+import { creditOutOfBand, creditWithRefund, payInvoiceOutOfBand } from './outOfBand.ts';
 import { applyPlanSwitch, type SwitchOutcome } from './planSwitch.ts';
 import { findCheckoutSession, findCustomerId, findSubscription } from './references.ts';
 import {
@@ -111,6 +112,28 @@ export class FakeStripe extends FakeStripeServer {
   /** Records a refund outside of Stripe as a credit note. */
   creditOutOfBand(invoiceId: string, amountCents: number): Stripe.CreditNote {
     return creditOutOfBand(this.store, this.store.get('invoice', invoiceId), amountCents);
+  }
+
+  /** Refunds a part of an invoice with a credit note. */
+  creditWithRefund(invoiceId: string, amountCents: number): Stripe.CreditNote {
+    return creditWithRefund(this.store, this.store.get('invoice', invoiceId), amountCents);
+  }
+
+  /** Pays an open invoice on its page. */
+  payOpenInvoice(invoiceId: string): void {
+    payOpenInvoice(this.store, this.store.get('invoice', invoiceId));
+  }
+
+  /** Creates the invoices that were delayed. */
+  issueDelayedInvoices(): void {
+    for (const issue of this.store.delayedInvoices.splice(0)) issue();
+  }
+
+  /** Returns the invoice of a top-up that is not void. */
+  findTopupInvoice(topupUuid: string): Stripe.Invoice | undefined {
+    return this.store
+      .list('invoice')
+      .find(({ metadata, status }) => metadata?.['topup_uuid'] === topupUuid && status !== 'void');
   }
 
   /** Disconnects a connected account, as its owner can. */

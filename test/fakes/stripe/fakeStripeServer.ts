@@ -106,6 +106,8 @@ export class FakeStripeServer extends HttpFake {
     for (const name of Object.keys(this.faults)) delete this.faults[name as keyof typeof this.faults];
     this.latencyMs = 0;
     this.failRenewals = false;
+    this.store.delaysInvoices = false;
+    this.store.taxPercent = 0;
     this.rejectsSwitchWhileScheduled = false;
     this.delivery.reset();
   }

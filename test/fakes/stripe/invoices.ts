@@ -7,6 +7,8 @@ export interface NewInvoice {
   reason: 'subscription_create' | 'subscription_cycle' | 'subscription_update';
   /** In cents; a negative amount is credited to the customer's balance. */
   total: number;
+  /** Amounts of the page that was paid, where they are not those of the price. */
+  page?: { total: number; discount: number; tax: number };
   /** Time in seconds. */
   period: { start: number; end: number };
 }
@@ -19,7 +21,7 @@ export function draftInvoice(
 ): Stripe.Invoice {
   const item = subscription.items.data[0];
   const id = store.newId('in');
-  const { total, discount, tax } = computeAmounts(store, fields);
+  const { total, discount, tax } = fields.page ?? computeAmounts(store, fields);
   const due = Math.max(0, total);
   const invoice = store.add<'invoice'>(
     fromFields<Stripe.Invoice>({
@@ -55,7 +57,7 @@ export function draftInvoice(
       status: 'draft',
       status_transitions: { finalized_at: null, marked_uncollectible_at: null, paid_at: null, voided_at: null },
       subtotal: fields.total,
-      subtotal_excluding_tax: fields.total - tax,
+      subtotal_excluding_tax: fields.page === undefined ? fields.total - tax : fields.total,
       total,
       total_discount_amounts: discount === 0 ? [] : [{ amount: discount, discount: 'di_standin' }],
       total_excluding_tax: total - tax,
@@ -164,10 +166,13 @@ export function finalizeInvoice(store: StripeStore, invoice: Stripe.Invoice): vo
   invoice.number = `FAKE-${invoice.id.slice(-6)}`;
   invoice.status_transitions.finalized_at = store.now();
   invoice.hosted_invoice_url = `${store.url}/invoices/${invoice.id}`;
+  invoice.invoice_pdf = `${store.url}/invoices/${invoice.id}/pdf`;
 }
 
 export function voidInvoice(store: StripeStore, invoice: Stripe.Invoice): void {
   invoice.status = 'void';
+  // Returns the balance that was applied to it.
+  if (invoice.starting_balance < 0) store.get('customer', getId(invoice.customer)).balance += invoice.starting_balance;
   invoice.status_transitions.voided_at = store.now();
   store.collections.delete(invoice.id);
 }

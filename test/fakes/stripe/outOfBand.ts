@@ -1,5 +1,6 @@
 import type Stripe from 'stripe';
 import { type StripeStore, getId, fromFields } from './store.ts';
+import { createRefund } from './reversals.ts';
 import { finalizeInvoice, findOrCreateInvoicePayment } from './invoices.ts';
 
 /** Records a refund of a paid invoice outside of Stripe as a credit note. */
@@ -28,6 +29,14 @@ export function creditOutOfBand(store: StripeStore, invoice: Stripe.Invoice, amo
     }),
   );
   store.emit('credit_note.created', note);
+  return note;
+}
+
+/** Refunds a part of a paid invoice with a credit note, as the dashboard does. */
+export function creditWithRefund(store: StripeStore, invoice: Stripe.Invoice, amountCents: number): Stripe.CreditNote {
+  const note = creditOutOfBand(store, invoice, amountCents);
+  note.out_of_band_amount = null;
+  createRefund(store, invoice.id, amountCents);
   return note;
 }
 

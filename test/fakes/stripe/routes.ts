@@ -1,6 +1,7 @@
 import { connectRoutes } from './connectRoutes.ts';
 import { customerRoutes } from './customerRoutes.ts';
 import type { StripeHandler } from './handler.ts';
+import { invoiceRoutes } from './invoiceRoutes.ts';
 import { paymentRoutes } from './paymentRoutes.ts';
 import { checkoutRoutes } from './checkoutRoutes.ts';
 import { setupRoutes } from './setupRoutes.ts';
@@ -11,6 +12,7 @@ const STRIPE_ROUTES = {
   ...customerRoutes,
   ...checkoutRoutes,
   ...subscriptionRoutes,
+  ...invoiceRoutes,
   ...paymentRoutes,
   ...setupRoutes,
   ...connectRoutes,

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type Stripe from 'stripe';
 import type { EVENT_TYPES } from '../../../shared/gateways/payments/eventTypes.ts';
+import type { Coupon } from './pageAmounts.ts';
 import { StripeApiError } from './stripeApiError.ts';
 
 export type HandledEvent = (typeof EVENT_TYPES)[number];
@@ -52,6 +53,14 @@ export class StripeStore {
   simulatedNow: number | null = null;
   /** Balance available for transfers; null for an unlimited one. */
   balanceCents: number | null = null;
+  /** Tax that is added to payments with automatic tax. */
+  taxPercent = 0;
+  /** Coupons by promotion code. */
+  readonly promotionCodes = new Map<string, Coupon>();
+  /** True if invoices of pages are created only by `issueDelayedInvoices`. */
+  delaysInvoices = false;
+  /** Pages that wait for their invoice. */
+  readonly delayedInvoices: (() => void)[] = [];
   /** Discount and tax of renewals. */
   renewals = { discountPercent: 0, taxPercent: 0 };
   /** True if the portal rejects a plan change while another one is scheduled. */
@@ -72,7 +81,15 @@ export class StripeStore {
   /** Parameters of a checkout page that its object does not show. */
   readonly checkoutParams = new Map<
     string,
-    { price: string | null; metadata: Record<string, string>; saves: boolean }
+    {
+      price: string | null;
+      metadata: Record<string, string>;
+      saves: boolean;
+      hasTax: boolean;
+      savesAddress: boolean;
+      /** Metadata of the invoice of a single payment; null if none is created. */
+      invoiceMetadata: Record<string, string> | null;
+    }
   >();
   onEvent: (type: HandledEvent, object: unknown, previous?: object) => void = () => {};
   private readonly objects = new Map<string, { id: string; object: string }>();

@@ -27,6 +27,10 @@ export interface TopupSummary {
   customerId: string;
   /** Paid amount before refunds. */
   paidCents: number;
+  /** The part of it that is tax. */
+  taxCents: number;
+  /** Invoices that are not void. */
+  invoices: { id: string; totalCents: number; status: string }[];
   refundedCents: number;
   /** Disputed amount that was not won back. */
   disputedCents: number;
@@ -121,13 +125,23 @@ function summarizeTopups(store: StripeStore): Map<string, TopupSummary> {
   for (const intent of store.list('payment_intent')) {
     const uuid = intent.metadata['topup_uuid'];
     if (uuid === undefined) continue;
-    const known = topups.get(uuid) ?? { paidCents: 0, refundedCents: 0, disputedCents: 0, succeeded: 0, failed: 0 };
+    const known = topups.get(uuid) ?? {
+      paidCents: 0,
+      taxCents: 0,
+      invoices: [],
+      refundedCents: 0,
+      disputedCents: 0,
+      succeeded: 0,
+      failed: 0,
+    };
     const charge = store.find('charge', getId(intent.latest_charge));
     const disputes = store.list('dispute').filter((dispute) => getId(dispute.charge) === charge?.id);
     const lost = disputes.filter(({ status }) => status !== 'won' && !status.startsWith('warning_'));
     topups.set(uuid, {
       customerId: getId(intent.customer),
       paidCents: known.paidCents + intent.amount_received,
+      taxCents: known.taxCents + findTaxCents(store, intent),
+      invoices: findInvoices(store, uuid),
       refundedCents: known.refundedCents + (charge?.amount_refunded ?? 0),
       disputedCents: known.disputedCents + sum(lost.map(({ amount }) => amount)),
       succeeded: known.succeeded + (intent.status === 'succeeded' ? 1 : 0),
@@ -135,6 +149,24 @@ function summarizeTopups(store: StripeStore): Map<string, TopupSummary> {
     });
   }
   return topups;
+}
+
+/** Returns the tax of the page of a payment, or of its invoice. */
+function findTaxCents(store: StripeStore, intent: Stripe.PaymentIntent): number {
+  if (intent.status !== 'succeeded') return 0;
+  const session = store.list('checkout.session').find(({ payment_intent: paid }) => getId(paid) === intent.id);
+  if (session !== undefined) return session.total_details?.amount_tax ?? 0;
+  const invoice = store
+    .list('invoice')
+    .find(({ metadata }) => metadata?.['topup_uuid'] === intent.metadata['topup_uuid']);
+  return invoice === undefined ? 0 : invoice.total - (invoice.total_excluding_tax ?? invoice.total);
+}
+
+function findInvoices(store: StripeStore, topupUuid: string): TopupSummary['invoices'] {
+  return store
+    .list('invoice')
+    .filter(({ metadata, status }) => metadata?.['topup_uuid'] === topupUuid && status !== 'void')
+    .map(({ id, total: totalCents, status }) => ({ id, totalCents, status: status ?? '' }));
 }
 
 function sum(numbers: number[]): number {

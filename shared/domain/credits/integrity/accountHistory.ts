@@ -23,6 +23,8 @@ const HISTORY_QUERIES: readonly string[] = [
   `SELECT completed_at, format('top-up %s %s%s; %s cents reversed, %s credits taken back in %s reversals', uuid, status,
           coalesce(' (' || failure_code || ')', ''), reversed_cents, credits_reversed, reversal_count)
      FROM topups WHERE account_id = $1 AND completed_at IS NOT NULL`,
+  `SELECT created_at, format('invoice %s (%s) created: %s, %s cents, of which %s tax; %s cents refunded%s', uuid, coalesce(number, 'no number'),
+          status, total_cents, tax_cents, refunded_cents, coalesce('; ' || last_error, '')) FROM invoices WHERE account_id = $1`,
   `SELECT created_at, format('subscription %s (%s) created: %s, %s, from %s, paid until %s, period ends %s, last sync %s',
           id, uuid, plan_slug, status, started_at, paid_until, current_period_end, coalesce(synced_at::text, 'never'))
      FROM subscriptions WHERE account_id = $1`,

@@ -11,8 +11,8 @@ const COUNTED_SUMS = `
               WHERE status IN ('active', 'past_due') AND cancel_at_period_end GROUP BY 2
    UNION ALL SELECT 'started', plan_slug, (activated_at AT TIME ZONE 'UTC')::date, count(*), 0 FROM subscriptions
               WHERE activated_at IS NOT NULL GROUP BY 2, 3
-   UNION ALL SELECT 'topups', kind, (completed_at AT TIME ZONE 'UTC')::date, count(*), sum(amount_cents - reversed_cents)
-               FROM topups WHERE status = 'succeeded' GROUP BY 2, 3
+   UNION ALL SELECT 'topups', kind, (completed_at AT TIME ZONE 'UTC')::date, count(*),
+                    sum(coalesce(net_cents, amount_cents) - reversed_cents) FROM topups WHERE status = 'succeeded' GROUP BY 2, 3
    UNION ALL SELECT 'usage', model, (created_at AT TIME ZONE 'UTC')::date, count(*),
                     coalesce(sum(credits_charged) FILTER (WHERE status <> 'failed' AND refunded_at IS NULL), 0) FROM generations GROUP BY 2, 3
    UNION ALL SELECT 'cost', model, (created_at AT TIME ZONE 'UTC')::date, count(*), sum(provider_cost_cents)

@@ -1,9 +1,13 @@
 import { AUTO_TOPUP_INTERVAL_MS } from '../../../spec/limits.ts';
+import { PLANS } from '../../../spec/plans.ts';
 import { CLOCK_SKEW_INTERVAL, type Invariant } from './invariant.ts';
 
 /** Top-ups: one ledger entry per payment, their reversals, and the interval between automatic ones. */
 
 const AUTO_TOPUP_INTERVAL_SQL = `interval '${AUTO_TOPUP_INTERVAL_MS} milliseconds'`;
+
+/** The rates at which top-ups are sold. */
+const PLAN_RATES = `(VALUES ${PLANS.map(({ monthlyCredits, priceMonthlyCents }) => `(${monthlyCredits}, ${priceMonthlyCents})`).join(', ')}) AS plan (credits, cents)`;
 
 /** Entries of top-ups, by effect key: `topup:{uuid}` for the payment, `topup:{uuid}:{n}` for each reversal or reinstatement. */
 const TOPUP_ENTRIES = `
@@ -48,16 +52,48 @@ export const TOPUP_INVARIANTS: readonly Invariant[] = [
   {
     name: 'reversed-credits-within-reversed-cents',
     statement:
-      'The reversed credits of a top-up are at most proportional to its reversed money, and only a paid top-up has reversals.',
+      'The reversed credits of a top-up are at most proportional to its reversed net money, and only a paid top-up has reversals.',
     checkedWhen: 'always',
     query: `
       SELECT account_id, 'top-up ' || uuid AS subject,
              format('%s: %s of %s credits and %s of %s cents reversed, completed %s', status, credits_reversed, credits,
-                    reversed_cents, amount_cents, coalesce(completed_at::text, 'never')) AS detail
+                    reversed_cents, coalesce(net_cents, amount_cents), coalesce(completed_at::text, 'never')) AS detail
         FROM topups
-       WHERE credits_reversed > floor(credits::numeric * reversed_cents / amount_cents)
+       WHERE credits_reversed > floor(credits::numeric * reversed_cents / coalesce(net_cents, amount_cents))
+          OR reversed_cents > coalesce(net_cents, amount_cents)
           OR (status = 'succeeded' AND (completed_at IS NULL OR failure_code IS NOT NULL))
           OR (status <> 'succeeded' AND (reversed_cents > 0 OR reversal_count > 0))`,
+  },
+  {
+    name: 'topup-credits-match-their-net-amount',
+    statement:
+      'The net amount of a paid top-up is the order less discounts, and its credits are those that the net amount buys on a plan.',
+    checkedWhen: 'always',
+    query: `
+      SELECT account_id, 'top-up ' || uuid AS subject,
+             format('%s credits for %s cents net; %s cents ordered, %s discount, %s tax', credits, net_cents, amount_cents,
+                    discount_cents, tax_cents) AS detail
+        FROM topups
+       WHERE net_cents IS NOT NULL
+         AND (net_cents + discount_cents <> amount_cents OR least(net_cents, discount_cents, tax_cents) < 0
+              OR status <> 'succeeded'
+              OR NOT EXISTS (SELECT 1 FROM ${PLAN_RATES} WHERE floor(net_cents::numeric * plan.credits / plan.cents) = topups.credits))`,
+  },
+  {
+    name: 'paid-topups-have-an-invoice',
+    statement:
+      'A top-up has one invoice exactly if it is paid and its net amount is recorded, on its account and over its amounts.',
+    checkedWhen: 'always',
+    query: `
+      SELECT coalesce(t.account_id, i.account_id) AS account_id, 'top-up ' || coalesce(t.uuid, i.topup_uuid) AS subject,
+             format('%s cents net and %s tax; invoice: %s net and %s tax, %s refunded, on account %s', t.net_cents, t.tax_cents,
+                    coalesce(i.net_cents::text, 'none'), coalesce(i.tax_cents::text, 'none'), coalesce(i.refunded_cents, 0),
+                    coalesce(i.account_id::text, 'none')) AS detail
+        FROM (SELECT * FROM topups WHERE net_cents IS NOT NULL) t
+        FULL JOIN (SELECT * FROM invoices WHERE kind = 'topup') i ON i.topup_uuid = t.uuid
+       WHERE (t.account_id, t.net_cents, t.tax_cents, t.discount_cents)
+               IS DISTINCT FROM (i.account_id, i.net_cents, i.tax_cents, i.discount_cents)
+          OR i.refunded_cents NOT BETWEEN 0 AND i.total_cents`,
   },
   {
     // Less the tolerance for the clocks of different processes.

@@ -1,0 +1,177 @@
+import { randomUUID } from 'node:crypto';
+import { expect } from 'chai';
+import type { TestCustomer } from '../harness/apiClient.ts';
+import { type BillingService, runJob, startBillingService } from '../harness/billingService.ts';
+import { expectError } from '../harness/errorEnvelope.ts';
+import { createBrowserFor } from '../harness/httpBrowser.ts';
+import { type TestService, startTestService } from '../harness/testService.ts';
+
+const PATH = '/api/billing/invoices/';
+const list = async (customer: TestCustomer, page = 1) =>
+  (await customer.request('GET', `${PATH}?page=${page}`)).body as { pagination: any; data: any[] };
+const getAccountId = async (service: TestService, { email }: TestCustomer) =>
+  (await service.sql('SELECT id FROM accounts WHERE email = $1', [email]))[0].id as number;
+
+describe('the list of invoices', () => {
+  describe('in local keyless development', () => {
+    let service: TestService;
+    before(async () => {
+      service = await startTestService({ workers: 0 });
+    });
+    after(() => service.stop());
+
+    it('is empty before a purchase', async () => {
+      const { pagination, data } = await list(await service.createCustomer(null));
+      expect(data).to.deep.equal([]);
+      expect(pagination).to.include({ current_page: 1, total_pages: 1, total_items: 0 });
+    });
+
+    it('has the simulated payments of plan and top-up, newest first, without a document', async () => {
+      const customer = await service.createCustomer('pro');
+      await customer.request('POST', '/api/billing/topup/', { body: { amount_cents: 5_000 } });
+      const { data } = await list(customer);
+      expect(data.map(({ kind, description, total_cents }) => [kind, description, total_cents])).to.deep.equal([
+        ['topup', 'Top-up: 1896 credits', 5_000],
+        ['subscription', 'Pro plan, yearly', 34_800],
+      ]);
+      const [{ uuid, created_at: createdAt, paid_at: paidAt, ...rest }] = data;
+      expect(rest).to.deep.equal({
+        invoice_id: null,
+        number: null,
+        kind: 'topup',
+        description: 'Top-up: 1896 credits',
+        status: 'paid',
+        currency: 'usd',
+        total_cents: 5_000,
+        tax_cents: 0,
+        discount_cents: 0,
+        net_cents: 5_000,
+        refunded_cents: 0,
+        hosted_invoice_url: null,
+        pdf_url: null,
+      });
+      expect([uuid, createdAt, paidAt].every((value) => typeof value === 'string')).to.equal(true);
+    });
+
+    it('has pages of 20', async () => {
+      const customer = await service.createCustomer('pro');
+      for (let count = 0; count < 20; count += 1)
+        await customer.request('POST', '/api/billing/topup/', { body: { amount_cents: 5_000 } });
+      const [first, second] = [await list(customer), await list(customer, 2)];
+      expect([first.data.length, second.data.length]).to.deep.equal([20, 1]);
+      expect(first.pagination).to.deep.equal({
+        next: `${service.baseUrl}${PATH}?page=2`,
+        previous: null,
+        current_page: 1,
+        total_pages: 2,
+        total_items: 21,
+      });
+      expect(second.data[0].kind).to.equal('subscription');
+      expectError(await customer.request('GET', `${PATH}?page=0`), 'validation_error', 'page');
+    });
+
+    it('accepts a key or a session, and belongs to one account', async () => {
+      const customer = await service.createCustomer('pro');
+      expectError(await service.request('GET', PATH), 'invalid_api_key');
+      const { status, body } = await customer.requestWithSession('GET', PATH);
+      expect([status, body.data.length]).to.deep.equal([200, 1]);
+      expect((await list(await service.createCustomer(null))).data).to.deep.equal([]);
+    });
+  });
+
+  describe('with Stripe', () => {
+    let billing: BillingService;
+    before(async () => {
+      billing = await startBillingService({ workers: 1 });
+    });
+    afterEach(() => billing.stripe.reset());
+    after(() => billing.stop());
+
+    const at = (path: string) => `${billing.service.baseUrl}${path}`;
+
+    it('has the invoices of plan and top-up with number, page and file', async () => {
+      const customer = await billing.createCustomer('pro');
+      await billing.topUp(customer, 5_000);
+      const { data } = await list(customer);
+      expect(
+        data.map(({ kind, status, total_cents, net_cents }) => [kind, status, total_cents, net_cents]),
+      ).to.deep.equal([
+        ['topup', 'paid', 5_000, 5_000],
+        ['subscription', 'paid', 34_800, 34_800],
+      ]);
+      for (const invoice of data) {
+        const issued = billing.stripe.store.get('invoice', invoice.invoice_id);
+        expect(invoice).to.include({ number: issued.number, hosted_invoice_url: issued.hosted_invoice_url });
+        expect(invoice.pdf_url).to.equal(issued.invoice_pdf);
+      }
+    });
+
+    it('can be read while Stripe is unavailable', async () => {
+      const customer = await billing.createCustomer('pro');
+      billing.stripe.faults.all = 'error';
+      expect((await list(customer)).data).to.have.length(1);
+    });
+
+    it('shows a refund of a plan and of a top-up', async () => {
+      const customer = await billing.createCustomer('pro');
+      await billing.topUp(customer, 5_000);
+      const [topup, plan] = (await list(customer)).data;
+      billing.stripe.refund(topup.invoice_id, 2_000);
+      billing.stripe.refund(plan.invoice_id, 800);
+      await billing.drained();
+      expect((await list(customer)).data.map(({ refunded_cents: cents }) => cents)).to.deep.equal([2_000, 800]);
+    });
+
+    it('shows an open invoice until it is paid', async () => {
+      const customer = await billing.createCustomer(null);
+      const { body } = await customer.request('POST', '/api/billing/checkout/', { body: { plan: 'lite' } });
+      billing.stripe.completeCheckout(body.checkout_url, { async: true });
+      await billing.drained();
+      expect((await list(customer)).data.map(({ status, paid_at }) => [status, paid_at])).to.deep.equal([
+        ['open', null],
+      ]);
+      billing.stripe.settlePayment(body.checkout_url, 'succeeded');
+      await billing.drained();
+      expect((await list(customer)).data.map(({ status }) => status)).to.deep.equal(['paid']);
+    });
+
+    it('has the invoices of before it existed after the daily sync of a subscription', async () => {
+      const customer = await billing.createCustomer('pro');
+      const id = await getAccountId(billing.service, customer);
+      await billing.service.sql('DELETE FROM invoices WHERE account_id = $1', [id]);
+      await billing.service.sql('UPDATE subscriptions SET synced_at = NULL WHERE account_id = $1', [id]);
+      await runJob(billing, 'billing', 'payments.reconcile');
+      expect((await list(customer)).data.map(({ description }) => description)).to.deep.equal(['Pro plan, yearly']);
+    });
+
+    describe('on the billing page', () => {
+      it('says that invoices will appear before there are any', async () => {
+        const visitor = createBrowserFor(await billing.createCustomer(null));
+        expect((await visitor.request(at('/account/billing/'))).text).to.include('No invoices yet.');
+      });
+
+      it('links each invoice to its page at Stripe, with an address that is current', async () => {
+        const customer = await billing.createCustomer('pro');
+        const visitor = createBrowserFor(customer);
+        const [invoice] = (await list(customer)).data;
+        const { text } = await visitor.request(at('/account/billing/'));
+        expect(text).to.include(`href="/account/billing/invoices/${invoice.uuid}/"`).and.to.include(invoice.number);
+        const open = async () =>
+          (await visitor.request(at(`/account/billing/invoices/${invoice.uuid}/`))).headers.get('location');
+        const issued = billing.stripe.store.get('invoice', invoice.invoice_id);
+        issued.hosted_invoice_url = `${billing.stripe.url}/invoices/renewed`;
+        expect(await open()).to.equal(issued.hosted_invoice_url);
+        billing.stripe.faults['invoices.retrieve'] = 'error';
+        expect(await open()).to.equal(invoice.hosted_invoice_url);
+      });
+
+      it('returns 404 with a message for an unknown invoice and a path without a UUID', async () => {
+        const visitor = createBrowserFor(await billing.createCustomer(null));
+        for (const uuid of [randomUUID(), 'none']) {
+          const { status, text } = await visitor.request(at(`/account/billing/invoices/${uuid}/`));
+          expect([status, /role="alert"/.test(text)]).to.deep.equal([404, true]);
+        }
+      });
+    });
+  });
+});
