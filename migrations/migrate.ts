@@ -11,6 +11,7 @@ import * as idempotency from './0007_idempotency.ts';
 import * as affiliates from './0008_affiliates.ts';
 import * as oauth from './0009_oauth.ts';
 import * as metrics from './0010_metrics.ts';
+import * as privacy from './0012_privacy.ts';
 
 /** A migration, and the indexes on existing tables that are built before its transaction. */
 export interface Migration extends Knex.Migration {
@@ -29,6 +30,7 @@ export const MIGRATIONS: Record<MigrationName, Migration> = {
   '0008_affiliates': affiliates,
   '0009_oauth': oauth,
   '0010_metrics': metrics,
+  '0012_privacy': privacy,
 };
 
 /** Key of the advisory lock that serializes migrations. An arbitrary constant, used for nothing else. */

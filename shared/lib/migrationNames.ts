@@ -13,6 +13,7 @@ export const MIGRATION_NAMES = [
   '0008_affiliates',
   '0009_oauth',
   '0010_metrics',
+  '0012_privacy',
 ] as const;
 
 export type MigrationName = (typeof MIGRATION_NAMES)[number];

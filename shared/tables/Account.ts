@@ -19,6 +19,8 @@ export class Account extends Model {
   declare staff_since: Date | null;
   /** Time at which its personal data was erased. */
   declare erased_at: Date | null;
+  /** Time at which the owner requested its deletion. Nothing can be created or bought while it is set. */
+  declare deletion_requested_at: Date | null;
 
   /** Subscription that grants its entitlement and its plan credits. */
   declare subscription_id: number | null;

@@ -6,6 +6,7 @@ import { OAuthGrant } from '../../tables/OAuthGrant.ts';
 import { Session } from '../../tables/Session.ts';
 import { lockAccount } from '../credits/ledger.ts';
 import { revokeAccountGrants } from '../oauth/grants.ts';
+import { recordSecurityEvent, SERVICE_ORIGIN } from './securityEvents.ts';
 
 /** Number of credentials that were ended. */
 export interface RevokedAccess {
@@ -14,9 +15,19 @@ export interface RevokedAccess {
   grants: number;
 }
 
-/** Ends all sessions, API keys and OAuth grants of an account whose row the transaction has locked. */
-export async function revokeAccess(transaction: Transaction, accountId: number): Promise<RevokedAccess> {
-  const sessions = await Session.query(transaction).delete().where({ account_id: accountId });
+/**
+ * Ends all sessions, API keys and OAuth grants of an account whose row the transaction has locked.
+ * @param keptSession hash of a session cookie that stays valid.
+ */
+export async function revokeAccess(
+  transaction: Transaction,
+  accountId: number,
+  keptSession: Buffer | null = null,
+): Promise<RevokedAccess> {
+  const sessions = await Session.query(transaction)
+    .delete()
+    .where({ account_id: accountId })
+    .modify((others) => void (keptSession !== null && others.whereNot('token_hash', keptSession)));
   const keys = await ApiKey.query(transaction)
     .patch({ revoked_at: now() })
     .where({ account_id: accountId })
@@ -30,7 +41,10 @@ export async function revokeAccess(transaction: Transaction, accountId: number):
 export async function revokeAllAccess(accountId: number): Promise<RevokedAccess> {
   return Account.transaction(async (transaction) => {
     await lockAccount(transaction, accountId);
-    return revokeAccess(transaction, accountId);
+    const revoked = await revokeAccess(transaction, accountId);
+    const details = { ...revoked };
+    await recordSecurityEvent(transaction, { accountId, event: 'access_revoked', origin: SERVICE_ORIGIN, details });
+    return revoked;
   });
 }
 

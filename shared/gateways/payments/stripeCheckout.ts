@@ -7,6 +7,7 @@ import { findOrNull, unwrap, withIdempotencyKey } from './stripeResponses.ts';
 type CheckoutMethods = Pick<
   PaymentProcessor,
   | 'createCustomer'
+  | 'deleteCustomer'
   | 'findPaymentMethod'
   | 'openSubscriptionCheckout'
   | 'openPlanChange'
@@ -51,6 +52,10 @@ export function buildCheckoutMethods({ stripe, prices, portalConfiguration }: Ch
       const customer = { email, metadata: { [ACCOUNT_KEY]: accountUuid } };
       const key = ['customer', accountUuid, replaces].filter((part) => part !== undefined).join('-');
       return (await unwrap(withIdempotencyKey(key, (options) => stripe.customers.create(customer, options)))).id;
+    },
+
+    deleteCustomer: async (customerId) => {
+      await findOrNull(stripe.customers.del(customerId));
     },
 
     findPaymentMethod: async (customerId) => {

@@ -1,3 +1,4 @@
+import { pipeline } from 'node:stream/promises';
 import { countActiveAccess, revokeAllAccess } from '../../../../shared/domain/accounts/revokeAccess.ts';
 import { assertErasable, eraseAccount } from '../../../../shared/domain/accounts/erase.ts';
 import { exportAccount } from '../../../../shared/domain/accounts/export.ts';
@@ -17,8 +18,9 @@ export async function revokeAccountAccess({ args: [query = ''], shouldApply, pri
 }
 
 /** Prints the stored data of an account as JSON. */
-export async function exportAccountData({ args: [query = ''], print }: CommandContext): Promise<void> {
-  print(JSON.stringify(await exportAccount(await lookUpAccountForStaff(query)), null, 2));
+export async function exportAccountData({ args: [query = ''] }: CommandContext): Promise<void> {
+  const account = await lookUpAccountForStaff(query);
+  await pipeline(exportAccount(account), process.stdout, { end: false });
 }
 
 /** Erases the personal data of an account. */
