@@ -107,7 +107,19 @@ async function takeScreenshots(browser: Browser): Promise<void> {
 }
 
 /** Pages of an account and of staff, and how they are shown. */
-const ACCOUNT_PAGES = ['library', 'usage', 'ledger', 'billing', 'keys', 'applications', 'affiliate', 'settings'];
+const ACCOUNT_PAGES = [
+  'library',
+  'usage',
+  'ledger',
+  'billing',
+  'keys',
+  'applications',
+  'affiliate',
+  'settings',
+  'security',
+  'export',
+  'delete',
+];
 const PAGES = ['/account/', ...ACCOUNT_PAGES.map((name) => `/account/${name}/`), '/admin/'];
 const VIEWS = [
   { name: 'light', colorScheme: 'light', width: 1280 },

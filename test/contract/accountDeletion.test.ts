@@ -25,7 +25,7 @@ describe('the deletion of an account by its owner', () => {
     sendAccountForm(service.baseUrl, visitor, action, fields);
   const getRow = async ({ email }: TestCustomer) =>
     (await service.sql('SELECT * FROM accounts WHERE email = $1', [email]))[0];
-  const tokenOf = ({ cookie }: TestCustomer) => cookie.split('=')[1] as string;
+  const getToken = ({ cookie }: TestCustomer) => cookie.split('=')[1] as string;
   const create = (customer: TestCustomer) =>
     customer.requestWithSession('POST', '/api/generations/create/', { body: { ...IMAGE, prompt: 'a' } });
 
@@ -114,7 +114,7 @@ describe('the deletion of an account by its owner', () => {
   it('is requested once by simultaneous requests', async () => {
     const { customer } = await createVisitor(service, 'pro');
     const { id } = await getRow(customer);
-    const input = { email: customer.email, sessionToken: tokenOf(customer), origin: SERVICE_ORIGIN };
+    const input = { email: customer.email, sessionToken: getToken(customer), origin: SERVICE_ORIGIN };
     await Promise.all(Array.from({ length: 5 }, () => requestAccountDeletion(id, input)));
     const [{ count }] = await service.sql(
       `SELECT count(*)::int FROM security_events WHERE account_id = $1 AND event = 'deletion_requested'`,
@@ -126,7 +126,7 @@ describe('the deletion of an account by its owner', () => {
   it('accepts no create, key or approval that waits for it', async () => {
     const { customer, visitor } = await createVisitor(service, 'studio');
     const { id } = await getRow(customer);
-    const input = { email: customer.email, sessionToken: tokenOf(customer), origin: SERVICE_ORIGIN };
+    const input = { email: customer.email, sessionToken: getToken(customer), origin: SERVICE_ORIGIN };
     let isConfirmed = false;
     const lateCreates: number[] = [];
     const attempts = Array.from({ length: 30 }, async () => {

@@ -14,10 +14,7 @@ describe('the deletion of an account with payments', () => {
   before(async () => {
     billing = await startBillingService();
   });
-  afterEach(async () => {
-    billing.stripe.reset();
-    await billing.service.sql('DELETE FROM account_deletions');
-  });
+  afterEach(() => billing.stripe.reset());
   after(() => billing.stop());
 
   const getRow = async ({ email }: TestCustomer) =>
@@ -126,7 +123,7 @@ describe('the deletion of an account with payments', () => {
     await retryNow(id);
     await sweep();
     expect((await getRowById(id)).erased_at).to.not.equal(null);
-    expect((await getDeletion(id)).attempts).to.equal(1);
+    expect((await getDeletion(id)).attempts).to.equal(2);
     delete billing.stripe.faults['customers.delete'];
     await retryNow(id);
     await sweep();
@@ -175,7 +172,10 @@ describe('the deletion of an account with payments', () => {
       if (undo.status === 'fulfilled') {
         expect([row.erased_at, row.deletion_requested_at]).to.deep.equal([null, null]);
         expect(row.email).to.equal(customer.email);
-      } else expect(row.erased_at).to.not.equal(null);
+      } else {
+        // A scheduled run may have claimed it instead.
+        await eventually('the account is erased', async () => (await getRowById(id)).erased_at !== null);
+      }
     }
   });
 

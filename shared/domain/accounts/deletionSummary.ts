@@ -5,7 +5,7 @@ import { Subscription } from '../../tables/Subscription.ts';
 import { canReceivePayouts } from '../affiliates/payouts.ts';
 import { getAccount } from './accounts.ts';
 
-/** What an owner loses by the deletion of an account. */
+/** Consequences of the deletion of an account for its owner. */
 export interface DeletionSummary {
   email: string;
   balance: number;

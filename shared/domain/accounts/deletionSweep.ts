@@ -15,17 +15,18 @@ import { eraseAccount } from './erase.ts';
  * row expires, and the next run starts the step again.
  */
 
-const BATCH_SIZE = 20;
+/** Steps of one run. */
+const STEPS_MAX = 100;
 /** Longer than a step takes. An account with very many generations may take longer: two workers then share its steps. */
 const LEASE_MS = 15 * MINUTE_MS;
 const RETRY_BACKOFF = { minMs: 30_000, maxMs: HOUR_MS };
 
-const CLAIM_DUE_DELETIONS = prepared(
-  'claim_account_deletions',
+const CLAIM_DUE_DELETION = prepared(
+  'claim_account_deletion',
   `WITH due AS (
      SELECT account_id FROM account_deletions
       WHERE next_attempt_at <= :now AND (leased_until IS NULL OR leased_until <= :now)
-      ORDER BY next_attempt_at LIMIT ${BATCH_SIZE} FOR NO KEY UPDATE SKIP LOCKED
+      ORDER BY next_attempt_at LIMIT 1 FOR NO KEY UPDATE SKIP LOCKED
    )
    UPDATE account_deletions d SET leased_until = :lease FROM due WHERE d.account_id = due.account_id
    RETURNING d.*`,
@@ -33,10 +34,14 @@ const CLAIM_DUE_DELETIONS = prepared(
 
 /** Runs the next step of each deletion that is due. */
 export async function runAccountDeletions(): Promise<void> {
-  const at = now();
-  const bindings = { now: at, lease: addMilliseconds(at, LEASE_MS) };
-  const due = await runStatement<AccountDeletion>(CLAIM_DUE_DELETIONS, bindings);
-  for (const deletion of due) await runStep(deletion);
+  for (let steps = 0; steps < STEPS_MAX; steps += 1) {
+    // One at a time, so that a lease covers its own step only.
+    const at = now();
+    const bindings = { now: at, lease: addMilliseconds(at, LEASE_MS) };
+    const [deletion] = await runStatement<AccountDeletion>(CLAIM_DUE_DELETION, bindings);
+    if (deletion === undefined) return;
+    await runStep(deletion);
+  }
 }
 
 async function runStep(deletion: AccountDeletion): Promise<void> {

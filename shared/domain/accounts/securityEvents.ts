@@ -6,7 +6,7 @@ import { DAY_MS } from '../../spec/durations.ts';
 import { PAGE_SIZE } from '../../spec/limits.ts';
 import { SecurityEvent } from '../../tables/SecurityEvent.ts';
 
-/** Where a request came from, for the security log. */
+/** Origin of a request, for the security log. */
 export interface RequestOrigin {
   /** Network prefix of the client's address. */
   network: string;
