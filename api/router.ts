@@ -25,8 +25,11 @@ import { accountScript } from './static/accountScript.ts';
 import { media } from './static/media.ts';
 import { stylesheet } from './static/stylesheet.ts';
 import * as account from './web/account/handler.ts';
+import * as accountDeletion from './web/accountDeletion/handler.ts';
 import * as affiliatePages from './web/affiliate/handler.ts';
 import * as apiKeyPages from './web/apiKeys/handler.tsx';
+import * as dataExport from './web/dataExport/handler.tsx';
+import { showSecurityLogPage } from './web/securityLog/handler.tsx';
 import * as applications from './web/applications/handler.tsx';
 import { showConnectPage } from './web/connect/handler.tsx';
 import * as settings from './web/settings/handler.tsx';
@@ -156,6 +159,12 @@ export const HTTP_ROUTES: readonly HttpRoute[] = [
   ['GET',    '/account/payouts/again',                           'pageSession',     'payment',   'none', affiliatePages.restartPayoutSetup],
   ['GET',    '/account/payouts/returned',                        'pageSession',     'payment',   'none', affiliatePages.completePayoutSetup],
   ['POST',   '/account/sign-out/',                               'pageSession',     'account',   'form', account.signOut],
+  ['GET',    '/account/security/',                               'pageSession',     'account',   'none', showSecurityLogPage],
+  ['GET',    '/account/export/',                                 'pageSession',     'account',   'none', dataExport.showExportPage],
+  ['POST',   '/account/export/',                                 'pageSession',     'account',   'form', dataExport.downloadExport],
+  ['GET',    '/account/delete/',                                 'pageSession',     'account',   'none', accountDeletion.showDeletionPage],
+  ['POST',   '/account/delete/',                                 'pageSession',     'account',   'form', accountDeletion.requestDeletion],
+  ['POST',   '/account/delete/undo/',                            'pageSession',     'account',   'form', accountDeletion.undoDeletion],
 
   // Addresses of forms that respond with a page: people reload them or return to them after signing in again.
   ['GET',    '/account/plan/',                                   'pageSession',     'account',   'none', billingPage.redirectToBillingPage],
@@ -163,6 +172,7 @@ export const HTTP_ROUTES: readonly HttpRoute[] = [
   ['GET',    '/account/billing/topup/',                          'pageSession',     'account',   'none', billingPage.redirectToBillingPage],
   ['GET',    '/account/billing/auto-topup/',                     'pageSession',     'account',   'none', billingPage.redirectToBillingPage],
   ['GET',    '/account/profile/',                                'pageSession',     'account',   'none', settings.redirectToSettingsPage],
+  ['GET',    '/account/delete/undo/',                            'pageSession',     'account',   'none', accountDeletion.redirectToDeletionPage],
   ['GET',    '/account/payouts/',                                'pageSession',     'account',   'none', affiliatePages.redirectToAffiliatePage],
   ['GET',    '/account/sign-out/',                               'pageSession',     'account',   'none', account.redirectToOverviewPage],
 

@@ -12,6 +12,7 @@ import * as affiliates from './0008_affiliates.ts';
 import * as oauth from './0009_oauth.ts';
 import * as metrics from './0010_metrics.ts';
 import * as staffActions from './0011_staff_actions.ts';
+import * as privacy from './0012_privacy.ts';
 import * as invoices from './0015_invoices.ts';
 import * as staffConsole from './0016_staff_console.ts';
 import * as reports from './0017_reports.ts';
@@ -35,6 +36,7 @@ export const MIGRATIONS: Record<MigrationName, Migration> = {
   '0009_oauth': oauth,
   '0010_metrics': metrics,
   '0011_staff_actions': staffActions,
+  '0012_privacy': privacy,
   '0015_invoices': invoices,
   '0016_staff_console': staffConsole,
   '0017_reports': reports,

@@ -23,6 +23,8 @@ import { rollUpMetrics } from '../shared/domain/platform/metricsRollup.ts';
 import { dispatchGenerations } from '../shared/domain/generations/execution/dispatch.ts';
 import { pollGenerations } from '../shared/domain/generations/execution/poll.ts';
 import { sweepGenerations } from '../shared/domain/generations/execution/sweep.ts';
+import { runAccountDeletions } from '../shared/domain/accounts/deletionSweep.ts';
+import { pruneSecurityEvents } from '../shared/domain/accounts/securityEvents.ts';
 import { pruneExpiredSessions } from '../shared/domain/accounts/sessions.ts';
 import { pruneExpiredSignIns } from '../shared/domain/accounts/signIn.ts';
 import type { JobName, Payload } from '../shared/queues/catalog.ts';
@@ -63,9 +65,11 @@ export const createProcessors = (): Processors => ({
     await pruneUnusedClients();
     await pruneRetiredKeys();
   },
+  'accountDeletions.run': singleFlight(runAccountDeletions),
   'sessions.prune': async () => {
     await pruneExpiredSessions();
     await pruneExpiredSignIns();
+    await pruneSecurityEvents();
   },
 });
 

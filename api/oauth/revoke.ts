@@ -4,6 +4,8 @@ import { type RevokedGrant, revokeGrant } from '../../shared/domain/oauth/grants
 import { revokeRefreshToken } from '../../shared/domain/oauth/refreshTokens.ts';
 import { OAuthError } from '../../shared/spec/oauth.ts';
 import { audit } from '../pipeline/auditLog.ts';
+import { getRequestOrigin } from '../pipeline/requestOrigin.ts';
+import type { RequestOrigin } from '../../shared/domain/accounts/securityEvents.ts';
 import { readFormParameters, withOAuthErrors, requireParameter } from './parameters.ts';
 import { requirePublicClient } from './token.ts';
 
@@ -17,7 +19,11 @@ export const revoke = withOAuthErrors(async (ctx) => {
   const clientId = requireParameter(parameters, 'client_id');
   const text = requireParameter(parameters, 'token');
   if (!(await isKnownClient(clientId))) throw new OAuthError('invalid_client', 'client_id is not registered here.');
-  const revoked = await (text.includes('.') ? revokeAccessToken : revokeRefreshToken)(text, clientId);
+  const revoked = await (text.includes('.') ? revokeAccessToken : revokeRefreshToken)(
+    text,
+    clientId,
+    getRequestOrigin(ctx),
+  );
   // Invalid tokens are not audited: anyone can send one.
   if (revoked !== undefined)
     await audit(ctx, 'grant_ended', revoked.accountId, { grant: revoked.uuid, client: clientId });
@@ -25,12 +31,16 @@ export const revoke = withOAuthErrors(async (ctx) => {
   ctx.body = '';
 });
 
-async function revokeAccessToken(text: string, clientId: string): Promise<RevokedGrant | undefined> {
+async function revokeAccessToken(
+  text: string,
+  clientId: string,
+  origin: RequestOrigin,
+): Promise<RevokedGrant | undefined> {
   const token = await verifyAccessToken(text).catch((error: unknown) => {
     if (error instanceof InvalidAccessTokenError) return null;
     throw error;
   });
   if (token === null) return undefined;
   if (token.clientId !== clientId) throw new OAuthError('invalid_grant', 'The token belongs to another client.');
-  return revokeGrant(token.grantUuid);
+  return revokeGrant(token.grantUuid, 'application', origin);
 }

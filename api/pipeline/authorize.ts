@@ -1,9 +1,11 @@
+import { isDeletionRequested } from '../../shared/domain/accounts/deletion.ts';
 import { requireStaff } from '../../shared/domain/accounts/staff.ts';
 import { ServiceError } from '../../shared/spec/errors.ts';
 import { type Context, requireCaller } from '../context.ts';
 import { sendWrongAddressPage } from '../web/components/errorPage.tsx';
 import { isCrossOriginForm, isSafeMethod, requireCsrfToken } from './csrf.ts';
-import { redirectToSignInPage } from './redirect.ts';
+import { DELETION_PATH, PATHS_DURING_DELETION } from '../web/accountDeletion/paths.ts';
+import { redirectToSignInPage, seeOther } from './redirect.ts';
 import type { Authentication, Route } from './route.ts';
 import { serviceOrigin } from './serviceOrigin.ts';
 
@@ -11,10 +13,11 @@ const REQUIRED_SESSION: ReadonlySet<Authentication> = new Set(['pageSession', 's
 const STAFF_ONLY: ReadonlySet<Authentication> = new Set(['staff', 'staffSession', 'staffCall']);
 
 /**
- * Checks that the caller may use the route, and that a form comes from one of the service's own pages.
+ * Checks that the caller may use the route, and that a form comes from one of the service's own pages. While the account
+ * is being deleted, its owner gets the page that can undo it instead of all others.
  * @returns false if the response is a redirect or an error page already.
  */
-export async function authorize(ctx: Context, { authentication, body, permission }: Route): Promise<boolean> {
+export async function authorize(ctx: Context, { authentication, body, path, permission }: Route): Promise<boolean> {
   if (body === 'form' && authentication !== 'oauthCallback') {
     if (isCrossOriginForm(ctx)) {
       sendWrongAddressPage(ctx, serviceOrigin());
@@ -26,6 +29,11 @@ export async function authorize(ctx: Context, { authentication, body, permission
     const isNavigation = body === 'form' || isSafeMethod(ctx.method);
     if (authentication === 'staffCall' || !isNavigation) throw new ServiceError('invalid_api_key', 'Sign in first.');
     redirectToSignInPage(ctx);
+    return false;
+  }
+  const isAccountPage = authentication === 'pageSession' || authentication === 'staffSession';
+  if (isAccountPage && !PATHS_DURING_DELETION.has(path) && (await isDeletionRequested(requireCaller(ctx).accountId))) {
+    seeOther(ctx, DELETION_PATH);
     return false;
   }
   if (STAFF_ONLY.has(authentication)) {

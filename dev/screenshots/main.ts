@@ -107,7 +107,20 @@ async function takeScreenshots(browser: Browser): Promise<void> {
 }
 
 /** Pages of an account, and how pages are shown. */
-const NAMES = ['library', 'usage', 'ledger', 'billing', 'keys', 'connect', 'applications', 'affiliate', 'settings'];
+const NAMES = [
+  'library',
+  'usage',
+  'ledger',
+  'billing',
+  'keys',
+  'connect',
+  'applications',
+  'affiliate',
+  'settings',
+  'security',
+  'export',
+  'delete',
+];
 const ACCOUNT_PATHS = ['/account/', ...NAMES.map((name) => `/account/${name}/`)];
 const VISITOR_PATHS = ['/sign-in', '/mcp', '/nothing'];
 const VIEWS = [

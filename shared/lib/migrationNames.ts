@@ -14,6 +14,7 @@ export const MIGRATION_NAMES = [
   '0009_oauth',
   '0010_metrics',
   '0011_staff_actions',
+  '0012_privacy',
   '0015_invoices',
   '0016_staff_console',
   '0017_reports',

@@ -21,6 +21,8 @@ export class Account extends Model {
   declare erased_at: Date | null;
   /** Time since which all credentials of the account are rejected; null if it is not suspended. */
   declare suspended_at: Date | null;
+  /** Time at which the owner requested its deletion. Nothing can be created or bought while it is set. */
+  declare deletion_requested_at: Date | null;
 
   /** Subscription that grants its entitlement and its plan credits. */
   declare subscription_id: number | null;

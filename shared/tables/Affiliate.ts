@@ -14,5 +14,7 @@ export class Affiliate extends Model {
   declare payout_enabled: boolean;
   declare sync_version: number;
   declare synced_at: Date | null;
+  /** Time at which the account was erased. No referral or commission is added after that. */
+  declare closed_at: Date | null;
   declare created_at: Date;
 }

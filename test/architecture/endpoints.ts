@@ -92,6 +92,13 @@ const OWN_ENDPOINTS = `
   GET    /account/payouts/returned             member
   GET    /account/sign-out/                    member
   POST   /account/sign-out/                    member
+  GET    /account/security/                    member
+  GET    /account/export/                      member
+  POST   /account/export/                      member
+  GET    /account/delete/                      member
+  POST   /account/delete/                      member
+  GET    /account/delete/undo/                 member
+  POST   /account/delete/undo/                 member
   GET    /r/:code                              visitor
   GET    /assets/account.js                    public
   GET    /assets/style.css                     public

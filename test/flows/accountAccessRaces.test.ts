@@ -1,5 +1,6 @@
 import { expect } from 'chai';
 import { linkIdentity, removeIdentity, signInWithIdentity } from '../../shared/domain/accounts/identities.ts';
+import { SERVICE_ORIGIN } from '../../shared/domain/accounts/securityEvents.ts';
 import { createWebSession } from '../../shared/domain/accounts/sessions.ts';
 import { grantStaffRights, isStaff } from '../../shared/domain/accounts/staff.ts';
 import { sha256 } from '../../shared/lib/secrets.ts';
@@ -22,7 +23,7 @@ const toIdentity = ({ subject, email }: FakePerson) => ({
 async function signIn(person: FakePerson) {
   const result = await signInWithIdentity('google', { ...toIdentity(person) }, null);
   if (result.problem !== null) throw new Error(result.problem);
-  const token = await createWebSession(result.account.id, 'test', result.identityUuid);
+  const token = await createWebSession(result.account.id, SERVICE_ORIGIN, result.identityUuid);
   return { ...result, token };
 }
 
@@ -75,7 +76,7 @@ describe('ending access to an account while it is being used', () => {
   it('opens no session by an identity that was removed while the sign-in was in progress', async () => {
     const { account, identityUuid } = await signIn(createPerson());
     await removeIdentity(account.id, identityUuid, { currentToken: null, mayBeLast: true });
-    const error = await captureError(createWebSession(account.id, 'test', identityUuid));
+    const error = await captureError(createWebSession(account.id, SERVICE_ORIGIN, identityUuid));
     expect(error.message).to.match(/foreign key/);
     expect(await service.sql('SELECT 1 FROM sessions WHERE account_id = $1', [account.id])).to.deep.equal([]);
   });

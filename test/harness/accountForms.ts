@@ -7,6 +7,8 @@ const PAGES_WITH_FORMS: readonly [action: RegExp, page: string][] = [
   [/^\/account\/(plan|portal|billing\/.+)\/$/, '/account/billing/'],
   [/^\/account\/keys\/$/, '/account/keys/'],
   [/^\/account\/(affiliate|payouts)\/$/, '/account/affiliate/'],
+  [/^\/account\/export\/$/, '/account/export/'],
+  [/^\/account\/delete\/undo\/$/, '/account/delete/'],
   [/^\/account\/(profile|identities\/.+\/link)\/$/, '/account/settings/'],
 ];
 /** Actions with a confirmation page at their own path. */

@@ -274,6 +274,14 @@ export const CORRUPTIONS: Record<string, Corruption[]> = {
     breakCustomer('UPDATE api_keys SET number = 22 WHERE number = 21'),
   ],
   'keys-within-the-limit': [breakCustomer('UPDATE api_keys SET revoked_at = NULL')],
+  'deleted-accounts-have-no-access': [breakCustomer('UPDATE accounts SET deletion_requested_at = now() WHERE id = 1')],
+  'deletions-are-scheduled': [
+    breakAffiliate('UPDATE accounts SET deletion_requested_at = now() WHERE id = 2'),
+    breakAffiliate(
+      `INSERT INTO account_deletions (account_id, status, requested_at, erase_at, next_attempt_at)
+       VALUES (2, 'pending', now(), now(), now())`,
+    ),
+  ],
   'idempotent-requests-have-a-response': [breakCustomer('UPDATE idempotent_requests SET response = NULL')],
   'usage-days-match-generations': [
     breakCustomer('UPDATE usage_days SET credits = credits + 1 WHERE account_id = 1'),

@@ -1,4 +1,5 @@
 import { getAccount } from '../../../shared/domain/accounts/accounts.ts';
+import { isDeletionRequested } from '../../../shared/domain/accounts/deletion.ts';
 import { issueCode } from '../../../shared/domain/oauth/authorizationCodes.ts';
 import { recordApprovalRequest } from '../../../shared/domain/oauth/clients.ts';
 import { ServiceError } from '../../../shared/spec/errors.ts';
@@ -7,7 +8,10 @@ import { type Context, requireCaller } from '../../context.ts';
 import { audit } from '../../pipeline/auditLog.ts';
 import { endCurrentSession } from '../../pipeline/cookies/sessionCookie.ts';
 import { getForm } from '../../pipeline/body.ts';
+import { getRequestOrigin } from '../../pipeline/requestOrigin.ts';
+import { seeOther } from '../../pipeline/redirect.ts';
 import { parseParameters } from '../parameters.ts';
+import { DELETION_PATH } from '../../web/accountDeletion/paths.ts';
 import { sendConsentPage } from './pages.tsx';
 import {
   redirectToSignInFirst,
@@ -32,6 +36,7 @@ import {
 export async function showConsent(ctx: Context): Promise<void> {
   // Before validation: visitors without a session must not cause fetches of metadata documents, or redirects.
   if (ctx.state.caller === undefined) return redirectToSignInFirst(ctx);
+  if (await isDeletionRequested(requireCaller(ctx).accountId)) return seeOther(ctx, DELETION_PATH);
   const request = await validateRequest(ctx);
   if (request === undefined) return;
   if (request.prompts.includes('none')) {
@@ -86,7 +91,8 @@ async function approve(ctx: Context, request: AuthorizationRequest): Promise<voi
   const { client, scopes, redirectUri, codeChallenge } = request;
   const { accountId } = requireCaller(ctx);
   const approvedRequest = { accountId, clientId: client.client_id, scopes, redirectUri, codeChallenge };
-  const code = await issueCode(approvedRequest).catch((error: unknown) => sendErrorToUser(ctx, error));
+  const issued = issueCode(approvedRequest, getRequestOrigin(ctx));
+  const code = await issued.catch((error: unknown) => sendErrorToUser(ctx, error));
   if (code === undefined) return;
   await audit(ctx, 'grant_given', accountId, { client: client.client_id, scopes });
   sendCodeToClient(ctx, request, code);

@@ -2,6 +2,7 @@ import { endWebSession, createWebSession, SESSION_LIFETIME_MS } from '../../../s
 import { config } from '../../../shared/lib/config.ts';
 import type { Context } from '../../context.ts';
 import { audit } from '../auditLog.ts';
+import { getRequestOrigin } from '../requestOrigin.ts';
 
 /** Name of the session cookie (spec: Authentication). */
 export const SESSION_COOKIE = 'token';
@@ -19,14 +20,15 @@ export async function startWebSession(
   identityUuid: string | null = null,
 ): Promise<void> {
   const before = ctx.cookies.get(SESSION_COOKIE) || undefined;
-  setSessionCookie(ctx, await createWebSession(accountId, ctx.get('user-agent'), identityUuid), SESSION_LIFETIME_MS);
-  if (before !== undefined) await endWebSession(before);
+  const origin = getRequestOrigin(ctx);
+  setSessionCookie(ctx, await createWebSession(accountId, origin, identityUuid), SESSION_LIFETIME_MS);
+  if (before !== undefined) await endWebSession(before, origin);
   await audit(ctx, 'signed_in', accountId, identityUuid === null ? {} : { identity: identityUuid });
 }
 
 /** Signs the browser out. */
 export async function endCurrentSession(ctx: Context): Promise<void> {
-  await endWebSession(ctx.state.sessionToken as string);
+  await endWebSession(ctx.state.sessionToken as string, getRequestOrigin(ctx));
   await audit(ctx, 'signed_out', ctx.state.caller?.accountId ?? null);
   setSessionCookie(ctx, '', 0);
 }

@@ -6,6 +6,7 @@ import { audit } from '../../pipeline/auditLog.ts';
 import { evictKey } from '../../pipeline/authenticate.ts';
 import { getJsonBody } from '../../pipeline/body.ts';
 import { withIdempotency } from '../../pipeline/idempotency.ts';
+import { getRequestOrigin } from '../../pipeline/requestOrigin.ts';
 import { parsePage, parseUuidParam } from '../../pipeline/requestParameters.ts';
 import { presentApiKey, presentCreatedApiKey } from './presenter.ts';
 import { presentPage } from '../pagination.ts';
@@ -17,8 +18,11 @@ export async function create(ctx: Context): Promise<void> {
   const request = parseCreate(getJsonBody(ctx));
   const { accountId } = requireCaller(ctx);
   ctx.body = await withIdempotency(ctx, 'keys.create', request, async (_id, saveResponse: SaveResponse<object>) => {
-    const created = await createApiKey(accountId, request.name, (transaction, key) =>
-      saveResponse(transaction, presentCreatedApiKey(key)),
+    const created = await createApiKey(
+      accountId,
+      request.name,
+      (transaction, key) => saveResponse(transaction, presentCreatedApiKey(key)),
+      getRequestOrigin(ctx),
     );
     await audit(ctx, 'key_created', accountId, { key: created.row.uuid });
     return presentCreatedApiKey(created);
@@ -33,7 +37,7 @@ export async function list(ctx: Context): Promise<void> {
 
 export async function revoke(ctx: Context): Promise<void> {
   const { accountId } = requireCaller(ctx);
-  evictKey(await revokeApiKey(accountId, parseUuidParam(ctx)));
+  evictKey(await revokeApiKey(accountId, parseUuidParam(ctx), { origin: getRequestOrigin(ctx) }));
   await audit(ctx, 'key_revoked', accountId, { key: parseUuidParam(ctx) });
   ctx.body = { revoked: true };
 }

@@ -8,6 +8,7 @@ import { evictKey } from '../../pipeline/authenticate.ts';
 import { getForm } from '../../pipeline/body.ts';
 import { readFormIdempotencyKey } from '../../pipeline/idempotency.ts';
 import { seeOther } from '../../pipeline/redirect.ts';
+import { getRequestOrigin } from '../../pipeline/requestOrigin.ts';
 import { parseUuidParam } from '../../pipeline/requestParameters.ts';
 import { CreateApiKeyRequest } from '../../rest/apiKeys/schemas.ts';
 import { sendConfirmationPage } from '../components/confirmationPage.tsx';
@@ -30,8 +31,11 @@ export const createKey = withKeyErrors(async (ctx) => {
   const { response } = await executeIdempotent(
     idempotentRequest,
     async (_id, saveResponse: SaveResponse<{ name: string; key: string }>) => {
-      const created = await createApiKey(accountId, request.name, (transaction, { key, row }) =>
-        saveResponse(transaction, { name: row.name, key }),
+      const created = await createApiKey(
+        accountId,
+        request.name,
+        (transaction, { key, row }) => saveResponse(transaction, { name: row.name, key }),
+        getRequestOrigin(ctx),
       );
       await audit(ctx, 'key_created', accountId, { key: created.row.uuid });
       return { name: created.row.name, key: created.key };
@@ -66,7 +70,7 @@ export const confirmRevokeKey = withKeyErrors(async (ctx) => {
 
 export const revokeKey = withKeyErrors(async (ctx) => {
   const { accountId } = requireCaller(ctx);
-  evictKey(await revokeApiKey(accountId, parseUuidParam(ctx)));
+  evictKey(await revokeApiKey(accountId, parseUuidParam(ctx), { origin: getRequestOrigin(ctx) }));
   await audit(ctx, 'key_revoked', accountId, { key: parseUuidParam(ctx) });
   seeOther(ctx, `${KEYS_PATH}?done=revoked`);
 });

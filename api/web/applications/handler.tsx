@@ -3,6 +3,7 @@ import { ServiceError } from '../../../shared/spec/errors.ts';
 import { requireCaller, type Context } from '../../context.ts';
 import { audit } from '../../pipeline/auditLog.ts';
 import { seeOther } from '../../pipeline/redirect.ts';
+import { getRequestOrigin } from '../../pipeline/requestOrigin.ts';
 import { parseUuidParam } from '../../pipeline/requestParameters.ts';
 import { sendConfirmationPage } from '../components/confirmationPage.tsx';
 import { formatRelativeTime } from '../components/formatTime.ts';
@@ -42,7 +43,7 @@ export const confirmDisconnectApplication = withApplicationErrors(async (ctx) =>
 
 export const disconnectConnectedApplication = withApplicationErrors(async (ctx) => {
   const { accountId } = requireCaller(ctx);
-  const isEnded = await disconnectApplication(accountId, parseUuidParam(ctx));
+  const isEnded = await disconnectApplication(accountId, parseUuidParam(ctx), getRequestOrigin(ctx));
   if (!isEnded) throw new ServiceError('not_found', NOT_CONNECTED);
   await audit(ctx, 'grant_ended', accountId, { grant: parseUuidParam(ctx) });
   seeOther(ctx, `${APPLICATIONS_PATH}?done=disconnected`);

@@ -5,6 +5,7 @@ import { requireCaller, type Context } from '../../context.ts';
 import { audit } from '../../pipeline/auditLog.ts';
 import { getForm } from '../../pipeline/body.ts';
 import { seeOther } from '../../pipeline/redirect.ts';
+import { getRequestOrigin } from '../../pipeline/requestOrigin.ts';
 import { parseUuidParam } from '../../pipeline/requestParameters.ts';
 import { ProfileRequest } from '../../rest/session/schemas.ts';
 import { sendConfirmationPage } from '../components/confirmationPage.tsx';
@@ -46,7 +47,7 @@ export const confirmEndSession = withSettingsErrors(async (ctx) => {
 });
 
 export const endOneSession = withSettingsErrors(async (ctx) => {
-  await revokeWebSession(requireCaller(ctx).accountId, parseUuidParam(ctx));
+  await revokeWebSession(requireCaller(ctx).accountId, parseUuidParam(ctx), getRequestOrigin(ctx));
   await audit(ctx, 'session_ended', requireCaller(ctx).accountId, { session: parseUuidParam(ctx) });
   redirectWithOutcome(ctx, 'session-ended');
 });
@@ -64,7 +65,7 @@ export function confirmEndOtherSessions(ctx: Context): void {
 
 export const endAllOtherSessions = withSettingsErrors(async (ctx) => {
   const { accountId } = requireCaller(ctx);
-  const sessions = await revokeOtherWebSessions(accountId, ctx.state.sessionToken as string);
+  const sessions = await revokeOtherWebSessions(accountId, ctx.state.sessionToken as string, getRequestOrigin(ctx));
   await audit(ctx, 'session_ended', accountId, { sessions });
   redirectWithOutcome(ctx, 'others-ended');
 });

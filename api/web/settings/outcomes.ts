@@ -9,6 +9,10 @@ export const SETTINGS_OUTCOMES = {
   'session-ended': ['Session ended', 'The session is signed out.'],
   'others-ended': ['Other sessions ended', 'All other sessions are signed out.'],
   'identity-linked': ['Sign-in method linked', 'The sign-in method is linked. You can now sign in with it.'],
+  'deletion-undone': [
+    'Deletion undone',
+    'The deletion is undone. Your subscription renews as before; API keys, applications and automatic top-ups stay off until you set them up again.',
+  ],
   'identity-removed': ['Sign-in method removed', 'The sign-in method is removed.'],
 } as const satisfies Outcomes;
 

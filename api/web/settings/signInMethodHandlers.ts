@@ -5,6 +5,7 @@ import { ServiceError } from '../../../shared/spec/errors.ts';
 import { requireCaller, type Context } from '../../context.ts';
 import { audit } from '../../pipeline/auditLog.ts';
 import { ensureSignInState } from '../../pipeline/cookies/signInStateCookie.ts';
+import { getRequestOrigin } from '../../pipeline/requestOrigin.ts';
 import { parseUuidParam } from '../../pipeline/requestParameters.ts';
 import { sendRemoveIdentityConfirmation } from './signInMethods.tsx';
 import { PROVIDER_TITLES } from '../components/providerLogos.tsx';
@@ -44,6 +45,7 @@ export const removeLinkedIdentity = withSettingsErrors(async (ctx) => {
   const { accountId } = requireCaller(ctx);
   const { provider } = await removeIdentity(accountId, parseUuidParam(ctx), {
     currentToken: ctx.state.sessionToken as string,
+    origin: getRequestOrigin(ctx),
   });
   await audit(ctx, 'identity_removed', accountId, { provider });
   redirectWithOutcome(ctx, 'identity-removed');

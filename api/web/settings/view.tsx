@@ -7,6 +7,7 @@ import { createCsrfToken } from '../../pipeline/csrf.ts';
 import { type PageProblem, sendAccountAreaPage } from '../components/accountPage.tsx';
 import { showErrorsOn } from '../components/showErrorsOn.ts';
 import { SETTINGS_OUTCOMES, SETTINGS_PATH } from './outcomes.ts';
+import { PrivacySection } from './privacy.tsx';
 import { ProfileSection } from './profile.tsx';
 import { SessionsSection } from './sessions.tsx';
 import { describeLinkProblem, SignInMethodsSection } from './signInMethods.tsx';
@@ -26,6 +27,7 @@ export async function renderSettingsPage(ctx: Context, flash: PageProblem = {}, 
       <ProfileSection account={account} draft={consumeDraft(ctx, account.uuid)} csrfToken={csrfToken} />
       <SignInMethodsSection identities={identities} csrfToken={csrfToken} />
       <SessionsSection sessions={sessions} csrfToken={csrfToken} />
+      <PrivacySection />
     </>
   );
   sendAccountAreaPage(

@@ -8,6 +8,7 @@ import { audit } from '../../pipeline/auditLog.ts';
 import { getForm } from '../../pipeline/body.ts';
 import { readSignInState, ensureSignInState } from '../../pipeline/cookies/signInStateCookie.ts';
 import { readReferralCookie } from '../../pipeline/cookies/referralCookie.ts';
+import { getRequestOrigin } from '../../pipeline/requestOrigin.ts';
 import { startWebSession } from '../../pipeline/cookies/sessionCookie.ts';
 import { ACCOUNT_PATH, sanitizeReturnTo, buildSignInPath } from './returnTo.ts';
 import { seeOther } from '../../pipeline/redirect.ts';
@@ -27,8 +28,10 @@ export function showSignInPage(ctx: Context): void {
     const [provider] = parseProviders(ctx.query['provider']);
     return sendSignInPage(ctx, { returnTo, problem, provider, linked: parseProviders(ctx.query['linked']) });
   }
-  if (ctx.state.caller !== undefined) return seeOther(ctx, returnTo);
-  sendSignInPage(ctx, { returnTo, isSignedOut: ctx.query['done'] === 'signed-out' });
+  // A sensitive page asks a person with a session to sign in again.
+  const isAgain = ctx.state.caller !== undefined && ctx.query['again'] === 'yes';
+  if (ctx.state.caller !== undefined && !isAgain) return seeOther(ctx, returnTo);
+  sendSignInPage(ctx, { returnTo, isAgain, isSignedOut: ctx.query['done'] === 'signed-out' });
 }
 
 function parseProviders(value: unknown): ProviderName[] {
@@ -65,7 +68,7 @@ export async function startProviderSignIn(ctx: Context): Promise<void> {
 export async function completeProviderSignIn(ctx: Context): Promise<void> {
   const provider = parseProviderParam(ctx);
   const parameters = ctx.state.form ?? new URLSearchParams(ctx.querystring);
-  const result = await completeSignIn(provider, readSignInState(ctx, provider), parameters);
+  const result = await completeSignIn(provider, readSignInState(ctx, provider), parameters, getRequestOrigin(ctx));
   if (result.problem !== null) {
     await audit(ctx, 'sign_in_failed', null, { provider, problem: result.problem });
     if (result.isLink) return seeOther(ctx, buildLinkProblemPath(provider, result.problem));

@@ -36,6 +36,8 @@ export interface SignInPageProps {
   provider?: ProviderName;
   linked?: readonly ProviderName[];
   isSignedOut?: boolean;
+  /** True if the visitor has a session, and a page requires a recent sign-in. */
+  isAgain?: boolean;
   /** Address that was submitted before. */
   email?: string;
 }
@@ -43,7 +45,7 @@ export interface SignInPageProps {
 /** Sends the sign-in page. */
 export function sendSignInPage(
   ctx: Context,
-  { returnTo, problem, provider, linked, isSignedOut, email }: SignInPageProps,
+  { returnTo, problem, provider, linked, isSignedOut, isAgain, email }: SignInPageProps,
   status = 200,
 ): void {
   const offered = PROVIDER_NAMES.filter((name) => getIdentityProviders()[name] !== null);
@@ -53,13 +55,18 @@ export function sendSignInPage(
       : problem === undefined
         ? undefined
         : (SIGN_IN_PROBLEMS[problem as SignInPageProblem] ?? problem);
+  const heading = isAgain === true ? 'Sign in again' : 'Sign in';
   const body = (
     <>
       {sentence === undefined ? null : <Notice kind="bad">{sentence}</Notice>}
       {isSignedOut === true ? <Notice kind="good">You are signed out.</Notice> : null}
       <div class="card">
-        <h1>Sign in</h1>
-        <p class="quiet">New here? Signing in creates your account.</p>
+        <h1>{heading}</h1>
+        <p class="quiet">
+          {isAgain === true
+            ? 'Sign in to the same account once more to confirm that it is you.'
+            : 'New here? Signing in creates your account.'}
+        </p>
         <div class="stack">
           {offered.map((name) => (
             <a class="button wide" href={buildStartPath(name, returnTo)} rel="nofollow">
@@ -79,7 +86,7 @@ export function sendSignInPage(
       ) : null}
     </>
   );
-  const title = sentence !== undefined ? 'Error: Sign in' : isSignedOut === true ? 'Signed out' : 'Sign in';
+  const title = sentence !== undefined ? 'Error: Sign in' : isSignedOut === true ? 'Signed out' : heading;
   sendPage(ctx, { title, body, isNarrow: true }, status);
 }
 

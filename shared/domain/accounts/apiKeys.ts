@@ -18,6 +18,7 @@ import { Account } from '../../tables/Account.ts';
 import { ApiKey } from '../../tables/ApiKey.ts';
 import { lockAccount } from '../credits/ledger.ts';
 import { accountSuspendedError } from './accounts.ts';
+import { recordSecurityEvent, type RequestOrigin, SERVICE_ORIGIN } from './securityEvents.ts';
 
 /** `svc_` and 40 hex characters (spec: API keys). */
 const KEY_FORMAT = /^svc_[0-9a-f]{40}$/;
@@ -36,12 +37,13 @@ export interface CreatedApiKey {
 /**
  * Creates an API key. Its text is returned only here.
  * @param onCreated may write more rows in the same transaction.
- * @throws ServiceError validation_error when the account has 20 active keys.
+ * @throws ServiceError validation_error when the account has 20 active keys, or is being deleted.
  */
 export async function createApiKey(
   accountId: number,
   name: string,
   onCreated: (transaction: Transaction, created: CreatedApiKey) => Promise<void> = async () => {},
+  origin: RequestOrigin = SERVICE_ORIGIN,
 ): Promise<CreatedApiKey> {
   const key = `svc_${randomHex(20)}`;
   return Account.transaction(async (transaction) => {
@@ -49,15 +51,10 @@ export async function createApiKey(
     const [account] = await Account.query(transaction)
       .where('id', accountId)
       .where('active_key_count', '<', ACTIVE_API_KEYS_MAX)
+      .whereNull('deletion_requested_at')
       .patch({ key_count: db.raw('key_count + 1'), active_key_count: db.raw('active_key_count + 1') } as object)
       .returning('key_count');
-    if (account === undefined) {
-      throw new ServiceError(
-        'validation_error',
-        `name: the account already has ${ACTIVE_API_KEYS_MAX} active keys, the maximum. Revoke one first.`,
-        { field: 'name' },
-      );
-    }
+    if (account === undefined) throw await explainRejectedKey(transaction, accountId);
     const row = await ApiKey.query(transaction).insertAndFetch({
       key_hash: sha256(key),
       uuid: uuidv7(),
@@ -67,9 +64,24 @@ export async function createApiKey(
       prefix: key.slice(0, API_KEY_PREFIX_CHARACTERS),
       created_at: now(),
     });
+    await recordSecurityEvent(transaction, { accountId, event: 'key_created', origin, details: describeKey(row) });
     await onCreated(transaction, { key, row });
     return { key, row };
   });
+}
+
+async function explainRejectedKey(transaction: Transaction, accountId: number): Promise<ServiceError> {
+  const account = await Account.query(transaction).findById(accountId).throwIfNotFound();
+  const detail =
+    account.deletion_requested_at === null
+      ? `name: the account already has ${ACTIVE_API_KEYS_MAX} active keys, the maximum. Revoke one first.`
+      : 'name: the account is being deleted. Undo the deletion on the account page first.';
+  return new ServiceError('validation_error', detail, { field: 'name' });
+}
+
+/** Describes a key in the security log. */
+function describeKey({ name, prefix }: ApiKey): { name: string; prefix: string } {
+  return { name, prefix };
 }
 
 /** Lists the keys of an account, newest first, including revoked ones. */
@@ -98,7 +110,14 @@ export async function listActiveApiKeys(accountId: number): Promise<ApiKey[]> {
 export async function revokeApiKey(
   accountId: number,
   uuid: string,
-  onRevoked: (transaction: Transaction, key: ApiKey) => Promise<void> = async () => {},
+  {
+    origin = SERVICE_ORIGIN,
+    onRevoked = async () => {},
+  }: {
+    origin?: RequestOrigin;
+    /** May write more rows in the same transaction. */
+    onRevoked?: (transaction: Transaction, key: ApiKey) => Promise<void>;
+  } = {},
 ): Promise<Buffer> {
   return Account.transaction(async (transaction) => {
     await lockAccount(transaction, accountId);
@@ -108,6 +127,7 @@ export async function revokeApiKey(
     if (key.revoked_at === null) {
       await key.$query(transaction).patch({ revoked_at: now() });
       await Account.query(transaction).where('id', accountId).decrement('active_key_count', 1);
+      await recordSecurityEvent(transaction, { accountId, event: 'key_revoked', origin, details: describeKey(key) });
       await onRevoked(transaction, key);
     }
     return key.key_hash;

@@ -3,13 +3,18 @@ import { now } from '../../lib/clock.ts';
 import { logger } from '../../lib/logger.ts';
 import { ServiceError } from '../../spec/errors.ts';
 import { Account } from '../../tables/Account.ts';
+import { Affiliate } from '../../tables/Affiliate.ts';
 import { ApiKey } from '../../tables/ApiKey.ts';
 import { Generation } from '../../tables/Generation.ts';
 import { IdempotentRequest } from '../../tables/IdempotentRequest.ts';
 import { Invoice } from '../../tables/Invoice.ts';
 import { Identity } from '../../tables/Identity.ts';
 import { Referral } from '../../tables/Referral.ts';
+import { SecurityEvent } from '../../tables/SecurityEvent.ts';
+import { Session } from '../../tables/Session.ts';
+import { SignInAttempt } from '../../tables/SignInAttempt.ts';
 import { Subscription } from '../../tables/Subscription.ts';
+import { clearEventPayloads } from '../billing/paymentEvents.ts';
 import { revokeAccess } from './revokeAccess.ts';
 import { lockAccount } from '../credits/ledger.ts';
 import { purgeAccountGenerations } from '../generations/purge.ts';
@@ -27,18 +32,23 @@ export interface ErasureResult {
 const BATCH_SIZE = 500;
 
 /**
- * Erases the personal data of an account: its access, sign-in methods, profile, prompts and media. The row stays under
- * an unusable address, with the ledger, payments and commissions that accounting requires. It can be repeated: the next
- * run continues an interrupted one.
+ * Erases the personal data of an account: its access, sign-in methods, security log, profile, prompts, media and the
+ * copies of payment events. The row stays under an unusable address, with the ledger, payments and commissions that
+ * accounting requires. It can be repeated: the next run continues an interrupted one.
  * @throws ServiceError validation_error while a subscription would renew, or generations are in progress.
  */
 export async function eraseAccount(accountId: number, onErased: OnErased = async () => {}): Promise<ErasureResult> {
-  await Account.transaction(async (transaction) => {
+  const names = await Account.transaction(async (transaction) => {
     const account = await lockAccount(transaction, accountId);
     await assertErasable(account);
     const isFirstRun = account.erased_at === null;
+    await SignInAttempt.query(transaction)
+      .whereIn('linking_session_hash', Session.query(transaction).where({ account_id: accountId }).select('token_hash'))
+      .orWhere({ referral_signed_in_account_id: accountId })
+      .delete();
     await Identity.query(transaction).where({ account_id: accountId }).forUpdate();
     await revokeAccess(transaction, accountId);
+    await SecurityEvent.query(transaction).delete().where({ account_id: accountId });
     await Identity.query(transaction).delete().where({ account_id: accountId });
     await IdempotentRequest.query(transaction).delete().where({ account_id: accountId });
     await Referral.query(transaction).patch({ network: null }).where({ account_id: accountId });
@@ -53,15 +63,30 @@ export async function eraseAccount(accountId: number, onErased: OnErased = async
       social_provider: 'erased',
       staff_since: null,
       auto_topup_enabled: false,
+      deletion_requested_at: account.deletion_requested_at ?? now(),
       erased_at: account.erased_at ?? now(),
     });
     // A run that continues an interrupted one is the same action.
     if (isFirstRun) await onErased(transaction, account);
+    return [account.uuid, account.stripe_customer_id, await closeAffiliate(transaction, accountId)];
   });
   const generations = await deleteAllGenerations(accountId);
   await purgeAccountGenerations(accountId);
+  await clearEventPayloads(names.filter((name) => name !== null));
   logger.info({ accountId, generations }, 'account erased');
   return { generations };
+}
+
+/**
+ * Ends the part of an account in the affiliate program. Commissions that it has earned are paid out as before, if
+ * payouts are set up.
+ * @returns the id of its connected account at the processor.
+ */
+async function closeAffiliate(transaction: Transaction, accountId: number): Promise<string | null> {
+  const affiliate = await Affiliate.query(transaction).findById(accountId);
+  if (affiliate === undefined) return null;
+  if (affiliate.closed_at === null) await affiliate.$query(transaction).patch({ closed_at: now() });
+  return affiliate.connect_account_id;
 }
 
 /** @throws ServiceError validation_error with the steps that are required first. */

@@ -1,47 +1,172 @@
+import type { Knex } from 'knex';
+import { addMilliseconds, now } from '../../lib/clock.ts';
+import { config } from '../../lib/config.ts';
 import { db } from '../../lib/database/pool.ts';
-import type { Account } from '../../tables/Account.ts';
+import { HOUR_MS } from '../../spec/durations.ts';
+import { ServiceError } from '../../spec/errors.ts';
+import { Account } from '../../tables/Account.ts';
+import { SecurityEvent } from '../../tables/SecurityEvent.ts';
+import { lockAccount } from '../credits/ledger.ts';
+import { recordSecurityEvent, type RequestOrigin } from './securityEvents.ts';
 
 /**
- * Columns that an export leaves out: hashes and internal identifiers, which say nothing about the person and must not
- * leave the database.
+ * Columns that an export leaves out: hashes, internal identifiers and states, which say nothing about the person and
+ * must not leave the database.
  */
 const OMITTED_COLUMNS = new Set([
   'token_hash',
   'key_hash',
   'id',
   'account_id',
+  'affiliate_id',
   'subscription_id',
   'identity_uuid',
   'upstream_handle',
   'effect_key',
+  'output_path',
+  'thumbnail_path',
+  'media_token',
+  'export_position',
 ]);
 
-/** Tables with rows of an account, and the column that orders them. */
-const EXPORTED_TABLES = {
-  identities: 'created_at',
-  sessions: 'created_at',
-  api_keys: 'number',
-  oauth_grants: 'created_at',
-  generations: 'number',
-  ledger_entries: 'number',
-  subscriptions: 'id',
-  topups: 'created_at',
-  topup_refunds: 'created_at',
-  owed_refunds: 'created_at',
-  invoices: 'created_at',
-  affiliates: 'account_id',
-} as const;
+type Row = Record<string, unknown>;
 
-/** Collects all that is stored about an account, by table, as plain JSON values. */
-export async function exportAccount(account: Account): Promise<Record<string, unknown>> {
-  const exported: Record<string, unknown> = { account: omitInternalColumns(account.toJSON()) };
-  for (const [table, order] of Object.entries(EXPORTED_TABLES)) {
-    const rows = (await db(table).where({ account_id: account.id }).orderBy(order)) as Record<string, unknown>[];
-    exported[table] = rows.map(omitInternalColumns);
-  }
-  return exported;
+interface ExportedList {
+  name: string;
+  /** Selects the rows of an account, from a position on that `export_position` returns. */
+  select: (accountId: number, after: unknown) => Knex.QueryBuilder;
+  present?: (row: Row) => Row;
 }
 
-function omitInternalColumns(row: Record<string, unknown>): Record<string, unknown> {
+/** Rows of one query. */
+const BATCH_SIZE = 500;
+
+/** Lists the rows of a table in the order of a column that is unique within the account. */
+function listTable(name: string, position: string, { owner = 'account_id', columns = ['*'] } = {}): ExportedList {
+  return {
+    name,
+    select: (accountId, after) =>
+      db(name)
+        .select(...columns.map((column) => `${name}.${column}`), { export_position: `${name}.${position}` })
+        .where(`${name}.${owner}`, accountId)
+        .modify((query) => void (after !== null && query.where(`${name}.${position}`, '>', after as string)))
+        .orderBy(`${name}.${position}`)
+        .limit(BATCH_SIZE),
+  };
+}
+
+/** Lists applications with their names. */
+const GRANTS = listTable('oauth_grants', 'uuid');
+const APPLICATIONS: ExportedList = {
+  name: 'applications',
+  select: (accountId, after) =>
+    GRANTS.select(accountId, after)
+      .join('oauth_clients', 'oauth_clients.client_id', 'oauth_grants.client_id')
+      .select({ application: 'oauth_clients.name' }),
+};
+
+/**
+ * Lists generations, with links to their files until they are deleted. They are found through their ledger entries, as
+ * no index contains those that were deleted.
+ */
+const GENERATIONS: ExportedList = {
+  name: 'generations',
+  select: (accountId, after) =>
+    db('ledger_entries')
+      .join('generations', (join) => {
+        join.on('generations.uuid', 'ledger_entries.generation_uuid');
+        join.on('generations.account_id', 'ledger_entries.account_id');
+      })
+      .select('generations.*', { export_position: 'ledger_entries.number' })
+      .where({ 'ledger_entries.account_id': accountId, 'ledger_entries.entry_type': 'burn' })
+      .modify((query) => void (after !== null && query.where('ledger_entries.number', '>', after as number)))
+      .orderBy('ledger_entries.number')
+      .limit(BATCH_SIZE),
+  present: (row) => {
+    const toUrl = (path: unknown) =>
+      typeof path === 'string' && row['deleted_at'] === null ? `${config.CDN_URL}/${path}` : null;
+    return { ...row, output_url: toUrl(row['output_path']), thumbnail_url: toUrl(row['thumbnail_path']) };
+  },
+};
+
+/** Commissions without the invoices and the accounts of the customers that they are for. */
+const COMMISSION_COLUMNS = ['amount_cents', 'settled_cents', 'paid_at', 'payable_at', 'is_simulated', 'created_at'];
+
+const EXPORTED_LISTS: readonly ExportedList[] = [
+  listTable('identities', 'uuid'),
+  listTable('sessions', 'uuid'),
+  listTable('api_keys', 'number'),
+  APPLICATIONS,
+  listTable('security_events', 'id'),
+  GENERATIONS,
+  listTable('ledger_entries', 'number'),
+  listTable('subscriptions', 'id'),
+  listTable('topups', 'uuid'),
+  listTable('topup_refunds', 'topup_uuid'),
+  listTable('owed_refunds', 'invoice_id'),
+  listTable('invoices', 'id'),
+  listTable('affiliates', 'account_id'),
+  listTable('commissions', 'id', { owner: 'affiliate_id', columns: COMMISSION_COLUMNS }),
+  listTable('payouts', 'uuid', { owner: 'affiliate_id' }),
+];
+
+/**
+ * Writes all that is stored about an account as JSON: the account, then one list for each kind of data. Rows are read
+ * some at a time, so that the size of the account does not matter.
+ */
+export async function* exportAccount(account: Account): AsyncGenerator<string> {
+  yield `{\n"account": ${JSON.stringify(omitInternalColumns(account.toJSON()))}`;
+  for (const list of EXPORTED_LISTS) {
+    yield `,\n"${list.name}": [`;
+    let count = 0;
+    for await (const rows of readInBatches(list, account.id)) {
+      yield rows.map((row, index) => `${count + index === 0 ? '' : ','}\n${JSON.stringify(row)}`).join('');
+      count += rows.length;
+    }
+    yield '\n]';
+  }
+  yield '\n}\n';
+}
+
+async function* readInBatches({ select, present = (row) => row }: ExportedList, accountId: number) {
+  for (let after: unknown = null; ; ) {
+    const rows = (await select(accountId, after)) as Row[];
+    yield rows.map((row) => omitInternalColumns(present(row)));
+    if (rows.length < BATCH_SIZE) return;
+    after = rows.at(-1)?.['export_position'];
+  }
+}
+
+function omitInternalColumns(row: Row): Row {
   return Object.fromEntries(Object.entries(row).filter(([name]) => !OMITTED_COLUMNS.has(name)));
+}
+
+/** Exports of an account within an hour. Each reads all of its rows. */
+const EXPORTS_PER_HOUR = 5;
+
+/**
+ * Starts an export by the owner of an account, and records it in the security log.
+ * @throws ServiceError rate_limited after some exports within an hour.
+ */
+export async function startAccountExport(accountId: number, origin: RequestOrigin): Promise<AsyncGenerator<string>> {
+  const account = await Account.transaction(async (transaction) => {
+    const locked = await lockAccount(transaction, accountId);
+    const recent = await SecurityEvent.query(transaction)
+      .where({ account_id: accountId, event: 'data_exported' })
+      .where('created_at', '>', addMilliseconds(now(), -HOUR_MS))
+      .orderBy('created_at', 'desc')
+      .limit(EXPORTS_PER_HOUR);
+    const oldest = recent[EXPORTS_PER_HOUR - 1];
+    if (oldest !== undefined) {
+      const seconds = Math.ceil((oldest.created_at.getTime() + HOUR_MS - now().getTime()) / 1_000);
+      throw new ServiceError(
+        'rate_limited',
+        `Your data was downloaded ${EXPORTS_PER_HOUR} times within an hour. Try again in ${Math.ceil(seconds / 60)} minutes.`,
+        { retryAfterSeconds: seconds },
+      );
+    }
+    await recordSecurityEvent(transaction, { accountId, event: 'data_exported', origin });
+    return locked;
+  });
+  return exportAccount(account);
 }

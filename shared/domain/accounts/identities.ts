@@ -21,6 +21,7 @@ import { revokeAccess } from './revokeAccess.ts';
 import { getAccount, findOrCreateAccountByEmail } from './accounts.ts';
 import type { ReferralClick } from '../affiliates/referrals.ts';
 import { lockAccount } from '../credits/ledger.ts';
+import { recordSecurityEvent, type RequestOrigin, SERVICE_ORIGIN } from './securityEvents.ts';
 import { findActiveSession } from './sessions.ts';
 import { grantStaffRights } from './staff.ts';
 
@@ -45,10 +46,12 @@ export async function signInWithIdentity(
   provider: ProviderName,
   identity: ProviderIdentity,
   referralClick: ReferralClick | null = null,
+  origin: RequestOrigin = SERVICE_ORIGIN,
 ): Promise<IdentitySignInResult> {
-  const found = await findOrCreateAccountByIdentity(provider, identity, referralClick).catch((error: unknown) => {
+  const find = () => findOrCreateAccountByIdentity(provider, identity, referralClick, origin);
+  const found = await find().catch((error: unknown) => {
     // The same identity was linked to another account concurrently, so the second attempt finds it.
-    if (isDuplicate(error)) return findOrCreateAccountByIdentity(provider, identity, referralClick);
+    if (isDuplicate(error)) return find();
     throw error;
   });
   if (found.problem === null) await grantStaffRights(found.account);
@@ -59,6 +62,7 @@ async function findOrCreateAccountByIdentity(
   provider: ProviderName,
   { subject, email, isEmailVerified, firstName }: ProviderIdentity,
   referralClick: ReferralClick | null,
+  origin: RequestOrigin,
 ): Promise<IdentitySignInResult> {
   const issuer = getIssuer(provider);
   const known = await Identity.query().findById([provider, issuer, subject]);
@@ -77,11 +81,14 @@ async function findOrCreateAccountByIdentity(
     const linked = await Identity.query(transaction).where({ account_id: id }).orderBy('created_at');
     const same = linked.find((other) => other.provider === provider && other.issuer === issuer);
     if (same?.subject === subject) return { problem: null, account, identityUuid: same.uuid };
-    if (same !== undefined) return { problem: 'taken' };
     if (linked.length > 0) {
-      return { problem: 'other_provider', linked: linked.map((other) => other.provider as ProviderName) };
+      const problem = same === undefined ? 'other_provider' : 'taken';
+      const details = { provider, problem };
+      await recordSecurityEvent(transaction, { accountId: id, event: 'sign_in_failed', origin, details });
+      if (problem === 'taken') return { problem };
+      return { problem, linked: linked.map((other) => other.provider as ProviderName) };
     }
-    const { uuid } = await insertIdentity(transaction, account, provider, subject, email);
+    const { uuid } = await insertIdentity(transaction, account, provider, subject, email, origin);
     const signedIn =
       account.social_provider === DEV_PROVIDER ? await revokeDevAccess(transaction, account, provider) : account;
     return { problem: null, account: signedIn, identityUuid: uuid };
@@ -100,6 +107,7 @@ export async function linkIdentity(
   provider: ProviderName,
   { subject, email, isEmailVerified }: ProviderIdentity,
   sessionHash: Buffer,
+  origin: RequestOrigin = SERVICE_ORIGIN,
 ): Promise<{ problem: null; accountId: number } | { problem: LinkProblem }> {
   if (email === null || !isEmailVerified || !isEmail(email)) return { problem: 'unverified' };
   const issuer = getIssuer(provider);
@@ -117,7 +125,7 @@ export async function linkIdentity(
       const known = await Identity.query(transaction).findById([provider, issuer, subject]);
       if (known !== undefined) return { problem: 'identity_in_use' };
       if (same !== undefined) return { problem: 'provider_linked' };
-      await insertIdentity(transaction, account, provider, subject, email);
+      await insertIdentity(transaction, account, provider, subject, email, origin);
       return { problem: null, accountId: account.id };
     });
   } catch (error) {
@@ -138,10 +146,12 @@ export async function removeIdentity(
   {
     currentToken,
     mayBeLast = false,
+    origin = SERVICE_ORIGIN,
     onRemoved = async () => {},
   }: {
     currentToken: string | null;
     mayBeLast?: boolean;
+    origin?: RequestOrigin;
     /** May write more rows in the same transaction. */
     onRemoved?: (transaction: Transaction, account: Account) => Promise<void>;
   },
@@ -163,6 +173,8 @@ export async function removeIdentity(
     const opened = Session.query(transaction).where({ identity_uuid: uuid });
     await (currentToken === null ? opened : opened.whereNot('token_hash', sha256(currentToken))).delete();
     await Identity.query(transaction).delete().where({ uuid });
+    const details = { provider: removed.provider };
+    await recordSecurityEvent(transaction, { accountId, event: 'identity_removed', origin, details });
     // Removing the last identity also removes staff rights. The next sign-in with the listed address obtains them.
     if (rest.length === 0) await account.$query(transaction).patch({ staff_since: null });
     const [oldest] = rest;
@@ -186,7 +198,10 @@ async function insertIdentity(
   provider: ProviderName,
   subject: string,
   email: string,
+  origin: RequestOrigin,
 ): Promise<Identity> {
+  const details = { provider };
+  await recordSecurityEvent(transaction, { accountId: account.id, event: 'identity_linked', origin, details });
   const [inserted] = await Identity.query(transaction)
     .insert([
       {

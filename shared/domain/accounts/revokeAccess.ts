@@ -13,9 +13,19 @@ export interface RevokedAccess {
   grants: number;
 }
 
-/** Ends all sessions, API keys and OAuth grants of an account whose row the transaction has locked. */
-export async function revokeAccess(transaction: Transaction, accountId: number): Promise<RevokedAccess> {
-  const sessions = await Session.query(transaction).delete().where({ account_id: accountId });
+/**
+ * Ends all sessions, API keys and OAuth grants of an account whose row the transaction has locked.
+ * @param keptSession hash of a session cookie that stays valid.
+ */
+export async function revokeAccess(
+  transaction: Transaction,
+  accountId: number,
+  keptSession: Buffer | null = null,
+): Promise<RevokedAccess> {
+  const sessions = await Session.query(transaction)
+    .delete()
+    .where({ account_id: accountId })
+    .modify((others) => void (keptSession !== null && others.whereNot('token_hash', keptSession)));
   const keys = await ApiKey.query(transaction)
     .patch({ revoked_at: now() })
     .where({ account_id: accountId })

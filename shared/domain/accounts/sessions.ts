@@ -7,44 +7,62 @@ import { DB_WAIT_TIMEOUT } from '../../lib/database/waitTimeout.ts';
 import { randomHex, sha256 } from '../../lib/secrets.ts';
 import { ServiceError } from '../../spec/errors.ts';
 import { SESSION_DAYS, SESSION_IDLE_DAYS, SESSION_LAST_USED_INTERVAL_MS } from '../../spec/limits.ts';
-import { Account } from '../../tables/Account.ts';
+import { Identity } from '../../tables/Identity.ts';
 import { Session } from '../../tables/Session.ts';
-import { DAY_MS } from '../../spec/durations.ts';
+import { DAY_MS, MINUTE_MS } from '../../spec/durations.ts';
+import { lockAccount } from '../credits/ledger.ts';
 import { accountSuspendedError } from './accounts.ts';
-
-/** Stored `User-Agent` values are truncated to this length. */
-const USER_AGENT_MAX_CHARACTERS = 300;
+import { recordSecurityEvent, type RequestOrigin, SERVICE_ORIGIN } from './securityEvents.ts';
 
 export const SESSION_LIFETIME_MS = SESSION_DAYS * DAY_MS;
 
 /**
  * Creates a session for a browser.
- * @param userAgent `User-Agent` header, shown in the list of sessions.
+ * @param origin the browser, shown in the list of sessions.
  * @param identityUuid identity that signed in; null for local sign-in.
  * @returns the value of the session cookie. Only its hash is stored.
- * @throws ServiceError account_suspended
+ * @throws ServiceError account_suspended, or not_found if the account was erased in the meantime.
  */
 export async function createWebSession(
   accountId: number,
-  userAgent: string,
+  origin: RequestOrigin,
   identityUuid: string | null = null,
 ): Promise<string> {
-  const account = await Account.query().findById(accountId).select('suspended_at').throwIfNotFound();
-  // A session that is created while the account is being suspended is found invalid at each use.
-  if (account.suspended_at !== null) throw accountSuspendedError();
   const token = randomHex(32);
   const createdAt = now();
-  await Session.query().insert({
-    token_hash: sha256(token),
-    uuid: uuidv7(),
-    account_id: accountId,
-    identity_uuid: identityUuid,
-    user_agent: userAgent.toWellFormed().replaceAll('\u0000', '').slice(0, USER_AGENT_MAX_CHARACTERS),
-    created_at: createdAt,
-    last_used_at: createdAt,
-    expires_at: addMilliseconds(createdAt, SESSION_LIFETIME_MS),
+  await Session.transaction(async (transaction) => {
+    // Locked, so that no session and no event is added to an account that is being suspended or erased.
+    const { erased_at: erasedAt, suspended_at: suspendedAt } = await lockAccount(transaction, accountId);
+    if (suspendedAt !== null) throw accountSuspendedError();
+    if (erasedAt !== null) throw new ServiceError('not_found', 'Not found. The account was deleted: sign in again.');
+    await Session.query(transaction).insert({
+      token_hash: sha256(token),
+      uuid: uuidv7(),
+      account_id: accountId,
+      identity_uuid: identityUuid,
+      user_agent: origin.userAgent,
+      created_at: createdAt,
+      last_used_at: createdAt,
+      expires_at: addMilliseconds(createdAt, SESSION_LIFETIME_MS),
+    });
+    const identity =
+      identityUuid === null ? undefined : await Identity.query(transaction).findOne({ uuid: identityUuid });
+    const details: Record<string, string> = identity === undefined ? {} : { provider: identity.provider };
+    await recordSecurityEvent(transaction, { accountId, event: 'signed_in', origin, details });
   });
   return token;
+}
+
+/** Sensitive pages require a sign-in within this time. */
+export const RECENT_SIGN_IN_MINUTES = 15;
+
+/** Returns whether the session of a cookie was opened within the last minutes. */
+export async function isSignInRecent(token: string): Promise<boolean> {
+  const session = await Session.query()
+    .findById(sha256(token))
+    .where('created_at', '>', addMilliseconds(now(), -RECENT_SIGN_IN_MINUTES * MINUTE_MS))
+    .select('uuid');
+  return session !== undefined;
 }
 
 const TOKEN_FORMAT = /^[0-9a-f]{64}$/;
@@ -99,8 +117,15 @@ export async function findActiveSession(
 }
 
 /** Ends a session. Ending it again changes nothing. */
-export async function endWebSession(token: string): Promise<void> {
-  await Session.query().deleteById(sha256(token));
+export async function endWebSession(token: string, origin: RequestOrigin = SERVICE_ORIGIN): Promise<void> {
+  await Session.transaction(async (transaction) => {
+    const [ended] = await Session.query(transaction)
+      .where({ token_hash: sha256(token) })
+      .delete()
+      .returning('account_id');
+    if (ended === undefined) return;
+    await recordSecurityEvent(transaction, { accountId: ended.account_id, event: 'signed_out', origin });
+  });
 }
 
 /** A session as its owner sees it. */
@@ -157,9 +182,20 @@ export async function findOwnSession(
  * Ends one session of an account immediately.
  * @throws ServiceError not_found when the account has no active session with that UUID.
  */
-export async function revokeWebSession(accountId: number, uuid: string): Promise<void> {
-  const ended = await Session.query().where({ account_id: accountId, uuid }).delete();
-  if (ended === 0) throw sessionNotFoundError();
+export async function revokeWebSession(
+  accountId: number,
+  uuid: string,
+  origin: RequestOrigin = SERVICE_ORIGIN,
+): Promise<void> {
+  await Session.transaction(async (transaction) => {
+    const [ended] = await Session.query(transaction)
+      .where({ account_id: accountId, uuid })
+      .delete()
+      .returning('user_agent');
+    if (ended === undefined) throw sessionNotFoundError();
+    const details = { ended_browser: ended.user_agent };
+    await recordSecurityEvent(transaction, { accountId, event: 'session_ended', origin, details });
+  });
 }
 
 function sessionNotFoundError(): ServiceError {
@@ -171,8 +207,21 @@ function sessionNotFoundError(): ServiceError {
  * @param token session cookie of the caller.
  * @returns the number of sessions that were ended.
  */
-export async function revokeOtherWebSessions(accountId: number, token: string): Promise<number> {
-  return Session.query().where({ account_id: accountId }).whereNot('token_hash', sha256(token)).delete();
+export async function revokeOtherWebSessions(
+  accountId: number,
+  token: string,
+  origin: RequestOrigin = SERVICE_ORIGIN,
+): Promise<number> {
+  return Session.transaction(async (transaction) => {
+    const sessions = await Session.query(transaction)
+      .where({ account_id: accountId })
+      .whereNot('token_hash', sha256(token))
+      .delete();
+    if (sessions > 0) {
+      await recordSecurityEvent(transaction, { accountId, event: 'session_ended', origin, details: { sessions } });
+    }
+    return sessions;
+  });
 }
 
 const RECORD_LAST_USED = prepared(

@@ -14,6 +14,7 @@ import type { Account } from '../../tables/Account.ts';
 import { SignInAttempt } from '../../tables/SignInAttempt.ts';
 import type { ReferralClick } from '../affiliates/referrals.ts';
 import { linkIdentity, type LinkProblem, signInWithIdentity } from './identities.ts';
+import { type RequestOrigin, SERVICE_ORIGIN } from './securityEvents.ts';
 
 /**
  * Reason why a sign-in failed: the fault of an IdentityError; `expired` if the attempt is unknown, too old, completed or
@@ -80,6 +81,7 @@ export async function completeSignIn(
   name: ProviderName,
   browserSecret: string | undefined,
   parameters: URLSearchParams,
+  origin: RequestOrigin = SERVICE_ORIGIN,
 ): Promise<SignInResult> {
   const provider = getProvider(name);
   const state = parameters.get('state') ?? '';
@@ -90,8 +92,9 @@ export async function completeSignIn(
   try {
     const identity = await provider.completeSignIn(parameters, { state, codeVerifier, nonce }, getRedirectUri(name));
     if (linkingSession !== null)
-      return { ...(await linkIdentity(name, identity, linkingSession)), isLink: true, returnTo };
-    return { ...(await signInWithIdentity(name, identity, toReferralClick(attempt))), isLink: false, returnTo };
+      return { ...(await linkIdentity(name, identity, linkingSession, origin)), isLink: true, returnTo };
+    const signedIn = await signInWithIdentity(name, identity, toReferralClick(attempt), origin);
+    return { ...signedIn, isLink: false, returnTo };
   } catch (error) {
     return { problem: toSignInProblem(error, name), isLink, returnTo };
   }

@@ -5,6 +5,7 @@ import { prepared, runStatement } from '../../lib/database/preparedStatements.ts
 import { logger } from '../../lib/logger.ts';
 import { COMMISSION_PENDING_DAYS } from '../../spec/limits.ts';
 import type { Plan } from '../../spec/plans.ts';
+import { Affiliate } from '../../tables/Affiliate.ts';
 import { Commission } from '../../tables/Commission.ts';
 import { Referral } from '../../tables/Referral.ts';
 import { Subscription } from '../../tables/Subscription.ts';
@@ -66,6 +67,7 @@ export async function fetchCommission(invoiceId: string): Promise<CommissionSnap
   const accountId = invoiced?.account_id ?? (await findCustomerAccount(invoice))?.id;
   const referral = accountId === undefined ? undefined : await Referral.query().findById(accountId);
   if (accountId === undefined || referral === undefined || invoice.paidCents === 0) return null;
+  if (known === undefined && (await isClosed(referral))) return null;
   // Reversals of a known commission count even if its price is no longer listed.
   const problem = findCommissionProblem(invoice, known !== undefined);
   if (problem !== null) {
@@ -79,6 +81,12 @@ export async function fetchCommission(invoiceId: string): Promise<CommissionSnap
 /** Writes the commission of an invoice under the account's lock. */
 export async function applyCommission(transaction: Transaction, { referral, paid }: CommissionSnapshot): Promise<void> {
   await upsertCommission(transaction, referral, paid);
+}
+
+/** Returns whether the account of the referrer was erased. Its referrals earn nothing from then on. */
+async function isClosed({ affiliate_id: affiliateId }: Referral, transaction?: Transaction): Promise<boolean> {
+  const affiliate = await Affiliate.query(transaction).findById(affiliateId).throwIfNotFound();
+  return affiliate.closed_at !== null;
 }
 
 /** Brings the commission of an invoice up to date with the processor. */
@@ -105,7 +113,7 @@ export async function recordSimulatedCommission(
   plan: Plan,
 ): Promise<void> {
   const referral = await Referral.query(transaction).findById(subscription.account_id);
-  if (referral === undefined) return;
+  if (referral === undefined || (await isClosed(referral, transaction))) return;
   const cents = plan.priceYearlyCents;
   await upsertCommission(transaction, referral, {
     invoiceId: `simulated:${subscription.uuid}`,

@@ -29,7 +29,7 @@ export interface ReferralClick {
  */
 export async function recordReferralClick(text: string, accountId: number | null): Promise<string | null> {
   const code = parseReferralCode(text);
-  const affiliate = code === null ? undefined : await Affiliate.query().findOne({ code });
+  const affiliate = code === null ? undefined : await Affiliate.query().findOne({ code }).whereNull('closed_at');
   if (affiliate === undefined || affiliate.account_id === accountId) return null;
   countReferralClick(affiliate.account_id).catch((err: unknown) => {
     logger.warn({ err, affiliateId: affiliate.account_id }, 'referral click not counted');
@@ -47,7 +47,7 @@ export async function recordReferralClick(text: string, accountId: number | null
 export async function findReferrer(click: ReferralClick, email: string, within?: Transaction): Promise<number | null> {
   const earliest = addMilliseconds(now(), -REFERRAL_WINDOW_MS);
   if (click.clickedAt <= earliest || click.clickedAt > addMilliseconds(now(), CLOCK_SKEW_MS)) return null;
-  const affiliate = await Affiliate.query(within).findOne({ code: click.code });
+  const affiliate = await Affiliate.query(within).findOne({ code: click.code }).whereNull('closed_at');
   if (affiliate === undefined) return null;
   // A second account of the affiliate: created in a browser where the first is signed in, or with the same mailbox.
   if (affiliate.account_id === click.signedInAccountId) return null;

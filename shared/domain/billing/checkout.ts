@@ -17,10 +17,15 @@ import { syncSubscription } from './syncSubscription.ts';
  * Opens a checkout page for a plan, or for the change to another plan. If the processor needs no page, the plan is
  * active right away.
  * @param requestKey identifies the request when it is repeated.
- * @throws ServiceError validation_error for the plan that the account already has, or while an invoice is open.
+ * @throws ServiceError validation_error for the plan that the account already has, while an invoice is open, or while
+ * the account is being deleted.
  */
 export async function startPlanCheckout(accountId: number, slug: PlanSlug, requestKey: string): Promise<CheckoutUrl> {
   const account = await Account.query().findById(accountId).throwIfNotFound();
+  if (account.deletion_requested_at !== null) {
+    const detail = 'plan: the account is being deleted. Undo the deletion on the account page first.';
+    throw new ServiceError('validation_error', detail, { field: 'plan' });
+  }
   const checkoutUrl = await withCustomer(account, async (customerId) => {
     const current = (await findCurrentSubscription(account)) ?? (await syncAndFindCurrent(account, customerId));
     if (current !== undefined) return startPlanChange(slug, account, current);

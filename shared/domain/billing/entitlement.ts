@@ -27,8 +27,9 @@ function getSpendableUntil(subscription: Subscription): Date {
   return isRenewed ? addMilliseconds(periodEnd, RENEWAL_GRACE_MS) : periodEnd;
 }
 
-/** Returns the plan whose credits an account may spend at that time, or null. */
+/** Returns the plan whose credits an account may spend at that time, or null. An account that is being deleted has none. */
 export function getActivePlan(account: Account, at: Date = now()): Plan | null {
+  if (account.deletion_requested_at !== null) return null;
   if (account.plan_slug === null || account.spendable_until === null || account.spendable_until <= at) return null;
   return getPlanBySlug(account.plan_slug);
 }

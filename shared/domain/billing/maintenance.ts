@@ -3,12 +3,11 @@ import { addMilliseconds, now } from '../../lib/clock.ts';
 import { runSteps } from '../../lib/runSteps.ts';
 import { PAST_DUE_GRACE_DAYS } from '../../spec/limits.ts';
 import { Subscription } from '../../tables/Subscription.ts';
-import { withAccountLock } from '../payments/accountSnapshot.ts';
 import { trySync } from '../payments/processorErrors.ts';
 import { syncPendingTopups } from './pendingTopups.ts';
 import { completeDueInvoices } from './topupInvoices.ts';
 import { issueDueRefunds } from './refunds.ts';
-import { endSubscription, renewPeriodsUntil } from './subscriptions.ts';
+import { endSubscriptionRow } from './endSubscriptions.ts';
 import { issueDueTopupRefunds } from './topupRefunds.ts';
 import { runDueFollowUps, syncSubscription } from './syncSubscription.ts';
 import { DAY_MS, MINUTE_MS } from '../../spec/durations.ts';
@@ -40,19 +39,8 @@ async function expireSimulatedSubscriptions(): Promise<void> {
     .orderByRaw(LEAST_RECENTLY_SYNCED_FIRST)
     .limit(BATCH_SIZE);
   for (const { id, account_id: accountId } of expired) {
-    await trySyncOrDefer(id, () => expireSimulatedSubscription(accountId, id));
+    await trySyncOrDefer(id, () => endSubscriptionRow(accountId, id));
   }
-}
-
-async function expireSimulatedSubscription(accountId: number, id: number): Promise<void> {
-  await withAccountLock(accountId, async (transaction, account) => {
-    const live = await Subscription.query(transaction).modify('live').findById(id);
-    if (live === undefined) return;
-    // Months of its last year may not have been granted yet, after an outage of the service.
-    const renewed = await renewPeriodsUntil(transaction, account, live, now());
-    const ended = await live.$query(transaction).patchAndFetch({ status: 'canceled', ended_at: now() });
-    await endSubscription(transaction, renewed, ended);
-  });
 }
 
 /** Keeps subscriptions whose sync fails from blocking all others. */

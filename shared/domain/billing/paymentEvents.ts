@@ -1,7 +1,7 @@
 import type { Transaction } from 'objection';
 import pLimit from 'p-limit';
 import { addMilliseconds, now } from '../../lib/clock.ts';
-import { prepared } from '../../lib/database/preparedStatements.ts';
+import { prepared, runStatement } from '../../lib/database/preparedStatements.ts';
 import { runInBatches, STATEMENT_BATCH_SIZE } from '../../lib/database/runInBatches.ts';
 import { logger } from '../../lib/logger.ts';
 import { paymentEventLag, paymentEventsAbandoned } from '../../lib/metrics.ts';
@@ -46,6 +46,8 @@ async function applyEvent(eventId: string, snapshots: EventSnapshot[]): Promise<
   }
   return withAccountLock(accountId, async (transaction, account) => {
     // An event with a problem stays unapplied, so that it is retried; its other parts are applied now.
+    // The copy of the event contains the e-mail address, which was erased.
+    if (account.erased_at !== null) await PaymentEvent.query(transaction).findById(eventId).patch({ payload: '' });
     const isApplicable = findProblem(snapshots) !== null || (await markEventApplied(eventId, transaction));
     return isApplicable ? applyEventSnapshots(transaction, account, snapshots) : [];
   });
@@ -116,6 +118,30 @@ const PRUNE_EVENTS = prepared(
 export async function prunePaymentEvents(): Promise<void> {
   const before = addMilliseconds(now(), -RETENTION_MS);
   await runInBatches(PRUNE_EVENTS, { before });
+}
+
+const CLEAR_PAYLOADS = prepared(
+  'clear_payment_event_payloads',
+  `WITH page AS MATERIALIZED (
+     SELECT event_id, payload FROM payment_events WHERE event_id > :after ORDER BY event_id LIMIT ${STATEMENT_BATCH_SIZE}
+   ), cleared AS (
+     UPDATE payment_events e SET payload = '' FROM page
+      WHERE e.event_id = page.event_id
+        AND EXISTS (SELECT FROM unnest(cast(:names AS text[])) AS name WHERE strpos(page.payload, name) > 0)
+   )
+   SELECT event_id FROM page ORDER BY event_id`,
+);
+
+/**
+ * Empties the stored copies of all events that contain one of these names, such as a customer id. Events are applied
+ * without their copies. Reads every event of the retention, some at a time.
+ */
+export async function clearEventPayloads(names: string[]): Promise<void> {
+  for (let after = ''; ; ) {
+    const page = await runStatement<Pick<PaymentEvent, 'event_id'>>(CLEAR_PAYLOADS, { after, names });
+    if (page.length < STATEMENT_BATCH_SIZE) return;
+    after = page.at(-1)?.event_id as string;
+  }
 }
 
 export interface AbandonedEvent {

@@ -97,7 +97,11 @@ export async function createTopup(
   const { transaction, at: createdAt = now() } = options;
   const plan = getActivePlan(account, createdAt);
   if (plan === null) {
-    throw new ServiceError('subscription_required', 'Credits are sold with a subscription: choose a plan first.');
+    const detail =
+      account.deletion_requested_at === null
+        ? 'Credits are sold with a subscription: choose a plan first.'
+        : 'The account is being deleted. Undo the deletion on the account page first.';
+    throw new ServiceError('subscription_required', detail);
   }
   await Topup.query(transaction)
     .insert({

@@ -39,7 +39,7 @@ export interface UsageSummary {
 /** Reads account, days and totals for one batch of accounts. */
 const FIND_USAGE = prepared(
   'find_usage',
-  `SELECT a.id, a.plan_slug, a.spendable_until, a.balance, a.plan_credits, a.topup_credits, a.period_used, a.period_granted, a.period_rollover,
+  `SELECT a.id, a.plan_slug, a.spendable_until, a.deletion_requested_at, a.balance, a.plan_credits, a.topup_credits, a.period_used, a.period_granted, a.period_rollover,
           a.period_start, a.period_end, a.in_flight,
           (SELECT json_agg(json_build_array(day, credits, generations))
              FROM (SELECT to_char(day, 'YYYY-MM-DD') AS day, sum(credits) AS credits, sum(generations) AS generations

@@ -81,7 +81,8 @@ const prepareChargeStatement = (name: string, hasKeys: boolean) =>
             CASE WHEN NOT r.is_key_valid THEN 'invalid_api_key'
                  WHEN a.suspended_at IS NOT NULL THEN 'account_suspended'
                  ${hasKeys ? "WHEN first.uuid IS NOT NULL THEN 'replayed'" : ''}
-                 WHEN a.spendable_until IS NULL OR a.spendable_until <= :now THEN 'subscription_required'
+                 WHEN a.spendable_until IS NULL OR a.spendable_until <= :now OR a.deletion_requested_at IS NOT NULL
+                   THEN 'subscription_required'
                  WHEN usable.model IS NULL THEN 'model_unavailable'
                  WHEN a.in_flight >= a.parallel_limit THEN 'parallel_limit_reached'
                  WHEN a.balance < r.credits THEN 'insufficient_credits'

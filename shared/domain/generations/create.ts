@@ -173,7 +173,8 @@ const rejectionDetails: Record<
 > = {
   invalid_api_key: () => 'The API key is unknown or revoked.',
   account_suspended: () => ACCOUNT_SUSPENDED_DETAIL,
-  subscription_required: () => 'Creating generations requires an active subscription. Choose a plan, then try again.',
+  subscription_required: () =>
+    'Creating generations requires an active subscription, and an account that is not being deleted. Choose a plan, or undo the deletion, then try again.',
   model_unavailable: ({ model }) => `${model} is currently unavailable. No credits were charged. Try again later.`,
   parallel_limit_reached: () =>
     'The parallel generation limit of your plan is reached. Wait until a generation has finished, then try again.',

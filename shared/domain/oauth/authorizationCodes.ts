@@ -7,7 +7,9 @@ import { DB_WAIT_TIMEOUT } from '../../lib/database/waitTimeout.ts';
 import { randomHex, sha256 } from '../../lib/secrets.ts';
 import { AUTHORIZATION_CODE_SECONDS } from '../../spec/limits.ts';
 import { OAuthError, type Scope } from '../../spec/oauth.ts';
+import { INSERT_SECURITY_EVENTS, type RequestOrigin, SERVICE_ORIGIN } from '../accounts/securityEvents.ts';
 import { resourceUrl } from './accessTokens.ts';
+import { LOG_REVOKED_GRANTS } from './grants.ts';
 import { runInBatches, STATEMENT_BATCH_SIZE } from '../../lib/database/runInBatches.ts';
 import { generateRefreshToken, getRefreshTokenExpiry, type IssuedGrant } from './refreshTokens.ts';
 import { DAY_MS } from '../../spec/durations.ts';
@@ -27,9 +29,18 @@ export interface ApprovedRequest {
 
 const ISSUE_CODE = prepared(
   'issue_authorization_code',
-  `WITH client AS (
-     UPDATE oauth_clients SET last_used_at = :now WHERE client_id = :clientId
-     RETURNING client_id
+  `WITH owner AS MATERIALIZED (
+     -- Waits for a request to delete the account, which revokes the grants that it finds.
+     SELECT id FROM accounts WHERE id = :accountId AND deletion_requested_at IS NULL FOR SHARE
+   ), client AS (
+     UPDATE oauth_clients SET last_used_at = :now FROM owner WHERE client_id = :clientId
+     RETURNING client_id, name, owner.id AS account_id
+   ), logged AS (
+     ${INSERT_SECURITY_EVENTS}
+     SELECT account_id, 'application_connected', cast(:network AS text), cast(:userAgent AS text),
+            jsonb_build_object('application', name, 'scopes', array_to_string(cast(:scopes AS text[]), ' ')),
+            cast(:now AS timestamptz)
+       FROM client
    ), granted AS (
      INSERT INTO oauth_grants (uuid, account_id, client_id, scopes, resource, redirect_uri, created_at)
      SELECT :uuid, :accountId, client_id, :scopes, :resource, :redirectUri, :now FROM client
@@ -43,13 +54,18 @@ const ISSUE_CODE = prepared(
 /**
  * Stores an approval as a grant with an authorization code.
  * @returns the code; only its hash is stored.
- * @throws OAuthError invalid_client if the client was deleted while the consent page was open
+ * @throws OAuthError invalid_client if the client was deleted while the consent page was open, or the account is being
+ * deleted
  */
-export async function issueCode({ codeChallenge, ...request }: ApprovedRequest): Promise<string> {
+export async function issueCode(
+  { codeChallenge, ...request }: ApprovedRequest,
+  origin: RequestOrigin = SERVICE_ORIGIN,
+): Promise<string> {
   const code = randomHex(32);
   const at = now();
   const written = await runStatement(ISSUE_CODE, {
     ...request,
+    ...origin,
     codeChallenge,
     uuid: uuidv7(),
     resource: resourceUrl(),
@@ -58,7 +74,10 @@ export async function issueCode({ codeChallenge, ...request }: ApprovedRequest):
     now: at,
   });
   if (written.length === 0)
-    throw new OAuthError('invalid_client', 'The application is no longer registered here. It must register again.');
+    throw new OAuthError(
+      'invalid_client',
+      'The application is no longer registered here, or the account is being deleted.',
+    );
   return code;
 }
 
@@ -161,7 +180,7 @@ export async function exchangeCode({
   const token = generateRefreshToken();
   const row = await exchangeBatched({ codeHash, clientId, codeChallenge, redirectUri, tokenHash: token.hash });
   if (row === undefined) {
-    await runStatement(REVOKE_REPLAYED, { codeHash, clientId, now: now() });
+    await runStatement(REVOKE_REPLAYED, { codeHash, clientId, now: now(), reason: 'token_reuse', ...SERVICE_ORIGIN });
     throw new OAuthError('invalid_grant', 'The code is unknown, was used before, or belongs to another client.');
   }
   if (row.uuid === null) throw new OAuthError('invalid_grant', describeExchangeError(row, codeChallenge, redirectUri));
@@ -186,10 +205,14 @@ function describeExchangeError(row: CodeExchangeRow, codeChallenge: string, redi
 
 const REVOKE_REPLAYED = prepared(
   'revoke_replayed_code',
-  `UPDATE oauth_grants g SET revoked_at = :now
-     FROM oauth_codes c
-    WHERE c.code_hash = :codeHash AND c.used_at IS NOT NULL
-      AND g.uuid = c.grant_uuid AND g.client_id = :clientId AND g.revoked_at IS NULL`,
+  `WITH revoked AS (
+     UPDATE oauth_grants g SET revoked_at = :now
+       FROM oauth_codes c
+      WHERE c.code_hash = :codeHash AND c.used_at IS NOT NULL
+        AND g.uuid = c.grant_uuid AND g.client_id = :clientId AND g.revoked_at IS NULL
+     RETURNING g.account_id, g.client_id
+   ), ${LOG_REVOKED_GRANTS}
+   SELECT account_id FROM revoked`,
 );
 
 const PRUNE_CODES = prepared(

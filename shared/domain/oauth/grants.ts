@@ -7,6 +7,7 @@ import { API_KEY_LAST_USED_INTERVAL_MS } from '../../spec/limits.ts';
 import type { Scope } from '../../spec/oauth.ts';
 import { OAuthGrant } from '../../tables/OAuthGrant.ts';
 import { accountSuspendedError } from '../accounts/accounts.ts';
+import { INSERT_SECURITY_EVENTS, type RequestOrigin, SERVICE_ORIGIN } from '../accounts/securityEvents.ts';
 import { getRedirectHost } from './redirectUris.ts';
 
 /** An application that a user has connected, once or several times. */
@@ -59,20 +60,37 @@ export async function listConnectedApplications(accountId: number): Promise<Conn
   }));
 }
 
+/** Common table expression that records the revocation of the grants in `revoked`, once for each application. */
+export const LOG_REVOKED_GRANTS = `
+   logged AS (
+     ${INSERT_SECURITY_EVENTS}
+     SELECT r.account_id, 'application_disconnected', cast(:network AS text), cast(:userAgent AS text),
+            jsonb_build_object('application', c.name, 'reason', cast(:reason AS text)), cast(:now AS timestamptz)
+       FROM (SELECT DISTINCT account_id, client_id FROM revoked) r JOIN oauth_clients c ON c.client_id = r.client_id
+   )`;
+
 const DISCONNECT_APPLICATION = prepared(
   'disconnect_application',
-  `UPDATE oauth_grants SET revoked_at = :now
-    WHERE account_id = :accountId AND revoked_at IS NULL
-      AND client_id = (SELECT client_id FROM oauth_grants WHERE uuid = :uuid AND account_id = :accountId)
-   RETURNING uuid`,
+  `WITH revoked AS (
+     UPDATE oauth_grants SET revoked_at = :now
+      WHERE account_id = :accountId AND revoked_at IS NULL
+        AND client_id = (SELECT client_id FROM oauth_grants WHERE uuid = :uuid AND account_id = :accountId)
+     RETURNING uuid, account_id, client_id
+   ), ${LOG_REVOKED_GRANTS}
+   SELECT uuid FROM revoked`,
 );
 
 /**
  * Revokes all grants of an application to an account, effective immediately.
  * @returns false if there was no active grant.
  */
-export async function disconnectApplication(accountId: number, uuid: string): Promise<boolean> {
-  return (await runStatement(DISCONNECT_APPLICATION, { accountId, uuid, now: now() })).length > 0;
+export async function disconnectApplication(
+  accountId: number,
+  uuid: string,
+  origin: RequestOrigin = SERVICE_ORIGIN,
+): Promise<boolean> {
+  const bindings = { accountId, uuid, now: now(), reason: 'owner', ...origin };
+  return (await runStatement(DISCONNECT_APPLICATION, bindings)).length > 0;
 }
 
 /**
@@ -86,17 +104,28 @@ export async function revokeAccountGrants(accountId: number, transaction: Knex):
     .patch({ revoked_at: now() });
 }
 
+const REVOKE_GRANT = prepared(
+  'revoke_grant',
+  `WITH revoked AS (
+     UPDATE oauth_grants SET revoked_at = :now WHERE uuid = :uuid AND revoked_at IS NULL
+     RETURNING account_id, client_id
+   ), ${LOG_REVOKED_GRANTS}
+   SELECT account_id FROM revoked`,
+);
+
 /**
  * Revokes a grant with all its tokens, effective immediately.
+ * @param reason who ended it: the application itself, or the service because a token was used twice.
  * @returns the grant and its account; undefined if it was already revoked.
  */
-export async function revokeGrant(uuid: string): Promise<RevokedGrant | undefined> {
-  const rows = await OAuthGrant.query()
-    .where({ uuid })
-    .whereNull('revoked_at')
-    .patch({ revoked_at: now() })
-    .returning('account_id');
-  return rows[0] === undefined ? undefined : { uuid, accountId: rows[0].account_id };
+export async function revokeGrant(
+  uuid: string,
+  reason: 'application' | 'token_reuse',
+  origin: RequestOrigin = SERVICE_ORIGIN,
+): Promise<RevokedGrant | undefined> {
+  const bindings = { uuid, reason, now: now(), ...origin };
+  const [row] = await runStatement<Pick<OAuthGrant, 'account_id'>>(REVOKE_GRANT, bindings);
+  return row === undefined ? undefined : { uuid, accountId: row.account_id };
 }
 
 /** A grant that was just revoked. */

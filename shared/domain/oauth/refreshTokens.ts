@@ -7,6 +7,7 @@ import { randomHex, sha256 } from '../../lib/secrets.ts';
 import { REFRESH_GRACE_SECONDS, REFRESH_TOKEN_DAYS } from '../../spec/limits.ts';
 import { OAuthError, type Scope } from '../../spec/oauth.ts';
 import { ACCOUNT_SUSPENDED_DETAIL } from '../accounts/accounts.ts';
+import type { RequestOrigin } from '../accounts/securityEvents.ts';
 import { type RevokedGrant, revokeGrant } from './grants.ts';
 import { runInBatches, STATEMENT_BATCH_SIZE } from '../../lib/database/runInBatches.ts';
 import { DAY_MS } from '../../spec/durations.ts';
@@ -154,7 +155,7 @@ async function explainRejection(tokenHash: Buffer, clientId: string, scopes: Sco
   if (row === undefined || row.client_id !== clientId)
     return new OAuthError('invalid_grant', 'The refresh token is unknown or belongs to another client.');
   if (row.is_superseded || (row.used_at !== null && row.used_at <= getGraceStart(now()))) {
-    await revokeGrant(row.uuid);
+    await revokeGrant(row.uuid, 'token_reuse');
     return new OAuthError('invalid_grant', 'The refresh token was used before: the application must connect again.');
   }
   if (row.revoked_at !== null) return new OAuthError('invalid_grant', 'The application was disconnected.');
@@ -170,11 +171,15 @@ async function explainRejection(tokenHash: Buffer, clientId: string, scopes: Sco
  * Revokes the grant of a refresh token, used or not. Does nothing for an unknown token.
  * @throws OAuthError invalid_grant if the token belongs to another client.
  */
-export async function revokeRefreshToken(tokenText: string, clientId: string): Promise<RevokedGrant | undefined> {
+export async function revokeRefreshToken(
+  tokenText: string,
+  clientId: string,
+  origin?: RequestOrigin,
+): Promise<RevokedGrant | undefined> {
   const [row] = await runStatement<RefreshTokenRow>(FIND_REFRESH_TOKEN, { tokenHash: sha256(tokenText) });
   if (row === undefined) return undefined;
   if (row.client_id !== clientId) throw new OAuthError('invalid_grant', 'The token belongs to another client.');
-  return revokeGrant(row.uuid);
+  return revokeGrant(row.uuid, 'application', origin);
 }
 
 const PRUNE_REFRESH_TOKENS = prepared(

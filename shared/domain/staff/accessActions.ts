@@ -1,3 +1,4 @@
+import type { Transaction } from 'objection';
 import { logger } from '../../lib/logger.ts';
 import { ServiceError } from '../../spec/errors.ts';
 import { Account } from '../../tables/Account.ts';
@@ -5,6 +6,7 @@ import { ApiKey } from '../../tables/ApiKey.ts';
 import { Session } from '../../tables/Session.ts';
 import { revokeApiKey } from '../accounts/apiKeys.ts';
 import { type RevokedAccess, revokeAccess } from '../accounts/revokeAccess.ts';
+import { recordSecurityEvent, SERVICE_ORIGIN } from '../accounts/securityEvents.ts';
 import { lockAccount } from '../credits/ledger.ts';
 import { type Actor, recordAuditEntry } from './audit.ts';
 
@@ -17,6 +19,7 @@ export async function signOutAccount(accountId: number, reason: string, actor: A
     const account = await lockAccount(transaction, accountId);
     const sessions = await Session.query(transaction).delete().where({ account_id: accountId });
     if (sessions === 0) return 0;
+    await recordRevocation(transaction, accountId, { sessions, keys: 0, grants: 0 });
     await recordAuditEntry(transaction, actor, {
       action: 'account.sign_out',
       accountId,
@@ -39,6 +42,7 @@ export async function revokeAccountAccess(accountId: number, reason: string, act
     const account = await lockAccount(transaction, accountId);
     const before = await revokeAccess(transaction, accountId);
     if (!isAnyRevoked(before)) return before;
+    await recordRevocation(transaction, accountId, before);
     await recordAuditEntry(transaction, actor, {
       action: 'account.revoke_access',
       accountId,
@@ -52,6 +56,12 @@ export async function revokeAccountAccess(accountId: number, reason: string, act
   });
   logger.info({ accountId, ...revoked }, 'access revoked by staff');
   return revoked;
+}
+
+/** Shows the owner in the security log what staff ended. */
+async function recordRevocation(transaction: Transaction, accountId: number, revoked: RevokedAccess): Promise<void> {
+  const details = { ...revoked };
+  await recordSecurityEvent(transaction, { accountId, event: 'access_revoked', origin: SERVICE_ORIGIN, details });
 }
 
 /** Returns whether any credential was ended. */
@@ -76,17 +86,19 @@ export async function revokeKeyByStaff(
   actor: Actor,
 ): Promise<boolean> {
   let isChanged = false;
-  await revokeApiKey(accountId, uuid, async (transaction, { prefix }) => {
-    isChanged = true;
-    await recordAuditEntry(transaction, actor, {
-      action: 'key.revoke',
-      accountId,
-      targetType: 'key',
-      targetId: uuid,
-      reason,
-      before: { prefix, revoked: false },
-      after: { prefix, revoked: true },
-    });
+  await revokeApiKey(accountId, uuid, {
+    onRevoked: async (transaction, { prefix }) => {
+      isChanged = true;
+      await recordAuditEntry(transaction, actor, {
+        action: 'key.revoke',
+        accountId,
+        targetType: 'key',
+        targetId: uuid,
+        reason,
+        before: { prefix, revoked: false },
+        after: { prefix, revoked: true },
+      });
+    },
   });
   if (isChanged) logger.info({ accountId, key: uuid }, 'API key revoked by staff');
   return isChanged;

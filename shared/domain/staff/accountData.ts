@@ -12,7 +12,7 @@ export async function exportAccountByStaff(
   account: Account,
   reason: string,
   actor: Actor,
-): Promise<Record<string, unknown>> {
+): Promise<AsyncGenerator<string>> {
   await AuditEntry.transaction((transaction) =>
     recordAuditEntry(transaction, actor, {
       action: 'account.export',

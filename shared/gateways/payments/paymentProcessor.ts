@@ -189,6 +189,8 @@ export interface PaymentProcessor {
   readonly isSimulated: boolean;
 
   createCustomer(customer: NewCustomer): Promise<string>;
+  /** Deletes a customer with their personal data and cards. Not an error if it does not exist. */
+  deleteCustomer(customerId: string): Promise<void>;
   /** Returns the id of a payment method that can be charged without the customer, or null. */
   findPaymentMethod(customerId: string): Promise<string | null>;
 
@@ -227,6 +229,8 @@ export interface PaymentProcessor {
   readSubscription(subscriptionId: string): Promise<ProcessorSubscription | null>;
   /** Cancels a subscription immediately and voids its open invoice. Not an error if it has ended before. */
   cancelSubscription(subscriptionId: string): Promise<void>;
+  /** Stops the renewal of a subscription, or resumes it. */
+  setCancelAtPeriodEnd(subscriptionId: string, isCanceled: boolean): Promise<void>;
   /** Returns whether a bank is processing the payment of its latest invoice, which may take days. */
   isPaymentProcessing(subscriptionId: string): Promise<boolean>;
   /** Switches to another plan immediately, without proration; the next renewal charges its price. */

@@ -24,6 +24,8 @@ export class SimulatedProcessor implements PaymentProcessor {
     return `simulated_${accountUuid}`;
   }
 
+  async deleteCustomer(): Promise<void> {}
+
   async findPaymentMethod(): Promise<string> {
     return SIMULATED_PAYMENT_METHOD;
   }
@@ -75,6 +77,8 @@ export class SimulatedProcessor implements PaymentProcessor {
   }
 
   async cancelSubscription(): Promise<void> {}
+
+  async setCancelAtPeriodEnd(): Promise<void> {}
 
   async isPaymentProcessing(): Promise<boolean> {
     return false;

@@ -15,6 +15,7 @@ import { findOrNull, unwrap, withIdempotencyKey } from './stripeResponses.ts';
 type CheckoutMethods = Pick<
   PaymentProcessor,
   | 'createCustomer'
+  | 'deleteCustomer'
   | 'findPaymentMethod'
   | 'openSubscriptionCheckout'
   | 'openPlanChange'
@@ -79,6 +80,10 @@ export function buildCheckoutMethods(context: CheckoutContext) {
       const customer = { email, metadata: { [ACCOUNT_KEY]: accountUuid } };
       const key = ['customer', accountUuid, replaces].filter((part) => part !== undefined).join('-');
       return (await unwrap(withIdempotencyKey(key, (options) => stripe.customers.create(customer, options)))).id;
+    },
+
+    deleteCustomer: async (customerId) => {
+      await findOrNull(stripe.customers.del(customerId));
     },
 
     findPaymentMethod: async (customerId) => {

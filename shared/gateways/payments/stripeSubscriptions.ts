@@ -22,6 +22,7 @@ type SubscriptionMethods = Pick<
   PaymentProcessor,
   | 'readSubscription'
   | 'cancelSubscription'
+  | 'setCancelAtPeriodEnd'
   | 'changePlan'
   | 'isPaymentProcessing'
   | 'readReversals'
@@ -82,6 +83,10 @@ export function buildSubscriptionMethods({ stripe, prices }: SubscriptionContext
       const expand = ['latest_invoice'];
       const ended = await findOrNull(stripe.subscriptions.cancel(subscriptionId, { expand }));
       await voidOpenInvoice(ended ?? (await findOrNull(stripe.subscriptions.retrieve(subscriptionId, { expand }))));
+    },
+
+    setCancelAtPeriodEnd: async (subscriptionId, isCanceled) => {
+      await unwrap(stripe.subscriptions.update(subscriptionId, { cancel_at_period_end: isCanceled }));
     },
 
     changePlan: async (subscriptionId, plan) => {

@@ -1,6 +1,8 @@
 import { addCustomer, listPaymentMethods } from './customers.ts';
 import { LIST_PARAMS, listObjects, retrieveObject } from './listing.ts';
 import type { StripeHandler } from './handler.ts';
+import { getId } from './store.ts';
+import { endSubscription, isEnded } from './subscriptions.ts';
 
 type Routes = Record<`customers.${string}`, [string, string, StripeHandler]>;
 
@@ -20,6 +22,22 @@ export const customerRoutes = {
       store.deletedCustomers.has(id)
         ? { id, object: 'customer', deleted: true }
         : retrieveObject('customer')(store, params, id),
+  ],
+  'customers.delete': [
+    'DELETE',
+    '/v1/customers/:id',
+    (store, params, id) => {
+      params.allowOnly();
+      store.get('customer', id);
+      // Stripe cancels the subscriptions of a deleted customer immediately.
+      for (const subscription of store.list('subscription')) {
+        if (getId(subscription.customer) === id && !isEnded(subscription))
+          endSubscription(store, subscription, 'cancellation_requested');
+      }
+      store.remove(id);
+      store.deletedCustomers.add(id);
+      return { id, object: 'customer', deleted: true };
+    },
   ],
   'customers.listPaymentMethods': [
     'GET',

@@ -4,7 +4,7 @@ import { findOrCreateInvoiceIntent, voidInvoice } from './invoices.ts';
 import { LIST_PARAMS, listObjects, retrieveObject } from './listing.ts';
 import { StripeApiError } from './stripeApiError.ts';
 import type { StripeHandler } from './handler.ts';
-import { endSubscription, isEnded, getItem } from './subscriptions.ts';
+import { cancelAtPeriodEnd, endSubscription, getItem, isEnded, resumeSubscription } from './subscriptions.ts';
 
 type Routes = Record<
   `${'subscriptions' | 'invoices' | 'invoicePayments' | 'creditNotes'}.${string}`,
@@ -32,9 +32,14 @@ export const subscriptionRoutes = {
     'POST',
     '/v1/subscriptions/:id',
     (store, params, id) => {
-      params.allowOnly('items', 'proration_behavior', 'expand');
+      params.allowOnly('items', 'proration_behavior', 'cancel_at_period_end', 'expand');
       const subscription = store.get('subscription', id);
       if (isEnded(subscription)) params.reject('items', 'A canceled subscription can only update its metadata.');
+      if (params.has('cancel_at_period_end')) {
+        if (params.text('cancel_at_period_end') === 'true') cancelAtPeriodEnd(store, subscription);
+        else resumeSubscription(store, subscription);
+        return subscription;
+      }
       if (params.text('proration_behavior') !== 'none') {
         params.reject('proration_behavior', 'The fake changes prices without proration only.');
       }

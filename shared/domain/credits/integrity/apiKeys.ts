@@ -1,7 +1,7 @@
 import { ACTIVE_API_KEYS_MAX } from '../../../spec/limits.ts';
 import type { Invariant } from './invariant.ts';
 
-/** API keys, and requests with an Idempotency-Key. */
+/** API keys, requests with an Idempotency-Key, and the access to accounts that are being deleted. */
 export const API_KEY_INVARIANTS: readonly Invariant[] = [
   {
     name: 'keys-are-counted',
@@ -25,6 +25,31 @@ export const API_KEY_INVARIANTS: readonly Invariant[] = [
     query: `
       SELECT account_id, 'API keys' AS subject, count(*) || ' active' AS detail
         FROM api_keys WHERE revoked_at IS NULL GROUP BY account_id HAVING count(*) > ${ACTIVE_API_KEYS_MAX}`,
+  },
+  {
+    name: 'deleted-accounts-have-no-access',
+    statement: 'An account whose deletion was requested has no active API key or grant, and no automatic top-ups.',
+    checkedWhen: 'always',
+    query: `
+      SELECT a.id AS account_id, 'deletion' AS subject,
+             format('requested %s; %s active keys, %s active grants, automatic top-ups %s', a.deletion_requested_at, k.keys,
+                    g.grants, a.auto_topup_enabled) AS detail
+        FROM accounts a
+       CROSS JOIN LATERAL (SELECT count(*) AS keys FROM api_keys WHERE account_id = a.id AND revoked_at IS NULL) k
+       CROSS JOIN LATERAL (SELECT count(*) AS grants FROM oauth_grants WHERE account_id = a.id AND revoked_at IS NULL) g
+       WHERE a.deletion_requested_at IS NOT NULL AND (k.keys > 0 OR g.grants > 0 OR a.auto_topup_enabled)`,
+  },
+  {
+    name: 'deletions-are-scheduled',
+    statement: 'An account whose deletion was requested is erased, or has a row from which a sweep erases it.',
+    checkedWhen: 'always',
+    query: `
+      SELECT coalesce(a.id, d.account_id) AS account_id, 'deletion' AS subject,
+             format('requested %s, erased %s, status %s', coalesce(a.deletion_requested_at::text, 'never'),
+                    coalesce(a.erased_at::text, 'never'), coalesce(d.status, 'none')) AS detail
+        FROM accounts a FULL JOIN account_deletions d ON d.account_id = a.id
+       WHERE (a.deletion_requested_at IS NOT NULL AND a.erased_at IS NULL AND coalesce(d.status, 'undone') = 'undone')
+          OR (d.status IN ('pending', 'erasing') AND a.deletion_requested_at IS NULL)`,
   },
   {
     // A request that ended without a response is backdated by a minute: see idempotentRequests.ts.

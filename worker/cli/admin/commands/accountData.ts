@@ -1,3 +1,4 @@
+import { pipeline } from 'node:stream/promises';
 import { countActiveAccess } from '../../../../shared/domain/accounts/revokeAccess.ts';
 import { assertErasable } from '../../../../shared/domain/accounts/erase.ts';
 import { listIdentities } from '../../../../shared/domain/accounts/identities.ts';
@@ -29,9 +30,10 @@ export async function revokeAllAccess({
 }
 
 /** Prints the stored data of an account as JSON. */
-export async function exportAccountData({ args: [query = ''], options, print }: CommandContext): Promise<void> {
+export async function exportAccountData({ args: [query = ''], options }: CommandContext): Promise<void> {
   const account = await lookUpAccountForStaff(query);
-  print(JSON.stringify(await exportAccountByStaff(account, parseReason(options), getSystemActor()), null, 2));
+  const exported = await exportAccountByStaff(account, parseReason(options), getSystemActor());
+  await pipeline(exported, process.stdout, { end: false });
 }
 
 /** Erases the personal data of an account. */

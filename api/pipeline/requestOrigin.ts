@@ -1,0 +1,8 @@
+import { buildRequestOrigin, type RequestOrigin } from '../../shared/domain/accounts/securityEvents.ts';
+import type { Context } from '../context.ts';
+import { networkPrefix } from './networkPrefix.ts';
+
+/** Returns network and browser of a request, for the security log. */
+export function getRequestOrigin(ctx: Context): RequestOrigin {
+  return buildRequestOrigin(networkPrefix(ctx.ip), ctx.get('user-agent'));
+}

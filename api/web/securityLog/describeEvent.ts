@@ -1,0 +1,45 @@
+import type { SecurityEventName } from '../../../shared/domain/accounts/securityEvents.ts';
+import type { ProviderName } from '../../../shared/gateways/identity/index.ts';
+import type { SecurityEvent } from '../../../shared/tables/SecurityEvent.ts';
+import { PROVIDER_TITLES } from '../components/providerLogos.tsx';
+import { describeBrowser } from '../settings/browserName.ts';
+
+type Details = SecurityEvent['details'];
+
+/** Sentences for the events, without a period. */
+const SENTENCES: Record<SecurityEventName, (details: Details) => string> = {
+  signed_in: ({ provider }) => (provider === undefined ? 'Signed in' : `Signed in with ${getProviderTitle(provider)}`),
+  sign_in_failed: ({ provider }) =>
+    `Sign-in with ${getProviderTitle(provider)} was rejected: it is not linked to the account`,
+  signed_out: () => 'Signed out',
+  session_ended: ({ ended_browser: browser, sessions }) =>
+    browser === undefined
+      ? `Signed out of ${sessions} other sessions`
+      : `Signed out ${describeBrowser(String(browser))}`,
+  identity_linked: ({ provider }) => `${getProviderTitle(provider)} linked as a sign-in method`,
+  identity_removed: ({ provider }) => `${getProviderTitle(provider)} removed as a sign-in method`,
+  key_created: ({ name, prefix }) => `API key “${name}” (${prefix}…) created`,
+  key_revoked: ({ name, prefix }) => `API key “${name}” (${prefix}…) revoked`,
+  application_connected: ({ application }) => `Access of ${application} approved`,
+  application_disconnected: ({ application, reason }) =>
+    `${application} disconnected${DISCONNECT_REASONS[String(reason)] ?? ''}`,
+  access_revoked: ({ sessions, keys, grants }) =>
+    `Support ended ${sessions} sessions, ${keys} API keys and ${grants} application grants`,
+  data_exported: () => 'Data downloaded',
+  deletion_requested: () => 'Deletion of the account requested',
+  deletion_undone: () => 'Deletion of the account undone',
+};
+
+const DISCONNECT_REASONS: Record<string, string> = {
+  application: ' by itself',
+  token_reuse: ' because a token was used twice',
+};
+
+/** Describes a security event for the owner of the account. */
+export function describeEvent({ event, details }: SecurityEvent): string {
+  return SENTENCES[event as SecurityEventName]?.(details) ?? event;
+}
+
+function getProviderTitle(provider: unknown): string {
+  return PROVIDER_TITLES[provider as ProviderName] ?? String(provider);
+}

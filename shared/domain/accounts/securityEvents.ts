@@ -1,0 +1,108 @@
+import type { Transaction } from 'objection';
+import { addMilliseconds, now } from '../../lib/clock.ts';
+import { prepared } from '../../lib/database/preparedStatements.ts';
+import { runInBatches, STATEMENT_BATCH_SIZE } from '../../lib/database/runInBatches.ts';
+import { DAY_MS } from '../../spec/durations.ts';
+import { PAGE_SIZE } from '../../spec/limits.ts';
+import { SecurityEvent } from '../../tables/SecurityEvent.ts';
+
+/** Origin of a request, for the security log. */
+export interface RequestOrigin {
+  /** Network prefix of the client's address. */
+  network: string;
+  /** `User-Agent` header. */
+  userAgent: string;
+}
+
+/** Origin of events that the service or its staff cause. */
+export const SERVICE_ORIGIN: RequestOrigin = { network: '', userAgent: '' };
+
+/** Stored `User-Agent` values are truncated to this length. */
+const USER_AGENT_MAX_CHARACTERS = 300;
+
+/** Builds the origin of a request from its headers, in a form that can be stored. */
+export function buildRequestOrigin(network: string, userAgent: string): RequestOrigin {
+  const stored = userAgent.toWellFormed().replaceAll('\u0000', '').slice(0, USER_AGENT_MAX_CHARACTERS).toWellFormed();
+  return { network, userAgent: stored };
+}
+
+/** Events of the security log. Failed sign-ins are recorded only where the account is known. */
+export type SecurityEventName =
+  | 'signed_in'
+  | 'sign_in_failed'
+  | 'signed_out'
+  | 'session_ended'
+  | 'identity_linked'
+  | 'identity_removed'
+  | 'key_created'
+  | 'key_revoked'
+  | 'application_connected'
+  | 'application_disconnected'
+  | 'access_revoked'
+  | 'data_exported'
+  | 'deletion_requested'
+  | 'deletion_undone';
+
+export interface SecurityEventInput {
+  accountId: number;
+  event: SecurityEventName;
+  origin: RequestOrigin;
+  /** Names and numbers that the owner recognizes. Never a secret. */
+  details?: Record<string, string | number>;
+}
+
+/** Records a security event, in the transaction of the change. */
+export async function recordSecurityEvent(
+  transaction: Transaction,
+  { accountId, event, origin, details = {} }: SecurityEventInput,
+): Promise<void> {
+  await SecurityEvent.query(transaction).insert({
+    account_id: accountId,
+    event,
+    network: origin.network,
+    user_agent: origin.userAgent,
+    details,
+    created_at: now(),
+  });
+}
+
+/** Beginning of a statement that inserts events, for changes that are one statement. */
+export const INSERT_SECURITY_EVENTS =
+  'INSERT INTO security_events (account_id, event, network, user_agent, details, created_at)';
+
+/** One page of a security log, newest first. */
+export interface SecurityEventPage {
+  items: SecurityEvent[];
+  /** Cursor of the next page; null on the last one. */
+  next: number | null;
+}
+
+/**
+ * Lists the security events of an account, newest first. Pages are found by a cursor, so that no rows are counted.
+ * @param before cursor of the page; null for the first.
+ */
+export async function listSecurityEvents(accountId: number, before: number | null): Promise<SecurityEventPage> {
+  const rows = await SecurityEvent.query()
+    .where({ account_id: accountId })
+    .modify((older) => void (before !== null && older.where('id', '<', before)))
+    .orderBy('id', 'desc')
+    .limit(PAGE_SIZE + 1);
+  const items = rows.slice(0, PAGE_SIZE);
+  return { items, next: rows.length > PAGE_SIZE ? (items.at(-1)?.id ?? null) : null };
+}
+
+/** Days for which security events are kept: more than a year. */
+export const SECURITY_EVENT_RETENTION_DAYS = 400;
+
+const PRUNE_EVENTS = prepared(
+  'prune_security_events',
+  `DELETE FROM security_events WHERE id IN (
+     SELECT id FROM security_events WHERE created_at <= :before ORDER BY created_at LIMIT ${STATEMENT_BATCH_SIZE}
+        FOR UPDATE SKIP LOCKED)
+   RETURNING id`,
+);
+
+/** Deletes security events after their retention. */
+export async function pruneSecurityEvents(): Promise<void> {
+  await runInBatches(PRUNE_EVENTS, { before: addMilliseconds(now(), -SECURITY_EVENT_RETENTION_DAYS * DAY_MS) });
+}

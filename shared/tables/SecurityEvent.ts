@@ -1,0 +1,15 @@
+import { Model } from 'objection';
+
+/** An event of the security log of an account. Rows are inserted and deleted, never changed. */
+export class SecurityEvent extends Model {
+  static override tableName = 'security_events';
+
+  declare id: number;
+  declare account_id: number;
+  declare event: string;
+  /** Network prefix of the request; empty if the service or its staff caused the event. */
+  declare network: string;
+  declare user_agent: string;
+  declare details: Record<string, string | number>;
+  declare created_at: Date;
+}

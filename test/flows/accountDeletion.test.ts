@@ -1,0 +1,240 @@
+import { expect } from 'chai';
+import { requestAccountDeletion, undoAccountDeletion } from '../../shared/domain/accounts/deletion.ts';
+import { runAccountDeletions } from '../../shared/domain/accounts/deletionSweep.ts';
+import { SERVICE_ORIGIN } from '../../shared/domain/accounts/securityEvents.ts';
+import { DAY_MS } from '../../shared/spec/durations.ts';
+import { enrollAffiliate, signUpReferred } from '../harness/affiliates.ts';
+import type { TestCustomer } from '../harness/apiClient.ts';
+import { type BillingService, runJob, startBillingService } from '../harness/billingService.ts';
+import { captureError } from '../harness/expectRejection.ts';
+import { eventually } from '../harness/testService.ts';
+
+describe('the deletion of an account with payments', () => {
+  let billing: BillingService;
+  before(async () => {
+    billing = await startBillingService();
+  });
+  afterEach(() => billing.stripe.reset());
+  after(() => billing.stop());
+
+  const getRow = async ({ email }: TestCustomer) =>
+    (await billing.service.sql('SELECT * FROM accounts WHERE email = $1', [email]))[0];
+  const getRowById = async (id: number) => (await billing.service.sql('SELECT * FROM accounts WHERE id = $1', [id]))[0];
+  const getDeletion = async (id: number) =>
+    (await billing.service.sql('SELECT * FROM account_deletions WHERE account_id = $1', [id]))[0];
+  const requestDeletion = async (customer: TestCustomer): Promise<number> => {
+    const { id } = await getRow(customer);
+    const sessionToken = customer.cookie.split('=')[1] as string;
+    await requestAccountDeletion(id, { email: customer.email, sessionToken, origin: SERVICE_ORIGIN });
+    return id;
+  };
+  const sweep = () => runJob(billing, 'billing', 'accountDeletions.run');
+  /** Makes a deletion due, as after seven days, or after the back-off of a failure. */
+  const makeDue = (id: number) =>
+    billing.service.sql(
+      `UPDATE account_deletions SET erase_at = now() - interval '1 second', next_attempt_at = now() WHERE account_id = $1`,
+      [id],
+    );
+  const retryNow = (id: number) =>
+    billing.service.sql('UPDATE account_deletions SET next_attempt_at = now() WHERE account_id = $1', [id]);
+  const theirs = (customer: TestCustomer) => billing.stripe.findSubscription(billing.customerId(customer));
+
+  it('stops the renewal at Stripe, retries while that fails, and resumes it after an undo', async () => {
+    const customer = await billing.createCustomer('pro');
+    billing.stripe.faults.all = 'error';
+    const id = await requestDeletion(customer);
+    await sweep();
+    expect(theirs(customer).cancel_at_period_end).to.equal(false);
+    const failed = await getDeletion(id);
+    expect([failed.status, failed.attempts, failed.leased_until]).to.deep.equal(['pending', 1, null]);
+    expect(failed.next_attempt_at > new Date()).to.equal(true);
+
+    delete billing.stripe.faults.all;
+    await retryNow(id);
+    await sweep();
+    expect(theirs(customer).cancel_at_period_end).to.equal(true);
+    const waiting = await getDeletion(id);
+    expect([waiting.attempts, waiting.last_error]).to.deep.equal([0, null]);
+    expect(waiting.next_attempt_at).to.deep.equal(waiting.erase_at);
+    expect(waiting.erase_at.getTime() - waiting.requested_at.getTime()).to.equal(7 * DAY_MS);
+    await billing.drained();
+
+    await undoAccountDeletion(id, SERVICE_ORIGIN);
+    billing.stripe.faults.all = 'error';
+    await sweep();
+    expect((await getDeletion(id)).status).to.equal('undone');
+    delete billing.stripe.faults.all;
+    await retryNow(id);
+    await sweep();
+    expect(theirs(customer).cancel_at_period_end).to.equal(false);
+    expect(await getDeletion(id)).to.equal(undefined);
+    await billing.drained();
+    expect((await customer.requestWithSession('GET', '/api/billing/status/')).body).to.include({
+      status: 'active',
+      cancel_at_period_end: false,
+    });
+  });
+
+  it('does not resume a subscription that its owner had canceled before', async () => {
+    const customer = await billing.createCustomer('lite');
+    billing.stripe.cancelAtPeriodEnd(billing.customerId(customer));
+    await billing.drained();
+    const id = await requestDeletion(customer);
+    await sweep();
+    await undoAccountDeletion(id, SERVICE_ORIGIN);
+    await sweep();
+    expect(theirs(customer).cancel_at_period_end).to.equal(true);
+    expect(await getDeletion(id)).to.equal(undefined);
+  });
+
+  it('takes the last of several requests and undos, also while the sweep runs', async () => {
+    const customer = await billing.createCustomer('lite');
+    const id = await requestDeletion(customer);
+    await Promise.all([runAccountDeletions(), undoAccountDeletion(id, SERVICE_ORIGIN), runAccountDeletions()]);
+    await requestDeletion(customer);
+    await Promise.all([runAccountDeletions(), undoAccountDeletion(id, SERVICE_ORIGIN), runAccountDeletions()]);
+    await eventually('the deletion is undone at Stripe', async () => {
+      await retryNow(id);
+      await sweep();
+      return (await getDeletion(id)) === undefined;
+    });
+    expect(theirs(customer).cancel_at_period_end).to.equal(false);
+    await requestDeletion(customer);
+    await sweep();
+    expect(theirs(customer).cancel_at_period_end).to.equal(true);
+    await billing.drained();
+  });
+
+  it('erases the account after seven days, cancels the subscription and deletes the customer at Stripe', async () => {
+    const customer = await billing.createCustomer('pro');
+    const customerId = billing.customerId(customer);
+    await customer.waitForEnd((await customer.createImage('a prompt to erase')).uuid);
+    const id = await requestDeletion(customer);
+    await sweep();
+    await makeDue(id);
+    // The cancellation, the erasure and the customer fail one after the other.
+    billing.stripe.faults['subscriptions.cancel'] = 'error';
+    await sweep();
+    expect([(await getDeletion(id)).status, (await getRowById(id)).erased_at]).to.deep.equal(['erasing', null]);
+    const tooLate = await captureError(undoAccountDeletion(id, SERVICE_ORIGIN));
+    expect(tooLate.message).to.include('can no longer be restored');
+    delete billing.stripe.faults['subscriptions.cancel'];
+    billing.stripe.faults['customers.delete'] = 'error';
+    await retryNow(id);
+    await sweep();
+    expect((await getRowById(id)).erased_at).to.not.equal(null);
+    expect((await getDeletion(id)).attempts).to.equal(2);
+    delete billing.stripe.faults['customers.delete'];
+    await retryNow(id);
+    await sweep();
+    expect(await getDeletion(id)).to.equal(undefined);
+    expect(billing.stripe.store.deletedCustomers.has(customerId)).to.equal(true);
+    await billing.drained();
+    const row = await getRowById(id);
+    expect(row.email).to.equal(`erased-${row.uuid}@erased.invalid`);
+    expect([row.plan_slug, row.plan_credits]).to.deep.equal([null, 0]);
+    const [subscription] = await billing.service.sql('SELECT status FROM subscriptions WHERE account_id = $1', [id]);
+    expect(subscription.status).to.equal('canceled');
+    expect((await customer.requestWithSession('GET', '/authentication/me/')).status).to.equal(401);
+    // The address is free again.
+    const { body } = await billing.service.request('POST', '/authentication/dev/sign-in/', {
+      body: { email: customer.email },
+    });
+    expect(body.user.uuid).to.not.equal(row.uuid);
+  });
+
+  it('continues after a crash between two steps, once the lease has expired', async () => {
+    const customer = await billing.createCustomer('lite');
+    const id = await requestDeletion(customer);
+    await sweep();
+    await makeDue(id);
+    // A worker died after it began the erasure.
+    await billing.service.sql(
+      `UPDATE account_deletions SET status = 'erasing', leased_until = now() + interval '1 minute' WHERE account_id = $1`,
+      [id],
+    );
+    await sweep();
+    expect((await getRowById(id)).erased_at).to.equal(null);
+    await billing.service.sql('UPDATE account_deletions SET leased_until = now() WHERE account_id = $1', [id]);
+    await sweep();
+    expect((await getRowById(id)).erased_at).to.not.equal(null);
+    expect(await getDeletion(id)).to.equal(undefined);
+    await billing.drained();
+  });
+
+  it('either undoes a deletion or erases the account when both happen at once', async () => {
+    for (let round = 0; round < 5; round += 1) {
+      const customer = await billing.createCustomer(null);
+      const id = await requestDeletion(customer);
+      await makeDue(id);
+      const [undo] = await Promise.allSettled([undoAccountDeletion(id, SERVICE_ORIGIN), runAccountDeletions()]);
+      const row = await getRowById(id);
+      if (undo.status === 'fulfilled') {
+        expect([row.erased_at, row.deletion_requested_at]).to.deep.equal([null, null]);
+        expect(row.email).to.equal(customer.email);
+      } else {
+        // A scheduled run may have claimed it instead.
+        await eventually('the account is erased', async () => (await getRowById(id)).erased_at !== null);
+      }
+    }
+  });
+
+  it('waits for generations in progress, which are completed or refunded as usual', async () => {
+    const customer = await billing.createCustomer('pro');
+    billing.service.upstream.outcome = 'wait';
+    await customer.createImage('succeeds during the deletion');
+    await customer.createImage('fails during the deletion');
+    const id = await requestDeletion(customer);
+    await makeDue(id);
+    await sweep();
+    expect((await getDeletion(id)).last_error).to.include('2 generations are in progress');
+    await eventually('both are submitted', () => billing.service.upstream.jobs.length >= 2);
+    billing.service.upstream.end('succeeds during the deletion', 'succeeded');
+    billing.service.upstream.end('fails during the deletion', 'failed');
+    billing.service.upstream.outcome = 'succeed';
+    await eventually('both have ended', async () => (await getRowById(id)).in_flight === 0);
+    const refunds = await billing.service.sql(
+      `SELECT 1 FROM ledger_entries WHERE account_id = $1 AND entry_type = 'refund'`,
+      [id],
+    );
+    expect(refunds).to.have.length(1);
+    await retryNow(id);
+    await sweep();
+    expect((await getRowById(id)).erased_at).to.not.equal(null);
+    await billing.drained();
+  });
+
+  it('pays out what an affiliate has earned, and nothing that referrals pay later', async () => {
+    const { baseUrl } = billing.service;
+    const { affiliate, code } = await enrollAffiliate(baseUrl);
+    const { body } = await affiliate.request('POST', '/api/affiliate/onboarding-link/');
+    billing.stripe.onboard(body.url);
+    await billing.drained();
+    const referred = await signUpReferred(baseUrl, code);
+    await billing.subscribe(referred, 'lite');
+    const later = await signUpReferred(baseUrl, code);
+    const id = await requestDeletion(affiliate);
+    await makeDue(id);
+    await sweep();
+    await billing.drained();
+    expect((await getRowById(id)).erased_at).to.not.equal(null);
+
+    await billing.subscribe(later, 'pro');
+    const commissions = () =>
+      billing.service.sql('SELECT amount_cents, settled_cents FROM commissions WHERE affiliate_id = $1', [id]);
+    expect(await commissions()).to.deep.equal([{ amount_cents: 2_160, settled_cents: 0 }]);
+    const link = await billing.service.request('GET', `/r/${code}`);
+    expect(link.headers.getSetCookie().join('')).to.not.include('referral=');
+
+    billing.service.fabricated.add('commissions-are-their-share');
+    await billing.service.sql(
+      `UPDATE commissions SET payable_at = payable_at - interval '3 months', synced_at = synced_at - interval '1 day'
+        WHERE affiliate_id = $1`,
+      [id],
+    );
+    await runJob(billing, 'billing', 'payouts.run');
+    expect(await commissions()).to.deep.equal([{ amount_cents: 2_160, settled_cents: 2_160 }]);
+    const transfers = [...billing.stripe.summarize().transfers.values()].map(({ amountCents }) => amountCents);
+    expect(transfers).to.deep.equal([2_160]);
+  });
+});
