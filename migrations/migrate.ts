@@ -13,6 +13,8 @@ import * as oauth from './0009_oauth.ts';
 import * as metrics from './0010_metrics.ts';
 import * as staffActions from './0011_staff_actions.ts';
 import * as privacy from './0012_privacy.ts';
+import * as usageKeys from './0013_usage_keys.ts';
+import * as listFilters from './0014_list_filters.ts';
 import * as invoices from './0015_invoices.ts';
 import * as staffConsole from './0016_staff_console.ts';
 import * as reports from './0017_reports.ts';
@@ -37,6 +39,8 @@ export const MIGRATIONS: Record<MigrationName, Migration> = {
   '0010_metrics': metrics,
   '0011_staff_actions': staffActions,
   '0012_privacy': privacy,
+  '0013_usage_keys': usageKeys,
+  '0014_list_filters': listFilters,
   '0015_invoices': invoices,
   '0016_staff_console': staffConsole,
   '0017_reports': reports,

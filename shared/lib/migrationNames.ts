@@ -15,6 +15,8 @@ export const MIGRATION_NAMES = [
   '0010_metrics',
   '0011_staff_actions',
   '0012_privacy',
+  '0013_usage_keys',
+  '0014_list_filters',
   '0015_invoices',
   '0016_staff_console',
   '0017_reports',

@@ -102,6 +102,7 @@ const OWN_ENDPOINTS = `
   GET    /r/:code                              visitor
   GET    /assets/account.js                    public
   GET    /assets/style.css                     public
+  GET    /api/usage/keys/                      key/cookie
   GET    /api/serving/                         public
   GET    /api/ready/                           public
   GET    /admin/                               operator

@@ -5,8 +5,8 @@ import type { Account } from '../../../shared/tables/Account.ts';
 import { describeSubscription } from '../billing/describeSubscription.ts';
 import { BarChart } from '../components/charts.tsx';
 import { formatNumber } from '../components/formatAmount.ts';
-import { ModelTable } from '../usage/modelTable.tsx';
 import { PeriodUsage } from '../usage/periodUsage.tsx';
+import { UsageTable } from '../usage/usageTable.tsx';
 
 interface CreditsProps {
   account: Account;
@@ -34,7 +34,7 @@ export function CreditsSection({ account, billing, usage }: CreditsProps): VNode
       {usage.byModel.length === 0 ? null : (
         <>
           <h3 class="apart">By model, since the account was created</h3>
-          <ModelTable byModel={usage.byModel} />
+          <UsageTable title="Model" rows={usage.byModel.map(({ model, ...sum }) => ({ label: model, ...sum }))} />
         </>
       )}
       <div class="buttons apart">

@@ -1,12 +1,14 @@
 import type { VNode } from 'preact';
 import type { ListPage } from '../../../shared/lib/pagination.ts';
 import type { Generation } from '../../../shared/tables/Generation.ts';
+import type { ModelKind } from '../../../shared/spec/catalog.ts';
+import type { GenerationStatus } from '../../../shared/spec/states.ts';
 import type { Context } from '../../context.ts';
 import { presentGeneration } from '../../rest/generations/presenter.ts';
 import { type Outcomes, type PageProblem, sendAccountAreaPage } from '../components/accountPage.tsx';
+import { type FilterChoice, FilteredPageLinks, FilterForm, MatchCount } from '../components/filterForm.tsx';
 import { formatNumber } from '../components/formatAmount.ts';
 import { formatDateTime } from '../components/formatTime.ts';
-import { PageLinks } from '../components/pageLinks.tsx';
 import { GenerationActions, Preview, StatusTag, truncateText } from './generationParts.tsx';
 
 export const LIBRARY_PATH = '/account/library/';
@@ -16,18 +18,40 @@ const LABEL_CHARACTERS = 60;
 
 const OUTCOMES = { deleted: ['Generation deleted', 'The generation is deleted.'] } as const satisfies Outcomes;
 
+const STATUS_CHOICES: Record<GenerationStatus, string> = {
+  queued: 'In progress',
+  succeeded: 'Succeeded',
+  failed: 'Failed',
+};
+const KIND_CHOICES: Record<ModelKind, string> = { video: 'Videos', image: 'Images' };
+const FILTERS: readonly FilterChoice[] = [
+  { name: 'status', label: 'Status', options: STATUS_CHOICES },
+  { name: 'kind', label: 'Type', options: KIND_CHOICES },
+];
+
+interface ShownLibrary {
+  list: ListPage<Generation>;
+  /** Filters of the list; empty for all generations. */
+  query: string;
+}
+
 /** Sends one page of the library. Generations in progress are updated by the script of the page. */
-export function sendLibraryPage(ctx: Context, list: ListPage<Generation>, flash: PageProblem = {}, status = 200): void {
+export function sendLibraryPage(
+  ctx: Context,
+  { list, query }: ShownLibrary,
+  flash: PageProblem = {},
+  status = 200,
+): void {
   const queued = list.items.filter((generation) => generation.status === 'queued').length;
   const children = (
     <>
+      {list.totalItems === 0 && query === '' ? null : (
+        <FilterForm path={LIBRARY_PATH} choices={FILTERS} parameters={ctx.query} />
+      )}
+      {query === '' ? null : <MatchCount list={list} />}
       {queued === 0 ? null : <ProgressNote queued={queued} />}
       {list.items.length === 0 ? (
-        <p class="card">
-          {list.totalItems === 0
-            ? 'No generations yet. What you create with the API or an assistant appears here.'
-            : 'This page is empty.'}
-        </p>
+        <p class="card">{describeEmptyPage(list, query)}</p>
       ) : (
         <ul class="gallery">
           {list.items.map((generation) => (
@@ -35,7 +59,7 @@ export function sendLibraryPage(ctx: Context, list: ListPage<Generation>, flash:
           ))}
         </ul>
       )}
-      <PageLinks list={list} path={LIBRARY_PATH} />
+      <FilteredPageLinks list={list} path={LIBRARY_PATH} query={query} />
     </>
   );
   sendAccountAreaPage(
@@ -43,6 +67,12 @@ export function sendLibraryPage(ctx: Context, list: ListPage<Generation>, flash:
     { current: LIBRARY_PATH, heading: 'Library', outcomes: OUTCOMES, ...flash, children, isWide: true, hasMedia: true },
     status,
   );
+}
+
+function describeEmptyPage({ totalItems }: ListPage<Generation>, query: string): string {
+  if (totalItems > 0) return 'This page is empty.';
+  if (query !== '') return 'No generations match these filters.';
+  return 'No generations yet. What you create with the API or an assistant appears here.';
 }
 
 /** Number of generations in progress. Without the script, reloading the page shows their results. */

@@ -1,13 +1,13 @@
 import type { VNode } from 'preact';
 import type { StaffGeneration } from '../../../../shared/domain/staff/generations.ts';
-import type { LedgerEntry } from '../../../../shared/tables/LedgerEntry.ts';
+import type { ListedEntry } from '../../../../shared/domain/credits/listFilteredLedger.ts';
 import { formatChange, formatNumber } from '../../components/formatAmount.ts';
 import { formatDateTime } from '../../components/formatTime.ts';
 import { getGenerationPath } from '../actions/generationActions.tsx';
 import { Table } from '../table.tsx';
 
 /** Ledger entries with the buckets that they changed. */
-export function LedgerTable({ entries }: { entries: LedgerEntry[] }): VNode {
+export function LedgerTable({ entries }: { entries: readonly ListedEntry[] }): VNode {
   return (
     <Table
       label="Ledger entries"

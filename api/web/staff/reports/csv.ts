@@ -1,5 +1,5 @@
 import type { ReportTable } from '../../../../shared/domain/reports/report.ts';
-import { toLine } from '../../ledger/csv.ts';
+import { toCsvLine } from '../../../../shared/lib/csv.ts';
 
 /**
  * Writes a table of a report as CSV: texts, each measure with the previous period and the change, then details. The
@@ -14,7 +14,7 @@ export function writeReportCsv({ dimensions, measures, details = [], rows, total
     ...details.map(({ key }) => key),
   ];
   const lines = [...rows, ...(total === undefined ? [] : [total])].map((row) =>
-    toLine([
+    toCsvLine([
       ...row.labels,
       ...measures.flatMap(({ isCompared }, index) => {
         const { value = null, previous = null } = row.amounts[index] ?? {};
@@ -23,7 +23,7 @@ export function writeReportCsv({ dimensions, measures, details = [], rows, total
       ...details.map((_, index) => row.details?.[index] ?? ''),
     ]),
   );
-  return [toLine(header), ...lines].join('');
+  return [toCsvLine(header), ...lines].join('');
 }
 
 function toCell(value: number | null): string | number {
