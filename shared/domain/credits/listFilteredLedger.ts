@@ -17,7 +17,15 @@ export function listAcceptedTypes({ entryType }: LedgerFilter): LedgerEntryType[
 /** Columns of an entry that lists show. */
 export type ListedEntry = Pick<
   LedgerEntry,
-  'number' | 'uuid' | 'entry_type' | 'amount' | 'balance_after' | 'description' | 'created_at'
+  | 'number'
+  | 'uuid'
+  | 'entry_type'
+  | 'amount'
+  | 'plan_amount'
+  | 'balance_after'
+  | 'description'
+  | 'generation_uuid'
+  | 'created_at'
 >;
 
 /** Matches of one type: a range of the index `ledger_entries_filter_idx`, read only if the type is wanted. */
@@ -34,7 +42,8 @@ const LIST_FILTERED = prepared(
      ) ranges
       ORDER BY created_at DESC, number DESC LIMIT :max
    )
-   SELECT total.matches, e.number, e.uuid, e.entry_type, e.amount, e.balance_after, e.description, e.created_at
+   SELECT total.matches, e.number, e.uuid, e.entry_type, e.amount, e.plan_amount, e.balance_after, e.description,
+          e.generation_uuid, e.created_at
      FROM (SELECT count(*) AS matches FROM matching) total
      LEFT JOIN (SELECT number FROM matching ORDER BY number DESC OFFSET :skip LIMIT :limit) shown ON true
      LEFT JOIN ledger_entries e ON e.account_id = :accountId AND e.number = shown.number
