@@ -104,6 +104,16 @@ describe('the accessibility of pages', () => {
     ];
   };
 
+  it('is checked by rules that find a field without a label', async () => {
+    const context = await openContext(browser, billing.service.baseUrl, fresh.cookie, { bypassCSP: true });
+    const page = await context.newPage();
+    await page.goto('/account/keys/');
+    await page.evaluate('document.querySelector("label[for=key-name]").remove()');
+    await page.evaluate('document.querySelector("#key-name").removeAttribute("placeholder")');
+    expect((await findAxeViolations(page)).join('\n')).to.match(/^label: [^\n]+key-name/);
+    await context.close();
+  });
+
   for (const view of VIEWS) {
     it(`has no violations in any state, ${view.colorScheme}, ${view.viewport.width} pixels wide`, async function () {
       this.timeout(240_000);
