@@ -16,6 +16,12 @@ const VIEWS = [
 const PAGES = ['', 'library/', 'usage/', 'ledger/', 'billing/', 'keys/', 'connect/', 'applications/', 'affiliate/'];
 const ACCOUNT_PATHS = [...PAGES, 'settings/'].map((name) => `/account/${name}`);
 
+const submit = (name: string, fields: Record<string, string>) => async (page: Page) => {
+  for (const [label, value] of Object.entries(fields)) await page.getByLabel(label, { exact: true }).fill(value);
+  await page.getByRole('button', { name, exact: true }).click();
+  await page.locator('.notice').waitFor();
+};
+
 describe('the accessibility of pages', () => {
   let browser: Browser;
   let billing: BillingService;
@@ -79,11 +85,6 @@ describe('the accessibility of pages', () => {
 
   /** Lists pages with one visitor, and for each what must be done on it before it is checked. */
   const listStates = (): [TestCustomer | undefined, string, ((page: Page) => Promise<void>)?][] => {
-    const submit = (name: string, fields: Record<string, string>) => async (page: Page) => {
-      for (const [label, value] of Object.entries(fields)) await page.getByLabel(label, { exact: true }).fill(value);
-      await page.getByRole('button', { name, exact: true }).click();
-      await page.locator('.notice').waitFor();
-    };
     return [
       ...['/sign-in', '/sign-in?problem=session-ended', '/sign-in?done=signed-out', '/mcp', '/nothing'].map(
         (path): [undefined, string] => [undefined, path],
