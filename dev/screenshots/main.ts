@@ -50,6 +50,29 @@ const CUSTOMERS: DemoCustomer[] = [
   { email: 'barbara@example.com', plan: 'pro', prompts: [VIDEO, IMAGE].map(withPrompt) },
 ];
 
+/** Pages of an account, and how pages are shown. */
+const NAMES = [
+  'library',
+  'usage',
+  'ledger',
+  'billing',
+  'keys',
+  'connect',
+  'applications',
+  'affiliate',
+  'settings',
+  'security',
+  'export',
+  'delete',
+];
+const ACCOUNT_PATHS = ['/account/', ...NAMES.map((name) => `/account/${name}/`)];
+const VISITOR_PATHS = ['/sign-in', '/mcp', '/nothing'];
+const VIEWS = [
+  { name: 'light', colorScheme: 'light', width: 1280 },
+  { name: 'dark', colorScheme: 'dark', width: 1280 },
+  { name: 'phone', colorScheme: 'light', width: 390 },
+] as const;
+
 const { all: reviewFolder } = readCommandLine('npm run screenshots', USAGE, { all: { type: 'string' } });
 const folder = createScratchFolder('genmeter-screenshots-');
 const port = await findFreePort();
@@ -105,29 +128,6 @@ async function takeScreenshots(browser: Browser): Promise<void> {
     await context.close();
   }
 }
-
-/** Pages of an account, and how pages are shown. */
-const NAMES = [
-  'library',
-  'usage',
-  'ledger',
-  'billing',
-  'keys',
-  'connect',
-  'applications',
-  'affiliate',
-  'settings',
-  'security',
-  'export',
-  'delete',
-];
-const ACCOUNT_PATHS = ['/account/', ...NAMES.map((name) => `/account/${name}/`)];
-const VISITOR_PATHS = ['/sign-in', '/mcp', '/nothing'];
-const VIEWS = [
-  { name: 'light', colorScheme: 'light', width: 1280 },
-  { name: 'dark', colorScheme: 'dark', width: 1280 },
-  { name: 'phone', colorScheme: 'light', width: 390 },
-] as const;
 
 interface Review {
   /** Prefix of the names of its pictures. */

@@ -4,6 +4,15 @@ import type { TestCustomer } from '../harness/apiClient.ts';
 import { type BillingService, startBillingService } from '../harness/billingService.ts';
 import { createBrowserFor, findForm, type HttpBrowser } from '../harness/httpBrowser.ts';
 
+const readSettings = async (customer: TestCustomer) =>
+  (await customer.request('GET', '/api/billing/topup/settings/')).body;
+
+/** Returns the address of the page to pay at, to which a form leads. */
+function findPaymentPage(text: string): string {
+  const [, url = ''] = /class="button main wide" href="([^"]+)"/.exec(text) ?? [];
+  return url.replaceAll('&amp;', '&');
+}
+
 describe('the billing page', () => {
   let billing: BillingService;
   before(async () => {
@@ -15,14 +24,6 @@ describe('the billing page', () => {
   const at = (path: string) => `${billing.service.baseUrl}${path}`;
   const send = (visitor: HttpBrowser, action: string, fields: Record<string, string>) =>
     sendAccountForm(billing.service.baseUrl, visitor, action, fields);
-  const readSettings = async (customer: TestCustomer) =>
-    (await customer.request('GET', '/api/billing/topup/settings/')).body;
-
-  /** Returns the address of the page to pay at, to which a form leads. */
-  function findPaymentPage(text: string): string {
-    const [, url = ''] = /class="button main wide" href="([^"]+)"/.exec(text) ?? [];
-    return url.replaceAll('&amp;', '&');
-  }
 
   describe('without a plan', () => {
     it('offers all four plans with price, credits and features, and no top-up', async () => {

@@ -8,6 +8,9 @@ import { type TestService, startTestService } from '../harness/testService.ts';
 const PAGE_BYTES_MAX = 100_000;
 const LONG_PROMPT = '\u{10348}'.repeat(2_500);
 
+const readUser = async (customer: TestCustomer) =>
+  (await customer.requestWithSession('GET', '/authentication/me/')).body.user;
+
 describe('details of the account pages', () => {
   let service: TestService;
   before(async () => {
@@ -16,8 +19,6 @@ describe('details of the account pages', () => {
   after(() => service.stop());
 
   const at = (path: string) => `${service.baseUrl}${path}`;
-  const readUser = async (customer: TestCustomer) =>
-    (await customer.requestWithSession('GET', '/authentication/me/')).body.user;
 
   it('explain how to connect an assistant, with the address filled in', async () => {
     const { visitor } = await createVisitor(service);

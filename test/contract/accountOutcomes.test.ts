@@ -12,6 +12,23 @@ describe('outcomes of forms of the account pages', () => {
 
   const at = (path: string) => `${service.baseUrl}${path}`;
 
+  /** Submits a form of a page after its session has ended. */
+  const postAfterwards = async (path: string, action: string, fields: Record<string, string>) => {
+    const { customer, visitor } = await createVisitor(service);
+    const form = findForm((await visitor.request(at(path))).text, action);
+    await customer.requestWithSession('POST', '/authentication/logout/');
+    const answer = await visitor.request(at(action), {
+      method: 'POST',
+      headers: {
+        origin: service.baseUrl,
+        referer: at(path),
+        'content-type': 'application/x-www-form-urlencoded',
+      },
+      body: new URLSearchParams({ ...form.fields, ...fields }).toString(),
+    });
+    return { customer, visitor, location: answer.headers.get('location') ?? '' };
+  };
+
   it('are shown once, in the title and in a focused notice', async () => {
     const { visitor } = await createVisitor(service);
     const saved = await sendAccountForm(service.baseUrl, visitor, '/account/profile/', { first_name: 'Ada' });
@@ -48,22 +65,6 @@ describe('outcomes of forms of the account pages', () => {
   });
 
   describe('after the session has ended', () => {
-    const postAfterwards = async (path: string, action: string, fields: Record<string, string>) => {
-      const { customer, visitor } = await createVisitor(service);
-      const form = findForm((await visitor.request(at(path))).text, action);
-      await customer.requestWithSession('POST', '/authentication/logout/');
-      const answer = await visitor.request(at(action), {
-        method: 'POST',
-        headers: {
-          origin: service.baseUrl,
-          referer: at(path),
-          'content-type': 'application/x-www-form-urlencoded',
-        },
-        body: new URLSearchParams({ ...form.fields, ...fields }).toString(),
-      });
-      return { customer, visitor, location: answer.headers.get('location') ?? '' };
-    };
-
     it('lead to a sign-in that says so, and then back to the page of the form with what was entered', async () => {
       const fields = { first_name: 'late', language: 'pt-BR' };
       const { customer, visitor, location } = await postAfterwards('/account/settings/', '/account/profile/', fields);

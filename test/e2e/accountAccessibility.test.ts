@@ -16,6 +16,12 @@ const VIEWS = [
 const PAGES = ['', 'library/', 'usage/', 'ledger/', 'billing/', 'keys/', 'connect/', 'applications/', 'affiliate/'];
 const ACCOUNT_PATHS = [...PAGES, 'settings/'].map((name) => `/account/${name}`);
 
+const submit = (name: string, fields: Record<string, string>) => async (page: Page) => {
+  for (const [label, value] of Object.entries(fields)) await page.getByLabel(label, { exact: true }).fill(value);
+  await page.getByRole('button', { name, exact: true }).click();
+  await page.locator('.notice').waitFor();
+};
+
 describe('the accessibility of pages', () => {
   let browser: Browser;
   let billing: BillingService;
@@ -79,11 +85,6 @@ describe('the accessibility of pages', () => {
 
   /** Lists pages with one visitor, and for each what must be done on it before it is checked. */
   const listStates = (): [TestCustomer | undefined, string, ((page: Page) => Promise<void>)?][] => {
-    const submit = (name: string, fields: Record<string, string>) => async (page: Page) => {
-      for (const [label, value] of Object.entries(fields)) await page.getByLabel(label, { exact: true }).fill(value);
-      await page.getByRole('button', { name, exact: true }).click();
-      await page.locator('.notice').waitFor();
-    };
     return [
       ...['/sign-in', '/sign-in?problem=session-ended', '/sign-in?done=signed-out', '/mcp', '/nothing'].map(
         (path): [undefined, string] => [undefined, path],
@@ -103,6 +104,16 @@ describe('the accessibility of pages', () => {
       [busy, '/account/billing/', submit('Buy credits', { 'Other amount in US dollars': '1' })],
     ];
   };
+
+  it('is checked by rules that find a field without a label', async () => {
+    const context = await openContext(browser, billing.service.baseUrl, fresh.cookie, { bypassCSP: true });
+    const page = await context.newPage();
+    await page.goto('/account/keys/');
+    await page.evaluate('document.querySelector("label[for=key-name]").remove()');
+    await page.evaluate('document.querySelector("#key-name").removeAttribute("placeholder")');
+    expect((await findAxeViolations(page)).join('\n')).to.match(/^label: [^\n]+key-name/);
+    await context.close();
+  });
 
   for (const view of VIEWS) {
     it(`has no violations in any state, ${view.colorScheme}, ${view.viewport.width} pixels wide`, async function () {

@@ -7,6 +7,20 @@ import { registerClient } from '../harness/oauthClient.ts';
 import { launchBrowser } from '../harness/realBrowser.ts';
 import { type TestService, startTestService } from '../harness/testService.ts';
 
+const expectOutcome = async (page: Page, address: string, title: string): Promise<void> => {
+  await page.waitForURL(`**${address}`);
+  expect(await page.title()).to.match(new RegExp(`^${title} · `));
+  expect(await page.locator('.notice:focus').count(), address).to.equal(1);
+  await expectFits(page);
+};
+
+const visit = async (page: Page, path: string): Promise<void> => {
+  await page.goto(path);
+  await expectFits(page);
+};
+
+const button = (page: Page, name: string) => page.getByRole('button', { name, exact: true });
+
 describe('account pages, in a real browser', () => {
   let browser: Browser;
   let service: TestService;
@@ -39,21 +53,9 @@ describe('account pages, in a real browser', () => {
     return page;
   };
 
-  const expectOutcome = async (page: Page, address: string, title: string): Promise<void> => {
-    await page.waitForURL(`**${address}`);
-    expect(await page.title()).to.match(new RegExp(`^${title} · `));
-    expect(await page.locator('.notice:focus').count(), address).to.equal(1);
-    await expectFits(page);
-  };
-
   for (const javaScriptEnabled of [true, false]) {
     describe(`by keyboard, ${NARROW_WIDTH} pixels wide, ${javaScriptEnabled ? 'with' : 'without'} scripts`, () => {
       const options = { javaScriptEnabled, viewport: { width: NARROW_WIDTH, height: 640 } };
-      const visit = async (page: Page, path: string): Promise<void> => {
-        await page.goto(path);
-        await expectFits(page);
-      };
-      const button = (page: Page, name: string) => page.getByRole('button', { name, exact: true });
 
       it('signs in, completes the profile, chooses a plan, buys credits, and signs out', async () => {
         const page = await open(undefined, options);

@@ -53,7 +53,7 @@ export function sendConsentPage(
         </button>
       </Form>
       <p class="quiet small">
-        You can disconnect it at any time on your <a href="/account/">account page</a>. Not your account?
+        You can disconnect it at any time under <a href="/account/applications/">Applications</a>. Not your account?
       </p>
       <Form action={here} token={createCsrfToken(ctx)}>
         <button class="slight" type="submit" name="decision" value="switch">

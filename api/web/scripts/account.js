@@ -44,9 +44,13 @@ function replaceLive(element, next) {
 }
 
 /** Loads the page again while it shows something in progress, and replaces what has changed. */
+function scheduleRefresh() {
+  if (document.querySelector('[data-live]') !== null) setTimeout(() => void refreshLive(), LIVE_INTERVAL_MS);
+}
+
 async function refreshLive() {
   const isSignedIn = document.hidden || (await updateLive().catch(() => true));
-  if (isSignedIn && document.querySelector('[data-live]') !== null) setTimeout(refreshLive, LIVE_INTERVAL_MS);
+  if (isSignedIn) scheduleRefresh();
 }
 
 /** @returns false if the session has ended. */
@@ -60,7 +64,7 @@ async function updateLive() {
 
 for (const button of document.querySelectorAll('button[data-copy]')) enableCopyButton(button);
 
-if (document.querySelector('[data-live]') !== null) setTimeout(refreshLive, LIVE_INTERVAL_MS);
+scheduleRefresh();
 
 const reload = document.querySelector('[data-reload-to]');
 if (reload !== null)

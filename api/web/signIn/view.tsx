@@ -8,7 +8,7 @@ import { PROVIDER_LOGOS, PROVIDER_TITLES } from '../components/providerLogos.tsx
 import { sendPage } from '../components/layout.tsx';
 import { Form, Notice } from '../components/form.tsx';
 
-/** Problems of a sign-in. Problems of linking are shown on the account page. */
+/** Problems of a sign-in. Problems of linking are shown on the settings page. */
 type ShownSignInProblem = Exclude<SignInProblem, 'identity_in_use' | 'provider_linked'>;
 
 /** Codes in the URL of the page: the reason why a sign-in failed or is required again. */
@@ -24,7 +24,7 @@ const SIGN_IN_PROBLEMS: Record<SignInPageProblem, string> = {
   taken:
     'Your address belongs to an account that is linked to another identity of the same provider. If the account is yours, sign in as you did before, or contact support.',
   other_provider:
-    'Your address belongs to an account with another sign-in method. Sign in with that method first, then link this one on your account page.',
+    'Your address belongs to an account with another sign-in method. Sign in with that method first, then link this one in the settings of your account.',
   unverified: 'The provider has not verified your e-mail address. Verify it there, then sign in again.',
 };
 
@@ -93,7 +93,7 @@ export function sendSignInPage(
 function describeOtherProvider(provider: ProviderName, linked: readonly ProviderName[]): string {
   const title = PROVIDER_TITLES[provider];
   const others = linked.map((name) => PROVIDER_TITLES[name]).join(' or ');
-  return `Your address belongs to an account that uses ${others}. Sign in with ${others} first, then link ${title} under “Sign-in methods” on your account page.`;
+  return `Your address belongs to an account that uses ${others}. Sign in with ${others} first, then link ${title} under “Sign-in methods” in the settings of your account.`;
 }
 
 /** Returns whether a query parameter is a known problem code. Other values are never shown. */

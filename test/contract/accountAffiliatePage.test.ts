@@ -1,0 +1,32 @@
+import { expect } from 'chai';
+import { createBrowserFor } from '../harness/httpBrowser.ts';
+import { PayoutFixture } from '../harness/payoutFixture.ts';
+
+describe('the affiliate page', () => {
+  const fixture = new PayoutFixture();
+  before(() => fixture.start());
+  after(() => fixture.billing.stop());
+
+  it('shows the link, commissions and payouts, and not who the customers are', async () => {
+    const { affiliate, code, refer } = await fixture.createAffiliate();
+    const visitor = createBrowserFor(affiliate);
+    const read = async () => (await visitor.request(`${fixture.billing.service.baseUrl}/account/affiliate/`)).text;
+    expect(await read())
+      .to.include(`/r/${code}</code>`)
+      .and.to.include('None. A commission appears here')
+      .and.to.include('None. Payouts appear here');
+
+    const customer = await refer();
+    await fixture.billing.subscribe(customer, 'lite');
+    const earned = await read();
+    expect(earned).to.match(/<td>Payable from [^<]+<\/td><td class="number">\$21\.60<\/td>/);
+    expect(earned).to.include('1 sign-up, 1 with an active plan').and.to.not.include(customer.email);
+
+    await fixture.advanceMonths();
+    await fixture.runPayouts();
+    const paid = await read();
+    expect(paid).to.match(/<td>In a payout<\/td><td class="number">\$21\.60<\/td>/);
+    expect(paid).to.match(/<td>Paid<\/td><td class="number">\$21\.60<\/td>/);
+    expect(paid).to.include('Paid: $21.60. Pending: $0.');
+  });
+});
