@@ -1,7 +1,19 @@
 import { expect } from 'chai';
 import { type BillingService, runJob, startBillingService } from '../harness/billingService.ts';
+import { enrollAffiliate, getAffiliateStatus, signUpReferred } from '../harness/affiliates.ts';
 import type { TestCustomer } from '../harness/apiClient.ts';
+import { createBrowserFor } from '../harness/httpBrowser.ts';
 import { eventually } from '../harness/testService.ts';
+
+const listInvoices = async (customer: TestCustomer) =>
+  (await customer.request('GET', '/api/billing/invoices/')).body.data as any[];
+
+/** Opens a page for 50 dollars. */
+async function openTopup(customer: TestCustomer): Promise<string> {
+  const { status, body } = await customer.request('POST', '/api/billing/topup/', { body: { amount_cents: 5_000 } });
+  expect(status, JSON.stringify(body)).to.equal(200);
+  return body.checkout_url;
+}
 
 describe('invoices, tax and promotion codes of top-ups', () => {
   let billing: BillingService;
@@ -17,8 +29,6 @@ describe('invoices, tax and promotion codes of top-ups', () => {
   afterEach(() => billing.stripe.reset());
   after(() => billing.stop());
 
-  const listInvoices = async (customer: TestCustomer) =>
-    (await customer.request('GET', '/api/billing/invoices/')).body.data as any[];
   const findTopups = (customer: TestCustomer) =>
     billing.service.sql(
       `SELECT t.* FROM topups t JOIN accounts a ON a.id = t.account_id WHERE a.email = $1 ORDER BY t.created_at`,
@@ -30,14 +40,6 @@ describe('invoices, tax and promotion codes of top-ups', () => {
     await runJob(billing, 'billing', 'billing.maintain');
     await billing.drained();
   };
-
-  async function openTopup(customer: TestCustomer, amountCents = 5_000): Promise<string> {
-    const { status, body } = await customer.request('POST', '/api/billing/topup/', {
-      body: { amount_cents: amountCents },
-    });
-    expect(status, JSON.stringify(body)).to.equal(200);
-    return body.checkout_url;
-  }
 
   async function buy(customer: TestCustomer, promotionCode?: string): Promise<string> {
     const page = await openTopup(customer);
@@ -69,6 +71,12 @@ describe('invoices, tax and promotion codes of top-ups', () => {
       discount_cents: 0,
       status: 'paid',
     });
+  });
+
+  it('are announced with tax on the billing page', async () => {
+    const visitor = createBrowserFor(await billing.createCustomer('pro'));
+    const { text } = await visitor.request(`${billing.service.baseUrl}/account/billing/`);
+    expect(text.match(/Tax is added at the checkout\./g)).to.have.length(2);
   });
 
   it('take back credits in proportion to the net amount when they are refunded, and all with the whole', async () => {
@@ -131,6 +139,23 @@ describe('invoices, tax and promotion codes of top-ups', () => {
     expect(await customer.balance()).to.equal(1_100);
     expect((await findTopups(customer))[0]).to.include({ status: 'failed', failure_code: 'nothing_paid' });
     expect((await listInvoices(customer)).map(({ kind }) => kind)).to.deep.equal(['subscription']);
+  });
+
+  it('leave commissions of plans net of tax and discount, also after a refund', async () => {
+    const { affiliate, code } = await enrollAffiliate(billing.service.baseUrl);
+    const customer = await signUpReferred(billing.service.baseUrl, code);
+    const { body } = await customer.request('POST', '/api/billing/checkout/', { body: { plan: 'pro' } });
+    const { invoice } = billing.stripe.completeCheckout(body.checkout_url, { promotionCode: 'TWENTY' });
+    await billing.drained();
+    // 348 dollars less 20 % are 278.40, and 331.30 with tax.
+    expect((await listInvoices(customer))[0]).to.include({ total_cents: 33_130, tax_cents: 5_290, net_cents: 27_840 });
+    const readStats = async () => (await getAffiliateStatus(affiliate)).stats;
+    expect(await readStats()).to.include({ pending_cents: 8_352 });
+    billing.stripe.refund(invoice as string, 16_565);
+    await billing.drained();
+    expect(await readStats()).to.include({ pending_cents: 4_176 });
+    await buy(customer);
+    expect(await readStats()).to.include({ pending_cents: 4_176 });
   });
 
   it('count in staff metrics without tax and discount, and less the net refund', async () => {

@@ -54,7 +54,9 @@ export const InvoiceResponse = Type.Object({
   refunded_cents: Type.Integer({ description: 'The part of the total that was refunded or is disputed' }),
   created_at: Timestamp,
   paid_at: timestampOrNull(),
-  hosted_invoice_url: textOrNull({ description: 'Page of the invoice; expires about 30 days after the invoice was issued' }),
+  hosted_invoice_url: textOrNull({
+    description: 'Page of the invoice; expires about 30 days after the invoice was issued',
+  }),
   pdf_url: textOrNull({ description: 'The invoice as PDF; expires like the page' }),
 });
 
