@@ -4,7 +4,8 @@ import type { TestCustomer } from '../harness/apiClient.ts';
 import { type BillingService, runJob, startBillingService } from '../harness/billingService.ts';
 import { expectError } from '../harness/errorEnvelope.ts';
 import { createBrowserFor } from '../harness/httpBrowser.ts';
-import { type TestService, startTestService } from '../harness/testService.ts';
+import { eventually, type TestService, startTestService } from '../harness/testService.ts';
+import { completeInvoices } from '../harness/topupInvoices.ts';
 
 const PATH = '/api/billing/invoices/';
 const list = async (customer: TestCustomer, page = 1) =>
@@ -104,6 +105,18 @@ describe('the list of invoices', () => {
         expect(invoice).to.include({ number: issued.number, hosted_invoice_url: issued.hosted_invoice_url });
         expect(invoice.pdf_url).to.equal(issued.invoice_pdf);
       }
+    });
+
+    it('has the invoice of an automatic top-up, which is issued after its charge', async () => {
+      const customer = await billing.createCustomer('pro');
+      const body = { auto_topup_enabled: true, auto_topup_threshold_credits: 1_095 };
+      await customer.request('PATCH', '/api/billing/topup/settings/', { body });
+      await customer.createImage();
+      await eventually('credited', async () => (await list(customer)).data.length === 2);
+      await completeInvoices(billing);
+      const [invoice] = (await list(customer)).data;
+      expect(invoice).to.include({ description: 'Automatic top-up: 1896 credits', total_cents: 5_000, status: 'paid' });
+      expect(invoice.number).to.equal(billing.stripe.store.get('invoice', invoice.invoice_id).number);
     });
 
     it('can be read while Stripe is unavailable', async () => {

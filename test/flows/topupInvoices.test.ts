@@ -1,7 +1,17 @@
 import { expect } from 'chai';
 import { type BillingService, runJob, startBillingService } from '../harness/billingService.ts';
+import { enrollAffiliate, getAffiliateStatus, signUpReferred } from '../harness/affiliates.ts';
 import type { TestCustomer } from '../harness/apiClient.ts';
+import { completeInvoices, findTopups, listInvoices } from '../harness/topupInvoices.ts';
+import { createBrowserFor } from '../harness/httpBrowser.ts';
 import { eventually } from '../harness/testService.ts';
+
+/** Opens a page for 50 dollars. */
+async function openTopup(customer: TestCustomer): Promise<string> {
+  const { status, body } = await customer.request('POST', '/api/billing/topup/', { body: { amount_cents: 5_000 } });
+  expect(status, JSON.stringify(body)).to.equal(200);
+  return body.checkout_url;
+}
 
 describe('invoices, tax and promotion codes of top-ups', () => {
   let billing: BillingService;
@@ -17,44 +27,11 @@ describe('invoices, tax and promotion codes of top-ups', () => {
   afterEach(() => billing.stripe.reset());
   after(() => billing.stop());
 
-  const listInvoices = async (customer: TestCustomer) =>
-    (await customer.request('GET', '/api/billing/invoices/')).body.data as any[];
-  const findTopups = (customer: TestCustomer) =>
-    billing.service.sql(
-      `SELECT t.* FROM topups t JOIN accounts a ON a.id = t.account_id WHERE a.email = $1 ORDER BY t.created_at`,
-      [customer.email],
-    );
-  /** Completes the invoices of top-ups ahead of the schedule. */
-  const completeInvoices = async () => {
-    await billing.service.sql('UPDATE invoices SET next_attempt_at = now() WHERE next_attempt_at IS NOT NULL');
-    await runJob(billing, 'billing', 'billing.maintain');
-    await billing.drained();
-  };
-
-  async function openTopup(customer: TestCustomer, amountCents = 5_000): Promise<string> {
-    const { status, body } = await customer.request('POST', '/api/billing/topup/', {
-      body: { amount_cents: amountCents },
-    });
-    expect(status, JSON.stringify(body)).to.equal(200);
-    return body.checkout_url;
-  }
-
   async function buy(customer: TestCustomer, promotionCode?: string): Promise<string> {
     const page = await openTopup(customer);
     billing.stripe.completeCheckout(page, promotionCode === undefined ? {} : { promotionCode });
     await billing.drained();
     return page;
-  }
-
-  /** Lets an automatic top-up of 50 dollars follow the next burn. */
-  async function triggerAutoTopup(customer: TestCustomer): Promise<void> {
-    const body = { auto_topup_enabled: true, auto_topup_threshold_credits: 5_000 };
-    expect((await customer.request('PATCH', '/api/billing/topup/settings/', { body })).status).to.equal(200);
-    await customer.createImage();
-    await eventually('the top-up has an outcome', async () =>
-      (await findTopups(customer)).some(({ kind, status }) => kind === 'automatic' && status !== 'pending'),
-    );
-    await billing.drained();
   }
 
   it('add tax to the order, which buys the credits that it names', async () => {
@@ -71,19 +48,25 @@ describe('invoices, tax and promotion codes of top-ups', () => {
     });
   });
 
+  it('are announced with tax on the billing page', async () => {
+    const visitor = createBrowserFor(await billing.createCustomer('pro'));
+    const { text } = await visitor.request(`${billing.service.baseUrl}/account/billing/`);
+    expect(text.match(/Tax is added at the checkout\./g)).to.have.length(2);
+  });
+
   it('take back credits in proportion to the net amount when they are refunded, and all with the whole', async () => {
     const customer = await billing.createCustomer('pro');
     await buy(customer);
-    const [{ stripe_payment_intent_id: intentId }] = await findTopups(customer);
+    const [{ stripe_payment_intent_id: intentId }] = await findTopups(billing, customer);
     // 59.50 dollars were paid: a tenth of them takes a tenth of the credits, rounded down.
     billing.stripe.refund(intentId, 595);
     await billing.drained();
     expect(await customer.balance()).to.equal(1_100 + 1_896 - 189);
-    expect((await findTopups(customer))[0]).to.include({ reversed_cents: 500, credits_reversed: 189 });
+    expect((await findTopups(billing, customer))[0]).to.include({ reversed_cents: 500, credits_reversed: 189 });
     billing.stripe.refund(intentId);
     await billing.drained();
     expect(await customer.balance()).to.equal(1_100);
-    expect((await findTopups(customer))[0]).to.include({ reversed_cents: 5_000, credits_reversed: 1_896 });
+    expect((await findTopups(billing, customer))[0]).to.include({ reversed_cents: 5_000, credits_reversed: 1_896 });
     expect((await listInvoices(customer))[0]).to.include({ refunded_cents: 5_950, total_cents: 5_950 });
   });
 
@@ -100,7 +83,7 @@ describe('invoices, tax and promotion codes of top-ups', () => {
   it('return the credits when a dispute over the payment is won', async () => {
     const customer = await billing.createCustomer('pro');
     await buy(customer);
-    const [{ stripe_payment_intent_id: intentId }] = await findTopups(customer);
+    const [{ stripe_payment_intent_id: intentId }] = await findTopups(billing, customer);
     billing.stripe.openDispute(intentId);
     await billing.drained();
     expect(await customer.balance()).to.equal(1_100);
@@ -129,8 +112,25 @@ describe('invoices, tax and promotion codes of top-ups', () => {
     const customer = await billing.createCustomer('pro');
     await buy(customer, 'ALL');
     expect(await customer.balance()).to.equal(1_100);
-    expect((await findTopups(customer))[0]).to.include({ status: 'failed', failure_code: 'nothing_paid' });
+    expect((await findTopups(billing, customer))[0]).to.include({ status: 'failed', failure_code: 'nothing_paid' });
     expect((await listInvoices(customer)).map(({ kind }) => kind)).to.deep.equal(['subscription']);
+  });
+
+  it('leave commissions of plans net of tax and discount, also after a refund', async () => {
+    const { affiliate, code } = await enrollAffiliate(billing.service.baseUrl);
+    const customer = await signUpReferred(billing.service.baseUrl, code);
+    const { body } = await customer.request('POST', '/api/billing/checkout/', { body: { plan: 'pro' } });
+    const { invoice } = billing.stripe.completeCheckout(body.checkout_url, { promotionCode: 'TWENTY' });
+    await billing.drained();
+    // 348 dollars less 20 % are 278.40, and 331.30 with tax.
+    expect((await listInvoices(customer))[0]).to.include({ total_cents: 33_130, tax_cents: 5_290, net_cents: 27_840 });
+    const readStats = async () => (await getAffiliateStatus(affiliate)).stats;
+    expect(await readStats()).to.include({ pending_cents: 8_352 });
+    billing.stripe.refund(invoice as string, 16_565);
+    await billing.drained();
+    expect(await readStats()).to.include({ pending_cents: 4_176 });
+    await buy(customer);
+    expect(await readStats()).to.include({ pending_cents: 4_176 });
   });
 
   it('count in staff metrics without tax and discount, and less the net refund', async () => {
@@ -146,7 +146,7 @@ describe('invoices, tax and promotion codes of top-ups', () => {
     const customer = await billing.createCustomer('pro');
     await buy(customer, 'TWENTY');
     expect((await readTopups()) - before).to.equal(4_000);
-    billing.stripe.refund((await findTopups(customer))[0].stripe_payment_intent_id, 2_380);
+    billing.stripe.refund((await findTopups(billing, customer))[0].stripe_payment_intent_id, 2_380);
     await billing.drained();
     expect((await readTopups()) - before).to.equal(2_000);
   });
@@ -161,7 +161,7 @@ describe('invoices, tax and promotion codes of top-ups', () => {
     await runJob(billing, 'billing', 'billing.maintain');
     await eventually('credited', async () => (await customer.balance()) === 1_100 + 2 * 1_896);
     expect((await listInvoices(customer))[0]).to.include({ status: 'paid', total_cents: 5_950, invoice_id: null });
-    await completeInvoices();
+    await completeInvoices(billing);
     const invoices = (await listInvoices(customer)).filter(({ kind }) => kind === 'topup');
     expect(new Set(invoices.map(({ invoice_id: id }) => id)).size).to.equal(2);
     for (const { number } of invoices) expect(number).to.match(/^FAKE-/);
@@ -186,101 +186,10 @@ describe('invoices, tax and promotion codes of top-ups', () => {
     billing.stripe.store.delaysInvoices = true;
     await buy(customer);
     expect(await customer.balance()).to.equal(1_100 + 1_896);
-    await completeInvoices();
+    await completeInvoices(billing);
     expect((await listInvoices(customer))[0]).to.include({ invoice_id: null, total_cents: 5_950 });
     billing.stripe.issueDelayedInvoices();
     await billing.drained();
     expect((await listInvoices(customer))[0].number).to.match(/^FAKE-/);
-  });
-
-  describe('automatic ones', () => {
-    it('are charged with tax once, and get one invoice', async () => {
-      const customer = billing.onFirstApi(await billing.createCustomer('pro'));
-      await triggerAutoTopup(customer);
-      expect(await customer.balance()).to.equal(1_100 - 8 + 1_896);
-      expect((await findTopups(customer))[0]).to.include({ status: 'succeeded', net_cents: 5_000, tax_cents: 950 });
-      await completeInvoices();
-      const [invoice] = await listInvoices(customer);
-      expect(invoice).to.include({ description: 'Automatic top-up: 1896 credits', total_cents: 5_950, tax_cents: 950 });
-      expect(billing.stripe.store.get('invoice', invoice.invoice_id)).to.include({ status: 'paid', total: 5_950 });
-    });
-
-    it('are charged once and get one invoice if the response to every request is lost once', async () => {
-      const customer = billing.onFirstApi(await billing.createCustomer('pro'));
-      const names = [
-        'invoices.create',
-        'invoiceItems.create',
-        'intents.create',
-        'invoices.finalize',
-        'invoices.attachPayment',
-      ] as const;
-      for (const name of names) billing.stripe.faults[name] = { how: 'drop after doing', times: 2 };
-      const body = { auto_topup_enabled: true, auto_topup_threshold_credits: 5_000 };
-      await customer.request('PATCH', '/api/billing/topup/settings/', { body });
-      await customer.createImage();
-      await eventually(
-        'credited and invoiced',
-        async () => {
-          await billing.service.sql(`UPDATE topups SET next_attempt_at = now() WHERE status = 'pending'`);
-          await completeInvoices();
-          const [invoice] = await listInvoices(customer);
-          return invoice.kind === 'topup' && invoice.invoice_id !== null;
-        },
-        45_000,
-      );
-      expect(await customer.balance()).to.equal(1_100 - 8 + 1_896);
-      const [{ uuid }] = await findTopups(customer);
-      const { succeeded, invoices } = billing.stripe.summarize().topups.get(uuid) ?? {};
-      expect([succeeded, invoices?.length]).to.deep.equal([1, 1]);
-    });
-
-    it('are credited while invoices cannot be issued, which follow later', async () => {
-      const customer = billing.onFirstApi(await billing.createCustomer('pro'));
-      billing.stripe.faults['invoices.finalize'] = 'error';
-      await triggerAutoTopup(customer);
-      expect(await customer.balance()).to.equal(1_100 - 8 + 1_896);
-      await completeInvoices();
-      expect((await listInvoices(customer))[0]).to.include({ invoice_id: null, status: 'paid' });
-      const [row] = await billing.service.sql(
-        'SELECT attempts, last_error FROM invoices WHERE next_attempt_at IS NOT NULL',
-      );
-      expect(row.attempts).to.be.at.least(1);
-      expect(row.last_error).to.be.a('string');
-      delete billing.stripe.faults['invoices.finalize'];
-      billing.stripe.deleteSavedErrors();
-      await completeInvoices();
-      expect((await listInvoices(customer))[0].number).to.match(/^FAKE-/);
-    });
-
-    it('are switched off without a billing address, and nothing is charged', async () => {
-      const customer = billing.onFirstApi(await billing.createCustomer('pro'));
-      billing.stripe.store.get('customer', billing.customerId(customer)).address = null;
-      await triggerAutoTopup(customer);
-      expect(await customer.balance()).to.equal(1_100 - 8);
-      expect((await findTopups(customer))[0]).to.include({ status: 'failed', failure_code: 'address_required' });
-      const settings = (await customer.request('GET', '/api/billing/topup/settings/')).body;
-      expect(settings).to.include({ auto_topup_enabled: false, auto_topup_problem: 'address_required' });
-    });
-
-    it('keep their credits if the invoice cannot be issued because of a balance, which stays', async () => {
-      const customer = billing.onFirstApi(await billing.createCustomer('pro'));
-      const atStripe = billing.stripe.store.get('customer', billing.customerId(customer));
-      atStripe.balance = -700;
-      await triggerAutoTopup(customer);
-      await billing.service.sql(
-        `UPDATE invoices SET created_at = created_at - interval '4 days' WHERE next_attempt_at IS NOT NULL`,
-      );
-      await completeInvoices();
-      expect(atStripe.balance).to.equal(-700);
-      expect(await customer.balance()).to.equal(1_100 - 8 + 1_896);
-      const rows = await billing.service.sql(
-        `SELECT next_attempt_at, last_error FROM invoices i JOIN accounts a ON a.id = i.account_id
-          WHERE a.email = $1 AND kind = 'topup' AND stripe_invoice_id IS NULL`,
-        [customer.email],
-      );
-      expect(rows).to.have.length(1);
-      expect(rows[0].next_attempt_at).to.equal(null);
-      expect(rows[0].last_error).to.include('cents');
-    });
   });
 });

@@ -28,7 +28,7 @@ describe('invoices of top-ups at Stripe', () => {
     const { customerId, accountUuid } = await fixture.createCustomer();
     const order = buildTopupOrder(accountUuid);
     const { url } = await processor.openTopupCheckout({ customerId, ...order }, RETURN_URLS);
-    const session = fixture.fake.completeCheckout(url as string, promotionCode === undefined ? {} : { promotionCode });
+    const session = fixture.fake.completeCheckout(url, promotionCode === undefined ? {} : { promotionCode });
     return { customerId, order, session, intentId: session.payment_intent as string };
   }
 
@@ -242,7 +242,7 @@ describe('invoices of top-ups at Stripe', () => {
       const { customerId, accountUuid } = await fixture.createCustomer();
       const request = { customerId, accountUuid, plan: 'pro' as const, metadata: {} };
       const url = await withTax().openSubscriptionCheckout(request, RETURN_URLS, randomUUID());
-      const { invoice } = fixture.fake.completeCheckout(url as string);
+      const { invoice } = fixture.fake.completeCheckout(url);
       expect(await withTax().readInvoice(invoice as string)).to.include({ paidCents: 41_412, netCents: 34_800 });
     });
   });
@@ -278,7 +278,7 @@ describe('invoices of top-ups at Stripe', () => {
       const { customerId, accountUuid } = await fixture.createCustomer();
       const request = { customerId, accountUuid, plan: 'pro' as const, metadata: {} };
       const url = await withCodes().openSubscriptionCheckout(request, RETURN_URLS, randomUUID());
-      const session = fixture.fake.completeCheckout(url as string, { promotionCode: 'ALL' });
+      const session = fixture.fake.completeCheckout(url, { promotionCode: 'ALL' });
       const subscription = await fixture.readSubscription(session.subscription as string);
       expect(subscription).to.include({ status: 'active', plan: 'pro', isLatestInvoicePaid: true });
       expect(subscription.documents).to.have.length(1);

@@ -5,6 +5,7 @@ import { getAutoTopupSettings } from '../../../shared/domain/billing/autoTopupSe
 import { type BillingStatus, getBillingStatus } from '../../../shared/domain/billing/billingStatus.ts';
 import { listRecentInvoices } from '../../../shared/domain/billing/invoices.ts';
 import { listRecentTopups } from '../../../shared/domain/billing/listTopups.ts';
+import { config } from '../../../shared/lib/config.ts';
 import { processor } from '../../../shared/gateways/payments/index.ts';
 import { TOPUP_MAX_CENTS, TOPUP_MIN_CENTS } from '../../../shared/spec/limits.ts';
 import { type Plan, PLANS, topupCredits } from '../../../shared/spec/plans.ts';
@@ -88,7 +89,7 @@ function PlansSection({ current, csrfToken }: { current: Plan | null; csrfToken:
     <section aria-labelledby="plans">
       <h2 id="plans">{current === null ? 'Choose a plan' : 'Plans'}</h2>
       <p class="quiet">
-        Plans are billed yearly. Credits are granted monthly.{' '}
+        Plans are billed yearly. Credits are granted monthly. {describeTax()}{' '}
         {processor.isSimulated ? 'Test mode: no payment processor is configured, so plans are free.' : null}
         {current === null || processor.isSimulated ? null : CHANGE_OF_PLAN}
       </p>
@@ -174,12 +175,17 @@ function TopupSection(props: { account: Account; plan: Plan | null; csrfToken: s
           </div>
           <p class="hint">
             {formatUsd(TOPUP_MIN_CENTS)} to {formatUsd(TOPUP_MAX_CENTS)}. One dollar buys {describeRate(plan)} credits
-            at the rate of your plan.
+            at the rate of your plan. {describeTax()}
           </p>
         </Form>
       )}
     </section>
   );
+}
+
+/** Says that tax is added, where it is. Ends with a space for the next sentence. */
+function describeTax(): string {
+  return config.STRIPE_TAX === 'on' ? 'Tax is added at the checkout. ' : '';
 }
 
 /** Credits for a dollar, with one decimal. */

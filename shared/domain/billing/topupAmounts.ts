@@ -2,7 +2,7 @@ import type { ProcessorPayment } from '../../gateways/payments/index.ts';
 import { PLANS, topupCredits } from '../../spec/plans.ts';
 import type { Topup } from '../../tables/Topup.ts';
 
-/** What was paid for a top-up, and the credits that it buys. */
+/** The amounts that were paid for a top-up, and the credits that they buy. */
 export type PaidTopup = Pick<Topup, 'credits' | 'net_cents' | 'tax_cents' | 'discount_cents'>;
 
 type Payment = Pick<ProcessorPayment, 'amountCents' | 'taxCents' | 'discountCents'>;

@@ -93,7 +93,7 @@ export interface ProcessorPayment {
   amountCents: number;
   /** The part of the amount that is tax. */
   taxCents: number;
-  /** What discounts have taken off the order. */
+  /** The part of the order that discounts have taken off. */
   discountCents: number;
   /** The part that was refunded, or is disputed and not won back. */
   reversedCents: number;

@@ -10,7 +10,7 @@ export interface ProcessorInvoice {
   totalCents: number;
   /** The part of the total that is tax. */
   taxCents: number;
-  /** What discounts have taken off. */
+  /** The part of the price that discounts have taken off. */
   discountCents: number;
   /** Page and file of the processor. The addresses expire some weeks after they were read. */
   hostedUrl: string | null;

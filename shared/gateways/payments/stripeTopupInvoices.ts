@@ -86,14 +86,15 @@ async function fillDraft(stripe: Stripe, id: string, request: DraftRequest): Pro
   return filled;
 }
 
+/** Maps the invoice of a top-up. @returns null for a draft, and if it is for something else. */
+function toTopupInvoice(invoice: Stripe.Invoice, intentId: string | null): TopupInvoice | null {
+  const topupUuid = getTopupUuid(invoice.metadata);
+  const document = toProcessorInvoice(invoice);
+  return topupUuid === null || document === null ? null : { document, topupUuid, intentId };
+}
+
 /** Builds the methods for invoices of top-ups. */
 export function buildTopupInvoiceMethods(stripe: Stripe, collectsTax: boolean): TopupInvoiceMethods {
-  async function toTopupInvoice(invoice: Stripe.Invoice, intentId: string | null): Promise<TopupInvoice | null> {
-    const topupUuid = getTopupUuid(invoice.metadata);
-    const document = toProcessorInvoice(invoice);
-    return topupUuid === null || document === null ? null : { document, topupUuid, intentId };
-  }
-
   async function listPayments(invoice: string): Promise<string[]> {
     const { data } = await unwrap(stripe.invoicePayments.list({ invoice, status: 'paid', limit: 100 }));
     return data.map(({ payment }) => getStripeId(payment.payment_intent)).filter((id) => id !== null);

@@ -1,8 +1,5 @@
 import type Stripe from 'stripe';
-import { type StripeStore, getId } from './store.ts';
-
-/** Discount of a promotion code: a part of the price, or an amount in cents. */
-export type Coupon = { percentOff: number } | { amountOff: number };
+import { type Coupon, type StripeStore, getId } from './store.ts';
 
 /** Returns the discount of a price, which never exceeds it. */
 function computeDiscount(price: number, coupon: Coupon): number {

@@ -1,7 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type Stripe from 'stripe';
 import type { EVENT_TYPES } from '../../../shared/gateways/payments/eventTypes.ts';
-import type { Coupon } from './pageAmounts.ts';
 import { StripeApiError } from './stripeApiError.ts';
 
 export type HandledEvent = (typeof EVENT_TYPES)[number];
@@ -32,6 +31,9 @@ export type StripeKind = keyof StripeObjects;
 
 /** Result of charging a card without the customer present. */
 export type CardBehavior = 'ok' | 'declined' | 'authentication_required';
+
+/** Discount of a promotion code: a part of the price, or an amount in cents. */
+export type Coupon = { percentOff: number } | { amountOff: number };
 
 /** An invoice that Stripe tries to collect later. */
 export interface PendingCollection {

@@ -86,8 +86,9 @@ export const TOPUP_INVARIANTS: readonly Invariant[] = [
     checkedWhen: 'always',
     query: `
       SELECT coalesce(t.account_id, i.account_id) AS account_id, 'top-up ' || coalesce(t.uuid, i.topup_uuid) AS subject,
-             format('%s cents net and %s tax; invoice: %s net and %s tax, %s refunded, on account %s', t.net_cents, t.tax_cents,
-                    coalesce(i.net_cents::text, 'none'), coalesce(i.tax_cents::text, 'none'), coalesce(i.refunded_cents, 0),
+             format('%s cents net and %s tax; invoice: %s net and %s tax, %s refunded, on account %s',
+                    coalesce(t.net_cents::text, 'none'), coalesce(t.tax_cents, 0),
+                    coalesce(i.net_cents::text, 'none'), coalesce(i.tax_cents, 0), coalesce(i.refunded_cents, 0),
                     coalesce(i.account_id::text, 'none')) AS detail
         FROM (SELECT * FROM topups WHERE net_cents IS NOT NULL) t
         FULL JOIN (SELECT * FROM invoices WHERE kind = 'topup') i ON i.topup_uuid = t.uuid

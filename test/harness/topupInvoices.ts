@@ -1,0 +1,21 @@
+import { type BillingService, runJob } from './billingService.ts';
+import type { TestCustomer } from './apiClient.ts';
+
+export async function listInvoices(customer: TestCustomer): Promise<any[]> {
+  return (await customer.request('GET', '/api/billing/invoices/')).body.data;
+}
+
+/** Returns the rows of a customer's top-ups, oldest first. */
+export function findTopups({ service }: BillingService, { email }: TestCustomer): Promise<any[]> {
+  return service.sql(
+    `SELECT t.* FROM topups t JOIN accounts a ON a.id = t.account_id WHERE a.email = $1 ORDER BY t.created_at`,
+    [email],
+  );
+}
+
+/** Completes the invoices of top-ups ahead of the schedule. */
+export async function completeInvoices(billing: BillingService): Promise<void> {
+  await billing.service.sql('UPDATE invoices SET next_attempt_at = now() WHERE next_attempt_at IS NOT NULL');
+  await runJob(billing, 'billing', 'billing.maintain');
+  await billing.drained();
+}
