@@ -5,7 +5,7 @@ export async function up(knex: Knex): Promise<void> {
   await knex.raw(`
     CREATE TABLE security_events (
       id          bigint      GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
-      account_id  bigint      NOT NULL REFERENCES accounts (id),
+      account_id  bigint      NOT NULL REFERENCES accounts (id) ON DELETE CASCADE,
       event       text        NOT NULL,
       -- The network prefix and the browser of the request. Empty if the service or its staff caused the event.
       network     text        NOT NULL,

@@ -1,9 +1,11 @@
 import { expect } from 'chai';
 import { requestAccountDeletion } from '../../shared/domain/accounts/deletion.ts';
 import { SERVICE_ORIGIN } from '../../shared/domain/accounts/securityEvents.ts';
+import { issueCode } from '../../shared/domain/oauth/authorizationCodes.ts';
 import { createVisitor, sendAccountForm } from '../harness/accountForms.ts';
 import { IMAGE, type TestCustomer } from '../harness/apiClient.ts';
 import { expectError } from '../harness/errorEnvelope.ts';
+import { captureError } from '../harness/expectRejection.ts';
 import { findForm, type HttpBrowser } from '../harness/httpBrowser.ts';
 import { registerClient } from '../harness/oauthClient.ts';
 import { setAllModelsOnline } from '../harness/seeds.ts';
@@ -11,6 +13,10 @@ import { type TestService, startTestService } from '../harness/testService.ts';
 
 const DELETE = '/account/delete/';
 const UNDO = '/account/delete/undo/';
+
+const getToken = ({ cookie }: TestCustomer) => cookie.split('=')[1] as string;
+const create = (customer: TestCustomer) =>
+  customer.requestWithSession('POST', '/api/generations/create/', { body: { ...IMAGE, prompt: 'a' } });
 
 describe('the deletion of an account by its owner', () => {
   let service: TestService;
@@ -25,9 +31,6 @@ describe('the deletion of an account by its owner', () => {
     sendAccountForm(service.baseUrl, visitor, action, fields);
   const getRow = async ({ email }: TestCustomer) =>
     (await service.sql('SELECT * FROM accounts WHERE email = $1', [email]))[0];
-  const getToken = ({ cookie }: TestCustomer) => cookie.split('=')[1] as string;
-  const create = (customer: TestCustomer) =>
-    customer.requestWithSession('POST', '/api/generations/create/', { body: { ...IMAGE, prompt: 'a' } });
 
   it('explains what happens, and asks for the e-mail address of the account', async () => {
     const { customer, visitor } = await createVisitor(service, 'pro');
@@ -137,9 +140,15 @@ describe('the deletion of an account by its owner', () => {
     const keys = Array.from({ length: 5 }, () =>
       customer.requestWithSession('POST', '/api/keys/create/', { body: { name: 'late' } }),
     );
+    const { clientId, redirectUri } = await registerClient(service.baseUrl);
+    const approval = { accountId: id, clientId, scopes: ['svc:read' as const], redirectUri };
+    const approvals = Array.from({ length: 5 }, () => issueCode({ ...approval, codeChallenge: 'x'.repeat(43) }));
+    const approved = Promise.allSettled(approvals);
     await requestAccountDeletion(id, input);
     isConfirmed = true;
-    await Promise.all([...attempts, ...keys]);
+    await Promise.all([...attempts, ...keys, approved]);
+    const error = await captureError(issueCode({ ...approval, codeChallenge: 'x'.repeat(43) }));
+    expect(error.message).to.include('being deleted');
     for (let index = 0; index < 5; index += 1) lateCreates.push((await create(customer)).status);
     expect(new Set(lateCreates)).to.deep.equal(new Set([402]));
     const [counts] = await service.sql(

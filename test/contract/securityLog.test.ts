@@ -26,6 +26,9 @@ const readEvents = (service: TestService, email: string): Promise<EventRow[]> =>
     [email],
   );
 
+/** Builds the claims that a provider returns about a person. */
+const claims = ({ subject, email }: FakePerson) => ({ subject, email, isEmailVerified: true, firstName: '' });
+
 describe('the security log', () => {
   let service: TestService;
   before(async () => {
@@ -167,7 +170,6 @@ describe('the security log of sign-in methods', () => {
 
   it('contains linked and removed identities, and failed sign-ins to a known account', async () => {
     const origin = buildRequestOrigin('192.0.2.7', 'a browser');
-    const claims = ({ subject, email }: FakePerson) => ({ subject, email, isEmailVerified: true, firstName: '' });
     const owner = createPerson();
     const signedIn = await signInWithIdentity('google', claims(owner), null, origin);
     if (signedIn.problem !== null) throw new Error(signedIn.problem);

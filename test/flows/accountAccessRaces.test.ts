@@ -1,4 +1,5 @@
 import { expect } from 'chai';
+import { findOrCreateAccountByEmail } from '../../shared/domain/accounts/accounts.ts';
 import { linkIdentity, removeIdentity, signInWithIdentity } from '../../shared/domain/accounts/identities.ts';
 import { SERVICE_ORIGIN } from '../../shared/domain/accounts/securityEvents.ts';
 import { createWebSession } from '../../shared/domain/accounts/sessions.ts';
@@ -43,7 +44,11 @@ describe('ending access to an account while it is being used', () => {
   });
 
   /** Runs work that has to wait for an account, and ends the account's sessions before it gets the lock. */
-  async function whileSessionsEnd<Result>(accountId: number, work: () => Promise<Result>): Promise<Result> {
+  async function whileSessionsEnd<Result>(
+    accountId: number,
+    work: () => Promise<Result>,
+    change = 'DELETE FROM sessions WHERE account_id = $1',
+  ): Promise<Result> {
     const client = await service.database.connect();
     try {
       await client.query('BEGIN');
@@ -55,7 +60,7 @@ describe('ending access to an account while it is being used', () => {
         );
         return waiting.length > 0;
       });
-      await client.query('DELETE FROM sessions WHERE account_id = $1', [accountId]);
+      await client.query(change, [accountId]);
       await client.query('COMMIT');
       return await running;
     } finally {
@@ -71,6 +76,19 @@ describe('ending access to an account while it is being used', () => {
     expect(linked).to.deep.equal({ problem: 'expired' });
     const rows = await service.sql('SELECT provider FROM identities WHERE account_id = $1', [account.id]);
     expect(rows).to.deep.equal([{ provider: 'google' }]);
+  });
+
+  it('creates another account for an address whose account was erased while the sign-in waited for it', async () => {
+    const person = createPerson();
+    const { id } = await findOrCreateAccountByEmail(person.email, 'dev');
+    const erase = `UPDATE accounts SET email = 'erased-' || uuid || '@erased.invalid', erased_at = now(),
+                          deletion_requested_at = now() WHERE id = $1`;
+    const result = await whileSessionsEnd(id, () => signInWithIdentity('google', toIdentity(person), null), erase);
+    if (result.problem !== null) throw new Error(result.problem);
+    expect(result.account.id).to.not.equal(id);
+    expect(await service.sql('SELECT 1 FROM identities WHERE account_id = $1', [id])).to.deep.equal([]);
+    const error = await captureError(createWebSession(id, SERVICE_ORIGIN));
+    expect(error.message).to.include('The account was deleted');
   });
 
   it('opens no session by an identity that was removed while the sign-in was in progress', async () => {

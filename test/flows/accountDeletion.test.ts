@@ -87,6 +87,19 @@ describe('the deletion of an account with payments', () => {
     expect(await getDeletion(id)).to.equal(undefined);
   });
 
+  it('stops a renewal for which another plan is scheduled', async () => {
+    const customer = await billing.createCustomer('pro');
+    const subscription = theirs(customer);
+    subscription.schedule = 'sub_sched_of_the_test';
+    const id = await requestDeletion(customer);
+    await sweep();
+    expect([subscription.schedule, subscription.cancel_at_period_end]).to.deep.equal([null, true]);
+    await undoAccountDeletion(id, SERVICE_ORIGIN);
+    await sweep();
+    expect(subscription.cancel_at_period_end).to.equal(false);
+    await billing.drained();
+  });
+
   it('takes the last of several requests and undos, also while the sweep runs', async () => {
     const customer = await billing.createCustomer('lite');
     const id = await requestDeletion(customer);

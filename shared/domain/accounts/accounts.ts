@@ -83,5 +83,7 @@ export async function getAccount(accountId: number): Promise<Account> {
 
 export async function updateProfile(accountId: number, profile: ProfileInput): Promise<Account> {
   if (Object.keys(profile).length === 0) return getAccount(accountId);
-  return Account.query().patchAndFetchById(accountId, profile);
+  // Not to an account that was erased in the meantime.
+  await Account.query().findById(accountId).whereNull('erased_at').patch(profile);
+  return getAccount(accountId);
 }

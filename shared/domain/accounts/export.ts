@@ -146,11 +146,12 @@ const EXPORTS_PER_HOUR = 5;
 
 /**
  * Starts an export by the owner of an account, and records it in the security log.
- * @throws ServiceError rate_limited after some exports within an hour.
+ * @throws ServiceError rate_limited after some exports within an hour; not_found if the account was just erased.
  */
 export async function startAccountExport(accountId: number, origin: RequestOrigin): Promise<AsyncGenerator<string>> {
   const account = await Account.transaction(async (transaction) => {
     const locked = await lockAccount(transaction, accountId);
+    if (locked.erased_at !== null) throw new ServiceError('not_found', 'Not found. The account was deleted.');
     const recent = await SecurityEvent.query(transaction)
       .where({ account_id: accountId, event: 'data_exported' })
       .where('created_at', '>', addMilliseconds(now(), -HOUR_MS))

@@ -49,21 +49,24 @@ export async function signInWithIdentity(
   origin: RequestOrigin = SERVICE_ORIGIN,
 ): Promise<IdentitySignInResult> {
   const find = () => findOrCreateAccountByIdentity(provider, identity, referralClick, origin);
-  const found = await find().catch((error: unknown) => {
-    // The same identity was linked to another account concurrently, so the second attempt finds it.
-    if (isDuplicate(error)) return find();
-    throw error;
-  });
+  const found =
+    (await find().catch((error: unknown) => {
+      // The same identity was linked to another account concurrently, so the second attempt finds it.
+      if (isDuplicate(error)) return null;
+      throw error;
+    })) ?? (await find());
+  if (found === null) throw new ServiceError('not_found', 'Not found. The account was deleted: sign in again.');
   if (found.problem === null) await grantStaffRights(found.account);
   return found;
 }
 
+/** @returns null if the account of the address was erased since it was found: the next attempt creates another. */
 async function findOrCreateAccountByIdentity(
   provider: ProviderName,
   { subject, email, isEmailVerified, firstName }: ProviderIdentity,
   referralClick: ReferralClick | null,
   origin: RequestOrigin,
-): Promise<IdentitySignInResult> {
+): Promise<IdentitySignInResult | null> {
   const issuer = getIssuer(provider);
   const known = await Identity.query().findById([provider, issuer, subject]);
   if (known !== undefined) {
@@ -78,6 +81,7 @@ async function findOrCreateAccountByIdentity(
       transaction,
     );
     const account = await lockAccount(transaction, id);
+    if (account.erased_at !== null) return null;
     const linked = await Identity.query(transaction).where({ account_id: id }).orderBy('created_at');
     const same = linked.find((other) => other.provider === provider && other.issuer === issuer);
     if (same?.subject === subject) return { problem: null, account, identityUuid: same.uuid };

@@ -11,6 +11,7 @@ import type { ProfileInput } from './accounts.ts';
 export async function saveProfile(accountId: number, profile: ProfileInput): Promise<Account> {
   return Account.transaction(async (transaction) => {
     const account = await Account.query(transaction).findById(accountId).forNoKeyUpdate().throwIfNotFound();
+    if (account.erased_at !== null) return account;
     const next = getActivePlan(account) === null ? 'plan' : 'complete';
     const isDone = account.onboarding_step === 'complete';
     return account.$query(transaction).patchAndFetch({ ...profile, ...(isDone ? {} : { onboarding_step: next }) });
@@ -29,6 +30,7 @@ export async function completeOnboardingStep(
 ): Promise<Account> {
   return Account.transaction(async (transaction) => {
     const account = await Account.query(transaction).findById(accountId).forNoKeyUpdate().throwIfNotFound();
+    if (account.erased_at !== null) return account;
     const position = ONBOARDING_STEPS.indexOf(step);
     const reached = ONBOARDING_STEPS.indexOf(account.onboarding_step);
     if (position > reached) {

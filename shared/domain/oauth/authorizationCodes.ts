@@ -76,7 +76,7 @@ export async function issueCode(
   if (written.length === 0)
     throw new OAuthError(
       'invalid_client',
-      'The application is no longer registered here, or the account is being deleted.',
+      'The application is no longer registered here and must register again, or the account is being deleted.',
     );
   return code;
 }

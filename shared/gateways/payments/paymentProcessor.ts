@@ -229,7 +229,7 @@ export interface PaymentProcessor {
   readSubscription(subscriptionId: string): Promise<ProcessorSubscription | null>;
   /** Cancels a subscription immediately and voids its open invoice. Not an error if it has ended before. */
   cancelSubscription(subscriptionId: string): Promise<void>;
-  /** Stops the renewal of a subscription, or resumes it. */
+  /** Stops the renewal of a subscription, or resumes it. A plan change that is scheduled for the renewal is dropped. */
   setCancelAtPeriodEnd(subscriptionId: string, isCanceled: boolean): Promise<void>;
   /** Returns whether a bank is processing the payment of its latest invoice, which may take days. */
   isPaymentProcessing(subscriptionId: string): Promise<boolean>;

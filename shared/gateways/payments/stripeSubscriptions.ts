@@ -86,6 +86,10 @@ export function buildSubscriptionMethods({ stripe, prices }: SubscriptionContext
     },
 
     setCancelAtPeriodEnd: async (subscriptionId, isCanceled) => {
+      const { schedule } = await unwrap(stripe.subscriptions.retrieve(subscriptionId));
+      const scheduleId = getStripeId(schedule);
+      // Stripe rejects the change while another plan is scheduled for the renewal.
+      if (scheduleId !== null) await unwrap(stripe.subscriptionSchedules.release(scheduleId));
       await unwrap(stripe.subscriptions.update(subscriptionId, { cancel_at_period_end: isCanceled }));
     },
 

@@ -7,7 +7,7 @@ import type { StripeHandler } from './handler.ts';
 import { cancelAtPeriodEnd, endSubscription, getItem, isEnded, resumeSubscription } from './subscriptions.ts';
 
 type Routes = Record<
-  `${'subscriptions' | 'invoices' | 'invoicePayments' | 'creditNotes'}.${string}`,
+  `${'subscriptions' | 'subscriptionSchedules' | 'invoices' | 'invoicePayments' | 'creditNotes'}.${string}`,
   [string, string, StripeHandler]
 >;
 
@@ -36,6 +36,8 @@ export const subscriptionRoutes = {
       const subscription = store.get('subscription', id);
       if (isEnded(subscription)) params.reject('items', 'A canceled subscription can only update its metadata.');
       if (params.has('cancel_at_period_end')) {
+        if (subscription.schedule !== null)
+          params.reject('cancel_at_period_end', 'The subscription is managed by a subscription schedule.');
         if (params.text('cancel_at_period_end') === 'true') cancelAtPeriodEnd(store, subscription);
         else resumeSubscription(store, subscription);
         return subscription;
@@ -49,6 +51,19 @@ export const subscriptionRoutes = {
       item.price = structuredClone(store.get('price', change?.required('price'), 'items[0][price]'));
       store.emit('customer.subscription.updated', subscription);
       return subscription;
+    },
+  ],
+  'subscriptionSchedules.release': [
+    'POST',
+    '/v1/subscription_schedules/:id/release',
+    (store, params, id) => {
+      params.allowOnly('preserve_cancel_date');
+      const subscription = store.list('subscription').find(({ schedule }) => getId(schedule) === id);
+      if (subscription === undefined)
+        throw new StripeApiError(404, { code: 'resource_missing', message: 'Not found.' });
+      subscription.schedule = null;
+      store.scheduledPrices.delete(subscription.id);
+      return { id, object: 'subscription_schedule', status: 'released' };
     },
   ],
   'subscriptions.cancel': [
