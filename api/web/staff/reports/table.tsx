@@ -69,20 +69,33 @@ function Row({
     <tr>
       <th scope="row">{first}</th>
       {others.map((label) => (
-        <td>{label}</td>
+        <td class={getTextClass(label)}>{label}</td>
       ))}
       {measures.map(({ unit, isCompared }, index) => {
         const amount = amounts[index] ?? { value: null, previous: null };
         return (
           <td class="number">
             {formatFigure(amount.value, unit)}
-            {isCompared === false ? null : <div class="quiet small">{describeChange(amount, unit)}</div>}
+            {isCompared === false ? null : (
+              <div class="quiet small">
+                {formatFigure(amount.previous, unit)} before
+                <br />
+                {describeChange(amount, unit)}
+              </div>
+            )}
           </td>
         );
       })}
       {details.map((text) => (
-        <td>{text}</td>
+        <td class={getTextClass(text)}>{text}</td>
       ))}
     </tr>
   );
+}
+
+/** Longer texts wrap; identifiers and times do not. */
+const ONE_LINE_CHARACTERS = 40;
+
+function getTextClass(text: string): string | undefined {
+  return text.length > ONE_LINE_CHARACTERS ? 'long' : undefined;
 }
