@@ -87,10 +87,15 @@ function Row({
         );
       })}
       {details.map((text) => (
-        <td class={getTextClass(text)}>{text}</td>
+        <td class={getTextClass(text)}>{shortenTime(text)}</td>
       ))}
     </tr>
   );
+}
+
+/** Leaves out seconds, which only the CSV file has. Other texts stay as they are. */
+function shortenTime(text: string): string {
+  return /^\d{4}-\d\d-\d\dT[\d:.]+Z$/.test(text) ? text.slice(0, 16).replace('T', ' ') : text;
 }
 
 /** Longer texts wrap; identifiers and times do not. */
