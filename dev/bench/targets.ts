@@ -9,7 +9,7 @@ export interface Target {
 
 const growthTarget = (what: string): Target => ({ title: `growth: ${what}`, reach: 1.2, aim: 1.05, better: 'less' });
 
-/** Pages read several tables, and the sums of a report have more rows where more hours have generations. */
+/** Pages read several tables, so their times vary more than those of one request of the API. */
 const pageTarget = (what: string): Target => ({ title: `page growth: ${what}`, reach: 1.5, aim: 1.1, better: 'less' });
 
 export const TARGETS = {

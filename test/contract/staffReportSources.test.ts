@@ -11,7 +11,7 @@ import { createBrowserFor } from '../harness/httpBrowser.ts';
 import { parseCsv } from '../harness/reportFixture.ts';
 import { eventually, type TestService, startTestService } from '../harness/testService.ts';
 
-/** What the reports read is written by the service itself. */
+/** Rows that the reports read, written by the service itself. */
 describe('sources of the reports for staff', () => {
   const email = `${randomUUID()}@example.com`;
   let service: TestService;

@@ -6,20 +6,23 @@ import type { TestCustomer } from '../harness/apiClient.ts';
 import { createBrowserFor } from '../harness/httpBrowser.ts';
 import {
   buildGenerations,
-  computeRevenue,
+  expectedMargin,
   type FixtureGeneration,
   formatDay,
   parseCsv,
   RANGE,
   SECRET_PROMPT,
+  sum,
   writeReportFixture,
 } from '../harness/reportFixture.ts';
 import { type TestService, startTestService } from '../harness/testService.ts';
 
 type CsvRow = Record<string, string | number>;
 
-const sum = <Row>(rows: Row[], pick: (row: Row) => number) => rows.reduce((total, row) => total + pick(row), 0);
 const percent = (part: number, whole: number) => Math.round((1_000 * part) / whole) / 10;
+
+const isCurrent = ({ createdAt }: FixtureGeneration) => formatDay(createdAt) >= RANGE.from;
+const findTotal = (rows: CsvRow[]) => rows.find((row) => Object.values(row)[0] === 'Total') as CsvRow;
 
 describe('reports for staff', () => {
   const emails = { admin: `${randomUUID()}@example.com`, support: `${randomUUID()}@example.com` };
@@ -27,7 +30,6 @@ describe('reports for staff', () => {
   let staff: TestCustomer;
   let support: TestCustomer;
   const generations = buildGenerations();
-  const isCurrent = ({ createdAt }: FixtureGeneration) => formatDay(createdAt) >= RANGE.from;
   const current = generations.filter(isCurrent);
   const previous = generations.filter((generation) => !isCurrent(generation));
 
@@ -55,7 +57,6 @@ describe('reports for staff', () => {
     expect([status, headers.get('content-type')], text).to.deep.equal([200, 'text/csv; charset=utf-8']);
     return parseCsv(text);
   };
-  const findTotal = (rows: CsvRow[]) => rows.find((row) => Object.values(row)[0] === 'Total') as CsvRow;
   const readMetrics = async () => (await staff.request('GET', '/api/admin/metrics/')).body;
 
   describe('failed generations', () => {
@@ -148,24 +149,6 @@ describe('reports for staff', () => {
   });
 
   describe('margin', () => {
-    const expected = (members: FixtureGeneration[]) => {
-      const charged = members.filter(({ status }) => status !== 'failed');
-      const revenues = members.map(computeRevenue);
-      const [plan, topup] = [sum(revenues, (one) => one.plan), sum(revenues, (one) => one.topup)];
-      const commission = sum(revenues, (one) => one.commission);
-      const cost = sum(members, ({ costCents }) => costCents ?? 0);
-      return {
-        generations: members.length,
-        plan_credits: sum(charged, ({ planCredits }) => planCredits),
-        topup_credits: sum(charged, ({ credits, planCredits }) => credits - planCredits),
-        plan_revenue_cents: Math.round(plan),
-        topup_revenue_cents: Math.round(topup),
-        provider_cost_cents: Math.round(cost),
-        commission_cents: Math.round(commission),
-        margin_cents: Math.round(plan + topup - cost - commission),
-      };
-    };
-
     it('is computed by model at the rate of the plan or top-up that paid for the credits', async () => {
       const rows = await readCsv('margin', 'models');
       for (const [model, slug] of [
@@ -173,8 +156,8 @@ describe('reports for staff', () => {
         ['Video model', 'vidmodel-video'],
       ]) {
         const row = rows.find((one) => one['model'] === model) as CsvRow;
-        expect(row).to.include(expected(current.filter((one) => one.model === slug)));
-        const before = expected(previous.filter((one) => one.model === slug));
+        expect(row).to.include(expectedMargin(current.filter((one) => one.model === slug)));
+        const before = expectedMargin(previous.filter((one) => one.model === slug));
         expect(row).to.include({
           margin_cents_previous: before.margin_cents,
           margin_cents_change: Number(row['margin_cents']) - before.margin_cents,
@@ -187,11 +170,11 @@ describe('reports for staff', () => {
       const byPlan = { Pro: 'pro@example.com', Studio: 'studio@example.com', Lite: 'lite@example.com' };
       for (const [plan, email] of Object.entries(byPlan)) {
         const row = rows.find((one) => one['plan'] === plan) as CsvRow;
-        expect(row, plan).to.include(expected(current.filter((one) => one.account === email)));
+        expect(row, plan).to.include(expectedMargin(current.filter((one) => one.account === email)));
       }
       expect(Number(rows.find(({ plan }) => plan === 'Pro')?.['commission_cents'])).to.be.above(0);
       expect(rows.find(({ plan }) => plan === 'No plan')).to.include({ revenue_cents: 0 });
-      expect(findTotal(rows)).to.include(expected(current));
+      expect(findTotal(rows)).to.include(expectedMargin(current));
     });
   });
 

@@ -99,7 +99,7 @@ export function buildGenerations(): FixtureGeneration[] {
 }
 
 /** Revenue in cents of a generation that was not refunded, and the commission on it. */
-export function computeRevenue({ account, credits, planCredits, status }: FixtureGeneration) {
+function computeRevenue({ account, credits, planCredits, status }: FixtureGeneration) {
   if (status === 'failed') return { plan: 0, topup: 0, commission: 0 };
   const owner = ACCOUNTS.find(({ email }) => email === account) as FixtureAccount;
   const plan = planCredits * (PLAN_RATES[owner.plan ?? ''] ?? 0);
@@ -108,6 +108,27 @@ export function computeRevenue({ account, credits, planCredits, status }: Fixtur
   const bought = topups.reduce((sum, topup) => sum + topup.credits - topup.reversedCredits, 0);
   const topup = bought === 0 ? 0 : ((credits - planCredits) * cents) / bought;
   return { plan, topup, commission: owner.isReferred === true ? 0.3 * plan : 0 };
+}
+
+export const sum = <Row>(rows: Row[], pick: (row: Row) => number) => rows.reduce((total, row) => total + pick(row), 0);
+
+/** Margin of these generations, by the columns of the file. */
+export function expectedMargin(members: FixtureGeneration[]) {
+  const charged = members.filter(({ status }) => status !== 'failed');
+  const revenues = members.map(computeRevenue);
+  const [plan, topup] = [sum(revenues, (one) => one.plan), sum(revenues, (one) => one.topup)];
+  const commission = sum(revenues, (one) => one.commission);
+  const cost = sum(members, ({ costCents }) => costCents ?? 0);
+  return {
+    generations: members.length,
+    plan_credits: sum(charged, ({ planCredits }) => planCredits),
+    topup_credits: sum(charged, ({ credits, planCredits }) => credits - planCredits),
+    plan_revenue_cents: Math.round(plan),
+    topup_revenue_cents: Math.round(topup),
+    provider_cost_cents: Math.round(cost),
+    commission_cents: Math.round(commission),
+    margin_cents: Math.round(plan + topup - cost - commission),
+  };
 }
 
 /** Inserts the accounts and generations. They have no ledger, so only the invariants of the metrics hold. */
@@ -136,7 +157,7 @@ export async function writeReportFixture(service: TestService, generations: Fixt
     `INSERT INTO generations (uuid, account_id, number, model, prompt, params, status, credits_charged, plan_credits_charged,
                               created_at, deadline_at, next_attempt_at, completed_at, output_path, error_message,
                               provider_cost_cents, upstream, upstream_model, submitted_at)
-     SELECT uuid, id, row_number() OVER (PARTITION BY id ORDER BY r."createdAt"), model, $2, '{}', status, credits, "planCredits",
+     SELECT r.uuid, id, row_number() OVER (PARTITION BY id ORDER BY r."createdAt"), model, $2, '{}', status, credits, "planCredits",
             r."createdAt", r."createdAt", r."createdAt", "completedAt", CASE status WHEN 'succeeded' THEN 'aa/a/a.png' END, error,
             "costCents", upstream, CASE WHEN upstream IS NOT NULL THEN 'v1' END, "submittedAt"
        FROM json_to_recordset($1)

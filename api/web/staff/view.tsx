@@ -173,27 +173,29 @@ function AbandonedEventsCard({ count: total, latest }: AbandonedEventsSummary): 
         <span class="tag warn">{formatNumber(total)}</span> could not be processed for three days. Fix the problem, then
         resend the event from the Stripe dashboard.
       </p>
-      <table>
-        <thead>
-          <tr>
-            <th scope="col">Event</th>
-            <th scope="col">Last error</th>
-            <th scope="col">Received</th>
-          </tr>
-        </thead>
-        <tbody>
-          {latest.map(({ eventId, type, lastError, receivedAt }) => (
-            <tr key={eventId}>
-              <td>
-                {type}
-                <div class="quiet small">{eventId}</div>
-              </td>
-              <td>{lastError}</td>
-              <td>{formatUtcDay(receivedAt)}</td>
+      <div class="scrolls wide" tabIndex={0} role="region" aria-label="Latest abandoned events">
+        <table>
+          <thead>
+            <tr>
+              <th scope="col">Event</th>
+              <th scope="col">Last error</th>
+              <th scope="col">Received</th>
             </tr>
-          ))}
-        </tbody>
-      </table>
+          </thead>
+          <tbody>
+            {latest.map(({ eventId, type, lastError, receivedAt }) => (
+              <tr key={eventId}>
+                <td>
+                  {type}
+                  <div class="quiet small">{eventId}</div>
+                </td>
+                <td>{lastError}</td>
+                <td>{formatUtcDay(receivedAt)}</td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
     </section>
   );
 }
@@ -205,38 +207,40 @@ function ModelsCard({ models, metrics }: Pick<StaffPageProps, 'models' | 'metric
       <div class="quiet small">
         Generations created in the last 30 days, with credits net of refunds and provider cost
       </div>
-      <table>
-        <thead>
-          <tr>
-            <th scope="col">Model</th>
-            <th scope="col" class="number">
-              Generations
-            </th>
-            <th scope="col" class="number">
-              Credits
-            </th>
-            <th scope="col" class="number">
-              Cost
-            </th>
-          </tr>
-        </thead>
-        <tbody>
-          {models.map(({ slug, name, provider, status }) => {
-            const made = metrics.byModelIn30Days.find((model) => model.name === name);
-            return (
-              <tr key={slug}>
-                <td>
-                  {name} <span class={status === 'online' ? 'tag' : 'tag warn'}>{status}</span>
-                  <div class="quiet small">{provider}</div>
-                </td>
-                <td class="number">{formatNumber(made?.generations ?? 0)}</td>
-                <td class="number">{formatNumber(made?.credits ?? 0)}</td>
-                <td class="number">{formatDollars(made?.providerCostCents ?? 0)}</td>
-              </tr>
-            );
-          })}
-        </tbody>
-      </table>
+      <div class="scrolls wide" tabIndex={0} role="region" aria-label="Models with their use">
+        <table>
+          <thead>
+            <tr>
+              <th scope="col">Model</th>
+              <th scope="col" class="number">
+                Generations
+              </th>
+              <th scope="col" class="number">
+                Credits
+              </th>
+              <th scope="col" class="number">
+                Cost
+              </th>
+            </tr>
+          </thead>
+          <tbody>
+            {models.map(({ slug, name, provider, status }) => {
+              const made = metrics.byModelIn30Days.find((model) => model.name === name);
+              return (
+                <tr key={slug}>
+                  <td>
+                    {name} <span class={status === 'online' ? 'tag' : 'tag warn'}>{status}</span>
+                    <div class="quiet small">{provider}</div>
+                  </td>
+                  <td class="number">{formatNumber(made?.generations ?? 0)}</td>
+                  <td class="number">{formatNumber(made?.credits ?? 0)}</td>
+                  <td class="number">{formatDollars(made?.providerCostCents ?? 0)}</td>
+                </tr>
+              );
+            })}
+          </tbody>
+        </table>
+      </div>
     </section>
   );
 }

@@ -17,8 +17,8 @@ import { PLANS } from '../../spec/plans.ts';
 
 /** The sums are at most about this old while a worker runs. */
 const INTERVAL_MS = MINUTE_MS;
-/** Time after which no charge of an hour can still be committed. */
-const COMMIT_GRACE_MS = 5 * MINUTE_MS;
+/** Time after which no charge of an hour can still be committed, unless its commit waited for a standby for as long. */
+const COMMIT_GRACE_MS = 15 * MINUTE_MS;
 /** After this time an hour is final even if a generation of it never ended. */
 const FINAL_AFTER_MS = 3 * DAY_MS;
 /** Tolerated difference between the time in a uuid and `created_at`. */

@@ -2,7 +2,7 @@ import { ONBOARDING_STEPS } from '../../spec/states.ts';
 import { compareRows, percent, type ReportDefinition, type ReportRange, type ReportTable } from './report.ts';
 import { countMetric, type DailySum, readDailySums } from './sums.ts';
 
-/** How far accounts of a range have come. */
+/** Steps that the accounts of a range have reached. */
 export const onboardingReport: ReportDefinition = {
   slug: 'onboarding',
   title: 'Onboarding funnel',

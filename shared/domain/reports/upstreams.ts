@@ -96,7 +96,11 @@ async function buildUpstreamTables(range: ReportRange): Promise<ReportTable[]> {
     UpstreamHealth.query().orderBy(['model', 'position']),
   ]);
   const current = sums.filter(({ is_current: isCurrent }) => isCurrent);
-  const series = groupRows(current, (row) => [row.time, ...toLabels(row)], computeHealth);
+  const series = groupRows(
+    current,
+    (row) => [step === 'hour' ? row.time : row.time.slice(0, 10), ...toLabels(row)],
+    computeHealth,
+  );
   return [
     {
       key: 'upstreams',

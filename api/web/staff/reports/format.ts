@@ -16,14 +16,12 @@ export function formatFigure(value: number | null, unit: Unit): string {
   }
 }
 
-/** Describes the previous figure and the change since: 12 before, +25 %. Shares change by percentage points. */
+/** Describes the change since the previous period: +25 %. Shares change by percentage points. Empty if unknown. */
 export function describeChange({ value, previous }: Amount, unit: Unit): string {
-  if (previous === null) return 'none before';
-  const before = `${formatFigure(previous, unit)} before`;
-  if (value === null || value === previous) return before;
-  if (unit === 'percent') return `${before}, ${sign(value - previous)} points`;
-  if (previous === 0) return before;
-  return `${before}, ${sign((100 * (value - previous)) / Math.abs(previous))} %`;
+  if (value === null || previous === null) return '';
+  if (value === previous) return 'no change';
+  if (unit === 'percent') return `${sign(value - previous)} points`;
+  return previous === 0 ? '' : `${sign((100 * (value - previous)) / Math.abs(previous))} %`;
 }
 
 function sign(change: number): string {

@@ -69,20 +69,38 @@ function Row({
     <tr>
       <th scope="row">{first}</th>
       {others.map((label) => (
-        <td>{label}</td>
+        <td class={getTextClass(label)}>{label}</td>
       ))}
       {measures.map(({ unit, isCompared }, index) => {
         const amount = amounts[index] ?? { value: null, previous: null };
         return (
           <td class="number">
             {formatFigure(amount.value, unit)}
-            {isCompared === false ? null : <div class="quiet small">{describeChange(amount, unit)}</div>}
+            {isCompared === false ? null : (
+              <div class="quiet small">
+                {formatFigure(amount.previous, unit)} before
+                <br />
+                {describeChange(amount, unit)}
+              </div>
+            )}
           </td>
         );
       })}
       {details.map((text) => (
-        <td>{text}</td>
+        <td class={getTextClass(text)}>{shortenTime(text)}</td>
       ))}
     </tr>
   );
+}
+
+/** Leaves out seconds, which only the CSV file has. Other texts stay as they are. */
+function shortenTime(text: string): string {
+  return /^\d{4}-\d\d-\d\dT[\d:.]+Z$/.test(text) ? text.slice(0, 16).replace('T', ' ') : text;
+}
+
+/** Longer texts wrap; identifiers and times do not. */
+const ONE_LINE_CHARACTERS = 40;
+
+function getTextClass(text: string): string | undefined {
+  return text.length > ONE_LINE_CHARACTERS ? 'long' : undefined;
 }

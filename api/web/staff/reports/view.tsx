@@ -10,7 +10,7 @@ import { ReportTableCard } from './table.tsx';
 
 interface ReportPageProps {
   report: ReportDefinition;
-  /** What the form contained. */
+  /** Fields of the form, as they were sent. */
   from: string | undefined;
   to: string | undefined;
   /** Without them, the page shows the problem. */
