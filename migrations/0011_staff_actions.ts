@@ -12,7 +12,7 @@ export async function up(knex: Knex): Promise<void> {
       created_at        timestamptz NOT NULL,
       -- Exactly one of the two: the staff account, or the system user who ran a command.
       actor_account_id  bigint,
-      system_user       text,
+      command_user       text,
       role              text        NOT NULL,
       action            text        NOT NULL,
       -- The affected account. NULL: the action affects no single account.
@@ -25,7 +25,7 @@ export async function up(knex: Knex): Promise<void> {
       after             jsonb,
       request_id        text,
       ip_address        text,
-      CONSTRAINT audit_entries_actor_check CHECK ((actor_account_id IS NULL) <> (system_user IS NULL))
+      CONSTRAINT audit_entries_actor_check CHECK ((actor_account_id IS NULL) <> (command_user IS NULL))
     );
     CREATE INDEX audit_entries_account_idx ON audit_entries (account_id, uuid) WHERE account_id IS NOT NULL;
     CREATE INDEX audit_entries_actor_idx ON audit_entries (actor_account_id, uuid) WHERE actor_account_id IS NOT NULL;

@@ -12,7 +12,7 @@ export class AuditEntry extends Model {
   /** Account of the staff member; null for a command. */
   declare actor_account_id: number | null;
   /** System user who ran a command; null for the staff console. */
-  declare system_user: string | null;
+  declare command_user: string | null;
   declare role: StaffRole | 'system';
   declare action: AuditAction;
   /** The affected account; null if the action affects no single one. */

@@ -2,7 +2,7 @@ import { type Corruption, breakCustomer } from './corruption.ts';
 
 /** Builds an INSERT of an audit entry of account 1 that has no effect. */
 const auditEntrySql = (action: string, after: object = {}) => `
-  INSERT INTO audit_entries (uuid, created_at, system_user, role, action, account_id, target_type, target_id, reason, after)
+  INSERT INTO audit_entries (uuid, created_at, command_user, role, action, account_id, target_type, target_id, reason, after)
   VALUES (gen_random_uuid(), '2037-03-15T11:00:00Z', 'root', 'system', '${action}', 1, 'account', gen_random_uuid(), '',
           '${JSON.stringify(after)}')`;
 

@@ -31,7 +31,7 @@ export async function recordAuditEntry(transaction: Transaction, actor: Actor, r
     uuid: uuidv7(),
     created_at: now(),
     actor_account_id: isStaff ? actor.accountId : null,
-    system_user: isStaff ? null : actor.systemUser,
+    command_user: isStaff ? null : actor.systemUser,
     role: isStaff ? actor.role : 'system',
     action,
     account_id: accountId,

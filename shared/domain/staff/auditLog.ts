@@ -57,7 +57,7 @@ export async function listAuditEntries({
   return { items, next: rows.length > limit ? (entries.at(-1) as AuditEntry).uuid : null };
 }
 
-function getActorName({ actor_account_id: actorId, system_user: user }: AuditEntry, accounts: Map<number, Account>) {
+function getActorName({ actor_account_id: actorId, command_user: user }: AuditEntry, accounts: Map<number, Account>) {
   if (actorId === null) return user ?? '';
   return accounts.get(actorId)?.email ?? `account ${actorId}`;
 }
