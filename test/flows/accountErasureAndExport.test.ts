@@ -1,3 +1,4 @@
+import { readAudit } from '../harness/staffConsole.ts';
 import { expect } from 'chai';
 import { Queue } from 'bullmq';
 import { Redis } from 'ioredis';
@@ -25,6 +26,9 @@ describe('the data of an account', () => {
       accountId,
     ]);
 
+  const listActions = async (account: { email: string }) =>
+    (await readAudit(service, account)).map(({ action, reason }) => [action, reason]);
+
   it('is inaccessible to every credential after revoke-access, and the owner can sign in again', async () => {
     const customer = await service.createCustomer('pro');
     const client = await registerClient(service.baseUrl);
@@ -34,7 +38,10 @@ describe('the data of an account', () => {
     expect(before.out).to.include('Would revoke').and.include('1 sessions, 1 API keys, 1 application grants');
     expect((await customer.request('GET', '/api/keys/')).status).to.equal(200);
 
-    expect((await admin('revoke-access', customer.email, '--apply')).out).to.include('Revoked for');
+    expect((await admin('revoke-access', customer.email, '--apply', '--reason', 'taken over')).out).to.include(
+      'Revoked for',
+    );
+    expect(await listActions(customer)).to.deep.equal([['account.revoke_access', 'taken over']]);
     expect((await customer.request('GET', '/api/keys/')).status).to.equal(401);
     expect((await customer.requestWithSession('GET', '/authentication/me/')).status).to.equal(401);
     expect((await client.refresh(tokens.refresh_token)).body.error).to.equal('invalid_grant');
@@ -54,6 +61,7 @@ describe('the data of an account', () => {
     expect(exported.invoices[0]).to.include({ kind: 'subscription', total_cents: 34_800, status: 'paid' });
     expect(exported.api_keys[0].prefix).to.equal(customer.key.slice(0, 12));
     expect(out).to.not.match(/_hash|upstream_handle/);
+    expect(await listActions(customer)).to.deep.equal([['account.export', '']]);
   });
 
   it('is erased by erase-account except the ledger, and a second run changes nothing', async () => {
@@ -93,6 +101,8 @@ describe('the data of an account', () => {
     expect(entries.length).to.equal(ledger.length);
     await eventually('the media are gone', async () => (await fetch(url)).status === 404);
     expect((await admin('erase-account', account.uuid, '--apply')).out).to.include('Deleted 0 generations');
+    // Both runs are one action.
+    expect(await listActions(row)).to.deep.equal([['account.erase', '']]);
   });
 
   it('is not erased while a paid subscription would renew or a generation is in progress', async () => {

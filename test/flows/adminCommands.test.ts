@@ -1,10 +1,12 @@
 import { cpSync, symlinkSync } from 'node:fs';
+import { userInfo } from 'node:os';
 import { join, resolve } from 'node:path';
 import { expect } from 'chai';
 import { runProgram } from '../../dev/local/environment/program.ts';
 import { runAdmin } from '../harness/adminCommand.ts';
 import type { TestCustomer } from '../harness/apiClient.ts';
 import { createDatabase, requireTestEnv } from '../harness/databases.ts';
+import { readAudit } from '../harness/staffConsole.ts';
 import { type TestService, startTestService } from '../harness/testService.ts';
 
 describe('npm run admin', () => {
@@ -159,6 +161,15 @@ describe('npm run admin', () => {
         customer.email,
       ]);
       expect(topup_credits).to.equal(250);
+      const entries = await readAudit(service, customer);
+      expect(entries.map(({ action, reason, role }) => [action, reason, role])).to.deep.equal([
+        ['credits.adjust', 'the outage of May', 'system'],
+      ]);
+      expect(entries[0]).to.deep.include({
+        command_user: userInfo().username,
+        actor_account_id: null,
+        request_id: null,
+      });
       await service.checkIntegrity();
     });
 
@@ -195,6 +206,7 @@ describe('npm run admin', () => {
       expect(done.out).to.include('is revoked.').and.to.not.include('{');
       expect(done.err).to.include('API key revoked by staff');
       expect((await owner.request('GET', '/api/keys/')).status).to.equal(401);
+      expect((await readAudit(service, owner)).map(({ action }) => action)).to.deep.equal(['key.revoke']);
       const again = await admin('revoke-key', owner.key, '--apply');
       expect(again.status).to.equal(0);
       expect(again.out).to.include('Nothing was changed').and.to.not.include(owner.key);

@@ -71,6 +71,8 @@ describe('list-stuck-generations and requeue-generations', () => {
     const { status, out } = await admin('requeue-generations', '--all', '--apply');
     expect(status).to.equal(0);
     expect(out).to.include(`${uuid} requeued.`);
+    const entries = await service.sql('SELECT action FROM audit_entries WHERE target_id = $1', [uuid]);
+    expect(entries).to.deep.equal([{ action: 'generation.requeue' }]);
     const worker = await service.startWorker();
     expect((await customer.waitForEnd(uuid)).status).to.equal('succeeded');
     await worker.stop();

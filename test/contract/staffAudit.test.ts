@@ -1,0 +1,201 @@
+import { randomUUID } from 'node:crypto';
+import { expect } from 'chai';
+import { HTTP_ROUTES } from '../../api/router.ts';
+import type { TestCustomer } from '../harness/apiClient.ts';
+import { expectRejection } from '../harness/expectRejection.ts';
+import { completeAllGenerations, setAllModelsOnline } from '../harness/seeds.ts';
+import { findAccountUuid, readAudit, REASON, StaffConsole } from '../harness/staffConsole.ts';
+import { startTestService, type TestService } from '../harness/testService.ts';
+
+/** Fills the console with what a staff action needs. @returns the path of the action, and what is typed into its form. */
+type Fixture = () => Promise<{ action: string; typed?: Record<string, string>; page?: string }>;
+
+const CHANGES = HTTP_ROUTES.filter(
+  ([method, , authentication]) => authentication.startsWith('staff') && method !== 'GET',
+).map(([method, path]) => `${method} ${path}`);
+
+describe('the audit log', () => {
+  const console = new StaffConsole();
+  let service: TestService;
+  let customer: TestCustomer;
+  before(async () => {
+    service = await startTestService({ workers: 0, env: { STAFF_EMAILS: console.staffEmails } });
+    await console.open(service);
+    await setAllModelsOnline(service);
+  });
+  beforeEach(async () => {
+    customer = await service.createCustomer('pro');
+  });
+  afterEach(() => service.moveClockTo(new Date()));
+  after(() => service.stop());
+
+  const onAccount =
+    (action: string, typed = {}): Fixture =>
+    async () => ({ action: `/admin/accounts/${await findAccountUuid(service, customer)}/${action}/`, typed });
+
+  const makeGeneration = async () => {
+    const { uuid } = await customer.createImage();
+    await completeAllGenerations(service, customer);
+    return uuid as string;
+  };
+
+  const FIXTURES: Record<string, Fixture> = {
+    'POST /admin/accounts/:uuid/adjust/': onAccount('adjust', { credits: '50', note: 'sorry' }),
+    'POST /admin/accounts/:uuid/suspend/': onAccount('suspend'),
+    'POST /admin/accounts/:uuid/reinstate/': async () => {
+      const uuid = await findAccountUuid(service, customer);
+      await service.sql('UPDATE accounts SET suspended_at = now() WHERE uuid = $1', [uuid]);
+      return { action: `/admin/accounts/${uuid}/reinstate/` };
+    },
+    'POST /admin/accounts/:uuid/sign-out/': onAccount('sign-out'),
+    'POST /admin/accounts/:uuid/revoke-access/': onAccount('revoke-access'),
+    'POST /admin/keys/:uuid/revoke/': async () => {
+      const { data } = (await customer.request('GET', '/api/keys/')).body;
+      return { action: `/admin/keys/${data[0].uuid}/revoke/` };
+    },
+    'POST /admin/topups/:uuid/refund/': async () => {
+      await customer.request('POST', '/api/billing/topup/', { body: { amount_cents: 5_000 } });
+      const [{ uuid }] = await service.sql('SELECT uuid FROM topups ORDER BY created_at DESC LIMIT 1');
+      return { action: `/admin/topups/${uuid}/refund/` };
+    },
+    'POST /admin/generations/:uuid/content/': async () => {
+      const uuid = await makeGeneration();
+      return { action: `/admin/generations/${uuid}/content/`, page: `/admin/generations/${uuid}/` };
+    },
+    'POST /admin/generations/:uuid/refund/': async () => ({
+      action: `/admin/generations/${await makeGeneration()}/refund/`,
+    }),
+    'POST /admin/generations/:uuid/requeue/': async () => {
+      const { uuid } = await customer.createImage();
+      await service.moveClockTo(new Date(service.now.getTime() + 180_000));
+      return { action: `/admin/generations/${uuid}/requeue/` };
+    },
+  };
+
+  const countEntries = async (requestId: string) =>
+    service.sql('SELECT * FROM audit_entries WHERE request_id = $1', [requestId]);
+
+  it('covers every staff route that changes something', () => {
+    expect(CHANGES.filter((name) => !name.startsWith('*'))).to.have.members(Object.keys(FIXTURES));
+    // Both are the queue board.
+    expect(CHANGES.filter((name) => name.startsWith('*'))).to.deep.equal([
+      '* /admin/queues/api/*',
+      '* /admin/queues/*',
+    ]);
+  });
+
+  for (const name of CHANGES.filter((change) => !change.startsWith('*'))) {
+    it(`has exactly one entry for ${name}, and none for its rejected form`, async () => {
+      const fixture = FIXTURES[name];
+      if (fixture === undefined) throw new Error(`${name} has no fixture: write one that performs it.`);
+      const { action, typed = {}, page } = await fixture();
+      const fields = { ...(await console.readForm(action, 'admin', page)), ...typed };
+      const rejectedId = `rejected-${randomUUID()}`;
+      const rejected = await console.send(
+        action,
+        { ...fields, reason: ' ' },
+        { headers: { 'x-request-id': rejectedId } },
+      );
+      expect([rejected.status, rejected.text.includes('Enter a reason')]).to.deep.equal([400, true]);
+      expect(await countEntries(rejectedId)).to.deep.equal([]);
+
+      const requestId = `audited-${randomUUID()}`;
+      const { status } = await console.send(action, fields, { headers: { 'x-request-id': requestId } });
+      expect(status).to.be.oneOf([200, 303]);
+      const entries = await countEntries(requestId);
+      expect(entries).to.have.length(1);
+      const [{ id: actorId }] = await service.sql('SELECT id FROM accounts WHERE email = $1', [console.email('admin')]);
+      const [{ id: accountId }] = await service.sql('SELECT id FROM accounts WHERE email = $1', [customer.email]);
+      expect(entries[0]).to.deep.include({
+        actor_account_id: actorId,
+        account_id: accountId,
+        role: 'admin',
+        command_user: null,
+        reason: REASON,
+        ip_address: '127.0.0.1',
+      });
+    });
+  }
+
+  for (const path of ['/admin/queues/api/queues/media/pause', '/admin/queues/api/queues/media/resume']) {
+    it(`has exactly one entry for PUT ${path}, and none for a rejected one`, async () => {
+      const change = (requestId: string, origin: string) =>
+        service.request('PUT', path, {
+          headers: { cookie: console.member('ops').cookie, origin, 'x-request-id': requestId },
+        });
+      const [rejectedId, requestId] = [`rejected-${randomUUID()}`, `audited-${randomUUID()}`];
+      expect((await change(rejectedId, 'https://evil.example')).status).to.equal(403);
+      expect(await countEntries(rejectedId)).to.deep.equal([]);
+      expect((await change(requestId, service.baseUrl)).status).to.equal(200);
+      const entries = await countEntries(requestId);
+      expect(entries).to.have.length(1);
+      expect(entries[0]).to.deep.include({
+        action: 'queue.change',
+        account_id: null,
+        role: 'ops',
+        target_type: 'queue',
+        target_id: 'media',
+        after: { change: path.split('/').at(-1) },
+      });
+    });
+  }
+
+  it('is append-only: the database rejects UPDATE, DELETE and TRUNCATE', async () => {
+    await console.act(...(await toArguments(onAccount('sign-out'))));
+    for (const statement of [
+      `UPDATE audit_entries SET reason = 'x'`,
+      'DELETE FROM audit_entries',
+      'TRUNCATE audit_entries',
+    ])
+      await expectRejection(service.sql(statement), /audit_entries is append-only/);
+    expect(await readAudit(service, customer)).to.have.length(1);
+  });
+
+  it('records the values before and after an action', async () => {
+    const balance = await customer.balance();
+    await console.act(...(await toArguments(onAccount('adjust', { credits: '50' }))));
+    const [entry] = await readAudit(service, customer);
+    expect(entry.before).to.deep.equal({ balance, topupCredits: 0 });
+    expect(entry.after).to.deep.include({ balance: balance + 50, topupCredits: 50, credits: 50 });
+  });
+
+  describe('its page', () => {
+    const listActions = (html: string) =>
+      [...html.matchAll(/<td>((?:account|credits|generation|key|queue|topup)\.[a-z_]+)<\/td>/g)].map(
+        ([, name]) => name,
+      );
+
+    it('shows entries newest first, by account and by staff member, in pages', async () => {
+      const uuid = await findAccountUuid(service, customer);
+      for (let credits = 1; credits <= 21; credits += 1)
+        await console.act(`/admin/accounts/${uuid}/adjust/`, { credits: String(credits) }, 'finance');
+      await console.act(`/admin/accounts/${uuid}/sign-out/`, {}, 'support');
+      const first = await console.visit(`/admin/audit/?account=${uuid}`, 'ops');
+      expect(first.status).to.equal(200);
+      expect(listActions(first.text)).to.deep.equal(['account.sign_out', ...Array(19).fill('credits.adjust')]);
+      const next = /href="(\/admin\/audit\/\?[^"]+)" rel="next"/.exec(first.text)?.[1]?.replaceAll('&amp;', '&') ?? '';
+      const second = await console.visit(next, 'ops');
+      expect(listActions(second.text)).to.deep.equal(['credits.adjust', 'credits.adjust']);
+      expect(second.text).to.not.include('rel="next"');
+
+      const bySupport = await console.visit(
+        `/admin/audit/?account=${customer.email}&actor=${console.email('support')}`,
+      );
+      expect(listActions(bySupport.text)).to.deep.equal(['account.sign_out']);
+      expect(bySupport.text).to.include(REASON).and.to.include(customer.email).and.to.include(console.email('support'));
+    });
+
+    it('rejects unknown accounts and invalid cursors with a message', async () => {
+      const unknown = await console.visit('/admin/audit/?account=unknown@example.com');
+      expect([unknown.status, unknown.text.includes('No single account matches')]).to.deep.equal([404, true]);
+      const invalid = await console.visit('/admin/audit/?before=x');
+      expect([invalid.status, invalid.text.includes('role="alert"')]).to.deep.equal([400, true]);
+    });
+  });
+
+  /** Arguments of `act` for a fixture. */
+  async function toArguments(fixture: Fixture): Promise<[string, Record<string, string>]> {
+    const { action, typed = {} } = await fixture();
+    return [action, typed];
+  }
+});

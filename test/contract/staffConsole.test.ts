@@ -1,0 +1,221 @@
+import { expect } from 'chai';
+import type { TestCustomer } from '../harness/apiClient.ts';
+import { registerClient } from '../harness/oauthClient.ts';
+import { completeAllGenerations, setAllModelsOnline } from '../harness/seeds.ts';
+import { findAccountUuid, StaffConsole } from '../harness/staffConsole.ts';
+import { startTestService, type TestService } from '../harness/testService.ts';
+
+const SECTIONS = [
+  'Profile',
+  'Credits',
+  'Plan',
+  'Ledger',
+  'Generations',
+  'Top-ups',
+  'Refunds',
+  'Payment events',
+  'API keys',
+  'Sessions',
+  'Applications',
+  'Sign-in methods',
+  'Affiliate',
+  'Audit log',
+];
+
+describe('the staff console', () => {
+  const console = new StaffConsole();
+  let service: TestService;
+  let customer: TestCustomer;
+  let uuid: string;
+  before(async () => {
+    service = await startTestService({ workers: 0, env: { STAFF_EMAILS: console.staffEmails } });
+    await console.open(service);
+    await setAllModelsOnline(service);
+    customer = await service.createCustomer('pro');
+    uuid = await findAccountUuid(service, customer);
+  });
+  after(() => service.stop());
+
+  const search = (query: string) => console.visit(`/admin/accounts/?q=${encodeURIComponent(query)}`, 'support');
+  const expectFound = async (query: string) => {
+    const { status, headers } = await search(query);
+    expect([status, headers.get('location')], query).to.deep.equal([303, `/admin/accounts/${uuid}/`]);
+  };
+
+  describe('search', () => {
+    it('finds an account by its address, the beginning of it, its uuid and its number', async () => {
+      const [{ id }] = await service.sql('SELECT id FROM accounts WHERE uuid = $1', [uuid]);
+      for (const query of [
+        customer.email,
+        ` ${customer.email.toUpperCase()} `,
+        customer.email.slice(0, 20),
+        uuid,
+        String(id),
+      ])
+        await expectFound(query);
+    });
+
+    it('finds an account by an API key, a generation and a top-up', async () => {
+      const [key] = (await customer.request('GET', '/api/keys/')).body.data;
+      await customer.request('POST', '/api/billing/topup/', { body: { amount_cents: 5_000 } });
+      const [topup] = await service.sql('SELECT * FROM topups ORDER BY created_at DESC LIMIT 1');
+      const generation = await customer.createImage();
+      for (const query of [key.prefix, key.uuid, generation.uuid, topup.uuid, topup.stripe_payment_intent_id])
+        await expectFound(query);
+    });
+
+    it('finds an account by the Stripe ids of its customer, subscription and refunded invoice', async () => {
+      await service.sql(`UPDATE accounts SET stripe_customer_id = 'cus_1' WHERE uuid = $1`, [uuid]);
+      await service.sql(
+        `UPDATE subscriptions s SET stripe_subscription_id = 'sub_1' FROM accounts a WHERE a.id = s.account_id AND a.uuid = $1`,
+        [uuid],
+      );
+      await service.sql(
+        `INSERT INTO owed_refunds (invoice_id, subscription_id, account_id, next_attempt_at, created_at)
+         SELECT 'in_1', s.id, s.account_id, now(), now() FROM subscriptions s JOIN accounts a ON a.id = s.account_id WHERE a.uuid = $1`,
+        [uuid],
+      );
+      for (const query of ['cus_1', 'sub_1', 'in_1']) await expectFound(query);
+      await service.sql('UPDATE subscriptions SET stripe_subscription_id = NULL');
+    });
+
+    it('lists several accounts, and says what can be searched if there is none', async () => {
+      const [one, other] = [await service.createCustomer(null), await service.createCustomer(null)];
+      for (const [index, { email }] of [one, other].entries())
+        await service.sql('UPDATE accounts SET email = $2 WHERE email = $1', [email, `several-${index}@example.com`]);
+      const several = await search('several-');
+      expect(several.text).to.include('2 accounts').and.to.include('several-0@example.com');
+      for (const query of ['nobody@example.com', 'svc_00000000', 'cus_none', '999999', 'x', '%', '\u0000', '_______']) {
+        const none = await search(query);
+        expect([none.status, none.text.includes('No account found')], query).to.deep.equal([200, true]);
+      }
+      expect((await search('')).text)
+        .to.include('Stripe id of a customer')
+        .and.to.not.include('No account found');
+    });
+
+    it('rejects a whole API key', async () => {
+      const { status, text } = await search(customer.key);
+      expect([status, text.includes('first 12 characters')]).to.deep.equal([400, true]);
+      expect(text).to.not.include(customer.key);
+    });
+
+    it('uses indexes for each kind of query', async () => {
+      const client = await service.database.connect();
+      try {
+        await client.query('SET enable_seqscan = off');
+        for (const [query, index] of [
+          [`SELECT * FROM accounts WHERE email ~>=~ 'abc' AND email ~<~ 'abd'`, 'accounts_email_prefix_idx'],
+          [`SELECT * FROM api_keys WHERE prefix = 'svc_00000000'`, 'api_keys_prefix_idx'],
+          [`SELECT * FROM generations WHERE uuid = '00000000-0000-4000-8000-000000000000'`, 'generations_pkey'],
+          [`SELECT * FROM owed_refunds WHERE account_id = 1`, 'owed_refunds_account_idx'],
+        ] as const) {
+          const { rows } = await client.query(`EXPLAIN ${query}`);
+          expect(JSON.stringify(rows)).to.include(index);
+        }
+      } finally {
+        client.release(true);
+      }
+    });
+  });
+
+  describe('the account page', () => {
+    it('shows all sections, without prompts, outputs and secrets', async () => {
+      const prompt = 'a secret lighthouse';
+      await customer.createImage(prompt);
+      await completeAllGenerations(service, customer);
+      await (await registerClient(service.baseUrl)).authorizeAndExchange(customer);
+      await customer.request('POST', '/api/affiliate/enroll/');
+      const { status, text } = await console.visit(`/admin/accounts/${uuid}/`);
+      expect(status).to.equal(200);
+      for (const title of SECTIONS) expect(text).to.match(new RegExp(`<h2 id="[a-z]+">${title}</h2>`));
+      expect(text)
+        .to.include(customer.email)
+        .and.to.include(customer.key.slice(0, 12))
+        .and.to.include('Monthly credits');
+      for (const secret of [prompt, customer.key, 'aa/seeded/image.png']) expect(text).to.not.include(secret);
+      expect(text).to.not.match(/<script|<style| style=| on\w+=/i);
+      expect(text.length).to.be.below(100_000);
+    });
+
+    it('lists refunds that are not completed as problems', async () => {
+      await service.sql(
+        `INSERT INTO owed_refunds (invoice_id, subscription_id, account_id, next_attempt_at, created_at, last_error)
+         SELECT 'in_2', s.id, s.account_id, now(), now(), 'no money' FROM subscriptions s JOIN accounts a ON a.id = s.account_id
+          WHERE a.uuid = $1`,
+        [uuid],
+      );
+      const { text } = await console.visit(`/admin/accounts/${uuid}/`);
+      expect(text).to.include('refund in_2: owed. no money');
+    });
+
+    it('lists unprocessed events of its customer only', async () => {
+      await service.sql(`UPDATE accounts SET stripe_customer_id = 'cus_7' WHERE uuid = $1`, [uuid]);
+      await service.sql(
+        `INSERT INTO payment_events (event_id, type, object_id, payload, received_at, next_attempt_at, abandoned_at)
+         VALUES ('evt_own', 'charge.refunded', 'ch_1', '{"customer": "cus_7"}', now(), now() + interval '1 hour', NULL),
+                ('evt_abandoned', 'charge.refunded', 'ch_1', '{"customer": "cus_7"}', now(), now(), now()),
+                ('evt_other', 'charge.refunded', 'ch_2', '{"customer": "cus_77"}', now(), now() + interval '1 hour', NULL)`,
+      );
+      const { text } = await console.visit(`/admin/accounts/${uuid}/`);
+      expect(text).to.include('evt_own').and.to.include('evt_abandoned').and.to.not.include('evt_other');
+    });
+
+    it('does not exist for an unknown uuid, as the other pages of a target', async () => {
+      const missing = '00000000-0000-4000-8000-000000000000';
+      for (const path of ['accounts', 'generations'])
+        expect((await console.visit(`/admin/${path}/${missing}/`)).status).to.equal(404);
+      expect((await console.visit('/admin/accounts/none/')).status).to.equal(404);
+    });
+
+    it('pages the ledger and the generations', async () => {
+      const owner = await service.createCustomer('studio');
+      const ownerUuid = await findAccountUuid(service, owner);
+      for (let round = 0; round < 3; round += 1) {
+        await Promise.all(Array.from({ length: 8 }, () => owner.createImage()));
+        await completeAllGenerations(service, owner);
+      }
+      const rows = (html: string) => (html.match(/<tr>/g)?.length ?? 0) - 1;
+      const ledger = await console.visit(`/admin/accounts/${ownerUuid}/ledger/`);
+      expect([rows(ledger.text), ledger.text.includes('rel="next"')]).to.deep.equal([20, true]);
+      expect(rows((await console.visit(`/admin/accounts/${ownerUuid}/ledger/?page=2`)).text)).to.equal(5);
+      const generations = await console.visit(`/admin/accounts/${ownerUuid}/generations/`);
+      expect(rows(generations.text)).to.equal(20);
+      const next = /href="([^"]+)" rel="next"/.exec(generations.text)?.[1] ?? '';
+      expect(rows((await console.visit(next)).text)).to.equal(4);
+      expect((await console.visit(`/admin/accounts/${ownerUuid}/generations/?before=x`)).status).to.equal(400);
+    });
+  });
+
+  describe('the generation page', () => {
+    it('shows prompt and output only after a reason, in the response to the form', async () => {
+      const owner = await service.createCustomer('pro');
+      const generation = await owner.createImage('a private garden');
+      await completeAllGenerations(service, owner);
+      const path = `/admin/generations/${generation.uuid}/`;
+      const before = await console.visit(path, 'support');
+      expect(before.text).to.include('succeeded').and.to.not.include('a private garden');
+      const fields = await console.readForm(`${path}content/`, 'support', path);
+      const shown = await console.send(`${path}content/`, fields, { role: 'support' });
+      expect(shown.status).to.equal(200);
+      expect(shown.text).to.include('a private garden').and.to.include('aa/seeded/image.png');
+      expect(shown.headers.get('cache-control')).to.equal('no-store');
+      expect((await console.visit(path, 'support')).text).to.not.include('a private garden');
+      expect((await console.visit(path, 'finance')).text).to.not.include('View prompt and output');
+      const reloaded = await console.visit(`${path}content/`, 'support');
+      expect([reloaded.status, reloaded.headers.get('location')]).to.deep.equal([303, path]);
+    });
+
+    it('shows nothing of a generation that its owner has deleted', async () => {
+      const owner = await service.createCustomer('pro');
+      const generation = await owner.createImage('a deleted garden');
+      await completeAllGenerations(service, owner);
+      const path = `/admin/generations/${generation.uuid}/`;
+      const fields = await console.readForm(`${path}content/`, 'support', path);
+      await owner.request('DELETE', `/api/generations/${generation.uuid}/`);
+      expect((await console.visit(path, 'support')).text).to.not.include('View prompt and output');
+      const refused = await console.send(`${path}content/`, fields, { role: 'support' });
+      expect([refused.status, refused.text.includes('a deleted garden')]).to.deep.equal([404, false]);
+    });
+  });
+});

@@ -1,0 +1,77 @@
+import { randomUUID } from 'node:crypto';
+import { expect } from 'chai';
+import { HTTP_ROUTES } from '../../api/router.ts';
+import { hasPermission, STAFF_ROLES } from '../../shared/spec/staff.ts';
+import { createBrowserFor } from '../harness/httpBrowser.ts';
+import { StaffConsole } from '../harness/staffConsole.ts';
+import { startTestService, type TestService } from '../harness/testService.ts';
+
+const STAFF_ROUTES = HTTP_ROUTES.filter(([, , authentication]) => authentication.startsWith('staff'));
+
+describe('staff roles', () => {
+  const console = new StaffConsole();
+  let service: TestService;
+  before(async () => {
+    service = await startTestService({ workers: 0, env: { STAFF_EMAILS: console.staffEmails } });
+    await console.open(service);
+  });
+  after(() => service.stop());
+
+  it('every staff route has a permission, and no other route has one', () => {
+    expect(STAFF_ROUTES.length).to.be.above(25);
+    for (const [method, path, authentication, , , , permission] of HTTP_ROUTES)
+      expect(permission !== undefined, `${method} ${path}`).to.equal(authentication.startsWith('staff'));
+  });
+
+  for (const role of STAFF_ROLES) {
+    for (const [method, path, , , , , permission] of STAFF_ROUTES) {
+      const isAllowed = permission !== undefined && hasPermission(role, permission);
+      it(`${method} ${path} ${isAllowed ? 'admits' : 'rejects'} the role ${role}`, async () => {
+        const address = `${service.baseUrl}${path.replace(':uuid', randomUUID()).replace(/\*$/, '')}`;
+        const visitor = createBrowserFor(console.member(role));
+        const token = /name="csrf_token" value="([^"]+)"/.exec((await console.visit('/admin/', role)).text)?.[1] ?? '';
+        const { status, text, headers } =
+          method === 'POST'
+            ? await visitor.submitForm(address, { csrf_token: token })
+            : await visitor.request(address, { headers: { accept: 'text/html' } });
+        expect(status === 403).to.equal(!isAllowed);
+        if (isAllowed) return;
+        expect(text).to.include('This requires one of the roles').and.to.include(`Your role is ${role}.`);
+        // Scripts of the queue board read JSON; people get a page.
+        const isCall = path.startsWith('/admin/queues/api/');
+        expect(headers.get('content-type')).to.include(isCall ? 'application/json' : 'text/html');
+      });
+    }
+
+    it(`the navigation of the role ${role} contains exactly the pages that it may open`, async () => {
+      const { text } = await console.visit('/admin/', role);
+      const links = [...(text.split('aria-label="Staff"')[1] ?? '').split('</nav>')[0]!.matchAll(/href="([^"]+)"/g)];
+      const paths = links.map(([, path]) => path as string);
+      expect(paths).to.include('/admin/').and.to.include('/admin/accounts/');
+      expect(paths.includes('/admin/queues')).to.equal(hasPermission(role, 'manageQueues'));
+      expect(paths.includes('/admin/audit/')).to.equal(hasPermission(role, 'viewAuditLog'));
+      for (const path of paths) expect((await console.visit(path, role)).status, path).to.equal(200);
+      expect(text).to.include(`Signed in as ${console.email(role)}, role ${role}`);
+    });
+  }
+
+  it('an account page offers only the actions of the role', async () => {
+    const customer = await service.createCustomer('pro');
+    const [{ uuid }] = await service.sql('SELECT uuid FROM accounts WHERE email = $1', [customer.email]);
+    const path = `/admin/accounts/${uuid}/`;
+    for (const role of STAFF_ROLES) {
+      const { text } = await console.visit(path, role);
+      for (const [action, permission] of [
+        ['adjust', 'adjustCredits'],
+        ['suspend', 'suspendAccounts'],
+        ['sign-out', 'revokeAccess'],
+        ['revoke-access', 'revokeAccess'],
+      ] as const)
+        expect(text.includes(`href="${path}${action}/"`), `${role} ${action}`).to.equal(
+          hasPermission(role, permission),
+        );
+      expect(text.includes('/revoke/')).to.equal(hasPermission(role, 'revokeAccess'));
+      expect(text.includes('<h2 id="audit">')).to.equal(hasPermission(role, 'viewAuditLog'));
+    }
+  });
+});

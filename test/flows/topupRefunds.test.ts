@@ -1,0 +1,85 @@
+import { expect } from 'chai';
+import type { TestCustomer } from '../harness/apiClient.ts';
+import { type BillingService, runJob, startBillingService } from '../harness/billingService.ts';
+import { StaffConsole } from '../harness/staffConsole.ts';
+import { getId } from '../fakes/stripe/store.ts';
+
+describe('a top-up that staff refund', () => {
+  const console = new StaffConsole();
+  let billing: BillingService;
+  let customer: TestCustomer;
+  before(async () => {
+    billing = await startBillingService({ env: { STAFF_EMAILS: console.staffEmails } });
+    await console.open(billing.service);
+  });
+  beforeEach(async () => {
+    customer = await billing.createCustomer('pro');
+    await billing.topUp(customer, 5_000);
+  });
+  afterEach(() => billing.stripe.reset());
+  after(() => billing.stop());
+
+  const readTopup = async () =>
+    (
+      await billing.service.sql(
+        `SELECT t.*, r.status AS refund, r.attempts, r.last_error FROM topups t JOIN accounts a ON a.id = t.account_id
+           LEFT JOIN topup_refunds r ON r.topup_uuid = t.uuid WHERE a.email = $1`,
+        [customer.email],
+      )
+    )[0];
+  const listRefundedCents = () =>
+    billing.stripe.store
+      .list('charge')
+      .filter(({ customer: id, amount }) => getId(id) === billing.customerId(customer) && amount === 5_000)
+      .map(({ amount_refunded: refunded }) => refunded);
+  const request = async () => {
+    const { uuid } = await readTopup();
+    const { status } = await console.act(`/admin/topups/${uuid}/refund/`, {}, 'finance');
+    expect(status).to.equal(303);
+  };
+  /** Makes the refund due, and runs the sweep. */
+  const sweep = async () => {
+    await billing.service.sql(
+      `UPDATE topup_refunds SET next_attempt_at = now() - interval '1 second' WHERE status = 'owed'`,
+    );
+    await runJob(billing, 'billing', 'billing.maintain');
+    await billing.drained();
+  };
+
+  it('is paid back by the sweep, and its credits are taken back once', async () => {
+    expect(await customer.balance()).to.equal(1_100 + 1_896);
+    await request();
+    await sweep();
+    expect(listRefundedCents()).to.deep.equal([5_000]);
+    expect(await readTopup()).to.include({ refund: 'refunded', reversed_cents: 5_000, credits_reversed: 1_896 });
+    expect(await customer.balance()).to.equal(1_100);
+    await sweep();
+    expect((await customer.ledger()).filter(([type]) => type === 'expiry')).to.deep.equal([['expiry', -1_896]]);
+  });
+
+  it('is retried while the processor fails, with the same idempotency key', async () => {
+    billing.stripe.faults['refunds.create'] = 'error';
+    await request();
+    await sweep();
+    expect(await readTopup()).to.include({ refund: 'owed', reversed_cents: 0 });
+    expect((await readTopup()).last_error).to.be.a('string');
+    billing.stripe.reset();
+    await sweep();
+    expect(await readTopup()).to.include({ refund: 'refunded', reversed_cents: 5_000 });
+    expect(listRefundedCents()).to.deep.equal([5_000]);
+    const { stripe_payment_intent_id: intent } = await readTopup();
+    const keys = billing.stripe.requests.filter(({ idempotencyKey }) => idempotencyKey?.startsWith(`refund-${intent}`));
+    expect(keys.length).to.be.above(1);
+  });
+
+  it('counts as refunded if the money was paid back at the processor before', async () => {
+    const { stripe_payment_intent_id: intent } = await readTopup();
+    await request();
+    billing.stripe.refund(intent);
+    await billing.drained();
+    await sweep();
+    expect(await readTopup()).to.include({ refund: 'refunded', reversed_cents: 5_000, credits_reversed: 1_896 });
+    expect(listRefundedCents()).to.deep.equal([5_000]);
+    expect(await customer.balance()).to.equal(1_100);
+  });
+});

@@ -1,0 +1,87 @@
+import { randomUUID } from 'node:crypto';
+import { STAFF_ROLES, type StaffRole } from '../../shared/spec/staff.ts';
+import type { TestCustomer } from './apiClient.ts';
+import { createBrowserFor, findForm, type HttpPage } from './httpBrowser.ts';
+import type { TestService } from './testService.ts';
+
+/** Reason that the helpers below give for each action. */
+export const REASON = 'ticket T-1';
+
+/** One staff account per role, and what staff do in the console. */
+export class StaffConsole {
+  /** Value for `STAFF_EMAILS`, to start the service with. */
+  readonly staffEmails: string;
+  readonly #emails: Record<StaffRole, string>;
+  readonly #staff = new Map<StaffRole, TestCustomer>();
+  #service: TestService | undefined;
+
+  constructor() {
+    this.#emails = Object.fromEntries(
+      STAFF_ROLES.map((role) => [role, `${role}-${randomUUID()}@example.com`]),
+    ) as Record<StaffRole, string>;
+    this.staffEmails = STAFF_ROLES.map((role) => `${this.#emails[role]}:${role}`).join(',');
+  }
+
+  get #baseUrl(): string {
+    return (this.#service as TestService).baseUrl;
+  }
+
+  /** Creates the staff accounts. */
+  async open(service: TestService): Promise<void> {
+    this.#service = service;
+    for (const role of STAFF_ROLES) {
+      const account = await service.createCustomer(null);
+      await service.sql('UPDATE accounts SET email = $2 WHERE email = $1', [account.email, this.#emails[role]]);
+      this.#staff.set(role, account);
+    }
+  }
+
+  email(role: StaffRole): string {
+    return this.#emails[role];
+  }
+
+  member(role: StaffRole): TestCustomer {
+    return this.#staff.get(role) as TestCustomer;
+  }
+
+  /** Opens a page. */
+  visit(path: string, role: StaffRole = 'admin'): Promise<HttpPage> {
+    return createBrowserFor(this.member(role)).request(`${this.#baseUrl}${path}`);
+  }
+
+  /** Reads the hidden fields of an action's form. */
+  async readForm(action: string, role: StaffRole = 'admin', page = action): Promise<Record<string, string>> {
+    return findForm((await this.visit(page, role)).text, action).fields;
+  }
+
+  /** Sends a form. @param fields those of `readForm`, and what is typed. */
+  send(
+    action: string,
+    fields: Record<string, string>,
+    { role = 'admin', headers = {} }: { role?: StaffRole; headers?: Record<string, string> } = {},
+  ): Promise<HttpPage> {
+    return createBrowserFor(this.member(role)).request(`${this.#baseUrl}${action}`, {
+      method: 'POST',
+      headers: { origin: this.#baseUrl, 'content-type': 'application/x-www-form-urlencoded', ...headers },
+      body: new URLSearchParams({ reason: REASON, ...fields }).toString(),
+    });
+  }
+
+  /** Fills in the form of an action and sends it. */
+  async act(action: string, typed: Record<string, string> = {}, role: StaffRole = 'admin'): Promise<HttpPage> {
+    return this.send(action, { ...(await this.readForm(action, role)), ...typed }, { role });
+  }
+}
+
+/** Finds the uuid of an account. */
+export async function findAccountUuid(service: TestService, { email }: { email: string }): Promise<string> {
+  return (await service.sql('SELECT uuid FROM accounts WHERE email = $1', [email]))[0].uuid as string;
+}
+
+/** Reads the audit entries of an account, oldest first. */
+export async function readAudit(service: TestService, { email }: { email: string }): Promise<any[]> {
+  return service.sql(
+    `SELECT e.* FROM audit_entries e JOIN accounts a ON a.id = e.account_id WHERE a.email = $1 ORDER BY e.uuid`,
+    [email],
+  );
+}
