@@ -70,7 +70,7 @@ describe('the library page', () => {
     const open = async () => (await visitor.request(at('/account/library/'))).text;
     const waiting = await open();
     expect(waiting).to.match(/<span class="tag off">In progress<\/span>/);
-    expect(waiting).to.include('Reload the page to see the result.').and.to.not.include('>Download<');
+    expect(waiting).to.include('Reload the page to see the results.').and.to.not.include('>Download<');
     expect((await visitor.request(at(`/account/library/${queued.uuid}/delete/`))).text).to.include(
       'It is still in progress, and keeps its slot until it ends.',
     );

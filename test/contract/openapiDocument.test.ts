@@ -112,6 +112,7 @@ describe('the OpenAPI document', () => {
       400: ['validation_error'],
       401: ['invalid_api_key'],
       402: ['insufficient_credits', 'subscription_required'],
+      403: ['account_suspended'],
       409: ['parallel_limit_reached'],
       413: ['validation_error'],
       429: ['rate_limited'],

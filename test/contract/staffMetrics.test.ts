@@ -160,6 +160,9 @@ describe('staff metrics', () => {
       await service.sql(`DELETE FROM sessions WHERE account_id = (SELECT id FROM accounts WHERE email = $1)`, [
         old.email,
       ]);
+      await service.sql(`DELETE FROM security_events WHERE account_id = (SELECT id FROM accounts WHERE email = $1)`, [
+        old.email,
+      ]);
       await service.sql('DELETE FROM accounts WHERE email = $1', [old.email]);
       await service.sql(
         `INSERT INTO accounts (uuid, email, social_provider, created_at)

@@ -153,6 +153,7 @@ describe('sources of the reports for staff', () => {
     for (const [index, address] of [`a@${domain}`, `b@${domain}`, `${randomUUID()}@gmail.com`].entries()) {
       const cookie = await followReferralLink(service.baseUrl, code);
       const customer = await signUpCustomer(service.baseUrl, cookie, address);
+      service.fabricated.add('suspensions-are-audited');
       if (index < 2) await service.sql('UPDATE accounts SET suspended_at = now() WHERE email = $1', [customer.email]);
     }
     await signUpCustomer(service.baseUrl, await followReferralLink(service.baseUrl, honest.code));

@@ -104,7 +104,7 @@ const EXPORTED_LISTS: readonly ExportedList[] = [
   listTable('topups', 'uuid'),
   listTable('topup_refunds', 'topup_uuid'),
   listTable('owed_refunds', 'invoice_id'),
-  listTable('invoices', 'id'),
+  listTable('invoices', 'uuid'),
   listTable('affiliates', 'account_id'),
   listTable('commissions', 'id', { owner: 'affiliate_id', columns: COMMISSION_COLUMNS }),
   listTable('payouts', 'uuid', { owner: 'affiliate_id' }),
