@@ -5,7 +5,7 @@ import { parsePage } from '../../pipeline/requestParameters.ts';
 import { getBrand } from '../brand.ts';
 import { sendAccountAreaPage } from '../components/accountPage.tsx';
 import { formatChange, formatNumber } from '../components/formatAmount.ts';
-import { formatDateTime } from '../components/formatTime.ts';
+import { formatShortDateTime } from '../components/formatTime.ts';
 import { PageLinks } from '../components/pageLinks.tsx';
 import { ScrollingTable } from '../components/scrollingTable.tsx';
 import { writeLedgerCsv } from './csv.ts';
@@ -25,7 +25,7 @@ export async function showLedgerPage(ctx: Context): Promise<void> {
           <ScrollingTable label="Ledger" columns={['Date', 'Description', 'Credits', 'Balance']} numbers={2}>
             {list.items.map((entry) => (
               <tr key={entry.uuid}>
-                <td>{formatDateTime(entry.created_at)}</td>
+                <td>{formatShortDateTime(entry.created_at)}</td>
                 <td>{entry.description}</td>
                 <td class="number">{formatChange(entry.amount)}</td>
                 <td class="number">{formatNumber(entry.balance_after)}</td>
