@@ -24,7 +24,8 @@ export const handleErrors: Koa.Middleware<State> = async (ctx, next) => {
 
 /** Detail of the 404 for a path that no route serves. */
 export function describeNotFound(ctx: Koa.ParameterizedContext): string {
-  return `There is nothing at ${ctx.method} ${ctx.path.slice(0, 200)}.`;
+  const path = ctx.path.slice(0, 200);
+  return ctx.state.isPage === true ? `There is no page at ${path}.` : `There is nothing at ${ctx.method} ${path}.`;
 }
 
 /** Converts anything thrown into an error that a client may see. Unknown errors are logged in full. */

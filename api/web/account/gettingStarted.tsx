@@ -9,37 +9,26 @@ interface GettingStartedProps {
   hasAccess: boolean;
 }
 
-interface Step {
-  isDone: boolean;
-  text: string;
-  links: readonly (readonly [href: string, label: string])[];
-}
-
 /** The steps of a new account, until all are done: those of the onboarding, then the first generation. */
 export function GettingStarted({ account, billing, hasAccess }: GettingStartedProps): VNode | null {
-  const steps: Step[] = [
-    {
-      isDone: account.onboarding_step !== 'profile',
-      text: 'Complete your profile',
-      links: [['/account/settings/', 'Profile']],
-    },
-    {
-      isDone: billing.plan !== null,
-      text: 'Choose a plan',
-      links: [['/account/billing/', 'Plans']],
-    },
+  const steps = [
+    { isDone: account.onboarding_step !== 'profile', text: <a href="/account/settings/">Complete your profile</a> },
+    { isDone: billing.plan !== null, text: <a href="/account/billing/">Choose a plan</a> },
     {
       isDone: hasAccess,
-      text: 'Create an API key, or connect an assistant',
-      links: [
-        ['/account/keys/', 'API keys'],
-        ['/account/connect/', 'Connect an assistant'],
-      ],
+      text: (
+        <>
+          <a href="/account/keys/">Create an API key</a>, or <a href="/account/connect/">connect an assistant</a>
+        </>
+      ),
     },
     {
       isDone: account.generation_count > 0,
-      text: 'Create your first image or video, with the API or in your assistant',
-      links: [['/api/docs/', 'API reference']],
+      text: (
+        <>
+          Create your first image or video with the <a href="/api/docs/">API</a> or in your assistant
+        </>
+      ),
     },
   ];
   if (steps.every(({ isDone }) => isDone)) return null;
@@ -47,24 +36,12 @@ export function GettingStarted({ account, billing, hasAccess }: GettingStartedPr
     <section class="card" aria-labelledby="start">
       <h2 id="start">Getting started</h2>
       <ol class="plain">
-        {steps.map(({ isDone, text, links }) => (
-          <li key={text}>
-            {text} {isDone ? <span class="tag">Done</span> : <StepLinks links={links} />}
+        {steps.map(({ isDone, text }) => (
+          <li>
+            {text} {isDone ? <span class="tag">Done</span> : null}
           </li>
         ))}
       </ol>
     </section>
-  );
-}
-
-function StepLinks({ links }: Pick<Step, 'links'>): VNode {
-  return (
-    <span class="links">
-      {links.map(([href, label]) => (
-        <a key={href} href={href}>
-          {label}
-        </a>
-      ))}
-    </span>
   );
 }

@@ -11,6 +11,12 @@ export function formatDateTime(date: Date): string {
   return `${formatDate(date)}, ${date.toISOString().slice(11, 16)}`;
 }
 
+/** Formats a time to the minute for a narrow column, in UTC: 22 Nov 2026, 16:40. */
+export function formatShortDateTime(date: Date): string {
+  const day = date.toLocaleDateString('en-GB', { day: 'numeric', month: 'short', year: 'numeric', timeZone: 'UTC' });
+  return `${day}, ${date.toISOString().slice(11, 16)}`;
+}
+
 /** Formats the time since a date in minutes or hours, and as a date after two days. */
 export function formatRelativeTime(date: Date): string {
   const elapsedMs = now().getTime() - date.getTime();

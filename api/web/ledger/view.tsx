@@ -6,7 +6,7 @@ import type { Context } from '../../context.ts';
 import { type PageProblem, sendAccountAreaPage } from '../components/accountPage.tsx';
 import { type FilterChoice, FilteredPageLinks, FilterForm, MatchCount } from '../components/filterForm.tsx';
 import { formatChange, formatNumber } from '../components/formatAmount.ts';
-import { formatDateTime } from '../components/formatTime.ts';
+import { formatShortDateTime } from '../components/formatTime.ts';
 import { ScrollingTable } from '../components/scrollingTable.tsx';
 
 const LEDGER_PATH = '/account/ledger/';
@@ -64,7 +64,7 @@ function EntryTable({ entries }: { entries: readonly ListedEntry[] }): VNode {
     <ScrollingTable label="Ledger" columns={['Date', 'Description', 'Credits', 'Balance']} numbers={2}>
       {entries.map((entry) => (
         <tr key={entry.uuid}>
-          <td>{formatDateTime(entry.created_at)}</td>
+          <td>{formatShortDateTime(entry.created_at)}</td>
           <td>{entry.description}</td>
           <td class="number">{formatChange(entry.amount)}</td>
           <td class="number">{formatNumber(entry.balance_after)}</td>

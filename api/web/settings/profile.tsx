@@ -74,6 +74,9 @@ export function ProfileSection({ account, draft, csrfToken }: ProfileProps): VNo
         </div>
         <div class="field">
           <label for="language">Language</label>
+          <span class="hint" id="language-hint">
+            For applications that read your profile. These pages are in English.
+          </span>
           <select id="language" name="language" autocomplete="language" aria-describedby="language-hint">
             {listLanguages(language).map(([code, name]) => (
               <option value={code} selected={code === language}>
@@ -81,9 +84,6 @@ export function ProfileSection({ account, draft, csrfToken }: ProfileProps): VNo
               </option>
             ))}
           </select>
-          <span class="hint" id="language-hint">
-            For applications that read your profile. These pages are in English.
-          </span>
         </div>
         <button type="submit">Save</button>
       </Form>
