@@ -30,12 +30,13 @@ export type ListedEntry = Pick<
 
 /** Matches of one type: a range of the index `ledger_entries_filter_idx`, read only if the type is wanted. */
 const buildRange = (type: LedgerEntryType) => `
-     SELECT number, created_at FROM ledger_entries
-      WHERE account_id = :accountId AND entry_type = '${type}' AND '${type}' = ANY (cast(:types AS text[]))
-        AND created_at >= cast(:after AS timestamptz) AND created_at < cast(:before AS timestamptz)`;
+     (SELECT number, created_at FROM ledger_entries
+       WHERE account_id = :accountId AND entry_type = '${type}' AND '${type}' = ANY (cast(:types AS text[]))
+         AND created_at >= cast(:after AS timestamptz) AND created_at < cast(:before AS timestamptz)
+       ORDER BY created_at DESC, number DESC LIMIT :max)`;
 
 /** Works as the statement of filtered generations does (`generations/listFiltered.ts`). */
-const LIST_FILTERED = prepared(
+export const LIST_FILTERED_LEDGER = prepared(
   'list_filtered_ledger_entries',
   `WITH matching AS MATERIALIZED (
      SELECT number FROM (${LEDGER_ENTRY_TYPES.map(buildRange).join('\n      UNION ALL')}
@@ -60,7 +61,7 @@ export async function listFilteredLedger(
   page: number,
   filter: LedgerFilter,
 ): Promise<ListPage<ListedEntry>> {
-  const rows = await runStatement<FilteredRow<ListedEntry>>(LIST_FILTERED, {
+  const rows = await runStatement<FilteredRow<ListedEntry>>(LIST_FILTERED_LEDGER, {
     accountId,
     types: listAcceptedTypes(filter),
     ...buildFilterBindings(filter, page),

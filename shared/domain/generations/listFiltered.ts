@@ -12,22 +12,26 @@ export interface GenerationFilter extends CreatedRange {
   model?: ModelSlug;
 }
 
-/** Matches of one status and model: a range of the index `generations_filter_idx`, read only if both are wanted. */
+/**
+ * Matches of one status and model: a range of the index `generations_filter_idx`, read only if both are wanted. Its order
+ * and limit make Postgres plan an ordered read, and then a merge; without them it would read and sort all matches. For
+ * the same reason the limit is a parameter: an ordered plan is chosen for a limit that is not known.
+ */
 const buildRange = (status: GenerationStatus, model: ModelSlug) => `
-     SELECT number, created_at FROM generations
-      WHERE account_id = :accountId AND status = '${status}' AND model = '${model}' AND deleted_at IS NULL
-        AND created_at >= cast(:after AS timestamptz) AND created_at < cast(:before AS timestamptz)
-        AND '${status}' = ANY (cast(:statuses AS text[])) AND '${model}' = ANY (cast(:models AS text[]))`;
+     (SELECT number, created_at FROM generations
+       WHERE account_id = :accountId AND status = '${status}' AND model = '${model}' AND deleted_at IS NULL
+         AND created_at >= cast(:after AS timestamptz) AND created_at < cast(:before AS timestamptz)
+         AND '${status}' = ANY (cast(:statuses AS text[])) AND '${model}' = ANY (cast(:models AS text[]))
+       ORDER BY created_at DESC, number DESC LIMIT :max)`;
 
 const RANGES = GENERATION_STATUSES.flatMap((status) => MODEL_SLUGS.map((model) => buildRange(status, model)));
 
 /**
  * Counts and reads the matches in one statement. Postgres merges the ranges from their newest ends and stops at the
  * limit, so the cost is bounded by the number of items that are counted, and does not depend on the length of the list.
- * The limit is a parameter, because an ordered plan is chosen for a limit that is not known. Items are in the order of
- * the whole list.
+ * Items are in the order of the whole list.
  */
-const LIST_FILTERED = prepared(
+export const LIST_FILTERED_GENERATIONS = prepared(
   'list_filtered_generations',
   `WITH matching AS MATERIALIZED (
      SELECT number FROM (${RANGES.join('\n      UNION ALL')}
@@ -54,7 +58,7 @@ export async function listFilteredGenerations(
 ): Promise<ListPage<Generation>> {
   const { status, kind, model } = filter;
   const models = MODELS.filter((one) => one.kind === (kind ?? one.kind) && one.slug === (model ?? one.slug));
-  const rows = await runStatement<FilteredRow<Generation>>(LIST_FILTERED, {
+  const rows = await runStatement<FilteredRow<Generation>>(LIST_FILTERED_GENERATIONS, {
     accountId,
     statuses: status === undefined ? [...GENERATION_STATUSES] : [status],
     models: models.map(({ slug }) => slug),
