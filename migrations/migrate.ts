@@ -11,6 +11,8 @@ import * as idempotency from './0007_idempotency.ts';
 import * as affiliates from './0008_affiliates.ts';
 import * as oauth from './0009_oauth.ts';
 import * as metrics from './0010_metrics.ts';
+import * as usageKeys from './0013_usage_keys.ts';
+import * as listFilters from './0014_list_filters.ts';
 
 /** A migration, and the indexes on existing tables that are built before its transaction. */
 export interface Migration extends Knex.Migration {
@@ -29,6 +31,8 @@ export const MIGRATIONS: Record<MigrationName, Migration> = {
   '0008_affiliates': affiliates,
   '0009_oauth': oauth,
   '0010_metrics': metrics,
+  '0013_usage_keys': usageKeys,
+  '0014_list_filters': listFilters,
 };
 
 /** Key of the advisory lock that serializes migrations. An arbitrary constant, used for nothing else. */

@@ -13,6 +13,8 @@ export const MIGRATION_NAMES = [
   '0008_affiliates',
   '0009_oauth',
   '0010_metrics',
+  '0013_usage_keys',
+  '0014_list_filters',
 ] as const;
 
 export type MigrationName = (typeof MIGRATION_NAMES)[number];

@@ -56,4 +56,6 @@ export class Generation extends Model {
   declare provider_cost_cents: string | null;
   /** Idempotency-Key of the request that created it, until it expires. */
   declare idempotency_key: string | null;
+  /** Number of the API key that created it; null for a session, an assistant, or before keys were recorded. */
+  declare api_key_number: number | null;
 }

@@ -55,6 +55,7 @@ export const CORRUPTIONS: Record<string, Corruption[]> = {
   'rows-have-an-account': [
     { accountId: 77, sql: `UPDATE ledger_entries SET account_id = 77 WHERE account_id = 2` },
     { accountId: 77, sql: 'UPDATE usage_days SET account_id = 77 WHERE account_id = 2' },
+    { accountId: 77, sql: 'UPDATE usage_keys SET account_id = 77' },
   ],
   'one-burn-a-generation': [
     breakCustomer(duplicateEntrySql(ONE_BURN, {})),
@@ -274,12 +275,21 @@ export const CORRUPTIONS: Record<string, Corruption[]> = {
     breakCustomer('UPDATE usage_totals SET credits = credits + 1 WHERE account_id = 1'),
     breakAffiliate('DELETE FROM usage_totals WHERE account_id = 2'),
   ],
+  'usage-keys-match-generations': [
+    breakCustomer('UPDATE usage_keys SET credits = credits + 1 WHERE key_number = 2'),
+    breakCustomer('UPDATE usage_keys SET generations = generations - 1 WHERE key_number = 2'),
+    breakCustomer('DELETE FROM usage_keys WHERE key_number = 2'),
+    breakCustomer(`UPDATE generations SET api_key_number = 2 WHERE ${QUEUED}`),
+    breakCustomer(`UPDATE generations SET api_key_number = 99 WHERE ${QUEUED};
+      INSERT INTO usage_keys VALUES (1, 99, 8, 1)`),
+  ],
   'used-this-month-is-burned-this-month': [
     breakCustomer('UPDATE accounts SET period_used = period_used + 8 WHERE id = 1'),
   ],
   'no-use-is-negative': [
     breakCustomer('UPDATE accounts SET period_used = -8 WHERE id = 1'),
     breakCustomer('UPDATE usage_totals SET credits = -8 WHERE account_id = 1'),
+    breakCustomer('UPDATE usage_keys SET credits = -8 WHERE key_number = 2'),
   ],
   'metric-days-match-rows': [
     breakPlatform(`INSERT INTO metric_deltas VALUES ('usage', 'imgmodel-2', '2037-03-01', 1, 8)`),

@@ -147,6 +147,10 @@ export async function writeLedgerFixture(client: pg.ClientBase): Promise<void> {
            coalesce(sum(credits_charged) FILTER (WHERE status <> 'failed'), 0), count(*) FROM generations GROUP BY 1, 2, 3;
     INSERT INTO usage_totals (account_id, model, credits, generations)
     SELECT account_id, model, sum(credits), sum(generations) FROM usage_days GROUP BY 1, 2;
+    UPDATE generations SET api_key_number = 1 + number % 2 WHERE account_id = ${CUSTOMER} AND status <> 'queued';
+    INSERT INTO usage_keys (account_id, key_number, credits, generations)
+    SELECT account_id, api_key_number, coalesce(sum(credits_charged) FILTER (WHERE status <> 'failed'), 0), count(*)
+      FROM generations WHERE api_key_number IS NOT NULL GROUP BY 1, 2;
     INSERT INTO payment_events (event_id, type, object_id, payload, received_at, processed_at, next_attempt_at)
     VALUES ('evt_1', 'invoice.paid', 'in_1', '{"customer":"cus_1"}', '2036-03-31T10:01:00Z', '2036-03-31T10:01:01Z', '2036-03-31T10:01:05Z');
     INSERT INTO idempotent_requests (account_id, scope, key_hash, id, request_hash, response, created_at)

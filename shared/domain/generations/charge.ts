@@ -63,7 +63,7 @@ const prepareChargeStatement = (name: string, hasKeys: boolean) =>
   prepared(
     name,
     `WITH request AS MATERIALIZED (
-     SELECT r.*, r.key_hash IS NULL OR k.key_hash IS NOT NULL AS is_key_valid
+     SELECT r.*, k.number AS api_key_number, r.key_hash IS NULL OR k.key_hash IS NOT NULL AS is_key_valid
        FROM json_to_recordset(:charges) AS r (uuid uuid, account_id bigint, key_hash text, model text, prompt text,
               params jsonb, credits integer, created_at timestamptz, deadline_at timestamptz, idempotency_key text)
        LEFT JOIN api_keys k
@@ -75,7 +75,7 @@ const prepareChargeStatement = (name: string, hasKeys: boolean) =>
    ), locked AS MATERIALIZED (
      SELECT a.id, r.uuid, r.model, r.prompt, r.params, r.credits, r.created_at, r.deadline_at, r.idempotency_key,
             a.balance, a.plan_credits, a.topup_credits, a.period_used, a.in_flight, a.generation_count, a.ledger_count,
-            least(a.plan_credits, r.credits) AS from_plan, a.auto_topup_triggered_at,
+            least(a.plan_credits, r.credits) AS from_plan, r.api_key_number, a.auto_topup_triggered_at,
             a.auto_topup_enabled AND a.balance - r.credits < a.auto_topup_threshold_credits AS leaves_low,
             CASE WHEN NOT r.is_key_valid THEN 'invalid_api_key'
                  ${hasKeys ? "WHEN first.uuid IS NOT NULL THEN 'replayed'" : ''}
@@ -105,12 +105,12 @@ const prepareChargeStatement = (name: string, hasKeys: boolean) =>
       WHERE a.id = locked.id AND locked.outcome = 'accepted'
      RETURNING a.id, a.balance, a.generation_count, a.ledger_count, locked.uuid, locked.model, locked.prompt,
                locked.params, locked.credits, locked.from_plan, locked.created_at, locked.deadline_at,
-               locked.idempotency_key
+               locked.idempotency_key, locked.api_key_number
    ), generation AS (
      INSERT INTO generations (uuid, account_id, number, model, prompt, params, credits_charged, plan_credits_charged,
-                              created_at, deadline_at, next_attempt_at, idempotency_key)
+                              created_at, deadline_at, next_attempt_at, idempotency_key, api_key_number)
      SELECT uuid, id, generation_count, model, prompt, params, credits, from_plan, created_at, deadline_at,
-            cast(:due AS timestamptz), idempotency_key
+            cast(:due AS timestamptz), idempotency_key, api_key_number
        FROM charged
    ), burn AS (
      INSERT INTO ledger_entries (account_id, number, entry_type, amount, plan_amount, balance_after, description,
@@ -126,6 +126,11 @@ const prepareChargeStatement = (name: string, hasKeys: boolean) =>
      INSERT INTO usage_totals AS u (account_id, model, credits, generations)
      SELECT id, model, credits, 1 FROM charged
      ON CONFLICT (account_id, model)
+     DO UPDATE SET credits = u.credits + excluded.credits, generations = u.generations + 1
+   ), key_usage AS (
+     INSERT INTO usage_keys AS u (account_id, key_number, credits, generations)
+     SELECT id, api_key_number, credits, 1 FROM charged WHERE api_key_number IS NOT NULL
+     ON CONFLICT (account_id, key_number)
      DO UPDATE SET credits = u.credits + excluded.credits, generations = u.generations + 1
    )
    SELECT uuid, outcome, outcome = 'accepted' AND leaves_low AS is_low FROM locked`,

@@ -30,6 +30,23 @@ export const USAGE_INVARIANTS: readonly Invariant[] = [
        WHERE (t.generations, t.credits) IS DISTINCT FROM (d.generations, d.credits)`,
   },
   {
+    name: 'usage-keys-match-generations',
+    statement:
+      'The usage of an API key equals the cost of the generations that it created, less refunds, and the key belongs to their account.',
+    checkedWhen: 'always',
+    query: `
+      SELECT account_id, 'API key ' || key_number AS subject,
+             format('%s generations for %s credits; the rows have %s for %s, and the key %s', coalesce(u.generations, 0),
+                    coalesce(u.credits, 0), coalesce(g.generations, 0), coalesce(g.credits, 0),
+                    CASE WHEN k.is_found THEN 'exists' ELSE 'does not exist' END) AS detail
+        FROM usage_keys u
+        FULL JOIN (SELECT account_id, api_key_number AS key_number, count(*) AS generations,
+                          coalesce(sum(credits_charged) FILTER (WHERE status <> 'failed'), 0) AS credits
+                     FROM generations WHERE api_key_number IS NOT NULL GROUP BY 1, 2) g USING (account_id, key_number)
+        LEFT JOIN (SELECT account_id, number AS key_number, true AS is_found FROM api_keys) k USING (account_id, key_number)
+       WHERE (u.generations, u.credits) IS DISTINCT FROM (g.generations, g.credits) OR k.is_found IS NULL`,
+  },
+  {
     name: 'used-this-month-is-burned-this-month',
     statement:
       'The usage of an account in the current period equals the cost of its generations since the period started, less refunds.',
@@ -54,6 +71,9 @@ export const USAGE_INVARIANTS: readonly Invariant[] = [
         FROM usage_days WHERE credits < 0 OR generations < 0
        UNION ALL
       SELECT account_id, model, format('%s generations for %s credits', generations, credits)
-        FROM usage_totals WHERE credits < 0 OR generations < 0`,
+        FROM usage_totals WHERE credits < 0 OR generations < 0
+       UNION ALL
+      SELECT account_id, 'API key ' || key_number, format('%s generations for %s credits', generations, credits)
+        FROM usage_keys WHERE credits < 0 OR generations < 0`,
   },
 ];
