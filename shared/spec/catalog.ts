@@ -35,7 +35,8 @@ export type GenerationParams = VideoParams | ImageParams;
 
 export const MODEL_SLUGS = ['vidmodel-video', 'imgmodel-2'] as const;
 export type ModelSlug = (typeof MODEL_SLUGS)[number];
-export type ModelKind = 'video' | 'image';
+export const MODEL_KINDS = ['video', 'image'] as const;
+export type ModelKind = (typeof MODEL_KINDS)[number];
 
 export interface CatalogModel {
   uuid: string;

@@ -3,6 +3,8 @@ import { DAY_MS, HOUR_MS, MINUTE_MS } from './durations.ts';
 /** Numbers of the specification's Limits table and of docs/decisions.md. Each is defined once. */
 
 export const PAGE_SIZE = 20;
+/** Number of matching items that a filtered list counts and shows; older ones need narrower filters. */
+export const FILTERED_ITEMS_MAX = 10_000;
 
 /** Longest prompt in Unicode characters, after trimming. */
 export const PROMPT_MAX_CHARACTERS = 2_500;

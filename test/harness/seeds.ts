@@ -39,7 +39,12 @@ export async function completeAllGenerations(service: TestService, { email }: Te
 }
 
 /** Adds credits, as a top-up does. */
-export async function addTopupCredits(service: TestService, { email }: TestCustomer, credits: number): Promise<void> {
+export async function addTopupCredits(
+  service: TestService,
+  { email }: TestCustomer,
+  credits: number,
+  description = 'Top-up',
+): Promise<void> {
   await service.sql(
     `WITH owner AS (
        UPDATE accounts SET balance = balance + $2, topup_credits = topup_credits + $2, ledger_count = ledger_count + 1
@@ -50,8 +55,8 @@ export async function addTopupCredits(service: TestService, { email }: TestCusto
      )
      INSERT INTO ledger_entries (account_id, number, entry_type, amount, plan_amount, balance_after, description, effect_key,
                                  created_at)
-     SELECT id, ledger_count, 'topup', $2, 0, balance, 'Top-up', 'topup:' || paid.uuid, now() FROM owner, paid`,
-    [email, credits],
+     SELECT id, ledger_count, 'topup', $2, 0, balance, $3, 'topup:' || paid.uuid, now() FROM owner, paid`,
+    [email, credits, description],
   );
 }
 
@@ -124,5 +129,36 @@ export async function deleteGenerationsByNumber(
        FROM gone, (VALUES (1, 256), (2, 65536)) AS levels (level, size) GROUP BY 1, 2, 3
      ON CONFLICT (account_id, level, block) DO UPDATE SET deleted = d.deleted + excluded.deleted`,
     [email, numbers],
+  );
+}
+
+/**
+ * Gives the generations of a customer all statuses, both models, and times that are not quite in the order of their
+ * numbers: an hour apart, with some that are two hours late and some at the same time.
+ */
+export async function varyGenerations(service: TestService, { email }: TestCustomer): Promise<void> {
+  for (const invariant of [
+    'usage-days-match-generations',
+    'one-refund-a-failure',
+    'slots-are-what-is-queued',
+    'used-this-month-is-burned-this-month',
+    'metric-days-match-rows',
+    'metric-totals-match-rows',
+  ]) {
+    service.fabricated.add(invariant);
+  }
+  await service.sql(
+    `UPDATE generations g
+        SET status = v.status, model = CASE WHEN number % 3 = 0 THEN 'vidmodel-video' ELSE 'imgmodel-2' END,
+            created_at = v.created_at,
+            completed_at = CASE WHEN v.status <> 'queued' THEN v.created_at + interval '7 seconds' END,
+            output_path = CASE WHEN v.status = 'succeeded' THEN 'aa/seeded/image.png' END,
+            error_message = CASE WHEN v.status = 'failed' THEN 'The model refused.' END
+       FROM (SELECT uuid, CASE WHEN number % 5 = 0 THEN 'failed' WHEN number % 7 = 1 THEN 'queued' ELSE 'succeeded' END AS status,
+                    timestamptz '2026-03-01 00:00Z'
+                      + (number - number % 6 / 5 - CASE WHEN number % 8 = 4 THEN 2 ELSE 0 END) * interval '1 hour' AS created_at
+               FROM generations) v
+      WHERE v.uuid = g.uuid AND g.account_id = (SELECT id FROM accounts WHERE email = $1)`,
+    [email],
   );
 }

@@ -1,11 +1,13 @@
 import type { Transaction } from 'objection';
 import { now } from '../../lib/clock.ts';
 import { prepared, runStatement } from '../../lib/database/preparedStatements.ts';
+import { hasConditions } from '../../lib/listFilter.ts';
 import { getPageOffset, type ListPage } from '../../lib/pagination.ts';
 import { PAGE_SIZE } from '../../spec/limits.ts';
 import type { LedgerEntryType } from '../../spec/states.ts';
 import { Account } from '../../tables/Account.ts';
 import { LedgerEntry } from '../../tables/LedgerEntry.ts';
+import { type LedgerFilter, type ListedEntry, listAcceptedTypes, listFilteredLedger } from './listFilteredLedger.ts';
 
 /**
  * Input of a ledger entry. Entries of a generation are posted by its own statements instead: the burn by
@@ -69,15 +71,37 @@ const LIST_ENTRIES = prepared(
 /** Entries of one batch of `readLedgerInBatches`. */
 const EXPORT_BATCH_SIZE = 1_000;
 
-/** Reads all ledger entries that an account has at the start, newest first. */
-export async function* readLedgerInBatches(accountId: number): AsyncGenerator<LedgerEntry[]> {
+/**
+ * Reads all ledger entries that an account has at the start and that match a filter, newest first. A filter does not
+ * shorten the pass over the ledger, so that the order is that of the numbers and no batch takes longer than another.
+ */
+export async function* readLedgerInBatches(
+  accountId: number,
+  filter: LedgerFilter = {},
+): AsyncGenerator<LedgerEntry[]> {
   const { ledger_count: count } = await Account.query().findById(accountId).select('ledger_count').throwIfNotFound();
-  for (let newest = count; newest > 0; newest -= EXPORT_BATCH_SIZE)
-    yield runStatement<LedgerEntry>(LIST_ENTRIES, { accountId, oldest: newest - EXPORT_BATCH_SIZE + 1, newest });
+  const types = new Set(listAcceptedTypes(filter));
+  const { createdAfter, createdBefore } = filter;
+  const matches = (entry: LedgerEntry) =>
+    types.has(entry.entry_type) &&
+    (createdAfter === undefined || entry.created_at >= createdAfter) &&
+    (createdBefore === undefined || entry.created_at < createdBefore);
+  for (let newest = count; newest > 0; newest -= EXPORT_BATCH_SIZE) {
+    const range = { accountId, oldest: newest - EXPORT_BATCH_SIZE + 1, newest };
+    yield (await runStatement<LedgerEntry>(LIST_ENTRIES, range)).filter(matches);
+  }
 }
 
-/** Lists ledger entries of an account, newest first. Found by number, so that every page costs the same. */
-export async function listLedgerEntries(accountId: number, page: number): Promise<ListPage<LedgerEntry>> {
+/**
+ * Lists ledger entries of an account, newest first. Found by number, so that every page costs the same. With a filter,
+ * see {@link listFilteredLedger}.
+ */
+export async function listLedgerEntries(
+  accountId: number,
+  page: number,
+  filter: LedgerFilter = {},
+): Promise<ListPage<ListedEntry>> {
+  if (hasConditions(filter)) return listFilteredLedger(accountId, page, filter);
   const { ledger_count: totalItems } = await Account.query()
     .findById(accountId)
     .select('ledger_count')

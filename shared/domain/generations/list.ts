@@ -1,8 +1,10 @@
 import { prepared, runStatement } from '../../lib/database/preparedStatements.ts';
+import { hasConditions } from '../../lib/listFilter.ts';
 import { getPageOffset, type ListPage } from '../../lib/pagination.ts';
 import { PAGE_SIZE } from '../../spec/limits.ts';
 import { Account } from '../../tables/Account.ts';
 import { Generation } from '../../tables/Generation.ts';
+import { type GenerationFilter, listFilteredGenerations } from './listFiltered.ts';
 import { findBlock } from './ordinals.ts';
 
 interface GenerationCounts {
@@ -22,9 +24,15 @@ const LIST_PAGE = prepared(
 
 /**
  * Lists the generations of an account, newest first. Every page takes about the same time, however long the list is:
- * its first item is found by its number, and the gaps that deleted generations leave are counted in blocks.
+ * its first item is found by its number, and the gaps that deleted generations leave are counted in blocks. With a
+ * filter, see {@link listFilteredGenerations}.
  */
-export async function listGenerations(accountId: number, page: number): Promise<ListPage<Generation>> {
+export async function listGenerations(
+  accountId: number,
+  page: number,
+  filter: GenerationFilter = {},
+): Promise<ListPage<Generation>> {
+  if (hasConditions(filter)) return listFilteredGenerations(accountId, page, filter);
   const counts: GenerationCounts = await Account.query()
     .findById(accountId)
     .select('generation_count', 'generations_deleted')

@@ -1,0 +1,69 @@
+import { prepared, runStatement } from '../../lib/database/preparedStatements.ts';
+import { buildFilterBindings, buildFilteredPage, type CreatedRange, type FilteredRow } from '../../lib/listFilter.ts';
+import type { ListPage } from '../../lib/pagination.ts';
+import { MODEL_SLUGS, type ModelKind, MODELS, type ModelSlug } from '../../spec/catalog.ts';
+import { GENERATION_STATUSES, type GenerationStatus } from '../../spec/states.ts';
+import { Generation } from '../../tables/Generation.ts';
+
+/** Conditions of a list of generations. A missing one accepts everything. */
+export interface GenerationFilter extends CreatedRange {
+  status?: GenerationStatus;
+  kind?: ModelKind;
+  model?: ModelSlug;
+}
+
+/**
+ * Matches of one status and model: a range of the index `generations_filter_idx`, read only if both are wanted. Its order
+ * and limit make Postgres plan an ordered read, and then a merge; without them it would read and sort all matches. For
+ * the same reason the limit is a parameter: an ordered plan is chosen for a limit that is not known.
+ */
+const buildRange = (status: GenerationStatus, model: ModelSlug) => `
+     (SELECT number, created_at FROM generations
+       WHERE account_id = :accountId AND status = '${status}' AND model = '${model}' AND deleted_at IS NULL
+         AND created_at >= cast(:after AS timestamptz) AND created_at < cast(:before AS timestamptz)
+         AND '${status}' = ANY (cast(:statuses AS text[])) AND '${model}' = ANY (cast(:models AS text[]))
+       ORDER BY created_at DESC, number DESC LIMIT :max)`;
+
+const RANGES = GENERATION_STATUSES.flatMap((status) => MODEL_SLUGS.map((model) => buildRange(status, model)));
+
+/**
+ * Counts and reads the matches in one statement. Postgres merges the ranges from their newest ends and stops at the
+ * limit, so the cost is bounded by the number of items that are counted, and does not depend on the length of the list.
+ * Items are in the order of the whole list.
+ */
+export const LIST_FILTERED_GENERATIONS = prepared(
+  'list_filtered_generations',
+  `WITH matching AS MATERIALIZED (
+     SELECT number FROM (${RANGES.join('\n      UNION ALL')}
+     ) ranges
+      ORDER BY created_at DESC, number DESC LIMIT :max
+   )
+   SELECT total.matches, g.number, g.uuid, g.model, g.prompt, g.params, g.status, g.credits_charged, g.created_at,
+          g.completed_at, g.output_path, g.thumbnail_path, g.is_watermarked, g.error_message
+     FROM (SELECT count(*) AS matches FROM matching) total
+     LEFT JOIN (SELECT number FROM matching ORDER BY number DESC OFFSET :skip LIMIT :limit) shown ON true
+     LEFT JOIN generations g ON g.account_id = :accountId AND g.number = shown.number AND g.deleted_at IS NULL
+    ORDER BY shown.number DESC`,
+);
+
+/**
+ * Lists the generations of an account that match a filter, newest first. Of more than `FILTERED_ITEMS_MAX` matches, that
+ * number and one are counted, and the newest are shown.
+ * @throws ServiceError validation_error for a page after those.
+ */
+export async function listFilteredGenerations(
+  accountId: number,
+  page: number,
+  filter: GenerationFilter,
+): Promise<ListPage<Generation>> {
+  const { status, kind, model } = filter;
+  const models = MODELS.filter((one) => one.kind === (kind ?? one.kind) && one.slug === (model ?? one.slug));
+  const rows = await runStatement<FilteredRow<Generation>>(LIST_FILTERED_GENERATIONS, {
+    accountId,
+    statuses: status === undefined ? [...GENERATION_STATUSES] : [status],
+    models: models.map(({ slug }) => slug),
+    ...buildFilterBindings(filter, page),
+  });
+  const list = buildFilteredPage<Generation>(page, rows);
+  return { ...list, items: list.items.map((item) => Generation.fromDatabaseJson(item)) };
+}
