@@ -68,6 +68,7 @@ export const HTTP_ROUTES: readonly HttpRoute[] = [
   ['POST',   '/api/keys/:uuid/revoke/',                          'account',         'account',   'json', apiKeys.revoke],
 
   ['GET',    '/api/usage/summary/',                              'account',         'account',   'none', usage.summary],
+  ['GET',    '/api/usage/keys/',                                 'account',         'account',   'none', usage.keys],
   ['GET',    '/api/ledger/',                                     'account',         'account',   'none', usage.ledger],
 
   ['GET',    '/api/billing/plans/',                              'none',            'public',    'none', billing.plans],

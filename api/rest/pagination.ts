@@ -15,14 +15,16 @@ export const PaginationResponse = Type.Object({
 export const pageResponse = <Item extends Type.TSchema>(item: Item) =>
   Type.Object({ pagination: PaginationResponse, data: Type.Array(item) });
 
-/** Builds a list response. `path` is the path of the list, for `next` and `previous`. */
+/** Builds a list response. `path` is the path of the list and `query` its filters, for `next` and `previous`. */
 export function presentPage<Item>(
   { page, totalItems, items }: ListPage<Item>,
   path: string,
   present: (item: Item) => unknown,
+  query = '',
 ) {
   const totalPages = countPages(totalItems);
-  const pageUrl = (number: number) => `${config.BASE_URL}${path}?page=${number}`;
+  const listUrl = `${config.BASE_URL}${path}?${query === '' ? '' : `${query}&`}`;
+  const pageUrl = (number: number) => `${listUrl}page=${number}`;
   return {
     pagination: {
       next: page < totalPages ? pageUrl(page + 1) : null,

@@ -90,6 +90,7 @@ const OWN_ENDPOINTS = `
   POST   /account/sign-out/                    member
   GET    /r/:code                              visitor
   GET    /assets/style.css                     public
+  GET    /api/usage/keys/                      key/cookie
   GET    /api/serving/                         public
   GET    /api/ready/                           public
   GET    /admin/                               operator

@@ -1,5 +1,10 @@
 import Type from 'typebox';
 import { listGenerations } from '../../../shared/domain/generations/list.ts';
+import { MODEL_KINDS, MODEL_SLUGS } from '../../../shared/spec/catalog.ts';
+import { FILTERED_ITEMS_MAX } from '../../../shared/spec/limits.ts';
+import { GENERATION_STATUSES } from '../../../shared/spec/states.ts';
+import { hasConditions } from '../../../shared/lib/listFilter.ts';
+import { parseGenerationFilter } from '../../pipeline/listFilters.ts';
 import { GenerationResponse } from '../../rest/generations/schemas.ts';
 import { PaginationResponse } from '../../rest/pagination.ts';
 import { presentGeneration } from '../../rest/generations/presenter.ts';
@@ -19,6 +24,19 @@ const ListLibraryInput = Type.Object(
       default: 1,
       description: 'Page number from 1; 20 generations per page.',
     }),
+    status: Type.Optional(Type.Enum([...GENERATION_STATUSES], { description: 'Only generations with this status.' })),
+    kind: Type.Optional(Type.Enum([...MODEL_KINDS], { description: 'Only videos, or only images.' })),
+    model: Type.Optional(Type.Enum([...MODEL_SLUGS], { description: 'Only generations of this model.' })),
+    created_after: Type.Optional(
+      Type.String({
+        description: 'Only generations created at this time or later: a date in UTC, or a time with its zone.',
+      }),
+    ),
+    created_before: Type.Optional(
+      Type.String({
+        description: 'Only generations created before this time: a date in UTC, or a time with its zone.',
+      }),
+    ),
   },
   { additionalProperties: false, required: [] },
 );
@@ -46,17 +64,21 @@ export const listLibrary = defineTool({
   title: 'List the library',
   description:
     'Lists the images and videos of the account, newest first, 20 per page: prompt, status and download URL. Use it ' +
-    'to find an earlier generation; costs no credits. If the uuid is known, use get_generation.',
+    'to find an earlier generation, with filters by status, kind, model and time; costs no credits. If the uuid is ' +
+    'known, use get_generation.',
   icon: 'library',
   input: ListLibraryInput,
   output: LibraryResponse,
   spendsCredits: false,
-  run: async ({ page }, { principal }) => {
-    const found = await listGenerations(principal.accountId, page);
+  run: async ({ page, ...filters }, { principal }) => {
+    const filter = parseGenerationFilter(filters);
+    const isFiltered = hasConditions(filter);
+    const found = await listGenerations(principal.accountId, page, filter);
     const items = found.items.map(presentGeneration);
     const { current_page, total_items, total_pages } = presentPage(found, '/api/generations/', () => null).pagination;
     const lines = items.map(formatLine);
-    const more = page < total_pages ? ` Call list_library with page ${page + 1} for older ones.` : '';
+    const again = isFiltered ? ' and the same filters' : '';
+    const more = page < total_pages ? ` Call list_library with page ${page + 1}${again} for older ones.` : '';
     const structured = {
       pagination: { current_page, total_pages, total_items },
       data: items.map(({ uuid, kind, status, prompt, output_url, error_message, credits_charged, created_at }) => ({
@@ -71,10 +93,17 @@ export const listLibrary = defineTool({
       })),
       next: `Prompts are shortened; get_generation returns a generation in full.${more}`,
     };
-    const head = `Page ${page} of ${total_pages}; ${total_items} generation${total_items === 1 ? '' : 's'} in total.`;
+    const head = `Page ${page} of ${total_pages}; ${describeTotal(total_items, isFiltered)}.`;
     return { text: [head, ...lines].join('\n'), structured };
   },
 });
+
+function describeTotal(count: number, isFiltered: boolean): string {
+  if (isFiltered && count > FILTERED_ITEMS_MAX) return `more than ${FILTERED_ITEMS_MAX} generations match`;
+  const noun = count === 1 ? 'generation' : 'generations';
+  if (!isFiltered) return `${count} ${noun} in total`;
+  return `${count} ${noun} ${count === 1 ? 'matches' : 'match'} the filters`;
+}
 
 function formatLine({ kind, uuid, status, prompt, output_url, created_at }: PresentedGeneration): string {
   const where = output_url === null ? '' : ` ${output_url}`;

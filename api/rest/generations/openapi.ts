@@ -1,9 +1,15 @@
-import { ImageParams, VideoParams } from '../../../shared/spec/catalog.ts';
+import { ImageParams, MODEL_KINDS, MODEL_SLUGS, VideoParams } from '../../../shared/spec/catalog.ts';
 import { WAIT_MAX_SECONDS } from '../../../shared/spec/limits.ts';
+import { GENERATION_STATUSES } from '../../../shared/spec/states.ts';
 import { pageResponse } from '../pagination.ts';
 import { CreateGenerationRequest, GenerationResponse } from './schemas.ts';
 import { EXAMPLE_TIMESTAMP, EXAMPLE_UUID, examplePage } from '../openapi/examples.ts';
-import { type FeatureDescription, PAGE_PARAMETER } from '../openapi/feature.ts';
+import {
+  CREATED_RANGE_PARAMETERS,
+  type FeatureDescription,
+  FILTERED_LIST_NOTE,
+  PAGE_PARAMETER,
+} from '../openapi/feature.ts';
 
 /** Request body with the `params` of both models. The catalog validates them for the requested one. */
 const CreateGenerationBody = {
@@ -73,7 +79,29 @@ export const GENERATIONS_DESCRIPTION: FeatureDescription = {
     'GET /api/generations/': {
       id: 'listGenerations',
       summary: 'List generations, newest first',
-      parameters: [PAGE_PARAMETER],
+      description: FILTERED_LIST_NOTE,
+      parameters: [
+        PAGE_PARAMETER,
+        {
+          name: 'status',
+          in: 'query',
+          description: 'Only generations with this status.',
+          schema: { type: 'string', enum: GENERATION_STATUSES },
+        },
+        {
+          name: 'kind',
+          in: 'query',
+          description: 'Only videos, or only images.',
+          schema: { type: 'string', enum: MODEL_KINDS },
+        },
+        {
+          name: 'model',
+          in: 'query',
+          description: 'Only generations of this model, by its slug.',
+          schema: { type: 'string', enum: MODEL_SLUGS },
+        },
+        ...CREATED_RANGE_PARAMETERS,
+      ],
       response: {
         status: 200,
         description: 'One page of the list.',

@@ -8,6 +8,7 @@ import { type GenerationParams, MODELS } from '../../../shared/spec/catalog.ts';
 import { requireCaller, type Context } from '../../context.ts';
 import { getJsonBody } from '../../pipeline/body.ts';
 import { readIdempotencyKey } from '../../pipeline/idempotency.ts';
+import { buildGenerationQuery, parseGenerationFilter } from '../../pipeline/listFilters.ts';
 import { parsePage, parseUuidParam, parseWaitSeconds } from '../../pipeline/requestParameters.ts';
 import { presentGeneration } from './presenter.ts';
 import { presentPage } from '../pagination.ts';
@@ -35,8 +36,9 @@ export async function create(ctx: Context): Promise<void> {
 }
 
 export async function list(ctx: Context): Promise<void> {
-  const page = await listGenerations(requireCaller(ctx).accountId, parsePage(ctx));
-  ctx.body = presentPage(page, '/api/generations/', presentGeneration);
+  const filter = parseGenerationFilter(ctx.query);
+  const page = await listGenerations(requireCaller(ctx).accountId, parsePage(ctx), filter);
+  ctx.body = presentPage(page, '/api/generations/', presentGeneration, buildGenerationQuery(ctx.query));
 }
 
 export async function read(ctx: Context): Promise<void> {

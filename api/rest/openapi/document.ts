@@ -130,14 +130,18 @@ function buildResponseObject(
     ...(acceptsIdempotencyKey === true ? ['Idempotent-Replayed'] : []),
   ];
   for (const name of names) headers.add(name);
-  const { description, schema, example } = response;
+  const { description, schema, example, csvExample } = response;
   const examples = example === undefined ? {} : { examples: toExampleObjects({ usual: example }) };
+  const content = {
+    ...(schema === undefined ? {} : { 'application/json': { schema: schemas.resolve(schema), ...examples } }),
+    ...(csvExample === undefined
+      ? {}
+      : { 'text/csv': { schema: { type: 'string' }, examples: toExampleObjects({ usual: csvExample }) } }),
+  };
   return {
     description,
     headers: toHeaderRefs(names),
-    ...(schema === undefined
-      ? {}
-      : { content: { 'application/json': { schema: schemas.resolve(schema), ...examples } } }),
+    ...(Object.keys(content).length === 0 ? {} : { content }),
   };
 }
 

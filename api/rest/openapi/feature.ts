@@ -1,6 +1,6 @@
 import type { TSchema } from 'typebox';
 import type { ErrorCode } from '../../../shared/spec/errors.ts';
-import { PAGE_SIZE } from '../../../shared/spec/limits.ts';
+import { FILTERED_ITEMS_MAX, PAGE_SIZE } from '../../../shared/spec/limits.ts';
 
 /** A query parameter or request header. */
 export interface OperationParameter {
@@ -26,6 +26,8 @@ export interface Operation {
     description: string;
     schema?: TSchema;
     example?: unknown;
+    /** The same as CSV, for clients that accept `text/csv`: an example. */
+    csvExample?: string;
   };
   /** Error codes beyond those that follow from credentials, rate limit, path and body. */
   errorCodes?: readonly ErrorCode[];
@@ -50,3 +52,24 @@ export const PAGE_PARAMETER: OperationParameter = {
   description: `Page number; a page has ${PAGE_SIZE} items. After the last page \`data\` is empty.`,
   schema: { type: 'integer', minimum: 1, default: 1 },
 };
+
+const TIME_FORM = 'A date, which is its start in UTC, or an ISO 8601 time with its zone.';
+
+/** Limits of the creation time, for filtered lists. */
+export const CREATED_RANGE_PARAMETERS: readonly OperationParameter[] = [
+  {
+    name: 'created_after',
+    in: 'query',
+    description: `Only items created at this time or later. ${TIME_FORM}`,
+    schema: { type: 'string' },
+  },
+  {
+    name: 'created_before',
+    in: 'query',
+    description: `Only items created before this time. ${TIME_FORM}`,
+    schema: { type: 'string' },
+  },
+];
+
+/** Limit of a filtered list, for the description of its operation. */
+export const FILTERED_LIST_NOTE = `With a filter, at most ${FILTERED_ITEMS_MAX} matches are counted and shown: a \`total_items\` of ${FILTERED_ITEMS_MAX + 1} means that there are more, and a page after those is a 400. Narrow the list by \`created_after\` and \`created_before\` to read them.`;

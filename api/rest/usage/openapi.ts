@@ -1,11 +1,17 @@
 import { EXAMPLE_TIMESTAMP, EXAMPLE_UUID, examplePage } from '../openapi/examples.ts';
-import { type FeatureDescription, PAGE_PARAMETER } from '../openapi/feature.ts';
+import { LEDGER_ENTRY_TYPES } from '../../../shared/spec/states.ts';
+import {
+  CREATED_RANGE_PARAMETERS,
+  type FeatureDescription,
+  FILTERED_LIST_NOTE,
+  PAGE_PARAMETER,
+} from '../openapi/feature.ts';
 import { pageResponse } from '../pagination.ts';
-import { LedgerEntryResponse, UsageResponse } from './schemas.ts';
+import { KeyUsageResponse, LedgerEntryResponse, UsageResponse } from './schemas.ts';
 
 export const USAGE_DESCRIPTION: FeatureDescription = {
   tag: { name: 'Usage', description: 'Credit balance, usage history and ledger.' },
-  schemas: { LedgerEntry: LedgerEntryResponse, UsageSummary: UsageResponse },
+  schemas: { LedgerEntry: LedgerEntryResponse, UsageSummary: UsageResponse, KeyUsage: KeyUsageResponse },
   operations: {
     'GET /api/usage/summary/': {
       id: 'getUsageSummary',
@@ -30,11 +36,40 @@ export const USAGE_DESCRIPTION: FeatureDescription = {
         },
       },
     },
+    'GET /api/usage/keys/': {
+      id: 'listKeyUsage',
+      summary: 'List the usage of each API key',
+      description:
+        'All keys of the account, newest first, including revoked ones, with their usage since they were created. The rest of `by_model` in the usage summary was created without a key: by assistants and in a browser session, or before keys were recorded.',
+      parameters: [PAGE_PARAMETER],
+      response: {
+        status: 200,
+        description: 'One page of the list.',
+        schema: pageResponse(KeyUsageResponse),
+        example: examplePage({
+          uuid: EXAMPLE_UUID,
+          name: 'render farm',
+          prefix: 'svc_4f8c1d2a',
+          revoked: false,
+          credits: 43,
+          count: 2,
+        }),
+      },
+    },
     'GET /api/ledger/': {
       id: 'listLedgerEntries',
       summary: 'List ledger entries, newest first',
-      description: 'All changes of the balance. The ledger is append-only.',
-      parameters: [PAGE_PARAMETER],
+      description: `All changes of the balance. The ledger is append-only. ${FILTERED_LIST_NOTE} With \`Accept: text/csv\` the response is a file with all matching entries, whatever the \`page\`.`,
+      parameters: [
+        PAGE_PARAMETER,
+        {
+          name: 'entry_type',
+          in: 'query',
+          description: 'Only entries of this type.',
+          schema: { type: 'string', enum: LEDGER_ENTRY_TYPES },
+        },
+        ...CREATED_RANGE_PARAMETERS,
+      ],
       response: {
         status: 200,
         description: 'One page of the list.',
@@ -47,6 +82,7 @@ export const USAGE_DESCRIPTION: FeatureDescription = {
           description: 'Generation: imgmodel-2',
           created_at: EXAMPLE_TIMESTAMP,
         }),
+        csvExample: `number,created_at,type,description,credits,balance_after,generation\r\n2,${EXAMPLE_TIMESTAMP},burn,Generation: imgmodel-2,-8,1092,${EXAMPLE_UUID}\r\n`,
       },
     },
   },

@@ -1,7 +1,8 @@
 import type { Static } from 'typebox';
+import type { ListedEntry } from '../../../shared/domain/credits/listFilteredLedger.ts';
 import type { UsageSummary } from '../../../shared/domain/credits/usage.ts';
-import type { LedgerEntry } from '../../../shared/tables/LedgerEntry.ts';
-import type { LedgerEntryResponse, UsageResponse } from './schemas.ts';
+import type { KeyUsage } from '../../../shared/domain/credits/usageByKey.ts';
+import type { KeyUsageResponse, LedgerEntryResponse, UsageResponse } from './schemas.ts';
 
 export function presentUsage({ account, plan, history, byModel }: UsageSummary): Static<typeof UsageResponse> {
   return {
@@ -26,7 +27,18 @@ export function presentUsage({ account, plan, history, byModel }: UsageSummary):
   };
 }
 
-export function presentLedgerEntry(row: LedgerEntry): Static<typeof LedgerEntryResponse> {
+export function presentKeyUsage(row: KeyUsage): Static<typeof KeyUsageResponse> {
+  return {
+    uuid: row.uuid,
+    name: row.name,
+    prefix: row.prefix,
+    revoked: row.revoked_at !== null,
+    credits: row.credits,
+    count: row.generations,
+  };
+}
+
+export function presentLedgerEntry(row: ListedEntry): Static<typeof LedgerEntryResponse> {
   return {
     uuid: row.uuid,
     entry_type: row.entry_type,

@@ -1,15 +1,27 @@
 import { listLedgerEntries } from '../../../shared/domain/credits/ledger.ts';
 import { getUsageSummary } from '../../../shared/domain/credits/usage.ts';
+import { listKeyUsage } from '../../../shared/domain/credits/usageByKey.ts';
 import { requireCaller, type Context } from '../../context.ts';
+import { buildLedgerQuery, parseLedgerFilter } from '../../pipeline/listFilters.ts';
 import { parsePage } from '../../pipeline/requestParameters.ts';
 import { presentPage } from '../pagination.ts';
-import { presentLedgerEntry, presentUsage } from './presenter.ts';
+import { sendLedgerCsv } from './ledgerCsv.ts';
+import { presentKeyUsage, presentLedgerEntry, presentUsage } from './presenter.ts';
 
 export async function summary(ctx: Context): Promise<void> {
   ctx.body = presentUsage(await getUsageSummary(requireCaller(ctx).accountId));
 }
 
+export async function keys(ctx: Context): Promise<void> {
+  const page = await listKeyUsage(requireCaller(ctx).accountId, parsePage(ctx));
+  ctx.body = presentPage(page, '/api/usage/keys/', presentKeyUsage);
+}
+
+/** Sends one page as JSON, or all matching entries as CSV to a client that prefers it. */
 export async function ledger(ctx: Context): Promise<void> {
-  const page = await listLedgerEntries(requireCaller(ctx).accountId, parsePage(ctx));
-  ctx.body = presentPage(page, '/api/ledger/', presentLedgerEntry);
+  const filter = parseLedgerFilter(ctx.query);
+  const number = parsePage(ctx);
+  if (ctx.accepts('application/json', 'text/csv') === 'text/csv') return sendLedgerCsv(ctx, filter);
+  const page = await listLedgerEntries(requireCaller(ctx).accountId, number, filter);
+  ctx.body = presentPage(page, '/api/ledger/', presentLedgerEntry, buildLedgerQuery(ctx.query));
 }

@@ -12,6 +12,15 @@ export const LedgerEntryResponse = Type.Object({
   created_at: Timestamp,
 });
 
+export const KeyUsageResponse = Type.Object({
+  uuid: Uuid,
+  name: Type.String(),
+  prefix: Type.String({ description: 'The first 12 characters of the key' }),
+  revoked: Type.Boolean(),
+  credits: Type.Integer({ description: 'Credits of the generations that the key created, less refunds' }),
+  count: Type.Integer({ description: 'Generations that the key created, including failed and deleted ones' }),
+});
+
 export const UsageResponse = Type.Object({
   plan: objectOrNull(
     Type.Object({

@@ -1,0 +1,10 @@
+/** Writes a line of CSV (RFC 4180). Cells are quoted where needed, and none is a formula, which a spreadsheet would run. */
+export function toCsvLine(cells: readonly string[]): string {
+  return `${cells.map(toCell).join(',')}\r\n`;
+}
+
+function toCell(text: string): string {
+  const isFormula = /^[=+\-@\t\r\n]/.test(text) && !/^-?\d+$/.test(text);
+  const safe = isFormula ? `'${text}` : text;
+  return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
+}
