@@ -1,68 +1,24 @@
-import { Readable } from 'node:stream';
 import { listLedgerEntries } from '../../../shared/domain/credits/ledger.ts';
 import { requireCaller, type Context } from '../../context.ts';
+import { buildLedgerQuery, dropEmptyFields, parseLedgerFilter } from '../../pipeline/listFilters.ts';
 import { parsePage } from '../../pipeline/requestParameters.ts';
-import { sendAccountAreaPage } from '../components/accountPage.tsx';
-import { formatChange, formatNumber } from '../components/formatAmount.ts';
-import { formatDateTime } from '../components/formatTime.ts';
-import { PageLinks } from '../components/pageLinks.tsx';
-import { writeLedgerCsv } from './csv.ts';
+import { sendLedgerCsv } from '../../rest/usage/ledgerCsv.ts';
+import { showErrorsOn } from '../components/showErrorsOn.ts';
+import { sendLedgerPage } from './view.tsx';
 
-const LEDGER_PATH = '/account/ledger/';
+const withLedgerErrors = showErrorsOn(async (ctx, flash, status) =>
+  sendLedgerPage(ctx, { list: await listLedgerEntries(requireCaller(ctx).accountId, 1), query: '' }, flash, status),
+);
 
-/** Shows one page of the credit ledger. */
-export async function showLedgerPage(ctx: Context): Promise<void> {
-  const list = await listLedgerEntries(requireCaller(ctx).accountId, parsePage(ctx));
-  const children = (
-    <>
-      <p class="quiet">Every change of your balance, newest first. Times are in UTC.</p>
-      <section class="card" aria-label="Entries">
-        {list.items.length === 0 ? (
-          <p>No entries.</p>
-        ) : (
-          <div class="scrolls wide" tabIndex={0} role="region" aria-label="Entries">
-            <table>
-              <thead>
-                <tr>
-                  <th scope="col">Date</th>
-                  <th scope="col">Description</th>
-                  <th scope="col" class="number">
-                    Credits
-                  </th>
-                  <th scope="col" class="number">
-                    Balance
-                  </th>
-                </tr>
-              </thead>
-              <tbody>
-                {list.items.map((entry) => (
-                  <tr>
-                    <td>{formatDateTime(entry.created_at)}</td>
-                    <td>{entry.description}</td>
-                    <td class="number">{formatChange(entry.amount)}</td>
-                    <td class="number">{formatNumber(entry.balance_after)}</td>
-                  </tr>
-                ))}
-              </tbody>
-            </table>
-          </div>
-        )}
-      </section>
-      <PageLinks list={list} path={LEDGER_PATH} />
-      <p>
-        <a class="button" href="/account/ledger/export/" download>
-          Download all entries (CSV)
-        </a>
-      </p>
-    </>
-  );
-  sendAccountAreaPage(ctx, { current: LEDGER_PATH, heading: 'Ledger', children });
-}
+/** Shows one page of the credit ledger, filtered by the form above it. */
+export const showLedgerPage = withLedgerErrors(async (ctx: Context) => {
+  const parameters = dropEmptyFields(ctx.query);
+  const filter = parseLedgerFilter(parameters);
+  const list = await listLedgerEntries(requireCaller(ctx).accountId, parsePage(ctx), filter);
+  sendLedgerPage(ctx, { list, query: buildLedgerQuery(parameters) });
+});
 
-/** Sends the whole ledger as a CSV file, in batches, so that its size does not matter. */
+/** Sends the matching entries of the ledger as a CSV file. */
 export function exportLedger(ctx: Context): void {
-  ctx.type = 'text/csv; charset=utf-8';
-  ctx.set('content-disposition', 'attachment; filename="genmeter-ledger.csv"');
-  ctx.set('cache-control', 'no-store');
-  ctx.body = Readable.from(writeLedgerCsv(requireCaller(ctx).accountId));
+  sendLedgerCsv(ctx, parseLedgerFilter(dropEmptyFields(ctx.query)));
 }

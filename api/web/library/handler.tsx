@@ -2,20 +2,24 @@ import { deleteGeneration } from '../../../shared/domain/generations/delete.ts';
 import { listGenerations } from '../../../shared/domain/generations/list.ts';
 import { readGeneration } from '../../../shared/domain/generations/read.ts';
 import { requireCaller, type Context } from '../../context.ts';
+import { buildGenerationQuery, dropEmptyFields, parseGenerationFilter } from '../../pipeline/listFilters.ts';
 import { parsePage, parseUuidParam } from '../../pipeline/requestParameters.ts';
 import { seeOther } from '../../pipeline/redirect.ts';
 import { sendConfirmationPage } from '../components/confirmationPage.tsx';
 import { showErrorsOn } from '../components/showErrorsOn.ts';
 import { LIBRARY_PATH, sendLibraryPage } from './view.tsx';
 
-/** Shows one page of the account's generations. */
-export async function showLibraryPage(ctx: Context): Promise<void> {
-  sendLibraryPage(ctx, await listGenerations(requireCaller(ctx).accountId, parsePage(ctx)));
-}
-
 const withLibraryErrors = showErrorsOn(async (ctx, flash, status) =>
-  sendLibraryPage(ctx, await listGenerations(requireCaller(ctx).accountId, 1), flash, status),
+  sendLibraryPage(ctx, { list: await listGenerations(requireCaller(ctx).accountId, 1), query: '' }, flash, status),
 );
+
+/** Shows one page of the account's generations, filtered by the form above them. */
+export const showLibraryPage = withLibraryErrors(async (ctx: Context) => {
+  const parameters = dropEmptyFields(ctx.query);
+  const filter = parseGenerationFilter(parameters);
+  const list = await listGenerations(requireCaller(ctx).accountId, parsePage(ctx), filter);
+  sendLibraryPage(ctx, { list, query: buildGenerationQuery(parameters) });
+});
 
 export const confirmDeleteGeneration = withLibraryErrors(async (ctx) => {
   const { uuid, prompt, status } = await readGeneration(requireCaller(ctx), parseUuidParam(ctx));

@@ -1,12 +1,14 @@
 import type { VNode } from 'preact';
 import type { ListPage } from '../../../shared/lib/pagination.ts';
 import type { Generation } from '../../../shared/tables/Generation.ts';
+import type { ModelKind } from '../../../shared/spec/catalog.ts';
+import type { GenerationStatus } from '../../../shared/spec/states.ts';
 import type { Context } from '../../context.ts';
 import { presentGeneration } from '../../rest/generations/presenter.ts';
 import { type Outcomes, type PageProblem, sendAccountAreaPage } from '../components/accountPage.tsx';
+import { type FilterChoice, FilteredPageLinks, FilterForm, MatchCount } from '../components/filterForm.tsx';
 import { formatNumber } from '../components/formatAmount.ts';
 import { formatDateTime } from '../components/formatTime.ts';
-import { PageLinks } from '../components/pageLinks.tsx';
 
 export const LIBRARY_PATH = '/account/library/';
 
@@ -18,16 +20,38 @@ const STATUS_TAGS = {
 
 const OUTCOMES = { deleted: ['Generation deleted', 'The generation is deleted.'] } as const satisfies Outcomes;
 
+const STATUS_CHOICES: Record<GenerationStatus, string> = {
+  queued: 'In progress',
+  succeeded: 'Succeeded',
+  failed: 'Failed',
+};
+const KIND_CHOICES: Record<ModelKind, string> = { video: 'Videos', image: 'Images' };
+const FILTERS: readonly FilterChoice[] = [
+  { name: 'status', label: 'Status', options: STATUS_CHOICES },
+  { name: 'kind', label: 'Type', options: KIND_CHOICES },
+];
+
+interface ShownLibrary {
+  list: ListPage<Generation>;
+  /** Filters of the list; empty for all generations. */
+  query: string;
+}
+
 /** Sends one page of the library. */
-export function sendLibraryPage(ctx: Context, list: ListPage<Generation>, flash: PageProblem = {}, status = 200): void {
+export function sendLibraryPage(
+  ctx: Context,
+  { list, query }: ShownLibrary,
+  flash: PageProblem = {},
+  status = 200,
+): void {
   const children = (
     <>
+      {list.totalItems === 0 && query === '' ? null : (
+        <FilterForm path={LIBRARY_PATH} choices={FILTERS} parameters={ctx.query} />
+      )}
+      {query === '' ? null : <MatchCount list={list} />}
       {list.items.length === 0 ? (
-        <p class="card">
-          {list.totalItems === 0
-            ? 'No generations yet. What you create with the API or an assistant appears here.'
-            : 'This page is empty.'}
-        </p>
+        <p class="card">{describeEmptyPage(list, query)}</p>
       ) : (
         <ul class="gallery">
           {list.items.map((generation) => (
@@ -35,7 +59,7 @@ export function sendLibraryPage(ctx: Context, list: ListPage<Generation>, flash:
           ))}
         </ul>
       )}
-      <PageLinks list={list} path={LIBRARY_PATH} />
+      <FilteredPageLinks list={list} path={LIBRARY_PATH} query={query} />
     </>
   );
   sendAccountAreaPage(
@@ -45,18 +69,25 @@ export function sendLibraryPage(ctx: Context, list: ListPage<Generation>, flash:
   );
 }
 
+function describeEmptyPage({ totalItems }: ListPage<Generation>, query: string): string {
+  if (totalItems > 0) return 'This page is empty.';
+  if (query !== '') return 'No generations match these filters.';
+  return 'No generations yet. What you create with the API or an assistant appears here.';
+}
+
 function GenerationCard({ generation }: { generation: Generation }): VNode {
   const shown = presentGeneration(generation);
   const [tagClass, statusText] = STATUS_TAGS[generation.status];
   return (
     <li class="card">
-      <Preview {...shown} />
+      <Preview {...shown} statusText={statusText} />
       <p class="prompt">{shown.prompt}</p>
       <p class="quiet small">
         <span class={tagClass}>{statusText}</span> {shown.model_name}, {formatNumber(shown.credits_charged)} credits,{' '}
         {formatDateTime(generation.created_at)}
       </p>
       {shown.error_message === null ? null : <p class="small">{shown.error_message}</p>}
+      {shown.status === 'queued' ? <p class="quiet small">Reload the page to see the result.</p> : null}
       <div class="buttons">
         {shown.output_url === null ? null : (
           <a class="button slight" href={shown.output_url} download aria-label={`Download: ${shown.prompt}`}>
@@ -75,9 +106,16 @@ function GenerationCard({ generation }: { generation: Generation }): VNode {
   );
 }
 
-/** The picture, or a player for the video, with its thumbnail. */
-function Preview({ kind, prompt, output_url: url, thumbnail_url: thumbnail }: ReturnType<typeof presentGeneration>) {
-  if (url === null) return <div class="preview" aria-hidden="true" />;
+type PreviewProps = ReturnType<typeof presentGeneration> & { statusText: string };
+
+/** The picture, or a player for the video, with its thumbnail. Without a file the status, which the text below repeats. */
+function Preview({ kind, prompt, output_url: url, thumbnail_url: thumbnail, statusText }: PreviewProps) {
+  if (url === null)
+    return (
+      <div class="preview empty" aria-hidden="true">
+        {statusText}
+      </div>
+    );
   if (kind === 'video')
     return (
       <video class="preview" controls preload="none" poster={thumbnail ?? undefined} src={url} aria-label={prompt} />

@@ -1,16 +1,19 @@
-import { getUsageSummary, type UsageSummary } from '../../../shared/domain/credits/usage.ts';
+import { getUsageSummary } from '../../../shared/domain/credits/usage.ts';
+import { getKeyUsageOverview } from '../../../shared/domain/credits/usageByKey.ts';
 import { requireCaller, type Context } from '../../context.ts';
 import { sendAccountAreaPage } from '../components/accountPage.tsx';
 import { BarChart } from '../components/charts.tsx';
 import { formatNumber } from '../components/formatAmount.ts';
 import { PeriodUsage } from './periodUsage.tsx';
+import { listKeyRows, UsageTable } from './usageTable.tsx';
 
 const USAGE_PATH = '/account/usage/';
 
-/** Shows credits and generations by day and by model. */
+/** Shows credits and generations by day, by model and by API key. */
 export async function showUsagePage(ctx: Context): Promise<void> {
-  const summary = await getUsageSummary(requireCaller(ctx).accountId);
-  const { history } = summary;
+  const { accountId } = requireCaller(ctx);
+  const [summary, byKey] = await Promise.all([getUsageSummary(accountId), getKeyUsageOverview(accountId)]);
+  const { history, byModel } = summary;
   const children = (
     <>
       <section class="card" aria-labelledby="period">
@@ -37,37 +40,13 @@ export async function showUsagePage(ctx: Context): Promise<void> {
       </section>
       <section class="card" aria-labelledby="by-model">
         <h2 id="by-model">By model, since the account was created</h2>
-        <ModelTable {...summary} />
+        <UsageTable title="Model" rows={byModel.map(({ model, ...sum }) => ({ label: model, ...sum }))} />
+      </section>
+      <section class="card" aria-labelledby="by-key">
+        <h2 id="by-key">By API key, since the account was created</h2>
+        <UsageTable title="API key" rows={listKeyRows(byKey)} />
       </section>
     </>
   );
   sendAccountAreaPage(ctx, { current: USAGE_PATH, heading: 'Usage', children });
-}
-
-function ModelTable({ byModel }: UsageSummary) {
-  if (byModel.length === 0) return <p>No generations yet.</p>;
-  return (
-    <table>
-      <thead>
-        <tr>
-          <th scope="col">Model</th>
-          <th scope="col" class="number">
-            Generations
-          </th>
-          <th scope="col" class="number">
-            Credits
-          </th>
-        </tr>
-      </thead>
-      <tbody>
-        {byModel.map(({ model, generations, credits }) => (
-          <tr>
-            <th scope="row">{model}</th>
-            <td class="number">{formatNumber(generations)}</td>
-            <td class="number">{formatNumber(credits)}</td>
-          </tr>
-        ))}
-      </tbody>
-    </table>
-  );
 }

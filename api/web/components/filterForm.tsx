@@ -1,0 +1,80 @@
+import type { VNode } from 'preact';
+import { FILTERED_ITEMS_MAX } from '../../../shared/spec/limits.ts';
+import type { ListPage } from '../../../shared/lib/pagination.ts';
+import type { Parameters } from '../../pipeline/listFilters.ts';
+import { formatNumber } from './formatAmount.ts';
+import { PageLinks } from './pageLinks.tsx';
+
+/** Filter with fixed values, each with its text. */
+export interface FilterChoice {
+  name: string;
+  label: string;
+  options: Readonly<Record<string, string>>;
+}
+
+interface FilterFormProps {
+  path: string;
+  choices: readonly FilterChoice[];
+  /** Parameters of the request, whose values the fields show, also if they are not valid. */
+  parameters: Parameters;
+}
+
+/** Form that filters a list by its choices and by time. */
+export function FilterForm({ path, choices, parameters }: FilterFormProps): VNode {
+  const getValue = (name: string) => (typeof parameters[name] === 'string' ? parameters[name] : '');
+  const names = [...choices.map(({ name }) => name), 'created_after', 'created_before'];
+  return (
+    <form class="card inline filters" method="get" action={path} aria-label="Filters">
+      {choices.map(({ name, label, options }) => (
+        <div class="field">
+          <label for={name}>{label}</label>
+          <select id={name} name={name}>
+            <option value="">All</option>
+            {Object.entries(options).map(([value, text]) => (
+              <option value={value} selected={value === getValue(name)}>
+                {text}
+              </option>
+            ))}
+          </select>
+        </div>
+      ))}
+      <TimeField name="created_after" label="From (UTC)" value={getValue('created_after')} />
+      <TimeField name="created_before" label="Before (UTC)" value={getValue('created_before')} />
+      <div class="buttons">
+        <button type="submit">Filter</button>
+        {names.every((name) => getValue(name) === '') ? null : <a href={path}>Clear filters</a>}
+      </div>
+    </form>
+  );
+}
+
+/** Field for a day. Any other value, such as a time from a link, is shown as text, because a date field would be empty. */
+function TimeField({ name, label, value }: { name: string; label: string; value: string }): VNode {
+  const isDay = value === '' || /^\d{4}-\d\d-\d\d$/.test(value);
+  return (
+    <div class="field">
+      <label for={name}>{label}</label>
+      {isDay ? (
+        <input id={name} type="date" name={name} value={value} />
+      ) : (
+        <input id={name} type="text" name={name} value={value} />
+      )}
+    </div>
+  );
+}
+
+/** Number of matches of a filtered list. */
+export function MatchCount({ list: { totalItems } }: { list: ListPage<unknown> }): VNode {
+  const max = formatNumber(FILTERED_ITEMS_MAX);
+  const text =
+    totalItems > FILTERED_ITEMS_MAX
+      ? `More than ${max} match. The newest ${max} are shown: set an earlier end to see older ones.`
+      : `${formatNumber(totalItems)} ${totalItems === 1 ? 'matches' : 'match'}.`;
+  return <p class="quiet">{text}</p>;
+}
+
+/** Links between the pages of a list, which keep its filters. `query` is empty for the whole list. */
+export function FilteredPageLinks({ list, path, query }: { list: ListPage<unknown>; path: string; query: string }) {
+  const totalItems = query === '' ? list.totalItems : Math.min(list.totalItems, FILTERED_ITEMS_MAX);
+  return <PageLinks list={{ ...list, totalItems }} path={path} query={query} />;
+}

@@ -1,0 +1,99 @@
+import { expect } from 'chai';
+import { createVisitor, sendAccountForm } from '../harness/accountForms.ts';
+import { seedImages, setAllModelsOnline, varyGenerations } from '../harness/seeds.ts';
+import { type TestService, startTestService } from '../harness/testService.ts';
+
+const countCards = (text: string) => text.split('class="button slight danger"').length - 1;
+
+describe('the library page', () => {
+  let service: TestService;
+  before(async () => {
+    service = await startTestService({ workers: 0 });
+    await setAllModelsOnline(service);
+  });
+  after(() => service.stop());
+
+  const at = (path: string) => `${service.baseUrl}${path}`;
+
+  it('filters by status, type and day, and its pages keep the filters', async () => {
+    const { customer, visitor } = await createVisitor(service, 'pro');
+    await seedImages(service, customer, 120);
+    await varyGenerations(service, customer);
+    const query = 'status=succeeded&kind=image&created_after=2026-03-02';
+    const { body } = await customer.request('GET', `/api/generations/?${query}`);
+    const total = body.pagination.total_items as number;
+    expect(total).to.be.within(21, 100);
+    // A form sends fields that were left empty, too.
+    const { status, text } = await visitor.request(at(`/account/library/?${query}&created_before=`));
+    expect([status, countCards(text)]).to.deep.equal([200, 20]);
+    expect(text).to.include(`${total} match.`).and.to.include(`Page 1 of ${body.pagination.total_pages}`);
+    expect(text).to.include(`href="/account/library/?${query.replaceAll('&', '&amp;')}&amp;page=2"`);
+    expect(text)
+      .to.match(/<option value="succeeded" selected>/)
+      .and.to.match(/<option value="image" selected>/);
+    expect(text).to.include('value="2026-03-02"').and.to.include('href="/account/library/">Clear filters');
+    for (const { uuid } of body.data) expect(text).to.include(`/account/library/${uuid}/delete/`);
+    const second = await visitor.request(at(`/account/library/?${query}&page=2`));
+    expect(countCards(second.text)).to.equal(Math.min(20, total - 20));
+    const none = await visitor.request(at('/account/library/?created_before=2020-01-01'));
+    expect(none.text).to.include('No generations match these filters.').and.to.include('0 match.');
+  });
+
+  it('shows an invalid value again with what is wrong, and all generations', async () => {
+    const { customer, visitor } = await createVisitor(service, 'pro');
+    await seedImages(service, customer, 2);
+    for (const [query, message] of [
+      ['created_before=tomorrow', 'Created before must be a date (2026-11-21)'],
+      ['status=done', 'Status must be one of: queued, succeeded, failed.'],
+      ['page=0', 'Page must be a whole number, 1 or more.'],
+    ] as const) {
+      const { status, text } = await visitor.request(at(`/account/library/?${query}`));
+      expect([status, countCards(text)], query).to.deep.equal([400, 2]);
+      expect(text)
+        .to.match(/role="alert"/)
+        .and.to.include(message);
+    }
+    const { text } = await visitor.request(at('/account/library/?created_before=tomorrow'));
+    expect(text).to.include('<input id="created_before" type="text" name="created_before" value="tomorrow"');
+  });
+
+  it('escapes values of the address', async () => {
+    const { customer, visitor } = await createVisitor(service, 'pro');
+    await seedImages(service, customer, 1);
+    const { text } = await visitor.request(at(`/account/library/?created_after=${encodeURIComponent('"><b>x')}`));
+    expect(text).to.include('value="&quot;>&lt;b>x"').and.to.not.include('"><b>x');
+  });
+
+  it('says of each generation whether it is in progress, has a file, or failed and was refunded', async () => {
+    const { customer, visitor } = await createVisitor(service, 'pro');
+    const queued = await customer.createImage('a queued fox');
+    const open = async () => (await visitor.request(at('/account/library/'))).text;
+    const waiting = await open();
+    expect(waiting).to.match(/<span class="tag off">In progress<\/span>/);
+    expect(waiting).to.include('Reload the page to see the result.').and.to.not.include('>Download<');
+    expect((await visitor.request(at(`/account/library/${queued.uuid}/delete/`))).text).to.include(
+      'It is still in progress, and keeps its slot until it ends.',
+    );
+
+    await seedImages(service, customer, 5);
+    await varyGenerations(service, customer);
+    const text = await open();
+    // Number 1 is queued, number 5 failed.
+    expect(text).to.match(/<span class="tag warn">Failed, refunded<\/span>/);
+    expect(text).to.include('<p class="small">The model refused.</p>');
+    expect(text).to.match(/<video class="preview" controls preload="none"[^>]* aria-label="3"/);
+    expect(text).to.include('aria-label="Download: 2"').and.to.not.include('aria-label="Download: 5"');
+  });
+
+  it('does not show deleted generations, with and without a filter', async () => {
+    const { customer, visitor } = await createVisitor(service, 'pro');
+    await seedImages(service, customer, 2);
+    const { body } = await customer.request('GET', '/api/generations/');
+    const [gone, left] = body.data.map(({ uuid }: { uuid: string }) => uuid) as [string, string];
+    await sendAccountForm(service.baseUrl, visitor, `/account/library/${gone}/delete/`);
+    for (const query of ['', '?status=succeeded', '?done=deleted']) {
+      const { text } = await visitor.request(at(`/account/library/${query}`));
+      expect(text, query).to.include(left).and.to.not.include(gone);
+    }
+  });
+});
