@@ -9,9 +9,11 @@ import { writeLedgerFixture } from '../harness/ledgerFixture.ts';
 
 /** Tests of creates, charges, settlement, refunds, lists, deletions, usage, sweeps and credit periods. */
 const FILES = [
+  'test/contract/generationFilters.test.ts',
   'test/contract/generations.test.ts',
   'test/contract/pagination.test.ts',
   'test/contract/usageAndLedger.test.ts',
+  'test/contract/usageByKey.test.ts',
   'test/flows/concurrentRequests.test.ts',
   'test/flows/creditPeriods.test.ts',
   'test/flows/generationLifecycle.test.ts',

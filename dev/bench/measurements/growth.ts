@@ -46,6 +46,10 @@ export async function measureGrowth(environment: BenchEnvironment): Promise<Meas
   ];
   const measurements: Measurement[] = [];
   for (const [target, request, expect] of measured) measurements.push({ target, ...(await compare(request, expect)) });
+  // Up to 10,001 matches are counted: most of the small database, and as many of the large one.
+  for (const path of ['/api/generations/?kind=image', '/api/ledger/?entry_type=burn']) {
+    measurements.push({ title: `growth: ${path}`, ...(await compare(buildHotGetRequest(path))) });
+  }
   for (const { client } of databases) await deleteSomeGenerations(client);
   const deletions = await compare(buildHotGetRequest(`/api/generations/?page=${middle - middle / 10}`));
   measurements.push({ title: `growth: list, page ${middle - middle / 10}, 5 % deleted`, ...deletions });
