@@ -6,8 +6,8 @@ import {
   duplicateEntrySql,
   ONE_BURN,
   QUEUED,
-  suspensionSql,
 } from './corruption.ts';
+import { ACCOUNT_CORRUPTIONS } from './accountViolations.ts';
 import { STAFF_ACTION_CORRUPTIONS } from './staffActionViolations.ts';
 
 /** Corruptions of the ledger fixture, by the invariant that each violates. */
@@ -269,61 +269,6 @@ export const CORRUPTIONS: Record<string, Corruption[]> = {
   'no-payout-is-overdue': [
     breakAffiliate(`UPDATE payouts SET status = 'pending', next_attempt_at = '2037-03-15T11:59:00Z'`),
   ],
-  'keys-are-counted': [
-    breakCustomer('UPDATE accounts SET active_key_count = 19 WHERE id = 1'),
-    breakCustomer('UPDATE accounts SET key_count = 20 WHERE id = 1'),
-    breakCustomer('UPDATE api_keys SET number = 22 WHERE number = 21'),
-  ],
-  'keys-within-the-limit': [breakCustomer('UPDATE api_keys SET revoked_at = NULL')],
-  'deleted-accounts-have-no-access': [breakCustomer('UPDATE accounts SET deletion_requested_at = now() WHERE id = 1')],
-  'deletions-are-scheduled': [
-    breakAffiliate('UPDATE accounts SET deletion_requested_at = now() WHERE id = 2'),
-    breakAffiliate(
-      `INSERT INTO account_deletions (account_id, status, requested_at, erase_at, next_attempt_at)
-       VALUES (2, 'pending', now(), now(), now())`,
-    ),
-  ],
-  'idempotent-requests-have-a-response': [breakCustomer('UPDATE idempotent_requests SET response = NULL')],
-  'usage-days-match-generations': [
-    breakCustomer('UPDATE usage_days SET credits = credits + 1 WHERE account_id = 1'),
-    breakCustomer('UPDATE usage_days SET generations = generations + 1 WHERE account_id = 1'),
-    breakAffiliate('DELETE FROM usage_days WHERE account_id = 2'),
-    breakAffiliate(
-      `INSERT INTO usage_days (account_id, day, model, credits, generations) VALUES (2, '2036-01-01', 'imgmodel-2', 8, 1)`,
-    ),
-  ],
-  'usage-totals-match-days': [
-    breakCustomer('UPDATE usage_totals SET credits = credits + 1 WHERE account_id = 1'),
-    breakAffiliate('DELETE FROM usage_totals WHERE account_id = 2'),
-  ],
-  'usage-keys-match-generations': [
-    breakCustomer('UPDATE usage_keys SET credits = credits + 1 WHERE key_number = 2'),
-    breakCustomer('UPDATE usage_keys SET generations = generations - 1 WHERE key_number = 2'),
-    breakCustomer('DELETE FROM usage_keys WHERE key_number = 2'),
-    breakCustomer(`UPDATE generations SET api_key_number = 2 WHERE ${QUEUED}`),
-    breakCustomer(`UPDATE generations SET api_key_number = 99 WHERE ${QUEUED};
-      INSERT INTO usage_keys VALUES (1, 99, 8, 1)`),
-  ],
-  'used-this-month-is-burned-this-month': [
-    breakCustomer('UPDATE accounts SET period_used = period_used + 8 WHERE id = 1'),
-  ],
-  'no-use-is-negative': [
-    breakCustomer('UPDATE accounts SET period_used = -8 WHERE id = 1'),
-    breakCustomer('UPDATE usage_totals SET credits = -8 WHERE account_id = 1'),
-    breakCustomer('UPDATE usage_keys SET credits = -8 WHERE key_number = 2'),
-  ],
-  'metric-days-match-rows': [
-    breakPlatform(`INSERT INTO metric_deltas VALUES ('usage', 'imgmodel-2', '2037-03-01', 1, 8)`),
-    breakPlatform(`DELETE FROM metric_deltas WHERE metric = 'topups'`),
-  ],
-  'metric-totals-match-rows': [breakPlatform(`INSERT INTO metric_totals VALUES ('subscriptions', 'pro', 1, 0)`)],
-  'suspensions-are-audited': [
-    breakCustomer('UPDATE accounts SET suspended_at = now() WHERE id = 1'),
-    breakCustomer(suspensionSql('account.suspend', null)),
-  ],
-  'suspended-creates-nothing': [
-    breakCustomer(`${suspensionSql('account.suspend', 5)}; ${suspensionSql('account.reinstate', 6)}`),
-    breakCustomer(`${suspensionSql('account.suspend', 5)}; UPDATE accounts SET suspended_at = now() WHERE id = 1`),
-  ],
+  ...ACCOUNT_CORRUPTIONS,
   ...STAFF_ACTION_CORRUPTIONS,
 };

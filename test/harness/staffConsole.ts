@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { STAFF_ROLES, type StaffRole } from '../../shared/spec/staff.ts';
 import type { TestCustomer } from './apiClient.ts';
-import { createBrowserFor, findForm, type HttpPage } from './httpBrowser.ts';
+import { createBrowserFor, findForm, type HttpBrowser, type HttpPage } from './httpBrowser.ts';
 import type { TestService } from './testService.ts';
 
 /** Reason that the helpers below give for each action. */
@@ -13,6 +13,7 @@ export class StaffConsole {
   readonly staffEmails: string;
   readonly #emails: Record<StaffRole, string>;
   readonly #staff = new Map<StaffRole, TestCustomer>();
+  readonly #browsers = new Map<StaffRole, HttpBrowser>();
   #service: TestService | undefined;
 
   constructor() {
@@ -44,9 +45,16 @@ export class StaffConsole {
     return this.#staff.get(role) as TestCustomer;
   }
 
+  /** Returns the browser of a member, which keeps its cookies. */
+  #getBrowser(role: StaffRole): HttpBrowser {
+    const known = this.#browsers.get(role) ?? createBrowserFor(this.member(role));
+    this.#browsers.set(role, known);
+    return known;
+  }
+
   /** Opens a page. */
   visit(path: string, role: StaffRole = 'admin'): Promise<HttpPage> {
-    return createBrowserFor(this.member(role)).request(`${this.#baseUrl}${path}`);
+    return this.#getBrowser(role).request(`${this.#baseUrl}${path}`);
   }
 
   /** Reads the hidden fields of an action's form. */
@@ -60,7 +68,7 @@ export class StaffConsole {
     fields: Record<string, string>,
     { role = 'admin', headers = {} }: { role?: StaffRole; headers?: Record<string, string> } = {},
   ): Promise<HttpPage> {
-    return createBrowserFor(this.member(role)).request(`${this.#baseUrl}${action}`, {
+    return this.#getBrowser(role).request(`${this.#baseUrl}${action}`, {
       method: 'POST',
       headers: { origin: this.#baseUrl, 'content-type': 'application/x-www-form-urlencoded', ...headers },
       body: new URLSearchParams({ reason: REASON, ...fields }).toString(),

@@ -1,4 +1,4 @@
-import type { CreateInput } from '../../../shared/domain/generations/charge.ts';
+import type { CreateInput } from '../../../shared/domain/generations/debit.ts';
 import { createGeneration, type CreateResult } from '../../../shared/domain/generations/create.ts';
 import { presentGeneration } from '../../rest/generations/presenter.ts';
 import type { ToolContext } from './defineTool.ts';

@@ -1,4 +1,4 @@
-import type { CreateInput } from '../../../shared/domain/generations/charge.ts';
+import type { CreateInput } from '../../../shared/domain/generations/debit.ts';
 import { createGeneration } from '../../../shared/domain/generations/create.ts';
 import { listGenerations } from '../../../shared/domain/generations/list.ts';
 import { readGeneration } from '../../../shared/domain/generations/read.ts';

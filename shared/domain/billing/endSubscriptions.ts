@@ -74,6 +74,10 @@ export async function endSubscriptionRow(accountId: number, rowId: number): Prom
     if (open === undefined) return;
     // Months of its last year may not have been granted yet, after an outage of the service.
     const renewed = await renewPeriodsUntil(transaction, account, open, now());
-    await endSubscription(transaction, renewed, await open.$query(transaction).patchAndFetch({ status: 'canceled', ended_at: now() }));
+    await endSubscription(
+      transaction,
+      renewed,
+      await open.$query(transaction).patchAndFetch({ status: 'canceled', ended_at: now() }),
+    );
   });
 }

@@ -8,39 +8,9 @@ import { DB_WAIT_TIMEOUT } from '../../lib/database/waitTimeout.ts';
 import { logger } from '../../lib/logger.ts';
 import { creditsBurned } from '../../lib/metrics.ts';
 import { enqueueAutoTopup } from '../../queues/enqueue.ts';
-import type { GenerationParams, ModelSlug } from '../../spec/catalog.ts';
 import { PROBE_STALE_MS } from '../../spec/limits.ts';
 import { Generation } from '../../tables/Generation.ts';
-
-/** A validated request to create a generation, with defaults applied. */
-export interface CreateInput {
-  model: ModelSlug;
-  prompt: string;
-  params: GenerationParams;
-}
-
-/** One create request in the charge statement. */
-export interface Debit extends CreateInput {
-  uuid: string;
-  account_id: number;
-  key_hash: string | null;
-  credits: number;
-  created_at: Date;
-  deadline_at: Date;
-  idempotency_key: string | null;
-}
-
-export type ChargeOutcome =
-  | 'accepted'
-  | 'replayed'
-  | 'invalid_api_key'
-  | 'account_suspended'
-  | 'subscription_required'
-  | 'model_unavailable'
-  | 'parallel_limit_reached'
-  | 'insufficient_credits'
-  /** The response of the database was lost: the statement may have been committed, or may still be. */
-  | 'unknown';
+import type { ChargeOutcome, Debit } from './debit.ts';
 
 /** Delay before the sweep enqueues another dispatch for a new generation. */
 const DISPATCH_GRACE_MS = 5_000;

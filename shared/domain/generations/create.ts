@@ -13,7 +13,8 @@ import { Generation } from '../../tables/Generation.ts';
 import { ACCOUNT_SUSPENDED_DETAIL, type Caller } from '../accounts/accounts.ts';
 import { chargeAutoTopupForGeneration } from '../billing/autoTopups.ts';
 import { keyReusedError } from '../platform/idempotentRequests.ts';
-import { type Debit, type CreateInput, type ChargeOutcome, chargeGeneration } from './charge.ts';
+import { chargeGeneration } from './charge.ts';
+import type { ChargeOutcome, CreateInput, Debit } from './debit.ts';
 
 /** Result of a create request. */
 export interface CreateResult {

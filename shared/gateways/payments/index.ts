@@ -43,7 +43,6 @@ function parsePrices(prices = ''): string[] {
 export { ProcessorError } from './processorError.ts';
 export type {
   ConnectedAccount,
-  InvoiceReversals,
   PaidInvoice,
   PaymentFailureCode,
   PaymentProcessor,
@@ -52,7 +51,6 @@ export type {
   ProcessorSubscription,
   RefundOutcome,
   SubscriptionCharge,
-  SubscriptionInvoice,
   EventWithPayload,
 } from './paymentProcessor.ts';
-export type { ProcessorInvoice, TopupInvoice } from './processorInvoice.ts';
+export type { InvoiceReversals, ProcessorInvoice, SubscriptionInvoice, TopupInvoice } from './processorInvoice.ts';

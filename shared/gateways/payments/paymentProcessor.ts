@@ -1,6 +1,6 @@
 import type { PlanSlug } from '../../spec/plans.ts';
 import type { SubscriptionStatus } from '../../spec/states.ts';
-import type { ProcessorInvoice, TopupInvoice } from './processorInvoice.ts';
+import type { InvoiceReversals, ProcessorInvoice, SubscriptionInvoice, TopupInvoice } from './processorInvoice.ts';
 
 export { ProcessorError } from './processorError.ts';
 
@@ -28,31 +28,6 @@ export interface ProcessorSubscription {
   documents: ProcessorInvoice[];
 }
 
-/** A paid invoice of a subscription. */
-export interface SubscriptionInvoice {
-  id: string;
-  /** True if it bills a whole year, not a plan change. */
-  isAnnual: boolean;
-  /** The plan that it bills; null if its prices belong to no plan. */
-  plan: PlanSlug | null;
-  paidAt: Date;
-  /** The end of the period that it bills. */
-  paidUntil: Date;
-  /** The paid amount, without what a balance or a discount covered; never negative. */
-  paidCents: number;
-  /** True if it has credit notes from after the payment, which may record refunds outside of the processor. */
-  hasCreditNotes: boolean;
-}
-
-/** Refunds and disputes of an invoice. */
-export interface InvoiceReversals {
-  refundedCents: number;
-  /** A charge whose dispute is neither won nor lost. */
-  openDispute: string | null;
-  /** A charge whose dispute was lost. */
-  lostDispute: string | null;
-}
-
 export type RefundOutcome = 'refunded' | 'disputed' | 'lost' | 'incomplete';
 
 export interface RefundState {
@@ -64,7 +39,7 @@ export interface RefundState {
   isChargeRefunded: boolean;
 }
 
-/** Why a payment was not credited. `nothing_paid`: a discount covered the whole amount. */
+/** Reason why a payment was not credited. `nothing_paid`: a discount covered the whole amount. */
 export type PaymentFailureCode =
   | 'authentication_required'
   | 'declined'

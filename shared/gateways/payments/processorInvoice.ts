@@ -1,3 +1,5 @@
+import type { PlanSlug } from '../../spec/plans.ts';
+
 /** An invoice as the processor has it now, for the customer. Drafts are none. */
 export interface ProcessorInvoice {
   id: string;
@@ -25,4 +27,29 @@ export interface TopupInvoice {
   topupUuid: string;
   /** The payment of it; null if there is none. */
   intentId: string | null;
+}
+
+/** A paid invoice of a subscription. */
+export interface SubscriptionInvoice {
+  id: string;
+  /** True if it bills a whole year, not a plan change. */
+  isAnnual: boolean;
+  /** The plan that it bills; null if its prices belong to no plan. */
+  plan: PlanSlug | null;
+  paidAt: Date;
+  /** The end of the period that it bills. */
+  paidUntil: Date;
+  /** The paid amount, without what a balance or a discount covered; never negative. */
+  paidCents: number;
+  /** True if it has credit notes from after the payment, which may record refunds outside of the processor. */
+  hasCreditNotes: boolean;
+}
+
+/** Refunds and disputes of an invoice. */
+export interface InvoiceReversals {
+  refundedCents: number;
+  /** A charge whose dispute is neither won nor lost. */
+  openDispute: string | null;
+  /** A charge whose dispute was lost. */
+  lostDispute: string | null;
 }

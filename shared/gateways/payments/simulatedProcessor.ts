@@ -1,6 +1,5 @@
 import {
   type ConnectedAccount,
-  type InvoiceReversals,
   type NewCustomer,
   type PaymentProcessor,
   ProcessorError,
@@ -9,6 +8,7 @@ import {
   type TopupCheckout,
   type TopupOrder,
 } from './paymentProcessor.ts';
+import type { InvoiceReversals } from './processorInvoice.ts';
 
 /** The one payment method of every customer. */
 const SIMULATED_PAYMENT_METHOD = 'simulated';

@@ -1,13 +1,8 @@
 import type Stripe from 'stripe';
 import { PLAN_SLUGS, type PlanSlug } from '../../spec/plans.ts';
 import type { SubscriptionStatus } from '../../spec/states.ts';
-import type {
-  PaymentFailureCode,
-  ProcessorPayment,
-  ProcessorSubscription,
-  SubscriptionInvoice,
-  TopupOrder,
-} from './paymentProcessor.ts';
+import type { PaymentFailureCode, ProcessorPayment, ProcessorSubscription, TopupOrder } from './paymentProcessor.ts';
+import type { SubscriptionInvoice } from './processorInvoice.ts';
 import { toProcessorInvoice } from './stripeInvoiceAmounts.ts';
 import { UUID_PATTERN } from '../../lib/uuid.ts';
 import { addMilliseconds } from '../../lib/clock.ts';

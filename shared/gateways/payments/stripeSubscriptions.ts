@@ -1,10 +1,6 @@
 import type Stripe from 'stripe';
-import {
-  type InvoiceReversals,
-  type PaymentProcessor,
-  ProcessorError,
-  type RefundOutcome,
-} from './paymentProcessor.ts';
+import { type PaymentProcessor, ProcessorError, type RefundOutcome } from './paymentProcessor.ts';
+import type { InvoiceReversals } from './processorInvoice.ts';
 import { refundCharge } from './stripeRefunds.ts';
 import { findOrNull, unwrap } from './stripeResponses.ts';
 import { sumOutOfBandCredits } from './stripeInvoices.ts';

@@ -1,0 +1,32 @@
+import type { GenerationParams, ModelSlug } from '../../spec/catalog.ts';
+
+/** A validated request to create a generation, with defaults applied. */
+export interface CreateInput {
+  model: ModelSlug;
+  prompt: string;
+  params: GenerationParams;
+}
+
+/** One create request in the charge statement. */
+export interface Debit extends CreateInput {
+  uuid: string;
+  account_id: number;
+  key_hash: string | null;
+  credits: number;
+  created_at: Date;
+  deadline_at: Date;
+  idempotency_key: string | null;
+}
+
+/** The decision about one create request. */
+export type ChargeOutcome =
+  | 'accepted'
+  | 'replayed'
+  | 'invalid_api_key'
+  | 'account_suspended'
+  | 'subscription_required'
+  | 'model_unavailable'
+  | 'parallel_limit_reached'
+  | 'insufficient_credits'
+  /** The response of the database was lost: the statement may have been committed, or may still be. */
+  | 'unknown';
