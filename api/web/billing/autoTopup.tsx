@@ -8,6 +8,7 @@ import { formatNumber } from '../components/formatAmount.ts';
 const PROBLEMS: Record<string, string> = {
   authentication_required: 'Your bank asked for your confirmation, which an automatic payment cannot give.',
   declined: 'Your card was declined three times.',
+  disputed: 'An automatic payment was disputed with your bank.',
   no_payment_method: 'There is no payment method on file.',
 };
 
