@@ -9,6 +9,7 @@ const PROBLEMS: Record<string, string> = {
   authentication_required: 'Your bank asked for your confirmation, which an automatic payment cannot give.',
   address_required: 'Your billing address is missing, which is needed for tax. Buy credits once to enter it.',
   declined: 'Your card was declined three times.',
+  disputed: 'An automatic payment was disputed with your bank.',
   no_payment_method: 'There is no payment method on file.',
 };
 

@@ -32,12 +32,12 @@ export const confirmDeleteGeneration = withLibraryErrors(async (ctx) => {
   const { uuid, prompt, status } = await readGeneration(requireCaller(ctx), parseUuidParam(ctx));
   const note =
     status === 'queued'
-      ? 'It is still in progress, and keeps its slot until it ends.'
-      : 'The file is deleted as well. Download it first if you need it.';
+      ? 'It is still in progress, and keeps its slot until it ends. Its credits are refunded only if it fails.'
+      : 'The file is deleted as well. Download it first if you need it. Credits are not refunded.';
   const children = (
     <>
       <p class="prompt">{prompt}</p>
-      <p>{note} Credits are not refunded. This cannot be undone.</p>
+      <p>{note} This cannot be undone.</p>
     </>
   );
   const action = `${LIBRARY_PATH}${uuid}/delete/`;
