@@ -28,7 +28,7 @@ export type UnprocessedEvent = Pick<
   'event_id' | 'type' | 'received_at' | 'attempts' | 'last_error' | 'abandoned_at'
 >;
 
-/** What staff see of an account: no prompts, no outputs, no secrets. */
+/** Account as staff see it: without prompts, outputs and secrets. */
 export interface AccountOverview {
   account: Account;
   plan: SubscriptionOverview;

@@ -9,7 +9,7 @@ export type Actor =
   | { kind: 'staff'; accountId: number; role: StaffRole; requestId: string; ipAddress: string }
   | { kind: 'system'; systemUser: string };
 
-/** What an audit entry records besides its actor. No secrets, and no personal data of customers. */
+/** Content of an audit entry besides its actor. No secrets, and no personal data of customers. */
 export interface AuditRecord {
   action: AuditAction;
   /** The affected account; null if the action affects no single one. */

@@ -59,7 +59,7 @@ export async function requeueGeneration(uuid: string, reason: string, actor: Act
   );
 }
 
-/** What a customer made: shown to staff for a recorded reason only. */
+/** Prompt and output of a generation: shown to staff for a recorded reason only. */
 export type GenerationContent = Pick<
   Generation,
   'uuid' | 'model' | 'prompt' | 'params' | 'output_path' | 'thumbnail_path'

@@ -5,7 +5,7 @@ import { type Actor, recordAuditEntry } from './audit.ts';
 export interface QueueChange {
   /** Name of the queue; `all` for all of them. */
   queue: string;
-  /** What is changed, such as `pause` or `<job>/retry`. */
+  /** Name of the change, such as `pause` or `<job>/retry`. */
   change: string;
 }
 

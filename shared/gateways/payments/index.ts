@@ -40,6 +40,7 @@ function parsePrices(prices = ''): string[] {
 
 export { ProcessorError } from './paymentProcessor.ts';
 export type {
+  ChargeRefundOutcome,
   ConnectedAccount,
   InvoiceReversals,
   PaidInvoice,
@@ -48,7 +49,6 @@ export type {
   ProcessorEvent,
   ProcessorPayment,
   ProcessorSubscription,
-  RefundOutcome,
   SubscriptionCharge,
   SubscriptionInvoice,
   EventWithPayload,

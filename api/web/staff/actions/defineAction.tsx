@@ -12,7 +12,7 @@ import { parseUuidParam } from '../../../pipeline/requestParameters.ts';
 import { Form } from '../../components/form.tsx';
 import { sendStaffConsolePage } from '../../components/staffPage.tsx';
 
-/** What the form of an action shows about its target. */
+/** Texts of the form of an action, about its target. */
 export interface ActionDescription {
   /** Heading of the page. */
   question: string;
