@@ -28,6 +28,14 @@ describe('staff actions', () => {
     return uuid as string;
   };
 
+  const findTopup = async () =>
+    (
+      await service.sql(
+        'SELECT t.* FROM topups t JOIN accounts a ON a.id = t.account_id WHERE a.email = $1 ORDER BY t.created_at DESC LIMIT 1',
+        [customer.email],
+      )
+    )[0];
+
   describe('adjusting credits', () => {
     it('adds credits to the top-up credits, with a note that the customer sees', async () => {
       const balance = await customer.balance();
@@ -196,14 +204,6 @@ describe('staff actions', () => {
   });
 
   describe('refunding a top-up', () => {
-    const findTopup = async () =>
-      (
-        await service.sql(
-          'SELECT t.* FROM topups t JOIN accounts a ON a.id = t.account_id WHERE a.email = $1 ORDER BY t.created_at DESC LIMIT 1',
-          [customer.email],
-        )
-      )[0];
-
     it('records one refund, which the account page shows', async () => {
       await customer.request('POST', '/api/billing/topup/', { body: { amount_cents: 5_000 } });
       const { uuid } = await findTopup();

@@ -14,6 +14,10 @@ const CHANGES = HTTP_ROUTES.filter(
   ([method, , authentication]) => authentication.startsWith('staff') && method !== 'GET',
 ).map(([method, path]) => `${method} ${path}`);
 
+/** Lists the actions in the table on a page. */
+const listActions = (html: string) =>
+  [...html.matchAll(/<td>((?:account|credits|generation|key|queue|topup)\.[a-z_]+)<\/td>/g)].map(([, name]) => name);
+
 describe('the audit log', () => {
   const console = new StaffConsole();
   let service: TestService;
@@ -160,11 +164,6 @@ describe('the audit log', () => {
   });
 
   describe('its page', () => {
-    const listActions = (html: string) =>
-      [...html.matchAll(/<td>((?:account|credits|generation|key|queue|topup)\.[a-z_]+)<\/td>/g)].map(
-        ([, name]) => name,
-      );
-
     it('shows entries newest first, by account and by staff member, in pages', async () => {
       const uuid = await findAccountUuid(service, customer);
       for (let credits = 1; credits <= 21; credits += 1)

@@ -22,6 +22,9 @@ const SECTIONS = [
   'Audit log',
 ];
 
+/** Counts the rows of the table on a page. */
+const countRows = (html: string) => (html.match(/<tr>/g)?.length ?? 0) - 1;
+
 describe('the staff console', () => {
   const console = new StaffConsole();
   let service: TestService;
@@ -175,14 +178,13 @@ describe('the staff console', () => {
         await Promise.all(Array.from({ length: 8 }, () => owner.createImage()));
         await completeAllGenerations(service, owner);
       }
-      const rows = (html: string) => (html.match(/<tr>/g)?.length ?? 0) - 1;
       const ledger = await console.visit(`/admin/accounts/${ownerUuid}/ledger/`);
-      expect([rows(ledger.text), ledger.text.includes('rel="next"')]).to.deep.equal([20, true]);
-      expect(rows((await console.visit(`/admin/accounts/${ownerUuid}/ledger/?page=2`)).text)).to.equal(5);
+      expect([countRows(ledger.text), ledger.text.includes('rel="next"')]).to.deep.equal([20, true]);
+      expect(countRows((await console.visit(`/admin/accounts/${ownerUuid}/ledger/?page=2`)).text)).to.equal(5);
       const generations = await console.visit(`/admin/accounts/${ownerUuid}/generations/`);
-      expect(rows(generations.text)).to.equal(20);
+      expect(countRows(generations.text)).to.equal(20);
       const next = /href="([^"]+)" rel="next"/.exec(generations.text)?.[1] ?? '';
-      expect(rows((await console.visit(next)).text)).to.equal(4);
+      expect(countRows((await console.visit(next)).text)).to.equal(4);
       expect((await console.visit(`/admin/accounts/${ownerUuid}/generations/?before=x`)).status).to.equal(400);
     });
   });

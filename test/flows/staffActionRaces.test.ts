@@ -5,6 +5,12 @@ import { completeAllGenerations, setAllModelsOnline } from '../harness/seeds.ts'
 import { findAccountUuid, readAudit, StaffConsole } from '../harness/staffConsole.ts';
 import { startTestService, type TestService } from '../harness/testService.ts';
 
+/** Counts the forms that changed something. All must have been accepted. */
+const countChanged = (pages: HttpPage[]) => {
+  expect(new Set(pages.map(({ status }) => status))).to.deep.equal(new Set([303]));
+  return pages.filter(({ headers }) => !headers.get('location')?.endsWith('done=unchanged')).length;
+};
+
 describe('simultaneous staff actions', () => {
   const console = new StaffConsole();
   let service: TestService;
@@ -23,10 +29,6 @@ describe('simultaneous staff actions', () => {
   const sendAtOnce = async (action: string, count: number, typed: Record<string, string> = {}) => {
     const fields = { ...(await console.readForm(action)), ...typed };
     return Promise.all(Array.from({ length: count }, () => console.send(action, fields)));
-  };
-  const countChanged = (pages: HttpPage[]) => {
-    expect(new Set(pages.map(({ status }) => status))).to.deep.equal(new Set([303]));
-    return pages.filter(({ headers }) => !headers.get('location')?.endsWith('done=unchanged')).length;
   };
 
   it('20 refunds of one generation refund it once', async () => {
@@ -53,7 +55,10 @@ describe('simultaneous staff actions', () => {
     const balance = await customer.balance();
     await console.act(action, { credits: '50' });
     const pages = await Promise.all(Array.from({ length: 10 }, () => console.act(action, { credits: '-20' })));
-    expect(pages.map(({ status }) => status).toSorted()).to.deep.equal([...Array(2).fill(303), ...Array(8).fill(400)]);
+    expect(pages.map(({ status }) => status).toSorted((one, other) => one - other)).to.deep.equal([
+      ...Array(2).fill(303),
+      ...Array(8).fill(400),
+    ]);
     expect(await customer.balance()).to.equal(balance + 10);
     await service.checkIntegrity();
   });

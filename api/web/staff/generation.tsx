@@ -101,8 +101,9 @@ function listActions({ status, refunded_at: refundedAt }: StaffGeneration): Para
   return status === 'succeeded' && refundedAt === null ? [['refund/', 'Refund', 'refundGenerations']] : [];
 }
 
+const formatOptional = (time: Date | null) => (time === null ? 'never' : formatDateTime(time));
+
 function GenerationFacts({ generation }: { generation: StaffGeneration }): VNode {
-  const formatOptional = (time: Date | null) => (time === null ? 'never' : formatDateTime(time));
   return (
     <Facts
       facts={[

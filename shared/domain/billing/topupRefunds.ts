@@ -1,4 +1,4 @@
-import { ProcessorError, processor, type RefundOutcome } from '../../gateways/payments/index.ts';
+import { type ChargeRefundOutcome, ProcessorError, processor } from '../../gateways/payments/index.ts';
 import { addMilliseconds, now } from '../../lib/clock.ts';
 import { logger } from '../../lib/logger.ts';
 import { DAY_MS, HOUR_MS } from '../../spec/durations.ts';
@@ -116,7 +116,7 @@ async function issueTopupRefund(refund: TopupRefund): Promise<void> {
 }
 
 /** Refunds the payment, and applies its new state: the event of the processor may arrive later, or not at all. */
-async function refundAtProcessor({ topup_uuid: topupUuid }: TopupRefund): Promise<'refunded' | 'disputed' | 'lost'> {
+async function refundAtProcessor({ topup_uuid: topupUuid }: TopupRefund): Promise<ChargeRefundOutcome> {
   const topup = await findTopup(topupUuid);
   const { uuid: accountUuid } = await Account.query().findById(topup.account_id).throwIfNotFound();
   const syncVersion = await nextSyncVersion();
@@ -131,7 +131,7 @@ async function refundAtProcessor({ topup_uuid: topupUuid }: TopupRefund): Promis
   return outcome;
 }
 
-async function recordOutcome(refund: TopupRefund, outcome: Exclude<RefundOutcome, 'incomplete'>): Promise<void> {
+async function recordOutcome(refund: TopupRefund, outcome: ChargeRefundOutcome): Promise<void> {
   const attempts = refund.attempts + 1;
   if (outcome === 'disputed') {
     await owedRow(refund).patch({

@@ -42,6 +42,7 @@ function parsePrices(prices = ''): string[] {
 
 export { ProcessorError } from './processorError.ts';
 export type {
+  ChargeRefundOutcome,
   ConnectedAccount,
   PaidInvoice,
   PaymentFailureCode,
@@ -49,7 +50,6 @@ export type {
   ProcessorEvent,
   ProcessorPayment,
   ProcessorSubscription,
-  RefundOutcome,
   SubscriptionCharge,
   EventWithPayload,
 } from './paymentProcessor.ts';

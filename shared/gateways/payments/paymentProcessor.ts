@@ -29,6 +29,8 @@ export interface ProcessorSubscription {
 }
 
 export type RefundOutcome = 'refunded' | 'disputed' | 'lost' | 'incomplete';
+export type ChargeRefundOutcome = Exclude<RefundOutcome, 'incomplete'>;
+export type TopupRefundResult = { outcome: ChargeRefundOutcome; payment: ProcessorPayment | null };
 
 export interface RefundState {
   /** The refunded charge. */
@@ -193,13 +195,8 @@ export interface PaymentProcessor {
   /** Charges a top-up to the payment method on file. When repeated, returns the outcome of the first charge. */
   chargeTopup(request: TopupOrder & { customerId: string; paymentMethodId: string }): Promise<ProcessorPayment>;
 
-  /**
-   * Refunds what is left of the payment of a top-up. May be repeated.
-   * @returns the outcome, as for `refundInvoice`, and the payment after it.
-   */
-  refundTopup(
-    request: TopupOrder & { intentId: string },
-  ): Promise<{ outcome: Exclude<RefundOutcome, 'incomplete'>; payment: ProcessorPayment | null }>;
+  /** Refunds what is left of a top-up's payment. @returns the outcome, as of `refundInvoice`, and the payment after it. */
+  refundTopup(request: TopupOrder & { intentId: string }): Promise<TopupRefundResult>;
 
   readSubscription(subscriptionId: string): Promise<ProcessorSubscription | null>;
   /** Cancels a subscription immediately and voids its open invoice. Not an error if it has ended before. */

@@ -1,5 +1,5 @@
 import type Stripe from 'stripe';
-import { ProcessorError, type PaymentProcessor, type RefundOutcome } from './paymentProcessor.ts';
+import { type ChargeRefundOutcome, ProcessorError, type PaymentProcessor } from './paymentProcessor.ts';
 import { listDisputes, readPaymentIntent } from './stripePayments.ts';
 import { computeRefundedCents, isDisputeOpen } from './stripeMappers.ts';
 import { ignoreIfAlreadyDone, unwrap, withIdempotencyKey } from './stripeResponses.ts';
@@ -10,7 +10,7 @@ export async function refundCharge(
   intentId: string,
   charge: Stripe.Charge,
   disputes: Stripe.Dispute[],
-): Promise<Exclude<RefundOutcome, 'incomplete'>> {
+): Promise<ChargeRefundOutcome> {
   if (computeRefundedCents(charge, disputes) >= charge.amount) return 'refunded';
   if (disputes.some(isDisputeOpen)) return 'disputed';
   const params = { payment_intent: intentId };
