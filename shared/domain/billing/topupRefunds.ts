@@ -9,6 +9,7 @@ import { TopupRefund } from '../../tables/TopupRefund.ts';
 import { withAccountLock } from '../payments/accountSnapshot.ts';
 import { nextSyncVersion } from '../payments/syncVersion.ts';
 import { type Actor, recordAuditEntry } from '../staff/audit.ts';
+import { getNetCents } from './topupAmounts.ts';
 import { findTopupSnapshot, settleTopup } from './topupPayments.ts';
 
 const BATCH_SIZE = 200;
@@ -54,7 +55,7 @@ export async function requestTopupRefund(topupUuid: string, reason: string, acto
       targetId: topupUuid,
       reason,
       before: { refund: 'none', reversedCents: topup.reversed_cents },
-      after: { refund: 'owed', refundCents: topup.amount_cents - topup.reversed_cents },
+      after: { refund: 'owed', refundCents: getNetCents(topup) - topup.reversed_cents },
     });
     return true;
   });
@@ -78,7 +79,7 @@ function assertRefundable(topup: Topup): void {
       ? 'Only a paid top-up can be refunded.'
       : topup.is_disputed
         ? 'The payment of this top-up is disputed. The outcome of the dispute decides.'
-        : topup.reversed_cents >= topup.amount_cents
+        : topup.reversed_cents >= getNetCents(topup)
           ? 'This top-up has already been refunded in full.'
           : undefined;
   if (problem !== undefined) throw new ServiceError('validation_error', problem);

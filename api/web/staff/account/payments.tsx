@@ -1,4 +1,5 @@
 import type { VNode } from 'preact';
+import { getNetCents, getTotalCents } from '../../../../shared/domain/billing/topupAmounts.ts';
 import type { AccountOverview } from '../../../../shared/domain/staff/accountOverview.ts';
 import type { Topup } from '../../../../shared/tables/Topup.ts';
 import { formatNumber, formatUsd } from '../../components/formatAmount.ts';
@@ -31,7 +32,7 @@ export function PaymentSections({ overview, ctx }: SectionProps): VNode {
             topup.uuid,
             topup.kind,
             topup.failure_code === null ? topup.status : `${topup.status}: ${topup.failure_code}`,
-            formatUsd(topup.amount_cents),
+            formatUsd(getTotalCents(topup)),
             formatNumber(topup.credits),
             `${formatUsd(topup.reversed_cents)}${topup.is_disputed ? ', disputed' : ''}`,
             topup.stripe_payment_intent_id ?? 'none',
@@ -68,7 +69,7 @@ export function PaymentSections({ overview, ctx }: SectionProps): VNode {
 }
 
 function isRefundable(topup: Topup): boolean {
-  return topup.status === 'succeeded' && !topup.is_disputed && topup.reversed_cents < topup.amount_cents;
+  return topup.status === 'succeeded' && !topup.is_disputed && topup.reversed_cents < getNetCents(topup);
 }
 
 /** Refunds of top-ups that staff requested, and of invoices that the account does not use. */
