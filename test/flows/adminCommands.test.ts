@@ -31,6 +31,7 @@ describe('npm run admin', () => {
       'grant-credits',
       'list-stuck-generations',
       'requeue-generations',
+      'refund-generation',
       'revoke-key',
       'revoke-access',
       'suspend-account',

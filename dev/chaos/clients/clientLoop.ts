@@ -5,6 +5,7 @@ import { changeKeys, tryPreviouslyRevokedKey } from './actions/keys.ts';
 import { readLists } from './actions/lists.ts';
 import { readKnownGeneration } from './actions/read.ts';
 import { deleteGeneration } from './actions/delete.ts';
+import { refundSucceeded } from './actions/refundSucceeded.ts';
 import { refundOrDispute } from './actions/refundOrDispute.ts';
 import { suspendForAWhile } from './actions/suspend.ts';
 import { changeSubscription } from './actions/subscriptions.ts';
@@ -33,6 +34,7 @@ const ACTIONS: readonly (readonly [weight: number, action: ClientAction])[] = [
   [0.5, createWithUsedKey],
   [0.4, suspendForAWhile],
   [0.4, adjustCredits],
+  [0.4, refundSucceeded],
 ];
 const CALM_ACTIONS: readonly (readonly [weight: number, action: ClientAction])[] = [
   [40, createGeneration],

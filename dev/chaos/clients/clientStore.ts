@@ -114,6 +114,8 @@ export interface ClientStore {
   readonly topups: PaidTopup[];
   readonly plans: PaidPlan[];
   readonly adjustments: CreditAdjustment[];
+  /** Generations that staff refunded, by uuid. */
+  readonly staffRefunds: Map<string, { accountUuid: string; credits: number }>;
   /** Violations that were detected in responses. */
   readonly violations: ClientViolation[];
   /** Called for every request when it has ended. */
@@ -132,6 +134,7 @@ export function createClientStore(): ClientStore {
     topups: [],
     plans: [],
     adjustments: [],
+    staffRefunds: new Map(),
     violations: [],
   };
 }

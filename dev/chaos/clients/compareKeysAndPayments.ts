@@ -81,8 +81,8 @@ export async function comparePlans(store: ClientStore, client: Queryable, report
 /** Checks that every credit adjustment has at most one ledger entry, of its account, and exactly one if it succeeded. */
 export async function compareAdjustments(store: ClientStore, client: Queryable, report: ReportFunction): Promise<void> {
   const { rows } = await client.query(
-    `SELECT substr(l.effect_key, length('goodwill:') + 1) AS request, a.uuid AS account_uuid, l.amount
-       FROM ledger_entries l JOIN accounts a ON a.id = l.account_id WHERE l.effect_key LIKE 'goodwill:%'`,
+    `SELECT substr(l.effect_key, length('adjustment:') + 1) AS request, a.uuid AS account_uuid, l.amount
+       FROM ledger_entries l JOIN accounts a ON a.id = l.account_id WHERE l.effect_key LIKE 'adjustment:%'`,
   );
   const posted = rows as { request: string; account_uuid: string; amount: number }[];
   for (const { accountUuid, request, credits, isConfirmed } of store.adjustments) {
@@ -94,6 +94,30 @@ export async function compareAdjustments(store: ClientStore, client: Queryable, 
       accountUuid,
       request,
       `${credits} credits, ${isConfirmed ? 'confirmed' : 'unknown'}: ${JSON.stringify(entries)}`,
+    );
+  }
+}
+
+/** Checks that each generation that staff refunded has its refund in the ledger exactly once. */
+export async function compareStaffRefunds(
+  store: ClientStore,
+  client: Queryable,
+  report: ReportFunction,
+): Promise<void> {
+  const { rows } = await client.query(
+    `SELECT generation_uuid AS uuid, sum(amount)::int AS credits, count(*)::int AS entries
+       FROM ledger_entries WHERE entry_type = 'refund' AND generation_uuid = ANY ($1::uuid[]) GROUP BY 1`,
+    [[...store.staffRefunds.keys()]],
+  );
+  const posted = new Map((rows as { uuid: string; credits: number; entries: number }[]).map((row) => [row.uuid, row]));
+  for (const [uuid, { accountUuid, credits }] of store.staffRefunds) {
+    const row = posted.get(uuid);
+    if (row?.entries === 1 && row.credits === credits) continue;
+    report(
+      'staff-refund-is-posted-once',
+      accountUuid,
+      uuid,
+      `${credits} credits were refunded: ${JSON.stringify(row)}`,
     );
   }
 }

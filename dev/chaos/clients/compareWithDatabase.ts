@@ -1,5 +1,11 @@
 import type { Queryable, Violation } from '../../../shared/domain/credits/integrity/invariant.ts';
-import { compareAdjustments, compareKeys, comparePlans, compareTopups } from './compareKeysAndPayments.ts';
+import {
+  compareAdjustments,
+  compareKeys,
+  comparePlans,
+  compareStaffRefunds,
+  compareTopups,
+} from './compareKeysAndPayments.ts';
 import type { ClientStore, ObservedGeneration, ObservedCreate } from './clientStore.ts';
 import { addViolation, type ClientViolation, type ReportFunction } from './violations.ts';
 
@@ -26,6 +32,7 @@ export async function compareClientStore(store: ClientStore, client: Queryable):
   await compareTopups(store, client, report);
   await comparePlans(store, client, report);
   await compareAdjustments(store, client, report);
+  await compareStaffRefunds(store, client, report);
   const { rows } = await client.query('SELECT id::text AS id, uuid, email FROM accounts');
   const accounts = new Map(rows.map((row: { id: string; uuid: string; email: string }) => [row.uuid, row]));
   for (const [uuid, email] of store.accounts) {

@@ -30,6 +30,7 @@ export const STATEMENTS = {
   'paid-plan-is-known': 'A paid plan has a subscription.',
   'adjustment-is-posted-once':
     'A credit adjustment by staff is in the ledger exactly once, however often it is requested.',
+  'staff-refund-is-posted-once': 'A generation that staff refunded has one refund of its credits.',
   'referral-code-is-stable': 'The referral code of an affiliate does not change.',
 } as const;
 export type ClientRule = keyof typeof STATEMENTS;

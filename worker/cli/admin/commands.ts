@@ -48,6 +48,15 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
     isMutating: true,
     load: async () => (await import('./commands/stuckGenerations.ts')).requeueStuckGenerations,
   },
+  'refund-generation': {
+    summary: 'Refund a generation that succeeded',
+    args: '<uuid>',
+    details:
+      'Returns its credits to the buckets that paid, once. The output stays. Failed generations are refunded when they end.',
+    options: { '--reason <text>': 'why, for the audit log; no personal data (required)' },
+    isMutating: true,
+    load: async () => (await import('./commands/refundGeneration.ts')).refundGenerationByCommand,
+  },
   'revoke-key': {
     summary: 'Revoke an API key permanently',
     args: '<key>',

@@ -26,3 +26,13 @@ export function parseReason({ reason = '' }: CommandContext['options']): string 
   if (text.length <= STAFF_REASON_MAX_CHARACTERS && !/\p{Cc}/u.test(text)) return text;
   throw new UsageError(`--reason must be one line of at most ${STAFF_REASON_MAX_CHARACTERS} characters.`);
 }
+
+/**
+ * Parses `--reason` of a command that requires it.
+ * @throws UsageError
+ */
+export function parseRequiredReason(options: CommandContext['options']): string {
+  const reason = parseReason(options);
+  if (reason === '') throw new UsageError('--reason is required: say why, for the audit log.');
+  return reason;
+}

@@ -1,7 +1,7 @@
 import { lookUpAccountForStaff } from '../../../../shared/domain/accounts/adminLookup.ts';
 import { reinstateAccount, suspendAccount } from '../../../../shared/domain/staff/suspension.ts';
-import { type CommandContext, formatTime, UsageError } from '../command.ts';
-import { getSystemActor, parseReason } from '../systemActor.ts';
+import { type CommandContext, formatTime } from '../command.ts';
+import { getSystemActor, parseRequiredReason } from '../systemActor.ts';
 
 /** Suspends an account. */
 export async function suspend({ args: [query = ''], options, shouldApply, print }: CommandContext): Promise<void> {
@@ -24,11 +24,4 @@ export async function reinstate({ args: [query = ''], options, shouldApply, prin
     print(isChanged ? `${email} is reinstated.` : `${email} was not suspended. Nothing was changed.`);
   } else if (since === null) print(`${email} is not suspended. Nothing would change.`);
   else print(`${email}, suspended since ${formatTime(since)}, would be reinstated.`);
-}
-
-/** @throws UsageError without a reason. */
-function parseRequiredReason(options: CommandContext['options']): string {
-  const reason = parseReason(options);
-  if (reason === '') throw new UsageError('--reason is required: say why, for the audit log.');
-  return reason;
 }
