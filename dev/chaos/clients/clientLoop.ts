@@ -4,6 +4,7 @@ import { createGeneration, createMany, createOnceInParallel, createWithUsedKey }
 import { changeKeys, tryPreviouslyRevokedKey } from './actions/keys.ts';
 import { readLists } from './actions/lists.ts';
 import { readKnownGeneration } from './actions/read.ts';
+import { deleteAccount } from './actions/deleteAccount.ts';
 import { deleteGeneration } from './actions/delete.ts';
 import { refundSucceeded } from './actions/refundSucceeded.ts';
 import { refundOrDispute } from './actions/refundOrDispute.ts';
@@ -35,6 +36,7 @@ const ACTIONS: readonly (readonly [weight: number, action: ClientAction])[] = [
   [0.4, suspendForAWhile],
   [0.4, adjustCredits],
   [0.4, refundSucceeded],
+  [0.3, deleteAccount],
 ];
 const CALM_ACTIONS: readonly (readonly [weight: number, action: ClientAction])[] = [
   [40, createGeneration],

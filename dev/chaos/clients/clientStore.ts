@@ -88,6 +88,13 @@ export interface RejectedCreate extends SentCreate {
   response: string;
 }
 
+/** A deletion of an account that its page has acknowledged. */
+export interface AccountDeletion {
+  accountUuid: string;
+  email: string;
+  isUndone: boolean;
+}
+
 /** A grant of credits by staff. */
 export interface CreditAdjustment {
   accountUuid: string;
@@ -114,6 +121,7 @@ export interface ClientStore {
   readonly topups: PaidTopup[];
   readonly plans: PaidPlan[];
   readonly adjustments: CreditAdjustment[];
+  readonly deletions: AccountDeletion[];
   /** Generations that staff refunded, by uuid. */
   readonly staffRefunds: Map<string, { accountUuid: string; credits: number }>;
   /** Violations that were detected in responses. */
@@ -134,6 +142,7 @@ export function createClientStore(): ClientStore {
     topups: [],
     plans: [],
     adjustments: [],
+    deletions: [],
     staffRefunds: new Map(),
     violations: [],
   };

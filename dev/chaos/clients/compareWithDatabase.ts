@@ -1,4 +1,5 @@
 import type { Queryable, Violation } from '../../../shared/domain/credits/integrity/invariant.ts';
+import { compareDeletions } from './compareDeletions.ts';
 import {
   compareAdjustments,
   compareKeys,
@@ -33,6 +34,7 @@ export async function compareClientStore(store: ClientStore, client: Queryable):
   await comparePlans(store, client, report);
   await compareAdjustments(store, client, report);
   await compareStaffRefunds(store, client, report);
+  await compareDeletions(store, client, report);
   const { rows } = await client.query('SELECT id::text AS id, uuid, email FROM accounts');
   const accounts = new Map(rows.map((row: { id: string; uuid: string; email: string }) => [row.uuid, row]));
   for (const [uuid, email] of store.accounts) {

@@ -12,7 +12,10 @@ export interface HttpMessage {
   path: string;
   address: string;
   headers: Record<string, string>;
+  /** Sent as JSON. */
   body?: object | undefined;
+  /** Sent as a form. */
+  form?: Record<string, string> | undefined;
 }
 
 /** An HTTP response. Times are in milliseconds, as of `performance.now`. */
@@ -28,14 +31,15 @@ export interface HttpReply {
 /** Sends a request once. @throws StoppedError if no more requests may begin. */
 export async function sendHttp({ agent, stopping }: ClientState, message: HttpMessage): Promise<HttpReply> {
   if (stopping.signal.aborted) throw new StoppedError();
-  const { method, path, address, headers, body } = message;
+  const { method, path, address, headers } = message;
+  const [contentType, body] = encodeBody(message);
   const beganAt = performance.now();
   try {
     const response = await request(new URL(path, address), {
       method,
       dispatcher: agent,
-      headers: body === undefined ? headers : { 'content-type': 'application/json', ...headers },
-      body: body === undefined ? null : JSON.stringify(body),
+      headers: contentType === null ? headers : { 'content-type': contentType, ...headers },
+      body,
       signal: AbortSignal.timeout(REQUEST_TIMEOUT_MS),
     });
     const text = await response.body.text();
@@ -45,6 +49,11 @@ export async function sendHttp({ agent, stopping }: ClientState, message: HttpMe
     const status = (error as Error).name === 'TimeoutError' ? 'timeout' : 'cut';
     return { status, headers: {}, text: '', address, beganAt, endedAt: performance.now() };
   }
+}
+
+function encodeBody({ body, form }: HttpMessage): [contentType: string | null, body: string | null] {
+  if (form !== undefined) return ['application/x-www-form-urlencoded', new URLSearchParams(form).toString()];
+  return body === undefined ? [null, null] : ['application/json', JSON.stringify(body)];
 }
 
 /** Records a request when it has ended. */

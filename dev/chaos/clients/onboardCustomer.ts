@@ -50,7 +50,8 @@ async function followReferralLink(step: Step): Promise<string | null> {
   return readCookie(reply.headers['set-cookie'], 'referral');
 }
 
-async function signInCustomer(step: Step, cookie?: string): Promise<boolean> {
+/** Signs in and stores the cookie. @returns false if that failed. */
+export async function signInCustomer(step: Step, cookie?: string): Promise<boolean> {
   const { state, customer } = step;
   const response = await sendRest(step, {
     kind: 'sign in',
@@ -78,7 +79,7 @@ function readCookie(lines: string | string[] | undefined, name: string): string 
 }
 
 /** Sends a request with the session cookie, and signs in again if the session is over. */
-async function sendWithSession(step: Step, request: RestRequest): Promise<RestResponse> {
+export async function sendWithSession(step: Step, request: RestRequest): Promise<RestResponse> {
   const { state, customer, random } = step;
   const address = random.pick(state.addresses);
   const origin = await discoverOrigin(step, address);
@@ -93,7 +94,7 @@ async function sendWithSession(step: Step, request: RestRequest): Promise<RestRe
 }
 
 /** Discovers the service's own origin, since requests go through a proxy. Null if the response does not contain it. */
-async function discoverOrigin({ state }: Step, address: string): Promise<string | null> {
+export async function discoverOrigin({ state }: Step, address: string): Promise<string | null> {
   const known = state.origins.get(address);
   if (known !== undefined) return known;
   const kind = 'discover';

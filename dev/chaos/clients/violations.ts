@@ -28,6 +28,8 @@ export const STATEMENTS = {
   'balances-agree': 'The usage summary and the ledger show the same balance.',
   'paid-topup-is-credited': 'A paid top-up is in the ledger exactly once.',
   'paid-plan-is-known': 'A paid plan has a subscription.',
+  'deletion-is-carried-out':
+    'An acknowledged deletion stays requested until it is undone, and an erased account has no personal data left.',
   'adjustment-is-posted-once':
     'A credit adjustment by staff is in the ledger exactly once, however often it is requested.',
   'staff-refund-is-posted-once': 'A generation that staff refunded has one refund of its credits.',

@@ -1,0 +1,115 @@
+import { createGeneration } from './create.ts';
+import { createKey, tryRevokedKey } from './keys.ts';
+import { createCustomers, type ChaosCustomer } from '../customers.ts';
+import { type HttpReply, recordRequest, reportInternalError, sendHttp } from '../httpClient.ts';
+import { discoverOrigin, onboardCustomer, sendWithSession, signInCustomer } from '../onboardCustomer.ts';
+import { newStepId, reportViolation, sleepUnlessStopped, type Step } from '../clientState.ts';
+
+const DELETION_PATH = '/account/delete/';
+const MAX_ATTEMPTS = 20;
+const UNDO_SHARE = 0.4;
+
+/**
+ * Signs up a customer of its own, who creates something and then deletes the account on its page, through all faults.
+ * From the acknowledgement on, every process must reject its keys. Some undo the deletion and continue.
+ */
+export async function deleteAccount(step: Step): Promise<void> {
+  const leaving: Step = { ...step, customer: createLeavingCustomer(step), name: `${step.name}.leaving` };
+  const { customer, state, random } = leaving;
+  await onboardCustomer(leaving);
+  await createGeneration(leaving);
+  const { email } = customer;
+  const accountUuid = customer.uuid as string;
+  for (const key of customer.keys) key.revokeRequestedAt = performance.now();
+  forgetPersonalData(leaving);
+  if (!(await submitUntil(leaving, DELETION_PATH, { email }, (page) => page.includes(`${DELETION_PATH}undo/`)))) return;
+  for (const key of customer.keys) key.revokedAt = performance.now();
+  for (const key of customer.keys)
+    await Promise.all(state.addresses.map((address) => tryRevokedKey(leaving, key, address)));
+  const deletion = { accountUuid, email, isUndone: false };
+  state.store.deletions.push(deletion);
+  if (!random.chance(UNDO_SHARE)) return;
+  const isUndone = (page: string) => page.includes(`action="${DELETION_PATH}"`) || page.includes('again=yes');
+  if (!(await submitUntil(leaving, `${DELETION_PATH}undo/`, {}, isUndone))) {
+    // The outcome is unknown, or the week was over.
+    state.store.deletions.splice(state.store.deletions.indexOf(deletion), 1);
+    return;
+  }
+  deletion.isUndone = true;
+  await createKey(leaving, (request) => sendWithSession(leaving, request));
+}
+
+function createLeavingCustomer(step: Step): ChaosCustomer {
+  const [customer] = createCustomers(1, step.random.fork('leaving')) as [ChaosCustomer];
+  const email = `leaving-${newStepId(step)}@example.com`;
+  return { ...customer, email, role: { ...customer.role, isHot: false, hasAutoTopups: false, isAffiliate: false } };
+}
+
+/** Removes what the comparison with the database would miss after the erasure: the address and the prompts. */
+function forgetPersonalData({ customer, state: { store } }: Step): void {
+  const accountUuid = customer.uuid as string;
+  store.accounts.delete(accountUuid);
+  for (const [uuid, { accountUuid: owner }] of store.generations) {
+    if (owner === accountUuid) store.generations.delete(uuid);
+  }
+}
+
+/**
+ * Submits a form of the deletion page until the page shows the result.
+ * @returns false if it did not in all attempts.
+ */
+async function submitUntil(
+  step: Step,
+  action: string,
+  fields: Record<string, string>,
+  isDone: (page: string) => boolean,
+): Promise<boolean> {
+  const { state, random } = step;
+  for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt += 1) {
+    if (attempt > 0) await sleepUnlessStopped(state, random.nextBetween(200, 1_000));
+    const address = random.pick(state.addresses);
+    const origin = await discoverOrigin(step, address);
+    const page = await openDeletionPage(step, address);
+    if (page === null || origin === null) continue;
+    if (isDone(page.text)) return true;
+    const token = /name="csrf_token" value="([^"]+)"/.exec(page.text)?.[1];
+    if (token === undefined || !page.text.includes(`action="${action}"`)) {
+      // The session ended, or the sign-in is too long ago.
+      await signInCustomer(step);
+      continue;
+    }
+    const form = { csrf_token: token, ...fields };
+    await sendPageRequest(step, { method: 'POST', path: action, address, headers: { origin }, form });
+  }
+  return false;
+}
+
+async function openDeletionPage(step: Step, address: string): Promise<HttpReply | null> {
+  const reply = await sendPageRequest(step, { method: 'GET', path: DELETION_PATH, address, headers: {} });
+  if (reply.status === 303 || reply.status === 302) {
+    await signInCustomer(step);
+    return null;
+  }
+  return reply.status === 200 ? reply : null;
+}
+
+interface PageRequest {
+  method: 'GET' | 'POST';
+  path: string;
+  address: string;
+  headers: Record<string, string>;
+  form?: Record<string, string>;
+}
+
+/** Sends a request for a page with the session cookie. */
+async function sendPageRequest(step: Step, { headers, ...message }: PageRequest): Promise<HttpReply> {
+  const { state, customer } = step;
+  const kind = `page ${message.path}`;
+  const reply = await sendHttp(state, { ...message, kind, headers: { ...headers, cookie: customer.cookie ?? '' } });
+  recordRequest(state, kind, reply, null);
+  if (reply.status === 500) reportInternalError(state, customer.uuid, kind, reply);
+  const isExpected = typeof reply.status !== 'number' || [200, 302, 303, 400, 403, 500, 503].includes(reply.status);
+  if (!isExpected)
+    reportViolation(step, 'expected-responses-only', kind, `${reply.status}: ${reply.text.slice(0, 200)}`);
+  return reply;
+}
