@@ -172,6 +172,10 @@ describe('staff pages', () => {
         expect(text).to.include(`<h2>${title}</h2>`);
       const today = new Date().toISOString().slice(0, 10);
       expect(text).to.include(`<title>${today}: 35</title>`);
+      expect(text).to.include(`${today}, so far</text>`).and.to.include('The last day is not over.');
+      expect(findCard(text, 'Onboarding')).to.match(
+        /Account created<\/th><td class="number">[23]<.*Completed<\/th><td class="number">0</,
+      );
       expect(text).to.include('$348.00 yearly subscription revenue');
       expect(text).to.include(`href="${BOARD}"`);
     });

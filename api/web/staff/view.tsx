@@ -157,7 +157,7 @@ function OnboardingCard({ total, onboarding }: StaffMetrics['users']): VNode {
         levels={[
           { label: 'Account created', value: total },
           { label: 'Profile completed', value: onboarding.plan + withPlan },
-          { label: 'Plan started', value: withPlan },
+          { label: 'Completed', value: withPlan },
         ]}
         format={formatNumber}
       />

@@ -9,7 +9,7 @@ export const onboardingReport: ReportDefinition = {
   summary: 'How many of the accounts created in a range completed their profile and chose a plan.',
   definition: [
     'Counts accounts created in the range, by the step that they have reached until now. Accounts of the previous period had more time.',
-    'Saving the profile completes the first step, the start of a subscription the second.',
+    'Saving the profile completes the first step, the start of a subscription the second. An account with a plan and without a profile is at the first step.',
     'Equals daily signups of the staff metrics.',
   ],
   defaultRange: 'last 30 days',
@@ -20,7 +20,7 @@ export const onboardingReport: ReportDefinition = {
 const FUNNEL = [
   { label: 'Account created', reached: ONBOARDING_STEPS },
   { label: 'Profile completed', reached: ONBOARDING_STEPS.slice(1) },
-  { label: 'Plan started', reached: ONBOARDING_STEPS.slice(2) },
+  { label: 'Onboarding completed', reached: ONBOARDING_STEPS.slice(2) },
 ] as const;
 
 async function buildOnboardingTables(range: ReportRange): Promise<ReportTable[]> {
