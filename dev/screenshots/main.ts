@@ -108,7 +108,8 @@ async function takeScreenshots(browser: Browser): Promise<void> {
 
 /** Pages of an account and of staff, and how they are shown. */
 const ACCOUNT_PAGES = ['library', 'usage', 'ledger', 'billing', 'keys', 'applications', 'affiliate', 'settings'];
-const PAGES = ['/account/', ...ACCOUNT_PAGES.map((name) => `/account/${name}/`), '/admin/'];
+const STAFF_PAGES = ['/admin/', '/admin/accounts/', '/admin/accounts/?q=grace@example.com', '/admin/audit/'];
+const PAGES = ['/account/', ...ACCOUNT_PAGES.map((name) => `/account/${name}/`), ...STAFF_PAGES];
 const VIEWS = [
   { name: 'light', colorScheme: 'light', width: 1280 },
   { name: 'dark', colorScheme: 'dark', width: 1280 },
@@ -128,7 +129,7 @@ async function reviewPages(browser: Browser, storageState: StorageState, target:
     const page = await context.newPage();
     for (const path of PAGES) {
       await page.goto(path, { waitUntil: 'networkidle' });
-      const file = join(target, `${path.replaceAll('/', '-').replace(/^-|-$/g, '')}-${name}.png`);
+      const file = join(target, `${path.replaceAll(/[/?]/g, '-').replace(/^-|-$/g, '')}-${name}.png`);
       await page.screenshot({ path: file, fullPage: true });
       const shownWidth = await page.evaluate('document.documentElement.scrollWidth');
       console.log(`${file}${Number(shownWidth) > width ? `: ${shownWidth} pixels wide` : ''}`);
