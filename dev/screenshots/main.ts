@@ -66,6 +66,15 @@ const NAMES = [
   'delete',
 ];
 const ACCOUNT_PATHS = ['/account/', ...NAMES.map((name) => `/account/${name}/`)];
+const REPORTS = ['failures', 'upstreams', 'margin', 'onboarding', 'churn', 'payment-events', 'affiliates'];
+const STAFF_PATHS = [
+  '/admin/',
+  '/admin/accounts/',
+  '/admin/accounts/?q=grace@example.com',
+  '/admin/audit/',
+  '/admin/reports/',
+  ...REPORTS.map((name) => `/admin/reports/${name}/`),
+];
 const VISITOR_PATHS = ['/sign-in', '/mcp', '/nothing'];
 const VIEWS = [
   { name: 'light', colorScheme: 'light', width: 1280 },
@@ -147,7 +156,8 @@ async function listReviews(browser: Browser, staff: BrowserContext): Promise<Rev
   const newcomer = await browser.newContext({ baseURL: baseUrl });
   await post(newcomer.request, '/authentication/dev/sign-in/', { email: 'new@example.com' });
   return [
-    { name: 'customer', storageState: await staff.storageState(), paths: [...ACCOUNT_PATHS, ...resources, '/admin/'] },
+    { name: 'customer', storageState: await staff.storageState(), paths: [...ACCOUNT_PATHS, ...resources] },
+    { name: 'staff', storageState: await staff.storageState(), paths: STAFF_PATHS },
     { name: 'new', storageState: await newcomer.storageState(), paths: ACCOUNT_PATHS },
     { name: 'visitor', paths: VISITOR_PATHS },
   ];

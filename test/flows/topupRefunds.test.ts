@@ -1,7 +1,8 @@
 import { expect } from 'chai';
 import type { TestCustomer } from '../harness/apiClient.ts';
 import { type BillingService, runJob, startBillingService } from '../harness/billingService.ts';
-import { StaffConsole } from '../harness/staffConsole.ts';
+import { findAccountUuid, StaffConsole } from '../harness/staffConsole.ts';
+import { startTestService, type TestService } from '../harness/testService.ts';
 import { getId } from '../fakes/stripe/store.ts';
 
 describe('a top-up that staff refund', () => {
@@ -81,5 +82,29 @@ describe('a top-up that staff refund', () => {
     expect(await readTopup()).to.include({ refund: 'refunded', reversed_cents: 5_000, credits_reversed: 1_896 });
     expect(listRefundedCents()).to.deep.equal([5_000]);
     expect(await customer.balance()).to.equal(1_100);
+  });
+});
+
+describe('a simulated top-up that staff refund', () => {
+  const console = new StaffConsole();
+  let service: TestService;
+  before(async () => {
+    service = await startTestService({ env: { STAFF_EMAILS: console.staffEmails } });
+    await console.open(service);
+  });
+  after(() => service.stop());
+
+  it('is reversed by the sweep, as far as the balance has its credits', async () => {
+    const customer = await service.createCustomer('pro');
+    await customer.request('POST', '/api/billing/topup/', { body: { amount_cents: 5_000 } });
+    const account = `/admin/accounts/${await findAccountUuid(service, customer)}/`;
+    expect((await console.act(`${account}adjust/`, { credits: '-96' })).status).to.equal(303);
+    const [{ uuid }] = await service.sql('SELECT uuid FROM topups');
+    expect((await console.act(`/admin/topups/${uuid}/refund/`)).status).to.equal(303);
+    await runJob({ service }, 'billing', 'billing.maintain');
+    const [row] = await service.sql('SELECT r.status, t.* FROM topup_refunds r JOIN topups t ON t.uuid = r.topup_uuid');
+    expect(row).to.include({ status: 'succeeded', reversed_cents: 5_000, credits_reversed: 1_800 });
+    expect(await customer.balance()).to.equal(1_100);
+    expect((await console.visit(account)).text).to.not.include('refund of top-up');
   });
 });

@@ -9,28 +9,36 @@ export function AuditTable({ items }: { items: AuditLogItem[] }): VNode {
   return (
     <Table
       label="Audit entries"
-      headings={['Time (UTC)', 'Actor', 'Action', 'Account', 'Target', 'Reason', 'Before', 'After', 'Request']}
+      headings={['Time (UTC)', 'Actor', 'Action', 'Target', 'Reason', 'Change']}
       empty="No entries."
       rows={items.map(({ entry, actor, account }) => [
-        formatDateTime(entry.created_at),
+        <>
+          {formatDateTime(entry.created_at)}
+          <div class="quiet small">{entry.request_id}</div>
+        </>,
         <>
           {actor}
           <div class="quiet small">{[entry.role, entry.ip_address].filter((part) => part !== null).join(', ')}</div>
         </>,
         entry.action,
-        account === undefined ? '' : <a href={getAccountPath(account)}>{account.email}</a>,
-        `${entry.target_type} ${entry.target_id}`,
+        <>
+          {account === undefined ? null : <a href={getAccountPath(account)}>{account.email}</a>}
+          <div class="quiet small">
+            {entry.target_type} {entry.target_id}
+          </div>
+        </>,
         entry.reason,
-        formatValues(entry.before),
-        formatValues(entry.after),
-        entry.request_id ?? '',
+        formatChanges(entry).map((change) => <div class="small">{change}</div>),
       ])}
     />
   );
 }
 
-function formatValues(values: Record<string, unknown> | null): string {
-  return Object.entries(values ?? {})
-    .map(([name, value]) => `${name} ${String(value)}`)
-    .join(', ');
+/** Formats the values of an entry, each with the one before it: `balance: 100 → 150`. */
+function formatChanges({ before, after }: AuditLogItem['entry']): string[] {
+  const names = [...new Set(Object.keys({ ...before, ...after }))];
+  return names.map((name) => {
+    const values = [before, after].filter((side) => side !== null && name in side).map((side) => String(side?.[name]));
+    return `${name}: ${values.join(' → ')}`;
+  });
 }

@@ -97,7 +97,7 @@ function PlanSection({ overview: { account, plan, subscriptions } }: SectionProp
           ['Plan', plan.plan?.name ?? 'none'],
           ['Status', plan.status],
           ['Period ends', plan.currentPeriodEnd === null ? 'never' : formatDateTime(plan.currentPeriodEnd)],
-          ['Renews', plan.cancelAtPeriodEnd ? 'no' : 'yes'],
+          ['Renews', plan.plan === null || plan.cancelAtPeriodEnd ? 'no' : 'yes'],
           ['Payment method', account.has_payment_method ? 'on file' : 'none'],
           [
             'Automatic top-ups',
