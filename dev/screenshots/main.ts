@@ -175,7 +175,7 @@ async function reviewPages(browser: Browser, reviews: Review[], target: string):
         await page.goto(path, { waitUntil: 'networkidle' });
         // Uuids differ from run to run.
         const title = path.replace(/[0-9a-f-]{36}/, 'one').replaceAll(/^\/|\/$/g, '');
-        const file = join(target, `${visitor}-${title.replaceAll('/', '-')}-${name}.png`);
+        const file = join(target, `${visitor}-${title.replaceAll(/[/?]/g, '-')}-${name}.png`);
         await page.screenshot({ path: file, fullPage: true });
         const shownWidth = await page.evaluate('document.documentElement.scrollWidth');
         console.log(`${file}${Number(shownWidth) > width ? `: ${String(shownWidth)} pixels wide` : ''}`);
