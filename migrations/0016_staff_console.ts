@@ -41,11 +41,15 @@ export async function up(knex: Knex): Promise<void> {
     CREATE TRIGGER generations_track_refunds AFTER UPDATE OF refunded_at ON generations
       FOR EACH ROW WHEN (OLD.refunded_at IS NULL AND NEW.refunded_at IS NOT NULL)
       EXECUTE FUNCTION track_refunded_generation_metrics();
+    CREATE TRIGGER generations_subtract_staff_refund_from_key AFTER UPDATE OF refunded_at ON generations
+      FOR EACH ROW WHEN (OLD.refunded_at IS NULL AND NEW.refunded_at IS NOT NULL AND NEW.api_key_number IS NOT NULL)
+      EXECUTE FUNCTION subtract_refund_from_key();
   `);
 }
 
 export async function down(knex: Knex): Promise<void> {
   await knex.raw(`
+    DROP TRIGGER generations_subtract_staff_refund_from_key ON generations;
     DROP TRIGGER generations_track_refunds ON generations;
     DROP FUNCTION track_refunded_generation_metrics;
     ALTER TABLE generations DROP COLUMN refunded_at;
