@@ -6,6 +6,7 @@ import { type BillingService, startBillingService } from '../harness/billingServ
 import { expectFits, findAxeViolations, NARROW_WIDTH, openContext } from '../harness/browserPages.ts';
 import { createPkce, type OAuthTestClient, registerClient } from '../harness/oauthClient.ts';
 import { launchBrowser } from '../harness/realBrowser.ts';
+import { findAccountUuid, StaffConsole } from '../harness/staffConsole.ts';
 
 const PAGE_BYTES_MAX = 100_000;
 const VIEWS = [
@@ -14,7 +15,10 @@ const VIEWS = [
   { colorScheme: 'light', viewport: { width: NARROW_WIDTH, height: 640 } },
 ] as const;
 const PAGES = ['', 'library/', 'usage/', 'ledger/', 'billing/', 'keys/', 'connect/', 'applications/', 'affiliate/'];
-const ACCOUNT_PATHS = [...PAGES, 'settings/'].map((name) => `/account/${name}`);
+const ACCOUNT_PATHS = [...PAGES, 'settings/', 'security/', 'export/', 'delete/'].map((name) => `/account/${name}`);
+
+const REPORTS = ['failures', 'upstreams', 'margin', 'onboarding', 'churn', 'payment-events', 'affiliates'];
+const ACTIONS = ['adjust', 'suspend', 'reinstate', 'sign-out', 'revoke-access'];
 
 const submit = (name: string, fields: Record<string, string>) => async (page: Page) => {
   for (const [label, value] of Object.entries(fields)) await page.getByLabel(label, { exact: true }).fill(value);
@@ -32,10 +36,12 @@ describe('the accessibility of pages', () => {
   let client: OAuthTestClient;
   let confirmationPaths: string[];
   let generationPaths: string[];
+  let staffPaths: string[];
+  const staff = new StaffConsole();
 
   before(async function () {
     browser = await launchBrowser(this);
-    billing = await startBillingService({ workers: 1 });
+    billing = await startBillingService({ workers: 1, env: { STAFF_EMAILS: staff.staffEmails } });
     const { service } = billing;
     const { affiliate, code } = await enrollAffiliate(service.baseUrl);
     busy = affiliate;
@@ -48,6 +54,8 @@ describe('the accessibility of pages', () => {
     await client.authorizeAndExchange(busy);
     await service.request('POST', '/authentication/dev/sign-in/', { body: { email: busy.email } });
     await createGenerations();
+    await staff.open(service);
+    staffPaths = await listStaffPaths();
   });
   after(async () => {
     await browser?.close();
@@ -83,6 +91,24 @@ describe('the accessibility of pages', () => {
     ];
   }
 
+  /** Lists the pages of the staff console about an account that has everything, and the reports. */
+  async function listStaffPaths(): Promise<string[]> {
+    const account = `/admin/accounts/${await findAccountUuid(billing.service, busy)}/`;
+    const generation = (generationPaths[0] as string).replace('/account/library/', '/admin/generations/');
+    return [
+      '/admin/',
+      '/admin/accounts/',
+      '/admin/accounts/?q=nobody@example.com',
+      '/admin/audit/',
+      ...['', 'ledger/', 'generations/', ...ACTIONS.map((name) => `${name}/`)].map((name) => `${account}${name}`),
+      generation,
+      `${generation}refund/`,
+      '/admin/reports/',
+      ...REPORTS.map((name) => `/admin/reports/${name}/`),
+      '/admin/reports/margin/?from=tomorrow',
+    ];
+  }
+
   /** Lists pages with one visitor, and for each what must be done on it before it is checked. */
   const listStates = (): [TestCustomer | undefined, string, ((page: Page) => Promise<void>)?][] => {
     return [
@@ -94,6 +120,7 @@ describe('the accessibility of pages', () => {
         busy,
         path,
       ]),
+      ...staffPaths.map((path): [TestCustomer, string] => [staff.member('admin'), path]),
       [busy, '/account/?checkout=canceled'],
       [busy, '/authorize'],
       [busy, client.authorizePath(createPkce().challenge)],

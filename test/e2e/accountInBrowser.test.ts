@@ -192,7 +192,7 @@ describe('account pages, in a real browser', () => {
     const pages = [await open(customer), await open(customer)];
     for (const [index, path] of ['/account/library/', `/account/library/${uuid}/`].entries()) {
       await pages[index]?.goto(path);
-      await pages[index]?.getByText('In progress', { exact: true }).waitFor();
+      await pages[index]?.locator('span.tag').getByText('In progress', { exact: true }).waitFor();
       await pages[index]?.evaluate('window.isSamePage = true');
     }
     service.upstream.outcome = 'succeed';

@@ -2,6 +2,7 @@ import type { VNode } from 'preact';
 import type { Invoice } from '../../../shared/tables/Invoice.ts';
 import { formatMoney } from '../components/formatAmount.ts';
 import { formatDate } from '../components/formatTime.ts';
+import { ScrollingTable } from '../components/scrollingTable.tsx';
 
 /** The latest invoices, with links to their pages at the payment processor. */
 export function InvoicesSection({ invoices }: { invoices: Invoice[] }): VNode {
@@ -11,39 +12,24 @@ export function InvoicesSection({ invoices }: { invoices: Invoice[] }): VNode {
       {invoices.length === 0 ? (
         <p class="quiet">No invoices yet. Each payment for a plan or for credits appears here with its invoice.</p>
       ) : (
-        <div class="scrolls wide" tabIndex={0} role="region" aria-labelledby="invoices">
-          <table>
-            <thead>
-              <tr>
-                <th scope="col">Date</th>
-                <th scope="col">Description</th>
-                <th scope="col">Status</th>
-                <th scope="col" class="number">
-                  Amount
-                </th>
-                <th scope="col">Invoice</th>
-              </tr>
-            </thead>
-            <tbody>
-              {invoices.map((invoice) => (
-                <tr>
-                  <td>{formatDate(invoice.created_at)}</td>
-                  <td>{invoice.description}</td>
-                  <td>{describeStatus(invoice)}</td>
-                  <td class="number">
-                    {formatMoney(invoice.total_cents, invoice.currency)}
-                    {invoice.tax_cents === 0 ? null : (
-                      <span class="hint">{formatMoney(invoice.tax_cents, invoice.currency)} tax</span>
-                    )}
-                  </td>
-                  <td>
-                    <InvoiceLink invoice={invoice} />
-                  </td>
-                </tr>
-              ))}
-            </tbody>
-          </table>
-        </div>
+        <ScrollingTable label="Invoices" columns={['Date', 'Description', 'Status', 'Amount', 'Invoice']}>
+          {invoices.map((invoice) => (
+            <tr key={invoice.uuid}>
+              <td>{formatDate(invoice.created_at)}</td>
+              <td>{invoice.description}</td>
+              <td>{describeStatus(invoice)}</td>
+              <td class="number">
+                {formatMoney(invoice.total_cents, invoice.currency)}
+                {invoice.tax_cents === 0 ? null : (
+                  <span class="hint">{formatMoney(invoice.tax_cents, invoice.currency)} tax</span>
+                )}
+              </td>
+              <td>
+                <InvoiceLink invoice={invoice} />
+              </td>
+            </tr>
+          ))}
+        </ScrollingTable>
       )}
     </section>
   );
