@@ -149,7 +149,8 @@ describe('filters of the ledger', () => {
       const types: [accept: string, type: string][] = [
         ['text/csv', 'text/csv'],
         ['text/csv, */*;q=0.1', 'text/csv'],
-        ['text/*', 'text/csv'],
+        ['text/*', 'application/json'],
+        ['text/*, */*;q=0.5', 'application/json'],
         ['*/*', 'application/json'],
         ['application/json', 'application/json'],
         ['application/json, text/csv;q=0.9', 'application/json'],

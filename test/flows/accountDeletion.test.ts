@@ -1,4 +1,5 @@
 import { expect } from 'chai';
+import { reinstateAccount, suspendAccount } from '../../shared/domain/staff/suspension.ts';
 import { requestAccountDeletion, undoAccountDeletion } from '../../shared/domain/accounts/deletion.ts';
 import { runAccountDeletions } from '../../shared/domain/accounts/deletionSweep.ts';
 import { SERVICE_ORIGIN } from '../../shared/domain/accounts/securityEvents.ts';
@@ -87,6 +88,24 @@ describe('the deletion of an account with payments', () => {
     expect(await getDeletion(id)).to.equal(undefined);
   });
 
+  it('keeps a paid year that is disputed, which continues after an undo and a won dispute', async () => {
+    const customer = await billing.createCustomer('pro');
+    const dispute = billing.stripe.openDispute(theirs(customer).latest_invoice as string);
+    await billing.drained();
+    const readStatus = async (id: number) =>
+      (await billing.service.sql('SELECT status FROM subscriptions WHERE account_id = $1', [id]))[0].status;
+    const id = await requestDeletion(customer);
+    expect(await readStatus(id)).to.equal('unpaid');
+    await sweep();
+    expect([theirs(customer).status, theirs(customer).cancel_at_period_end]).to.deep.equal(['active', true]);
+    await undoAccountDeletion(id, SERVICE_ORIGIN);
+    await sweep();
+    billing.stripe.closeDispute(dispute.id, 'won');
+    await billing.drained();
+    expect([await readStatus(id), theirs(customer).cancel_at_period_end]).to.deep.equal(['active', false]);
+    expect((await getRowById(id)).plan_credits).to.equal(1_100);
+  });
+
   it('stops a renewal for which another plan is scheduled', async () => {
     const customer = await billing.createCustomer('pro');
     const subscription = theirs(customer);
@@ -154,6 +173,23 @@ describe('the deletion of an account with payments', () => {
       body: { email: customer.email },
     });
     expect(body.user.uuid).to.not.equal(row.uuid);
+  });
+
+  it('erases nothing while the account is suspended, and gives its owner seven days to undo after that', async () => {
+    const customer = await billing.createCustomer('lite');
+    const id = await requestDeletion(customer);
+    const actor = { kind: 'system', systemUser: 'test' } as const;
+    await suspendAccount(id, 'a hijacked account', actor);
+    await makeDue(id);
+    await sweep();
+    expect((await getDeletion(id)).status).to.equal('pending');
+    expect((await getRowById(id)).erased_at).to.equal(null);
+    await reinstateAccount(id, 'returned to its owner', actor);
+    const { erase_at: eraseAt } = await getDeletion(id);
+    expect(eraseAt.getTime() - Date.now()).to.be.within(7 * DAY_MS - 60_000, 7 * DAY_MS);
+    await undoAccountDeletion(id, SERVICE_ORIGIN);
+    await billing.drained();
+    expect((await getRowById(id)).deletion_requested_at).to.equal(null);
   });
 
   it('continues after a crash between two steps, once the lease has expired', async () => {

@@ -106,6 +106,11 @@ describe('invoices, tax and promotion codes of top-ups', () => {
     });
     await buy(customer, 'FLAT');
     expect(await customer.balance()).to.equal(1_100 + 1_517 + 37);
+    // A credited top-up keeps its credits, and loses them when it is refunded.
+    const flat = (await findTopups(billing, customer)).find(({ credits }) => credits === 37);
+    billing.stripe.refund(flat.stripe_payment_intent_id);
+    await billing.drained();
+    expect(await customer.balance()).to.equal(1_100 + 1_517);
   });
 
   it('buy no credits with a promotion code that covers everything', async () => {

@@ -17,11 +17,18 @@ export async function keys(ctx: Context): Promise<void> {
   ctx.body = presentPage(page, '/api/usage/keys/', presentKeyUsage);
 }
 
+/** Returns true only for a client that names CSV: one that accepts anything gets JSON. */
+function wantsCsv(ctx: Context): boolean {
+  return (
+    /(^|,)\s*text\/csv\s*(;|,|$)/i.test(ctx.get('accept')) && ctx.accepts('application/json', 'text/csv') === 'text/csv'
+  );
+}
+
 /** Sends one page as JSON, or all matching entries as CSV to a client that prefers it. */
 export async function ledger(ctx: Context): Promise<void> {
   const filter = parseLedgerFilter(ctx.query);
   const number = parsePage(ctx);
-  if (ctx.accepts('application/json', 'text/csv') === 'text/csv') return sendLedgerCsv(ctx, filter);
+  if (wantsCsv(ctx)) return sendLedgerCsv(ctx, filter);
   const page = await listLedgerEntries(requireCaller(ctx).accountId, number, filter);
   ctx.body = presentPage(page, '/api/ledger/', presentLedgerEntry, buildLedgerQuery(ctx.query));
 }

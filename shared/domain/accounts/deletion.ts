@@ -1,3 +1,4 @@
+import type { Transaction } from 'objection';
 import { addMilliseconds, now } from '../../lib/clock.ts';
 import { prepared, runStatement } from '../../lib/database/preparedStatements.ts';
 import { logger } from '../../lib/logger.ts';
@@ -102,4 +103,14 @@ export async function undoAccountDeletion(accountId: number, origin: RequestOrig
     await recordSecurityEvent(transaction, { accountId, event: 'deletion_undone', origin });
   });
   logger.info({ accountId }, 'account deletion undone');
+}
+
+/** Gives the owner of a locked account the whole time to undo a deletion, which a suspension has prevented. */
+export async function postponeErasure(transaction: Transaction, accountId: number): Promise<void> {
+  const eraseAt = addMilliseconds(now(), DELETION_UNDO_DAYS * DAY_MS);
+  await AccountDeletion.query(transaction)
+    .findById(accountId)
+    .where({ status: 'pending' })
+    .where('erase_at', '<', eraseAt)
+    .patch({ erase_at: eraseAt, next_attempt_at: eraseAt });
 }

@@ -2,7 +2,7 @@ import { processor } from '../../gateways/payments/index.ts';
 import { addMilliseconds, now } from '../../lib/clock.ts';
 import { prepared, runStatement } from '../../lib/database/preparedStatements.ts';
 import { logger } from '../../lib/logger.ts';
-import { HOUR_MS, MINUTE_MS } from '../../spec/durations.ts';
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../spec/durations.ts';
 import { Account } from '../../tables/Account.ts';
 import { AccountDeletion } from '../../tables/AccountDeletion.ts';
 import { endAllSubscriptions, resumeRenewal, stopRenewals } from '../billing/endSubscriptions.ts';
@@ -49,8 +49,8 @@ async function runStep(deletion: AccountDeletion): Promise<void> {
   try {
     if (status === 'undone') await resume(deletion);
     else if (status === 'pending' && deletion.erase_at > now()) await prepare(deletion);
-    else if (status === 'erasing' || (await beginErasure(deletion))) await erase(deletion);
-    else await release(deletion, {});
+    else if (status === 'erasing') await erase(deletion);
+    else await continueDue(deletion);
   } catch (err) {
     const waitMs = Math.min(RETRY_BACKOFF.maxMs, RETRY_BACKOFF.minMs * 2 ** Math.min(attempts, 10));
     logger.warn({ err, accountId, status, attempts: attempts + 1 }, 'account deletion step failed; sweep will retry');
@@ -76,16 +76,27 @@ async function resume(deletion: AccountDeletion): Promise<void> {
   if (deleted === 0) await release(deletion, {});
 }
 
+/** Erases an account whose time is over. A suspended one is kept: its owner cannot undo, and staff may need the data. */
+async function continueDue(deletion: AccountDeletion): Promise<void> {
+  const outcome = await beginErasure(deletion);
+  if (outcome === 'begun') await erase(deletion);
+  else await release(deletion, outcome === 'suspended' ? { next_attempt_at: addMilliseconds(now(), DAY_MS) } : {});
+}
+
 /** Makes a deletion final, unless it was undone since it was read. From then on it cannot be undone. */
-async function beginErasure({ account_id: accountId, version }: AccountDeletion): Promise<boolean> {
+async function beginErasure({
+  account_id: accountId,
+  version,
+}: AccountDeletion): Promise<'begun' | 'changed' | 'suspended'> {
   return Account.transaction(async (transaction) => {
-    await lockAccount(transaction, accountId);
+    const account = await lockAccount(transaction, accountId);
+    if (account.suspended_at !== null) return 'suspended';
     const begun = await AccountDeletion.query(transaction)
       .findById(accountId)
       .where({ version, status: 'pending' })
       .where('erase_at', '<=', now())
       .patch({ status: 'erasing' });
-    return begun === 1;
+    return begun === 1 ? 'begun' : 'changed';
   });
 }
 

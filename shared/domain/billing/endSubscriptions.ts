@@ -12,9 +12,19 @@ export async function findRenewingSubscription(
   transaction: Transaction,
 ): Promise<Subscription | undefined> {
   return Subscription.query(transaction)
-    .where({ account_id: accountId, status: 'active', cancel_at_period_end: false })
+    .where({ account_id: accountId, cancel_at_period_end: false })
+    .where((paid) => {
+      void paid.where({ status: 'active' }).orWhere((disputed) => {
+        void disputed.where({ status: 'unpaid' }).whereNotNull('disputed_charge_id');
+      });
+    })
     .whereNotNull('stripe_subscription_id')
     .first();
+}
+
+/** Returns whether the current year is paid. While it is disputed, it still is: the outcome of the dispute decides. */
+function isYearPaid({ status, disputed_charge_id: disputedCharge }: Subscription): boolean {
+  return status === 'active' || (status === 'unpaid' && disputedCharge !== null);
 }
 
 function listOpenSubscriptions(accountId: number): Promise<Subscription[]> {
@@ -27,9 +37,10 @@ function listOpenSubscriptions(accountId: number): Promise<Subscription[]> {
  * @throws ProcessorError
  */
 export async function stopRenewals(accountId: number): Promise<void> {
-  for (const { stripe_subscription_id: id, ...subscription } of await listOpenSubscriptions(accountId)) {
+  for (const subscription of await listOpenSubscriptions(accountId)) {
+    const { stripe_subscription_id: id } = subscription;
     if (id === null) continue;
-    if (subscription.status !== 'active') await processor.cancelSubscription(id);
+    if (!isYearPaid(subscription)) await processor.cancelSubscription(id);
     else if (!subscription.cancel_at_period_end) await processor.setCancelAtPeriodEnd(id, true);
     await syncSubscription(id);
   }

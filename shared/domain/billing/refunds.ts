@@ -78,13 +78,14 @@ async function issueRefund(owed: OwedRefund): Promise<void> {
       return;
     }
     const reason = outcome === 'refunded' ? null : REJECTION_REASONS[outcome];
+    // First, as nothing repeats it once the row is closed.
+    if (reason === null) await recordInvoiceRefund(invoiceId, 'refunded');
     await row().patch({
       status: reason === null ? 'refunded' : 'rejected',
       attempts,
       last_error: reason,
       completed_at: now(),
     });
-    if (reason === null) await recordInvoiceRefund(invoiceId, 'refunded');
     if (reason !== null)
       logger.error({ invoiceId, accountId, reason }, 'owed refund rejected; pay the customer back by hand');
     else logger.info({ invoiceId, accountId }, 'owed refund issued');

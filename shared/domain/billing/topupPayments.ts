@@ -33,7 +33,8 @@ export async function findTopupSnapshot(
   if (topup === undefined) return null;
   const { intentId, amountCents, taxCents, discountCents } = payment;
   const snapshot = { ...buildSnapshot(topup, payment, syncVersion), intentId };
-  if (payment.status !== 'succeeded') return snapshot;
+  // A credited top-up has its net credits by now, which must not be computed from the order again.
+  if (payment.status !== 'succeeded' || topup.status === 'succeeded') return snapshot;
   if (isPaymentOfOrder(payment, topup) && computePaidTopup(payment, topup).credits > 0) return snapshot;
   logger.error(
     { topup: topup.uuid, intent: intentId, amountCents, taxCents, discountCents, requestedCents: topup.amount_cents },

@@ -120,15 +120,18 @@ async function issueTopupRefund(refund: TopupRefund): Promise<void> {
 async function refundAtProcessor({ topup_uuid: topupUuid }: TopupRefund): Promise<ChargeRefundOutcome> {
   const topup = await findTopup(topupUuid);
   const { uuid: accountUuid } = await Account.query().findById(topup.account_id).throwIfNotFound();
-  const syncVersion = await nextSyncVersion();
+  const intentId = topup.stripe_payment_intent_id as string;
   const { outcome, payment } = await processor.refundTopup({
     topupUuid,
     accountUuid,
     amountCents: topup.amount_cents,
     credits: topup.credits,
-    intentId: topup.stripe_payment_intent_id as string,
+    intentId,
   });
-  await settleTopup(await findTopupSnapshot(payment, syncVersion));
+  // Read under a version from after the refund: another process may have applied the state before it under a newer one.
+  const syncVersion = await nextSyncVersion();
+  const current = (await processor.readPayment(intentId)) ?? payment;
+  await settleTopup(await findTopupSnapshot(current, syncVersion));
   return outcome;
 }
 

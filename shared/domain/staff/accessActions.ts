@@ -59,7 +59,11 @@ export async function revokeAccountAccess(accountId: number, reason: string, act
 }
 
 /** Shows the owner in the security log what staff ended. */
-async function recordRevocation(transaction: Transaction, accountId: number, revoked: RevokedAccess): Promise<void> {
+export async function recordRevocation(
+  transaction: Transaction,
+  accountId: number,
+  revoked: RevokedAccess,
+): Promise<void> {
   const details = { ...revoked };
   await recordSecurityEvent(transaction, { accountId, event: 'access_revoked', origin: SERVICE_ORIGIN, details });
 }

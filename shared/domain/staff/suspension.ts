@@ -3,8 +3,10 @@ import { logger } from '../../lib/logger.ts';
 import { ServiceError } from '../../spec/errors.ts';
 import { Account } from '../../tables/Account.ts';
 import { Session } from '../../tables/Session.ts';
+import { postponeErasure } from '../accounts/deletion.ts';
 import { getStaffRole } from '../accounts/staff.ts';
 import { lockAccount } from '../credits/ledger.ts';
+import { recordRevocation } from './accessActions.ts';
 import { type Actor, recordAuditEntry } from './audit.ts';
 
 /** Outcome of a suspension or reinstatement. */
@@ -31,6 +33,7 @@ export async function suspendAccount(accountId: number, reason: string, actor: A
       );
     if (account.suspended_at !== null) return { account, isChanged: false };
     const sessions = await Session.query(transaction).delete().where({ account_id: accountId });
+    if (sessions > 0) await recordRevocation(transaction, accountId, { sessions, keys: 0, grants: 0 });
     const suspended = await account.$query(transaction).patchAndFetch({ suspended_at: now() });
     await recordAuditEntry(transaction, actor, {
       action: 'account.suspend',
@@ -54,6 +57,7 @@ export async function reinstateAccount(accountId: number, reason: string, actor:
     if (account.suspended_at === null) return { account, isChanged: false };
     // A sign-in that overlapped the suspension may have left one.
     await Session.query(transaction).delete().where({ account_id: accountId });
+    await postponeErasure(transaction, accountId);
     const reinstated = await account.$query(transaction).patchAndFetch({ suspended_at: null });
     await recordAuditEntry(transaction, actor, {
       action: 'account.reinstate',

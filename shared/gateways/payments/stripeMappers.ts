@@ -46,7 +46,8 @@ export function toProcessorSubscription(
   const isListed = last === null || last.status !== 'paid' || paidInvoices.some(({ id }) => id === last.id);
   const paid = isListed ? paidInvoices : [last, ...paidInvoices];
   const invoices = paid.map((invoice) => toSubscriptionInvoice(invoice, prices));
-  const documents = last === null || last.status === 'paid' ? paid : [last, ...paid];
+  // It may have been paid between the two requests, and is then in both.
+  const documents = last === null || paid.some(({ id }) => id === last.id) ? paid : [last, ...paid];
   const annualPeriodEnds = invoices
     .filter(({ isAnnual: isYear }) => isYear)
     .map(({ paidUntil }) => paidUntil.getTime());

@@ -1,6 +1,11 @@
 import Stripe from 'stripe';
 import { draftTopupInvoice } from './stripeTopupInvoices.ts';
-import type { PaymentProcessor, ProcessorPayment, SubscriptionCharge } from './paymentProcessor.ts';
+import {
+  type PaymentProcessor,
+  ProcessorError,
+  type ProcessorPayment,
+  type SubscriptionCharge,
+} from './paymentProcessor.ts';
 import { getTotalWithoutTax } from './stripeInvoiceAmounts.ts';
 import {
   buildTaxMetadata,
@@ -40,11 +45,17 @@ export async function readPaymentIntent(stripe: Stripe, intentId: string): Promi
   return payment.status === 'succeeded' && hasPageAmounts(intent) ? withPageAmounts(stripe, payment) : payment;
 }
 
-/** Adds the tax and the discount of the page on which a payment was made. */
+/**
+ * Adds the tax and the discount of the page on which a payment was made.
+ * @throws ProcessorError unavailable while Stripe does not list the page: without its amounts the payment would not be
+ *   that of its order.
+ */
 async function withPageAmounts(stripe: Stripe, payment: ProcessorPayment): Promise<ProcessorPayment> {
   const params = { payment_intent: payment.intentId, limit: 1 };
   const details = (await unwrap(stripe.checkout.sessions.list(params))).data[0]?.total_details;
-  return { ...payment, taxCents: details?.amount_tax ?? 0, discountCents: details?.amount_discount ?? 0 };
+  if (details === undefined || details === null)
+    throw new ProcessorError('unavailable', `Stripe does not list the checkout page of ${payment.intentId} yet.`);
+  return { ...payment, taxCents: details.amount_tax, discountCents: details.amount_discount };
 }
 
 async function findSubscriptionCharge(stripe: Stripe, intentId: string): Promise<SubscriptionCharge | null> {
