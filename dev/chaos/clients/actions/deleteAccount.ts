@@ -69,13 +69,16 @@ async function submitUntil(
     if (attempt > 0) await sleepUnlessStopped(state, random.nextBetween(200, 1_000));
     const address = random.pick(state.addresses);
     const origin = await discoverOrigin(step, address);
-    const page = await openDeletionPage(step, address);
-    if (page === null || origin === null) continue;
+    const page = await sendPageRequest(step, { method: 'GET', path: DELETION_PATH, address, headers: {} });
+    if (page.status === 302 || page.status === 303) {
+      if (!(await signInAgain(step))) return false;
+    }
+    if (page.status !== 200 || origin === null) continue;
     if (isDone(page.text)) return true;
     const token = /name="csrf_token" value="([^"]+)"/.exec(page.text)?.[1];
     if (token === undefined || !page.text.includes(`action="${action}"`)) {
       // The session ended, or the sign-in is too long ago.
-      await signInCustomer(step);
+      if (!(await signInAgain(step))) return false;
       continue;
     }
     const form = { csrf_token: token, ...fields };
@@ -84,13 +87,16 @@ async function submitUntil(
   return false;
 }
 
-async function openDeletionPage(step: Step, address: string): Promise<HttpReply | null> {
-  const reply = await sendPageRequest(step, { method: 'GET', path: DELETION_PATH, address, headers: {} });
-  if (reply.status === 303 || reply.status === 302) {
-    await signInCustomer(step);
-    return null;
-  }
-  return reply.status === 200 ? reply : null;
+/** Signs in again. @returns false if the address has another account: the week was over, and the account is erased. */
+async function signInAgain(step: Step): Promise<boolean> {
+  const { customer, state } = step;
+  const accountUuid = customer.uuid;
+  customer.uuid = null;
+  const isSignedIn = await signInCustomer(step);
+  const isSame = !isSignedIn || customer.uuid === accountUuid;
+  if (customer.uuid !== null) state.store.accounts.delete(customer.uuid);
+  customer.uuid = accountUuid;
+  return isSame;
 }
 
 interface PageRequest {
