@@ -5,6 +5,8 @@ import { completeAllGenerations, setAllModelsOnline } from '../harness/seeds.ts'
 import { findAccountUuid, readAudit, StaffConsole } from '../harness/staffConsole.ts';
 import { startTestService, type TestService } from '../harness/testService.ts';
 
+const formatCredits = (credits: number) => credits.toLocaleString('en-GB');
+
 describe('staff actions', () => {
   const console = new StaffConsole();
   let service: TestService;
@@ -28,7 +30,6 @@ describe('staff actions', () => {
     return uuid as string;
   };
 
-  const formatCredits = (credits: number) => credits.toLocaleString('en-GB');
   const findTopup = async () =>
     (
       await service.sql(

@@ -98,7 +98,7 @@ describe('the accessibility of pages', () => {
     return [
       '/admin/',
       '/admin/accounts/',
-      '/admin/accounts/?q=nobody@example.com',
+      '/admin/accounts/?q=unknown@example.com',
       '/admin/audit/',
       ...['', 'ledger/', 'generations/', ...ACTIONS.map((name) => `${name}/`)].map((name) => `${account}${name}`),
       generation,

@@ -69,10 +69,10 @@ export async function postCreditAdjustment(
   return { ...(await getPostedAdjustment(adjustment)), isRepeat };
 }
 
-/** Rejects adjustments of an erased account: nobody can use its credits. @throws ServiceError validation_error */
+/** Rejects adjustments of an erased account: its credits can no longer be used. @throws ServiceError validation_error */
 export function assertNotErased({ erased_at: erasedAt }: Account): void {
   if (erasedAt === null) return;
-  throw new ServiceError('validation_error', 'The account is erased, so nobody can use its credits.');
+  throw new ServiceError('validation_error', 'The account is erased, so its credits can no longer be used.');
 }
 
 /** Plan credits are left alone: they expire with their month. */
