@@ -5,6 +5,8 @@ import { completeAllGenerations, setAllModelsOnline } from '../harness/seeds.ts'
 import { findAccountUuid, readAudit, StaffConsole } from '../harness/staffConsole.ts';
 import { startTestService, type TestService } from '../harness/testService.ts';
 
+const formatCredits = (credits: number) => credits.toLocaleString('en-GB');
+
 describe('staff actions', () => {
   const console = new StaffConsole();
   let service: TestService;
@@ -214,6 +216,23 @@ describe('staff actions', () => {
       const { text } = await console.visit(account, 'finance');
       expect(text).to.include(`refund of top-up ${uuid}: owed.`).and.to.not.include(`href="${path}"`);
       expect(await countAudit()).to.equal(1);
+    });
+
+    it('names the payment with its tax, and the credits that are left', async () => {
+      await customer.request('POST', '/api/billing/topup/', { body: { amount_cents: 5_000 } });
+      const { uuid, credits } = await findTopup();
+      const path = `/admin/topups/${uuid}/refund/`;
+      const set = (values: string) => service.sql(`UPDATE topups SET ${values} WHERE uuid = $1`, [uuid]);
+      await set('net_cents = 5000, tax_cents = 950');
+      const whole = await console.visit(path, 'finance');
+      expect(whole.text)
+        .to.include('All of the payment of $59.50')
+        .and.to.include(`${formatCredits(credits)} credits`);
+      await set('reversed_cents = 2500, credits_reversed = 900');
+      const rest = await console.visit(path, 'finance');
+      expect(rest.text).to.include('What is left of the payment of $59.50');
+      expect(rest.text).to.include(`${formatCredits(credits - 900)} credits`);
+      await set('reversed_cents = 0, credits_reversed = 0, net_cents = amount_cents, tax_cents = 0');
     });
 
     it('rejects a top-up that is not paid, is disputed or was refunded', async () => {

@@ -184,11 +184,27 @@ describe('the audit log', () => {
       expect(bySupport.text).to.include(REASON).and.to.include(customer.email).and.to.include(console.email('support'));
     });
 
+    it('orders entries by their number, not by the clocks of processes', async () => {
+      const uuid = await findAccountUuid(service, customer);
+      await service.sql(
+        `INSERT INTO audit_entries (uuid, created_at, command_user, role, action, account_id, target_type, target_id, reason)
+         SELECT cast(name AS uuid), now(), 'root', 'system', action, a.id, 'account', 'x', 'test'
+           FROM accounts a, (VALUES (1, 'ffffffff-0000-7000-8000-000000000000', 'account.suspend'),
+                                    (2, '00000000-0000-7000-8000-000000000000', 'account.reinstate')) v (place, name, action)
+          WHERE a.uuid = $1 ORDER BY place`,
+        [uuid],
+      );
+      const { text } = await console.visit(`/admin/audit/?account=${uuid}`);
+      expect(listActions(text)).to.deep.equal(['account.reinstate', 'account.suspend']);
+    });
+
     it('rejects unknown accounts and invalid cursors with a message', async () => {
       const unknown = await console.visit('/admin/audit/?account=unknown@example.com');
       expect([unknown.status, unknown.text.includes('No single account matches')]).to.deep.equal([404, true]);
-      const invalid = await console.visit('/admin/audit/?before=x');
-      expect([invalid.status, invalid.text.includes('role="alert"')]).to.deep.equal([400, true]);
+      for (const before of ['x', randomUUID(), '-1', '9'.repeat(16)]) {
+        const invalid = await console.visit(`/admin/audit/?before=${before}`);
+        expect([invalid.status, invalid.text.includes('role="alert"')], before).to.deep.equal([400, true]);
+      }
     });
   });
 

@@ -13,6 +13,7 @@ const SECTIONS = [
   'Generations',
   'Top-ups',
   'Refunds',
+  'Invoices',
   'Payment events',
   'API keys',
   'Sessions',
@@ -80,6 +81,18 @@ describe('the staff console', () => {
       );
       for (const query of ['cus_1', 'sub_1', 'in_1']) await expectFound(query);
       await service.sql('UPDATE subscriptions SET stripe_subscription_id = NULL');
+    });
+
+    it('finds an account by the uuid and the Stripe id of an invoice, which the account page lists', async () => {
+      const [invoice] = await service.sql(
+        `UPDATE invoices i SET stripe_invoice_id = 'in_paid' FROM accounts a
+          WHERE a.id = i.account_id AND a.uuid = $1 AND i.kind = 'subscription' RETURNING i.uuid`,
+        [uuid],
+      );
+      for (const query of ['in_paid', invoice.uuid]) await expectFound(query);
+      expect((await console.visit(`/admin/accounts/${uuid}/`)).text)
+        .to.include(invoice.uuid)
+        .and.to.include('in_paid');
     });
 
     it('lists several accounts, and says what can be searched if there is none', async () => {
@@ -164,6 +177,26 @@ describe('the staff console', () => {
       expect(text).to.include('evt_own').and.to.include('evt_abandoned').and.to.not.include('evt_other');
     });
 
+    it('shows a requested deletion, and an erased account without its actions', async () => {
+      const owner = await service.createCustomer(null);
+      const path = `/admin/accounts/${await findAccountUuid(service, owner)}/`;
+      const set = (values: string) => service.sql(`UPDATE accounts SET ${values} WHERE email = $1`, [owner.email]);
+      expect((await console.visit(path)).text)
+        .to.include('>active<')
+        .and.to.include(`href="${path}adjust/"`);
+      await set('suspended_at = now(), deletion_requested_at = now()');
+      const pending = await console.visit(path);
+      expect(pending.text).to.include('>deletion requested since ').and.to.include(`href="${path}reinstate/"`);
+      const fields = await console.readForm(`${path}adjust/`);
+      await set('erased_at = now()');
+      const erased = await console.visit(path);
+      expect(erased.text).to.include('>erased since ');
+      expect(erased.text).to.not.match(new RegExp(`href="${path}(reinstate|sign-out|revoke-access|adjust)/"`));
+      const refused = await console.send(`${path}adjust/`, { ...fields, credits: '5' });
+      expect([refused.status, refused.text.includes('The account is erased')]).to.deep.equal([400, true]);
+      await set('suspended_at = NULL, deletion_requested_at = NULL, erased_at = NULL');
+    });
+
     it('does not exist for an unknown uuid, as the other pages of a target', async () => {
       const missing = '00000000-0000-4000-8000-000000000000';
       for (const path of ['accounts', 'generations'])
@@ -206,6 +239,27 @@ describe('the staff console', () => {
       expect((await console.visit(path, 'finance')).text).to.not.include('View prompt and output');
       const reloaded = await console.visit(`${path}content/`, 'support');
       expect([reloaded.status, reloaded.headers.get('location')]).to.deep.equal([303, path]);
+    });
+
+    it('shows an error message of the upstream only after a reason, and those of the service always', async () => {
+      const owner = await service.createCustomer('pro');
+      const { uuid: generation } = await owner.createImage();
+      const path = `/admin/generations/${generation}/`;
+      const list = `/admin/accounts/${await findAccountUuid(service, owner)}/generations/`;
+      const fail = (message: string | null) =>
+        service.sql('UPDATE generations SET error_message = $2 WHERE uuid = $1', [generation, message]);
+      await fail('Rejected the prompt: a private garden');
+      for (const page of [path, list, list.replace('generations/', '')])
+        expect((await console.visit(page, 'finance')).text, page)
+          .to.match(/Rejected with a message of the upstream(&#39;|')s own/)
+          .and.to.not.include('private garden');
+      const fields = await console.readForm(`${path}content/`, 'support', path);
+      const shown = await console.send(`${path}content/`, fields, { role: 'support' });
+      expect(shown.text).to.include('Rejected the prompt: a private garden');
+      await fail('The model returned no output.');
+      for (const page of [path, list])
+        expect((await console.visit(page, 'finance')).text).to.include('The model returned no output.');
+      await fail(null);
     });
 
     it('shows nothing of a generation that its owner has deleted', async () => {

@@ -2,6 +2,7 @@ import { listSecurityEvents, SECURITY_EVENT_RETENTION_DAYS } from '../../../shar
 import { ServiceError } from '../../../shared/spec/errors.ts';
 import { requireCaller, type Context } from '../../context.ts';
 import { sendAccountAreaPage } from '../components/accountPage.tsx';
+import { ScrollingTable } from '../components/scrollingTable.tsx';
 import { formatDateTime } from '../components/formatTime.ts';
 import { describeBrowser } from '../settings/browserName.ts';
 import { SETTINGS_PATH } from '../settings/outcomes.ts';
@@ -23,28 +24,16 @@ export async function showSecurityLogPage(ctx: Context): Promise<void> {
         {items.length === 0 ? (
           <p>No events.</p>
         ) : (
-          <div class="scrolls wide" tabIndex={0} role="region" aria-label="Events">
-            <table>
-              <thead>
-                <tr>
-                  <th scope="col">Time</th>
-                  <th scope="col">Event</th>
-                  <th scope="col">Browser or program</th>
-                  <th scope="col">Network</th>
-                </tr>
-              </thead>
-              <tbody>
-                {items.map((item) => (
-                  <tr>
-                    <td>{formatDateTime(item.created_at)}</td>
-                    <td>{describeEvent(item)}</td>
-                    <td>{item.network === '' ? 'The service' : describeBrowser(item.user_agent)}</td>
-                    <td>{item.network}</td>
-                  </tr>
-                ))}
-              </tbody>
-            </table>
-          </div>
+          <ScrollingTable label="Events" columns={['Time', 'Event', 'Browser or program', 'Network']}>
+            {items.map((item) => (
+              <tr>
+                <td>{formatDateTime(item.created_at)}</td>
+                <td>{describeEvent(item)}</td>
+                <td>{item.network === '' ? 'The service' : describeBrowser(item.user_agent)}</td>
+                <td>{item.network}</td>
+              </tr>
+            ))}
+          </ScrollingTable>
         )}
       </section>
       {before === null && next === null ? null : (

@@ -1,4 +1,5 @@
 import type { VNode } from 'preact';
+import { describeAccountState } from '../../../shared/domain/accounts/accountState.ts';
 import { SEARCH_RESULTS_MAX, searchAccounts } from '../../../shared/domain/accounts/adminLookup.ts';
 import type { Account } from '../../../shared/tables/Account.ts';
 import type { Context } from '../../context.ts';
@@ -47,8 +48,8 @@ function SearchForm({ query }: { query: string }): VNode {
         </button>
       </form>
       <p class="hint" id="search-hint">
-        E-mail address or its beginning; UUID of an account, API key, generation or top-up; account number; first 12
-        characters of an API key; Stripe id of a customer, subscription, payment, checkout page or refunded invoice.
+        E-mail address or its beginning; UUID of an account, API key, generation, top-up or invoice; account number;
+        first 12 characters of an API key; Stripe id of a customer, subscription, payment, checkout page or invoice.
       </p>
     </section>
   );
@@ -72,7 +73,7 @@ function Results({ found }: { found: Account[] }): VNode {
             <a href={`${ACCOUNTS_PATH}${account.uuid}/`}>{account.email}</a>,
             account.plan_slug ?? 'none',
             formatDate(account.created_at),
-            account.suspended_at === null ? 'active' : 'suspended',
+            describeAccountState(account).state,
           ])}
         />
       )}

@@ -1,7 +1,6 @@
 import type { VNode } from 'preact';
 import { searchAccounts } from '../../../shared/domain/accounts/adminLookup.ts';
 import { listAuditEntries } from '../../../shared/domain/staff/auditLog.ts';
-import { isUuid } from '../../../shared/lib/uuid.ts';
 import { ServiceError } from '../../../shared/spec/errors.ts';
 import type { Context } from '../../context.ts';
 import { sendStaffConsolePage } from '../components/staffPage.tsx';
@@ -83,15 +82,15 @@ async function findAccountId(query: string): Promise<number | undefined> {
 }
 
 /** @throws ServiceError validation_error */
-function parseCursor(ctx: Context): string | undefined {
+function parseCursor(ctx: Context): number | undefined {
   const { before } = ctx.query;
   if (before === undefined) return undefined;
-  if (typeof before === 'string' && isUuid(before)) return before;
-  throw new ServiceError('validation_error', 'before must be the UUID of an entry.');
+  if (typeof before === 'string' && /^\d{1,15}$/.test(before)) return Number(before);
+  throw new ServiceError('validation_error', 'before must be the number of an entry.');
 }
 
-function buildQuery({ account, actor }: Filters, before: string): string {
-  const query = new URLSearchParams({ before });
+function buildQuery({ account, actor }: Filters, before: number): string {
+  const query = new URLSearchParams({ before: String(before) });
   if (account !== '') query.set('account', account);
   if (actor !== '') query.set('actor', actor);
   return query.toString();

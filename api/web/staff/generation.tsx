@@ -66,7 +66,11 @@ async function renderGeneration(
       </p>
       <Section id="state" title="State">
         <GenerationFacts generation={generation} />
-        <Actions ctx={ctx} path={getGenerationPath(generation)} actions={listActions(generation)} />
+        <Actions
+          ctx={ctx}
+          path={getGenerationPath(generation)}
+          actions={account.erased_at === null ? listActions(generation) : []}
+        />
       </Section>
       {content === undefined ? null : <ContentSection content={content} />}
       {content === undefined && generation.deleted_at === null && mayUse(ctx, 'viewContent') ? (
@@ -113,7 +117,7 @@ function GenerationFacts({ generation }: { generation: StaffGeneration }): VNode
           'Credits',
           `${formatNumber(generation.credits_charged)}, of which ${formatNumber(generation.plan_credits_charged)} plan credits`,
         ],
-        ['Error', generation.error_message ?? 'none'],
+        ['Error', generation.error_reason ?? 'none'],
         ['Upstream', `${generation.upstream ?? 'none'} ${generation.upstream_model ?? ''}`.trim()],
         ['Provider cost (cents)', generation.provider_cost_cents ?? 'unknown'],
         ['Unconfirmed submits', generation.unconfirmed_submits],
@@ -130,7 +134,7 @@ function GenerationFacts({ generation }: { generation: StaffGeneration }): VNode
 }
 
 function ContentSection({ content }: { content: GenerationContent }): VNode {
-  const { prompt, params, output_path: output } = content;
+  const { prompt, params, output_path: output, error_message: error } = content;
   const url = output === null ? undefined : `${config.CDN_URL}/${output}`;
   return (
     <Section id="content" title="Prompt and output">
@@ -138,6 +142,7 @@ function ContentSection({ content }: { content: GenerationContent }): VNode {
         facts={[
           ['Prompt', prompt],
           ['Parameters', JSON.stringify(params)],
+          ...(error === null ? [] : [['Error message', error] as const]),
         ]}
       />
       {url === undefined ? (

@@ -13,7 +13,7 @@ interface TableProps {
 export function Table({ label, headings, rows, empty }: TableProps): VNode {
   if (rows.length === 0) return <p class="quiet">{empty}</p>;
   return (
-    <div class="scrolls wide top-aligned" tabIndex={0} role="region" aria-label={label}>
+    <div class="scrolls wide top-aligned" tabIndex={0} role="group" aria-label={label}>
       <table>
         <thead>
           <tr>

@@ -3,6 +3,7 @@ import { ServiceError } from '../../spec/errors.ts';
 import { Account } from '../../tables/Account.ts';
 import { ApiKey } from '../../tables/ApiKey.ts';
 import { Generation } from '../../tables/Generation.ts';
+import { Invoice } from '../../tables/Invoice.ts';
 import { LedgerEntry } from '../../tables/LedgerEntry.ts';
 import { OwedRefund } from '../../tables/OwedRefund.ts';
 import { Subscription } from '../../tables/Subscription.ts';
@@ -49,8 +50,8 @@ const LAST_CHARACTER = '\u{10ffff}';
 
 /**
  * Searches accounts by what a customer or a processor quotes: an e-mail address or its beginning; the UUID of an account,
- * API key, generation or top-up; the account number in the logs; the first 12 characters of an API key; a Stripe id of a
- * customer, subscription, payment, checkout page or invoice. Each is a lookup in an index.
+ * API key, generation, top-up or invoice; the account number in the logs; the first 12 characters of an API key; a
+ * Stripe id of a customer, subscription, payment, checkout page or invoice. Each is a lookup in an index.
  * @throws ServiceError validation_error for a whole API key, which must not get into addresses and logs.
  */
 export async function searchAccounts(query: string): Promise<Account[]> {
@@ -80,6 +81,7 @@ async function findAccountsByUuid(uuid: string): Promise<Account[]> {
     pluckAccountIds(ApiKey.query().select('account_id').where({ uuid }).limit(SEARCH_RESULTS_MAX)),
     pluckAccountIds(Generation.query().select('account_id').where({ uuid }).limit(SEARCH_RESULTS_MAX)),
     pluckAccountIds(Topup.query().select('account_id').where({ uuid }).limit(SEARCH_RESULTS_MAX)),
+    pluckAccountIds(Invoice.query().select('account_id').where({ uuid })),
   ]);
   return account === undefined ? findAccountsByIds(ids.flat()) : [account];
 }
@@ -94,6 +96,7 @@ async function findAccountsByProcessorId(id: string): Promise<Account[]> {
       Topup.query().select('account_id').where({ stripe_payment_intent_id: id }).limit(SEARCH_RESULTS_MAX),
     ),
     pluckAccountIds(Topup.query().select('account_id').where({ stripe_session_id: id }).limit(SEARCH_RESULTS_MAX)),
+    pluckAccountIds(Invoice.query().select('account_id').where({ stripe_invoice_id: id })),
     pluckAccountIds(OwedRefund.query().select('account_id').where({ invoice_id: id }).limit(SEARCH_RESULTS_MAX)),
   ]);
   return account === undefined ? findAccountsByIds(ids.flat()) : [account];

@@ -54,8 +54,8 @@ export async function requestTopupRefund(topupUuid: string, reason: string, acto
       targetType: 'topup',
       targetId: topupUuid,
       reason,
-      before: { refund: 'none', reversedCents: topup.reversed_cents },
-      after: { refund: 'owed', refundCents: getNetCents(topup) - topup.reversed_cents },
+      before: { refund: 'none', reversedNetCents: topup.reversed_cents },
+      after: { refund: 'owed', refundNetCents: getNetCents(topup) - topup.reversed_cents },
     });
     return true;
   });

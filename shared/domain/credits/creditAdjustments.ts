@@ -31,7 +31,7 @@ export interface CreditAdjustmentResult {
 /**
  * Posts a credit adjustment to the top-up bucket, so that it does not expire with the month, with its audit entry.
  * @throws ServiceError validation_error if another adjustment was posted under the same request name, or more credits
- * are to be removed than the top-up bucket has.
+ * are to be removed than the top-up bucket has, or the account is erased.
  */
 export async function postCreditAdjustment(
   adjustment: CreditAdjustment,
@@ -44,6 +44,7 @@ export async function postCreditAdjustment(
     // The database rejects a second entry of one account. The lock covers requests under one name for several accounts.
     await transaction.raw('SELECT pg_advisory_xact_lock(hashtextextended(?, 0))', [buildEffectKey(requestName)]);
     if ((await findPostedEntry(requestName, transaction)) !== undefined) return true;
+    assertNotErased(account);
     const before = { balance: account.balance, topupCredits: account.topup_credits };
     assertRemovable(credits, before.topupCredits);
     const posted = await postEntries(transaction, account, [buildEntry(adjustment)]);
@@ -66,6 +67,12 @@ export async function postCreditAdjustment(
   });
   if (!isRepeat) logger.info({ accountId, credits, request: requestName }, 'credit adjustment posted');
   return { ...(await getPostedAdjustment(adjustment)), isRepeat };
+}
+
+/** Rejects adjustments of an erased account: its credits can no longer be used. @throws ServiceError validation_error */
+export function assertNotErased({ erased_at: erasedAt }: Account): void {
+  if (erasedAt === null) return;
+  throw new ServiceError('validation_error', 'The account is erased, so its credits can no longer be used.');
 }
 
 /** Plan credits are left alone: they expire with their month. */

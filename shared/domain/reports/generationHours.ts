@@ -1,5 +1,4 @@
 import type { Knex } from 'knex';
-import { FAILURE_MESSAGES } from '../../gateways/upstreams/index.ts';
 import { floorToHour } from '../../lib/calendar.ts';
 import { addMilliseconds, now } from '../../lib/clock.ts';
 import { db } from '../../lib/database/pool.ts';
@@ -8,6 +7,7 @@ import { firstUuidAt } from '../../lib/uuid.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../spec/durations.ts';
 import { COMMISSION_PERCENT } from '../../spec/limits.ts';
 import { PLANS } from '../../spec/plans.ts';
+import { KNOWN_REASONS, OTHER_REASON } from '../generations/failureReasons.ts';
 
 /**
  * Hourly sums of generations for the reports, by the hour of creation. A worker sums the hours that may still change
@@ -27,10 +27,6 @@ const UUID_SKEW_MS = MINUTE_MS;
 const SLICE_MS = 5 * MINUTE_MS;
 /** Hours of one run: after an upgrade, the history is summed in several runs. */
 const HOURS_PER_RUN = 500;
-
-/** The reason of failures whose message is the upstream's own, which may quote the prompt. */
-export const OTHER_REASON = "Rejected with a message of the upstream's own.";
-const KNOWN_REASONS: readonly string[] = Object.values(FAILURE_MESSAGES);
 
 const LOCK_SUMS = prepared('lock_generation_hours', 'SELECT pg_try_advisory_xact_lock(7206512017) AS is_mine');
 

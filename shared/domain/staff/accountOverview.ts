@@ -4,16 +4,19 @@ import type { ApiKey } from '../../tables/ApiKey.ts';
 import { type ConnectedApplication, listConnectedApplications } from '../oauth/grants.ts';
 import type { Identity } from '../../tables/Identity.ts';
 import type { LedgerEntry } from '../../tables/LedgerEntry.ts';
+import type { Invoice } from '../../tables/Invoice.ts';
 import { OwedRefund } from '../../tables/OwedRefund.ts';
 import { PaymentEvent } from '../../tables/PaymentEvent.ts';
 import { Subscription } from '../../tables/Subscription.ts';
 import type { Topup } from '../../tables/Topup.ts';
 import type { TopupRefund } from '../../tables/TopupRefund.ts';
+import { findRequestedDeletion, type RequestedDeletion } from '../accounts/deletion.ts';
 import { listLastLedgerEntries, listPaymentIssues } from '../accounts/adminLookup.ts';
 import { listActiveApiKeys } from '../accounts/apiKeys.ts';
 import { listIdentities } from '../accounts/identities.ts';
 import { type ActiveWebSession, listActiveSessions } from '../accounts/sessions.ts';
 import { type AffiliateOverview, getAffiliateOverview } from '../affiliates/overview.ts';
+import { listRecentInvoices } from '../billing/invoices.ts';
 import { listRecentTopups } from '../billing/listTopups.ts';
 import { getSubscriptionOverview, type SubscriptionOverview } from '../billing/billingStatus.ts';
 import { listTopupRefunds } from '../billing/topupRefunds.ts';
@@ -31,10 +34,13 @@ export type UnprocessedEvent = Pick<
 /** Overview of an account for staff: no prompts, no outputs, no secrets. */
 export interface AccountOverview {
   account: Account;
+  /** Requested deletion that is not completed; null if there is none. */
+  deletion: RequestedDeletion | null;
   plan: SubscriptionOverview;
   subscriptions: Subscription[];
   ledger: LedgerEntry[];
   generations: StaffGenerationPage;
+  invoices: Invoice[];
   topups: Topup[];
   topupRefunds: TopupRefund[];
   owedRefunds: OwedRefund[];
@@ -70,19 +76,23 @@ export async function readAccountOverview(account: Account): Promise<AccountOver
       listUnprocessedEvents(account),
       listPaymentIssues(account),
     ]);
-  const [keys, sessions, applications, identities, affiliate] = await Promise.all([
+  const [keys, sessions, applications, identities, affiliate, invoices, deletion] = await Promise.all([
     listActiveApiKeys(id),
     listActiveSessions(id, ''),
     listConnectedApplications(id),
     listIdentities(id),
     account.is_affiliate ? getAffiliateOverview(id) : null,
+    listRecentInvoices(id, ROWS_SHOWN),
+    findRequestedDeletion(id),
   ]);
   return {
     account,
+    deletion,
     plan,
     subscriptions,
     ledger,
     generations,
+    invoices,
     topups,
     topupRefunds,
     owedRefunds,

@@ -8,8 +8,8 @@ export interface AuditLogQuery {
   accountId?: number | undefined;
   /** Account of the staff member. */
   actorId?: number | undefined;
-  /** UUID of the last entry of the previous page. */
-  before?: string | undefined;
+  /** Number of the last entry of the previous page. */
+  before?: number | undefined;
   limit?: number;
 }
 
@@ -26,10 +26,10 @@ export interface AuditLogItem {
 export interface AuditLogPage {
   items: AuditLogItem[];
   /** Cursor of the next page; null on the last page. */
-  next: string | null;
+  next: number | null;
 }
 
-/** Lists entries of the audit log, newest first: their uuids ascend with time. */
+/** Lists entries of the audit log, newest first: their numbers ascend in the order of the database. */
 export async function listAuditEntries({
   accountId,
   actorId,
@@ -37,11 +37,11 @@ export async function listAuditEntries({
   limit = PAGE_SIZE,
 }: AuditLogQuery): Promise<AuditLogPage> {
   const query = AuditEntry.query()
-    .orderBy('uuid', 'desc')
+    .orderBy('number', 'desc')
     .limit(limit + 1);
   if (accountId !== undefined) void query.where({ account_id: accountId });
   if (actorId !== undefined) void query.where({ actor_account_id: actorId });
-  if (before !== undefined) void query.where('uuid', '<', before);
+  if (before !== undefined) void query.where('number', '<', before);
   const rows = await query;
   const entries = rows.slice(0, limit);
   const ids = entries.flatMap(({ account_id: account, actor_account_id: actor }) => [account, actor]);
@@ -54,7 +54,7 @@ export async function listAuditEntries({
     actor: getActorName(entry, byId),
     account: entry.account_id === null ? undefined : byId.get(entry.account_id),
   }));
-  return { items, next: rows.length > limit ? (entries.at(-1) as AuditEntry).uuid : null };
+  return { items, next: rows.length > limit ? (entries.at(-1) as AuditEntry).number : null };
 }
 
 function getActorName({ actor_account_id: actorId, command_user: user }: AuditEntry, accounts: Map<number, Account>) {

@@ -62,7 +62,7 @@ export async function requeueGeneration(uuid: string, reason: string, actor: Act
 /** Prompt and output of a customer, shown to staff for a recorded reason only. */
 export type GenerationContent = Pick<
   Generation,
-  'uuid' | 'model' | 'prompt' | 'params' | 'output_path' | 'thumbnail_path'
+  'uuid' | 'model' | 'prompt' | 'params' | 'output_path' | 'thumbnail_path' | 'error_message'
 >;
 
 /**
@@ -74,7 +74,7 @@ export async function viewGenerationContent(uuid: string, reason: string, actor:
     const content = await Generation.query(transaction)
       .where({ uuid })
       .whereNull('deleted_at')
-      .select('uuid', 'account_id', 'model', 'prompt', 'params', 'output_path', 'thumbnail_path')
+      .select('uuid', 'account_id', 'model', 'prompt', 'params', 'output_path', 'thumbnail_path', 'error_message')
       .first();
     if (content === undefined)
       throw new ServiceError('not_found', 'Not found. The generation does not exist, or its owner has deleted it.');

@@ -1,9 +1,10 @@
 import { prepared, runStatement } from '../../lib/database/preparedStatements.ts';
 import { ServiceError } from '../../spec/errors.ts';
 import { PAGE_SIZE } from '../../spec/limits.ts';
-import { Generation } from '../../tables/Generation.ts';
+import type { Generation } from '../../tables/Generation.ts';
+import { KNOWN_REASONS, OTHER_REASON } from '../generations/failureReasons.ts';
 
-/** Columns of a generation that staff see without a reason: neither its prompt nor its output. */
+/** Columns of a generation that staff see without a reason: neither its prompt, nor its output, nor its error. */
 const STAFF_COLUMNS = [
   'uuid',
   'account_id',
@@ -12,7 +13,6 @@ const STAFF_COLUMNS = [
   'status',
   'credits_charged',
   'plan_credits_charged',
-  'error_message',
   'upstream',
   'upstream_model',
   'unconfirmed_submits',
@@ -26,18 +26,31 @@ const STAFF_COLUMNS = [
   'refunded_at',
 ] as const;
 
-export type StaffGeneration = Pick<Generation, (typeof STAFF_COLUMNS)[number]>;
+/** A generation as staff see it without a reason. */
+export interface StaffGeneration extends Pick<Generation, (typeof STAFF_COLUMNS)[number]> {
+  /** Reason of the failure, without what an upstream wrote, which may quote the prompt; null if it has not failed. */
+  error_reason: string | null;
+}
+
+/** An error is emptied with the prompt after the deletion. */
+const SELECT_FOR_STAFF = `SELECT ${STAFF_COLUMNS.join(', ')},
+         CASE WHEN error_message = '' OR error_message = ANY (cast(:knownReasons AS text[])) THEN error_message
+              WHEN error_message IS NOT NULL THEN cast(:otherReason AS text) END AS error_reason
+    FROM generations`;
+const REASONS = { knownReasons: KNOWN_REASONS, otherReason: OTHER_REASON };
+
+const FIND_FOR_STAFF = prepared('find_generation_for_staff', `${SELECT_FOR_STAFF} WHERE uuid = :uuid`);
 
 /** Finds a generation of any account, including deleted ones. @throws ServiceError not_found */
 export async function findGenerationForStaff(uuid: string): Promise<StaffGeneration> {
-  const found = await Generation.query().where({ uuid }).select(STAFF_COLUMNS).first();
+  const [found] = await runStatement<StaffGeneration>(FIND_FOR_STAFF, { uuid, ...REASONS });
   if (found !== undefined) return found;
   throw new ServiceError('not_found', 'Not found. There is no generation with that UUID.');
 }
 
 const LIST_FOR_STAFF = prepared(
   'list_generations_for_staff',
-  `SELECT ${STAFF_COLUMNS.join(', ')} FROM generations
+  `${SELECT_FOR_STAFF}
     WHERE account_id = :accountId AND number < :before AND deleted_at IS NULL
     ORDER BY number DESC
     LIMIT :limit`,
@@ -56,7 +69,8 @@ export async function listGenerationsForStaff(
   before = Number.MAX_SAFE_INTEGER,
   limit = PAGE_SIZE,
 ): Promise<StaffGenerationPage> {
-  const rows = await runStatement<StaffGeneration>(LIST_FOR_STAFF, { accountId, before, limit: limit + 1 });
+  const bindings = { accountId, before, limit: limit + 1, ...REASONS };
+  const rows = await runStatement<StaffGeneration>(LIST_FOR_STAFF, bindings);
   const items = rows.slice(0, limit);
   return { items, next: rows.length > limit ? (items.at(-1) as StaffGeneration).number : null };
 }

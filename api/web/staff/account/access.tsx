@@ -17,7 +17,7 @@ export function AccessSections({ overview, ctx }: SectionProps): VNode {
       <Section id="keys" title="API keys">
         <Table
           label="API keys"
-          headings={['Prefix', 'Name', 'Created', 'Last used', '']}
+          headings={['Prefix', 'Name', 'Created', 'Last used', 'Action']}
           empty="No active API keys."
           rows={keys.map((key) => [
             <code>{key.prefix}…</code>,

@@ -45,7 +45,7 @@ export function GenerationTable({ generations }: { generations: StaffGeneration[
         generation.upstream ?? 'none',
         formatDateTime(generation.created_at),
         generation.completed_at === null ? '' : formatDateTime(generation.completed_at),
-        generation.error_message ?? '',
+        generation.error_reason ?? '',
       ])}
     />
   );

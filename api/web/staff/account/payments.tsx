@@ -2,13 +2,13 @@ import type { VNode } from 'preact';
 import { getNetCents, getTotalCents } from '../../../../shared/domain/billing/topupAmounts.ts';
 import type { AccountOverview } from '../../../../shared/domain/staff/accountOverview.ts';
 import type { Topup } from '../../../../shared/tables/Topup.ts';
-import { formatNumber, formatUsd } from '../../components/formatAmount.ts';
+import { formatMoney, formatNumber, formatUsd } from '../../components/formatAmount.ts';
 import { formatDateTime } from '../../components/formatTime.ts';
 import { mayUse } from '../../components/staffPage.tsx';
 import { Section, Table } from '../table.tsx';
 import type { SectionProps } from './profile.tsx';
 
-/** Top-ups, refunds, and events of the payment processor that are not processed. */
+/** Top-ups, refunds, invoices, and events of the payment processor that are not processed. */
 export function PaymentSections({ overview, ctx }: SectionProps): VNode {
   const { topups, topupRefunds } = overview;
   const mayRefund = mayUse(ctx, 'refundTopups');
@@ -26,7 +26,17 @@ export function PaymentSections({ overview, ctx }: SectionProps): VNode {
       <Section id="topups" title="Top-ups">
         <Table
           label="Top-ups"
-          headings={['Top-up', 'Kind', 'Status', 'Amount', 'Credits', 'Refunded or disputed', 'Payment', 'Created', '']}
+          headings={[
+            'Top-up',
+            'Kind',
+            'Status',
+            'Amount',
+            'Credits',
+            'Refunded or disputed, without tax',
+            'Payment',
+            'Created',
+            'Action',
+          ]}
           empty="No top-ups."
           rows={topups.map((topup) => [
             topup.uuid,
@@ -47,6 +57,32 @@ export function PaymentSections({ overview, ctx }: SectionProps): VNode {
           headings={['Of', 'Status', 'Attempts', 'Next attempt', 'Last error', 'Created']}
           empty="No refunds."
           rows={listRefunds(overview)}
+        />
+      </Section>
+      <Section id="invoices" title="Invoices">
+        <Table
+          label="Invoices"
+          headings={[
+            'Invoice',
+            'Number',
+            'Stripe id',
+            'Description',
+            'Status',
+            'Total',
+            'Refunded or disputed',
+            'Created',
+          ]}
+          empty="No invoices."
+          rows={overview.invoices.map((invoice) => [
+            invoice.uuid,
+            invoice.number ?? 'none',
+            invoice.stripe_invoice_id ?? 'none',
+            invoice.description,
+            invoice.status,
+            formatMoney(invoice.total_cents, invoice.currency),
+            formatMoney(invoice.refunded_cents, invoice.currency),
+            formatDateTime(invoice.created_at),
+          ])}
         />
       </Section>
       <Section id="events" title="Payment events">

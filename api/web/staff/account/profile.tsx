@@ -1,4 +1,5 @@
 import type { VNode } from 'preact';
+import { type AccountState, describeAccountState } from '../../../../shared/domain/accounts/accountState.ts';
 import { isStaffEmail } from '../../../../shared/domain/accounts/staff.ts';
 import type { AccountOverview } from '../../../../shared/domain/staff/accountOverview.ts';
 import type { StaffPermission } from '../../../../shared/spec/staff.ts';
@@ -15,9 +16,24 @@ export interface SectionProps {
   ctx: Context;
 }
 
+const TAG_CLASSES: Record<AccountState['state'], string> = {
+  erased: 'tag off',
+  'deletion requested': 'tag warn',
+  suspended: 'tag warn',
+  active: 'tag',
+};
+
+function formatDeletion(deletion: AccountOverview['deletion']): string {
+  if (deletion === null) return 'not requested';
+  const { requestedAt, eraseAt, canUndo } = deletion;
+  const requested = `requested ${formatDateTime(requestedAt)}`;
+  return canUndo ? `${requested}, can be undone until ${formatDateTime(eraseAt)}` : `${requested}, being erased`;
+}
+
 /** State, profile, credits and plan of the account, with the actions on it. */
 export function ProfileSections({ overview, ctx }: SectionProps): VNode {
-  const { account, issues } = overview;
+  const { account, deletion, issues } = overview;
+  const { state, since } = describeAccountState(account);
   return (
     <>
       {issues.length === 0 ? null : (
@@ -31,16 +47,15 @@ export function ProfileSections({ overview, ctx }: SectionProps): VNode {
       )}
       <Section id="profile" title="Profile">
         <p>
-          <span class={account.suspended_at === null ? 'tag' : 'tag warn'}>
-            {account.suspended_at === null ? 'active' : `suspended since ${formatDateTime(account.suspended_at)}`}
-          </span>{' '}
-          {isStaffEmail(account.email) ? <span class="tag off">staff</span> : null}{' '}
-          {account.erased_at === null ? null : <span class="tag off">erased</span>}
+          <span class={TAG_CLASSES[state]}>{since === null ? state : `${state} since ${formatDateTime(since)}`}</span>{' '}
+          {isStaffEmail(account.email) ? <span class="tag off">staff</span> : null}
         </p>
         <Facts
           facts={[
             ['UUID', <code>{account.uuid}</code>],
             ['Number', account.id],
+            ['Suspended', account.suspended_at === null ? 'no' : `since ${formatDateTime(account.suspended_at)}`],
+            ['Deletion', formatDeletion(deletion)],
             ['First name', account.first_name],
             ['Language', account.language],
             ['Use case', account.use_case],
@@ -49,17 +64,19 @@ export function ProfileSections({ overview, ctx }: SectionProps): VNode {
             ['Customer', account.stripe_customer_id ?? 'none'],
           ]}
         />
-        <Actions
-          ctx={ctx}
-          path={getAccountPath(account)}
-          actions={[
-            account.suspended_at === null
-              ? ['suspend/', 'Suspend', 'suspendAccounts']
-              : ['reinstate/', 'Reinstate', 'suspendAccounts'],
-            ['sign-out/', 'Sign out everywhere', 'revokeAccess'],
-            ['revoke-access/', 'Revoke all access', 'revokeAccess'],
-          ]}
-        />
+        {account.erased_at === null ? (
+          <Actions
+            ctx={ctx}
+            path={getAccountPath(account)}
+            actions={[
+              account.suspended_at === null
+                ? ['suspend/', 'Suspend', 'suspendAccounts']
+                : ['reinstate/', 'Reinstate', 'suspendAccounts'],
+              ['sign-out/', 'Sign out everywhere', 'revokeAccess'],
+              ['revoke-access/', 'Revoke all access', 'revokeAccess'],
+            ]}
+          />
+        ) : null}
       </Section>
       <CreditsSection overview={overview} ctx={ctx} />
       <PlanSection overview={overview} ctx={ctx} />
@@ -84,7 +101,9 @@ function CreditsSection({ overview: { account }, ctx }: SectionProps): VNode {
           ['In progress', `${account.in_flight} of ${account.parallel_limit}`],
         ]}
       />
-      <Actions ctx={ctx} path={getAccountPath(account)} actions={[['adjust/', 'Adjust credits', 'adjustCredits']]} />
+      {account.erased_at === null ? (
+        <Actions ctx={ctx} path={getAccountPath(account)} actions={[['adjust/', 'Adjust credits', 'adjustCredits']]} />
+      ) : null}
     </Section>
   );
 }

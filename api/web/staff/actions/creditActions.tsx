@@ -1,5 +1,6 @@
 import type { VNode } from 'preact';
 import { getAccount } from '../../../../shared/domain/accounts/accounts.ts';
+import { getTotalCents } from '../../../../shared/domain/billing/topupAmounts.ts';
 import { findTopup, requestTopupRefund } from '../../../../shared/domain/billing/topupRefunds.ts';
 import { ADJUSTMENT_MAX_CREDITS, postCreditAdjustment } from '../../../../shared/domain/credits/creditAdjustments.ts';
 import { findAccountForStaff } from '../../../../shared/domain/staff/accountOverview.ts';
@@ -91,12 +92,13 @@ export const refundTopup = defineAction({
     return { topup, account: await getAccount(topup.account_id) };
   },
   describe: ({ topup, account }) => ({
-    question: `Refund the top-up of ${formatUsd(topup.amount_cents)} of ${account.email}?`,
+    question: `Refund the top-up of ${formatUsd(getTotalCents(topup))} of ${account.email}?`,
     consequences: (
       <p>
-        {formatUsd(topup.amount_cents - topup.reversed_cents)} are paid back through the payment processor within
-        minutes. The {formatNumber(topup.credits)} credits of the top-up are then taken back, as far as the balance has
-        them: the account has {formatNumber(account.topup_credits)} top-up credits. This cannot be undone.
+        {topup.reversed_cents === 0 ? 'All' : 'What is left'} of the payment of {formatUsd(getTotalCents(topup))} is
+        paid back through the payment processor within minutes. The{' '}
+        {formatNumber(topup.credits - topup.credits_reversed)} credits of the top-up are then taken back, as far as the
+        balance has them: the account has {formatNumber(account.topup_credits)} top-up credits. This cannot be undone.
       </p>
     ),
     button: 'Refund top-up',

@@ -1,3 +1,4 @@
+import { describeAccountState } from '../../../../shared/domain/accounts/accountState.ts';
 import { listActiveApiKeys } from '../../../../shared/domain/accounts/apiKeys.ts';
 import {
   listLastLedgerEntries,
@@ -17,12 +18,16 @@ export async function findAccount({ args: [query = ''], print }: CommandContext)
     listLastLedgerEntries(account, LEDGER_ENTRIES_SHOWN),
     listPaymentIssues(account),
   ]);
+  const { state, since } = describeAccountState(account);
   const facts = [
     ['e-mail', account.email],
     ['uuid', account.uuid],
     ['number', String(account.id)],
     ['signed up', `${formatTime(account.created_at)} through ${account.social_provider}`],
-    ...(account.suspended_at === null ? [] : [['suspended since', formatTime(account.suspended_at)]]),
+    ['state', since === null ? state : `${state} since ${formatTime(since)}`],
+    ...(account.suspended_at === null || state === 'suspended'
+      ? []
+      : [['suspended since', formatTime(account.suspended_at)]]),
     ['plan', `${billing.plan?.slug ?? 'none'}, ${billing.status}, until ${formatTime(billing.currentPeriodEnd)}`],
     ['customer', account.stripe_customer_id ?? '-'],
     ['balance', `${account.balance} (plan ${account.plan_credits}, top-ups ${account.topup_credits})`],

@@ -1,6 +1,7 @@
 import {
   findCreditAdjustment,
   ADJUSTMENT_MAX_CREDITS,
+  assertNotErased,
   postCreditAdjustment,
 } from '../../../../shared/domain/credits/creditAdjustments.ts';
 import { lookUpAccountForStaff } from '../../../../shared/domain/accounts/adminLookup.ts';
@@ -28,6 +29,7 @@ export async function grantCredits({
   if (!shouldApply) {
     const before = await findCreditAdjustment(adjustment);
     if (before === null) {
+      assertNotErased(account);
       print(`${account.email} would receive ${credits} credits: ${account.balance} -> ${account.balance + credits}.`);
     } else print(`${account.email} already received ${credits} credits for request ${request}. Nothing would change.`);
     return;
