@@ -10,24 +10,63 @@ import { lockAccount } from '../credits/ledger.ts';
 import { recordSecurityEvent, type RequestOrigin } from './securityEvents.ts';
 
 /**
- * Columns that an export leaves out: hashes, internal identifiers and states, which say nothing about the person and
- * must not leave the database.
+ * Columns of the export by list. All others stay out: internal states and figures, hashes, secrets, and columns that
+ * are added later.
  */
-const OMITTED_COLUMNS = new Set([
-  'token_hash',
-  'key_hash',
-  'id',
-  'account_id',
-  'affiliate_id',
-  'subscription_id',
-  'identity_uuid',
-  'upstream_handle',
-  'effect_key',
-  'output_path',
-  'thumbnail_path',
-  'media_token',
-  'export_position',
-]);
+const COLUMNS = {
+  account: [
+    ...['uuid', 'email', 'first_name', 'language', 'use_case', 'social_provider', 'onboarding_step', 'is_affiliate'],
+    ...['created_at', 'erased_at', 'suspended_at', 'deletion_requested_at'],
+    ...['plan_slug', 'spendable_until', 'parallel_limit', 'balance', 'plan_credits', 'topup_credits'],
+    ...['period_index', 'period_start', 'period_end', 'period_granted', 'period_rollover', 'period_used'],
+    ...['stripe_customer_id', 'has_payment_method', 'auto_topup_enabled', 'auto_topup_amount_cents'],
+    ...['auto_topup_threshold_credits', 'auto_topup_problem'],
+    ...['in_flight', 'generation_count', 'generations_deleted', 'ledger_count', 'key_count', 'active_key_count'],
+  ],
+  identities: ['uuid', 'provider', 'issuer', 'subject', 'email', 'created_at'],
+  sessions: ['uuid', 'user_agent', 'created_at', 'last_used_at', 'expires_at'],
+  api_keys: ['uuid', 'number', 'name', 'prefix', 'last_used_at', 'revoked_at', 'created_at'],
+  oauth_grants: [
+    ...['uuid', 'client_id', 'scopes', 'resource', 'redirect_uri'],
+    ...['created_at', 'connected_at', 'last_used_at', 'revoked_at'],
+  ],
+  security_events: ['event', 'network', 'user_agent', 'details', 'created_at'],
+  generations: [
+    ...['uuid', 'number', 'model', 'prompt', 'params', 'status', 'credits_charged', 'plan_credits_charged'],
+    ...['is_watermarked', 'error_message', 'idempotency_key', 'api_key_number'],
+    ...['created_at', 'completed_at', 'deleted_at', 'refunded_at', 'purged_at'],
+  ],
+  ledger_entries: [
+    ...['number', 'uuid', 'entry_type', 'amount', 'plan_amount', 'balance_after', 'description', 'generation_uuid'],
+    'created_at',
+  ],
+  subscriptions: [
+    ...['uuid', 'plan_slug', 'status', 'processor', 'stripe_subscription_id', 'started_at', 'activated_at'],
+    ...['current_period_end', 'paid_until', 'past_due_since', 'cancel_at_period_end', 'ended_at', 'created_at'],
+  ],
+  topups: [
+    ...['uuid', 'kind', 'status', 'amount_cents', 'credits', 'net_cents', 'tax_cents', 'discount_cents'],
+    ...['stripe_session_id', 'stripe_payment_intent_id', 'failure_code'],
+    ...['reversed_cents', 'is_disputed', 'credits_reversed', 'created_at', 'completed_at'],
+  ],
+  topup_refunds: ['topup_uuid', 'status', 'created_at', 'completed_at'],
+  owed_refunds: ['invoice_id', 'status', 'created_at', 'completed_at'],
+  invoices: [
+    ...['uuid', 'kind', 'topup_uuid', 'stripe_invoice_id', 'number', 'description', 'status', 'currency'],
+    ...['total_cents', 'tax_cents', 'discount_cents', 'net_cents', 'refunded_cents'],
+    ...['hosted_invoice_url', 'pdf_url', 'created_at', 'paid_at'],
+  ],
+  referrals: ['clicked_at', 'created_at'],
+  affiliates: ['code', 'connect_account_id', 'connect_onboarded', 'payout_enabled', 'closed_at', 'created_at'],
+  /** Without the invoices and the accounts of the customers that they are for. */
+  commissions: ['amount_cents', 'settled_cents', 'paid_at', 'payable_at', 'is_simulated', 'created_at'],
+  payouts: [
+    ...['uuid', 'month', 'status', 'amount_cents', 'connect_account_id', 'stripe_transfer_id'],
+    ...['created_at', 'completed_at'],
+  ],
+} as const satisfies Record<string, readonly string[]>;
+
+type TableName = Exclude<keyof typeof COLUMNS, 'account'>;
 
 type Row = Record<string, unknown>;
 
@@ -42,17 +81,21 @@ interface ExportedList {
 const BATCH_SIZE = 500;
 
 /** Lists the rows of a table in the order of a column that is unique within the account. */
-function listTable(name: string, position: string, { owner = 'account_id', columns = ['*'] } = {}): ExportedList {
+function listTable(name: TableName, position: string, owner = 'account_id'): ExportedList {
   return {
     name,
     select: (accountId, after) =>
       db(name)
-        .select(...columns.map((column) => `${name}.${column}`), { export_position: `${name}.${position}` })
+        .select(...qualifyColumns(name), { export_position: `${name}.${position}` })
         .where(`${name}.${owner}`, accountId)
         .modify((query) => void (after !== null && query.where(`${name}.${position}`, '>', after as string)))
         .orderBy(`${name}.${position}`)
         .limit(BATCH_SIZE),
   };
+}
+
+function qualifyColumns(name: TableName): string[] {
+  return COLUMNS[name].map((column) => `${name}.${column}`);
 }
 
 /** Lists applications with their names. */
@@ -77,20 +120,19 @@ const GENERATIONS: ExportedList = {
         join.on('generations.uuid', 'ledger_entries.generation_uuid');
         join.on('generations.account_id', 'ledger_entries.account_id');
       })
-      .select('generations.*', { export_position: 'ledger_entries.number' })
+      .select(...qualifyColumns('generations'), 'generations.output_path', 'generations.thumbnail_path', {
+        export_position: 'ledger_entries.number',
+      })
       .where({ 'ledger_entries.account_id': accountId, 'ledger_entries.entry_type': 'burn' })
       .modify((query) => void (after !== null && query.where('ledger_entries.number', '>', after as number)))
       .orderBy('ledger_entries.number')
       .limit(BATCH_SIZE),
-  present: (row) => {
+  present: ({ output_path: outputPath, thumbnail_path: thumbnailPath, ...row }) => {
     const toUrl = (path: unknown) =>
       typeof path === 'string' && row['deleted_at'] === null ? `${config.CDN_URL}/${path}` : null;
-    return { ...row, output_url: toUrl(row['output_path']), thumbnail_url: toUrl(row['thumbnail_path']) };
+    return { ...row, output_url: toUrl(outputPath), thumbnail_url: toUrl(thumbnailPath) };
   },
 };
-
-/** Commissions without the invoices and the accounts of the customers that they are for. */
-const COMMISSION_COLUMNS = ['amount_cents', 'settled_cents', 'paid_at', 'payable_at', 'is_simulated', 'created_at'];
 
 const EXPORTED_LISTS: readonly ExportedList[] = [
   listTable('identities', 'uuid'),
@@ -105,17 +147,18 @@ const EXPORTED_LISTS: readonly ExportedList[] = [
   listTable('topup_refunds', 'topup_uuid'),
   listTable('owed_refunds', 'invoice_id'),
   listTable('invoices', 'uuid'),
+  listTable('referrals', 'account_id'),
   listTable('affiliates', 'account_id'),
-  listTable('commissions', 'id', { owner: 'affiliate_id', columns: COMMISSION_COLUMNS }),
-  listTable('payouts', 'uuid', { owner: 'affiliate_id' }),
+  listTable('commissions', 'id', 'affiliate_id'),
+  listTable('payouts', 'uuid', 'affiliate_id'),
 ];
 
 /**
- * Writes all that is stored about an account as JSON: the account, then one list for each kind of data. Rows are read
+ * Writes what is stored about the owner of an account as JSON: the account, then one list for each kind of data. Rows are read
  * some at a time, so that the size of the account does not matter.
  */
 export async function* exportAccount(account: Account): AsyncGenerator<string> {
-  yield `{\n"account": ${JSON.stringify(omitInternalColumns(account.toJSON()))}`;
+  yield `{\n"account": ${JSON.stringify(pickAccountColumns(account.toJSON()))}`;
   for (const list of EXPORTED_LISTS) {
     yield `,\n"${list.name}": [`;
     let count = 0;
@@ -131,14 +174,14 @@ export async function* exportAccount(account: Account): AsyncGenerator<string> {
 async function* readInBatches({ select, present = (row) => row }: ExportedList, accountId: number) {
   for (let after: unknown = null; ; ) {
     const rows = (await select(accountId, after)) as Row[];
-    yield rows.map((row) => omitInternalColumns(present(row)));
+    yield rows.map(({ export_position: _, ...row }) => present(row));
     if (rows.length < BATCH_SIZE) return;
     after = rows.at(-1)?.['export_position'];
   }
 }
 
-function omitInternalColumns(row: Row): Row {
-  return Object.fromEntries(Object.entries(row).filter(([name]) => !OMITTED_COLUMNS.has(name)));
+function pickAccountColumns(account: Row): Row {
+  return Object.fromEntries(COLUMNS.account.map((name) => [name, account[name]]));
 }
 
 /** Exports of an account within an hour. Each reads all of its rows. */
