@@ -61,6 +61,25 @@ describe('staff pages', () => {
       });
     }
 
+    it('are closed to staff whose account is being deleted', async () => {
+      const setRequested = (time: string) =>
+        service.sql(`UPDATE accounts SET deletion_requested_at = ${time} WHERE email = $1`, [email]);
+      await setRequested('now()');
+      try {
+        expect((await visit('/admin/', staff)).headers.get('location')).to.equal('/account/delete/');
+        const call = await service.request('GET', `${BOARD}/api/queues`, { headers: { cookie: staff.cookie } });
+        expectError(call, 'admin_required', 'is being deleted');
+      } finally {
+        await setRequested('NULL');
+      }
+    });
+
+    it('have a skip link to their content', async () => {
+      expect((await visit('/admin/', staff)).text)
+        .to.include('<a class="skip" href="#content">')
+        .and.to.match(/<main id="content"[^>]* tabindex="-1"/i);
+    });
+
     it('are linked from the account page of staff', async () => {
       expect((await visit('/account/', staff)).text).to.include('<a href="/admin/">Admin dashboard</a>');
     });
