@@ -62,15 +62,13 @@ describe('staff pages', () => {
     }
 
     it('are closed to staff whose account is being deleted', async () => {
-      const setRequested = (time: string) =>
-        service.sql(`UPDATE accounts SET deletion_requested_at = ${time} WHERE email = $1`, [email]);
-      await setRequested('now()');
+      await service.sql('UPDATE accounts SET deletion_requested_at = now() WHERE email = $1', [email]);
       try {
         expect((await visit('/admin/', staff)).headers.get('location')).to.equal('/account/delete/');
         const call = await service.request('GET', `${BOARD}/api/queues`, { headers: { cookie: staff.cookie } });
         expectError(call, 'admin_required', 'is being deleted');
       } finally {
-        await setRequested('NULL');
+        await service.sql('UPDATE accounts SET deletion_requested_at = NULL WHERE email = $1', [email]);
       }
     });
 

@@ -7,66 +7,8 @@ import { ServiceError } from '../../spec/errors.ts';
 import { Account } from '../../tables/Account.ts';
 import { SecurityEvent } from '../../tables/SecurityEvent.ts';
 import { lockAccount } from '../credits/ledger.ts';
+import { COLUMNS, type TableName } from './exportColumns.ts';
 import { recordSecurityEvent, type RequestOrigin } from './securityEvents.ts';
-
-/**
- * Columns of the export by list. All others stay out: internal states and figures, hashes, secrets, and columns that
- * are added later.
- */
-const COLUMNS = {
-  account: [
-    ...['uuid', 'email', 'first_name', 'language', 'use_case', 'social_provider', 'onboarding_step', 'is_affiliate'],
-    ...['created_at', 'erased_at', 'suspended_at', 'deletion_requested_at'],
-    ...['plan_slug', 'spendable_until', 'parallel_limit', 'balance', 'plan_credits', 'topup_credits'],
-    ...['period_index', 'period_start', 'period_end', 'period_granted', 'period_rollover', 'period_used'],
-    ...['stripe_customer_id', 'has_payment_method', 'auto_topup_enabled', 'auto_topup_amount_cents'],
-    ...['auto_topup_threshold_credits', 'auto_topup_problem'],
-    ...['in_flight', 'generation_count', 'generations_deleted', 'ledger_count', 'key_count', 'active_key_count'],
-  ],
-  identities: ['uuid', 'provider', 'issuer', 'subject', 'email', 'created_at'],
-  sessions: ['uuid', 'user_agent', 'created_at', 'last_used_at', 'expires_at'],
-  api_keys: ['uuid', 'number', 'name', 'prefix', 'last_used_at', 'revoked_at', 'created_at'],
-  oauth_grants: [
-    ...['uuid', 'client_id', 'scopes', 'resource', 'redirect_uri'],
-    ...['created_at', 'connected_at', 'last_used_at', 'revoked_at'],
-  ],
-  security_events: ['event', 'network', 'user_agent', 'details', 'created_at'],
-  generations: [
-    ...['uuid', 'number', 'model', 'prompt', 'params', 'status', 'credits_charged', 'plan_credits_charged'],
-    ...['is_watermarked', 'error_message', 'idempotency_key', 'api_key_number'],
-    ...['created_at', 'completed_at', 'deleted_at', 'refunded_at', 'purged_at'],
-  ],
-  ledger_entries: [
-    ...['number', 'uuid', 'entry_type', 'amount', 'plan_amount', 'balance_after', 'description', 'generation_uuid'],
-    'created_at',
-  ],
-  subscriptions: [
-    ...['uuid', 'plan_slug', 'status', 'processor', 'stripe_subscription_id', 'started_at', 'activated_at'],
-    ...['current_period_end', 'paid_until', 'past_due_since', 'cancel_at_period_end', 'ended_at', 'created_at'],
-  ],
-  topups: [
-    ...['uuid', 'kind', 'status', 'amount_cents', 'credits', 'net_cents', 'tax_cents', 'discount_cents'],
-    ...['stripe_session_id', 'stripe_payment_intent_id', 'failure_code'],
-    ...['reversed_cents', 'is_disputed', 'credits_reversed', 'created_at', 'completed_at'],
-  ],
-  topup_refunds: ['topup_uuid', 'status', 'created_at', 'completed_at'],
-  owed_refunds: ['invoice_id', 'status', 'created_at', 'completed_at'],
-  invoices: [
-    ...['uuid', 'kind', 'topup_uuid', 'stripe_invoice_id', 'number', 'description', 'status', 'currency'],
-    ...['total_cents', 'tax_cents', 'discount_cents', 'net_cents', 'refunded_cents'],
-    ...['hosted_invoice_url', 'pdf_url', 'created_at', 'paid_at'],
-  ],
-  referrals: ['clicked_at', 'created_at'],
-  affiliates: ['code', 'connect_account_id', 'connect_onboarded', 'payout_enabled', 'closed_at', 'created_at'],
-  /** Without the invoices and the accounts of the customers that they are for. */
-  commissions: ['amount_cents', 'settled_cents', 'paid_at', 'payable_at', 'is_simulated', 'created_at'],
-  payouts: [
-    ...['uuid', 'month', 'status', 'amount_cents', 'connect_account_id', 'stripe_transfer_id'],
-    ...['created_at', 'completed_at'],
-  ],
-} as const satisfies Record<string, readonly string[]>;
-
-type TableName = Exclude<keyof typeof COLUMNS, 'account'>;
 
 type Row = Record<string, unknown>;
 
@@ -174,10 +116,14 @@ export async function* exportAccount(account: Account): AsyncGenerator<string> {
 async function* readInBatches({ select, present = (row) => row }: ExportedList, accountId: number) {
   for (let after: unknown = null; ; ) {
     const rows = (await select(accountId, after)) as Row[];
-    yield rows.map(({ export_position: _, ...row }) => present(row));
+    yield rows.map((row) => present(dropPosition(row)));
     if (rows.length < BATCH_SIZE) return;
     after = rows.at(-1)?.['export_position'];
   }
+}
+
+function dropPosition(row: Row): Row {
+  return Object.fromEntries(Object.entries(row).filter(([name]) => name !== 'export_position'));
 }
 
 function pickAccountColumns(account: Row): Row {
