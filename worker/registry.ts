@@ -24,6 +24,7 @@ import { dispatchGenerations } from '../shared/domain/generations/execution/disp
 import { pollGenerations } from '../shared/domain/generations/execution/poll.ts';
 import { sweepGenerations } from '../shared/domain/generations/execution/sweep.ts';
 import { runAccountDeletions } from '../shared/domain/accounts/deletionSweep.ts';
+import { pruneReferralNetworks } from '../shared/domain/affiliates/referrals.ts';
 import { pruneSecurityEvents } from '../shared/domain/accounts/securityEvents.ts';
 import { pruneExpiredSessions } from '../shared/domain/accounts/sessions.ts';
 import { pruneExpiredSignIns } from '../shared/domain/accounts/signIn.ts';
@@ -70,6 +71,7 @@ export const createProcessors = (): Processors => ({
     await pruneExpiredSessions();
     await pruneExpiredSignIns();
     await pruneSecurityEvents();
+    await pruneReferralNetworks();
   },
 });
 

@@ -31,8 +31,12 @@ export async function authorize(ctx: Context, { authentication, body, path, perm
     redirectToSignInPage(ctx);
     return false;
   }
-  const isAccountPage = authentication === 'pageSession' || authentication === 'staffSession';
-  if (isAccountPage && !PATHS_DURING_DELETION.has(path) && (await isDeletionRequested(requireCaller(ctx).accountId))) {
+  const isClosedByDeletion = REQUIRED_SESSION.has(authentication) && !PATHS_DURING_DELETION.has(path);
+  if (isClosedByDeletion && (await isDeletionRequested(requireCaller(ctx).accountId))) {
+    if (authentication === 'staffCall') {
+      const detail = 'Your account is being deleted. Undo the deletion on the account page first.';
+      throw new ServiceError('admin_required', detail);
+    }
     seeOther(ctx, DELETION_PATH);
     return false;
   }

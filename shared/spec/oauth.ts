@@ -22,6 +22,7 @@ export const OAUTH_ERROR_STATUS = {
   access_denied: 403,
   login_required: 400,
   consent_required: 400,
+  interaction_required: 400,
   invalid_redirect_uri: 400,
   invalid_client_metadata: 400,
   server_error: 500,

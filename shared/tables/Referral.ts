@@ -9,7 +9,7 @@ export class Referral extends Model {
   declare affiliate_id: number;
   /** Time of the click on the referral link. */
   declare clicked_at: Date;
-  /** Hash of the network of the sign-up, to compare referrals; null if it is unknown or was erased. */
+  /** Keyed hash of the network of the sign-up, to compare referrals of one affiliate; null if unknown or removed. */
   declare network: string | null;
   declare created_at: Date;
 }

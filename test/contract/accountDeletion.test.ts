@@ -7,9 +7,9 @@ import { IMAGE, type TestCustomer } from '../harness/apiClient.ts';
 import { expectError } from '../harness/errorEnvelope.ts';
 import { captureError } from '../harness/expectRejection.ts';
 import { findForm, type HttpBrowser } from '../harness/httpBrowser.ts';
-import { registerClient } from '../harness/oauthClient.ts';
+import { createPkce, registerClient } from '../harness/oauthClient.ts';
 import { setAllModelsOnline } from '../harness/seeds.ts';
-import { type TestService, startTestService } from '../harness/testService.ts';
+import { eventually, type TestService, startTestService } from '../harness/testService.ts';
 
 const DELETE = '/account/delete/';
 const UNDO = '/account/delete/undo/';
@@ -75,6 +75,11 @@ describe('the deletion of an account by its owner', () => {
       'subscription_required',
     );
     expectError(await send('POST', '/api/billing/checkout/', { plan: 'studio' }), 'validation_error');
+    for (const path of ['/api/billing/portal/', '/api/affiliate/enroll/', '/api/affiliate/onboarding-link/']) {
+      const rejected = await send('POST', path, {});
+      expectError(rejected, 'validation_error');
+      expect(rejected.body.detail, path).to.include('is being deleted');
+    }
     const key = await send('POST', '/api/keys/create/', { name: 'a' });
     expectError(key, 'validation_error');
     expect(key.body.detail).to.include('is being deleted');
@@ -110,8 +115,38 @@ describe('the deletion of an account by its owner', () => {
     await visitor.submitForm(at('/account/sign-out/'), fields);
     await visitor.submitForm(at('/sign-in'), { email: customer.email });
     expect((await visitor.request(at(DELETE))).text).to.include('Undo');
-    const consent = await visitor.request(at('/authorize?client_id=x'));
+    const client = await registerClient(service.baseUrl);
+    const { challenge } = createPkce();
+    const consent = await visitor.request(at(client.authorizePath(challenge)));
     expect(consent.headers.get('location')).to.equal(DELETE);
+    const silent = await visitor.request(at(client.authorizePath(challenge, { prompt: 'none' })));
+    expect(silent.headers.get('location')).to.include('error=interaction_required');
+    expect((await visitor.request(at('/authorize?client_id=x'))).status).to.equal(400);
+  });
+
+  it('does not let automatic top-ups be switched on by a request that began before it', async () => {
+    const { customer } = await createVisitor(service, 'pro');
+    const lock = await service.database.connect();
+    try {
+      await lock.query('BEGIN');
+      await lock.query('SELECT 1 FROM accounts WHERE email = $1 FOR UPDATE', [customer.email]);
+      const enabling = customer.requestWithSession('PATCH', '/api/billing/topup/settings/', {
+        body: { auto_topup_enabled: true },
+      });
+      await eventually('the request waits for the account', async () => {
+        const [waiting] = await service.sql(
+          `SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`,
+        );
+        return waiting !== undefined;
+      });
+      await lock.query('UPDATE accounts SET deletion_requested_at = now() WHERE email = $1', [customer.email]);
+      await lock.query('COMMIT');
+      expectError(await enabling, 'subscription_required');
+    } finally {
+      lock.release();
+    }
+    expect((await getRow(customer)).auto_topup_enabled).to.equal(false);
+    await service.sql('UPDATE accounts SET deletion_requested_at = NULL WHERE email = $1', [customer.email]);
   });
 
   it('is requested once by simultaneous requests', async () => {

@@ -15,10 +15,22 @@ describe('the export of an account', () => {
   after(() => service.stop());
 
   const at = (path: string) => service.baseUrl + path;
+  /** Stores that an affiliate referred an account. */
+  const createReferral = async (accountId: number) => {
+    const affiliate = await service.createCustomer();
+    await affiliate.request('POST', '/api/affiliate/enroll/', { body: {} });
+    await service.sql(
+      `INSERT INTO referrals (account_id, affiliate_id, clicked_at, network, created_at)
+       SELECT $1, id, now(), 'a network', now() FROM accounts WHERE email = $2`,
+      [accountId, affiliate.email],
+    );
+  };
   const download = (visitor: HttpBrowser) => sendAccountForm(service.baseUrl, visitor, EXPORT);
 
   it('is a JSON file with everything that is stored, in batches, and without secrets', async () => {
     const { customer, visitor } = await createVisitor(service, 'studio');
+    const [{ id }] = await service.sql('SELECT id FROM accounts WHERE email = $1', [customer.email]);
+    await createReferral(id);
     await customer.createImage('a lighthouse to export');
     await completeAllGenerations(service, customer);
     await customer.request('POST', '/api/affiliate/enroll/', { body: {} });
@@ -51,6 +63,7 @@ describe('the export of an account', () => {
       'topup_refunds',
       'owed_refunds',
       'invoices',
+      'referrals',
       'affiliates',
       'commissions',
       'payouts',
@@ -65,7 +78,15 @@ describe('the export of an account', () => {
     expect(exported.security_events).to.have.length(1_203);
     expect(new Set(exported.security_events.map(({ details }: any) => details.name)).size).to.be.above(1_200);
     expect(exported.security_events.at(-1).event).to.equal('data_exported');
-    expect(text).to.not.match(/_hash|upstream_handle|"id"|"account_id"|export_position|media_token/);
+    expect(exported.referrals).to.have.length(1);
+    expect(Object.keys(exported.referrals[0])).to.deep.equal(['clicked_at', 'created_at']);
+    expect(text).to.not.match(
+      /_hash|upstream|"id"|"(account|affiliate|subscription)_id"|export_position|media_token|_path"|provider_cost|leased_until/,
+    );
+    expect(text).to.not.match(
+      /submit|next_attempt|next_poll|polled_at|deadline_at|sync|last_error|attempts|follow_up|refunded_upgrade|staff/,
+    );
+    expect(text).to.not.match(/declines|claimed_at|triggered_at|at_period_start|reversal_count|a network/);
     expect(text).to.not.include(customer.key);
   });
 

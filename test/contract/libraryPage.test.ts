@@ -39,6 +39,17 @@ describe('the library page', () => {
     expect(none.text).to.include('No generations match these filters.').and.to.include('0 match.');
   });
 
+  it('keeps the model of a link when the form is sent, and offers to clear it', async () => {
+    const { customer, visitor } = await createVisitor(service, 'pro');
+    await seedImages(service, customer, 1);
+    const { body } = await customer.request('GET', '/api/generations/');
+    const { text } = await visitor.request(at(`/account/library/?model=${body.data[0].model}`));
+    expect(text)
+      .to.include(`<input type="hidden" name="model" value="${body.data[0].model}"`)
+      .and.to.include('>Clear filters');
+    expect((await visitor.request(at('/account/library/'))).text).to.not.include('name="model"');
+  });
+
   it('shows an invalid value again with what is wrong, and all generations', async () => {
     const { customer, visitor } = await createVisitor(service, 'pro');
     await seedImages(service, customer, 2);

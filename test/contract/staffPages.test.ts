@@ -61,6 +61,23 @@ describe('staff pages', () => {
       });
     }
 
+    it('are closed to staff whose account is being deleted', async () => {
+      await service.sql('UPDATE accounts SET deletion_requested_at = now() WHERE email = $1', [email]);
+      try {
+        expect((await visit('/admin/', staff)).headers.get('location')).to.equal('/account/delete/');
+        const call = await service.request('GET', `${BOARD}/api/queues`, { headers: { cookie: staff.cookie } });
+        expectError(call, 'admin_required', 'is being deleted');
+      } finally {
+        await service.sql('UPDATE accounts SET deletion_requested_at = NULL WHERE email = $1', [email]);
+      }
+    });
+
+    it('have a skip link to their content', async () => {
+      expect((await visit('/admin/', staff)).text)
+        .to.include('<a class="skip" href="#content">')
+        .and.to.match(/<main id="content"[^>]* tabindex="-1"/i);
+    });
+
     it('are linked from the account page of staff', async () => {
       expect((await visit('/account/', staff)).text).to.include('<a href="/admin/">Admin dashboard</a>');
     });

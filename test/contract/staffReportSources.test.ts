@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import { expect } from 'chai';
+import { pruneReferralNetworks } from '../../shared/domain/affiliates/referrals.ts';
 import { runBillingMaintenance } from '../../shared/domain/billing/maintenance.ts';
 import { openCircuit } from '../../shared/domain/generations/execution/modelHealth.ts';
 import { sumGenerationHours } from '../../shared/domain/reports/generationHours.ts';
@@ -160,7 +161,8 @@ describe('sources of the reports for staff', () => {
     const [{ networks, missing }] = await service.sql(
       'SELECT count(DISTINCT network)::int AS networks, count(*) FILTER (WHERE network IS NULL)::int AS missing FROM referrals',
     );
-    expect([networks, missing]).to.deep.equal([1, 0]);
+    // One of each affiliate: the hash is keyed with the code.
+    expect([networks, missing]).to.deep.equal([2, 0]);
     const rows = await readCsv('affiliates', 'affiliates');
     expect(rows.map((row) => row['code'])).to.deep.equal([code]);
     expect(rows[0]).to.include({ referrals: 3, referrals_previous: 0 });
@@ -176,5 +178,15 @@ describe('sources of the reports for staff', () => {
     expect(text)
       .to.include('At least 3 referred accounts signed up from one network')
       .and.to.include('nothing happens automatically');
+
+    await service.sql(
+      `UPDATE referrals SET created_at = now() - interval '401 days'
+        WHERE affiliate_id = (SELECT account_id FROM affiliates WHERE code = $1)`,
+      [honest.code],
+    );
+    service.fabricated.add('referrals-are-of-new-accounts');
+    await pruneReferralNetworks();
+    const [{ kept }] = await service.sql('SELECT count(network)::int AS kept FROM referrals');
+    expect(kept).to.equal(3);
   });
 });

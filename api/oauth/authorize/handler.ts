@@ -36,10 +36,15 @@ import {
 export async function showConsent(ctx: Context): Promise<void> {
   // Before validation: visitors without a session must not cause fetches of metadata documents, or redirects.
   if (ctx.state.caller === undefined) return redirectToSignInFirst(ctx);
-  if (await isDeletionRequested(requireCaller(ctx).accountId)) return seeOther(ctx, DELETION_PATH);
   const request = await validateRequest(ctx);
   if (request === undefined) return;
-  if (request.prompts.includes('none')) {
+  const isSilent = request.prompts.includes('none');
+  if (await isDeletionRequested(requireCaller(ctx).accountId)) {
+    if (!isSilent) return seeOther(ctx, DELETION_PATH);
+    const description = 'The account is being deleted. Its owner must undo that first.';
+    return sendErrorToClient(ctx, request, new OAuthError('interaction_required', description));
+  }
+  if (isSilent) {
     const description = 'Consent is required every time, because any program can use this client_id.';
     return sendErrorToClient(ctx, request, new OAuthError('consent_required', description));
   }

@@ -1,6 +1,7 @@
+import { createHmac } from 'node:crypto';
 import { type ReferralClick, REFERRAL_WINDOW_MS } from '../../../shared/domain/affiliates/referrals.ts';
 import { now } from '../../../shared/lib/clock.ts';
-import { sha256 } from '../../../shared/lib/secrets.ts';
+import { getServerSecret } from '../../../shared/lib/serverSecret.ts';
 import type { Context } from '../../context.ts';
 import { networkPrefix } from '../networkPrefix.ts';
 import { isHttps } from './sessionCookie.ts';
@@ -31,6 +32,15 @@ export function setReferralCookie(ctx: Context, code: string): void {
 export function readReferralCookie(ctx: Context, signedInAccountId: number | null): ReferralClick | null {
   const [, code, seconds] = /^([a-z0-9]{12})\.(\d{1,11})$/.exec(ctx.cookies.get(REFERRAL_COOKIE) ?? '') ?? [];
   if (code === undefined || seconds === undefined) return null;
-  const network = sha256(networkPrefix(ctx.ip)).toString('hex').slice(0, NETWORK_HASH_CHARACTERS);
+  const network = hashNetwork(networkPrefix(ctx.ip), code);
   return { code, clickedAt: new Date(1_000 * Number(seconds)), signedInAccountId, network };
+}
+
+/**
+ * Hashes a network under the secret of the server and the code of the affiliate, so that addresses cannot be tested
+ * against the database, and referrals of different affiliates cannot be compared.
+ */
+function hashNetwork(network: string, code: string): string {
+  const hmac = createHmac('sha256', getServerSecret()).update(`referral ${code} ${network}`);
+  return hmac.digest('hex').slice(0, NETWORK_HASH_CHARACTERS);
 }

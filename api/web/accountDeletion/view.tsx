@@ -9,6 +9,7 @@ import { type DeletionSummary, summarizeDeletion } from '../../../shared/domain/
 import { EMAIL_MAX_CHARACTERS } from '../../../shared/lib/email.ts';
 import { requireCaller, type Context } from '../../context.ts';
 import { createCsrfToken } from '../../pipeline/csrf.ts';
+import { consumeOutcome } from '../../pipeline/cookies/outcomeCookie.ts';
 import { type PageProblem, sendAccountAreaPage } from '../components/accountPage.tsx';
 import { Form, Notice } from '../components/form.tsx';
 import { formatNumber, formatUsd } from '../components/formatAmount.ts';
@@ -109,7 +110,7 @@ function sendRequestedPage(
   status: number,
 ): void {
   const csrfToken = createCsrfToken(ctx);
-  const isNew = problem === undefined && ctx.query['done'] === 'requested';
+  const isNew = problem === undefined && consumeOutcome(ctx) === 'requested';
   const canUndo = deletion !== null && deletion.canUndo;
   const heading = canUndo ? 'This account will be deleted' : 'This account is being erased';
   const body = (

@@ -15,14 +15,16 @@ export interface FilterChoice {
 interface FilterFormProps {
   path: string;
   choices: readonly FilterChoice[];
+  /** Further filters, which links may set. They have no field, and stay when the form is sent. */
+  kept?: readonly string[];
   /** Parameters of the request, whose values the fields show, also if they are not valid. */
   parameters: Parameters;
 }
 
 /** Form that filters a list by its choices and by time. */
-export function FilterForm({ path, choices, parameters }: FilterFormProps): VNode {
+export function FilterForm({ path, choices, kept = [], parameters }: FilterFormProps): VNode {
   const getValue = (name: string) => (typeof parameters[name] === 'string' ? parameters[name] : '');
-  const names = [...choices.map(({ name }) => name), 'created_after', 'created_before'];
+  const names = [...choices.map(({ name }) => name), ...kept, 'created_after', 'created_before'];
   return (
     <form class="card inline filters" method="get" action={path} aria-label="Filters">
       {choices.map(({ name, label, options }) => (
@@ -38,6 +40,7 @@ export function FilterForm({ path, choices, parameters }: FilterFormProps): VNod
           </select>
         </div>
       ))}
+      {kept.map((name) => (getValue(name) === '' ? null : <input type="hidden" name={name} value={getValue(name)} />))}
       <TimeField name="created_after" label="From (UTC)" value={getValue('created_after')} />
       <TimeField name="created_before" label="Before (UTC)" value={getValue('created_before')} />
       <div class="buttons">

@@ -75,6 +75,7 @@ function isReloading(refresh: PageProps['refresh']): boolean {
 function PageDocument(page: PageProps): VNode {
   const { title, body, isNarrow = false, isWide = false, account, staff, refresh } = page;
   const width = isNarrow ? 'narrow' : isWide ? 'wide' : undefined;
+  const hasNavigation = account !== undefined || staff !== undefined;
   const reload = isReloading(refresh) ? refresh : undefined;
   return (
     <html lang="en">
@@ -91,11 +92,11 @@ function PageDocument(page: PageProps): VNode {
         ) : null}
       </head>
       <body>
-        {account === undefined ? null : (
+        {hasNavigation ? (
           <a class="skip" href={`#${CONTENT_ID}`}>
             Skip to content
           </a>
-        )}
+        ) : null}
         <header class={joinClasses('top', width)}>
           <a class="brand" href="/account/">
             <Logo />
@@ -109,7 +110,7 @@ function PageDocument(page: PageProps): VNode {
         <main
           id={CONTENT_ID}
           class={width}
-          tabIndex={account === undefined ? undefined : -1}
+          tabIndex={hasNavigation ? -1 : undefined}
           data-reload-to={reload?.to}
           data-reload-seconds={reload?.seconds}
         >

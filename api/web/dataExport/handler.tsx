@@ -5,6 +5,7 @@ import { createCsrfToken } from '../../pipeline/csrf.ts';
 import { seeOther } from '../../pipeline/redirect.ts';
 import { getRequestOrigin } from '../../pipeline/requestOrigin.ts';
 import { EXPORT_PATH } from '../accountDeletion/paths.ts';
+import { getBrand } from '../brand.ts';
 import { type PageProblem, sendAccountAreaPage } from '../components/accountPage.tsx';
 import { Form } from '../components/form.tsx';
 import { showErrorsOn } from '../components/showErrorsOn.ts';
@@ -24,7 +25,7 @@ async function renderExportPage(ctx: Context, flash: PageProblem = {}, status = 
       <p>
         One JSON file with everything that is stored about your account: profile, sign-in methods, sessions, API keys
         (without the keys themselves), connected applications, security log, generations with links to their files,
-        ledger, subscriptions, top-ups, and your commissions and payouts as an affiliate.
+        ledger, subscriptions, top-ups, invoices, refunds, and your commissions and payouts as an affiliate.
       </p>
       {isRecent ? (
         <Form action={EXPORT_PATH} token={createCsrfToken(ctx)}>
@@ -45,7 +46,7 @@ export const downloadExport = showErrorsOn(renderExportPage)(async (ctx) => {
   if (!(await hasRecentSignIn(ctx))) return seeOther(ctx, EXPORT_PATH);
   const text = await startAccountExport(requireCaller(ctx).accountId, getRequestOrigin(ctx));
   ctx.type = 'application/json; charset=utf-8';
-  ctx.set('content-disposition', 'attachment; filename="genmeter-account.json"');
+  ctx.set('content-disposition', `attachment; filename="${getBrand().slug}-account.json"`);
   ctx.set('cache-control', 'no-store');
   ctx.body = Readable.from(text);
 });

@@ -46,7 +46,7 @@ export function sendLibraryPage(
   const children = (
     <>
       {list.totalItems === 0 && query === '' ? null : (
-        <FilterForm path={LIBRARY_PATH} choices={FILTERS} parameters={ctx.query} />
+        <FilterForm path={LIBRARY_PATH} choices={FILTERS} kept={['model']} parameters={ctx.query} />
       )}
       {query === '' ? null : <MatchCount list={list} />}
       {queued === 0 ? null : <ProgressNote queued={queued} />}

@@ -11,7 +11,7 @@ export const SETTINGS_OUTCOMES = {
   'identity-linked': ['Sign-in method linked', 'The sign-in method is linked. You can now sign in with it.'],
   'deletion-undone': [
     'Deletion undone',
-    'The deletion is undone. Your subscription renews as before; API keys, applications and automatic top-ups stay off until you set them up again.',
+    'The deletion is undone. A renewal that the deletion stopped is resumed within a minute. API keys, applications and automatic top-ups stay off until you set them up again.',
   ],
   'identity-removed': ['Sign-in method removed', 'The sign-in method is removed.'],
 } as const satisfies Outcomes;

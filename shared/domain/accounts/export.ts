@@ -7,27 +7,8 @@ import { ServiceError } from '../../spec/errors.ts';
 import { Account } from '../../tables/Account.ts';
 import { SecurityEvent } from '../../tables/SecurityEvent.ts';
 import { lockAccount } from '../credits/ledger.ts';
+import { COLUMNS, type TableName } from './exportColumns.ts';
 import { recordSecurityEvent, type RequestOrigin } from './securityEvents.ts';
-
-/**
- * Columns that an export leaves out: hashes, internal identifiers and states, which say nothing about the person and
- * must not leave the database.
- */
-const OMITTED_COLUMNS = new Set([
-  'token_hash',
-  'key_hash',
-  'id',
-  'account_id',
-  'affiliate_id',
-  'subscription_id',
-  'identity_uuid',
-  'upstream_handle',
-  'effect_key',
-  'output_path',
-  'thumbnail_path',
-  'media_token',
-  'export_position',
-]);
 
 type Row = Record<string, unknown>;
 
@@ -42,17 +23,21 @@ interface ExportedList {
 const BATCH_SIZE = 500;
 
 /** Lists the rows of a table in the order of a column that is unique within the account. */
-function listTable(name: string, position: string, { owner = 'account_id', columns = ['*'] } = {}): ExportedList {
+function listTable(name: TableName, position: string, owner = 'account_id'): ExportedList {
   return {
     name,
     select: (accountId, after) =>
       db(name)
-        .select(...columns.map((column) => `${name}.${column}`), { export_position: `${name}.${position}` })
+        .select(...qualifyColumns(name), { export_position: `${name}.${position}` })
         .where(`${name}.${owner}`, accountId)
         .modify((query) => void (after !== null && query.where(`${name}.${position}`, '>', after as string)))
         .orderBy(`${name}.${position}`)
         .limit(BATCH_SIZE),
   };
+}
+
+function qualifyColumns(name: TableName): string[] {
+  return COLUMNS[name].map((column) => `${name}.${column}`);
 }
 
 /** Lists applications with their names. */
@@ -77,20 +62,19 @@ const GENERATIONS: ExportedList = {
         join.on('generations.uuid', 'ledger_entries.generation_uuid');
         join.on('generations.account_id', 'ledger_entries.account_id');
       })
-      .select('generations.*', { export_position: 'ledger_entries.number' })
+      .select(...qualifyColumns('generations'), 'generations.output_path', 'generations.thumbnail_path', {
+        export_position: 'ledger_entries.number',
+      })
       .where({ 'ledger_entries.account_id': accountId, 'ledger_entries.entry_type': 'burn' })
       .modify((query) => void (after !== null && query.where('ledger_entries.number', '>', after as number)))
       .orderBy('ledger_entries.number')
       .limit(BATCH_SIZE),
-  present: (row) => {
+  present: ({ output_path: outputPath, thumbnail_path: thumbnailPath, ...row }) => {
     const toUrl = (path: unknown) =>
       typeof path === 'string' && row['deleted_at'] === null ? `${config.CDN_URL}/${path}` : null;
-    return { ...row, output_url: toUrl(row['output_path']), thumbnail_url: toUrl(row['thumbnail_path']) };
+    return { ...row, output_url: toUrl(outputPath), thumbnail_url: toUrl(thumbnailPath) };
   },
 };
-
-/** Commissions without the invoices and the accounts of the customers that they are for. */
-const COMMISSION_COLUMNS = ['amount_cents', 'settled_cents', 'paid_at', 'payable_at', 'is_simulated', 'created_at'];
 
 const EXPORTED_LISTS: readonly ExportedList[] = [
   listTable('identities', 'uuid'),
@@ -105,17 +89,18 @@ const EXPORTED_LISTS: readonly ExportedList[] = [
   listTable('topup_refunds', 'topup_uuid'),
   listTable('owed_refunds', 'invoice_id'),
   listTable('invoices', 'uuid'),
+  listTable('referrals', 'account_id'),
   listTable('affiliates', 'account_id'),
-  listTable('commissions', 'id', { owner: 'affiliate_id', columns: COMMISSION_COLUMNS }),
-  listTable('payouts', 'uuid', { owner: 'affiliate_id' }),
+  listTable('commissions', 'id', 'affiliate_id'),
+  listTable('payouts', 'uuid', 'affiliate_id'),
 ];
 
 /**
- * Writes all that is stored about an account as JSON: the account, then one list for each kind of data. Rows are read
+ * Writes what is stored about the owner of an account as JSON: the account, then one list for each kind of data. Rows are read
  * some at a time, so that the size of the account does not matter.
  */
 export async function* exportAccount(account: Account): AsyncGenerator<string> {
-  yield `{\n"account": ${JSON.stringify(omitInternalColumns(account.toJSON()))}`;
+  yield `{\n"account": ${JSON.stringify(pickAccountColumns(account.toJSON()))}`;
   for (const list of EXPORTED_LISTS) {
     yield `,\n"${list.name}": [`;
     let count = 0;
@@ -131,14 +116,18 @@ export async function* exportAccount(account: Account): AsyncGenerator<string> {
 async function* readInBatches({ select, present = (row) => row }: ExportedList, accountId: number) {
   for (let after: unknown = null; ; ) {
     const rows = (await select(accountId, after)) as Row[];
-    yield rows.map((row) => omitInternalColumns(present(row)));
+    yield rows.map((row) => present(dropPosition(row)));
     if (rows.length < BATCH_SIZE) return;
     after = rows.at(-1)?.['export_position'];
   }
 }
 
-function omitInternalColumns(row: Row): Row {
-  return Object.fromEntries(Object.entries(row).filter(([name]) => !OMITTED_COLUMNS.has(name)));
+function dropPosition(row: Row): Row {
+  return Object.fromEntries(Object.entries(row).filter(([name]) => name !== 'export_position'));
+}
+
+function pickAccountColumns(account: Row): Row {
+  return Object.fromEntries(COLUMNS.account.map((name) => [name, account[name]]));
 }
 
 /** Exports of an account within an hour. Each reads all of its rows. */

@@ -3,10 +3,15 @@ import { now } from '../../lib/clock.ts';
 import { ServiceError } from '../../spec/errors.ts';
 import { Account } from '../../tables/Account.ts';
 import { Affiliate } from '../../tables/Affiliate.ts';
+import { assertNotDeleting } from '../accounts/assertNotDeleting.ts';
 import { generateReferralCode } from './referralCodes.ts';
 
-/** Enrolls an account as an affiliate. An account that is enrolled already keeps its code. */
+/**
+ * Enrolls an account as an affiliate. An account that is enrolled already keeps its code.
+ * @throws ServiceError validation_error while the account is being deleted.
+ */
 export async function enrollAffiliate(accountId: number): Promise<Affiliate> {
+  assertNotDeleting(await Account.query().findById(accountId).throwIfNotFound());
   const known = await Affiliate.query().findById(accountId);
   if (known !== undefined) return known;
   return Account.transaction(async (transaction) => {

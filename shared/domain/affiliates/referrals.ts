@@ -1,5 +1,7 @@
 import type { Transaction } from 'objection';
 import { addMilliseconds, now } from '../../lib/clock.ts';
+import { prepared } from '../../lib/database/preparedStatements.ts';
+import { runInBatches, STATEMENT_BATCH_SIZE } from '../../lib/database/runInBatches.ts';
 import { logger } from '../../lib/logger.ts';
 import { REFERRAL_WINDOW_DAYS } from '../../spec/limits.ts';
 import { Account } from '../../tables/Account.ts';
@@ -18,7 +20,7 @@ export interface ReferralClick {
   clickedAt: Date;
   /** The account that was signed in in that browser, if any. */
   signedInAccountId: number | null;
-  /** Hash of the browser's network. */
+  /** Keyed hash of the browser's network, comparable within the referrals of one affiliate. */
   network: string | null;
 }
 
@@ -64,4 +66,20 @@ export async function getReferralMetadata(accountId: number): Promise<Record<str
   if (referral === undefined) return {};
   const { code } = await Affiliate.query().findById(referral.affiliate_id).throwIfNotFound();
   return { referral_code: code };
+}
+
+/** Days for which the hash of a referral's network is kept: more than a year, as reports compare. */
+export const REFERRAL_NETWORK_RETENTION_DAYS = 400;
+
+const PRUNE_NETWORKS = prepared(
+  'prune_referral_networks',
+  `UPDATE referrals SET network = NULL WHERE account_id IN (
+     SELECT account_id FROM referrals WHERE created_at <= :before AND network IS NOT NULL
+      ORDER BY created_at LIMIT ${STATEMENT_BATCH_SIZE} FOR UPDATE SKIP LOCKED)
+   RETURNING account_id`,
+);
+
+/** Removes the hashes of networks from referrals after their retention. */
+export async function pruneReferralNetworks(): Promise<void> {
+  await runInBatches(PRUNE_NETWORKS, { before: addMilliseconds(now(), -REFERRAL_NETWORK_RETENTION_DAYS * DAY_MS) });
 }

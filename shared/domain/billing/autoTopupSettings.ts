@@ -28,7 +28,8 @@ export async function getAutoTopupSettings(accountId: number): Promise<AutoTopup
 
 /**
  * Changes the settings of automatic top-ups. Switching them on clears the declines and the problem.
- * @throws ServiceError subscription_required when switching on without an active subscription or a payment method.
+ * @throws ServiceError subscription_required when switching on without an active subscription or a payment method, or
+ * while the account is being deleted or is suspended.
  */
 export async function updateAutoTopupSettings(
   accountId: number,
@@ -36,10 +37,22 @@ export async function updateAutoTopupSettings(
 ): Promise<AutoTopupSettings> {
   const account = await Account.query().findById(accountId).throwIfNotFound();
   if (Object.keys(patch).length === 0) return toAutoTopupSettings(account);
-  const isEnabling = patch.auto_topup_enabled === true;
-  if (isEnabling) await assertCanAutoTopUp(account);
-  const cleared = isEnabling ? { auto_topup_declines: 0, auto_topup_problem: null } : {};
-  return toAutoTopupSettings(await Account.query().patchAndFetchById(accountId, { ...patch, ...cleared }));
+  if (patch.auto_topup_enabled !== true)
+    return toAutoTopupSettings(await Account.query().patchAndFetchById(accountId, patch));
+  await assertCanAutoTopUp(account);
+  // A deletion or a suspension that has begun meanwhile has switched them off.
+  const enabled = await Account.query()
+    .patch({ ...patch, auto_topup_declines: 0, auto_topup_problem: null })
+    .where({ id: accountId })
+    .whereNull('deletion_requested_at')
+    .whereNull('suspended_at')
+    .returning('*')
+    .first();
+  if (enabled !== undefined) return toAutoTopupSettings(enabled);
+  throw new ServiceError(
+    'subscription_required',
+    'Automatic top-ups cannot be switched on while the account is being deleted or is suspended. Undo the deletion on the account page first.',
+  );
 }
 
 async function assertCanAutoTopUp(account: Account): Promise<void> {

@@ -5,6 +5,7 @@ import { ServiceError } from '../../spec/errors.ts';
 import { type PlanSlug, getPlanBySlug } from '../../spec/plans.ts';
 import { Account } from '../../tables/Account.ts';
 import { Subscription } from '../../tables/Subscription.ts';
+import { assertNotDeleting } from '../accounts/assertNotDeleting.ts';
 import { getReferralMetadata } from '../affiliates/referrals.ts';
 import { mapProcessorErrors, trySync } from '../payments/processorErrors.ts';
 import { activateSimulatedPlan } from './activateSimulatedPlan.ts';
@@ -22,10 +23,7 @@ import { syncSubscription } from './syncSubscription.ts';
  */
 export async function startPlanCheckout(accountId: number, slug: PlanSlug, requestKey: string): Promise<CheckoutUrl> {
   const account = await Account.query().findById(accountId).throwIfNotFound();
-  if (account.deletion_requested_at !== null) {
-    const detail = 'plan: the account is being deleted. Undo the deletion on the account page first.';
-    throw new ServiceError('validation_error', detail, { field: 'plan' });
-  }
+  assertNotDeleting(account, 'plan');
   const checkoutUrl = await withCustomer(account, async (customerId) => {
     const current = (await findCurrentSubscription(account)) ?? (await syncAndFindCurrent(account, customerId));
     if (current !== undefined) return startPlanChange(slug, account, current);

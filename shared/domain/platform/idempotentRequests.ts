@@ -3,7 +3,6 @@ import { setTimeout } from 'node:timers/promises';
 import type { Transaction } from 'objection';
 import { v4 as uuidv4 } from 'uuid';
 import { addMilliseconds, now } from '../../lib/clock.ts';
-import { config } from '../../lib/config.ts';
 import { prepared } from '../../lib/database/preparedStatements.ts';
 import { runInBatches, STATEMENT_BATCH_SIZE } from '../../lib/database/runInBatches.ts';
 import { ServiceError } from '../../spec/errors.ts';
@@ -11,6 +10,7 @@ import { IDEMPOTENCY_KEY_RETENTION_MS } from '../../spec/limits.ts';
 import { IdempotentRequest } from '../../tables/IdempotentRequest.ts';
 import { MINUTE_MS } from '../../spec/durations.ts';
 import { sha256 } from '../../lib/secrets.ts';
+import { getServerSecret } from '../../lib/serverSecret.ts';
 
 /**
  * Requests with an Idempotency-Key: the first one that succeeds is executed, and repeated ones receive its response
@@ -172,13 +172,9 @@ function decryptJson(secret: Buffer, stored: Buffer): unknown {
   return JSON.parse(text.toString('utf8'));
 }
 
+/** Responses that were stored before the secret changes can no longer be read. */
 function deriveEncryptionKey({ accountId, scope, key }: KeyedRequest): Buffer {
   return createHmac('sha256', getServerSecret()).update(`response ${accountId} ${scope} ${key}`).digest();
-}
-
-/** Returns a secret that is not in the database. Responses stored before it changes can no longer be read. */
-function getServerSecret(): string {
-  return config.SECRET_KEY ?? new URL(config.DATABASE_URL).password;
 }
 
 const PRUNE = prepared(

@@ -11,6 +11,7 @@ import { parseReportRange } from '../../../../shared/domain/reports/range.ts';
 import type { ReportDefinition, ReportTable } from '../../../../shared/domain/reports/report.ts';
 import { ServiceError } from '../../../../shared/spec/errors.ts';
 import type { Context, Handler } from '../../../context.ts';
+import { getBrand } from '../../brand.ts';
 import { writeReportCsv } from './csv.ts';
 import { sendReportListPage, sendReportPage } from './view.tsx';
 
@@ -66,7 +67,7 @@ function findTable(tables: readonly ReportTable[], key: string | undefined): Rep
 
 function sendCsv(ctx: Context, { slug }: ReportDefinition, table: ReportTable): void {
   ctx.type = 'text/csv; charset=utf-8';
-  ctx.set('content-disposition', `attachment; filename="genmeter-${slug}-${table.key}.csv"`);
+  ctx.set('content-disposition', `attachment; filename="${getBrand().slug}-${slug}-${table.key}.csv"`);
   ctx.set('cache-control', 'no-store');
   ctx.body = writeReportCsv(table);
 }
