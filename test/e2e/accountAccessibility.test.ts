@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import type { Browser, Page } from 'playwright-core';
+import type { Browser, BrowserContext, Page } from 'playwright-core';
 import { enrollAffiliate, signUpReferred } from '../harness/affiliates.ts';
 import type { TestCustomer } from '../harness/apiClient.ts';
 import { type BillingService, startBillingService } from '../harness/billingService.ts';
@@ -146,12 +146,13 @@ describe('the accessibility of pages', () => {
     it(`has no violations in any state, ${view.colorScheme}, ${view.viewport.width} pixels wide`, async function () {
       this.timeout(240_000);
       const found: string[] = [];
+      const contexts = new Map<TestCustomer | undefined, BrowserContext>();
       for (const [visitor, path, prepare] of listStates()) {
         // The policy of the pages does not allow the checker to be loaded.
-        const context = await openContext(browser, billing.service.baseUrl, visitor?.cookie, {
-          ...view,
-          bypassCSP: true,
-        });
+        const options = { ...view, bypassCSP: true };
+        const context =
+          contexts.get(visitor) ?? (await openContext(browser, billing.service.baseUrl, visitor?.cookie, options));
+        contexts.set(visitor, context);
         const page = await context.newPage();
         const response = await page.goto(path);
         expect((await response?.body())?.length, path).to.be.below(PAGE_BYTES_MAX);
@@ -159,8 +160,9 @@ describe('the accessibility of pages', () => {
         await page.evaluate('for (const details of document.querySelectorAll("details")) details.open = true');
         await expectFits(page);
         found.push(...(await findAxeViolations(page)).map((violation) => `${path}: ${violation}`));
-        await context.close();
+        await page.close();
       }
+      await Promise.all([...contexts.values()].map((context) => context.close()));
       expect(found.join('\n')).to.equal('');
     });
   }

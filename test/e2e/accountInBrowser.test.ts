@@ -199,7 +199,7 @@ describe('account pages, in a real browser', () => {
     service.upstream.end('a slow lighthouse', 'succeeded');
     await customer.waitForEnd(uuid);
     for (const page of pages) {
-      await page.getByText('Succeeded', { exact: true }).waitFor({ timeout: 20_000 });
+      await page.locator('span.tag').getByText('Succeeded', { exact: true }).waitFor({ timeout: 20_000 });
       await page.getByRole('img', { name: 'a slow lighthouse' }).waitFor({ state: 'attached' });
       expect(await page.evaluate('window.isSamePage')).to.equal(true);
     }

@@ -52,6 +52,35 @@ describe('the staff console in a real browser without scripts', () => {
     await page.close();
   });
 
+  it('every action is performed by keyboard only, and is recorded', async () => {
+    const page = await context.newPage();
+    const before = (await readAudit(service, customer)).length;
+    const [{ uuid: key }] = (await customer.request('GET', '/api/keys/')).body.data;
+    const [{ uuid: topup }] = await service.sql(
+      'SELECT t.uuid FROM topups t JOIN accounts a ON a.id = t.account_id WHERE a.email = $1',
+      [customer.email],
+    );
+    const actions: [path: string, action: string][] = [
+      [`${generation}refund/`, 'generation.refund'],
+      [`/admin/topups/${topup as string}/refund/`, 'topup.refund'],
+      [`${account}sign-out/`, 'account.sign_out'],
+      [`/admin/keys/${key as string}/revoke/`, 'key.revoke'],
+      [`${account}suspend/`, 'account.suspend'],
+      [`${account}reinstate/`, 'account.reinstate'],
+    ];
+    for (const [path] of actions) {
+      await page.goto(`${service.baseUrl}${path}`);
+      await page.getByLabel('Reason').focus();
+      await page.keyboard.type('ticket T-4');
+      await page.keyboard.press('Tab');
+      await page.keyboard.press('Enter');
+      await page.locator('.notice:focus').waitFor();
+    }
+    const recorded = (await readAudit(service, customer)).slice(before).map(({ action }) => action as string);
+    expect(recorded).to.deep.equal(actions.map(([, action]) => action));
+    await page.close();
+  });
+
   it('no page is wider than a window of 320 pixels, and every field has a label', async () => {
     const page = await context.newPage();
     await page.goto(`${service.baseUrl}${generation}`);
