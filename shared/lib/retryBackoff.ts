@@ -5,3 +5,8 @@ export function getNextAttemptByAge(startedAt: Date, { minMs, maxMs }: { minMs: 
   const ageMs = now().getTime() - startedAt.getTime();
   return addMilliseconds(now(), Math.min(maxMs, Math.max(minMs, ageMs / 4)));
 }
+
+/** Returns the wait before the next attempt: `minMs` after the first failure, twice as long after each, up to `maxMs`. */
+export function getBackoffMs(earlierFailures: number, { minMs, maxMs }: { minMs: number; maxMs: number }): number {
+  return Math.min(maxMs, minMs * 2 ** Math.min(earlierFailures, 10));
+}

@@ -2,6 +2,7 @@ import { processor } from '../../gateways/payments/index.ts';
 import { addMilliseconds, now } from '../../lib/clock.ts';
 import { prepared, runStatement } from '../../lib/database/preparedStatements.ts';
 import { logger } from '../../lib/logger.ts';
+import { getBackoffMs } from '../../lib/retryBackoff.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../spec/durations.ts';
 import { Account } from '../../tables/Account.ts';
 import { AccountDeletion } from '../../tables/AccountDeletion.ts';
@@ -52,7 +53,7 @@ async function runStep(deletion: AccountDeletion): Promise<void> {
     else if (status === 'erasing') await erase(deletion);
     else await continueDue(deletion);
   } catch (err) {
-    const waitMs = Math.min(RETRY_BACKOFF.maxMs, RETRY_BACKOFF.minMs * 2 ** Math.min(attempts, 10));
+    const waitMs = getBackoffMs(attempts, RETRY_BACKOFF);
     logger.warn({ err, accountId, status, attempts: attempts + 1 }, 'account deletion step failed; sweep will retry');
     await release(deletion, {
       attempts: attempts + 1,

@@ -2,6 +2,7 @@ import type { Transaction } from 'objection';
 import { ProcessorError, processor, type SubscriptionInvoice } from '../../gateways/payments/index.ts';
 import { addMilliseconds, now } from '../../lib/clock.ts';
 import { logger } from '../../lib/logger.ts';
+import { getBackoffMs } from '../../lib/retryBackoff.ts';
 import { OwedRefund } from '../../tables/OwedRefund.ts';
 import type { Subscription } from '../../tables/Subscription.ts';
 import { DAY_MS, HOUR_MS } from '../../spec/durations.ts';
@@ -57,7 +58,7 @@ async function issueRefund(owed: OwedRefund): Promise<void> {
   const { invoice_id: invoiceId, account_id: accountId } = owed;
   const row = () => OwedRefund.query().where({ invoice_id: invoiceId, status: 'owed' });
   const attempts = owed.attempts + 1;
-  const waitMs = Math.min(RETRY_BACKOFF.maxMs, RETRY_BACKOFF.minMs * 2 ** Math.min(attempts - 1, 10));
+  const waitMs = getBackoffMs(attempts - 1, RETRY_BACKOFF);
   try {
     const outcome = await processor.refundInvoice(invoiceId);
     if (outcome === 'disputed') {

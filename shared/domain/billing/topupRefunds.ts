@@ -1,6 +1,7 @@
 import { type ChargeRefundOutcome, ProcessorError, processor } from '../../gateways/payments/index.ts';
 import { addMilliseconds, now } from '../../lib/clock.ts';
 import { logger } from '../../lib/logger.ts';
+import { getBackoffMs } from '../../lib/retryBackoff.ts';
 import { DAY_MS, HOUR_MS } from '../../spec/durations.ts';
 import { ServiceError } from '../../spec/errors.ts';
 import { Account } from '../../tables/Account.ts';
@@ -107,7 +108,7 @@ async function issueTopupRefund(refund: TopupRefund): Promise<void> {
   } catch (err) {
     const isUnavailable = err instanceof ProcessorError && err.fault === 'unavailable';
     logger[isUnavailable ? 'warn' : 'error']({ err, topup, accountId }, 'top-up refund failed; sweep will retry');
-    const waitMs = Math.min(RETRY_BACKOFF.maxMs, RETRY_BACKOFF.minMs * 2 ** Math.min(attempts - 1, 10));
+    const waitMs = getBackoffMs(attempts - 1, RETRY_BACKOFF);
     await owedRow(refund).patch({
       attempts,
       last_error: (err as Error).message.slice(0, 500),

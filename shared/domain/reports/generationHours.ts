@@ -8,6 +8,7 @@ import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../spec/durations.ts';
 import { COMMISSION_PERCENT } from '../../spec/limits.ts';
 import { PLANS } from '../../spec/plans.ts';
 import { KNOWN_REASONS, OTHER_REASON } from '../generations/failureReasons.ts';
+import { GENERATION_SUMS } from './sums.ts';
 
 /**
  * Hourly sums of generations for the reports, by the hour of creation. A worker sums the hours that may still change
@@ -56,22 +57,6 @@ const CLEAR_HOUR = prepared(
   `WITH failures AS (DELETE FROM failure_hours WHERE hour = :hour) DELETE FROM generation_hours WHERE hour = :hour`,
 );
 
-/** Columns that the slices of an hour add up. */
-const ADDED_COLUMNS = [
-  'generations',
-  'succeeded',
-  'failed',
-  'plan_credits',
-  'topup_credits',
-  'refunded_credits',
-  'plan_revenue_cents',
-  'topup_revenue_cents',
-  'commission_cents',
-  'provider_cost_cents',
-  'timed',
-  'latency_ms_sum',
-];
-
 /**
  * Adds a slice of an hour to its sums. Revenue is attributed to credits as docs/metrics.md defines it. Accounts are read
  * one by one by their key, because a join of a large batch would read all accounts.
@@ -113,7 +98,7 @@ const SUM_SLICE = prepared(
            example_uuid = CASE WHEN excluded.last_failed_at > f.last_failed_at THEN excluded.example_uuid ELSE f.example_uuid END,
            last_failed_at = greatest(f.last_failed_at, excluded.last_failed_at)
    )
-   INSERT INTO generation_hours AS h (hour, model, upstream, upstream_model, plan, ${ADDED_COLUMNS.join(', ')}, latency_ms_max)
+   INSERT INTO generation_hours AS h (hour, model, upstream, upstream_model, plan, ${GENERATION_SUMS.join(', ')}, latency_ms_max)
    SELECT cast(:hour AS timestamptz), model, upstream, upstream_model, plan, count(*), count(*) FILTER (WHERE status = 'succeeded'),
           count(*) FILTER (WHERE status = 'failed'), sum(plan_credits), sum(topup_credits),
           coalesce(sum(credits_charged) FILTER (WHERE status = 'failed'), 0), sum(plan_credits * plan_rate),
@@ -122,7 +107,7 @@ const SUM_SLICE = prepared(
      FROM made JOIN owner USING (account_id)
     GROUP BY model, upstream, upstream_model, plan
    ON CONFLICT (hour, model, upstream, upstream_model, plan) DO UPDATE
-     SET ${ADDED_COLUMNS.map((name) => `${name} = h.${name} + excluded.${name}`).join(', ')},
+     SET ${GENERATION_SUMS.map((name) => `${name} = h.${name} + excluded.${name}`).join(', ')},
          latency_ms_max = greatest(h.latency_ms_max, excluded.latency_ms_max)`,
 );
 

@@ -27,7 +27,8 @@ export interface GenerationSum extends PeriodRow {
 /** Name of an upstream with its model, as in `upstream_health`; empty for generations that were never submitted. */
 export const UPSTREAM_NAME = `CASE WHEN upstream = '' THEN '' ELSE upstream || ':' || upstream_model END`;
 
-const SUMS = [
+/** Columns of `generation_hours` that are added up: the slices of an hour, and the hours of a range. */
+export const GENERATION_SUMS = [
   'generations',
   'succeeded',
   'failed',
@@ -42,7 +43,7 @@ const SUMS = [
   'latency_ms_sum',
 ];
 
-export const GENERATION_SUM_COLUMNS = `${SUMS.map((name) => `cast(sum(${name}) AS float8) AS ${name}`).join(', ')},
+export const GENERATION_SUM_COLUMNS = `${GENERATION_SUMS.map((name) => `cast(sum(${name}) AS float8) AS ${name}`).join(', ')},
           cast(max(latency_ms_max) AS float8) AS latency_ms_max`;
 
 const READ_GENERATION_SUMS = prepared(
