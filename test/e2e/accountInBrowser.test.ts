@@ -2,17 +2,10 @@ import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
 import type { Browser, BrowserContext, Page } from 'playwright-core';
 import type { TestCustomer } from '../harness/apiClient.ts';
-import { expectFits, NARROW_WIDTH, openContext, pressEnterOn, tabTo } from '../harness/browserPages.ts';
+import { expectFits, expectOutcome, NARROW_WIDTH, openContext, pressEnterOn, tabTo } from '../harness/browserPages.ts';
 import { registerClient } from '../harness/oauthClient.ts';
 import { launchBrowser } from '../harness/realBrowser.ts';
 import { type TestService, startTestService } from '../harness/testService.ts';
-
-const expectOutcome = async (page: Page, address: string, title: string): Promise<void> => {
-  await page.waitForURL(`**${address}`);
-  expect(await page.title()).to.match(new RegExp(`^${title} · `));
-  expect(await page.locator('.notice:focus').count(), address).to.equal(1);
-  await expectFits(page);
-};
 
 const visit = async (page: Page, path: string): Promise<void> => {
   await page.goto(path);

@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import type { Browser, BrowserContext } from 'playwright-core';
 import type { TestCustomer } from '../harness/apiClient.ts';
+import { pressEnterOn, tabTo } from '../harness/browserPages.ts';
 import { launchBrowser } from '../harness/realBrowser.ts';
 import { completeAllGenerations, setAllModelsOnline } from '../harness/seeds.ts';
 import { findAccountUuid, readAudit, StaffConsole } from '../harness/staffConsole.ts';
@@ -60,24 +61,59 @@ describe('the staff console in a real browser without scripts', () => {
       'SELECT t.uuid FROM topups t JOIN accounts a ON a.id = t.account_id WHERE a.email = $1',
       [customer.email],
     );
-    const actions: [path: string, action: string][] = [
-      [`${generation}refund/`, 'generation.refund'],
-      [`/admin/topups/${topup as string}/refund/`, 'topup.refund'],
-      [`${account}sign-out/`, 'account.sign_out'],
-      [`/admin/keys/${key as string}/revoke/`, 'key.revoke'],
-      [`${account}suspend/`, 'account.suspend'],
-      [`${account}reinstate/`, 'account.reinstate'],
+    const actions: [path: string, action: string, title: string][] = [
+      [`${generation}refund/`, 'generation.refund', 'Generation refunded'],
+      [`/admin/topups/${topup as string}/refund/`, 'topup.refund', 'Refund requested'],
+      [`${account}sign-out/`, 'account.sign_out', 'Signed out'],
+      [`/admin/keys/${key as string}/revoke/`, 'key.revoke', 'API key revoked'],
+      [`${account}suspend/`, 'account.suspend', 'Account suspended'],
+      [`${account}reinstate/`, 'account.reinstate', 'Account reinstated'],
     ];
-    for (const [path] of actions) {
+    for (const [path, , title] of actions) {
       await page.goto(`${service.baseUrl}${path}`);
       await page.getByLabel('Reason').focus();
       await page.keyboard.type('ticket T-4');
       await page.keyboard.press('Tab');
       await page.keyboard.press('Enter');
       await page.locator('.notice:focus').waitFor();
+      expect(await page.title()).to.equal(`${title} · genmeter`);
     }
     const recorded = (await readAudit(service, customer)).slice(before).map(({ action }) => action as string);
     expect(recorded).to.deep.equal(actions.map(([, action]) => action));
+    await page.close();
+  });
+
+  it('a stuck generation is requeued and all access is revoked from their pages, with the Tab and Enter keys', async () => {
+    const owner = await service.createCustomer('pro');
+    const ownerPath = `/admin/accounts/${await findAccountUuid(service, owner)}/`;
+    const stuckPath = `/admin/generations/${(await owner.createImage()).uuid}/`;
+    const page = await context.newPage();
+    const perform = async (path: string, link: string, button: string) => {
+      await page.goto(`${service.baseUrl}${path}`);
+      await pressEnterOn(page, page.getByRole('link', { name: link, exact: true }));
+      await tabTo(page, page.getByLabel('Reason'));
+      await page.keyboard.type('ticket T-5');
+      await pressEnterOn(page, page.getByRole('button', { name: button, exact: true }));
+      await page.locator('.notice:focus').waitFor();
+      return [await page.title(), await page.textContent('.notice')];
+    };
+    const requeue = () => perform(stuckPath, 'Requeue', 'Requeue generation');
+    expect(await requeue()).to.deep.equal([
+      'Error: Requeue this generation? · genmeter',
+      'This generation is not stuck. It has ended, or a worker has processed it in the last 120 seconds.',
+    ]);
+    await service.moveClockTo(new Date(service.now.getTime() + 180_000));
+    expect(await requeue()).to.deep.equal(['Generation requeued · genmeter', 'The generation is due now.']);
+    await service.moveClockTo(new Date());
+    expect(await perform(ownerPath, 'Revoke all access', 'Revoke all access')).to.deep.equal([
+      'Access revoked · genmeter',
+      'All sessions, API keys and applications of the account are revoked.',
+    ]);
+    expect((await owner.request('GET', '/api/keys/')).status).to.equal(401);
+    expect((await readAudit(service, owner)).map(({ action, reason }) => [action, reason])).to.deep.equal([
+      ['generation.requeue', 'ticket T-5'],
+      ['account.revoke_access', 'ticket T-5'],
+    ]);
     await page.close();
   });
 

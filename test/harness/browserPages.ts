@@ -43,6 +43,14 @@ export async function expectFits(page: Page): Promise<void> {
   expect(await page.evaluate('document.documentElement.scrollWidth'), page.url()).to.be.at.most(width);
 }
 
+/** Waits for the page that follows a form. Fails unless its title starts with the outcome, whose notice has the focus. */
+export async function expectOutcome(page: Page, address: string, title: string): Promise<void> {
+  await page.waitForURL(`**${address}`);
+  expect(await page.title()).to.match(new RegExp(`^${title} · `));
+  expect(await page.locator('.notice:focus').count(), address).to.equal(1);
+  await expectFits(page);
+}
+
 const AXE_SOURCE = createRequire(import.meta.url).resolve('axe-core/axe.min.js');
 
 /** Checks the rules of WCAG 2.2 (A and AA) and best practices. @returns one line for each violation. */
