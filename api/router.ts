@@ -173,6 +173,7 @@ export const HTTP_ROUTES: readonly HttpRoute[] = [
   ['GET',    '/account/billing/topup/',                          'pageSession',     'account',   'none', billingPage.redirectToBillingPage],
   ['GET',    '/account/billing/auto-topup/',                     'pageSession',     'account',   'none', billingPage.redirectToBillingPage],
   ['GET',    '/account/profile/',                                'pageSession',     'account',   'none', settings.redirectToSettingsPage],
+  ['GET',    '/account/identities/:provider/link/',              'pageSession',     'account',   'none', settings.redirectToSettingsPage],
   ['GET',    '/account/delete/undo/',                            'pageSession',     'account',   'none', accountDeletion.redirectToDeletionPage],
   ['GET',    '/account/payouts/',                                'pageSession',     'account',   'none', affiliatePages.redirectToAffiliatePage],
   ['GET',    '/account/sign-out/',                               'pageSession',     'account',   'none', account.redirectToOverviewPage],

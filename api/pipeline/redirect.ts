@@ -1,5 +1,5 @@
 import type { Context } from '../context.ts';
-import { buildSignInPath, getRefererPath } from '../web/signIn/returnTo.ts';
+import { buildSignInPath, getFormPagePath } from '../web/signIn/returnTo.ts';
 import { saveDraft } from './cookies/draftCookie.ts';
 import { rememberOutcome } from './cookies/outcomeCookie.ts';
 
@@ -13,7 +13,7 @@ export function redirectToSignInPage(ctx: Context): void {
   if (ctx.method !== 'POST') return seeOther(ctx, buildSignInPath(ctx.url));
   if (SIGN_OUT_PATH.test(ctx.path)) return seeOther(ctx, '/sign-in?done=signed-out');
   saveDraft(ctx);
-  seeOther(ctx, buildSignInPath(getRefererPath(ctx), 'session-ended'));
+  seeOther(ctx, buildSignInPath(getFormPagePath(ctx), 'session-ended'));
 }
 
 /** Redirects the browser to read another page, which shows the outcome that the address names. */

@@ -77,6 +77,7 @@ const OWN_ENDPOINTS = `
   POST   /account/keys/:uuid/revoke/           member
   GET    /account/applications/:uuid/end/      member
   POST   /account/applications/:uuid/end/      member
+  GET    /account/identities/:provider/link/   member
   POST   /account/identities/:provider/link/   member
   GET    /account/identities/:uuid/remove/     member
   POST   /account/identities/:uuid/remove/     member

@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import { createVisitor, getPageWithForm, sendAccountForm } from '../harness/accountForms.ts';
 import { findForm, HttpBrowser } from '../harness/httpBrowser.ts';
+import { filterRoutes, isChange, ROUTES } from '../harness/routes.ts';
 import { type TestService, startTestService } from '../harness/testService.ts';
 
 describe('forms of pages', () => {
@@ -100,7 +101,8 @@ describe('forms of pages', () => {
       await customer.requestWithSession('POST', '/authentication/logout/');
       const { fields } = findForm(text, '/account/profile/');
       const answer = await visitor.submitForm(at('/account/profile/'), { ...fields, first_name: 'late' });
-      expect([answer.status, answer.headers.get('location')]).to.deep.equal([303, '/sign-in?problem=session-ended']);
+      const location = '/sign-in?problem=session-ended&return_to=%2Faccount%2Fprofile%2F';
+      expect([answer.status, answer.headers.get('location')]).to.deep.equal([303, location]);
       const signIn = await visitor.request(at('/sign-in?problem=session-ended'));
       expect(signIn.text).to.include('Your session has ended and nothing was changed.');
       expect(signIn.text).to.include('<title>Error: Sign in · genmeter</title>');
@@ -123,18 +125,32 @@ describe('forms of pages', () => {
       const [{ uuid }] = (await customer.request('GET', '/api/keys/')).body.data;
       const path = `/account/keys/${uuid}/revoke/`;
       await customer.requestWithSession('POST', '/authentication/logout/');
-      const send = (referer: string) =>
-        visitor.request(at(path), {
+      const send = async (headers: { referer?: string }) => {
+        const answer = await visitor.request(at(path), {
           method: 'POST',
-          headers: { origin: service.baseUrl, 'content-type': 'application/x-www-form-urlencoded', referer },
+          headers: { origin: service.baseUrl, 'content-type': 'application/x-www-form-urlencoded', ...headers },
           body: '',
         });
+        return answer.headers.get('location');
+      };
       const expected = `/sign-in?problem=session-ended&return_to=${encodeURIComponent(path)}`;
-      expect((await send(at(path))).headers.get('location')).to.equal(expected);
-      for (const referer of ['https://evil.example/admin/', at('/account/?done=plan'), 'none']) {
-        expect((await send(referer)).headers.get('location')).to.equal('/sign-in?problem=session-ended');
-      }
+      // Browsers and proxies may remove the header: the address of the form is then the page to return to.
+      for (const headers of [
+        { referer: at(path) },
+        { referer: 'https://evil.example/admin/' },
+        { referer: 'none' },
+        {},
+      ])
+        expect(await send(headers)).to.equal(expected);
+      expect(await send({ referer: at('/account/?done=plan') })).to.equal('/sign-in?problem=session-ended');
       expect((await customer.request('GET', '/api/keys/')).status).to.equal(200);
+    });
+
+    it('has a page at its address, to which a browser can return after a sign-in', () => {
+      const forms = filterRoutes('pageSession', 'staffSession').filter(isChange);
+      const pages = new Set(ROUTES.filter((route) => !isChange(route)).map(({ path }) => path));
+      expect(forms.length).to.be.above(20);
+      expect(forms.map(({ path }) => path).filter((path) => !pages.has(path))).to.deep.equal([]);
     });
 
     it('redirects to its page when its address is opened with GET', async () => {

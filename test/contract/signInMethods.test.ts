@@ -87,7 +87,8 @@ describe('sign-in methods of an account', () => {
     const address = `${service.baseUrl}/account/identities/github/link/`;
     expect((await visitor.submitForm(address, {})).status).to.equal(403);
     expect((await visitor.submitForm(address, {}, 'https://evil.example')).status).to.equal(403);
-    expect((await visitor.request(address)).status).to.equal(404);
+    const opened = await visitor.request(address);
+    expect([opened.status, opened.headers.get('location')]).to.deep.equal([303, '/account/settings/']);
   });
 
   it('cannot be linked after the session that started it has ended', async () => {

@@ -24,13 +24,15 @@ export function sanitizeReturnTo(returnTo: unknown): string {
   return origin === serviceOrigin() && !pathname.startsWith('//') ? pathname + search : ACCOUNT_PATH;
 }
 
-/** Returns the path of the page that a form was on, from the `Referer` header, or the account page. */
-export function getRefererPath(ctx: Context): string {
+/**
+ * Returns the path of the page that a form was on, from the `Referer` header. Where the browser sends none, it is the
+ * address of the form: opened with GET, each one shows its page or redirects to it.
+ */
+export function getFormPagePath(ctx: Context): string {
   const referrer = ctx.get('referer');
-  if (!URL.canParse(referrer)) return ACCOUNT_PATH;
-  const { origin, pathname } = new URL(referrer);
+  const page = URL.canParse(referrer) ? new URL(referrer) : undefined;
   // Without the query, which may contain the outcome of an earlier action.
-  return origin === serviceOrigin() ? sanitizeReturnTo(pathname) : ACCOUNT_PATH;
+  return sanitizeReturnTo(page?.origin === serviceOrigin() ? page.pathname : ctx.path);
 }
 
 /**
