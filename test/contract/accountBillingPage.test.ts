@@ -30,7 +30,7 @@ describe('the billing page', () => {
       const visitor = createBrowserFor(await billing.createCustomer(null));
       const { text } = await visitor.request(at('/account/billing/'));
       for (const name of ['Lite', 'Starter', 'Pro', 'Studio']) expect(text).to.include(`Subscribe to ${name}`);
-      for (const part of ['$29', '$348, billed yearly', '1100 credits every month', 'Recommended'])
+      for (const part of ['$29', '$348, billed yearly', '1,100 credits every month', 'Recommended'])
         expect(text).to.include(part);
       expect(text).to.include('Credits are sold with a plan').and.to.not.include('/account/billing/topup/');
     });

@@ -91,8 +91,8 @@ describe('details of the account pages', () => {
     for (const part of [
       '1,097 credits: 1,097 of your plan, 0 bought',
       '3 credits since',
-      '<dt>Granted</dt><dd>1,100</dd>',
-      '<dt>Next grant</dt><dd>1,100 on ',
+      '<dt>Granted</dt><dd>1,100 credits</dd>',
+      '<dt>Next grant</dt><dd>1,100 credits on ',
       '0 of 5 generations',
       'Credits by day, last 30 days',
       '<th scope="row">Image model</th><td class="number">3</td><td class="number">3</td>',

@@ -25,11 +25,14 @@ export function CreditsSection({ account, billing, usage }: CreditsProps): VNode
       <p>{describeSubscription(billing)}</p>
       <PeriodUsage summary={usage} />
       {usage.history.some(({ credits }) => credits !== 0) ? (
-        <BarChart
-          title="Credits by day, last 30 days"
-          bars={usage.history.map(({ date, credits }) => ({ label: date, value: credits }))}
-          format={formatNumber}
-        />
+        <>
+          <h3 class="apart">Credits by day, last 30 days</h3>
+          <BarChart
+            title="Credits by day, last 30 days"
+            bars={usage.history.map(({ date, credits }) => ({ label: date, value: credits }))}
+            format={formatNumber}
+          />
+        </>
       ) : null}
       {usage.byModel.length === 0 ? null : (
         <>

@@ -12,7 +12,7 @@ import { createCsrfToken } from '../../pipeline/csrf.ts';
 import { consumeOutcome } from '../../pipeline/cookies/outcomeCookie.ts';
 import { type PageProblem, sendAccountAreaPage } from '../components/accountPage.tsx';
 import { Form, Notice } from '../components/form.tsx';
-import { formatNumber, formatUsd } from '../components/formatAmount.ts';
+import { formatCount, formatNumber, formatUsd } from '../components/formatAmount.ts';
 import { formatDate, formatDateTime } from '../components/formatTime.ts';
 import { sendPage } from '../components/layout.tsx';
 import { hasRecentSignIn, SignInAgain } from '../components/signInAgain.tsx';
@@ -47,8 +47,8 @@ function Consequences({ balance, inFlight, activeKeys, subscription, commissions
       <h2 id="consequences">What happens</h2>
       <ul class="plain">
         <li>
-          Immediately: all other sessions, {activeKeys} API keys and all connected applications lose access. Nothing can
-          be created or bought, and automatic top-ups are off.
+          Immediately: all other sessions, {formatCount(activeKeys, 'API key')} and all connected applications lose
+          access. Nothing can be created or bought, and automatic top-ups are off.
         </li>
         {subscription === null ? null : (
           <li>
@@ -59,7 +59,8 @@ function Consequences({ balance, inFlight, activeKeys, subscription, commissions
         {balance === 0 ? null : <li>Your {formatNumber(balance)} credits are lost. They are not paid out.</li>}
         {inFlight === 0 ? null : (
           <li>
-            {inFlight} generations in progress are completed, or refunded if they fail. Their files are deleted, too.
+            {formatCount(inFlight, 'generation')} in progress: completed, or refunded on failure. The files are deleted,
+            too.
           </li>
         )}
         {commissions === null ? null : (

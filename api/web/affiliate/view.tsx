@@ -110,6 +110,7 @@ function AffiliateProgram({ affiliate, token }: { affiliate: AffiliateFigures; t
           title="Commission by month"
           bars={recent.map(({ month, commissionCents }) => ({ label: month, value: commissionCents }))}
           format={formatUsd}
+          empty="None in the last 12 months. Share your link to earn commissions."
         />
       </section>
       <section class="card" aria-labelledby="sign-ups">
@@ -119,6 +120,7 @@ function AffiliateProgram({ affiliate, token }: { affiliate: AffiliateFigures; t
           bars={recent.map(({ month, referrals }) => ({ label: month, value: referrals }))}
           format={formatNumber}
           kind="second"
+          empty="None in the last 12 months."
         />
       </section>
       <CommissionsSection commissions={commissions} />

@@ -116,7 +116,7 @@ function PlanCard({ plan, current, csrfToken }: { plan: Plan; current: Plan | nu
       </p>
       <ul class="plain">
         {plan.features.map((feature) => (
-          <li>{feature}</li>
+          <li>{feature.replaceAll(/\d{4,}/g, (digits) => formatNumber(Number(digits)))}</li>
         ))}
       </ul>
       {isCurrent ? null : (

@@ -20,10 +20,13 @@ interface BarChartProps {
   kind?: 'second';
   /** Says that the last bar is of a day that is not over. */
   isLastPartial?: boolean;
+  /** Shown instead of a chart whose values are all zero. */
+  empty?: string;
 }
 
 /** Vertical bar chart with the maximum above, and the first and last label below. */
-export function BarChart({ title, bars, format, kind, isLastPartial = false }: BarChartProps): VNode {
+export function BarChart({ title, bars, format, kind, isLastPartial = false, empty }: BarChartProps): VNode {
+  if (empty !== undefined && bars.every(({ value }) => value === 0)) return <p>{empty}</p>;
   const largest = Math.max(...bars.map(({ value }) => value), 0);
   const step = WIDTH / bars.length;
   const plotHeight = HEIGHT - MARGIN_TOP - MARGIN_BOTTOM;

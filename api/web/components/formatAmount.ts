@@ -3,6 +3,11 @@ export function formatNumber(value: number): string {
   return value.toLocaleString('en-GB');
 }
 
+/** Formats a count with its noun: 1 API key, 2 API keys. */
+export function formatCount(count: number, noun: string): string {
+  return `${formatNumber(count)} ${noun}${count === 1 ? '' : 's'}`;
+}
+
 /** Formats an amount without cents that are zero: $29, $18.96. */
 export function formatUsd(cents: number): string {
   return (cents / 100).toLocaleString('en-US', { style: 'currency', currency: 'USD' }).replace(/\.00$/, '');

@@ -27,6 +27,7 @@ export async function showUsagePage(ctx: Context): Promise<void> {
           title="Credits by day"
           bars={history.map(({ date, credits }) => ({ label: date, value: credits }))}
           format={formatNumber}
+          empty="No credits used in these days."
         />
       </section>
       <section class="card" aria-labelledby="generations-by-day">
@@ -36,6 +37,7 @@ export async function showUsagePage(ctx: Context): Promise<void> {
           bars={history.map(({ date, generations }) => ({ label: date, value: generations }))}
           format={formatNumber}
           kind="second"
+          empty="No generations in the last 30 days."
         />
       </section>
       <section class="card" aria-labelledby="by-model">

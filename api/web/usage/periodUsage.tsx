@@ -23,8 +23,7 @@ export function PeriodUsage({ summary: { account, plan } }: { summary: UsageSumm
           </dd>
           <dt>Granted</dt>
           <dd>
-            {formatNumber(account.period_granted)}
-            {carriedOver}
+            {formatNumber(account.period_granted)} credits{carriedOver}
           </dd>
           <dt>Next grant</dt>
           <dd>{describeNextGrant(account, plan)}</dd>
@@ -49,5 +48,5 @@ function describeNextGrant(
 ): string {
   if (plan === null || periodEnd === null) return 'None: there is no active plan';
   if (spendableUntil !== null && spendableUntil <= periodEnd) return 'None: the plan ends, or its payment is overdue';
-  return `${formatNumber(plan.monthlyCredits)} on ${formatDate(periodEnd)}`;
+  return `${formatNumber(plan.monthlyCredits)} credits on ${formatDate(periodEnd)}`;
 }

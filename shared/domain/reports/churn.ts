@@ -70,7 +70,7 @@ async function buildChurnTables(range: ReportRange): Promise<ReportTable[]> {
     {
       key: 'plans',
       title: 'By plan',
-      note: 'Active subscriptions and those that will not renew are the state of now.',
+      note: 'Active subscriptions, and those that will not renew, are counted at this moment.',
       dimensions: [{ key: 'plan', label: 'Plan' }],
       measures: MEASURES,
       rows,

@@ -56,7 +56,7 @@ export const paymentEventReport: ReportDefinition = {
   title: 'Payment events',
   summary: 'Events of the payment processor that wait or were abandoned, with their problem.',
   definition: [
-    'Pending: events that were received and not processed, whenever they arrived. This is the state of now and does not depend on the range.',
+    'Pending: events that were received and not processed, whenever they arrived. This is the current state and does not depend on the range.',
     'Abandoned: events whose processing failed for three days, by the day on which they were abandoned. Fix the problem, then resend the event from the Stripe dashboard.',
     'Age: time since the event was received. Processed and abandoned events are deleted after 60 days.',
   ],

@@ -11,7 +11,7 @@ export interface Column {
 
 export interface Measure extends Column {
   unit: Unit;
-  /** Not compared with the previous period: the state of now, or a row of a series. */
+  /** Not compared with the previous period: the current state, or a row of a series. */
   isCompared?: false;
 }
 

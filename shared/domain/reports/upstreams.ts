@@ -121,7 +121,7 @@ async function buildUpstreamTables(range: ReportRange): Promise<ReportTable[]> {
     },
     {
       key: 'state',
-      title: 'State of now',
+      title: 'Current state',
       note: 'The last health check of each choice of a model. It does not depend on the range.',
       dimensions: [...UPSTREAM_DIMENSIONS, { key: 'status', label: 'Status' }],
       measures: [
