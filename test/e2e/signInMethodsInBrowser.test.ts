@@ -7,6 +7,11 @@ import { launchBrowser } from '../harness/realBrowser.ts';
 
 const SETTINGS_PATH = '/account/settings/';
 
+const button = (page: Page, name: string) => page.getByRole('button', { name, exact: true });
+
+const removal = (page: Page, title: string) =>
+  page.getByRole('link', { name: `Remove ${title} as a sign-in method`, exact: true });
+
 describe(`sign-in methods by keyboard, in a real browser ${NARROW_WIDTH} pixels wide`, () => {
   let browser: Browser;
   let providers: ProviderSignIn;
@@ -37,9 +42,6 @@ describe(`sign-in methods by keyboard, in a real browser ${NARROW_WIDTH} pixels 
     await page.waitForURL(`**${SETTINGS_PATH}`);
     return page;
   };
-  const button = (page: Page, name: string) => page.getByRole('button', { name, exact: true });
-  const removal = (page: Page, title: string) =>
-    page.getByRole('link', { name: `Remove ${title} as a sign-in method`, exact: true });
   /** Submits the form that links Google, and decides at the provider. */
   const linkGoogle = async (page: Page, decision: string) => {
     await pressEnterOn(page, button(page, 'Link Google'));

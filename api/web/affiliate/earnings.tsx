@@ -4,7 +4,7 @@ import type { Commission } from '../../../shared/tables/Commission.ts';
 import type { Payout } from '../../../shared/tables/Payout.ts';
 import { formatUsd } from '../components/formatAmount.ts';
 import { formatDate } from '../components/formatTime.ts';
-import { ScrollingTable } from '../components/scrollingTable.tsx';
+import { Table } from '../components/table.tsx';
 
 const PAYOUT_STATUSES: Record<Payout['status'], string> = {
   pending: 'In progress',
@@ -20,15 +20,16 @@ export function CommissionsSection({ commissions }: { commissions: Commission[] 
       {commissions.length === 0 ? (
         <p>None. A commission appears here when a customer of your link has paid.</p>
       ) : (
-        <ScrollingTable label="Commissions" columns={['Payment on', 'Status', 'Commission']} numbers={1}>
-          {commissions.map((commission) => (
-            <tr key={commission.id}>
-              <td>{formatDate(commission.paid_at)}</td>
-              <td>{describeCommission(commission)}</td>
-              <td class="number">{formatUsd(commission.amount_cents)}</td>
-            </tr>
-          ))}
-        </ScrollingTable>
+        <Table
+          label="Commissions"
+          columns={['Payment on', 'Status', 'Commission']}
+          numeric={['Commission']}
+          rows={commissions.map((commission) => [
+            formatDate(commission.paid_at),
+            describeCommission(commission),
+            formatUsd(commission.amount_cents),
+          ])}
+        />
       )}
     </section>
   );
@@ -42,15 +43,16 @@ export function PayoutsSection({ payouts }: { payouts: Payout[] }): VNode {
       {payouts.length === 0 ? (
         <p>None. Payouts appear here at the beginning of a month in which commissions are payable.</p>
       ) : (
-        <ScrollingTable label="Payouts" columns={['Date', 'Status', 'Amount']} numbers={1}>
-          {payouts.map((payout) => (
-            <tr key={payout.uuid}>
-              <td>{formatDate(payout.created_at)}</td>
-              <td>{PAYOUT_STATUSES[payout.status]}</td>
-              <td class="number">{formatUsd(payout.amount_cents)}</td>
-            </tr>
-          ))}
-        </ScrollingTable>
+        <Table
+          label="Payouts"
+          columns={['Date', 'Status', 'Amount']}
+          numeric={['Amount']}
+          rows={payouts.map((payout) => [
+            formatDate(payout.created_at),
+            PAYOUT_STATUSES[payout.status],
+            formatUsd(payout.amount_cents),
+          ])}
+        />
       )}
     </section>
   );

@@ -2,7 +2,7 @@ import type { VNode } from 'preact';
 import type { Invoice } from '../../../shared/tables/Invoice.ts';
 import { formatMoney } from '../components/formatAmount.ts';
 import { formatDate } from '../components/formatTime.ts';
-import { ScrollingTable } from '../components/scrollingTable.tsx';
+import { Table } from '../components/table.tsx';
 
 /** The latest invoices, with links to their pages at the payment processor. */
 export function InvoicesSection({ invoices }: { invoices: Invoice[] }): VNode {
@@ -12,24 +12,23 @@ export function InvoicesSection({ invoices }: { invoices: Invoice[] }): VNode {
       {invoices.length === 0 ? (
         <p class="quiet">No invoices yet. Each payment for a plan or for credits appears here with its invoice.</p>
       ) : (
-        <ScrollingTable label="Invoices" columns={['Date', 'Description', 'Status', 'Amount', 'Invoice']}>
-          {invoices.map((invoice) => (
-            <tr key={invoice.uuid}>
-              <td>{formatDate(invoice.created_at)}</td>
-              <td>{invoice.description}</td>
-              <td>{describeStatus(invoice)}</td>
-              <td class="number">
-                {formatMoney(invoice.total_cents, invoice.currency)}
-                {invoice.tax_cents === 0 ? null : (
-                  <span class="hint">{formatMoney(invoice.tax_cents, invoice.currency)} tax</span>
-                )}
-              </td>
-              <td>
-                <InvoiceLink invoice={invoice} />
-              </td>
-            </tr>
-          ))}
-        </ScrollingTable>
+        <Table
+          label="Invoices"
+          columns={['Date', 'Description', 'Status', 'Amount', 'Invoice']}
+          numeric={['Amount']}
+          rows={invoices.map((invoice) => [
+            formatDate(invoice.created_at),
+            invoice.description,
+            describeStatus(invoice),
+            <>
+              {formatMoney(invoice.total_cents, invoice.currency)}
+              {invoice.tax_cents === 0 ? null : (
+                <span class="hint">{formatMoney(invoice.tax_cents, invoice.currency)} tax</span>
+              )}
+            </>,
+            <InvoiceLink invoice={invoice} />,
+          ])}
+        />
       )}
     </section>
   );

@@ -3,7 +3,7 @@ import { getNetCents, getTotalCents } from '../../../shared/domain/billing/topup
 import type { Topup } from '../../../shared/tables/Topup.ts';
 import { formatNumber, formatUsd } from '../components/formatAmount.ts';
 import { formatDate } from '../components/formatTime.ts';
-import { ScrollingTable } from '../components/scrollingTable.tsx';
+import { Table } from '../components/table.tsx';
 
 /** The latest top-ups, with those that wait for their payment. */
 export function TopupHistory({ topups }: { topups: Topup[] }): VNode | null {
@@ -11,17 +11,18 @@ export function TopupHistory({ topups }: { topups: Topup[] }): VNode | null {
   return (
     <section class="card" aria-labelledby="topups">
       <h2 id="topups">Latest top-ups</h2>
-      <ScrollingTable label="Top-ups" columns={['Date', 'Kind', 'Status', 'Amount', 'Credits']} numbers={2}>
-        {topups.map((topup) => (
-          <tr key={topup.uuid}>
-            <td>{formatDate(topup.created_at)}</td>
-            <td>{topup.kind === 'automatic' ? 'Automatic' : 'Manual'}</td>
-            <td>{describeStatus(topup)}</td>
-            <td class="number">{formatUsd(getTotalCents(topup))}</td>
-            <td class="number">{formatNumber(topup.credits)}</td>
-          </tr>
-        ))}
-      </ScrollingTable>
+      <Table
+        label="Top-ups"
+        columns={['Date', 'Kind', 'Status', 'Amount', 'Credits']}
+        numeric={['Amount', 'Credits']}
+        rows={topups.map((topup) => [
+          formatDate(topup.created_at),
+          topup.kind === 'automatic' ? 'Automatic' : 'Manual',
+          describeStatus(topup),
+          formatUsd(getTotalCents(topup)),
+          formatNumber(topup.credits),
+        ])}
+      />
     </section>
   );
 }

@@ -7,7 +7,7 @@ import { type PageProblem, sendAccountAreaPage } from '../components/accountPage
 import { type FilterChoice, FilteredPageLinks, FilterForm, MatchCount } from '../components/filterForm.tsx';
 import { formatChange, formatNumber } from '../components/formatAmount.ts';
 import { formatShortDateTime } from '../components/formatTime.ts';
-import { ScrollingTable } from '../components/scrollingTable.tsx';
+import { Table } from '../components/table.tsx';
 
 const LEDGER_PATH = '/account/ledger/';
 
@@ -42,11 +42,7 @@ export function sendLedgerPage(
       )}
       {query === '' ? null : <MatchCount list={list} />}
       <section class="card" aria-label="Entries">
-        {list.items.length === 0 ? (
-          <p>{query === '' || list.totalItems > 0 ? 'No entries.' : 'No entries match these filters.'}</p>
-        ) : (
-          <EntryTable entries={list.items} />
-        )}
+        {list.items.length === 0 ? <p>{describeEmptyList(list, query)}</p> : <EntryTable entries={list.items} />}
       </section>
       <FilteredPageLinks list={list} path={LEDGER_PATH} query={query} />
       <p>
@@ -59,17 +55,25 @@ export function sendLedgerPage(
   sendAccountAreaPage(ctx, { current: LEDGER_PATH, heading: 'Ledger', ...flash, children }, status);
 }
 
+function describeEmptyList({ totalItems }: ListPage<ListedEntry>, query: string): string {
+  if (totalItems > 0) return 'No entries on this page.';
+  return query === ''
+    ? 'No entries. Credits appear here when you choose a plan, buy credits or create a generation.'
+    : 'No entries match these filters.';
+}
+
 function EntryTable({ entries }: { entries: readonly ListedEntry[] }): VNode {
   return (
-    <ScrollingTable label="Ledger" columns={['Date', 'Description', 'Credits', 'Balance']} numbers={2}>
-      {entries.map((entry) => (
-        <tr key={entry.uuid}>
-          <td>{formatShortDateTime(entry.created_at)}</td>
-          <td>{entry.description}</td>
-          <td class="number">{formatChange(entry.amount)}</td>
-          <td class="number">{formatNumber(entry.balance_after)}</td>
-        </tr>
-      ))}
-    </ScrollingTable>
+    <Table
+      label="Ledger"
+      columns={['Date', 'Description', 'Credits', 'Balance']}
+      numeric={['Credits', 'Balance']}
+      rows={entries.map((entry) => [
+        formatShortDateTime(entry.created_at),
+        entry.description,
+        formatChange(entry.amount),
+        formatNumber(entry.balance_after),
+      ])}
+    />
   );
 }

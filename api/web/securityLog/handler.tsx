@@ -2,8 +2,8 @@ import { listSecurityEvents, SECURITY_EVENT_RETENTION_DAYS } from '../../../shar
 import { ServiceError } from '../../../shared/spec/errors.ts';
 import { requireCaller, type Context } from '../../context.ts';
 import { sendAccountAreaPage } from '../components/accountPage.tsx';
-import { ScrollingTable } from '../components/scrollingTable.tsx';
-import { formatDateTime } from '../components/formatTime.ts';
+import { Table } from '../components/table.tsx';
+import { formatShortDateTime } from '../components/formatTime.ts';
 import { describeBrowser } from '../settings/browserName.ts';
 import { SETTINGS_PATH } from '../settings/outcomes.ts';
 import { describeEvent } from './describeEvent.ts';
@@ -21,20 +21,17 @@ export async function showSecurityLogPage(ctx: Context): Promise<void> {
         If you do not recognize one, end the session or revoke the key, and contact support.
       </p>
       <section class="card" aria-label="Events">
-        {items.length === 0 ? (
-          <p>No events.</p>
-        ) : (
-          <ScrollingTable label="Events" columns={['Time', 'Event', 'Browser or program', 'Network']}>
-            {items.map((item) => (
-              <tr>
-                <td>{formatDateTime(item.created_at)}</td>
-                <td>{describeEvent(item)}</td>
-                <td>{item.network === '' ? 'The service' : describeBrowser(item.user_agent)}</td>
-                <td>{item.network}</td>
-              </tr>
-            ))}
-          </ScrollingTable>
-        )}
+        <Table
+          label="Events"
+          columns={['Time', 'Event', 'Browser or program', 'Network']}
+          empty="No events."
+          rows={items.map((item) => [
+            formatShortDateTime(item.created_at),
+            describeEvent(item),
+            item.network === '' ? 'The service' : describeBrowser(item.user_agent),
+            item.network,
+          ])}
+        />
       </section>
       {before === null && next === null ? null : (
         <nav class="pages" aria-label="Pages">

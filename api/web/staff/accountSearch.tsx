@@ -4,10 +4,11 @@ import { SEARCH_RESULTS_MAX, searchAccounts } from '../../../shared/domain/accou
 import type { Account } from '../../../shared/tables/Account.ts';
 import type { Context } from '../../context.ts';
 import { seeOther } from '../../pipeline/redirect.ts';
+import { formatCount } from '../components/formatAmount.ts';
 import { formatDate } from '../components/formatTime.ts';
 import { showErrorsOn } from '../components/showErrorsOn.ts';
 import { sendStaffConsolePage } from '../components/staffPage.tsx';
-import { Table } from './table.tsx';
+import { Table } from '../components/table.tsx';
 
 export const ACCOUNTS_PATH = '/admin/accounts/';
 
@@ -59,7 +60,7 @@ function Results({ found }: { found: Account[] }): VNode {
   return (
     <section class="card" aria-labelledby="results">
       <h2 id="results">
-        {found.length === 0 ? 'No account found' : `${found.length} accounts`}
+        {found.length === 0 ? 'No account found' : formatCount(found.length, 'account')}
         {found.length === SEARCH_RESULTS_MAX ? ' or more' : ''}
       </h2>
       {found.length === 0 ? (
@@ -67,7 +68,7 @@ function Results({ found }: { found: Account[] }): VNode {
       ) : (
         <Table
           label="Accounts"
-          headings={['E-mail address', 'Plan', 'Signed up', 'State']}
+          columns={['E-mail address', 'Plan', 'Signed up', 'State']}
           empty=""
           rows={found.map((account) => [
             <a href={`${ACCOUNTS_PATH}${account.uuid}/`}>{account.email}</a>,

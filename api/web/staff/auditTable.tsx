@@ -1,19 +1,19 @@
 import type { VNode } from 'preact';
 import type { AuditLogItem } from '../../../shared/domain/staff/auditLog.ts';
-import { formatDateTime } from '../components/formatTime.ts';
+import { formatShortDateTime } from '../components/formatTime.ts';
 import { getAccountPath } from './actions/accountActions.tsx';
-import { Table } from './table.tsx';
+import { Table } from '../components/table.tsx';
 
 /** Audit entries, newest first. */
 export function AuditTable({ items }: { items: AuditLogItem[] }): VNode {
   return (
     <Table
       label="Audit entries"
-      headings={['Time (UTC)', 'Actor', 'Action', 'Target', 'Reason', 'Change']}
+      columns={['Time (UTC)', 'Actor', 'Action', 'Target', 'Reason', 'Change']}
       empty="No entries."
       rows={items.map(({ entry, actor, account }) => [
         <>
-          {formatDateTime(entry.created_at)}
+          {formatShortDateTime(entry.created_at)}
           <div class="quiet small">{entry.request_id}</div>
         </>,
         <>

@@ -21,7 +21,7 @@ import { ACCOUNTS_PATH } from './accountSearch.tsx';
 import { getAccountPath } from './actions/accountActions.tsx';
 import { parseReason, ReasonField } from './actions/defineAction.tsx';
 import { getGenerationPath } from './actions/generationActions.tsx';
-import { Facts, Section } from './table.tsx';
+import { Facts, Section } from './sections.tsx';
 
 const OUTCOMES = {
   refunded: ['Generation refunded', 'The credits of the generation are refunded.'],

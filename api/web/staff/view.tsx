@@ -6,6 +6,7 @@ import type { QueueDepth } from '../../../shared/queues/depth.ts';
 import type { Context } from '../../context.ts';
 import { mayUse, sendStaffConsolePage } from '../components/staffPage.tsx';
 import { BarChart, HorizontalBarChart } from '../components/charts.tsx';
+import { Table } from '../components/table.tsx';
 import { QUEUE_BOARD_PATH } from './queueBoard.ts';
 import { formatUtcDay } from '../../../shared/lib/calendar.ts';
 
@@ -173,29 +174,18 @@ function AbandonedEventsCard({ count: total, latest }: AbandonedEventsSummary): 
         <span class="tag warn">{formatNumber(total)}</span> could not be processed for three days. Fix the problem, then
         resend the event from the Stripe dashboard.
       </p>
-      <div class="scrolls wide" tabIndex={0} role="region" aria-label="Latest abandoned events">
-        <table>
-          <thead>
-            <tr>
-              <th scope="col">Event</th>
-              <th scope="col">Last error</th>
-              <th scope="col">Received</th>
-            </tr>
-          </thead>
-          <tbody>
-            {latest.map(({ eventId, type, lastError, receivedAt }) => (
-              <tr key={eventId}>
-                <td>
-                  {type}
-                  <div class="quiet small">{eventId}</div>
-                </td>
-                <td>{lastError}</td>
-                <td>{formatUtcDay(receivedAt)}</td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </div>
+      <Table
+        label="Latest abandoned events"
+        columns={['Event', 'Last error', 'Received']}
+        rows={latest.map(({ eventId, type, lastError, receivedAt }) => [
+          <>
+            {type}
+            <div class="quiet small">{eventId}</div>
+          </>,
+          lastError,
+          formatUtcDay(receivedAt),
+        ])}
+      />
     </section>
   );
 }
@@ -207,40 +197,23 @@ function ModelsCard({ models, metrics }: Pick<StaffPageProps, 'models' | 'metric
       <div class="quiet small">
         Generations created in the last 30 days, with credits net of refunds and provider cost
       </div>
-      <div class="scrolls wide" tabIndex={0} role="region" aria-label="Models with their use">
-        <table>
-          <thead>
-            <tr>
-              <th scope="col">Model</th>
-              <th scope="col" class="number">
-                Generations
-              </th>
-              <th scope="col" class="number">
-                Credits
-              </th>
-              <th scope="col" class="number">
-                Cost
-              </th>
-            </tr>
-          </thead>
-          <tbody>
-            {models.map(({ slug, name, provider, status }) => {
-              const made = metrics.byModelIn30Days.find((model) => model.name === name);
-              return (
-                <tr key={slug}>
-                  <td>
-                    {name} <span class={status === 'online' ? 'tag' : 'tag warn'}>{status}</span>
-                    <div class="quiet small">{provider}</div>
-                  </td>
-                  <td class="number">{formatNumber(made?.generations ?? 0)}</td>
-                  <td class="number">{formatNumber(made?.credits ?? 0)}</td>
-                  <td class="number">{formatDollars(made?.providerCostCents ?? 0)}</td>
-                </tr>
-              );
-            })}
-          </tbody>
-        </table>
-      </div>
+      <Table
+        label="Models with their use"
+        columns={['Model', 'Generations', 'Credits', 'Cost']}
+        numeric={['Generations', 'Credits', 'Cost']}
+        rows={models.map(({ name, provider, status }) => {
+          const made = metrics.byModelIn30Days.find((model) => model.name === name);
+          return [
+            <>
+              {name} <span class={status === 'online' ? 'tag' : 'tag warn'}>{status}</span>
+              <div class="quiet small">{provider}</div>
+            </>,
+            formatNumber(made?.generations ?? 0),
+            formatNumber(made?.credits ?? 0),
+            formatDollars(made?.providerCostCents ?? 0),
+          ];
+        })}
+      />
     </section>
   );
 }

@@ -1,9 +1,10 @@
 import type { VNode } from 'preact';
 import { formatUsd } from '../../components/formatAmount.ts';
-import { formatDateTime, formatRelativeTime } from '../../components/formatTime.ts';
+import { formatShortDateTime, formatRelativeTime } from '../../components/formatTime.ts';
 import { mayUse } from '../../components/staffPage.tsx';
 import { describeBrowser } from '../../settings/browserName.ts';
-import { Facts, Section, Table } from '../table.tsx';
+import { Table } from '../../components/table.tsx';
+import { Facts, Section } from '../sections.tsx';
 import type { SectionProps } from './profile.tsx';
 
 const formatUse = (usedAt: Date | null) => (usedAt === null ? 'never' : formatRelativeTime(usedAt));
@@ -17,12 +18,12 @@ export function AccessSections({ overview, ctx }: SectionProps): VNode {
       <Section id="keys" title="API keys">
         <Table
           label="API keys"
-          headings={['Prefix', 'Name', 'Created', 'Last used', 'Action']}
+          columns={['Prefix', 'Name', 'Created', 'Last used', 'Action']}
           empty="No active API keys."
           rows={keys.map((key) => [
             <code>{key.prefix}…</code>,
             key.name,
-            formatDateTime(key.created_at),
+            formatShortDateTime(key.created_at),
             formatUse(key.last_used_at),
             mayRevoke ? (
               <a
@@ -41,11 +42,11 @@ export function AccessSections({ overview, ctx }: SectionProps): VNode {
       <Section id="sessions" title="Sessions">
         <Table
           label="Sessions"
-          headings={['Browser', 'Signed in', 'Last used']}
+          columns={['Browser', 'Signed in', 'Last used']}
           empty="No active sessions."
           rows={sessions.map((session) => [
             describeBrowser(session.userAgent),
-            formatDateTime(session.createdAt),
+            formatShortDateTime(session.createdAt),
             formatRelativeTime(session.lastUsedAt),
           ])}
         />
@@ -53,13 +54,13 @@ export function AccessSections({ overview, ctx }: SectionProps): VNode {
       <Section id="applications" title="Applications">
         <Table
           label="Applications"
-          headings={['Application', 'Hosts', 'Scopes', 'Connected', 'Last used']}
+          columns={['Application', 'Hosts', 'Scopes', 'Connected', 'Last used']}
           empty="No connected applications."
           rows={applications.map((application) => [
             application.clientName,
             application.clientHosts.join(', '),
             application.scopes.join(', '),
-            formatDateTime(application.connectedAt),
+            formatShortDateTime(application.connectedAt),
             formatUse(application.lastUsedAt),
           ])}
         />
@@ -67,9 +68,13 @@ export function AccessSections({ overview, ctx }: SectionProps): VNode {
       <Section id="identities" title="Sign-in methods">
         <Table
           label="Sign-in methods"
-          headings={['Provider', 'Address', 'Linked']}
+          columns={['Provider', 'Address', 'Linked']}
           empty="No sign-in methods."
-          rows={identities.map((identity) => [identity.provider, identity.email, formatDateTime(identity.created_at)])}
+          rows={identities.map((identity) => [
+            identity.provider,
+            identity.email,
+            formatShortDateTime(identity.created_at),
+          ])}
         />
       </Section>
       <AffiliateSection overview={overview} ctx={ctx} />

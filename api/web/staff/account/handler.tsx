@@ -11,7 +11,7 @@ import { mayUse, sendStaffConsolePage } from '../../components/staffPage.tsx';
 import { ACCOUNTS_PATH } from '../accountSearch.tsx';
 import { AuditTable } from '../auditTable.tsx';
 import { getAccountPath } from '../actions/accountActions.tsx';
-import { Section } from '../table.tsx';
+import { Section } from '../sections.tsx';
 import { AccessSections } from './access.tsx';
 import { GenerationTable, LedgerTable } from './history.tsx';
 import { PaymentSections } from './payments.tsx';

@@ -2,20 +2,21 @@ import type { VNode } from 'preact';
 import type { StaffGeneration } from '../../../../shared/domain/staff/generations.ts';
 import type { ListedEntry } from '../../../../shared/domain/credits/listFilteredLedger.ts';
 import { formatChange, formatNumber } from '../../components/formatAmount.ts';
-import { formatDateTime } from '../../components/formatTime.ts';
+import { formatShortDateTime } from '../../components/formatTime.ts';
 import { getGenerationPath } from '../actions/generationActions.tsx';
-import { Table } from '../table.tsx';
+import { Table } from '../../components/table.tsx';
 
 /** Ledger entries with the buckets that they changed. */
 export function LedgerTable({ entries }: { entries: readonly ListedEntry[] }): VNode {
   return (
     <Table
       label="Ledger entries"
-      headings={['Number', 'Time (UTC)', 'Type', 'Credits', 'Of which plan', 'Balance', 'Description']}
+      columns={['Number', 'Time (UTC)', 'Type', 'Credits', 'Of which plan', 'Balance', 'Description']}
+      numeric={['Number', 'Credits', 'Of which plan', 'Balance']}
       empty="No entries."
       rows={entries.map((entry) => [
         entry.number,
-        formatDateTime(entry.created_at),
+        formatShortDateTime(entry.created_at),
         entry.entry_type,
         formatChange(entry.amount),
         formatChange(entry.plan_amount),
@@ -35,7 +36,8 @@ export function GenerationTable({ generations }: { generations: StaffGeneration[
   return (
     <Table
       label="Generations"
-      headings={['Generation', 'Status', 'Model', 'Credits', 'Upstream', 'Created (UTC)', 'Ended (UTC)', 'Error']}
+      columns={['Generation', 'Status', 'Model', 'Credits', 'Upstream', 'Created (UTC)', 'Ended (UTC)', 'Error']}
+      numeric={['Credits']}
       empty="No generations."
       rows={generations.map((generation) => [
         <a href={getGenerationPath(generation)}>{generation.uuid}</a>,
@@ -43,8 +45,8 @@ export function GenerationTable({ generations }: { generations: StaffGeneration[
         generation.model,
         formatNumber(generation.credits_charged),
         generation.upstream ?? 'none',
-        formatDateTime(generation.created_at),
-        generation.completed_at === null ? '' : formatDateTime(generation.completed_at),
+        formatShortDateTime(generation.created_at),
+        generation.completed_at === null ? '' : formatShortDateTime(generation.completed_at),
         generation.error_reason ?? '',
       ])}
     />

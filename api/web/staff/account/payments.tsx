@@ -3,9 +3,10 @@ import { getNetCents, getTotalCents } from '../../../../shared/domain/billing/to
 import type { AccountOverview } from '../../../../shared/domain/staff/accountOverview.ts';
 import type { Topup } from '../../../../shared/tables/Topup.ts';
 import { formatMoney, formatNumber, formatUsd } from '../../components/formatAmount.ts';
-import { formatDateTime } from '../../components/formatTime.ts';
+import { formatShortDateTime } from '../../components/formatTime.ts';
 import { mayUse } from '../../components/staffPage.tsx';
-import { Section, Table } from '../table.tsx';
+import { Table } from '../../components/table.tsx';
+import { Section } from '../sections.tsx';
 import type { SectionProps } from './profile.tsx';
 
 /** Top-ups, refunds, invoices, and events of the payment processor that are not processed. */
@@ -26,7 +27,7 @@ export function PaymentSections({ overview, ctx }: SectionProps): VNode {
       <Section id="topups" title="Top-ups">
         <Table
           label="Top-ups"
-          headings={[
+          columns={[
             'Top-up',
             'Kind',
             'Status',
@@ -37,6 +38,7 @@ export function PaymentSections({ overview, ctx }: SectionProps): VNode {
             'Created',
             'Action',
           ]}
+          numeric={['Amount', 'Credits', 'Refunded or disputed, without tax']}
           empty="No top-ups."
           rows={topups.map((topup) => [
             topup.uuid,
@@ -46,7 +48,7 @@ export function PaymentSections({ overview, ctx }: SectionProps): VNode {
             formatNumber(topup.credits),
             `${formatUsd(topup.reversed_cents)}${topup.is_disputed ? ', disputed' : ''}`,
             topup.stripe_payment_intent_id ?? 'none',
-            formatDateTime(topup.created_at),
+            formatShortDateTime(topup.created_at),
             renderAction(topup),
           ])}
         />
@@ -54,7 +56,8 @@ export function PaymentSections({ overview, ctx }: SectionProps): VNode {
       <Section id="refunds" title="Refunds">
         <Table
           label="Refunds"
-          headings={['Of', 'Status', 'Attempts', 'Next attempt', 'Last error', 'Created']}
+          columns={['Of', 'Status', 'Attempts', 'Next attempt', 'Last error', 'Created']}
+          numeric={['Attempts']}
           empty="No refunds."
           rows={listRefunds(overview)}
         />
@@ -62,7 +65,7 @@ export function PaymentSections({ overview, ctx }: SectionProps): VNode {
       <Section id="invoices" title="Invoices">
         <Table
           label="Invoices"
-          headings={[
+          columns={[
             'Invoice',
             'Number',
             'Stripe id',
@@ -72,6 +75,7 @@ export function PaymentSections({ overview, ctx }: SectionProps): VNode {
             'Refunded or disputed',
             'Created',
           ]}
+          numeric={['Total', 'Refunded or disputed']}
           empty="No invoices."
           rows={overview.invoices.map((invoice) => [
             invoice.uuid,
@@ -81,14 +85,15 @@ export function PaymentSections({ overview, ctx }: SectionProps): VNode {
             invoice.status,
             formatMoney(invoice.total_cents, invoice.currency),
             formatMoney(invoice.refunded_cents, invoice.currency),
-            formatDateTime(invoice.created_at),
+            formatShortDateTime(invoice.created_at),
           ])}
         />
       </Section>
       <Section id="events" title="Payment events">
         <Table
           label="Payment events"
-          headings={['Event', 'Type', 'State', 'Attempts', 'Last error', 'Received']}
+          columns={['Event', 'Type', 'State', 'Attempts', 'Last error', 'Received']}
+          numeric={['Attempts']}
           empty="No pending or abandoned events."
           rows={overview.events.map((event) => [
             event.event_id,
@@ -96,7 +101,7 @@ export function PaymentSections({ overview, ctx }: SectionProps): VNode {
             event.abandoned_at === null ? 'pending' : 'abandoned',
             event.attempts,
             event.last_error ?? '',
-            formatDateTime(event.received_at),
+            formatShortDateTime(event.received_at),
           ])}
         />
       </Section>
@@ -117,8 +122,8 @@ function listRefunds({ topupRefunds, owedRefunds }: AccountOverview) {
     of,
     refund.status,
     refund.attempts,
-    refund.status === 'owed' ? formatDateTime(refund.next_attempt_at) : '',
+    refund.status === 'owed' ? formatShortDateTime(refund.next_attempt_at) : '',
     refund.last_error ?? '',
-    formatDateTime(refund.created_at),
+    formatShortDateTime(refund.created_at),
   ]);
 }

@@ -5,10 +5,11 @@ import type { AccountOverview } from '../../../../shared/domain/staff/accountOve
 import type { StaffPermission } from '../../../../shared/spec/staff.ts';
 import type { Context } from '../../../context.ts';
 import { formatNumber, formatUsd } from '../../components/formatAmount.ts';
-import { formatDateTime } from '../../components/formatTime.ts';
+import { formatDateTime, formatShortDateTime } from '../../components/formatTime.ts';
 import { mayUse } from '../../components/staffPage.tsx';
 import { getAccountPath } from '../actions/accountActions.tsx';
-import { Facts, Section, Table } from '../table.tsx';
+import { Table } from '../../components/table.tsx';
+import { Facts, Section } from '../sections.tsx';
 
 /** Input of the sections of the account page. */
 export interface SectionProps {
@@ -56,9 +57,9 @@ export function ProfileSections({ overview, ctx }: SectionProps): VNode {
             ['Number', account.id],
             ['Suspended', account.suspended_at === null ? 'no' : `since ${formatDateTime(account.suspended_at)}`],
             ['Deletion', formatDeletion(deletion)],
-            ['First name', account.first_name],
+            ['First name', account.first_name || 'none'],
             ['Language', account.language],
-            ['Use case', account.use_case],
+            ['Use case', account.use_case || 'none'],
             ['Signed up', `${formatDateTime(account.created_at)} through ${account.social_provider}`],
             ['Onboarding', account.onboarding_step],
             ['Customer', account.stripe_customer_id ?? 'none'],
@@ -129,15 +130,15 @@ function PlanSection({ overview: { account, plan, subscriptions } }: SectionProp
       <div class="apart">
         <Table
           label="Subscriptions"
-          headings={['Subscription', 'Plan', 'Status', 'Started', 'Paid until', 'Last sync', 'Pending action']}
+          columns={['Subscription', 'Plan', 'Status', 'Started', 'Paid until', 'Last sync', 'Pending action']}
           empty="No subscriptions."
           rows={subscriptions.map((subscription) => [
             subscription.stripe_subscription_id ?? 'simulated',
             subscription.plan_slug,
             subscription.status,
-            formatDateTime(subscription.started_at),
-            formatDateTime(subscription.paid_until),
-            subscription.synced_at === null ? 'never' : formatDateTime(subscription.synced_at),
+            formatShortDateTime(subscription.started_at),
+            formatShortDateTime(subscription.paid_until),
+            subscription.synced_at === null ? 'never' : formatShortDateTime(subscription.synced_at),
             subscription.follow_up_next_attempt_at === null ? '' : subscription.follow_up,
           ])}
         />

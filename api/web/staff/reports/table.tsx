@@ -1,5 +1,6 @@
-import type { VNode } from 'preact';
+import type { ComponentChildren, VNode } from 'preact';
 import type { Measure, ReportRow, ReportTable } from '../../../../shared/domain/reports/report.ts';
+import { Table } from '../../components/table.tsx';
 import { describeChange, formatFigure } from './format.ts';
 
 /** Rows of a table on a page, so that pages stay small. The CSV file has all rows. */
@@ -16,36 +17,15 @@ export function ReportTableCard({ table, csvPath }: { table: ReportTable; csvPat
       {rows.length === 0 ? (
         <p>None in this range.</p>
       ) : (
-        <div class="scrolls wide" tabIndex={0} role="region" aria-label={title}>
-          <table class="report">
-            <caption class="unseen">{title}</caption>
-            <thead>
-              <tr>
-                {dimensions.map(({ label }) => (
-                  <th scope="col">{label}</th>
-                ))}
-                {measures.map(({ label }) => (
-                  <th scope="col" class="number">
-                    {label}
-                  </th>
-                ))}
-                {details.map(({ label }) => (
-                  <th scope="col">{label}</th>
-                ))}
-              </tr>
-            </thead>
-            <tbody>
-              {rows.slice(0, ROWS_SHOWN).map((row) => (
-                <Row row={row} measures={measures} />
-              ))}
-            </tbody>
-            {total === undefined ? null : (
-              <tfoot>
-                <Row row={total} measures={measures} />
-              </tfoot>
-            )}
-          </table>
-        </div>
+        <Table
+          class="report"
+          label={title}
+          columns={[...dimensions, ...measures, ...details].map(({ label }) => label)}
+          numeric={measures.map(({ label }) => label)}
+          hasRowHeadings
+          rows={rows.slice(0, ROWS_SHOWN).map((row) => listCells(row, measures))}
+          total={total === undefined ? undefined : listCells(total, measures)}
+        />
       )}
       {hidden > 0 ? <p>{hidden} more rows are in the CSV file.</p> : null}
       <p>
@@ -57,40 +37,26 @@ export function ReportTableCard({ table, csvPath }: { table: ReportTable; csvPat
   );
 }
 
-function Row({
-  row: { labels, amounts, details = [] },
-  measures,
-}: {
-  row: ReportRow;
-  measures: readonly Measure[];
-}): VNode {
-  const [first, ...others] = labels;
-  return (
-    <tr>
-      <th scope="row">{first}</th>
-      {others.map((label) => (
-        <td class={getTextClass(label)}>{label}</td>
-      ))}
-      {measures.map(({ unit, isCompared }, index) => {
-        const amount = amounts[index] ?? { value: null, previous: null };
-        return (
-          <td class="number">
-            {formatFigure(amount.value, unit)}
-            {isCompared === false ? null : (
-              <div class="quiet small">
-                {formatFigure(amount.previous, unit)} before
-                <br />
-                {describeChange(amount, unit)}
-              </div>
-            )}
-          </td>
-        );
-      })}
-      {details.map((text) => (
-        <td class={getTextClass(text)}>{shortenTime(text)}</td>
-      ))}
-    </tr>
-  );
+function listCells({ labels, amounts, details = [] }: ReportRow, measures: readonly Measure[]): ComponentChildren[] {
+  return [
+    ...labels.map(wrapLongText),
+    ...measures.map(({ unit, isCompared }, index) => {
+      const amount = amounts[index] ?? { value: null, previous: null };
+      return (
+        <>
+          {formatFigure(amount.value, unit)}
+          {isCompared === false ? null : (
+            <div class="quiet small">
+              {formatFigure(amount.previous, unit)} before
+              <br />
+              {describeChange(amount, unit)}
+            </div>
+          )}
+        </>
+      );
+    }),
+    ...details.map((text) => wrapLongText(shortenTime(text))),
+  ];
 }
 
 /** Leaves out seconds, which only the CSV file has. Other texts stay as they are. */
@@ -101,6 +67,6 @@ function shortenTime(text: string): string {
 /** Longer texts wrap; identifiers and times do not. */
 const ONE_LINE_CHARACTERS = 40;
 
-function getTextClass(text: string): string | undefined {
-  return text.length > ONE_LINE_CHARACTERS ? 'long' : undefined;
+function wrapLongText(text: string): ComponentChildren {
+  return text.length > ONE_LINE_CHARACTERS ? <div class="long">{text}</div> : text;
 }
