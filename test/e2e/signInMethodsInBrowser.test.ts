@@ -12,6 +12,12 @@ const button = (page: Page, name: string) => page.getByRole('button', { name, ex
 const removal = (page: Page, title: string) =>
   page.getByRole('link', { name: `Remove ${title} as a sign-in method`, exact: true });
 
+/** Submits the form that links Google, and decides at the provider. */
+const linkGoogle = async (page: Page, decision: string): Promise<void> => {
+  await pressEnterOn(page, button(page, 'Link Google'));
+  await pressEnterOn(page, page.getByRole('link', { name: decision, exact: true }));
+};
+
 describe(`sign-in methods by keyboard, in a real browser ${NARROW_WIDTH} pixels wide`, () => {
   let browser: Browser;
   let providers: ProviderSignIn;
@@ -41,11 +47,6 @@ describe(`sign-in methods by keyboard, in a real browser ${NARROW_WIDTH} pixels 
     await pressEnterOn(page, page.getByRole('link', { name: 'Continue with GitHub' }));
     await page.waitForURL(`**${SETTINGS_PATH}`);
     return page;
-  };
-  /** Submits the form that links Google, and decides at the provider. */
-  const linkGoogle = async (page: Page, decision: string) => {
-    await pressEnterOn(page, button(page, 'Link Google'));
-    await pressEnterOn(page, page.getByRole('link', { name: decision, exact: true }));
   };
 
   for (const javaScriptEnabled of [true, false]) {
