@@ -2,7 +2,7 @@ import type { DestinationStream } from 'pino';
 import { closeClientMetadataConnections } from './gateways/clientMetadataDocument.ts';
 import { closeDownloadConnections } from './gateways/media/download.ts';
 import { closeMediaStore } from './gateways/media/configuredStore.ts';
-import { stopThumbnailProcess } from './gateways/media/thumbnail.ts';
+import { setThumbnailProgram, stopThumbnailProcess } from './gateways/media/thumbnail.ts';
 import { openPaymentProcessor } from './gateways/payments/index.ts';
 import { closeUpstreamConnections, validateUpstreams } from './gateways/upstreams/index.ts';
 import { type Clock, systemClock, setClock } from './lib/clock.ts';
@@ -19,6 +19,8 @@ export interface ServiceOptions {
   clock?: Clock;
   /** Destination of log lines. Default: stdout. */
   log?: DestinationStream;
+  /** Compiled program that makes thumbnails. Default: the one of this build. From sources it starts much slower. */
+  thumbnailProgram?: string;
 }
 
 /** Configuration, clock, log, database, Redis and gateway connections that API, worker and commands share. */
@@ -42,6 +44,7 @@ export async function openService(config: Readonly<Config>, options: ServiceOpti
   setConfig(config);
   setClock(options.clock ?? systemClock);
   openLogger(options.log);
+  setThumbnailProgram(options.thumbnailProgram);
   validateUpstreams();
   await openTracing();
   await openPaymentProcessor(config);

@@ -24,10 +24,16 @@ import { sortForParallelRun, updateTimings } from './harness/timings.ts';
  *     npm test -- --partitions 4 test/flows/creditPeriods.test.ts
  *     npm test -- --update-timings
  */
-const MAX_JOBS = 4;
+const MAX_JOBS = 5;
 
-/** The data of a test run need not survive a power failure. */
-const POSTGRES_SETTINGS = { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off', max_wal_size: '256MB' };
+/** The data of a test run need not survive a power failure, and its databases live for less than a minute each. */
+const POSTGRES_SETTINGS = {
+  fsync: 'off',
+  synchronous_commit: 'off',
+  full_page_writes: 'off',
+  max_wal_size: '256MB',
+  autovacuum_naptime: '10min',
+};
 
 process.exit(await main());
 
@@ -61,7 +67,7 @@ async function main(): Promise<number> {
       Object.assign(variables, { TEST_DATABASE_URL: postgres.url, TEST_REDIS_URL: redis.url });
       await createTemplateDatabase(postgres.url, redis.url, folder, selection.partitions);
     }
-    const jobs = selection.jobs ?? Math.min(MAX_JOBS, availableParallelism() + 2);
+    const jobs = selection.jobs ?? Math.min(MAX_JOBS, availableParallelism() + 3);
     const seconds = ((performance.now() - started) / 1_000).toFixed(1);
     const on = servers === undefined ? '' : ` on ${servers.postgres.source} and ${servers.redis.source}`;
     console.log(`${files.length} files, ${jobs} at a time${on}; prepared in ${seconds} s.\n`);

@@ -38,7 +38,7 @@ for (const [protocol, settings] of Object.entries(PROTOCOLS)) {
     let customer: TestCustomer;
     before(async () => {
       upstream = await startSampleUpstream({ port: 0, delayMs: 100 });
-      service = await startTestService({ env: settings(upstream.url) });
+      service = await startTestService({ env: { MEDIA_FFMPEG_PATH: 'ffmpeg', ...settings(upstream.url) } });
       customer = await service.createCustomer('studio');
     });
     after(async () => {

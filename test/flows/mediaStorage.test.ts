@@ -54,7 +54,8 @@ for (const place of ['in a bucket', 'on the disk'] as const) {
     let folder: string;
     before(async () => {
       await bucket.start();
-      service = await startTestService({ env: place === 'in a bucket' ? bucket.env : {} });
+      const env = { MEDIA_FFMPEG_PATH: 'ffmpeg', ...(place === 'in a bucket' ? bucket.env : {}) };
+      service = await startTestService({ env });
       customer = await service.createCustomer('studio');
       folder = service.env['MEDIA_DIR'] as string;
     });

@@ -55,7 +55,7 @@ const AXE_SOURCE = createRequire(import.meta.url).resolve('axe-core/axe.min.js')
 
 /** Checks the rules of WCAG 2.2 (A and AA) and best practices. @returns one line for each violation. */
 export async function findAxeViolations(page: Page): Promise<string[]> {
-  await page.evaluate(`${readFileSync(AXE_SOURCE, 'utf8')};true`);
+  if (!(await page.evaluate('"axe" in window'))) await page.evaluate(`${readFileSync(AXE_SOURCE, 'utf8')};true`);
   const { violations } = (await page.evaluate('axe.run(document, { resultTypes: ["violations"] })')) as {
     violations: { id: string; help: string; nodes: { html: string; failureSummary?: string }[] }[];
   };

@@ -42,7 +42,7 @@ export async function createDatabase({ empty = false } = {}): Promise<string> {
   const serverUrl = requireTestEnv('TEST_DATABASE_URL');
   databaseCount += 1;
   const name = `test_${process.pid}_${databaseCount}`;
-  return databases.createDatabase(serverUrl, name, empty ? '' : `TEMPLATE ${TEMPLATE_DATABASE}`);
+  return databases.createDatabase(serverUrl, name, empty ? '' : `TEMPLATE ${TEMPLATE_DATABASE} STRATEGY FILE_COPY`);
 }
 
 /** Returns a setting that `test/run.ts` passes to the test files. */

@@ -42,9 +42,15 @@ export class OpenApiValidator {
   readonly document: Json;
   readonly #ajv: Ajv2020;
   readonly #compiled = new Map<string, ValidateFunction>();
+  readonly #patterns: { path: string; pattern: RegExp; operations: Json }[];
 
   constructor(document: Json) {
     this.document = document;
+    this.#patterns = Object.entries(document['paths'] as Record<string, Json>).map(([path, operations]) => ({
+      path,
+      pattern: toPathPattern(path),
+      operations,
+    }));
     this.#ajv = new Ajv2020({ strict: false, allErrors: true });
     const DATE_TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
     this.#ajv.addFormat('date-time', DATE_TIME);
@@ -56,9 +62,9 @@ export class OpenApiValidator {
 
   /** Finds the path in the document that serves a request; undefined if there is none. */
   findPath(method: string, pathname: string): string | undefined {
-    const serving = Object.keys(this.document['paths'] as Json).filter(
-      (path) => this.document['paths'][path][method.toLowerCase()] !== undefined && toPathPattern(path).test(pathname),
-    );
+    const serving = this.#patterns
+      .filter(({ pattern, operations }) => operations[method.toLowerCase()] !== undefined && pattern.test(pathname))
+      .map(({ path }) => path);
     // Literal paths take precedence over parameters.
     return serving.sort((one, other) => one.split('{').length - other.split('{').length)[0];
   }

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
 import pg from 'pg';
 import type { Program } from '../../dev/local/environment/program.ts';
@@ -11,6 +12,9 @@ import { InProcessService } from './inProcessService.ts';
 import { type ServiceHandle, startServiceProcess } from './serviceProcess.ts';
 import { FakeUpstream } from '../fakes/fakeUpstream.ts';
 import { checkInvariants } from '../../shared/domain/credits/integrity/index.ts';
+
+/** Decodes every video at once. The decoder in WebAssembly takes up to a second of processor time for each. */
+const FAKE_FFMPEG = fileURLToPath(new URL('../fakes/ffmpeg.sh', import.meta.url));
 
 export type TestDatabase = pg.Pool;
 
@@ -186,6 +190,7 @@ export async function startTestService(options: TestServiceOptions = {}): Promis
       }),
       FAL_BASE_URL: upstream.url,
       FAL_KEY: 'test',
+      MEDIA_FFMPEG_PATH: FAKE_FFMPEG,
       SWEEP_INTERVAL_MS: '500',
       // Far more than a busy machine needs; tests of outages set the deployed value.
       DATABASE_TIMEOUT_MS: '6000',

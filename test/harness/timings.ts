@@ -12,23 +12,21 @@ type Timings = Record<string, number>;
 const LONG_FILE_SECONDS = 30;
 
 /**
- * Sorts files so that the processes are balanced: the longest first, and after each long one shorter ones that take as
- * much time in total, so that those which wait and those which compute run at the same time. A file without a time
- * counts as the median.
+ * Sorts files so that the processes are balanced: the longest first, and after each long one its share of the shorter
+ * ones. The long ones wait and the others compute, so that the processors are in use from the beginning to the end. A
+ * file without a time counts as the median.
  */
 export function sortForParallelRun(files: readonly string[], timings: Timings = readTimings()): string[] {
   const typicalSeconds = median(Object.values(timings)) || 0;
   const getSeconds = (file: string): number => timings[toTestName(file)] ?? typicalSeconds;
+  const sumSeconds = (some: readonly string[]): number => some.reduce((sum, file) => sum + getSeconds(file), 0);
   const longestFirst = files.toSorted((one, other) => getSeconds(other) - getSeconds(one) || (one < other ? -1 : 1));
   const isLong = (file: string) => getSeconds(file) >= LONG_FILE_SECONDS;
-  const others = longestFirst.filter((file) => !isLong(file));
-  const sorted = longestFirst.filter(isLong).flatMap((file) => {
+  const [long, others] = [longestFirst.filter(isLong), longestFirst.filter((file) => !isLong(file))];
+  const share = sumSeconds(others) / sumSeconds(long);
+  const sorted = long.flatMap((file) => {
     const beside: string[] = [];
-    for (let seconds = 0; seconds < getSeconds(file) && others.length > 0; ) {
-      const [next] = others.splice(0, 1) as [string];
-      beside.push(next);
-      seconds += getSeconds(next);
-    }
+    while (sumSeconds(beside) < share * getSeconds(file) && others.length > 0) beside.push(others.shift() as string);
     return [file, ...beside];
   });
   return [...sorted, ...others];

@@ -48,6 +48,12 @@ const MAX_TASKS_SENT = 16;
 
 const pendingTasks: ThumbnailTask[] = [];
 let activeWorker: ThumbnailWorker | null = null;
+let compiledProgram: string | undefined;
+
+/** Sets the compiled program of the child process for the open service. Default: the one beside this module. */
+export function setThumbnailProgram(path: string | undefined): void {
+  compiledProgram = path;
+}
 
 /** Stops the child process, if there is one. */
 export function stopThumbnailProcess(): void {
@@ -113,8 +119,9 @@ function startNextTask(worker: ThumbnailWorker): void {
 function startThumbnailWorker(): ThumbnailWorker {
   const isSource = import.meta.url.endsWith('.ts');
   const script = new URL(`./thumbnailProcess.${isSource ? 'ts' : 'js'}`, import.meta.url);
-  const execArgv = isSource ? ['--import', createRequire(import.meta.url).resolve('tsx')] : [];
-  const child = fork(fileURLToPath(script), [], {
+  const program = compiledProgram ?? fileURLToPath(script);
+  const execArgv = program.endsWith('.ts') ? ['--import', createRequire(import.meta.url).resolve('tsx')] : [];
+  const child = fork(program, [], {
     execArgv,
     env: getDecoderEnvironment(),
     stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
