@@ -25,6 +25,8 @@ import { sortForParallelRun, updateTimings } from './harness/timings.ts';
  *     npm test -- --update-timings
  */
 const MAX_JOBS = 5;
+/** Tests of whole processes and browsers load the processors more. */
+const MAX_E2E_JOBS = 4;
 
 /** The data of a test run need not survive a power failure, and its databases live for less than a minute each. */
 const POSTGRES_SETTINGS = {
@@ -67,7 +69,7 @@ async function main(): Promise<number> {
       Object.assign(variables, { TEST_DATABASE_URL: postgres.url, TEST_REDIS_URL: redis.url });
       await createTemplateDatabase(postgres.url, redis.url, folder, selection.partitions);
     }
-    const jobs = selection.jobs ?? Math.min(MAX_JOBS, availableParallelism() + 3);
+    const jobs = selection.jobs ?? Math.min(needs.build ? MAX_E2E_JOBS : MAX_JOBS, availableParallelism() + 3);
     const seconds = ((performance.now() - started) / 1_000).toFixed(1);
     const on = servers === undefined ? '' : ` on ${servers.postgres.source} and ${servers.redis.source}`;
     console.log(`${files.length} files, ${jobs} at a time${on}; prepared in ${seconds} s.\n`);
