@@ -10,7 +10,7 @@ import { getJsonBody } from '../../pipeline/body.ts';
 import { readIdempotencyKey } from '../../pipeline/idempotency.ts';
 import { buildGenerationQuery, parseGenerationFilter } from '../../pipeline/listFilters.ts';
 import { parsePage, parseUuidParam, parseWaitSeconds } from '../../pipeline/requestParameters.ts';
-import { presentGeneration } from './presenter.ts';
+import { presentGeneration } from '../../../shared/presenters/generation.ts';
 import { presentPage } from '../pagination.ts';
 import { CreateGenerationRequest } from './schemas.ts';
 

@@ -1,23 +1,13 @@
 import { processor } from '../../gateways/payments/index.ts';
 import { addMilliseconds, now } from '../../lib/clock.ts';
-import type { Plan } from '../../spec/plans.ts';
+import type { BillingStatus } from '../../presenters/billingStatus.ts';
 import { Account } from '../../tables/Account.ts';
 import { Subscription } from '../../tables/Subscription.ts';
 import { Topup } from '../../tables/Topup.ts';
 import { getActivePlan } from './entitlement.ts';
 import { HOUR_MS } from '../../spec/durations.ts';
 
-export interface SubscriptionOverview {
-  plan: Plan | null;
-  /** `none` if the account never had a subscription. */
-  status: Subscription['status'] | 'none';
-  currentPeriodEnd: Date | null;
-  cancelAtPeriodEnd: boolean;
-}
-
-export interface BillingStatus extends SubscriptionOverview {
-  hasPaymentMethod: boolean;
-}
+export type SubscriptionOverview = Omit<BillingStatus, 'hasPaymentMethod'>;
 
 export async function getBillingStatus(accountId: number): Promise<BillingStatus> {
   const account = await Account.query().findById(accountId).throwIfNotFound();

@@ -1,5 +1,5 @@
 import Type, { type Static } from 'typebox';
-import { PLAN_SLUGS } from '../../shared/spec/plans.ts';
+import { PLAN_SLUGS } from '../spec/plans.ts';
 
 /** Schemas of fields that several resources share. */
 
