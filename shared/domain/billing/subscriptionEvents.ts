@@ -1,9 +1,8 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Transaction } from 'objection';
 import { v7 as uuidv7 } from 'uuid';
-import type { BillingStatus } from '../../presenters/billingStatus.ts';
+import type { BillingStatus, BillingStatusDetails } from '../../presenters/billingStatus.ts';
 import { Account } from '../../tables/Account.ts';
-import type { OutboxEvent } from '../../tables/OutboxEvent.ts';
 import { recordEvent } from '../outbox/recordEvent.ts';
 import { withAccountLock } from '../payments/accountSnapshot.ts';
 import { readBillingStatus } from './billingStatus.ts';
@@ -24,7 +23,12 @@ export async function recordSubscriptionChange<Result>(
   const changed = await Account.query(transaction).findById(accountId).throwIfNotFound();
   const details = describeStatus(await readBillingStatus(changed, transaction));
   if (isDeepStrictEqual(before, details)) return result;
-  await recordEvent(transaction, { accountId, type: 'subscription.updated', subject: uuidv7(), details });
+  await recordEvent(transaction, {
+    accountId,
+    type: 'subscription.updated',
+    subject: uuidv7(),
+    details: { ...details },
+  });
   return result;
 }
 
@@ -39,7 +43,7 @@ export function changeSubscription<Result>(
 }
 
 /** The status in the form of an event's details, so that each event shows the state after its change. */
-function describeStatus(status: BillingStatus): OutboxEvent['details'] {
+function describeStatus(status: BillingStatus): BillingStatusDetails {
   return {
     plan_slug: status.plan?.slug ?? null,
     status: status.status,
