@@ -19,6 +19,7 @@ import * as invoices from './0015_invoices.ts';
 import * as staffConsole from './0016_staff_console.ts';
 import * as reports from './0017_reports.ts';
 import * as reportIndexes from './0018_report_indexes.ts';
+import * as notifications from './0019_notifications.ts';
 
 /** A migration, and the indexes on existing tables that are built before its transaction. */
 export interface Migration extends Knex.Migration {
@@ -45,6 +46,7 @@ export const MIGRATIONS: Record<MigrationName, Migration> = {
   '0016_staff_console': staffConsole,
   '0017_reports': reports,
   '0018_report_indexes': reportIndexes,
+  '0019_notifications': notifications,
 };
 
 /** Key of the advisory lock that serializes migrations. An arbitrary constant, used for nothing else. */

@@ -13,6 +13,11 @@ import { runBillingMaintenance } from '../shared/domain/billing/maintenance.ts';
 import { backfillPaymentEvents, reconcilePayments } from '../shared/domain/billing/reconcile.ts';
 import { renewDueCreditPeriods } from '../shared/domain/credits/periods.ts';
 import { pruneIdempotentRequests } from '../shared/domain/platform/idempotentRequests.ts';
+import { pruneEmails, sendEmails } from '../shared/domain/emails/sendEmails.ts';
+import { recordReminders } from '../shared/domain/emails/reminders.ts';
+import { dispatchEvents, pruneEvents } from '../shared/domain/outbox/dispatchEvents.ts';
+import { deliverWebhooks } from '../shared/domain/webhooks/deliverWebhooks.ts';
+import { failDeliveriesOfDisabledEndpoints } from '../shared/domain/webhooks/endpointState.ts';
 import { pruneUnusedClients } from '../shared/domain/oauth/clients.ts';
 import { pruneExpiredCodes } from '../shared/domain/oauth/authorizationCodes.ts';
 import { pruneExpiredRefreshTokens } from '../shared/domain/oauth/refreshTokens.ts';
@@ -60,6 +65,15 @@ export const createProcessors = (): Processors => ({
     await rollUpMetrics();
     await sumGenerationHours();
   }),
+  'events.dispatch': () => dispatchEvents(),
+  'webhooks.deliver': () => deliverWebhooks(),
+  'emails.send': singleFlight(sendEmails),
+  'reminders.record': singleFlight(recordReminders),
+  'events.prune': async () => {
+    await failDeliveriesOfDisabledEndpoints();
+    await pruneEvents();
+    await pruneEmails();
+  },
   'oauth.prune': async () => {
     await pruneExpiredCodes();
     await pruneExpiredRefreshTokens();

@@ -1,7 +1,7 @@
 import Type from 'typebox';
 import { config } from '../../shared/lib/config.ts';
 import { type ListPage, countPages } from '../../shared/lib/pagination.ts';
-import { textOrNull } from './fieldSchemas.ts';
+import { textOrNull } from '../../shared/presenters/fields.ts';
 
 export const PaginationResponse = Type.Object({
   next: textOrNull({ description: 'The address of the next page' }),

@@ -185,6 +185,25 @@ export const Environment = Type.Object({
   /** Replaces Stripe's API address. */
   STRIPE_API_BASE: Type.Optional(HttpUrl()),
 
+  /** Server that sends e-mail. Unset: none is sent. */
+  SMTP_URL: Type.Optional(
+    Type.String({
+      pattern: '^smtps?://[^\\s]+$',
+      description: 'an address such as smtp://user:password@mail.example.com:587',
+    }),
+  ),
+  MAIL_FROM: Type.Optional(
+    Type.String({
+      pattern: '^[^\\r\\n]*[^\\s@]+@[^\\s@]+$',
+      description: 'a sender such as genmeter <no-reply@example.com>',
+    }),
+  ),
+  MAIL_REPLY_TO: Type.Optional(
+    Type.String({ pattern: '^[^\\s@]+@[^\\s@]+$', description: 'an address such as support@example.com' }),
+  ),
+  /** `any` lets webhooks reach private addresses. For development; rejected in production. */
+  WEBHOOK_ADDRESSES: Type.Enum(['public', 'any'], { default: 'public' }),
+
   /** Sign-in providers: see shared/gateways/identity. */
   GOOGLE_CLIENT_ID: Type.Optional(Type.String()),
   GOOGLE_CLIENT_SECRET: Type.Optional(Type.String()),

@@ -21,6 +21,7 @@ export const MIGRATION_NAMES = [
   '0016_staff_console',
   '0017_reports',
   '0018_report_indexes',
+  '0019_notifications',
 ] as const;
 
 export type MigrationName = (typeof MIGRATION_NAMES)[number];

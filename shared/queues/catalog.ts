@@ -45,7 +45,7 @@ const EventsPayload = Type.Object(
 const EmptyPayload = Type.Object({}, { additionalProperties: false });
 
 /** One queue per subject, so that slow jobs of one do not delay the others. */
-export const QUEUES = ['dispatch', 'poll', 'refresh', 'billing', 'media', 'maintenance'] as const;
+export const QUEUES = ['dispatch', 'poll', 'refresh', 'billing', 'media', 'maintenance', 'notifications'] as const;
 export type QueueName = (typeof QUEUES)[number];
 
 /**
@@ -132,6 +132,26 @@ export const JOBS = {
     attempts: 1,
     everyMs: () => 5 * config.SWEEP_INTERVAL_MS,
   },
+  /** Creates the webhook deliveries and e-mail messages that follow from recorded events. */
+  'events.dispatch': {
+    queue: 'notifications',
+    payload: EmptyPayload,
+    attempts: 1,
+    everyMs: () => config.SWEEP_INTERVAL_MS,
+  },
+  /** Delivers webhooks that are due. */
+  'webhooks.deliver': {
+    queue: 'notifications',
+    payload: EmptyPayload,
+    attempts: 1,
+    everyMs: () => config.SWEEP_INTERVAL_MS,
+  },
+  /** Sends e-mail messages that are due. */
+  'emails.send': { queue: 'notifications', payload: EmptyPayload, attempts: 1, everyMs: 5_000 },
+  /** Records reminders of renewals and of missing payout setups. */
+  'reminders.record': { queue: 'maintenance', payload: EmptyPayload, attempts: 1, everyMs: HOUR_MS },
+  /** Deletes old events with their deliveries, and old messages. */
+  'events.prune': { queue: 'maintenance', payload: EmptyPayload, attempts: 1, everyMs: HOUR_MS },
   /** Deletes expired codes and refresh tokens, unused clients and retired signing keys. */
   'oauth.prune': { queue: 'maintenance', payload: EmptyPayload, attempts: 1, everyMs: 10 * MINUTE_MS },
 } as const satisfies Record<string, JobDefinition>;

@@ -132,6 +132,16 @@ export function enqueueAutoTopup(accountId: number): Promise<boolean> {
   );
 }
 
+/** Enqueues the dispatch of recorded events. Never rejects: the sweep retries. */
+export function enqueueEventDispatch(): Promise<boolean> {
+  return enqueueBatched('events.dispatch', null, '', 0, () => enqueue('events.dispatch', {}));
+}
+
+/** Enqueues the deliveries that are due. Never rejects: the sweep retries. */
+export function enqueueWebhooks(): Promise<boolean> {
+  return enqueueBatched('webhooks.deliver', null, '', 0, () => enqueue('webhooks.deliver', {}));
+}
+
 /**
  * Adds an item to the batch of its job and delay.
  * @param id of the item, for the log.

@@ -1,9 +1,11 @@
 import { Model } from 'objection';
+import type { EmailKind } from '../spec/events.ts';
 import type { OnboardingStep } from '../spec/states.ts';
 
 /** A customer: profile, entitlement, balance, and the counters that lists are paged by. */
 export class Account extends Model {
   static override tableName = 'accounts';
+  static override jsonAttributes = ['email_settings'];
 
   declare id: number;
   declare uuid: string;
@@ -64,4 +66,13 @@ export class Account extends Model {
   declare ledger_count: number;
   declare key_count: number;
   declare active_key_count: number;
+
+  /** Number of its enabled webhook endpoints. */
+  declare webhook_count: number;
+  /** Balance below which `credits.low` is recorded; null: a tenth of the credits granted for the month. */
+  declare credits_low_threshold: number | null;
+  /** Time at which `credits.low` was recorded. Cleared when the balance has recovered. */
+  declare credits_low_since: Date | null;
+  /** Kinds of e-mail messages that the owner has switched on or off. */
+  declare email_settings: Partial<Record<EmailKind, boolean>>;
 }

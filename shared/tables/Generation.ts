@@ -62,4 +62,6 @@ export class Generation extends Model {
   declare idempotency_key: string | null;
   /** Number of the API key that created it; null for a session, an assistant, or before keys were recorded. */
   declare api_key_number: number | null;
+  /** Address that receives the event of its end, beside the endpoints of the account. */
+  declare webhook_url: string | null;
 }

@@ -4,7 +4,7 @@ import { expect } from 'chai';
 import { findImports, isUnder, ROOT, sources, tools } from './sources.ts';
 
 /** Layers of `shared`: each imports only itself and those before it. */
-const LAYERS = ['spec', 'lib', 'queues', 'tables', 'gateways', 'domain'];
+const LAYERS = ['spec', 'lib', 'queues', 'tables', 'gateways', 'presenters', 'domain'];
 
 describe('the direction of imports', () => {
   it('finds the imports that it checks', () => {

@@ -3,7 +3,7 @@ import { listGenerationsByCursor } from '../../../shared/domain/generations/list
 import { readGeneration } from '../../../shared/domain/generations/read.ts';
 import type { Generation } from '../../../shared/tables/Generation.ts';
 import { toServiceError } from '../../pipeline/errors.ts';
-import { presentGeneration } from '../../rest/generations/presenter.ts';
+import { presentGeneration } from '../../../shared/presenters/generation.ts';
 import { getMcpRequestContext, type McpRequestContext } from '../requestContext.ts';
 import { buildIcon } from '../icons.ts';
 import { truncateText } from '../tools/callToolResult.ts';

@@ -2,7 +2,7 @@ import Type from 'typebox';
 import { config } from '../../../shared/lib/config.ts';
 import type { CallToolResult, ResourceLink } from '@modelcontextprotocol/server';
 import type { ServiceError } from '../../../shared/spec/errors.ts';
-import type { presentGeneration } from '../../rest/generations/presenter.ts';
+import type { presentGeneration } from '../../../shared/presenters/generation.ts';
 
 export type PresentedGeneration = ReturnType<typeof presentGeneration>;
 

@@ -1,6 +1,6 @@
 import Type from 'typebox';
 import { ImageParams } from '../../../shared/spec/catalog.ts';
-import { GenerationResponse } from '../../rest/generations/schemas.ts';
+import { GenerationResponse } from '../../../shared/presenters/generation.ts';
 import { CreateGenerationRequest } from '../../rest/generations/schemas.ts';
 import { defineTool } from './defineTool.ts';
 import { withNextStep } from './callToolResult.ts';

@@ -3,8 +3,8 @@ import { readGeneration } from '../../../shared/domain/generations/read.ts';
 import { isUuid } from '../../../shared/lib/uuid.ts';
 import { ServiceError } from '../../../shared/spec/errors.ts';
 import { MCP_DEFAULT_WAIT_SECONDS, WAIT_MAX_SECONDS } from '../../../shared/spec/limits.ts';
-import { GenerationResponse } from '../../rest/generations/schemas.ts';
-import { presentGeneration } from '../../rest/generations/presenter.ts';
+import { GenerationResponse } from '../../../shared/presenters/generation.ts';
+import { presentGeneration } from '../../../shared/presenters/generation.ts';
 import { defineTool, type ToolContext } from './defineTool.ts';
 import { buildResourceLinks, type PresentedGeneration, withNextStep } from './callToolResult.ts';
 

@@ -1,6 +1,6 @@
 import type { CreateInput } from '../../../shared/domain/generations/debit.ts';
 import { createGeneration, type CreateResult } from '../../../shared/domain/generations/create.ts';
-import { presentGeneration } from '../../rest/generations/presenter.ts';
+import { presentGeneration } from '../../../shared/presenters/generation.ts';
 import type { ToolContext } from './defineTool.ts';
 import type { ToolResult } from './callToolResult.ts';
 import { sha256 } from '../../../shared/lib/secrets.ts';

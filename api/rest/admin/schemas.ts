@@ -1,6 +1,6 @@
 import Type from 'typebox';
 import { PLAN_SLUGS } from '../../../shared/spec/plans.ts';
-import { Timestamp } from '../fieldSchemas.ts';
+import { Timestamp } from '../../../shared/presenters/fields.ts';
 
 /** Provider costs are stored with fractions of cents; their sums are rounded to whole cents. */
 const CostCents = Type.Integer({ description: 'Cents, rounded' });

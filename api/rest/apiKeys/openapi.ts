@@ -1,5 +1,6 @@
 import { ACTIVE_API_KEYS_MAX } from '../../../shared/spec/limits.ts';
-import { ApiKeyResponse, CreateApiKeyRequest, CreatedApiKeyResponse, RevokedResponse } from './schemas.ts';
+import { CreateApiKeyRequest, CreatedApiKeyResponse, RevokedResponse } from './schemas.ts';
+import { ApiKeyResponse } from '../../../shared/presenters/apiKey.ts';
 import { pageResponse } from '../pagination.ts';
 import { EXAMPLE_TIMESTAMP, examplePage, EXAMPLE_UUID } from '../openapi/examples.ts';
 import { type FeatureDescription, PAGE_PARAMETER } from '../openapi/feature.ts';

@@ -8,7 +8,8 @@ import { getJsonBody } from '../../pipeline/body.ts';
 import { withIdempotency } from '../../pipeline/idempotency.ts';
 import { getRequestOrigin } from '../../pipeline/requestOrigin.ts';
 import { parsePage, parseUuidParam } from '../../pipeline/requestParameters.ts';
-import { presentApiKey, presentCreatedApiKey } from './presenter.ts';
+import { presentCreatedApiKey } from './presenter.ts';
+import { presentApiKey } from '../../../shared/presenters/apiKey.ts';
 import { presentPage } from '../pagination.ts';
 import { CreateApiKeyRequest } from './schemas.ts';
 

@@ -1,15 +1,6 @@
 import Type from 'typebox';
 import { API_KEY_NAME_MAX_CHARACTERS } from '../../../shared/spec/limits.ts';
-import { NO_OTHER_FIELDS, Timestamp, timestampOrNull, Uuid } from '../fieldSchemas.ts';
-
-export const ApiKeyResponse = Type.Object({
-  uuid: Uuid,
-  name: Type.String(),
-  prefix: Type.String({ description: 'The first 12 characters of the key' }),
-  last_used_at: timestampOrNull('Updated at most once in 60 seconds'),
-  revoked: Type.Boolean(),
-  created_at: Timestamp,
-});
+import { NO_OTHER_FIELDS, Timestamp, timestampOrNull, Uuid } from '../../../shared/presenters/fields.ts';
 
 export const CreatedApiKeyResponse = Type.Object({
   uuid: Uuid,

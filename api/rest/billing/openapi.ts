@@ -1,6 +1,5 @@
 import Type from 'typebox';
 import {
-  BillingStatusResponse,
   CheckoutResponse,
   InvoiceResponse,
   PlanResponse,
@@ -8,6 +7,7 @@ import {
   ReceivedResponse,
   TopupSettingsResponse,
 } from './schemas.ts';
+import { BillingStatusResponse } from '../../../shared/presenters/billingStatus.ts';
 import { CheckoutRequest, TopupRequest, TopupSettingsRequest } from './schemas.ts';
 import { EXAMPLE_ACCOUNT_PLAN, EXAMPLE_TIMESTAMP, EXAMPLE_UUID, examplePage } from '../openapi/examples.ts';
 import { type FeatureDescription, PAGE_PARAMETER } from '../openapi/feature.ts';

@@ -1,16 +1,8 @@
 import type { Static } from 'typebox';
 import type { AutoTopupSettings } from '../../../shared/domain/billing/autoTopupSettings.ts';
-import type { BillingStatus } from '../../../shared/domain/billing/billingStatus.ts';
-import { PROCESSOR_NAME } from '../../../shared/gateways/payments/index.ts';
 import type { Plan } from '../../../shared/spec/plans.ts';
 import type { Invoice } from '../../../shared/tables/Invoice.ts';
-import type {
-  BillingStatusResponse,
-  CheckoutResponse,
-  InvoiceResponse,
-  PlanResponse,
-  TopupSettingsResponse,
-} from './schemas.ts';
+import type { CheckoutResponse, InvoiceResponse, PlanResponse, TopupSettingsResponse } from './schemas.ts';
 
 export function presentPlan(plan: Plan): Static<typeof PlanResponse> {
   return {
@@ -22,18 +14,6 @@ export function presentPlan(plan: Plan): Static<typeof PlanResponse> {
     parallel_limit: plan.parallelLimit,
     features: plan.features,
     highlight: plan.highlight,
-  };
-}
-
-export function presentBillingStatus(status: BillingStatus): Static<typeof BillingStatusResponse> {
-  return {
-    plan: status.plan && presentAccountPlan(status.plan),
-    status: status.status,
-    interval: 'yearly',
-    current_period_end: status.currentPeriodEnd,
-    cancel_at_period_end: status.cancelAtPeriodEnd,
-    processor: PROCESSOR_NAME,
-    has_payment_method: status.hasPaymentMethod,
   };
 }
 
@@ -72,9 +52,4 @@ export function presentTopupSettings(settings: AutoTopupSettings): Static<typeof
     // Not in the specification. Present only if there is a problem.
     ...(settings.problem === null ? {} : { auto_topup_problem: settings.problem }),
   };
-}
-
-/** The plan of an account, as several resources contain it. */
-export function presentAccountPlan(plan: Plan) {
-  return { slug: plan.slug, name: plan.name, parallel_limit: plan.parallelLimit };
 }

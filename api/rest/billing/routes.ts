@@ -11,13 +11,8 @@ import { getJsonBody } from '../../pipeline/body.ts';
 import { withIdempotency } from '../../pipeline/idempotency.ts';
 import { parsePage } from '../../pipeline/requestParameters.ts';
 import { presentPage } from '../pagination.ts';
-import {
-  presentBillingStatus,
-  presentCheckout,
-  presentInvoice,
-  presentPlan,
-  presentTopupSettings,
-} from './presenter.ts';
+import { presentCheckout, presentInvoice, presentPlan, presentTopupSettings } from './presenter.ts';
+import { presentBillingStatus } from '../../../shared/presenters/billingStatus.ts';
 import { CheckoutRequest, TopupRequest, TopupSettingsRequest } from './schemas.ts';
 
 const parseCheckout = createBodyParser(CheckoutRequest);

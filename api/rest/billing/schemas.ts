@@ -2,7 +2,14 @@ import Type from 'typebox';
 import { TOPUP_MAX_CENTS, TOPUP_MIN_CENTS } from '../../../shared/spec/limits.ts';
 import { PLAN_SLUGS } from '../../../shared/spec/plans.ts';
 import { SUBSCRIPTION_STATUSES } from '../../../shared/spec/states.ts';
-import { AccountPlan, NO_OTHER_FIELDS, textOrNull, Timestamp, timestampOrNull, Uuid } from '../fieldSchemas.ts';
+import {
+  AccountPlan,
+  NO_OTHER_FIELDS,
+  textOrNull,
+  Timestamp,
+  timestampOrNull,
+  Uuid,
+} from '../../../shared/presenters/fields.ts';
 
 export const PlanResponse = Type.Object({
   slug: Type.Enum([...PLAN_SLUGS]),
@@ -13,16 +20,6 @@ export const PlanResponse = Type.Object({
   parallel_limit: Type.Integer(),
   features: Type.Unsafe<readonly string[]>({ type: 'array', items: { type: 'string' } }),
   highlight: Type.Boolean({ description: 'Presented as the default' }),
-});
-
-export const BillingStatusResponse = Type.Object({
-  plan: AccountPlan,
-  status: Type.Enum([...SUBSCRIPTION_STATUSES, 'none'], { description: 'none if there never was a subscription' }),
-  interval: Type.String({ const: 'yearly' }),
-  current_period_end: timestampOrNull(),
-  cancel_at_period_end: Type.Boolean(),
-  processor: Type.String({ description: 'The payment processor' }),
-  has_payment_method: Type.Boolean({ description: 'Whether automatic top-ups can be switched on' }),
 });
 
 export const CheckoutResponse = Type.Object({

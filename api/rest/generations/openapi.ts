@@ -2,7 +2,8 @@ import { ImageParams, MODEL_KINDS, MODEL_SLUGS, VideoParams } from '../../../sha
 import { WAIT_MAX_SECONDS } from '../../../shared/spec/limits.ts';
 import { GENERATION_STATUSES } from '../../../shared/spec/states.ts';
 import { pageResponse } from '../pagination.ts';
-import { CreateGenerationRequest, GenerationResponse } from './schemas.ts';
+import { CreateGenerationRequest } from './schemas.ts';
+import { GenerationResponse } from '../../../shared/presenters/generation.ts';
 import { EXAMPLE_TIMESTAMP, EXAMPLE_UUID, examplePage } from '../openapi/examples.ts';
 import {
   CREATED_RANGE_PARAMETERS,

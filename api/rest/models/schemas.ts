@@ -1,7 +1,7 @@
 import Type from 'typebox';
 import { MODEL_SLUGS } from '../../../shared/spec/catalog.ts';
 import { MODEL_STATUSES } from '../../../shared/spec/states.ts';
-import { Uuid } from '../fieldSchemas.ts';
+import { Uuid } from '../../../shared/presenters/fields.ts';
 
 export const ModelResponse = Type.Object({
   uuid: Uuid,

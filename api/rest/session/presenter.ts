@@ -1,7 +1,7 @@
 import type { Static } from 'typebox';
 import { getActivePlan } from '../../../shared/domain/billing/entitlement.ts';
 import type { Account } from '../../../shared/tables/Account.ts';
-import { presentAccountPlan } from '../billing/presenter.ts';
+import { presentAccountPlan } from '../../../shared/presenters/billingStatus.ts';
 import type { UserResponse } from './schemas.ts';
 
 export function presentUser(account: Account, isStaff: boolean): Static<typeof UserResponse> {

@@ -1,7 +1,7 @@
 import Type from 'typebox';
 import { PROFILE_TEXT_MAX_CHARACTERS } from '../../../shared/spec/limits.ts';
 import { ONBOARDING_STEPS } from '../../../shared/spec/states.ts';
-import { AccountPlan, NO_OTHER_FIELDS, Uuid } from '../fieldSchemas.ts';
+import { AccountPlan, NO_OTHER_FIELDS, Uuid } from '../../../shared/presenters/fields.ts';
 
 export const UserResponse = Type.Object({
   user: Type.Object({

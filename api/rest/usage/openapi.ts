@@ -7,7 +7,8 @@ import {
   PAGE_PARAMETER,
 } from '../openapi/feature.ts';
 import { pageResponse } from '../pagination.ts';
-import { KeyUsageResponse, LedgerEntryResponse, UsageResponse } from './schemas.ts';
+import { KeyUsageResponse, UsageResponse } from './schemas.ts';
+import { LedgerEntryResponse } from '../../../shared/presenters/ledgerEntry.ts';
 
 export const USAGE_DESCRIPTION: FeatureDescription = {
   tag: { name: 'Usage', description: 'Credit balance, usage history and ledger.' },

@@ -1,8 +1,7 @@
 import type { Static } from 'typebox';
-import type { ListedEntry } from '../../../shared/domain/credits/listFilteredLedger.ts';
 import type { UsageSummary } from '../../../shared/domain/credits/usage.ts';
 import type { KeyUsage } from '../../../shared/domain/credits/usageByKey.ts';
-import type { KeyUsageResponse, LedgerEntryResponse, UsageResponse } from './schemas.ts';
+import type { KeyUsageResponse, UsageResponse } from './schemas.ts';
 
 export function presentUsage({ account, plan, history, byModel }: UsageSummary): Static<typeof UsageResponse> {
   return {
@@ -35,16 +34,5 @@ export function presentKeyUsage(row: KeyUsage): Static<typeof KeyUsageResponse> 
     revoked: row.revoked_at !== null,
     credits: row.credits,
     count: row.generations,
-  };
-}
-
-export function presentLedgerEntry(row: ListedEntry): Static<typeof LedgerEntryResponse> {
-  return {
-    uuid: row.uuid,
-    entry_type: row.entry_type,
-    amount: row.amount,
-    balance_after: row.balance_after,
-    description: row.description,
-    created_at: row.created_at,
   };
 }

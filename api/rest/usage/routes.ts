@@ -6,7 +6,8 @@ import { buildLedgerQuery, parseLedgerFilter } from '../../pipeline/listFilters.
 import { parsePage } from '../../pipeline/requestParameters.ts';
 import { presentPage } from '../pagination.ts';
 import { sendLedgerCsv } from './ledgerCsv.ts';
-import { presentKeyUsage, presentLedgerEntry, presentUsage } from './presenter.ts';
+import { presentKeyUsage, presentUsage } from './presenter.ts';
+import { presentLedgerEntry } from '../../../shared/presenters/ledgerEntry.ts';
 
 export async function summary(ctx: Context): Promise<void> {
   ctx.body = presentUsage(await getUsageSummary(requireCaller(ctx).accountId));

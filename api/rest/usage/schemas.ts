@@ -1,16 +1,7 @@
 import Type from 'typebox';
 import { PLAN_SLUGS } from '../../../shared/spec/plans.ts';
 import { LEDGER_ENTRY_TYPES } from '../../../shared/spec/states.ts';
-import { objectOrNull, Timestamp, timestampOrNull, Uuid } from '../fieldSchemas.ts';
-
-export const LedgerEntryResponse = Type.Object({
-  uuid: Uuid,
-  entry_type: Type.Enum([...LEDGER_ENTRY_TYPES]),
-  amount: Type.Integer({ description: 'Credits, signed: a burn is negative' }),
-  balance_after: Type.Integer(),
-  description: Type.String(),
-  created_at: Timestamp,
-});
+import { objectOrNull, Timestamp, timestampOrNull, Uuid } from '../../../shared/presenters/fields.ts';
 
 export const KeyUsageResponse = Type.Object({
   uuid: Uuid,

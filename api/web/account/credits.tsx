@@ -1,5 +1,5 @@
 import type { VNode } from 'preact';
-import type { BillingStatus } from '../../../shared/domain/billing/billingStatus.ts';
+import type { BillingStatus } from '../../../shared/presenters/billingStatus.ts';
 import type { UsageSummary } from '../../../shared/domain/credits/usage.ts';
 import type { Account } from '../../../shared/tables/Account.ts';
 import { describeSubscription } from '../billing/describeSubscription.ts';

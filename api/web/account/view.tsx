@@ -1,7 +1,8 @@
 import { getAccount } from '../../../shared/domain/accounts/accounts.ts';
 import { listActiveApiKeys } from '../../../shared/domain/accounts/apiKeys.ts';
 import { isStaff } from '../../../shared/domain/accounts/staff.ts';
-import { type BillingStatus, getBillingStatus } from '../../../shared/domain/billing/billingStatus.ts';
+import { getBillingStatus } from '../../../shared/domain/billing/billingStatus.ts';
+import { type BillingStatus } from '../../../shared/presenters/billingStatus.ts';
 import { getUsageSummary } from '../../../shared/domain/credits/usage.ts';
 import { listConnectedApplications } from '../../../shared/domain/oauth/grants.ts';
 import { requireCaller, type Context } from '../../context.ts';

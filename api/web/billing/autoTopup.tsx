@@ -1,6 +1,6 @@
 import type { VNode } from 'preact';
 import type { AutoTopupSettings } from '../../../shared/domain/billing/autoTopupSettings.ts';
-import type { BillingStatus } from '../../../shared/domain/billing/billingStatus.ts';
+import type { BillingStatus } from '../../../shared/presenters/billingStatus.ts';
 import { Form } from '../components/form.tsx';
 import { formatNumber } from '../components/formatAmount.ts';
 

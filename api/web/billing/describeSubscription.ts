@@ -1,4 +1,4 @@
-import type { BillingStatus } from '../../../shared/domain/billing/billingStatus.ts';
+import type { BillingStatus } from '../../../shared/presenters/billingStatus.ts';
 import { formatNumber } from '../components/formatAmount.ts';
 import { formatDate } from '../components/formatTime.ts';
 

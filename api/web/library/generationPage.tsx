@@ -1,7 +1,7 @@
 import type { VNode } from 'preact';
 import type { Generation } from '../../../shared/tables/Generation.ts';
 import type { Context } from '../../context.ts';
-import { presentGeneration } from '../../rest/generations/presenter.ts';
+import { presentGeneration } from '../../../shared/presenters/generation.ts';
 import { sendAccountAreaPage } from '../components/accountPage.tsx';
 import { formatNumber } from '../components/formatAmount.ts';
 import { formatDateTime } from '../components/formatTime.ts';

@@ -1,5 +1,5 @@
 import type { VNode } from 'preact';
-import type { presentGeneration } from '../../rest/generations/presenter.ts';
+import type { presentGeneration } from '../../../shared/presenters/generation.ts';
 
 export type ShownGeneration = ReturnType<typeof presentGeneration>;
 

@@ -4,7 +4,7 @@ import type { Generation } from '../../../shared/tables/Generation.ts';
 import type { ModelKind } from '../../../shared/spec/catalog.ts';
 import type { GenerationStatus } from '../../../shared/spec/states.ts';
 import type { Context } from '../../context.ts';
-import { presentGeneration } from '../../rest/generations/presenter.ts';
+import { presentGeneration } from '../../../shared/presenters/generation.ts';
 import { type Outcomes, type PageProblem, sendAccountAreaPage } from '../components/accountPage.tsx';
 import { type FilterChoice, FilteredPageLinks, FilterForm, MatchCount } from '../components/filterForm.tsx';
 import { formatNumber } from '../components/formatAmount.ts';

@@ -5,19 +5,17 @@ import {
   EnrollResponse,
   OnboardingLinkResponse,
 } from '../../../api/rest/affiliate/schemas.ts';
-import { ApiKeyResponse, CreatedApiKeyResponse, RevokedResponse } from '../../../api/rest/apiKeys/schemas.ts';
-import {
-  BillingStatusResponse,
-  CheckoutResponse,
-  PortalResponse,
-  TopupSettingsResponse,
-} from '../../../api/rest/billing/schemas.ts';
+import { CreatedApiKeyResponse, RevokedResponse } from '../../../api/rest/apiKeys/schemas.ts';
+import { ApiKeyResponse } from '../../../shared/presenters/apiKey.ts';
+import { CheckoutResponse, PortalResponse, TopupSettingsResponse } from '../../../api/rest/billing/schemas.ts';
+import { BillingStatusResponse } from '../../../shared/presenters/billingStatus.ts';
 import { ErrorResponse } from '../../../api/rest/errorSchemas.ts';
-import { GenerationResponse } from '../../../api/rest/generations/schemas.ts';
+import { GenerationResponse } from '../../../shared/presenters/generation.ts';
 import { ModelResponse } from '../../../api/rest/models/schemas.ts';
 import { pageResponse, PaginationResponse } from '../../../api/rest/pagination.ts';
 import { UserResponse } from '../../../api/rest/session/schemas.ts';
-import { LedgerEntryResponse, UsageResponse } from '../../../api/rest/usage/schemas.ts';
+import { UsageResponse } from '../../../api/rest/usage/schemas.ts';
+import { LedgerEntryResponse } from '../../../shared/presenters/ledgerEntry.ts';
 
 /** Schemas of the responses that clients receive, as the API documents them. */
 const ajv = new Ajv2020({ strict: false, validateFormats: false });

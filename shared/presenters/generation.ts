@@ -1,0 +1,57 @@
+import Type, { type Static } from 'typebox';
+import { config } from '../lib/config.ts';
+import { type GenerationParams, getModelBySlug, ImageParams, MODEL_SLUGS, VideoParams } from '../spec/catalog.ts';
+import { GENERATION_STATUSES } from '../spec/states.ts';
+import type { Generation } from '../tables/Generation.ts';
+import { countOrNull, textOrNull, Timestamp, timestampOrNull, Uuid } from './fields.ts';
+
+/** Parameters of a generation, including the defaults that were filled in. */
+const ShownParams = Type.Unsafe<GenerationParams>({
+  anyOf: [Type.Object(VideoParams.properties), Type.Object(ImageParams.properties)],
+  description: 'The requested parameters, including defaults',
+});
+
+export const GenerationResponse = Type.Object({
+  uuid: Uuid,
+  model: Type.Enum([...MODEL_SLUGS]),
+  model_name: Type.String(),
+  kind: Type.Enum(['video', 'image']),
+  prompt: Type.String(),
+  params: ShownParams,
+  status: Type.Enum([...GENERATION_STATUSES]),
+  output_url: textOrNull({ description: 'Download address; null until succeeded' }),
+  thumbnail_url: textOrNull({
+    description: 'Address of a small preview; null until succeeded, or if none could be created',
+  }),
+  credits_charged: Type.Integer(),
+  error_message: textOrNull({ description: 'Reason of the failure; the credits were refunded' }),
+  created_at: Timestamp,
+  completed_at: timestampOrNull(),
+  duration_ms: countOrNull({ description: 'From created_at to completed_at' }),
+  is_watermarked: Type.Boolean(),
+});
+
+export function presentGeneration(row: Generation): Static<typeof GenerationResponse> {
+  const model = getModelBySlug(row.model);
+  return {
+    uuid: row.uuid,
+    model: row.model,
+    model_name: model.name,
+    kind: model.kind,
+    prompt: row.prompt,
+    params: row.params,
+    status: row.status,
+    output_url: buildMediaUrl(row.output_path),
+    thumbnail_url: buildMediaUrl(row.thumbnail_path),
+    credits_charged: row.credits_charged,
+    error_message: row.error_message,
+    created_at: row.created_at,
+    completed_at: row.completed_at,
+    duration_ms: row.completed_at === null ? null : row.completed_at.getTime() - row.created_at.getTime(),
+    is_watermarked: row.is_watermarked,
+  };
+}
+
+function buildMediaUrl(path: string | null): string | null {
+  return path === null ? null : `${config.CDN_URL}/${path}`;
+}

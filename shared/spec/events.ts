@@ -1,0 +1,69 @@
+/** Events that the service records for webhooks and e-mail, and the messages that follow from them. */
+
+/** Types of events that webhooks send. */
+export const WEBHOOK_EVENT_TYPES = [
+  'generation.succeeded',
+  'generation.failed',
+  'credits.low',
+  'credits.granted',
+  'topup.succeeded',
+  'topup.failed',
+  'subscription.updated',
+  'key.created',
+  'key.revoked',
+  'affiliate.commission',
+  'affiliate.payout',
+] as const;
+export type WebhookEventType = (typeof WEBHOOK_EVENT_TYPES)[number];
+
+/** Type of the event that the test of an endpoint sends. */
+export const WEBHOOK_TEST_TYPE = 'webhook.test';
+
+/** Types of events that only e-mail follows from. */
+export const EMAIL_EVENT_TYPES = [
+  'auto_topup.disabled',
+  'payment.failed',
+  'renewal.upcoming',
+  'application.connected',
+  'session.created',
+  'payout.setup_missing',
+  'webhook.disabled',
+] as const;
+export type EventType = WebhookEventType | (typeof EMAIL_EVENT_TYPES)[number] | typeof WEBHOOK_TEST_TYPE;
+
+/** Kinds of e-mail messages. The owner of an account can switch each off, except those about security. */
+export const EMAIL_KINDS = [
+  'credits_low',
+  'auto_topup_failed',
+  'auto_topup_disabled',
+  'payment_failed',
+  'renewal_upcoming',
+  'payout_sent',
+  'payout_setup_missing',
+  'webhook_disabled',
+  'key_created',
+  'application_connected',
+  'new_sign_in',
+] as const;
+export type EmailKind = (typeof EMAIL_KINDS)[number];
+
+export const SECURITY_EMAIL_KINDS: readonly EmailKind[] = ['key_created', 'application_connected', 'new_sign_in'];
+
+/** The message that follows from an event. Others send none. */
+export const EMAIL_KIND_BY_EVENT: Partial<Record<EventType, EmailKind>> = {
+  'credits.low': 'credits_low',
+  'topup.failed': 'auto_topup_failed',
+  'auto_topup.disabled': 'auto_topup_disabled',
+  'payment.failed': 'payment_failed',
+  'renewal.upcoming': 'renewal_upcoming',
+  'affiliate.payout': 'payout_sent',
+  'payout.setup_missing': 'payout_setup_missing',
+  'webhook.disabled': 'webhook_disabled',
+  'key.created': 'key_created',
+  'application.connected': 'application_connected',
+  'session.created': 'new_sign_in',
+};
+
+export function isWebhookEventType(type: string): type is WebhookEventType {
+  return (WEBHOOK_EVENT_TYPES as readonly string[]).includes(type);
+}

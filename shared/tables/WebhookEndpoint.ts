@@ -1,0 +1,37 @@
+import { Model } from 'objection';
+import type { WebhookEventType } from '../spec/events.ts';
+
+/** An address that receives the events of an account, and the queue of its deliveries. */
+export class WebhookEndpoint extends Model {
+  static override tableName = 'webhook_endpoints';
+
+  declare id: number;
+  declare uuid: string;
+  declare account_id: number;
+  /** Null: the default endpoint, whose deliveries go to the `webhook_url` of single generations. */
+  declare url: string | null;
+  /** Types that it receives; null: all. */
+  declare events: WebhookEventType[] | null;
+  declare description: string;
+  /** HMAC key and Ed25519 private key, encrypted if SECRET_KEY is set. */
+  declare secret: string;
+  declare private_key: string;
+  /** `whpk_` and base64. */
+  declare public_key: string;
+  /** Keys before the last rotation, which sign as well until `previous_until`. */
+  declare previous_secret: string | null;
+  declare previous_private_key: string | null;
+  declare previous_until: Date | null;
+  /** First failed attempt since the last successful one. */
+  declare failing_since: Date | null;
+  declare disabled_at: Date | null;
+  /** `gone`: the receiver answered 410. `failing`: all attempts of five days failed. */
+  declare disabled_reason: 'owner' | 'gone' | 'failing' | null;
+  /** When its first pending delivery is due; null if there is none. */
+  declare next_delivery_at: Date | null;
+  /** End of the lease of the worker that delivers to it. */
+  declare leased_until: Date | null;
+  declare lease_token: string | null;
+  declare created_at: Date;
+  declare updated_at: Date;
+}
