@@ -23,6 +23,13 @@ export const SESSION_LAST_USED_INTERVAL_MS = MINUTE_MS;
 /** Time limit for the user at the sign-in provider. */
 export const SIGN_IN_ATTEMPT_MS = 10 * MINUTE_MS;
 
+/** Webhooks (docs/webhooks.md). */
+export const WEBHOOK_ENDPOINTS_MAX = 10;
+export const WEBHOOK_URL_MAX_CHARACTERS = 2_000;
+export const WEBHOOK_DESCRIPTION_MAX_CHARACTERS = 200;
+/** Time for which the keys before a rotation sign as well. */
+export const PREVIOUS_WEBHOOK_KEYS_MS = DAY_MS;
+
 /** Minimum interval between two polls of a generation's upstream, across all processes. */
 export const REFRESH_INTERVAL_MS = 2_000;
 /** Time for which a read waits for the refresh that it requested. */
