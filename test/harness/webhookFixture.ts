@@ -1,4 +1,4 @@
-import { randomUUID } from 'node:crypto';
+import { getDefaultSecret } from '../../shared/domain/webhooks/defaultEndpoint.ts';
 import { deliverWebhooks } from '../../shared/domain/webhooks/deliverWebhooks.ts';
 import { waitForInFlight } from '../../shared/lib/drain.ts';
 import type { WebhookDelivery } from '../../shared/tables/WebhookDelivery.ts';
@@ -83,17 +83,10 @@ export function moveClockAfter(service: TestService, date: Date): Promise<void> 
   return service.moveClockTo(new Date(date.getTime() + 10));
 }
 
-/** Inserts the default endpoint of a customer, as the first event with a `webhook_url` does. */
-export async function readDefaultEndpoint(service: TestService, customer: TestCustomer): Promise<number> {
-  await service.sql(
-    `INSERT INTO webhook_endpoints (uuid, account_id, secret, private_key, public_key, created_at, updated_at)
-     SELECT $2, a.id, e.secret, e.private_key, e.public_key, now(), now()
-       FROM accounts a JOIN webhook_endpoints e ON e.account_id = a.id WHERE a.email = $1 LIMIT 1`,
-    [customer.email, randomUUID()],
-  );
-  const [row] = await service.sql(
-    `SELECT e.id FROM webhook_endpoints e JOIN accounts a ON a.id = e.account_id WHERE a.email = $1 AND e.url IS NULL`,
-    [customer.email],
-  );
-  return Number(row.id);
+/** Returns the default endpoint of a customer. Its deliveries have an address each. */
+export async function createDefaultEndpoint(service: TestService, { email }: TestCustomer): Promise<TestEndpoint> {
+  const [account] = await service.sql('SELECT id FROM accounts WHERE email = $1', [email]);
+  const { uuid, secret, publicKey } = await getDefaultSecret(Number(account.id));
+  const [{ id }] = (await service.sql('SELECT id FROM webhook_endpoints WHERE uuid = $1', [uuid])) as [{ id: string }];
+  return { id: Number(id), uuid, url: '', secret, publicKey };
 }
