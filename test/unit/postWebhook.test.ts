@@ -82,7 +82,8 @@ describe('the attempt to post a webhook', () => {
     const connections = createWebhookConnections(undefined);
     for (let n = 0; n < 5; n += 1) {
       expect(await post(`http://127.0.0.1:${port}/`, connections)).to.deep.equal({ status: 200 });
-      expect(connections.open).to.equal(1);
+      // A response may arrive before its connection is free again.
+      expect(connections.open).to.be.within(1, 2);
     }
     await delay(6_000);
     expect(connections.open).to.equal(0);
