@@ -1,6 +1,7 @@
 import type { DestinationStream } from 'pino';
 import { closeClientMetadataConnections } from './gateways/clientMetadataDocument.ts';
 import { closeDownloadConnections } from './gateways/media/download.ts';
+import { closeMailTransport } from './gateways/mail/mailTransport.ts';
 import { closeMediaStore } from './gateways/media/configuredStore.ts';
 import { stopThumbnailProcess } from './gateways/media/thumbnail.ts';
 import { openPaymentProcessor } from './gateways/payments/index.ts';
@@ -58,6 +59,7 @@ async function closeService(): Promise<void> {
       closeClientMetadataConnections(),
       closeUpstreamConnections(),
       closeDownloadConnections(),
+      closeMailTransport(),
       closeMediaStore(),
       db.destroy(),
     ]);

@@ -72,6 +72,13 @@ export const paymentEventsAbandoned = new Counter({
   registers: [metricsRegistry],
 });
 
+export const emailAttempts = new Counter({
+  name: 'genmeter_emails_total',
+  help: 'Attempts of this process to send an e-mail message. outcome: sent, retried, failed, or dropped if it is not wanted.',
+  labelNames: ['outcome'],
+  registers: [metricsRegistry],
+});
+
 export const jobDuration = new Histogram({
   name: 'genmeter_job_duration_seconds',
   help: 'Duration of jobs in this process. outcome: done or failed.',
