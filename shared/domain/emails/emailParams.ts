@@ -5,7 +5,7 @@ export interface EmailParams {
   /** `credits.low` */
   credits_low: { balance: number; threshold: number };
   /** `topup.failed`. Nothing is sent for a manual one. */
-  auto_topup_failed: { kind: 'automatic' | 'manual'; amount_cents: number; reason: string | null };
+  auto_topup_failed: { kind: 'automatic' | 'manual'; amount_cents: number; failure_code: string | null };
   /** `auto_topup.disabled`, with `auto_topup_problem` as reason. */
   auto_topup_disabled: { reason: string };
   /** `payment.failed`, with the time from which credits cannot be spent; null if they cannot be spent already. */

@@ -34,10 +34,10 @@ export const DE: EmailTexts = {
       ],
       action: 'Credits kaufen',
     }),
-    auto_topup_failed: ({ amount_cents: cents, reason }, { usd }) => ({
+    auto_topup_failed: ({ amount_cents: cents, failure_code: code }, { usd }) => ({
       subject: `Automatische Aufladung über ${usd(cents)} fehlgeschlagen`,
       paragraphs: [
-        `Eine automatische Aufladung über ${usd(cents)} ist fehlgeschlagen. ${TOPUP_REASONS[reason ?? ''] ?? 'Die Zahlung wurde nicht abgeschlossen.'}`,
+        `Eine automatische Aufladung über ${usd(cents)} ist fehlgeschlagen. ${TOPUP_REASONS[code ?? ''] ?? 'Die Zahlung wurde nicht abgeschlossen.'}`,
         'Es wurde nichts abgebucht, und es wurden keine Credits gutgeschrieben. Bitte prüfen Sie Ihre Zahlungsmethode.',
       ],
       action: 'Abrechnung öffnen',

@@ -32,10 +32,10 @@ export const EN: EmailTexts = {
       ],
       action: 'Buy credits',
     }),
-    auto_topup_failed: ({ amount_cents: cents, reason }, { usd }) => ({
+    auto_topup_failed: ({ amount_cents: cents, failure_code: code }, { usd }) => ({
       subject: `Automatic top-up of ${usd(cents)} failed`,
       paragraphs: [
-        `An automatic top-up of ${usd(cents)} failed. ${TOPUP_REASONS[reason ?? ''] ?? 'The payment did not complete.'}`,
+        `An automatic top-up of ${usd(cents)} failed. ${TOPUP_REASONS[code ?? ''] ?? 'The payment did not complete.'}`,
         'You were not charged, and no credits were added. Check your payment method.',
       ],
       action: 'Open billing',
