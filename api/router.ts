@@ -18,6 +18,7 @@ import * as webhooks from './rest/billing/webhook.ts';
 import * as generations from './rest/generations/routes.ts';
 import { health, ready, serving } from './rest/health/routes.ts';
 import * as models from './rest/models/routes.ts';
+import * as notifications from './rest/notifications/routes.ts';
 import * as openapi from './rest/openapi/routes.ts';
 import * as session from './rest/session/routes.ts';
 import * as usage from './rest/usage/routes.ts';
@@ -38,6 +39,7 @@ import * as identities from './web/settings/signInMethodHandlers.ts';
 import * as billingPage from './web/billing/handler.ts';
 import { exportLedger, showLedgerPage } from './web/ledger/handler.tsx';
 import * as library from './web/library/handler.tsx';
+import * as notificationPages from './web/notifications/handler.tsx';
 import { showUsagePage } from './web/usage/handler.tsx';
 import * as signIn from './web/signIn/handler.ts';
 import * as staffAccount from './web/staff/account/handler.tsx';
@@ -49,6 +51,7 @@ import { showAuditLog } from './web/staff/audit.tsx';
 import * as staffGeneration from './web/staff/generation.tsx';
 import { queueBoard } from './web/staff/queueBoard.ts';
 import * as reports from './web/staff/reports/handler.ts';
+import * as unsubscribePages from './web/unsubscribe/handler.tsx';
 
 type RouteMethod = 'GET' | 'POST' | 'PATCH' | 'DELETE' | '*';
 /** Method `*` and a path that ends in `/*` stand for all methods and all paths below. */
@@ -104,6 +107,9 @@ export const HTTP_ROUTES: readonly HttpRoute[] = [
   ['POST',   '/api/billing/topup/',                              'account',         'payment',   'json', billing.topup],
   ['POST',   '/api/billing/webhooks/processor/',                 'none',            'unlimited', 'raw',  webhooks.receiveProcessorEvent],
 
+  ['GET',    '/api/notifications/settings/',                     'account',         'account',   'none', notifications.readSettings],
+  ['PATCH',  '/api/notifications/settings/',                     'account',         'account',   'json', notifications.updateSettings],
+
   ['POST',   '/api/affiliate/enroll/',                           'account',         'account',   'json', affiliate.enroll],
   ['GET',    '/api/affiliate/status/',                           'account',         'account',   'none', affiliate.status],
   ['POST',   '/api/affiliate/onboarding-link/',                  'account',         'payment',   'json', affiliate.createOnboardingLink],
@@ -135,6 +141,10 @@ export const HTTP_ROUTES: readonly HttpRoute[] = [
   ['GET',    '/sign-in',                                         'optionalSession', 'account',   'none', signIn.showSignInPage],
 
   ['GET',    '/r/:code',                                         'optionalSession', 'account',   'none', affiliate.openReferralLink],
+
+  // Links of messages. Mail programs post to them by themselves.
+  ['GET',    '/unsubscribe/:token',                              'signedLink',      'public',    'none', unsubscribePages.confirmUnsubscribe],
+  ['POST',   '/unsubscribe/:token',                              'signedLink',      'public',    'none', unsubscribePages.submitUnsubscribe],
 
   ['GET',    '/account/',                                        'pageSession',     'account',   'none', account.showOverviewPage],
   ['GET',    '/account/billing/',                                'pageSession',     'account',   'none', billingPage.showBillingPage],
@@ -174,6 +184,8 @@ export const HTTP_ROUTES: readonly HttpRoute[] = [
   ['GET',    '/account/payouts/returned',                        'pageSession',     'payment',   'none', affiliatePages.completePayoutSetup],
   ['POST',   '/account/sign-out/',                               'pageSession',     'account',   'form', account.signOut],
   ['GET',    '/account/security/',                               'pageSession',     'account',   'none', showSecurityLogPage],
+  ['GET',    '/account/notifications/',                          'pageSession',     'account',   'none', notificationPages.showNotificationsPage],
+  ['POST',   '/account/notifications/',                          'pageSession',     'account',   'form', notificationPages.saveNotifications],
   ['GET',    '/account/export/',                                 'pageSession',     'account',   'none', dataExport.showExportPage],
   ['POST',   '/account/export/',                                 'pageSession',     'account',   'form', dataExport.downloadExport],
   ['GET',    '/account/delete/',                                 'pageSession',     'account',   'none', accountDeletion.showDeletionPage],

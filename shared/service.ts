@@ -1,6 +1,7 @@
 import type { DestinationStream } from 'pino';
 import { closeClientMetadataConnections } from './gateways/clientMetadataDocument.ts';
 import { closeDownloadConnections } from './gateways/media/download.ts';
+import { closeMailTransport } from './gateways/mail/mailTransport.ts';
 import { closeMediaStore } from './gateways/media/configuredStore.ts';
 import { setThumbnailProgram, stopThumbnailProcess } from './gateways/media/thumbnail.ts';
 import { openPaymentProcessor } from './gateways/payments/index.ts';
@@ -63,6 +64,7 @@ async function closeService(): Promise<void> {
       closeUpstreamConnections(),
       closeDownloadConnections(),
       closeWebhookConnections(),
+      closeMailTransport(),
       closeMediaStore(),
       db.destroy(),
     ]);

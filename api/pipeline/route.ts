@@ -16,6 +16,7 @@ import type { RateClass } from './rateLimit.ts';
  * - `optionalSession`: public. The caller is known if a session cookie is sent.
  * - `pageSession`: the session cookie. Without it the browser is redirected to sign in.
  * - `staffSession`: as `pageSession`, for staff accounts.
+ * - `signedLink`: address with a signed token, which authorizes the request. Ignores the session and the origin.
  * - `oauthCallback`: return address of sign-in providers. Ignores the session; forms come from other sites.
  */
 export type Authentication =
@@ -29,6 +30,7 @@ export type Authentication =
   | 'optionalSession'
   | 'pageSession'
   | 'staffSession'
+  | 'signedLink'
   | 'oauthCallback';
 
 /** A rate class, or `byMessage` if the handler counts the request once it has read the message. */

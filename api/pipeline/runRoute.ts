@@ -14,15 +14,19 @@ const PAGE_AUTHENTICATION: ReadonlySet<Authentication> = new Set([
   'optionalSession',
   'pageSession',
   'staffSession',
+  'signedLink',
   'oauthCallback',
 ]);
+
+/** Routes that ignore the session: their requests come from other sites or programs. */
+const WITHOUT_SESSION: ReadonlySet<Authentication> = new Set(['none', 'signedLink', 'oauthCallback']);
 
 /** Runs a request through its route: authenticate, read the body, count, authorize, handle. The same for every surface. */
 export async function runRoute(ctx: Context, route: Route): Promise<void> {
   const { authentication, body, handler } = route;
   ctx.state.route = route.path;
   ctx.state.isPage = PAGE_AUTHENTICATION.has(authentication);
-  if (ctx.state.isPage && authentication !== 'oauthCallback' && ctx.method === 'GET' && isOtherLocalHostname(ctx)) {
+  if (ctx.state.isPage && !WITHOUT_SESSION.has(authentication) && ctx.method === 'GET' && isOtherLocalHostname(ctx)) {
     return ctx.redirect(serviceOrigin() + ctx.url);
   }
   // Caches must not store responses that belong to an account or contain a key.
@@ -55,7 +59,7 @@ export async function runRoute(ctx: Context, route: Route): Promise<void> {
 
 /** Identifies the caller. Failed attempts are counted against the address that they come from. */
 async function authenticateRoute(ctx: Context, authentication: Authentication): Promise<void> {
-  if (authentication === 'none' || authentication === 'oauthCallback') return;
+  if (WITHOUT_SESSION.has(authentication)) return;
   if (ctx.state.isPage || authentication === 'staffCall') return authenticateOptional(ctx);
   try {
     if (authentication === 'mcp') {

@@ -1,9 +1,6 @@
-import { parseBrandColors } from '../../shared/lib/brandSettings.ts';
+import { DEFAULT_ACCENT, parseBrandColors } from '../../shared/lib/brandSettings.ts';
 import { config } from '../../shared/lib/config.ts';
 import { perService } from '../../shared/lib/serviceScope.ts';
-
-/** Accent of the stylesheet, for pictures outside of it. */
-const DEFAULT_ACCENT = '#1f5f8b';
 
 /** Name and appearance of the service on pages. */
 export const getBrand = perService(() => ({

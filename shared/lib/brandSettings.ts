@@ -8,6 +8,9 @@ export interface BrandColors {
   darkHover: string;
 }
 
+/** Accent of the stylesheet, for pictures and messages outside of it. */
+export const DEFAULT_ACCENT = '#1f5f8b';
+
 /** Backgrounds that the accents have the least contrast with: the page in light colors, a card in dark ones. */
 const LIGHT_BACKGROUND = '#f6f6f4';
 const DARK_BACKGROUND = '#202124';

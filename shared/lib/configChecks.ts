@@ -1,6 +1,7 @@
 import { validateBrandSettings } from './brandSettings.ts';
 import type { Environment } from './configVariables.ts';
 import { validateMetricsSettings } from './listenSettings.ts';
+import { parseMailAddress } from './mailAddress.ts';
 import { parseRedisAddress } from './redisAddress.ts';
 import { validateSignInSettings } from './signInSettings.ts';
 
@@ -35,6 +36,7 @@ export const CROSS_CHECKS: readonly ((values: Environment) => string[] | string 
     ),
   checkRedisAddress,
   checkBucket,
+  checkMail,
   validateSignInSettings,
   validateMetricsSettings,
   validateBrandSettings,
@@ -117,6 +119,18 @@ function checkRedisAddress({ REDIS_URL }: Environment): string | undefined {
   } catch (error) {
     return (error as Error).message;
   }
+}
+
+/** Requires a sender for e-mail, and an address of the server that can be parsed. */
+function checkMail({ SMTP_URL, MAIL_FROM }: Environment): string[] {
+  const problems: string[] = [];
+  if (SMTP_URL !== undefined && !(URL.canParse(SMTP_URL) && new URL(SMTP_URL).hostname !== ''))
+    problems.push('SMTP_URL must be an address such as smtp://user:password@mail.example.com:587.');
+  if (SMTP_URL !== undefined && MAIL_FROM === undefined)
+    problems.push('MAIL_FROM is not set, but SMTP_URL is: set the sender, such as no-reply@example.com.');
+  if (MAIL_FROM !== undefined && parseMailAddress(MAIL_FROM) === null)
+    problems.push('MAIL_FROM must be a sender such as genmeter <no-reply@example.com>.');
+  return problems;
 }
 
 /** Requires CDN_URL for outputs in a bucket, and access key id and secret together. */

@@ -72,6 +72,13 @@ export const paymentEventsAbandoned = new Counter({
   registers: [metricsRegistry],
 });
 
+export const emailAttempts = new Counter({
+  name: 'genmeter_emails_total',
+  help: 'Attempts of this process to send an e-mail message. outcome: sent, retried, failed, or dropped if it is not wanted.',
+  labelNames: ['outcome'],
+  registers: [metricsRegistry],
+});
+
 export const webhookAttempts = new Counter({
   name: 'genmeter_webhook_attempts_total',
   help: 'Attempts to deliver a webhook. outcome: succeeded, retried (failed, another attempt follows) or failed.',

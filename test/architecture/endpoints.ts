@@ -94,6 +94,12 @@ const OWN_ENDPOINTS = `
   GET    /account/sign-out/                    member
   POST   /account/sign-out/                    member
   GET    /account/security/                    member
+  GET    /account/notifications/               member
+  POST   /account/notifications/               member
+  GET    /unsubscribe/:token                   link
+  POST   /unsubscribe/:token                   link
+  GET    /api/notifications/settings/          key/cookie
+  PATCH  /api/notifications/settings/          key/cookie
   GET    /account/export/                      member
   POST   /account/export/                      member
   GET    /account/delete/                      member

@@ -16,6 +16,7 @@ const CREDENTIALS: Record<string, string> = {
   session: 'cookie',
   optionalSession: 'visitor',
   pageSession: 'member',
+  signedLink: 'link',
   oauthCallback: 'landing',
   staff: 'staff',
   staffSession: 'operator',

@@ -8,7 +8,7 @@ import { postUrlEncoded, registerClient } from '../harness/oauthClient.ts';
 import { buildPath, filterRoutes, isChange, type Route, ROUTES, VALID_BODIES } from '../harness/routes.ts';
 import { type TestService, startTestService } from '../harness/testService.ts';
 
-const isPublic = ({ credential }: Endpoint) => ['public', 'visitor', 'landing'].includes(credential);
+const isPublic = ({ credential }: Endpoint) => ['public', 'visitor', 'link', 'landing'].includes(credential);
 
 describe('endpoint authorization', () => {
   let service: TestService;
@@ -54,10 +54,10 @@ describe('endpoint authorization', () => {
 
   it('every route is covered by these tests, and the public routes are exactly those of the endpoint table', () => {
     const kinds = ['none', 'account', 'deferredKey', 'session', 'staff', 'mcp'];
-    const pages = ['optionalSession', 'pageSession', 'staffSession', 'oauthCallback'];
+    const pages = ['optionalSession', 'pageSession', 'staffSession', 'signedLink', 'oauthCallback'];
     expect(ROUTES.length).to.be.above(65);
     expect([...kinds, ...pages]).to.include.members(ROUTES.map(({ authentication }) => authentication));
-    expect(filterRoutes('none', 'optionalSession', 'oauthCallback').map(({ name }) => name)).to.have.members(
+    expect(filterRoutes('none', 'optionalSession', 'signedLink', 'oauthCallback').map(({ name }) => name)).to.have.members(
       ENDPOINTS.filter(isPublic).map(({ name }) => name),
     );
   });

@@ -5,6 +5,7 @@ import { BILLING_DESCRIPTION } from '../billing/openapi.ts';
 import { GENERATIONS_DESCRIPTION } from '../generations/openapi.ts';
 import { HEALTH_DESCRIPTION } from '../health/openapi.ts';
 import { MODELS_DESCRIPTION } from '../models/openapi.ts';
+import { NOTIFICATIONS_DESCRIPTION } from '../notifications/openapi.ts';
 import { SESSION_DESCRIPTION } from '../session/openapi.ts';
 import { USAGE_DESCRIPTION } from '../usage/openapi.ts';
 import { WEBHOOKS_DESCRIPTION } from '../webhooks/openapi.ts';
@@ -21,6 +22,7 @@ export const FEATURES: readonly FeatureDescription[] = [
   WEBHOOKS_DESCRIPTION,
   USAGE_DESCRIPTION,
   BILLING_DESCRIPTION,
+  NOTIFICATIONS_DESCRIPTION,
   AFFILIATE_DESCRIPTION,
   ADMIN_DESCRIPTION,
   SESSION_DESCRIPTION,

@@ -2,7 +2,7 @@ import type { SecurityEventName } from '../../../shared/domain/accounts/security
 import type { ProviderName } from '../../../shared/gateways/identity/index.ts';
 import type { SecurityEvent } from '../../../shared/tables/SecurityEvent.ts';
 import { PROVIDER_TITLES } from '../components/providerLogos.tsx';
-import { describeBrowser } from '../settings/browserName.ts';
+import { describeBrowser } from '../../../shared/lib/browserName.ts';
 
 type Details = SecurityEvent['details'];
 

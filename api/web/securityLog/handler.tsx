@@ -4,7 +4,7 @@ import { requireCaller, type Context } from '../../context.ts';
 import { sendAccountAreaPage } from '../components/accountPage.tsx';
 import { Table } from '../components/table.tsx';
 import { formatShortDateTime } from '../components/formatTime.ts';
-import { describeBrowser } from '../settings/browserName.ts';
+import { describeBrowser } from '../../../shared/lib/browserName.ts';
 import { SETTINGS_PATH } from '../settings/outcomes.ts';
 import { describeEvent } from './describeEvent.ts';
 

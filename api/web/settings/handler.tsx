@@ -10,7 +10,7 @@ import { parseUuidParam } from '../../pipeline/requestParameters.ts';
 import { ProfileRequest } from '../../rest/session/schemas.ts';
 import { sendConfirmationPage } from '../components/confirmationPage.tsx';
 import { formatRelativeTime } from '../components/formatTime.ts';
-import { describeBrowser } from './browserName.ts';
+import { describeBrowser } from '../../../shared/lib/browserName.ts';
 import { redirectWithOutcome, SETTINGS_PATH } from './outcomes.ts';
 import { renderSettingsPage, withSettingsErrors } from './view.tsx';
 

@@ -75,7 +75,7 @@ export function ProfileSection({ account, draft, csrfToken }: ProfileProps): VNo
         <div class="field">
           <label for="language">Language</label>
           <span class="hint" id="language-hint">
-            For applications that read your profile. These pages are in English.
+            For e-mail (English or German) and for applications that read your profile. These pages are in English.
           </span>
           <select id="language" name="language" autocomplete="language" aria-describedby="language-hint">
             {listLanguages(language).map(([code, name]) => (

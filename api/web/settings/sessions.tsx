@@ -1,6 +1,6 @@
 import type { VNode } from 'preact';
 import { Form } from '../components/form.tsx';
-import { describeBrowser } from './browserName.ts';
+import { describeBrowser } from '../../../shared/lib/browserName.ts';
 import type { ActiveWebSession } from '../../../shared/domain/accounts/sessions.ts';
 import { formatRelativeTime, formatDate } from '../components/formatTime.ts';
 

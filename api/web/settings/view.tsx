@@ -6,6 +6,7 @@ import { consumeDraft } from '../../pipeline/cookies/draftCookie.ts';
 import { createCsrfToken } from '../../pipeline/csrf.ts';
 import { type PageProblem, sendAccountAreaPage } from '../components/accountPage.tsx';
 import { showErrorsOn } from '../components/showErrorsOn.ts';
+import { NotificationsSection } from '../notifications/view.tsx';
 import { SETTINGS_OUTCOMES, SETTINGS_PATH } from './outcomes.ts';
 import { PrivacySection } from './privacy.tsx';
 import { ProfileSection } from './profile.tsx';
@@ -27,6 +28,7 @@ export async function renderSettingsPage(ctx: Context, flash: PageProblem = {}, 
       <ProfileSection account={account} draft={consumeDraft(ctx, account.uuid)} csrfToken={csrfToken} />
       <SignInMethodsSection identities={identities} csrfToken={csrfToken} />
       <SessionsSection sessions={sessions} csrfToken={csrfToken} />
+      <NotificationsSection />
       <PrivacySection />
     </>
   );

@@ -5,6 +5,7 @@ import { acquireLauncherLock } from './launcherLock.ts';
 import { type DatabaseServer, migrateDatabase, openPostgres, openRedis } from './databases.ts';
 import { terminateOrphanedPrograms, openPidFile } from './pidFile.ts';
 import { collectMetricsPorts, formatMetricsRows, buildMetricsEnv, type MetricsPorts } from './metricsPorts.ts';
+import { buildMailEnv, buildWebhookEnv, type MailboxLaunchOptions, prepareMailbox } from './mailPlan.ts';
 import { type StackProgram, superviseProgram } from './program.ts';
 import { type ServiceProbe, isServiceReady, waitForService } from './serviceProbe.ts';
 import { removeServiceRecord, writeServiceRecord } from './serviceRecord.ts';
@@ -35,6 +36,8 @@ interface StartedServers {
   redis: DatabaseServer;
   /** Address of the sample upstream; null if it is not needed. */
   sampleUrl: string | null;
+  /** The local mailbox; null if SMTP_URL names a mail server. */
+  mailbox: MailboxLaunchOptions | null;
   metricsPorts: MetricsPorts;
 }
 
@@ -87,6 +90,9 @@ async function startEverything(
 ): Promise<void> {
   console.log(`Starting; all data is in ${shortenPath(settings.dataDir)} ...`);
   const sampleUrl = await startSampleProgram(settings, running, start);
+  const mailbox = await prepareMailbox(settings.dataDir, settings.config);
+  if (mailbox !== null) running.upstream.push(start('mailbox', 'dev/local/mail/main.ts', mailbox.env));
+  const mailEnv = buildMailEnv(mailbox, settings.config);
   const [redis, postgres] = await openDatabases(settings, running);
   if (stopRequest.isRequested()) return;
   await migrateDatabase(postgres.url);
@@ -97,18 +103,22 @@ async function startEverything(
     DATABASE_URL: postgres.url,
     REDIS_URL: redis.url,
     ...buildSampleEnv(settings.upstreams, sampleUrl),
+    ...mailEnv,
+    ...buildWebhookEnv(settings.config),
     MEDIA_DIR: process.env['MEDIA_DIR']?.trim() || join(settings.dataDir, 'media'),
   };
   writeServiceRecord(settings.dataDir, {
     pid: process.pid,
     baseUrl: settings.config.BASE_URL,
-    environment: buildCommandEnv(settings.config, postgres.url, redis.url),
+    environment: { ...buildCommandEnv(settings.config, postgres.url, redis.url), ...mailEnv },
   });
   for (const name of ['worker', 'api'] as const) {
     running.service.push(start(name, `${name}/main.ts`, { ...env, ...buildMetricsEnv(name, settings.config) }));
   }
   const answer = await waitForService(getLocalAddress(settings), START_TIMEOUT_MS, () => stopRequest.isRequested());
-  if (!stopRequest.isRequested()) await printSummary(settings, { postgres, redis, sampleUrl, metricsPorts }, answer);
+  if (!stopRequest.isRequested()) {
+    await printSummary(settings, { postgres, redis, sampleUrl, mailbox, metricsPorts }, answer);
+  }
 }
 
 /** Starts the sample upstream, if any model uses it. */
@@ -136,7 +146,7 @@ async function openDatabases(
 
 async function printSummary(
   settings: Settings,
-  { postgres, redis, sampleUrl, metricsPorts }: StartedServers,
+  { postgres, redis, sampleUrl, mailbox, metricsPorts }: StartedServers,
   answer: ServiceProbe,
 ): Promise<void> {
   const { dataDir, config } = settings;
@@ -156,7 +166,7 @@ async function printSummary(
     const states = answer.models.map(({ slug, status }) => `${slug} is ${status}`).join(', ');
     console.error(`Not all models are available (${states || 'their status is unknown'}): see ${logs}worker.log.\n`);
   }
-  console.log(`${formatBrowserAddresses(config)}\n`);
+  console.log(`${formatBrowserAddresses(config, mailbox?.pageUrl)}\n`);
   if (isDevSignInAllowed(config)) console.log(`${formatFirstSteps(config, dataDir)}\n`);
   console.log(`Logs are in ${logs}; Ctrl-C stops everything.`);
 }

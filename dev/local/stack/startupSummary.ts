@@ -28,8 +28,14 @@ export function alignColumns(lines: readonly (readonly string[])[]): string {
     .join('\n');
 }
 
-/** Formats the addresses that people open in a browser. */
-export function formatBrowserAddresses({ BASE_URL, STAFF_EMAILS }: Pick<Config, 'BASE_URL' | 'STAFF_EMAILS'>): string {
+/**
+ * Formats the addresses that people open in a browser.
+ * @param mailboxUrl page of the local mailbox, if there is one.
+ */
+export function formatBrowserAddresses(
+  { BASE_URL, STAFF_EMAILS }: Pick<Config, 'BASE_URL' | 'STAFF_EMAILS'>,
+  mailboxUrl: string | undefined,
+): string {
   const staff =
     STAFF_EMAILS === ''
       ? 'metrics and queues, for staff: STAFF_EMAILS=you@example.com npm start'
@@ -38,6 +44,7 @@ export function formatBrowserAddresses({ BASE_URL, STAFF_EMAILS }: Pick<Config, 
     [`${BASE_URL}/account/`, 'plan, API keys, connected applications'],
     [`${BASE_URL}/api/docs/`, 'the API'],
     [`${BASE_URL}/admin/`, staff],
+    ...(mailboxUrl === undefined ? [] : [[mailboxUrl, 'e-mail messages that the service sends']]),
   ];
   return `Open in a browser:\n\n${alignColumns(lines)}`;
 }

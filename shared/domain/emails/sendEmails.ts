@@ -1,5 +1,135 @@
-/** Sends all messages that are due. */
-export async function sendEmails(): Promise<void> {}
+import { MailError, type MailFault } from '../../gateways/mail/mailError.ts';
+import { MAIL_CONNECTIONS, SEND_TIMEOUT_MS, sendMail } from '../../gateways/mail/mailTransport.ts';
+import { addMilliseconds, now } from '../../lib/clock.ts';
+import { prepared, runStatement } from '../../lib/database/preparedStatements.ts';
+import { runInBatches, STATEMENT_BATCH_SIZE } from '../../lib/database/runInBatches.ts';
+import { isDraining } from '../../lib/drain.ts';
+import { logger } from '../../lib/logger.ts';
+import { emailAttempts } from '../../lib/metrics.ts';
+import { getBackoffMs } from '../../lib/retryBackoff.ts';
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../spec/durations.ts';
+import { isEmailEnabled } from '../outbox/recordEvent.ts';
+import type { ClaimedEmail } from './claimedEmail.ts';
+import { isMessageWanted } from './isMessageWanted.ts';
+
+/**
+ * Sends e-mail messages. Each is claimed with a lease, sent, and marked. A process that dies in between leaves the
+ * lease, after which the message is sent again with the same Message-ID.
+ */
+
+/** Longer than an attempt takes. */
+const LEASE_MS = SEND_TIMEOUT_MS + 2 * MINUTE_MS;
+const RETRY_BACKOFF = { minMs: MINUTE_MS, maxMs: 6 * HOUR_MS };
+/** Time after which a message is given up. */
+const RETRY_WINDOW_MS = 3 * DAY_MS;
+/** Days for which messages are stored. */
+export const EMAIL_RETENTION_DAYS = 90;
+
+const CLAIM_EMAIL = prepared(
+  'claim_email',
+  `WITH due AS (
+     SELECT id FROM emails
+      WHERE status = 'pending' AND next_attempt_at <= :now AND (leased_until IS NULL OR leased_until <= :now)
+      ORDER BY next_attempt_at LIMIT 1 FOR UPDATE SKIP LOCKED
+   )
+   UPDATE emails e SET leased_until = :lease
+     FROM due, accounts a WHERE e.id = due.id AND a.id = e.account_id
+   RETURNING e.*, a.uuid AS account_uuid, a.email AS address, a.first_name, a.language, a.erased_at, a.email_settings`,
+);
+
+/** Sends all messages that are due, several at a time. Stops early if the mail server is unavailable. */
+export async function sendEmails(): Promise<void> {
+  if (!isEmailEnabled()) return;
+  const first = await claimEmail();
+  if (first === undefined) return;
+  const run = { isStopped: false };
+  const others = Array.from({ length: MAIL_CONNECTIONS - 1 }, async () => sendOneByOne(run, await claimEmail()));
+  const results = await Promise.allSettled([sendOneByOne(run, first), ...others]);
+  const failed = results.find((result) => result.status === 'rejected');
+  if (failed !== undefined) throw failed.reason;
+}
+
+/** Claims the message that is due first. One at a time, so that a lease covers its own attempt only. */
+async function claimEmail(): Promise<ClaimedEmail | undefined> {
+  const at = now();
+  const rows = await runStatement<ClaimedEmail>(CLAIM_EMAIL, { now: at, lease: addMilliseconds(at, LEASE_MS) });
+  return rows[0];
+}
+
+async function sendOneByOne(run: { isStopped: boolean }, first: ClaimedEmail | undefined): Promise<void> {
+  for (let email = first; email !== undefined; email = await claimEmail()) {
+    // The other messages keep their place: their attempts would fail, too.
+    if ((await sendClaimed(email)) === 'unavailable') run.isStopped = true;
+    if (run.isStopped || isDraining()) return;
+  }
+}
+
+/** Sends one message and records the outcome. */
+async function sendClaimed(email: ClaimedEmail): Promise<MailFault | null> {
+  const { id, kind } = email;
+  if (!isMessageWanted(email, email)) {
+    await runStatement(DROP_EMAIL, { id, lease: email.leased_until });
+    emailAttempts.inc({ outcome: 'dropped' });
+    return null;
+  }
+  try {
+    // The texts are loaded only where e-mail is sent.
+    const { renderEmail } = await import('./renderEmail.ts');
+    await sendMail(renderEmail(email));
+  } catch (error) {
+    return recordFailure(email, error as Error);
+  }
+  await runStatement(COMPLETE_EMAIL, { id, lease: email.leased_until, now: now() });
+  emailAttempts.inc({ outcome: 'sent' });
+  logger.info({ emailId: id, kind, attempts: email.attempts + 1 }, 'e-mail sent');
+  return null;
+}
+
+/** Schedules the next attempt, or gives up after a rejection or three days. */
+async function recordFailure(email: ClaimedEmail, error: Error): Promise<MailFault> {
+  const { id, kind, attempts, created_at: createdAt, leased_until: lease } = email;
+  const fault = error instanceof MailError ? error.fault : 'deferred';
+  const isFinal = fault === 'rejected' || createdAt <= addMilliseconds(now(), -RETRY_WINDOW_MS);
+  const dueAt = isFinal ? null : addMilliseconds(now(), getBackoffMs(attempts, RETRY_BACKOFF));
+  await runStatement(RETRY_EMAIL, {
+    id,
+    lease,
+    status: isFinal ? 'failed' : 'pending',
+    dueAt,
+    error: error.message.slice(0, 500),
+  });
+  emailAttempts.inc({ outcome: isFinal ? 'failed' : 'retried' });
+  // Not the error itself: its cause contains the recipient's address.
+  const fields = { emailId: id, kind, attempts: attempts + 1, error: error.message };
+  if (isFinal) logger.error(fields, 'e-mail failed');
+  else logger.warn(fields, 'e-mail not sent; will retry');
+  return fault;
+}
+
+// The lease identifies the claim: after it has expired, another worker may have claimed the message.
+const COMPLETE_EMAIL = prepared(
+  'complete_email',
+  `UPDATE emails SET status = 'sent', sent_at = :now, attempts = attempts + 1, next_attempt_at = NULL,
+          leased_until = NULL, last_error = NULL
+    WHERE id = :id AND status = 'pending' AND leased_until = :lease`,
+);
+const RETRY_EMAIL = prepared(
+  'retry_email',
+  `UPDATE emails SET status = :status, attempts = attempts + 1, next_attempt_at = :dueAt, leased_until = NULL,
+          last_error = :error
+    WHERE id = :id AND status = 'pending' AND leased_until = :lease`,
+);
+const DROP_EMAIL = prepared('drop_email', 'DELETE FROM emails WHERE id = :id AND leased_until = :lease');
+
+const PRUNE_EMAILS = prepared(
+  'prune_emails',
+  `DELETE FROM emails WHERE id IN (
+     SELECT id FROM emails WHERE created_at <= :before ORDER BY created_at LIMIT ${STATEMENT_BATCH_SIZE}
+        FOR UPDATE SKIP LOCKED)
+   RETURNING id`,
+);
 
 /** Deletes messages after their retention. */
-export async function pruneEmails(): Promise<void> {}
+export async function pruneEmails(): Promise<void> {
+  await runInBatches(PRUNE_EMAILS, { before: addMilliseconds(now(), -EMAIL_RETENTION_DAYS * DAY_MS) });
+}

@@ -2,7 +2,7 @@ import type { VNode } from 'preact';
 import { formatUsd } from '../../components/formatAmount.ts';
 import { formatShortDateTime, formatRelativeTime } from '../../components/formatTime.ts';
 import { mayUse } from '../../components/staffPage.tsx';
-import { describeBrowser } from '../../settings/browserName.ts';
+import { describeBrowser } from '../../../../shared/lib/browserName.ts';
 import { Table } from '../../components/table.tsx';
 import { Facts, Section } from '../sections.tsx';
 import type { SectionProps } from './profile.tsx';

@@ -1,0 +1,30 @@
+import type { EmailKind } from '../../spec/events.ts';
+
+/** Facts of each kind of message: the details of the event that causes it. Times are ISO 8601. Never a secret. */
+export interface EmailParams {
+  /** `credits.low` */
+  credits_low: { balance: number; threshold: number };
+  /** `topup.failed`. Nothing is sent for a manual one. */
+  auto_topup_failed: { kind: 'automatic' | 'manual'; amount_cents: number; failure_code: string | null };
+  /** `auto_topup.disabled`, with `auto_topup_problem` as reason. */
+  auto_topup_disabled: { reason: string };
+  /** `payment.failed`, with the time from which credits cannot be spent; null if they cannot be spent already. */
+  payment_failed: { plan: string; spendable_until: string | null };
+  /** `renewal.upcoming` */
+  renewal_upcoming: { plan: string; amount_cents: number; renews_at: string; has_tax: boolean };
+  /** `affiliate.payout` */
+  payout_sent: { amount_cents: number };
+  /** `payout.setup_missing` */
+  payout_setup_missing: { amount_cents: number };
+  /** `webhook.disabled`, with `disabled_reason` of the endpoint. */
+  webhook_disabled: { url: string; reason: string };
+  /** `key.created`, with the origin of the request. */
+  key_created: { name: string; prefix: string; network: string; user_agent: string };
+  /** `application.connected` */
+  application_connected: { application: string; network: string; user_agent: string };
+  /** `session.created` */
+  new_sign_in: { provider: string; network: string; user_agent: string };
+}
+
+/** A message with the facts of its kind. */
+export type EmailContent = { [Kind in EmailKind]: { kind: Kind; params: EmailParams[Kind] } }[EmailKind];

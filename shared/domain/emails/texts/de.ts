@@ -1,0 +1,126 @@
+import type { EmailTexts, TextFormats } from './emailTexts.ts';
+
+/** Reasons of a failed or disabled automatic top-up, by code. */
+const TOPUP_REASONS: Record<string, string> = {
+  authentication_required:
+    'Ihre Bank hat eine Bestätigung verlangt, die bei einer automatischen Zahlung nicht möglich ist.',
+  address_required:
+    'Ihre Rechnungsadresse fehlt, sie wird für die Steuer benötigt. Kaufen Sie einmal Credits, um sie anzugeben.',
+  declined: 'Ihre Karte wurde abgelehnt.',
+  disputed: 'Eine automatische Zahlung wurde bei Ihrer Bank beanstandet.',
+  no_payment_method: 'Es ist keine Zahlungsmethode hinterlegt.',
+};
+
+const describeOrigin = ({ browser, dateTime, time }: TextFormats, userAgent: string, network: string): string =>
+  `Zeit: ${dateTime(time)} UTC. Browser oder Programm: ${browser(userAgent)}. Netzwerk: ${network === '' ? 'unbekannt' : network}.`;
+
+const NOT_YOU = 'Wenn Sie das selbst waren, müssen Sie nichts tun.';
+
+export const DE: EmailTexts = {
+  locale: 'de-DE',
+  greeting: (firstName) => (firstName === '' ? 'Guten Tag,' : `Guten Tag ${firstName},`),
+  reason: (brand) => `Sie erhalten diese Nachricht, weil Sie ein Konto bei ${brand} haben.`,
+  securityReason: (brand) =>
+    `Sie erhalten diese Nachricht, weil sie die Sicherheit Ihres Kontos bei ${brand} betrifft. Nachrichten zur Sicherheit lassen sich nicht abschalten.`,
+  settings: 'Benachrichtigungen einstellen',
+  unsubscribe: 'Nachrichten dieser Art abbestellen',
+  support: 'Support kontaktieren',
+  messages: {
+    credits_low: ({ balance, threshold }, { brand, number }) => ({
+      subject: `Ihr Guthaben bei ${brand} ist niedrig: ${number(balance)} Credits`,
+      paragraphs: [
+        `Ihr Guthaben beträgt ${number(balance)} Credits und liegt damit unter der Schwelle von ${number(threshold)} Credits.`,
+        'Generierungen, die mehr kosten als das Guthaben, werden abgelehnt. Kaufen Sie Credits, schalten Sie die automatische Aufladung ein, oder warten Sie auf die nächste monatliche Gutschrift.',
+      ],
+      action: 'Credits kaufen',
+    }),
+    auto_topup_failed: ({ amount_cents: cents, failure_code: code }, { usd }) => ({
+      subject: `Automatische Aufladung über ${usd(cents)} fehlgeschlagen`,
+      paragraphs: [
+        `Eine automatische Aufladung über ${usd(cents)} ist fehlgeschlagen. ${TOPUP_REASONS[code ?? ''] ?? 'Die Zahlung wurde nicht abgeschlossen.'}`,
+        'Es wurde nichts abgebucht, und es wurden keine Credits gutgeschrieben. Bitte prüfen Sie Ihre Zahlungsmethode.',
+      ],
+      action: 'Abrechnung öffnen',
+    }),
+    auto_topup_disabled: ({ reason }) => ({
+      subject: 'Die automatische Aufladung wurde abgeschaltet',
+      paragraphs: [
+        `Die automatische Aufladung wurde abgeschaltet. ${TOPUP_REASONS[reason] ?? 'Die Zahlung ist fehlgeschlagen.'}`,
+        'Ab jetzt werden bei niedrigem Guthaben keine Credits mehr gekauft. Bitte prüfen Sie Ihre Zahlungsmethode und schalten Sie die automatische Aufladung danach wieder ein.',
+      ],
+      action: 'Abrechnung öffnen',
+    }),
+    payment_failed: ({ plan, spendable_until: until }, formats) => ({
+      subject: `Zahlung für den Tarif ${formats.plan(plan)} fehlgeschlagen`,
+      paragraphs: [
+        `Die Zahlung für Ihren Tarif ${formats.plan(plan)} ist fehlgeschlagen.`,
+        until === null
+          ? 'Bis zur Zahlung können keine Credits verwendet werden.'
+          : `Sie können Ihre Credits bis ${formats.dateTime(until)} UTC verwenden. Ist der Tarif bis dahin nicht bezahlt, endet das Abonnement: Nicht verwendete Credits des Tarifs verfallen, und gekaufte Credits können Sie erst wieder verwenden, wenn Sie einen Tarif wählen.`,
+        'Um den Tarif zu behalten, aktualisieren Sie bitte Ihre Zahlungsmethode im Abrechnungsportal.',
+      ],
+      action: 'Abrechnung öffnen',
+    }),
+    renewal_upcoming: ({ plan, amount_cents: cents, renews_at: at, has_tax: hasTax }, { usd, date, ...formats }) => ({
+      subject: `Ihr Tarif ${formats.plan(plan)} verlängert sich am ${date(at)}`,
+      paragraphs: [
+        `Ihr Tarif ${formats.plan(plan)} verlängert sich am ${date(at)} um ein Jahr. Dann werden ${usd(cents)}${hasTax ? ' zuzüglich Steuern' : ''} von Ihrer Zahlungsmethode abgebucht. Rabatte, falls vorhanden, werden abgezogen.`,
+        'Um den Tarif zu behalten, müssen Sie nichts tun. Um ihn zu ändern oder zu kündigen, öffnen Sie bitte vor diesem Tag die Abrechnungsseite.',
+      ],
+      action: 'Abrechnung öffnen',
+    }),
+    payout_sent: ({ amount_cents: cents }, { usd }) => ({
+      subject: `Auszahlung über ${usd(cents)} gesendet`,
+      paragraphs: [
+        `Wir haben Ihre Affiliate-Auszahlung über ${usd(cents)} gesendet.`,
+        'Es dauert einige Tage, bis sie auf Ihrem Bankkonto eingeht.',
+      ],
+      action: 'Affiliate-Seite öffnen',
+    }),
+    payout_setup_missing: ({ amount_cents: cents }, { usd }) => ({
+      subject: `Auszahlungen einrichten, um ${usd(cents)} zu erhalten`,
+      paragraphs: [
+        `Ihre Provisionen über ${usd(cents)} können ausgezahlt werden, aber Auszahlungen sind noch nicht eingerichtet.`,
+        'Richten Sie Auszahlungen ein, um sie mit der nächsten monatlichen Auszahlung zu erhalten.',
+      ],
+      action: 'Auszahlungen einrichten',
+    }),
+    webhook_disabled: ({ url, reason }) => ({
+      subject: 'Ein Webhook-Endpunkt wurde deaktiviert',
+      paragraphs: [
+        reason === 'gone'
+          ? `Der Webhook-Endpunkt ${url} wurde deaktiviert, weil er mit 410 Gone geantwortet hat.`
+          : `Der Webhook-Endpunkt ${url} wurde deaktiviert, weil fünf Tage lang alle Zustellungen an ihn fehlgeschlagen sind.`,
+        'Ereignisse werden nicht mehr an ihn gesendet. Beheben Sie den Fehler und aktivieren Sie den Endpunkt danach wieder.',
+      ],
+      action: 'Webhooks öffnen',
+    }),
+    key_created: ({ name, prefix, network, user_agent: userAgent }, formats) => ({
+      subject: `Neuer API-Schlüssel für Ihr Konto bei ${formats.brand}`,
+      paragraphs: [
+        `Der API-Schlüssel „${name}“ (${prefix}…) wurde erstellt.`,
+        describeOrigin(formats, userAgent, network),
+        `${NOT_YOU} Andernfalls widerrufen Sie den Schlüssel, melden Sie alle Sitzungen ab, und kontaktieren Sie den Support.`,
+      ],
+      action: 'API-Schlüssel öffnen',
+    }),
+    application_connected: ({ application, network, user_agent: userAgent }, formats) => ({
+      subject: `Neue Anwendung mit Ihrem Konto bei ${formats.brand} verbunden`,
+      paragraphs: [
+        `Die Anwendung „${application}“ hat Zugriff auf Ihr Konto erhalten.`,
+        describeOrigin(formats, userAgent, network),
+        `${NOT_YOU} Andernfalls trennen Sie die Anwendung, melden Sie alle Sitzungen ab, und kontaktieren Sie den Support.`,
+      ],
+      action: 'Anwendungen öffnen',
+    }),
+    new_sign_in: ({ provider, network, user_agent: userAgent }, formats) => ({
+      subject: `Neue Anmeldung an Ihrem Konto bei ${formats.brand}`,
+      paragraphs: [
+        `An Ihrem Konto gab es eine Anmeldung mit ${formats.provider(provider)}.`,
+        describeOrigin(formats, userAgent, network),
+        `${NOT_YOU} Andernfalls beenden Sie die Sitzung, prüfen Sie die Anmeldemethoden Ihres Kontos, und kontaktieren Sie den Support.`,
+      ],
+      action: 'Sicherheitsprotokoll öffnen',
+    }),
+  },
+};

@@ -1,0 +1,124 @@
+import type { EmailTexts, TextFormats } from './emailTexts.ts';
+
+/** Reasons of a failed or disabled automatic top-up, by code. */
+const TOPUP_REASONS: Record<string, string> = {
+  authentication_required: 'Your bank asked for your confirmation, which an automatic payment cannot give.',
+  address_required: 'Your billing address is missing, which is needed for tax. Buy credits once to enter it.',
+  declined: 'Your card was declined.',
+  disputed: 'An automatic payment was disputed with your bank.',
+  no_payment_method: 'There is no payment method on file.',
+};
+
+const describeOrigin = ({ browser, dateTime, time }: TextFormats, userAgent: string, network: string): string =>
+  `Time: ${dateTime(time)} UTC. Browser or program: ${browser(userAgent)}. Network: ${network === '' ? 'unknown' : network}.`;
+
+const NOT_YOU = 'If this was you, there is nothing to do.';
+
+export const EN: EmailTexts = {
+  locale: 'en-GB',
+  greeting: (firstName) => (firstName === '' ? 'Hello,' : `Hello ${firstName},`),
+  reason: (brand) => `You receive this message because you have an account at ${brand}.`,
+  securityReason: (brand) =>
+    `You receive this message because it concerns the security of your account at ${brand}. Messages about security cannot be switched off.`,
+  settings: 'Notification settings',
+  unsubscribe: 'Stop messages of this kind',
+  support: 'Contact support',
+  messages: {
+    credits_low: ({ balance, threshold }, { brand, number }) => ({
+      subject: `Your ${brand} balance is low: ${number(balance)} credits`,
+      paragraphs: [
+        `Your balance is ${number(balance)} credits, below the threshold of ${number(threshold)} credits.`,
+        'Generations that cost more than the balance are rejected. Buy credits, switch automatic top-ups on, or wait for the next monthly grant.',
+      ],
+      action: 'Buy credits',
+    }),
+    auto_topup_failed: ({ amount_cents: cents, failure_code: code }, { usd }) => ({
+      subject: `Automatic top-up of ${usd(cents)} failed`,
+      paragraphs: [
+        `An automatic top-up of ${usd(cents)} failed. ${TOPUP_REASONS[code ?? ''] ?? 'The payment did not complete.'}`,
+        'You were not charged, and no credits were added. Check your payment method.',
+      ],
+      action: 'Open billing',
+    }),
+    auto_topup_disabled: ({ reason }) => ({
+      subject: 'Automatic top-ups were switched off',
+      paragraphs: [
+        `Automatic top-ups were switched off. ${TOPUP_REASONS[reason] ?? 'The payment failed.'}`,
+        'From now on, no credits are bought when the balance is low. Check your payment method, then switch automatic top-ups on again.',
+      ],
+      action: 'Open billing',
+    }),
+    payment_failed: ({ plan, spendable_until: until }, formats) => ({
+      subject: `Payment for the ${formats.plan(plan)} plan failed`,
+      paragraphs: [
+        `The payment for your ${formats.plan(plan)} plan failed.`,
+        until === null
+          ? 'Credits cannot be spent until it is paid.'
+          : `You can spend credits until ${formats.dateTime(until)} UTC. If the plan is not paid by then, the subscription ends: unused credits of the plan expire, and bought credits cannot be spent until you choose a plan again.`,
+        'Update your payment method in the billing portal to keep the plan.',
+      ],
+      action: 'Open billing',
+    }),
+    renewal_upcoming: ({ plan, amount_cents: cents, renews_at: at, has_tax: hasTax }, { usd, date, ...formats }) => ({
+      subject: `Your ${formats.plan(plan)} plan renews on ${date(at)}`,
+      paragraphs: [
+        `Your ${formats.plan(plan)} plan renews on ${date(at)} for another year. ${usd(cents)}${hasTax ? ' plus tax' : ''} will be charged to your payment method. Discounts, if you have any, are deducted.`,
+        'You have nothing to do to keep the plan. To change or cancel it, open the billing page before that day.',
+      ],
+      action: 'Open billing',
+    }),
+    payout_sent: ({ amount_cents: cents }, { usd }) => ({
+      subject: `Payout of ${usd(cents)} sent`,
+      paragraphs: [
+        `We sent your affiliate payout of ${usd(cents)}.`,
+        'It takes some days until it reaches your bank account.',
+      ],
+      action: 'Open the affiliate page',
+    }),
+    payout_setup_missing: ({ amount_cents: cents }, { usd }) => ({
+      subject: `Set up payouts to receive ${usd(cents)}`,
+      paragraphs: [
+        `Your commissions of ${usd(cents)} can be paid out, but payouts are not set up.`,
+        'Set up payouts to receive them with the next monthly payout.',
+      ],
+      action: 'Set up payouts',
+    }),
+    webhook_disabled: ({ url, reason }) => ({
+      subject: 'A webhook endpoint was disabled',
+      paragraphs: [
+        reason === 'gone'
+          ? `The webhook endpoint ${url} was disabled, because it responded with 410 Gone.`
+          : `The webhook endpoint ${url} was disabled, because all deliveries to it have failed for five days.`,
+        'Events are no longer sent to it. Correct the endpoint, then enable it again.',
+      ],
+      action: 'Open webhooks',
+    }),
+    key_created: ({ name, prefix, network, user_agent: userAgent }, formats) => ({
+      subject: `New API key for your ${formats.brand} account`,
+      paragraphs: [
+        `The API key “${name}” (${prefix}…) was created.`,
+        describeOrigin(formats, userAgent, network),
+        `${NOT_YOU} Otherwise revoke the key, sign out of all sessions, and contact support.`,
+      ],
+      action: 'Open API keys',
+    }),
+    application_connected: ({ application, network, user_agent: userAgent }, formats) => ({
+      subject: `New application connected to your ${formats.brand} account`,
+      paragraphs: [
+        `The application “${application}” was given access to your account.`,
+        describeOrigin(formats, userAgent, network),
+        `${NOT_YOU} Otherwise disconnect the application, sign out of all sessions, and contact support.`,
+      ],
+      action: 'Open applications',
+    }),
+    new_sign_in: ({ provider, network, user_agent: userAgent }, formats) => ({
+      subject: `New sign-in to your ${formats.brand} account`,
+      paragraphs: [
+        `Your account was signed in to with ${formats.provider(provider)}.`,
+        describeOrigin(formats, userAgent, network),
+        `${NOT_YOU} Otherwise end the session, check the sign-in methods of your account, and contact support.`,
+      ],
+      action: 'Open the security log',
+    }),
+  },
+};

@@ -1,0 +1,228 @@
+import { expect } from 'chai';
+import { pruneEmails, sendEmails } from '../../shared/domain/emails/sendEmails.ts';
+import { EMAIL_KINDS } from '../../shared/spec/events.ts';
+import { FakeSmtpServer } from '../fakes/smtpServer.ts';
+import type { TestCustomer } from '../harness/apiClient.ts';
+import { queueAllKinds, queueEmail, readEmail } from '../harness/emails.ts';
+import { type TestService, startTestService } from '../harness/testService.ts';
+
+const MINUTE_MS = 60_000;
+const HOUR_MS = 60 * MINUTE_MS;
+const DAY_MS = 24 * HOUR_MS;
+
+describe('e-mail messages', () => {
+  const smtp = new FakeSmtpServer();
+  let service: TestService;
+  let customer: TestCustomer;
+  before(async () => {
+    await smtp.start();
+    service = await startTestService({
+      workers: 0,
+      env: { SMTP_URL: smtp.url, MAIL_FROM: 'no-reply@mail.example.com', SUPPORT_EMAIL: 'help@example.com' },
+    });
+  });
+  beforeEach(async () => {
+    smtp.reset();
+    await service.sql('DELETE FROM emails');
+    customer = await service.createCustomer(null);
+  });
+  after(async () => {
+    await service.stop();
+    await smtp.stop();
+  });
+
+  const passTime = (ms: number) => service.moveClockTo(new Date(service.now.getTime() + ms));
+  const received = () => smtp.findMessages(customer.email);
+
+  it('each kind is sent once, to the current address of the account, with the configured sender', async () => {
+    await queueAllKinds(service, customer);
+    await sendEmails();
+    await sendEmails();
+    expect(received()).to.have.length(EMAIL_KINDS.length);
+    const rows = await service.sql('SELECT uuid, status, attempts, sent_at, next_attempt_at FROM emails');
+    for (const { status, attempts, sent_at: sentAt, next_attempt_at: due } of rows)
+      expect([status, attempts, sentAt instanceof Date, due]).to.deep.equal(['sent', 1, true, null]);
+    const ids = received().map(({ headers }) => headers.get('message-id'));
+    expect(ids).to.have.members(rows.map(({ uuid }) => `<${uuid}@mail.example.com>`));
+    for (const { headers, text, html } of received()) {
+      expect(headers.get('from')).to.equal('genmeter <no-reply@mail.example.com>');
+      expect(headers.get('reply-to')).to.equal('help@example.com');
+      expect(headers.get('auto-submitted')).to.equal('auto-generated');
+      expect(text).to.include(service.baseUrl);
+      expect(html)
+        .to.include('<!doctype html>')
+        .and.not.match(/<img|<script|undefined|NaN/);
+      expect(html.length).to.be.below(10_000);
+    }
+  });
+
+  it('messages are sent several at a time, but not all at once', async () => {
+    for (let count = 0; count < 12; count += 1) await queueEmail(service, customer, 'payout_sent');
+    smtp.faultsByRecipient.set(customer.email, 'slow');
+    await sendEmails();
+    expect(received()).to.have.length(12);
+    expect(smtp.maxConcurrency).to.be.within(2, 4);
+  });
+
+  it('concurrent runs send each message once', async () => {
+    for (let count = 0; count < 10; count += 1) await queueEmail(service, customer, 'payout_sent');
+    await Promise.all([sendEmails(), sendEmails(), sendEmails()]);
+    expect(received()).to.have.length(10);
+  });
+
+  for (const [what, fault] of [
+    ['a recipient that is deferred', 450],
+    ['a message that is deferred', 'data:451'],
+    ['a full server', 'data:452'],
+    ['a connection that is closed before the message is accepted', 'cutBefore'],
+  ] as const) {
+    it(`${what}: the message is retried with back-off until it is accepted, and received once`, async () => {
+      const uuid = await queueEmail(service, customer, 'credits_low');
+      smtp.faults = [fault, fault];
+      await sendEmails();
+      const row = await readEmail(service, uuid);
+      expect([row.status, row.attempts, row.leased_until]).to.deep.equal(['pending', 1, null]);
+      expect(row.next_attempt_at.getTime() - service.now.getTime()).to.be.within(50_000, 60_000);
+      expect(row.last_error).to.be.a('string').and.not.include(customer.email);
+      // Not before it is due.
+      await sendEmails();
+      expect(smtp.attempts).to.have.length(1);
+      await passTime(MINUTE_MS);
+      await sendEmails();
+      await passTime(2 * MINUTE_MS);
+      await sendEmails();
+      expect((await readEmail(service, uuid)).status).to.equal('sent');
+      expect(received()).to.have.length(1);
+    });
+  }
+
+  it('a connection that is closed after the message was accepted: it is sent once more with the same Message-ID', async () => {
+    const uuid = await queueEmail(service, customer, 'credits_low');
+    smtp.faults = ['cutAfter'];
+    await sendEmails();
+    expect((await readEmail(service, uuid)).status).to.equal('pending');
+    await passTime(MINUTE_MS);
+    await sendEmails();
+    await passTime(DAY_MS);
+    await sendEmails();
+    const ids = received().map(({ headers }) => headers.get('message-id'));
+    expect(ids).to.have.length(2);
+    expect(new Set(ids)).to.have.property('size', 1);
+    expect((await readEmail(service, uuid)).status).to.equal('sent');
+  });
+
+  it('greylisting delays a message and loses none', async () => {
+    smtp.isGreylisting = true;
+    await queueEmail(service, customer, 'credits_low');
+    await sendEmails();
+    expect(received()).to.have.length(0);
+    await passTime(MINUTE_MS);
+    await sendEmails();
+    expect(received()).to.have.length(1);
+  });
+
+  for (const fault of [550, 'data:554'] as const) {
+    it(`a rejection with ${fault} is final, and does not affect other messages`, async () => {
+      const rejected = await queueEmail(service, customer, 'credits_low');
+      const other = await service.createCustomer(null);
+      await queueEmail(service, other, 'credits_low');
+      smtp.faultsByRecipient.set(customer.email, fault);
+      await sendEmails();
+      const row = await readEmail(service, rejected);
+      expect([row.status, row.attempts, row.next_attempt_at]).to.deep.equal(['failed', 1, null]);
+      expect(row.last_error).to.match(/55[04]$/);
+      expect(smtp.findMessages(other.email)).to.have.length(1);
+      await passTime(DAY_MS);
+      await sendEmails();
+      expect(smtp.attempts.filter((address) => address === customer.email)).to.have.length(1);
+    });
+  }
+
+  it('a server that does not respond ends the attempt within the time limit, and other messages keep their place', async () => {
+    const uuids: string[] = [];
+    for (let count = 0; count < 8; count += 1) uuids.push(await queueEmail(service, customer, 'payout_sent'));
+    smtp.faultsByRecipient.set(customer.email, 'hang');
+    const begin = performance.now();
+    await sendEmails();
+    expect(performance.now() - begin).to.be.below(30_000);
+    const rows = await service.sql('SELECT attempts FROM emails');
+    expect(rows.filter(({ attempts }) => attempts === 0)).to.have.length(4);
+    smtp.faultsByRecipient.clear();
+    await passTime(MINUTE_MS);
+    await sendEmails();
+    expect(received()).to.have.length(8);
+  }).timeout(60_000);
+
+  it('a server without a greeting, and one that refuses connections, lose no message', async () => {
+    const uuid = await queueEmail(service, customer, 'credits_low');
+    smtp.isMute = true;
+    await sendEmails();
+    smtp.isMute = false;
+    await smtp.stop();
+    await passTime(MINUTE_MS);
+    await sendEmails();
+    expect((await readEmail(service, uuid)).attempts).to.equal(2);
+    await smtp.start();
+    await passTime(2 * MINUTE_MS);
+    await sendEmails();
+    expect(received()).to.have.length(1);
+  }).timeout(60_000);
+
+  it('a message is given up three days after it was written', async () => {
+    const uuid = await queueEmail(service, customer, 'credits_low');
+    smtp.faultsByRecipient.set(customer.email, 451);
+    let attempts = 0;
+    for (; (await readEmail(service, uuid)).status === 'pending' && attempts < 50; attempts += 1) {
+      await sendEmails();
+      const { next_attempt_at: due } = await readEmail(service, uuid);
+      if (due !== null) await service.moveClockTo(due);
+    }
+    const row = await readEmail(service, uuid);
+    expect([row.status, row.last_error]).to.deep.equal(['failed', 'EENVELOPE at RCPT TO 451']);
+    expect(attempts).to.be.within(15, 30);
+    expect(service.now.getTime() - row.created_at.getTime()).to.be.within(3 * DAY_MS, 3.5 * DAY_MS);
+  });
+
+  it('a worker that ends during an attempt delays its message by the lease only', async () => {
+    const uuid = await queueEmail(service, customer, 'credits_low');
+    const lease = new Date(service.now.getTime() + 2 * MINUTE_MS);
+    await service.sql('UPDATE emails SET leased_until = $2 WHERE uuid = $1', [uuid, lease]);
+    await sendEmails();
+    expect(smtp.attempts).to.have.length(0);
+    await service.moveClockTo(lease);
+    await sendEmails();
+    expect(received()).to.have.length(1);
+  });
+
+  it('an erased account receives nothing, a suspended one does', async () => {
+    const erased = await service.createCustomer(null);
+    const uuid = await queueEmail(service, erased, 'payout_sent');
+    await service.sql('UPDATE accounts SET erased_at = now(), deletion_requested_at = now() WHERE email = $1', [
+      erased.email,
+    ]);
+    await service.sql('UPDATE accounts SET suspended_at = now() WHERE email = $1', [customer.email]);
+    await queueEmail(service, customer, 'payout_sent');
+    await sendEmails();
+    expect(smtp.attempts).to.deep.equal([customer.email]);
+    expect(await readEmail(service, uuid)).to.equal(undefined);
+    await service.sql('UPDATE accounts SET erased_at = NULL, deletion_requested_at = NULL, suspended_at = NULL');
+  });
+
+  it('the language of the account decides the texts', async () => {
+    await service.sql("UPDATE accounts SET language = 'de-AT' WHERE email = $1", [customer.email]);
+    await queueEmail(service, customer, 'credits_low');
+    await sendEmails();
+    expect(received()[0]?.headers.get('subject')).to.equal('Ihr Guthaben bei genmeter ist niedrig: 1.050 Credits');
+  });
+
+  it('messages are deleted after 90 days', async () => {
+    const uuid = await queueEmail(service, customer, 'credits_low');
+    await sendEmails();
+    await passTime(89 * DAY_MS);
+    await pruneEmails();
+    expect(await readEmail(service, uuid)).to.not.equal(undefined);
+    await passTime(DAY_MS);
+    await pruneEmails();
+    expect(await readEmail(service, uuid)).to.equal(undefined);
+  });
+});

@@ -1,0 +1,51 @@
+import { randomUUID } from 'node:crypto';
+import type { EmailKind } from '../../shared/spec/events.ts';
+import { EMAIL_KINDS } from '../../shared/spec/events.ts';
+import type { EmailParams } from '../../shared/domain/emails/emailParams.ts';
+import type { TestCustomer } from './apiClient.ts';
+import type { TestService } from './testService.ts';
+
+const ORIGIN = {
+  network: '192.0.2.0/24',
+  user_agent: 'Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0',
+};
+
+/** Facts for a message of each kind. */
+export const EXAMPLE_PARAMS: EmailParams = {
+  credits_low: { balance: 1_050, threshold: 1_100 },
+  auto_topup_failed: { kind: 'automatic', amount_cents: 5_000, failure_code: 'declined' },
+  auto_topup_disabled: { reason: 'authentication_required' },
+  payment_failed: { plan: 'pro', spendable_until: '2027-03-14T15:09:00.000Z' },
+  renewal_upcoming: { plan: 'pro', amount_cents: 34_800, renews_at: '2027-03-14T15:09:00+00:00', has_tax: false },
+  payout_sent: { amount_cents: 10_444 },
+  payout_setup_missing: { amount_cents: 10_440 },
+  webhook_disabled: { url: 'https://example.com/hook?a=1&b=2', reason: 'gone' },
+  key_created: { name: 'CI <b>', prefix: 'svc_01234567', ...ORIGIN },
+  application_connected: { application: 'An assistant', ...ORIGIN },
+  new_sign_in: { provider: 'github', ...ORIGIN },
+};
+
+/** Queues a message, as the dispatch of an event does. @returns its row's uuid. */
+export async function queueEmail(
+  service: TestService,
+  { email }: TestCustomer,
+  kind: EmailKind,
+  params: object = EXAMPLE_PARAMS[kind],
+): Promise<string> {
+  const [row] = await service.sql(
+    `INSERT INTO emails (account_id, kind, cause, params, next_attempt_at, created_at)
+     SELECT id, $2, $3, $4, $5, $5 FROM accounts WHERE email = $1 RETURNING uuid`,
+    [email, kind, randomUUID(), JSON.stringify(params), service.now],
+  );
+  return row.uuid;
+}
+
+/** Queues a message of each kind. */
+export async function queueAllKinds(service: TestService, customer: TestCustomer): Promise<void> {
+  for (const kind of EMAIL_KINDS) await queueEmail(service, customer, kind);
+}
+
+/** Reads the row of a message; undefined if it was deleted. */
+export async function readEmail(service: TestService, uuid: string) {
+  return (await service.sql('SELECT * FROM emails WHERE uuid = $1', [uuid]))[0];
+}

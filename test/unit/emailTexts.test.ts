@@ -1,0 +1,137 @@
+import { readdirSync } from 'node:fs';
+import { expect } from 'chai';
+import type { ClaimedEmail } from '../../shared/domain/emails/claimedEmail.ts';
+import { renderEmail } from '../../shared/domain/emails/renderEmail.ts';
+import { EMAIL_TEXTS, getEmailTexts } from '../../shared/domain/emails/texts/index.ts';
+import { EMAIL_KINDS, type EmailKind, SECURITY_EMAIL_KINDS } from '../../shared/spec/events.ts';
+import { EXAMPLE_PARAMS } from '../harness/emails.ts';
+import { setTestConfig } from '../harness/testConfig.ts';
+
+const UUID = '01900000-0000-7000-8000-000000000001';
+
+describe('the texts of e-mail messages', () => {
+  before(() =>
+    setTestConfig({
+      BASE_URL: 'https://example.com',
+      BRAND_NAME: 'Pixels & Co',
+      BRAND_COLOR: '#7a1f5c',
+      SUPPORT_EMAIL: 'help@example.com',
+      SECRET_KEY: 'a secret of the tests'.replaceAll(' ', '-'),
+    }),
+  );
+
+  const render = (kind: EmailKind, language = 'en', params: object = EXAMPLE_PARAMS[kind], firstName = '') =>
+    renderEmail({
+      kind,
+      params,
+      language,
+      first_name: firstName,
+      uuid: UUID,
+      account_uuid: UUID,
+      address: 'ann@example.com',
+      created_at: new Date('2027-03-01T08:05:00Z'),
+    } as ClaimedEmail);
+
+  /** The text without the signature and the token in it. */
+  const body = (kind: EmailKind, language = 'en') => render(kind, language).text.split('\n\n-- \n\n')[0];
+
+  it('each file of the folder is a language with a text for every kind', () => {
+    const files = readdirSync('shared/domain/emails/texts').map((name) => name.replace('.ts', ''));
+    expect(files).to.have.members([...Object.keys(EMAIL_TEXTS), 'emailTexts', 'index']);
+    for (const [language, texts] of Object.entries(EMAIL_TEXTS)) {
+      expect(Object.keys(texts.messages), language).to.have.members([...EMAIL_KINDS]);
+      expect(Object.keys(texts), language).to.have.members(Object.keys(getEmailTexts('en')));
+    }
+  });
+
+  for (const language of Object.keys(EMAIL_TEXTS)) {
+    for (const kind of EMAIL_KINDS) {
+      it(`${language} ${kind}: no placeholder is left, and text and HTML have the same sentences`, () => {
+        const { subject, text, html } = render(kind, language);
+        for (const content of [subject, text, html])
+          expect(content).to.not.match(/undefined|null|NaN|Invalid|\[object|\$\{|[{}]/);
+        expect(subject).to.match(/^\S.{10,90}$/);
+        const plain = html
+          .replaceAll(/<[^>]+>/g, '')
+          .replaceAll('&#39;', "'")
+          .replaceAll('&lt;', '<');
+        const decoded = plain.replaceAll('&gt;', '>').replaceAll('&quot;', '"').replaceAll('&amp;', '&');
+        for (const paragraph of (text.split('\n\n-- \n\n')[0] as string).split('\n\n').slice(0, -1))
+          expect(decoded).to.include(paragraph);
+      });
+    }
+  }
+
+  it('no message is the same in two languages', () => {
+    for (const kind of EMAIL_KINDS) expect(render(kind, 'en').subject).to.not.equal(render(kind, 'de').subject);
+  });
+
+  it('languages are found by their first part, and others get English', () => {
+    const german = getEmailTexts('de');
+    expect([getEmailTexts('de-CH'), getEmailTexts('DE')]).to.deep.equal([german, german]);
+    for (const language of ['pt-BR', 'constructor', '', 'deu']) {
+      expect(getEmailTexts(language), language).to.equal(getEmailTexts('en'));
+    }
+  });
+
+  it('English messages read as expected', () => {
+    expect(body('renewal_upcoming')).to.equal(
+      [
+        'Hello,',
+        'Your Pro plan renews on 14 March 2027 for another year. $348 will be charged to your payment method. Discounts, if you have any, are deducted.',
+        'You have nothing to do to keep the plan. To change or cancel it, open the billing page before that day.',
+        'Open billing: https://example.com/account/billing/',
+      ].join('\n\n'),
+    );
+    expect(render('payment_failed').text).to.include('You can spend credits until 14 March 2027, 15:09 UTC.');
+    expect(render('payout_sent').subject).to.equal('Payout of $104.44 sent');
+    expect(body('new_sign_in')).to.include(
+      'Your account was signed in to with GitHub.\n\nTime: 1 March 2027, 08:05 UTC. Browser or program: Firefox on Linux. Network: 192.0.2.0/24.',
+    );
+    expect(render('key_created').subject).to.equal('New API key for your Pixels & Co account');
+  });
+
+  it('German messages read as expected', () => {
+    expect(render('credits_low', 'de').subject).to.equal('Ihr Guthaben bei Pixels & Co ist niedrig: 1.050 Credits');
+    expect(body('renewal_upcoming', 'de')).to.include('verlängert sich am 14. März 2027 um ein Jahr.');
+    expect(render('payout_sent', 'de').subject.replaceAll(/\s/g, ' ')).to.equal('Auszahlung über 104,44 $ gesendet');
+  });
+
+  it('taxes and unknown reasons are mentioned where they apply', () => {
+    const taxed = render('renewal_upcoming', 'en', { ...EXAMPLE_PARAMS.renewal_upcoming, has_tax: true });
+    expect(taxed.text).to.include('$348 plus tax will be charged');
+    const other = render('auto_topup_disabled', 'en', { reason: 'other' });
+    expect(other.text).to.include('The payment failed.');
+    const unpaid = render('payment_failed', 'en', { plan: 'pro', spendable_until: null });
+    expect(unpaid.text).to.include('Credits cannot be spent until it is paid.');
+  });
+
+  it('names that customers choose are escaped and cannot start a line', () => {
+    const { text, html } = render(
+      'key_created',
+      'en',
+      { ...EXAMPLE_PARAMS.key_created, name: 'a\r\nBcc: x@example.com\n\n<img src=x>' },
+      '<b>Ann</b>\n',
+    );
+    expect(text).to.include('“a Bcc: x@example.com <img src=x>”').and.include('Hello <b>Ann</b>');
+    expect(html).to.include('&lt;img src=x&gt;').and.include('&lt;b&gt;Ann&lt;/b&gt;');
+    expect(html).to.not.match(/<img|<b>/);
+  });
+
+  it('HTML has the name and color of the brand, inline styles, and nothing that is loaded', () => {
+    const { html } = render('credits_low');
+    expect(html).to.include('Pixels &amp; Co').and.include('background:#7a1f5c');
+    expect(html).to.not.match(/<style|<script|<img|<link|src=|url\(/);
+    const addresses = [...html.matchAll(/href="([^"]+)"/g)].map(([, address = '']) => address);
+    for (const address of addresses) expect(address).to.match(/^(https:\/\/example\.com\/|mailto:help@example\.com$)/);
+  });
+
+  it('all messages but those about security can be unsubscribed from', () => {
+    for (const kind of EMAIL_KINDS) {
+      const { headers, text } = render(kind);
+      const isSecurity = SECURITY_EMAIL_KINDS.includes(kind);
+      expect(Object.keys(headers)).to.deep.equal(isSecurity ? [] : ['List-Unsubscribe', 'List-Unsubscribe-Post']);
+      expect(text.includes('https://example.com/unsubscribe/')).to.equal(!isSecurity);
+    }
+  });
+});

@@ -1,0 +1,63 @@
+import { expect } from 'chai';
+import { toMailError } from '../../shared/gateways/mail/mailError.ts';
+import { parseMailAddress } from '../../shared/lib/mailAddress.ts';
+import { parseConfig } from '../../shared/lib/config.ts';
+import { getConfigError, GOOD } from '../harness/configErrors.ts';
+
+const SMTP_URL = 'smtp://user:p%40ss@mail.example.com:587';
+
+describe('the settings of e-mail', () => {
+  it('need a sender', () => {
+    expect(getConfigError({ SMTP_URL })).to.match(/^MAIL_FROM is not set, but SMTP_URL is: /);
+    expect(getConfigError({ SMTP_URL, MAIL_FROM: 'no-reply@example.com' })).to.equal('');
+    expect(getConfigError({ SMTP_URL, MAIL_FROM: 'Pixels & Co <no-reply@example.com>' })).to.equal('');
+  });
+
+  it('stop the start with a sentence that names the variable if they are invalid', () => {
+    for (const url of ['mail.example.com', 'http://mail.example.com', 'smtp://', 'smtp://host:port'])
+      expect(getConfigError({ SMTP_URL: url, MAIL_FROM: 'a@example.com' }), url).to.match(/SMTP_URL must be /);
+    for (const sender of ['example.com', 'a b@example.com', 'Name <a@example.com', 'a@example.com, b@example.com'])
+      expect(getConfigError({ SMTP_URL, MAIL_FROM: sender }), sender).to.match(/MAIL_FROM must be /);
+    expect(getConfigError({ MAIL_REPLY_TO: 'nowhere' })).to.match(/MAIL_REPLY_TO must be /);
+  });
+
+  it('are read by commands as well, which write events', () => {
+    const env = { ...GOOD, SMTP_URL, MAIL_FROM: 'no-reply@example.com' };
+    expect(parseConfig(env, 'admin')).to.include({ SMTP_URL, MAIL_FROM: 'no-reply@example.com' });
+  });
+
+  it('name and address of a sender are told apart', () => {
+    expect(parseMailAddress('a@example.com')).to.deep.equal({ name: null, address: 'a@example.com' });
+    expect(parseMailAddress('"Pixels & Co" <a@b.example>')).to.deep.equal({
+      name: 'Pixels & Co',
+      address: 'a@b.example',
+    });
+    expect(parseMailAddress('<a@example.com>')).to.deep.equal({ name: null, address: 'a@example.com' });
+    expect(parseMailAddress('Name <a@example.com> x')).to.equal(null);
+  });
+});
+
+describe('errors of the mail server', () => {
+  const classify = (properties: object) => toMailError(Object.assign(new Error('to ann@example.com'), properties));
+
+  for (const [what, properties, fault] of [
+    ['a recipient that does not exist', { code: 'EENVELOPE', command: 'RCPT TO', responseCode: 550 }, 'rejected'],
+    ['a message that is rejected', { code: 'EMESSAGE', command: 'DATA', responseCode: 554 }, 'rejected'],
+    ['an address that cannot be sent', { code: 'EENVELOPE', command: 'API' }, 'rejected'],
+    ['a recipient that is deferred', { code: 'EENVELOPE', command: 'RCPT TO', responseCode: 451 }, 'deferred'],
+    ['a message that is deferred', { code: 'EMESSAGE', command: 'DATA', responseCode: 452 }, 'deferred'],
+    ['a sender that is rejected', { code: 'EENVELOPE', command: 'MAIL FROM', responseCode: 553 }, 'unavailable'],
+    ['a wrong password', { code: 'EAUTH', command: 'AUTH PLAIN', responseCode: 535 }, 'unavailable'],
+    ['a server that closes', { code: 'EENVELOPE', command: 'RCPT TO', responseCode: 421 }, 'unavailable'],
+    ['a missing greeting', { code: 'ETIMEDOUT', command: 'CONN' }, 'unavailable'],
+    ['an attempt that takes too long', { code: 'EABORT' }, 'unavailable'],
+    ['an unknown host', { code: 'EDNS', command: 'CONN' }, 'unavailable'],
+    ['a server without TLS', { code: 'ETLS', command: 'STARTTLS', responseCode: 502 }, 'unavailable'],
+  ] as const) {
+    it(`${what}: ${fault}, without the recipient's address in the text`, () => {
+      const error = classify(properties);
+      expect(error.fault).to.equal(fault);
+      expect(error.message).to.include(properties.code).and.not.include('@');
+    });
+  }
+});
