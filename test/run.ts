@@ -28,14 +28,8 @@ import { sortForParallelRun, updateTimings } from './harness/timings.ts';
 const MAX_JOBS = 5;
 const MAX_END_TO_END_JOBS = 4;
 
-/** The data of a test run need not survive a power failure, and its databases live for less than a minute each. */
-const POSTGRES_SETTINGS = {
-  fsync: 'off',
-  synchronous_commit: 'off',
-  full_page_writes: 'off',
-  max_wal_size: '256MB',
-  autovacuum_naptime: '10min',
-};
+/** The data of a test run need not survive a power failure. */
+const POSTGRES_SETTINGS = { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off', max_wal_size: '256MB' };
 
 process.exit(await main());
 
