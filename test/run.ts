@@ -24,18 +24,12 @@ import { sortForParallelRun, updateTimings } from './harness/timings.ts';
  *     npm test -- --partitions 4 test/flows/creditPeriods.test.ts
  *     npm test -- --update-timings
  */
+/** Most files wait most of the time; those of `test/e2e` run whole services and browsers, which compute. */
 const MAX_JOBS = 5;
-/** Tests of whole processes and browsers load the processors more. */
-const MAX_E2E_JOBS = 4;
+const MAX_END_TO_END_JOBS = 4;
 
-/** The data of a test run need not survive a power failure, and its databases live for less than a minute each. */
-const POSTGRES_SETTINGS = {
-  fsync: 'off',
-  synchronous_commit: 'off',
-  full_page_writes: 'off',
-  max_wal_size: '256MB',
-  autovacuum_naptime: '10min',
-};
+/** The data of a test run need not survive a power failure. */
+const POSTGRES_SETTINGS = { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off', max_wal_size: '256MB' };
 
 process.exit(await main());
 
@@ -69,7 +63,8 @@ async function main(): Promise<number> {
       Object.assign(variables, { TEST_DATABASE_URL: postgres.url, TEST_REDIS_URL: redis.url });
       await createTemplateDatabase(postgres.url, redis.url, folder, selection.partitions);
     }
-    const jobs = selection.jobs ?? Math.min(needs.build ? MAX_E2E_JOBS : MAX_JOBS, availableParallelism() + 3);
+    const most = needs.build ? MAX_END_TO_END_JOBS : MAX_JOBS;
+    const jobs = selection.jobs ?? Math.min(most, availableParallelism() + 3);
     const seconds = ((performance.now() - started) / 1_000).toFixed(1);
     const on = servers === undefined ? '' : ` on ${servers.postgres.source} and ${servers.redis.source}`;
     console.log(`${files.length} files, ${jobs} at a time${on}; prepared in ${seconds} s.\n`);

@@ -6,7 +6,7 @@ import { createJobStore } from './jobStore.ts';
 import { openMediaFiles } from './mediaFiles.ts';
 import type { ProtocolContext, ProtocolResponse } from './protocols/protocol.ts';
 import { readRequest, routeRequest } from './protocols/router.ts';
-import { startRenderPool } from './renderPool.ts';
+import { type RenderPool, startRenderPool } from './renderPool.ts';
 
 export interface SampleUpstreamOptions {
   /** 0, the default, is any free port. */
@@ -15,6 +15,8 @@ export interface SampleUpstreamOptions {
   delayMs?: number;
   /** Folder of the rendered files. Default: a temporary folder, deleted at the end. */
   dataDir?: string;
+  /** Renders the outputs, and is closed by the caller. Default: a pool of its own. */
+  pool?: RenderPool;
 }
 
 export interface SampleUpstream {
@@ -34,7 +36,7 @@ const RENDER_THREADS = 2;
  * minute.
  */
 export async function startSampleUpstream(options: SampleUpstreamOptions = {}): Promise<SampleUpstream> {
-  const pool = await startRenderPool(RENDER_THREADS);
+  const pool = options.pool ?? (await startRenderPool(RENDER_THREADS));
   const files = openMediaFiles(options.dataDir);
   const jobs = createJobStore({ delayMs: options.delayMs ?? 1500, pool, files });
   const server = createServer();
@@ -70,7 +72,7 @@ export async function startSampleUpstream(options: SampleUpstreamOptions = {}): 
       server.close(resolve);
       server.closeAllConnections();
     });
-    await pool.close();
+    if (options.pool === undefined) await pool.close();
     files.close();
   }
   return { url, stop };

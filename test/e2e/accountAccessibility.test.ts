@@ -179,7 +179,8 @@ describe('the accessibility of pages', () => {
   let checked: Promise<string[][]> | undefined;
   for (const [index, view] of VIEWS.entries()) {
     it(`has no violations in any state, ${view.colorScheme}, ${view.viewport.width} pixels wide`, async function () {
-      this.timeout(600_000);
+      // The first one checks all views.
+      this.timeout(480_000);
       checked ??= checkStates();
       expect((await checked)[index]?.join('\n')).to.equal('');
     });

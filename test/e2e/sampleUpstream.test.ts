@@ -1,6 +1,12 @@
+import { randomUUID } from 'node:crypto';
+import { copyFile, mkdtemp } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { extname, join } from 'node:path';
 import { expect } from 'chai';
 import { ALL_FORMATS, BufferSource, Input } from 'mediabunny';
 import sharp from 'sharp';
+import type { StoredFile } from '../../dev/sampleUpstream/mediaFiles.ts';
+import { type RenderPool, startRenderPool } from '../../dev/sampleUpstream/renderPool.ts';
 import { startSampleUpstream } from '../../dev/sampleUpstream/server.ts';
 import type { TestCustomer } from '../harness/apiClient.ts';
 import { type TestService, startTestService } from '../harness/testService.ts';
@@ -31,13 +37,19 @@ const VIDEOS = [
   [{ duration: 10, resolution: '720p', aspect_ratio: '9:16' }, 720, 1280],
 ] as const;
 
+let pool: RenderPool;
+before(async () => {
+  pool = await startSharedPool();
+});
+after(() => pool.close());
+
 for (const [protocol, settings] of Object.entries(PROTOCOLS)) {
   describe(`the sample upstream, through the protocol of ${protocol}`, () => {
     let upstream: Awaited<ReturnType<typeof startSampleUpstream>>;
     let service: TestService;
     let customer: TestCustomer;
     before(async () => {
-      upstream = await startSampleUpstream({ port: 0, delayMs: 100 });
+      upstream = await startSampleUpstream({ port: 0, delayMs: 100, pool });
       service = await startTestService({ env: { MEDIA_FFMPEG_PATH: 'ffmpeg', ...settings(upstream.url) } });
       customer = await service.createCustomer('studio');
     });
@@ -94,6 +106,31 @@ for (const [protocol, settings] of Object.entries(PROTOCOLS)) {
       return ended;
     }
   });
+}
+
+/**
+ * Starts a pool that renders each output once, whatever its seed, for the protocols that request the same: rendering
+ * takes most of the time of these tests.
+ */
+async function startSharedPool(): Promise<RenderPool> {
+  const own = await startRenderPool(2);
+  const shared = await mkdtemp(join(tmpdir(), 'sample-outputs-'));
+  const rendered = new Map<string, Promise<StoredFile[]>>();
+  return {
+    ...own,
+    render: async (id, request, folder, onStart) => {
+      const output = JSON.stringify({ ...request, seed: 0 });
+      const rendering = rendered.get(output) ?? own.render(randomUUID(), request, shared, onStart);
+      rendered.set(output, rendering);
+      onStart();
+      const copies = (await rendering).map(async (file) => {
+        const name = `${id}${extname(file.name)}`;
+        await copyFile(join(shared, file.name), join(folder, name));
+        return { ...file, name };
+      });
+      return Promise.all(copies);
+    },
+  };
 }
 
 function buildRoutes(model: string): Record<string, string> {
