@@ -9,7 +9,8 @@ describe('webhook_url of a create', () => {
   let service: TestService;
   let customer: TestCustomer;
   before(async () => {
-    service = await startTestService({ workers: 0 });
+    service = await startTestService({ env: { WEBHOOK_ADDRESSES: 'public' } });
+    service.upstream.outcome = 'wait';
     customer = await service.createCustomer('studio');
   });
   after(() => service.stop());

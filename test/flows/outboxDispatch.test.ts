@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
 import { completeGeneration } from '../../shared/domain/generations/execution/complete.ts';
+import { checkModelHealth } from '../../shared/domain/generations/execution/healthCheck.ts';
 import { dispatchEvents, pruneEvents } from '../../shared/domain/outbox/dispatchEvents.ts';
 import { updateEndpoint } from '../../shared/domain/webhooks/endpoints.ts';
 import { type TestCustomer, IMAGE } from '../harness/apiClient.ts';
@@ -24,18 +25,22 @@ describe('the dispatch of events', () => {
       workers: 0,
       env: { SMTP_URL: 'smtp://127.0.0.1:9', MAIL_FROM: 'genmeter <mail@example.com>' },
     });
+    // Creates require a model that was probed.
+    await checkModelHealth();
   });
   beforeEach(async () => {
     customer = await service.createCustomer();
-    await service.sql('DELETE FROM outbox_events');
-    await service.sql('DELETE FROM emails');
+    // Those of the sign-in and the key.
+    const id = await getAccountId(service, customer);
+    await service.sql('DELETE FROM outbox_events WHERE account_id = $1', [id]);
+    await service.sql('DELETE FROM emails WHERE account_id = $1', [id]);
   });
   after(() => service.stop());
 
   const insertEvents = async (type: string, count: number, subject = 'gen_random_uuid()', details: object = STATUS) =>
     service.sql(
       `INSERT INTO outbox_events (account_id, type, subject, details, created_at, next_attempt_at)
-       SELECT $1, $2, ${subject}, $3, now(), now() FROM generate_series(1, $4)`,
+       SELECT $1, $2, ${subject}, $3, now(), now() - interval '1 second' FROM generate_series(1, $4)`,
       [await getAccountId(service, customer), type, details, count],
     );
   /** Creates a generation and ends it as a worker does, without one. */
@@ -93,6 +98,8 @@ describe('the dispatch of events', () => {
   it('sends the end of a generation to its webhook_url with the default endpoint', async () => {
     const uuid = await endGeneration({ webhook_url: 'https://receiver.invalid/one' });
     const silent = await endGeneration();
+    // Its subject is the generation, too.
+    await insertEvents('credits.low', 1, `'${uuid}'`, { balance: 1, threshold: 2 });
     await dispatchEvents();
     const [delivery, ...others] = await readDeliveries(service, customer);
     expect(others).to.deep.equal([]);
