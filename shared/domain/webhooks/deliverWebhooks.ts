@@ -7,7 +7,7 @@ import { type ClaimedEndpoint, claimEndpoints, renewLeases } from './leases.ts';
 import { type AttemptSlots, type ServedEndpoint, serveEndpoint } from './serveEndpoint.ts';
 
 /** Number of attempts in flight of this process, and of endpoints that it serves. */
-export const ATTEMPTS_MAX = 1_024;
+export const ATTEMPTS_MAX = 2_048;
 /** Number of endpoints whose last attempt failed. Each has one attempt in flight, so they use half of the connections. */
 export const FAILING_ENDPOINTS_MAX = ATTEMPTS_MAX / 2;
 
