@@ -8,13 +8,13 @@ await openService(parseConfig(process.env));
 
 const TICK_MS = 50;
 
-/** Inserts events of generations that have none yet, the same number for each account, and enqueues their dispatch. */
+/** Inserts events of the next generations of `bench_subjects`, and enqueues their dispatch. */
 async function record(events: number, skip: number): Promise<void> {
   await db.raw(
     `INSERT INTO outbox_events (account_id, type, subject, created_at, next_attempt_at)
-     SELECT account_id, 'generation.succeeded', uuid::text, now(), now() FROM generations
-      ORDER BY number, account_id LIMIT :events OFFSET :skip`,
-    { events, skip },
+     SELECT account_id, 'generation.succeeded', uuid::text, now(), now() FROM bench_subjects
+      WHERE place > :skip AND place <= :until`,
+    { skip, until: skip + events },
   );
   await enqueueEventDispatch();
 }

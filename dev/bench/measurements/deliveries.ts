@@ -111,7 +111,7 @@ async function measureScenario(
   return measurements;
 }
 
-/** An endpoint for each account but the spare one, all with the same keys. */
+/** An endpoint for each account but the spare one, all with the same keys; and the order of events: all accounts in turn. */
 async function seedEndpoints(client: Client, base: string): Promise<void> {
   const { secret, privateKey, publicKey } = generateSigningKeys();
   await client.query(
@@ -119,8 +119,13 @@ async function seedEndpoints(client: Client, base: string): Promise<void> {
      SELECT gen_random_uuid(), id, $1 || '/ok/' || id, $2, $3, $4, now(), now() FROM accounts WHERE generation_count > 0`,
     [base, secret, privateKey, publicKey],
   );
+  await client.query(
+    `CREATE TABLE bench_subjects AS
+     SELECT row_number() OVER (ORDER BY number, account_id) AS place, account_id, uuid FROM generations`,
+  );
+  await client.query('ALTER TABLE bench_subjects ADD PRIMARY KEY (place)');
   await client.query('UPDATE accounts SET webhook_count = 1 WHERE generation_count > 0');
-  await client.query('VACUUM ANALYZE webhook_endpoints, accounts');
+  await client.query('VACUUM ANALYZE webhook_endpoints, accounts, bench_subjects');
 }
 
 /** Forgets the events, and makes every so many endpoints hang; 0: none. */
