@@ -90,14 +90,15 @@ function startService(state: DeliveryState, lease: ClaimedEndpoint): void {
   state.served.set(lease.id, { endpoint: served, renewedAt: performance.now() });
   webhookEndpointsServed.set(state.served.size);
   state.timer ??= setInterval(() => void tick(state), TICK_MS);
-  trackInFlight(
-    done.then((isDue) => {
-      state.served.delete(lease.id);
-      webhookEndpointsServed.set(state.served.size);
-      if (state.served.size === 0) stopTimer(state);
-      if (isDue || state.isCrowded) triggerDelivery();
-    }),
-  );
+  trackInFlight(finishService(state, lease.id, done));
+}
+
+async function finishService(state: DeliveryState, id: number, done: Promise<boolean>): Promise<void> {
+  const isDue = await done;
+  state.served.delete(id);
+  webhookEndpointsServed.set(state.served.size);
+  if (state.served.size === 0) stopTimer(state);
+  if (isDue || state.isCrowded) triggerDelivery();
 }
 
 function stopTimer(state: DeliveryState): void {
