@@ -165,9 +165,9 @@ describe('the rotation of a webhook secret under load', () => {
     const { receiver, service, endpoints, customer, stop } = await startWithEndpoints(1, {});
     const [endpoint] = endpoints;
     const { path, id, uuid, secret: old } = endpoint!;
-    let isLoading = true;
+    const loading = new AbortController();
     const load = (async () => {
-      while (isLoading) {
+      while (!loading.signal.aborted) {
         await insertDeliveries(service, id, 5);
         await deliverWebhooks();
         await delay(20);
@@ -179,7 +179,7 @@ describe('the rotation of a webhook secret under load', () => {
     const current = rotated.body.secret as string;
     const before = receiver.at(path).length;
     await eventually('more have arrived', () => receiver.at(path).length >= before + 100);
-    isLoading = false;
+    loading.abort();
     await load;
     await eventually('all are delivered', async () => (await readEndpoint(service, id)).next_delivery_at === null);
     const during = receiver.at(path);

@@ -14,6 +14,9 @@ import { createPublicLookup } from '../../shared/lib/ssrfGuard.ts';
 import { NameServer } from '../fakes/nameServer.ts';
 import { setTestConfig } from '../harness/testConfig.ts';
 
+const post = (url: string, through: WebhookConnections) =>
+  postWebhook({ url, headers: { 'webhook-id': 'msg_1' }, body: '{}' }, undefined, { through });
+
 describe('the attempt to post a webhook', () => {
   let server: Server;
   let port: number;
@@ -32,9 +35,6 @@ describe('the attempt to post a webhook', () => {
     server.close();
   });
   beforeEach(() => setTestConfig());
-
-  const post = (url: string, through: WebhookConnections) =>
-    postWebhook({ url, headers: { 'webhook-id': 'msg_1' }, body: '{}' }, undefined, { through });
 
   describe('to a name', () => {
     const names = new NameServer();
