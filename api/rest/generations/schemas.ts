@@ -1,6 +1,6 @@
 import Type from 'typebox';
 import { type GenerationParams, ImageParams, MODEL_SLUGS, VideoParams } from '../../../shared/spec/catalog.ts';
-import { PROMPT_MAX_CHARACTERS } from '../../../shared/spec/limits.ts';
+import { PROMPT_MAX_CHARACTERS, WEBHOOK_URL_MAX_CHARACTERS } from '../../../shared/spec/limits.ts';
 import { GENERATION_STATUSES } from '../../../shared/spec/states.ts';
 import {
   countOrNull,
@@ -17,6 +17,13 @@ export const CreateGenerationRequest = Type.Object(
     prompt: Type.String({ trimmed: true, minLength: 1, maxLength: PROMPT_MAX_CHARACTERS, format: 'text' }),
     // Validated by the schema of the model: see the catalog.
     params: Type.Object({}),
+    // Validated by `parseWebhookUrl`.
+    webhook_url: Type.Optional(
+      Type.String({
+        maxLength: WEBHOOK_URL_MAX_CHARACTERS,
+        description: 'Receives the webhook of its end, beside the endpoints of the account',
+      }),
+    ),
   },
   NO_OTHER_FIELDS,
 );

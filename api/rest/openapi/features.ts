@@ -8,6 +8,7 @@ import { MODELS_DESCRIPTION } from '../models/openapi.ts';
 import { NOTIFICATIONS_DESCRIPTION } from '../notifications/openapi.ts';
 import { SESSION_DESCRIPTION } from '../session/openapi.ts';
 import { USAGE_DESCRIPTION } from '../usage/openapi.ts';
+import { WEBHOOKS_DESCRIPTION } from '../webhooks/openapi.ts';
 import type { FeatureDescription, Operation } from './feature.ts';
 import { OPENAPI_DESCRIPTION } from './openapi.ts';
 
@@ -18,6 +19,7 @@ export const FEATURES: readonly FeatureDescription[] = [
   GENERATIONS_DESCRIPTION,
   MODELS_DESCRIPTION,
   API_KEYS_DESCRIPTION,
+  WEBHOOKS_DESCRIPTION,
   USAGE_DESCRIPTION,
   BILLING_DESCRIPTION,
   NOTIFICATIONS_DESCRIPTION,

@@ -17,8 +17,9 @@ import {
 import { Account } from '../../tables/Account.ts';
 import { ApiKey } from '../../tables/ApiKey.ts';
 import { lockAccount } from '../credits/ledger.ts';
+import { recordEvent } from '../outbox/recordEvent.ts';
 import { accountSuspendedError } from './accounts.ts';
-import { recordSecurityEvent, type RequestOrigin, SERVICE_ORIGIN } from './securityEvents.ts';
+import { describeOrigin, recordSecurityEvent, type RequestOrigin, SERVICE_ORIGIN } from './securityEvents.ts';
 
 /** `svc_` and 40 hex characters (spec: API keys). */
 const KEY_FORMAT = /^svc_[0-9a-f]{40}$/;
@@ -64,7 +65,14 @@ export async function createApiKey(
       prefix: key.slice(0, API_KEY_PREFIX_CHARACTERS),
       created_at: now(),
     });
-    await recordSecurityEvent(transaction, { accountId, event: 'key_created', origin, details: describeKey(row) });
+    const details = describeKey(row);
+    await recordSecurityEvent(transaction, { accountId, event: 'key_created', origin, details });
+    await recordEvent(transaction, {
+      accountId,
+      type: 'key.created',
+      subject: row.uuid,
+      details: { ...details, ...describeOrigin(origin) },
+    });
     await onCreated(transaction, { key, row });
     return { key, row };
   });
@@ -127,7 +135,9 @@ export async function revokeApiKey(
     if (key.revoked_at === null) {
       await key.$query(transaction).patch({ revoked_at: now() });
       await Account.query(transaction).where('id', accountId).decrement('active_key_count', 1);
-      await recordSecurityEvent(transaction, { accountId, event: 'key_revoked', origin, details: describeKey(key) });
+      const details = describeKey(key);
+      await recordSecurityEvent(transaction, { accountId, event: 'key_revoked', origin, details });
+      await recordEvent(transaction, { accountId, type: 'key.revoked', subject: uuid, details });
       await onRevoked(transaction, key);
     }
     return key.key_hash;

@@ -40,6 +40,10 @@ export const COLUMNS = {
     'ledger_count',
     'key_count',
     'active_key_count',
+    'webhook_count',
+    'credits_low_threshold',
+    'credits_low_since',
+    'email_settings',
   ],
   identities: ['uuid', 'provider', 'issuer', 'subject', 'email', 'created_at'],
   sessions: ['uuid', 'user_agent', 'created_at', 'last_used_at', 'expires_at'],
@@ -69,6 +73,7 @@ export const COLUMNS = {
     'error_message',
     'idempotency_key',
     'api_key_number',
+    'webhook_url',
     'created_at',
     'completed_at',
     'deleted_at',
@@ -154,6 +159,20 @@ export const COLUMNS = {
     'created_at',
     'completed_at',
   ],
+  /** Without the keys. */
+  webhook_endpoints: [
+    'uuid',
+    'url',
+    'events',
+    'description',
+    'public_key',
+    'disabled_at',
+    'disabled_reason',
+    'created_at',
+    'updated_at',
+  ],
+  webhook_deliveries: ['uuid', 'url', 'status', 'last_attempt_at', 'last_status', 'delivered_at', 'created_at'],
+  emails: ['kind', 'params', 'status', 'created_at', 'sent_at'],
 } as const satisfies Record<string, readonly string[]>;
 
 /** Table of a list of the export. */
