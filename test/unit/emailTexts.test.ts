@@ -78,7 +78,7 @@ describe('the texts of e-mail messages', () => {
     expect(body('renewal_upcoming')).to.equal(
       [
         'Hello,',
-        'Your Pro plan renews on 14 March 2027 for another year. $348 will be charged to your payment method. Discounts, if you have any, are deducted.',
+        'Your Pro plan renews on 14 March 2027 for another year. $348 will be charged to your payment method. Discounts are deducted. If you have chosen another plan for the renewal, its price is charged instead.',
         'You have nothing to do to keep the plan. To change or cancel it, open the billing page before that day.',
         'Open billing: https://example.com/account/billing/',
       ].join('\n\n'),

@@ -7,7 +7,7 @@ import { getLowCreditsThreshold } from '../credits/lowCredits.ts';
 /** Page of the settings. */
 export const NOTIFICATIONS_PATH = '/account/notifications/';
 
-/** What the owner of an account is notified of. */
+/** Messages that the owner of an account receives. */
 export interface NotificationSettings {
   /** Each kind of message, and whether it is sent. Those about security always are. */
   email: Record<EmailKind, boolean>;
