@@ -57,9 +57,9 @@ describe('endpoint authorization', () => {
     const pages = ['optionalSession', 'pageSession', 'staffSession', 'signedLink', 'oauthCallback'];
     expect(ROUTES.length).to.be.above(65);
     expect([...kinds, ...pages]).to.include.members(ROUTES.map(({ authentication }) => authentication));
-    expect(filterRoutes('none', 'optionalSession', 'signedLink', 'oauthCallback').map(({ name }) => name)).to.have.members(
-      ENDPOINTS.filter(isPublic).map(({ name }) => name),
-    );
+    expect(
+      filterRoutes('none', 'optionalSession', 'signedLink', 'oauthCallback').map(({ name }) => name),
+    ).to.have.members(ENDPOINTS.filter(isPublic).map(({ name }) => name));
   });
 
   describe('endpoints for an account', () => {

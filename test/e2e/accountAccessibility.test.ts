@@ -127,6 +127,9 @@ describe('the accessibility of pages', () => {
       [paying, '/account/?checkout=success'],
       [paying, '/account/?checkout=success&reloads=24'],
       [fresh, '/account/settings/', submit('Save', { 'First name': 'Ada' })],
+      [fresh, '/account/notifications/', submit('Save', { 'The balance is low below (credits)': '5' })],
+      [busy, '/account/notifications/', submit('Save', { 'The balance is low below (credits)': 'x' })],
+      [undefined, `/unsubscribe/${'x'.repeat(20)}`],
       [fresh, '/account/keys/', submit('Create API key', { 'Key name': ' ' })],
       [busy, '/account/billing/', submit('Buy credits', { 'Other amount in US dollars': '1' })],
     ];

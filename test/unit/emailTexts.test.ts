@@ -7,12 +7,13 @@ import { EMAIL_KINDS, type EmailKind, SECURITY_EMAIL_KINDS } from '../../shared/
 import { EXAMPLE_PARAMS } from '../harness/emails.ts';
 import { setTestConfig } from '../harness/testConfig.ts';
 
+const BASE_URL = 'http://localhost:3000';
 const UUID = '01900000-0000-7000-8000-000000000001';
 
 describe('the texts of e-mail messages', () => {
   before(() =>
     setTestConfig({
-      BASE_URL: 'https://example.com',
+      BASE_URL,
       BRAND_NAME: 'Pixels & Co',
       BRAND_COLOR: '#7a1f5c',
       SUPPORT_EMAIL: 'help@example.com',
@@ -78,9 +79,9 @@ describe('the texts of e-mail messages', () => {
     expect(body('renewal_upcoming')).to.equal(
       [
         'Hello,',
-        'Your Pro plan renews on 14 March 2027 for another year. $348 will be charged to your payment method. Discounts, if you have any, are deducted.',
+        'Your Pro plan renews on 14 March 2027 for another year. $348 will be charged to your payment method. Discounts are deducted. If you have chosen another plan for the renewal, its price is charged instead.',
         'You have nothing to do to keep the plan. To change or cancel it, open the billing page before that day.',
-        'Open billing: https://example.com/account/billing/',
+        `Open billing: ${BASE_URL}/account/billing/`,
       ].join('\n\n'),
     );
     expect(render('payment_failed').text).to.include('You can spend credits until 14 March 2027, 15:09 UTC.');
@@ -123,7 +124,8 @@ describe('the texts of e-mail messages', () => {
     expect(html).to.include('Pixels &amp; Co').and.include('background:#7a1f5c');
     expect(html).to.not.match(/<style|<script|<img|<link|src=|url\(/);
     const addresses = [...html.matchAll(/href="([^"]+)"/g)].map(([, address = '']) => address);
-    for (const address of addresses) expect(address).to.match(/^(https:\/\/example\.com\/|mailto:help@example\.com$)/);
+    for (const address of addresses)
+      expect(address.startsWith(`${BASE_URL}/`) || address === 'mailto:help@example.com', address).to.equal(true);
   });
 
   it('all messages but those about security can be unsubscribed from', () => {
@@ -131,7 +133,7 @@ describe('the texts of e-mail messages', () => {
       const { headers, text } = render(kind);
       const isSecurity = SECURITY_EMAIL_KINDS.includes(kind);
       expect(Object.keys(headers)).to.deep.equal(isSecurity ? [] : ['List-Unsubscribe', 'List-Unsubscribe-Post']);
-      expect(text.includes('https://example.com/unsubscribe/')).to.equal(!isSecurity);
+      expect(text.includes(`${BASE_URL}/unsubscribe/`)).to.equal(!isSecurity);
     }
   });
 });

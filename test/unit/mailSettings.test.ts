@@ -26,7 +26,7 @@ describe('the settings of e-mail', () => {
     expect(parseConfig(env, 'admin')).to.include({ SMTP_URL, MAIL_FROM: 'no-reply@example.com' });
   });
 
-  it('name and address of a sender are told apart', () => {
+  it('name and address of a sender are separated', () => {
     expect(parseMailAddress('a@example.com')).to.deep.equal({ name: null, address: 'a@example.com' });
     expect(parseMailAddress('"Pixels & Co" <a@b.example>')).to.deep.equal({
       name: 'Pixels & Co',

@@ -12,5 +12,5 @@ export const KIND_LABELS: Record<EmailKind, string> = {
   webhook_disabled: 'A webhook endpoint was disabled',
   key_created: 'An API key was created',
   application_connected: 'An application was connected',
-  new_sign_in: 'The account was signed in to',
+  new_sign_in: 'The account was signed in to with another browser',
 };

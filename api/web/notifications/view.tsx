@@ -46,7 +46,7 @@ export function NotificationsForm({ settings, csrfToken }: NotificationsFormProp
         </fieldset>
         <p class="hint">
           Messages about security are always sent: when an API key is created, an application is connected, or the
-          account is signed in to.
+          account is signed in to with a browser that it was not signed in with before.
         </p>
       </section>
       <section class="card" aria-labelledby="low-credits">

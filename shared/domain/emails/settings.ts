@@ -2,11 +2,12 @@ import { ServiceError } from '../../spec/errors.ts';
 import { EMAIL_KINDS, type EmailKind, SECURITY_EMAIL_KINDS } from '../../spec/events.ts';
 import { Account } from '../../tables/Account.ts';
 import { lockAccount } from '../credits/ledger.ts';
+import { getLowCreditsThreshold } from '../credits/lowCredits.ts';
 
 /** Page of the settings. */
 export const NOTIFICATIONS_PATH = '/account/notifications/';
 
-/** What the owner of an account is notified of. */
+/** Messages that the owner of an account receives. */
 export interface NotificationSettings {
   /** Each kind of message, and whether it is sent. Those about security always are. */
   email: Record<EmailKind, boolean>;
@@ -21,9 +22,6 @@ export interface NotificationSettingsPatch {
   creditsLowThreshold?: number | null;
 }
 
-/** Part of the month's credits below which they are low by default. */
-const DEFAULT_THRESHOLD_SHARE = 10;
-
 /** Returns whether the owner can switch messages of a kind off: all but those about security. */
 export function isSwitchable(kind: EmailKind): boolean {
   return !SECURITY_EMAIL_KINDS.includes(kind);
@@ -32,14 +30,6 @@ export function isSwitchable(kind: EmailKind): boolean {
 /** Returns whether messages of a kind are sent to an account. */
 export function isKindEnabled(settings: Account['email_settings'], kind: EmailKind): boolean {
   return !isSwitchable(kind) || settings[kind] !== false;
-}
-
-/** Returns the balance below which the credits of an account are low. */
-export function getCreditsLowThreshold({
-  credits_low_threshold: threshold,
-  period_granted: granted,
-}: Pick<Account, 'credits_low_threshold' | 'period_granted'>): number {
-  return threshold ?? Math.floor(granted / DEFAULT_THRESHOLD_SHARE);
 }
 
 export async function getNotificationSettings(accountId: number): Promise<NotificationSettings> {
@@ -71,7 +61,10 @@ export async function updateNotificationSettings(
     };
     if (creditsLowThreshold !== undefined) {
       changes.credits_low_threshold = creditsLowThreshold;
-      const threshold = getCreditsLowThreshold({ ...account, credits_low_threshold: creditsLowThreshold } as Account);
+      const threshold = getLowCreditsThreshold({
+        credits_low_threshold: creditsLowThreshold,
+        period_granted: account.period_granted,
+      });
       if (account.balance >= threshold) changes.credits_low_since = null;
     }
     return toSettings(await account.$query(transaction).patchAndFetch(changes));
@@ -83,6 +76,6 @@ function toSettings(account: Account): NotificationSettings {
   return {
     email: Object.fromEntries(email) as NotificationSettings['email'],
     creditsLowThreshold: account.credits_low_threshold,
-    effectiveThreshold: getCreditsLowThreshold(account),
+    effectiveThreshold: getLowCreditsThreshold(account),
   };
 }

@@ -21,7 +21,7 @@ function describeProblem({ keyword, params, parentSchema, message }: ErrorObject
     case 'enum':
       return `must be one of: ${(allowedValues as unknown[]).join(', ')}`;
     case 'type':
-      return `must be ${withArticle(Array.isArray(type) ? type.join(' or ') : String(type))}`;
+      return `must be ${withArticle(String(type).replaceAll(',', ' or '))}`;
     case 'format':
       return format === 'text' ? 'must be Unicode text without NUL characters' : `must be a valid ${String(format)}`;
     case 'pattern':

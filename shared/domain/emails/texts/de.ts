@@ -64,7 +64,7 @@ export const DE: EmailTexts = {
     renewal_upcoming: ({ plan, amount_cents: cents, renews_at: at, has_tax: hasTax }, { usd, date, ...formats }) => ({
       subject: `Ihr Tarif ${formats.plan(plan)} verlängert sich am ${date(at)}`,
       paragraphs: [
-        `Ihr Tarif ${formats.plan(plan)} verlängert sich am ${date(at)} um ein Jahr. Dann werden ${usd(cents)}${hasTax ? ' zuzüglich Steuern' : ''} von Ihrer Zahlungsmethode abgebucht. Rabatte, falls vorhanden, werden abgezogen.`,
+        `Ihr Tarif ${formats.plan(plan)} verlängert sich am ${date(at)} um ein Jahr. Dann werden ${usd(cents)}${hasTax ? ' zuzüglich Steuern' : ''} von Ihrer Zahlungsmethode abgebucht. Rabatte werden abgezogen. Wenn Sie für die Verlängerung einen anderen Tarif gewählt haben, gilt dessen Preis.`,
         'Um den Tarif zu behalten, müssen Sie nichts tun. Um ihn zu ändern oder zu kündigen, öffnen Sie bitte vor diesem Tag die Abrechnungsseite.',
       ],
       action: 'Abrechnung öffnen',

@@ -62,7 +62,7 @@ export const EN: EmailTexts = {
     renewal_upcoming: ({ plan, amount_cents: cents, renews_at: at, has_tax: hasTax }, { usd, date, ...formats }) => ({
       subject: `Your ${formats.plan(plan)} plan renews on ${date(at)}`,
       paragraphs: [
-        `Your ${formats.plan(plan)} plan renews on ${date(at)} for another year. ${usd(cents)}${hasTax ? ' plus tax' : ''} will be charged to your payment method. Discounts, if you have any, are deducted.`,
+        `Your ${formats.plan(plan)} plan renews on ${date(at)} for another year. ${usd(cents)}${hasTax ? ' plus tax' : ''} will be charged to your payment method. Discounts are deducted. If you have chosen another plan for the renewal, its price is charged instead.`,
         'You have nothing to do to keep the plan. To change or cancel it, open the billing page before that day.',
       ],
       action: 'Open billing',

@@ -1,0 +1,73 @@
+import { expect } from 'chai';
+import { sendEmails } from '../../shared/domain/emails/sendEmails.ts';
+import { dispatchEvents } from '../../shared/domain/outbox/dispatchEvents.ts';
+import { FakeSmtpServer } from '../fakes/smtpServer.ts';
+import type { TestCustomer } from '../harness/apiClient.ts';
+import { registerClient } from '../harness/oauthClient.ts';
+import { setAllModelsOnline } from '../harness/seeds.ts';
+import { type TestService, startTestService } from '../harness/testService.ts';
+
+describe('messages that follow from events', () => {
+  const smtp = new FakeSmtpServer();
+  let service: TestService;
+  let customer: TestCustomer;
+  before(async () => {
+    await smtp.start();
+    const env = { SMTP_URL: smtp.url, MAIL_FROM: 'no-reply@mail.example.com' };
+    service = await startTestService({ workers: 0, env });
+    await setAllModelsOnline(service);
+  });
+  beforeEach(async () => {
+    customer = await service.createCustomer('pro');
+    await deliver();
+    smtp.reset();
+  });
+  after(async () => {
+    await service.stop();
+    await smtp.stop();
+  });
+
+  async function deliver(): Promise<void> {
+    await dispatchEvents();
+    await sendEmails();
+  }
+
+  const received = () => smtp.findMessages(customer.email);
+
+  it('a new key and a new application cause one message each, with their names and no secret', async () => {
+    const { body } = await customer.request('POST', '/api/keys/create/', { body: { name: 'CI' } });
+    await (await registerClient(service.baseUrl)).authorizeAndExchange(customer);
+    await deliver();
+    await deliver();
+    const subjects = received().map(({ headers }) => headers.get('subject'));
+    expect(subjects).to.have.members([
+      'New API key for your genmeter account',
+      'New application connected to your genmeter account',
+    ]);
+    for (const { text, html } of received()) {
+      expect(text + html).to.not.match(/undefined|null|NaN/);
+      expect(text + html).to.not.include(body.key);
+    }
+    expect(received().find(({ text }) => text.includes('API key “CI”'))?.text).to.include(`(${body.prefix}…)`);
+  });
+
+  it('a balance that falls below the threshold causes one message, also while it falls further', async () => {
+    const balance = await customer.balance();
+    await customer.request('PATCH', '/api/notifications/settings/', { body: { credits_low_threshold: balance } });
+    await customer.createImage('a confidential prompt');
+    await customer.createImage();
+    await deliver();
+    const [message, ...others] = received();
+    expect(others).to.deep.equal([]);
+    expect(message?.headers.get('subject')).to.equal('Your genmeter balance is low: 1,092 credits');
+    expect(message?.text).to.include('below the threshold of 1,100 credits').and.not.include('confidential');
+  });
+
+  it('a kind that is switched off causes no message', async () => {
+    const body = { email: { credits_low: false }, credits_low_threshold: await customer.balance() };
+    await customer.request('PATCH', '/api/notifications/settings/', { body });
+    await customer.createImage();
+    await deliver();
+    expect(smtp.attempts).to.deep.equal([]);
+  });
+});
