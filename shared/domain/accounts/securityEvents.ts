@@ -39,6 +39,10 @@ export type SecurityEventName =
   | 'application_connected'
   | 'application_disconnected'
   | 'access_revoked'
+  | 'webhook_created'
+  | 'webhook_url_changed'
+  | 'webhook_deleted'
+  | 'webhook_secret_rotated'
   | 'data_exported'
   | 'deletion_requested'
   | 'deletion_undone';
