@@ -38,8 +38,8 @@ export async function renderDefaultPage(ctx: Context, flash: DefaultFlash = {}, 
       <section class="card stack" aria-labelledby="keys">
         <h2 id="keys">Keys</h2>
         <p>
-          A generation that you create with <code>webhook_url</code> sends its end to that address. The default secret and
-          this public key verify its messages.
+          A generation that you create with <code>webhook_url</code> sends its end to that address. The default secret
+          and this public key verify its messages.
         </p>
         <PublicKey text={publicKey} />
         <div class="buttons">
@@ -64,5 +64,9 @@ export async function renderDefaultPage(ctx: Context, flash: DefaultFlash = {}, 
   );
   const title = shownSecret?.[0];
   const heading = 'Events of single generations';
-  sendAccountAreaPage(ctx, { current: WEBHOOKS_PATH, heading, outcomes: OUTCOMES, ...problem, title, children }, status);
+  sendAccountAreaPage(
+    ctx,
+    { current: WEBHOOKS_PATH, heading, outcomes: OUTCOMES, ...problem, title, children },
+    status,
+  );
 }

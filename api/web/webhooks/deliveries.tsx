@@ -1,10 +1,18 @@
 import type { VNode } from 'preact';
-import { DELIVERY_STATUSES, type DeliveryStatus, type ListedDelivery } from '../../../shared/domain/webhooks/deliveries.ts';
+import {
+  DELIVERY_STATUSES,
+  type DeliveryStatus,
+  type ListedDelivery,
+  redeliver,
+} from '../../../shared/domain/webhooks/deliveries.ts';
+import { isUuid } from '../../../shared/lib/uuid.ts';
 import type { ListPage } from '../../../shared/lib/pagination.ts';
 import { ServiceError } from '../../../shared/spec/errors.ts';
 import { FILTERED_ITEMS_MAX } from '../../../shared/spec/limits.ts';
-import type { Context } from '../../context.ts';
+import { requireCaller, type Context } from '../../context.ts';
+import { getForm } from '../../pipeline/body.ts';
 import { dropEmptyFields } from '../../pipeline/listFilters.ts';
+import { seeOther } from '../../pipeline/redirect.ts';
 import { parsePage } from '../../pipeline/requestParameters.ts';
 import { type FilterChoice, FilterForm } from '../components/filterForm.tsx';
 import { Form } from '../components/form.tsx';
@@ -36,8 +44,21 @@ export function parseShownDeliveries(ctx: Context): ShownDeliveries {
   return { page: parsePage(ctx), ...(status === undefined ? {} : { status }) };
 }
 
-export function isDeliveryStatus(status: unknown): status is DeliveryStatus {
+function isDeliveryStatus(status: unknown): status is DeliveryStatus {
   return DELIVERY_STATUSES.some((known) => known === status);
+}
+
+/**
+ * Redelivers the delivery that a form names.
+ * @param path page of the endpoint, to which the browser returns with the filter that it had.
+ * @throws ServiceError not_found, validation_error
+ */
+export async function redeliverFromForm(ctx: Context, endpointUuid: string, path: string): Promise<void> {
+  const form = getForm(ctx);
+  const [delivery, status] = [form.get('delivery') ?? '', form.get('status')];
+  if (!isUuid(delivery)) throw new ServiceError('not_found', 'Not found. Reload the page and choose a delivery.');
+  await redeliver(requireCaller(ctx).accountId, endpointUuid, delivery.toLowerCase());
+  seeOther(ctx, `${path}?${isDeliveryStatus(status) ? `status=${status}&` : ''}done=redelivered`);
 }
 
 interface DeliveriesProps {

@@ -51,7 +51,7 @@ export function EndpointFields({ values: { url, description, isForAll, types } }
   return (
     <>
       <div class="field">
-        <label for="webhook-url">Address</label>
+        <label for="webhook-url">Endpoint URL</label>
         <input
           id="webhook-url"
           type="text"
@@ -84,8 +84,7 @@ export function EndpointFields({ values: { url, description, isForAll, types } }
         <legend>Event types</legend>
         <div class="choices">
           <label>
-            <input type="checkbox" name="all_events" value="on" checked={isForAll} /> All events, also future
-            types
+            <input type="checkbox" name="all_events" value="on" checked={isForAll} /> All events, also future types
           </label>
           {WEBHOOK_EVENT_TYPES.map((type) => (
             <label>

@@ -87,7 +87,7 @@ function StateSection({ endpoint, csrfToken }: { endpoint: WebhookEndpoint; csrf
       </h2>
       {problem === null ? null : <p class="note">{problem}</p>}
       <dl>
-        <dt>Address</dt>
+        <dt>URL</dt>
         <dd>{endpoint.url}</dd>
         <dt>Created (UTC)</dt>
         <dd>{formatDateTime(endpoint.created_at)}</dd>
