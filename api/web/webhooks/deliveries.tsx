@@ -11,7 +11,7 @@ import { ServiceError } from '../../../shared/spec/errors.ts';
 import { FILTERED_ITEMS_MAX } from '../../../shared/spec/limits.ts';
 import { requireCaller, type Context } from '../../context.ts';
 import { getForm } from '../../pipeline/body.ts';
-import { dropEmptyFields } from '../../pipeline/listFilters.ts';
+import { dropEmptyFields, parseDeliveryFilter } from '../../pipeline/listFilters.ts';
 import { seeOther } from '../../pipeline/redirect.ts';
 import { parsePage } from '../../pipeline/requestParameters.ts';
 import { type FilterChoice, FilterForm } from '../components/filterForm.tsx';
@@ -36,16 +36,12 @@ export interface ShownDeliveries {
   status?: DeliveryStatus;
 }
 
-/** Parses the parameters of a page with deliveries. @throws ServiceError validation_error */
+/**
+ * Parses the parameters of a page with deliveries.
+ * @throws ServiceError validation_error
+ */
 export function parseShownDeliveries(ctx: Context): ShownDeliveries {
-  const { status } = dropEmptyFields(ctx.query);
-  if (status !== undefined && !isDeliveryStatus(status))
-    throw new ServiceError('validation_error', `status must be ${DELIVERY_STATUSES.join(' or ')}.`);
-  return { page: parsePage(ctx), ...(status === undefined ? {} : { status }) };
-}
-
-function isDeliveryStatus(status: unknown): status is DeliveryStatus {
-  return DELIVERY_STATUSES.some((known) => known === status);
+  return { page: parsePage(ctx), ...parseDeliveryFilter(dropEmptyFields(ctx.query)) };
 }
 
 /**
@@ -58,7 +54,10 @@ export async function redeliverFromForm(ctx: Context, endpointUuid: string, path
   const [delivery, status] = [form.get('delivery') ?? '', form.get('status')];
   if (!isUuid(delivery)) throw new ServiceError('not_found', 'Not found. Reload the page and choose a delivery.');
   await redeliver(requireCaller(ctx).accountId, endpointUuid, delivery.toLowerCase());
-  seeOther(ctx, `${path}?${isDeliveryStatus(status) ? `status=${status}&` : ''}done=redelivered`);
+  seeOther(
+    ctx,
+    `${path}?${DELIVERY_STATUSES.some((known) => known === status) ? `status=${status}&` : ''}done=redelivered`,
+  );
 }
 
 interface DeliveriesProps {
