@@ -19,6 +19,7 @@ import { Form } from '../components/form.tsx';
 import { formatShortDateTime } from '../components/formatTime.ts';
 import { PageLinks } from '../components/pageLinks.tsx';
 import { ScrollingTable } from '../components/scrollingTable.tsx';
+import { shortenUrl } from './describeEndpoint.tsx';
 import { describeResult } from './describeResult.ts';
 
 const STATUS_TAGS: Record<DeliveryStatus, readonly [tagClass: string, text: string]> = {
@@ -121,7 +122,7 @@ function DeliveryRow(props: DeliveriesProps & { delivery: ListedDelivery }): VNo
           {hasAddresses ? (
             <>
               <br />
-              {delivery.url}
+              {shortenUrl(delivery.url)}
             </>
           ) : null}
         </span>

@@ -4,10 +4,17 @@ import { formatDateTime } from '../components/formatTime.ts';
 import { truncateText } from '../library/generationParts.tsx';
 
 const NAME_CHARACTERS = 60;
+/** URLs are cut in lists, so that a page of long ones stays small. */
+const LISTED_URL_CHARACTERS = 200;
 
 /** Names an endpoint for its owner: by its description, otherwise by the host of its address. */
 export function getEndpointName({ description, url }: WebhookEndpoint): string {
   return truncateText(description === '' ? new URL(url ?? '').host : description, NAME_CHARACTERS);
+}
+
+/** Cuts a URL for a list. */
+export function shortenUrl(url: string | null): string {
+  return truncateText(url ?? '', LISTED_URL_CHARACTERS);
 }
 
 export function EndpointTag({ endpoint }: { endpoint: WebhookEndpoint }): VNode {

@@ -7,7 +7,7 @@ import { requireCaller, type Context } from '../../context.ts';
 import { createCsrfToken } from '../../pipeline/csrf.ts';
 import { type Outcomes, type PageProblem, sendAccountAreaPage } from '../components/accountPage.tsx';
 import { Form } from '../components/form.tsx';
-import { describeProblem, describeTypes, EndpointTag, getEndpointName } from './describeEndpoint.tsx';
+import { describeProblem, describeTypes, EndpointTag, getEndpointName, shortenUrl } from './describeEndpoint.tsx';
 import { EndpointFields, NEW_ENDPOINT, readEnteredValues } from './endpointForm.tsx';
 import { NewSecretNotice } from './keys.tsx';
 import { buildEndpointPath, DEFAULT_ENDPOINT_PATH, WEBHOOKS_PATH } from './paths.ts';
@@ -94,7 +94,7 @@ function EndpointRow({ endpoint }: { endpoint: WebhookEndpoint }): VNode {
           {name} <EndpointTag endpoint={endpoint} />
         </h3>
         <span class="quiet small">
-          {endpoint.url}
+          {shortenUrl(endpoint.url)}
           <br />
           Receives {describeTypes(endpoint)}
         </span>
