@@ -162,8 +162,12 @@ async function listReviews(browser: Browser, staff: BrowserContext): Promise<Rev
   await post(staff.request, `/api/webhooks/${String(webhook['uuid'])}/test/`, {});
   const endpoint = `/account/webhooks/${String(webhook['uuid'])}/`;
   const resources = [
-    ...[generation, `${generation}delete/`, `/account/keys/${keys.data[0]?.uuid ?? ''}/revoke/`],
-    ...[endpoint, `${endpoint}rotate/`, `${endpoint}delete/`],
+    generation,
+    `${generation}delete/`,
+    `/account/keys/${keys.data[0]?.uuid ?? ''}/revoke/`,
+    endpoint,
+    `${endpoint}rotate/`,
+    `${endpoint}delete/`,
   ];
   const newcomer = await browser.newContext({ baseURL: baseUrl });
   await post(newcomer.request, '/authentication/dev/sign-in/', { email: 'new@example.com' });

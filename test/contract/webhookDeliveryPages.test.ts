@@ -6,6 +6,9 @@ import { findForm } from '../harness/httpBrowser.ts';
 import { type TestService, startTestService } from '../harness/testService.ts';
 import { getTitle, SECRET, WebhookPages, WEBHOOKS_PAGE } from '../harness/webhookPages.ts';
 
+const readDefault = async (customer: TestCustomer) =>
+  (await customer.requestWithSession('GET', '/api/webhooks/default/secret/')).body;
+
 describe('pages with webhook deliveries', () => {
   let service: TestService;
   const pages = new WebhookPages(() => service);
@@ -99,8 +102,6 @@ describe('pages with webhook deliveries', () => {
 
   describe('the page of the default endpoint', () => {
     const path = `${WEBHOOKS_PAGE}default/`;
-    const readDefault = async (customer: TestCustomer) =>
-      (await customer.requestWithSession('GET', '/api/webhooks/default/secret/')).body;
 
     it('shows the public key always and the secret on request', async () => {
       const { customer, visitor } = await createVisitor(service);

@@ -57,7 +57,7 @@ describe('webhook pages', () => {
         [1, 2, 3].map(() => visitor.submitForm(pages.at(WEBHOOKS_PAGE), { ...fields, ...ALL_EVENTS })),
       );
       const secrets = answers.map(({ text }) => SECRET.exec(text)?.[0]);
-      expect(secrets[0]).to.be.ok;
+      expect(secrets[0]).to.match(SECRET);
       expect(new Set(secrets).size).to.equal(1);
       expect(await listEndpoints(customer)).to.have.length(1);
     });
