@@ -63,8 +63,9 @@ function listSourceNames(): Set<string> {
 const withoutCode = (text: string): string =>
   text.replaceAll(/^```.*?^```/gms, '').replaceAll(/`[^`\n]*`/g, (code) => code);
 
-/** Removes programs for customers, which `flows/webhookReceivers` runs. */
-const withoutPrograms = (text: string): string => text.replaceAll(/^```(?:js|python)\n.*?^```$/gms, '');
+/** Removes programs for customers, whose first line names their file. `flows/webhookReceivers` runs them. */
+const withoutPrograms = (text: string): string =>
+  text.replaceAll(/^```\w+\n(?:\/\/|#) \w+\.(?:mjs|py)\b.*?^```$/gms, '');
 
 /** Anchors of the headings of a document, as GitHub builds them. */
 function listAnchors(path: string): string[] {
