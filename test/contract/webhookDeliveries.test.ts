@@ -152,4 +152,18 @@ describe('webhook deliveries and secrets', () => {
     expect(rotated.body.secret).to.not.equal(body.secret);
     expect((await read()).body).to.deep.equal(rotated.body);
   });
+
+  it('a default secret that was encrypted with another SECRET_KEY must be rotated', async () => {
+    const { uuid } = (await customer.requestWithSession('GET', '/api/webhooks/default/secret/')).body;
+    // Encrypted for another row.
+    const { uuid: other } = await createOne();
+    await service.sql('UPDATE webhook_endpoints SET secret = $2 WHERE uuid = $1', [
+      uuid,
+      (await readRow(other)).secret,
+    ]);
+    const read = () => customer.requestWithSession('GET', '/api/webhooks/default/secret/');
+    expectError(await read(), 'validation_error', 'Rotate');
+    const { body } = await customer.requestWithSession('POST', '/api/webhooks/default/rotate-secret/');
+    expect((await read()).body).to.deep.equal(body);
+  });
 });

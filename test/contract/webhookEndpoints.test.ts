@@ -185,8 +185,11 @@ describe('webhook endpoints', () => {
   });
 
   it('an account that is being deleted gets no further endpoints', async () => {
-    await service.sql('UPDATE accounts SET deletion_requested_at = now() WHERE email = $1', [customer.email]);
+    const setRequested = (at: Date | null) =>
+      service.sql('UPDATE accounts SET deletion_requested_at = $2 WHERE email = $1', [customer.email, at]);
+    await setRequested(new Date());
     expectError(await create(), 'validation_error', 'being deleted');
+    await setRequested(null);
   });
 
   it('the security log contains changes of endpoints with the host, and no path', async () => {

@@ -175,7 +175,7 @@ describe('sealed webhook keys', () => {
     ]) {
       expect(() => openSigningKeys(broken)).to.throw(UnreadableSecretError);
     }
-    for (const env of [{ SECRET_KEY: 'another-secret-of-the-tests' }, {}]) {
+    for (const env of [{ SECRET_KEY: 'another-secret-of-the-tests' }, {}] as Record<string, string>[]) {
       setTestConfig(env);
       expect(() => openSigningKeys(stored)).to.throw(UnreadableSecretError);
     }

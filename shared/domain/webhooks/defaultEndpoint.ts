@@ -1,9 +1,11 @@
 import type { Transaction } from 'objection';
 import { v7 as uuidv7 } from 'uuid';
 import { now } from '../../lib/clock.ts';
+import { UnreadableSecretError } from '../../lib/encryption.ts';
+import { ServiceError } from '../../spec/errors.ts';
 import { WebhookEndpoint } from '../../tables/WebhookEndpoint.ts';
 import { type RequestOrigin, SERVICE_ORIGIN } from '../accounts/securityEvents.ts';
-import { type EndpointWithSecret, replaceKeys } from './rotateSecret.ts';
+import { replaceKeys } from './rotateSecret.ts';
 import { generateSigningKeys, openEndpointSecret, sealKeys } from './signingKeys.ts';
 
 /**
@@ -50,12 +52,9 @@ function buildDefaultEndpoint(accountId: number) {
   };
 }
 
-async function fetchDefaultEndpoint(transaction: Transaction, accountId: number): Promise<WebhookEndpoint> {
-  const ids = await ensureDefaultEndpoint(transaction, [accountId]);
-  return WebhookEndpoint.query(transaction)
-    .findById(ids.get(accountId) as number)
-    .forNoKeyUpdate()
-    .throwIfNotFound();
+/** @returns its id. */
+async function ensureOne(transaction: Transaction, accountId: number): Promise<number> {
+  return (await ensureDefaultEndpoint(transaction, [accountId])).get(accountId) as number;
 }
 
 /** Keys that sign the events of generations with a `webhook_url`. */
@@ -66,12 +65,28 @@ export interface DefaultSecret {
   publicKey: string;
 }
 
-/** Returns the default secret of an account. Creates it on first use. */
+/**
+ * Returns the default secret of an account. Creates it on first use.
+ * @throws ServiceError validation_error if it can no longer be read, after a change of SECRET_KEY.
+ */
 export async function getDefaultSecret(accountId: number): Promise<DefaultSecret> {
   return WebhookEndpoint.transaction(async (transaction) => {
-    const endpoint = await fetchDefaultEndpoint(transaction, accountId);
-    return { uuid: endpoint.uuid, secret: openEndpointSecret(endpoint), publicKey: endpoint.public_key };
+    const endpointId = await ensureOne(transaction, accountId);
+    const endpoint = await WebhookEndpoint.query(transaction).findById(endpointId).throwIfNotFound();
+    return { uuid: endpoint.uuid, secret: readSecret(endpoint), publicKey: endpoint.public_key };
   });
+}
+
+function readSecret(endpoint: WebhookEndpoint): string {
+  try {
+    return openEndpointSecret(endpoint);
+  } catch (error) {
+    if (!(error instanceof UnreadableSecretError)) throw error;
+    throw new ServiceError(
+      'validation_error',
+      'The default secret can no longer be read. Rotate it to get another one.',
+    );
+  }
 }
 
 /** Replaces the default secret of an account. The former one signs as well for 24 hours. */
@@ -79,8 +94,10 @@ export async function rotateDefaultSecret(
   accountId: number,
   origin: RequestOrigin = SERVICE_ORIGIN,
 ): Promise<DefaultSecret> {
-  const { endpoint, secret }: EndpointWithSecret = await WebhookEndpoint.transaction(async (transaction) =>
-    replaceKeys(transaction, await fetchDefaultEndpoint(transaction, accountId), origin),
-  );
+  const { endpoint, secret } = await WebhookEndpoint.transaction(async (transaction) => {
+    const endpointId = await ensureOne(transaction, accountId);
+    const endpoint = await WebhookEndpoint.query(transaction).findById(endpointId).forNoKeyUpdate().throwIfNotFound();
+    return replaceKeys(transaction, endpoint, origin);
+  });
   return { uuid: endpoint.uuid, secret, publicKey: endpoint.public_key };
 }

@@ -1,6 +1,8 @@
 import type { Transaction } from 'objection';
 import { v7 as uuidv7 } from 'uuid';
 import { now } from '../../lib/clock.ts';
+import { prepared } from '../../lib/database/preparedStatements.ts';
+import { runInBatches, STATEMENT_BATCH_SIZE } from '../../lib/database/runInBatches.ts';
 import { type ListPage, paginate } from '../../lib/pagination.ts';
 import { enqueueWebhooks } from '../../queues/enqueue.ts';
 import { presentWebhookEndpoint } from '../../presenters/webhookEndpoint.ts';
@@ -112,8 +114,16 @@ export async function updateEndpoint(
   });
 }
 
+const DELETE_DELIVERIES = prepared(
+  'delete_webhook_deliveries',
+  `DELETE FROM webhook_deliveries
+    WHERE id IN (SELECT id FROM webhook_deliveries WHERE endpoint_id = :endpointId LIMIT ${STATEMENT_BATCH_SIZE})
+   RETURNING id`,
+);
+
 /**
- * Deletes an endpoint with its deliveries.
+ * Deletes an endpoint with its deliveries. Most of them are deleted before, in batches, because there can be too many for
+ * one statement.
  * @throws ServiceError not_found
  */
 export async function deleteEndpoint(
@@ -121,6 +131,7 @@ export async function deleteEndpoint(
   uuid: string,
   { origin = SERVICE_ORIGIN }: Pick<EndpointOptions, 'origin'> = {},
 ): Promise<void> {
+  await runInBatches(DELETE_DELIVERIES, { endpointId: (await getEndpoint(accountId, uuid)).id });
   await changeEndpoint(accountId, uuid, async (transaction, endpoint) => {
     await endpoint.$query(transaction).delete();
     await updateWebhookCount(transaction, accountId);
