@@ -114,6 +114,19 @@ describe('pages with webhook deliveries', () => {
       expect(await pages.show(visitor, WEBHOOKS_PAGE)).to.include('No endpoints yet.');
     });
 
+    it('leads to a rotation when the secret can no longer be read', async () => {
+      const { customer, visitor } = await createVisitor(service);
+      const { uuid } = await readDefault(customer);
+      await service.sql(`UPDATE webhook_endpoints SET secret = 'sealed:v1:AAAA' WHERE uuid = $1`, [uuid]);
+      const { status, text } = await visitor.request(pages.at(path));
+      expect([status, getTitle(text)]).to.deep.equal([400, 'Error: Webhooks']);
+      expect(text)
+        .to.include('The default secret can no longer be read. Rotate it')
+        .and.to.include(`href="${path}rotate/"`);
+      expect((await pages.send(visitor, `${path}rotate/`)).status).to.equal(200);
+      expect((await pages.send(visitor, path, { action: 'show' })).text).to.match(SECRET);
+    });
+
     it('rotates the secret after a confirmation, once for a form that is sent twice', async () => {
       const { customer, visitor } = await createVisitor(service);
       const before = await readDefault(customer);

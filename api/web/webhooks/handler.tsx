@@ -18,7 +18,9 @@ import { renderWebhooksPage } from './view.tsx';
 
 const parseEndpointForm = createBodyParser(CreateWebhookRequest);
 const withWebhookErrors = showErrorsOn(renderWebhooksPage);
-const withDefaultErrors = showErrorsOn(renderDefaultPage);
+/** Errors are shown on the page of the default endpoint, or on that of all endpoints if its secret cannot be read. */
+const withDefaultErrors: typeof withWebhookErrors = (handler) =>
+  withWebhookErrors(showErrorsOn(renderDefaultPage)(handler));
 
 export async function showWebhooksPage(ctx: Context): Promise<void> {
   await renderWebhooksPage(ctx);

@@ -41,11 +41,14 @@ export async function renderWebhooksPage(ctx: Context, flash: WebhooksFlash = {}
           A generation that you create with <code>webhook_url</code> sends its end to that address, without an endpoint.
           These messages are signed with the default secret of your account.
         </p>
-        <p>
+        <div class="buttons">
           <a class="button" href={DEFAULT_ENDPOINT_PATH}>
             Default secret and deliveries
           </a>
-        </p>
+          <a class="button" href={`${DEFAULT_ENDPOINT_PATH}rotate/`}>
+            Rotate default secret
+          </a>
+        </div>
       </section>
     </>
   );
