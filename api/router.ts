@@ -40,6 +40,8 @@ import * as billingPage from './web/billing/handler.ts';
 import { exportLedger, showLedgerPage } from './web/ledger/handler.tsx';
 import * as library from './web/library/handler.tsx';
 import * as notificationPages from './web/notifications/handler.tsx';
+import * as webhookPages from './web/webhooks/handler.tsx';
+import * as webhookPage from './web/webhooks/endpointHandler.tsx';
 import { showUsagePage } from './web/usage/handler.tsx';
 import * as signIn from './web/signIn/handler.ts';
 import * as staffAccount from './web/staff/account/handler.tsx';
@@ -169,6 +171,18 @@ export const HTTP_ROUTES: readonly HttpRoute[] = [
   ['POST',   '/account/keys/',                                   'pageSession',     'account',   'form', apiKeyPages.createKey],
   ['GET',    '/account/keys/:uuid/revoke/',                      'pageSession',     'account',   'none', apiKeyPages.confirmRevokeKey],
   ['POST',   '/account/keys/:uuid/revoke/',                      'pageSession',     'account',   'form', apiKeyPages.revokeKey],
+  ['GET',    '/account/webhooks/',                               'pageSession',     'account',   'none', webhookPages.showWebhooksPage],
+  ['POST',   '/account/webhooks/',                               'pageSession',     'account',   'form', webhookPages.addEndpoint],
+  ['GET',    '/account/webhooks/default/',                       'pageSession',     'account',   'none', webhookPages.showDefaultPage],
+  ['POST',   '/account/webhooks/default/',                       'pageSession',     'account',   'form', webhookPages.submitDefaultPage],
+  ['GET',    '/account/webhooks/default/rotate/',                'pageSession',     'account',   'none', webhookPages.confirmRotateDefaultSecret],
+  ['POST',   '/account/webhooks/default/rotate/',                'pageSession',     'account',   'form', webhookPages.rotateDefault],
+  ['GET',    '/account/webhooks/:uuid/',                         'pageSession',     'account',   'none', webhookPage.showEndpointPage],
+  ['POST',   '/account/webhooks/:uuid/',                         'pageSession',     'account',   'form', webhookPage.submitEndpointPage],
+  ['GET',    '/account/webhooks/:uuid/rotate/',                  'pageSession',     'account',   'none', webhookPage.confirmRotateSecret],
+  ['POST',   '/account/webhooks/:uuid/rotate/',                  'pageSession',     'account',   'form', webhookPage.rotateEndpointSecret],
+  ['GET',    '/account/webhooks/:uuid/delete/',                  'pageSession',     'account',   'none', webhookPage.confirmDeleteEndpoint],
+  ['POST',   '/account/webhooks/:uuid/delete/',                  'pageSession',     'account',   'form', webhookPage.deleteEndpointOfAccount],
   ['GET',    '/account/applications/:uuid/end/',                 'pageSession',     'account',   'none', applications.confirmDisconnectApplication],
   ['POST',   '/account/applications/:uuid/end/',                 'pageSession',     'account',   'form', applications.disconnectConnectedApplication],
   ['POST',   '/account/identities/:provider/link/',              'pageSession',     'account',   'form', identities.startIdentityLink],

@@ -57,6 +57,8 @@ const NAMES = [
   'ledger',
   'billing',
   'keys',
+  'webhooks',
+  'webhooks/default',
   'connect',
   'applications',
   'affiliate',
@@ -152,7 +154,21 @@ async function listReviews(browser: Browser, staff: BrowserContext): Promise<Rev
   const generations = await get<{ data: { uuid: string }[] }>(staff.request, '/api/generations/');
   const keys = await get<{ data: { uuid: string }[] }>(staff.request, '/api/keys/');
   const generation = `/account/library/${generations.data[0]?.uuid ?? ''}/`;
-  const resources = [generation, `${generation}delete/`, `/account/keys/${keys.data[0]?.uuid ?? ''}/revoke/`];
+  const url = 'https://hooks.example.com/genmeter';
+  const webhook = await post(staff.request, '/api/webhooks/create/', {
+    url,
+    description: 'Production',
+  });
+  await post(staff.request, `/api/webhooks/${String(webhook['uuid'])}/test/`, {});
+  const endpoint = `/account/webhooks/${String(webhook['uuid'])}/`;
+  const resources = [
+    generation,
+    `${generation}delete/`,
+    `/account/keys/${keys.data[0]?.uuid ?? ''}/revoke/`,
+    endpoint,
+    `${endpoint}rotate/`,
+    `${endpoint}delete/`,
+  ];
   const newcomer = await browser.newContext({ baseURL: baseUrl });
   await post(newcomer.request, '/authentication/dev/sign-in/', { email: 'new@example.com' });
   return [

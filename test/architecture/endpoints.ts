@@ -75,6 +75,18 @@ const OWN_ENDPOINTS = `
   POST   /account/keys/                        member
   GET    /account/keys/:uuid/revoke/           member
   POST   /account/keys/:uuid/revoke/           member
+  GET    /account/webhooks/                    member
+  POST   /account/webhooks/                    member
+  GET    /account/webhooks/default/            member
+  POST   /account/webhooks/default/            member
+  GET    /account/webhooks/default/rotate/     member
+  POST   /account/webhooks/default/rotate/     member
+  GET    /account/webhooks/:uuid/              member
+  POST   /account/webhooks/:uuid/              member
+  GET    /account/webhooks/:uuid/rotate/       member
+  POST   /account/webhooks/:uuid/rotate/       member
+  GET    /account/webhooks/:uuid/delete/       member
+  POST   /account/webhooks/:uuid/delete/       member
   GET    /account/applications/:uuid/end/      member
   POST   /account/applications/:uuid/end/      member
   GET    /account/identities/:provider/link/   member

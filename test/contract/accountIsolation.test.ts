@@ -44,7 +44,9 @@ describe('resources of another account', () => {
       '/account/profile/',
     );
     const address = service.baseUrl + buildPath(row, uuid);
-    const { status, text } = isChange(row) ? await visitor.submitForm(address, fields) : await visitor.request(address);
+    const { status, text } = isChange(row)
+      ? await visitor.submitForm(address, { ...fields, ...FORM_FIELDS[row.path] })
+      : await visitor.request(address);
     return [status, /role="alert"[^>]*>(.*?)<\//s.exec(text)?.[1]];
   }
 
@@ -62,6 +64,9 @@ describe('resources of another account', () => {
     );
     return uuid;
   }
+
+  /** Fields of forms that need more than the CSRF token. */
+  const FORM_FIELDS: Record<string, Record<string, string>> = { '/account/webhooks/:uuid/': { action: 'disable' } };
 
   const isWebhookUnchanged = async (uuid: string) =>
     (await service.sql('SELECT 1 FROM webhook_endpoints WHERE uuid = $1 AND updated_at = created_at', [uuid]))
@@ -102,6 +107,9 @@ describe('resources of another account', () => {
       make: makeWebhook,
       isThere: hasNoDelivery(`d.status = 'pending'`),
     },
+    '/account/webhooks/:uuid/': { make: makeWebhook, isThere: isWebhookUnchanged },
+    '/account/webhooks/:uuid/rotate/': { make: makeWebhook, isThere: isWebhookUnchanged },
+    '/account/webhooks/:uuid/delete/': { make: makeWebhook, isThere: isWebhookUnchanged },
     '/account/applications/:uuid/end/': {
       make: async () => {
         await (await registerClient(service.baseUrl)).authorizeAndExchange(owner);

@@ -66,7 +66,7 @@ describe('account pages', () => {
         expect(text).to.not.include('evil').and.to.not.include('role="alert"');
       }
       const { visitor } = await newVisitor();
-      for (const page of ['', 'billing/', 'keys/', 'applications/', 'affiliate/', 'settings/', 'library/'])
+      for (const page of ['', 'billing/', 'keys/', 'webhooks/', 'applications/', 'affiliate/', 'settings/', 'library/'])
         for (const word of [evil, 'toString']) {
           const { text } = await visitor.request(at(`/account/${page}?done=${word}&checkout=${word}`));
           expect(text).to.not.match(/evil|role="status"/);

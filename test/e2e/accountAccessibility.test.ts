@@ -14,8 +14,9 @@ const VIEWS = [
   { colorScheme: 'dark', viewport: { width: 1280, height: 800 } },
   { colorScheme: 'light', viewport: { width: NARROW_WIDTH, height: 640 } },
 ] as const;
-const PAGES = ['', 'library/', 'usage/', 'ledger/', 'billing/', 'keys/', 'connect/', 'applications/', 'affiliate/'];
-const ACCOUNT_PATHS = [...PAGES, 'settings/', 'security/', 'export/', 'delete/'].map((name) => `/account/${name}`);
+const PAGES = ['', 'library/', 'usage/', 'ledger/', 'billing/', 'keys/', 'webhooks/', 'webhooks/default/', 'connect/'];
+const FURTHER_PAGES = ['applications/', 'affiliate/', 'settings/', 'security/', 'export/', 'delete/'];
+const ACCOUNT_PATHS = [...PAGES, ...FURTHER_PAGES].map((name) => `/account/${name}`);
 
 const REPORTS = ['failures', 'upstreams', 'margin', 'onboarding', 'churn', 'payment-events', 'affiliates'];
 const ACTIONS = ['adjust', 'suspend', 'reinstate', 'sign-out', 'revoke-access'];
@@ -36,6 +37,7 @@ describe('the accessibility of pages', () => {
   let client: OAuthTestClient;
   let confirmationPaths: string[];
   let generationPaths: string[];
+  let webhookPaths: string[];
   let staffPaths: string[];
   const staff = new StaffConsole();
 
@@ -54,6 +56,7 @@ describe('the accessibility of pages', () => {
     await client.authorizeAndExchange(busy);
     await service.request('POST', '/authentication/dev/sign-in/', { body: { email: busy.email } });
     await createGenerations();
+    await createWebhooks();
     await staff.open(service);
     staffPaths = await listStaffPaths();
   });
@@ -91,6 +94,48 @@ describe('the accessibility of pages', () => {
     ];
   }
 
+  /** Creates webhook endpoints in each state, and collects the addresses of their pages. */
+  async function createWebhooks(): Promise<void> {
+    const create = async (description: string) =>
+      (
+        await busy.request('POST', '/api/webhooks/create/', {
+          body: { url: 'https://hooks.example.com/', description },
+        })
+      ).body.uuid as string;
+    const [healthy, failing, disabled] = [await create(''), await create('Failing'), await create('Disabled')];
+    for (const [uuid, columns] of [
+      [failing, 'failing_since = now()'],
+      [disabled, `disabled_at = now(), disabled_reason = 'gone'`],
+    ] as const)
+      await billing.service.sql(`UPDATE webhook_endpoints SET ${columns} WHERE uuid = $1`, [uuid]);
+    await billing.service.sql('UPDATE accounts SET webhook_count = 2 WHERE email = $1', [busy.email]);
+    await busy.request('POST', `/api/webhooks/${healthy}/test/`);
+    await busy.request('POST', `/api/webhooks/${healthy}/rotate-secret/`);
+    await billing.service.sql(
+      `INSERT INTO outbox_events (account_id, type, subject, body, created_at)
+         SELECT account_id, 'generation.failed', status, '{}', now() FROM webhook_endpoints,
+                unnest(ARRAY['succeeded', 'failed']) status WHERE uuid = $1`,
+      [healthy],
+    );
+    await billing.service.sql(
+      `INSERT INTO webhook_deliveries (endpoint_id, event_id, status, attempts, last_attempt_at, last_status, last_error,
+                                       delivered_at, created_at)
+         SELECT w.id, e.id, e.subject, 1, now(), CASE WHEN e.subject = 'succeeded' THEN 204 END,
+                CASE WHEN e.subject = 'failed' THEN 'private address' END,
+                CASE WHEN e.subject = 'succeeded' THEN now() END, now()
+           FROM webhook_endpoints w JOIN outbox_events e ON e.account_id = w.account_id
+          WHERE w.uuid = $1 AND e.subject IN ('succeeded', 'failed')`,
+      [healthy],
+    );
+    const paths = [healthy, failing, disabled].map((uuid) => `/account/webhooks/${uuid}/`);
+    const confirmations = [
+      `${paths[0] as string}rotate/`,
+      `${paths[0] as string}delete/`,
+      '/account/webhooks/default/rotate/',
+    ];
+    webhookPaths = [...paths, ...confirmations, `${paths[0] as string}?status=failed`];
+  }
+
   /** Lists the pages of the staff console about an account that has everything, and the reports. */
   async function listStaffPaths(): Promise<string[]> {
     const account = `/admin/accounts/${await findAccountUuid(billing.service, busy)}/`;
@@ -116,10 +161,9 @@ describe('the accessibility of pages', () => {
         (path): [undefined, string] => [undefined, path],
       ),
       ...ACCOUNT_PATHS.map((path): [TestCustomer, string] => [fresh, path]),
-      ...[...ACCOUNT_PATHS, ...confirmationPaths, ...generationPaths].map((path): [TestCustomer, string] => [
-        busy,
-        path,
-      ]),
+      ...[...ACCOUNT_PATHS, ...confirmationPaths, ...generationPaths, ...webhookPaths].map(
+        (path): [TestCustomer, string] => [busy, path],
+      ),
       ...staffPaths.map((path): [TestCustomer, string] => [staff.member('admin'), path]),
       [busy, '/account/?checkout=canceled'],
       [busy, '/authorize'],
@@ -131,6 +175,9 @@ describe('the accessibility of pages', () => {
       [busy, '/account/notifications/', submit('Save', { 'The balance is low below (credits)': 'x' })],
       [undefined, `/unsubscribe/${'x'.repeat(20)}`],
       [fresh, '/account/keys/', submit('Create API key', { 'Key name': ' ' })],
+      [fresh, '/account/webhooks/', submit('Add endpoint', { 'Endpoint URL': 'https://127.0.0.1/' })],
+      [busy, '/account/webhooks/', submit('Add endpoint', { 'Endpoint URL': 'https://hooks.example.com/' })],
+      [busy, '/account/webhooks/default/', submit('Show secret', {})],
       [busy, '/account/billing/', submit('Buy credits', { 'Other amount in US dollars': '1' })],
     ];
   };

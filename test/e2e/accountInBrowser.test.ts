@@ -88,6 +88,44 @@ describe('account pages, in a real browser', () => {
         await expectFits(page);
       });
 
+      it('adds, changes, tests, rotates and deletes a webhook endpoint', async () => {
+        const page = await open(await service.createCustomer(null), options);
+        await visit(page, '/account/webhooks/');
+        await tabTo(page, page.getByLabel('Endpoint URL'));
+        await page.keyboard.type('https://hooks.example.com/');
+        await tabTo(page, page.getByLabel('Description (optional)'));
+        await page.keyboard.type('Mine');
+        await page.keyboard.press('Enter');
+        await page.locator('.notice .secret').waitFor();
+        expect(await page.textContent('.notice .secret')).to.match(/^whsec_/);
+        expect(await page.title()).to.match(/^Webhook endpoint added · /);
+        expect(await page.locator('.notice:focus').count()).to.equal(1);
+        await expectFits(page);
+        await pressEnterOn(page, page.getByRole('link', { name: 'Manage Mine' }));
+        await page.getByRole('heading', { name: 'Mine', level: 1 }).waitFor();
+        const path = new URL(page.url()).pathname;
+        await pressEnterOn(page, button(page, 'Send test event'));
+        await expectOutcome(page, `${path}?done=tested`, 'Test event sent');
+        await tabTo(page, page.getByLabel('All events, also future types'));
+        await page.keyboard.press('Space');
+        await tabTo(page, page.getByLabel('generation.failed'));
+        await page.keyboard.press('Space');
+        await pressEnterOn(page, button(page, 'Save'));
+        await expectOutcome(page, `${path}?done=saved`, 'Webhook saved');
+        await expectFits(page);
+        await pressEnterOn(page, button(page, 'Disable'));
+        await expectOutcome(page, `${path}?done=disabled`, 'Webhook disabled');
+        await pressEnterOn(page, button(page, 'Enable'));
+        await expectOutcome(page, `${path}?done=enabled`, 'Webhook enabled');
+        await pressEnterOn(page, page.getByRole('link', { name: 'Rotate secret' }));
+        await pressEnterOn(page, button(page, 'Rotate secret'));
+        await page.locator('.notice .secret').waitFor();
+        expect(await page.title()).to.match(/^Secret rotated · /);
+        await pressEnterOn(page, page.getByRole('link', { name: 'Delete' }));
+        await pressEnterOn(page, button(page, 'Delete'));
+        await expectOutcome(page, '/account/webhooks/?done=deleted', 'Webhook deleted');
+      });
+
       it('creates and revokes a key, ends sessions, disconnects an application, and becomes an affiliate', async () => {
         const customer = await service.createCustomer('pro');
         await (await registerClient(service.baseUrl, { client_name: 'Desk assistant' })).authorizeAndExchange(customer);

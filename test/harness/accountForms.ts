@@ -6,13 +6,15 @@ import type { TestService } from './testService.ts';
 const PAGES_WITH_FORMS: readonly [action: RegExp, page: string][] = [
   [/^\/account\/(plan|portal|billing\/.+)\/$/, '/account/billing/'],
   [/^\/account\/keys\/$/, '/account/keys/'],
+  [/^\/account\/webhooks\/$/, '/account/webhooks/'],
   [/^\/account\/(affiliate|payouts)\/$/, '/account/affiliate/'],
   [/^\/account\/export\/$/, '/account/export/'],
   [/^\/account\/delete\/undo\/$/, '/account/delete/'],
   [/^\/account\/(profile|identities\/.+\/link)\/$/, '/account/settings/'],
 ];
-/** Actions with a confirmation page at their own path. */
-const CONFIRMED_ACTIONS = /\/(revoke|remove|delete|end-others)\/$|\/(applications|sessions)\/.+\/end\/$/;
+/** Actions with a confirmation page at their own path, and those of the page of a webhook endpoint. */
+const ACTIONS_OF_OWN_PAGES =
+  /\/(revoke|remove|delete|rotate|end-others)\/$|\/(applications|sessions)\/.+\/end\/$|\/webhooks\/[\w-]+\/$/;
 
 /** Creates a customer, with a browser that is signed in. */
 export async function createVisitor(
@@ -37,6 +39,6 @@ export async function sendAccountForm(
 
 /** Returns the path of the page that contains the form of an action. */
 export function getPageWithForm(action: string): string {
-  if (CONFIRMED_ACTIONS.test(action)) return action;
+  if (ACTIONS_OF_OWN_PAGES.test(action)) return action;
   return PAGES_WITH_FORMS.find(([pattern]) => pattern.test(action))?.[1] ?? '/account/';
 }

@@ -9,6 +9,7 @@ const ACCOUNT_PAGES = [
   ['/account/ledger/', 'Ledger'],
   ['/account/billing/', 'Billing'],
   ['/account/keys/', 'API keys'],
+  ['/account/webhooks/', 'Webhooks'],
   ['/account/connect/', 'Connect'],
   ['/account/applications/', 'Applications'],
   ['/account/affiliate/', 'Affiliate'],

@@ -14,6 +14,8 @@ export interface Confirmation {
   button: string;
   /** Path that the button posts to. */
   action: string;
+  /** Hidden fields of the form. */
+  fields?: Readonly<Record<string, string>>;
   /** Page to return to without the action. Default: the account page. */
   cancelPath?: string;
 }
@@ -21,7 +23,7 @@ export interface Confirmation {
 /** Sends a confirmation as a page of its own, which works without scripts. */
 export function sendConfirmationPage(
   ctx: Context,
-  { question, children, button, action, cancelPath = '/account/' }: Confirmation,
+  { question, children, button, action, fields = {}, cancelPath = '/account/' }: Confirmation,
 ): void {
   const body = (
     <div class="card">
@@ -29,6 +31,9 @@ export function sendConfirmationPage(
       {children}
       <div class="buttons">
         <Form action={action} token={createCsrfToken(ctx)}>
+          {Object.entries(fields).map(([name, value]) => (
+            <input type="hidden" name={name} value={value} />
+          ))}
           <button type="submit" class="main danger">
             {button}
           </button>

@@ -17,14 +17,16 @@ interface FilterFormProps {
   choices: readonly FilterChoice[];
   /** Further filters, which links may set. They have no field, and stay when the form is sent. */
   kept?: readonly string[];
+  /** Offers the fields for the time. */
+  hasTimes?: boolean;
   /** Parameters of the request, whose values the fields show, also if they are not valid. */
   parameters: Parameters;
 }
 
 /** Form that filters a list by its choices and by time. */
-export function FilterForm({ path, choices, kept = [], parameters }: FilterFormProps): VNode {
+export function FilterForm({ path, choices, kept = [], hasTimes = true, parameters }: FilterFormProps): VNode {
   const getValue = (name: string) => (typeof parameters[name] === 'string' ? parameters[name] : '');
-  const names = [...choices.map(({ name }) => name), ...kept, 'created_after', 'created_before'];
+  const names = [...choices.map(({ name }) => name), ...kept, ...(hasTimes ? ['created_after', 'created_before'] : [])];
   return (
     <form class="card inline filters" method="get" action={path} aria-label="Filters">
       {choices.map(({ name, label, options }) => (
@@ -41,8 +43,12 @@ export function FilterForm({ path, choices, kept = [], parameters }: FilterFormP
         </div>
       ))}
       {kept.map((name) => (getValue(name) === '' ? null : <input type="hidden" name={name} value={getValue(name)} />))}
-      <TimeField name="created_after" label="From (UTC)" value={getValue('created_after')} />
-      <TimeField name="created_before" label="Before (UTC)" value={getValue('created_before')} />
+      {hasTimes ? (
+        <>
+          <TimeField name="created_after" label="From (UTC)" value={getValue('created_after')} />
+          <TimeField name="created_before" label="Before (UTC)" value={getValue('created_before')} />
+        </>
+      ) : null}
       <div class="buttons">
         <button type="submit">Filter</button>
         {names.every((name) => getValue(name) === '') ? null : <a href={path}>Clear filters</a>}

@@ -20,6 +20,7 @@ export function showErrorsOn(render: RenderProblem): (handler: PageHandler) => P
 /** Rewrites a detail for people: drops a leading `field: `, and writes the name of a field as words. */
 function toUserMessage({ message, field = '' }: ServiceError): string {
   const rest = message.slice(field.length);
-  const sentence = rest.startsWith(': ') ? rest.slice(2) : field.replaceAll('_', ' ') + rest;
+  const name = field === 'url' ? 'URL' : field.replaceAll('_', ' ');
+  const sentence = rest.startsWith(': ') ? rest.slice(2) : name + rest;
   return sentence.charAt(0).toUpperCase() + sentence.slice(1);
 }

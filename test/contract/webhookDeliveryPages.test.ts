@@ -1,0 +1,162 @@
+import { randomUUID } from 'node:crypto';
+import { expect } from 'chai';
+import { createVisitor } from '../harness/accountForms.ts';
+import type { TestCustomer } from '../harness/apiClient.ts';
+import { findForm } from '../harness/httpBrowser.ts';
+import { type TestService, startTestService } from '../harness/testService.ts';
+import { getTitle, SECRET, WebhookPages, WEBHOOKS_PAGE } from '../harness/webhookPages.ts';
+
+const readDefault = async (customer: TestCustomer) =>
+  (await customer.requestWithSession('GET', '/api/webhooks/default/secret/')).body;
+
+describe('pages with webhook deliveries', () => {
+  let service: TestService;
+  const pages = new WebhookPages(() => service);
+  before(async () => {
+    service = await startTestService({ workers: 0 });
+  });
+  after(() => service.stop());
+
+  const fail = (delivery: string, status: number | null, error: string | null) =>
+    service.sql(
+      `UPDATE webhook_deliveries SET status = 'failed', next_attempt_at = NULL, attempts = 10, last_attempt_at = now(),
+              last_status = $2, last_error = $3 WHERE uuid = $1`,
+      [delivery, status, error],
+    );
+
+  describe('the deliveries of an endpoint', () => {
+    it('are listed with their result in words, and can be repeated', async () => {
+      const { visitor, path } = await pages.addEndpoint();
+      const delivery = await pages.sendTest(visitor, path);
+      expect(getTitle(await pages.show(visitor, `${path}?done=tested`))).to.equal('Test event sent');
+      const pending = await pages.show(visitor, path);
+      expect(pending).to.include('webhook.test').and.to.include('Not attempted yet').and.to.include('>Pending</span>');
+      expect(pending).to.not.include('>Redeliver</button>');
+      const early = await pages.send(visitor, path, { action: 'redeliver', delivery });
+      expect([early.status, early.text.includes('The delivery is still pending')]).to.deep.equal([400, true]);
+      await fail(delivery, 503, null);
+      const failed = await pages.show(visitor, `${path}?status=failed`);
+      expect(failed).to.include('HTTP 503').and.to.include('>Failed</span>').and.to.include('>Redeliver</button>');
+      for (const [error, status, words] of [
+        ['status 500', 500, 'HTTP 500'],
+        ['redirect', 301, 'HTTP 301: redirects are not followed'],
+        ['timeout', null, 'No response within 15 seconds'],
+        ['private address', null, 'The address is not public'],
+        ['endpoint_disabled', null, 'The endpoint was disabled'],
+        ['anything else', null, 'anything else'],
+      ] as const) {
+        await fail(delivery, status, error);
+        expect(await pages.show(visitor, path), error).to.include(`<td>${words}</td>`);
+      }
+      const repeated = await pages.send(visitor, path, { action: 'redeliver', delivery, status: 'failed' });
+      expect(repeated.headers.get('location')).to.equal(`${path}?status=failed&done=redelivered`);
+      const page = await pages.show(visitor, `${path}?status=failed&done=redelivered`);
+      expect(getTitle(page)).to.equal('Delivery repeated');
+      expect(page).to.include('No failed deliveries.');
+      expect(await pages.show(visitor, `${path}?status=pending`))
+        .to.include('webhook.test')
+        .and.to.include('Pending</span>');
+    });
+
+    it('are filtered by status, in pages that keep the filter and are small', async () => {
+      const { visitor, path } = await pages.addEndpoint();
+      await pages.sendTest(visitor, path);
+      await service.sql(
+        `INSERT INTO outbox_events (account_id, type, subject, body, created_at)
+           SELECT account_id, 'generation.failed', n::text, '{}', now() FROM outbox_events, generate_series(1, 30) n
+            WHERE account_id = (SELECT account_id FROM webhook_endpoints WHERE uuid::text = $1)`,
+        [path.split('/').at(-2)],
+      );
+      await service.sql(
+        `INSERT INTO webhook_deliveries (endpoint_id, event_id, status, attempts, last_attempt_at, last_error, created_at)
+           SELECT w.id, e.id, 'failed', 10, now(), repeat('x', 500), now()
+             FROM webhook_endpoints w JOIN outbox_events e ON e.account_id = w.account_id AND e.type = 'generation.failed'
+            WHERE w.uuid::text = $1`,
+        [path.split('/').at(-2)],
+      );
+      const first = await pages.show(visitor, `${path}?status=failed`);
+      expect(first.split('>Redeliver</button>').length).to.equal(21);
+      expect(first).to.include('Page 1 of 2').and.to.include(`href="${path}?status=failed&amp;page=2"`);
+      expect(Buffer.byteLength(first)).to.be.below(100_000);
+      const second = await pages.show(visitor, `${path}?status=failed&page=2`);
+      expect(second.split('>Redeliver</button>').length).to.equal(11);
+      expect(await pages.show(visitor, `${path}?status=`)).to.include('Page 1 of 2');
+      for (const query of ['status=lost', 'page=0', 'page=two']) {
+        const { status, text } = await visitor.request(pages.at(`${path}?${query}`));
+        expect([status, text.includes('role="alert"')], query).to.deep.equal([400, true]);
+      }
+    });
+
+    it('of another account cannot be repeated, and an unknown one is not found', async () => {
+      const [mine, theirs] = await Promise.all([pages.addEndpoint(), pages.addEndpoint()]);
+      const delivery = await pages.sendTest(theirs.visitor, theirs.path);
+      await fail(delivery, 500, null);
+      for (const uuid of [delivery, randomUUID(), 'none', '']) {
+        const { status } = await pages.send(mine.visitor, mine.path, { action: 'redeliver', delivery: uuid });
+        expect(status, uuid).to.equal(404);
+      }
+      const [row] = await service.sql('SELECT status FROM webhook_deliveries WHERE uuid = $1', [delivery]);
+      expect(row.status).to.equal('failed');
+    });
+  });
+
+  describe('the page of the default endpoint', () => {
+    const path = `${WEBHOOKS_PAGE}default/`;
+
+    it('shows the public key always and the secret on request', async () => {
+      const { customer, visitor } = await createVisitor(service);
+      const text = await pages.show(visitor, path);
+      const { secret, public_key: publicKey } = await readDefault(customer);
+      expect(text).to.include(publicKey).and.to.not.match(SECRET);
+      const shown = await pages.send(visitor, path, { action: 'show' });
+      expect([shown.status, getTitle(shown.text)]).to.deep.equal([200, 'Default secret']);
+      expect(SECRET.exec(shown.text)?.[0]).to.equal(secret);
+      expect(await pages.show(visitor, WEBHOOKS_PAGE)).to.include('No endpoints yet.');
+    });
+
+    it('leads to a rotation when the secret can no longer be read', async () => {
+      const { customer, visitor } = await createVisitor(service);
+      const { uuid } = await readDefault(customer);
+      await service.sql(`UPDATE webhook_endpoints SET secret = 'sealed:v1:AAAA' WHERE uuid = $1`, [uuid]);
+      const { status, text } = await visitor.request(pages.at(path));
+      expect([status, getTitle(text)]).to.deep.equal([400, 'Error: Webhooks']);
+      expect(text)
+        .to.include('The default secret can no longer be read. Rotate it')
+        .and.to.include(`href="${path}rotate/"`);
+      expect((await pages.send(visitor, `${path}rotate/`)).status).to.equal(200);
+      expect((await pages.send(visitor, path, { action: 'show' })).text).to.match(SECRET);
+    });
+
+    it('rotates the secret after a confirmation, once for a form that is sent twice', async () => {
+      const { customer, visitor } = await createVisitor(service);
+      const before = await readDefault(customer);
+      const { fields } = findForm(await pages.show(visitor, `${path}rotate/`), `${path}rotate/`);
+      const answers = await Promise.all([1, 2].map(() => visitor.submitForm(pages.at(`${path}rotate/`), fields)));
+      const rotated = await readDefault(customer);
+      expect(rotated.secret).to.not.equal(before.secret);
+      for (const { text } of answers) expect(SECRET.exec(text)?.[0]).to.equal(rotated.secret);
+      const [row] = await service.sql('SELECT previous_secret FROM webhook_endpoints WHERE uuid = $1', [before.uuid]);
+      expect(row.previous_secret).to.equal(before.secret);
+    });
+
+    it('lists its deliveries with their addresses and repeats them', async () => {
+      const { customer, visitor } = await createVisitor(service);
+      const { uuid } = await readDefault(customer);
+      const [{ uuid: delivery }] = await service.sql(
+        `WITH event AS (
+           INSERT INTO outbox_events (account_id, type, subject, body, created_at)
+           SELECT account_id, 'generation.succeeded', 'one', '{}', now() FROM webhook_endpoints WHERE uuid = $1 RETURNING *)
+         INSERT INTO webhook_deliveries (endpoint_id, event_id, url, status, last_status, last_attempt_at, created_at)
+         SELECT w.id, event.id, 'https://single.example.com/', 'failed', 500, now(), now()
+           FROM event JOIN webhook_endpoints w ON w.uuid = $1 RETURNING uuid`,
+        [uuid],
+      );
+      expect(await pages.show(visitor, path))
+        .to.include('https://single.example.com/')
+        .and.to.include('HTTP 500');
+      const repeated = await pages.send(visitor, path, { action: 'redeliver', delivery });
+      expect(repeated.headers.get('location')).to.equal(`${path}?done=redelivered`);
+      expect(await pages.show(visitor, path)).to.include('>Pending</span>');
+    });
+  });
+});
