@@ -16,6 +16,7 @@ import { mountSmallDisk, type SmallDisk } from './smallDisk.ts';
 import { ManagedProcess } from './managedProcess.ts';
 import type { SeededRandom } from '../../test/fakes/seededRandom.ts';
 import { enqueueDuplicateJobs } from './duplicateJobs.ts';
+import { WebhookReceiver } from './webhookReceiver.ts';
 import { type ControlledServer, controlServer } from './controlledServer.ts';
 
 /** The processes that a proxy cuts off from a server: each kind has a proxy of its own. */
@@ -35,6 +36,8 @@ export interface ChaosEnvironment {
   proxies: { postgres: SideProxies; redis: SideProxies; apis: FaultProxy[]; upstream: FaultProxy };
   upstream: FakeUpstream;
   stripe: FakeStripe;
+  /** Receives the webhooks of all customers. */
+  receiver: WebhookReceiver;
   processes: Map<string, ManagedProcess>;
   /** Addresses of the API processes. */
   addresses: string[];
@@ -116,6 +119,9 @@ export async function startChaosEnvironment({
     upstream.url = upstreamProxy.url.replace(/\/$/, '');
     const stripe = await new FakeStripe({ seed: random.fork('stripe').nextBelow(2 ** 31) }).start();
     closers.add(() => stripe.stop());
+    let advancedMs = 0;
+    const receiver = await new WebhookReceiver(random.fork('webhooks'), () => advancedMs).start();
+    closers.add(() => receiver.close());
     const proxies = {
       postgres: { apis: await openProxy(databaseUrl), workers: await openProxy(databaseUrl) },
       redis: { apis: await openProxy(redis.url), workers: await openProxy(redis.url) },
@@ -155,7 +161,6 @@ export async function startChaosEnvironment({
     const addresses = proxies.apis.map(({ url }) => url.replace(/\/$/, ''));
     stripe.webhookUrl = `${addresses[0]}/api/billing/webhooks/processor/`;
 
-    let advancedMs = 0;
     stripe.delivery.now = () => Date.now() + advancedMs;
     const chaosEnvironment: ChaosEnvironment = {
       folder,
@@ -167,6 +172,7 @@ export async function startChaosEnvironment({
       proxies,
       upstream,
       stripe,
+      receiver,
       processes,
       addresses,
       databaseUrl,
@@ -184,6 +190,7 @@ export async function startChaosEnvironment({
       },
       close,
     };
+    receiver.isPatient = () => chaosEnvironment.isRush;
     return chaosEnvironment;
   } catch (error) {
     await close(false);
@@ -197,6 +204,8 @@ const CHAOS_ENV = {
   LOG_LEVEL: 'warn',
   // Models recover soon after a fault of their probes, so that there is enough to break.
   PROBE_INTERVAL_MS: '3000',
+  // The receiver of webhooks is on this machine.
+  WEBHOOK_ADDRESSES: 'any',
   FAL_KEY: 'chaos',
 };
 

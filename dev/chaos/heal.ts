@@ -15,7 +15,8 @@ const DRAIN_TIMEOUT_MS = 180_000;
 const ELEVEN_MINUTES_MS = 11 * 60_000;
 /** An owed refund may still be due this long after healing: its sweep runs every 30 s. */
 const OWED_REFUND_LIMIT_MS = 60_000;
-const OVER_AN_HOUR_MS = 65 * 60_000;
+/** Advances past the hourly checks, and past the wait after the fourth failed attempt of a webhook. */
+const THREE_HOURS_MS = 3 * 60 * 60_000;
 
 /** Times of the first successes after healing. */
 export interface HealResult {
@@ -28,11 +29,12 @@ export const NOT_HEALED: HealResult = { at: 0, firstSuccessMs: null, firstCreate
 
 /** Removes all faults; clients continue until a create has succeeded, for half a minute at most. */
 export async function heal(environment: ChaosEnvironment, clients: ChaosClients): Promise<HealResult> {
-  const { stripe } = environment;
+  const { stripe, receiver } = environment;
   // No event is dropped, repeated or reordered any more; dropped ones stay lost.
   stripe.reset();
   // A saved error expires only after a day, which is too long to wait here.
   stripe.deleteSavedErrors();
+  await receiver.setCalm();
   environment.advanceTime(ELEVEN_MINUTES_MS);
   clients.setCalm();
   const healed: HealResult = { at: Date.now(), firstSuccessMs: null, firstCreateMs: null };
@@ -93,8 +95,7 @@ export async function waitUntilDrained(
         detail: error.message,
       });
     });
-    // Includes the hourly checks.
-    environment.advanceTime(OVER_AN_HOUR_MS);
+    environment.advanceTime(THREE_HOURS_MS);
     await delay(3_000);
     await waitUntil(isDrained, 60_000);
     return settledMs;

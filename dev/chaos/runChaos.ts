@@ -83,6 +83,7 @@ export async function runChaos(options: ChaosRunOptions): Promise<ChaosOutcome> 
     const clients = startChaosClients({
       addresses: environment.addresses,
       stripe: environment.stripe,
+      receiver: environment.receiver,
       random: random.fork('clients'),
       accounts: options.accounts,
       clients: options.clients,
