@@ -24,6 +24,8 @@ export async function up(knex: Knex): Promise<void> {
       subject          text        NOT NULL,
       -- Facts of the moment, which cannot be read later.
       details          jsonb       NOT NULL DEFAULT '{}',
+      -- False if no e-mail follows from it, although one follows from others of its type.
+      may_email        boolean     NOT NULL DEFAULT true,
       -- The message that webhooks send, built when the event is dispatched.
       body             text,
       created_at       timestamptz NOT NULL,

@@ -17,6 +17,7 @@ import { pruneEmails, sendEmails } from '../shared/domain/emails/sendEmails.ts';
 import { recordReminders } from '../shared/domain/emails/reminders.ts';
 import { dispatchEvents, pruneEvents } from '../shared/domain/outbox/dispatchEvents.ts';
 import { deliverWebhooks } from '../shared/domain/webhooks/deliverWebhooks.ts';
+import { failDeliveriesOfDisabledEndpoints } from '../shared/domain/webhooks/endpointState.ts';
 import { pruneUnusedClients } from '../shared/domain/oauth/clients.ts';
 import { pruneExpiredCodes } from '../shared/domain/oauth/authorizationCodes.ts';
 import { pruneExpiredRefreshTokens } from '../shared/domain/oauth/refreshTokens.ts';
@@ -69,6 +70,7 @@ export const createProcessors = (): Processors => ({
   'emails.send': singleFlight(sendEmails),
   'reminders.record': singleFlight(recordReminders),
   'events.prune': async () => {
+    await failDeliveriesOfDisabledEndpoints();
     await pruneEvents();
     await pruneEmails();
   },

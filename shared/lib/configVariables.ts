@@ -201,7 +201,7 @@ export const Environment = Type.Object({
   MAIL_REPLY_TO: Type.Optional(
     Type.String({ pattern: '^[^\\s@]+@[^\\s@]+$', description: 'an address such as support@example.com' }),
   ),
-  /** `any` lets webhooks reach private addresses and plain http. For development; rejected in production. */
+  /** `any` lets webhooks reach private addresses. For development; rejected in production. */
   WEBHOOK_ADDRESSES: Type.Enum(['public', 'any'], { default: 'public' }),
 
   /** Sign-in providers: see shared/gateways/identity. */

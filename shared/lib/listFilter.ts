@@ -30,15 +30,17 @@ export type FilteredRow<Item> = Item & { matches: number };
 
 /**
  * Builds the page of a filtered list from the rows of its statement, which returns at least one.
+ * @param hint sentence that says how to read the items that are not counted.
  * @throws ServiceError validation_error for a page that is beyond the items that are counted.
  */
 export function buildFilteredPage<Item extends { number: number }>(
   page: number,
   rows: readonly FilteredRow<Item>[],
+  hint = 'Narrow the list with created_after or created_before.',
 ): ListPage<Item> {
   const totalItems = rows[0]?.matches ?? 0;
   if (totalItems > FILTERED_ITEMS_MAX && getPageOffset(page) >= FILTERED_ITEMS_MAX) {
-    const detail = `page must be at most ${FILTERED_ITEMS_MAX / PAGE_SIZE} in a filtered list. Narrow the list with created_after or created_before.`;
+    const detail = `page must be at most ${FILTERED_ITEMS_MAX / PAGE_SIZE} in a filtered list. ${hint}`;
     throw new ServiceError('validation_error', detail, { field: 'page' });
   }
   return { page, totalItems, items: rows.filter(({ number }) => number !== null) };

@@ -1,6 +1,6 @@
 import Type, { type Static } from 'typebox';
 import { PROCESSOR_NAME } from '../gateways/payments/index.ts';
-import type { Plan } from '../spec/plans.ts';
+import type { Plan, PlanSlug } from '../spec/plans.ts';
 import { SUBSCRIPTION_STATUSES, type SubscriptionStatus } from '../spec/states.ts';
 import { AccountPlan, timestampOrNull } from './fields.ts';
 
@@ -22,6 +22,15 @@ export interface BillingStatus {
   currentPeriodEnd: Date | null;
   cancelAtPeriodEnd: boolean;
   hasPaymentMethod: boolean;
+}
+
+/** Details of the event `subscription.updated`: the status after the change. */
+export interface BillingStatusDetails {
+  plan_slug: PlanSlug | null;
+  status: SubscriptionStatus | 'none';
+  current_period_end: string | null;
+  cancel_at_period_end: boolean;
+  has_payment_method: boolean;
 }
 
 export function presentBillingStatus(status: BillingStatus): Static<typeof BillingStatusResponse> {

@@ -1,4 +1,5 @@
 import Type, { type Static } from 'typebox';
+import { WEBHOOK_URL_MAX_CHARACTERS } from '../spec/limits.ts';
 import { PLAN_SLUGS } from '../spec/plans.ts';
 
 /** Schemas of fields that several resources share. */
@@ -12,6 +13,14 @@ export const Timestamp = Type.Unsafe<Date>({ type: 'string', format: 'date-time'
 
 export const timestampOrNull = (description = ISO_UTC) =>
   Type.Unsafe<Date | null>({ type: ['string', 'null'], format: 'date-time', description });
+
+/** Address that receives webhooks. `parseWebhookUrl` in the domain checks it further. */
+export const WebhookUrl = Type.String({
+  minLength: 1,
+  maxLength: WEBHOOK_URL_MAX_CHARACTERS,
+  format: 'text',
+  description: 'An https address, without a user name, password or fragment',
+});
 
 export const textOrNull = (options: Record<string, unknown> = {}) =>
   Type.Unsafe<string | null>({ type: ['string', 'null'], ...options });

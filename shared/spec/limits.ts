@@ -23,6 +23,13 @@ export const SESSION_LAST_USED_INTERVAL_MS = MINUTE_MS;
 /** Time limit for the user at the sign-in provider. */
 export const SIGN_IN_ATTEMPT_MS = 10 * MINUTE_MS;
 
+/** Webhooks (docs/webhooks.md). */
+export const WEBHOOK_ENDPOINTS_MAX = 10;
+export const WEBHOOK_URL_MAX_CHARACTERS = 2_000;
+export const WEBHOOK_DESCRIPTION_MAX_CHARACTERS = 200;
+/** Time for which the keys before a rotation sign as well. */
+export const PREVIOUS_WEBHOOK_KEYS_MS = DAY_MS;
+
 /** Minimum interval between two polls of a generation's upstream, across all processes. */
 export const REFRESH_INTERVAL_MS = 2_000;
 /** Time for which a read waits for the refresh that it requested. */
@@ -55,6 +62,8 @@ export const AUTO_TOPUP_INTERVAL_MS = HOUR_MS;
 export const OPEN_TOPUPS_MAX = 10;
 /** Number of consecutive declined automatic top-ups that disables them. */
 export const AUTO_TOPUP_DECLINES_MAX = 3;
+/** The balance counts as low below this part of the month's credits, unless the account has its own threshold. */
+export const LOW_CREDITS_PERCENT = 10;
 /** Days for which credits can be spent while the renewal payment of a subscription is overdue. */
 export const PAST_DUE_GRACE_DAYS = 14;
 

@@ -15,6 +15,8 @@ export class OutboxEvent extends Model {
   declare subject: string;
   /** Facts of the moment, which cannot be read later. */
   declare details: Record<string, string | number | boolean | null>;
+  /** False if no e-mail follows from it, although one follows from others of its type. */
+  declare may_email: boolean;
   /** JSON that webhooks send. Built once, when the event is dispatched. */
   declare body: string | null;
   declare created_at: Date;

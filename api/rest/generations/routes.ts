@@ -3,6 +3,7 @@ import { createGeneration } from '../../../shared/domain/generations/create.ts';
 import { listGenerations } from '../../../shared/domain/generations/list.ts';
 import { readGeneration } from '../../../shared/domain/generations/read.ts';
 import { deleteGeneration } from '../../../shared/domain/generations/delete.ts';
+import { parseWebhookUrl } from '../../../shared/domain/webhooks/webhookUrl.ts';
 import { createBodyParser, type Parse } from '../../../shared/lib/validation/bodyParser.ts';
 import { type GenerationParams, MODELS } from '../../../shared/spec/catalog.ts';
 import { requireCaller, type Context } from '../../context.ts';
@@ -20,8 +21,13 @@ const parseParams = Object.fromEntries(
 ) as Record<string, Parse<GenerationParams>>;
 
 export async function create(ctx: Context): Promise<void> {
-  const { model, prompt, params } = parseCreateRequest(getJsonBody(ctx));
-  const input: CreateInput = { model, prompt, params: (parseParams[model] as Parse<GenerationParams>)(params) };
+  const { model, prompt, params, webhook_url: webhookUrl } = parseCreateRequest(getJsonBody(ctx));
+  const input: CreateInput = {
+    model,
+    prompt,
+    params: (parseParams[model] as Parse<GenerationParams>)(params),
+    ...(webhookUrl === undefined ? {} : { webhook_url: parseWebhookUrl(webhookUrl, 'webhook_url') }),
+  };
   const { requestId } = ctx.state;
   const { generation, isReplay } = await createGeneration(
     requireCaller(ctx),

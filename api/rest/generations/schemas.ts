@@ -17,6 +17,10 @@ export const CreateGenerationRequest = Type.Object(
     prompt: Type.String({ trimmed: true, minLength: 1, maxLength: PROMPT_MAX_CHARACTERS, format: 'text' }),
     // Validated by the schema of the model: see the catalog.
     params: Type.Object({}),
+    // Validated by `parseWebhookUrl`.
+    webhook_url: Type.Optional(
+      Type.String({ description: 'Receives the webhook of its end, beside the endpoints of the account' }),
+    ),
   },
   NO_OTHER_FIELDS,
 );

@@ -25,6 +25,11 @@ const SENTENCES: Record<SecurityEventName, (details: Details) => string> = {
     `${application} disconnected${DISCONNECT_REASONS[String(reason)] ?? ''}`,
   access_revoked: ({ sessions, keys, grants }) =>
     `Support ended ${sessions} sessions, ${keys} API keys and ${grants} application grants`,
+  webhook_created: ({ host }) => `Webhook endpoint at ${host} created`,
+  webhook_url_changed: ({ host }) => `Address of a webhook endpoint changed to ${host}`,
+  webhook_deleted: ({ host }) => `Webhook endpoint at ${host} deleted`,
+  webhook_secret_rotated: ({ host }) =>
+    host === undefined ? 'Default webhook secret rotated' : `Secret of the webhook endpoint at ${host} rotated`,
   data_exported: () => 'Data downloaded',
   deletion_requested: () => 'Deletion of the account requested',
   deletion_undone: () => 'Deletion of the account undone',

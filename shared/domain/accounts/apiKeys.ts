@@ -17,6 +17,7 @@ import {
 import { Account } from '../../tables/Account.ts';
 import { ApiKey } from '../../tables/ApiKey.ts';
 import { lockAccount } from '../credits/ledger.ts';
+import { recordEvent } from '../outbox/recordEvent.ts';
 import { accountSuspendedError } from './accounts.ts';
 import { recordSecurityEvent, type RequestOrigin, SERVICE_ORIGIN } from './securityEvents.ts';
 
@@ -64,7 +65,9 @@ export async function createApiKey(
       prefix: key.slice(0, API_KEY_PREFIX_CHARACTERS),
       created_at: now(),
     });
-    await recordSecurityEvent(transaction, { accountId, event: 'key_created', origin, details: describeKey(row) });
+    const details = describeKey(row);
+    await recordSecurityEvent(transaction, { accountId, event: 'key_created', origin, details });
+    await recordEvent(transaction, { accountId, type: 'key.created', subject: row.uuid, details });
     await onCreated(transaction, { key, row });
     return { key, row };
   });
@@ -127,7 +130,9 @@ export async function revokeApiKey(
     if (key.revoked_at === null) {
       await key.$query(transaction).patch({ revoked_at: now() });
       await Account.query(transaction).where('id', accountId).decrement('active_key_count', 1);
-      await recordSecurityEvent(transaction, { accountId, event: 'key_revoked', origin, details: describeKey(key) });
+      const details = describeKey(key);
+      await recordSecurityEvent(transaction, { accountId, event: 'key_revoked', origin, details });
+      await recordEvent(transaction, { accountId, type: 'key.revoked', subject: uuid, details });
       await onRevoked(transaction, key);
     }
     return key.key_hash;

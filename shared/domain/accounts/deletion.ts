@@ -8,6 +8,7 @@ import { ServiceError } from '../../spec/errors.ts';
 import { Account } from '../../tables/Account.ts';
 import { AccountDeletion } from '../../tables/AccountDeletion.ts';
 import { findRenewingSubscription } from '../billing/endSubscriptions.ts';
+import { recordSubscriptionChange } from '../billing/subscriptionEvents.ts';
 import { lockAccount } from '../credits/ledger.ts';
 import { revokeAccess } from './revokeAccess.ts';
 import { recordSecurityEvent, type RequestOrigin } from './securityEvents.ts';
@@ -71,7 +72,9 @@ export async function requestAccountDeletion(
     const at = now();
     const { sessions, keys, grants } = await revokeAccess(transaction, accountId, sha256(sessionToken));
     const renewing = await findRenewingSubscription(accountId, transaction);
-    await account.$query(transaction).patch({ deletion_requested_at: at, auto_topup_enabled: false });
+    await recordSubscriptionChange(transaction, account, () =>
+      account.$query(transaction).patch({ deletion_requested_at: at, auto_topup_enabled: false }),
+    );
     const eraseAt = addMilliseconds(at, DELETION_UNDO_DAYS * DAY_MS);
     const subscriptionId = renewing?.id ?? null;
     await runStatement(SCHEDULE_DELETION, { accountId, now: at, eraseAt, subscriptionId }, transaction);
@@ -94,7 +97,9 @@ export async function undoAccountDeletion(accountId: number, origin: RequestOrig
     if (deletion?.status !== 'pending') {
       throw new ServiceError('validation_error', 'The account is being erased and can no longer be restored.');
     }
-    await account.$query(transaction).patch({ deletion_requested_at: null });
+    await recordSubscriptionChange(transaction, account, () =>
+      account.$query(transaction).patch({ deletion_requested_at: null }),
+    );
     if (deletion.subscription_id === null) await deletion.$query(transaction).delete();
     else {
       const undone = { status: 'undone', version: deletion.version + 1, next_attempt_at: now(), attempts: 0 } as const;

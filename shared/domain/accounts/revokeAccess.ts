@@ -5,6 +5,7 @@ import { ApiKey } from '../../tables/ApiKey.ts';
 import { OAuthGrant } from '../../tables/OAuthGrant.ts';
 import { Session } from '../../tables/Session.ts';
 import { revokeAccountGrants } from '../oauth/grants.ts';
+import { recordEvent } from '../outbox/recordEvent.ts';
 
 /** Number of credentials that were ended. */
 export interface RevokedAccess {
@@ -29,10 +30,14 @@ export async function revokeAccess(
   const keys = await ApiKey.query(transaction)
     .patch({ revoked_at: now() })
     .where({ account_id: accountId })
-    .whereNull('revoked_at');
+    .whereNull('revoked_at')
+    .returning(['uuid', 'name', 'prefix']);
+  for (const { uuid: subject, ...details } of keys.map(({ uuid, name, prefix }) => ({ uuid, name, prefix }))) {
+    await recordEvent(transaction, { accountId, type: 'key.revoked', subject, details });
+  }
   const grants = await revokeAccountGrants(accountId, transaction);
   await Account.query(transaction).findById(accountId).patch({ active_key_count: 0 });
-  return { sessions, keys, grants };
+  return { sessions, keys: keys.length, grants };
 }
 
 /** Counts the credentials that `revokeAccess` would end. */

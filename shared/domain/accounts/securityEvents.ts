@@ -4,6 +4,7 @@ import { prepared } from '../../lib/database/preparedStatements.ts';
 import { runInBatches, STATEMENT_BATCH_SIZE } from '../../lib/database/runInBatches.ts';
 import { DAY_MS } from '../../spec/durations.ts';
 import { PAGE_SIZE } from '../../spec/limits.ts';
+import type { Account } from '../../tables/Account.ts';
 import { SecurityEvent } from '../../tables/SecurityEvent.ts';
 
 /** Origin of a request, for the security log. */
@@ -39,6 +40,10 @@ export type SecurityEventName =
   | 'application_connected'
   | 'application_disconnected'
   | 'access_revoked'
+  | 'webhook_created'
+  | 'webhook_url_changed'
+  | 'webhook_deleted'
+  | 'webhook_secret_rotated'
   | 'data_exported'
   | 'deletion_requested'
   | 'deletion_undone';
@@ -64,6 +69,28 @@ export async function recordSecurityEvent(
     details,
     created_at: now(),
   });
+}
+
+/**
+ * Returns whether the security log of an account has no sign-in with this browser. Its version does not matter. At the
+ * first sign-in of an account, no browser is unknown.
+ */
+export async function isUnknownBrowser(
+  transaction: Transaction,
+  { id: accountId, created_at: createdAt }: Account,
+  { userAgent }: RequestOrigin,
+): Promise<boolean> {
+  const seen = await SecurityEvent.query(transaction)
+    .where({ account_id: accountId, event: 'signed_in' })
+    .distinct('user_agent');
+  // The sign-ins of an old account may have been pruned.
+  if (seen.length === 0) return createdAt <= getRetentionStart();
+  const browser = removeVersions(userAgent);
+  return !seen.some(({ user_agent: known }) => removeVersions(known) === browser);
+}
+
+function removeVersions(userAgent: string): string {
+  return userAgent.replaceAll(/[\d._]+/g, '');
 }
 
 /** Beginning of a statement that inserts events, for changes that are one statement. */
@@ -102,7 +129,12 @@ const PRUNE_EVENTS = prepared(
    RETURNING id`,
 );
 
+/** Returns the time before which security events are deleted. */
+function getRetentionStart(): Date {
+  return addMilliseconds(now(), -SECURITY_EVENT_RETENTION_DAYS * DAY_MS);
+}
+
 /** Deletes security events after their retention. */
 export async function pruneSecurityEvents(): Promise<void> {
-  await runInBatches(PRUNE_EVENTS, { before: addMilliseconds(now(), -SECURITY_EVENT_RETENTION_DAYS * DAY_MS) });
+  await runInBatches(PRUNE_EVENTS, { before: getRetentionStart() });
 }

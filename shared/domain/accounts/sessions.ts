@@ -11,8 +11,9 @@ import { Identity } from '../../tables/Identity.ts';
 import { Session } from '../../tables/Session.ts';
 import { DAY_MS, MINUTE_MS } from '../../spec/durations.ts';
 import { lockAccount } from '../credits/ledger.ts';
+import { isEmailEnabled, recordEvent } from '../outbox/recordEvent.ts';
 import { accountSuspendedError } from './accounts.ts';
-import { recordSecurityEvent, type RequestOrigin, SERVICE_ORIGIN } from './securityEvents.ts';
+import { isUnknownBrowser, recordSecurityEvent, type RequestOrigin, SERVICE_ORIGIN } from './securityEvents.ts';
 
 export const SESSION_LIFETIME_MS = SESSION_DAYS * DAY_MS;
 
@@ -32,12 +33,15 @@ export async function createWebSession(
   const createdAt = now();
   await Session.transaction(async (transaction) => {
     // Locked, so that no session and no event is added to an account that is being suspended or erased.
-    const { erased_at: erasedAt, suspended_at: suspendedAt } = await lockAccount(transaction, accountId);
+    const account = await lockAccount(transaction, accountId);
+    const { erased_at: erasedAt, suspended_at: suspendedAt } = account;
     if (suspendedAt !== null) throw accountSuspendedError();
     if (erasedAt !== null) throw new ServiceError('not_found', 'Not found. The account was deleted: sign in again.');
+    const isNew = isEmailEnabled() && (await isUnknownBrowser(transaction, account, origin));
+    const uuid = uuidv7();
     await Session.query(transaction).insert({
       token_hash: sha256(token),
-      uuid: uuidv7(),
+      uuid,
       account_id: accountId,
       identity_uuid: identityUuid,
       user_agent: origin.userAgent,
@@ -49,6 +53,9 @@ export async function createWebSession(
       identityUuid === null ? undefined : await Identity.query(transaction).findOne({ uuid: identityUuid });
     const details: Record<string, string> = identity === undefined ? {} : { provider: identity.provider };
     await recordSecurityEvent(transaction, { accountId, event: 'signed_in', origin, details });
+    if (!isNew) return;
+    const sighting = { ...details, user_agent: origin.userAgent, network: origin.network, at: createdAt.toISOString() };
+    await recordEvent(transaction, { accountId, type: 'session.created', subject: uuid, details: sighting });
   });
   return token;
 }

@@ -9,6 +9,7 @@ import { Affiliate } from '../../tables/Affiliate.ts';
 import { Commission } from '../../tables/Commission.ts';
 import { Referral } from '../../tables/Referral.ts';
 import { Subscription } from '../../tables/Subscription.ts';
+import { recordEvent } from '../outbox/recordEvent.ts';
 import { type AccountSnapshot, type UnresolvedSnapshot, withAccountLock } from '../payments/accountSnapshot.ts';
 import { findCustomerAccount } from '../payments/findCustomerAccount.ts';
 import { nextSyncVersion } from '../payments/syncVersion.ts';
@@ -30,7 +31,8 @@ const UPSERT_COMMISSION = prepared(
      SET paid_cents = excluded.paid_cents, net_cents = excluded.net_cents, reversed_cents = excluded.reversed_cents,
          amount_cents = excluded.amount_cents, sync_version = excluded.sync_version, synced_at = excluded.synced_at,
          sync_failing_since = NULL
-   WHERE c.sync_version < excluded.sync_version`,
+   WHERE c.sync_version < excluded.sync_version
+   RETURNING xmax = 0 AS is_created`,
 );
 
 /** The state of a paid invoice at the processor, with the referral that it earns a commission for. */
@@ -127,7 +129,9 @@ export async function recordSimulatedCommission(
 }
 
 async function upsertCommission(transaction: Transaction, referral: Referral, paid: CommissionInput): Promise<void> {
-  await runStatement(
+  const amountCents = commissionAmountCents(paid);
+  const payableAt = addMilliseconds(paid.paidAt, COMMISSION_PENDING_MS);
+  const [row] = await runStatement<{ is_created: boolean }>(
     UPSERT_COMMISSION,
     {
       invoice: paid.invoiceId,
@@ -136,13 +140,24 @@ async function upsertCommission(transaction: Transaction, referral: Referral, pa
       paid: paid.paidCents,
       net: paid.netCents,
       reversed: paid.reversedCents,
-      amount: commissionAmountCents(paid),
+      amount: amountCents,
       paidAt: paid.paidAt,
-      payableAt: addMilliseconds(paid.paidAt, COMMISSION_PENDING_MS),
+      payableAt,
       isSimulated: paid.isSimulated,
       syncVersion: paid.syncVersion,
       now: now(),
     },
     transaction,
   );
+  if (row?.is_created !== true) return;
+  await recordEvent(transaction, {
+    accountId: referral.affiliate_id,
+    type: 'affiliate.commission',
+    subject: paid.invoiceId,
+    details: {
+      amount_cents: amountCents,
+      paid_at: paid.paidAt.toISOString(),
+      payable_at: payableAt.toISOString(),
+    },
+  });
 }

@@ -12,6 +12,7 @@ import { Affiliate } from '../../tables/Affiliate.ts';
 import { Commission } from '../../tables/Commission.ts';
 import { Payout } from '../../tables/Payout.ts';
 import { PayoutItem } from '../../tables/PayoutItem.ts';
+import { recordEvent } from '../outbox/recordEvent.ts';
 import { trySync } from '../payments/processorErrors.ts';
 import { syncConnectedAccount } from './payoutAccounts.ts';
 import { HOUR_MS, MINUTE_MS } from '../../spec/durations.ts';
@@ -123,8 +124,22 @@ export async function transferPayout(payout: Payout): Promise<void> {
 
 async function markPayoutPaid(payout: Payout, transferId: string | null): Promise<void> {
   const paid = { status: 'paid', stripe_transfer_id: transferId, last_error: null, completed_at: now() } as const;
-  const marked = await Payout.query().findById(payout.uuid).where({ status: 'pending' }).patch(paid);
-  if (marked === 0 && transferId !== null) await reinstatePayout(payout, transferId, paid);
+  const isMarked = await Payout.transaction(async (transaction) => {
+    const marked = await Payout.query(transaction).findById(payout.uuid).where({ status: 'pending' }).patch(paid);
+    if (marked === 0) return false;
+    await recordPayoutEvent(transaction, payout, paid.completed_at);
+    return true;
+  });
+  if (!isMarked && transferId !== null) await reinstatePayout(payout, transferId, paid);
+}
+
+async function recordPayoutEvent(transaction: Transaction, payout: Payout, paidAt: Date): Promise<void> {
+  await recordEvent(transaction, {
+    accountId: payout.affiliate_id,
+    type: 'affiliate.payout',
+    subject: payout.uuid,
+    details: { month: payout.month, amount_cents: payout.amount_cents, paid_at: paidAt.toISOString() },
+  });
 }
 
 /**
@@ -132,16 +147,18 @@ async function markPayoutPaid(payout: Payout, transferId: string | null): Promis
  * its commissions again. If another payout has settled them meanwhile, the excess is deducted from the next ones.
  */
 async function reinstatePayout(
-  { uuid, affiliate_id: affiliateId }: Payout,
+  payout: Payout,
   transferId: string,
-  paid: Partial<Payout>,
+  paid: Partial<Payout> & { completed_at: Date },
 ): Promise<void> {
+  const { uuid, affiliate_id: affiliateId } = payout;
   try {
     await Payout.transaction(async (transaction) => {
       await Affiliate.query(transaction).findById(affiliateId).forNoKeyUpdate();
       const again = await Payout.query(transaction).findById(uuid).where({ status: 'rejected' }).patch(paid);
       if (again === 0) return;
       await runStatement(ADD_SETTLED_CENTS, { payout: uuid, sign: 1 }, transaction);
+      await recordPayoutEvent(transaction, payout, paid.completed_at);
       logger.warn({ payout: uuid, transferId }, 'rejected payout was transferred after all');
     });
   } catch (err) {

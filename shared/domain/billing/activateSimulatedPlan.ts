@@ -6,8 +6,8 @@ import { ServiceError } from '../../spec/errors.ts';
 import { type PlanSlug, getPlanBySlug } from '../../spec/plans.ts';
 import { Subscription } from '../../tables/Subscription.ts';
 import { recordSimulatedCommission } from '../affiliates/commissions.ts';
-import { withAccountLock } from '../payments/accountSnapshot.ts';
 import { recordSimulatedInvoice } from './invoices.ts';
+import { changeSubscription } from './subscriptionEvents.ts';
 import { startSubscription, endSubscription, applySubscriptionChange, renewPeriodsUntil } from './subscriptions.ts';
 
 /**
@@ -16,7 +16,7 @@ import { startSubscription, endSubscription, applySubscriptionChange, renewPerio
  */
 export async function activateSimulatedPlan(accountId: number, slug: PlanSlug): Promise<void> {
   const plan = getPlanBySlug(slug);
-  await withAccountLock(accountId, async (transaction, account) => {
+  await changeSubscription(accountId, async (transaction, account) => {
     const current = await Subscription.query(transaction).modify('live').findOne({ account_id: accountId });
     if (current !== undefined && current.current_period_end > now()) {
       if (current.plan_slug === slug) {

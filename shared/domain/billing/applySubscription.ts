@@ -3,6 +3,8 @@ import type { ProcessorSubscription, SubscriptionInvoice } from '../../gateways/
 import { addMilliseconds, now } from '../../lib/clock.ts';
 import type { Account } from '../../tables/Account.ts';
 import { Subscription } from '../../tables/Subscription.ts';
+import { recordEvent } from '../outbox/recordEvent.ts';
+import { entitlementFor } from './entitlement.ts';
 import { buildFollowUpColumns, FOLLOW_UP_DONE, type FollowUp } from './followUps.ts';
 import { applySubscriptionInvoices } from './invoices.ts';
 import { recordOwedRefunds } from './refunds.ts';
@@ -33,6 +35,7 @@ export async function applySubscriptionSnapshot(
   // Read before patching, which changes `before` as well.
   const hasStarted = before.activated_at !== null && before.status !== 'canceled';
   const wasLive = isLiveStatus(before.status);
+  const wasPastDue = before.past_due_since !== null;
   const isSuperseded = hasStarted && account.subscription_id !== before.id;
   const isRefundPending = before.follow_up === 'refund';
   if (after.status === 'canceled')
@@ -63,9 +66,20 @@ export async function applySubscriptionSnapshot(
   const subscription = await before
     .$query(transaction)
     .patchAndFetch({ ...after, ...buildFollowUpColumns(before, null) });
+  if (!wasPastDue) await recordPaymentFailure(transaction, subscription);
   if (!hasStarted) return startAndCancelSuspended(transaction, unsubscribed, subscription);
   await applySubscriptionChange(transaction, unsubscribed, subscription, fetched.isLatestInvoicePaid);
   return [];
+}
+
+/** Records that a renewal was not paid, with the time after which no credits can be spent. */
+async function recordPaymentFailure(transaction: Transaction, subscription: Subscription): Promise<void> {
+  const { uuid, account_id: accountId, past_due_since: pastDueSince } = subscription;
+  if (pastDueSince === null) return;
+  const { plan_slug, spendable_until: spendableUntil } = entitlementFor(subscription);
+  const details = { plan_slug, spendable_until: spendableUntil?.toISOString() ?? null };
+  const subject = `${uuid}:${pastDueSince.toISOString()}`;
+  await recordEvent(transaction, { accountId, type: 'payment.failed', subject, details });
 }
 
 /** A wrong STRIPE_SECRET_KEY, or deleted test data, must not end subscriptions right away. */

@@ -5,6 +5,7 @@ import { Account } from '../../tables/Account.ts';
 import { mapProcessorErrors } from '../payments/processorErrors.ts';
 import { getCustomerId } from './customers.ts';
 import { getActivePlan } from './entitlement.ts';
+import { changeSubscription } from './subscriptionEvents.ts';
 
 export interface AutoTopupSettings {
   isEnabled: boolean;
@@ -65,9 +66,11 @@ async function assertCanAutoTopUp(account: Account): Promise<void> {
   const customerId = getCustomerId(account);
   const method = customerId === null ? null : await mapProcessorErrors(processor.findPaymentMethod(customerId));
   // Matches only the stored customer: not a simulated one, nor one that was replaced meanwhile.
-  await Account.query()
-    .patch({ has_payment_method: method !== null })
-    .where({ id: account.id, stripe_customer_id: customerId });
+  await changeSubscription(account.id, async (transaction) => {
+    await Account.query(transaction)
+      .patch({ has_payment_method: method !== null })
+      .where({ id: account.id, stripe_customer_id: customerId });
+  });
   if (method !== null) return;
   throw new ServiceError(
     'subscription_required',

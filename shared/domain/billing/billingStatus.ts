@@ -1,3 +1,4 @@
+import type { Transaction } from 'objection';
 import { processor } from '../../gateways/payments/index.ts';
 import { addMilliseconds, now } from '../../lib/clock.ts';
 import type { BillingStatus } from '../../presenters/billingStatus.ts';
@@ -10,13 +11,21 @@ import { HOUR_MS } from '../../spec/durations.ts';
 export type SubscriptionOverview = Omit<BillingStatus, 'hasPaymentMethod'>;
 
 export async function getBillingStatus(accountId: number): Promise<BillingStatus> {
-  const account = await Account.query().findById(accountId).throwIfNotFound();
-  return { ...(await getSubscriptionOverview(account)), hasPaymentMethod: hasPaymentMethod(account) };
+  return readBillingStatus(await Account.query().findById(accountId).throwIfNotFound());
+}
+
+/** Reads the billing status of an account whose row was just read. */
+export async function readBillingStatus(account: Account, transaction?: Transaction): Promise<BillingStatus> {
+  const overview = await getSubscriptionOverview(account, transaction);
+  return { ...overview, hasPaymentMethod: hasPaymentMethod(account) };
 }
 
 /** Returns the state of the subscription that an account uses, or of the last one that it had. */
-export async function getSubscriptionOverview(account: Account): Promise<SubscriptionOverview> {
-  const subscriptions = Subscription.query().where({ account_id: account.id });
+export async function getSubscriptionOverview(
+  account: Account,
+  transaction?: Transaction,
+): Promise<SubscriptionOverview> {
+  const subscriptions = Subscription.query(transaction).where({ account_id: account.id });
   const latest = await subscriptions.orderByRaw(`(id = ?) DESC NULLS LAST, id DESC`, [account.subscription_id]).first();
   const plan = getActivePlan(account);
   const isOver = plan === null && (latest?.status === 'active' || latest?.status === 'past_due');

@@ -2,6 +2,7 @@ import { processor, ProcessorError } from '../../gateways/payments/index.ts';
 import { logger } from '../../lib/logger.ts';
 import { Account } from '../../tables/Account.ts';
 import { mapProcessorErrors } from '../payments/processorErrors.ts';
+import { changeSubscription } from './subscriptionEvents.ts';
 
 /**
  * Runs a request with the account's customer at the processor. The customer is created if the account has none, and
@@ -17,9 +18,11 @@ export async function withCustomer<Result>(
   } catch (err) {
     if (!(err instanceof ProcessorError) || !err.isCustomerGone) throw err;
     logger.warn({ accountId: account.id, customerId }, 'customer not found at the processor; creating another');
-    await Account.query()
-      .patch({ stripe_customer_id: null, has_payment_method: false })
-      .where({ id: account.id, stripe_customer_id: customerId });
+    await changeSubscription(account.id, async (transaction) => {
+      await Account.query(transaction)
+        .patch({ stripe_customer_id: null, has_payment_method: false })
+        .where({ id: account.id, stripe_customer_id: customerId });
+    });
     return work(await ensureCustomer(await account.$query(), customerId));
   }
 }

@@ -2,7 +2,7 @@ import type { Transaction } from 'objection';
 import { processor } from '../../gateways/payments/index.ts';
 import { now } from '../../lib/clock.ts';
 import { Subscription } from '../../tables/Subscription.ts';
-import { withAccountLock } from '../payments/accountSnapshot.ts';
+import { changeSubscription } from './subscriptionEvents.ts';
 import { endSubscription, renewPeriodsUntil } from './subscriptions.ts';
 import { syncSubscription } from './syncSubscription.ts';
 
@@ -80,7 +80,7 @@ export async function endAllSubscriptions(accountId: number): Promise<void> {
 
 /** Ends a subscription that the processor does not have, and expires its plan credits. */
 export async function endSubscriptionRow(accountId: number, rowId: number): Promise<void> {
-  await withAccountLock(accountId, async (transaction, account) => {
+  await changeSubscription(accountId, async (transaction, account) => {
     const open = await Subscription.query(transaction).findById(rowId).whereNot({ status: 'canceled' });
     if (open === undefined) return;
     // Months of its last year may not have been granted yet, after an outage of the service.

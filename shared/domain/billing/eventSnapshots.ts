@@ -12,6 +12,7 @@ import { applyMissingSubscription, applySubscriptionSnapshot } from './applySubs
 import type { FollowUp } from './followUps.ts';
 import { applyTopupInvoice, type InvoiceSnapshot } from './invoices.ts';
 import { markRefundFailed } from './refunds.ts';
+import { recordSubscriptionChange } from './subscriptionEvents.ts';
 import {
   fetchSubscription,
   type MissingSubscriptionSnapshot,
@@ -67,7 +68,15 @@ async function fetchEventParts({ type, object_id: id }: PaymentEvent): Promise<(
  * Applies the parts of an event under the account's lock. No part reads a column of the account that an earlier one
  * writes.
  */
-export async function applyEventSnapshots(
+export function applyEventSnapshots(
+  transaction: Transaction,
+  account: Account,
+  snapshots: EventSnapshot[],
+): Promise<FollowUp[]> {
+  return recordSubscriptionChange(transaction, account, () => applySnapshots(transaction, account, snapshots));
+}
+
+async function applySnapshots(
   transaction: Transaction,
   account: Account,
   snapshots: EventSnapshot[],

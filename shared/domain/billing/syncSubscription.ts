@@ -3,11 +3,11 @@ import { now } from '../../lib/clock.ts';
 import { logger } from '../../lib/logger.ts';
 import { getNextAttemptByAge } from '../../lib/retryBackoff.ts';
 import { Subscription } from '../../tables/Subscription.ts';
-import { withAccountLock } from '../payments/accountSnapshot.ts';
 import { logProcessorError, trySync } from '../payments/processorErrors.ts';
 import { applyMissingSubscription, applySubscriptionSnapshot } from './applySubscription.ts';
 import type { FollowUp } from './followUps.ts';
 import { issueSubscriptionRefunds } from './refunds.ts';
+import { changeSubscription } from './subscriptionEvents.ts';
 import { fetchSubscription, type SubscriptionSyncOptions } from './subscriptionSnapshot.ts';
 import { HOUR_MS } from '../../spec/durations.ts';
 
@@ -15,7 +15,7 @@ import { HOUR_MS } from '../../spec/durations.ts';
 export async function syncSubscription(subscriptionId: string, options: SubscriptionSyncOptions = {}): Promise<void> {
   const snapshot = await fetchSubscription(subscriptionId, options);
   if (snapshot === null || snapshot.kind === 'unresolved') return;
-  const followUps = await withAccountLock(snapshot.accountId, async (transaction, account) => {
+  const followUps = await changeSubscription(snapshot.accountId, async (transaction, account) => {
     if (snapshot.kind === 'subscription') return applySubscriptionSnapshot(transaction, account, snapshot);
     await applyMissingSubscription(transaction, account, snapshot);
     return [];

@@ -6,6 +6,7 @@ import { AUTO_TOPUP_DECLINES_MAX } from '../../spec/limits.ts';
 import { Account } from '../../tables/Account.ts';
 import { Topup } from '../../tables/Topup.ts';
 import { postEntries } from '../credits/ledger.ts';
+import { recordEvent } from '../outbox/recordEvent.ts';
 import { recordTopupInvoice, recordTopupRefund } from './invoices.ts';
 import { computePaidTopup, computeReversedNetCents, getProportionalCredits, isPaymentOfOrder } from './topupAmounts.ts';
 import { type AccountSnapshot, withAccountLock } from '../payments/accountSnapshot.ts';
@@ -146,9 +147,17 @@ export async function applyTopupSnapshot(
   topup.$set(amounts);
   const isDeclinedNow = status === 'failed' && topup.status !== 'failed' && !isFinalFailure(snapshot.failureCode);
   const customer = isPaidNow ? await creditTopup(transaction, account, topup) : account;
-  if (isDeclinedNow && topup.kind === 'automatic') await recordDecline(transaction, customer, snapshot);
+  const isDisabled =
+    isDeclinedNow && topup.kind === 'automatic' && (await recordDecline(transaction, customer, topup, snapshot));
   const isDisputedNow = snapshot.isDisputed && !topup.is_disputed;
-  if (isDisputedNow && topup.kind === 'automatic') await disableAutoTopups(transaction, customer, 'disputed');
+  if (isDisputedNow && topup.kind === 'automatic') await disableAutoTopups(transaction, customer, topup, 'disputed');
+  if (status === 'failed' && topup.status !== 'failed') {
+    // The message about a decline that switches automatic top-ups off is that of the other event.
+    await recordTopupEvent(transaction, topup, 'failed', {
+      failureCode: snapshot.failureCode,
+      mayEmail: topup.kind === 'automatic' && isDeclinedNow && !isDisabled,
+    });
+  }
   const reversal =
     status === 'succeeded' ? await applyReversal(transaction, customer, topup, snapshot.reversedCents) : {};
   await topup.$query(transaction).patch({
@@ -188,28 +197,57 @@ async function creditTopup(transaction: Transaction, account: Account, topup: To
     effectKey: `topup:${topup.uuid}`,
   };
   const recovered = topup.kind === 'automatic' ? { auto_topup_declines: 0, auto_topup_problem: null } : {};
+  await recordTopupEvent(transaction, topup, 'succeeded', { failureCode: null, mayEmail: false });
   return postEntries(transaction, account, [entry], recovered);
 }
 
 /** Failures that the next attempt would have, too. */
 const DISABLING_CODES: readonly (PaymentFailureCode | null)[] = ['authentication_required', 'address_required'];
 
-/** Counts a decline. Several in a row, or a failure that requires the customer, switch automatic top-ups off. */
+/** Records the outcome of a top-up as an event, with what may change later: a late success follows a failure. */
+async function recordTopupEvent(
+  transaction: Transaction,
+  topup: Topup,
+  status: 'succeeded' | 'failed',
+  { failureCode, mayEmail }: { failureCode: PaymentFailureCode | null; mayEmail: boolean },
+): Promise<void> {
+  const { uuid, account_id: accountId, kind, amount_cents, credits } = topup;
+  const details = { kind, amount_cents, credits, failure_code: failureCode };
+  await recordEvent(transaction, { accountId, type: `topup.${status}`, subject: uuid, details, mayEmail });
+}
+
+/**
+ * Counts a decline. Several in a row, or a failure that requires the customer, switch automatic top-ups off.
+ * @returns whether they were switched off.
+ */
 async function recordDecline(
   transaction: Transaction,
   account: Account,
+  topup: Topup,
   { failureCode }: TopupSnapshot,
-): Promise<void> {
+): Promise<boolean> {
   const declines = account.auto_topup_declines + 1;
   const isDisabled = DISABLING_CODES.includes(failureCode) || declines >= AUTO_TOPUP_DECLINES_MAX;
-  if (isDisabled) await disableAutoTopups(transaction, account, failureCode ?? 'declined');
-  else await account.$query(transaction).patch({ auto_topup_declines: declines });
+  if (isDisabled) return disableAutoTopups(transaction, account, topup, failureCode ?? 'declined');
+  await account.$query(transaction).patch({ auto_topup_declines: declines });
+  return false;
 }
 
-async function disableAutoTopups(transaction: Transaction, account: Account, problem: string): Promise<void> {
+/** @returns whether they were on. */
+async function disableAutoTopups(
+  transaction: Transaction,
+  account: Account,
+  { uuid }: Topup,
+  problem: string,
+): Promise<boolean> {
+  const { id: accountId, auto_topup_enabled: wasEnabled } = account;
   await account
     .$query(transaction)
     .patch({ auto_topup_enabled: false, auto_topup_problem: problem, auto_topup_declines: 0 });
+  if (!wasEnabled) return false;
+  const details = { problem };
+  await recordEvent(transaction, { accountId, type: 'auto_topup.disabled', subject: `${uuid}:${problem}`, details });
+  return true;
 }
 
 /**

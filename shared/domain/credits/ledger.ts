@@ -7,6 +7,8 @@ import { PAGE_SIZE } from '../../spec/limits.ts';
 import type { LedgerEntryType } from '../../spec/states.ts';
 import { Account } from '../../tables/Account.ts';
 import { LedgerEntry } from '../../tables/LedgerEntry.ts';
+import { getLowCreditsThreshold } from './lowCredits.ts';
+import { recordEvent } from '../outbox/recordEvent.ts';
 import { type LedgerFilter, type ListedEntry, listAcceptedTypes, listFilteredLedger } from './listFilteredLedger.ts';
 
 /**
@@ -32,7 +34,11 @@ export async function lockAccount(transaction: Transaction, accountId: number): 
   return Account.query(transaction).findById(accountId).forNoKeyUpdate().throwIfNotFound();
 }
 
-/** Posts entries to the ledger of a locked account, in order, and updates its balances together with other `changes`. */
+/**
+ * Posts entries to the ledger of a locked account, in order, and updates its balances together with other `changes`.
+ * Grants are recorded as events. Once added credits lift the balance to the threshold, `credits.low` can be recorded
+ * again.
+ */
 export async function postEntries(
   transaction: Transaction,
   account: Account,
@@ -55,10 +61,19 @@ export async function postEntries(
       effect_key: entry.effectKey,
       created_at: now(),
     });
+    if (entry.entryType !== 'grant' || account.webhook_count === 0) continue;
+    await recordEvent(transaction, { accountId: account.id, type: 'credits.granted', subject: entry.effectKey });
   }
-  return account
-    .$query(transaction)
-    .patchAndFetch({ ...changes, balance, plan_credits, topup_credits: balance - plan_credits, ledger_count });
+  const isRecovered =
+    entries.some(({ amount }) => amount > 0) && balance >= getLowCreditsThreshold({ ...account, ...changes });
+  return account.$query(transaction).patchAndFetch({
+    ...changes,
+    ...(isRecovered ? { credits_low_since: null } : {}),
+    balance,
+    plan_credits,
+    topup_credits: balance - plan_credits,
+    ledger_count,
+  });
 }
 
 const LIST_ENTRIES = prepared(

@@ -9,6 +9,7 @@ import { getPlanBySlug, PLANS } from '../../spec/plans.ts';
 import { Account } from '../../tables/Account.ts';
 import type { Subscription } from '../../tables/Subscription.ts';
 import { type EntryInput, postEntries } from './ledger.ts';
+import { buildLowCreditsThreshold } from './lowCredits.ts';
 
 /**
  * The monthly credit periods of a subscription: its first month, renewals, an upgrade within a month, and the end. The
@@ -125,7 +126,7 @@ const prepareRenewal = (name: string, condition: string, limit: string) =>
    ), due AS MATERIALIZED (
      SELECT a.id, a.balance, a.plan_credits, a.topup_credits, a.ledger_count, a.generation_count, a.period_index, a.period_end,
             least(a.plan_credits, a.period_granted) AS carried, plan.credits AS granted, plan.name AS plan_name,
-            s.uuid AS subscription, s.started_at
+            a.webhook_count, a.credits_low_since, a.credits_low_threshold, s.uuid AS subscription, s.started_at
        FROM accounts a
        JOIN subscriptions s ON s.id = a.subscription_id AND s.status = 'active'
        JOIN plan ON plan.slug = a.plan_slug
@@ -143,7 +144,11 @@ const prepareRenewal = (name: string, condition: string, limit: string) =>
             period_granted = due.granted,
             period_rollover = due.carried,
             generation_count_at_period_start = due.generation_count,
-            period_used = 0
+            period_used = 0,
+            credits_low_since =
+              CASE WHEN due.topup_credits + due.carried + due.granted
+                        < ${buildLowCreditsThreshold('due.credits_low_threshold', 'due.granted')}
+                   THEN due.credits_low_since END
        FROM due WHERE a.id = due.id
    ), entries AS (
      INSERT INTO ledger_entries (account_id, number, entry_type, amount, plan_amount, balance_after, description,
@@ -158,6 +163,12 @@ const prepareRenewal = (name: string, condition: string, limit: string) =>
                due.topup_credits + due.carried + due.granted, 'Monthly credits: ' || due.plan_name || ' plan')
             ) AS entry (position, type, amount, balance_after, description)
       WHERE entry.amount <> 0
+   ), event AS (
+     INSERT INTO outbox_events (account_id, type, subject, created_at, next_attempt_at)
+     SELECT id, 'credits.granted', 'grant:' || subscription || ':' || period_index + 1, cast(:now AS timestamptz),
+            cast(:now AS timestamptz)
+       FROM due WHERE webhook_count > 0
+     ON CONFLICT (account_id, type, subject) DO NOTHING
    )
    SELECT cast(count(*) AS int) AS accounts FROM due`,
   );

@@ -10,10 +10,14 @@ import { creditsBurned } from '../../lib/metrics.ts';
 import { enqueueAutoTopup } from '../../queues/enqueue.ts';
 import { PROBE_STALE_MS } from '../../spec/limits.ts';
 import { Generation } from '../../tables/Generation.ts';
+import { buildLowCreditsThreshold } from '../credits/lowCredits.ts';
+import { isEmailEnabled } from '../outbox/recordEvent.ts';
 import type { ChargeOutcome, Debit } from './debit.ts';
 
 /** Delay before the sweep enqueues another dispatch for a new generation. */
 const DISPATCH_GRACE_MS = 5_000;
+
+const LOW_THRESHOLD = buildLowCreditsThreshold('a.credits_low_threshold', 'a.period_granted');
 
 /** Finds earlier generations with the same key. One that is committed while the statement runs violates the unique key. */
 const JOIN_FIRST_WITH_KEY = `
@@ -24,7 +28,8 @@ const JOIN_FIRST_WITH_KEY = `
 /**
  * Admission and charge for a batch of requests: locks the accounts in the order of their ids, decides each request
  * against the locked row, and writes account, generation, ledger entry and usage. A burn that leaves the balance below
- * the threshold records the trigger of an automatic top-up in the same statement; nothing else records one.
+ * the threshold records the trigger of an automatic top-up in the same statement; nothing else records one. So does the
+ * event `credits.low`, once until credits are added, if a webhook or an e-mail follows from it.
  *
  * New values are computed from the locked row (`locked.balance - locked.credits`) and not from `a.balance`: Postgres
  * checks constraints on the row version that the statement saw first, and would reject after a concurrent charge. The
@@ -36,7 +41,8 @@ const prepareChargeStatement = (name: string, hasKeys: boolean) =>
     `WITH request AS MATERIALIZED (
      SELECT r.*, k.number AS api_key_number, r.key_hash IS NULL OR k.key_hash IS NOT NULL AS is_key_valid
        FROM json_to_recordset(:charges) AS r (uuid uuid, account_id bigint, key_hash text, model text, prompt text,
-              params jsonb, credits integer, created_at timestamptz, deadline_at timestamptz, idempotency_key text)
+              params jsonb, credits integer, created_at timestamptz, deadline_at timestamptz, idempotency_key text,
+              webhook_url text)
        LEFT JOIN api_keys k
          ON k.key_hash = ANY (cast(:hashes AS bytea[])) AND k.key_hash = decode(r.key_hash, 'hex')
         AND k.account_id = r.account_id AND k.revoked_at IS NULL
@@ -45,9 +51,13 @@ const prepareChargeStatement = (name: string, hasKeys: boolean) =>
                                                          AND (circuit_open_until IS NULL OR circuit_open_until <= :now)
    ), locked AS MATERIALIZED (
      SELECT a.id, r.uuid, r.model, r.prompt, r.params, r.credits, r.created_at, r.deadline_at, r.idempotency_key,
-            a.balance, a.plan_credits, a.topup_credits, a.period_used, a.in_flight, a.generation_count, a.ledger_count,
+            r.webhook_url, a.balance, a.plan_credits, a.topup_credits, a.period_used, a.in_flight, a.generation_count,
+            a.ledger_count,
             least(a.plan_credits, r.credits) AS from_plan, r.api_key_number, a.auto_topup_triggered_at,
             a.auto_topup_enabled AND a.balance - r.credits < a.auto_topup_threshold_credits AS leaves_low,
+            a.credits_low_since, ${LOW_THRESHOLD} AS low_threshold,
+            a.credits_low_since IS NULL AND a.balance - r.credits < ${LOW_THRESHOLD}
+              AND (cast(:sendsEmail AS boolean) OR a.webhook_count > 0) AS is_credits_low,
             CASE WHEN NOT r.is_key_valid THEN 'invalid_api_key'
                  WHEN a.suspended_at IS NOT NULL THEN 'account_suspended'
                  ${hasKeys ? "WHEN first.uuid IS NOT NULL THEN 'replayed'" : ''}
@@ -73,17 +83,18 @@ const prepareChargeStatement = (name: string, hasKeys: boolean) =>
             generation_count = locked.generation_count + 1,
             ledger_count = locked.ledger_count + 1,
             auto_topup_triggered_at =
-              CASE WHEN locked.leaves_low THEN coalesce(locked.auto_topup_triggered_at, locked.created_at) END
+              CASE WHEN locked.leaves_low THEN coalesce(locked.auto_topup_triggered_at, locked.created_at) END,
+            credits_low_since = CASE WHEN locked.is_credits_low THEN locked.created_at ELSE locked.credits_low_since END
        FROM locked
       WHERE a.id = locked.id AND locked.outcome = 'accepted'
      RETURNING a.id, a.balance, a.generation_count, a.ledger_count, locked.uuid, locked.model, locked.prompt,
                locked.params, locked.credits, locked.from_plan, locked.created_at, locked.deadline_at,
-               locked.idempotency_key, locked.api_key_number
+               locked.idempotency_key, locked.api_key_number, locked.webhook_url
    ), generation AS (
      INSERT INTO generations (uuid, account_id, number, model, prompt, params, credits_charged, plan_credits_charged,
-                              created_at, deadline_at, next_attempt_at, idempotency_key, api_key_number)
+                              created_at, deadline_at, next_attempt_at, idempotency_key, api_key_number, webhook_url)
      SELECT uuid, id, generation_count, model, prompt, params, credits, from_plan, created_at, deadline_at,
-            cast(:due AS timestamptz), idempotency_key, api_key_number
+            cast(:due AS timestamptz), idempotency_key, api_key_number, webhook_url
        FROM charged
    ), burn AS (
      INSERT INTO ledger_entries (account_id, number, entry_type, amount, plan_amount, balance_after, description,
@@ -105,6 +116,12 @@ const prepareChargeStatement = (name: string, hasKeys: boolean) =>
      SELECT id, api_key_number, credits, 1 FROM charged WHERE api_key_number IS NOT NULL
      ON CONFLICT (account_id, key_number)
      DO UPDATE SET credits = u.credits + excluded.credits, generations = u.generations + 1
+   ), event AS (
+     INSERT INTO outbox_events (account_id, type, subject, details, created_at, next_attempt_at)
+     SELECT id, 'credits.low', cast(uuid AS text),
+            jsonb_build_object('balance', balance - credits, 'threshold', low_threshold), created_at, created_at
+       FROM locked WHERE outcome = 'accepted' AND is_credits_low
+     ON CONFLICT (account_id, type, subject) DO NOTHING
    )
    SELECT uuid, outcome, outcome = 'accepted' AND leaves_low AS is_low FROM locked`,
   );
@@ -124,6 +141,7 @@ async function chargeBatch(charges: Debit[]): Promise<ChargeOutcome[]> {
       now: at,
       stale: addMilliseconds(at, -PROBE_STALE_MS),
       due: addMilliseconds(at, DISPATCH_GRACE_MS),
+      sendsEmail: isEmailEnabled(),
       ...(keys.length > 0 ? { keys } : {}),
     },
   );

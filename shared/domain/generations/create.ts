@@ -143,7 +143,10 @@ async function replayCreate(debit: Debit): Promise<CreateResult> {
   // This very request was charged, and the response of the database was lost.
   if (first.uuid === debit.uuid) return dispatchCreated(debit);
   const isSame =
-    first.model === debit.model && first.prompt === debit.prompt && isDeepStrictEqual(first.params, debit.params);
+    first.model === debit.model &&
+    first.prompt === debit.prompt &&
+    first.webhook_url === (debit.webhook_url ?? null) &&
+    isDeepStrictEqual(first.params, debit.params);
   if (!isSame) throw keyReusedError();
   return { generation: buildQueuedGeneration(first), isReplay: true };
 }

@@ -5,6 +5,8 @@ export interface CreateInput {
   model: ModelSlug;
   prompt: string;
   params: GenerationParams;
+  /** Address that receives the event of its end. */
+  webhook_url?: string;
 }
 
 /** One create request in the charge statement. */

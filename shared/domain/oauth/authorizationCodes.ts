@@ -9,7 +9,9 @@ import { AUTHORIZATION_CODE_SECONDS } from '../../spec/limits.ts';
 import { OAuthError, type Scope } from '../../spec/oauth.ts';
 import { INSERT_SECURITY_EVENTS, type RequestOrigin, SERVICE_ORIGIN } from '../accounts/securityEvents.ts';
 import { resourceUrl } from './accessTokens.ts';
+import { isEmailEnabled } from '../outbox/recordEvent.ts';
 import { LOG_REVOKED_GRANTS } from './grants.ts';
+import { getRedirectHost } from './redirectUris.ts';
 import { runInBatches, STATEMENT_BATCH_SIZE } from '../../lib/database/runInBatches.ts';
 import { generateRefreshToken, getRefreshTokenExpiry, type IssuedGrant } from './refreshTokens.ts';
 import { DAY_MS } from '../../spec/durations.ts';
@@ -45,6 +47,13 @@ const ISSUE_CODE = prepared(
      INSERT INTO oauth_grants (uuid, account_id, client_id, scopes, resource, redirect_uri, created_at)
      SELECT :uuid, :accountId, client_id, :scopes, :resource, :redirectUri, :now FROM client
      RETURNING uuid
+   ), event AS (
+     INSERT INTO outbox_events (account_id, type, subject, details, created_at, next_attempt_at)
+     SELECT client.account_id, 'application.connected', cast(granted.uuid AS text),
+            jsonb_build_object('application', client.name, 'host', cast(:host AS text), 'network', cast(:network AS text),
+                               'scopes', array_to_string(cast(:scopes AS text[]), ' ')),
+            cast(:now AS timestamptz), cast(:now AS timestamptz)
+       FROM client, granted WHERE cast(:sendsEmail AS boolean)
    )
    INSERT INTO oauth_codes (code_hash, grant_uuid, redirect_uri, code_challenge, expires_at)
    SELECT :codeHash, uuid, :redirectUri, :codeChallenge, :expiresAt FROM granted
@@ -69,6 +78,8 @@ export async function issueCode(
     codeChallenge,
     uuid: uuidv7(),
     resource: resourceUrl(),
+    host: getRedirectHost(request.redirectUri),
+    sendsEmail: isEmailEnabled(),
     codeHash: sha256(code),
     expiresAt: addMilliseconds(at, AUTHORIZATION_CODE_SECONDS * 1_000),
     now: at,

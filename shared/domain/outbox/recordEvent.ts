@@ -12,6 +12,8 @@ export interface EventInput {
   subject: string;
   /** Facts that cannot be read later. Never a secret. */
   details?: OutboxEvent['details'];
+  /** False if no e-mail follows from it, although one follows from others of its type. */
+  mayEmail?: boolean;
 }
 
 /** Returns whether this service sends e-mail. Statements that write events receive it as a parameter. */
@@ -21,8 +23,8 @@ export function isEmailEnabled(): boolean {
 
 const RECORD_EVENT = prepared(
   'record_event',
-  `INSERT INTO outbox_events (account_id, type, subject, details, created_at, next_attempt_at)
-   SELECT a.id, :type, :subject, cast(:details AS jsonb), cast(:now AS timestamptz), cast(:now AS timestamptz)
+  `INSERT INTO outbox_events (account_id, type, subject, details, may_email, created_at, next_attempt_at)
+   SELECT a.id, :type, :subject, cast(:details AS jsonb), :mayEmail, cast(:now AS timestamptz), cast(:now AS timestamptz)
      FROM accounts a
     WHERE a.id = :accountId AND a.erased_at IS NULL AND (cast(:sendsEmail AS boolean) OR a.webhook_count > 0)
    ON CONFLICT (account_id, type, subject) DO NOTHING`,
@@ -32,8 +34,12 @@ const RECORD_EVENT = prepared(
  * Records an event in the transaction of its change, if a webhook or an e-mail may follow. The sweep dispatches it.
  * Statements that change many accounts write their events themselves (`generations/execution/complete.ts`).
  */
-export async function recordEvent(transaction: Transaction, { details = {}, ...event }: EventInput): Promise<void> {
-  const sendsEmail = isEmailEnabled() && EMAIL_KIND_BY_EVENT[event.type] !== undefined;
+export async function recordEvent(
+  transaction: Transaction,
+  { details = {}, mayEmail = true, ...event }: EventInput,
+): Promise<void> {
+  const sendsEmail = mayEmail && isEmailEnabled() && EMAIL_KIND_BY_EVENT[event.type] !== undefined;
   if (!sendsEmail && !isWebhookEventType(event.type)) return;
-  await runStatement(RECORD_EVENT, { ...event, details: JSON.stringify(details), sendsEmail, now: now() }, transaction);
+  const bindings = { ...event, details: JSON.stringify(details), mayEmail, sendsEmail, now: now() };
+  await runStatement(RECORD_EVENT, bindings, transaction);
 }

@@ -1,10 +1,10 @@
-import { createCipheriv, createDecipheriv, createHmac, randomBytes } from 'node:crypto';
 import { setTimeout } from 'node:timers/promises';
 import type { Transaction } from 'objection';
 import { v4 as uuidv4 } from 'uuid';
 import { addMilliseconds, now } from '../../lib/clock.ts';
 import { prepared } from '../../lib/database/preparedStatements.ts';
 import { runInBatches, STATEMENT_BATCH_SIZE } from '../../lib/database/runInBatches.ts';
+import { decryptText, deriveKey, encryptText } from '../../lib/encryption.ts';
 import { ServiceError } from '../../spec/errors.ts';
 import { IDEMPOTENCY_KEY_RETENTION_MS } from '../../spec/limits.ts';
 import { IdempotentRequest } from '../../tables/IdempotentRequest.ts';
@@ -139,24 +139,18 @@ async function storeResponse(keyed: KeyedRequest, response: unknown, transaction
   if (transaction !== undefined && updatedRows === 0) throw new Error('The request already has a response.');
 }
 
-const IV_BYTES = 12;
-const TAG_BYTES = 16;
-
 /**
  * Encrypts a response, which may contain an API key. The encryption key is derived from the Idempotency-Key, of which
  * only a hash is stored, and a secret of the service: an Idempotency-Key can be guessed, and a copy of the database
  * alone must not be enough to decrypt.
  */
 function encrypt(response: unknown, keyed: KeyedRequest): Buffer {
-  const iv = randomBytes(IV_BYTES);
-  const cipher = createCipheriv('aes-256-gcm', deriveEncryptionKey(keyed), iv);
-  const text = Buffer.concat([cipher.update(JSON.stringify(response), 'utf8'), cipher.final()]);
-  return Buffer.concat([iv, cipher.getAuthTag(), text]);
+  return encryptText(deriveEncryptionKey(keyed), JSON.stringify(response));
 }
 
 function decrypt(stored: Buffer, keyed: KeyedRequest): unknown {
   try {
-    return decryptJson(deriveEncryptionKey(keyed), stored);
+    return JSON.parse(decryptText(deriveEncryptionKey(keyed), stored));
   } catch {
     throw new ServiceError(
       'validation_error',
@@ -165,16 +159,9 @@ function decrypt(stored: Buffer, keyed: KeyedRequest): unknown {
   }
 }
 
-function decryptJson(secret: Buffer, stored: Buffer): unknown {
-  const decipher = createDecipheriv('aes-256-gcm', secret, stored.subarray(0, IV_BYTES));
-  decipher.setAuthTag(stored.subarray(IV_BYTES, IV_BYTES + TAG_BYTES));
-  const text = Buffer.concat([decipher.update(stored.subarray(IV_BYTES + TAG_BYTES)), decipher.final()]);
-  return JSON.parse(text.toString('utf8'));
-}
-
 /** Responses that were stored before the secret changes can no longer be read. */
 function deriveEncryptionKey({ accountId, scope, key }: KeyedRequest): Buffer {
-  return createHmac('sha256', getServerSecret()).update(`response ${accountId} ${scope} ${key}`).digest();
+  return deriveKey(getServerSecret(), `response ${accountId} ${scope} ${key}`);
 }
 
 const PRUNE = prepared(

@@ -5,8 +5,10 @@ import { prepared, runStatement, type Statement } from '../../../lib/database/pr
 import { logger } from '../../../lib/logger.ts';
 import { creditsRefunded, generationsCompleted } from '../../../lib/metrics.ts';
 import type { GenerationKey } from '../../../queues/catalog.ts';
+import { enqueueEventDispatch } from '../../../queues/enqueue.ts';
 import { publishGenerationUpdate } from '../../../queues/generationUpdates.ts';
 import { MINUTE_MS } from '../../../spec/durations.ts';
+import type { WebhookEventType } from '../../../spec/events.ts';
 
 /** Delay before files of a failed generation are deleted from storage. Far longer than a download can take. */
 const ORPHANED_MEDIA_DELAY_MS = 15 * MINUTE_MS;
@@ -15,7 +17,8 @@ const ORPHANED_MEDIA_DELAY_MS = 15 * MINUTE_MS;
  * Ends generations: one statement for success and one for failure, each for a batch that ends in this process. Both
  * start from `status = 'queued'`, so one caller wins each generation, and only the winner frees the slot and, on
  * failure, refunds. Accounts are locked first and in the order of their ids, as everywhere; the `uuids` array repeats
- * the uuids of `ends`, so that the planner uses the index even if the table is small.
+ * the uuids of `ends`, so that the planner uses the index even if the table is small. The event of an end is written by
+ * the same statement, if a webhook follows from it.
  */
 
 export interface GenerationSuccess extends GenerationKey {
@@ -32,11 +35,21 @@ export interface GenerationFailure extends GenerationKey {
 }
 
 const LOCK_OWNERS = `
-  SELECT a.id, a.balance, a.plan_credits, a.topup_credits, a.generation_count_at_period_start, a.period_used, a.in_flight, a.ledger_count
+  SELECT a.id, a.balance, a.plan_credits, a.topup_credits, a.generation_count_at_period_start, a.period_used, a.in_flight, a.ledger_count,
+         a.webhook_count
     FROM accounts a
    WHERE a.id = ANY (cast(:accounts AS bigint[]))
    ORDER BY a.id
      FOR NO KEY UPDATE`;
+
+/** Common table expression that records an event for each generation in `ended` that a webhook follows from. */
+const insertEvents = (type: WebhookEventType) => `
+   event AS (
+     INSERT INTO outbox_events (account_id, type, subject, created_at, next_attempt_at)
+     SELECT account_id, '${type}', cast(uuid AS text), cast(:now AS timestamptz), cast(:now AS timestamptz)
+       FROM ended WHERE has_webhook
+     ON CONFLICT (account_id, type, subject) DO NOTHING
+   )`;
 
 const COMPLETE_GENERATIONS = prepared(
   'complete_generations',
@@ -52,7 +65,8 @@ const COMPLETE_GENERATIONS = prepared(
        FROM result, owner
       WHERE g.uuid = ANY (cast(:uuids AS uuid[])) AND g.uuid = result.uuid AND g.account_id = result.account_id
         AND g.account_id = owner.id AND g.status = 'queued'
-     RETURNING g.uuid, g.account_id, g.deleted_at, g.media_token
+     RETURNING g.uuid, g.account_id, g.deleted_at, g.media_token,
+               owner.webhook_count > 0 OR g.webhook_url IS NOT NULL AS has_webhook
    ), unwanted AS (
      INSERT INTO media_deletions (media_token, next_attempt_at)
      SELECT media_token, cast(:now AS timestamptz) FROM ended WHERE deleted_at IS NOT NULL AND media_token IS NOT NULL
@@ -62,8 +76,8 @@ const COMPLETE_GENERATIONS = prepared(
        FROM owner JOIN (SELECT account_id, cast(count(*) AS int) AS ended FROM ended GROUP BY account_id) counts
               ON counts.account_id = owner.id
       WHERE a.id = owner.id
-   )
-   SELECT uuid FROM ended`,
+   ), ${insertEvents('generation.succeeded')}
+   SELECT uuid, has_webhook FROM ended`,
 );
 
 const FAIL_GENERATIONS = prepared(
@@ -77,7 +91,7 @@ const FAIL_GENERATIONS = prepared(
       WHERE g.uuid = ANY (cast(:uuids AS uuid[])) AND g.uuid = result.uuid AND g.account_id = result.account_id
         AND g.account_id = owner.id AND g.status = 'queued'
      RETURNING g.uuid, g.account_id, g.model, g.created_at, g.credits_charged, g.plan_credits_charged,
-               g.media_token,
+               g.media_token, owner.webhook_count > 0 OR g.webhook_url IS NOT NULL AS has_webhook,
                CASE WHEN g.number > owner.generation_count_at_period_start THEN g.credits_charged ELSE 0 END AS used_this_period
    ), leftovers AS (
      INSERT INTO media_deletions (media_token, next_attempt_at)
@@ -115,8 +129,8 @@ const FAIL_GENERATIONS = prepared(
      UPDATE usage_totals u SET credits = u.credits - models.credits
        FROM (SELECT account_id, model, sum(credits_charged) AS credits FROM ended GROUP BY 1, 2) models
       WHERE u.account_id = models.account_id AND u.model = models.model
-   )
-   SELECT uuid, credits_charged FROM ended`,
+   ), ${insertEvents('generation.failed')}
+   SELECT uuid, credits_charged, has_webhook FROM ended`,
 );
 
 /** Ends a generation with its output. @returns false if it had ended before. */
@@ -125,6 +139,13 @@ export const completeGeneration: (success: GenerationSuccess) => Promise<boolean
 
 /** Ends a generation without output and refunds its credits. @returns false if it had ended before. */
 export const failGeneration: (failure: GenerationFailure) => Promise<boolean> = createEndBatcher(FAIL_GENERATIONS);
+
+interface EndedRow {
+  uuid: string;
+  credits_charged?: number;
+  /** True if an event was recorded for it. */
+  has_webhook: boolean;
+}
 
 function createEndBatcher(statement: Statement) {
   return createBatcher<GenerationSuccess | GenerationFailure, boolean>({
@@ -142,9 +163,10 @@ function createEndBatcher(statement: Statement) {
         now: at,
         late: addMilliseconds(at, ORPHANED_MEDIA_DELAY_MS),
       };
-      const rows = await runStatement<{ uuid: string; credits_charged?: number }>(statement, bindings);
+      const rows = await runStatement<EndedRow>(statement, bindings);
       const ended = new Set(rows.map((row) => row.uuid));
       for (const end of ends) if (ended.has(end.uuid)) publishCompletion(end);
+      if (rows.some((row) => row.has_webhook)) void enqueueEventDispatch();
       recordMetrics(statement === COMPLETE_GENERATIONS ? 'succeeded' : 'failed', rows);
       return ends.map((end) => ended.has(end.uuid));
     },

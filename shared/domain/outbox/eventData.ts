@@ -1,0 +1,128 @@
+import type { Transaction } from 'objection';
+import { prepared, runStatement, type Statement } from '../../lib/database/preparedStatements.ts';
+import { presentApiKey } from '../../presenters/apiKey.ts';
+import { type BillingStatusDetails, presentBillingStatus } from '../../presenters/billingStatus.ts';
+import { presentGeneration } from '../../presenters/generation.ts';
+import { presentLedgerEntry } from '../../presenters/ledgerEntry.ts';
+import {
+  type EventFacts,
+  presentCommission,
+  presentLowCredits,
+  presentPayout,
+  presentTopup,
+  type WebhookData,
+} from '../../presenters/webhookData.ts';
+import { type EventType, isWebhookEventType, type WebhookEventType } from '../../spec/events.ts';
+import { getPlanBySlug } from '../../spec/plans.ts';
+import type { ApiKey } from '../../tables/ApiKey.ts';
+import type { Generation } from '../../tables/Generation.ts';
+import type { LedgerEntry } from '../../tables/LedgerEntry.ts';
+import type { OutboxEvent } from '../../tables/OutboxEvent.ts';
+
+/** Rows that a batch of events is about, by account and subject. */
+export interface EventSources {
+  generations: ReadonlyMap<string, Generation>;
+  keys: ReadonlyMap<string, ApiKey>;
+  entries: ReadonlyMap<string, LedgerEntry>;
+}
+
+const READ_GENERATIONS = prepared(
+  'read_generations_of_events',
+  `SELECT * FROM generations
+    WHERE uuid = ANY (cast(:subjects AS uuid[])) AND account_id = ANY (cast(:accounts AS bigint[]))`,
+);
+const READ_KEYS = prepared(
+  'read_api_keys_of_events',
+  `SELECT * FROM api_keys
+    WHERE uuid = ANY (cast(:subjects AS uuid[])) AND account_id = ANY (cast(:accounts AS bigint[]))`,
+);
+const READ_ENTRIES = prepared(
+  'read_ledger_entries_of_events',
+  `SELECT * FROM ledger_entries
+    WHERE effect_key = ANY (cast(:subjects AS text[])) AND account_id = ANY (cast(:accounts AS bigint[]))`,
+);
+
+/** Reads the rows that events are about, in one query for each table. */
+export async function readEventSources(transaction: Transaction, events: OutboxEvent[]): Promise<EventSources> {
+  async function read<Row extends { account_id: number }>(
+    statement: Statement,
+    types: WebhookEventType[],
+    getSubject: (row: Row) => string | null,
+  ): Promise<Map<string, Row>> {
+    const selected = events.filter(({ type }) => (types as EventType[]).includes(type));
+    if (selected.length === 0) return new Map();
+    const subjects = selected.map(({ subject }) => subject);
+    const accounts = [...new Set(selected.map(({ account_id: accountId }) => accountId))];
+    const rows = await runStatement<Row>(statement, { subjects, accounts }, transaction);
+    return new Map(rows.map((row) => [`${row.account_id}:${getSubject(row)}`, row]));
+  }
+  return {
+    generations: await read(
+      READ_GENERATIONS,
+      ['generation.succeeded', 'generation.failed'],
+      ({ uuid }: Generation) => uuid,
+    ),
+    keys: await read(READ_KEYS, ['key.created', 'key.revoked'], ({ uuid }: ApiKey) => uuid),
+    entries: await read(READ_ENTRIES, ['credits.granted'], ({ effect_key: key }: LedgerEntry) => key),
+  };
+}
+
+/** Returns the row that an event is about. @throws Error if it does not exist */
+function find<Row>(rows: ReadonlyMap<string, Row>, { account_id: accountId, subject }: OutboxEvent): Row {
+  const row = rows.get(`${accountId}:${subject}`);
+  if (row === undefined) throw new Error(`The subject ${subject} does not exist.`);
+  return row;
+}
+
+/** The same row, with the details that events of its type have. */
+function withDetails<Details>(event: OutboxEvent): EventFacts<Details> {
+  return event as EventFacts<unknown> as EventFacts<Details>;
+}
+
+/** Returns the address that the event of a generation's end is sent to as well; null for others and without one. */
+export function getWebhookUrl({ generations }: EventSources, { account_id: accountId, subject }: OutboxEvent) {
+  return generations.get(`${accountId}:${subject}`)?.webhook_url ?? null;
+}
+
+type BuildData<Type extends WebhookEventType> = (event: OutboxEvent, sources: EventSources) => WebhookData<Type>;
+
+const BUILD_DATA: { [Type in WebhookEventType]: BuildData<Type> } = {
+  'generation.succeeded': buildGenerationData,
+  'generation.failed': buildGenerationData,
+  'credits.low': (event) => presentLowCredits(withDetails(event)),
+  'credits.granted': (event, { entries }) => presentLedgerEntry(find(entries, event)),
+  'topup.succeeded': (event) => presentTopup(withDetails(event), 'succeeded'),
+  'topup.failed': (event) => presentTopup(withDetails(event), 'failed'),
+  'subscription.updated': buildBillingStatusData,
+  'key.created': (event, { keys }) => presentApiKey(find(keys, event)),
+  'key.revoked': (event, { keys }) => presentApiKey(find(keys, event)),
+  'affiliate.commission': (event) => presentCommission(withDetails(event)),
+  'affiliate.payout': (event) => presentPayout(withDetails(event)),
+};
+
+/** The files of a deleted generation are being removed, so their addresses are not sent. */
+function buildGenerationData(event: OutboxEvent, { generations }: EventSources) {
+  const generation = find(generations, event);
+  const data = presentGeneration(generation);
+  return generation.deleted_at === null ? data : { ...data, output_url: null, thumbnail_url: null };
+}
+
+function buildBillingStatusData(event: OutboxEvent) {
+  const { details } = withDetails<BillingStatusDetails>(event);
+  return presentBillingStatus({
+    plan: details.plan_slug === null ? null : getPlanBySlug(details.plan_slug),
+    status: details.status,
+    currentPeriodEnd: details.current_period_end === null ? null : new Date(details.current_period_end),
+    cancelAtPeriodEnd: details.cancel_at_period_end,
+    hasPaymentMethod: details.has_payment_method,
+  });
+}
+
+/**
+ * Builds the message that webhooks send for an event; null for types that they do not send.
+ * @throws Error if its data cannot be built.
+ */
+export function buildEventBody(event: OutboxEvent, sources: EventSources): string | null {
+  const { type, created_at: timestamp } = event;
+  return isWebhookEventType(type) ? JSON.stringify({ type, timestamp, data: BUILD_DATA[type](event, sources) }) : null;
+}

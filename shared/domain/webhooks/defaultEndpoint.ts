@@ -1,0 +1,86 @@
+import type { Transaction } from 'objection';
+import { v7 as uuidv7 } from 'uuid';
+import { now } from '../../lib/clock.ts';
+import { WebhookEndpoint } from '../../tables/WebhookEndpoint.ts';
+import { type RequestOrigin, SERVICE_ORIGIN } from '../accounts/securityEvents.ts';
+import { type EndpointWithSecret, replaceKeys } from './rotateSecret.ts';
+import { generateSigningKeys, openEndpointSecret, sealKeys } from './signingKeys.ts';
+
+/**
+ * Returns the ids of the default endpoints of accounts, by account id, and creates the missing ones. A default endpoint
+ * has no address: its deliveries go to the `webhook_url` of single generations and are signed with its keys.
+ */
+export async function ensureDefaultEndpoint(
+  transaction: Transaction,
+  accountIds: readonly number[],
+): Promise<Map<number, number>> {
+  const ids = await findDefaultEndpoints(transaction, accountIds);
+  // In the order of accounts, so that concurrent transactions cannot deadlock.
+  const missing = [...new Set(accountIds)].filter((accountId) => !ids.has(accountId)).sort((a, b) => a - b);
+  if (missing.length === 0) return ids;
+  await WebhookEndpoint.query(transaction)
+    .insert(missing.map(buildDefaultEndpoint))
+    // Only that of the partial index of default endpoints can occur.
+    .onConflict()
+    .ignore();
+  return findDefaultEndpoints(transaction, accountIds);
+}
+
+async function findDefaultEndpoints(
+  transaction: Transaction,
+  accountIds: readonly number[],
+): Promise<Map<number, number>> {
+  const rows = await WebhookEndpoint.query(transaction)
+    .select('id', 'account_id')
+    .whereIn('account_id', [...accountIds])
+    .whereNull('url');
+  return new Map(rows.map(({ account_id, id }) => [account_id, id]));
+}
+
+function buildDefaultEndpoint(accountId: number) {
+  const uuid = uuidv7();
+  const at = now();
+  return {
+    uuid,
+    account_id: accountId,
+    url: null,
+    ...sealKeys(uuid, generateSigningKeys()),
+    created_at: at,
+    updated_at: at,
+  };
+}
+
+async function fetchDefaultEndpoint(transaction: Transaction, accountId: number): Promise<WebhookEndpoint> {
+  const ids = await ensureDefaultEndpoint(transaction, [accountId]);
+  return WebhookEndpoint.query(transaction)
+    .findById(ids.get(accountId) as number)
+    .forNoKeyUpdate()
+    .throwIfNotFound();
+}
+
+/** Keys that sign the events of generations with a `webhook_url`. */
+export interface DefaultSecret {
+  /** Identifies the default endpoint in the list of its deliveries. */
+  uuid: string;
+  secret: string;
+  publicKey: string;
+}
+
+/** Returns the default secret of an account. Creates it on first use. */
+export async function getDefaultSecret(accountId: number): Promise<DefaultSecret> {
+  return WebhookEndpoint.transaction(async (transaction) => {
+    const endpoint = await fetchDefaultEndpoint(transaction, accountId);
+    return { uuid: endpoint.uuid, secret: openEndpointSecret(endpoint), publicKey: endpoint.public_key };
+  });
+}
+
+/** Replaces the default secret of an account. The former one signs as well for 24 hours. */
+export async function rotateDefaultSecret(
+  accountId: number,
+  origin: RequestOrigin = SERVICE_ORIGIN,
+): Promise<DefaultSecret> {
+  const { endpoint, secret }: EndpointWithSecret = await WebhookEndpoint.transaction(async (transaction) =>
+    replaceKeys(transaction, await fetchDefaultEndpoint(transaction, accountId), origin),
+  );
+  return { uuid: endpoint.uuid, secret, publicKey: endpoint.public_key };
+}

@@ -1,0 +1,197 @@
+import type { Transaction } from 'objection';
+import { v7 as uuidv7 } from 'uuid';
+import { now } from '../../lib/clock.ts';
+import { type ListPage, paginate } from '../../lib/pagination.ts';
+import { enqueueWebhooks } from '../../queues/enqueue.ts';
+import { presentWebhookEndpoint } from '../../presenters/webhookEndpoint.ts';
+import { ServiceError } from '../../spec/errors.ts';
+import { WEBHOOK_TEST_TYPE, type WebhookEventType } from '../../spec/events.ts';
+import { WEBHOOK_ENDPOINTS_MAX } from '../../spec/limits.ts';
+import { Account } from '../../tables/Account.ts';
+import { OutboxEvent } from '../../tables/OutboxEvent.ts';
+import { WebhookEndpoint } from '../../tables/WebhookEndpoint.ts';
+import { assertNotDeleting } from '../accounts/assertNotDeleting.ts';
+import { recordSecurityEvent, type RequestOrigin, SERVICE_ORIGIN } from '../accounts/securityEvents.ts';
+import { lockAccount } from '../credits/ledger.ts';
+import { insertDelivery, type ListedDelivery } from './deliveries.ts';
+import { disableEndpoint, enableEndpoint, updateWebhookCount } from './endpointState.ts';
+import { assertEnabled, endpointNotFoundError, queryManagedEndpoints } from './findEndpoint.ts';
+import { describeEndpoint, type EndpointWithSecret, replaceKeys } from './rotateSecret.ts';
+import { generateSigningKeys, sealKeys } from './signingKeys.ts';
+import { parseWebhookUrl } from './webhookUrl.ts';
+
+/** Fields of an endpoint that its owner chooses. */
+export interface EndpointInput {
+  url: string;
+  /** Types of events that it receives; null: all, including those that are added later. */
+  events?: readonly WebhookEventType[] | null;
+  description?: string;
+}
+
+export interface EndpointOptions {
+  origin?: RequestOrigin;
+  /** May write more rows in the same transaction. */
+  onDone?: (transaction: Transaction, result: EndpointWithSecret) => Promise<void>;
+}
+
+/**
+ * Creates an endpoint. Its secret is returned only here.
+ * @throws ServiceError validation_error when the account has 10 endpoints, or is being deleted, or for an address that
+ *   cannot receive webhooks.
+ */
+export async function createEndpoint(
+  accountId: number,
+  { url, events, description = '' }: EndpointInput,
+  { origin = SERVICE_ORIGIN, onDone = async () => {} }: EndpointOptions = {},
+): Promise<EndpointWithSecret> {
+  const address = parseWebhookUrl(url);
+  return Account.transaction(async (transaction) => {
+    assertNotDeleting(await lockAccount(transaction, accountId), 'url');
+    if ((await queryManagedEndpoints(accountId, transaction).resultSize()) >= WEBHOOK_ENDPOINTS_MAX) {
+      const detail = `url: the account already has ${WEBHOOK_ENDPOINTS_MAX} webhook endpoints, the maximum. Delete one first.`;
+      throw new ServiceError('validation_error', detail, { field: 'url' });
+    }
+    const uuid = uuidv7();
+    const keys = generateSigningKeys();
+    const at = now();
+    const endpoint = await WebhookEndpoint.query(transaction).insertAndFetch({
+      uuid,
+      account_id: accountId,
+      url: address,
+      events: toStoredTypes(events),
+      description,
+      ...sealKeys(uuid, keys),
+      created_at: at,
+      updated_at: at,
+    });
+    await updateWebhookCount(transaction, accountId);
+    await recordChange(transaction, endpoint, 'webhook_created', origin);
+    const created = { endpoint, secret: keys.secret };
+    await onDone(transaction, created);
+    return created;
+  });
+}
+
+/** Lists the endpoints of an account, newest first. There are at most `WEBHOOK_ENDPOINTS_MAX`. */
+export async function listEndpoints(accountId: number, page: number): Promise<ListPage<WebhookEndpoint>> {
+  return paginate(await queryManagedEndpoints(accountId).orderBy('id', 'desc'), page);
+}
+
+/** @throws ServiceError not_found when the account has no such endpoint. */
+export async function getEndpoint(accountId: number, uuid: string): Promise<WebhookEndpoint> {
+  const endpoint = await queryManagedEndpoints(accountId).findOne({ uuid });
+  if (endpoint === undefined) throw endpointNotFoundError();
+  return endpoint;
+}
+
+/**
+ * Changes an endpoint; fields that are not given stay as they are. Disabling it fails its pending deliveries.
+ * @throws ServiceError not_found, or validation_error for an address that cannot receive webhooks.
+ */
+export async function updateEndpoint(
+  accountId: number,
+  uuid: string,
+  { url, events, description, enabled }: Partial<EndpointInput> & { enabled?: boolean },
+  { origin = SERVICE_ORIGIN }: Pick<EndpointOptions, 'origin'> = {},
+): Promise<WebhookEndpoint> {
+  const address = url === undefined ? undefined : parseWebhookUrl(url);
+  return changeEndpoint(accountId, uuid, async (transaction, endpoint) => {
+    const isMoved = address !== undefined && address !== endpoint.url;
+    let changed = await endpoint.$query(transaction).patchAndFetch({
+      // Failures of the former address do not count for another one.
+      ...(isMoved ? { url: address, failing_since: null } : {}),
+      ...(events === undefined ? {} : { events: toStoredTypes(events) }),
+      ...(description === undefined ? {} : { description }),
+      updated_at: now(),
+    });
+    if (isMoved) await recordChange(transaction, changed, 'webhook_url_changed', origin);
+    const isEnabled = changed.disabled_at === null;
+    if (enabled === true && !isEnabled) changed = await enableEndpoint(transaction, changed);
+    if (enabled === false && isEnabled) changed = await disableEndpoint(transaction, changed, 'owner');
+    return changed;
+  });
+}
+
+/**
+ * Deletes an endpoint with its deliveries.
+ * @throws ServiceError not_found
+ */
+export async function deleteEndpoint(
+  accountId: number,
+  uuid: string,
+  { origin = SERVICE_ORIGIN }: Pick<EndpointOptions, 'origin'> = {},
+): Promise<void> {
+  await changeEndpoint(accountId, uuid, async (transaction, endpoint) => {
+    await endpoint.$query(transaction).delete();
+    await updateWebhookCount(transaction, accountId);
+    await recordChange(transaction, endpoint, 'webhook_deleted', origin);
+  });
+}
+
+/**
+ * Replaces the keys of an endpoint. The former ones sign as well for 24 hours.
+ * @throws ServiceError not_found
+ */
+export async function rotateSecret(
+  accountId: number,
+  uuid: string,
+  { origin = SERVICE_ORIGIN, onDone = async () => {} }: EndpointOptions = {},
+): Promise<EndpointWithSecret> {
+  return changeEndpoint(accountId, uuid, async (transaction, endpoint) => {
+    const rotated = await replaceKeys(transaction, endpoint, origin);
+    await onDone(transaction, rotated);
+    return rotated;
+  });
+}
+
+/**
+ * Sends an event of the type `webhook.test` to an endpoint, whatever types it receives. Its data is the endpoint.
+ * @throws ServiceError not_found, or validation_error while the endpoint is disabled.
+ */
+export async function sendTestEvent(accountId: number, uuid: string): Promise<ListedDelivery> {
+  const delivery = await changeEndpoint(accountId, uuid, async (transaction, endpoint) => {
+    assertEnabled(endpoint);
+    const at = now();
+    const event = await OutboxEvent.query(transaction).insertAndFetch({
+      account_id: accountId,
+      type: WEBHOOK_TEST_TYPE,
+      subject: uuidv7(),
+      details: {},
+      body: JSON.stringify({ type: WEBHOOK_TEST_TYPE, timestamp: at, data: presentWebhookEndpoint(endpoint) }),
+      created_at: at,
+      // Dispatched: its delivery is inserted here.
+      next_attempt_at: null,
+    });
+    return insertDelivery(transaction, endpoint, event);
+  });
+  void enqueueWebhooks();
+  return delivery;
+}
+
+/** Runs a change of an endpoint with the account and the endpoint locked, in this order. */
+async function changeEndpoint<Result>(
+  accountId: number,
+  uuid: string,
+  change: (transaction: Transaction, endpoint: WebhookEndpoint) => Promise<Result>,
+): Promise<Result> {
+  return Account.transaction(async (transaction) => {
+    await lockAccount(transaction, accountId);
+    const endpoint = await queryManagedEndpoints(accountId, transaction).findOne({ uuid }).forNoKeyUpdate();
+    if (endpoint === undefined) throw endpointNotFoundError();
+    return change(transaction, endpoint);
+  });
+}
+
+function recordChange(
+  transaction: Transaction,
+  endpoint: WebhookEndpoint,
+  event: 'webhook_created' | 'webhook_url_changed' | 'webhook_deleted',
+  origin: RequestOrigin,
+): Promise<void> {
+  const details = describeEndpoint(endpoint);
+  return recordSecurityEvent(transaction, { accountId: endpoint.account_id, event, origin, details });
+}
+
+function toStoredTypes(events: readonly WebhookEventType[] | null = null): WebhookEventType[] | null {
+  return events === null ? null : [...new Set(events)];
+}

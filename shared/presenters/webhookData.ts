@@ -1,0 +1,97 @@
+import Type, { type Static, type TSchema } from 'typebox';
+import type { WebhookEventType } from '../spec/events.ts';
+import type { OutboxEvent } from '../tables/OutboxEvent.ts';
+import { ApiKeyResponse } from './apiKey.ts';
+import { BillingStatusResponse } from './billingStatus.ts';
+import { textOrNull, Timestamp, Uuid } from './fields.ts';
+import { GenerationResponse } from './generation.ts';
+import { LedgerEntryResponse } from './ledgerEntry.ts';
+
+/** Objects in the `data` of webhooks that no endpoint of the API returns. They consist of the details of the event. */
+
+export const LowCreditsData = Type.Object({
+  generation: Type.String({ format: 'uuid', description: 'The generation whose charge left the balance low' }),
+  balance: Type.Integer({ description: 'Credits that are left' }),
+  threshold: Type.Integer({ description: 'The balance counts as low below this' }),
+});
+
+export const TopupData = Type.Object({
+  uuid: Uuid,
+  kind: Type.Enum(['manual', 'automatic']),
+  status: Type.Enum(['succeeded', 'failed']),
+  amount_cents: Type.Integer({ description: 'The ordered amount, without tax' }),
+  credits: Type.Integer({ description: 'Credits that were added, or would have been' }),
+  failure_code: textOrNull({ description: 'Reason of the failure; null if it succeeded' }),
+  completed_at: Timestamp,
+});
+
+export const CommissionData = Type.Object({
+  amount_cents: Type.Integer(),
+  paid_at: Type.Unsafe<string>({ ...Timestamp, description: 'Time at which the referred customer paid' }),
+  payable_at: Type.Unsafe<string>({ ...Timestamp, description: 'The commission is part of the next payout after it' }),
+});
+
+export const PayoutData = Type.Object({
+  uuid: Uuid,
+  month: Type.String({ pattern: '^\\d{4}-\\d{2}$' }),
+  amount_cents: Type.Integer(),
+  paid_at: Type.Unsafe<string>({ ...Timestamp, description: 'Time at which it was transferred' }),
+});
+
+/** Schema of the `data` of each type of webhook. */
+export const WEBHOOK_DATA_SCHEMAS = {
+  'generation.succeeded': GenerationResponse,
+  'generation.failed': GenerationResponse,
+  'credits.low': LowCreditsData,
+  'credits.granted': LedgerEntryResponse,
+  'topup.succeeded': TopupData,
+  'topup.failed': TopupData,
+  'subscription.updated': BillingStatusResponse,
+  'key.created': ApiKeyResponse,
+  'key.revoked': ApiKeyResponse,
+  'affiliate.commission': CommissionData,
+  'affiliate.payout': PayoutData,
+} as const satisfies Record<WebhookEventType, TSchema>;
+
+/** `data` of a type of webhook. */
+export type WebhookData<TypeName extends WebhookEventType> = Static<(typeof WEBHOOK_DATA_SCHEMAS)[TypeName]>;
+
+/** The row of an event that its `data` is presented from. */
+export type EventFacts<Details> = Pick<OutboxEvent, 'subject' | 'created_at'> & { details: Details };
+
+export function presentLowCredits({
+  subject,
+  details,
+}: EventFacts<{ balance: number; threshold: number }>): Static<typeof LowCreditsData> {
+  return { generation: subject, balance: details.balance, threshold: details.threshold };
+}
+
+/** Details of the events `topup.succeeded` and `topup.failed`. */
+export interface TopupDetails {
+  kind: 'manual' | 'automatic';
+  amount_cents: number;
+  credits: number;
+  failure_code: string | null;
+}
+
+export function presentTopup(
+  { subject, details, created_at: completedAt }: EventFacts<TopupDetails>,
+  status: 'succeeded' | 'failed',
+): Static<typeof TopupData> {
+  const { kind, amount_cents, credits, failure_code } = details;
+  return { uuid: subject, kind, status, amount_cents, credits, failure_code, completed_at: completedAt };
+}
+
+export function presentCommission({
+  details,
+}: EventFacts<Static<typeof CommissionData>>): Static<typeof CommissionData> {
+  return { amount_cents: details.amount_cents, paid_at: details.paid_at, payable_at: details.payable_at };
+}
+
+export function presentPayout({
+  subject,
+  details,
+}: EventFacts<{ month: string; amount_cents: number; paid_at: string }>): Static<typeof PayoutData> {
+  const { month, amount_cents, paid_at } = details;
+  return { uuid: subject, month: month.slice(0, 7), amount_cents, paid_at };
+}
