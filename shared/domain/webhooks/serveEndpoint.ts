@@ -1,0 +1,242 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { type AttemptResult, postWebhook } from '../../gateways/webhooks/postWebhook.ts';
+import { now } from '../../lib/clock.ts';
+import { isDraining, mayRetry } from '../../lib/drain.ts';
+import { logger } from '../../lib/logger.ts';
+import { webhookDeliveries, webhookDelay } from '../../lib/metrics.ts';
+import { WEBHOOK_CONCURRENCY, WEBHOOK_FAILING_CONCURRENCY } from '../../spec/webhookDelivery.ts';
+import { type DeliveryTarget, DUE_PAGE_SIZE, type DueDelivery, readDueDeliveries } from './dueDeliveries.ts';
+import { disableAfterFailure, failPendingDeliveries, getDisabledReason } from './disableFailing.ts';
+import { type ClaimedEndpoint, releaseEndpoint } from './leases.ts';
+import { recordOutcome, toOutcome } from './outcomes.ts';
+import { openSigningKeys, type SigningKey, signMessage } from './signingKeys.ts';
+
+/** An attempt after this time is slow: until it ends, the endpoint gets few further ones. */
+const SLOW_MS = 1_000;
+/** The default endpoint has many receivers. A slow one leaves room for the others. */
+const SLOW_CONCURRENCY = { endpoint: 1, default: WEBHOOK_CONCURRENCY / 2 } as const;
+/** Number of attempts that are in flight or not yet recorded. */
+const UNRECORDED_MAX = 64;
+const RECORD_RETRY_MS = 500;
+
+/** An endpoint that this process serves, until nothing is due. */
+export interface ServedEndpoint {
+  readonly lease: ClaimedEndpoint;
+  readonly startedAt: number;
+  /** Attempts that are in flight or not yet recorded, by delivery. */
+  readonly attempts: Map<number, Attempt>;
+  /** Ends the service after the attempts in flight. */
+  isEnding: boolean;
+  /** Set when further deliveries may be due. */
+  mayHaveMore: boolean;
+  /** Continues the service, which waits for an attempt to end. */
+  wake(): void;
+}
+
+interface Attempt {
+  abort: AbortController;
+  /** Undefined while it waits for a connection. */
+  startedAt?: number;
+  hasEnded: boolean;
+}
+
+/** Runs an attempt once the process has a connection for it. */
+export type AttemptSlots = <Result>(attempt: () => Promise<Result>) => Promise<Result>;
+
+interface Service extends ServedEndpoint {
+  slots: AttemptSlots;
+  queue: DueDelivery[];
+  target: DeliveryTarget | undefined;
+  keys: SigningKey[] | undefined;
+  /** Doubles with every success: an endpoint that does not respond holds one connection. */
+  concurrency: number;
+  woken: PromiseWithResolvers | undefined;
+}
+
+interface PromiseWithResolvers {
+  promise: Promise<void>;
+  resolve(): void;
+}
+
+/** Starts to serve a claimed endpoint. @returns it, and a promise of whether something is due after it was released. */
+export function serveEndpoint(
+  lease: ClaimedEndpoint,
+  slots: AttemptSlots,
+): { served: ServedEndpoint; done: Promise<boolean> } {
+  const service: Service = {
+    lease,
+    slots,
+    startedAt: performance.now(),
+    attempts: new Map(),
+    isEnding: false,
+    mayHaveMore: true,
+    queue: [],
+    target: undefined,
+    keys: undefined,
+    concurrency: 1,
+    woken: undefined,
+    wake: () => {
+      service.woken?.resolve();
+      service.woken = undefined;
+    },
+  };
+  return { served: service, done: run(service) };
+}
+
+async function run(service: Service): Promise<boolean> {
+  try {
+    await deliverDue(service);
+  } catch (err) {
+    logger.warn({ err, endpointId: service.lease.id }, 'webhook deliveries not read; sweep will retry');
+  }
+  while (service.attempts.size > 0) await waitForWake(service);
+  try {
+    return await releaseEndpoint(service.lease);
+  } catch (err) {
+    logger.warn({ err, endpointId: service.lease.id }, 'webhook endpoint not released; its lease expires');
+    return false;
+  }
+}
+
+async function deliverDue(service: Service): Promise<void> {
+  while (!isEnding(service)) {
+    if (service.queue.length === 0 && service.mayHaveMore && hasRoom(service)) await readQueue(service);
+    while (service.queue.length > 0 && hasRoom(service) && !isEnding(service)) {
+      const delivery = service.queue.shift() as DueDelivery;
+      void runAttempt(service, delivery);
+    }
+    if (service.attempts.size === 0) return;
+    await waitForWake(service);
+  }
+}
+
+const isEnding = (service: ServedEndpoint): boolean => service.isEnding || isDraining();
+
+function waitForWake(service: Service): Promise<void> {
+  if (service.woken === undefined) {
+    let resolve = () => {};
+    const promise = new Promise<void>((done) => (resolve = done));
+    service.woken = { promise, resolve };
+  }
+  return service.woken.promise;
+}
+
+/** Returns true if the endpoint may get another attempt beside those in flight. */
+function hasRoom(service: Service): boolean {
+  const running = [...service.attempts.values()].filter(({ hasEnded }) => !hasEnded);
+  return running.length < getConcurrency(service, running) && service.attempts.size < UNRECORDED_MAX;
+}
+
+function getConcurrency({ lease, target, concurrency }: Service, running: Attempt[]): number {
+  if (lease.isFailing) return WEBHOOK_FAILING_CONCURRENCY;
+  const slowSince = performance.now() - SLOW_MS;
+  const isSlow = running.some(({ startedAt }) => startedAt !== undefined && startedAt <= slowSince);
+  if (!isSlow) return concurrency;
+  return Math.min(concurrency, target?.url === null ? SLOW_CONCURRENCY.default : SLOW_CONCURRENCY.endpoint);
+}
+
+/** Reads the next deliveries, and the endpoint, which its owner may have changed. */
+async function readQueue(service: Service): Promise<void> {
+  service.mayHaveMore = false;
+  const { id, token } = service.lease;
+  const page = await readDueDeliveries({ id, token, excluded: [...service.attempts.keys()] });
+  if (page === undefined) {
+    service.isEnding = true;
+    return;
+  }
+  const { target, deliveries } = page;
+  service.target = target;
+  if (target.disabled_at !== null) {
+    service.isEnding = true;
+    await failPendingDeliveries(target);
+    return;
+  }
+  service.keys = openKeys(target);
+  service.queue = deliveries;
+  if (deliveries.length === DUE_PAGE_SIZE) service.mayHaveMore = true;
+}
+
+function openKeys(target: DeliveryTarget): SigningKey[] | undefined {
+  try {
+    return openSigningKeys(target);
+  } catch (err) {
+    logger.error({ err, endpoint: target.uuid }, 'webhook signing keys not readable');
+    return undefined;
+  }
+}
+
+async function runAttempt(service: Service, delivery: DueDelivery): Promise<void> {
+  const attempt: Attempt = { abort: new AbortController(), hasEnded: false };
+  service.attempts.set(delivery.id, attempt);
+  try {
+    const result = await service.slots(() => post(service, delivery, attempt));
+    attempt.hasEnded = true;
+    if (result !== undefined) {
+      applyResult(service, result);
+      service.wake();
+      await record(service, delivery, result);
+    }
+  } catch (err) {
+    logger.error({ err, endpointId: service.lease.id }, 'webhook attempt failed; sweep will retry');
+    service.isEnding = true;
+  } finally {
+    service.attempts.delete(delivery.id);
+    service.wake();
+  }
+}
+
+/** Sends the message of a delivery. @returns undefined if it was not sent, or its outcome is not known. */
+async function post(service: Service, delivery: DueDelivery, attempt: Attempt): Promise<AttemptResult | undefined> {
+  const { target, keys } = service;
+  if (isEnding(service) || target === undefined) return undefined;
+  if (keys === undefined) return { status: null, error: 'signing keys not readable' };
+  const id = `msg_${delivery.eventUuid}`;
+  const timestamp = Math.floor(now().getTime() / 1_000);
+  const { body } = delivery;
+  const headers = {
+    'webhook-id': id,
+    'webhook-timestamp': String(timestamp),
+    'webhook-signature': signMessage(keys, { id, timestamp, body }),
+  };
+  attempt.startedAt = performance.now();
+  const result = await postWebhook({ url: delivery.url ?? target.url ?? '', headers, body }, attempt.abort);
+  return result.error === 'aborted' ? undefined : result;
+}
+
+/** Adapts the number of concurrent attempts to a result. */
+function applyResult(service: Service, { error }: AttemptResult): void {
+  if (error === undefined) {
+    service.concurrency = Math.min(WEBHOOK_CONCURRENCY, service.concurrency * 2);
+    return;
+  }
+  // The default endpoint has many receivers, of which another one failed.
+  if (service.target?.url === null) return;
+  // Claimed again as a failing endpoint, behind others that wait.
+  service.isEnding = true;
+}
+
+/** Records the outcome of an attempt, through outages of the database. It is lost with the lease: another one follows. */
+async function record(service: Service, delivery: DueDelivery, result: AttemptResult): Promise<void> {
+  const target = service.target as DeliveryTarget;
+  const outcome = toOutcome(service.lease, delivery, result);
+  const reason = getDisabledReason(target, result);
+  for (let isFirst = true; isFirst || mayRetry(); isFirst = false) {
+    try {
+      const isRecorded = await (reason === undefined
+        ? recordOutcome(outcome)
+        : disableAfterFailure(target, outcome, reason));
+      if (!isRecorded) service.isEnding = true;
+      else countOutcome(delivery, outcome.status);
+      return;
+    } catch (err) {
+      logger.warn({ err, endpointId: service.lease.id }, 'webhook outcome not recorded; will retry');
+      if (service.isEnding && !mayRetry()) return;
+      await delay(RECORD_RETRY_MS);
+    }
+  }
+}
+
+function countOutcome({ attempts, recordedAt }: DueDelivery, status: 'pending' | 'succeeded' | 'failed'): void {
+  webhookDeliveries.inc({ outcome: status === 'pending' ? 'retried' : status });
+  if (status === 'succeeded' && attempts === 0) webhookDelay.observe((now().getTime() - recordedAt.getTime()) / 1_000);
+}
