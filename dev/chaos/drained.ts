@@ -44,6 +44,17 @@ export async function findOverdueRefunds(client: Queryable, dueBefore: Date): Pr
   );
 }
 
+/** Returns the longest wait for the next attempt of a webhook, in milliseconds. */
+export async function findLongestRetryMs(client: Queryable, now: Date): Promise<number> {
+  const { rows } = await client.query(
+    `SELECT coalesce(max(extract(epoch FROM d.next_attempt_at - $1::timestamptz)), 0)::float8 * 1000 AS ms
+       FROM webhook_deliveries d JOIN webhook_endpoints w ON w.id = d.endpoint_id AND w.disabled_at IS NULL
+      WHERE d.status = 'pending'`,
+    [now],
+  );
+  return Math.ceil(rows[0].ms as number) + 1_000;
+}
+
 /** Describes the pending work; empty when all has settled. */
 export async function listPendingWork(client: Queryable, environment: ChaosEnvironment): Promise<string[]> {
   const { rows } = await client.query(PENDING_WORK_SQL, [environment.now()]);

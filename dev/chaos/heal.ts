@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Violation } from '../../shared/domain/credits/integrity/index.ts';
 import { waitUntil } from '../local/servers/processes.ts';
 import type { ChaosClients } from './clients/clients.ts';
-import { findOverdueRefunds, listPendingWork } from './drained.ts';
+import { findLongestRetryMs, findOverdueRefunds, listPendingWork } from './drained.ts';
 import { connectTo } from '../local/environment/databases.ts';
 import type { ChaosEnvironment } from './environment.ts';
 import type { SpeedWatch } from './speedWatch.ts';
@@ -15,8 +15,7 @@ const DRAIN_TIMEOUT_MS = 180_000;
 const ELEVEN_MINUTES_MS = 11 * 60_000;
 /** An owed refund may still be due this long after healing: its sweep runs every 30 s. */
 const OWED_REFUND_LIMIT_MS = 60_000;
-/** Advances past the hourly checks, and past the wait after the fourth failed attempt of a webhook. */
-const THREE_HOURS_MS = 3 * 60 * 60_000;
+const OVER_AN_HOUR_MS = 65 * 60_000;
 
 /** Times of the first successes after healing. */
 export interface HealResult {
@@ -95,7 +94,8 @@ export async function waitUntilDrained(
         detail: error.message,
       });
     });
-    environment.advanceTime(THREE_HOURS_MS);
+    // Includes the hourly checks, and the next attempt of every webhook.
+    environment.advanceTime(Math.max(OVER_AN_HOUR_MS, await findLongestRetryMs(client, environment.now())));
     await delay(3_000);
     await waitUntil(isDrained, 60_000);
     return settledMs;

@@ -57,6 +57,21 @@ export function createWebhookStore(messages: readonly ReceivedMessage[]): Webhoo
   return { endpoints: [], targets: new Map(), defaultKeys: new Map(), messages, required: 0 };
 }
 
+export interface WebhookCounts {
+  endpoints: number;
+  /** Attempts that the receiver read, and those that it accepted. */
+  received: number;
+  accepted: number;
+  /** Messages that had to arrive. */
+  required: number;
+}
+
+export function countWebhooks({ webhooks }: { webhooks: WebhookStore }): WebhookCounts {
+  const { endpoints, messages, required } = webhooks;
+  const accepted = messages.filter(({ isAccepted }) => isAccepted).length;
+  return { endpoints: endpoints.length, received: messages.length, accepted, required };
+}
+
 /** The JSON of a message. */
 export interface WebhookBody {
   type: string;
