@@ -21,6 +21,7 @@ import * as models from './rest/models/routes.ts';
 import * as openapi from './rest/openapi/routes.ts';
 import * as session from './rest/session/routes.ts';
 import * as usage from './rest/usage/routes.ts';
+import * as webhookEndpoints from './rest/webhooks/routes.ts';
 import { accountScript } from './static/accountScript.ts';
 import { media } from './static/media.ts';
 import { stylesheet } from './static/stylesheet.ts';
@@ -79,6 +80,18 @@ export const HTTP_ROUTES: readonly HttpRoute[] = [
   ['GET',    '/api/usage/summary/',                              'account',         'account',   'none', usage.summary],
   ['GET',    '/api/usage/keys/',                                 'account',         'account',   'none', usage.keys],
   ['GET',    '/api/ledger/',                                     'account',         'account',   'none', usage.ledger],
+
+  ['POST',   '/api/webhooks/create/',                            'account',         'account',   'json', webhookEndpoints.create],
+  ['GET',    '/api/webhooks/',                                   'account',         'account',   'none', webhookEndpoints.list],
+  ['GET',    '/api/webhooks/default/secret/',                    'session',         'account',   'none', webhookEndpoints.readDefaultSecret],
+  ['POST',   '/api/webhooks/default/rotate-secret/',             'session',         'account',   'json', webhookEndpoints.rotateDefault],
+  ['GET',    '/api/webhooks/:uuid/',                             'account',         'account',   'none', webhookEndpoints.read],
+  ['PATCH',  '/api/webhooks/:uuid/',                             'account',         'account',   'json', webhookEndpoints.update],
+  ['DELETE', '/api/webhooks/:uuid/',                             'account',         'account',   'json', webhookEndpoints.remove],
+  ['POST',   '/api/webhooks/:uuid/rotate-secret/',               'account',         'account',   'json', webhookEndpoints.rotate],
+  ['POST',   '/api/webhooks/:uuid/test/',                        'account',         'account',   'json', webhookEndpoints.test],
+  ['GET',    '/api/webhooks/:uuid/deliveries/',                  'account',         'account',   'none', webhookEndpoints.deliveries],
+  ['POST',   '/api/webhooks/:uuid/deliveries/:delivery/redeliver/', 'account',      'account',   'json', webhookEndpoints.redeliverOne],
 
   ['GET',    '/api/billing/plans/',                              'none',            'public',    'none', billing.plans],
   ['GET',    '/api/billing/status/',                             'account',         'account',   'none', billing.status],

@@ -12,6 +12,9 @@ export type AuditEvent =
   | 'identity_removed'
   | 'key_created'
   | 'key_revoked'
+  | 'webhook_created'
+  | 'webhook_deleted'
+  | 'webhook_secret_rotated'
   | 'grant_given'
   | 'grant_ended';
 

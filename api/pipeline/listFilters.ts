@@ -1,5 +1,6 @@
 import type { LedgerFilter } from '../../shared/domain/credits/listFilteredLedger.ts';
 import type { GenerationFilter } from '../../shared/domain/generations/listFiltered.ts';
+import { DELIVERY_STATUSES, type DeliveryStatus } from '../../shared/domain/webhooks/deliveries.ts';
 import { INSTANT_FORM, parseInstant } from '../../shared/lib/instant.ts';
 import type { CreatedRange } from '../../shared/lib/listFilter.ts';
 import { MODEL_KINDS, MODEL_SLUGS } from '../../shared/spec/catalog.ts';
@@ -11,6 +12,7 @@ export type Parameters = Readonly<Record<string, unknown>>;
 
 const GENERATION_FILTERS = ['status', 'kind', 'model', 'created_after', 'created_before'] as const;
 const LEDGER_FILTERS = ['entry_type', 'created_after', 'created_before'] as const;
+const DELIVERY_FILTERS = ['status'] as const;
 
 /**
  * Parses the filters of a list of generations. Other parameters are ignored.
@@ -36,11 +38,22 @@ export function parseLedgerFilter(parameters: Parameters): LedgerFilter {
   };
 }
 
+/**
+ * Parses the filters of the deliveries of a webhook endpoint. Other parameters are ignored.
+ * @throws ServiceError validation_error
+ */
+export function parseDeliveryFilter(parameters: Parameters): { status?: DeliveryStatus } {
+  return { status: parseChoice(parameters, 'status', DELIVERY_STATUSES) };
+}
+
 /** Returns the filters of a list of generations as a query, for the links to its other pages. */
 export const buildGenerationQuery = (parameters: Parameters): string => buildQuery(parameters, GENERATION_FILTERS);
 
 /** Returns the filters of the ledger as a query, for the links to its other pages. */
 export const buildLedgerQuery = (parameters: Parameters): string => buildQuery(parameters, LEDGER_FILTERS);
+
+/** Returns the filters of the deliveries of a webhook endpoint as a query, for the links to its other pages. */
+export const buildDeliveryQuery = (parameters: Parameters): string => buildQuery(parameters, DELIVERY_FILTERS);
 
 /** Returns the parameters of a form without the fields that were left empty. */
 export function dropEmptyFields(parameters: Parameters): Parameters {

@@ -27,11 +27,11 @@ export function parseWaitSeconds(ctx: Context): number {
 }
 
 /**
- * Parses the uuid in the path. An invalid one gets the same code as an unknown one.
+ * Parses a uuid in the path. An invalid one gets the same code as an unknown one.
  * @throws ServiceError not_found
  */
-export function parseUuidParam(ctx: Context): string {
-  const uuid = (ctx as unknown as { params: { uuid: string } }).params.uuid;
+export function parseUuidParam(ctx: Context, name = 'uuid'): string {
+  const uuid = (ctx as unknown as { params: Record<string, string> }).params[name] ?? '';
   if (!isUuid(uuid)) throw new ServiceError('not_found', 'Not found. The path must contain a valid UUID.');
   return uuid.toLowerCase();
 }

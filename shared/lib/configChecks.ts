@@ -54,6 +54,8 @@ function checkProductionOnly(values: Environment): string[] {
   const problems: string[] = [];
   if (values.OAUTH_CLIENT_DOCUMENT_HOST !== undefined)
     problems.push('OAUTH_CLIENT_DOCUMENT_HOST must not be set with NODE_ENV=production: it is for tests.');
+  if (values.WEBHOOK_ADDRESSES === 'any')
+    problems.push('WEBHOOK_ADDRESSES must be public with NODE_ENV=production: customers could reach your own network.');
   if (values.STRIPE_API_BASE?.startsWith('http:') === true)
     problems.push('STRIPE_API_BASE must begin with https:// with NODE_ENV=production: the secret key goes there.');
   return problems;

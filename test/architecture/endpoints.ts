@@ -103,6 +103,17 @@ const OWN_ENDPOINTS = `
   GET    /assets/account.js                    public
   GET    /assets/style.css                     public
   GET    /api/usage/keys/                      key/cookie
+  POST   /api/webhooks/create/                 key/cookie
+  GET    /api/webhooks/                        key/cookie
+  GET    /api/webhooks/default/secret/         cookie
+  POST   /api/webhooks/default/rotate-secret/  cookie
+  GET    /api/webhooks/:uuid/                  key/cookie
+  PATCH  /api/webhooks/:uuid/                  key/cookie
+  DELETE /api/webhooks/:uuid/                  key/cookie
+  POST   /api/webhooks/:uuid/rotate-secret/    key/cookie
+  POST   /api/webhooks/:uuid/test/             key/cookie
+  GET    /api/webhooks/:uuid/deliveries/       key/cookie
+  POST   /api/webhooks/:uuid/deliveries/:delivery/redeliver/  key/cookie
   GET    /api/serving/                         public
   GET    /api/ready/                           public
   GET    /admin/                               operator

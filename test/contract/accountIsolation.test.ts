@@ -48,6 +48,34 @@ describe('resources of another account', () => {
     return [status, /role="alert"[^>]*>(.*?)<\//s.exec(text)?.[1]];
   }
 
+  /** Creates the only webhook endpoint of the owner, with a failed delivery that has the same uuid. */
+  async function makeWebhook(): Promise<string> {
+    for (const { uuid } of (await owner.request('GET', '/api/webhooks/')).body.data)
+      await owner.request('DELETE', `/api/webhooks/${uuid}/`);
+    const body = { url: 'https://example.com/' };
+    const { uuid } = (await owner.request('POST', '/api/webhooks/create/', { body })).body;
+    await owner.request('POST', `/api/webhooks/${uuid}/test/`);
+    await service.sql(
+      `UPDATE webhook_deliveries SET uuid = $1, status = 'failed', next_attempt_at = NULL
+        WHERE endpoint_id = (SELECT id FROM webhook_endpoints WHERE uuid = $1)`,
+      [uuid],
+    );
+    return uuid;
+  }
+
+  const isWebhookUnchanged = async (uuid: string) =>
+    (await service.sql('SELECT 1 FROM webhook_endpoints WHERE uuid = $1 AND updated_at = created_at', [uuid]))
+      .length === 1;
+
+  const hasNoDelivery = (condition: string) => async (uuid: string) =>
+    (
+      await service.sql(
+        `SELECT 1 FROM webhook_deliveries d JOIN webhook_endpoints w ON w.id = d.endpoint_id
+          WHERE w.uuid = $1 AND ${condition}`,
+        [uuid],
+      )
+    ).length === 0;
+
   const FROM_OWNER = 'JOIN accounts a ON a.id = t.account_id WHERE a.email = $1';
 
   /** Resources of the routes with a uuid: creates one for the owner, and checks that it still exists. */
@@ -66,6 +94,14 @@ describe('resources of another account', () => {
     },
     '/api/keys/:uuid/revoke/': { make: makeKey, isThere: isKeyActive },
     '/account/keys/:uuid/revoke/': { make: makeKey, isThere: isKeyActive },
+    '/api/webhooks/:uuid/': { make: makeWebhook, isThere: isWebhookUnchanged },
+    '/api/webhooks/:uuid/rotate-secret/': { make: makeWebhook, isThere: isWebhookUnchanged },
+    '/api/webhooks/:uuid/deliveries/': { make: makeWebhook, isThere: isWebhookUnchanged },
+    '/api/webhooks/:uuid/test/': { make: makeWebhook, isThere: hasNoDelivery('d.uuid <> w.uuid') },
+    '/api/webhooks/:uuid/deliveries/:delivery/redeliver/': {
+      make: makeWebhook,
+      isThere: hasNoDelivery(`d.status = 'pending'`),
+    },
     '/account/applications/:uuid/end/': {
       make: async () => {
         await (await registerClient(service.baseUrl)).authorizeAndExchange(owner);
@@ -105,9 +141,9 @@ describe('resources of another account', () => {
 
   it('all routes with a uuid are covered by these tests', () => {
     expect([...new Set(rows.map(({ path }) => path))]).to.have.members(Object.keys(THINGS));
-    // The other path parameters do not name resources of an account.
+    // The other path parameters, apart from that of a delivery, do not name resources of an account.
     const names = ROUTES.flatMap(({ path }) => path.match(/:\w+/g) ?? []);
-    expect(new Set(names)).to.have.all.keys(':uuid', ':file', ':provider', ':code', ':shard', ':token');
+    expect(new Set(names)).to.have.all.keys(':uuid', ':delivery', ':file', ':provider', ':code', ':shard', ':token');
   });
 
   for (const row of rows) {

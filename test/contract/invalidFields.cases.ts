@@ -49,6 +49,11 @@ export const FIELDS: [string, string, string, string][] = [
     '{"model": "vidmodel-video", "prompt": "a", "params": {"duration": 5, "resolution": "720p", "aspect_ratio": ?}}',
   ],
   ['POST', '/api/keys/create/', 'name', '{"name": ?}'],
+  ['POST', '/api/webhooks/create/', 'url', '{"url": ?}'],
+  ['POST', '/api/webhooks/create/', 'events', '{"url": "https://example.com/", "events": [?]}'],
+  ['POST', '/api/webhooks/create/', 'description', '{"url": "https://example.com/", "description": ?}'],
+  ['PATCH', '/api/webhooks/:uuid/', 'url', '{"url": ?}'],
+  ['PATCH', '/api/webhooks/:uuid/', 'description', '{"description": ?}'],
   ['POST', '/api/billing/checkout/', 'plan', '{"plan": ?}'],
   ['POST', '/api/billing/topup/', 'amount_cents', '{"amount_cents": ?}'],
   [

@@ -52,6 +52,21 @@ export const IDEMPOTENT_ENDPOINTS: IdempotentEndpoint[] = [
         )
       ).length,
   },
+  {
+    path: '/api/webhooks/create/',
+    scope: 'webhooks.create',
+    status: 201,
+    body: { url: 'https://example.com/robot' },
+    other: { url: 'https://example.com/robot-2' },
+    plan: null,
+    effects: async (service, { email }) =>
+      (
+        await service.sql(
+          `SELECT 1 FROM webhook_endpoints w JOIN accounts a ON a.id = w.account_id WHERE a.email = $1 AND w.url LIKE '%robot%'`,
+          [email],
+        )
+      ).length,
+  },
 ];
 export const [CHECKOUT, TOPUP, KEYS] = IDEMPOTENT_ENDPOINTS as [
   IdempotentEndpoint,

@@ -8,6 +8,7 @@ import {
   QUEUED,
 } from './corruption.ts';
 import { ACCOUNT_CORRUPTIONS } from './accountViolations.ts';
+import { NOTIFICATION_CORRUPTIONS } from './notificationViolations.ts';
 import { STAFF_ACTION_CORRUPTIONS } from './staffActionViolations.ts';
 
 /** Corruptions of the ledger fixture, by the invariant that each violates. */
@@ -271,4 +272,5 @@ export const CORRUPTIONS: Record<string, Corruption[]> = {
   ],
   ...ACCOUNT_CORRUPTIONS,
   ...STAFF_ACTION_CORRUPTIONS,
+  ...NOTIFICATION_CORRUPTIONS,
 };

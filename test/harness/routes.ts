@@ -22,15 +22,17 @@ export function filterRoutes(...authentications: string[]): Route[] {
 
 export const isChange = ({ method }: Route): boolean => method !== 'GET';
 
-/** Fills a uuid into the path of a route. */
+/** Fills a uuid into the path of a route, the same for all of its parameters. */
 export function buildPath({ path }: Pick<Route, 'path'>, uuid: string = randomUUID()): string {
-  return path.replace(':uuid', uuid);
+  return path.replace(':uuid', uuid).replace(':delivery', uuid);
 }
 
 /** A valid body for each route whose body has fields. */
 export const VALID_BODIES: Readonly<Record<string, object>> = {
   'POST /api/generations/create/': { model: 'imgmodel-2', prompt: 'a', params: { resolution: '1K' } },
   'POST /api/keys/create/': { name: 'a' },
+  'POST /api/webhooks/create/': { url: 'https://example.com/webhooks' },
+  'PATCH /api/webhooks/:uuid/': { description: 'a' },
   'POST /api/billing/checkout/': { plan: 'studio' },
   'POST /api/billing/topup/': { amount_cents: 5_000 },
   'PATCH /api/billing/topup/settings/': { auto_topup_amount_cents: 6_000 },

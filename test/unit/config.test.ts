@@ -56,6 +56,7 @@ describe('the configuration', () => {
     ['SWEEP_INTERVAL_MS', '1'],
     ['MCP_ALLOWED_ORIGINS', 'studio.example'],
     ['RATE_LIMITS', 'true'],
+    ['WEBHOOK_ADDRESSES', 'private'],
     ['RATE_CREATES_PER_MINUTE', '0'],
     ['RATE_PAYMENTS_PER_MINUTE', '0'],
     ['RATE_REQUESTS_PER_MINUTE', '-5'],
@@ -117,6 +118,13 @@ describe('the configuration', () => {
     expect(getConfigError({ OAUTH_CLIENT_DOCUMENT_HOST: '127.0.0.1:8080' })).to.equal('');
     expect(getConfigError({ NODE_ENV: 'production', OAUTH_CLIENT_DOCUMENT_HOST: '127.0.0.1:8080' })).to.match(
       /^OAUTH_CLIENT_DOCUMENT_HOST must not be set/,
+    );
+  });
+
+  it('rejects WEBHOOK_ADDRESSES=any in production', () => {
+    expect(getConfigError({ WEBHOOK_ADDRESSES: 'any' })).to.equal('');
+    expect(getConfigError({ NODE_ENV: 'production', WEBHOOK_ADDRESSES: 'any' })).to.match(
+      /^WEBHOOK_ADDRESSES must be public/,
     );
   });
 

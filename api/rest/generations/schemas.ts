@@ -1,6 +1,6 @@
 import Type from 'typebox';
 import { type GenerationParams, ImageParams, MODEL_SLUGS, VideoParams } from '../../../shared/spec/catalog.ts';
-import { PROMPT_MAX_CHARACTERS } from '../../../shared/spec/limits.ts';
+import { PROMPT_MAX_CHARACTERS, WEBHOOK_URL_MAX_CHARACTERS } from '../../../shared/spec/limits.ts';
 import { GENERATION_STATUSES } from '../../../shared/spec/states.ts';
 import {
   countOrNull,
@@ -19,7 +19,10 @@ export const CreateGenerationRequest = Type.Object(
     params: Type.Object({}),
     // Validated by `parseWebhookUrl`.
     webhook_url: Type.Optional(
-      Type.String({ description: 'Receives the webhook of its end, beside the endpoints of the account' }),
+      Type.String({
+        maxLength: WEBHOOK_URL_MAX_CHARACTERS,
+        description: 'Receives the webhook of its end, beside the endpoints of the account',
+      }),
     ),
   },
   NO_OTHER_FIELDS,

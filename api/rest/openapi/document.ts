@@ -10,6 +10,7 @@ import {
 } from './components.ts';
 import { toHeaderRefs, buildErrorResponse, getErrorStatuses } from './errorResponses.ts';
 import { SchemaRegistry } from './schemaRegistry.ts';
+import { buildWebhooksObject } from './webhooks.ts';
 
 /** Columns of the router's table that the document uses. */
 export type RouteRow = readonly [
@@ -55,6 +56,7 @@ export function buildOpenApiDocument(routes: readonly RouteRow[], baseUrl: strin
     servers: [{ url: baseUrl }],
     tags: [...new Set(FEATURES.map(({ tag }) => tag))].filter(({ name }) => usedTags.has(name)),
     paths,
+    webhooks: buildWebhooksObject(schemas),
     components: {
       schemas: schemas.schemasByName,
       responses,

@@ -7,6 +7,7 @@ import { HEALTH_DESCRIPTION } from '../health/openapi.ts';
 import { MODELS_DESCRIPTION } from '../models/openapi.ts';
 import { SESSION_DESCRIPTION } from '../session/openapi.ts';
 import { USAGE_DESCRIPTION } from '../usage/openapi.ts';
+import { WEBHOOKS_DESCRIPTION } from '../webhooks/openapi.ts';
 import type { FeatureDescription, Operation } from './feature.ts';
 import { OPENAPI_DESCRIPTION } from './openapi.ts';
 
@@ -17,6 +18,7 @@ export const FEATURES: readonly FeatureDescription[] = [
   GENERATIONS_DESCRIPTION,
   MODELS_DESCRIPTION,
   API_KEYS_DESCRIPTION,
+  WEBHOOKS_DESCRIPTION,
   USAGE_DESCRIPTION,
   BILLING_DESCRIPTION,
   AFFILIATE_DESCRIPTION,

@@ -5,15 +5,18 @@ import { ServiceError } from '../../spec/errors.ts';
 import { Account } from '../../tables/Account.ts';
 import { Affiliate } from '../../tables/Affiliate.ts';
 import { ApiKey } from '../../tables/ApiKey.ts';
+import { Email } from '../../tables/Email.ts';
 import { Generation } from '../../tables/Generation.ts';
 import { IdempotentRequest } from '../../tables/IdempotentRequest.ts';
 import { Invoice } from '../../tables/Invoice.ts';
 import { Identity } from '../../tables/Identity.ts';
+import { OutboxEvent } from '../../tables/OutboxEvent.ts';
 import { Referral } from '../../tables/Referral.ts';
 import { SecurityEvent } from '../../tables/SecurityEvent.ts';
 import { Session } from '../../tables/Session.ts';
 import { SignInAttempt } from '../../tables/SignInAttempt.ts';
 import { Subscription } from '../../tables/Subscription.ts';
+import { WebhookEndpoint } from '../../tables/WebhookEndpoint.ts';
 import { clearEventPayloads } from '../billing/paymentEvents.ts';
 import { revokeAccess } from './revokeAccess.ts';
 import { lockAccount } from '../credits/ledger.ts';
@@ -32,8 +35,8 @@ export interface ErasureResult {
 const BATCH_SIZE = 500;
 
 /**
- * Erases the personal data of an account: its access, sign-in methods, security log, profile, prompts, media and the
- * copies of payment events. The row stays under an unusable address, with the ledger, payments and commissions that
+ * Erases the personal data of an account: its access, sign-in methods, security log, webhooks, messages, profile,
+ * prompts, media and the copies of payment events. The row stays under an unusable address, with the ledger, payments and commissions that
  * accounting requires. It can be repeated: the next run continues an interrupted one.
  * @throws ServiceError validation_error while a subscription would renew, or generations are in progress.
  */
@@ -48,6 +51,7 @@ export async function eraseAccount(accountId: number, onErased: OnErased = async
       .delete();
     await Identity.query(transaction).where({ account_id: accountId }).forUpdate();
     await revokeAccess(transaction, accountId);
+    await eraseNotifications(transaction, accountId);
     await SecurityEvent.query(transaction).delete().where({ account_id: accountId });
     await Identity.query(transaction).delete().where({ account_id: accountId });
     await IdempotentRequest.query(transaction).delete().where({ account_id: accountId });
@@ -65,6 +69,10 @@ export async function eraseAccount(accountId: number, onErased: OnErased = async
       auto_topup_enabled: false,
       deletion_requested_at: account.deletion_requested_at ?? now(),
       erased_at: account.erased_at ?? now(),
+      webhook_count: 0,
+      credits_low_threshold: null,
+      credits_low_since: null,
+      email_settings: {},
     });
     // A run that continues an interrupted one is the same action.
     if (isFirstRun) await onErased(transaction, account);
@@ -75,6 +83,19 @@ export async function eraseAccount(accountId: number, onErased: OnErased = async
   await clearEventPayloads(names.filter((name) => name !== null));
   logger.info({ accountId, generations }, 'account erased');
   return { generations };
+}
+
+/**
+ * Deletes events, webhook endpoints with their deliveries, and messages. Rows are locked in the order in which events are
+ * dispatched: events, then endpoints, whose deliveries a worker may be recording.
+ */
+async function eraseNotifications(transaction: Transaction, accountId: number): Promise<void> {
+  const owned = { account_id: accountId };
+  await OutboxEvent.query(transaction).where(owned).orderBy('id').select('id').forUpdate();
+  await WebhookEndpoint.query(transaction).where(owned).orderBy('id').select('id').forUpdate();
+  await OutboxEvent.query(transaction).delete().where(owned);
+  await WebhookEndpoint.query(transaction).delete().where(owned);
+  await Email.query(transaction).delete().where(owned);
 }
 
 /**

@@ -76,6 +76,25 @@ const GENERATIONS: ExportedList = {
   },
 };
 
+/** Lists deliveries with their endpoints and the bodies that were sent. */
+const WEBHOOK_DELIVERIES: ExportedList = {
+  name: 'webhook_deliveries',
+  select: (accountId, after) =>
+    db('webhook_deliveries')
+      .join('webhook_endpoints', 'webhook_endpoints.id', 'webhook_deliveries.endpoint_id')
+      .join('outbox_events', 'outbox_events.id', 'webhook_deliveries.event_id')
+      .select(...qualifyColumns('webhook_deliveries'), {
+        endpoint: 'webhook_endpoints.uuid',
+        type: 'outbox_events.type',
+        body: 'outbox_events.body',
+        export_position: 'webhook_deliveries.id',
+      })
+      .where('webhook_endpoints.account_id', accountId)
+      .modify((query) => void (after !== null && query.where('webhook_deliveries.id', '>', after as number)))
+      .orderBy('webhook_deliveries.id')
+      .limit(BATCH_SIZE),
+};
+
 const EXPORTED_LISTS: readonly ExportedList[] = [
   listTable('identities', 'uuid'),
   listTable('sessions', 'uuid'),
@@ -93,6 +112,9 @@ const EXPORTED_LISTS: readonly ExportedList[] = [
   listTable('affiliates', 'account_id'),
   listTable('commissions', 'id', 'affiliate_id'),
   listTable('payouts', 'uuid', 'affiliate_id'),
+  listTable('webhook_endpoints', 'id'),
+  WEBHOOK_DELIVERIES,
+  listTable('emails', 'id'),
 ];
 
 /**

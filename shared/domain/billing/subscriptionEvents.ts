@@ -14,7 +14,7 @@ import { readBillingStatus } from './billingStatus.ts';
 export async function recordSubscriptionChange<Result>(
   transaction: Transaction,
   account: Account,
-  change: () => Promise<Result>,
+  change: () => PromiseLike<Result>,
 ): Promise<Result> {
   const { id: accountId, webhook_count: webhookCount } = account;
   if (webhookCount === 0) return change();

@@ -21,7 +21,7 @@ function describeProblem({ keyword, params, parentSchema, message }: ErrorObject
     case 'enum':
       return `must be one of: ${(allowedValues as unknown[]).join(', ')}`;
     case 'type':
-      return `must be ${withArticle(String(type))}`;
+      return `must be ${withArticle(String(type).replaceAll(',', ' or '))}`;
     case 'format':
       return format === 'text' ? 'must be Unicode text without NUL characters' : `must be a valid ${String(format)}`;
     case 'pattern':
@@ -29,6 +29,8 @@ function describeProblem({ keyword, params, parentSchema, message }: ErrorObject
     case 'minLength':
     case 'maxLength':
       return `must have at ${keyword === 'minLength' ? 'least' : 'most'} ${String(limit)} character${limit === 1 ? '' : 's'}`;
+    case 'minItems':
+      return `must have at least ${String(limit)} item${limit === 1 ? '' : 's'}`;
     case 'minimum':
     case 'maximum':
       return `must be at ${keyword === 'minimum' ? 'least' : 'most'} ${String(limit)}`;

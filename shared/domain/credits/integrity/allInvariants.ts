@@ -4,6 +4,7 @@ import { GENERATION_INVARIANTS } from './generations.ts';
 import { CREDIT_PERIOD_INVARIANTS } from './creditPeriods.ts';
 import type { Invariant } from './invariant.ts';
 import { API_KEY_INVARIANTS } from './apiKeys.ts';
+import { NOTIFICATION_INVARIANTS } from './notifications.ts';
 import { STAFF_ACTION_INVARIANTS } from './staffActions.ts';
 import { STAFF_METRIC_INVARIANTS } from './staffMetrics.ts';
 import { SUSPENSION_INVARIANTS } from './suspensions.ts';
@@ -24,4 +25,5 @@ export const INVARIANTS: readonly Invariant[] = [
   ...STAFF_METRIC_INVARIANTS,
   ...STAFF_ACTION_INVARIANTS,
   ...SUSPENSION_INVARIANTS,
+  ...NOTIFICATION_INVARIANTS,
 ];

@@ -1,0 +1,102 @@
+import Type, { type TSchema } from 'typebox';
+import { Timestamp } from '../../../shared/presenters/fields.ts';
+import { WEBHOOK_DATA_SCHEMAS } from '../../../shared/presenters/webhookData.ts';
+import { WebhookEndpointResponse } from '../../../shared/presenters/webhookEndpoint.ts';
+import { WEBHOOK_TEST_TYPE, type WebhookEventType } from '../../../shared/spec/events.ts';
+import { EXAMPLE_ENDPOINT, WEBHOOKS_DESCRIPTION } from '../webhooks/openapi.ts';
+import { EXAMPLE_TIMESTAMP, EXAMPLE_UUID } from './examples.ts';
+import { findOperation } from './features.ts';
+import type { SchemaRegistry } from './schemaRegistry.ts';
+
+type MessageType = WebhookEventType | typeof WEBHOOK_TEST_TYPE;
+
+const DATA_SCHEMAS: Record<MessageType, TSchema> = {
+  ...WEBHOOK_DATA_SCHEMAS,
+  [WEBHOOK_TEST_TYPE]: WebhookEndpointResponse,
+};
+
+const SUMMARIES: Record<MessageType, string> = {
+  'generation.succeeded': 'A generation succeeded',
+  'generation.failed': 'A generation failed and was refunded',
+  'credits.low': 'The balance fell below the threshold',
+  'credits.granted': 'The credits of a month were granted',
+  'topup.succeeded': 'A top-up was paid and credited',
+  'topup.failed': 'A top-up failed',
+  'subscription.updated': 'The subscription changed',
+  'key.created': 'An API key was created',
+  'key.revoked': 'An API key was revoked',
+  'affiliate.commission': 'A commission was earned',
+  'affiliate.payout': 'A payout was sent',
+  [WEBHOOK_TEST_TYPE]: 'A test of an endpoint was requested',
+};
+
+/** Response of a route whose object is the `data` of a type of webhook. */
+const EXAMPLE_SOURCES: Partial<Record<MessageType, string>> = {
+  'generation.succeeded': 'GET /api/generations/:uuid/',
+  'credits.granted': 'GET /api/ledger/',
+  'subscription.updated': 'GET /api/billing/status/',
+  'key.created': 'GET /api/keys/',
+};
+
+const header = (name: string, description: string, example: string) => ({
+  name,
+  in: 'header',
+  required: true,
+  description,
+  schema: { type: 'string' },
+  example,
+});
+
+const HEADERS = [
+  header('webhook-id', 'Identifies the event: the same in every attempt.', `msg_${EXAMPLE_UUID}`),
+  header('webhook-timestamp', 'Time of the attempt, in seconds since 1970.', '1763717400'),
+  header(
+    'webhook-signature',
+    'Signatures of `webhook-id.webhook-timestamp.body`, separated by spaces: HMAC-SHA256 with the secret (`v1`) and Ed25519 (`v1a`), each also with the former keys for 24 hours after a rotation.',
+    'v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=',
+  ),
+];
+
+/** Builds the `webhooks` section of the document: one request for each type of event. */
+export function buildWebhooksObject(schemas: SchemaRegistry): Record<string, unknown> {
+  const types = Object.keys(DATA_SCHEMAS) as MessageType[];
+  return Object.fromEntries(types.map((type) => [type, { post: buildMessageObject(schemas, type) }]));
+}
+
+function buildMessageObject(schemas: SchemaRegistry, type: MessageType) {
+  const data = buildExample(type);
+  const schema = Type.Object({
+    type: Type.String({ const: type }),
+    timestamp: Type.Unsafe({ ...Timestamp, description: 'Time of the event' }),
+    data: DATA_SCHEMAS[type],
+  });
+  const example = { value: { type, timestamp: EXAMPLE_TIMESTAMP, data } };
+  return {
+    operationId: `on${type.replaceAll(/(?:^|\.)([a-z])/g, (_, letter: string) => letter.toUpperCase())}`,
+    tags: [WEBHOOKS_DESCRIPTION.tag.name],
+    summary: SUMMARIES[type],
+    security: [],
+    parameters: HEADERS,
+    requestBody: {
+      required: true,
+      content: {
+        'application/json': {
+          schema: schemas.resolve(schema),
+          ...(data === undefined ? {} : { examples: { usual: example } }),
+        },
+      },
+    },
+    responses: {
+      '2XX': { description: 'The message was received. The body of the response is ignored.' },
+      '410': { description: 'The endpoint is disabled and receives no further messages.' },
+      default: { description: 'Every other response is a failure: the message is sent again later.' },
+    },
+  };
+}
+
+function buildExample(type: MessageType): unknown {
+  if (type === WEBHOOK_TEST_TYPE) return EXAMPLE_ENDPOINT;
+  const [method = '', path = ''] = EXAMPLE_SOURCES[type]?.split(' ') ?? [];
+  const example = findOperation(method, path)?.response.example as { data?: readonly unknown[] } | undefined;
+  return example?.data === undefined ? example : example.data[0];
+}

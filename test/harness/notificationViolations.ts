@@ -1,0 +1,39 @@
+import { breakCustomer, type Corruption } from './corruption.ts';
+
+const insertEndpoint = (url: string, nextDelivery = 'NULL') =>
+  `INSERT INTO webhook_endpoints (uuid, account_id, url, secret, private_key, public_key, next_delivery_at, created_at,
+                                  updated_at)
+   VALUES (gen_random_uuid(), 1, ${url}, '', '', '', ${nextDelivery}, now(), now())`;
+const insertEvent = (body: string, due = 'NULL') =>
+  `INSERT INTO outbox_events (account_id, type, subject, body, next_attempt_at, created_at)
+   VALUES (1, 'key.created', 'a key', ${body}, ${due}, now())`;
+const INSERT_DELIVERY = `
+  INSERT INTO webhook_deliveries (endpoint_id, event_id, next_attempt_at, created_at)
+  SELECT w.id, e.id, now(), now() FROM webhook_endpoints w, outbox_events e`;
+const endedSql = (status: string) =>
+  `UPDATE generations SET webhook_url = 'https://example.com' WHERE account_id = 1 AND status = '${status}'
+      AND completed_at = (SELECT max(completed_at) FROM generations WHERE account_id = 1 AND status = '${status}')`;
+
+/** Corruptions of events and deliveries, by the invariant that each violates. */
+export const NOTIFICATION_CORRUPTIONS: Record<string, Corruption[]> = {
+  'webhook-endpoints-are-counted': [
+    breakCustomer('UPDATE accounts SET webhook_count = 1 WHERE id = 1'),
+    breakCustomer(insertEndpoint(`'https://example.com'`)),
+  ],
+  'pending-deliveries-are-due': [
+    breakCustomer(`${insertEndpoint('NULL')}; ${insertEvent(`'{}'`)}; ${INSERT_DELIVERY}`),
+    breakCustomer(`${insertEndpoint('NULL', `now() + interval '1 hour'`)}; ${insertEvent(`'{}'`)}; ${INSERT_DELIVERY}`),
+  ],
+  'delivered-events-have-a-body': [
+    breakCustomer(`${insertEndpoint('NULL', 'now()')}; ${insertEvent('NULL')}; ${INSERT_DELIVERY}`),
+    breakCustomer(`${insertEndpoint('NULL', 'now()')}; ${insertEvent(`'{}'`, 'now()')}; ${INSERT_DELIVERY}`),
+  ],
+  'ends-with-an-address-have-an-event': [breakCustomer(endedSql('succeeded')), breakCustomer(endedSql('failed'))],
+  'erased-accounts-receive-nothing': [
+    breakCustomer(`UPDATE accounts SET erased_at = now() WHERE id = 1; ${insertEndpoint('NULL')}`),
+    breakCustomer(
+      `UPDATE accounts SET erased_at = now() WHERE id = 1;
+       INSERT INTO emails (account_id, kind, cause, next_attempt_at, created_at) VALUES (1, 'key_created', '', now(), now())`,
+    ),
+  ],
+};
