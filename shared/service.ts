@@ -5,6 +5,7 @@ import { closeMediaStore } from './gateways/media/configuredStore.ts';
 import { stopThumbnailProcess } from './gateways/media/thumbnail.ts';
 import { openPaymentProcessor } from './gateways/payments/index.ts';
 import { closeUpstreamConnections, validateUpstreams } from './gateways/upstreams/index.ts';
+import { closeWebhookConnections } from './gateways/webhooks/postWebhook.ts';
 import { type Clock, systemClock, setClock } from './lib/clock.ts';
 import { type Config, setConfig } from './lib/config.ts';
 import { db, openDatabase } from './lib/database/pool.ts';
@@ -58,6 +59,7 @@ async function closeService(): Promise<void> {
       closeClientMetadataConnections(),
       closeUpstreamConnections(),
       closeDownloadConnections(),
+      closeWebhookConnections(),
       closeMediaStore(),
       db.destroy(),
     ]);

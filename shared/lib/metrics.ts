@@ -72,6 +72,26 @@ export const paymentEventsAbandoned = new Counter({
   registers: [metricsRegistry],
 });
 
+export const webhookAttempts = new Counter({
+  name: 'genmeter_webhook_attempts_total',
+  help: 'Attempts to deliver a webhook. outcome: succeeded, retried (failed, another attempt follows) or failed.',
+  labelNames: ['outcome'],
+  registers: [metricsRegistry],
+});
+
+export const webhookDelay = new Histogram({
+  name: 'genmeter_webhook_delay_seconds',
+  help: 'Time from an event until its webhook was delivered, of those that the first attempt delivered.',
+  buckets: [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300],
+  registers: [metricsRegistry],
+});
+
+export const webhookEndpointsServed = new Gauge({
+  name: 'genmeter_webhook_endpoints_served',
+  help: 'Webhook endpoints to which this process is delivering.',
+  registers: [metricsRegistry],
+});
+
 export const jobDuration = new Histogram({
   name: 'genmeter_job_duration_seconds',
   help: 'Duration of jobs in this process. outcome: done or failed.',
@@ -96,7 +116,7 @@ export const queueOldestJobSeconds = new Gauge({
 
 export const backlogRows = new Gauge({
   name: 'genmeter_backlog',
-  help: 'Rows that wait for the workers (generations, payment_events), and commits that wait for a synchronous standby (commits). The same in every worker.',
+  help: 'Rows that wait for the workers (generations, payment_events, outbox_events, and webhook_endpoints with a delivery due), and commits that wait for a synchronous standby (commits). The same in every worker.',
   labelNames: ['of'],
   registers: [metricsRegistry],
 });

@@ -21,6 +21,11 @@ const BACKLOG_ROWS = prepared(
    SELECT 'payment_events', cast(count(*) AS int), min(received_at) FROM payment_events
      WHERE processed_at IS NULL AND abandoned_at IS NULL
     UNION ALL
+   SELECT 'outbox_events', cast(count(*) AS int), min(created_at) FROM outbox_events WHERE next_attempt_at IS NOT NULL
+    UNION ALL
+   SELECT 'webhook_endpoints', cast(count(*) AS int), min(next_delivery_at) FROM webhook_endpoints
+     WHERE next_delivery_at <= :now AND (leased_until IS NULL OR leased_until <= :now)
+    UNION ALL
    SELECT 'commits', cast(count(*) AS int), min(query_start) FROM pg_stat_activity
      WHERE datname = current_database() AND wait_event = 'SyncRep'`,
 );
@@ -56,12 +61,12 @@ async function measureQueues(): Promise<void> {
 }
 
 async function measureRows(): Promise<void> {
-  const at = now().getTime();
+  const at = now();
   for (const { source, rows, oldest } of await runStatement<{ source: string; rows: number; oldest: Date | null }>(
     BACKLOG_ROWS,
-    {},
+    { now: at },
   )) {
     backlogRows.set({ of: source }, rows);
-    backlogOldestSeconds.set({ of: source }, oldest === null ? 0 : Math.max(0, (at - oldest.getTime()) / 1_000));
+    backlogOldestSeconds.set({ of: source }, oldest === null ? 0 : Math.max(0, (at.getTime() - oldest.getTime()) / 1_000));
   }
 }

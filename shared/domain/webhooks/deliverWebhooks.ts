@@ -117,10 +117,7 @@ function triggerDelivery(): void {
 
 /** Continues services that wait for an attempt: a delivery may have become due meanwhile. */
 function wakeServed({ served }: DeliveryState): void {
-  for (const { endpoint } of served.values()) {
-    endpoint.mayHaveMore = true;
-    endpoint.wake();
-  }
+  for (const { endpoint } of served.values()) endpoint.checkForMore();
 }
 
 async function tick(state: DeliveryState): Promise<void> {

@@ -38,10 +38,8 @@ export interface DuePage {
   deliveries: DueDelivery[];
 }
 
-/** Number of deliveries that are read at once. */
-export const DUE_PAGE_SIZE = 32;
-
 export interface DueRequest extends EndpointLease {
+  limit: number;
   /** Deliveries whose attempts are in flight or not yet recorded. */
   excluded: readonly number[];
 }
@@ -52,14 +50,14 @@ const READ_DUE_DELIVERIES = prepared(
   `SELECT e.id, e.uuid, e.account_id, e.url, e.secret, e.private_key, e.previous_secret, e.previous_private_key,
           e.previous_until, e.failing_since, e.disabled_at,
           d.id AS delivery_id, d.url AS delivery_url, d.attempts, v.uuid AS event_uuid, v.body, v.created_at AS recorded_at
-     FROM json_to_recordset(:wanted) AS want (id bigint, token uuid, excluded bigint[])
+     FROM json_to_recordset(:wanted) AS want (id bigint, token uuid, "limit" int, excluded bigint[])
      JOIN webhook_endpoints e ON e.id = want.id AND e.lease_token = want.token
      LEFT JOIN LATERAL (
             SELECT * FROM webhook_deliveries due
              WHERE due.endpoint_id = e.id AND due.status = 'pending' AND due.next_attempt_at <= :now
                AND due.id <> ALL (want.excluded)
              ORDER BY due.next_attempt_at, due.id
-             LIMIT ${DUE_PAGE_SIZE}) d ON true
+             LIMIT want."limit") d ON true
      LEFT JOIN outbox_events v ON v.id = d.event_id
     ORDER BY d.next_attempt_at, d.id`,
 );
@@ -83,7 +81,7 @@ export const readDueDeliveries = createBatcher<DueRequest, DuePage | undefined>(
   maxInFlight: 2,
   isItemError: isRejection,
   run: async (requests) => {
-    const wanted = JSON.stringify(requests.map(({ id, token, excluded }) => ({ id, token, excluded })));
+    const wanted = JSON.stringify(requests);
     const rows = await runStatement<DueRow>(READ_DUE_DELIVERIES, { wanted, now: now() });
     const pages = new Map<number, DuePage>();
     for (const row of rows) {

@@ -3,9 +3,9 @@ import { type AttemptResult, postWebhook } from '../../gateways/webhooks/postWeb
 import { now } from '../../lib/clock.ts';
 import { isDraining, mayRetry } from '../../lib/drain.ts';
 import { logger } from '../../lib/logger.ts';
-import { webhookDeliveries, webhookDelay } from '../../lib/metrics.ts';
+import { webhookAttempts, webhookDelay } from '../../lib/metrics.ts';
 import { WEBHOOK_CONCURRENCY, WEBHOOK_FAILING_CONCURRENCY } from '../../spec/webhookDelivery.ts';
-import { type DeliveryTarget, DUE_PAGE_SIZE, type DueDelivery, readDueDeliveries } from './dueDeliveries.ts';
+import { type DeliveryTarget, type DueDelivery, readDueDeliveries } from './dueDeliveries.ts';
 import { disableAfterFailure, failPendingDeliveries, getDisabledReason } from './disableFailing.ts';
 import { type ClaimedEndpoint, releaseEndpoint } from './leases.ts';
 import { recordOutcome, toOutcome } from './outcomes.ts';
@@ -17,7 +17,11 @@ const SLOW_MS = 1_000;
 const SLOW_CONCURRENCY = { endpoint: 1, default: WEBHOOK_CONCURRENCY / 2 } as const;
 /** Number of attempts that are in flight or not yet recorded. */
 const UNRECORDED_MAX = 64;
+/** Number of deliveries that are read at once. */
+const PAGE_SIZE = 16;
+/** An outcome that cannot be recorded is retried for as long as a lease lasts. */
 const RECORD_RETRY_MS = 500;
+const RECORD_TIMEOUT_MS = 30_000;
 
 /** An endpoint that this process serves, until nothing is due. */
 export interface ServedEndpoint {
@@ -27,10 +31,8 @@ export interface ServedEndpoint {
   readonly attempts: Map<number, Attempt>;
   /** Ends the service after the attempts in flight. */
   isEnding: boolean;
-  /** Set when further deliveries may be due. */
-  mayHaveMore: boolean;
-  /** Continues the service, which waits for an attempt to end. */
-  wake(): void;
+  /** Reads further deliveries that may be due, if the endpoint may get them beside the attempts in flight. */
+  checkForMore(): void;
 }
 
 interface Attempt {
@@ -45,6 +47,10 @@ export type AttemptSlots = <Result>(attempt: () => Promise<Result>) => Promise<R
 
 interface Service extends ServedEndpoint {
   slots: AttemptSlots;
+  /** True if further deliveries may be due. */
+  mayHaveMore: boolean;
+  /** Continues the service, which waits for an attempt to end. */
+  wake(): void;
   queue: DueDelivery[];
   target: DeliveryTarget | undefined;
   keys: SigningKey[] | undefined;
@@ -78,6 +84,10 @@ export function serveEndpoint(
     wake: () => {
       service.woken?.resolve();
       service.woken = undefined;
+    },
+    checkForMore: () => {
+      service.mayHaveMore = true;
+      if (isEnding(service) || hasRoom(service)) service.wake();
     },
   };
   return { served: service, done: run(service) };
@@ -139,7 +149,8 @@ function getConcurrency({ lease, target, concurrency }: Service, running: Attemp
 async function readQueue(service: Service): Promise<void> {
   service.mayHaveMore = false;
   const { id, token } = service.lease;
-  const page = await readDueDeliveries({ id, token, excluded: [...service.attempts.keys()] });
+  const limit = service.lease.isFailing ? 1 : PAGE_SIZE;
+  const page = await readDueDeliveries({ id, token, limit, excluded: [...service.attempts.keys()] });
   if (page === undefined) {
     service.isEnding = true;
     return;
@@ -153,7 +164,7 @@ async function readQueue(service: Service): Promise<void> {
   }
   service.keys = openKeys(target);
   service.queue = deliveries;
-  if (deliveries.length === DUE_PAGE_SIZE) service.mayHaveMore = true;
+  if (deliveries.length === limit) service.mayHaveMore = true;
 }
 
 function openKeys(target: DeliveryTarget): SigningKey[] | undefined {
@@ -205,38 +216,38 @@ async function post(service: Service, delivery: DueDelivery, attempt: Attempt): 
 
 /** Adapts the number of concurrent attempts to a result. */
 function applyResult(service: Service, { error }: AttemptResult): void {
-  if (error === undefined) {
-    service.concurrency = Math.min(WEBHOOK_CONCURRENCY, service.concurrency * 2);
-    return;
-  }
-  // The default endpoint has many receivers, of which another one failed.
-  if (service.target?.url === null) return;
-  // Claimed again as a failing endpoint, behind others that wait.
-  service.isEnding = true;
+  if (error === undefined) service.concurrency = Math.min(WEBHOOK_CONCURRENCY, service.concurrency * 2);
+  // Claimed again, as a failing or a healthy endpoint. Of the default endpoint only one of many receivers failed.
+  const hasChanged = service.lease.isFailing || (error !== undefined && service.target?.url !== null);
+  if (hasChanged) service.isEnding = true;
 }
 
-/** Records the outcome of an attempt, through outages of the database. It is lost with the lease: another one follows. */
+/** Records the outcome of an attempt, through outages of the database. One that is lost is followed by another attempt. */
 async function record(service: Service, delivery: DueDelivery, result: AttemptResult): Promise<void> {
   const target = service.target as DeliveryTarget;
   const outcome = toOutcome(service.lease, delivery, result);
   const reason = getDisabledReason(target, result);
-  for (let isFirst = true; isFirst || mayRetry(); isFirst = false) {
+  const until = performance.now() + RECORD_TIMEOUT_MS;
+  for (;;) {
     try {
       const isRecorded = await (reason === undefined
         ? recordOutcome(outcome)
         : disableAfterFailure(target, outcome, reason));
+      // The lease or the delivery is no longer ours.
       if (!isRecorded) service.isEnding = true;
       else countOutcome(delivery, outcome.status);
       return;
     } catch (err) {
-      logger.warn({ err, endpointId: service.lease.id }, 'webhook outcome not recorded; will retry');
-      if (service.isEnding && !mayRetry()) return;
+      service.isEnding = true;
+      const isLast = performance.now() > until || !mayRetry();
+      logger.warn({ err, endpointId: service.lease.id, isLast }, 'webhook outcome not recorded');
+      if (isLast) return;
       await delay(RECORD_RETRY_MS);
     }
   }
 }
 
 function countOutcome({ attempts, recordedAt }: DueDelivery, status: 'pending' | 'succeeded' | 'failed'): void {
-  webhookDeliveries.inc({ outcome: status === 'pending' ? 'retried' : status });
+  webhookAttempts.inc({ outcome: status === 'pending' ? 'retried' : status });
   if (status === 'succeeded' && attempts === 0) webhookDelay.observe((now().getTime() - recordedAt.getTime()) / 1_000);
 }
