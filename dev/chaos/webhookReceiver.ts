@@ -139,7 +139,9 @@ export class WebhookReceiver extends HttpFake {
         response.writeHead(429, { 'retry-after': String(random.nextBetween(1, 5)) }).end();
         break;
       case 'redirect':
-        response.writeHead(random.pick([301, 302, 307]), { location: this.buildUrl(`redirected-${message.token}`) }).end();
+        response
+          .writeHead(random.pick([301, 302, 307]), { location: this.buildUrl(`redirected-${message.token}`) })
+          .end();
         break;
       case 'reset':
       case 'hang':

@@ -212,7 +212,7 @@ function sendTest(step: Step, { uuid }: KnownEndpoint) {
     path: `/api/webhooks/${uuid}/test/`,
     // It is disabled.
     expectedErrors: ['validation_error'],
-    status: 201,
+    status: 200,
     shape: 'webhookDelivery',
   });
 }

@@ -4,7 +4,12 @@ import type { ClientStore } from '../clientStore.ts';
 import { findShapeProblem } from '../responseShapes.ts';
 import type { ReportFunction } from '../violations.ts';
 import { listPossibleStates, mayBeSubscribed } from './endpointHistory.ts';
-import { DISPATCH_TRANSACTION_MS, type RecordedEnd, type RecordedEvent, type RecordedWebhooks } from './recordedEvents.ts';
+import {
+  DISPATCH_TRANSACTION_MS,
+  type RecordedEnd,
+  type RecordedEvent,
+  type RecordedWebhooks,
+} from './recordedEvents.ts';
 import { findSignatureProblem, selectKeys } from './signatures.ts';
 import { isGenerationEvent, parseWebhookBody, type WebhookBody, type WebhookTarget } from './webhookStore.ts';
 

@@ -108,7 +108,11 @@ function compareEndpoints({ endpoints }: WebhookStore, recorded: RecordedWebhook
 }
 
 /** Checks that each delivery that counts as succeeded was accepted. */
-function compareDeliveries({ endpoints, targets, messages }: WebhookStore, recorded: RecordedWebhooks, report: ReportFunction) {
+function compareDeliveries(
+  { endpoints, targets, messages }: WebhookStore,
+  recorded: RecordedWebhooks,
+  report: ReportFunction,
+) {
   const known = new Map(endpoints.filter(isKnown).map((endpoint) => [endpoint.uuid, endpoint]));
   const accepted = new Set<string>();
   const acceptedByDefault = new Set<string>();
@@ -123,7 +127,8 @@ function compareDeliveries({ endpoints, targets, messages }: WebhookStore, recor
     const isAccepted = isDefault
       ? acceptedByDefault.has(`${account} msg_${event}`)
       : tokens?.some((token) => accepted.has(`${token} msg_${event}`)) === true;
-    if (!isAccepted) report('succeeded-delivery-was-accepted', account, `event ${event} to ${endpoint}`, 'was not accepted');
+    if (!isAccepted)
+      report('succeeded-delivery-was-accepted', account, `event ${event} to ${endpoint}`, 'was not accepted');
   }
 }
 
