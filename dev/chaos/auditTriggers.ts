@@ -46,4 +46,17 @@ export const AUDIT_TRIGGERS_SQL = `
     RETURN NULL;
   END $$;
   CREATE TRIGGER chaos_log_event AFTER INSERT OR UPDATE ON outbox_events FOR EACH ROW EXECUTE FUNCTION chaos.log_event();
+
+  -- The age is that of a failed message when it was claimed for the last time, by the clock of the service.
+  CREATE TABLE chaos.emails (email uuid PRIMARY KEY, account bigint NOT NULL, kind text NOT NULL, age interval);
+  CREATE FUNCTION chaos.log_email() RETURNS trigger LANGUAGE plpgsql AS $$
+  BEGIN
+    IF TG_OP = 'INSERT' THEN
+      INSERT INTO chaos.emails VALUES (NEW.uuid, NEW.account_id, NEW.kind);
+    ELSIF NEW.status = 'failed' THEN
+      UPDATE chaos.emails SET age = OLD.leased_until - NEW.created_at WHERE email = NEW.uuid;
+    END IF;
+    RETURN NULL;
+  END $$;
+  CREATE TRIGGER chaos_log_email AFTER INSERT OR UPDATE ON emails FOR EACH ROW EXECUTE FUNCTION chaos.log_email();
 `;

@@ -16,6 +16,7 @@ import { mountSmallDisk, type SmallDisk } from './smallDisk.ts';
 import { ManagedProcess } from './managedProcess.ts';
 import type { SeededRandom } from '../../test/fakes/seededRandom.ts';
 import { enqueueDuplicateJobs } from './duplicateJobs.ts';
+import { MailReceiver } from './mailReceiver.ts';
 import { WebhookReceiver } from './webhookReceiver.ts';
 import { type ControlledServer, controlServer } from './controlledServer.ts';
 
@@ -38,6 +39,7 @@ export interface ChaosEnvironment {
   stripe: FakeStripe;
   /** Receives the webhooks of all customers. */
   receiver: WebhookReceiver;
+  mailReceiver: MailReceiver;
   processes: Map<string, ManagedProcess>;
   /** Addresses of the API processes. */
   addresses: string[];
@@ -122,6 +124,8 @@ export async function startChaosEnvironment({
     let advancedMs = 0;
     const receiver = await new WebhookReceiver(random.fork('webhooks'), () => advancedMs).start();
     closers.add(() => receiver.close());
+    const mailReceiver = await new MailReceiver(random.fork('mail')).start();
+    closers.add(() => mailReceiver.stop());
     const proxies = {
       postgres: { apis: await openProxy(databaseUrl), workers: await openProxy(databaseUrl) },
       redis: { apis: await openProxy(redis.url), workers: await openProxy(redis.url) },
@@ -140,7 +144,7 @@ export async function startChaosEnvironment({
       const options = {
         databaseUrl: proxies.postgres[side].url,
         redisUrl: proxies.redis[side].url,
-        env: { ...stripe.environment, FAL_BASE_URL: upstream.url, ...ownEnv },
+        env: { ...stripe.environment, FAL_BASE_URL: upstream.url, SMTP_URL: mailReceiver.url, ...ownEnv },
         logName: name.replace(' ', '-'),
       };
       const managedProcess = new ManagedProcess(
@@ -173,6 +177,7 @@ export async function startChaosEnvironment({
       upstream,
       stripe,
       receiver,
+      mailReceiver,
       processes,
       addresses,
       databaseUrl,
@@ -190,7 +195,7 @@ export async function startChaosEnvironment({
       },
       close,
     };
-    receiver.isPatient = () => chaosEnvironment.isRush;
+    for (const each of [receiver, mailReceiver]) each.isPatient = () => chaosEnvironment.isRush;
     return chaosEnvironment;
   } catch (error) {
     await close(false);
@@ -206,6 +211,7 @@ const CHAOS_ENV = {
   PROBE_INTERVAL_MS: '3000',
   // The receiver of webhooks is on this machine.
   WEBHOOK_ADDRESSES: 'any',
+  MAIL_FROM: 'no-reply@example.com',
   FAL_KEY: 'chaos',
 };
 

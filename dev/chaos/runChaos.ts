@@ -81,8 +81,10 @@ export async function runChaos(options: ChaosRunOptions): Promise<ChaosOutcome> 
     await waitUntilUp(environment);
     log(`seed ${seed}: the service is up`);
     Object.assign(environment.stripe.delivery, { drop: 0.05, duplicate: 0.3, reorder: true, delayMs: 50, parallel: 4 });
-    if (options.isCalm) await environment.receiver.setCalm();
-    else environment.receiver.startOutages();
+    if (options.isCalm) {
+      await environment.receiver.setCalm();
+      environment.mailReceiver.setCalm();
+    } else environment.receiver.startOutages();
     const clients = startChaosClients({
       addresses: environment.addresses,
       stripe: environment.stripe,

@@ -19,12 +19,13 @@ export function findSignatureProblem(message: ReceivedMessage, keys: readonly Kn
 
 /**
  * The keys of an endpoint that a message must be signed with: one of them. Null if they are not known, because the
- * response to a rotation was lost.
+ * response to its creation or to a rotation was lost.
  */
 export function selectKeys(
-  { keys, rotations, keysUncertainFrom }: ObservedEndpoint,
+  { uuid, keys, rotations, keysUncertainFrom }: ObservedEndpoint,
   at: number,
 ): readonly KnownKeys[] | null {
+  if (uuid === null) return null;
   if (keysUncertainFrom !== null && at >= keysUncertainFrom) return null;
   const current = keys.findLast(({ confirmedAt }) => confirmedAt <= at - IN_TRANSIT_MS);
   const isStable = current !== undefined && !rotations.some((requestedAt) => isBetween(requestedAt, current, at));
