@@ -16,9 +16,9 @@ const PENDING_WORK_SQL = `
                                            AND next_attempt_at <= $1::timestamptz + interval '2 minutes')         AS payouts,
          (SELECT count(*) FROM outbox_events WHERE next_attempt_at <= $1::timestamptz + interval '2 minutes')     AS events,
          (SELECT count(*) FROM webhook_deliveries d JOIN webhook_endpoints w ON w.id = d.endpoint_id AND w.disabled_at IS NULL
-           WHERE d.status = 'pending' AND d.next_attempt_at <= $1::timestamptz + interval '2 minutes')            AS webhooks,
+           WHERE d.status = 'pending' AND d.next_attempt_at <= $1::timestamptz + interval '10 seconds')            AS webhooks,
          (SELECT count(*) FROM emails WHERE status = 'pending'
-                                        AND next_attempt_at <= $1::timestamptz + interval '2 minutes')            AS "e-mail messages",
+                                        AND next_attempt_at <= $1::timestamptz + interval '10 seconds')            AS "e-mail messages",
          (SELECT count(*) FROM media_deletions WHERE next_attempt_at <= $1)                         AS "files to delete",
          (SELECT count(*) FROM accounts a JOIN subscriptions s ON s.id = a.subscription_id AND s.status = 'active'
            WHERE a.plan_slug IS NOT NULL AND a.period_end <= $1 AND a.period_end < s.paid_until) AS "periods to renew"`;
