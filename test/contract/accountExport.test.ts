@@ -67,6 +67,9 @@ describe('the export of an account', () => {
       'affiliates',
       'commissions',
       'payouts',
+      'webhook_endpoints',
+      'webhook_deliveries',
+      'emails',
     );
     expect(exported.account.email).to.equal(customer.email);
     const [generation] = exported.generations;

@@ -2,12 +2,14 @@ import { randomUUID } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect } from 'chai';
+import { createEndpoint } from '../../shared/domain/webhooks/endpoints.ts';
 import { type BillingService, runJob, startBillingService } from '../harness/billingService.ts';
 import { TestCustomer } from '../harness/apiClient.ts';
 import { getCookie } from '../harness/affiliates.ts';
 import { createBrowserFor } from '../harness/httpBrowser.ts';
 import { sendAccountForm } from '../harness/accountForms.ts';
 import { registerClient } from '../harness/oauthClient.ts';
+import { getAccountId, readDeliveries } from '../harness/outbox.ts';
 import { eventually } from '../harness/testService.ts';
 
 /** Texts of a person, each of which occurs nowhere else. */
@@ -23,6 +25,8 @@ const PERSON = {
   network: '198.51.100.42',
   subject: 'Zaphodsubject',
   linkedEmail: 'zaphod-linked@betelgeuse.example',
+  endpointUrl: 'https://zaphodendpoint.invalid/',
+  webhookUrl: 'https://zaphodwebhook.invalid/',
 };
 
 describe('the erasure of an account', () => {
@@ -79,9 +83,10 @@ describe('the erasure of an account', () => {
        SELECT gen_random_uuid(), 'google', 'https://accounts.example', $2, id, $3, now() FROM accounts WHERE email = $1`,
       [PERSON.email, PERSON.subject, PERSON.linkedEmail],
     );
+    await createEndpoint(await getAccountId(billing.service, person), { url: PERSON.endpointUrl });
     const create = async (prompt: string, more = {}) => {
       const response = await person.request('POST', '/api/generations/create/', {
-        body: { model: 'imgmodel-2', prompt, params: { resolution: '1K' } },
+        body: { model: 'imgmodel-2', prompt, params: { resolution: '1K' }, webhook_url: PERSON.webhookUrl },
         headers: { ...headers, ...more },
       });
       return (await person.waitForEnd(response.body.uuid)).uuid as string;
@@ -94,6 +99,7 @@ describe('the erasure of an account', () => {
     const { store } = billing.stripe;
     store.emit('customer.updated', store.get('customer', billing.customerId(person)));
     await billing.drained();
+    await eventually('webhooks are recorded', async () => (await readDeliveries(billing.service, person)).length > 3);
 
     const texts = Object.values(PERSON);
     const before = await findInDatabase(texts);

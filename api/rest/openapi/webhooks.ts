@@ -30,12 +30,20 @@ const SUMMARIES: Record<MessageType, string> = {
   [WEBHOOK_TEST_TYPE]: 'A test of an endpoint was requested',
 };
 
-/** Response of a route whose object is the `data` of a type of webhook. */
-const EXAMPLE_SOURCES: Partial<Record<MessageType, string>> = {
-  'generation.succeeded': 'GET /api/generations/:uuid/',
-  'credits.granted': 'GET /api/ledger/',
-  'subscription.updated': 'GET /api/billing/status/',
-  'key.created': 'GET /api/keys/',
+/** Routes whose response has the `data` of a type of webhook, and what is different in the example. */
+const EXAMPLE_SOURCES: Partial<Record<MessageType, [route: string, changes?: Record<string, unknown>]>> = {
+  'generation.succeeded': ['GET /api/generations/:uuid/'],
+  'generation.failed': [
+    'GET /api/generations/:uuid/',
+    { status: 'failed', output_url: null, thumbnail_url: null, error_message: 'The provider rejected the prompt.' },
+  ],
+  'credits.granted': [
+    'GET /api/ledger/',
+    { entry_type: 'grant', amount: 1_100, balance_after: 1_100, description: 'Monthly credits: Pro plan' },
+  ],
+  'subscription.updated': ['GET /api/billing/status/'],
+  'key.created': ['GET /api/keys/'],
+  'key.revoked': ['GET /api/keys/', { revoked: true }],
 };
 
 const header = (name: string, description: string, example: string) => ({
@@ -96,7 +104,9 @@ function buildMessageObject(schemas: SchemaRegistry, type: MessageType) {
 
 function buildExample(type: MessageType): unknown {
   if (type === WEBHOOK_TEST_TYPE) return EXAMPLE_ENDPOINT;
-  const [method = '', path = ''] = EXAMPLE_SOURCES[type]?.split(' ') ?? [];
-  const example = findOperation(method, path)?.response.example as { data?: readonly unknown[] } | undefined;
-  return example?.data === undefined ? example : example.data[0];
+  const [route, changes] = EXAMPLE_SOURCES[type] ?? [];
+  if (route === undefined) return undefined;
+  const [method = '', path = ''] = route.split(' ');
+  const example = findOperation(method, path)?.response.example as Record<string, unknown> & { data?: object[] };
+  return { ...(example.data?.[0] ?? example), ...changes };
 }

@@ -1,4 +1,5 @@
 import { DELIVERY_STATUSES } from '../../../shared/domain/webhooks/deliveries.ts';
+import { CommissionData, LowCreditsData, PayoutData, TopupData } from '../../../shared/presenters/webhookData.ts';
 import { WebhookEndpointResponse } from '../../../shared/presenters/webhookEndpoint.ts';
 import { FILTERED_ITEMS_MAX, WEBHOOK_ENDPOINTS_MAX } from '../../../shared/spec/limits.ts';
 import { EXAMPLE_TIMESTAMP, EXAMPLE_UUID, examplePage } from '../openapi/examples.ts';
@@ -90,6 +91,10 @@ export const WEBHOOKS_DESCRIPTION: FeatureDescription = {
     WebhookEndpoint: WebhookEndpointResponse,
     WebhookEndpointWithSecret: WebhookEndpointWithSecretResponse,
     WebhookDelivery: DeliveryResponse,
+    LowCredits: LowCreditsData,
+    Topup: TopupData,
+    Commission: CommissionData,
+    Payout: PayoutData,
   },
   operations: {
     'POST /api/webhooks/create/': {

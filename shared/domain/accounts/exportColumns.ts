@@ -171,17 +171,7 @@ export const COLUMNS = {
     'created_at',
     'updated_at',
   ],
-  webhook_deliveries: [
-    'uuid',
-    'url',
-    'status',
-    'attempts',
-    'last_attempt_at',
-    'last_status',
-    'last_error',
-    'delivered_at',
-    'created_at',
-  ],
+  webhook_deliveries: ['uuid', 'url', 'status', 'last_attempt_at', 'last_status', 'delivered_at', 'created_at'],
   emails: ['kind', 'params', 'status', 'created_at', 'sent_at'],
 } as const satisfies Record<string, readonly string[]>;
 

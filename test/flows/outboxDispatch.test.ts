@@ -1,0 +1,173 @@
+import { randomUUID } from 'node:crypto';
+import { expect } from 'chai';
+import { completeGeneration } from '../../shared/domain/generations/execution/complete.ts';
+import { dispatchEvents, pruneEvents } from '../../shared/domain/outbox/dispatchEvents.ts';
+import { updateEndpoint } from '../../shared/domain/webhooks/endpoints.ts';
+import { type TestCustomer, IMAGE } from '../harness/apiClient.ts';
+import { withQueue } from '../harness/billingService.ts';
+import { addEndpoint, getAccountId, readDeliveries, readEmailKinds, readEvents } from '../harness/outbox.ts';
+import { eventually, type TestService, startTestService } from '../harness/testService.ts';
+
+const STATUS = {
+  plan_slug: null,
+  status: 'none',
+  current_period_end: null,
+  cancel_at_period_end: false,
+  has_payment_method: false,
+};
+
+describe('the dispatch of events', () => {
+  let service: TestService;
+  let customer: TestCustomer;
+  before(async () => {
+    service = await startTestService({
+      workers: 0,
+      env: { SMTP_URL: 'smtp://127.0.0.1:9', MAIL_FROM: 'genmeter <mail@example.com>' },
+    });
+  });
+  beforeEach(async () => {
+    customer = await service.createCustomer();
+    await service.sql('DELETE FROM outbox_events');
+    await service.sql('DELETE FROM emails');
+  });
+  after(() => service.stop());
+
+  const insertEvents = async (type: string, count: number, subject = 'gen_random_uuid()', details: object = STATUS) =>
+    service.sql(
+      `INSERT INTO outbox_events (account_id, type, subject, details, created_at, next_attempt_at)
+       SELECT $1, $2, ${subject}, $3, now(), now() FROM generate_series(1, $4)`,
+      [await getAccountId(service, customer), type, details, count],
+    );
+  /** Creates a generation and ends it as a worker does, without one. */
+  const endGeneration = async (options: object = {}): Promise<string> => {
+    const { body } = await customer.request('POST', '/api/generations/create/', {
+      body: { ...IMAGE, prompt: 'a lighthouse', ...options },
+    });
+    await completeGeneration({
+      uuid: body.uuid,
+      account_id: await getAccountId(service, customer),
+      output_path: 'a/image.png',
+      thumbnail_path: 'a/thumbnail.webp',
+      is_watermarked: false,
+      provider_cost_cents: null,
+    });
+    return body.uuid as string;
+  };
+
+  it('creates each delivery once with several workers at the same time', async () => {
+    await addEndpoint(service, customer);
+    await addEndpoint(service, customer, ['subscription.updated']);
+    await addEndpoint(service, customer, ['generation.succeeded']);
+    await insertEvents('subscription.updated', 1_000);
+    const workers = await Promise.all([service.startWorker(), service.startWorker()]);
+    await dispatchEvents();
+    await eventually('all are dispatched', async () =>
+      (await readEvents(service, customer)).every(({ next_attempt_at: at, attempts }) => at === null && attempts === 1),
+    );
+    await Promise.all(workers.map((worker) => worker.stop()));
+    expect(await readDeliveries(service, customer)).to.have.length(2_000);
+  });
+
+  it('does not wait for events whose data cannot be built, and retries those with back-off', async () => {
+    await addEndpoint(service, customer);
+    const missing = randomUUID();
+    await insertEvents('generation.succeeded', 1, `'${missing}'`);
+    await insertEvents('key.created', 1, `'not a uuid'`);
+    await insertEvents('subscription.updated', 3);
+    await dispatchEvents();
+    const events = await readEvents(service, customer);
+    const stuck = events.filter(({ next_attempt_at: at }) => at !== null);
+    expect(stuck.map(({ subject }) => subject)).to.deep.equal([missing, 'not a uuid']);
+    for (const { attempts, next_attempt_at: at, last_error: error } of stuck) {
+      expect(attempts).to.equal(1);
+      expect((at as Date).getTime()).to.be.above(service.now.getTime());
+      expect(error).to.be.a('string').and.not.to.equal('');
+    }
+    expect(await readDeliveries(service, customer)).to.have.length(3);
+    await dispatchEvents();
+    expect((await readEvents(service, customer)).map(({ attempts }) => attempts)).to.deep.equal(
+      events.map(({ attempts }) => attempts),
+    );
+  });
+
+  it('sends the end of a generation to its webhook_url with the default endpoint', async () => {
+    const uuid = await endGeneration({ webhook_url: 'https://receiver.invalid/one' });
+    const silent = await endGeneration();
+    await dispatchEvents();
+    const [delivery, ...others] = await readDeliveries(service, customer);
+    expect(others).to.deep.equal([]);
+    expect(delivery).to.include({ subject: uuid, url: 'https://receiver.invalid/one', endpoint_url: null });
+    expect((await readEvents(service, customer)).map(({ subject }) => subject)).to.not.include(silent);
+    const [endpoint] = await service.sql('SELECT next_delivery_at FROM webhook_endpoints WHERE id = $1', [
+      delivery.endpoint_id,
+    ]);
+    expect(endpoint.next_delivery_at).to.be.an.instanceOf(Date);
+  });
+
+  it('sends a generation that was deleted meanwhile without the addresses of its files', async () => {
+    await addEndpoint(service, customer);
+    const uuid = await endGeneration();
+    await customer.request('DELETE', `/api/generations/${uuid}/`);
+    await dispatchEvents();
+    const [event] = await readEvents(service, customer);
+    expect(JSON.parse(event?.body as string).data).to.include({
+      uuid,
+      status: 'succeeded',
+      output_url: null,
+      thumbnail_url: null,
+    });
+  });
+
+  it('stores no body of an event that no enabled endpoint receives', async () => {
+    const uuid = await addEndpoint(service, customer, ['credits.low']);
+    await insertEvents('subscription.updated', 1);
+    await dispatchEvents();
+    await updateEndpoint(await getAccountId(service, customer), uuid, { events: null, enabled: false });
+    await insertEvents('subscription.updated', 1);
+    await dispatchEvents();
+    const events = await readEvents(service, customer);
+    expect(events.map(({ body, next_attempt_at: at }) => [body, at])).to.deep.equal([
+      [null, null],
+      [null, null],
+    ]);
+    expect(await readDeliveries(service, customer)).to.deep.equal([]);
+  });
+
+  it('sends no message of a kind that the owner has switched off, unless it is about security', async () => {
+    await service.sql(
+      `UPDATE accounts SET email_settings = '{"webhook_disabled": false, "new_sign_in": false}' WHERE email = $1`,
+      [customer.email],
+    );
+    for (const type of ['webhook.disabled', 'session.created', 'renewal.upcoming'])
+      await insertEvents(type, 1, `'once'`, {});
+    await dispatchEvents();
+    expect(await readEmailKinds(service, customer)).to.deep.equal(['new_sign_in', 'renewal_upcoming']);
+  });
+
+  it('is healed by the sweep when its job was lost', async () => {
+    await addEndpoint(service, customer);
+    await endGeneration();
+    // The job that the end has enqueued, without a worker that takes it.
+    await withQueue(service, 'notifications', async (queue) => {
+      await eventually('enqueued', async () => (await queue.getWaitingCount()) > 0);
+      await queue.obliterate({ force: true });
+    });
+    expect(await readDeliveries(service, customer)).to.deep.equal([]);
+    const worker = await service.startWorker();
+    await eventually('delivered', async () => (await readDeliveries(service, customer)).length === 1);
+    await worker.stop();
+  });
+
+  it('keeps dispatched events for 30 days, and others until they are dispatched', async () => {
+    await addEndpoint(service, customer);
+    await insertEvents('subscription.updated', 2);
+    await dispatchEvents();
+    await insertEvents('subscription.updated', 1);
+    await service.sql(`UPDATE outbox_events SET created_at = now() - interval '31 days' WHERE id IN (
+      SELECT id FROM outbox_events ORDER BY id DESC LIMIT 2)`);
+    await pruneEvents();
+    const left = await readEvents(service, customer);
+    expect(left.map(({ next_attempt_at: at }) => at === null)).to.deep.equal([true, false]);
+    expect(await readDeliveries(service, customer)).to.have.length(1);
+  });
+});
