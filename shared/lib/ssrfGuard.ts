@@ -54,19 +54,22 @@ export const lookupPublicAddress: LookupFunction = (hostname, options, callback)
   lookup(hostname, { ...options, all: true }, rejectPrivateAddresses(hostname, options, callback));
 };
 
-const resolver = new Resolver({ timeout: 1_000, tries: 1 });
-
 /**
- * Resolves an untrusted host name with the name servers directly and a short timeout, and rejects private addresses.
+ * Creates a lookup that resolves an untrusted host name with the name servers directly, and rejects private addresses.
  * The system's resolver would occupy one of the few threads of the process until it responds.
  */
-export const resolvePublicAddress: LookupFunction = (hostname, options, callback) => {
-  const answer = rejectPrivateAddresses(hostname, options, callback);
-  resolver.resolve4(hostname, (error4, ipv4) => {
-    if (error4 === null) return answer(null, ipv4.map(toIPv4));
-    resolver.resolve6(hostname, (error6, ipv6) => answer(error6, error6 === null ? ipv6.map(toIPv6) : []));
-  });
-};
+export function createPublicLookup(resolver: Resolver): LookupFunction {
+  return (hostname, options, callback) => {
+    const answer = rejectPrivateAddresses(hostname, options, callback);
+    resolver.resolve4(hostname, (error4, ipv4) => {
+      if (error4 === null) return answer(null, ipv4.map(toIPv4));
+      resolver.resolve6(hostname, (error6, ipv6) => answer(error6, error6 === null ? ipv6.map(toIPv6) : []));
+    });
+  };
+}
+
+/** Resolves an untrusted host name with a short timeout, and rejects private addresses. */
+export const resolvePublicAddress = createPublicLookup(new Resolver({ timeout: 1_000, tries: 1 }));
 
 const toIPv4 = (address: string): LookupAddress => ({ address, family: 4 });
 const toIPv6 = (address: string): LookupAddress => ({ address, family: 6 });

@@ -1,0 +1,106 @@
+import { Resolver } from 'node:dns';
+import { once } from 'node:events';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
+import { expect } from 'chai';
+import {
+  createWebhookConnections,
+  IDLE_CONNECTIONS_MAX,
+  type WebhookConnections,
+} from '../../shared/gateways/webhooks/connections.ts';
+import { postWebhook } from '../../shared/gateways/webhooks/postWebhook.ts';
+import { createPublicLookup } from '../../shared/lib/ssrfGuard.ts';
+import { NameServer } from '../fakes/nameServer.ts';
+import { setTestConfig } from '../harness/testConfig.ts';
+
+describe('the attempt to post a webhook', () => {
+  let server: Server;
+  let port: number;
+  let requests = 0;
+  before(async () => {
+    // On all loopback addresses, each of which is an origin of its own.
+    server = createServer((request, response) => {
+      requests += 1;
+      request.resume().once('end', () => response.end('{}'));
+    }).listen(0, '0.0.0.0');
+    await once(server, 'listening');
+    port = (server.address() as AddressInfo).port;
+  });
+  after(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  beforeEach(() => setTestConfig());
+
+  const post = (url: string, through: WebhookConnections) =>
+    postWebhook({ url, headers: { 'webhook-id': 'msg_1' }, body: '{}' }, undefined, { through });
+
+  describe('to a name', () => {
+    const names = new NameServer();
+    let connections: WebhookConnections;
+    before(async () => {
+      const resolver = new Resolver({ timeout: 1_000, tries: 1 });
+      resolver.setServers([await names.start()]);
+      connections = createWebhookConnections(createPublicLookup(resolver));
+    });
+    after(async () => {
+      await connections.agent.destroy();
+      names.stop();
+    });
+
+    it('fails if the name has a private address when the connection is made, whatever it had before', async () => {
+      const before = requests;
+      const url = `http://rebinding.example:${port}/`;
+      for (const address of ['127.0.0.1', '10.0.0.1', '169.254.169.254']) {
+        names.address = address;
+        expect(await post(url, connections), address).to.deep.equal({ status: null, error: 'private address' });
+      }
+      expect(names.queries).to.be.least(3);
+      expect(requests).to.equal(before);
+    });
+
+    it('fails if the name does not exist', async () => {
+      names.address = undefined;
+      expect(await post(`https://missing.example/`, connections)).to.deep.equal({
+        status: null,
+        error: 'name not resolved',
+      });
+    });
+  });
+
+  it('fails for an address without https in production, and for other protocols', async () => {
+    const connections = createWebhookConnections(undefined);
+    setTestConfig({ WEBHOOK_ADDRESSES: 'any' });
+    expect(await post('ftp://127.0.0.1/', connections)).to.deep.equal({ status: null, error: 'not https' });
+    expect(await post('nonsense', connections)).to.deep.equal({ status: null, error: 'invalid address' });
+    await connections.agent.destroy();
+  });
+
+  it('uses a connection again, and closes it after the idle time', async () => {
+    setTestConfig({ WEBHOOK_ADDRESSES: 'any' });
+    const connections = createWebhookConnections(undefined);
+    for (let n = 0; n < 5; n += 1) {
+      expect(await post(`http://127.0.0.1:${port}/`, connections)).to.deep.equal({ status: 200 });
+      expect(connections.open).to.equal(1);
+    }
+    await delay(6_000);
+    expect(connections.open).to.equal(0);
+    await connections.agent.destroy();
+  });
+
+  it('keeps a limited number of idle connections, however many receivers there are', async () => {
+    setTestConfig({ WEBHOOK_ADDRESSES: 'any' });
+    const connections = createWebhookConnections(undefined);
+    const receivers = Array.from({ length: 600 }, (_, n) => `http://127.0.${1 + Math.floor(n / 200)}.${1 + (n % 200)}`);
+    for (let at = 0; at < receivers.length; at += 20) {
+      const results = await Promise.all(
+        receivers.slice(at, at + 20).map((receiver) => post(`${receiver}:${port}/`, connections)),
+      );
+      expect(results.every(({ status }) => status === 200)).to.equal(true);
+    }
+    await delay(100);
+    expect(connections.open).to.be.within(1, IDLE_CONNECTIONS_MAX + 20);
+    await connections.agent.destroy();
+  });
+});
