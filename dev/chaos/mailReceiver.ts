@@ -49,7 +49,7 @@ export class MailReceiver {
       stream.once('end', () => {
         const to = session.envelope.rcptTo.map(({ address }) => address).join(',');
         const socket = this.#sockets.get(session.remotePort);
-        this.#receive(Buffer.concat(chunks).toString(), to, socket).then(() => done(), done);
+        void this.#receive(Buffer.concat(chunks).toString(), to, socket).then(done);
       });
     },
   });
@@ -84,20 +84,21 @@ export class MailReceiver {
     await closed;
   }
 
-  /** @throws Error with the status of a rejection. */
-  async #receive(raw: string, to: string, socket: Socket | undefined): Promise<void> {
+  /** @returns the rejection, or null if the message was accepted or its connection cut. */
+  async #receive(raw: string, to: string, socket: Socket | undefined): Promise<Error | null> {
     const uuid = /^message-id:\s*<([^@>]*)@/im.exec(raw)?.[1] ?? '';
     const earlier = this.#attempts.get(uuid) ?? 0;
     this.#attempts.set(uuid, earlier + 1);
     const isWell = this.#isCalm || this.isPatient();
     const answer = isWell ? 'accept' : this.#random.fork(`${uuid} ${earlier}`).pick(ANSWERS);
     if (answer === 'slow') await delay(SLOW_MS);
-    if (answer === 'defer') throw Object.assign(new Error('Try again later'), { responseCode: 451 });
+    if (answer === 'defer') return Object.assign(new Error('Try again later'), { responseCode: 451 });
     if (answer === 'cut before') {
       socket?.destroy();
-      return;
+      return null;
     }
     this.accepted.push({ uuid, to, isCut: answer === 'cut after' });
     if (answer === 'cut after') socket?.destroy();
+    return null;
   }
 }

@@ -219,21 +219,21 @@ describe('the comparison of webhooks in a chaos run', () => {
   });
 });
 
-describe('the webhook receiver of a chaos run', () => {
-  const post = (receiver: WebhookReceiver, token: string, id: string) =>
-    fetch(receiver.buildUrl(token), {
-      method: 'POST',
-      body: '{}',
-      headers: { 'webhook-id': id },
-      redirect: 'manual',
-    }).then(
-      async (response) => {
-        await response.text();
-        return response.status;
-      },
-      () => 'none' as const,
-    );
+const post = (receiver: WebhookReceiver, token: string, id: string) =>
+  fetch(receiver.buildUrl(token), {
+    method: 'POST',
+    body: '{}',
+    headers: { 'webhook-id': id },
+    redirect: 'manual',
+  }).then(
+    async (response) => {
+      await response.text();
+      return response.status;
+    },
+    () => 'none' as const,
+  );
 
+describe('the webhook receiver of a chaos run', () => {
   it('misbehaves by the seed, and accepts everything while it must', async function () {
     this.timeout(60_000);
     let advancedMs = 0;

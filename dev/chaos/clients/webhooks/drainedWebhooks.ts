@@ -63,9 +63,10 @@ async function compareWithGet(step: Step, uuid: string, { type, data }: WebhookB
   }
 }
 
+const toPath = (url: unknown): unknown => (typeof url === 'string' ? new URL(url).pathname : url);
+
 /** Reduces addresses to their paths: each process may build them with another origin. */
 function withPaths(generation: WebhookBody['data']): WebhookBody['data'] {
-  const toPath = (url: unknown) => (typeof url === 'string' ? new URL(url).pathname : url);
   return {
     ...generation,
     output_url: toPath(generation['output_url']),
