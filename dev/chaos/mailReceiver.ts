@@ -43,13 +43,13 @@ export class MailReceiver {
     disableReverseLookup: true,
     closeTimeout: 200,
     logger: false,
-    onData: (stream, session, done) => {
+    onData: (stream, session, respond) => {
       const chunks: Buffer[] = [];
       stream.on('data', (chunk: Buffer) => chunks.push(chunk));
       stream.once('end', () => {
         const to = session.envelope.rcptTo.map(({ address }) => address).join(',');
         const socket = this.#sockets.get(session.remotePort);
-        void this.#receive(Buffer.concat(chunks).toString(), to, socket).then(done);
+        void this.#receive(Buffer.concat(chunks).toString(), to, socket).then(respond);
       });
     },
   });
