@@ -9,7 +9,7 @@ describe('webhook_url of a create', () => {
   let service: TestService;
   let customer: TestCustomer;
   before(async () => {
-    service = await startTestService({ workers: 0 });
+    service = await startTestService({ workers: 0, env: { WEBHOOK_ADDRESSES: 'public' } });
     customer = await service.createCustomer('studio');
   });
   after(() => service.stop());

@@ -93,6 +93,8 @@ describe('the dispatch of events', () => {
   it('sends the end of a generation to its webhook_url with the default endpoint', async () => {
     const uuid = await endGeneration({ webhook_url: 'https://receiver.invalid/one' });
     const silent = await endGeneration();
+    // Its subject is the generation, too.
+    await insertEvents('credits.low', 1, `'${uuid}'`, { balance: 1, threshold: 2 });
     await dispatchEvents();
     const [delivery, ...others] = await readDeliveries(service, customer);
     expect(others).to.deep.equal([]);

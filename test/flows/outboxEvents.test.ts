@@ -204,7 +204,7 @@ describe('events of an account with a webhook endpoint, in a service that sends 
     const [row] = await billing.service.sql('SELECT spendable_until AS at FROM accounts WHERE email = $1', [
       customer.email,
     ]);
-    expect(failure?.details).to.deep.equal({ plan_slug: 'lite', spendable_until: row.at.toISOString() });
+    expect(failure?.details).to.deep.equal({ plan: 'lite', spendable_until: row.at.toISOString() });
   });
 });
 

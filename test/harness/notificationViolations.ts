@@ -22,7 +22,9 @@ export const NOTIFICATION_CORRUPTIONS: Record<string, Corruption[]> = {
   ],
   'pending-deliveries-are-due': [
     breakCustomer(`${insertEndpoint('NULL')}; ${insertEvent(`'{}'`)}; ${INSERT_DELIVERY}`),
-    breakCustomer(`${insertEndpoint('NULL', `now() + interval '1 hour'`)}; ${insertEvent(`'{}'`)}; ${INSERT_DELIVERY}`),
+    breakCustomer(
+      `${insertEndpoint('NULL', `timestamptz '2038-01-01T00:00:00Z'`)}; ${insertEvent(`'{}'`)}; ${INSERT_DELIVERY}`,
+    ),
   ],
   'delivered-events-have-a-body': [
     breakCustomer(`${insertEndpoint('NULL', 'now()')}; ${insertEvent('NULL')}; ${INSERT_DELIVERY}`),

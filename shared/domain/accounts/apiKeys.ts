@@ -19,7 +19,7 @@ import { ApiKey } from '../../tables/ApiKey.ts';
 import { lockAccount } from '../credits/ledger.ts';
 import { recordEvent } from '../outbox/recordEvent.ts';
 import { accountSuspendedError } from './accounts.ts';
-import { recordSecurityEvent, type RequestOrigin, SERVICE_ORIGIN } from './securityEvents.ts';
+import { describeOrigin, recordSecurityEvent, type RequestOrigin, SERVICE_ORIGIN } from './securityEvents.ts';
 
 /** `svc_` and 40 hex characters (spec: API keys). */
 const KEY_FORMAT = /^svc_[0-9a-f]{40}$/;
@@ -67,7 +67,12 @@ export async function createApiKey(
     });
     const details = describeKey(row);
     await recordSecurityEvent(transaction, { accountId, event: 'key_created', origin, details });
-    await recordEvent(transaction, { accountId, type: 'key.created', subject: row.uuid, details });
+    await recordEvent(transaction, {
+      accountId,
+      type: 'key.created',
+      subject: row.uuid,
+      details: { ...details, ...describeOrigin(origin) },
+    });
     await onCreated(transaction, { key, row });
     return { key, row };
   });

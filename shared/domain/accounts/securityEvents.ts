@@ -27,6 +27,11 @@ export function buildRequestOrigin(network: string, userAgent: string): RequestO
   return { network, userAgent: stored };
 }
 
+/** Describes an origin in the details of a recorded event. */
+export function describeOrigin({ network, userAgent }: RequestOrigin): { network: string; user_agent: string } {
+  return { network, user_agent: userAgent };
+}
+
 /** Events of the security log. Failed sign-ins are recorded only where the account is known. */
 export type SecurityEventName =
   | 'signed_in'

@@ -13,7 +13,13 @@ import { DAY_MS, MINUTE_MS } from '../../spec/durations.ts';
 import { lockAccount } from '../credits/ledger.ts';
 import { isEmailEnabled, recordEvent } from '../outbox/recordEvent.ts';
 import { accountSuspendedError } from './accounts.ts';
-import { isUnknownBrowser, recordSecurityEvent, type RequestOrigin, SERVICE_ORIGIN } from './securityEvents.ts';
+import {
+  describeOrigin,
+  isUnknownBrowser,
+  recordSecurityEvent,
+  type RequestOrigin,
+  SERVICE_ORIGIN,
+} from './securityEvents.ts';
 
 export const SESSION_LIFETIME_MS = SESSION_DAYS * DAY_MS;
 
@@ -54,8 +60,8 @@ export async function createWebSession(
     const details: Record<string, string> = identity === undefined ? {} : { provider: identity.provider };
     await recordSecurityEvent(transaction, { accountId, event: 'signed_in', origin, details });
     if (!isNew) return;
-    const sighting = { ...details, user_agent: origin.userAgent, network: origin.network, at: createdAt.toISOString() };
-    await recordEvent(transaction, { accountId, type: 'session.created', subject: uuid, details: sighting });
+    const facts = { provider: identity?.provider ?? '', ...describeOrigin(origin) };
+    await recordEvent(transaction, { accountId, type: 'session.created', subject: uuid, details: facts });
   });
   return token;
 }

@@ -76,8 +76,8 @@ export async function applySubscriptionSnapshot(
 async function recordPaymentFailure(transaction: Transaction, subscription: Subscription): Promise<void> {
   const { uuid, account_id: accountId, past_due_since: pastDueSince } = subscription;
   if (pastDueSince === null) return;
-  const { plan_slug, spendable_until: spendableUntil } = entitlementFor(subscription);
-  const details = { plan_slug, spendable_until: spendableUntil?.toISOString() ?? null };
+  const { plan_slug: plan, spendable_until: spendableUntil } = entitlementFor(subscription);
+  const details = { plan, spendable_until: spendableUntil?.toISOString() ?? null };
   const subject = `${uuid}:${pastDueSince.toISOString()}`;
   await recordEvent(transaction, { accountId, type: 'payment.failed', subject, details });
 }

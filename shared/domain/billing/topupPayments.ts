@@ -245,7 +245,7 @@ async function disableAutoTopups(
     .$query(transaction)
     .patch({ auto_topup_enabled: false, auto_topup_problem: problem, auto_topup_declines: 0 });
   if (!wasEnabled) return false;
-  const details = { problem };
+  const details = { reason: problem };
   await recordEvent(transaction, { accountId, type: 'auto_topup.disabled', subject: `${uuid}:${problem}`, details });
   return true;
 }

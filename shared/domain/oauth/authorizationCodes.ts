@@ -51,7 +51,7 @@ const ISSUE_CODE = prepared(
      INSERT INTO outbox_events (account_id, type, subject, details, created_at, next_attempt_at)
      SELECT client.account_id, 'application.connected', cast(granted.uuid AS text),
             jsonb_build_object('application', client.name, 'host', cast(:host AS text), 'network', cast(:network AS text),
-                               'scopes', array_to_string(cast(:scopes AS text[]), ' ')),
+                               'user_agent', cast(:userAgent AS text), 'scopes', array_to_string(cast(:scopes AS text[]), ' ')),
             cast(:now AS timestamptz), cast(:now AS timestamptz)
        FROM client, granted WHERE cast(:sendsEmail AS boolean)
    )

@@ -4,6 +4,7 @@ import { addMilliseconds, now } from '../../lib/clock.ts';
 import { isRejection } from '../../lib/database/errors.ts';
 import { prepared, runStatement } from '../../lib/database/preparedStatements.ts';
 import { runInBatches, STATEMENT_BATCH_SIZE } from '../../lib/database/runInBatches.ts';
+import { isDraining } from '../../lib/drain.ts';
 import { logger } from '../../lib/logger.ts';
 import { getBackoffMs } from '../../lib/retryBackoff.ts';
 import { enqueueWebhooks } from '../../queues/enqueue.ts';
@@ -35,7 +36,7 @@ const dispatchForCall = createBatcher<null, void>({
 });
 
 async function dispatchDueEvents(): Promise<void> {
-  while ((await tryDispatchBatch()) === BATCH_SIZE);
+  while ((await tryDispatchBatch()) === BATCH_SIZE && !isDraining());
 }
 
 /** Dispatches a batch; one by one if the database rejects it, so that one event does not block others. */

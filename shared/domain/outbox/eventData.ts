@@ -42,14 +42,16 @@ const READ_ENTRIES = prepared(
     WHERE effect_key = ANY (cast(:subjects AS text[])) AND account_id = ANY (cast(:accounts AS bigint[]))`,
 );
 
+const END_TYPES: readonly EventType[] = ['generation.succeeded', 'generation.failed'];
+
 /** Reads the rows that events are about, in one query for each table. */
 export async function readEventSources(transaction: Transaction, events: OutboxEvent[]): Promise<EventSources> {
   async function read<Row extends { account_id: number }>(
     statement: Statement,
-    types: WebhookEventType[],
+    types: readonly EventType[],
     getSubject: (row: Row) => string | null,
   ): Promise<Map<string, Row>> {
-    const selected = events.filter(({ type }) => (types as EventType[]).includes(type));
+    const selected = events.filter(({ type }) => types.includes(type));
     if (selected.length === 0) return new Map();
     const subjects = selected.map(({ subject }) => subject);
     const accounts = [...new Set(selected.map(({ account_id: accountId }) => accountId))];
@@ -57,11 +59,7 @@ export async function readEventSources(transaction: Transaction, events: OutboxE
     return new Map(rows.map((row) => [`${row.account_id}:${getSubject(row)}`, row]));
   }
   return {
-    generations: await read(
-      READ_GENERATIONS,
-      ['generation.succeeded', 'generation.failed'],
-      ({ uuid }: Generation) => uuid,
-    ),
+    generations: await read(READ_GENERATIONS, END_TYPES, ({ uuid }: Generation) => uuid),
     keys: await read(READ_KEYS, ['key.created', 'key.revoked'], ({ uuid }: ApiKey) => uuid),
     entries: await read(READ_ENTRIES, ['credits.granted'], ({ effect_key: key }: LedgerEntry) => key),
   };
@@ -80,8 +78,9 @@ function withDetails<Details>(event: OutboxEvent): EventFacts<Details> {
 }
 
 /** Returns the address that the event of a generation's end is sent to as well; null for others and without one. */
-export function getWebhookUrl({ generations }: EventSources, { account_id: accountId, subject }: OutboxEvent) {
-  return generations.get(`${accountId}:${subject}`)?.webhook_url ?? null;
+export function getWebhookUrl({ generations }: EventSources, event: OutboxEvent): string | null {
+  // The subject of `credits.low` is a generation, too.
+  return END_TYPES.includes(event.type) ? find(generations, event).webhook_url : null;
 }
 
 type BuildData<Type extends WebhookEventType> = (event: OutboxEvent, sources: EventSources) => WebhookData<Type>;

@@ -24,7 +24,8 @@ export function isEmailEnabled(): boolean {
 const RECORD_EVENT = prepared(
   'record_event',
   `INSERT INTO outbox_events (account_id, type, subject, details, may_email, created_at, next_attempt_at)
-   SELECT a.id, :type, :subject, cast(:details AS jsonb), :mayEmail, cast(:now AS timestamptz), cast(:now AS timestamptz)
+   SELECT a.id, :type, :subject, cast(:details AS jsonb), cast(:mayEmail AS boolean),
+          cast(:now AS timestamptz), cast(:now AS timestamptz)
      FROM accounts a
     WHERE a.id = :accountId AND a.erased_at IS NULL AND (cast(:sendsEmail AS boolean) OR a.webhook_count > 0)
    ON CONFLICT (account_id, type, subject) DO NOTHING`,

@@ -44,8 +44,9 @@ const WRITE_DISPATCH = prepared(
        FROM target ORDER BY event_id, endpoint_id
      ON CONFLICT (endpoint_id, event_id) DO NOTHING
    ), due AS (
-     UPDATE webhook_endpoints SET next_delivery_at = least(next_delivery_at, :now)
-      WHERE id IN (SELECT endpoint_id FROM target)
+     UPDATE webhook_endpoints w SET next_delivery_at = least(w.next_delivery_at, :now)
+       FROM (SELECT DISTINCT endpoint_id FROM target) t
+      WHERE w.id = t.endpoint_id
    ), email AS (
      INSERT INTO emails (account_id, kind, cause, params, next_attempt_at, created_at)
      SELECT a.id, event.email_kind, event.subject, event.details, cast(:now AS timestamptz), cast(:now AS timestamptz)

@@ -1,4 +1,4 @@
-import type { Invariant } from './invariant.ts';
+import { CLOCK_SKEW_INTERVAL, type Invariant } from './invariant.ts';
 
 /** Recorded events, webhook endpoints and their deliveries. */
 export const NOTIFICATION_INVARIANTS: readonly Invariant[] = [
@@ -17,7 +17,7 @@ export const NOTIFICATION_INVARIANTS: readonly Invariant[] = [
   {
     name: 'pending-deliveries-are-due',
     statement:
-      'An enabled endpoint with pending deliveries is due no later than the first of them, unless a worker is serving it.',
+      'An enabled endpoint with pending deliveries is due by the first of them, or at once, unless a worker serves it.',
     checkedWhen: 'always',
     query: `
       SELECT w.account_id, 'endpoint ' || w.uuid AS subject,
@@ -26,7 +26,7 @@ export const NOTIFICATION_INVARIANTS: readonly Invariant[] = [
         JOIN (SELECT endpoint_id, min(next_attempt_at) AS first FROM webhook_deliveries
                WHERE status = 'pending' GROUP BY 1) d ON d.endpoint_id = w.id
        WHERE w.disabled_at IS NULL AND w.lease_token IS NULL
-         AND (w.next_delivery_at IS NULL OR w.next_delivery_at > d.first)`,
+         AND (w.next_delivery_at IS NULL OR w.next_delivery_at > greatest(d.first, $1 + ${CLOCK_SKEW_INTERVAL}))`,
   },
   {
     name: 'delivered-events-have-a-body',
