@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { exitWithUsageError } from '../../shared/lib/commandLine.ts';
 import { measureCreates } from './measurements/create.ts';
 import { measureCreditPeriods } from './measurements/creditPeriods.ts';
+import { measureDeliveries } from './measurements/deliveries.ts';
 import { measureGrowth } from './measurements/growth.ts';
 import { measureMcp } from './measurements/mcp.ts';
 import { measurePages } from './measurements/pages.ts';
@@ -33,6 +34,7 @@ const MEASUREMENT_RUNNERS: [FigureName[], (stage: BenchEnvironment) => Promise<M
   [['pages'], measurePages],
   [['grants'], measureCreditPeriods],
   [['webhooks'], measureWebhooks],
+  [['deliveries'], measureDeliveries],
   [['tokens'], measureTokens],
   [['mcp'], measureMcp],
   [['partitioned'], measurePartitioned],

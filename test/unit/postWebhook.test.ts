@@ -14,6 +14,9 @@ import { createPublicLookup } from '../../shared/lib/ssrfGuard.ts';
 import { NameServer } from '../fakes/nameServer.ts';
 import { setTestConfig } from '../harness/testConfig.ts';
 
+const post = (url: string, through: WebhookConnections) =>
+  postWebhook({ url, headers: { 'webhook-id': 'msg_1' }, body: '{}' }, undefined, { through });
+
 describe('the attempt to post a webhook', () => {
   let server: Server;
   let port: number;
@@ -32,9 +35,6 @@ describe('the attempt to post a webhook', () => {
     server.close();
   });
   beforeEach(() => setTestConfig());
-
-  const post = (url: string, through: WebhookConnections) =>
-    postWebhook({ url, headers: { 'webhook-id': 'msg_1' }, body: '{}' }, undefined, { through });
 
   describe('to a name', () => {
     const names = new NameServer();
@@ -82,7 +82,8 @@ describe('the attempt to post a webhook', () => {
     const connections = createWebhookConnections(undefined);
     for (let n = 0; n < 5; n += 1) {
       expect(await post(`http://127.0.0.1:${port}/`, connections)).to.deep.equal({ status: 200 });
-      expect(connections.open).to.equal(1);
+      // A response may arrive before its connection is free again.
+      expect(connections.open).to.be.within(1, 2);
     }
     await delay(6_000);
     expect(connections.open).to.equal(0);

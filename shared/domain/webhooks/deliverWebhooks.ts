@@ -7,7 +7,7 @@ import { type ClaimedEndpoint, claimEndpoints, renewLeases } from './leases.ts';
 import { type AttemptSlots, type ServedEndpoint, serveEndpoint } from './serveEndpoint.ts';
 
 /** Number of attempts in flight of this process, and of endpoints that it serves. */
-export const ATTEMPTS_MAX = 1_024;
+export const ATTEMPTS_MAX = 2_048;
 /** Number of endpoints whose last attempt failed. Each has one attempt in flight, so they use half of the connections. */
 export const FAILING_ENDPOINTS_MAX = ATTEMPTS_MAX / 2;
 
@@ -90,14 +90,15 @@ function startService(state: DeliveryState, lease: ClaimedEndpoint): void {
   state.served.set(lease.id, { endpoint: served, renewedAt: performance.now() });
   webhookEndpointsServed.set(state.served.size);
   state.timer ??= setInterval(() => void tick(state), TICK_MS);
-  trackInFlight(
-    done.then((isDue) => {
-      state.served.delete(lease.id);
-      webhookEndpointsServed.set(state.served.size);
-      if (state.served.size === 0) stopTimer(state);
-      if (isDue || state.isCrowded) triggerDelivery();
-    }),
-  );
+  trackInFlight(finishService(state, lease.id, done));
+}
+
+async function finishService(state: DeliveryState, id: number, done: Promise<boolean>): Promise<void> {
+  const isDue = await done;
+  state.served.delete(id);
+  webhookEndpointsServed.set(state.served.size);
+  if (state.served.size === 0) stopTimer(state);
+  if (isDue || state.isCrowded) triggerDelivery();
 }
 
 function stopTimer(state: DeliveryState): void {

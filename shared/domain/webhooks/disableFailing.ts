@@ -18,8 +18,11 @@ import { type DeliveryOutcome, GONE, recordOutcomes } from './outcomes.ts';
 export function getDisabledReason(target: DeliveryTarget, result: AttemptResult): 'gone' | 'failing' | undefined {
   if (target.url === null || result.error === undefined) return undefined;
   if (result.status === GONE) return 'gone';
-  const { failing_since: since } = target;
-  return since !== null && now().getTime() - since.getTime() >= WEBHOOK_FAILING_MAX_MS ? 'failing' : undefined;
+  return hasFailedTooLong(target) ? 'failing' : undefined;
+}
+
+function hasFailedTooLong({ failing_since: since }: Pick<WebhookEndpoint, 'failing_since'>): boolean {
+  return since !== null && now().getTime() - since.getTime() >= WEBHOOK_FAILING_MAX_MS;
 }
 
 /**
@@ -42,7 +45,7 @@ export async function disableAfterFailure(
     const recorded = await recordOutcomes([outcome], transaction);
     if (!recorded.has(outcome.id)) return false;
     // Enabled again, moved to another address, or reached, since the attempt began.
-    const isObsolete = endpoint.url !== target.url || (reason === 'failing' && endpoint.failing_since === null);
+    const isObsolete = endpoint.url !== target.url || (reason === 'failing' && !hasFailedTooLong(endpoint));
     if (endpoint.disabled_at !== null || isObsolete) return true;
     const { disabled_at: at } = await disableEndpoint(transaction, endpoint, reason);
     isDisabled = true;

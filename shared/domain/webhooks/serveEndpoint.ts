@@ -56,12 +56,8 @@ interface Service extends ServedEndpoint {
   keys: SigningKey[] | undefined;
   /** Doubles with every success: an endpoint that does not respond holds one connection. */
   concurrency: number;
-  woken: PromiseWithResolvers | undefined;
-}
-
-interface PromiseWithResolvers {
-  promise: Promise<void>;
-  resolve(): void;
+  /** Resolves the wait for an attempt to end. */
+  resume: (() => void) | undefined;
 }
 
 /** Starts to serve a claimed endpoint. @returns it, and a promise of whether something is due after it was released. */
@@ -80,10 +76,10 @@ export function serveEndpoint(
     target: undefined,
     keys: undefined,
     concurrency: 1,
-    woken: undefined,
+    resume: undefined,
     wake: () => {
-      service.woken?.resolve();
-      service.woken = undefined;
+      service.resume?.();
+      service.resume = undefined;
     },
     checkForMore: () => {
       service.mayHaveMore = true;
@@ -115,6 +111,8 @@ async function deliverDue(service: Service): Promise<void> {
       const delivery = service.queue.shift() as DueDelivery;
       void runAttempt(service, delivery);
     }
+    // Read a full page, or called while the last one was read.
+    if (service.queue.length === 0 && service.mayHaveMore && hasRoom(service)) continue;
     if (service.attempts.size === 0) return;
     await waitForWake(service);
   }
@@ -123,12 +121,7 @@ async function deliverDue(service: Service): Promise<void> {
 const isEnding = (service: ServedEndpoint): boolean => service.isEnding || isDraining();
 
 function waitForWake(service: Service): Promise<void> {
-  if (service.woken === undefined) {
-    let resolve = () => {};
-    const promise = new Promise<void>((done) => (resolve = done));
-    service.woken = { promise, resolve };
-  }
-  return service.woken.promise;
+  return new Promise((resolve) => (service.resume = resolve));
 }
 
 /** Returns true if the endpoint may get another attempt beside those in flight. */

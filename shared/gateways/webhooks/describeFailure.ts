@@ -9,7 +9,7 @@ const REASONS: readonly [RegExp, string][] = [
     /^(ERR_TLS|ERR_SSL|ERR_OSSL|CERT_|UNABLE_TO_|EPROTO|DEPTH_ZERO|SELF_SIGNED|HOSTNAME_MISMATCH|CRL_|INVALID_CA)/,
     'TLS',
   ],
-  [/^(HPE_|UND_ERR_HEADERS_OVERFLOW|UND_ERR_INFO|UND_ERR_RES)/, 'invalid response'],
+  [/^(UND_ERR_HEADERS_OVERFLOW|UND_ERR_INFO|UND_ERR_RES)/, 'invalid response'],
   [/^(ERR_INVALID_URL|UND_ERR_INVALID_ARG)$/, 'invalid address'],
 ];
 
@@ -21,9 +21,10 @@ interface NetworkError extends Error {
 
 /** Describes an error of an attempt in one or two words. */
 export function describeFailure(error: unknown): string {
-  const { code, syscall, errors } = error as NetworkError;
+  const { name, code, syscall, errors } = error as NetworkError;
   // Of the resolver, whose codes overlap with those of connections.
   if (syscall !== undefined && /^(query|getaddrinfo)/.test(syscall)) return 'name not resolved';
+  if (name === 'HTTPParserError') return 'invalid response';
   const known = REASONS.find(([codes]) => code !== undefined && codes.test(code));
   if (known !== undefined) return known[1];
   // Of several addresses, each of which failed.

@@ -1,0 +1,201 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { expect } from 'chai';
+import { quantile } from '../../dev/local/statistics.ts';
+import { deliverWebhooks } from '../../shared/domain/webhooks/deliverWebhooks.ts';
+import { WEBHOOK_CONCURRENCY } from '../../shared/spec/webhookDelivery.ts';
+import { isSignedWith, WebhookReceiver } from '../fakes/webhookReceiver.ts';
+import type { TestCustomer } from '../harness/apiClient.ts';
+import { scaleTimeout } from '../harness/scaleTimeout.ts';
+import { eventually, startTestService, type TestService, type TestServiceOptions } from '../harness/testService.ts';
+import {
+  createTestEndpoint,
+  deliverDue,
+  insertDeliveries,
+  readDeliveries,
+  readEndpoint,
+  type TestEndpoint,
+} from '../harness/webhookFixture.ts';
+
+const DAY_MS = 86_400_000;
+
+/** Starts a service, a receiver, and a customer with endpoints at `/1`, `/2` and so on. */
+async function startWithEndpoints(count: number, options: TestServiceOptions) {
+  const receiver = await new WebhookReceiver().start();
+  const service = await startTestService({ ...options, env: { WEBHOOK_ADDRESSES: 'any' } });
+  const endpoints: (TestEndpoint & { path: string })[] = [];
+  let customer: TestCustomer | undefined;
+  for (let n = 0; n < count; n += 1) {
+    // An account has at most ten endpoints.
+    if (n % 10 === 0) customer = await service.createCustomer('pro');
+    const path = `/${n + 1}`;
+    endpoints.push({ ...(await createTestEndpoint(service, customer!, receiver.url + path)), path });
+  }
+  const stop = async () => {
+    await service.stop();
+    await receiver.stop();
+  };
+  return { receiver, service, endpoints, customer: customer!, stop };
+}
+
+const isDelivered = async (service: TestService, { id }: TestEndpoint, count: number) => {
+  const deliveries = await readDeliveries(service, id);
+  return deliveries.length === count && deliveries.every(({ status }) => status === 'succeeded');
+};
+
+describe('webhook endpoints that do not respond', () => {
+  it('do not delay the deliveries to others', async () => {
+    const { receiver, service, endpoints, stop } = await startWithEndpoints(40, { workers: 0 });
+    const hanging = endpoints.slice(0, 20);
+    const healthy = endpoints.slice(20);
+    for (const { path } of hanging) receiver.behaviours.set(path, 'hang');
+    for (const { id } of endpoints) await insertDeliveries(service, id, 20);
+    const startedAt = performance.now();
+    await deliverWebhooks();
+    await eventually('delivered to all that respond', () =>
+      healthy.every(({ path }) => receiver.at(path).length >= 20),
+    );
+    const times = healthy.flatMap(({ path }) => receiver.at(path).map(({ at }) => at - startedAt));
+    expect(quantile(times, 0.99)).to.be.below(scaleTimeout(5_000));
+    // Each of the others holds one connection until its first attempt has failed.
+    for (const { path } of hanging) expect(receiver.at(path)).to.have.length(1);
+    receiver.behaviours.clear();
+    await deliverDue();
+    for (const { id, path } of healthy) {
+      expect(await isDelivered(service, { id } as TestEndpoint, 20)).to.equal(true);
+      expect(receiver.peaks.get(path)).to.be.most(WEBHOOK_CONCURRENCY);
+    }
+    await stop();
+  });
+
+  it('get one attempt at a time once they have failed', async () => {
+    const { receiver, service, endpoints, stop } = await startWithEndpoints(1, { workers: 0 });
+    const [endpoint] = endpoints;
+    receiver.behaviours.set(endpoint!.path, 500);
+    await insertDeliveries(service, endpoint!.id, 30);
+    await deliverDue();
+    expect(receiver.at(endpoint!.path)).to.have.length(30);
+    expect(receiver.peaks.get(endpoint!.path)).to.equal(1);
+    await stop();
+  });
+});
+
+describe('a webhook endpoint that is served', () => {
+  it('receives a delivery that was created while another one is in progress', async () => {
+    const { receiver, service, endpoints, stop } = await startWithEndpoints(1, { workers: 0 });
+    const [endpoint] = endpoints;
+    // Successes raise the number of concurrent attempts.
+    await insertDeliveries(service, endpoint!.id, 4);
+    receiver.onReceived = ({ path }) => {
+      if (receiver.at(path).length === 4) receiver.behaviours.set(path, 'slow');
+    };
+    await deliverWebhooks();
+    await eventually('the slow one has arrived', () => receiver.at(endpoint!.path).length >= 4);
+    receiver.behaviours.clear();
+    const { lease_token: token } = await readEndpoint(service, endpoint!.id);
+    await insertDeliveries(service, endpoint!.id, 1);
+    await deliverWebhooks();
+    await eventually('the other one has arrived', () => receiver.at(endpoint!.path).length === 5);
+    const { lease_token: later } = await readEndpoint(service, endpoint!.id);
+    expect([token, null]).to.include(later);
+    await deliverDue();
+    expect(await isDelivered(service, endpoint!, 5)).to.equal(true);
+    expect(await readEndpoint(service, endpoint!.id)).to.include({ lease_token: null, next_delivery_at: null });
+    await stop();
+  });
+});
+
+describe('several workers that deliver webhooks', () => {
+  it('never serve one endpoint at the same time', async () => {
+    const { receiver, service, endpoints, stop } = await startWithEndpoints(10, { workers: 3, spawn: 'workers' });
+    for (let round = 0; round < 5; round += 1) {
+      for (const { id } of endpoints) await insertDeliveries(service, id, 40);
+      await delay(200);
+    }
+    for (const endpoint of endpoints) {
+      await eventually('all are delivered', () => isDelivered(service, endpoint, 200), 60_000);
+      expect(receiver.at(endpoint.path)).to.have.length(200);
+      expect(new Set(receiver.at(endpoint.path).map(({ id }) => id)).size).to.equal(200);
+      expect(receiver.peaks.get(endpoint.path)).to.be.most(WEBHOOK_CONCURRENCY);
+      expect((await readDeliveries(service, endpoint.id)).every(({ attempts }) => attempts === 1)).to.equal(true);
+    }
+    await stop();
+  });
+
+  it('deliver again what a killed worker had in progress, with the same id', async () => {
+    const { receiver, service, endpoints, stop } = await startWithEndpoints(1, { workers: 0 });
+    const [endpoint] = endpoints;
+    const worker = await service.startWorker();
+    receiver.behaviours.set(endpoint!.path, 'hang');
+    await insertDeliveries(service, endpoint!.id);
+    await eventually('the first attempt has arrived', () => receiver.at(endpoint!.path).length === 1, 60_000);
+    await worker.kill();
+    receiver.behaviours.clear();
+    await service.startWorker();
+    await delay(2_000);
+    // The lease has not expired.
+    expect(receiver.at(endpoint!.path)).to.have.length(1);
+    await service.moveClockTo(new Date(service.now.getTime() + 31_000));
+    await eventually('it is delivered', () => isDelivered(service, endpoint!, 1), 60_000);
+    const [first, second] = receiver.at(endpoint!.path);
+    expect(second!.id).to.equal(first!.id);
+    expect(second!.timestamp).to.be.above(first!.timestamp);
+    await stop();
+  });
+
+  it('end within seconds, release their endpoints, and leave an attempt in progress to another one', async () => {
+    const { receiver, service, endpoints, stop } = await startWithEndpoints(1, { workers: 0 });
+    const [endpoint] = endpoints;
+    const worker = await service.startWorker();
+    receiver.behaviours.set(endpoint!.path, 'hang');
+    await insertDeliveries(service, endpoint!.id);
+    await eventually('the attempt has arrived', () => receiver.at(endpoint!.path).length === 1, 60_000);
+    const startedAt = performance.now();
+    await worker.stop();
+    expect(performance.now() - startedAt).to.be.below(scaleTimeout(12_000));
+    const { lease_token: token, next_delivery_at: next } = await readEndpoint(service, endpoint!.id);
+    expect(token).to.equal(null);
+    expect(next!.getTime()).to.be.most(service.now.getTime());
+    expect((await readDeliveries(service, endpoint!.id))[0]).to.include({ status: 'pending', attempts: 0 });
+    await stop();
+  });
+});
+
+describe('the rotation of a webhook secret under load', () => {
+  it('leaves every message with a valid signature of the old secret for 24 hours, and of the new one after that', async () => {
+    const { receiver, service, endpoints, customer, stop } = await startWithEndpoints(1, {});
+    const [endpoint] = endpoints;
+    const { path, id, uuid, secret: old } = endpoint!;
+    const loading = new AbortController();
+    const load = (async () => {
+      while (!loading.signal.aborted) {
+        await insertDeliveries(service, id, 5);
+        await deliverWebhooks();
+        await delay(20);
+      }
+    })();
+    await eventually('some have arrived', () => receiver.at(path).length >= 20);
+    const rotated = await customer.request('POST', `/api/webhooks/${uuid}/rotate-secret/`);
+    expect(rotated.status).to.equal(200);
+    const current = rotated.body.secret as string;
+    const before = receiver.at(path).length;
+    await eventually('more have arrived', () => receiver.at(path).length >= before + 100);
+    loading.abort();
+    await load;
+    await eventually('all are delivered', async () => (await readEndpoint(service, id)).next_delivery_at === null);
+    const during = receiver.at(path);
+    expect(during.every((webhook) => isSignedWith(old, webhook))).to.equal(true);
+    const signedWithNew = during.map((webhook) => isSignedWith(current, webhook));
+    expect(signedWithNew.slice(-20).every(Boolean)).to.equal(true);
+    expect(signedWithNew[0]).to.equal(false);
+
+    await service.moveClockTo(new Date(service.now.getTime() + DAY_MS + 1_000));
+    await insertDeliveries(service, id, 20);
+    await deliverWebhooks();
+    await eventually('the last ones have arrived', () => receiver.at(path).length === during.length + 20);
+    for (const webhook of receiver.at(path).slice(-20)) {
+      expect(isSignedWith(current, webhook)).to.equal(true);
+      expect(isSignedWith(old, webhook)).to.equal(false);
+    }
+    await stop();
+  });
+});
