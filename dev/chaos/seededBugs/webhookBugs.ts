@@ -37,7 +37,7 @@ export const WEBHOOK_BUGS: readonly SeededBug[] = [
           void enqueueEventDispatch();`,
       },
     ],
-    foundBy: ['ended-generation-is-announced'],
+    foundBy: ['ended-generation-is-announced', 'ends-with-an-address-have-an-event'],
   },
   {
     name: 'an endpoint is released without a lock, and a delivery that was inserted meanwhile is missed',
@@ -49,8 +49,7 @@ export const WEBHOOK_BUGS: readonly SeededBug[] = [
         replace: '',
       },
     ],
-    foundBy: ['ended-generation-is-announced', 'all-settled'],
-    detailPattern: /generation|webhooks/,
+    foundBy: ['pending-deliveries-are-due', 'ended-generation-is-announced'],
   },
   {
     name: 'every response of a receiver counts as a success',
