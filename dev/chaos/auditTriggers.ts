@@ -1,6 +1,7 @@
 /**
- * An audit log of chaos in the service's database, written by triggers in the service's transactions: prompts that the
- * service may purge, and the times of top-up changes by the clock of Postgres, which no fault moves.
+ * An audit log of chaos in the service's database, written by triggers in the service's transactions: prompts and events
+ * that the service may purge, and the times of top-up changes, of the ends of generations and of events by the clock of
+ * Postgres, which no fault moves.
  */
 export const AUDIT_TRIGGERS_SQL = `
   CREATE SCHEMA chaos;
@@ -21,4 +22,41 @@ export const AUDIT_TRIGGERS_SQL = `
     RETURN NULL;
   END $$;
   CREATE TRIGGER chaos_log_topup AFTER INSERT OR UPDATE ON topups FOR EACH ROW EXECUTE FUNCTION chaos.log_topup();
+
+  CREATE TABLE chaos.ends (generation uuid NOT NULL, account bigint NOT NULL, status text NOT NULL, began_at timestamptz NOT NULL);
+  CREATE FUNCTION chaos.log_end() RETURNS trigger LANGUAGE plpgsql AS $$
+  BEGIN
+    INSERT INTO chaos.ends VALUES (NEW.uuid, NEW.account_id, NEW.status, statement_timestamp());
+    RETURN NULL;
+  END $$;
+  CREATE TRIGGER chaos_log_end AFTER UPDATE OF status ON generations FOR EACH ROW
+    WHEN (OLD.status = 'queued' AND NEW.status <> 'queued') EXECUTE FUNCTION chaos.log_end();
+
+  CREATE TABLE chaos.events (
+    event uuid PRIMARY KEY, account bigint NOT NULL, type text NOT NULL, subject text NOT NULL,
+    recorded_at timestamptz NOT NULL, dispatched_at timestamptz
+  );
+  CREATE FUNCTION chaos.log_event() RETURNS trigger LANGUAGE plpgsql AS $$
+  BEGIN
+    IF TG_OP = 'INSERT' THEN
+      INSERT INTO chaos.events VALUES (NEW.uuid, NEW.account_id, NEW.type, NEW.subject, statement_timestamp());
+    ELSIF OLD.next_attempt_at IS NOT NULL AND NEW.next_attempt_at IS NULL THEN
+      UPDATE chaos.events SET dispatched_at = clock_timestamp() WHERE event = NEW.uuid;
+    END IF;
+    RETURN NULL;
+  END $$;
+  CREATE TRIGGER chaos_log_event AFTER INSERT OR UPDATE ON outbox_events FOR EACH ROW EXECUTE FUNCTION chaos.log_event();
+
+  -- The age is that of a failed message when it was claimed for the last time, by the clock of the service.
+  CREATE TABLE chaos.emails (email uuid PRIMARY KEY, account bigint NOT NULL, kind text NOT NULL, age interval);
+  CREATE FUNCTION chaos.log_email() RETURNS trigger LANGUAGE plpgsql AS $$
+  BEGIN
+    IF TG_OP = 'INSERT' THEN
+      INSERT INTO chaos.emails VALUES (NEW.uuid, NEW.account_id, NEW.kind);
+    ELSIF NEW.status = 'failed' THEN
+      UPDATE chaos.emails SET age = OLD.leased_until - NEW.created_at WHERE email = NEW.uuid;
+    END IF;
+    RETURN NULL;
+  END $$;
+  CREATE TRIGGER chaos_log_email AFTER INSERT OR UPDATE ON emails FOR EACH ROW EXECUTE FUNCTION chaos.log_email();
 `;

@@ -14,6 +14,11 @@ const PENDING_WORK_SQL = `
                                           AND next_attempt_at <= $1::timestamptz + interval '2 minutes')          AS "automatic top-ups",
          (SELECT count(*) FROM payouts WHERE status = 'pending'
                                            AND next_attempt_at <= $1::timestamptz + interval '2 minutes')         AS payouts,
+         (SELECT count(*) FROM outbox_events WHERE next_attempt_at <= $1::timestamptz + interval '2 minutes')     AS events,
+         (SELECT count(*) FROM webhook_deliveries d JOIN webhook_endpoints w ON w.id = d.endpoint_id AND w.disabled_at IS NULL
+           WHERE d.status = 'pending' AND d.next_attempt_at <= $1::timestamptz + interval '10 seconds')            AS webhooks,
+         (SELECT count(*) FROM emails WHERE status = 'pending'
+                                        AND next_attempt_at <= $1::timestamptz + interval '10 seconds')            AS "e-mail messages",
          (SELECT count(*) FROM media_deletions WHERE next_attempt_at <= $1)                         AS "files to delete",
          (SELECT count(*) FROM accounts a JOIN subscriptions s ON s.id = a.subscription_id AND s.status = 'active'
            WHERE a.plan_slug IS NOT NULL AND a.period_end <= $1 AND a.period_end < s.paid_until) AS "periods to renew"`;
@@ -39,6 +44,19 @@ export async function findOverdueRefunds(client: Queryable, dueBefore: Date): Pr
       detail: `due ${(dueAt as Date).toISOString()}, ${attempts} attempts, ${lastError ?? 'no error'}`,
     }),
   );
+}
+
+/** Returns the longest wait for the next attempt of a webhook or message, in milliseconds. */
+export async function findLongestRetryMs(client: Queryable, now: Date): Promise<number> {
+  const { rows } = await client.query(
+    `SELECT coalesce(max(extract(epoch FROM next_attempt_at - $1::timestamptz)), 0)::float8 * 1000 AS ms
+       FROM (SELECT d.next_attempt_at
+               FROM webhook_deliveries d JOIN webhook_endpoints w ON w.id = d.endpoint_id AND w.disabled_at IS NULL
+              WHERE d.status = 'pending'
+              UNION ALL SELECT greatest(next_attempt_at, leased_until) FROM emails WHERE status = 'pending') pending`,
+    [now],
+  );
+  return Math.ceil(rows[0].ms as number) + 1_000;
 }
 
 /** Describes the pending work; empty when all has settled. */

@@ -16,6 +16,8 @@ import { mountSmallDisk, type SmallDisk } from './smallDisk.ts';
 import { ManagedProcess } from './managedProcess.ts';
 import type { SeededRandom } from '../../test/fakes/seededRandom.ts';
 import { enqueueDuplicateJobs } from './duplicateJobs.ts';
+import { MailReceiver } from './mailReceiver.ts';
+import { WebhookReceiver } from './webhookReceiver.ts';
 import { type ControlledServer, controlServer } from './controlledServer.ts';
 
 /** The processes that a proxy cuts off from a server: each kind has a proxy of its own. */
@@ -35,6 +37,9 @@ export interface ChaosEnvironment {
   proxies: { postgres: SideProxies; redis: SideProxies; apis: FaultProxy[]; upstream: FaultProxy };
   upstream: FakeUpstream;
   stripe: FakeStripe;
+  /** Receives the webhooks of all customers. */
+  receiver: WebhookReceiver;
+  mailReceiver: MailReceiver;
   processes: Map<string, ManagedProcess>;
   /** Addresses of the API processes. */
   addresses: string[];
@@ -116,6 +121,11 @@ export async function startChaosEnvironment({
     upstream.url = upstreamProxy.url.replace(/\/$/, '');
     const stripe = await new FakeStripe({ seed: random.fork('stripe').nextBelow(2 ** 31) }).start();
     closers.add(() => stripe.stop());
+    let advancedMs = 0;
+    const receiver = await new WebhookReceiver(random.fork('webhooks'), () => advancedMs).start();
+    closers.add(() => receiver.close());
+    const mailReceiver = await new MailReceiver(random.fork('mail')).start();
+    closers.add(() => mailReceiver.stop());
     const proxies = {
       postgres: { apis: await openProxy(databaseUrl), workers: await openProxy(databaseUrl) },
       redis: { apis: await openProxy(redis.url), workers: await openProxy(redis.url) },
@@ -134,7 +144,7 @@ export async function startChaosEnvironment({
       const options = {
         databaseUrl: proxies.postgres[side].url,
         redisUrl: proxies.redis[side].url,
-        env: { ...stripe.environment, FAL_BASE_URL: upstream.url, ...ownEnv },
+        env: { ...stripe.environment, FAL_BASE_URL: upstream.url, SMTP_URL: mailReceiver.url, ...ownEnv },
         logName: name.replace(' ', '-'),
       };
       const managedProcess = new ManagedProcess(
@@ -155,7 +165,6 @@ export async function startChaosEnvironment({
     const addresses = proxies.apis.map(({ url }) => url.replace(/\/$/, ''));
     stripe.webhookUrl = `${addresses[0]}/api/billing/webhooks/processor/`;
 
-    let advancedMs = 0;
     stripe.delivery.now = () => Date.now() + advancedMs;
     const chaosEnvironment: ChaosEnvironment = {
       folder,
@@ -167,6 +176,8 @@ export async function startChaosEnvironment({
       proxies,
       upstream,
       stripe,
+      receiver,
+      mailReceiver,
       processes,
       addresses,
       databaseUrl,
@@ -184,6 +195,7 @@ export async function startChaosEnvironment({
       },
       close,
     };
+    for (const each of [receiver, mailReceiver]) each.isPatient = () => chaosEnvironment.isRush;
     return chaosEnvironment;
   } catch (error) {
     await close(false);
@@ -197,6 +209,9 @@ const CHAOS_ENV = {
   LOG_LEVEL: 'warn',
   // Models recover soon after a fault of their probes, so that there is enough to break.
   PROBE_INTERVAL_MS: '3000',
+  // The receiver of webhooks is on this machine.
+  WEBHOOK_ADDRESSES: 'any',
+  MAIL_FROM: 'no-reply@example.com',
   FAL_KEY: 'chaos',
 };
 

@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Violation } from '../../shared/domain/credits/integrity/index.ts';
 import { waitUntil } from '../local/servers/processes.ts';
 import type { ChaosClients } from './clients/clients.ts';
-import { findOverdueRefunds, listPendingWork } from './drained.ts';
+import { findLongestRetryMs, findOverdueRefunds, listPendingWork } from './drained.ts';
 import { connectTo } from '../local/environment/databases.ts';
 import type { ChaosEnvironment } from './environment.ts';
 import type { SpeedWatch } from './speedWatch.ts';
@@ -28,11 +28,13 @@ export const NOT_HEALED: HealResult = { at: 0, firstSuccessMs: null, firstCreate
 
 /** Removes all faults; clients continue until a create has succeeded, for half a minute at most. */
 export async function heal(environment: ChaosEnvironment, clients: ChaosClients): Promise<HealResult> {
-  const { stripe } = environment;
+  const { stripe, receiver, mailReceiver } = environment;
   // No event is dropped, repeated or reordered any more; dropped ones stay lost.
   stripe.reset();
   // A saved error expires only after a day, which is too long to wait here.
   stripe.deleteSavedErrors();
+  await receiver.setCalm();
+  mailReceiver.setCalm();
   environment.advanceTime(ELEVEN_MINUTES_MS);
   clients.setCalm();
   const healed: HealResult = { at: Date.now(), firstSuccessMs: null, firstCreateMs: null };
@@ -93,8 +95,8 @@ export async function waitUntilDrained(
         detail: error.message,
       });
     });
-    // Includes the hourly checks.
-    environment.advanceTime(OVER_AN_HOUR_MS);
+    // Includes the hourly checks, and the next attempt of every webhook and message.
+    environment.advanceTime(Math.max(OVER_AN_HOUR_MS, await findLongestRetryMs(client, environment.now())));
     await delay(3_000);
     await waitUntil(isDrained, 60_000);
     return settledMs;

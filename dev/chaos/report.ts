@@ -14,6 +14,7 @@ export function formatReport(outcome: ChaosOutcome): string[] {
     ...outcome.skippedFaults.map((line) => `  skipped     ${line}`),
     `  requests    ${countRequests(outcome)}, ${outcome.generations} generations`,
     ...formatResponseLines(outcome),
+    formatWebhooks(outcome),
     `  healed      first success after ${formatSeconds(outcome.firstSuccessMs)}, first create ${formatSeconds(outcome.firstCreateMs)}, all settled ${formatSeconds(outcome.drainedMs)}`,
     ...formatGuaranteeLines(outcome),
     `  memory      in the first and the last quarter: ${formatMemory(outcome)}`,
@@ -55,6 +56,10 @@ function formatResponseLines({ responses }: ChaosOutcome): string[] {
       const sorted = [...counts].toSorted(([, one], [, other]) => other - one);
       return `    ${kind.padEnd(24)} ${sorted.map(([response, count]) => `${response}: ${count}`).join(', ')}`;
     });
+}
+
+function formatWebhooks({ webhooks: { endpoints, received, accepted, required } }: ChaosOutcome): string {
+  return `  webhooks    ${received} attempts at ${endpoints} endpoints and single addresses, ${accepted} accepted; ${required} messages were required`;
 }
 
 function formatGuaranteeLines({ guarantees }: ChaosOutcome): string[] {

@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Violation } from '../../shared/domain/credits/integrity/index.ts';
 import { waitUntil } from '../local/servers/processes.ts';
 import { injectFaults, type InjectedFault } from './injectFaults.ts';
-import { countResponses, startChaosClients } from './clients/clients.ts';
+import { countResponses, countWebhooks, startChaosClients, type WebhookCounts } from './clients/clients.ts';
 import { checkFirstSuccess, heal, NOT_HEALED, waitUntilDrained } from './heal.ts';
 import { createSeededRandom } from '../../test/fakes/seededRandom.ts';
 import { buildSchedule } from './schedule.ts';
@@ -39,6 +39,7 @@ export interface ChaosOutcome {
   /** Counts by kind of request and response. */
   responses: Map<string, Map<string, number>>;
   generations: number;
+  webhooks: WebhookCounts;
   checks: number;
   /**
    * Times from healing to the first successful request, to the first successful create, and until all work had settled;
@@ -80,9 +81,14 @@ export async function runChaos(options: ChaosRunOptions): Promise<ChaosOutcome> 
     await waitUntilUp(environment);
     log(`seed ${seed}: the service is up`);
     Object.assign(environment.stripe.delivery, { drop: 0.05, duplicate: 0.3, reorder: true, delayMs: 50, parallel: 4 });
+    if (options.isCalm) {
+      await environment.receiver.setCalm();
+      environment.mailReceiver.setCalm();
+    } else environment.receiver.startOutages();
     const clients = startChaosClients({
       addresses: environment.addresses,
       stripe: environment.stripe,
+      receiver: environment.receiver,
       random: random.fork('clients'),
       accounts: options.accounts,
       clients: options.clients,
@@ -135,6 +141,7 @@ export async function runChaos(options: ChaosRunOptions): Promise<ChaosOutcome> 
       faults,
       responses: countResponses(clients.store),
       generations: clients.store.generations.size,
+      webhooks: countWebhooks(clients.store),
       checks: watch.checks,
       firstSuccessMs: healed.firstSuccessMs,
       firstCreateMs: healed.firstCreateMs,

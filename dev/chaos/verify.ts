@@ -1,6 +1,7 @@
 import { checkInvariants, readAccountHistory, type Violation } from '../../shared/domain/credits/integrity/index.ts';
 import { compareStripeWithDatabase as compareStripe } from '../../test/fakes/stripe/compareWithDatabase.ts';
 import { type ChaosClients, compareAutoTopups, compareClientStore } from './clients/clients.ts';
+import { compareMails } from './compareMails.ts';
 import { compareUpstream } from './compareUpstream.ts';
 import { connectTo } from '../local/environment/databases.ts';
 import type { ChaosEnvironment } from './environment.ts';
@@ -26,6 +27,7 @@ export async function checkEverything(
       ...(await compareUpstream(environment.upstream.jobs, client)),
       ...(await compareClientStore(clients.store, client)),
       ...(await compareAutoTopups(clients.store, client)),
+      ...(await compareMails(environment.mailReceiver.accepted, client)),
       ...drainedViolations,
       ...findSlowRequests(clients.store.requests, faults, environment.addresses, stalls, speed),
       ...environment.unexpectedExits.map((detail) => ({

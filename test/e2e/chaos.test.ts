@@ -33,5 +33,6 @@ describe('chaos', () => {
     expect(outcome.generations, 'generations').to.be.above(20);
     expect(outcome.faults.length, 'faults').to.be.above(15);
     expect(outcome.checks, 'checks').to.be.above(2);
+    expect(outcome.webhooks.required, 'webhooks').to.be.above(5);
   });
 });

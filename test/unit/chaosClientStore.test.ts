@@ -26,6 +26,7 @@ describe('the client store of a chaos run', () => {
       clients: 1,
       now: () => new Date(),
       runAdmin: async () => true,
+      receiver: { buildUrl: (token: string) => token, messages: [] },
     };
     state = createClientState({ ...options, stripe: new FakeStripe(), random: createSeededRandom(1) });
     for (const customer of state.customers) {

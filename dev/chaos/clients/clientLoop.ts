@@ -10,6 +10,7 @@ import { refundSucceeded } from './actions/refundSucceeded.ts';
 import { refundOrDispute } from './actions/refundOrDispute.ts';
 import { suspendForAWhile } from './actions/suspend.ts';
 import { changeSubscription } from './actions/subscriptions.ts';
+import { changeWebhooks } from './actions/webhooks.ts';
 import { topUpWhileCreating, buyTopup } from './actions/topups.ts';
 import type { ChaosCustomer } from './customers.ts';
 import { isUsable, onboardCustomer } from './onboardCustomer.ts';
@@ -37,6 +38,7 @@ const ACTIONS: readonly (readonly [weight: number, action: ClientAction])[] = [
   [0.4, adjustCredits],
   [0.4, refundSucceeded],
   [0.3, deleteAccount],
+  [3, changeWebhooks],
 ];
 const CALM_ACTIONS: readonly (readonly [weight: number, action: ClientAction])[] = [
   [40, createGeneration],

@@ -3,6 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { Agent } from 'undici';
 import type { FakeStripe } from '../../../test/fakes/stripe/fakeStripe.ts';
 import type { SeededRandom } from '../../../test/fakes/seededRandom.ts';
+import type { WebhookReceiver } from '../webhookReceiver.ts';
 import { type ClientStore, createClientStore } from './clientStore.ts';
 import { type ChaosCustomer, createCustomers } from './customers.ts';
 import { addViolation, type ClientRule } from './violations.ts';
@@ -11,6 +12,7 @@ export interface ClientOptions {
   /** Addresses of the API processes. */
   addresses: readonly string[];
   stripe: FakeStripe;
+  receiver: Pick<WebhookReceiver, 'buildUrl' | 'messages'>;
   random: SeededRandom;
   /** Number of customers. */
   accounts: number;
@@ -47,7 +49,7 @@ export function createClientState(options: ClientOptions): ClientState {
   setMaxListeners(0, stopping.signal);
   return {
     ...options,
-    store: createClientStore(),
+    store: createClientStore(options.receiver.messages),
     agent: new Agent({ pipelining: 1, keepAliveTimeout: 10_000, headersTimeout: 0, bodyTimeout: 0 }),
     customers: createCustomers(options.accounts, options.random),
     origins: new Map(),

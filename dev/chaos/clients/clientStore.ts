@@ -1,6 +1,8 @@
 import type { ModelSlug } from '../../../shared/spec/catalog.ts';
 import type { PlanSlug } from '../../../shared/spec/plans.ts';
+import type { ReceivedMessage } from '../webhookReceiver.ts';
 import type { ClientViolation } from './violations.ts';
+import { createWebhookStore, type WebhookStore } from './webhooks/webhookStore.ts';
 
 /** A request and its outcome. */
 export interface ClientRequest {
@@ -30,6 +32,8 @@ export interface ObservedCreate {
   isStale: boolean;
   /** Uuids in the responses. */
   uuids: Set<string>;
+  /** Last part of its `webhook_url`; null without one. */
+  webhookToken: string | null;
 }
 
 /** A generation that a 201 or a tool result announced. Times as above. */
@@ -124,13 +128,15 @@ export interface ClientStore {
   readonly deletions: AccountDeletion[];
   /** Generations that staff refunded, by uuid. */
   readonly staffRefunds: Map<string, { accountUuid: string; credits: number }>;
+  readonly webhooks: WebhookStore;
   /** Violations that were detected in responses. */
   readonly violations: ClientViolation[];
   /** Called for every request when it has ended. */
   onResponse?: ((request: ClientRequest) => void) | undefined;
 }
 
-export function createClientStore(): ClientStore {
+/** @param messages the messages of the webhook receiver, which adds more. */
+export function createClientStore(messages: readonly ReceivedMessage[]): ClientStore {
   return {
     requests: [],
     accounts: new Map(),
@@ -144,6 +150,7 @@ export function createClientStore(): ClientStore {
     adjustments: [],
     deletions: [],
     staffRefunds: new Map(),
+    webhooks: createWebhookStore(messages),
     violations: [],
   };
 }

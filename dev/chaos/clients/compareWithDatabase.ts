@@ -8,6 +8,7 @@ import {
   compareTopups,
 } from './compareKeysAndPayments.ts';
 import type { ClientStore, ObservedGeneration, ObservedCreate } from './clientStore.ts';
+import { compareWebhooks } from './webhooks/compareWebhooks.ts';
 import { addViolation, type ClientViolation, type ReportFunction } from './violations.ts';
 
 interface GenerationRow {
@@ -35,6 +36,7 @@ export async function compareClientStore(store: ClientStore, client: Queryable):
   await compareAdjustments(store, client, report);
   await compareStaffRefunds(store, client, report);
   await compareDeletions(store, client, report);
+  await compareWebhooks(store, client, report);
   const { rows } = await client.query('SELECT id::text AS id, uuid, email FROM accounts');
   const accounts = new Map(rows.map((row: { id: string; uuid: string; email: string }) => [row.uuid, row]));
   for (const [uuid, email] of store.accounts) {

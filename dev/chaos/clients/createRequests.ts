@@ -12,6 +12,8 @@ import type { Json } from './httpClient.ts';
 import { reportViolation, newStepId, type Step, type ClientState } from './clientState.ts';
 
 const MAX_RECENT_GENERATIONS = 40;
+/** Share of creates with a `webhook_url`, of customers that use it. */
+const WEBHOOK_URL_SHARE = 0.3;
 /** An idempotency key is valid for a day. Repeating a request that is almost that old proves nothing. */
 const KEY_VALID_MS = 20 * 3_600_000;
 
@@ -21,8 +23,15 @@ export interface CreateRequest {
   params: GenerationParams;
 }
 
-/** Builds a create with a unique prompt, and records it. */
-export function newCreateRequest(step: Step, idempotencyKey: string | null): CreateRequest {
+/**
+ * Builds a create with a unique prompt, and records it.
+ * @param surface tools have no `webhook_url`.
+ */
+export function newCreateRequest(
+  step: Step,
+  idempotencyKey: string | null,
+  surface: 'REST' | 'MCP' = 'REST',
+): CreateRequest {
   const { state, customer, random } = step;
   // Customers that are to use up their credits create the most expensive output.
   const isVideo = random.chance(customer.role.only === 'creates' ? 0.8 : 0.25);
@@ -40,9 +49,18 @@ export function newCreateRequest(step: Step, idempotencyKey: string | null): Cre
     rejected: 0,
     isStale: false,
     uuids: new Set(),
+    webhookToken: surface === 'REST' ? registerWebhookUrl(step, prompt) : null,
   };
   state.store.createsByPrompt.set(prompt, observed);
   return { observed, params };
+}
+
+/** Registers an address for the end of a generation, for some creates of some customers. */
+function registerWebhookUrl({ state, customer, random }: Step, prompt: string): string | null {
+  if (!customer.role.usesWebhookUrl || !random.fork(prompt).chance(WEBHOOK_URL_SHARE)) return null;
+  const token = encodeURIComponent(prompt.slice(prompt.lastIndexOf(' ') + 1));
+  state.store.webhooks.targets.set(token, { accountUuid: customer.uuid as string, endpoint: null, prompt });
+  return token;
 }
 
 function randomVideoParams({ random }: Step) {

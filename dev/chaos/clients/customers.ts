@@ -17,6 +17,10 @@ export interface CustomerRole {
   isAffiliate: boolean;
   /** Signs up through the link of an affiliate. */
   isReferred: boolean;
+  /** Creates and changes webhook endpoints. */
+  hasEndpoints: boolean;
+  /** Some of its creates have a `webhook_url`. */
+  usesWebhookUrl: boolean;
 }
 
 /** A session of the Model Context Protocol. */
@@ -53,6 +57,8 @@ const DEFAULT_ROLE = {
   isHot: false,
   isAffiliate: false,
   isReferred: false,
+  hasEndpoints: false,
+  usesWebhookUrl: false,
 };
 
 /** Customers of all kinds, assigned in this order, over and over; `null` lets the seed choose the plan. */
@@ -81,10 +87,12 @@ export function createCustomers(count: number, random: SeededRandom): ChaosCusto
     const plan = isUnsubscribed ? null : own.pick(PLAN_SLUGS);
     // The second round has no hot accounts: only a few accounts have many clients.
     const isHot = role.isHot === true && index < ROLES.length;
+    // Every third customer has no endpoint, and every other one no webhook_url: all combinations exist.
+    const webhooks = { hasEndpoints: index % 3 !== 2, usesWebhookUrl: index % 2 === 0 };
     return {
       index,
       email: `customer-${index}@example.com`,
-      role: { ...DEFAULT_ROLE, plan, ...role, isHot },
+      role: { ...DEFAULT_ROLE, plan, ...role, isHot, ...webhooks },
       random: own,
       uuid: null,
       cookie: null,

@@ -3,6 +3,7 @@ import { getActiveKeys } from './customers.ts';
 import { downloadOutput, readGeneration } from './actions/read.ts';
 import { readLedgerPage, readUsageSummary } from './actions/lists.ts';
 import { tryRevokedKey } from './actions/keys.ts';
+import { checkDrainedWebhooks } from './webhooks/drainedWebhooks.ts';
 import type { ClientViolation } from './violations.ts';
 import {
   reportViolation,
@@ -37,6 +38,7 @@ async function checkCustomer(state: ClientState, customer: ChaosCustomer): Promi
   const random = customer.random.fork('drained');
   const step: Step = { state, customer, random, name: `drained ${customer.index}`, ids: 0 };
   await checkBalances(step);
+  await checkDrainedWebhooks(step);
   for (const key of customer.keys.filter(({ revokedAt }) => revokedAt !== null).slice(-SAMPLE_SIZE)) {
     for (const address of state.addresses) await tryRevokedKey(step, key, address);
   }

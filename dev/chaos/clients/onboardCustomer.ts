@@ -1,6 +1,7 @@
 import { type RestResponse, sendWithKey, sendRest, type RestRequest } from './restRequests.ts';
 import { createKey } from './actions/keys.ts';
 import { getJson } from './actions/lists.ts';
+import { createLastingEndpoint } from './actions/webhooks.ts';
 import { openCheckoutPage } from './actions/subscriptions.ts';
 import { tryAtProcessor } from './actions/topups.ts';
 import { getActiveKeys } from './customers.ts';
@@ -19,6 +20,10 @@ export async function onboardCustomer(step: Step): Promise<void> {
     step,
     async () => (await createKey(step, (question) => sendWithSession(step, question))) !== undefined,
   );
+  if (role.hasEndpoints) {
+    const webhookStep = { ...step, random: customer.random.fork('webhooks'), name: `${step.name} webhooks` };
+    await retryUntilDone(webhookStep, () => createLastingEndpoint(webhookStep));
+  }
   // From here on clients may use it: the remaining steps take their time.
   if (role.isAffiliate) await retryUntilDone(step, () => enrollAffiliate(step));
   if (role.plan !== null) await retryUntilDone(step, () => subscribeCustomer(step));

@@ -15,6 +15,12 @@ import { ModelResponse } from '../../../api/rest/models/schemas.ts';
 import { pageResponse, PaginationResponse } from '../../../api/rest/pagination.ts';
 import { UserResponse } from '../../../api/rest/session/schemas.ts';
 import { UsageResponse } from '../../../api/rest/usage/schemas.ts';
+import {
+  DefaultSecretResponse,
+  DeliveryResponse,
+  WebhookEndpointWithSecretResponse,
+} from '../../../api/rest/webhooks/schemas.ts';
+import { WebhookEndpointResponse } from '../../../shared/presenters/webhookEndpoint.ts';
 import { LedgerEntryResponse } from '../../../shared/presenters/ledgerEntry.ts';
 
 /** Schemas of the responses that clients receive, as the API documents them. */
@@ -44,6 +50,7 @@ export const RESPONSE_SHAPES = {
   apiKeys: compile(pageResponse(ApiKeyResponse)),
   billingStatus: compile(BillingStatusResponse),
   checkout: compile(CheckoutResponse),
+  createdWebhook: compile(WebhookEndpointWithSecretResponse),
   createdKey: compile(CreatedApiKeyResponse),
   error: compile(ErrorResponse),
   enroll: compile(EnrollResponse),
@@ -58,6 +65,10 @@ export const RESPONSE_SHAPES = {
   topupSettings: compile(TopupSettingsResponse),
   usage: compile(UsageResponse),
   user: compile(UserResponse),
+  webhook: compile(WebhookEndpointResponse),
+  webhookDeliveries: compile(pageResponse(DeliveryResponse)),
+  webhookDelivery: compile(DeliveryResponse),
+  webhookSecret: compile(DefaultSecretResponse),
 } as const;
 /** `nothing` for responses without a body. */
 export type ResponseShape = keyof typeof RESPONSE_SHAPES | 'nothing';

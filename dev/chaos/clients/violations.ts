@@ -33,6 +33,16 @@ export const STATEMENTS = {
   'adjustment-is-posted-once':
     'A credit adjustment by staff is in the ledger exactly once, however often it is requested.',
   'staff-refund-is-posted-once': 'A generation that staff refunded has one refund of its credits.',
+  'ended-generation-is-announced':
+    'The end of a generation reaches its webhook_url, and every endpoint that was subscribed to it throughout, at least once.',
+  'webhook-event-is-known':
+    'A webhook contains an event of the account that the address belongs to, of a subscribed type, with the outcome of the generation.',
+  'webhook-id-is-stable': 'All attempts of an event have the same webhook-id and the same body.',
+  'webhook-is-signed': 'A webhook is signed with the keys of its endpoint.',
+  'webhook-data-equals-get': 'The data of a webhook equals the response of GET.',
+  'succeeded-delivery-was-accepted': 'A delivery has succeeded only if its receiver accepted it.',
+  'endpoint-change-holds': 'An acknowledged change of a webhook endpoint holds.',
+  'failing-endpoint-has-failed': 'A webhook endpoint is disabled only after five days without a success.',
   'referral-code-is-stable': 'The referral code of an affiliate does not change.',
 } as const;
 export type ClientRule = keyof typeof STATEMENTS;

@@ -1,5 +1,6 @@
 import { BILLING_BUGS } from './billingBugs.ts';
 import { GENERATION_BUGS } from './generationBugs.ts';
 import type { SeededBug } from './seededBug.ts';
+import { WEBHOOK_BUGS } from './webhookBugs.ts';
 
-export const SEEDED_BUGS: readonly SeededBug[] = [...GENERATION_BUGS, ...BILLING_BUGS];
+export const SEEDED_BUGS: readonly SeededBug[] = [...GENERATION_BUGS, ...BILLING_BUGS, ...WEBHOOK_BUGS];

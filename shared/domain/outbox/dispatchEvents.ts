@@ -122,12 +122,14 @@ export const EVENT_RETENTION_DAYS = 30;
 const PRUNE_EVENTS = prepared(
   'prune_events',
   `DELETE FROM outbox_events WHERE id IN (
-     SELECT id FROM outbox_events WHERE created_at <= :before AND next_attempt_at IS NULL
-      ORDER BY created_at LIMIT ${STATEMENT_BATCH_SIZE} FOR UPDATE SKIP LOCKED)
+     SELECT e.id FROM outbox_events e
+      WHERE e.created_at <= :before AND e.next_attempt_at IS NULL
+        AND NOT EXISTS (SELECT FROM webhook_deliveries d WHERE d.event_id = e.id AND d.status = 'pending')
+      ORDER BY e.created_at LIMIT ${STATEMENT_BATCH_SIZE} FOR UPDATE SKIP LOCKED)
    RETURNING id`,
 );
 
-/** Deletes events after their retention, with their deliveries. */
+/** Deletes events after their retention, with their deliveries; not while a delivery is pending. */
 export async function pruneEvents(): Promise<void> {
   await runInBatches(PRUNE_EVENTS, { before: addMilliseconds(now(), -EVENT_RETENTION_DAYS * DAY_MS) });
 }

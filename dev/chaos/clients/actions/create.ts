@@ -56,6 +56,10 @@ export async function createWithUsedKey(step: Step): Promise<void> {
   );
 }
 
+function buildWebhookUrl({ state }: Step, token: string | null): { webhook_url?: string } {
+  return token === null ? {} : { webhook_url: state.receiver.buildUrl(token) };
+}
+
 /** Sends a create once, and records the outcome. */
 export async function sendCreate(step: Step, createRequest: CreateRequest, address?: string): Promise<RestResponse> {
   const { observed, params } = createRequest;
@@ -63,7 +67,7 @@ export async function sendCreate(step: Step, createRequest: CreateRequest, addre
     kind: 'create',
     method: 'POST',
     path: '/api/generations/create/',
-    body: { model: observed.model, prompt: observed.prompt, params },
+    body: { model: observed.model, prompt: observed.prompt, params, ...buildWebhookUrl(step, observed.webhookToken) },
     headers: observed.idempotencyKey === null ? {} : { 'idempotency-key': observed.idempotencyKey },
     expectedErrors: [
       'subscription_required',

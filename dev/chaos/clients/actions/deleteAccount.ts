@@ -42,7 +42,8 @@ export async function deleteAccount(step: Step): Promise<void> {
 function createLeavingCustomer(step: Step): ChaosCustomer {
   const [customer] = createCustomers(1, step.random.fork('leaving')) as [ChaosCustomer];
   const email = `leaving-${newStepId(step)}@example.com`;
-  return { ...customer, email, role: { ...customer.role, isHot: false, hasAutoTopups: false, isAffiliate: false } };
+  const absent = { isHot: false, hasAutoTopups: false, isAffiliate: false, hasEndpoints: false, usesWebhookUrl: false };
+  return { ...customer, email, role: { ...customer.role, ...absent } };
 }
 
 /** Removes what the comparison with the database would miss after the erasure: the address and the prompts. */

@@ -19,7 +19,7 @@ export async function useMcpTools(step: Step): Promise<void> {
 /** Creates with a tool, identified by an idempotency key or by the request's id, and retries lost responses. */
 async function createByTool(step: Step): Promise<void> {
   const { random } = step;
-  const request = newCreateRequest(step, random.chance(0.5) ? newStepId(step) : null);
+  const request = newCreateRequest(step, random.chance(0.5) ? newStepId(step) : null, 'MCP');
   const { observed, params } = request;
   const id = nextMcpRequestId(step);
   const session = step.customer.session?.id;

@@ -1,0 +1,235 @@
+import type { WebhookEventType } from '../../../../shared/spec/events.ts';
+import { newStepId, sleepUnlessStopped, type Step } from '../clientState.ts';
+import type { RestRequest, RestResponse } from '../restRequests.ts';
+import { sendWithKey } from '../restRequests.ts';
+import { retryUntilKnown } from '../retry.ts';
+import type { EndpointState } from '../webhooks/endpointHistory.ts';
+import type { KnownKeys, ObservedEndpoint } from '../webhooks/webhookStore.ts';
+import { getJson } from './lists.ts';
+
+/** With more endpoints than this, endpoints are changed rather than created. */
+const MAX_ENDPOINTS = 4;
+/** An attempt of unknown outcome may be executed this much later. */
+const LATE_ATTEMPT_MS = 30_000;
+/** An idempotency key is valid for a day. A request that was repeated later may have had an effect twice. */
+const KEY_VALID_MS = 20 * 3_600_000;
+const GENERATION_TYPES: WebhookEventType[] = ['generation.succeeded', 'generation.failed'];
+/** Selections of types; null for all. */
+const SELECTIONS: readonly (WebhookEventType[] | null)[] = [
+  null,
+  null,
+  GENERATION_TYPES,
+  ['generation.succeeded'],
+  ['generation.failed', 'credits.granted'],
+  ['topup.succeeded', 'topup.failed', 'subscription.updated'],
+];
+
+type EndpointAction = (step: Step, endpoint: KnownEndpoint) => Promise<unknown>;
+type KnownEndpoint = ObservedEndpoint & { uuid: string };
+
+/** Actions on every endpoint, and those on endpoints that may miss events. */
+const ACTIONS: readonly EndpointAction[] = [moveEndpoint, rotateKeys, rotateKeys, sendTest, redeliverMessage];
+const RESTRICTIVE_ACTIONS: readonly EndpointAction[] = [switchEndpoint, switchEndpoint, changeTypes, deleteEndpoint];
+
+/** Creates an endpoint, or changes one. Changes of an endpoint are made one after the other. */
+export async function changeWebhooks(step: Step): Promise<void> {
+  const { customer, state, random } = step;
+  if (!customer.role.hasEndpoints) return;
+  const own = state.store.webhooks.endpoints.filter(
+    ({ accountUuid, changes }) => accountUuid === customer.uuid && changes.at(-1)?.state.isDeleted !== true,
+  );
+  const free = own.filter(
+    (endpoint): endpoint is KnownEndpoint =>
+      endpoint.uuid !== null && !endpoint.isBusy && Date.now() >= endpoint.nextChangeAt,
+  );
+  if (own.length < MAX_ENDPOINTS && random.chance(free.length === 0 ? 1 : 0.3)) {
+    await createEndpoint(step, random.pick(SELECTIONS), false);
+    return;
+  }
+  if (free.length === 0) return;
+  const endpoint = random.pick(free);
+  const isRestrictive = !endpoint.isLasting && random.chance(0.6);
+  endpoint.isBusy = true;
+  await random.pick(isRestrictive ? RESTRICTIVE_ACTIONS : ACTIONS)(step, endpoint);
+  endpoint.isBusy = false;
+}
+
+/** Creates the endpoint of a customer that lasts until the end and receives the ends of all generations. */
+export function createLastingEndpoint(step: Step): Promise<boolean> {
+  return createEndpoint(step, step.random.pick([null, GENERATION_TYPES]), true);
+}
+
+async function createEndpoint(step: Step, events: WebhookEventType[] | null, isLasting: boolean): Promise<boolean> {
+  const { customer, state } = step;
+  const { webhooks } = state.store;
+  const endpoint: ObservedEndpoint = {
+    accountUuid: customer.uuid as string,
+    uuid: null,
+    tokens: [],
+    isLasting,
+    changes: [],
+    keys: [],
+    rotations: [],
+    keysUncertainFrom: null,
+    isBusy: true,
+    nextChangeAt: 0,
+  };
+  webhooks.endpoints.push(endpoint);
+  const initial = { token: newToken(step, endpoint), events, isEnabled: true, isDeleted: false };
+  const startedAt = state.now();
+  const response = await requestChange(step, endpoint, initial, {
+    kind: 'create webhook',
+    method: 'POST',
+    path: '/api/webhooks/create/',
+    body: { url: state.receiver.buildUrl(initial.token), ...(events === null ? {} : { events }) },
+    headers: { 'idempotency-key': newStepId(step) },
+    // There may be ten endpoints already, some of them unknown.
+    expectedErrors: ['validation_error'],
+    status: 201,
+    shape: 'createdWebhook',
+  });
+  if (!response.isGood || isExpired(step, startedAt)) return false;
+  endpoint.uuid = response.body.uuid as string;
+  endpoint.keys.push(readKeys(response));
+  endpoint.isBusy = false;
+  return true;
+}
+
+function readKeys({ body }: RestResponse): KnownKeys {
+  return { secret: body.secret as string, publicKey: body.public_key as string, confirmedAt: Date.now() };
+}
+
+/** Registers another address of an endpoint. */
+function newToken(step: Step, endpoint: ObservedEndpoint): string {
+  const token = newWebhookToken(step);
+  endpoint.tokens.push(token);
+  step.state.store.webhooks.targets.set(token, { accountUuid: endpoint.accountUuid, endpoint, prompt: null });
+  return token;
+}
+
+/** Returns a part of an address that is unique within a run. */
+export function newWebhookToken(step: Step): string {
+  return newStepId(step).replaceAll(/[^\w.-]/g, '_');
+}
+
+function isExpired({ state }: Step, startedAt: Date): boolean {
+  return Math.abs(state.now().getTime() - startedAt.getTime()) > KEY_VALID_MS;
+}
+
+/** Sends a request that leads to a state of an endpoint, until its outcome is known. */
+async function requestChange(
+  step: Step,
+  endpoint: ObservedEndpoint,
+  state: EndpointState,
+  request: RestRequest,
+): Promise<RestResponse> {
+  const change = { requestedAt: Date.now(), confirmedAt: null as number | null, state };
+  endpoint.changes.push(change);
+  let hasUnknownAttempt = false;
+  const response = await retryUntilKnown(step, async (attempt) => {
+    const observed = await sendWithKey(step, {
+      ...request,
+      expectedErrors: [...(request.expectedErrors ?? []), ...(attempt === 0 ? [] : (['not_found'] as const))],
+    });
+    if (observed.isUnknown) {
+      hasUnknownAttempt = true;
+      endpoint.nextChangeAt = Date.now() + LATE_ATTEMPT_MS;
+    }
+    return observed;
+  });
+  const isDone = response.isGood || (state.isDeleted && response.status === 404);
+  if (isDone) change.confirmedAt = Date.now();
+  // A rejected request has no effect.
+  else if (!response.isUnknown && !hasUnknownAttempt) endpoint.changes.splice(endpoint.changes.indexOf(change), 1);
+  return response;
+}
+
+/** Sends all fields, so that the state is known after a change of unknown outcome. */
+function updateEndpoint(step: Step, endpoint: KnownEndpoint, changed: Partial<EndpointState>): Promise<RestResponse> {
+  const state = { ...(endpoint.changes.at(-1)?.state as EndpointState), ...changed };
+  return requestChange(step, endpoint, state, {
+    kind: 'update webhook',
+    method: 'PATCH',
+    path: `/api/webhooks/${endpoint.uuid}/`,
+    body: { url: step.state.receiver.buildUrl(state.token), events: state.events, enabled: state.isEnabled },
+    status: 200,
+    shape: 'webhook',
+  });
+}
+
+function moveEndpoint(step: Step, endpoint: KnownEndpoint) {
+  return updateEndpoint(step, endpoint, { token: newToken(step, endpoint) });
+}
+
+/** Disables an endpoint, and enables it again after a moment; or not before another client does. */
+async function switchEndpoint(step: Step, endpoint: KnownEndpoint): Promise<void> {
+  const { random } = step;
+  const isEnabled = endpoint.changes.at(-1)?.state.isEnabled === true;
+  await updateEndpoint(step, endpoint, { isEnabled: !isEnabled });
+  if (!isEnabled || random.chance(0.3) || Date.now() < endpoint.nextChangeAt) return;
+  await sleepUnlessStopped(step.state, random.nextBetween(0, 2_000));
+  await updateEndpoint(step, endpoint, { isEnabled: true });
+}
+
+function changeTypes(step: Step, endpoint: KnownEndpoint) {
+  return updateEndpoint(step, endpoint, { events: step.random.pick(SELECTIONS) });
+}
+
+function deleteEndpoint(step: Step, endpoint: KnownEndpoint) {
+  const state = { ...(endpoint.changes.at(-1)?.state as EndpointState), isEnabled: false, isDeleted: true };
+  return requestChange(step, endpoint, state, {
+    kind: 'delete webhook',
+    method: 'DELETE',
+    path: `/api/webhooks/${endpoint.uuid}/`,
+    status: 204,
+    shape: 'nothing',
+  });
+}
+
+/** Rotates the keys, with an idempotency key so that no unknown keys are left behind. */
+async function rotateKeys(step: Step, endpoint: KnownEndpoint): Promise<void> {
+  const startedAt = step.state.now();
+  const requestedAt = Date.now();
+  endpoint.rotations.push(requestedAt);
+  const response = await retryUntilKnown(step, () =>
+    sendWithKey(step, {
+      kind: 'rotate webhook secret',
+      method: 'POST',
+      path: `/api/webhooks/${endpoint.uuid}/rotate-secret/`,
+      headers: { 'idempotency-key': `rotate-${requestedAt}-${endpoint.uuid}` },
+      status: 200,
+      shape: 'createdWebhook',
+    }),
+  );
+  if (response.isGood) endpoint.keys.push(readKeys(response));
+  if (response.isUnknown || isExpired(step, startedAt)) endpoint.keysUncertainFrom ??= requestedAt;
+}
+
+function sendTest(step: Step, { uuid }: KnownEndpoint) {
+  return sendWithKey(step, {
+    kind: 'test webhook',
+    method: 'POST',
+    path: `/api/webhooks/${uuid}/test/`,
+    // It is disabled.
+    expectedErrors: ['validation_error'],
+    status: 200,
+    shape: 'webhookDelivery',
+  });
+}
+
+/** Requests one of the latest deliveries again, also one that succeeded. */
+async function redeliverMessage(step: Step, { uuid }: KnownEndpoint): Promise<void> {
+  const path = `/api/webhooks/${uuid}/deliveries/`;
+  const listed = await getJson(step, 'list deliveries', path, 'webhookDeliveries');
+  const deliveries = listed.isGood ? (listed.body.data as { uuid: string }[]) : [];
+  if (deliveries.length === 0) return;
+  await sendWithKey(step, {
+    kind: 'redeliver',
+    method: 'POST',
+    path: `${path}${step.random.pick(deliveries).uuid}/redeliver/`,
+    // It is pending, or was deleted after a month; or the endpoint is disabled.
+    expectedErrors: ['validation_error', 'not_found'],
+    status: 200,
+    shape: 'webhookDelivery',
+  });
+}
