@@ -1,4 +1,4 @@
-import type { VNode } from 'preact';
+import type { ComponentChildren, VNode } from 'preact';
 import {
   DELIVERY_STATUSES,
   type DeliveryStatus,
@@ -18,7 +18,7 @@ import { type FilterChoice, FilterForm } from '../components/filterForm.tsx';
 import { Form } from '../components/form.tsx';
 import { formatShortDateTime } from '../components/formatTime.ts';
 import { PageLinks } from '../components/pageLinks.tsx';
-import { ScrollingTable } from '../components/scrollingTable.tsx';
+import { Table } from '../components/table.tsx';
 import { shortenUrl } from './describeEndpoint.tsx';
 import { describeResult } from './describeResult.ts';
 
@@ -89,11 +89,12 @@ export function DeliveriesSection(props: DeliveriesProps): VNode {
         {list.items.length === 0 ? (
           <p>{describeEmptyList(list, status)}</p>
         ) : (
-          <ScrollingTable label="Deliveries" columns={COLUMNS}>
-            {list.items.map((delivery) => (
-              <DeliveryRow {...props} delivery={delivery} />
-            ))}
-          </ScrollingTable>
+          <Table
+            label="Deliveries"
+            columns={COLUMNS}
+            numeric={['Attempts']}
+            rows={list.items.map((delivery) => renderCells(delivery, props))}
+          />
         )}
       </section>
       <PageLinks list={shown} path={path} query={query} />
@@ -107,44 +108,44 @@ function describeEmptyList({ totalItems }: ListPage<unknown>, status: DeliverySt
   return 'No deliveries yet. Events appear here as soon as they occur, and stay for 30 days.';
 }
 
-function DeliveryRow(props: DeliveriesProps & { delivery: ListedDelivery }): VNode {
-  const { delivery, status, path, canRedeliver, hasAddresses = false, csrfToken } = props;
+function renderCells(delivery: ListedDelivery, props: DeliveriesProps): ComponentChildren[] {
   const createdAt = formatShortDateTime(delivery.created_at);
   const [tagClass, text] = STATUS_TAGS[delivery.status];
+  return [
+    createdAt,
+    <>
+      {delivery.type}
+      <br />
+      <span class="quiet small">
+        msg_{delivery.event_uuid}
+        {props.hasAddresses === true ? (
+          <>
+            <br />
+            {shortenUrl(delivery.url)}
+          </>
+        ) : null}
+      </span>
+    </>,
+    <span class={tagClass}>{text}</span>,
+    delivery.attempts,
+    describeResult(delivery),
+    delivery.next_attempt_at === null ? '–' : formatShortDateTime(delivery.next_attempt_at),
+    delivery.status === 'pending' || !props.canRedeliver ? null : (
+      <RedeliverForm {...props} delivery={delivery} createdAt={createdAt} />
+    ),
+  ];
+}
+
+function RedeliverForm(props: DeliveriesProps & { delivery: ListedDelivery; createdAt: string }): VNode {
+  const { delivery, createdAt, status, path, csrfToken } = props;
   return (
-    <tr>
-      <td>{createdAt}</td>
-      <td>
-        {delivery.type}
-        <br />
-        <span class="quiet small">
-          msg_{delivery.event_uuid}
-          {hasAddresses ? (
-            <>
-              <br />
-              {shortenUrl(delivery.url)}
-            </>
-          ) : null}
-        </span>
-      </td>
-      <td>
-        <span class={tagClass}>{text}</span>
-      </td>
-      <td>{delivery.attempts}</td>
-      <td>{describeResult(delivery)}</td>
-      <td>{delivery.next_attempt_at === null ? '–' : formatShortDateTime(delivery.next_attempt_at)}</td>
-      <td>
-        {delivery.status === 'pending' || !canRedeliver ? null : (
-          <Form action={path} token={csrfToken}>
-            <input type="hidden" name="action" value="redeliver" />
-            <input type="hidden" name="delivery" value={delivery.uuid} />
-            <input type="hidden" name="status" value={status ?? ''} />
-            <button type="submit" class="slight" aria-label={`Redeliver ${delivery.type} of ${createdAt}`}>
-              Redeliver
-            </button>
-          </Form>
-        )}
-      </td>
-    </tr>
+    <Form action={path} token={csrfToken}>
+      <input type="hidden" name="action" value="redeliver" />
+      <input type="hidden" name="delivery" value={delivery.uuid} />
+      <input type="hidden" name="status" value={status ?? ''} />
+      <button type="submit" class="slight" aria-label={`Redeliver ${delivery.type} of ${createdAt}`}>
+        Redeliver
+      </button>
+    </Form>
   );
 }
