@@ -11,7 +11,7 @@ import { isSwitchable } from './settings.ts';
  * do not expire, and allow nothing else.
  */
 
-const TOKEN = new RegExp(`^(${UUID_PATTERN})\\.([a-z_]+)\\.([A-Za-z0-9_-]{43})$`);
+const TOKEN = new RegExp(`^(?<accountUuid>${UUID_PATTERN})\\.(?<name>[a-z_]+)\\.(?<signature>[A-Za-z0-9_-]{43})$`);
 
 /** Messages of one kind to one account. */
 export interface EmailSubscription {
@@ -27,7 +27,7 @@ export function buildUnsubscribeUrl(subscription: EmailSubscription): string {
 
 /** Parses a token. Returns null unless this service has signed it. */
 export function parseUnsubscribeToken(token: string): EmailSubscription | null {
-  const [, accountUuid = '', name = '', signature = ''] = TOKEN.exec(token) ?? [];
+  const { accountUuid = '', name = '', signature = '' } = TOKEN.exec(token)?.groups ?? {};
   const kind = EMAIL_KINDS.find((candidate) => candidate === name);
   if (kind === undefined || !isSwitchable(kind)) return null;
   const subscription = { accountUuid, kind };
