@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
+import { FaultProxy } from '../../test/fakes/faultProxy.ts';
 import { HttpFake } from '../../test/fakes/httpFake.ts';
 import { readTextBody } from '../../test/fakes/misbehave.ts';
 import type { SeededRandom } from '../../test/fakes/seededRandom.ts';
@@ -61,6 +62,8 @@ export class WebhookReceiver extends HttpFake {
   readonly #ending = new AbortController();
   #isCalm = false;
   #outages: Promise<void> = Promise.resolve();
+  /** In front of the server. Connections are refused here: the port of a stopped server might be taken. */
+  #proxy: FaultProxy | undefined;
 
   /** @param advancedMs time that the clock of the service is ahead. */
   constructor(random: SeededRandom, advancedMs: () => number) {
@@ -69,8 +72,14 @@ export class WebhookReceiver extends HttpFake {
     this.#advancedMs = advancedMs;
   }
 
+  override async start(): Promise<this> {
+    await super.start();
+    this.#proxy = await new FaultProxy(this.url).start();
+    return this;
+  }
+
   buildUrl(token: string): string {
-    return `${this.url}/hooks/${token}`;
+    return new URL(`/hooks/${token}`, this.#proxy?.url ?? this.url).href;
   }
 
   /** Begins to refuse connections now and then. */
@@ -90,6 +99,7 @@ export class WebhookReceiver extends HttpFake {
   async close(): Promise<void> {
     try {
       await this.setCalm();
+      await this.#proxy?.stop();
     } finally {
       await this.stop();
     }
@@ -181,9 +191,9 @@ export class WebhookReceiver extends HttpFake {
       const downMs = random.nextBetween(...DOWN_MS);
       if (signal.aborted) return;
       if (this.#isWell()) continue;
-      await this.stop();
+      this.#proxy?.refuse();
       await this.#wait(downMs);
-      await this.start();
+      this.#proxy?.open();
     }
   }
 }

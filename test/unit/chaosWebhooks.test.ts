@@ -20,7 +20,7 @@ const DATA = {
   model_name: 'Image',
   kind: 'image',
   prompt: 'A lighthouse',
-  params: { resolution: '1k', aspect_ratio: '1:1' },
+  params: { resolution: '1K', aspect_ratio: '1:1' },
   status: 'succeeded',
   output_url: 'http://127.0.0.1/media/a.png',
   thumbnail_url: null,

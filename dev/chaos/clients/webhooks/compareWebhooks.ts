@@ -11,7 +11,7 @@ import {
   type RecordedEnd,
   type RecordedWebhooks,
 } from './recordedEvents.ts';
-import type { ObservedEndpoint, WebhookStore } from './webhookStore.ts';
+import { type ObservedEndpoint, parseWebhookBody, type WebhookStore } from './webhookStore.ts';
 
 /** Compares the messages that the receiver recorded with the database, when all work has settled. */
 export async function compareWebhooks(store: ClientStore, client: Queryable, report: ReportFunction): Promise<void> {
@@ -75,8 +75,8 @@ function indexAccepted(messages: readonly ReceivedMessage[]): Set<string> {
   const accepted = messages.filter(({ isAccepted }) => isAccepted);
   return new Set(
     accepted.flatMap(({ token, body }) => {
-      const { type, data } = JSON.parse(body) as { type: string; data: { uuid?: string } };
-      return data.uuid === undefined ? [] : [`${token} ${type} ${data.uuid}`];
+      const parsed = parseWebhookBody(body);
+      return parsed === null ? [] : [`${token} ${parsed.type} ${String(parsed.data['uuid'])}`];
     }),
   );
 }
