@@ -67,6 +67,9 @@ async function measureRows(): Promise<void> {
     { now: at },
   )) {
     backlogRows.set({ of: source }, rows);
-    backlogOldestSeconds.set({ of: source }, oldest === null ? 0 : Math.max(0, (at.getTime() - oldest.getTime()) / 1_000));
+    backlogOldestSeconds.set(
+      { of: source },
+      oldest === null ? 0 : Math.max(0, (at.getTime() - oldest.getTime()) / 1_000),
+    );
   }
 }
