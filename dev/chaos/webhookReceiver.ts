@@ -200,6 +200,6 @@ export class WebhookReceiver extends HttpFake {
 
 function pickAnswer(random: SeededRandom): Answer {
   let rest = random.nextBelow(ANSWERS.reduce((sum, [weight]) => sum + weight, 0));
-  const [, answer] = ANSWERS.find(([weight]) => (rest -= weight) < 0) ?? (ANSWERS[0] as (typeof ANSWERS)[number]);
-  return answer;
+  const picked = ANSWERS.find(([weight]) => (rest -= weight) < 0);
+  return picked?.[1] ?? 'accept';
 }

@@ -88,17 +88,17 @@ describe('notification settings', () => {
     expect(await isLow()).to.equal(false);
   });
 
-  describe('on the page', () => {
-    const open = async () => {
-      const visitor = createBrowserFor(customer);
-      const page = await visitor.request(service.baseUrl + PAGE);
-      const save = (fields: Record<string, string>) => {
-        const { csrf_token: token = '' } = findForm(page.text, PAGE).fields;
-        return visitor.submitForm(service.baseUrl + PAGE, { csrf_token: token, ...fields });
-      };
-      return { visitor, page, save };
+  const open = async () => {
+    const visitor = createBrowserFor(customer);
+    const page = await visitor.request(service.baseUrl + PAGE);
+    const save = (fields: Record<string, string>) => {
+      const { csrf_token: token = '' } = findForm(page.text, PAGE).fields;
+      return visitor.submitForm(service.baseUrl + PAGE, { csrf_token: token, ...fields });
     };
+    return { visitor, page, save };
+  };
 
+  describe('on the page', () => {
     it('each kind that can be switched off has a labelled switch, and the settings page links to it', async () => {
       const { visitor, page } = await open();
       expect(page.text.match(/type="checkbox"/g)).to.have.length(EMAIL_KINDS.length - SECURITY_EMAIL_KINDS.length);

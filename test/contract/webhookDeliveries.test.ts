@@ -83,7 +83,7 @@ describe('webhook deliveries and secrets', () => {
     const all = [...data, ...second].map((one: { created_at: string }) => one.created_at);
     expect(all)
       .to.have.lengthOf(22)
-      .and.deep.equal([...all].sort().reverse());
+      .and.deep.equal([...all].sort().toReversed());
     const succeeded = (await customer.request('GET', `${path}?status=succeeded`)).body;
     expect(succeeded.pagination.total_items).to.equal(11);
     expect(succeeded.data[0]).to.include({ status: 'succeeded', last_status: 204, next_attempt_at: null });

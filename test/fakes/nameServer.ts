@@ -1,6 +1,5 @@
 import { createSocket, type Socket } from 'node:dgram';
 import { once } from 'node:events';
-import type { AddressInfo } from 'node:net';
 
 /** A name server that answers every query with the IPv4 address that is set at that moment. */
 export class NameServer {
@@ -17,7 +16,7 @@ export class NameServer {
     });
     this.#socket.bind(0, '127.0.0.1');
     await once(this.#socket, 'listening');
-    return `127.0.0.1:${(this.#socket.address() as AddressInfo).port}`;
+    return `127.0.0.1:${this.#socket.address().port}`;
   }
 
   stop(): void {

@@ -7,6 +7,11 @@ import { registerClient } from '../harness/oauthClient.ts';
 import { setAllModelsOnline } from '../harness/seeds.ts';
 import { type TestService, startTestService } from '../harness/testService.ts';
 
+async function deliver(): Promise<void> {
+  await dispatchEvents();
+  await sendEmails();
+}
+
 describe('messages that follow from events', () => {
   const smtp = new FakeSmtpServer();
   let service: TestService;
@@ -26,11 +31,6 @@ describe('messages that follow from events', () => {
     await service.stop();
     await smtp.stop();
   });
-
-  async function deliver(): Promise<void> {
-    await dispatchEvents();
-    await sendEmails();
-  }
 
   const received = () => smtp.findMessages(customer.email);
 

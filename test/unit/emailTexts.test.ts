@@ -10,6 +10,18 @@ import { setTestConfig } from '../harness/testConfig.ts';
 const BASE_URL = 'http://localhost:3000';
 const UUID = '01900000-0000-7000-8000-000000000001';
 
+const render = (kind: EmailKind, language = 'en', params: object = EXAMPLE_PARAMS[kind], firstName = '') =>
+  renderEmail({
+    kind,
+    params,
+    language,
+    first_name: firstName,
+    uuid: UUID,
+    account_uuid: UUID,
+    address: 'ann@example.com',
+    created_at: new Date('2027-03-01T08:05:00Z'),
+  } as ClaimedEmail);
+
 describe('the texts of e-mail messages', () => {
   before(() =>
     setTestConfig({
@@ -20,18 +32,6 @@ describe('the texts of e-mail messages', () => {
       SECRET_KEY: 'a secret of the tests'.replaceAll(' ', '-'),
     }),
   );
-
-  const render = (kind: EmailKind, language = 'en', params: object = EXAMPLE_PARAMS[kind], firstName = '') =>
-    renderEmail({
-      kind,
-      params,
-      language,
-      first_name: firstName,
-      uuid: UUID,
-      account_uuid: UUID,
-      address: 'ann@example.com',
-      created_at: new Date('2027-03-01T08:05:00Z'),
-    } as ClaimedEmail);
 
   /** The text without the signature and the token in it. */
   const body = (kind: EmailKind, language = 'en') => render(kind, language).text.split('\n\n-- \n\n')[0];

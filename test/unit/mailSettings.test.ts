@@ -6,6 +6,8 @@ import { getConfigError, GOOD } from '../harness/configErrors.ts';
 
 const SMTP_URL = 'smtp://user:p%40ss@mail.example.com:587';
 
+const classify = (properties: object) => toMailError(Object.assign(new Error('to ann@example.com'), properties));
+
 describe('the settings of e-mail', () => {
   it('need a sender', () => {
     expect(getConfigError({ SMTP_URL })).to.match(/^MAIL_FROM is not set, but SMTP_URL is: /);
@@ -38,8 +40,6 @@ describe('the settings of e-mail', () => {
 });
 
 describe('errors of the mail server', () => {
-  const classify = (properties: object) => toMailError(Object.assign(new Error('to ann@example.com'), properties));
-
   for (const [what, properties, fault] of [
     ['a recipient that does not exist', { code: 'EENVELOPE', command: 'RCPT TO', responseCode: 550 }, 'rejected'],
     ['a message that is rejected', { code: 'EMESSAGE', command: 'DATA', responseCode: 554 }, 'rejected'],

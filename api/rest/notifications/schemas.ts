@@ -13,9 +13,7 @@ const CreditsLowThreshold = Type.Unsafe<number | null>({
 });
 
 const EmailSwitch = (kind: EmailKind) =>
-  Type.Boolean({
-    ...(SECURITY_EMAIL_KINDS.includes(kind) ? { description: 'About security: always true' } : {}),
-  });
+  Type.Boolean(SECURITY_EMAIL_KINDS.includes(kind) ? { description: 'About security: always true' } : {});
 
 const mapKinds = <Schema>(build: (kind: EmailKind) => Schema) =>
   Object.fromEntries(EMAIL_KINDS.map((kind) => [kind, build(kind)])) as Record<EmailKind, Schema>;

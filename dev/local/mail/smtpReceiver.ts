@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import type { AddressInfo, Socket } from 'node:net';
+import { callbackify } from 'node:util';
 import { SMTPServer } from 'smtp-server';
 
 /** A message as it was received, before it is accepted. */
@@ -74,8 +75,5 @@ export async function startSmtpReceiver(port: number, hooks: ReceiverHooks): Pro
 }
 
 function settle(work: Promise<void> | undefined, done: (error?: Error | null) => void): void {
-  void (work ?? Promise.resolve()).then(
-    () => done(),
-    (error: Error) => done(error),
-  );
+  callbackify(() => work ?? Promise.resolve())(done);
 }

@@ -64,8 +64,9 @@ export async function postEntries(
     if (entry.entryType !== 'grant' || account.webhook_count === 0) continue;
     await recordEvent(transaction, { accountId: account.id, type: 'credits.granted', subject: entry.effectKey });
   }
-  const isRecovered =
-    entries.some(({ amount }) => amount > 0) && balance >= getLowCreditsThreshold({ ...account, ...changes });
+  const { credits_low_threshold, period_granted } = account;
+  const threshold = getLowCreditsThreshold({ credits_low_threshold, period_granted, ...changes });
+  const isRecovered = balance >= threshold && entries.some(({ amount }) => amount > 0);
   return account.$query(transaction).patchAndFetch({
     ...changes,
     ...(isRecovered ? { credits_low_since: null } : {}),

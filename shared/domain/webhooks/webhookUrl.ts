@@ -18,8 +18,7 @@ export function parseWebhookUrl(address: string, field = 'url'): string {
 
 /** Returns the reason why an address cannot receive webhooks, as the end of a sentence; undefined if it can. */
 function findProblem(address: string): string | undefined {
-  if ([...address].length > WEBHOOK_URL_MAX_CHARACTERS)
-    return `must have at most ${WEBHOOK_URL_MAX_CHARACTERS} characters`;
+  if (address.length > WEBHOOK_URL_MAX_CHARACTERS) return `must have at most ${WEBHOOK_URL_MAX_CHARACTERS} characters`;
   if (/[\s\p{Cc}]/u.test(address) || !/^https?:\/\//i.test(address) || !URL.canParse(address))
     return 'must be an address such as https://example.com/webhooks';
   const url = new URL(address);

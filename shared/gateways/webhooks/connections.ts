@@ -27,7 +27,7 @@ export function createWebhookConnections(lookup: LookupFunction | undefined): We
   const connect = buildConnector({
     timeout: WEBHOOK_ATTEMPT_TIMEOUT_MS,
     ...(lookup === undefined ? {} : { lookup }),
-  } as buildConnector.BuildOptions);
+  });
   const agent = new Agent({
     // The number of attempts in flight is bounded by their caller.
     connections: null,

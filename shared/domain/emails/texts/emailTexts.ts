@@ -6,19 +6,19 @@ export interface TextFormats {
   /** Name of the service. */
   brand: string;
   /** Formats credits: 1,100. */
-  number(value: number): string;
+  number: (value: number) => string;
   /** Formats US dollars, without cents that are zero: $29, $18.96. */
-  usd(cents: number): string;
+  usd: (cents: number) => string;
   /** Formats a day in UTC. @param time ISO 8601. */
-  date(time: string): string;
+  date: (time: string) => string;
   /** Formats a time to the minute, in UTC. @param time ISO 8601. */
-  dateTime(time: string): string;
+  dateTime: (time: string) => string;
   /** Name of a plan. */
-  plan(slug: string): string;
+  plan: (slug: string) => string;
   /** Name of a sign-in provider. */
-  provider(name: string): string;
+  provider: (name: string) => string;
   /** Describes the browser and the system of a `User-Agent` header. */
-  browser(userAgent: string): string;
+  browser: (userAgent: string) => string;
   /** Time of the message, in ISO 8601. */
   time: string;
 }
