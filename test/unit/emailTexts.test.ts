@@ -22,6 +22,9 @@ const render = (kind: EmailKind, language = 'en', params: object = EXAMPLE_PARAM
     created_at: new Date('2027-03-01T08:05:00Z'),
   } as ClaimedEmail);
 
+/** The text without the signature and the token in it. */
+const body = (kind: EmailKind, language = 'en') => render(kind, language).text.split('\n\n-- \n\n')[0];
+
 describe('the texts of e-mail messages', () => {
   before(() =>
     setTestConfig({
@@ -32,9 +35,6 @@ describe('the texts of e-mail messages', () => {
       SECRET_KEY: 'a secret of the tests'.replaceAll(' ', '-'),
     }),
   );
-
-  /** The text without the signature and the token in it. */
-  const body = (kind: EmailKind, language = 'en') => render(kind, language).text.split('\n\n-- \n\n')[0];
 
   it('each file of the folder is a language with a text for every kind', () => {
     const files = readdirSync('shared/domain/emails/texts').map((name) => name.replace('.ts', ''));
