@@ -121,6 +121,7 @@ describe('staff pages', () => {
         'billing',
         'media',
         'maintenance',
+        'notifications',
       ]);
     });
 

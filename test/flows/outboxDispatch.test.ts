@@ -30,7 +30,7 @@ describe('the dispatch of events', () => {
   });
   beforeEach(async () => {
     customer = await service.createCustomer();
-    // Those of the sign-in and the key.
+    // The sign-in and the key have events, too.
     const id = await getAccountId(service, customer);
     await service.sql('DELETE FROM outbox_events WHERE account_id = $1', [id]);
     await service.sql('DELETE FROM emails WHERE account_id = $1', [id]);
@@ -172,6 +172,12 @@ describe('the dispatch of events', () => {
     await insertEvents('subscription.updated', 1);
     await service.sql(`UPDATE outbox_events SET created_at = now() - interval '31 days' WHERE id IN (
       SELECT id FROM outbox_events ORDER BY id DESC LIMIT 2)`);
+    await pruneEvents();
+    expect(await readEvents(service, customer), 'while a delivery is pending').to.have.length(3);
+    await service.sql(
+      `UPDATE webhook_deliveries SET status = 'succeeded', delivered_at = now(), next_attempt_at = NULL`,
+    );
+    await service.sql('UPDATE webhook_endpoints SET next_delivery_at = NULL');
     await pruneEvents();
     const left = await readEvents(service, customer);
     expect(left.map(({ next_attempt_at: at }) => at === null)).to.deep.equal([true, false]);
