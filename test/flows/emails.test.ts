@@ -148,7 +148,7 @@ describe('e-mail messages', () => {
     const rows = await service.sql('SELECT attempts FROM emails');
     expect(rows.filter(({ attempts }) => attempts === 0)).to.have.length(4);
     smtp.faultsByRecipient.clear();
-    await passTime(MINUTE_MS);
+    await passTime(2 * MINUTE_MS);
     await sendEmails();
     expect(received()).to.have.length(8);
   }).timeout(60_000);
@@ -159,11 +159,11 @@ describe('e-mail messages', () => {
     await sendEmails();
     smtp.isMute = false;
     await smtp.stop();
-    await passTime(MINUTE_MS);
+    await passTime(2 * MINUTE_MS);
     await sendEmails();
     expect((await readEmail(service, uuid)).attempts).to.equal(2);
     await smtp.start();
-    await passTime(2 * MINUTE_MS);
+    await passTime(5 * MINUTE_MS);
     await sendEmails();
     expect(received()).to.have.length(1);
   }).timeout(60_000);
