@@ -155,6 +155,9 @@ describe('e-mail messages', () => {
 
   it('a server without a greeting, and one that refuses connections, lose no message', async () => {
     const uuid = await queueEmail(service, customer, 'credits_low');
+    // Connections that are open need no greeting.
+    await smtp.stop();
+    await smtp.start();
     smtp.isMute = true;
     await sendEmails();
     smtp.isMute = false;
