@@ -21,7 +21,7 @@ const NOT_YOU = 'Wenn Sie das selbst waren, müssen Sie nichts tun.';
 
 export const DE: EmailTexts = {
   locale: 'de-DE',
-  greeting: (firstName) => (firstName === '' ? 'Guten Tag,' : `Guten Tag ${firstName},`),
+  greeting: (firstName) => (firstName === '' ? 'Guten Tag!' : `Guten Tag ${firstName}!`),
   reason: (brand) => `Sie erhalten diese Nachricht, weil Sie ein Konto bei ${brand} haben.`,
   securityReason: (brand) =>
     `Sie erhalten diese Nachricht, weil sie die Sicherheit Ihres Kontos bei ${brand} betrifft. Nachrichten zur Sicherheit lassen sich nicht abschalten.`,
@@ -59,7 +59,7 @@ export const DE: EmailTexts = {
         `Die Zahlung für Ihren Tarif ${formats.plan(plan)} ist fehlgeschlagen.`,
         until === null
           ? 'Bis zur Zahlung können keine Credits verwendet werden.'
-          : `Sie können Ihre Credits bis ${formats.dateTime(until)} UTC verwenden. Ist der Tarif bis dahin nicht bezahlt, endet das Abonnement: Nicht verwendete Credits des Tarifs verfallen, und gekaufte Credits können Sie erst wieder verwenden, wenn Sie einen Tarif wählen.`,
+          : `Sie können Ihre Credits bis zum ${formats.dateTime(until)} UTC verwenden. Ist der Tarif bis dahin nicht bezahlt, endet das Abonnement: Nicht verwendete Credits des Tarifs verfallen, und gekaufte Credits können Sie erst wieder verwenden, wenn Sie einen Tarif wählen.`,
         'Um den Tarif zu behalten, aktualisieren Sie bitte Ihre Zahlungsmethode im Abrechnungsportal.',
       ],
       action: 'Abrechnung öffnen',
@@ -83,7 +83,7 @@ export const DE: EmailTexts = {
     payout_setup_missing: ({ amount_cents: cents }, { usd }) => ({
       subject: `Auszahlungen einrichten, um ${usd(cents)} zu erhalten`,
       paragraphs: [
-        `Ihre Provisionen über ${usd(cents)} können ausgezahlt werden, aber Auszahlungen sind noch nicht eingerichtet.`,
+        `Ihre Provisionen in Höhe von ${usd(cents)} können ausgezahlt werden, aber Auszahlungen sind noch nicht eingerichtet.`,
         'Richten Sie Auszahlungen ein, um sie mit der nächsten monatlichen Auszahlung zu erhalten.',
       ],
       action: 'Auszahlungen einrichten',
