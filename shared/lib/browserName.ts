@@ -1,12 +1,24 @@
 import Bowser from 'bowser';
 
+/** Browser and system of a `User-Agent` header; null if they are unknown. */
+export interface BrowserName {
+  name: string | null;
+  system: string | null;
+}
+
 /** Describes the browser and the system of a `User-Agent` header, so that the owner of a session recognizes it. */
 export function describeBrowser(userAgent: string): string {
+  const { name, system } = parseBrowserName(userAgent);
+  const browser = name ?? 'Unknown browser';
+  return system === null ? browser : `${browser} on ${system}`;
+}
+
+/** Parses the names of the browser and of the system, or of the device if that says more. */
+export function parseBrowserName(userAgent: string): BrowserName {
   // The parser rejects an empty header.
-  if (userAgent === '') return 'Unknown browser';
+  if (userAgent === '') return { name: null, system: null };
   const parser = Bowser.getParser(userAgent);
-  const system = parser.getOSName();
+  const system = parser.getOSName() || null;
   const device = system === 'iOS' ? parser.getPlatform().model : undefined;
-  const name = parser.getBrowserName() || 'Unknown browser';
-  return system ? `${name} on ${device ?? system}` : name;
+  return { name: parser.getBrowserName() || null, system: device ?? system };
 }

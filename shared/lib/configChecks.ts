@@ -121,9 +121,17 @@ function checkRedisAddress({ REDIS_URL }: Environment): string | undefined {
   }
 }
 
-/** Requires a sender for e-mail, and an address of the server that can be parsed. */
-function checkMail({ SMTP_URL, MAIL_FROM }: Environment): string[] {
+/**
+ * Requires a sender for e-mail, an address of the server that can be parsed, and a secret for links to unsubscribe: the
+ * password of the database may be absent, and must not be derivable from what customers receive.
+ */
+function checkMail({ SMTP_URL, MAIL_FROM, SECRET_KEY, NODE_ENV, BASE_URL }: Environment): string[] {
   const problems: string[] = [];
+  const isPublic = isPublicHttpsUrl(BASE_URL) && !/^smtps?:\/\/(localhost|127\.0\.0\.1)(:|\/|$)/.test(SMTP_URL ?? '');
+  if (SMTP_URL !== undefined && SECRET_KEY === undefined && (NODE_ENV === 'production' || isPublic))
+    problems.push(
+      'SECRET_KEY is not set, but SMTP_URL is: links to unsubscribe are signed with it. Set a random one: openssl rand -hex 32',
+    );
   if (SMTP_URL !== undefined && !(URL.canParse(SMTP_URL) && new URL(SMTP_URL).hostname !== ''))
     problems.push('SMTP_URL must be an address such as smtp://user:password@mail.example.com:587.');
   if (SMTP_URL !== undefined && MAIL_FROM === undefined)

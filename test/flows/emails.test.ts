@@ -186,6 +186,28 @@ describe('e-mail messages', () => {
     expect(service.now.getTime() - row.created_at.getTime()).to.be.within(3 * DAY_MS, 3.5 * DAY_MS);
   });
 
+  it('a message that is late, because no worker ran or SMTP_URL was not set, is given up without an attempt', async () => {
+    const late = await queueEmail(service, customer, 'credits_low');
+    await passTime(3 * DAY_MS);
+    const recent = await queueEmail(service, customer, 'payout_sent');
+    await sendEmails();
+    const row = await readEmail(service, late);
+    expect([row.status, row.attempts, row.last_error]).to.deep.equal(['failed', 0, 'not sent in time']);
+    expect((await readEmail(service, recent)).status).to.equal('sent');
+    expect(received()).to.have.length(1);
+  });
+
+  it('a message that cannot be written delays no other one, and ends', async () => {
+    const broken = await queueEmail(service, customer, 'renewal_upcoming', { plan: 'unknown' });
+    const other = await queueEmail(service, customer, 'payout_sent');
+    await sendEmails();
+    expect((await readEmail(service, broken)).status).to.equal('pending');
+    expect((await readEmail(service, other)).status).to.equal('sent');
+    await passTime(3 * DAY_MS);
+    await sendEmails();
+    expect((await readEmail(service, broken)).status).to.equal('failed');
+  });
+
   it('a worker that ends during an attempt delays its message by the lease only', async () => {
     const uuid = await queueEmail(service, customer, 'credits_low');
     const lease = new Date(service.now.getTime() + 2 * MINUTE_MS);

@@ -21,7 +21,7 @@ export const EXAMPLE_PARAMS: EmailParams = {
   payout_setup_missing: { amount_cents: 10_440 },
   webhook_disabled: { url: 'https://example.com/hook?a=1&b=2', reason: 'gone' },
   key_created: { name: 'CI <b>', prefix: 'svc_01234567', ...ORIGIN },
-  application_connected: { application: 'An assistant', ...ORIGIN },
+  application_connected: { application: 'An assistant', host: 'assistant.example', ...ORIGIN },
   new_sign_in: { provider: 'github', ...ORIGIN },
 };
 

@@ -79,8 +79,8 @@ describe('the texts of e-mail messages', () => {
     expect(body('renewal_upcoming')).to.equal(
       [
         'Hello,',
-        'Your Pro plan renews on 14 March 2027 for another year. $348 will be charged to your payment method. Discounts are deducted. If you have chosen another plan for the renewal, its price is charged instead.',
-        'You have nothing to do to keep the plan. To change or cancel it, open the billing page before that day.',
+        'Your Pro plan renews on 14 March 2027 for another year. The current price of the plan is $348 a year. The charge can differ from it, for example because of a discount, an earlier price, or another plan that you have chosen for the renewal.',
+        'You have nothing to do to keep the plan: your payment method is charged. To change or cancel it, open the billing page before that day.',
         `Open billing: ${BASE_URL}/account/billing/`,
       ].join('\n\n'),
     );
@@ -89,18 +89,20 @@ describe('the texts of e-mail messages', () => {
     expect(body('new_sign_in')).to.include(
       'Your account was signed in to with GitHub.\n\nTime: 1 March 2027, 08:05 UTC. Browser or program: Firefox on Linux. Network: 192.0.2.0/24.',
     );
+    expect(body('application_connected')).to.include('“An assistant” (assistant.example) was given access');
     expect(render('key_created').subject).to.equal('New API key for your Pixels & Co account');
   });
 
   it('German messages read as expected', () => {
     expect(render('credits_low', 'de').subject).to.equal('Ihr Guthaben bei Pixels & Co ist niedrig: 1.050 Credits');
     expect(body('renewal_upcoming', 'de')).to.include('verlängert sich am 14. März 2027 um ein Jahr.');
+    expect(body('new_sign_in', 'de')).to.include('Browser oder Programm: Firefox unter Linux.');
     expect(render('payout_sent', 'de').subject.replaceAll(/\s/g, ' ')).to.equal('Auszahlung über 104,44 $ gesendet');
   });
 
   it('taxes and unknown reasons are mentioned where they apply', () => {
     const taxed = render('renewal_upcoming', 'en', { ...EXAMPLE_PARAMS.renewal_upcoming, has_tax: true });
-    expect(taxed.text).to.include('$348 plus tax will be charged');
+    expect(taxed.text).to.include('is $348 a year, plus tax.');
     const other = render('auto_topup_disabled', 'en', { reason: 'other' });
     expect(other.text).to.include('The payment failed.');
     const unpaid = render('payment_failed', 'en', { plan: 'pro', spendable_until: null });

@@ -23,6 +23,16 @@ describe('the settings of e-mail', () => {
     expect(getConfigError({ MAIL_REPLY_TO: 'nowhere' })).to.match(/MAIL_REPLY_TO must be /);
   });
 
+  it('need a SECRET_KEY where customers receive messages, as links to unsubscribe are signed', () => {
+    const env = { SMTP_URL, MAIL_FROM: 'a@example.com', BASE_URL: 'https://a.example' };
+    const missing = /SECRET_KEY is not set, but SMTP_URL is: /;
+    expect(getConfigError(env)).to.match(missing);
+    expect(getConfigError({ ...env, SMTP_URL: 'smtp://127.0.0.1:2525' })).to.not.match(missing);
+    expect(getConfigError({ ...env, NODE_ENV: 'production', SMTP_URL: 'smtp://127.0.0.1' })).to.match(missing);
+    expect(getConfigError({ ...env, NODE_ENV: 'production', SECRET_KEY: 'a'.repeat(32) })).to.not.match(missing);
+    expect(getConfigError({ NODE_ENV: 'production', BASE_URL: 'https://a.example' })).to.not.match(missing);
+  });
+
   it('are read by commands as well, which write events', () => {
     const env = { ...GOOD, SMTP_URL, MAIL_FROM: 'no-reply@example.com' };
     expect(parseConfig(env, 'admin')).to.include({ SMTP_URL, MAIL_FROM: 'no-reply@example.com' });

@@ -27,6 +27,8 @@ export interface SmtpReceiver {
 }
 
 const CLOSE_TIMEOUT_MS = 200;
+/** Far above the messages of the service. Others are rejected, so that what is kept in memory is bounded. */
+const MESSAGE_MAX_BYTES = 256 * 1024;
 
 /** Starts a mail server on 127.0.0.1 that relays nothing: it passes messages for any address to its hooks. */
 export async function startSmtpReceiver(port: number, hooks: ReceiverHooks): Promise<SmtpReceiver> {
@@ -45,8 +47,16 @@ export async function startSmtpReceiver(port: number, hooks: ReceiverHooks): Pro
     },
     onData: (stream, session, done) => {
       const chunks: Buffer[] = [];
-      stream.on('data', (chunk: Buffer) => chunks.push(chunk));
+      let bytes = 0;
+      stream.on('data', (chunk: Buffer) => {
+        bytes += chunk.length;
+        if (bytes <= MESSAGE_MAX_BYTES) chunks.push(chunk);
+      });
       stream.once('end', () => {
+        if (bytes > MESSAGE_MAX_BYTES) {
+          done(Object.assign(new Error('The message is too large.'), { responseCode: 552 }));
+          return;
+        }
         const to = session.envelope.rcptTo.map(({ address }) => address);
         const message = { to, raw: Buffer.concat(chunks).toString(), receivedAt: new Date() };
         settle(hooks.onMessage(message, sockets.get(session.remotePort)), done);

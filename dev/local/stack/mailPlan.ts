@@ -15,14 +15,14 @@ export interface MailboxLaunchOptions {
 }
 
 /**
- * Prepares the local mailbox, unless SMTP_URL names a mail server. The ports stay the same from start to start, as far
- * as they are free.
+ * Prepares the local mailbox, unless SMTP_URL names a mail server or customers would miss what it swallows. The ports
+ * stay the same from start to start, as far as they are free.
  */
 export async function prepareMailbox(
   dataDir: string,
-  { SMTP_URL }: Pick<Config, 'SMTP_URL'>,
+  { SMTP_URL, NODE_ENV }: Pick<Config, 'SMTP_URL' | 'NODE_ENV'>,
 ): Promise<MailboxLaunchOptions | null> {
-  if (SMTP_URL !== undefined) return null;
+  if (SMTP_URL !== undefined || NODE_ENV === 'production') return null;
   const folder = join(dataDir, 'mailbox');
   mkdirSync(folder, { recursive: true });
   const smtp = await chooseRecordedPort(join(folder, 'smtp.json'));

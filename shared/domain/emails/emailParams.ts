@@ -10,7 +10,7 @@ export interface EmailParams {
   auto_topup_disabled: { reason: string };
   /** `payment.failed`, with the time from which credits cannot be spent; null if they cannot be spent already. */
   payment_failed: { plan: string; spendable_until: string | null };
-  /** `renewal.upcoming` */
+  /** `renewal.upcoming`, with the current price of the plan. The charge depends on the subscription at the processor. */
   renewal_upcoming: { plan: string; amount_cents: number; renews_at: string; has_tax: boolean };
   /** `affiliate.payout` */
   payout_sent: { amount_cents: number };
@@ -20,8 +20,8 @@ export interface EmailParams {
   webhook_disabled: { url: string; reason: string };
   /** `key.created`, with the origin of the request. */
   key_created: { name: string; prefix: string; network: string; user_agent: string };
-  /** `application.connected` */
-  application_connected: { application: string; network: string; user_agent: string };
+  /** `application.connected`, with the host that it returns to: applications choose their names themselves. */
+  application_connected: { application: string; host: string; network: string; user_agent: string };
   /** `session.created` */
   new_sign_in: { provider: string; network: string; user_agent: string };
 }

@@ -1,5 +1,5 @@
 import type { MailMessage } from '../../gateways/mail/mailTransport.ts';
-import { describeBrowser } from '../../lib/browserName.ts';
+import { parseBrowserName } from '../../lib/browserName.ts';
 import { config } from '../../lib/config.ts';
 import type { EmailKind } from '../../spec/events.ts';
 import { getPlanBySlug } from '../../spec/plans.ts';
@@ -85,7 +85,7 @@ function buildFormats(locale: string, createdAt: Date): TextFormats {
     dateTime: (time) => `${date(time)}, ${new Date(time).toISOString().slice(11, 16)}`,
     plan: (slug) => getPlanBySlug(slug).name,
     provider: (name) => PROVIDER_TITLES[name] ?? config.BRAND_NAME,
-    browser: describeBrowser,
+    browser: parseBrowserName,
     time: createdAt.toISOString(),
   };
 }

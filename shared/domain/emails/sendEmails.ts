@@ -64,9 +64,13 @@ async function sendOneByOne(run: { isStopped: boolean }, first: ClaimedEmail | u
   }
 }
 
-/** Sends one message and records the outcome. */
+/** Sends one message, unless it is too late, and records the outcome. */
 async function sendClaimed(email: ClaimedEmail): Promise<MailFault | null> {
   const { id, kind } = email;
+  if (isTooLate(email)) {
+    await giveUp(email);
+    return null;
+  }
   if (!isMessageWanted(email, email)) {
     await runStatement(DROP_EMAIL, { id, lease: email.leased_until });
     emailAttempts.inc({ outcome: 'dropped' });
@@ -85,11 +89,22 @@ async function sendClaimed(email: ClaimedEmail): Promise<MailFault | null> {
   return null;
 }
 
+function isTooLate({ created_at: createdAt }: ClaimedEmail): boolean {
+  return createdAt <= addMilliseconds(now(), -RETRY_WINDOW_MS);
+}
+
+/** Ends a message that is late, since no worker ran or SMTP_URL was not set: what it says may no longer be true. */
+async function giveUp({ id, kind, attempts, leased_until: lease }: ClaimedEmail): Promise<void> {
+  await runStatement(GIVE_UP_EMAIL, { id, lease });
+  emailAttempts.inc({ outcome: 'failed' });
+  logger.error({ emailId: id, kind, attempts }, 'e-mail not sent in time');
+}
+
 /** Schedules the next attempt, or gives up after a rejection or three days. */
 async function recordFailure(email: ClaimedEmail, error: Error): Promise<MailFault> {
-  const { id, kind, attempts, created_at: createdAt, leased_until: lease } = email;
+  const { id, kind, attempts, leased_until: lease } = email;
   const fault = error instanceof MailError ? error.fault : 'deferred';
-  const isFinal = fault === 'rejected' || createdAt <= addMilliseconds(now(), -RETRY_WINDOW_MS);
+  const isFinal = fault === 'rejected' || isTooLate(email);
   const dueAt = isFinal ? null : addMilliseconds(now(), getBackoffMs(attempts, RETRY_BACKOFF));
   await runStatement(RETRY_EMAIL, {
     id,
@@ -117,6 +132,12 @@ const RETRY_EMAIL = prepared(
   'retry_email',
   `UPDATE emails SET status = :status, attempts = attempts + 1, next_attempt_at = :dueAt, leased_until = NULL,
           last_error = :error
+    WHERE id = :id AND status = 'pending' AND leased_until = :lease`,
+);
+const GIVE_UP_EMAIL = prepared(
+  'give_up_email',
+  `UPDATE emails SET status = 'failed', next_attempt_at = NULL, leased_until = NULL,
+          last_error = coalesce(last_error, 'not sent in time')
     WHERE id = :id AND status = 'pending' AND leased_until = :lease`,
 );
 const DROP_EMAIL = prepared('drop_email', 'DELETE FROM emails WHERE id = :id AND leased_until = :lease');

@@ -81,9 +81,10 @@ async function dispatchBatch(limit: number, id: number | null = null): Promise<n
 }
 
 function buildDispatch(event: OutboxEvent, sources: EventSources): DispatchedEvent {
-  const { id, account_id, type, subject, details, may_email } = event;
+  const { id, account_id, type, subject, details, may_email, created_at } = event;
   const body = buildEventBody(event, sources);
-  return { id, account_id, type, subject, details, may_email, body, webhook_url: getWebhookUrl(sources, event) };
+  const webhookUrl = getWebhookUrl(sources, event);
+  return { id, account_id, type, subject, details, may_email, created_at, body, webhook_url: webhookUrl };
 }
 
 async function dispatchOneByOne(): Promise<number> {

@@ -7,7 +7,7 @@ import { isEmailEnabled } from './recordEvent.ts';
 
 /** An event with what follows from it. */
 export interface DispatchedEvent
-  extends Pick<OutboxEvent, 'id' | 'account_id' | 'type' | 'subject' | 'details' | 'may_email'> {
+  extends Pick<OutboxEvent, 'id' | 'account_id' | 'type' | 'subject' | 'details' | 'may_email' | 'created_at'> {
   /** Message that webhooks send; null if they do not send its type. */
   body: string | null;
   /** Address of a single generation that receives it as well. */
@@ -18,14 +18,14 @@ export interface DispatchedEvent
  * Marks a batch of claimed events as dispatched, and inserts their deliveries and e-mail messages. Endpoints are locked
  * in the order of their ids, so that a worker that releases one at the same time finds the deliveries. The default
  * endpoint receives events of generations with an address of their own; the others those of their types. A body is
- * stored only if it is delivered.
+ * stored only if it is delivered. A message has the time of its event, which it names and from which it can be too late.
  */
 const WRITE_DISPATCH = prepared(
   'write_dispatch',
   `WITH event AS MATERIALIZED (
      SELECT * FROM json_to_recordset(:events)
          AS e (id bigint, account_id bigint, type text, subject text, details jsonb, body text, webhook_url text,
-               email_kind text)
+               email_kind text, created_at timestamptz)
    ), endpoint AS MATERIALIZED (
      SELECT id, account_id, url, events FROM webhook_endpoints
       WHERE account_id = ANY (cast(:accounts AS bigint[])) AND disabled_at IS NULL
@@ -49,7 +49,7 @@ const WRITE_DISPATCH = prepared(
       WHERE w.id = t.endpoint_id
    ), email AS (
      INSERT INTO emails (account_id, kind, cause, params, next_attempt_at, created_at)
-     SELECT a.id, event.email_kind, event.subject, event.details, cast(:now AS timestamptz), cast(:now AS timestamptz)
+     SELECT a.id, event.email_kind, event.subject, event.details, cast(:now AS timestamptz), event.created_at
        FROM event JOIN accounts a ON a.id = event.account_id
       WHERE event.email_kind IS NOT NULL AND a.erased_at IS NULL
         AND (event.email_kind = ANY (cast(:securityKinds AS text[]))

@@ -5,20 +5,23 @@ const TOPUP_REASONS: Record<string, string> = {
   authentication_required:
     'Ihre Bank hat eine Bestätigung verlangt, die bei einer automatischen Zahlung nicht möglich ist.',
   address_required:
-    'Ihre Rechnungsadresse fehlt, sie wird für die Steuer benötigt. Kaufen Sie einmal Credits, um sie anzugeben.',
+    'Ihre Rechnungsadresse fehlt. Sie wird für die Berechnung der Steuer benötigt: Kaufen Sie einmal Credits, um sie anzugeben.',
   declined: 'Ihre Karte wurde abgelehnt.',
   disputed: 'Eine automatische Zahlung wurde bei Ihrer Bank beanstandet.',
   no_payment_method: 'Es ist keine Zahlungsmethode hinterlegt.',
 };
 
-const describeOrigin = ({ browser, dateTime, time }: TextFormats, userAgent: string, network: string): string =>
-  `Zeit: ${dateTime(time)} UTC. Browser oder Programm: ${browser(userAgent)}. Netzwerk: ${network === '' ? 'unbekannt' : network}.`;
+function describeOrigin({ browser, dateTime, time }: TextFormats, userAgent: string, network: string): string {
+  const { name, system } = browser(userAgent);
+  const program = `${name ?? 'unbekannt'}${system === null ? '' : ` unter ${system}`}`;
+  return `Zeit: ${dateTime(time)} UTC. Browser oder Programm: ${program}. Netzwerk: ${network === '' ? 'unbekannt' : network}.`;
+}
 
 const NOT_YOU = 'Wenn Sie das selbst waren, müssen Sie nichts tun.';
 
 export const DE: EmailTexts = {
   locale: 'de-DE',
-  greeting: (firstName) => (firstName === '' ? 'Guten Tag,' : `Guten Tag ${firstName},`),
+  greeting: (firstName) => (firstName === '' ? 'Guten Tag!' : `Guten Tag ${firstName}!`),
   reason: (brand) => `Sie erhalten diese Nachricht, weil Sie ein Konto bei ${brand} haben.`,
   securityReason: (brand) =>
     `Sie erhalten diese Nachricht, weil sie die Sicherheit Ihres Kontos bei ${brand} betrifft. Nachrichten zur Sicherheit lassen sich nicht abschalten.`,
@@ -30,7 +33,7 @@ export const DE: EmailTexts = {
       subject: `Ihr Guthaben bei ${brand} ist niedrig: ${number(balance)} Credits`,
       paragraphs: [
         `Ihr Guthaben beträgt ${number(balance)} Credits und liegt damit unter der Schwelle von ${number(threshold)} Credits.`,
-        'Generierungen, die mehr kosten als das Guthaben, werden abgelehnt. Kaufen Sie Credits, schalten Sie die automatische Aufladung ein, oder warten Sie auf die nächste monatliche Gutschrift.',
+        'Generierungen, die mehr kosten als das Guthaben, werden abgelehnt. Kaufen Sie Credits, schalten Sie die automatische Aufladung ein oder warten Sie auf die nächste monatliche Gutschrift.',
       ],
       action: 'Credits kaufen',
     }),
@@ -38,7 +41,7 @@ export const DE: EmailTexts = {
       subject: `Automatische Aufladung über ${usd(cents)} fehlgeschlagen`,
       paragraphs: [
         `Eine automatische Aufladung über ${usd(cents)} ist fehlgeschlagen. ${TOPUP_REASONS[code ?? ''] ?? 'Die Zahlung wurde nicht abgeschlossen.'}`,
-        'Es wurde nichts abgebucht, und es wurden keine Credits gutgeschrieben. Bitte prüfen Sie Ihre Zahlungsmethode.',
+        'Es wurde nichts abgebucht und es wurden keine Credits gutgeschrieben. Bitte prüfen Sie Ihre Zahlungsmethode.',
       ],
       action: 'Abrechnung öffnen',
     }),
@@ -56,7 +59,7 @@ export const DE: EmailTexts = {
         `Die Zahlung für Ihren Tarif ${formats.plan(plan)} ist fehlgeschlagen.`,
         until === null
           ? 'Bis zur Zahlung können keine Credits verwendet werden.'
-          : `Sie können Ihre Credits bis ${formats.dateTime(until)} UTC verwenden. Ist der Tarif bis dahin nicht bezahlt, endet das Abonnement: Nicht verwendete Credits des Tarifs verfallen, und gekaufte Credits können Sie erst wieder verwenden, wenn Sie einen Tarif wählen.`,
+          : `Sie können Ihre Credits bis zum ${formats.dateTime(until)} UTC verwenden. Ist der Tarif bis dahin nicht bezahlt, endet das Abonnement: Nicht verwendete Credits des Tarifs verfallen, und gekaufte Credits können Sie erst wieder verwenden, wenn Sie einen Tarif wählen.`,
         'Um den Tarif zu behalten, aktualisieren Sie bitte Ihre Zahlungsmethode im Abrechnungsportal.',
       ],
       action: 'Abrechnung öffnen',
@@ -64,8 +67,8 @@ export const DE: EmailTexts = {
     renewal_upcoming: ({ plan, amount_cents: cents, renews_at: at, has_tax: hasTax }, { usd, date, ...formats }) => ({
       subject: `Ihr Tarif ${formats.plan(plan)} verlängert sich am ${date(at)}`,
       paragraphs: [
-        `Ihr Tarif ${formats.plan(plan)} verlängert sich am ${date(at)} um ein Jahr. Dann werden ${usd(cents)}${hasTax ? ' zuzüglich Steuern' : ''} von Ihrer Zahlungsmethode abgebucht. Rabatte werden abgezogen. Wenn Sie für die Verlängerung einen anderen Tarif gewählt haben, gilt dessen Preis.`,
-        'Um den Tarif zu behalten, müssen Sie nichts tun. Um ihn zu ändern oder zu kündigen, öffnen Sie bitte vor diesem Tag die Abrechnungsseite.',
+        `Ihr Tarif ${formats.plan(plan)} verlängert sich am ${date(at)} um ein Jahr. Der aktuelle Preis des Tarifs beträgt ${usd(cents)} pro Jahr${hasTax ? ' zuzüglich Steuern' : ''}. Der abgebuchte Betrag kann davon abweichen, zum Beispiel durch einen Rabatt, einen früheren Preis oder einen anderen Tarif, den Sie für die Verlängerung gewählt haben.`,
+        'Um den Tarif zu behalten, müssen Sie nichts tun: Der Betrag wird von Ihrer Zahlungsmethode abgebucht. Um ihn zu ändern oder zu kündigen, öffnen Sie bitte vor diesem Tag die Abrechnungsseite.',
       ],
       action: 'Abrechnung öffnen',
     }),
@@ -80,7 +83,7 @@ export const DE: EmailTexts = {
     payout_setup_missing: ({ amount_cents: cents }, { usd }) => ({
       subject: `Auszahlungen einrichten, um ${usd(cents)} zu erhalten`,
       paragraphs: [
-        `Ihre Provisionen über ${usd(cents)} können ausgezahlt werden, aber Auszahlungen sind noch nicht eingerichtet.`,
+        `Ihre Provisionen in Höhe von ${usd(cents)} können ausgezahlt werden, aber Auszahlungen sind noch nicht eingerichtet.`,
         'Richten Sie Auszahlungen ein, um sie mit der nächsten monatlichen Auszahlung zu erhalten.',
       ],
       action: 'Auszahlungen einrichten',
@@ -100,25 +103,25 @@ export const DE: EmailTexts = {
       paragraphs: [
         `Der API-Schlüssel „${name}“ (${prefix}…) wurde erstellt.`,
         describeOrigin(formats, userAgent, network),
-        `${NOT_YOU} Andernfalls widerrufen Sie den Schlüssel, melden Sie alle Sitzungen ab, und kontaktieren Sie den Support.`,
+        `${NOT_YOU} Andernfalls widerrufen Sie den Schlüssel, beenden Sie alle Sitzungen und kontaktieren Sie den Support.`,
       ],
       action: 'API-Schlüssel öffnen',
     }),
-    application_connected: ({ application, network, user_agent: userAgent }, formats) => ({
+    application_connected: ({ application, host, network, user_agent: userAgent }, formats) => ({
       subject: `Neue Anwendung mit Ihrem Konto bei ${formats.brand} verbunden`,
       paragraphs: [
-        `Die Anwendung „${application}“ hat Zugriff auf Ihr Konto erhalten.`,
+        `Die Anwendung „${application}“ (${host}) hat Zugriff auf Ihr Konto erhalten.`,
         describeOrigin(formats, userAgent, network),
-        `${NOT_YOU} Andernfalls trennen Sie die Anwendung, melden Sie alle Sitzungen ab, und kontaktieren Sie den Support.`,
+        `${NOT_YOU} Andernfalls trennen Sie die Anwendung, beenden Sie alle Sitzungen und kontaktieren Sie den Support.`,
       ],
       action: 'Anwendungen öffnen',
     }),
     new_sign_in: ({ provider, network, user_agent: userAgent }, formats) => ({
       subject: `Neue Anmeldung an Ihrem Konto bei ${formats.brand}`,
       paragraphs: [
-        `An Ihrem Konto gab es eine Anmeldung mit ${formats.provider(provider)}.`,
+        `Jemand hat sich mit ${formats.provider(provider)} an Ihrem Konto angemeldet.`,
         describeOrigin(formats, userAgent, network),
-        `${NOT_YOU} Andernfalls beenden Sie die Sitzung, prüfen Sie die Anmeldemethoden Ihres Kontos, und kontaktieren Sie den Support.`,
+        `${NOT_YOU} Andernfalls beenden Sie die Sitzung, prüfen Sie die Anmeldemethoden Ihres Kontos und kontaktieren Sie den Support.`,
       ],
       action: 'Sicherheitsprotokoll öffnen',
     }),

@@ -1,3 +1,4 @@
+import type { BrowserName } from '../../../lib/browserName.ts';
 import type { EmailKind } from '../../../spec/events.ts';
 import type { EmailParams } from '../emailParams.ts';
 
@@ -17,8 +18,8 @@ export interface TextFormats {
   plan: (slug: string) => string;
   /** Name of a sign-in provider. */
   provider: (name: string) => string;
-  /** Describes the browser and the system of a `User-Agent` header. */
-  browser: (userAgent: string) => string;
+  /** Parses the browser and the system of a `User-Agent` header. */
+  browser: (userAgent: string) => BrowserName;
   /** Time of the message, in ISO 8601. */
   time: string;
 }

@@ -9,8 +9,11 @@ const TOPUP_REASONS: Record<string, string> = {
   no_payment_method: 'There is no payment method on file.',
 };
 
-const describeOrigin = ({ browser, dateTime, time }: TextFormats, userAgent: string, network: string): string =>
-  `Time: ${dateTime(time)} UTC. Browser or program: ${browser(userAgent)}. Network: ${network === '' ? 'unknown' : network}.`;
+function describeOrigin({ browser, dateTime, time }: TextFormats, userAgent: string, network: string): string {
+  const { name, system } = browser(userAgent);
+  const program = `${name ?? 'unknown'}${system === null ? '' : ` on ${system}`}`;
+  return `Time: ${dateTime(time)} UTC. Browser or program: ${program}. Network: ${network === '' ? 'unknown' : network}.`;
+}
 
 const NOT_YOU = 'If this was you, there is nothing to do.';
 
@@ -62,8 +65,8 @@ export const EN: EmailTexts = {
     renewal_upcoming: ({ plan, amount_cents: cents, renews_at: at, has_tax: hasTax }, { usd, date, ...formats }) => ({
       subject: `Your ${formats.plan(plan)} plan renews on ${date(at)}`,
       paragraphs: [
-        `Your ${formats.plan(plan)} plan renews on ${date(at)} for another year. ${usd(cents)}${hasTax ? ' plus tax' : ''} will be charged to your payment method. Discounts are deducted. If you have chosen another plan for the renewal, its price is charged instead.`,
-        'You have nothing to do to keep the plan. To change or cancel it, open the billing page before that day.',
+        `Your ${formats.plan(plan)} plan renews on ${date(at)} for another year. The current price of the plan is ${usd(cents)} a year${hasTax ? ', plus tax' : ''}. The charge can differ from it, for example because of a discount, an earlier price, or another plan that you have chosen for the renewal.`,
+        'You have nothing to do to keep the plan: your payment method is charged. To change or cancel it, open the billing page before that day.',
       ],
       action: 'Open billing',
     }),
@@ -102,10 +105,10 @@ export const EN: EmailTexts = {
       ],
       action: 'Open API keys',
     }),
-    application_connected: ({ application, network, user_agent: userAgent }, formats) => ({
+    application_connected: ({ application, host, network, user_agent: userAgent }, formats) => ({
       subject: `New application connected to your ${formats.brand} account`,
       paragraphs: [
-        `The application “${application}” was given access to your account.`,
+        `The application “${application}” (${host}) was given access to your account.`,
         describeOrigin(formats, userAgent, network),
         `${NOT_YOU} Otherwise disconnect the application, sign out of all sessions, and contact support.`,
       ],
