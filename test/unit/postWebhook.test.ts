@@ -17,7 +17,7 @@ import { postWebhook } from '../../shared/gateways/webhooks/postWebhook.ts';
 import { createPublicLookup } from '../../shared/lib/ssrfGuard.ts';
 import { NameServer } from '../fakes/nameServer.ts';
 import { createCertificates } from '../harness/certificates.ts';
-import { setTestConfig } from '../harness/testConfig.ts';
+import { PRODUCTION_ENV, setTestConfig } from '../harness/testConfig.ts';
 
 const post = (url: string, through: WebhookConnections) =>
   postWebhook({ url, headers: { 'webhook-id': 'msg_1' }, body: '{}' }, undefined, { through });
@@ -135,6 +135,11 @@ describe('the attempt to post a webhook', () => {
     setTestConfig({ WEBHOOK_ADDRESSES: 'any' });
     expect(await post('ftp://127.0.0.1/', connections)).to.deep.equal({ status: null, error: 'not https' });
     expect(await post('nonsense', connections)).to.deep.equal({ status: null, error: 'invalid address' });
+    setTestConfig(PRODUCTION_ENV);
+    for (const url of ['http://8.8.8.8/', 'HTTP://example.com:443/'])
+      expect(await post(url, connections), url).to.deep.equal({ status: null, error: 'not https' });
+    for (const url of ['https://127.0.0.1/', 'https://[::1]/', 'https://[::ffff:10.0.0.1]/', 'https://0x7f.1/'])
+      expect(await post(url, connections), url).to.deep.equal({ status: null, error: 'private address' });
     await connections.agent.destroy();
   });
 
