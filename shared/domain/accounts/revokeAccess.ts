@@ -41,7 +41,7 @@ export async function revokeAccess(
   return { sessions, keys: keys.length, grants };
 }
 
-/** What ends when staff revoke all access: endpoints that a stolen credential created would keep receiving data. */
+/** Result of revoking all access. Endpoints that a stolen credential created would keep receiving data. */
 export interface RevokedAccessAndWebhooks extends RevokedAccess {
   /** Number of webhook endpoints that were disabled. */
   webhooks: number;

@@ -129,7 +129,7 @@ async function deliverDue(service: Service): Promise<void> {
   }
 }
 
-/** Forgets deliveries that wait since they were read. They are read again with the present target. */
+/** Removes deliveries that have waited since they were read. They are read again with the present target. */
 function dropOldQueue(service: Service): void {
   if (service.queue.length === 0 || performance.now() - service.readAt < PAGE_MAX_AGE_MS) return;
   service.queue = [];
