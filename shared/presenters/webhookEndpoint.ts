@@ -16,7 +16,8 @@ export const WebhookEndpointResponse = Type.Object({
   disabled_reason: Type.Unsafe<WebhookEndpoint['disabled_reason']>({
     type: ['string', 'null'],
     enum: ['owner', 'gone', 'failing', null],
-    description: '`owner`: by the owner. `gone`: it answered 410. `failing`: all attempts of five days failed',
+    description:
+      '`owner`: by the owner, or by support with all access to the account. `gone`: it answered 410. `failing`: all attempts of five days failed',
   }),
   failing_since: timestampOrNull('The first failed attempt since the last successful one'),
   public_key: Type.String({ pattern: '^whpk_', description: 'Verifies signatures of the version `v1a`' }),

@@ -175,7 +175,31 @@ describe('staff actions', () => {
         `${account}?done=unchanged`,
       );
       const [entry] = await readAudit(service, customer);
-      expect(entry.before).to.deep.equal({ sessions: 1, keys: 1, grants: 0 });
+      expect(entry.before).to.deep.equal({ sessions: 1, keys: 1, grants: 0, webhooks: 0 });
+    });
+
+    it('disables all webhook endpoints with all access, also if no credential is left', async () => {
+      const owner = customer;
+      const other = await service.createCustomer('pro');
+      for (const creator of [owner, owner, other])
+        await creator.request('POST', '/api/webhooks/create/', { body: { url: 'https://example.com/hooks' } });
+      await console.act(`${account}sign-out/`);
+      const { data } = (await owner.request('GET', '/api/keys/')).body;
+      await console.act(`/admin/keys/${data[0].uuid}/revoke/`);
+      expect((await console.act(`${account}revoke-access/`)).headers.get('location')).to.equal(
+        `${account}?done=access-revoked`,
+      );
+      const entry = (await readAudit(service, owner)).at(-1);
+      expect(entry.before).to.deep.equal({ sessions: 0, keys: 0, grants: 0, webhooks: 2 });
+      const states = await service.sql(
+        `SELECT a.email, a.webhook_count, array_agg(DISTINCT coalesce(w.disabled_reason, 'enabled')) AS reasons
+           FROM webhook_endpoints w JOIN accounts a ON a.id = w.account_id WHERE a.email = ANY ($1) GROUP BY a.id ORDER BY a.id`,
+        [[owner.email, other.email]],
+      );
+      expect(states).to.deep.equal([
+        { email: owner.email, webhook_count: 0, reasons: ['owner'] },
+        { email: other.email, webhook_count: 1, reasons: ['enabled'] },
+      ]);
     });
 
     it('revokes one key, and no other', async () => {

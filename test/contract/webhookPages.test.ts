@@ -89,7 +89,7 @@ describe('webhook pages', () => {
         service.sql(`UPDATE webhook_endpoints SET ${columns} WHERE uuid = $1`, [endpoint.uuid]);
       for (const [columns, tag, sentence] of [
         [`failing_since = now()`, 'Failing', 'have failed. Deliveries are retried one at a time.'],
-        [`disabled_at = now(), disabled_reason = 'owner'`, 'Disabled', 'You disabled this endpoint.'],
+        [`disabled_at = now(), disabled_reason = 'owner'`, 'Disabled', 'You disabled this endpoint, or support did'],
         [`disabled_at = now(), disabled_reason = 'gone'`, 'Disabled', 'Your server responded with 410'],
         [`disabled_at = now(), disabled_reason = 'failing'`, 'Disabled', 'All deliveries of five days failed.'],
       ] as const) {

@@ -1,8 +1,8 @@
-import { execFileSync } from 'node:child_process';
 import { chownSync, mkdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { type RunningServer, startPostgres } from '../../dev/local/servers/postgres.ts';
+import { createCertificates } from '../harness/certificates.ts';
 import { requireTestEnv, runRelease } from '../harness/databases.ts';
 
 describe('a Postgres whose certificate a private authority has signed', () => {
@@ -52,42 +52,3 @@ describe('a Postgres whose certificate a private authority has signed', () => {
     expect([unverified, otherName, plain].map(({ status }) => status)).to.deep.equal([1, 1, 1]);
   }).timeout(60_000);
 });
-
-/** Creates an authority and a certificate for 127.0.0.1. */
-function createCertificates(folder: string): void {
-  const run = (...args: string[]) => execFileSync('openssl', args, { cwd: folder, stdio: 'pipe' });
-  run(
-    'req',
-    '-x509',
-    '-newkey',
-    'rsa:2048',
-    '-nodes',
-    '-keyout',
-    'ca.key',
-    '-out',
-    'ca.crt',
-    '-days',
-    '30',
-    '-subj',
-    '/CN=Test CA',
-  );
-  run('req', '-newkey', 'rsa:2048', '-nodes', '-keyout', 'server.key', '-out', 'server.csr', '-subj', '/CN=postgres');
-  writeFileSync(join(folder, 'names.cnf'), 'subjectAltName=IP:127.0.0.1\n');
-  run(
-    'x509',
-    '-req',
-    '-in',
-    'server.csr',
-    '-CA',
-    'ca.crt',
-    '-CAkey',
-    'ca.key',
-    '-CAcreateserial',
-    '-days',
-    '30',
-    '-extfile',
-    'names.cnf',
-    '-out',
-    'server.crt',
-  );
-}

@@ -8,6 +8,7 @@ import type { TestCustomer } from '../harness/apiClient.ts';
 import { scaleTimeout } from '../harness/scaleTimeout.ts';
 import { eventually, startTestService, type TestService, type TestServiceOptions } from '../harness/testService.ts';
 import {
+  createDefaultEndpoint,
   createTestEndpoint,
   deliverDue,
   insertDeliveries,
@@ -71,6 +72,20 @@ describe('webhook endpoints that do not respond', () => {
       expect(await isDelivered(service, { id } as TestEndpoint, 20)).to.equal(true);
       expect(receiver.peaks.get(path)).to.be.most(WEBHOOK_CONCURRENCY);
     }
+  });
+
+  it('do not delay others of the same account that are the webhook_url of generations', async () => {
+    const { receiver, service, customer } = await startWithEndpoints(1, { workers: 0 });
+    const { id } = await createDefaultEndpoint(service, customer);
+    receiver.behaviours.set('/hanging', 'hang');
+    await insertDeliveries(service, id, 1, `${receiver.url}/hanging`);
+    await insertDeliveries(service, id, 10, `${receiver.url}/good`);
+    const startedAt = performance.now();
+    await deliverWebhooks();
+    await eventually('delivered to the other', () => receiver.at('/good').length === 10);
+    expect(performance.now() - startedAt).to.be.below((2 / 3) * WEBHOOK_ATTEMPT_TIMEOUT_MS);
+    receiver.behaviours.clear();
+    await deliverDue();
   });
 
   it('get one attempt at a time once they have failed', async () => {
@@ -167,6 +182,21 @@ describe('several workers that deliver webhooks', () => {
 
 describe('the rotation of a webhook secret under load', () => {
   afterEach(stopRunning);
+
+  it('signs with the new secret soon, also what was read before it for a slow receiver', async () => {
+    const { receiver, service, endpoints, customer } = await startWithEndpoints(1, { workers: 0 });
+    const { path, id, uuid, secret: old } = endpoints[0]!;
+    receiver.behaviours.set(path, 'slow');
+    await insertDeliveries(service, id, 15);
+    await deliverWebhooks();
+    await eventually('the first one has arrived', () => receiver.at(path).length === 1);
+    const rotated = await customer.request('POST', `/api/webhooks/${uuid}/rotate-secret/`);
+    await deliverDue();
+    const received = receiver.at(path);
+    expect(received).to.have.length(15);
+    expect(received.every((webhook) => isSignedWith(old, webhook))).to.equal(true);
+    expect(received.slice(-5).every((webhook) => isSignedWith(rotated.body.secret, webhook))).to.equal(true);
+  });
 
   it('leaves every message with a valid signature of the old secret for 24 hours, and of the new one after that', async () => {
     const { receiver, service, endpoints, customer } = await startWithEndpoints(1, {});

@@ -1,7 +1,11 @@
 import { Resolver } from 'node:dns';
 import { once } from 'node:events';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { createServer as createTlsServer, type Server as TlsServer } from 'node:https';
+import type { AddressInfo, LookupFunction } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'chai';
 import {
@@ -12,7 +16,8 @@ import {
 import { postWebhook } from '../../shared/gateways/webhooks/postWebhook.ts';
 import { createPublicLookup } from '../../shared/lib/ssrfGuard.ts';
 import { NameServer } from '../fakes/nameServer.ts';
-import { setTestConfig } from '../harness/testConfig.ts';
+import { createCertificates } from '../harness/certificates.ts';
+import { PRODUCTION_ENV, setTestConfig } from '../harness/testConfig.ts';
 
 const post = (url: string, through: WebhookConnections) =>
   postWebhook({ url, headers: { 'webhook-id': 'msg_1' }, body: '{}' }, undefined, { through });
@@ -69,11 +74,72 @@ describe('the attempt to post a webhook', () => {
     });
   });
 
+  describe('over TLS', () => {
+    let folder: string;
+    let secure: TlsServer;
+    let received = 0;
+    let securePort: number;
+    const read = (name: string) => readFileSync(join(folder, name), 'utf8');
+    const useCertificate = (name: 'ca' | 'server') =>
+      secure.setSecureContext({ cert: read(`${name}.crt`), key: read(`${name}.key`) });
+    /** Resolves every name to the server. */
+    const toServer: LookupFunction = (_name, { all: isAll }, callback) =>
+      isAll === true ? callback(null, [{ address: '127.0.0.1', family: 4 }]) : callback(null, '127.0.0.1', 4);
+
+    before(async () => {
+      folder = mkdtempSync(join(tmpdir(), 'genmeter-tls-'));
+      createCertificates(folder);
+      secure = createTlsServer({ cert: read('server.crt'), key: read('server.key') }, (request, response) => {
+        received += 1;
+        request.resume().once('end', () => response.end('{}'));
+      }).listen(0, '127.0.0.1');
+      await once(secure, 'listening');
+      securePort = (secure.address() as AddressInfo).port;
+    });
+    after(() => {
+      secure.closeAllConnections();
+      secure.close();
+      rmSync(folder, { recursive: true });
+    });
+    beforeEach(() => setTestConfig({ WEBHOOK_ADDRESSES: 'any' }));
+
+    async function postTo(host: string, ca?: string) {
+      const connections = createWebhookConnections(toServer, ca === undefined ? {} : { ca });
+      try {
+        return await post(`https://${host}:${securePort}/`, connections);
+      } finally {
+        await connections.agent.destroy();
+      }
+    }
+
+    it('succeeds with a certificate of a trusted authority for the address', async () => {
+      useCertificate('server');
+      expect(await postTo('127.0.0.1', read('ca.crt'))).to.deep.equal({ status: 200 });
+      expect(received).to.equal(1);
+    });
+
+    it('sends nothing to a server whose certificate is self-signed, of an unknown authority, or for another name', async () => {
+      const before = received;
+      const failure = { status: null, error: 'TLS' };
+      useCertificate('ca');
+      expect(await postTo('127.0.0.1'), 'self-signed').to.deep.equal(failure);
+      useCertificate('server');
+      expect(await postTo('127.0.0.1'), 'unknown authority').to.deep.equal(failure);
+      expect(await postTo('other.example', read('ca.crt')), 'another name').to.deep.equal(failure);
+      expect(received).to.equal(before);
+    });
+  });
+
   it('fails for an address without https in production, and for other protocols', async () => {
     const connections = createWebhookConnections(undefined);
     setTestConfig({ WEBHOOK_ADDRESSES: 'any' });
     expect(await post('ftp://127.0.0.1/', connections)).to.deep.equal({ status: null, error: 'not https' });
     expect(await post('nonsense', connections)).to.deep.equal({ status: null, error: 'invalid address' });
+    setTestConfig(PRODUCTION_ENV);
+    for (const url of ['http://8.8.8.8/', 'HTTP://example.com:443/'])
+      expect(await post(url, connections), url).to.deep.equal({ status: null, error: 'not https' });
+    for (const url of ['https://127.0.0.1/', 'https://[::1]/', 'https://[::ffff:10.0.0.1]/', 'https://0x7f.1/'])
+      expect(await post(url, connections), url).to.deep.equal({ status: null, error: 'private address' });
     await connections.agent.destroy();
   });
 

@@ -1,21 +1,7 @@
 import { expect } from 'chai';
 import { parseWebhookUrl } from '../../shared/domain/webhooks/webhookUrl.ts';
 import { ServiceError } from '../../shared/spec/errors.ts';
-import { setTestConfig } from '../harness/testConfig.ts';
-
-const PRODUCTION = {
-  NODE_ENV: 'production',
-  BASE_URL: 'https://genmeter.example',
-  STRIPE_SECRET_KEY: 'sk_live_1',
-  STRIPE_WEBHOOK_SECRET: 'whsec_1',
-  STRIPE_PRICE_LITE: 'price_1',
-  STRIPE_PRICE_STARTER: 'price_2',
-  STRIPE_PRICE_PRO: 'price_3',
-  STRIPE_PRICE_STUDIO: 'price_4',
-  STRIPE_PORTAL_CONFIGURATION: 'bpc_1',
-  GITHUB_CLIENT_ID: 'id',
-  GITHUB_CLIENT_SECRET: 'secret',
-};
+import { PRODUCTION_ENV, setTestConfig } from '../harness/testConfig.ts';
 
 function findProblem(address: string, field?: string): string {
   try {
@@ -100,7 +86,7 @@ describe('the address of a webhook', () => {
   });
 
   it('must begin with https in production', () => {
-    setTestConfig(PRODUCTION);
+    setTestConfig(PRODUCTION_ENV);
     expect(findProblem('http://example.com/')).to.include('https://');
     expect(findProblem('https://example.com/')).to.equal('');
   });

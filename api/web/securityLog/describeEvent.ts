@@ -23,8 +23,8 @@ const SENTENCES: Record<SecurityEventName, (details: Details) => string> = {
   application_connected: ({ application }) => `Access of ${application} approved`,
   application_disconnected: ({ application, reason }) =>
     `${application} disconnected${DISCONNECT_REASONS[String(reason)] ?? ''}`,
-  access_revoked: ({ sessions, keys, grants }) =>
-    `Support ended ${sessions} sessions, ${keys} API keys and ${grants} application grants`,
+  access_revoked: ({ sessions, keys, grants, webhooks = 0 }) =>
+    `Support ended ${sessions} sessions, ${keys} API keys and ${grants} application grants, and disabled ${webhooks} webhook endpoints`,
   webhook_created: ({ host }) => `Webhook endpoint at ${host} created`,
   webhook_url_changed: ({ host }) => `Address of a webhook endpoint changed to ${host}`,
   webhook_deleted: ({ host }) => `Webhook endpoint at ${host} deleted`,

@@ -25,7 +25,8 @@ export function EndpointTag({ endpoint }: { endpoint: WebhookEndpoint }): VNode 
 
 /** Reasons for which an endpoint is disabled, and what to do. */
 const DISABLED_REASONS = {
-  owner: 'You disabled this endpoint. It receives no events until you enable it.',
+  owner:
+    'You disabled this endpoint, or support did when it revoked all access to the account. It receives no events until you enable it.',
   gone: 'Your server responded with 410 (Gone), which disables an endpoint. Correct the address or the server, then enable the endpoint.',
   failing:
     'All deliveries of five days failed. Repair your server, enable the endpoint, and redeliver what it missed from the list of deliveries.',

@@ -17,7 +17,7 @@ import { PROFILE_TEXT_MAX_CHARACTERS } from '../../spec/limits.ts';
 import { Account } from '../../tables/Account.ts';
 import { Identity } from '../../tables/Identity.ts';
 import { Session } from '../../tables/Session.ts';
-import { revokeAccess } from './revokeAccess.ts';
+import { revokeAccessAndWebhooks } from './revokeAccess.ts';
 import { getAccount, findOrCreateAccountByEmail } from './accounts.ts';
 import type { ReferralClick } from '../affiliates/referrals.ts';
 import { lockAccount } from '../credits/ledger.ts';
@@ -227,7 +227,7 @@ export const DEV_PROVIDER = 'dev';
 
 /** Revokes all access from before the first identity: local sign-in does not verify ownership of the address. */
 async function revokeDevAccess(transaction: Transaction, account: Account, provider: ProviderName): Promise<Account> {
-  await revokeAccess(transaction, account.id);
+  await revokeAccessAndWebhooks(transaction, account.id);
   return account.$query(transaction).patchAndFetch({ social_provider: provider });
 }
 

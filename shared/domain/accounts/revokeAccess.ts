@@ -6,6 +6,7 @@ import { OAuthGrant } from '../../tables/OAuthGrant.ts';
 import { Session } from '../../tables/Session.ts';
 import { revokeAccountGrants } from '../oauth/grants.ts';
 import { recordEvent } from '../outbox/recordEvent.ts';
+import { disableEndpoints } from '../webhooks/endpointState.ts';
 
 /** Number of credentials that were ended. */
 export interface RevokedAccess {
@@ -40,12 +41,28 @@ export async function revokeAccess(
   return { sessions, keys: keys.length, grants };
 }
 
-/** Counts the credentials that `revokeAccess` would end. */
-export async function countActiveAccess(accountId: number): Promise<RevokedAccess> {
-  const [sessions, keys, grants] = await Promise.all([
+/** Result of revoking all access. Endpoints that a stolen credential created would keep receiving data. */
+export interface RevokedAccessAndWebhooks extends RevokedAccess {
+  /** Number of webhook endpoints that were disabled. */
+  webhooks: number;
+}
+
+/** Ends all credentials of an account whose row the transaction has locked, and disables its webhook endpoints. */
+export async function revokeAccessAndWebhooks(
+  transaction: Transaction,
+  accountId: number,
+): Promise<RevokedAccessAndWebhooks> {
+  const revoked = await revokeAccess(transaction, accountId);
+  return { ...revoked, webhooks: await disableEndpoints(transaction, accountId) };
+}
+
+/** Counts what `revokeAccessAndWebhooks` would end. */
+export async function countActiveAccess(accountId: number): Promise<RevokedAccessAndWebhooks> {
+  const [sessions, keys, grants, account] = await Promise.all([
     Session.query().where({ account_id: accountId }).resultSize(),
     ApiKey.query().where({ account_id: accountId }).whereNull('revoked_at').resultSize(),
     OAuthGrant.query().where({ account_id: accountId }).whereNull('revoked_at').resultSize(),
+    Account.query().findById(accountId).select('webhook_count'),
   ]);
-  return { sessions, keys, grants };
+  return { sessions, keys, grants, webhooks: account?.webhook_count ?? 0 };
 }

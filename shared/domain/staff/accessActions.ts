@@ -5,7 +5,11 @@ import { Account } from '../../tables/Account.ts';
 import { ApiKey } from '../../tables/ApiKey.ts';
 import { Session } from '../../tables/Session.ts';
 import { revokeApiKey } from '../accounts/apiKeys.ts';
-import { type RevokedAccess, revokeAccess } from '../accounts/revokeAccess.ts';
+import {
+  type RevokedAccess,
+  type RevokedAccessAndWebhooks,
+  revokeAccessAndWebhooks,
+} from '../accounts/revokeAccess.ts';
 import { recordSecurityEvent, SERVICE_ORIGIN } from '../accounts/securityEvents.ts';
 import { lockAccount } from '../credits/ledger.ts';
 import { type Actor, recordAuditEntry } from './audit.ts';
@@ -34,13 +38,18 @@ export async function signOutAccount(accountId: number, reason: string, actor: A
 }
 
 /**
- * Ends all sessions, API keys and OAuth grants of an account. The owner can sign in again.
+ * Ends all sessions, API keys and OAuth grants of an account, and disables its webhook endpoints. The owner can sign in
+ * again.
  * @returns the number of each that were ended. Without any, nothing is recorded.
  */
-export async function revokeAccountAccess(accountId: number, reason: string, actor: Actor): Promise<RevokedAccess> {
+export async function revokeAccountAccess(
+  accountId: number,
+  reason: string,
+  actor: Actor,
+): Promise<RevokedAccessAndWebhooks> {
   const revoked = await Account.transaction(async (transaction) => {
     const account = await lockAccount(transaction, accountId);
-    const before = await revokeAccess(transaction, accountId);
+    const before = await revokeAccessAndWebhooks(transaction, accountId);
     if (!isAnyRevoked(before)) return before;
     await recordRevocation(transaction, accountId, before);
     await recordAuditEntry(transaction, actor, {
@@ -50,7 +59,7 @@ export async function revokeAccountAccess(accountId: number, reason: string, act
       targetId: account.uuid,
       reason,
       before: { ...before },
-      after: { sessions: 0, keys: 0, grants: 0 },
+      after: { sessions: 0, keys: 0, grants: 0, webhooks: 0 },
     });
     return before;
   });
@@ -62,15 +71,15 @@ export async function revokeAccountAccess(accountId: number, reason: string, act
 export async function recordRevocation(
   transaction: Transaction,
   accountId: number,
-  revoked: RevokedAccess,
+  revoked: RevokedAccess | RevokedAccessAndWebhooks,
 ): Promise<void> {
   const details = { ...revoked };
   await recordSecurityEvent(transaction, { accountId, event: 'access_revoked', origin: SERVICE_ORIGIN, details });
 }
 
-/** Returns whether any credential was ended. */
-export function isAnyRevoked({ sessions, keys, grants }: RevokedAccess): boolean {
-  return sessions + keys + grants > 0;
+/** Returns whether anything was ended. */
+export function isAnyRevoked({ sessions, keys, grants, webhooks }: RevokedAccessAndWebhooks): boolean {
+  return sessions + keys + grants + webhooks > 0;
 }
 
 /** Finds an API key of any account by its uuid. @throws ServiceError not_found */

@@ -41,6 +41,21 @@ export async function disableEndpoint(
   return disabled;
 }
 
+/**
+ * Disables all endpoints of an account whose row the transaction has locked. Its owner can enable them again.
+ * @returns the number of endpoints that were enabled.
+ */
+export async function disableEndpoints(transaction: Transaction, accountId: number): Promise<number> {
+  const enabled = await WebhookEndpoint.query(transaction)
+    .where({ account_id: accountId })
+    .whereNotNull('url')
+    .whereNull('disabled_at')
+    .orderBy('id')
+    .forNoKeyUpdate();
+  for (const endpoint of enabled) await disableEndpoint(transaction, endpoint, 'owner');
+  return enabled.length;
+}
+
 /** Fails deliveries that are still pending although their endpoint is disabled. */
 export async function failDeliveriesOfDisabledEndpoints(): Promise<void> {
   await runInBatches(END_PENDING, {});

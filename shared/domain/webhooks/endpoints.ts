@@ -114,10 +114,12 @@ export async function updateEndpoint(
   });
 }
 
+// Outcomes of attempts in flight are recorded in another order: waiting for their rows could deadlock.
 const DELETE_DELIVERIES = prepared(
   'delete_webhook_deliveries',
   `DELETE FROM webhook_deliveries
-    WHERE id IN (SELECT id FROM webhook_deliveries WHERE endpoint_id = :endpointId LIMIT ${STATEMENT_BATCH_SIZE})
+    WHERE id IN (SELECT id FROM webhook_deliveries WHERE endpoint_id = :endpointId
+                  LIMIT ${STATEMENT_BATCH_SIZE} FOR UPDATE SKIP LOCKED)
    RETURNING id`,
 );
 

@@ -13,12 +13,14 @@ import { openSigningKeys, type SigningKey, signMessage } from './signingKeys.ts'
 
 /** An attempt after this time is slow: until it ends, the endpoint gets few further ones. */
 const SLOW_MS = 1_000;
-/** The default endpoint has many receivers. A slow one leaves room for the others. */
+/** The default endpoint has many receivers. A slow one leaves room for the others, also as the first one. */
 const SLOW_CONCURRENCY = { endpoint: 1, default: WEBHOOK_CONCURRENCY / 2 } as const;
 /** Number of attempts that are in flight or not yet recorded. */
 const UNRECORDED_MAX = 64;
 /** Number of deliveries that are read at once. */
 const PAGE_SIZE = 16;
+/** After this time a page is read again before its next attempt: the owner may have changed the address or the keys. */
+const PAGE_MAX_AGE_MS = 1_000;
 /** An outcome that cannot be recorded is retried for as long as a lease lasts. */
 const RECORD_RETRY_MS = 500;
 const RECORD_TIMEOUT_MS = 30_000;
@@ -52,10 +54,14 @@ interface Service extends ServedEndpoint {
   /** Continues the service, which waits for an attempt to end. */
   wake(): void;
   queue: DueDelivery[];
+  /** When the queue and the target were read. */
+  readAt: number;
   target: DeliveryTarget | undefined;
   keys: SigningKey[] | undefined;
   /** Doubles with every success: an endpoint that does not respond holds one connection. */
   concurrency: number;
+  /** True after an error of the service itself. The next attempt then waits for the sweep. */
+  hasFailed: boolean;
   /** Resolves the wait for an attempt to end. */
   resume: (() => void) | undefined;
 }
@@ -73,9 +79,11 @@ export function serveEndpoint(
     isEnding: false,
     mayHaveMore: true,
     queue: [],
+    readAt: 0,
     target: undefined,
     keys: undefined,
     concurrency: 1,
+    hasFailed: false,
     resume: undefined,
     wake: () => {
       service.resume?.();
@@ -93,11 +101,13 @@ async function run(service: Service): Promise<boolean> {
   try {
     await deliverDue(service);
   } catch (err) {
+    service.hasFailed = true;
     logger.warn({ err, endpointId: service.lease.id }, 'webhook deliveries not read; sweep will retry');
   }
   while (service.attempts.size > 0) await waitForWake(service);
   try {
-    return await releaseEndpoint(service.lease);
+    const isDue = await releaseEndpoint(service.lease);
+    return isDue && !service.hasFailed;
   } catch (err) {
     logger.warn({ err, endpointId: service.lease.id }, 'webhook endpoint not released; its lease expires');
     return false;
@@ -106,6 +116,7 @@ async function run(service: Service): Promise<boolean> {
 
 async function deliverDue(service: Service): Promise<void> {
   while (!isEnding(service)) {
+    dropOldQueue(service);
     if (service.queue.length === 0 && service.mayHaveMore && hasRoom(service)) await readQueue(service);
     while (service.queue.length > 0 && hasRoom(service) && !isEnding(service)) {
       const delivery = service.queue.shift() as DueDelivery;
@@ -116,6 +127,13 @@ async function deliverDue(service: Service): Promise<void> {
     if (service.attempts.size === 0) return;
     await waitForWake(service);
   }
+}
+
+/** Removes deliveries that have waited since they were read. They are read again with the present target. */
+function dropOldQueue(service: Service): void {
+  if (service.queue.length === 0 || performance.now() - service.readAt < PAGE_MAX_AGE_MS) return;
+  service.queue = [];
+  service.mayHaveMore = true;
 }
 
 const isEnding = (service: ServedEndpoint): boolean => service.isEnding || isDraining();
@@ -132,15 +150,16 @@ function hasRoom(service: Service): boolean {
 
 function getConcurrency({ lease, target, concurrency }: Service, running: Attempt[]): number {
   if (lease.isFailing) return WEBHOOK_FAILING_CONCURRENCY;
+  const slowConcurrency = target?.url === null ? SLOW_CONCURRENCY.default : SLOW_CONCURRENCY.endpoint;
   const slowSince = performance.now() - SLOW_MS;
   const isSlow = running.some(({ startedAt }) => startedAt !== undefined && startedAt <= slowSince);
-  if (!isSlow) return concurrency;
-  return Math.min(concurrency, target?.url === null ? SLOW_CONCURRENCY.default : SLOW_CONCURRENCY.endpoint);
+  return isSlow ? slowConcurrency : Math.max(concurrency, slowConcurrency);
 }
 
 /** Reads the next deliveries, and the endpoint, which its owner may have changed. */
 async function readQueue(service: Service): Promise<void> {
   service.mayHaveMore = false;
+  service.readAt = performance.now();
   const { id, token } = service.lease;
   const limit = service.lease.isFailing ? 1 : PAGE_SIZE;
   const page = await readDueDeliveries({ id, token, limit, excluded: [...service.attempts.keys()] });
@@ -183,6 +202,7 @@ async function runAttempt(service: Service, delivery: DueDelivery): Promise<void
   } catch (err) {
     logger.error({ err, endpointId: service.lease.id }, 'webhook attempt failed; sweep will retry');
     service.isEnding = true;
+    service.hasFailed = true;
   } finally {
     service.attempts.delete(delivery.id);
     service.wake();
@@ -233,6 +253,7 @@ async function record(service: Service, delivery: DueDelivery, result: AttemptRe
     } catch (err) {
       service.isEnding = true;
       const isLast = performance.now() > until || !mayRetry();
+      service.hasFailed ||= isLast;
       logger.warn({ err, endpointId: service.lease.id, isLast }, 'webhook outcome not recorded');
       if (isLast) return;
       await delay(RECORD_RETRY_MS);

@@ -21,10 +21,17 @@ export interface WebhookConnections {
   readonly isFull: boolean;
 }
 
-/** @param lookup resolves names; undefined uses the system's resolver, which accepts every address. */
-export function createWebhookConnections(lookup: LookupFunction | undefined): WebhookConnections {
+/**
+ * @param lookup resolves names; undefined uses the system's resolver, which accepts every address.
+ * @param tls authorities that are trusted instead of those of Node, for tests.
+ */
+export function createWebhookConnections(
+  lookup: LookupFunction | undefined,
+  tls: { ca?: string } = {},
+): WebhookConnections {
   let open = 0;
   const connect = buildConnector({
+    ...tls,
     timeout: WEBHOOK_ATTEMPT_TIMEOUT_MS,
     ...(lookup === undefined ? {} : { lookup }),
   });

@@ -66,7 +66,7 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
     load: async () => (await import('./commands/revokeKey.ts')).revokeKey,
   },
   'revoke-access': {
-    summary: 'Revoke all sessions, API keys and application grants of an account',
+    summary: 'Revoke all sessions, API keys and application grants of an account, and disable its webhook endpoints',
     args: '<account>',
     details: 'For an account that was taken over. The owner can sign in again and create new keys.',
     options: REASON_OPTION,

@@ -70,8 +70,8 @@ export const revokeAccess = defineAction({
     question: `Revoke all access to ${account.email}?`,
     consequences: (
       <p>
-        All sessions end, and all API keys and applications are revoked, which cannot be undone. The owner can sign in
-        again and create new keys.
+        All sessions end, and all API keys and applications are revoked, which cannot be undone. Webhook endpoints are
+        disabled. The owner can sign in again, create new keys and enable the endpoints.
       </p>
     ),
     button: 'Revoke all access',

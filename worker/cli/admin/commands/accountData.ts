@@ -14,7 +14,7 @@ import { ServiceError } from '../../../../shared/spec/errors.ts';
 import type { CommandContext } from '../command.ts';
 import { getSystemActor, parseReason } from '../systemActor.ts';
 
-/** Revokes every credential of an account. */
+/** Revokes every credential of an account, and disables its webhook endpoints. */
 export async function revokeAllAccess({
   args: [query = ''],
   options,
@@ -22,11 +22,13 @@ export async function revokeAllAccess({
   print,
 }: CommandContext): Promise<void> {
   const account = await lookUpAccountForStaff(query);
-  const { sessions, keys, grants } = await (shouldApply
+  const { sessions, keys, grants, webhooks } = await (shouldApply
     ? revokeAccountAccess(account.id, parseReason(options), getSystemActor())
     : countActiveAccess(account.id));
   const verb = shouldApply ? 'Revoked' : 'Would revoke';
-  print(`${verb} for ${account.email}: ${sessions} sessions, ${keys} API keys, ${grants} application grants.`);
+  print(
+    `${verb} for ${account.email}: ${sessions} sessions, ${keys} API keys, ${grants} application grants, ${webhooks} webhook endpoints.`,
+  );
 }
 
 /** Prints the stored data of an account as JSON. */
