@@ -206,6 +206,21 @@ describe('events of an account with a webhook endpoint, in a service that sends 
     ]);
     expect(failure?.details).to.deep.equal({ plan: 'lite', spendable_until: row.at.toISOString() });
   });
+
+  it('record the end of a plan that had lapsed before its end was synced', async () => {
+    const customer = await billing.createCustomer('lite');
+    await addEndpoint(billing.service, customer);
+    billing.stripe.cancelAtPeriodEnd(billing.customerId(customer));
+    await billing.drained();
+    const readUpdates = async () =>
+      (await eventsOf(customer))
+        .filter(({ type }) => type === 'subscription.updated')
+        .map(({ details }) => [details['plan_slug'], details['status'], details['cancel_at_period_end']]);
+    expect(await readUpdates()).to.deep.equal([['lite', 'active', true]]);
+    await billing.advanceTo(new Date(billing.service.now.getTime() + 367 * DAY_MS));
+    await eventually('recorded', async () => (await readUpdates()).at(-1)?.[1] === 'canceled');
+    expect((await readUpdates()).at(-1)?.[0]).to.equal(null);
+  });
 });
 
 describe('events of an account without a recipient', () => {
