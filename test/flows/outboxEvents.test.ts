@@ -36,7 +36,7 @@ async function makeChanges(billing: BillingService, { customer, affiliate }: Peo
   const setAccount = (assignment: string) =>
     service.sql(`UPDATE accounts SET ${assignment} WHERE email = $1`, [customer.email]);
   const { body: key } = await customer.requestWithSession('POST', '/api/keys/create/', { body: { name: 'robot' } });
-  await customer.requestWithSession('DELETE', `/api/keys/${key.uuid}/`);
+  await customer.requestWithSession('POST', `/api/keys/${key.uuid}/revoke/`, { body: {} });
   await billing.subscribe(customer, 'lite');
   await billing.topUp(customer, 5_000);
   await generate(customer);
