@@ -4,10 +4,12 @@ import type { Knex } from 'knex';
 export async function up(knex: Knex): Promise<void> {
   await knex.raw(`
     ALTER TABLE accounts
-      ADD COLUMN webhook_count         integer     NOT NULL DEFAULT 0 CHECK (webhook_count >= 0),
-      ADD COLUMN credits_low_threshold integer     CHECK (credits_low_threshold >= 0),
+      ADD COLUMN webhook_count         integer     NOT NULL DEFAULT 0,
+      ADD COLUMN credits_low_threshold integer,
       ADD COLUMN credits_low_since     timestamptz,
-      ADD COLUMN email_settings        jsonb       NOT NULL DEFAULT '{}';
+      ADD COLUMN email_settings        jsonb       NOT NULL DEFAULT '{}',
+      ADD CONSTRAINT accounts_webhook_count_check CHECK (webhook_count >= 0) NOT VALID,
+      ADD CONSTRAINT accounts_credits_low_threshold_check CHECK (credits_low_threshold >= 0) NOT VALID;
     COMMENT ON COLUMN accounts.webhook_count IS 'enabled webhook endpoints; events without an e-mail are written only if it is not 0';
     COMMENT ON COLUMN accounts.credits_low_threshold IS 'NULL: a tenth of the credits granted for the month';
     COMMENT ON COLUMN accounts.credits_low_since IS 'when credits.low was recorded; NULL again once the balance has recovered';

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect } from 'chai';
+import { getDefaultSecret } from '../../shared/domain/webhooks/defaultEndpoint.ts';
 import { createEndpoint } from '../../shared/domain/webhooks/endpoints.ts';
 import { type BillingService, runJob, startBillingService } from '../harness/billingService.ts';
 import { TestCustomer } from '../harness/apiClient.ts';
@@ -127,7 +128,16 @@ describe('the erasure of an account', () => {
     await billing.drained();
     await eventually('the files are deleted', async () => (await listMediaFiles()).length === 0);
 
+    // By a request that was authenticated before.
+    const outcome = await getDefaultSecret(Number(id)).then(
+      () => 'created',
+      (error) => error.code,
+    );
+    expect(outcome).to.equal('not_found');
     expect(await findInDatabase(texts)).to.deep.equal([]);
+    const remains =
+      'SELECT 1 FROM webhook_endpoints WHERE account_id = $1 UNION ALL SELECT 1 FROM emails WHERE account_id = $1';
+    expect(await billing.service.sql(remains, [id])).to.deep.equal([]);
     for (const path of await listMediaFiles()) expect(await readFile(path, 'latin1')).to.not.include('Zaphod');
     const [row] = await billing.service.sql('SELECT * FROM accounts WHERE id = $1', [id]);
     const [kept] = await billing.service.sql(`${countEntries} WHERE a.id = $1 GROUP BY a.id`, [id]);

@@ -36,7 +36,7 @@ async function makeChanges(billing: BillingService, { customer, affiliate }: Peo
   const setAccount = (assignment: string) =>
     service.sql(`UPDATE accounts SET ${assignment} WHERE email = $1`, [customer.email]);
   const { body: key } = await customer.requestWithSession('POST', '/api/keys/create/', { body: { name: 'robot' } });
-  await customer.requestWithSession('POST', `/api/keys/${key.uuid}/revoke/`);
+  await customer.requestWithSession('POST', `/api/keys/${key.uuid}/revoke/`, { body: {} });
   await billing.subscribe(customer, 'lite');
   await billing.topUp(customer, 5_000);
   await generate(customer);
@@ -92,10 +92,10 @@ describe('events of an account with a webhook endpoint, in a service that sends 
   });
   after(() => billing.stop());
 
-  const readEventsFor = (who: TestCustomer) => readEvents(billing.service, who);
+  const listEvents = (who: TestCustomer) => readEvents(billing.service, who);
 
   it('are recorded once for each change', async () => {
-    const { 'subscription.updated': updates, ...counts } = countTypes(await readEventsFor(people.customer));
+    const { 'subscription.updated': updates, ...counts } = countTypes(await listEvents(people.customer));
     expect(updates).to.be.at.least(1);
     expect(counts).to.deep.equal({
       'key.created': 1,
@@ -110,26 +110,26 @@ describe('events of an account with a webhook endpoint, in a service that sends 
       'topup.failed': 1,
       'auto_topup.disabled': 1,
     });
-    expect(countTypes(await readEventsFor(people.affiliate))).to.deep.equal({
+    expect(countTypes(await listEvents(people.affiliate))).to.deep.equal({
       'affiliate.commission': 1,
       'affiliate.payout': 1,
     });
   });
 
   it('are not recorded again when the same state is synced again', async () => {
-    const before = countTypes(await readEventsFor(people.customer));
+    const before = countTypes(await listEvents(people.customer));
     await billing.service.sql(`UPDATE subscriptions SET synced_at = synced_at - interval '2 days'`);
     await runJob(billing, 'billing', 'payments.reconcile');
     await runJob(billing, 'billing', 'payouts.run');
     await billing.drained();
-    expect(countTypes(await readEventsFor(people.customer))).to.deep.equal(before);
-    expect(await readEventsFor(people.affiliate)).to.have.length(2);
+    expect(countTypes(await listEvents(people.customer))).to.deep.equal(before);
+    expect(await listEvents(people.affiliate)).to.have.length(2);
   });
 
   it('have a body with the documented data, which is delivered once to the endpoint', async () => {
     const validator = new Ajv2020({ strict: false, validateFormats: false });
     for (const who of [people.customer, people.affiliate]) {
-      const events = (await readEventsFor(who)).filter(({ type }) => isWebhookEventType(type));
+      const events = (await listEvents(who)).filter(({ type }) => isWebhookEventType(type));
       for (const { type, body, created_at: createdAt } of events) {
         const message = JSON.parse(body as string);
         expect(Object.keys(message)).to.deep.equal(['type', 'timestamp', 'data']);
@@ -139,26 +139,26 @@ describe('events of an account with a webhook endpoint, in a service that sends 
         expect(isValid, `${type}: ${validator.errorsText()}`).to.equal(true);
         expect(Object.keys(message.data)).to.have.members(Object.keys(schema.properties));
       }
-      const delivered = (await readDeliveries(billing.service, who)).map(({ event_id: id }) => String(id));
-      expect(delivered).to.deep.equal(events.map(({ id }) => String(id)));
+      const delivered = (await readDeliveries(billing.service, who)).map(({ event_id: id }) => Number(id));
+      expect(delivered).to.deep.equal(events.map(({ id }) => Number(id)));
     }
   });
 
   it('contain exactly what GET answers', async () => {
     const { customer } = people;
-    const events = await readEventsFor(customer);
-    const parseData = (type: string) =>
+    const events = await listEvents(customer);
+    const listData = (type: string) =>
       events.filter((event) => event.type === type).map(({ body }) => JSON.parse(body as string).data);
-    for (const data of [...parseData('generation.succeeded'), ...parseData('generation.failed')])
+    for (const data of [...listData('generation.succeeded'), ...listData('generation.failed')])
       expect(data).to.deep.equal((await customer.readGeneration(data.uuid)).body);
     const ledger = (await customer.request('GET', '/api/ledger/?entry_type=grant')).body.data;
-    expect(parseData('credits.granted')).to.deep.equal(ledger);
+    expect(listData('credits.granted')).to.deep.equal(ledger);
     const keys = (await customer.requestWithSession('GET', '/api/keys/')).body.data;
-    expect(parseData('key.revoked')).to.deep.equal(keys.filter(({ revoked }: { revoked: boolean }) => revoked));
+    expect(listData('key.revoked')).to.deep.equal(keys.filter(({ revoked }: { revoked: boolean }) => revoked));
     const status = (await customer.request('GET', '/api/billing/status/')).body;
-    expect(parseData('subscription.updated').at(-1)).to.deep.equal(status);
-    expect(parseData('topup.failed')[0]).to.include({ kind: 'automatic', status: 'failed', failure_code: 'declined' });
-    const [low] = parseData('credits.low');
+    expect(listData('subscription.updated').at(-1)).to.deep.equal(status);
+    expect(listData('topup.failed')[0]).to.include({ kind: 'automatic', status: 'failed', failure_code: 'declined' });
+    const [low] = listData('credits.low');
     expect(low.threshold - low.balance).to.equal(8);
   });
 
@@ -175,7 +175,7 @@ describe('events of an account with a webhook endpoint, in a service that sends 
 
   it('record low credits again only after added credits have lifted the balance to the threshold', async () => {
     const { customer } = people;
-    const countLow = async () => countTypes(await readEventsFor(customer))['credits.low'];
+    const countLow = async () => countTypes(await listEvents(customer))['credits.low'];
     const lowSince = async () => {
       const [row] = await billing.service.sql('SELECT credits_low_since AS at FROM accounts WHERE email = $1', [
         customer.email,
@@ -199,12 +199,27 @@ describe('events of an account with a webhook endpoint, in a service that sends 
     const customer = await billing.createCustomer('lite');
     billing.stripe.failRenewals = true;
     await billing.advanceTo(new Date(Date.now() + 367 * DAY_MS));
-    await eventually('recorded', async () => countTypes(await readEventsFor(customer))['payment.failed'] === 1);
-    const failure = (await readEventsFor(customer)).find(({ type }) => type === 'payment.failed');
+    await eventually('recorded', async () => countTypes(await listEvents(customer))['payment.failed'] === 1);
+    const failure = (await listEvents(customer)).find(({ type }) => type === 'payment.failed');
     const [row] = await billing.service.sql('SELECT spendable_until AS at FROM accounts WHERE email = $1', [
       customer.email,
     ]);
     expect(failure?.details).to.deep.equal({ plan: 'lite', spendable_until: row.at.toISOString() });
+  });
+
+  it('record the end of a plan that had lapsed before its end was synced', async () => {
+    const customer = await billing.createCustomer('lite');
+    await addEndpoint(billing.service, customer);
+    billing.stripe.cancelAtPeriodEnd(billing.customerId(customer));
+    await billing.drained();
+    const readUpdates = async () =>
+      (await listEvents(customer))
+        .filter(({ type }) => type === 'subscription.updated')
+        .map(({ details }) => [details['plan_slug'], details['status'], details['cancel_at_period_end']]);
+    expect(await readUpdates()).to.deep.equal([['lite', 'active', true]]);
+    await billing.advanceTo(new Date(billing.service.now.getTime() + 367 * DAY_MS));
+    await eventually('recorded', async () => (await readUpdates()).at(-1)?.[1] === 'canceled');
+    expect((await readUpdates()).at(-1)?.[0]).to.equal(null);
   });
 });
 

@@ -1,5 +1,7 @@
 import type { Transaction } from 'objection';
 import { now } from '../../lib/clock.ts';
+import { prepared } from '../../lib/database/preparedStatements.ts';
+import { runInBatches, STATEMENT_BATCH_SIZE } from '../../lib/database/runInBatches.ts';
 import { logger } from '../../lib/logger.ts';
 import { ServiceError } from '../../spec/errors.ts';
 import { Account } from '../../tables/Account.ts';
@@ -35,12 +37,25 @@ export interface ErasureResult {
 const BATCH_SIZE = 500;
 
 /**
+ * Deletes events with their deliveries, those that are being dispatched excepted. Most are deleted before the transaction
+ * of the erasure: a month of an active account has too many for one statement.
+ */
+const DELETE_EVENTS = prepared(
+  'delete_outbox_events',
+  `DELETE FROM outbox_events WHERE id IN (
+     SELECT id FROM outbox_events WHERE account_id = :accountId LIMIT ${STATEMENT_BATCH_SIZE} FOR UPDATE SKIP LOCKED)
+   RETURNING id`,
+);
+
+/**
  * Erases the personal data of an account: its access, sign-in methods, security log, webhooks, messages, profile,
  * prompts, media and the copies of payment events. The row stays under an unusable address, with the ledger, payments and commissions that
  * accounting requires. It can be repeated: the next run continues an interrupted one.
  * @throws ServiceError validation_error while a subscription would renew, or generations are in progress.
  */
 export async function eraseAccount(accountId: number, onErased: OnErased = async () => {}): Promise<ErasureResult> {
+  await assertErasable(await Account.query().findById(accountId).throwIfNotFound());
+  await runInBatches(DELETE_EVENTS, { accountId });
   const names = await Account.transaction(async (transaction) => {
     const account = await lockAccount(transaction, accountId);
     await assertErasable(account);
@@ -86,7 +101,7 @@ export async function eraseAccount(accountId: number, onErased: OnErased = async
 }
 
 /**
- * Deletes events, webhook endpoints with their deliveries, and messages. Rows are locked in the order in which events are
+ * Deletes the remaining events, webhook endpoints with their deliveries, and messages. Rows are locked in the order in which events are
  * dispatched: events, then endpoints, whose deliveries a worker may be recording.
  */
 async function eraseNotifications(transaction: Transaction, accountId: number): Promise<void> {

@@ -14,9 +14,13 @@ export async function getBillingStatus(accountId: number): Promise<BillingStatus
   return readBillingStatus(await Account.query().findById(accountId).throwIfNotFound());
 }
 
-/** Reads the billing status of an account whose row was just read. */
-export async function readBillingStatus(account: Account, transaction?: Transaction): Promise<BillingStatus> {
-  const overview = await getSubscriptionOverview(account, transaction);
+/** Reads the billing status of an account whose row was just read, as it is at a time. */
+export async function readBillingStatus(
+  account: Account,
+  transaction?: Transaction,
+  at: Date = now(),
+): Promise<BillingStatus> {
+  const overview = await getSubscriptionOverview(account, transaction, at);
   return { ...overview, hasPaymentMethod: hasPaymentMethod(account) };
 }
 
@@ -24,10 +28,11 @@ export async function readBillingStatus(account: Account, transaction?: Transact
 export async function getSubscriptionOverview(
   account: Account,
   transaction?: Transaction,
+  at: Date = now(),
 ): Promise<SubscriptionOverview> {
   const subscriptions = Subscription.query(transaction).where({ account_id: account.id });
   const latest = await subscriptions.orderByRaw(`(id = ?) DESC NULLS LAST, id DESC`, [account.subscription_id]).first();
-  const plan = getActivePlan(account);
+  const plan = getActivePlan(account, at);
   const isOver = plan === null && (latest?.status === 'active' || latest?.status === 'past_due');
   return {
     plan,

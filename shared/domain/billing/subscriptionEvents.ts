@@ -8,8 +8,9 @@ import { withAccountLock } from '../payments/accountSnapshot.ts';
 import { readBillingStatus } from './billingStatus.ts';
 
 /**
- * Runs a change of a locked account, and records `subscription.updated` if the billing status differs afterwards. A
- * status that changes with time alone is followed by a sync, which is such a change.
+ * Runs a change of a locked account, and records `subscription.updated` if the stored billing status differs afterwards.
+ * A status that changes with time alone is followed by a sync, which stores the change: a plan that had lapsed by then
+ * was shown as ended before, so what is shown is not compared.
  */
 export async function recordSubscriptionChange<Result>(
   transaction: Transaction,
@@ -18,11 +19,11 @@ export async function recordSubscriptionChange<Result>(
 ): Promise<Result> {
   const { id: accountId, webhook_count: webhookCount } = account;
   if (webhookCount === 0) return change();
-  const before = describeStatus(await readBillingStatus(account, transaction));
+  const before = await describeStored(transaction, account);
   const result = await change();
   const changed = await Account.query(transaction).findById(accountId).throwIfNotFound();
+  if (isDeepStrictEqual(before, await describeStored(transaction, changed))) return result;
   const details = describeStatus(await readBillingStatus(changed, transaction));
-  if (isDeepStrictEqual(before, details)) return result;
   await recordEvent(transaction, {
     accountId,
     type: 'subscription.updated',
@@ -40,6 +41,11 @@ export function changeSubscription<Result>(
   return withAccountLock(accountId, (transaction, account) =>
     recordSubscriptionChange(transaction, account, () => work(transaction, account)),
   );
+}
+
+/** The status that is stored, whatever the time is: no plan has lapsed. */
+async function describeStored(transaction: Transaction, account: Account): Promise<BillingStatusDetails> {
+  return describeStatus(await readBillingStatus(account, transaction, new Date(0)));
 }
 
 /** The status in the form of an event's details, so that each event shows the state after its change. */

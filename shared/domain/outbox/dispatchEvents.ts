@@ -50,17 +50,21 @@ async function tryDispatchBatch(): Promise<number> {
   }
 }
 
-const CLAIM_EVENTS = prepared(
-  'claim_events',
-  `SELECT * FROM outbox_events
-    WHERE next_attempt_at <= :now AND (cast(:id AS bigint) IS NULL OR id = :id)
-    ORDER BY next_attempt_at, id LIMIT :limit FOR NO KEY UPDATE SKIP LOCKED`,
-);
+/** Locks events that are due, and skips those that another process has locked. */
+function claimEvents(transaction: Transaction, limit: number, id: number | null) {
+  return OutboxEvent.query(transaction)
+    .where('next_attempt_at', '<=', now())
+    .modify((due) => void (id !== null && due.where({ id })))
+    .orderBy(['next_attempt_at', 'id'])
+    .limit(limit)
+    .forNoKeyUpdate()
+    .skipLocked();
+}
 
 /** @returns the number of claimed events. */
 async function dispatchBatch(limit: number, id: number | null = null): Promise<number> {
   const { count, deliveries } = await OutboxEvent.transaction(async (transaction) => {
-    const events = await runStatement<OutboxEvent>(CLAIM_EVENTS, { now: now(), limit, id }, transaction);
+    const events = await claimEvents(transaction, limit, id);
     if (events.length === 0) return { count: 0, deliveries: 0 };
     const sources = await readEventSources(transaction, events);
     const dispatched: DispatchedEvent[] = [];

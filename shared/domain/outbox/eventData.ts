@@ -1,5 +1,4 @@
 import type { Transaction } from 'objection';
-import { prepared, runStatement, type Statement } from '../../lib/database/preparedStatements.ts';
 import { presentApiKey } from '../../presenters/apiKey.ts';
 import { type BillingStatusDetails, presentBillingStatus } from '../../presenters/billingStatus.ts';
 import { presentGeneration } from '../../presenters/generation.ts';
@@ -14,9 +13,9 @@ import {
 } from '../../presenters/webhookData.ts';
 import { type EventType, isWebhookEventType, type WebhookEventType } from '../../spec/events.ts';
 import { getPlanBySlug } from '../../spec/plans.ts';
-import type { ApiKey } from '../../tables/ApiKey.ts';
-import type { Generation } from '../../tables/Generation.ts';
-import type { LedgerEntry } from '../../tables/LedgerEntry.ts';
+import { ApiKey } from '../../tables/ApiKey.ts';
+import { Generation } from '../../tables/Generation.ts';
+import { LedgerEntry } from '../../tables/LedgerEntry.ts';
 import type { OutboxEvent } from '../../tables/OutboxEvent.ts';
 
 /** Rows that a batch of events is about, by account and subject. */
@@ -26,42 +25,41 @@ export interface EventSources {
   entries: ReadonlyMap<string, LedgerEntry>;
 }
 
-const READ_GENERATIONS = prepared(
-  'read_generations_of_events',
-  `SELECT * FROM generations
-    WHERE uuid = ANY (cast(:subjects AS uuid[])) AND account_id = ANY (cast(:accounts AS bigint[]))`,
-);
-const READ_KEYS = prepared(
-  'read_api_keys_of_events',
-  `SELECT * FROM api_keys
-    WHERE uuid = ANY (cast(:subjects AS uuid[])) AND account_id = ANY (cast(:accounts AS bigint[]))`,
-);
-const READ_ENTRIES = prepared(
-  'read_ledger_entries_of_events',
-  `SELECT * FROM ledger_entries
-    WHERE effect_key = ANY (cast(:subjects AS text[])) AND account_id = ANY (cast(:accounts AS bigint[]))`,
-);
-
 const END_TYPES: readonly EventType[] = ['generation.succeeded', 'generation.failed'];
 
-/** Reads the rows that events are about, in one query for each table. */
+/**
+ * Reads the rows that events are about, in one query for each table. The queries are not prepared: they read whole rows,
+ * and a prepared one fails once a migration of the next release has added a column.
+ */
 export async function readEventSources(transaction: Transaction, events: OutboxEvent[]): Promise<EventSources> {
   async function read<Row extends { account_id: number }>(
-    statement: Statement,
     types: readonly EventType[],
+    query: (subjects: string[], accountIds: number[]) => PromiseLike<Row[]>,
     getSubject: (row: Row) => string | null,
   ): Promise<Map<string, Row>> {
     const selected = events.filter(({ type }) => types.includes(type));
     if (selected.length === 0) return new Map();
     const subjects = selected.map(({ subject }) => subject);
-    const accounts = [...new Set(selected.map(({ account_id: accountId }) => accountId))];
-    const rows = await runStatement<Row>(statement, { subjects, accounts }, transaction);
+    const accountIds = [...new Set(selected.map(({ account_id: accountId }) => accountId))];
+    const rows = await query(subjects, accountIds);
     return new Map(rows.map((row) => [`${row.account_id}:${getSubject(row)}`, row]));
   }
   return {
-    generations: await read(READ_GENERATIONS, END_TYPES, ({ uuid }: Generation) => uuid),
-    keys: await read(READ_KEYS, ['key.created', 'key.revoked'], ({ uuid }: ApiKey) => uuid),
-    entries: await read(READ_ENTRIES, ['credits.granted'], ({ effect_key: key }: LedgerEntry) => key),
+    generations: await read(
+      END_TYPES,
+      (uuids, ids) => Generation.query(transaction).whereIn('uuid', uuids).whereIn('account_id', ids),
+      ({ uuid }) => uuid,
+    ),
+    keys: await read(
+      ['key.created', 'key.revoked'],
+      (uuids, ids) => ApiKey.query(transaction).whereIn('uuid', uuids).whereIn('account_id', ids),
+      ({ uuid }) => uuid,
+    ),
+    entries: await read(
+      ['credits.granted'],
+      (keys, ids) => LedgerEntry.query(transaction).whereIn('effect_key', keys).whereIn('account_id', ids),
+      ({ effect_key: key }) => key,
+    ),
   };
 }
 

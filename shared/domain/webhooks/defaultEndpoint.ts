@@ -5,6 +5,7 @@ import { UnreadableSecretError } from '../../lib/encryption.ts';
 import { ServiceError } from '../../spec/errors.ts';
 import { WebhookEndpoint } from '../../tables/WebhookEndpoint.ts';
 import { type RequestOrigin, SERVICE_ORIGIN } from '../accounts/securityEvents.ts';
+import { lockAccount } from '../credits/ledger.ts';
 import { replaceKeys } from './rotateSecret.ts';
 import { generateSigningKeys, openEndpointSecret, sealKeys } from './signingKeys.ts';
 
@@ -52,9 +53,16 @@ function buildDefaultEndpoint(accountId: number) {
   };
 }
 
-/** @returns its id. */
-async function ensureOne(transaction: Transaction, accountId: number): Promise<number> {
-  return (await ensureDefaultEndpoint(transaction, [accountId])).get(accountId) as number;
+/**
+ * Returns the default endpoint of an account, locked after the account. An erasure that runs at the same time would not
+ * delete what is created beside it.
+ * @throws ServiceError not_found if the account was erased.
+ */
+async function lockOrCreate(transaction: Transaction, accountId: number): Promise<WebhookEndpoint> {
+  const { erased_at: erasedAt } = await lockAccount(transaction, accountId);
+  if (erasedAt !== null) throw new ServiceError('not_found', 'Not found. The account was deleted.');
+  const id = (await ensureDefaultEndpoint(transaction, [accountId])).get(accountId) as number;
+  return WebhookEndpoint.query(transaction).findById(id).forNoKeyUpdate().throwIfNotFound();
 }
 
 /** Keys that sign the events of generations with a `webhook_url`. */
@@ -67,14 +75,14 @@ export interface DefaultSecret {
 
 /**
  * Returns the default secret of an account. Creates it on first use.
- * @throws ServiceError validation_error if it can no longer be read, after a change of SECRET_KEY.
+ * @throws ServiceError validation_error if it can no longer be read, after a change of SECRET_KEY; not_found if the
+ * account was erased.
  */
 export async function getDefaultSecret(accountId: number): Promise<DefaultSecret> {
-  return WebhookEndpoint.transaction(async (transaction) => {
-    const endpointId = await ensureOne(transaction, accountId);
-    const endpoint = await WebhookEndpoint.query(transaction).findById(endpointId).throwIfNotFound();
-    return { uuid: endpoint.uuid, secret: readSecret(endpoint), publicKey: endpoint.public_key };
-  });
+  const existing = await WebhookEndpoint.query().findOne({ account_id: accountId, url: null });
+  const endpoint =
+    existing ?? (await WebhookEndpoint.transaction((transaction) => lockOrCreate(transaction, accountId)));
+  return { uuid: endpoint.uuid, secret: readSecret(endpoint), publicKey: endpoint.public_key };
 }
 
 function readSecret(endpoint: WebhookEndpoint): string {
@@ -95,9 +103,7 @@ export async function rotateDefaultSecret(
   origin: RequestOrigin = SERVICE_ORIGIN,
 ): Promise<DefaultSecret> {
   const { endpoint, secret } = await WebhookEndpoint.transaction(async (transaction) => {
-    const endpointId = await ensureOne(transaction, accountId);
-    const endpoint = await WebhookEndpoint.query(transaction).findById(endpointId).forNoKeyUpdate().throwIfNotFound();
-    return replaceKeys(transaction, endpoint, origin);
+    return replaceKeys(transaction, await lockOrCreate(transaction, accountId), origin);
   });
   return { uuid: endpoint.uuid, secret, publicKey: endpoint.public_key };
 }
