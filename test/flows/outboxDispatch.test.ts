@@ -30,7 +30,7 @@ describe('the dispatch of events', () => {
   });
   beforeEach(async () => {
     customer = await service.createCustomer();
-    // Those of the sign-in and the key.
+    // Events of the sign-in and the key.
     const id = await getAccountId(service, customer);
     await service.sql('DELETE FROM outbox_events WHERE account_id = $1', [id]);
     await service.sql('DELETE FROM emails WHERE account_id = $1', [id]);

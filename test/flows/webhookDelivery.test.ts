@@ -3,7 +3,7 @@ import { expect } from 'chai';
 import { Webhook } from 'standardwebhooks';
 import { VERSION } from '../../shared/spec/version.ts';
 import { WEBHOOK_RETRY_DELAYS_MS, WEBHOOK_RETRY_JITTER } from '../../shared/spec/webhookDelivery.ts';
-import { isSignedWith, isSignedWithKeyOf, type ReceiverBehaviour, WebhookReceiver } from '../fakes/webhookReceiver.ts';
+import { isSignedWith, isSignedByPublicKey, type ReceiverBehaviour, WebhookReceiver } from '../fakes/webhookReceiver.ts';
 import type { TestCustomer } from '../harness/apiClient.ts';
 import { scaleTimeout } from '../harness/scaleTimeout.ts';
 import { startTestService, type TestService } from '../harness/testService.ts';
@@ -68,7 +68,7 @@ describe('the delivery of a webhook', () => {
     expect(Math.abs(timestamp * 1_000 - Date.now())).to.be.below(60_000);
     expect(headers).to.include({ 'content-type': 'application/json', 'user-agent': `genmeter/${VERSION}` });
     expect(() => new Webhook(endpoint.secret).verify(body, headers)).not.to.throw();
-    expect(isSignedWithKeyOf(endpoint.publicKey, webhook!)).to.equal(true);
+    expect(isSignedByPublicKey(endpoint.publicKey, webhook!)).to.equal(true);
     expect(delivery).to.include({ status: 'succeeded', attempts: 1, last_status: 204, last_error: null });
     expect(await readEndpoint(service, endpoint.id)).to.include({
       next_delivery_at: null,

@@ -1,7 +1,6 @@
 import type { Static } from 'typebox';
 import type { ApiKey } from '../../../shared/tables/ApiKey.ts';
 import type { CreatedApiKeyResponse } from './schemas.ts';
-import type { ApiKeyResponse } from '../../../shared/presenters/apiKey.ts';
 
 export function presentCreatedApiKey({ key, row }: { key: string; row: ApiKey }): Static<typeof CreatedApiKeyResponse> {
   return { uuid: row.uuid, name: row.name, key, prefix: row.prefix, created_at: row.created_at };

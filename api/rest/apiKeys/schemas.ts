@@ -1,6 +1,6 @@
 import Type from 'typebox';
 import { API_KEY_NAME_MAX_CHARACTERS } from '../../../shared/spec/limits.ts';
-import { NO_OTHER_FIELDS, Timestamp, timestampOrNull, Uuid } from '../../../shared/presenters/fields.ts';
+import { NO_OTHER_FIELDS, Timestamp, Uuid } from '../../../shared/presenters/fields.ts';
 
 export const CreatedApiKeyResponse = Type.Object({
   uuid: Uuid,

@@ -1,15 +1,7 @@
 import Type from 'typebox';
 import { TOPUP_MAX_CENTS, TOPUP_MIN_CENTS } from '../../../shared/spec/limits.ts';
 import { PLAN_SLUGS } from '../../../shared/spec/plans.ts';
-import { SUBSCRIPTION_STATUSES } from '../../../shared/spec/states.ts';
-import {
-  AccountPlan,
-  NO_OTHER_FIELDS,
-  textOrNull,
-  Timestamp,
-  timestampOrNull,
-  Uuid,
-} from '../../../shared/presenters/fields.ts';
+import { NO_OTHER_FIELDS, textOrNull, Timestamp, timestampOrNull, Uuid } from '../../../shared/presenters/fields.ts';
 
 export const PlanResponse = Type.Object({
   slug: Type.Enum([...PLAN_SLUGS]),

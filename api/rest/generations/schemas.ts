@@ -1,15 +1,7 @@
 import Type from 'typebox';
-import { type GenerationParams, ImageParams, MODEL_SLUGS, VideoParams } from '../../../shared/spec/catalog.ts';
+import { MODEL_SLUGS } from '../../../shared/spec/catalog.ts';
 import { PROMPT_MAX_CHARACTERS, WEBHOOK_URL_MAX_CHARACTERS } from '../../../shared/spec/limits.ts';
-import { GENERATION_STATUSES } from '../../../shared/spec/states.ts';
-import {
-  countOrNull,
-  NO_OTHER_FIELDS,
-  textOrNull,
-  Timestamp,
-  timestampOrNull,
-  Uuid,
-} from '../../../shared/presenters/fields.ts';
+import { NO_OTHER_FIELDS } from '../../../shared/presenters/fields.ts';
 
 export const CreateGenerationRequest = Type.Object(
   {

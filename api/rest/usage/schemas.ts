@@ -1,7 +1,6 @@
 import Type from 'typebox';
 import { PLAN_SLUGS } from '../../../shared/spec/plans.ts';
-import { LEDGER_ENTRY_TYPES } from '../../../shared/spec/states.ts';
-import { objectOrNull, Timestamp, timestampOrNull, Uuid } from '../../../shared/presenters/fields.ts';
+import { objectOrNull, timestampOrNull, Uuid } from '../../../shared/presenters/fields.ts';
 
 export const KeyUsageResponse = Type.Object({
   uuid: Uuid,

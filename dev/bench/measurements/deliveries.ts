@@ -12,7 +12,7 @@ import { waitForSteadyState } from '../waitForSteadyState.ts';
 
 /** The service's default number of concurrent jobs, which the bare worker uses as well. */
 const CONCURRENCY = 16;
-/** Of the endpoints that hang, one in ten does. */
+/** One in ten endpoints hangs. */
 const HANGING_SHARE = 10;
 /** Far below what the service delivers, so that only receivers that hang can delay others. */
 const STEADY_PER_SECOND = 100;
@@ -128,7 +128,7 @@ async function seedEndpoints(client: Client, base: string): Promise<void> {
   await client.query('VACUUM ANALYZE webhook_endpoints, accounts, bench_subjects');
 }
 
-/** Forgets the events, and makes every so many endpoints hang; 0: none. */
+/** Deletes the events, and makes every so many endpoints hang; 0: none. */
 async function reset({ client, base, sink }: DeliveryFixture, hangingShare = 0): Promise<void> {
   await client.query('TRUNCATE webhook_deliveries, outbox_events, emails');
   await client.query(
