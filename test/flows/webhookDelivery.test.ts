@@ -3,7 +3,12 @@ import { expect } from 'chai';
 import { Webhook } from 'standardwebhooks';
 import { VERSION } from '../../shared/spec/version.ts';
 import { WEBHOOK_RETRY_DELAYS_MS, WEBHOOK_RETRY_JITTER } from '../../shared/spec/webhookDelivery.ts';
-import { isSignedWith, isSignedByPublicKey, type ReceiverBehaviour, WebhookReceiver } from '../fakes/webhookReceiver.ts';
+import {
+  isSignedWith,
+  isSignedByPublicKey,
+  type ReceiverBehaviour,
+  WebhookReceiver,
+} from '../fakes/webhookReceiver.ts';
 import type { TestCustomer } from '../harness/apiClient.ts';
 import { scaleTimeout } from '../harness/scaleTimeout.ts';
 import { startTestService, type TestService } from '../harness/testService.ts';
