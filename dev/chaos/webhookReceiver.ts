@@ -187,10 +187,13 @@ export class WebhookReceiver extends HttpFake {
     const { signal } = this.#ending;
     const random = this.#random.fork('outages');
     for (;;) {
+      const advancedMs = this.#advancedMs();
       await delay(random.nextBetween(...UP_MS), undefined, { signal }).catch(() => {});
       const downMs = random.nextBetween(...DOWN_MS);
       if (signal.aborted) return;
-      if (this.#isWell()) continue;
+      // After a month, an endpoint that has failed before it must be reached at first: see above.
+      const hasJumped = this.#advancedMs() - advancedMs > JUMP_MS;
+      if (hasJumped || this.#isWell()) continue;
       this.#proxy?.refuse();
       await this.#wait(downMs);
       this.#proxy?.open();

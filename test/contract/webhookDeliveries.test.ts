@@ -1,12 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
-import type { ApiResponse, TestCustomer } from '../harness/apiClient.ts';
+import { type ApiResponse, IMAGE, type TestCustomer } from '../harness/apiClient.ts';
 import { countOccurrences, expectError } from '../harness/errorEnvelope.ts';
+import { setAllModelsOnline } from '../harness/seeds.ts';
 import { type TestService, startTestService } from '../harness/testService.ts';
 
 const URL = 'https://example.com/webhooks';
+const RECEIVER = 'https://receiver.example/webhooks?source=genmeter';
 
-describe('webhook deliveries and secrets', () => {
+describe('webhook deliveries, secrets and single addresses', () => {
   let service: TestService;
   let customer: TestCustomer;
   before(async () => {
@@ -165,5 +167,61 @@ describe('webhook deliveries and secrets', () => {
     expectError(await read(), 'validation_error', 'Rotate');
     const { body } = await customer.requestWithSession('POST', '/api/webhooks/default/rotate-secret/');
     expect((await read()).body).to.deep.equal(body);
+  });
+
+  describe('webhook_url of a create', () => {
+    let subscriber: TestCustomer;
+    before(async () => {
+      await setAllModelsOnline(service);
+      subscriber = await service.createCustomer('studio');
+    });
+
+    const create = (body: object, key?: string) =>
+      subscriber.request('POST', '/api/generations/create/', {
+        body: { ...IMAGE, prompt: 'a lighthouse', ...body },
+        headers: key === undefined ? {} : { 'idempotency-key': key },
+      });
+
+    it('is stored, and is not part of the generation that the API returns', async () => {
+      const { status, body } = await create({ webhook_url: RECEIVER });
+      expect(status).to.equal(201);
+      expect(body).to.not.have.property('webhook_url');
+      expect((await subscriber.readGeneration(body.uuid)).body).to.deep.equal(body);
+      const [row] = await service.sql('SELECT webhook_url FROM generations WHERE uuid = $1', [body.uuid]);
+      expect(row.webhook_url).to.equal(RECEIVER);
+    });
+
+    const invalid: Record<string, unknown> = {
+      'not an address': 'receiver.example/webhooks',
+      'of another protocol': 'ftp://receiver.example/',
+      'with a user name and password': 'https://user:secret@receiver.example/',
+      'longer than 2,000 characters': `https://receiver.example/${'a'.repeat(2_000)}`,
+      'of a private network': 'http://169.254.169.254/latest/',
+      empty: '',
+      'a number': 5,
+      null: null,
+    };
+    for (const [name, value] of Object.entries(invalid)) {
+      it(`is rejected if it is ${name}, and nothing is charged`, async () => {
+        const before = await subscriber.balance();
+        const { status, body } = await create({ webhook_url: value });
+        expect([status, body.error]).to.deep.equal([400, 'validation_error']);
+        expect(body.detail).to.match(/^webhook_url must/);
+        expect(body.detail).to.not.include('secret');
+        expect(await subscriber.balance()).to.equal(before);
+      });
+    }
+
+    it('is part of the comparison of requests with the same Idempotency-Key', async () => {
+      const key = randomUUID();
+      const first = await create({ webhook_url: RECEIVER }, key);
+      const again = await create({ webhook_url: RECEIVER }, key);
+      expect([again.status, again.body]).to.deep.equal([201, first.body]);
+      for (const other of [{}, { webhook_url: `${RECEIVER}&other` }]) {
+        const { status, body } = await create(other, key);
+        expect([status, body.error]).to.deep.equal([400, 'validation_error']);
+        expect(body.detail).to.include('Idempotency-Key');
+      }
+    });
   });
 });

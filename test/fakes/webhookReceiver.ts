@@ -122,7 +122,7 @@ export function isSignedWith(secret: string, { id, timestamp, headers, body }: R
 }
 
 /** Returns true if a message is signed with the private key that belongs to this public key. */
-export function isSignedWithPublicKey(publicKey: string, { id, timestamp, headers, body }: ReceivedWebhook): boolean {
+export function isSignedByPublicKey(publicKey: string, { id, timestamp, headers, body }: ReceivedWebhook): boolean {
   const x = Buffer.from(publicKey.replace(/^whpk_/, ''), 'base64').toString('base64url');
   const key = createPublicKey({ key: { kty: 'OKP', crv: 'Ed25519', x }, format: 'jwk' });
   return (headers['webhook-signature'] ?? '')

@@ -5,7 +5,7 @@ import { VERSION } from '../../shared/spec/version.ts';
 import { WEBHOOK_RETRY_DELAYS_MS, WEBHOOK_RETRY_JITTER } from '../../shared/spec/webhookDelivery.ts';
 import {
   isSignedWith,
-  isSignedWithPublicKey,
+  isSignedByPublicKey,
   type ReceiverBehaviour,
   WebhookReceiver,
 } from '../fakes/webhookReceiver.ts';
@@ -73,7 +73,7 @@ describe('the delivery of a webhook', () => {
     expect(Math.abs(timestamp * 1_000 - Date.now())).to.be.below(60_000);
     expect(headers).to.include({ 'content-type': 'application/json', 'user-agent': `genmeter/${VERSION}` });
     expect(() => new Webhook(endpoint.secret).verify(body, headers)).not.to.throw();
-    expect(isSignedWithPublicKey(endpoint.publicKey, webhook!)).to.equal(true);
+    expect(isSignedByPublicKey(endpoint.publicKey, webhook!)).to.equal(true);
     expect(delivery).to.include({ status: 'succeeded', attempts: 1, last_status: 204, last_error: null });
     expect(await readEndpoint(service, endpoint.id)).to.include({
       next_delivery_at: null,

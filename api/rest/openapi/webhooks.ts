@@ -19,7 +19,7 @@ const SUMMARIES: Record<MessageType, string> = {
   'generation.succeeded': 'A generation succeeded',
   'generation.failed': 'A generation failed and was refunded',
   'credits.low': 'The balance fell below the threshold',
-  'credits.granted': 'The credits of a month were granted',
+  'credits.granted': 'Credits were granted',
   'topup.succeeded': 'A top-up was paid and credited',
   'topup.failed': 'A top-up failed',
   'subscription.updated': 'The subscription changed',

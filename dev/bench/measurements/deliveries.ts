@@ -12,7 +12,7 @@ import { waitForSteadyState } from '../waitForSteadyState.ts';
 
 /** The service's default number of concurrent jobs, which the bare worker uses as well. */
 const CONCURRENCY = 16;
-/** One in so many endpoints hangs, where some do. */
+/** One in ten endpoints hangs. */
 const HANGING_SHARE = 10;
 /** Far below what the service delivers, so that only receivers that hang can delay others. */
 const STEADY_PER_SECOND = 100;

@@ -35,7 +35,7 @@ export type StoredKeys = Pick<
 const describeSecret = (uuid: string) => `webhook secret ${uuid}`;
 const describePrivateKey = (uuid: string) => `webhook private key ${uuid}`;
 
-/** Seals keys for the columns of an endpoint. Sealed for its uuid, they cannot be opened in another row. */
+/** Seals keys for the columns of an endpoint. They are sealed for its uuid, so they cannot be opened in another row. */
 export function sealKeys(
   uuid: string,
   { secret, privateKey, publicKey }: SigningKeys,

@@ -22,12 +22,12 @@ interface NetworkError extends Error {
 /** Describes an error of an attempt in one or two words. */
 export function describeFailure(error: unknown): string {
   const { name, code, syscall, errors } = error as NetworkError;
-  // The codes of the resolver overlap with those of connections.
+  // Codes of the resolver overlap with those of connections.
   if (syscall !== undefined && /^(query|getaddrinfo)/.test(syscall)) return 'name not resolved';
   if (name === 'HTTPParserError') return 'invalid response';
   const known = REASONS.find(([codes]) => code !== undefined && codes.test(code));
   if (known !== undefined) return known[1];
-  // Several addresses were tried, and each failed.
+  // The name has several addresses, and each failed.
   if (errors?.[0] !== undefined) return describeFailure(errors[0]);
   return 'connection failed';
 }
