@@ -22,6 +22,10 @@ import { PRODUCTION_ENV, setTestConfig } from '../harness/testConfig.ts';
 const post = (url: string, through: WebhookConnections) =>
   postWebhook({ url, headers: { 'webhook-id': 'msg_1' }, body: '{}' }, undefined, { through });
 
+/** Resolves every name to this machine. */
+const lookupLocal: LookupFunction = (_name, { all: isAll }, callback) =>
+  isAll === true ? callback(null, [{ address: '127.0.0.1', family: 4 }]) : callback(null, '127.0.0.1', 4);
+
 describe('the attempt to post a webhook', () => {
   let server: Server;
   let port: number;
@@ -82,9 +86,6 @@ describe('the attempt to post a webhook', () => {
     const read = (name: string) => readFileSync(join(folder, name), 'utf8');
     const useCertificate = (name: 'ca' | 'server') =>
       secure.setSecureContext({ cert: read(`${name}.crt`), key: read(`${name}.key`) });
-    /** Resolves every name to the server. */
-    const toServer: LookupFunction = (_name, { all: isAll }, callback) =>
-      isAll === true ? callback(null, [{ address: '127.0.0.1', family: 4 }]) : callback(null, '127.0.0.1', 4);
 
     before(async () => {
       folder = mkdtempSync(join(tmpdir(), 'genmeter-tls-'));
@@ -104,7 +105,7 @@ describe('the attempt to post a webhook', () => {
     beforeEach(() => setTestConfig({ WEBHOOK_ADDRESSES: 'any' }));
 
     async function postTo(host: string, ca?: string) {
-      const connections = createWebhookConnections(toServer, ca === undefined ? {} : { ca });
+      const connections = createWebhookConnections(lookupLocal, ca === undefined ? {} : { ca });
       try {
         return await post(`https://${host}:${securePort}/`, connections);
       } finally {
