@@ -92,10 +92,10 @@ describe('events of an account with a webhook endpoint, in a service that sends 
   });
   after(() => billing.stop());
 
-  const eventsOf = (who: TestCustomer) => readEvents(billing.service, who);
+  const listEvents = (who: TestCustomer) => readEvents(billing.service, who);
 
   it('are recorded once for each change', async () => {
-    const { 'subscription.updated': updates, ...counts } = countTypes(await eventsOf(people.customer));
+    const { 'subscription.updated': updates, ...counts } = countTypes(await listEvents(people.customer));
     expect(updates).to.be.at.least(1);
     expect(counts).to.deep.equal({
       'key.created': 1,
@@ -110,26 +110,26 @@ describe('events of an account with a webhook endpoint, in a service that sends 
       'topup.failed': 1,
       'auto_topup.disabled': 1,
     });
-    expect(countTypes(await eventsOf(people.affiliate))).to.deep.equal({
+    expect(countTypes(await listEvents(people.affiliate))).to.deep.equal({
       'affiliate.commission': 1,
       'affiliate.payout': 1,
     });
   });
 
   it('are not recorded again when the same state is synced again', async () => {
-    const before = countTypes(await eventsOf(people.customer));
+    const before = countTypes(await listEvents(people.customer));
     await billing.service.sql(`UPDATE subscriptions SET synced_at = synced_at - interval '2 days'`);
     await runJob(billing, 'billing', 'payments.reconcile');
     await runJob(billing, 'billing', 'payouts.run');
     await billing.drained();
-    expect(countTypes(await eventsOf(people.customer))).to.deep.equal(before);
-    expect(await eventsOf(people.affiliate)).to.have.length(2);
+    expect(countTypes(await listEvents(people.customer))).to.deep.equal(before);
+    expect(await listEvents(people.affiliate)).to.have.length(2);
   });
 
   it('have a body with the documented data, which is delivered once to the endpoint', async () => {
     const validator = new Ajv2020({ strict: false, validateFormats: false });
     for (const who of [people.customer, people.affiliate]) {
-      const events = (await eventsOf(who)).filter(({ type }) => isWebhookEventType(type));
+      const events = (await listEvents(who)).filter(({ type }) => isWebhookEventType(type));
       for (const { type, body, created_at: createdAt } of events) {
         const message = JSON.parse(body as string);
         expect(Object.keys(message)).to.deep.equal(['type', 'timestamp', 'data']);
@@ -146,19 +146,19 @@ describe('events of an account with a webhook endpoint, in a service that sends 
 
   it('contain exactly what GET answers', async () => {
     const { customer } = people;
-    const events = await eventsOf(customer);
-    const dataOf = (type: string) =>
+    const events = await listEvents(customer);
+    const listData = (type: string) =>
       events.filter((event) => event.type === type).map(({ body }) => JSON.parse(body as string).data);
-    for (const data of [...dataOf('generation.succeeded'), ...dataOf('generation.failed')])
+    for (const data of [...listData('generation.succeeded'), ...listData('generation.failed')])
       expect(data).to.deep.equal((await customer.readGeneration(data.uuid)).body);
     const ledger = (await customer.request('GET', '/api/ledger/?entry_type=grant')).body.data;
-    expect(dataOf('credits.granted')).to.deep.equal(ledger);
+    expect(listData('credits.granted')).to.deep.equal(ledger);
     const keys = (await customer.requestWithSession('GET', '/api/keys/')).body.data;
-    expect(dataOf('key.revoked')).to.deep.equal(keys.filter(({ revoked }: { revoked: boolean }) => revoked));
+    expect(listData('key.revoked')).to.deep.equal(keys.filter(({ revoked }: { revoked: boolean }) => revoked));
     const status = (await customer.request('GET', '/api/billing/status/')).body;
-    expect(dataOf('subscription.updated').at(-1)).to.deep.equal(status);
-    expect(dataOf('topup.failed')[0]).to.include({ kind: 'automatic', status: 'failed', failure_code: 'declined' });
-    const [low] = dataOf('credits.low');
+    expect(listData('subscription.updated').at(-1)).to.deep.equal(status);
+    expect(listData('topup.failed')[0]).to.include({ kind: 'automatic', status: 'failed', failure_code: 'declined' });
+    const [low] = listData('credits.low');
     expect(low.threshold - low.balance).to.equal(8);
   });
 
@@ -175,7 +175,7 @@ describe('events of an account with a webhook endpoint, in a service that sends 
 
   it('record low credits again only after added credits have lifted the balance to the threshold', async () => {
     const { customer } = people;
-    const countLow = async () => countTypes(await eventsOf(customer))['credits.low'];
+    const countLow = async () => countTypes(await listEvents(customer))['credits.low'];
     const lowSince = async () => {
       const [row] = await billing.service.sql('SELECT credits_low_since AS at FROM accounts WHERE email = $1', [
         customer.email,
@@ -199,8 +199,8 @@ describe('events of an account with a webhook endpoint, in a service that sends 
     const customer = await billing.createCustomer('lite');
     billing.stripe.failRenewals = true;
     await billing.advanceTo(new Date(Date.now() + 367 * DAY_MS));
-    await eventually('recorded', async () => countTypes(await eventsOf(customer))['payment.failed'] === 1);
-    const failure = (await eventsOf(customer)).find(({ type }) => type === 'payment.failed');
+    await eventually('recorded', async () => countTypes(await listEvents(customer))['payment.failed'] === 1);
+    const failure = (await listEvents(customer)).find(({ type }) => type === 'payment.failed');
     const [row] = await billing.service.sql('SELECT spendable_until AS at FROM accounts WHERE email = $1', [
       customer.email,
     ]);
