@@ -62,8 +62,8 @@ export const AUTO_TOPUP_INTERVAL_MS = HOUR_MS;
 export const OPEN_TOPUPS_MAX = 10;
 /** Number of consecutive declined automatic top-ups that disables them. */
 export const AUTO_TOPUP_DECLINES_MAX = 3;
-/** The balance counts as low below this part of the month's credits, unless the account has its own threshold. */
-export const LOW_CREDITS_PERCENT = 10;
+/** A balance is low below this part of the credits granted for the month, unless the owner sets a threshold. */
+export const LOW_CREDITS_DIVISOR = 10;
 /** Days for which credits can be spent while the renewal payment of a subscription is overdue. */
 export const PAST_DUE_GRACE_DAYS = 14;
 
