@@ -1,4 +1,4 @@
-import { Cluster, type CommonRedisOptions, Redis } from 'ioredis';
+import { Cluster, type CommonRedisOptions, Redis, type RedisOptions } from 'ioredis';
 import { config } from './config.ts';
 import { logger } from './logger.ts';
 import { throttleLog } from './logThrottle.ts';
@@ -64,6 +64,50 @@ function connect(name: string, options: CommonRedisOptions): RedisClient {
   return redis;
 }
 
+/** Wait before a connection that ioredis has given up is made again. */
+const REOPEN_DELAY_MS = 1_000;
+
+/**
+ * A connection that ends only when it is closed. ioredis gives a connection up for good if a Sentinel reports a failover
+ * while it connects, as it does when the old master has just died. Duplicates, such as those of BullMQ's workers, are
+ * made again as well.
+ */
+export class ReconnectingRedis extends Redis {
+  #isClosed = false;
+
+  constructor(options: Omit<RedisOptions, 'replyMapping'>) {
+    super(options);
+    this.on('end', () => this.#reopen());
+  }
+
+  /** True once the connection was closed on purpose. */
+  get isClosed(): boolean {
+    return this.#isClosed;
+  }
+
+  override disconnect(reconnect = false): void {
+    if (!reconnect) this.#isClosed = true;
+    super.disconnect(reconnect);
+  }
+
+  override quit(...args: Parameters<Redis['quit']>): ReturnType<Redis['quit']> {
+    this.#isClosed = true;
+    return super.quit(...args);
+  }
+
+  override duplicate(override?: Partial<RedisOptions>): Redis {
+    return new ReconnectingRedis({ ...this.options, ...override });
+  }
+
+  #reopen(): void {
+    // Without a strategy, the caller wants no further attempts.
+    if (typeof this.options.retryStrategy !== 'function') return;
+    setTimeout(() => {
+      if (!this.#isClosed && this.status === 'end') this.connect().catch(() => {});
+    }, REOPEN_DELAY_MS).unref();
+  }
+}
+
 interface OpenOptions extends CommonRedisOptions {
   /** False accepts any certificate of a TLS server. */
   isCertificateVerified: boolean;
@@ -104,7 +148,7 @@ export function createRedisClient(url: string, { isCertificateVerified, ...optio
   };
   if (address.kind === 'single') return new Redis(address.url, server);
   const { sentinels, name, db, credentials, sentinelCredentials, isTls } = address;
-  return new Redis({
+  return new ReconnectingRedis({
     ...server,
     ...credentials,
     sentinels,
@@ -168,7 +212,9 @@ function leaveReplica(name: string, redis: Redis): void {
       leave('redis server is not a master; reconnecting');
   };
   const timer = setInterval(() => void check(), ROLE_CHECK_INTERVAL_MS).unref();
-  redis.once('end', () => clearInterval(timer));
+  redis.on('end', () => {
+    if (!(redis instanceof ReconnectingRedis) || redis.isClosed) clearInterval(timer);
+  });
 }
 
 /** Logs an outage once, not at each attempt to reconnect. */
