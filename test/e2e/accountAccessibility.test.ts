@@ -230,7 +230,7 @@ describe('the accessibility of pages', () => {
   for (const [index, view] of VIEWS.entries()) {
     it(`has no violations in any state, ${view.colorScheme}, ${view.viewport.width} pixels wide`, async function () {
       // The first one checks all views.
-      this.timeout(480_000);
+      this.timeout(900_000);
       checked ??= checkStates();
       expect((await checked)[index]?.join('\n')).to.equal('');
     });
