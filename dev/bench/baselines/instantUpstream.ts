@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import { once } from 'node:events';
-import { type AddressInfo, createServer, type Socket } from 'node:net';
+import type { Socket } from 'node:net';
 import { serveParent } from '../childProcess.ts';
+import { serveRequests } from './requestServer.ts';
 
 /**
  * An upstream that completes every request at once and returns a picture of one pixel in the response itself. It speaks
@@ -18,29 +18,7 @@ const NO_SUCH_REQUEST = '/00000000-0000-0000-0000-000000000000/';
 let submitted = 0;
 let delivered = 0;
 
-const server = createServer({ noDelay: true }, (socket) => {
-  let received = '';
-  socket.setEncoding('latin1');
-  socket.on('error', () => socket.destroy());
-  socket.on('data', (chunk: string) => {
-    received += chunk;
-    for (let length = getRequestLength(received); length > 0; length = getRequestLength(received)) {
-      reply(socket, received);
-      received = received.slice(length);
-    }
-  });
-});
-server.listen(0, '127.0.0.1');
-await once(server, 'listening');
-const base = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-
-/** Returns the length of the first request in the text, or 0 while it is incomplete. */
-function getRequestLength(text: string): number {
-  const headEnd = text.indexOf('\r\n\r\n');
-  if (headEnd < 0) return 0;
-  const body = Number(/\r\ncontent-length: *(\d+)/i.exec(text.slice(0, headEnd))?.[1] ?? 0);
-  return text.length >= headEnd + 4 + body ? headEnd + 4 + body : 0;
-}
+const base = await serveRequests(reply);
 
 function reply(socket: Socket, request: string): void {
   const [method, path] = request.slice(0, request.indexOf('\r\n')).split(' ') as [string, string];
