@@ -18,6 +18,13 @@ export interface IdempotentEndpoint {
 const countEntries = (type: string) => async (_service: TestService, customer: TestCustomer) =>
   (await customer.ledger()).filter(([entry]) => entry === type).length;
 
+const countOwned =
+  (table: string, condition: string) =>
+  async (service: TestService, { email }: TestCustomer) => {
+    const owner = '(SELECT id FROM accounts WHERE email = $1)';
+    return (await service.sql(`SELECT 1 FROM ${table} WHERE account_id = ${owner} AND ${condition}`, [email])).length;
+  };
+
 export const IDEMPOTENT_ENDPOINTS: IdempotentEndpoint[] = [
   {
     path: '/api/billing/checkout/',
@@ -44,13 +51,7 @@ export const IDEMPOTENT_ENDPOINTS: IdempotentEndpoint[] = [
     body: { name: 'robot' },
     other: { name: 'robot 2' },
     plan: null,
-    effects: async (service, { email }) =>
-      (
-        await service.sql(
-          `SELECT 1 FROM api_keys k JOIN accounts a ON a.id = k.account_id WHERE a.email = $1 AND k.name LIKE 'robot%'`,
-          [email],
-        )
-      ).length,
+    effects: countOwned('api_keys', `name LIKE 'robot%'`),
   },
   {
     path: '/api/webhooks/create/',
@@ -59,13 +60,7 @@ export const IDEMPOTENT_ENDPOINTS: IdempotentEndpoint[] = [
     body: { url: 'https://example.com/robot' },
     other: { url: 'https://example.com/robot-2' },
     plan: null,
-    effects: async (service, { email }) =>
-      (
-        await service.sql(
-          `SELECT 1 FROM webhook_endpoints w JOIN accounts a ON a.id = w.account_id WHERE a.email = $1 AND w.url LIKE '%robot%'`,
-          [email],
-        )
-      ).length,
+    effects: countOwned('webhook_endpoints', `url LIKE '%robot%'`),
   },
 ];
 export const [CHECKOUT, TOPUP, KEYS] = IDEMPOTENT_ENDPOINTS as [
