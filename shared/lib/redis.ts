@@ -1,7 +1,8 @@
-import { Cluster, type CommonRedisOptions, Redis, type RedisOptions } from 'ioredis';
+import { type Cluster, type CommonRedisOptions, Redis } from 'ioredis';
 import { config } from './config.ts';
 import { logger } from './logger.ts';
 import { throttleLog } from './logThrottle.ts';
+import { ReconnectingCluster, ReconnectingRedis } from './reconnectingRedis.ts';
 import { parseRedisAddress } from './redisAddress.ts';
 
 /** A connection to one server, to the master that Sentinels know, or to all nodes of a Redis Cluster. */
@@ -64,51 +65,7 @@ function connect(name: string, options: CommonRedisOptions): RedisClient {
   return redis;
 }
 
-/** Wait before a connection that ioredis has given up is made again. */
-const REOPEN_DELAY_MS = 1_000;
-
-/**
- * A connection that ends only when it is closed. ioredis gives a connection up for good if a Sentinel reports a failover
- * while it connects, as it does when the old master has just died. Duplicates, such as those of BullMQ's workers, are
- * made again as well.
- */
-export class ReconnectingRedis extends Redis {
-  #isClosed = false;
-
-  constructor(options: Omit<RedisOptions, 'replyMapping'>) {
-    super(options);
-    this.on('end', () => this.#reopen());
-  }
-
-  /** True once the connection was closed on purpose. */
-  get isClosed(): boolean {
-    return this.#isClosed;
-  }
-
-  override disconnect(reconnect = false): void {
-    if (!reconnect) this.#isClosed = true;
-    super.disconnect(reconnect);
-  }
-
-  override quit(...args: Parameters<Redis['quit']>): ReturnType<Redis['quit']> {
-    this.#isClosed = true;
-    return super.quit(...args);
-  }
-
-  override duplicate(override?: Partial<RedisOptions>): Redis {
-    return new ReconnectingRedis({ ...this.options, ...override });
-  }
-
-  #reopen(): void {
-    // Without a strategy, the caller wants no further attempts.
-    if (typeof this.options.retryStrategy !== 'function') return;
-    setTimeout(() => {
-      if (!this.#isClosed && this.status === 'end') this.connect().catch(() => {});
-    }, REOPEN_DELAY_MS).unref();
-  }
-}
-
-interface OpenOptions extends CommonRedisOptions {
+interface OpenOptions extends Omit<CommonRedisOptions, 'replyMapping'> {
   /** False accepts any certificate of a TLS server. */
   isCertificateVerified: boolean;
 }
@@ -127,7 +84,7 @@ export function createRedisClient(url: string, { isCertificateVerified, ...optio
       retryStrategy = reconnectDelayMs,
       ...nodeOptions
     } = options;
-    return new Cluster(address.nodes, {
+    return new ReconnectingCluster(address.nodes, {
       redisOptions: { ...nodeOptions, ...tls, ...address.credentials },
       enableOfflineQueue,
       lazyConnect,

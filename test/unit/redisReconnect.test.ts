@@ -2,7 +2,8 @@ import { once } from 'node:events';
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
 import { setTimeout } from 'node:timers/promises';
 import { expect } from 'chai';
-import { createRedisClient, ReconnectingRedis } from '../../shared/lib/redis.ts';
+import { ReconnectingCluster, ReconnectingRedis } from '../../shared/lib/reconnectingRedis.ts';
+import { createRedisClient } from '../../shared/lib/redis.ts';
 
 describe('a connection to the master that Sentinels know', () => {
   let sentinel: Server;
@@ -58,5 +59,84 @@ describe('a connection to the master that Sentinels know', () => {
     await setTimeout(1_500);
     expect(sockets).to.have.length(0);
     expect(redis.isClosed).to.equal(true);
+  });
+
+  it('counts as open again once it was opened after it was closed', async () => {
+    const redis = await openConnecting();
+    const ended = new Promise((resolve) => redis.once('end', resolve));
+    redis.disconnect();
+    for (const socket of sockets.splice(0)) socket.destroy();
+    await ended;
+    redis.connect().catch(() => {});
+    expect(redis.isClosed).to.equal(false);
+    redis.disconnect();
+  });
+});
+
+describe('a connection to a Redis Cluster', () => {
+  /** State that the node reports to the checks in turn; the last one repeats. It answers none while it is `silent`. */
+  let states: string[];
+  let node: Server;
+  const sockets = new Set<Socket>();
+
+  /** Answers as a cluster of one master that has all slots. */
+  function answer(command: string, port: number): string {
+    if (command.includes('\r\nSLOTS\r\n')) return `*1\r\n*3\r\n:0\r\n:16383\r\n*2\r\n$9\r\n127.0.0.1\r\n:${port}\r\n`;
+    if (!command.includes('\r\nCLUSTER\r\n')) return '+OK\r\n';
+    if (states[0] === 'silent') return '';
+    const text = `cluster_state:${states.length > 1 ? states.shift() : states[0]}\r\n`;
+    return `$${text.length}\r\n${text}\r\n`;
+  }
+
+  before(async () => {
+    node = createServer((socket) => {
+      sockets.add(socket.on('error', () => {}));
+      socket.on('data', (data) => {
+        const { port } = node.address() as AddressInfo;
+        for (const command of data
+          .toString()
+          .toUpperCase()
+          .split(/(?=^\*)/m))
+          socket.write(answer(command, port));
+      });
+    });
+    node.listen(0, '127.0.0.1');
+    await once(node, 'listening');
+  });
+  after(() => {
+    for (const socket of sockets) socket.destroy();
+    node.close();
+  });
+
+  const open = () => {
+    const url = `redis+cluster://127.0.0.1:${(node.address() as AddressInfo).port}`;
+    const cluster = createRedisClient(url, { isCertificateVerified: true, lazyConnect: true }) as ReconnectingCluster;
+    return cluster.on('error', () => {});
+  };
+
+  it('resolves its connect although the cluster was down during the first attempts, as in its duplicates', async () => {
+    states = ['fail', 'fail', 'ok'];
+    const cluster = open();
+    await cluster.connect();
+    expect([cluster.status, states]).to.deep.equal(['ready', ['ok']]);
+    states = ['fail', 'ok'];
+    const duplicate: ReconnectingCluster = cluster.duplicate();
+    expect(duplicate).to.be.instanceOf(ReconnectingCluster);
+    await duplicate.connect();
+    expect(duplicate.status).to.equal('ready');
+    duplicate.disconnect();
+    cluster.disconnect();
+  });
+
+  it('rejects its connect when it is closed meanwhile', async () => {
+    states = ['fail', 'silent'];
+    const cluster = open();
+    const connected = cluster.connect().then(
+      () => 'connected',
+      (error: Error) => error.message,
+    );
+    while (cluster.status !== 'connect' || states[0] !== 'silent') await setTimeout(5);
+    cluster.disconnect();
+    expect(await connected).to.equal('The connection to the cluster was closed.');
   });
 });
