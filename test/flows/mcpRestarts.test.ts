@@ -152,10 +152,10 @@ describe('MCP across restarts and outages', () => {
     } finally {
       proxy.open();
     }
-    await eventually(
-      'back',
-      async () => (await postMcp(customer, buildToolCall('get_usage'), { headers })).status === 200,
-    );
+    // Each process reconnects by itself.
+    const isBack = async (baseUrl: string) =>
+      (await postMcp(customer.on(baseUrl), buildToolCall('get_usage'), { headers })).status === 200;
+    await eventually('every API is back', async () => (await Promise.all(service.baseUrls.map(isBack))).every(Boolean));
     await stateless.close();
   });
 
