@@ -47,6 +47,7 @@ describe('the accessibility of pages', () => {
   const staff = new StaffConsole();
 
   before(async function () {
+    this.timeout(300_000);
     browser = await launchBrowser(this);
     billing = await startBillingService({ workers: 1, env: { STAFF_EMAILS: staff.staffEmails } });
     const { service } = billing;
@@ -236,7 +237,7 @@ describe('the accessibility of pages', () => {
   for (const [index, view] of VIEWS.entries()) {
     it(`has no violations in any state, ${view.colorScheme}, ${view.viewport.width} pixels wide`, async function () {
       // The first one checks all views.
-      this.timeout(600_000);
+      this.timeout(1_000_000);
       checked ??= checkStates();
       expect((await checked)[index]?.join('\n')).to.equal('');
     });

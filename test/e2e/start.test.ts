@@ -25,7 +25,7 @@ function stopRunning(program: Program): Promise<number | null> {
 const runCheck = (env: NodeJS.ProcessEnv) => runProgram({ args: ['dist/worker/cli/check/main.js'], env });
 
 describe('npm start', function () {
-  this.timeout(300_000);
+  this.timeout(500_000);
   const dataDir = join(requireTestEnv('TEST_FOLDER'), 'start');
   const running: Program[] = [];
   after(async () => {
@@ -39,7 +39,7 @@ describe('npm start', function () {
       env: { HOME: process.env['HOME'], PORT: String(port), DATA_DIR: folder, ...settings },
     });
     running.push(program);
-    await program.waitForLog('/api/generations/create/', 150_000);
+    await program.waitForLog('/api/generations/create/', 240_000);
     return Object.assign(program, { baseUrl: `http://localhost:${port}` });
   }
 
