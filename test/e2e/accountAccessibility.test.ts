@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import type { Browser, BrowserContext, Page } from 'playwright-core';
+import type { Browser, Page } from 'playwright-core';
 import { enrollAffiliate, signUpReferred } from '../harness/affiliates.ts';
 import type { TestCustomer } from '../harness/apiClient.ts';
 import { type BillingService, startBillingService } from '../harness/billingService.ts';
@@ -20,6 +20,11 @@ const ACCOUNT_PATHS = [...PAGES, ...FURTHER_PAGES].map((name) => `/account/${nam
 
 const REPORTS = ['failures', 'upstreams', 'margin', 'onboarding', 'churn', 'payment-events', 'affiliates'];
 const ACTIONS = ['adjust', 'suspend', 'reinstate', 'sign-out', 'revoke-access'];
+
+async function setView(page: Page, { colorScheme, viewport }: (typeof VIEWS)[number]): Promise<void> {
+  await page.emulateMedia({ colorScheme });
+  await page.setViewportSize(viewport);
+}
 
 const submit = (name: string, fields: Record<string, string>) => async (page: Page) => {
   for (const [label, value] of Object.entries(fields)) await page.getByLabel(label, { exact: true }).fill(value);
@@ -42,6 +47,7 @@ describe('the accessibility of pages', () => {
   const staff = new StaffConsole();
 
   before(async function () {
+    this.timeout(300_000);
     browser = await launchBrowser(this);
     billing = await startBillingService({ workers: 1, env: { STAFF_EMAILS: staff.staffEmails } });
     const { service } = billing;
@@ -182,30 +188,33 @@ describe('the accessibility of pages', () => {
     ];
   };
 
+  /** Opens a window. The policy of the pages does not allow the checker to be loaded. */
+  async function openPage(visitor: TestCustomer | undefined): Promise<Page> {
+    const context = await openContext(browser, billing.service.baseUrl, visitor?.cookie, { bypassCSP: true });
+    return context.newPage();
+  }
+
   it('is checked by rules that find a field without a label', async () => {
-    const context = await openContext(browser, billing.service.baseUrl, fresh.cookie, { bypassCSP: true });
-    const page = await context.newPage();
+    const page = await openPage(fresh);
     await page.goto('/account/keys/');
     await page.evaluate('document.querySelector("label[for=key-name]").remove()');
     await page.evaluate('document.querySelector("#key-name").removeAttribute("placeholder")');
     expect((await findAxeViolations(page)).join('\n')).to.match(/^label: [^\n]+key-name/);
-    await context.close();
+    await page.context().close();
   });
 
   /**
-   * Opens each state once and checks it in every view: colors and layout depend on the view, the document does not.
+   * Opens each state once and checks it in every view: colors and layout depend on the view, the document does not. Each
+   * visitor has one window: a process and a compiled checker of its own for each state would take twice as long.
    * @returns the violations of each view.
    */
   async function checkStates(): Promise<string[][]> {
     const found: string[][] = VIEWS.map(() => []);
-    const contexts = new Map<TestCustomer | undefined, BrowserContext>();
+    const pages = new Map<TestCustomer | undefined, Page>();
     for (const [visitor, path, prepare] of listStates()) {
-      // The policy of the pages does not allow the checker to be loaded.
-      const options = { ...VIEWS[0], bypassCSP: true };
-      const context =
-        contexts.get(visitor) ?? (await openContext(browser, billing.service.baseUrl, visitor?.cookie, options));
-      contexts.set(visitor, context);
-      const page = await context.newPage();
+      const page = pages.get(visitor) ?? (await openPage(visitor));
+      pages.set(visitor, page);
+      await setView(page, VIEWS[0]);
       const response = await page.goto(path);
       expect((await response?.body())?.length, path).to.be.below(PAGE_BYTES_MAX);
       await prepare?.(page);
@@ -214,15 +223,13 @@ describe('the accessibility of pages', () => {
       await page.evaluate(
         'for (const one of document.querySelectorAll("[data-reload-to]")) one.dataset.reloadTo = "#"',
       );
-      for (const [index, { colorScheme, viewport }] of VIEWS.entries()) {
-        await page.emulateMedia({ colorScheme });
-        await page.setViewportSize(viewport);
+      for (const [index, view] of VIEWS.entries()) {
+        await setView(page, view);
         await expectFits(page);
         found[index]?.push(...(await findAxeViolations(page)).map((violation) => `${path}: ${violation}`));
       }
-      await page.close();
     }
-    await Promise.all([...contexts.values()].map((context) => context.close()));
+    await Promise.all([...pages.values()].map((page) => page.context().close()));
     return found;
   }
 
@@ -230,7 +237,7 @@ describe('the accessibility of pages', () => {
   for (const [index, view] of VIEWS.entries()) {
     it(`has no violations in any state, ${view.colorScheme}, ${view.viewport.width} pixels wide`, async function () {
       // The first one checks all views.
-      this.timeout(900_000);
+      this.timeout(1_000_000);
       checked ??= checkStates();
       expect((await checked)[index]?.join('\n')).to.equal('');
     });

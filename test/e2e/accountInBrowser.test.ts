@@ -38,7 +38,7 @@ describe('account pages, in a real browser', () => {
     const context = await openContext(browser, service.baseUrl, customer?.cookie, options);
     contexts.push(context);
     const page = await context.newPage();
-    page.setDefaultTimeout(10_000);
+    page.setDefaultTimeout(30_000);
     page.on('console', (message) => {
       if (message.type() === 'error') complaints.push(message.text());
     });
@@ -230,7 +230,7 @@ describe('account pages, in a real browser', () => {
     service.upstream.end('a slow lighthouse', 'succeeded');
     await customer.waitForEnd(uuid);
     for (const page of pages) {
-      await page.locator('span.tag').getByText('Succeeded', { exact: true }).waitFor({ timeout: 20_000 });
+      await page.locator('span.tag').getByText('Succeeded', { exact: true }).waitFor();
       await page.getByRole('img', { name: 'a slow lighthouse' }).waitFor({ state: 'attached' });
       expect(await page.evaluate('window.isSamePage')).to.equal(true);
     }

@@ -6,7 +6,7 @@ import { requireTestEnv } from '../harness/databases.ts';
 
 describe('npm run bench', () => {
   it('prints a table of measurements and writes them as JSON', async function () {
-    this.timeout(180_000);
+    this.timeout(500_000);
     const json = join(requireTestEnv('TEST_FOLDER'), 'bench.json');
     const args = `--import tsx dev/bench/main.ts --quick --built --only create,read --json ${json}`;
     const { status, out, err } = await runProgram({ args: args.split(' '), env: process.env });

@@ -14,7 +14,7 @@ describe('chaos', () => {
   });
 
   it('a minute of faults violates no invariant, and all work completes afterwards', async function () {
-    this.timeout(400_000);
+    this.timeout(600_000);
     const lines: string[] = [];
     const outcome = await runChaos({
       seed: 1,

@@ -7,7 +7,7 @@ const OFFLINE = /\b(ENOTFOUND|EAI_AGAIN|ECONNREFUSED|ENETUNREACH|ETIMEDOUT|ENOTC
 
 describe('npm run conformance', () => {
   it('finds no unexpected result of the official MCP suite, in either version of the protocol', async function () {
-    this.timeout(240_000);
+    this.timeout(300_000);
     const args = ['--import', 'tsx', 'dev/conformance/main.ts', '--built'];
     const { status, out, err } = await runProgram({ args, env: process.env });
     if (status !== 0 && err.includes('The suite did not run') && OFFLINE.test(err)) {

@@ -49,7 +49,7 @@ describe('consent, in a real browser', () => {
 
   const open = async (path: string): Promise<Page> => {
     const page = await (await browser.newContext({ baseURL: service.baseUrl })).newPage();
-    page.setDefaultTimeout(10_000);
+    page.setDefaultTimeout(30_000);
     await page.goto(path);
     return page;
   };

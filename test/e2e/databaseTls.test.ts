@@ -50,5 +50,5 @@ describe('a Postgres whose certificate a private authority has signed', () => {
     expect(otherName.output).to.include("does not match certificate's altnames");
     expect(plain.output).to.include('no pg_hba.conf entry');
     expect([unverified, otherName, plain].map(({ status }) => status)).to.deep.equal([1, 1, 1]);
-  }).timeout(60_000);
+  }).timeout(120_000);
 });

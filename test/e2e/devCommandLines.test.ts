@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { runProgram } from '../../dev/local/environment/program.ts';
 import { CommandLineError, parseCommandLine } from '../../shared/lib/commandLine.ts';
 
-/** Every command for people, with its main file. */
+/** Every command for people, with the main file that its script in `package.json` names. */
 const COMMANDS: [name: string, main: string][] = [
   ['npm start', 'dev/local/start.ts'],
   ['npm run demo', 'dev/demo/main.ts'],
@@ -14,14 +14,15 @@ const COMMANDS: [name: string, main: string][] = [
   ['npm run stripe:setup', 'dev/stripeSetup.ts'],
   ['npm run admin', 'worker/cli/admin/main.ts'],
   ['npm run check', 'worker/cli/check/main.ts'],
-  ['npm run oauth:rotate-keys', 'api/oauth/rotateKeys.ts'],
-  ['npm run release', 'migrations/main.ts'],
+  ['npm run oauth:rotate-keys', 'dist/api/oauth/rotateKeys.js'],
+  ['npm run release', 'dist/migrations/main.js'],
 ];
 
-const run = (main: string, ...args: string[]) => runProgram({ args: ['--import', 'tsx', main, ...args] });
+const run = (main: string, ...args: string[]) =>
+  runProgram({ args: [...(main.endsWith('.ts') ? ['--import', 'tsx'] : []), main, ...args] });
 
 describe('command lines', function () {
-  this.timeout(60_000);
+  this.timeout(120_000);
 
   for (const [name, main] of COMMANDS) {
     it(`${name} prints its usage with --help`, async () => {

@@ -93,7 +93,7 @@ describe('tables that are partitioned by account', () => {
       await client.query(`DROP OWNED BY ${reader}; DROP ROLE ${reader}`);
       await client.end();
     }
-  }).timeout(60_000);
+  }).timeout(120_000);
 
   it('serve the service unchanged: contract and flow tests pass', async () => {
     const child = spawn(

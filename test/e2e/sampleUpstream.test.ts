@@ -12,7 +12,7 @@ import type { TestCustomer } from '../harness/apiClient.ts';
 import { type TestService, startTestService } from '../harness/testService.ts';
 
 /** Videos are rendered in software: 10 s of video take as long on a quiet machine, and much longer beside other tests. */
-const RENDER_TIMEOUT_MS = 80_000;
+const RENDER_TIMEOUT_MS = 200_000;
 
 /** Variables that point the service at the sample upstream, for each of its protocols. */
 const PROTOCOLS: Record<string, (url: string) => Record<string, string>> = {
@@ -32,9 +32,10 @@ const IMAGES = [
   ['4K', '1:1', 4096, 4096],
 ] as const;
 
+/** OpenAI has no videos without sound: its own rendering is the short one, and the protocols share the long one. */
 const VIDEOS = [
-  [{ duration: 5, resolution: '720p', audio: true }, 1280, 720],
-  [{ duration: 10, resolution: '720p', aspect_ratio: '9:16' }, 720, 1280],
+  [{ duration: 10, resolution: '720p', audio: true }, 1280, 720],
+  [{ duration: 5, resolution: '720p', aspect_ratio: '9:16' }, 720, 1280],
 ] as const;
 
 let pool: RenderPool;
@@ -44,7 +45,9 @@ before(async () => {
 after(() => pool.close());
 
 for (const [protocol, settings] of Object.entries(PROTOCOLS)) {
-  describe(`the sample upstream, through the protocol of ${protocol}`, () => {
+  describe(`the sample upstream, through the protocol of ${protocol}`, function () {
+    // It may render several outputs, one after another.
+    this.timeout(300_000);
     let upstream: Awaited<ReturnType<typeof startSampleUpstream>>;
     let service: TestService;
     let customer: TestCustomer;
@@ -78,7 +81,6 @@ for (const [protocol, settings] of Object.entries(PROTOCOLS)) {
         const picture = await film.getPrimaryVideoTrack();
         expect(picture).to.include({ codec: 'avc', displayWidth: width, displayHeight: height });
         expect(await film.computeDuration()).to.be.closeTo(params.duration, 0.001);
-        // OpenAI has no videos without sound.
         const isLoud = 'audio' in params || protocol === 'openai';
         expect((await film.getPrimaryAudioTrack()) !== null).to.equal(isLoud);
         expect((await sharp(await download(ended.thumbnail_url, 'image/webp')).metadata()).format).to.equal('webp');

@@ -42,7 +42,7 @@ describe('sign-in and account, in a real browser', () => {
     const context = await browser.newContext({ baseURL: service.baseUrl });
     contexts.push(context);
     const page = await context.newPage();
-    page.setDefaultTimeout(10_000);
+    page.setDefaultTimeout(30_000);
     page.on('console', (message) => {
       // The pages of the fake providers have no icon.
       if (message.type() === 'error' && message.location().url.startsWith(service.baseUrl))

@@ -42,7 +42,7 @@ describe(`sign-in methods by keyboard, in a real browser ${NARROW_WIDTH} pixels 
     const context = await openContext(browser, providers.service.baseUrl, undefined, options);
     contexts.push(context);
     const page = await context.newPage();
-    page.setDefaultTimeout(10_000);
+    page.setDefaultTimeout(30_000);
     await page.goto(`/sign-in?return_to=${encodeURIComponent(SETTINGS_PATH)}`);
     await pressEnterOn(page, page.getByRole('link', { name: 'Continue with GitHub' }));
     await page.waitForURL(`**${SETTINGS_PATH}`);

@@ -100,7 +100,7 @@ describe('while a synchronous standby does not respond', () => {
       if (repeated.status === 409) expect(charged.has(key)).to.equal(false);
       if (charged.has(key)) expect(repeated.headers.get('idempotent-replayed')).to.equal('true');
     }
-  }).timeout(60_000);
+  }).timeout(120_000);
 });
 
 /** Starts a primary, and a streaming standby from a copy of its files. */

@@ -1,4 +1,4 @@
-import { copyFileSync, cpSync, symlinkSync, writeFileSync } from 'node:fs';
+import { copyFileSync, cpSync, existsSync, realpathSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { build } from 'esbuild';
 import { type ProgramOptions, type ProgramResult, runProgram } from '../../dev/local/environment/program.ts';
@@ -48,11 +48,15 @@ const EXTERNAL = [
 /**
  * Bundles the programs of the service from the sources, each into one CommonJS file with a V8 code cache beside it.
  * Finding, reading and compiling some 1,800 modules is most of what starting a process costs: this saves two thirds of
- * it. End-to-end tests use the files of `npm run build` instead.
+ * it. End-to-end tests use the files of `npm run build` instead. A run within a test uses the bundle of the outer run.
  * @param folder scratch folder of this run of the tests.
  */
 export async function bundlePrograms(folder: string): Promise<void> {
   const bundle = bundleFolder(folder);
+  if (process.env['TEST_FOLDER'] !== undefined && existsSync(BUNDLE)) {
+    symlinkSync(realpathSync(BUNDLE), bundle, 'dir');
+    return;
+  }
   await build({
     entryPoints: PROGRAMS,
     outdir: bundle,

@@ -18,6 +18,8 @@ export async function launchBrowser(suite: Mocha.Context): Promise<Browser> {
     args: [
       '--no-sandbox',
       '--disable-gpu',
+      // A process less for each browser, and a fifth less processor time for each window.
+      '--in-process-gpu',
       '--disable-quic',
       '--no-first-run',
       '--disable-background-networking',
