@@ -89,8 +89,9 @@ async function sendClaimed(email: ClaimedEmail): Promise<MailFault | null> {
   return null;
 }
 
-function isTooLate({ created_at: createdAt }: ClaimedEmail): boolean {
-  return createdAt <= addMilliseconds(now(), -RETRY_WINDOW_MS);
+/** Judged at the time of the claim, so that the outcome of an attempt does not depend on how long it took. */
+function isTooLate({ created_at: createdAt, leased_until: lease }: ClaimedEmail): boolean {
+  return createdAt <= addMilliseconds(lease, -LEASE_MS - RETRY_WINDOW_MS);
 }
 
 /** Ends a message that is late, since no worker ran or SMTP_URL was not set: what it says may no longer be true. */
@@ -100,11 +101,11 @@ async function giveUp({ id, kind, attempts, leased_until: lease }: ClaimedEmail)
   logger.error({ emailId: id, kind, attempts }, 'e-mail not sent in time');
 }
 
-/** Schedules the next attempt, or gives up after a rejection or three days. */
+/** Schedules the next attempt, or gives up after a rejection. */
 async function recordFailure(email: ClaimedEmail, error: Error): Promise<MailFault> {
   const { id, kind, attempts, leased_until: lease } = email;
   const fault = error instanceof MailError ? error.fault : 'deferred';
-  const isFinal = fault === 'rejected' || isTooLate(email);
+  const isFinal = fault === 'rejected';
   const dueAt = isFinal ? null : addMilliseconds(now(), getBackoffMs(attempts, RETRY_BACKOFF));
   await runStatement(RETRY_EMAIL, {
     id,
