@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
-import type { ApiResponse, TestCustomer } from '../harness/apiClient.ts';
+import type { TestCustomer } from '../harness/apiClient.ts';
 import { countOccurrences, expectError, expectTimestamp, UUID } from '../harness/errorEnvelope.ts';
 import type { TestService } from '../harness/testService.ts';
 import { ENDPOINT_URL, readEndpointByUuid, requestEndpoint, startWebhookService } from '../harness/webhookFixture.ts';
