@@ -11,6 +11,7 @@ import { BROWSER_NAMES, findBrowser } from '../local/findBrowser.ts';
 import { findFreePort } from '../local/servers/ports.ts';
 import { waitUntil } from '../local/servers/processes.ts';
 import { isServiceReady, waitForService } from '../local/stack/serviceProbe.ts';
+import { createDemoEndpoints, receiveUnsubscribePath } from './demoNotifications.ts';
 
 const USAGE = `npm run screenshots -- [options]
 
@@ -59,6 +60,8 @@ const NAMES = [
   'keys',
   'webhooks',
   'webhooks/default',
+  'webhooks/default/rotate',
+  'notifications',
   'connect',
   'applications',
   'affiliate',
@@ -154,28 +157,25 @@ async function listReviews(browser: Browser, staff: BrowserContext): Promise<Rev
   const generations = await get<{ data: { uuid: string }[] }>(staff.request, '/api/generations/');
   const keys = await get<{ data: { uuid: string }[] }>(staff.request, '/api/keys/');
   const generation = `/account/library/${generations.data[0]?.uuid ?? ''}/`;
-  const url = 'https://hooks.example.com/genmeter';
-  const webhook = await post(staff.request, '/api/webhooks/create/', {
-    url,
-    description: 'Production',
-  });
-  await post(staff.request, `/api/webhooks/${String(webhook['uuid'])}/test/`, {});
-  const endpoint = `/account/webhooks/${String(webhook['uuid'])}/`;
+  const sendAsStaff = sendAs(staff.request);
+  const endpoints = await createDemoEndpoints(sendAsStaff);
+  const endpoint = endpoints[0]?.split('#')[0] ?? '';
   const resources = [
     generation,
     `${generation}delete/`,
     `/account/keys/${keys.data[0]?.uuid ?? ''}/revoke/`,
-    endpoint,
+    ...endpoints,
     `${endpoint}rotate/`,
     `${endpoint}delete/`,
   ];
+  const unsubscribe = await receiveUnsubscribePath(sendAsStaff, folder, withPrompt(IMAGE, 0));
   const newcomer = await browser.newContext({ baseURL: baseUrl });
   await post(newcomer.request, '/authentication/dev/sign-in/', { email: 'new@example.com' });
   return [
     { name: 'customer', storageState: await staff.storageState(), paths: [...ACCOUNT_PATHS, ...resources] },
     { name: 'staff', storageState: await staff.storageState(), paths: STAFF_PATHS },
     { name: 'new', storageState: await newcomer.storageState(), paths: ACCOUNT_PATHS },
-    { name: 'visitor', paths: VISITOR_PATHS },
+    { name: 'visitor', paths: [...VISITOR_PATHS, unsubscribe] },
   ];
 }
 
@@ -190,8 +190,8 @@ async function reviewPages(browser: Browser, reviews: Review[], target: string):
       for (const path of paths) {
         await page.goto(path, { waitUntil: 'networkidle' });
         // Uuids differ from run to run.
-        const title = path.replace(/[0-9a-f-]{36}/, 'one').replaceAll(/^\/|\/$/g, '');
-        const file = join(target, `${visitor}-${title.replaceAll(/[/?]/g, '-')}-${name}.png`);
+        const title = path.replace(/[0-9a-f-]{36}[^/]*/, 'one').replaceAll(/^\/|\/$/g, '');
+        const file = join(target, `${visitor}-${title.replaceAll(/[/?#]+/g, '-')}-${name}.png`);
         await page.screenshot({ path: file, fullPage: true });
         const shownWidth = await page.evaluate('document.documentElement.scrollWidth');
         console.log(`${file}${Number(shownWidth) > width ? `: ${String(shownWidth)} pixels wide` : ''}`);
@@ -243,10 +243,17 @@ async function get<Body>(client: APIRequestContext, path: string): Promise<Body>
   return (await response.json()) as Body;
 }
 
-async function post(client: APIRequestContext, path: string, data: object): Promise<Record<string, unknown>> {
-  const response = await client.post(path, { data, headers: { origin: baseUrl } });
-  if (!response.ok()) throw new Error(`POST ${path} was answered with ${response.status()}: ${await response.text()}`);
-  return (await response.json()) as Record<string, unknown>;
+function sendAs(client: APIRequestContext) {
+  return async (method: 'POST' | 'PATCH', path: string, data: object): Promise<Record<string, unknown>> => {
+    const response = await client.fetch(path, { method, data, headers: { origin: baseUrl } });
+    if (!response.ok())
+      throw new Error(`${method} ${path} was answered with ${response.status()}: ${await response.text()}`);
+    return (await response.json()) as Record<string, unknown>;
+  };
+}
+
+function post(client: APIRequestContext, path: string, data: object): Promise<Record<string, unknown>> {
+  return sendAs(client)('POST', path, data);
 }
 
 function withPrompt<Request extends object>(request: Request, index: number): Request & { prompt: string } {

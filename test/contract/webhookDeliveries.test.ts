@@ -3,26 +3,24 @@ import { expect } from 'chai';
 import { type ApiResponse, IMAGE, type TestCustomer } from '../harness/apiClient.ts';
 import { countOccurrences, expectError } from '../harness/errorEnvelope.ts';
 import { setAllModelsOnline } from '../harness/seeds.ts';
-import { type TestService, startTestService } from '../harness/testService.ts';
+import type { TestService } from '../harness/testService.ts';
+import { ENDPOINT_URL, readEndpointByUuid, requestEndpoint, startWebhookService } from '../harness/webhookFixture.ts';
 
-const URL = 'https://example.com/webhooks';
 const RECEIVER = 'https://receiver.example/webhooks?source=genmeter';
 
 describe('webhook deliveries, secrets and single addresses', () => {
   let service: TestService;
   let customer: TestCustomer;
   before(async () => {
-    service = await startTestService({ apis: 2, workers: 0, env: { SECRET_KEY: 'the-secret-key-of-the-tests' } });
+    service = await startWebhookService();
   });
   after(() => service.stop());
   beforeEach(async () => {
     customer = await service.createCustomer(null);
   });
 
-  const createOne = async (body: object = {}) =>
-    (await customer.request('POST', '/api/webhooks/create/', { body: { url: URL, ...body } })).body;
-  const readRow = async (uuid: string) =>
-    (await service.sql('SELECT * FROM webhook_endpoints WHERE uuid = $1', [uuid]))[0];
+  const createOne = async (body: object = {}) => (await requestEndpoint(customer, body)).body;
+  const readRow = (uuid: string) => readEndpointByUuid(service, uuid);
 
   it('a rotation returns another secret and keeps the former keys for 24 hours', async () => {
     const created = await createOne();
@@ -49,7 +47,13 @@ describe('webhook deliveries, secrets and single addresses', () => {
     const { secret: _, ...endpoint } = await createOne({ events: ['key.created'] });
     const { status, body } = await customer.request('POST', `/api/webhooks/${endpoint.uuid}/test/`);
     expect(status).to.equal(200);
-    expect(body).to.include({ type: 'webhook.test', url: URL, status: 'pending', attempts: 0, last_error: null });
+    expect(body).to.include({
+      type: 'webhook.test',
+      url: ENDPOINT_URL,
+      status: 'pending',
+      attempts: 0,
+      last_error: null,
+    });
     const [event] = await service.sql('SELECT * FROM outbox_events WHERE uuid = $1', [body.event_uuid]);
     expect(event.next_attempt_at).to.equal(null);
     expect(JSON.parse(event.body)).to.deep.equal({

@@ -1,17 +1,17 @@
 import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
-import type { ApiResponse, TestCustomer } from '../harness/apiClient.ts';
+import type { TestCustomer } from '../harness/apiClient.ts';
 import { countOccurrences, expectError, expectTimestamp, UUID } from '../harness/errorEnvelope.ts';
-import { type TestService, startTestService } from '../harness/testService.ts';
+import type { TestService } from '../harness/testService.ts';
+import { ENDPOINT_URL, readEndpointByUuid, requestEndpoint, startWebhookService } from '../harness/webhookFixture.ts';
 
-const URL = 'https://example.com/webhooks';
 const NOT_FOUND = '/api/webhooks/00000000-0000-4000-8000-000000000000/';
 
 describe('webhook endpoints', () => {
   let service: TestService;
   let customer: TestCustomer;
   before(async () => {
-    service = await startTestService({ apis: 2, workers: 0, env: { SECRET_KEY: 'the-secret-key-of-the-tests' } });
+    service = await startWebhookService();
   });
   after(() => service.stop());
   beforeEach(async () => {
@@ -27,13 +27,11 @@ describe('webhook endpoints', () => {
     expect(row.webhook_count).to.equal(row.enabled);
   });
 
-  const create = (body: object = {}, by = customer): Promise<ApiResponse> =>
-    by.request('POST', '/api/webhooks/create/', { body: { url: URL, ...body } });
+  const create = (body: object = {}, by = customer) => requestEndpoint(by, body);
   const createOne = async (body: object = {}) => (await create(body)).body;
   const update = (uuid: string, body: object) => customer.request('PATCH', `/api/webhooks/${uuid}/`, { body });
   const list = async () => (await customer.request('GET', '/api/webhooks/')).body;
-  const readRow = async (uuid: string) =>
-    (await service.sql('SELECT * FROM webhook_endpoints WHERE uuid = $1', [uuid]))[0];
+  const readRow = (uuid: string) => readEndpointByUuid(service, uuid);
   const listEvents = async () =>
     (
       await service.sql(
@@ -52,7 +50,7 @@ describe('webhook endpoints', () => {
     expect(publicKey).to.match(/^whpk_[A-Za-z0-9+/]{43}=$/);
     expectTimestamp(createdAt);
     expect(rest).to.deep.equal({
-      url: URL,
+      url: ENDPOINT_URL,
       events: ['key.created'],
       description: 'Production',
       enabled: true,
@@ -157,8 +155,8 @@ describe('webhook endpoints', () => {
   it('failures of a former address do not count for another one', async () => {
     const { uuid } = await createOne();
     await service.sql('UPDATE webhook_endpoints SET failing_since = now() WHERE uuid = $1', [uuid]);
-    expect((await update(uuid, { url: URL })).body.failing_since).to.be.a('string');
-    expect((await update(uuid, { url: `${URL}/2` })).body.failing_since).to.equal(null);
+    expect((await update(uuid, { url: ENDPOINT_URL })).body.failing_since).to.be.a('string');
+    expect((await update(uuid, { url: `${ENDPOINT_URL}/2` })).body.failing_since).to.equal(null);
   });
 
   it('a deleted endpoint is gone, with its deliveries', async () => {

@@ -1,11 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
 import type { Browser, BrowserContext, Page } from 'playwright-core';
+import { buildUnsubscribeUrl } from '../../shared/domain/emails/unsubscribe.ts';
 import type { TestCustomer } from '../harness/apiClient.ts';
 import { expectFits, expectOutcome, NARROW_WIDTH, openContext, pressEnterOn, tabTo } from '../harness/browserPages.ts';
 import { registerClient } from '../harness/oauthClient.ts';
 import { launchBrowser } from '../harness/realBrowser.ts';
 import { type TestService, startTestService } from '../harness/testService.ts';
+import { createTestEndpoint } from '../harness/webhookFixture.ts';
 
 const visit = async (page: Page, path: string): Promise<void> => {
   await page.goto(path);
@@ -124,6 +126,64 @@ describe('account pages, in a real browser', () => {
         await pressEnterOn(page, page.getByRole('link', { name: 'Delete' }));
         await pressEnterOn(page, button(page, 'Delete'));
         await expectOutcome(page, '/account/webhooks/?done=deleted', 'Webhook deleted');
+      });
+
+      it('redelivers a failed webhook, and shows and rotates the default secret', async () => {
+        const customer = await service.createCustomer(null);
+        const { id, uuid } = await createTestEndpoint(service, customer, 'https://hooks.example.com/');
+        await customer.request('POST', `/api/webhooks/${uuid}/test/`);
+        const failed = `status = 'failed', next_attempt_at = NULL, last_status = 503`;
+        await service.sql(`UPDATE webhook_deliveries SET ${failed} WHERE endpoint_id = $1`, [id]);
+        const page = await open(customer, options);
+        await visit(page, `/account/webhooks/${uuid}/`);
+        await tabTo(page, page.getByLabel('Status'));
+        await page.keyboard.type('Failed');
+        await pressEnterOn(page, button(page, 'Filter'));
+        await page.waitForURL('**/?status=failed');
+        await expectFits(page);
+        await pressEnterOn(page, page.getByRole('button', { name: /^Redeliver webhook\.test of / }));
+        await expectOutcome(page, `${uuid}/?status=failed&done=redelivered`, 'Delivery repeated');
+
+        await visit(page, '/account/webhooks/default/');
+        await pressEnterOn(page, button(page, 'Show secret'));
+        await page.locator('.notice .secret').waitFor();
+        const shown = await page.textContent('.notice .secret');
+        expect(shown).to.match(/^whsec_/);
+        await pressEnterOn(page, page.getByRole('link', { name: 'Rotate secret' }));
+        await pressEnterOn(page, button(page, 'Rotate secret'));
+        await page.getByText('Secret rotated.').waitFor();
+        expect(await page.textContent('.notice:focus .secret'))
+          .to.match(/^whsec_/)
+          .and.to.not.equal(shown);
+        await expectFits(page);
+      });
+
+      it('switches messages off, in the settings and by the link of a message', async () => {
+        const customer = await service.createCustomer(null);
+        const page = await open(customer, options);
+        const isOn = (label: string) => page.getByLabel(label, { exact: true }).isChecked();
+        const threshold = page.getByLabel('The balance is low below (credits)');
+        await visit(page, '/account/notifications/');
+        await tabTo(page, page.getByLabel('An affiliate payout was sent'));
+        await page.keyboard.press('Space');
+        await tabTo(page, threshold);
+        await page.keyboard.type('250');
+        await page.keyboard.press('Enter');
+        await expectOutcome(page, '/account/notifications/?done=saved', 'Notifications saved');
+        expect([await isOn('An affiliate payout was sent'), await threshold.inputValue()]).to.deep.equal([
+          false,
+          '250',
+        ]);
+        expect(await isOn('The balance is low')).to.equal(true);
+
+        const rows = await service.sql('SELECT uuid FROM accounts WHERE email = $1', [customer.email]);
+        const visitor = await open(undefined, options);
+        await visit(visitor, buildUnsubscribeUrl({ accountUuid: rows[0].uuid, kind: 'credits_low' }));
+        await pressEnterOn(visitor, button(visitor, 'Unsubscribe'));
+        await visitor.getByRole('heading', { name: 'Unsubscribed' }).waitFor();
+        await expectFits(visitor);
+        await page.reload();
+        expect(await isOn('The balance is low')).to.equal(false);
       });
 
       it('creates and revokes a key, ends sessions, disconnects an application, and becomes an affiliate', async () => {

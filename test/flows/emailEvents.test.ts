@@ -1,11 +1,12 @@
 import { expect } from 'chai';
 import { sendEmails } from '../../shared/domain/emails/sendEmails.ts';
 import { dispatchEvents } from '../../shared/domain/outbox/dispatchEvents.ts';
-import { FakeSmtpServer } from '../fakes/smtpServer.ts';
+import type { FakeSmtpServer } from '../fakes/smtpServer.ts';
 import type { TestCustomer } from '../harness/apiClient.ts';
 import { registerClient } from '../harness/oauthClient.ts';
 import { setAllModelsOnline } from '../harness/seeds.ts';
-import { type TestService, startTestService } from '../harness/testService.ts';
+import { type MailService, startMailService } from '../harness/mailService.ts';
+import type { TestService } from '../harness/testService.ts';
 
 async function deliver(): Promise<void> {
   await dispatchEvents();
@@ -13,26 +14,21 @@ async function deliver(): Promise<void> {
 }
 
 describe('messages that follow from events', () => {
-  const smtp = new FakeSmtpServer();
+  let mail: MailService;
+  let smtp: FakeSmtpServer;
   let service: TestService;
   let customer: TestCustomer;
   before(async () => {
-    await smtp.start();
-    const env = { SMTP_URL: smtp.url, MAIL_FROM: 'no-reply@mail.example.com' };
-    service = await startTestService({ workers: 0, env });
+    mail = await startMailService();
+    ({ smtp, service } = mail);
     await setAllModelsOnline(service);
   });
   beforeEach(async () => {
-    customer = await service.createCustomer('pro');
-    await deliver();
-    smtp.reset();
+    customer = await mail.createCustomer('pro');
   });
-  after(async () => {
-    await service.stop();
-    await smtp.stop();
-  });
+  after(() => mail.stop());
 
-  const received = () => smtp.findMessages(customer.email);
+  const received = () => mail.listReceived(customer);
 
   it('a new key and a new application cause one message each, with their names and no secret', async () => {
     const { body } = await customer.request('POST', '/api/keys/create/', { body: { name: 'CI' } });

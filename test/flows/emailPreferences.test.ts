@@ -1,32 +1,28 @@
 import { expect } from 'chai';
 import { sendEmails } from '../../shared/domain/emails/sendEmails.ts';
 import { EMAIL_KINDS, SECURITY_EMAIL_KINDS } from '../../shared/spec/events.ts';
-import { FakeSmtpServer } from '../fakes/smtpServer.ts';
+import type { FakeSmtpServer } from '../fakes/smtpServer.ts';
 import type { TestCustomer } from '../harness/apiClient.ts';
 import { queueAllKinds, queueEmail } from '../harness/emails.ts';
 import { HttpBrowser } from '../harness/httpBrowser.ts';
-import { type TestService, startTestService } from '../harness/testService.ts';
+import { type MailService, startMailService } from '../harness/mailService.ts';
+import type { TestService } from '../harness/testService.ts';
 
 describe('preferences for e-mail messages', () => {
-  const smtp = new FakeSmtpServer();
+  let mail: MailService;
+  let smtp: FakeSmtpServer;
   let service: TestService;
   let customer: TestCustomer;
   before(async () => {
-    await smtp.start();
-    const env = { SMTP_URL: smtp.url, MAIL_FROM: 'no-reply@mail.example.com' };
-    service = await startTestService({ workers: 0, env });
+    mail = await startMailService();
+    ({ smtp, service } = mail);
   });
   beforeEach(async () => {
-    smtp.reset();
-    await service.sql('DELETE FROM emails');
-    customer = await service.createCustomer(null);
+    customer = await mail.createCustomer(null);
   });
-  after(async () => {
-    await service.stop();
-    await smtp.stop();
-  });
+  after(() => mail.stop());
 
-  const received = () => smtp.findMessages(customer.email);
+  const received = () => mail.listReceived(customer);
   const unsubscribeUrl = () => received()[0]?.headers.get('list-unsubscribe')?.slice(1, -1) ?? '';
 
   it('kinds that are switched off are not sent, except those about security', async () => {

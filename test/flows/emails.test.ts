@@ -1,38 +1,32 @@
 import { expect } from 'chai';
 import { pruneEmails, sendEmails } from '../../shared/domain/emails/sendEmails.ts';
 import { EMAIL_KINDS } from '../../shared/spec/events.ts';
-import { FakeSmtpServer } from '../fakes/smtpServer.ts';
+import type { FakeSmtpServer } from '../fakes/smtpServer.ts';
 import type { TestCustomer } from '../harness/apiClient.ts';
 import { queueAllKinds, queueEmail, readEmail } from '../harness/emails.ts';
-import { type TestService, startTestService } from '../harness/testService.ts';
+import { type MailService, startMailService } from '../harness/mailService.ts';
+import type { TestService } from '../harness/testService.ts';
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
 const DAY_MS = 24 * HOUR_MS;
 
 describe('e-mail messages', () => {
-  const smtp = new FakeSmtpServer();
+  let mail: MailService;
+  let smtp: FakeSmtpServer;
   let service: TestService;
   let customer: TestCustomer;
   before(async () => {
-    await smtp.start();
-    service = await startTestService({
-      workers: 0,
-      env: { SMTP_URL: smtp.url, MAIL_FROM: 'no-reply@mail.example.com', SUPPORT_EMAIL: 'help@example.com' },
-    });
+    mail = await startMailService({ SUPPORT_EMAIL: 'help@example.com' });
+    ({ smtp, service } = mail);
   });
   beforeEach(async () => {
-    smtp.reset();
-    await service.sql('DELETE FROM emails');
-    customer = await service.createCustomer(null);
+    customer = await mail.createCustomer(null);
   });
-  after(async () => {
-    await service.stop();
-    await smtp.stop();
-  });
+  after(() => mail.stop());
 
   const passTime = (ms: number) => service.moveClockTo(new Date(service.now.getTime() + ms));
-  const received = () => smtp.findMessages(customer.email);
+  const received = () => mail.listReceived(customer);
 
   it('each kind is sent once, to the current address of the account, with the configured sender', async () => {
     await queueAllKinds(service, customer);

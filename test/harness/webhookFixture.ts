@@ -3,8 +3,25 @@ import { deliverWebhooks } from '../../shared/domain/webhooks/deliverWebhooks.ts
 import { waitForInFlight } from '../../shared/lib/drain.ts';
 import type { WebhookDelivery } from '../../shared/tables/WebhookDelivery.ts';
 import type { WebhookEndpoint } from '../../shared/tables/WebhookEndpoint.ts';
-import type { TestCustomer } from './apiClient.ts';
-import type { TestService } from './testService.ts';
+import type { ApiResponse, TestCustomer } from './apiClient.ts';
+import { startTestService, type TestService } from './testService.ts';
+
+export const ENDPOINT_URL = 'https://example.com/webhooks';
+
+/** Starts a service of two APIs that encrypts the secrets of endpoints, and delivers nothing. */
+export function startWebhookService(): Promise<TestService> {
+  return startTestService({ apis: 2, workers: 0, env: { SECRET_KEY: 'the-secret-key-of-the-tests' } });
+}
+
+/** Requests an endpoint for all events, unless the body says otherwise. */
+export function requestEndpoint(customer: TestCustomer, body: object = {}): Promise<ApiResponse> {
+  return customer.request('POST', '/api/webhooks/create/', { body: { url: ENDPOINT_URL, ...body } });
+}
+
+/** Reads the row of an endpoint; undefined if it was deleted. */
+export async function readEndpointByUuid(service: TestService, uuid: string) {
+  return (await service.sql('SELECT * FROM webhook_endpoints WHERE uuid = $1', [uuid]))[0];
+}
 
 /** An endpoint as its owner created it. */
 export interface TestEndpoint {
@@ -21,7 +38,7 @@ export async function createTestEndpoint(
   customer: TestCustomer,
   url: string,
 ): Promise<TestEndpoint> {
-  const { status, body } = await customer.request('POST', '/api/webhooks/create/', { body: { url } });
+  const { status, body } = await requestEndpoint(customer, { url });
   if (status !== 201) throw new Error(`Endpoint not created: ${status} ${JSON.stringify(body)}`);
   const [{ id }] = (await service.sql('SELECT id FROM webhook_endpoints WHERE uuid = $1', [body.uuid])) as [
     { id: string },

@@ -29,7 +29,7 @@ const STATUS_TAGS: Record<DeliveryStatus, readonly [tagClass: string, text: stri
 };
 const STATUS_CHOICES = Object.fromEntries(Object.entries(STATUS_TAGS).map(([status, [, text]]) => [status, text]));
 const FILTERS: readonly FilterChoice[] = [{ name: 'status', label: 'Status', options: STATUS_CHOICES }];
-const COLUMNS = ['Created (UTC)', 'Event', 'Status', 'Attempts', 'Last result', 'Next attempt (UTC)', 'Action'];
+const COLUMNS = ['Created (UTC)', 'Event', 'Status', 'Attempts', 'Last result', 'Action'];
 
 /** Part of the list of deliveries that a page shows. */
 export interface ShownDeliveries {
@@ -126,10 +126,17 @@ function renderCells(delivery: ListedDelivery, props: DeliveriesProps): Componen
         ) : null}
       </span>
     </>,
-    <span class={tagClass}>{text}</span>,
+    <>
+      <span class={tagClass}>{text}</span>
+      {delivery.next_attempt_at === null ? null : (
+        <>
+          <br />
+          <span class="quiet small">Next attempt: {formatShortDateTime(delivery.next_attempt_at)}</span>
+        </>
+      )}
+    </>,
     delivery.attempts,
     describeResult(delivery),
-    delivery.next_attempt_at === null ? '–' : formatShortDateTime(delivery.next_attempt_at),
     delivery.status === 'pending' || !props.canRedeliver ? null : (
       <RedeliverForm {...props} delivery={delivery} createdAt={createdAt} />
     ),

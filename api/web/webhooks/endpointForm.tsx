@@ -82,7 +82,7 @@ export function EndpointFields({ values: { url, description, isForAll, types } }
       </div>
       <fieldset class="apart">
         <legend>Event types</legend>
-        <div class="choices">
+        <div class="choices long">
           <label>
             <input type="checkbox" name="all_events" value="on" checked={isForAll} /> All events, also future types
           </label>

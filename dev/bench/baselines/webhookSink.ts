@@ -5,9 +5,11 @@ import { serveRequests } from './requestServer.ts';
 
 /**
  * Receives webhooks with just as much HTTP as the service's client needs. Paths that start with `/hang` get no response;
- * others are counted, with the delay since the time in the body.
+ * those that start with `/ok` are counted, with the delay since the time in the body. All others are unknown: workers
+ * probe their upstreams here as well.
  */
 const ACCEPTED = 'HTTP/1.1 200 -\r\nContent-Length: 0\r\n\r\n';
+const UNKNOWN = 'HTTP/1.1 404 -\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{}';
 const CLOSING = 'HTTP/1.1 200 -\r\nContent-Length: 0\r\nConnection: close\r\n\r\n';
 
 let delays: number[] = [];
@@ -18,6 +20,7 @@ const base = await serveRequests(receive, 4_096);
 
 function receive(socket: Socket, request: string): void {
   if (request.startsWith('POST /hang')) return;
+  if (!request.startsWith('POST /ok')) return void socket.write(UNKNOWN);
   lastAt = Date.now();
   if (delays.length === 0) firstAt = lastAt;
   delays.push(lastAt - Date.parse(/"timestamp":"([^"]+)"/.exec(request)?.[1] ?? ''));

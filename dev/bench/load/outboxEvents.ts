@@ -1,10 +1,11 @@
 import { db } from '../../../shared/lib/database/pool.ts';
 import { parseConfig } from '../../../shared/lib/config.ts';
-import { enqueueEventDispatch } from '../../../shared/queues/enqueue.ts';
+import { enqueueEventDispatch, openQueues } from '../../../shared/queues/enqueue.ts';
 import { openService } from '../../../shared/service.ts';
 import { serveParent } from '../childProcess.ts';
 
 await openService(parseConfig(process.env));
+await openQueues();
 
 const TICK_MS = 50;
 

@@ -16,8 +16,9 @@ const CONCURRENCY = 16;
 const HANGING_SHARE = 10;
 /** Far below what the service delivers, so that only receivers that hang can delay others. */
 const STEADY_PER_SECOND = 100;
+const WARM_UP_MS = 2_000;
 /** Longer than an attempt: the endpoints that hang fail for the first time. */
-const WARM_UP_MS = 20_000;
+const HANGING_WARM_UP_MS = 20_000;
 
 const SCENARIOS: { endpoints: number; throughput: TargetName; delay?: TargetName }[] = [
   { endpoints: 1, throughput: 'deliveries1' },
@@ -58,7 +59,7 @@ async function measureScenario(
 ): Promise<Measurement[]> {
   const { deliveries: size } = environment.options;
   const { url, client } = await environment.database(`bench_deliveries_${endpoints}`);
-  const steadyEvents = (STEADY_PER_SECOND * (WARM_UP_MS + size.steadyMs)) / 1_000;
+  const steadyEvents = (STEADY_PER_SECOND * (HANGING_WARM_UP_MS + size.steadyMs)) / 1_000;
   const rowsPerAccount = Math.ceil(Math.max(size.events, steadyEvents + STEADY_PER_SECOND) / endpoints);
   await seedDatabase(client, { accounts: endpoints, hotRows: rowsPerAccount, rowsPerAccount });
   const sink = await environment.child('./baselines/webhookSink.ts', url);
@@ -89,16 +90,21 @@ async function measureScenario(
     },
   ];
   if (delayTarget !== undefined) {
-    const none = await runSteadyRound(fixture);
-    const others = await runSteadyRound(fixture, HANGING_SHARE);
+    const { a, b } = await alternateRounds(
+      size.steadyRounds,
+      () => runSteadyRound(fixture, HANGING_SHARE),
+      () => runSteadyRound(fixture),
+    );
+    const p99 = { a: a.map(({ p99Ms }) => p99Ms), b: b.map(({ p99Ms }) => p99Ms) };
     measurements.push({
       target: delayTarget,
-      value: others.p99Ms / none.p99Ms,
+      value: medianRatio(p99),
       parts: {
-        'p99 ms': others.p99Ms,
-        'p99 ms without': none.p99Ms,
-        'median ms': others.medianMs,
-        'median ms without': none.medianMs,
+        'p99 ms': median(p99.a),
+        'p99 ms without': median(p99.b),
+        ratios: p99.a.map((value, round) => (value / p99.b[round]!).toFixed(2)).join(' '),
+        'median ms': median(a.map(({ medianMs }) => medianMs)),
+        'median ms without': median(b.map(({ medianMs }) => medianMs)),
         'events/s': STEADY_PER_SECOND,
         endpoints,
       },
@@ -165,8 +171,9 @@ async function runSteadyRound(fixture: DeliveryFixture, hangingShare = 0): Promi
   const { sink, events, environment, client } = fixture;
   await reset(fixture, hangingShare);
   const { steadyMs } = environment.options.deliveries;
-  const recording = events.call<number>('recordSteadily', STEADY_PER_SECOND, WARM_UP_MS + steadyMs);
-  await delay(WARM_UP_MS);
+  const warmUpMs = hangingShare > 0 ? HANGING_WARM_UP_MS : WARM_UP_MS;
+  const recording = events.call<number>('recordSteadily', STEADY_PER_SECOND, warmUpMs + steadyMs);
+  await delay(warmUpMs);
   await sink.call('reset');
   await recording;
   await delay(2_000);
@@ -176,9 +183,17 @@ async function runSteadyRound(fixture: DeliveryFixture, hangingShare = 0): Promi
       WHERE d.status <> 'succeeded' AND e.url LIKE '%/ok/%'`,
   );
   if (rows[0]!.undelivered > 0) throw new Error(`${rows[0]!.undelivered} events were not delivered.`);
-  // The attempts in flight end before the next round changes their endpoints.
-  if (hangingShare > 0) await client.query('TRUNCATE webhook_deliveries, outbox_events');
+  if (hangingShare > 0) await endAttempts(fixture);
   return result;
+}
+
+/** Waits for the attempts in flight: until then, the worker does not claim their endpoints again. */
+async function endAttempts({ client }: DeliveryFixture): Promise<void> {
+  await client.query('TRUNCATE webhook_deliveries, outbox_events');
+  await waitForSteadyState(async () => {
+    const { rowCount } = await client.query('SELECT 1 FROM webhook_endpoints WHERE leased_until IS NOT NULL LIMIT 1');
+    return rowCount === 0;
+  });
 }
 
 async function waitUntilRecorded({ client }: DeliveryFixture): Promise<void> {

@@ -55,6 +55,10 @@ export async function deliverWebhooks(): Promise<void> {
   const state = deliveryState();
   // The deliveries may be those of an endpoint that is served here.
   wakeServed(state);
+  await claimAllDue(state);
+}
+
+async function claimAllDue(state: DeliveryState): Promise<void> {
   state.claimAgain = true;
   if (state.isClaiming) return;
   state.isClaiming = true;
@@ -98,7 +102,7 @@ async function finishService(state: DeliveryState, id: number, done: Promise<boo
   state.served.delete(id);
   webhookEndpointsServed.set(state.served.size);
   if (state.served.size === 0) stopTimer(state);
-  if (isDue || state.isCrowded) triggerDelivery();
+  if (isDue || state.isCrowded) triggerClaim(state);
 }
 
 function stopTimer(state: DeliveryState): void {
@@ -106,11 +110,14 @@ function stopTimer(state: DeliveryState): void {
   state.timer = undefined;
 }
 
-/** Starts a pass without waiting for it. After a failure, the sweep starts the next one. */
-function triggerDelivery(): void {
+/**
+ * Starts a pass without waiting for it. After a failure, the sweep starts the next one. The endpoints that are served here
+ * are not read again, as no delivery was created: with many of them, that would be most of the work.
+ */
+function triggerClaim(state: DeliveryState): void {
   if (isDraining()) return;
   trackInFlight(
-    deliverWebhooks().catch((err: unknown) => {
+    claimAllDue(state).catch((err: unknown) => {
       logger.warn({ err }, 'webhook endpoints not claimed; sweep will retry');
     }),
   );

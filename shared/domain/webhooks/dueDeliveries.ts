@@ -44,14 +44,15 @@ export interface DueRequest extends EndpointLease {
   excluded: readonly number[];
 }
 
-// In the order in which they became due, which the index has: a backlog is not sorted for every page.
+// In the order in which they became due, which the index has: a backlog is not sorted for every page. The array of ids
+// keeps the planner from scanning the endpoints.
 const READ_DUE_DELIVERIES = prepared(
   'read_due_webhook_deliveries',
   `SELECT e.id, e.uuid, e.account_id, e.url, e.secret, e.private_key, e.previous_secret, e.previous_private_key,
           e.previous_until, e.failing_since, e.disabled_at,
           d.id AS delivery_id, d.url AS delivery_url, d.attempts, v.uuid AS event_uuid, v.body, v.created_at AS recorded_at
      FROM json_to_recordset(:wanted) AS want (id bigint, token uuid, "limit" int, excluded bigint[])
-     JOIN webhook_endpoints e ON e.id = want.id AND e.lease_token = want.token
+     JOIN webhook_endpoints e ON e.id = ANY (cast(:ids AS bigint[])) AND e.id = want.id AND e.lease_token = want.token
      LEFT JOIN LATERAL (
             SELECT * FROM webhook_deliveries due
              WHERE due.endpoint_id = e.id AND due.status = 'pending' AND due.next_attempt_at <= :now
@@ -81,8 +82,8 @@ export const readDueDeliveries = createBatcher<DueRequest, DuePage | undefined>(
   maxInFlight: 2,
   isItemError: isRejection,
   run: async (requests) => {
-    const wanted = JSON.stringify(requests);
-    const rows = await runStatement<DueRow>(READ_DUE_DELIVERIES, { wanted, now: now() });
+    const bindings = { wanted: JSON.stringify(requests), ids: requests.map(({ id }) => id), now: now() };
+    const rows = await runStatement<DueRow>(READ_DUE_DELIVERIES, bindings);
     const pages = new Map<number, DuePage>();
     for (const row of rows) {
       const page = pages.get(row.id) ?? { target: row, deliveries: [] };

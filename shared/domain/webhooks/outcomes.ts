@@ -43,7 +43,8 @@ export function getRetryDelayMs(earlierFailures: number, retryAfterMs = 0): numb
 
 /**
  * Records outcomes of deliveries whose endpoints are still leased to this process, and since when an endpoint fails.
- * Endpoints are locked before deliveries, as by their deletion.
+ * Endpoints are locked before deliveries, as by their deletion. The arrays repeat ids of the outcomes: without them, the
+ * planner estimates a hundred rows and scans the tables.
  */
 const RECORD_OUTCOMES = prepared(
   'record_webhook_outcomes',
@@ -55,19 +56,21 @@ const RECORD_OUTCOMES = prepared(
    ), changed AS MATERIALIZED (
      SELECT e.id, result.has_succeeded
        FROM result JOIN webhook_endpoints e ON e.id = result.endpoint_id AND e.lease_token = result.token
-      WHERE e.url IS NOT NULL AND (e.failing_since IS NOT NULL) = result.has_succeeded
+      WHERE e.id = ANY (cast(:endpoints AS bigint[])) AND e.url IS NOT NULL
+        AND (e.failing_since IS NOT NULL) = result.has_succeeded
       ORDER BY e.id
         FOR NO KEY UPDATE OF e
    ), failing AS (
      UPDATE webhook_endpoints e SET failing_since = CASE WHEN changed.has_succeeded THEN NULL ELSE cast(:now AS timestamptz) END
-       FROM changed WHERE e.id = changed.id
+       FROM changed WHERE e.id = ANY (cast(:endpoints AS bigint[])) AND e.id = changed.id
    )
    UPDATE webhook_deliveries d
       SET status = outcome.status, attempts = d.attempts + 1, next_attempt_at = outcome.next_attempt_at,
           last_attempt_at = :now, last_status = outcome.http_status, last_error = outcome.error,
           delivered_at = CASE WHEN outcome.status = 'succeeded' THEN cast(:now AS timestamptz) END
      FROM outcome JOIN webhook_endpoints e ON e.id = outcome.endpoint_id AND e.lease_token = outcome.token
-    WHERE d.id = outcome.id AND d.endpoint_id = outcome.endpoint_id AND d.status = 'pending'
+    WHERE d.id = ANY (cast(:ids AS bigint[])) AND e.id = ANY (cast(:endpoints AS bigint[]))
+      AND d.id = outcome.id AND d.endpoint_id = outcome.endpoint_id AND d.status = 'pending'
       AND (SELECT count(*) FROM changed) >= 0
    RETURNING d.id`,
 );
@@ -77,7 +80,12 @@ export async function recordOutcomes(
   outcomes: readonly DeliveryOutcome[],
   transaction?: Transaction,
 ): Promise<Set<number>> {
-  const bindings = { outcomes: JSON.stringify(outcomes), now: now() };
+  const bindings = {
+    outcomes: JSON.stringify(outcomes),
+    ids: outcomes.map(({ id }) => id),
+    endpoints: [...new Set(outcomes.map(({ endpoint_id: id }) => id))],
+    now: now(),
+  };
   const rows = await runStatement<{ id: number }>(RECORD_OUTCOMES, bindings, transaction);
   return new Set(rows.map(({ id }) => id));
 }

@@ -174,7 +174,8 @@ async function readQueue(service: Service): Promise<void> {
     await failPendingDeliveries(target);
     return;
   }
-  service.keys = openKeys(target);
+  // Takes longer than everything else that is done for an endpoint, and most pages after the first are empty.
+  if (deliveries.length > 0) service.keys = openKeys(target);
   service.queue = deliveries;
   if (deliveries.length === limit) service.mayHaveMore = true;
 }
