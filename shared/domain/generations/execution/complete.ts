@@ -4,7 +4,6 @@ import { isRejection } from '../../../lib/database/errors.ts';
 import { prepared, runStatement, type Statement } from '../../../lib/database/preparedStatements.ts';
 import { logger } from '../../../lib/logger.ts';
 import { creditsRefunded, generationsCompleted } from '../../../lib/metrics.ts';
-import { perService } from '../../../lib/serviceScope.ts';
 import type { GenerationKey } from '../../../queues/catalog.ts';
 import { enqueueEventDispatch } from '../../../queues/enqueue.ts';
 import { publishGenerationUpdate } from '../../../queues/generationUpdates.ts';
@@ -18,11 +17,8 @@ const ORPHANED_MEDIA_DELAY_MS = 15 * MINUTE_MS;
  * Ends generations: one statement for success and one for failure, each for a batch that ends in this process. Both
  * start from `status = 'queued'`, so one caller wins each generation, and only the winner frees the slot and, on
  * failure, refunds. Accounts are locked first and in the order of their ids, as everywhere; the `uuids` array repeats
- * the uuids of `ends`, so that the planner uses the index even if the table is small.
- *
- * The event of an end is written by the same statement, if a webhook follows from it. Preparing an insert costs Postgres
- * as much as a twentieth of a statement, also if no row follows. So each statement has a variant without that insert,
- * which leaves generations with a webhook to the other one.
+ * the uuids of `ends`, so that the planner uses the index even if the table is small. The event of an end is written by
+ * the same statement, if a webhook follows from it.
  */
 
 export interface GenerationSuccess extends GenerationKey {
@@ -46,10 +42,8 @@ const LOCK_OWNERS = `
    ORDER BY a.id
      FOR NO KEY UPDATE`;
 
-const HAS_WEBHOOK = '(owner.webhook_count > 0 OR g.webhook_url IS NOT NULL)';
-
 /** Common table expression that records an event for each generation in `ended` that a webhook follows from. */
-const insertEvents = (type: WebhookEventType) => `,
+const insertEvents = (type: WebhookEventType) => `
    event AS (
      INSERT INTO outbox_events (account_id, type, subject, created_at, next_attempt_at)
      SELECT account_id, '${type}', cast(uuid AS text), cast(:now AS timestamptz), cast(:now AS timestamptz)
@@ -57,10 +51,9 @@ const insertEvents = (type: WebhookEventType) => `,
      ON CONFLICT (account_id, type, subject) DO NOTHING
    )`;
 
-const prepareCompletion = (name: string, recordsEvents: boolean) =>
-  prepared(
-    name,
-    `WITH result AS MATERIALIZED (
+const COMPLETE_GENERATIONS = prepared(
+  'complete_generations',
+  `WITH result AS MATERIALIZED (
      SELECT * FROM json_to_recordset(:ends)
          AS r (uuid uuid, account_id bigint, output_path text, thumbnail_path text, is_watermarked boolean, provider_cost_cents numeric)
    ), owner AS MATERIALIZED (${LOCK_OWNERS}
@@ -71,9 +64,9 @@ const prepareCompletion = (name: string, recordsEvents: boolean) =>
             provider_cost_cents = result.provider_cost_cents
        FROM result, owner
       WHERE g.uuid = ANY (cast(:uuids AS uuid[])) AND g.uuid = result.uuid AND g.account_id = result.account_id
-        AND g.account_id = owner.id AND g.status = 'queued' ${recordsEvents ? '' : `AND NOT ${HAS_WEBHOOK}`}
+        AND g.account_id = owner.id AND g.status = 'queued'
      RETURNING g.uuid, g.account_id, g.deleted_at, g.media_token,
-               ${HAS_WEBHOOK} AS has_webhook
+               owner.webhook_count > 0 OR g.webhook_url IS NOT NULL AS has_webhook
    ), unwanted AS (
      INSERT INTO media_deletions (media_token, next_attempt_at)
      SELECT media_token, cast(:now AS timestamptz) FROM ended WHERE deleted_at IS NOT NULL AND media_token IS NOT NULL
@@ -83,23 +76,22 @@ const prepareCompletion = (name: string, recordsEvents: boolean) =>
        FROM owner JOIN (SELECT account_id, cast(count(*) AS int) AS ended FROM ended GROUP BY account_id) counts
               ON counts.account_id = owner.id
       WHERE a.id = owner.id
-   )${recordsEvents ? insertEvents('generation.succeeded') : ''}
+   ), ${insertEvents('generation.succeeded')}
    SELECT uuid, has_webhook FROM ended`,
-  );
+);
 
-const prepareFailure = (name: string, recordsEvents: boolean) =>
-  prepared(
-    name,
-    `WITH result AS MATERIALIZED (
+const FAIL_GENERATIONS = prepared(
+  'fail_generations',
+  `WITH result AS MATERIALIZED (
      SELECT * FROM json_to_recordset(:ends) AS r (uuid uuid, account_id bigint, message text)
    ), owner AS MATERIALIZED (${LOCK_OWNERS}
    ), ended AS (
      UPDATE generations g SET status = 'failed', completed_at = :now, error_message = result.message
        FROM result, owner
       WHERE g.uuid = ANY (cast(:uuids AS uuid[])) AND g.uuid = result.uuid AND g.account_id = result.account_id
-        AND g.account_id = owner.id AND g.status = 'queued' ${recordsEvents ? '' : `AND NOT ${HAS_WEBHOOK}`}
+        AND g.account_id = owner.id AND g.status = 'queued'
      RETURNING g.uuid, g.account_id, g.model, g.created_at, g.credits_charged, g.plan_credits_charged,
-               g.media_token, ${HAS_WEBHOOK} AS has_webhook,
+               g.media_token, owner.webhook_count > 0 OR g.webhook_url IS NOT NULL AS has_webhook,
                CASE WHEN g.number > owner.generation_count_at_period_start THEN g.credits_charged ELSE 0 END AS used_this_period
    ), leftovers AS (
      INSERT INTO media_deletions (media_token, next_attempt_at)
@@ -137,46 +129,16 @@ const prepareFailure = (name: string, recordsEvents: boolean) =>
      UPDATE usage_totals u SET credits = u.credits - models.credits
        FROM (SELECT account_id, model, sum(credits_charged) AS credits FROM ended GROUP BY 1, 2) models
       WHERE u.account_id = models.account_id AND u.model = models.model
-   )${recordsEvents ? insertEvents('generation.failed') : ''}
+   ), ${insertEvents('generation.failed')}
    SELECT uuid, credits_charged, has_webhook FROM ended`,
-  );
+);
 
 /** Ends a generation with its output. @returns false if it had ended before. */
-export const completeGeneration: (success: GenerationSuccess) => Promise<boolean> = createEnd(
-  prepareCompletion('complete_generations', false),
-  prepareCompletion('complete_generations_with_events', true),
-  'succeeded',
-);
+export const completeGeneration: (success: GenerationSuccess) => Promise<boolean> =
+  createEndBatcher(COMPLETE_GENERATIONS);
 
 /** Ends a generation without output and refunds its credits. @returns false if it had ended before. */
-export const failGeneration: (failure: GenerationFailure) => Promise<boolean> = createEnd(
-  prepareFailure('fail_generations', false),
-  prepareFailure('fail_generations_with_events', true),
-  'failed',
-);
-
-/** Number of accounts that a process remembers to have webhooks. */
-const ACCOUNTS_WITH_EVENTS_MAX = 10_000;
-/** Accounts of which a generation had a webhook. Theirs are ended by the variant with events at once. */
-const accountsWithEvents = perService(() => new Set<number>());
-
-function rememberEvents(accountId: number): void {
-  const accounts = accountsWithEvents();
-  if (accounts.size >= ACCOUNTS_WITH_EVENTS_MAX) accounts.clear();
-  accounts.add(accountId);
-}
-
-/** Creates the function that ends a generation: it tries the variant without events first. */
-function createEnd(
-  statement: Statement,
-  withEvents: Statement,
-  outcome: 'succeeded' | 'failed',
-): (end: GenerationSuccess | GenerationFailure) => Promise<boolean> {
-  const endWithoutEvents = createEndBatcher(statement, outcome);
-  const endWithEvents = createEndBatcher(withEvents, outcome);
-  return async (end) =>
-    (!accountsWithEvents().has(end.account_id) && (await endWithoutEvents(end))) || endWithEvents(end);
-}
+export const failGeneration: (failure: GenerationFailure) => Promise<boolean> = createEndBatcher(FAIL_GENERATIONS);
 
 interface EndedRow {
   uuid: string;
@@ -185,7 +147,7 @@ interface EndedRow {
   has_webhook: boolean;
 }
 
-function createEndBatcher(statement: Statement, outcome: 'succeeded' | 'failed') {
+function createEndBatcher(statement: Statement) {
   return createBatcher<GenerationSuccess | GenerationFailure, boolean>({
     maxItems: 64,
     maxInFlight: 2,
@@ -204,10 +166,8 @@ function createEndBatcher(statement: Statement, outcome: 'succeeded' | 'failed')
       const rows = await runStatement<EndedRow>(statement, bindings);
       const ended = new Set(rows.map((row) => row.uuid));
       for (const end of ends) if (ended.has(end.uuid)) publishCompletion(end);
-      const recorded = new Set(rows.filter((row) => row.has_webhook).map((row) => row.uuid));
-      for (const end of ends) if (recorded.has(end.uuid)) rememberEvents(end.account_id);
-      if (recorded.size > 0) void enqueueEventDispatch();
-      recordMetrics(outcome, rows);
+      if (rows.some((row) => row.has_webhook)) void enqueueEventDispatch();
+      recordMetrics(statement === COMPLETE_GENERATIONS ? 'succeeded' : 'failed', rows);
       return ends.map((end) => ended.has(end.uuid));
     },
   });
