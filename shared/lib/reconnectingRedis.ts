@@ -53,7 +53,7 @@ export class ReconnectingRedis extends Redis {
 }
 
 /**
- * A connection to a Redis Cluster whose `connect` always settles. ioredis forgets the promise if the cluster reports
+ * A connection to a Redis Cluster whose `connect` always settles. ioredis drops the promise if the cluster reports
  * during the attempt that it is down, as it does for seconds after a master has died, although the next attempt connects:
  * https://github.com/redis/ioredis/pull/741. A worker of BullMQ that reconnects would wait for it forever.
  */

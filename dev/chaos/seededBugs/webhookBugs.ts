@@ -45,7 +45,7 @@ export const WEBHOOK_BUGS: readonly SeededBug[] = [
       {
         file: 'shared/domain/webhooks/leases.ts',
         within: 'releaseEndpoints',
-        find: 'await runStatement(LOCK_ENDPOINTS, { ids: $leases.map(({ id }) => id) }, $transaction);',
+        find: 'await runStatement(LOCK_ENDPOINTS, { ids: $bindings.ids }, $transaction);',
         replace: '',
       },
     ],
