@@ -56,7 +56,8 @@ describe('a failover of Redis under load', () => {
     await failOver();
     // By then the failure was noticed, so that what succeeds afterwards shows the recovery.
     await eventually('the load ran over the failover', () => load.uuids.length >= before + 60, 60_000);
-    await eventually('MCP works', () => load.mcp.succeededAt.some((at) => at > failedOverAt + 4_000), 60_000);
+    // Connections that have found the new master early are closed once more when Sentinels announce it.
+    await eventually('MCP works', () => load.hasMcpWorkedFor(2_000, failedOverAt + 2_000), 60_000);
     await eventually('ready again', isReady, 60_000);
     await load.stop();
     expect(load.failures).to.deep.equal([]);

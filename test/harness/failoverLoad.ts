@@ -43,6 +43,12 @@ export class FailoverLoad {
     return (this.mcp.succeededAt.find((at) => at > last) ?? Number.POSITIVE_INFINITY) - first;
   }
 
+  /** Returns true if an MCP request succeeded some time after the last one that failed, and after another time. */
+  hasMcpWorkedFor(durationMs: number, after: number): boolean {
+    const since = Math.max(after, ...this.mcp.failedAt) + durationMs;
+    return this.mcp.succeededAt.some((at) => at > since);
+  }
+
   async stop(): Promise<void> {
     this.#isRunning = false;
     await Promise.all(this.#clients);
