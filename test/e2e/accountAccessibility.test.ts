@@ -21,9 +21,28 @@ const ACCOUNT_PATHS = [...PAGES, ...FURTHER_PAGES].map((name) => `/account/${nam
 const REPORTS = ['failures', 'upstreams', 'margin', 'onboarding', 'churn', 'payment-events', 'affiliates'];
 const ACTIONS = ['adjust', 'suspend', 'reinstate', 'sign-out', 'revoke-access'];
 
+/** A visitor, a page, and what must be done on it before it is checked. */
+type State = [TestCustomer | undefined, string, ((page: Page) => Promise<void>)?];
+
 async function setView(page: Page, { colorScheme, viewport }: (typeof VIEWS)[number]): Promise<void> {
   await page.emulateMedia({ colorScheme });
   await page.setViewportSize(viewport);
+}
+
+/** Checks a state in every view, and adds the violations to those of each view. */
+async function checkState(page: Page, [, path, prepare]: State, found: string[][]): Promise<void> {
+  await setView(page, VIEWS[0]);
+  const response = await page.goto(path);
+  expect((await response?.body())?.length, path).to.be.below(PAGE_BYTES_MAX);
+  await prepare?.(page);
+  await page.evaluate('for (const details of document.querySelectorAll("details")) details.open = true');
+  // A page that reloads stays as it is.
+  await page.evaluate('for (const one of document.querySelectorAll("[data-reload-to]")) one.dataset.reloadTo = "#"');
+  for (const [index, view] of VIEWS.entries()) {
+    await setView(page, view);
+    await expectFits(page);
+    found[index]?.push(...(await findAxeViolations(page)).map((violation) => `${path}: ${violation}`));
+  }
 }
 
 const submit = (name: string, fields: Record<string, string>) => async (page: Page) => {
@@ -160,8 +179,7 @@ describe('the accessibility of pages', () => {
     ];
   }
 
-  /** Lists pages with one visitor, and for each what must be done on it before it is checked. */
-  const listStates = (): [TestCustomer | undefined, string, ((page: Page) => Promise<void>)?][] => {
+  const listStates = (): State[] => {
     return [
       ...['/sign-in', '/sign-in?problem=session-ended', '/sign-in?done=signed-out', '/mcp', '/nothing'].map(
         (path): [undefined, string] => [undefined, path],
@@ -205,31 +223,21 @@ describe('the accessibility of pages', () => {
 
   /**
    * Opens each state once and checks it in every view: colors and layout depend on the view, the document does not. Each
-   * visitor has one window: a process and a compiled checker of its own for each state would take twice as long.
+   * visitor has one window, beside those of the others: a process and a compiled checker of its own for each state would
+   * take twice as long.
    * @returns the violations of each view.
    */
   async function checkStates(): Promise<string[][]> {
     const found: string[][] = VIEWS.map(() => []);
-    const pages = new Map<TestCustomer | undefined, Page>();
-    for (const [visitor, path, prepare] of listStates()) {
-      const page = pages.get(visitor) ?? (await openPage(visitor));
-      pages.set(visitor, page);
-      await setView(page, VIEWS[0]);
-      const response = await page.goto(path);
-      expect((await response?.body())?.length, path).to.be.below(PAGE_BYTES_MAX);
-      await prepare?.(page);
-      await page.evaluate('for (const details of document.querySelectorAll("details")) details.open = true');
-      // A page that reloads stays as it is.
-      await page.evaluate(
-        'for (const one of document.querySelectorAll("[data-reload-to]")) one.dataset.reloadTo = "#"',
-      );
-      for (const [index, view] of VIEWS.entries()) {
-        await setView(page, view);
-        await expectFits(page);
-        found[index]?.push(...(await findAxeViolations(page)).map((violation) => `${path}: ${violation}`));
-      }
-    }
-    await Promise.all([...pages.values()].map((page) => page.context().close()));
+    const byVisitor = new Map<TestCustomer | undefined, State[]>();
+    for (const state of listStates()) byVisitor.set(state[0], [...(byVisitor.get(state[0]) ?? []), state]);
+    await Promise.all(
+      [...byVisitor].map(async ([visitor, states]) => {
+        const page = await openPage(visitor);
+        for (const state of states) await checkState(page, state, found);
+        await page.context().close();
+      }),
+    );
     return found;
   }
 
