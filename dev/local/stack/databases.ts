@@ -1,6 +1,6 @@
 import { releaseCatalog } from '../../../shared/domain/catalog/release.ts';
 import { parseCatalog } from '../../../shared/lib/catalog/catalog.ts';
-import { parseConfig } from '../../../shared/lib/config.ts';
+import type { Config } from '../../../shared/lib/config.ts';
 import { join } from 'node:path';
 import knex, { type Knex } from 'knex';
 import { migrate } from '../../../migrations/migrate.ts';
@@ -58,10 +58,10 @@ export async function openRedis({ dataDir, externalUrls }: Settings, log: Log): 
 
 /**
  * Migrates a database to this version of the service, and releases the catalog of CATALOG.
- * @throws ConfigError if the catalog is invalid or cannot be released.
+ * @throws ConfigError if the catalog cannot be released.
  */
-export async function migrateDatabase(url: string, env: NodeJS.ProcessEnv): Promise<void> {
-  const catalog = parseCatalog({ CATALOG: parseConfig({ ...env, DATABASE_URL: url }, 'check').CATALOG });
+export async function migrateDatabase(url: string, config: Config): Promise<void> {
+  const catalog = parseCatalog(config);
   await withConnection(url, async (db) => {
     await migrate(db);
     await releaseCatalog(db, catalog);
