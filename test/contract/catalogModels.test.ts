@@ -148,7 +148,7 @@ describe('a service with a configured catalog', () => {
 });
 
 describe('the margins of a catalog', () => {
-  it('are exported as a metric, with a warning about a model that loses money', async () => {
+  it('are the smallest ones at the rate of the cheapest plan, and negative for a model that loses money', async () => {
     const models = { 'photo-1': image('Photos'), 'draft-1': image('Drafts', { upstreams: ['fal:acme/drafts'] }) };
     const costs = {
       'fal:acme/images': { cents: { $by: 'resolution', '1K': 3.75, '2K': 3.75 } },
