@@ -10,7 +10,7 @@ import { refundSucceeded } from './actions/refundSucceeded.ts';
 import { refundOrDispute } from './actions/refundOrDispute.ts';
 import { suspendForAWhile } from './actions/suspend.ts';
 import { changeSubscription } from './actions/subscriptions.ts';
-import { changeWebhooks } from './actions/webhooks.ts';
+import { changeWebhooks, sendTestEvents } from './actions/webhooks.ts';
 import { topUpWhileCreating, buyTopup } from './actions/topups.ts';
 import type { ChaosCustomer } from './customers.ts';
 import { isUsable, onboardCustomer } from './onboardCustomer.ts';
@@ -67,6 +67,7 @@ const CREATE_ONLY_ACTIONS: typeof ACTIONS = [
   [10, createMany],
   [20, readKnownGeneration],
 ];
+const TEST_ONLY_ACTIONS: typeof ACTIONS = [[1, sendTestEvents]];
 /** Share of all actions on accounts that many clients use at once. */
 const HOT_SHARE = 0.4;
 
@@ -93,6 +94,7 @@ export async function runClientLoop(state: ClientState, number: number): Promise
 
 function selectActions({ state, customer: { role } }: Step, rushes: boolean): typeof ACTIONS {
   if (role.only === 'reads') return READ_ONLY_ACTIONS;
+  if (role.only === 'tests') return TEST_ONLY_ACTIONS;
   if (role.only === 'creates') return CREATE_ONLY_ACTIONS;
   if (role.plan === null && !state.isCalm) return UNSUBSCRIBED_ACTIONS;
   return state.isCalm ? CALM_ACTIONS : rushes ? RUSH_ACTIONS : ACTIONS;
