@@ -75,6 +75,7 @@ export const HTTP_ROUTES: readonly HttpRoute[] = [
   ['GET',    '/api/generations/',                                'account',         'account',   'none', generations.list],
   ['GET',    '/api/generations/:uuid/',                          'deferredKey',     'account',   'none', generations.read],
   ['DELETE', '/api/generations/:uuid/',                          'account',         'account',   'json', generations.remove],
+  ['POST',   '/api/generations/:uuid/cancel/',                   'account',         'account',   'json', generations.cancel],
 
   ['GET',    '/api/models/',                                     'none',            'public',    'none', models.list],
 

@@ -4,6 +4,7 @@ const SPECIFIED_ENDPOINTS = `
   GET    /api/generations/                     key/cookie
   GET    /api/generations/:uuid/               key/cookie
   DELETE /api/generations/:uuid/               key/cookie
+  POST   /api/generations/:uuid/cancel/        key/cookie
   GET    /api/models/                          public
   POST   /api/keys/create/                     key/cookie
   GET    /api/keys/                            key/cookie

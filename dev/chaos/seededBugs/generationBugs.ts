@@ -39,7 +39,7 @@ export const GENERATION_BUGS: readonly SeededBug[] = [
   },
   {
     name: 'a generation that has ended can end again, and is refunded again',
-    changes: ['COMPLETE_GENERATIONS', 'FAIL_GENERATIONS'].map((within) => ({
+    changes: ['COMPLETE_GENERATIONS', 'prepareFailStatement'].map((within) => ({
       file: COMPLETE,
       within,
       find: `AND $g.status = 'queued'`,
@@ -161,13 +161,13 @@ export const GENERATION_BUGS: readonly SeededBug[] = [
     changes: [
       {
         file: COMPLETE,
-        within: 'FAIL_GENERATIONS',
+        within: 'prepareFailStatement',
         find: 'plan_credits = $owner.plan_credits + $counts.plan_credits,',
         replace: 'plan_credits = $owner.plan_credits,',
       },
       {
         file: COMPLETE,
-        within: 'FAIL_GENERATIONS',
+        within: 'prepareFailStatement',
         find: 'topup_credits = $owner.topup_credits + $counts.credits - $counts.plan_credits,',
         replace: 'topup_credits = $owner.topup_credits + $counts.credits,',
       },
