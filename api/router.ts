@@ -166,6 +166,8 @@ export const HTTP_ROUTES: readonly HttpRoute[] = [
   ['GET',    '/account/ledger/export/',                          'pageSession',     'account',   'none', exportLedger],
   ['GET',    '/account/library/',                                'pageSession',     'account',   'none', library.showLibraryPage],
   ['GET',    '/account/library/:uuid/',                          'pageSession',     'account',   'none', library.showGenerationPage],
+  ['GET',    '/account/library/:uuid/cancel/',                   'pageSession',     'account',   'none', library.confirmCancelGeneration],
+  ['POST',   '/account/library/:uuid/cancel/',                   'pageSession',     'account',   'form', library.cancelFromLibrary],
   ['GET',    '/account/library/:uuid/delete/',                   'pageSession',     'account',   'none', library.confirmDeleteGeneration],
   ['POST',   '/account/library/:uuid/delete/',                   'pageSession',     'account',   'form', library.deleteFromLibrary],
   ['POST',   '/account/profile/',                                'pageSession',     'account',   'form', settings.saveProfile],

@@ -64,6 +64,8 @@ const OWN_ENDPOINTS = `
   GET    /account/ledger/export/               member
   GET    /account/library/                     member
   GET    /account/library/:uuid/               member
+  GET    /account/library/:uuid/cancel/        member
+  POST   /account/library/:uuid/cancel/        member
   GET    /account/library/:uuid/delete/        member
   POST   /account/library/:uuid/delete/        member
   GET    /account/plan/                        member

@@ -53,6 +53,8 @@ export class FakeUpstream extends HttpFake {
   isQueueing = false;
   /** Message of failed jobs. */
   failure = 'The fake was set to fail.';
+  /** Submits are handled after this. */
+  submitHold: Promise<unknown> | undefined;
   /** Duration of a submit that responds with the output. */
   delayMs = 0;
   picture = PNG;
@@ -115,7 +117,10 @@ export class FakeUpstream extends HttpFake {
       this.context(parsed, request.socket, () => routed.operation),
     );
     const { operation, jobId } = routed;
-    if (operation === 'submit') this.submits += 1;
+    if (operation === 'submit') {
+      this.submits += 1;
+      await this.submitHold;
+    }
     if (operation === 'status') this.find(jobId)?.polls.push(Date.now());
     const fault = operation === null ? undefined : this[operation];
     if (misbehave(fault, request, response)) return;

@@ -98,8 +98,10 @@ export function replicateUpstream({ upstream: { baseUrl, key }, modelId, kind }:
         return { state: 'failed', message: FAILURE_MESSAGES.cancelled };
       case 'aborted':
         return { state: 'failed', message: FAILURE_MESSAGES.notStarted };
-      default:
+      case 'starting':
         return isNotStarted(prediction) ? { state: 'running', isWaiting: true } : { state: 'running' };
+      default:
+        return { state: 'running' };
     }
   }
 
