@@ -1,3 +1,4 @@
+import { EventEmitter, once } from 'node:events';
 import { expect } from 'chai';
 import { FakeUpstream } from '../fakes/fakeUpstream.ts';
 import type { ApiResponse, TestCustomer } from '../harness/apiClient.ts';
@@ -8,7 +9,7 @@ const cancel = (customer: TestCustomer, uuid: string): Promise<ApiResponse> =>
 
 const pause = (milliseconds: number) => new Promise((resolve) => setTimeout(resolve, milliseconds));
 
-/** Asserts that a generation has one refund if it failed, and none otherwise. */
+/** Checks that a generation has one refund if it failed, and none otherwise. */
 async function expectRefundsOnce(service: TestService, uuid: string): Promise<void> {
   const [row] = await service.sql(
     `SELECT status, (SELECT count(*)::int FROM ledger_entries e WHERE e.generation_uuid = g.uuid AND entry_type = 'refund') AS refunds
@@ -80,17 +81,15 @@ describe('cancelling a generation that was submitted', () => {
   });
 
   /** Creates a video and cancels it while its submit is in progress. The submit continues when `resume` is called. */
-  async function cancelDuringSubmit(): Promise<{ uuid: string; prompt: string; resume: () => void }> {
-    let resume = () => {};
-    service.upstream.submitHold = new Promise<void>((resolve) => {
-      resume = resolve;
-    });
+  async function cancelDuringSubmit(): Promise<{ uuid: string; prompt: string; resume: () => boolean }> {
+    const held = new EventEmitter();
+    service.upstream.submitHold = once(held, 'resume');
     const before = service.upstream.submits;
     const { uuid, prompt } = await customer.createVideo();
     await eventually('submitting', () => service.upstream.submits > before);
     service.upstream.submitHold = undefined;
     expect((await cancel(customer, uuid)).status).to.equal(202);
-    return { uuid, prompt, resume };
+    return { uuid, prompt, resume: () => held.emit('resume') };
   }
 
   it('during the submit: cancels it upstream as soon as it is accepted', async () => {

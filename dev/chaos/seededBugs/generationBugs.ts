@@ -49,6 +49,32 @@ export const GENERATION_BUGS: readonly SeededBug[] = [
     foundBy: ['one-refund-a-failure', 'slots-are-what-is-queued', 'end-is-final'],
   },
   {
+    name: 'a cancellation also ends a generation that has ended, and refunds it again',
+    changes: [
+      {
+        file: COMPLETE,
+        within: 'prepareFailStatement',
+        find: `AND $g.status = 'queued'`,
+        replace: "${isCancellation ? '' : `AND g.status = 'queued'`}",
+      },
+    ],
+    sql: ['DROP INDEX ledger_entries_generation_entry_type_unique'],
+    foundBy: ['one-refund-a-failure', 'slots-are-what-is-queued', 'end-is-final'],
+  },
+  {
+    name: 'a cancellation refunds a generation that was submitted, without a confirmation of the upstream',
+    changes: [
+      {
+        file: COMPLETE,
+        within: 'DECIDE_CANCELLATION',
+        find: `$g.upstream_handle IS NULL AND $g.unconfirmed_submits = 0
+               AND $g.submit_started_at IS NOT DISTINCT FROM $result.claimed_at AS is_unsubmitted`,
+        replace: 'true AS is_unsubmitted',
+      },
+    ],
+    foundBy: ['canceled-generations-did-not-run'],
+  },
+  {
     name: 'the generation sweep does nothing',
     changes: [
       {

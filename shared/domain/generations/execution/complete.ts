@@ -200,6 +200,7 @@ export async function cancelUnsubmitted(
   if (row === undefined) return undefined;
   if (!row.has_ended) return { hasEnded: false, isSubmitted: row.is_submitted, polledAt: row.polled_at };
   publishEnds([end], [row]);
+  if (row.has_webhook) void enqueueEventDispatch();
   return { hasEnded: true };
 }
 
@@ -212,6 +213,7 @@ function createEndBatcher(statement: Statement) {
     run: async (ends) => {
       const rows = await runStatement<EndedRow>(statement, buildEndBindings(ends));
       const ended = publishEnds(ends, rows);
+      if (rows.some((row) => row.has_webhook)) void enqueueEventDispatch();
       return ends.map((end) => ended.has(end.uuid));
     },
   });
@@ -232,7 +234,6 @@ function buildEndBindings(ends: (GenerationSuccess | GenerationFailure)[]) {
 function publishEnds(ends: (GenerationSuccess | GenerationFailure)[], rows: EndedRow[]): Set<string> {
   const ended = new Set(rows.map((row) => row.uuid));
   for (const end of ends) if (ended.has(end.uuid)) publishCompletion(end);
-  if (rows.some((row) => row.has_webhook)) void enqueueEventDispatch();
   // Rows of completed generations have no credits_charged: only failures are refunded.
   creditsRefunded.inc(rows.reduce((sum, { credits_charged: credits = 0 }) => sum + credits, 0));
   return ended;
