@@ -28,6 +28,7 @@ const PERSON = {
   linkedEmail: 'zaphod-linked@betelgeuse.example',
   endpointUrl: 'https://zaphodendpoint.invalid/',
   webhookUrl: 'https://zaphodwebhook.invalid/',
+  metadata: 'Zaphodmetadata',
 };
 
 describe('the erasure of an account', () => {
@@ -92,7 +93,7 @@ describe('the erasure of an account', () => {
           prompt,
           params: { resolution: '1K' },
           webhook_url: PERSON.webhookUrl,
-          metadata: { who: PERSON.webhookUrl },
+          metadata: { who: PERSON.metadata },
         },
         headers: { ...headers, ...more },
       });
