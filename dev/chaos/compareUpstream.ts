@@ -84,7 +84,7 @@ export async function compareUpstream(jobs: readonly UpstreamJob[], client: Quer
       report('canceled-runs-were-obsolete', row, row.uuid, `run ${recorded.id} was recorded, and then canceled`);
     }
     const started = runs.get(row.prompt)?.find(({ startedAt }) => startedAt !== null);
-    // An earlier submit of unknown outcome may have led to a run that nobody can cancel.
+    // An earlier submit of unknown outcome may have led to a run whose handle is not known.
     if (row.is_canceled && row.unconfirmed_submits === 0 && started !== undefined)
       report('canceled-generations-did-not-run', row, row.uuid, `run ${started.id} had started`);
     if (row.status === 'succeeded' && !isMade)

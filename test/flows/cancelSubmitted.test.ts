@@ -172,7 +172,7 @@ describe('cancelling a generation that was submitted', () => {
     let refunded = 0;
     for (const { uuid, prompt } of uuids) {
       const end = customer.waitForEnd(uuid, 60_000);
-      // One that was submitted after its end was requested would wait for ever.
+      // Ends jobs that were submitted after their end was requested.
       const finish = setInterval(() => {
         for (const job of service.upstream.jobsFor(prompt))
           if (job.outcome === null) service.upstream.finish(job, 'failed');
