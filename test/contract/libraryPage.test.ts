@@ -132,8 +132,9 @@ describe('cancelling on the library page', () => {
     expect(text).to.include('Cancel this generation?').and.to.include('>Go back</a>').and.to.include('a queued fox');
     expect((await customer.readGeneration(uuid)).body.status).to.equal('queued');
     await sendAccountForm(service.baseUrl, visitor, `${path}cancel/`);
-    const done = await visitor.request(at(path));
+    const done = await visitor.request(at(`${path}?done=canceled`));
     expect(done.text).to.include('The generation is canceled and its credits are refunded.');
+    expect(done.text).to.match(/<title>Generation canceled\b/);
     expect(done.text).to.include('<dd>Canceled.</dd>').and.to.not.include(`${path}cancel/`);
     expect(await customer.balance()).to.equal(1_100);
     // The confirmation of a generation that has ended leads to its page.
@@ -146,12 +147,12 @@ describe('cancelling on the library page', () => {
     await service.sql('UPDATE generations SET unconfirmed_submits = 1 WHERE uuid = $1', [uuid]);
     const path = `/account/library/${uuid}/`;
     await sendAccountForm(service.baseUrl, visitor, `${path}cancel/`);
-    const requested = await visitor.request(at(path));
+    const requested = await visitor.request(at(`${path}?done=cancel-requested`));
     expect(requested.text).to.include('The credits are refunded if the model has not started.');
     const { fields } = findForm((await visitor.request(at(`${path}cancel/`))).text, `${path}cancel/`);
     await completeAllGenerations(service, customer);
     await visitor.submitForm(at(`${path}cancel/`), fields);
-    const late = await visitor.request(at(path));
+    const late = await visitor.request(at(`${path}?done=not-canceled`));
     expect(late.text).to.include('The generation had ended before it could be canceled.');
   });
 });
