@@ -35,7 +35,7 @@ export const upstreamRequestDuration = new Histogram({
 
 export const generationsCompleted = new Counter({
   name: 'genmeter_generations_ended_total',
-  help: 'Generations that this process has ended: succeeded, or failed and refunded.',
+  help: 'Generations that this process has ended: succeeded, failed or canceled. Only the first are not refunded.',
   labelNames: ['outcome'],
   registers: [metricsRegistry],
 });

@@ -11,6 +11,12 @@ const ShownParams = Type.Unsafe<GenerationParams>({
   description: 'The requested parameters, including defaults',
 });
 
+const ShownMetadata = Type.Unsafe<Readonly<Record<string, string>>>({
+  type: 'object',
+  additionalProperties: { type: 'string' },
+  description: 'As in the create; absent without metadata',
+});
+
 export const GenerationResponse = Type.Object({
   uuid: Uuid,
   model: Type.Enum([...MODEL_SLUGS]),
@@ -29,6 +35,7 @@ export const GenerationResponse = Type.Object({
   completed_at: timestampOrNull(),
   duration_ms: countOrNull({ description: 'From created_at to completed_at' }),
   is_watermarked: Type.Boolean(),
+  metadata: Type.Optional(ShownMetadata),
 });
 
 export function presentGeneration(row: Generation): Static<typeof GenerationResponse> {
@@ -49,6 +56,7 @@ export function presentGeneration(row: Generation): Static<typeof GenerationResp
     completed_at: row.completed_at,
     duration_ms: row.completed_at === null ? null : row.completed_at.getTime() - row.created_at.getTime(),
     is_watermarked: row.is_watermarked,
+    ...(row.metadata === null ? {} : { metadata: row.metadata }),
   };
 }
 

@@ -1,5 +1,11 @@
 import { ImageParams, MODEL_KINDS, MODEL_SLUGS, VideoParams } from '../../../shared/spec/catalog.ts';
-import { WAIT_MAX_SECONDS } from '../../../shared/spec/limits.ts';
+import {
+  METADATA_FILTERS_MAX,
+  METADATA_KEY_MAX_CHARACTERS,
+  METADATA_PAIRS_MAX,
+  METADATA_VALUE_MAX_CHARACTERS,
+  WAIT_MAX_SECONDS,
+} from '../../../shared/spec/limits.ts';
 import { GENERATION_STATUSES } from '../../../shared/spec/states.ts';
 import { pageResponse } from '../pagination.ts';
 import { CreateGenerationRequest } from './schemas.ts';
@@ -18,6 +24,13 @@ const CreateGenerationBody = {
   properties: {
     ...CreateGenerationRequest.properties,
     params: { anyOf: [VideoParams, ImageParams], description: 'Options of the model: see `GET /api/models/`' },
+    metadata: {
+      type: 'object',
+      maxProperties: METADATA_PAIRS_MAX,
+      propertyNames: { minLength: 1, maxLength: METADATA_KEY_MAX_CHARACTERS },
+      additionalProperties: { type: 'string', maxLength: METADATA_VALUE_MAX_CHARACTERS },
+      description: 'Pairs of strings that are returned with the generation, and by which lists can be filtered',
+    },
   },
 } as unknown as typeof CreateGenerationRequest;
 
@@ -46,6 +59,14 @@ const SUCCEEDED_GENERATION = {
   thumbnail_url: 'https://cdn.example.org/4f/8c1d/thumbnail.webp',
   completed_at: '2026-11-21T09:30:07.000Z',
   duration_ms: 7_000,
+};
+
+const CANCELED_GENERATION = {
+  ...QUEUED_GENERATION,
+  status: 'failed',
+  error_message: 'Canceled.',
+  completed_at: '2026-11-21T09:30:02.000Z',
+  duration_ms: 2_000,
 };
 
 export const GENERATIONS_DESCRIPTION: FeatureDescription = {
@@ -101,6 +122,14 @@ export const GENERATIONS_DESCRIPTION: FeatureDescription = {
           description: 'Only generations of this model, by its slug.',
           schema: { type: 'string', enum: MODEL_SLUGS },
         },
+        {
+          name: 'metadata',
+          in: 'query',
+          style: 'deepObject',
+          explode: true,
+          description: `Only generations with these pairs of metadata, such as \`metadata[project]=lighthouse\`; up to ${METADATA_FILTERS_MAX}, which must all match.`,
+          schema: { type: 'object', maxProperties: METADATA_FILTERS_MAX, additionalProperties: { type: 'string' } },
+        },
         ...CREATED_RANGE_PARAMETERS,
       ],
       response: {
@@ -129,6 +158,24 @@ export const GENERATIONS_DESCRIPTION: FeatureDescription = {
         description: 'The generation.',
         schema: GenerationResponse,
         example: SUCCEEDED_GENERATION,
+      },
+    },
+    'POST /api/generations/:uuid/cancel/': {
+      id: 'cancelGeneration',
+      summary: 'Cancel a generation',
+      description:
+        'Ends and refunds a queued generation that was not submitted to its model yet: 200 with `failed` and the `error_message` "Canceled.". For one that was submitted the response is 202: it is cancelled at the provider, and refunded if that confirms that it did not start; otherwise it continues. Safe to repeat: a generation that has ended is returned with 200, unchanged.',
+      response: {
+        status: 200,
+        description: 'The generation has ended, now or before.',
+        schema: GenerationResponse,
+        example: CANCELED_GENERATION,
+      },
+      pendingResponse: {
+        status: 202,
+        description: 'The cancellation was requested. Read the generation until it has ended.',
+        schema: GenerationResponse,
+        example: QUEUED_GENERATION,
       },
     },
     'DELETE /api/generations/:uuid/': {

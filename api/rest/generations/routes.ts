@@ -1,6 +1,8 @@
+import { cancelGeneration } from '../../../shared/domain/generations/cancel.ts';
 import type { CreateInput } from '../../../shared/domain/generations/debit.ts';
 import { createGeneration } from '../../../shared/domain/generations/create.ts';
 import { listGenerations } from '../../../shared/domain/generations/list.ts';
+import { parseMetadata } from '../../../shared/domain/generations/metadata.ts';
 import { readGeneration } from '../../../shared/domain/generations/read.ts';
 import { deleteGeneration } from '../../../shared/domain/generations/delete.ts';
 import { parseWebhookUrl } from '../../../shared/domain/webhooks/webhookUrl.ts';
@@ -21,12 +23,14 @@ const parseParams = Object.fromEntries(
 ) as Record<string, Parse<GenerationParams>>;
 
 export async function create(ctx: Context): Promise<void> {
-  const { model, prompt, params, webhook_url: webhookUrl } = parseCreateRequest(getJsonBody(ctx));
+  const { model, prompt, params, webhook_url: webhookUrl, ...options } = parseCreateRequest(getJsonBody(ctx));
+  const metadata = parseMetadata(options.metadata ?? {});
   const input: CreateInput = {
     model,
     prompt,
     params: (parseParams[model] as Parse<GenerationParams>)(params),
     ...(webhookUrl === undefined ? {} : { webhook_url: parseWebhookUrl(webhookUrl, 'webhook_url') }),
+    ...(metadata === undefined ? {} : { metadata }),
   };
   const { requestId } = ctx.state;
   const { generation, isReplay } = await createGeneration(
@@ -50,6 +54,13 @@ export async function list(ctx: Context): Promise<void> {
 export async function read(ctx: Context): Promise<void> {
   const wait = { seconds: parseWaitSeconds(ctx), isAborted: () => ctx.res.destroyed };
   ctx.body = presentGeneration(await readGeneration(requireCaller(ctx), parseUuidParam(ctx), wait));
+}
+
+/** Responds with 200 once the generation has ended, and with 202 while its upstream has to confirm the cancellation. */
+export async function cancel(ctx: Context): Promise<void> {
+  const generation = await cancelGeneration(requireCaller(ctx), parseUuidParam(ctx));
+  ctx.status = generation.status === 'queued' ? 202 : 200;
+  ctx.body = presentGeneration(generation);
 }
 
 export async function remove(ctx: Context): Promise<void> {

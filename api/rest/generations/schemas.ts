@@ -16,6 +16,8 @@ export const CreateGenerationRequest = Type.Object(
         description: 'Receives the webhook of its end, beside the endpoints of the account',
       }),
     ),
+    // Validated by `parseMetadata`.
+    metadata: Type.Optional(Type.Object({})),
   },
   NO_OTHER_FIELDS,
 );

@@ -113,7 +113,9 @@ function buildQueuedGeneration({
   params,
   credits_charged,
   created_at,
-}: Pick<Generation, 'uuid' | 'model' | 'prompt' | 'params' | 'credits_charged' | 'created_at'>): Generation {
+  metadata = null,
+}: Pick<Generation, 'uuid' | 'model' | 'prompt' | 'params' | 'credits_charged' | 'created_at'> &
+  Partial<Pick<Generation, 'metadata'>>): Generation {
   return Generation.fromDatabaseJson({
     uuid,
     model,
@@ -127,6 +129,7 @@ function buildQueuedGeneration({
     thumbnail_path: null,
     error_message: null,
     is_watermarked: false,
+    metadata,
   });
 }
 
@@ -146,7 +149,8 @@ async function replayCreate(debit: Debit): Promise<CreateResult> {
     first.model === debit.model &&
     first.prompt === debit.prompt &&
     first.webhook_url === (debit.webhook_url ?? null) &&
-    isDeepStrictEqual(first.params, debit.params);
+    isDeepStrictEqual(first.params, debit.params) &&
+    isDeepStrictEqual(first.metadata, debit.metadata ?? null);
   if (!isSame) throw keyReusedError();
   return { generation: buildQueuedGeneration(first), isReplay: true };
 }

@@ -7,6 +7,8 @@ export interface CreateInput {
   params: GenerationParams;
   /** Address that receives the event of its end. */
   webhook_url?: string;
+  /** Pairs of strings that are returned with the generation; at least one. */
+  metadata?: Readonly<Record<string, string>>;
 }
 
 /** One create request in the charge statement. */
