@@ -1,5 +1,6 @@
 import type { CreateInput } from '../../../shared/domain/generations/debit.ts';
 import { createGeneration } from '../../../shared/domain/generations/create.ts';
+import { estimateGeneration } from '../../../shared/domain/generations/estimate.ts';
 import { listGenerations } from '../../../shared/domain/generations/list.ts';
 import { readGeneration } from '../../../shared/domain/generations/read.ts';
 import { deleteGeneration } from '../../../shared/domain/generations/delete.ts';
@@ -20,14 +21,21 @@ const parseParams = Object.fromEntries(
   MODELS.map((model) => [model.slug, createBodyParser(model.params, 'params.')]),
 ) as Record<string, Parse<GenerationParams>>;
 
-export async function create(ctx: Context): Promise<void> {
-  const { model, prompt, params, webhook_url: webhookUrl } = parseCreateRequest(getJsonBody(ctx));
-  const input: CreateInput = {
+/** Parses the body of a create or an estimate. @throws ServiceError validation_error */
+function readCreateInput(ctx: Context): CreateInput {
+  const body = parseCreateRequest(getJsonBody(ctx));
+  const { model, prompt, params, webhook_url: webhookUrl, max_credits: maxCredits } = body;
+  return {
     model,
     prompt,
     params: (parseParams[model] as Parse<GenerationParams>)(params),
     ...(webhookUrl === undefined ? {} : { webhook_url: parseWebhookUrl(webhookUrl, 'webhook_url') }),
+    ...(maxCredits === undefined ? {} : { max_credits: maxCredits }),
   };
+}
+
+export async function create(ctx: Context): Promise<void> {
+  const input = readCreateInput(ctx);
   const { requestId } = ctx.state;
   const { generation, isReplay } = await createGeneration(
     requireCaller(ctx),
@@ -39,6 +47,10 @@ export async function create(ctx: Context): Promise<void> {
   if (isReplay) ctx.set('idempotent-replayed', 'true');
   ctx.status = 201;
   ctx.body = presentGeneration(generation);
+}
+
+export async function estimate(ctx: Context): Promise<void> {
+  ctx.body = await estimateGeneration(requireCaller(ctx), readCreateInput(ctx));
 }
 
 export async function list(ctx: Context): Promise<void> {

@@ -16,6 +16,12 @@ export const CreateGenerationRequest = Type.Object(
         description: 'Receives the webhook of its end, beside the endpoints of the account',
       }),
     ),
+    max_credits: Type.Optional(
+      Type.Integer({
+        minimum: 1,
+        description: 'Largest accepted price. A higher price is a 400, and nothing is charged',
+      }),
+    ),
   },
   NO_OTHER_FIELDS,
 );
