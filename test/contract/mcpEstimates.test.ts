@@ -1,14 +1,25 @@
 import { expect } from 'chai';
 import type { TestCustomer } from '../harness/apiClient.ts';
-import { buildToolCall, CLIENT_NAMES, connectMcpClient, type McpTestClient, postMcp } from '../harness/mcpClient.ts';
+import {
+  buildToolCall,
+  CLIENT_NAMES,
+  connectMcpClient,
+  type McpTestClient,
+  openMcpSession,
+  postMcp,
+} from '../harness/mcpClient.ts';
 import { seedImages, setAllModelsOnline } from '../harness/seeds.ts';
 import { type TestService, startTestService } from '../harness/testService.ts';
 
 const IMAGE_CALL = { prompt: 'a lighthouse', resolution: '1K' };
 const VIDEO_CALL = { prompt: 'waves', duration: 10, resolution: '720p' };
 
-const call = async (customer: TestCustomer, tool: string, args: object) =>
-  (await postMcp(customer, buildToolCall(tool, args))).body.result;
+/** Calls `generate_image` in a session of its own. */
+async function call(customer: TestCustomer, args: object): Promise<{ headers: Headers; result: any }> {
+  const headers = await openMcpSession(customer);
+  const response = await postMcp(customer, buildToolCall('generate_image', args), { headers });
+  return { headers: response.headers, result: response.body.result };
+}
 
 describe('MCP: dry_run', () => {
   let service: TestService;
@@ -74,13 +85,13 @@ describe('MCP: dry_run', () => {
   it('returns the refusal of a create as part of the estimate', async () => {
     const customer = await service.createCustomer('lite');
     await seedImages(service, customer, 195);
-    const result = await call(customer, 'generate_image', { ...IMAGE_CALL, dry_run: true });
+    const { result } = await call(customer, { ...IMAGE_CALL, dry_run: true });
     expect(result.isError ?? false).to.equal(false);
     expect(result.structuredContent).to.deep.include({ credits: 8, balance: 5, balance_after: -3, affordable: false });
     expect(result.structuredContent.refusal.error).to.equal('insufficient_credits');
     expect(result.content[0].text).to.include(result.structuredContent.refusal.detail);
-    const refused = await call(customer, 'generate_image', IMAGE_CALL);
-    expect(refused.structuredContent).to.deep.equal(result.structuredContent.refusal);
+    const refused = await call(customer, IMAGE_CALL);
+    expect(refused.result.structuredContent).to.deep.equal(result.structuredContent.refusal);
   });
 
   it('rejects invalid arguments, and values that are not a boolean', async () => {
@@ -91,7 +102,7 @@ describe('MCP: dry_run', () => {
       { ...IMAGE_CALL, dry_run: null },
       { ...IMAGE_CALL, resolution: '3K', dry_run: true },
     ]) {
-      const { isError, structuredContent } = await call(customer, 'generate_image', args);
+      const { isError, structuredContent } = (await call(customer, args)).result;
       expect([isError, structuredContent.error], JSON.stringify(args)).to.deep.equal([true, 'validation_error']);
     }
     expect(await customer.balance()).to.equal(1100);
@@ -100,17 +111,14 @@ describe('MCP: dry_run', () => {
   it('counts as a read and not as a create', async () => {
     const customer = await service.createCustomer('pro');
     for (let index = 0; index < 5; index += 1) {
-      const { headers, body } = await postMcp(
-        customer,
-        buildToolCall('generate_image', { ...IMAGE_CALL, dry_run: true }),
-      );
+      const { headers, result } = await call(customer, { ...IMAGE_CALL, dry_run: true });
       expect(headers.get('ratelimit-policy')).to.equal('"account";q=60;w=60');
-      expect(body.result.structuredContent.credits).to.equal(8);
+      expect(result.structuredContent.credits).to.equal(8);
     }
-    const created = await call(customer, 'generate_image', IMAGE_CALL);
-    expect(created.structuredContent.status).to.equal('queued');
-    await call(customer, 'generate_image', { ...IMAGE_CALL, dry_run: false });
-    const third = await call(customer, 'generate_image', { ...IMAGE_CALL, dry_run: false });
-    expect(third.structuredContent.error).to.equal('rate_limited');
+    const created = await call(customer, IMAGE_CALL);
+    expect(created.result.structuredContent.status).to.equal('queued');
+    await call(customer, { ...IMAGE_CALL, dry_run: false });
+    const third = await call(customer, { ...IMAGE_CALL, dry_run: false });
+    expect(third.result.structuredContent.error).to.equal('rate_limited');
   });
 });

@@ -4,7 +4,7 @@ import { moderationDuration } from '../../shared/lib/metrics.ts';
 import { FakeModerationService, MODERATION_FAULTS } from '../fakes/moderationService.ts';
 import { type ApiResponse, type TestCustomer, IMAGE, VIDEO } from '../harness/apiClient.ts';
 import { countOccurrences, expectError } from '../harness/errorEnvelope.ts';
-import { buildToolCall, postMcp } from '../harness/mcpClient.ts';
+import { buildToolCall, openMcpSession, postMcp } from '../harness/mcpClient.ts';
 import { setAllModelsOnline, setModelHealth } from '../harness/seeds.ts';
 import { type TestService, startTestService } from '../harness/testService.ts';
 
@@ -17,6 +17,12 @@ const create = (customer: TestCustomer, body: object = {}, headers: Record<strin
   customer.request('POST', CREATE, { body: { ...IMAGE, prompt: PROMPT, ...body }, headers });
 const createWithKey = (customer: TestCustomer, key: string, body: object = {}) =>
   create(customer, body, { 'idempotency-key': key });
+
+/** Calls `generate_image` in a session of its own. @returns the result of the tool. */
+async function callImageTool(customer: TestCustomer, args: object = {}, meta?: object): Promise<any> {
+  const call = buildToolCall('generate_image', { prompt: PROMPT, resolution: '1K', ...args }, 1, meta);
+  return (await postMcp(customer, call, { headers: await openMcpSession(customer) })).body.result;
+}
 
 /** Fails unless the response is a 503 that can be retried. */
 function expectUndecided(response: ApiResponse): void {
@@ -111,8 +117,7 @@ describe('content moderation', () => {
     it('rejects over MCP with the same code and detail', async () => {
       hook.decide = () => ({ allow: false, reason: 'Not here.' });
       const { detail } = (await create(customer)).body;
-      const call = buildToolCall('generate_image', { prompt: PROMPT, resolution: '1K' });
-      const { result } = (await postMcp(customer, call)).body;
+      const result = await callImageTool(customer);
       expect(result.isError).to.equal(true);
       expect(result.structuredContent).to.deep.equal({ error: 'content_rejected', detail });
       await expectNothingCharged();
@@ -159,11 +164,10 @@ describe('content moderation', () => {
     });
 
     it('about a repeated call over MCP', async () => {
-      const call = buildToolCall('generate_image', { prompt: PROMPT, resolution: '1K' });
-      const message = { ...call, params: { ...call.params, _meta: { idempotencyKey: randomUUID() } } };
-      const first = await postMcp(customer, message);
-      const again = await postMcp(customer, message);
-      expect(again.body.result.structuredContent.uuid).to.equal(first.body.result.structuredContent.uuid);
+      const meta = { idempotencyKey: randomUUID() };
+      const first = await callImageTool(customer, {}, meta);
+      const again = await callImageTool(customer, {}, meta);
+      expect(again.structuredContent.uuid).to.equal(first.structuredContent.uuid);
       expect(hook.received).to.have.length(1);
     });
 
@@ -174,8 +178,7 @@ describe('content moderation', () => {
       expectError(await createWithKey(customer, randomUUID(), { max_credits: 7 }), 'validation_error', 'max_credits');
       const body = { ...IMAGE, prompt: PROMPT };
       expect((await customer.request('POST', '/api/generations/estimate/', { body })).status).to.equal(200);
-      const dryRun = buildToolCall('generate_image', { prompt: PROMPT, resolution: '1K', dry_run: true });
-      expect((await postMcp(customer, dryRun)).body.result.structuredContent.credits).to.equal(8);
+      expect((await callImageTool(customer, { dry_run: true })).structuredContent.credits).to.equal(8);
       expect((await customer.request('GET', '/api/generations/')).status).to.equal(200);
       expect(hook.received).to.deep.equal([]);
     });
@@ -257,8 +260,7 @@ describe('content moderation', () => {
 
     it('is a tool error over MCP', async () => {
       hook.decide = () => 'hang';
-      const call = buildToolCall('generate_image', { prompt: PROMPT, resolution: '1K' });
-      const { result } = (await postMcp(customer, call)).body;
+      const result = await callImageTool(customer);
       expect([result.isError, result.structuredContent.error]).to.deep.equal([true, 'internal_error']);
       await expectNothingCharged();
     });
