@@ -23,7 +23,7 @@ export const EstimateResponse = Type.Object({
       }),
       Type.Null(),
     ],
-    description: 'Error with which a create would be refused now; null if it would be accepted',
+    description: 'Error with which a create would be rejected now; null if it would be accepted',
   }),
 });
 export type EstimateResponse = Static<typeof EstimateResponse>;

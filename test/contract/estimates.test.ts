@@ -104,7 +104,7 @@ describe('estimates', () => {
     expect(await customer.balance()).to.equal(1100);
   });
 
-  describe('the refusal', () => {
+  describe('the predicted error', () => {
     /** Fails unless the estimate predicts the response to a create. */
     async function expectPrediction(customer: TestCustomer, error: string, body: object = {}): Promise<void> {
       const estimated = await estimate(customer, body);
@@ -148,9 +148,9 @@ describe('estimates', () => {
       const settings = { auto_topup_enabled: true, auto_topup_threshold_credits: 0 };
       await customer.request('PATCH', '/api/billing/topup/settings/', { body: settings });
       await seedImages(service, customer, 200);
-      const { refusal } = (await estimate(customer)).body;
-      expect(refusal.error).to.equal('insufficient_credits');
-      expect(refusal.detail).to.match(/ Automatic top-ups are on: a create would try one first\.$/);
+      const { body } = await estimate(customer);
+      expect(body.refusal.error).to.equal('insufficient_credits');
+      expect(body.refusal.detail).to.match(/ Automatic top-ups are on: a create would try one first\.$/);
       expect(
         await service.sql('SELECT 1 FROM topups WHERE account_id = (SELECT id FROM accounts WHERE email = $1)', [
           customer.email,

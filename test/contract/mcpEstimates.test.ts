@@ -26,7 +26,7 @@ describe('MCP: dry_run', () => {
   before(async () => {
     service = await startTestService({
       workers: 0,
-      env: { RATE_CREATES_PER_MINUTE: '2', RATE_REQUESTS_PER_MINUTE: '60' },
+      env: { RATE_LIMITS: 'on', RATE_CREATES_PER_MINUTE: '2', RATE_REQUESTS_PER_MINUTE: '60' },
     });
     await setAllModelsOnline(service);
   });
@@ -82,7 +82,7 @@ describe('MCP: dry_run', () => {
     });
   }
 
-  it('returns the refusal of a create as part of the estimate', async () => {
+  it('returns the error of a create as part of the estimate', async () => {
     const customer = await service.createCustomer('lite');
     await seedImages(service, customer, 195);
     const { result } = await call(customer, { ...IMAGE_CALL, dry_run: true });

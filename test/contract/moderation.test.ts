@@ -9,7 +9,7 @@ import { setAllModelsOnline, setModelHealth } from '../harness/seeds.ts';
 import { type TestService, startTestService } from '../harness/testService.ts';
 
 const TOKEN = 'token-of-the-hook';
-const TIMEOUT_MS = 600;
+const TIMEOUT_MS = 1_500;
 const CREATE = '/api/generations/create/';
 
 const PROMPT = 'a lighthouse';
@@ -224,9 +224,9 @@ describe('content moderation', () => {
   it('concurrent requests with one Idempotency-Key are charged once', async () => {
     const key = randomUUID();
     const responses = await Promise.all(
-      Array.from({ length: 12 }, (_, index) => createWithKey(customer.on(service.baseUrls[index % 2] as string), key)),
+      Array.from({ length: 8 }, (_, index) => createWithKey(customer.on(service.baseUrls[index % 2] as string), key)),
     );
-    expect(countOccurrences(responses.map(({ status }) => status))).to.deep.equal({ 201: 12 });
+    expect(countOccurrences(responses.map(({ status }) => status))).to.deep.equal({ 201: 8 });
     expect(new Set(responses.map(({ body }) => body.uuid)).size).to.equal(1);
     expect(await customer.balance()).to.equal(1100 - 8);
   });
@@ -240,7 +240,7 @@ describe('content moderation', () => {
         const response = await create(customer);
         expectUndecided(response);
         expect(response.body.detail).to.include('No generation was created and no credits were charged.');
-        expect(performance.now() - startedAt).to.be.below(TIMEOUT_MS + 2_500);
+        expect(performance.now() - startedAt).to.be.below(TIMEOUT_MS + 5_000);
         await expectNothingCharged();
         expect((await countVerdicts())['failed']).to.equal((before['failed'] ?? 0) + 1);
         expect(hook.received.map(({ path }) => path)).not.to.include('/elsewhere');

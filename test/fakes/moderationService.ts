@@ -37,7 +37,7 @@ export class FakeModerationService extends HttpFake {
   /** Decides about a request: a verdict, or a fault instead. */
   decide: (request: ReceivedModeration) => object | ModerationFault = () => ({ allow: true });
   /** Time that `slow` takes. */
-  slowMs = 2_000;
+  slowMs = 8_000;
 
   protected override async handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const text = await readTextBody(request);

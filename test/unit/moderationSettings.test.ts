@@ -28,9 +28,7 @@ describe('the configuration of content moderation', () => {
       'ftp://moderation.example.com',
       'moderation.example.com',
     ]) {
-      expect(getConfigError({ MODERATION_URL: url }), url).to.match(
-        /^MODERATION_URL must [^.]+(\.example\.com)?[^.]*\.$/,
-      );
+      expect(getConfigError({ MODERATION_URL: url }), url).to.match(/^MODERATION_URL must [^\n]+\.$/);
     }
   });
 

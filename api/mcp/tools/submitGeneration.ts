@@ -12,7 +12,7 @@ import { sha256 } from '../../../shared/lib/secrets.ts';
 export const DryRun = Type.Optional(
   Type.Boolean({
     description:
-      'true returns the price, the balance after it and the reason for a refusal, if any, without creating or charging anything. Use it when the user wants to know the cost first.',
+      'true returns the price, the balance after it and the reason for a rejection, if any, without creating or charging anything. Use it when the user wants to know the cost first.',
   }),
 );
 
@@ -44,12 +44,12 @@ export async function submitGeneration(
 }
 
 function presentEstimate(estimate: EstimateResponse): ToolResult {
-  const { credits, balance, balance_after: after, refusal } = estimate;
+  const { credits, balance, balance_after: after, refusal: rejection } = estimate;
   const price = `This costs ${credits} credits; the balance is ${balance}. Nothing was created or charged.`;
   const next =
-    refusal === null
+    rejection === null
       ? `If the user agrees, call this tool again without dry_run; ${after} credits are left then.`
-      : `The call would be refused now with ${refusal.error}: ${refusal.detail}`;
+      : `The call would be rejected now with ${rejection.error}: ${rejection.detail}`;
   return { text: `${price} ${next}`, structured: { ...estimate, next } };
 }
 

@@ -88,14 +88,14 @@ export const GENERATIONS_DESCRIPTION: FeatureDescription = {
       id: 'estimateGeneration',
       summary: 'Estimate a generation',
       description:
-        'Returns the price of a create with this body, and what the create would do now. Charges nothing, triggers no automatic top-up, and is not sent to content moderation. The price is exact; balance and refusal are those of the moment. Send `max_credits` with the create to be sure of the price.',
+        'Returns the price of a create with this body, and what the create would do now. Charges nothing, triggers no automatic top-up, and is not sent to content moderation. The price is exact; balance and `refusal` are those of the moment. Send `max_credits` with the create to be sure of the price.',
       body: {
         schema: CreateGenerationBody,
         example: { model: 'imgmodel-2', prompt: 'A lighthouse at dusk', params: { resolution: '1K' } },
       },
       response: {
         status: 200,
-        description: 'The estimate, also if a create would be refused.',
+        description: 'The estimate, also if a create would be rejected.',
         schema: EstimateResponse,
         example: {
           model: 'imgmodel-2',

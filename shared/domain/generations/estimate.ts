@@ -25,11 +25,11 @@ export async function estimateGeneration(caller: Caller, input: CreateInput): Pr
     balance,
     balance_after: balance - credits,
     affordable: balance >= credits,
-    refusal: findRefusal(admission, { model, credits }),
+    refusal: findRejection(admission, { model, credits }),
   };
 }
 
-function findRefusal(
+function findRejection(
   { outcome, has_pending_topup: hasPendingTopup, ...account }: Admission,
   request: { model: string; credits: number },
 ): EstimateResponse['refusal'] {

@@ -9,11 +9,11 @@ import type { CreateInput, Rejection } from './debit.ts';
 
 type CredentialRejection = 'invalid_api_key' | 'account_suspended';
 /** A rejection that is not about the caller's credentials. */
-export type Refusal = Exclude<Rejection, CredentialRejection>;
+export type RequestRejection = Exclude<Rejection, CredentialRejection>;
 
-/** What a create would do now, and the account that it would charge. */
+/** The decision about a create at this moment, and the account that it would charge. */
 export interface Admission extends AutoTopupState {
-  outcome: Refusal | 'accepted' | 'replayed';
+  outcome: RequestRejection | 'accepted' | 'replayed';
   balance: number;
   has_pending_topup: boolean;
 }
