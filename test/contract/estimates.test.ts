@@ -36,6 +36,15 @@ function listBodies(): { model: string; params: object }[] {
   return [...videos, ...images];
 }
 
+/** Fails unless the estimate predicts the response to a create. */
+async function expectPrediction(customer: TestCustomer, error: string, body: object = {}): Promise<void> {
+  const estimated = await estimate(customer, body);
+  const refused = await create(customer, body);
+  expect(estimated.status).to.equal(200);
+  expect(estimated.body.refusal).to.deep.equal(refused.body);
+  expect(refused.body.error).to.equal(error);
+}
+
 describe('estimates', () => {
   let service: TestService;
   before(async () => {
@@ -105,15 +114,6 @@ describe('estimates', () => {
   });
 
   describe('the predicted error', () => {
-    /** Fails unless the estimate predicts the response to a create. */
-    async function expectPrediction(customer: TestCustomer, error: string, body: object = {}): Promise<void> {
-      const estimated = await estimate(customer, body);
-      const refused = await create(customer, body);
-      expect(estimated.status).to.equal(200);
-      expect(estimated.body.refusal).to.deep.equal(refused.body);
-      expect(refused.body.error).to.equal(error);
-    }
-
     it('is the error of the create in every state, in the same order of precedence', async () => {
       const customer = await service.createCustomer(null);
       await setModelHealth(service, 'imgmodel-2', 'offline');
