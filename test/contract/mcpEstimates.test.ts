@@ -26,7 +26,7 @@ describe('MCP: dry_run', () => {
   before(async () => {
     service = await startTestService({
       workers: 0,
-      env: { RATE_LIMITS: 'on', RATE_CREATES_PER_MINUTE: '2', RATE_REQUESTS_PER_MINUTE: '60' },
+      env: { RATE_LIMITS: 'on', RATE_CREATES_PER_MINUTE: '3', RATE_REQUESTS_PER_MINUTE: '60' },
     });
     await setAllModelsOnline(service);
   });
@@ -118,7 +118,8 @@ describe('MCP: dry_run', () => {
     const created = await call(customer, IMAGE_CALL);
     expect(created.result.structuredContent.status).to.equal('queued');
     await call(customer, { ...IMAGE_CALL, dry_run: false });
-    const third = await call(customer, { ...IMAGE_CALL, dry_run: false });
-    expect(third.result.structuredContent.error).to.equal('rate_limited');
+    await call(customer, { ...IMAGE_CALL, dry_run: false });
+    const fourth = await call(customer, { ...IMAGE_CALL, dry_run: false });
+    expect(fourth.result.structuredContent.error).to.equal('rate_limited');
   });
 });
