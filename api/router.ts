@@ -72,6 +72,7 @@ export type HttpRoute = readonly [
 // biome-ignore format: aligned columns.
 export const HTTP_ROUTES: readonly HttpRoute[] = [
   ['POST',   '/api/generations/create/',                         'deferredKey',     'create',    'json', generations.create],
+  ['POST',   '/api/generations/estimate/',                       'deferredKey',     'account',   'json', generations.estimate],
   ['GET',    '/api/generations/',                                'account',         'account',   'none', generations.list],
   ['GET',    '/api/generations/:uuid/',                          'deferredKey',     'account',   'none', generations.read],
   ['DELETE', '/api/generations/:uuid/',                          'account',         'account',   'json', generations.remove],

@@ -33,6 +33,14 @@ export const upstreamRequestDuration = new Histogram({
   registers: [metricsRegistry],
 });
 
+export const moderationDuration = new Histogram({
+  name: 'genmeter_moderation_duration_seconds',
+  help: 'Duration of decisions of the moderation service. outcome: allowed, denied or failed.',
+  labelNames: ['outcome'],
+  buckets: DURATION_BUCKETS_SECONDS,
+  registers: [metricsRegistry],
+});
+
 export const generationsCompleted = new Counter({
   name: 'genmeter_generations_ended_total',
   help: 'Generations that this process has ended: succeeded, failed or canceled. Only the first are not refunded.',

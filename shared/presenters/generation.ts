@@ -6,7 +6,7 @@ import type { Generation } from '../tables/Generation.ts';
 import { countOrNull, textOrNull, Timestamp, timestampOrNull, Uuid } from './fields.ts';
 
 /** Parameters of a generation, including the defaults that were filled in. */
-const ShownParams = Type.Unsafe<GenerationParams>({
+export const ShownParams = Type.Unsafe<GenerationParams>({
   anyOf: [Type.Object(VideoParams.properties), Type.Object(ImageParams.properties)],
   description: 'The requested parameters, including defaults',
 });

@@ -113,6 +113,7 @@ const OWN_ENDPOINTS = `
   POST   /account/notifications/               member
   GET    /unsubscribe/:token                   link
   POST   /unsubscribe/:token                   link
+  POST   /api/generations/estimate/            key/cookie
   GET    /api/notifications/settings/          key/cookie
   PATCH  /api/notifications/settings/          key/cookie
   GET    /account/export/                      member

@@ -9,6 +9,7 @@ import {
 import { GENERATION_STATUSES } from '../../../shared/spec/states.ts';
 import { pageResponse } from '../pagination.ts';
 import { CreateGenerationRequest } from './schemas.ts';
+import { EstimateResponse } from '../../../shared/presenters/estimate.ts';
 import { GenerationResponse } from '../../../shared/presenters/generation.ts';
 import { EXAMPLE_TIMESTAMP, EXAMPLE_UUID, examplePage } from '../openapi/examples.ts';
 import {
@@ -71,13 +72,13 @@ const CANCELED_GENERATION = {
 
 export const GENERATIONS_DESCRIPTION: FeatureDescription = {
   tag: { name: 'Generations', description: 'Videos and images: create one, wait for it, list them.' },
-  schemas: { Generation: GenerationResponse, VideoParams, ImageParams },
+  schemas: { Generation: GenerationResponse, Estimate: EstimateResponse, VideoParams, ImageParams },
   operations: {
     'POST /api/generations/create/': {
       id: 'createGeneration',
       summary: 'Create a generation',
       description:
-        'Charges the credits and queues the generation: 8 credits for an image, 35 for a video of 5 seconds, 70 for one of 10 seconds. Errors take precedence in this order: 401, 429, 400, 402 `subscription_required`, 503, 409, 402 `insufficient_credits`. A 4xx charges nothing. While the outcome of an automatic top-up is unknown, the response is 503 `internal_error`; repeat the request with the same `Idempotency-Key` to get the outcome.',
+        'Charges the credits and queues the generation: 8 credits for an image, 35 for a video of 5 seconds, 70 for one of 10 seconds. Errors take precedence in this order: 401, 429, 400, 402 `subscription_required`, 503, 409, 402 `insufficient_credits`. A 4xx charges nothing. With content moderation, a denied prompt is 400 `content_rejected`. While the outcome of an automatic top-up is unknown, the response is 503 `internal_error`; repeat the request with the same `Idempotency-Key` to get the outcome.',
       body: {
         schema: CreateGenerationBody,
         examples: {
@@ -95,8 +96,38 @@ export const GENERATIONS_DESCRIPTION: FeatureDescription = {
         schema: GenerationResponse,
         example: QUEUED_GENERATION,
       },
-      errorCodes: ['insufficient_credits', 'subscription_required', 'parallel_limit_reached', 'model_unavailable'],
+      errorCodes: [
+        'content_rejected',
+        'insufficient_credits',
+        'subscription_required',
+        'parallel_limit_reached',
+        'model_unavailable',
+      ],
       acceptsIdempotencyKey: true,
+    },
+    'POST /api/generations/estimate/': {
+      id: 'estimateGeneration',
+      summary: 'Estimate a generation',
+      description:
+        'Returns the price of a create with this body, and what the create would do now. Charges nothing, triggers no automatic top-up, and is not sent to content moderation. The price is exact; balance and `refusal` are those of the moment. Send `max_credits` with the create to be sure of the price.',
+      body: {
+        schema: CreateGenerationBody,
+        example: { model: 'imgmodel-2', prompt: 'A lighthouse at dusk', params: { resolution: '1K' } },
+      },
+      response: {
+        status: 200,
+        description: 'The estimate, also if a create would be rejected.',
+        schema: EstimateResponse,
+        example: {
+          model: 'imgmodel-2',
+          params: QUEUED_GENERATION.params,
+          credits: 8,
+          balance: 1_100,
+          balance_after: 1_092,
+          affordable: true,
+          refusal: null,
+        },
+      },
     },
     'GET /api/generations/': {
       id: 'listGenerations',

@@ -1,6 +1,7 @@
 import { cancelGeneration } from '../../../shared/domain/generations/cancel.ts';
 import type { CreateInput } from '../../../shared/domain/generations/debit.ts';
 import { createGeneration } from '../../../shared/domain/generations/create.ts';
+import { estimateGeneration } from '../../../shared/domain/generations/estimate.ts';
 import { listGenerations } from '../../../shared/domain/generations/list.ts';
 import { parseMetadata } from '../../../shared/domain/generations/metadata.ts';
 import { readGeneration } from '../../../shared/domain/generations/read.ts';
@@ -22,16 +23,23 @@ const parseParams = Object.fromEntries(
   MODELS.map((model) => [model.slug, createBodyParser(model.params, 'params.')]),
 ) as Record<string, Parse<GenerationParams>>;
 
-export async function create(ctx: Context): Promise<void> {
-  const { model, prompt, params, webhook_url: webhookUrl, ...options } = parseCreateRequest(getJsonBody(ctx));
-  const metadata = parseMetadata(options.metadata ?? {});
-  const input: CreateInput = {
+/** Parses the body of a create or an estimate. @throws ServiceError validation_error */
+function readCreateInput(ctx: Context): CreateInput {
+  const body = parseCreateRequest(getJsonBody(ctx));
+  const { model, prompt, params, webhook_url: webhookUrl, max_credits: maxCredits } = body;
+  const metadata = parseMetadata(body.metadata ?? {});
+  return {
     model,
     prompt,
     params: (parseParams[model] as Parse<GenerationParams>)(params),
     ...(webhookUrl === undefined ? {} : { webhook_url: parseWebhookUrl(webhookUrl, 'webhook_url') }),
     ...(metadata === undefined ? {} : { metadata }),
+    ...(maxCredits === undefined ? {} : { max_credits: maxCredits }),
   };
+}
+
+export async function create(ctx: Context): Promise<void> {
+  const input = readCreateInput(ctx);
   const { requestId } = ctx.state;
   const { generation, isReplay } = await createGeneration(
     requireCaller(ctx),
@@ -43,6 +51,10 @@ export async function create(ctx: Context): Promise<void> {
   if (isReplay) ctx.set('idempotent-replayed', 'true');
   ctx.status = 201;
   ctx.body = presentGeneration(generation);
+}
+
+export async function estimate(ctx: Context): Promise<void> {
+  ctx.body = await estimateGeneration(requireCaller(ctx), readCreateInput(ctx));
 }
 
 export async function list(ctx: Context): Promise<void> {

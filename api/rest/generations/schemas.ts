@@ -18,6 +18,12 @@ export const CreateGenerationRequest = Type.Object(
     ),
     // Validated by `parseMetadata`.
     metadata: Type.Optional(Type.Object({})),
+    max_credits: Type.Optional(
+      Type.Integer({
+        minimum: 1,
+        description: 'Largest accepted price. A higher price is a 400, and nothing is charged',
+      }),
+    ),
   },
   NO_OTHER_FIELDS,
 );

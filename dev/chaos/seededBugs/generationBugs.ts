@@ -2,6 +2,7 @@ import type { SeededBug } from './seededBug.ts';
 
 const CLAIM = 'shared/domain/generations/execution/claim.ts';
 const COMPLETE = 'shared/domain/generations/execution/complete.ts';
+const ADMISSION = 'shared/domain/generations/admission.ts';
 const CHARGE = 'shared/domain/generations/charge.ts';
 const REGISTRY = 'worker/registry.ts';
 
@@ -17,8 +18,8 @@ export const GENERATION_BUGS: readonly SeededBug[] = [
     name: 'the charge does not check whether the account is suspended',
     changes: [
       {
-        file: CHARGE,
-        within: 'prepareChargeStatement',
+        file: ADMISSION,
+        within: 'buildAdmissionRule',
         find: `WHEN $a.suspended_at IS NOT NULL THEN 'account_suspended'`,
         replace: '',
       },
@@ -174,8 +175,8 @@ export const GENERATION_BUGS: readonly SeededBug[] = [
     name: 'the parallel limit is not checked',
     changes: [
       {
-        file: CHARGE,
-        within: 'prepareChargeStatement',
+        file: ADMISSION,
+        within: 'buildAdmissionRule',
         find: 'WHEN $a.in_flight >= $a.parallel_limit',
         replace: 'WHEN false',
       },

@@ -12,6 +12,7 @@ import { PROBE_STALE_MS } from '../../spec/limits.ts';
 import { Generation } from '../../tables/Generation.ts';
 import { buildLowCreditsThreshold } from '../credits/lowCredits.ts';
 import { isEmailEnabled } from '../outbox/recordEvent.ts';
+import { buildAdmissionRule, USABLE_MODELS } from './admission.ts';
 import type { ChargeOutcome, Debit } from './debit.ts';
 
 /** Delay before the sweep enqueues another dispatch for a new generation. */
@@ -47,8 +48,7 @@ const prepareChargeStatement = (name: string, hasKeys: boolean) =>
          ON k.key_hash = ANY (cast(:hashes AS bytea[])) AND k.key_hash = decode(r.key_hash, 'hex')
         AND k.account_id = r.account_id AND k.revoked_at IS NULL
    ), usable AS MATERIALIZED (
-     SELECT DISTINCT model FROM upstream_health WHERE status <> 'offline' AND probed_at > :stale
-                                                         AND (circuit_open_until IS NULL OR circuit_open_until <= :now)
+     ${USABLE_MODELS}
    ), locked AS MATERIALIZED (
      SELECT a.id, r.uuid, r.model, r.prompt, r.params, r.credits, r.created_at, r.deadline_at, r.idempotency_key,
             r.webhook_url, r.metadata, a.balance, a.plan_credits, a.topup_credits, a.period_used, a.in_flight, a.generation_count,
@@ -58,15 +58,7 @@ const prepareChargeStatement = (name: string, hasKeys: boolean) =>
             a.credits_low_since, ${LOW_THRESHOLD} AS low_threshold,
             a.credits_low_since IS NULL AND a.balance - r.credits < ${LOW_THRESHOLD}
               AND (cast(:sendsEmail AS boolean) OR a.webhook_count > 0) AS is_credits_low,
-            CASE WHEN NOT r.is_key_valid THEN 'invalid_api_key'
-                 WHEN a.suspended_at IS NOT NULL THEN 'account_suspended'
-                 ${hasKeys ? "WHEN first.uuid IS NOT NULL THEN 'replayed'" : ''}
-                 WHEN a.spendable_until IS NULL OR a.spendable_until <= :now OR a.deletion_requested_at IS NOT NULL
-                   THEN 'subscription_required'
-                 WHEN usable.model IS NULL THEN 'model_unavailable'
-                 WHEN a.in_flight >= a.parallel_limit THEN 'parallel_limit_reached'
-                 WHEN a.balance < r.credits THEN 'insufficient_credits'
-                 ELSE 'accepted' END AS outcome
+            ${buildAdmissionRule({ hasKeys })} AS outcome
        FROM request r
        JOIN accounts a ON a.id = ANY (cast(:accounts AS bigint[])) AND a.id = r.account_id
        LEFT JOIN usable ON usable.model = r.model
