@@ -46,6 +46,9 @@ describe('a service with a configured catalog', () => {
     await service.stop();
   });
 
+  const call = (args: object) =>
+    mcp.client.callTool({ name: 'generate_image', arguments: { prompt: 'A map', ...args } });
+
   const create = (model: string, params: object) => customer.createGeneration({ model, params });
 
   it('lists the models that are not hidden in their order, with prices, inputs and a JSON Schema', async () => {
@@ -128,8 +131,6 @@ describe('a service with a configured catalog', () => {
   });
 
   it('creates with the chosen model over MCP, by default with the first one, and rejects parameters of another', async () => {
-    const call = (args: object) =>
-      mcp.client.callTool({ name: 'generate_image', arguments: { prompt: 'A map', ...args } });
     const first = await call({});
     expect(first.structuredContent).to.include({ model: 'draft-1', credits_charged: 1 });
     const second = await call({ model: 'photo-1', resolution: '2K' });
