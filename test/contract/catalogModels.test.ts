@@ -89,7 +89,7 @@ describe('a service with a configured catalog', () => {
       expect((await customer.waitForEnd(body.uuid)).status).to.equal('succeeded');
     }
     const { status, body } = await create('imgmodel-2', { resolution: '1K' });
-    expect([status, body.detail]).to.deep.equal([400, 'model must be one of: draft-1, photo-1, internal-1.']);
+    expect([status, body.detail]).to.deep.equal([400, 'model must be one of: draft-1, photo-1.']);
   });
 
   it('validates parameters by the model, and keeps those that were left out absent', async () => {
@@ -144,7 +144,7 @@ describe('a service with a configured catalog', () => {
     const { body } = await service.request('GET', '/api/openapi.json');
     const { model } =
       body.paths['/api/generations/create/'].post.requestBody.content['application/json'].schema.properties;
-    expect(model.enum).to.deep.equal(['draft-1', 'photo-1', 'internal-1']);
+    expect(model.enum).to.deep.equal(['draft-1', 'photo-1']);
   });
 });
 
