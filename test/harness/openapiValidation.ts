@@ -1,5 +1,6 @@
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import { buildOpenApiDocument } from '../../api/rest/openapi/document.ts';
+import { getCatalog } from '../../shared/lib/catalog/catalog.ts';
 import { LOCAL_SIGN_IN_ROUTES, HTTP_ROUTES } from '../../api/router.ts';
 
 /**
@@ -15,15 +16,19 @@ interface ObservedResponse {
 
 type Json = Record<string, any>;
 
-let cachedValidator: OpenApiValidator | undefined;
+/** Validators by the models that the document describes. */
+const validators = new Map<number | null, OpenApiValidator>();
 
 /** Validator for the OpenAPI document of the code under test. */
 export function getOpenApiValidator(): OpenApiValidator {
   const routes = [...HTTP_ROUTES, ...LOCAL_SIGN_IN_ROUTES];
-  cachedValidator ??= new OpenApiValidator(
-    JSON.parse(JSON.stringify(buildOpenApiDocument(routes, 'http://127.0.0.1'))) as Json,
-  );
-  return cachedValidator;
+  const { id } = getCatalog();
+  const known = validators.get(id);
+  if (known !== undefined) return known;
+  const document = JSON.parse(JSON.stringify(buildOpenApiDocument(routes, 'http://127.0.0.1'))) as Json;
+  const validator = new OpenApiValidator(document);
+  validators.set(id, validator);
+  return validator;
 }
 
 /** Fails unless a response matches the document. Ignores pages, files and other protocols. */
