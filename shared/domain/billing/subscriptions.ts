@@ -4,7 +4,7 @@ import type { Subscription } from '../../tables/Subscription.ts';
 import { getPlanBySlug } from '../../lib/catalog/catalog.ts';
 import { endCreditPeriods, renewCreditPeriods, startCreditPeriods, upgradeCreditPeriod } from '../credits/periods.ts';
 import { entitlementFor, NO_ENTITLEMENT } from './entitlement.ts';
-import { assertPlanReleased } from './releasedPlans.ts';
+import { requireReleasedPlan } from '../catalog/releasedPlans.ts';
 
 /**
  * The transitions of a subscription: what they do to the entitlement and the credits of its account. The caller holds
@@ -21,7 +21,7 @@ export async function startSubscription(
   account: Account,
   subscription: Subscription,
 ): Promise<Account> {
-  await assertPlanReleased(getPlanBySlug(subscription.plan_slug), transaction);
+  await requireReleasedPlan(getPlanBySlug(subscription.plan_slug), transaction);
   return startCreditPeriods(transaction, account, subscription, {
     ...entitlementFor(subscription),
     ...(account.onboarding_step === 'plan' ? { onboarding_step: 'complete' } : {}),
@@ -52,7 +52,7 @@ export async function applySubscriptionChange(
   isPaid: boolean,
 ): Promise<Account> {
   if (account.subscription_id !== subscription.id) return account;
-  await assertPlanReleased(getPlanBySlug(subscription.plan_slug), transaction);
+  await requireReleasedPlan(getPlanBySlug(subscription.plan_slug), transaction);
   const entitled = await account.$query(transaction).patchAndFetch(entitlementFor(subscription));
   if (!isPaid || subscription.status !== 'active') return entitled;
   return upgradeCreditPeriod(transaction, entitled, subscription);
