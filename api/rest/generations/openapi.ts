@@ -110,7 +110,7 @@ export const describeGenerations = (): FeatureDescription => ({
           name: 'model',
           in: 'query',
           description: 'Only generations of this model, by its slug.',
-          schema: { type: 'string', enum: getModelSlugs() },
+          schema: getCatalog().id === null ? { type: 'string', enum: getModelSlugs() } : { type: 'string' },
         },
         ...CREATED_RANGE_PARAMETERS,
       ],
