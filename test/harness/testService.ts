@@ -7,7 +7,7 @@ import type { Program } from '../../dev/local/environment/program.ts';
 import { buildServiceEnv } from '../../dev/local/environment/serviceEnv.ts';
 import { allocatePort } from './ports.ts';
 import { type TestCustomer, createCustomer, request } from './apiClient.ts';
-import { createDatabase, requireTestEnv } from './databases.ts';
+import { createDatabase, requireTestEnv, runRelease } from './databases.ts';
 import { InProcessService } from './inProcessService.ts';
 import { type ServiceHandle, startServiceProcess } from './serviceProcess.ts';
 import { FakeUpstream } from '../fakes/fakeUpstream.ts';
@@ -177,6 +177,8 @@ export async function startTestService(options: TestServiceOptions = {}): Promis
   const { apis = 1, workers = 1, env = {}, redisUrl } = options;
   const upstream = await new FakeUpstream().start();
   const databaseUrl = options.databaseUrl ?? (await createDatabase());
+  if (options.databaseUrl === undefined && env['CATALOG'] !== undefined)
+    await releaseCatalog(databaseUrl, env['CATALOG']);
   const database = new pg.Pool({ connectionString: databaseUrl, max: 4 });
   database.on('error', () => {});
   const id = randomUUID();
@@ -202,6 +204,12 @@ export async function startTestService(options: TestServiceOptions = {}): Promis
   );
   await service.startInitialParts({ apis, workers });
   return service;
+}
+
+/** Releases a catalog, as a deployment would. */
+async function releaseCatalog(databaseUrl: string, catalog: string): Promise<void> {
+  const { status, output } = await runRelease(databaseUrl, { CATALOG: catalog });
+  if (status !== 0) throw new Error(`The release step exited with ${status}:\n${output}`);
 }
 
 /** Polls a condition every 50 ms, and fails with its description if it never holds. */

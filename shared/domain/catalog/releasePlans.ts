@@ -1,6 +1,6 @@
 import type { Knex } from 'knex';
 import { ConfigError } from '../../lib/config.ts';
-import type { Plan } from '../../spec/plans.ts';
+import { DEFAULT_PLANS, type Plan } from '../../spec/plans.ts';
 import type { ReleasedPlan } from '../../tables/ReleasedPlan.ts';
 
 /** What subscribers were promised. Grants, top-up rates and the invariants of the ledger depend on it. */
@@ -12,14 +12,9 @@ type PlanTerms = Pick<
 /**
  * Stores the plans of a catalog in the transaction of a release. The terms of a released plan never change, and a plan
  * that was sold is never removed. A default plan counts as released once a CATALOG contains it, or it was sold.
- * @param isDefault true for the plans of a configuration without any.
  * @throws ConfigError
  */
-export async function releasePlans(
-  transaction: Knex.Transaction,
-  plans: readonly Plan[],
-  isDefault: boolean,
-): Promise<void> {
+export async function releasePlans(transaction: Knex.Transaction, plans: readonly Plan[]): Promise<void> {
   // The first subscription to a plan waits for the release, and the release for one in progress.
   await transaction.raw('LOCK TABLE catalog_plans IN SHARE ROW EXCLUSIVE MODE');
   for (const released of await transaction<ReleasedPlan>('catalog_plans').orderBy('slug'))
@@ -32,18 +27,18 @@ export async function releasePlans(
     `INSERT INTO catalog_plans AS p (slug, name, price_monthly_cents, price_yearly_cents, monthly_credits, parallel_limit,
                                      released_at)
      SELECT slug, name, price_monthly_cents, price_yearly_cents, monthly_credits, parallel_limit,
-            CASE WHEN NOT ? THEN clock_timestamp() END
-       FROM json_to_recordset(?) AS r (slug text, name text, price_monthly_cents integer, price_yearly_cents integer,
+            CASE WHEN cast(? AS boolean) THEN clock_timestamp() END
+       FROM json_to_recordset(cast(? AS json)) AS r (slug text, name text, price_monthly_cents integer, price_yearly_cents integer,
                                        monthly_credits integer, parallel_limit integer)
      ON CONFLICT (slug) DO UPDATE
        SET name = excluded.name, price_monthly_cents = excluded.price_monthly_cents,
            price_yearly_cents = excluded.price_yearly_cents, monthly_credits = excluded.monthly_credits,
            parallel_limit = excluded.parallel_limit, released_at = coalesce(p.released_at, excluded.released_at),
            removed_at = NULL`,
-    [isDefault, JSON.stringify(rows)],
+    [plans !== DEFAULT_PLANS, JSON.stringify(rows)],
   );
   await transaction.raw(
-    'UPDATE catalog_plans SET removed_at = clock_timestamp() WHERE removed_at IS NULL AND NOT slug = ANY (?)',
+    'UPDATE catalog_plans SET removed_at = clock_timestamp() WHERE removed_at IS NULL AND NOT slug = ANY (cast(? AS text[]))',
     [rows.map(({ slug }) => slug)],
   );
 }

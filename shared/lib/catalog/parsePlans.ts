@@ -1,6 +1,7 @@
 import { TOPUP_MAX_CENTS, TOPUP_MIN_CENTS } from '../../spec/limits.ts';
 import { type Plan, topupCredits } from '../../spec/plans.ts';
 import { ConfigError } from '../config.ts';
+import { readBoolean, readInteger, readList, readObject, readOptional, readText, requireName } from './fields.ts';
 
 /** Parses the plans of the variable CATALOG. Every error is one sentence that names the path. */
 
@@ -14,12 +15,12 @@ const FIELDS = [
   'features',
   'highlight',
   'hidden',
-] as const;
+];
 
 /** The year, which is charged at once, costs between 50 cents and 999,999.99 dollars: the limits of Stripe. */
-const PRICE_CENTS = { minimum: 5, maximum: 8_333_333 };
-const CREDITS = { minimum: 1, maximum: 10_000_000 };
-const PARALLEL_LIMIT = { minimum: 1, maximum: 1_000 };
+const PRICE_CENTS = [5, 8_333_333] as const;
+const CREDITS = [1, 10_000_000] as const;
+const PARALLEL_LIMIT = [1, 1_000] as const;
 /** Upper bound for the credits of one top-up: a balance is an integer of 32 bits. */
 const TOPUP_CREDITS_MAX = 100_000_000;
 const NAME_MAX_CHARACTERS = 40;
@@ -51,18 +52,15 @@ export function parsePlans(value: unknown): readonly Plan[] {
 }
 
 function parsePlan(slug: string, value: unknown): Plan {
-  if (!SLUG.test(slug)) {
-    throw new ConfigError(
-      `${PATH}: the slug "${slug.slice(0, 60)}" must have at most 40 characters of a-z, 0-9 and -, from a letter to a letter or digit.`,
-    );
-  }
+  requireName(PATH, slug, SLUG, 'up to 40 characters of a-z, 0-9 and -, from a letter to a letter or digit');
   const path = `${PATH}/${slug}`;
-  const fields = readObject(path, value);
-  const unknown = Object.keys(fields).find((name) => !(FIELDS as readonly string[]).includes(name));
-  if (unknown !== undefined) throw new ConfigError(`${path} has no field "${unknown}": it may have ${FIELDS.join(', ')}.`);
-  const priceMonthlyCents = readInteger(`${path}/price_monthly_cents`, fields['price_monthly_cents'], PRICE_CENTS);
-  const monthlyCredits = readInteger(`${path}/monthly_credits`, fields['monthly_credits'], CREDITS);
-  const parallelLimit = readInteger(`${path}/parallel_limit`, fields['parallel_limit'], PARALLEL_LIMIT);
+  const fields = readObject(path, value, FIELDS);
+  const readSwitch = (name: 'highlight' | 'hidden') =>
+    readOptional(fields[name], (given) => readBoolean(`${path}/${name}`, given)) ?? false;
+  const priceMonthlyCents = readInteger(`${path}/price_monthly_cents`, fields['price_monthly_cents'], ...PRICE_CENTS);
+  const monthlyCredits = readInteger(`${path}/monthly_credits`, fields['monthly_credits'], ...CREDITS);
+  const parallelLimit = readInteger(`${path}/parallel_limit`, fields['parallel_limit'], ...PARALLEL_LIMIT);
+  const features = readOptional(fields['features'], (given) => readFeatures(`${path}/features`, given));
   const plan: Plan = {
     slug,
     name: readText(`${path}/name`, fields['name'], NAME_MAX_CHARACTERS),
@@ -70,12 +68,9 @@ function parsePlan(slug: string, value: unknown): Plan {
     priceYearlyCents: 12 * priceMonthlyCents,
     monthlyCredits,
     parallelLimit,
-    features:
-      fields['features'] === undefined
-        ? buildDefaultFeatures(monthlyCredits, parallelLimit)
-        : readFeatures(`${path}/features`, fields['features']),
-    highlight: readBoolean(`${path}/highlight`, fields['highlight']),
-    hidden: readBoolean(`${path}/hidden`, fields['hidden']),
+    features: features ?? buildDefaultFeatures(monthlyCredits, parallelLimit),
+    highlight: readSwitch('highlight'),
+    hidden: readSwitch('hidden'),
   };
   if (plan.highlight && plan.hidden)
     throw new ConfigError(`${path}/highlight must not be true, because the plan is hidden.`);
@@ -106,31 +101,7 @@ function buildDefaultFeatures(monthlyCredits: number, parallelLimit: number): st
 }
 
 function readFeatures(path: string, value: unknown): string[] {
-  if (!Array.isArray(value) || value.length === 0 || value.length > FEATURES_MAX)
-    throw new ConfigError(`${path} must be a list of 1 to ${FEATURES_MAX} texts.`);
-  return value.map((feature, index) => readText(`${path}/${index}`, feature, FEATURE_MAX_CHARACTERS));
-}
-
-function readObject(path: string, value: unknown): Record<string, unknown> {
-  if (typeof value !== 'object' || value === null || Array.isArray(value))
-    throw new ConfigError(`${path} must be an object.`);
-  return value as Record<string, unknown>;
-}
-
-function readInteger(path: string, value: unknown, { minimum, maximum }: { minimum: number; maximum: number }): number {
-  if (typeof value !== 'number' || !Number.isInteger(value) || value < minimum || value > maximum)
-    throw new ConfigError(`${path} must be a whole number from ${minimum} to ${maximum}.`);
-  return value;
-}
-
-function readText(path: string, value: unknown, maxCharacters: number): string {
-  const isText = typeof value === 'string' && /^\S(?:.*\S)?$/.test(value) && !/\p{Cc}/u.test(value);
-  if (!isText || [...value].length > maxCharacters)
-    throw new ConfigError(`${path} must be a text of 1 to ${maxCharacters} characters on one line, without spaces around it.`);
-  return value;
-}
-
-function readBoolean(path: string, value: unknown): boolean {
-  if (value !== undefined && typeof value !== 'boolean') throw new ConfigError(`${path} must be true or false.`);
-  return value === true;
+  return readList(path, value, FEATURES_MAX).map((feature, index) =>
+    readText(`${path}/${index}`, feature, FEATURE_MAX_CHARACTERS),
+  );
 }
