@@ -84,7 +84,7 @@ describe('the plans of a CATALOG', () => {
     const { requestBody } = body.paths['/api/billing/checkout/'].post;
     const content = requestBody.content['application/json'];
     expect(content.schema.properties.plan.enum).to.deep.equal(['solo', 'small-team']);
-    expect(content.example).to.deep.equal({ plan: 'small-team' });
+    expect(content.examples.usual.value).to.deep.equal({ plan: 'small-team' });
     const { schemas } = body.components;
     expect(schemas.Plan.properties.slug.enum).to.deep.equal(['solo', 'small-team']);
     expect(schemas.BillingStatus.properties.plan.properties.slug.enum).to.include('founders');

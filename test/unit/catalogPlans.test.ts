@@ -43,7 +43,7 @@ const REFUSED: [string, unknown, RegExp][] = [
   [
     'an unknown field',
     buildPlan({ credits: 300 }),
-    /^CATALOG\/plans\/solo has no field "credits": allowed fields are name, /,
+    /^CATALOG\/plans\/solo has no field "credits"; allowed fields are name, /,
   ],
   [
     'a yearly price',
