@@ -28,12 +28,12 @@ export async function createTemplateDatabase(
   await client.end();
 }
 
-/** Runs the release step against a database. @param more further variables, such as CATALOG. */
+/** Runs the release step against a database. */
 export async function runRelease(
   databaseUrl: string,
-  more: Record<string, string> = {},
+  variables: Record<string, string> = {},
 ): Promise<{ status: number | null; output: string }> {
-  const env = { DATABASE_URL: databaseUrl, REDIS_URL: 'redis://127.0.0.1:1', ...more };
+  const env = { DATABASE_URL: databaseUrl, REDIS_URL: 'redis://127.0.0.1:1', ...variables };
   const { status, out, err } = await runBundled('release', [], { env });
   return { status, output: out + err };
 }

@@ -30,6 +30,8 @@ export interface TestServiceOptions {
   clockOffsetMs?: number;
   env?: Record<string, string>;
   redisUrl?: string;
+  /** False: the CATALOG in `env` is not released first. */
+  isReleased?: boolean;
   /** Address of a migrated database. Default: a new one on the server of the test run. */
   databaseUrl?: string;
 }
@@ -172,15 +174,20 @@ export class TestService {
   }
 }
 
+/** Releases a catalog. @throws Error if it was refused. */
+export async function release(databaseUrl: string, CATALOG: string): Promise<void> {
+  const { status, output } = await runRelease(databaseUrl, { CATALOG });
+  if (status !== 0) throw new Error(`The release failed: ${output}`);
+}
+
 /** Starts a service: one API and one worker by default. */
 export async function startTestService(options: TestServiceOptions = {}): Promise<TestService> {
   const { apis = 1, workers = 1, env = {}, redisUrl } = options;
   const upstream = await new FakeUpstream().start();
   const databaseUrl = options.databaseUrl ?? (await createDatabase());
-  if (options.databaseUrl === undefined && env['CATALOG'] !== undefined)
-    await releaseCatalog(databaseUrl, env['CATALOG']);
   const database = new pg.Pool({ connectionString: databaseUrl, max: 4 });
   database.on('error', () => {});
+  if (env['CATALOG'] !== undefined && options.isReleased !== false) await release(databaseUrl, env['CATALOG']);
   const id = randomUUID();
   const service = new TestService(
     {
@@ -204,12 +211,6 @@ export async function startTestService(options: TestServiceOptions = {}): Promis
   );
   await service.startInitialParts({ apis, workers });
   return service;
-}
-
-/** Releases a catalog, as a deployment would. */
-async function releaseCatalog(databaseUrl: string, catalog: string): Promise<void> {
-  const { status, output } = await runRelease(databaseUrl, { CATALOG: catalog });
-  if (status !== 0) throw new Error(`The release step exited with ${status}:\n${output}`);
 }
 
 /** Polls a condition every 50 ms, and fails with its description if it never holds. */

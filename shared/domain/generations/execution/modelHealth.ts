@@ -25,10 +25,11 @@ export interface ModelWithStatus extends CatalogModel {
   provider: string;
 }
 
-/** Returns the models of the catalog with their status, in catalog order. */
+/** Returns the models of the catalog that are not hidden with their status, in catalog order. */
 export async function getModelsWithStatus(): Promise<ModelWithStatus[]> {
   const getStatus = await loadStatuses();
-  return getCatalog().models.map((model) => {
+  const offered = getCatalog().models.filter(({ hidden }) => !hidden);
+  return offered.map((model) => {
     const routes = getRoutes(model.slug);
     return {
       ...model,
