@@ -6,6 +6,7 @@ import { connectTo } from '../../dev/local/environment/databases.ts';
 import { releaseCatalog } from '../../shared/domain/catalog/release.ts';
 import { parseCatalog } from '../../shared/lib/catalog/catalog.ts';
 import { ConfigError } from '../../shared/lib/config.ts';
+import { runAdmin } from '../harness/adminCommand.ts';
 import { createCustomer, type TestCustomer } from '../harness/apiClient.ts';
 import { type BillingService, startBillingService } from '../harness/billingService.ts';
 import { createDatabase, runRelease } from '../harness/databases.ts';
@@ -130,6 +131,18 @@ describe('the release of plans', () => {
     await sell(client, 'solo');
     await client.query(`UPDATE subscriptions SET plan_slug = 'team'`);
     for (const plans of [{ solo: SOLO }, { team: TEAM }]) await expectRefused(plans, 'CATALOG/plans must contain');
+  });
+
+  it('lets commands run only with the plans that were released last', async () => {
+    await expectReleased({ solo: SOLO, team: TEAM });
+    const find = (env: Record<string, string>) =>
+      runAdmin(['find-account', 'ada@example.com'], { DATABASE_URL: url, REDIS_URL: 'redis://127.0.0.1:1', ...env });
+    for (const env of [{}, { CATALOG: toCatalog({ solo: SOLO }) }]) {
+      const { status, err } = await find(env as Record<string, string>);
+      expect([status, err.includes('CATALOG must be that of the service')], err).to.deep.equal([78, true]);
+    }
+    const { err } = await find({ CATALOG: toCatalog({ team: TEAM, solo: { ...SOLO, hidden: true } }) });
+    expect(err).to.not.include('CATALOG');
   });
 
   it('waits for a first subscription in progress; npm run release then exits with 78 and the sentence', async () => {

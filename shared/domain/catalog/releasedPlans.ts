@@ -10,21 +10,37 @@ const RETRY_AFTER_SECONDS = 60;
 
 const COUNT_RELEASED_PLANS = prepared(
   'count_released_plans',
-  `SELECT cast(count(*) AS int) AS released
+  `SELECT cast(count(own.slug) AS int) AS released,
+          cast(count(own.slug) FILTER (WHERE p.removed_at IS NULL) AS int) AS current,
+          cast(count(*) FILTER (WHERE p.removed_at IS NULL) AS int) AS of_last_release
      FROM catalog_plans p
-     JOIN json_to_recordset(:plans) AS own (slug text, monthly_cents integer, yearly_cents integer, credits integer,
-                                            parallel_limit integer)
+     LEFT JOIN json_to_recordset(:plans) AS own (slug text, monthly_cents integer, yearly_cents integer,
+                                                 credits integer, parallel_limit integer)
        ON own.slug = p.slug AND own.monthly_cents = p.price_monthly_cents AND own.yearly_cents = p.price_yearly_cents
-      AND own.credits = p.monthly_credits AND own.parallel_limit = p.parallel_limit
-    WHERE p.removed_at IS NULL OR NOT :isOnSale`,
+      AND own.credits = p.monthly_credits AND own.parallel_limit = p.parallel_limit`,
 );
+
+/** Numbers of plans that were released with the same terms, that the last release contains, and of all that it contains. */
+interface PlanCounts {
+  released: number;
+  current: number;
+  of_last_release: number;
+}
 
 /**
  * Returns whether all plans of this process were released with the same terms. A later release may have removed some,
  * as during a deployment.
  */
-export function arePlansReleased(): Promise<boolean> {
-  return areReleased(getCatalog().plans, { isOnSale: false });
+export async function arePlansReleased(): Promise<boolean> {
+  const { plans } = getCatalog();
+  return (await countReleased(plans)).released === plans.length;
+}
+
+/** Returns whether the plans of this process are exactly those of the last release. */
+export async function arePlansOfLastRelease(): Promise<boolean> {
+  const { plans } = getCatalog();
+  const counts = await countReleased(plans);
+  return counts.current === plans.length && counts.of_last_release === plans.length;
 }
 
 /**
@@ -34,18 +50,14 @@ export function arePlansReleased(): Promise<boolean> {
  * @throws ServiceError internal_error, temporary. An event of the payment processor is retried.
  */
 export async function requireReleasedPlan(plan: Plan, transaction?: Knex): Promise<void> {
-  if (await areReleased([plan], { isOnSale: true }, transaction)) return;
+  if ((await countReleased([plan], transaction)).current === 1) return;
   logger.warn({ plan: plan.slug }, 'plan not sold; it was not released with the CATALOG of this process');
   throw new ServiceError('internal_error', `The ${plan.name} plan is being updated. Try again in a minute.`, {
     retryAfterSeconds: RETRY_AFTER_SECONDS,
   });
 }
 
-async function areReleased(
-  plans: readonly Plan[],
-  { isOnSale }: { isOnSale: boolean },
-  transaction?: Knex,
-): Promise<boolean> {
+async function countReleased(plans: readonly Plan[], transaction?: Knex): Promise<PlanCounts> {
   const rows = plans.map((plan) => ({
     slug: plan.slug,
     monthly_cents: plan.priceMonthlyCents,
@@ -53,7 +65,6 @@ async function areReleased(
     credits: plan.monthlyCredits,
     parallel_limit: plan.parallelLimit,
   }));
-  const bindings = { plans: JSON.stringify(rows), isOnSale };
-  const [row] = await runStatement<{ released: number }>(COUNT_RELEASED_PLANS, bindings, transaction);
-  return row?.released === plans.length;
+  const [counts] = await runStatement<PlanCounts>(COUNT_RELEASED_PLANS, { plans: JSON.stringify(rows) }, transaction);
+  return counts as PlanCounts;
 }
