@@ -9,12 +9,8 @@ export type UpstreamParser = Awaited<ReturnType<typeof loadUpstreamParser>>;
 /** Loads the configuration modules, and parses the upstreams of an environment. */
 export async function loadUpstreamParser() {
   const { ConfigError, parseConfig } = await import('../../shared/lib/config.ts');
-  const { parseCatalog } = await import('../../shared/lib/catalog/catalog.ts');
   const settings = await import('../../shared/gateways/upstreams/upstreamConfig.ts');
-  const parse = (env: Env) => {
-    const config = parseConfig({ ...SERVERS, ...env });
-    return settings.parseUpstreams(config, parseCatalog(config));
-  };
+  const parse = (env: Env) => settings.parseUpstreams(parseConfig({ ...SERVERS, ...env }));
 
   /** Returns the error message for an invalid environment. */
   function getError(env: Env): string {

@@ -6,7 +6,7 @@ import { openService, type Service } from '../../shared/service.ts';
 /**
  * Opens the service for a command line. Without configured databases it uses those of the service that runs on this
  * machine. Logs go to stderr, because stdout contains the output of the command.
- * @throws ConfigError if CATALOG is not the one that was released last.
+ * @throws ConfigError if the CATALOG of an admin command is not the one that was released last.
  */
 export async function openCommandService(
   environment: Record<string, string | undefined>,
@@ -17,7 +17,7 @@ export async function openCommandService(
   });
   const service = await openService(parseConfig(env, kind), { log: process.stderr, usesUpstreams: false });
   try {
-    await requireNewestCatalog();
+    if (kind === 'admin') await requireNewestCatalog();
   } catch (error) {
     await service.close();
     throw error;
