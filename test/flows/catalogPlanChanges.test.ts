@@ -56,7 +56,7 @@ describe('the release of plans', () => {
     const before = await readPlans();
     const error = await captureError(releaseCatalog(db, parsePlans(plans)));
     expect(error).to.be.instanceOf(ConfigError);
-    expect((error as Error).message).to.include(sentence);
+    expect(error.message).to.include(sentence);
     expect(await readPlans()).to.deep.equal(before);
   };
 
@@ -135,14 +135,14 @@ describe('the release of plans', () => {
 
   it('lets commands run only with the plans that were released last', async () => {
     await expectReleased({ solo: SOLO, team: TEAM });
-    const find = (env: Record<string, string>) =>
-      runAdmin(['find-account', 'ada@example.com'], { DATABASE_URL: url, REDIS_URL: 'redis://127.0.0.1:1', ...env });
-    for (const env of [{}, { CATALOG: toCatalog({ solo: SOLO }) }]) {
-      const { status, err } = await find(env as Record<string, string>);
+    const env = { DATABASE_URL: url, REDIS_URL: 'redis://127.0.0.1:1' };
+    const command = ['find-account', 'ada@example.com'];
+    for (const other of [env, { ...env, CATALOG: toCatalog({ solo: SOLO }) }]) {
+      const { status, err } = await runAdmin(command, other);
       expect([status, err.includes('CATALOG must be that of the service')], err).to.deep.equal([78, true]);
     }
-    const { err } = await find({ CATALOG: toCatalog({ team: TEAM, solo: { ...SOLO, hidden: true } }) });
-    expect(err).to.not.include('CATALOG');
+    const same = { ...env, CATALOG: toCatalog({ team: TEAM, solo: { ...SOLO, hidden: true } }) };
+    expect((await runAdmin(command, same)).err).to.not.include('CATALOG');
   });
 
   it('waits for a first subscription in progress; npm run release then exits with 78 and the sentence', async () => {
@@ -224,7 +224,7 @@ describe('the subscribers of a plan', () => {
       headers: { authorization: `Bearer ${customer.key}`, 'content-type': 'application/json' },
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     });
-    return { status: response.status, headers: response.headers, body: (await response.json()) as any };
+    return { status: response.status, headers: response.headers, body: await response.json() };
   };
 
   const readPlan = async (baseUrl: string) => {

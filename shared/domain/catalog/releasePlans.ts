@@ -3,7 +3,7 @@ import { ConfigError } from '../../lib/config.ts';
 import { DEFAULT_PLANS, type Plan } from '../../spec/plans.ts';
 import type { ReleasedPlan } from '../../tables/ReleasedPlan.ts';
 
-/** What subscribers were promised. Grants, top-up rates and the invariants of the ledger depend on it. */
+/** The part of a plan that subscribers pay for. Grants, top-up rates and the invariants of the ledger depend on it. */
 type PlanTerms = Pick<
   ReleasedPlan,
   'price_monthly_cents' | 'price_yearly_cents' | 'monthly_credits' | 'parallel_limit'
