@@ -20,6 +20,8 @@ import * as staffConsole from './0016_staff_console.ts';
 import * as reports from './0017_reports.ts';
 import * as reportIndexes from './0018_report_indexes.ts';
 import * as notifications from './0019_notifications.ts';
+import * as cancelMetadata from './0020_cancel_metadata.ts';
+import * as metadataIndex from './0020_metadata_index.ts';
 import * as catalog from './0021_catalog.ts';
 import * as catalogPlans from './0022_catalog_plans.ts';
 
@@ -49,6 +51,8 @@ export const MIGRATIONS: Record<MigrationName, Migration> = {
   '0017_reports': reports,
   '0018_report_indexes': reportIndexes,
   '0019_notifications': notifications,
+  '0020_cancel_metadata': cancelMetadata,
+  '0020_metadata_index': metadataIndex,
   '0021_catalog': catalog,
   '0022_catalog_plans': catalogPlans,
 };
