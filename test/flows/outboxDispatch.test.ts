@@ -103,8 +103,6 @@ describe('the dispatch of events', () => {
     expect(endpoint.next_delivery_at).to.be.an.instanceOf(Date);
   });
 
-  });
-
   it('stores no body of an event that no enabled endpoint receives', async () => {
     const uuid = await addEndpoint(service, customer, ['credits.low']);
     await insertEvents('subscription.updated', 1);
