@@ -103,56 +103,6 @@ describe('the dispatch of events', () => {
     expect(endpoint.next_delivery_at).to.be.an.instanceOf(Date);
   });
 
-  it('makes an endpoint due that another worker releases while the dispatch waits for it', async () => {
-    await addEndpoint(service, customer);
-    const accountId = await getAccountId(service, customer);
-    await service.sql(
-      `UPDATE webhook_endpoints
-          SET leased_until = now() + interval '30 s', lease_token = gen_random_uuid(), next_delivery_at = now() + interval '30 s'
-        WHERE account_id = $1`,
-      [accountId],
-    );
-    await insertEvents('subscription.updated', 1);
-    const releasing = await service.database.connect();
-    await releasing.query('BEGIN');
-    await releasing.query(
-      'UPDATE webhook_endpoints SET leased_until = NULL, lease_token = NULL, next_delivery_at = NULL WHERE account_id = $1',
-      [accountId],
-    );
-    const dispatching = dispatchEvents();
-    await eventually('the dispatch waits', async () => {
-      const waiting = await service.sql(
-        `SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`,
-      );
-      return waiting.length === 1;
-    });
-    await releasing.query('COMMIT');
-    releasing.release();
-    await dispatching;
-    const [endpoint] = await service.sql('SELECT next_delivery_at FROM webhook_endpoints WHERE account_id = $1', [
-      accountId,
-    ]);
-    expect(endpoint.next_delivery_at).to.be.an.instanceOf(Date);
-  });
-
-  it('leaves an endpoint that is served due at the end of its lease', async () => {
-    await addEndpoint(service, customer);
-    const accountId = await getAccountId(service, customer);
-    const [{ leased_until: until }] = await service.sql(
-      `UPDATE webhook_endpoints
-          SET leased_until = now() + interval '30 s', lease_token = gen_random_uuid(), next_delivery_at = now() + interval '30 s'
-        WHERE account_id = $1 RETURNING leased_until`,
-      [accountId],
-    );
-    await insertEvents('subscription.updated', 1);
-    await dispatchEvents();
-    expect(await readDeliveries(service, customer)).to.have.length(1);
-    const [endpoint] = await service.sql('SELECT next_delivery_at FROM webhook_endpoints WHERE account_id = $1', [
-      accountId,
-    ]);
-    expect(endpoint.next_delivery_at).to.deep.equal(until);
-  });
-
   it('stores no body of an event that no enabled endpoint receives', async () => {
     const uuid = await addEndpoint(service, customer, ['credits.low']);
     await insertEvents('subscription.updated', 1);

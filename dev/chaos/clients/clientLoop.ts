@@ -1,4 +1,5 @@
 import { adjustCredits } from './actions/adjustCredits.ts';
+import { cancelGeneration, createAndCancel } from './actions/cancel.ts';
 import { useMcpTools } from './actions/mcpTools.ts';
 import { createGeneration, createMany, createOnceInParallel, createWithUsedKey } from './actions/create.ts';
 import { changeKeys, tryPreviouslyRevokedKey } from './actions/keys.ts';
@@ -20,10 +21,12 @@ type ClientAction = (turn: Step) => Promise<void>;
 
 /** The actions of clients, with their share in percent. */
 const ACTIONS: readonly (readonly [weight: number, action: ClientAction])[] = [
-  [28, createGeneration],
+  [22, createGeneration],
   [22.5, readKnownGeneration],
   [10, readLists],
   [5, deleteGeneration],
+  [2, cancelGeneration],
+  [4, createAndCancel],
   [12, useMcpTools],
   [4, buyTopup],
   [2, topUpWhileCreating],

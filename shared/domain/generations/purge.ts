@@ -9,9 +9,9 @@ import { DAY_MS } from '../../spec/durations.ts';
  */
 const DELETED_PROMPT_RETENTION_DAYS = 30;
 
-/** Empties prompt, parameters, error message, idempotency key and webhook_url. Credits, costs and times stay for accounting. */
+/** Empties prompt, parameters, error message, idempotency key, webhook_url and metadata. Credits, costs and times stay for accounting. */
 const PURGE_UPDATE = `
-   UPDATE generations g SET prompt = '', params = '{}', idempotency_key = NULL, webhook_url = NULL,
+   UPDATE generations g SET prompt = '', params = '{}', idempotency_key = NULL, webhook_url = NULL, metadata = NULL,
           error_message = CASE WHEN error_message IS NOT NULL THEN '' END, purged_at = :now
      FROM old WHERE g.uuid = old.uuid AND g.account_id = old.account_id
    RETURNING g.uuid`;
