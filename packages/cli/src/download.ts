@@ -3,7 +3,6 @@ import { rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import type { ReadableStream } from 'node:stream/web';
 import type { Generation } from '@genmeter/client';
 import { CommandError, EXIT } from './terminal.ts';
 
@@ -21,7 +20,7 @@ export async function downloadOutput(generation: Generation, target: string, sig
   try {
     const response = await fetch(url, { signal });
     if (!response.ok || response.body === null) throw new Error(`status ${response.status}`);
-    await pipeline(Readable.fromWeb(response.body as ReadableStream), createWriteStream(partial), { signal });
+    await pipeline(Readable.fromWeb(response.body), createWriteStream(partial), { signal });
     await rename(partial, file);
   } catch (error) {
     await rm(partial, { force: true });

@@ -124,7 +124,7 @@ export class Transport {
       clearTimeout(timer);
       signal?.removeEventListener('abort', abort);
     }
-    return readResponse<Result>(response, text);
+    return readResponse(response, text) as Result;
   }
 }
 
@@ -177,10 +177,10 @@ function describeFailure(cause: unknown, isTimeout: boolean, baseUrl: string): G
   return new GenmeterError({ error: 'network_error', detail: `No response from ${baseUrl}: ${reason}.`, cause });
 }
 
-function readResponse<Result>(response: Response, text: string): Result {
+function readResponse(response: Response, text: string): unknown {
   const { status, headers } = response;
   const json = parseJson(text);
-  if (response.ok && (json !== undefined || text === '')) return json as Result;
+  if (response.ok && (json !== undefined || text === '')) return json;
   const { error, detail } = (json ?? {}) as { error?: unknown; detail?: unknown };
   const isEnvelope = !response.ok && typeof error === 'string' && typeof detail === 'string';
   throw new GenmeterError({
