@@ -1,7 +1,6 @@
 import { createWriteStream, statSync } from 'node:fs';
 import { rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { Generation } from '@genmeter/client';
 import { CommandError, EXIT } from './terminal.ts';
@@ -20,7 +19,7 @@ export async function downloadOutput(generation: Generation, target: string, sig
   try {
     const response = await fetch(url, { signal });
     if (!response.ok || response.body === null) throw new Error(`status ${response.status}`);
-    await pipeline(Readable.fromWeb(response.body), createWriteStream(partial), { signal });
+    await pipeline(response.body as AsyncIterable<Uint8Array>, createWriteStream(partial), { signal });
     await rename(partial, file);
   } catch (error) {
     await rm(partial, { force: true });

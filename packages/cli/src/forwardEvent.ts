@@ -4,7 +4,7 @@ import type { Generation } from '@genmeter/client';
 /** The service gives a receiver the same time. */
 const RESPONSE_TIMEOUT_MS = 15_000;
 
-/** What a receiver did with a message. */
+/** Outcome of a message. */
 export interface ForwardResult {
   type: string;
   uuid: string;

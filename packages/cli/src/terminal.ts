@@ -9,7 +9,7 @@ export interface Terminal {
   progress(line: string): void;
   /** Reads a line without showing it; from a pipe, everything. */
   readSecret(prompt: string): Promise<string>;
-  /** Whether a person can answer. */
+  /** True if a person can answer. */
   isInteractive: boolean;
   openBrowser(url: string): void;
   /** Aborts when the person ends the command. */

@@ -82,7 +82,7 @@ class EndingWatcher {
   async #readNewest(): Promise<Map<string, Generation>> {
     const added = new Map<string, Generation>();
     for await (const generation of this.#client.generations.list({}, { signal: this.#signal })) {
-      // Those that have been read may all have been deleted.
+      // All that have been read may have been deleted.
       const isOld = Date.parse(generation.created_at) < this.#newestAt - CLOCK_SKEW_MS;
       if (isOld || this.#seen.has(generation.uuid)) break;
       added.set(generation.uuid, generation);

@@ -38,7 +38,7 @@ export interface Call {
   query?: object | undefined;
   body?: unknown;
   /**
-   * Whether a second execution does harm: `safe` requests have the same effect again, `keyed` ones carry an
+   * Effect of a second execution: `safe` requests have the same effect again, `keyed` ones carry an
    * `Idempotency-Key`. `once` is repeated only if the service did not execute it.
    */
   repetition: 'safe' | 'keyed' | 'once';

@@ -21,7 +21,7 @@ export function addLoginCommands(program: Command, terminal: Terminal): void {
     .option('--url <url>', 'address of the service; default: GENMETER_URL, or that of the last login')
     .option('--key <key>', 'store this key; without a terminal, it is read from the standard input')
     .option('--no-browser', 'print the address of the page only');
-  withJson(login).action((options: LoginOptions) => logIn(options, terminal));
+  withJson(login).action((options: LoginOptions) => storeKey(options, terminal));
 
   withJson(program.command('logout').description('delete the stored API key from this machine')).action(
     ({ json }: { json?: boolean }) => {
@@ -34,7 +34,7 @@ export function addLoginCommands(program: Command, terminal: Terminal): void {
   );
 }
 
-async function logIn(
+async function storeKey(
   { url: urlOption, key: keyOption, browser, json }: LoginOptions,
   terminal: Terminal,
 ): Promise<void> {
