@@ -36,11 +36,11 @@ describe('the command line', () => {
     expect([status, stderr]).to.deep.equal([0, '']);
     return JSON.parse(stdout);
   };
+  /** The terminal of a person who has not signed in. */
+  const createVisitor = () => createTerminal({ GENMETER_URL: undefined, GENMETER_KEY: undefined });
+  const file = () => join(folder, 'genmeter/credentials.json');
 
   describe('login', () => {
-    const createVisitor = () => createTerminal({ GENMETER_URL: undefined, GENMETER_KEY: undefined });
-    const file = () => join(folder, 'genmeter/credentials.json');
-
     it('opens the page that creates API keys, asks for the key, and stores it for its owner only', async () => {
       const terminal = createVisitor();
       terminal.secret = ` ${customer.key}\n`;

@@ -42,6 +42,8 @@ const truncated: Reply = (response) => {
   setTimeout(() => response.destroy(), 20);
 };
 const silent: Reply = () => {};
+const redirect: Reply = (response) => response.writeHead(301, { location: 'https://example.com/' }).end();
+const text: Reply = (response) => response.writeHead(200).end('hello');
 const created = json(201, { uuid: 'one', status: 'queued' });
 const noContent: Reply = (response) => response.writeHead(204).end();
 
@@ -172,8 +174,6 @@ describe('the retries of the client', () => {
   });
 
   it('describe responses that are not those of the service', async () => {
-    const redirect: Reply = (response) => response.writeHead(301, { location: 'https://example.com/' }).end();
-    const text: Reply = (response) => response.writeHead(200).end('hello');
     service.replies = [redirect, text, page];
     const client = createClient({ maxRetries: 0 });
     expect((await catchError(client.usage.summary())).detail).to.include('redirects to https://example.com/');
@@ -210,7 +210,7 @@ describe('the options of the client', () => {
     const client = new Genmeter({
       baseUrl: 'https://example.com/proxy/',
       fetch: async (url) => {
-        requested.push(String(url));
+        requested.push(url as string);
         return Response.json([]);
       },
     });
@@ -228,7 +228,7 @@ describe('the lists of the client', () => {
   const client = new Genmeter({
     baseUrl: 'https://example.com',
     fetch: async (url) => {
-      const number = Number(new URL(String(url)).searchParams.get('page'));
+      const number = Number(new URL(url as string).searchParams.get('page'));
       const data = (pages[number - 1] ?? []).map((uuid) => ({ uuid }));
       return Response.json({ data, pagination: { next: number < pages.length ? 'more' : null, current_page: number } });
     },
