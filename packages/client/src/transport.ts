@@ -174,7 +174,11 @@ function describeFailure(cause: unknown, isTimeout: boolean, baseUrl: string): G
   if (isTimeout) return new GenmeterError({ error: 'timeout', detail: `${baseUrl} did not respond in time.`, cause });
   // Node hides the reason behind "fetch failed".
   const reason = (cause as { cause?: { message?: string } }).cause?.message || (cause as Error).message;
-  return new GenmeterError({ error: 'network_error', detail: `No response from ${baseUrl}: ${reason}.`, cause });
+  return new GenmeterError({
+    error: 'network_error',
+    detail: `No response from ${baseUrl}: ${reason.replace(/[.?!]+$/, '')}.`,
+    cause,
+  });
 }
 
 function readResponse(response: Response, text: string): unknown {
