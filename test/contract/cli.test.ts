@@ -146,6 +146,17 @@ describe('the command line', () => {
       expect(await customer.balance()).to.equal(1_092);
     });
 
+    it('prints the price instead with --estimate, and fails above --max-credits', async () => {
+      const { status, stdout } = await run('create', 'video', 'Waves', '-d', '10', '--estimate');
+      expect([status, stdout]).to.deep.equal([0, '70 credits of 1100; 1030 remain.\n']);
+      const poor = createTerminal({ GENMETER_KEY: (await service.createCustomer(null)).key });
+      expect((await poor.run('create', 'image', 'A lighthouse', '--estimate')).stdout).to.include(
+        'It would be rejected:',
+      );
+      expect((await run('create', 'video', 'Waves', '--max-credits', '34')).status).to.equal(1);
+      expect(await runJson('list')).to.deep.equal([]);
+    });
+
     it('can be interrupted while it waits, and says how to continue', async () => {
       service.upstream.outcome = 'wait';
       const terminal = createTerminal();
@@ -166,6 +177,23 @@ describe('the command line', () => {
       expect(stderr).to.match(/could not be stored \(ENOENT.*genmeter get \S+ -o /s);
       expect(readdirSync(folder)).to.deep.equal([]);
     });
+  });
+
+  it('stores metadata, filters by it, and cancels generations', async () => {
+    Object.assign(service.upstream, { outcome: 'wait', isQueueing: true });
+    await customer.createImage();
+    const pairs = ['--metadata', 'project=lighthouse', '--metadata', 'note=a=b'];
+    const { uuid, metadata } = await runJson('create', 'image', 'A lighthouse', ...pairs);
+    expect(metadata).to.deep.equal({ project: 'lighthouse', note: 'a=b' });
+    const found = await runJson('list', '--metadata', 'project=lighthouse');
+    expect(found.map((one: { uuid: string }) => one.uuid)).to.deep.equal([uuid]);
+    expect((await run('cancel', uuid)).status).to.equal(0);
+    const { status, stdout } = await run('get', uuid, '--wait');
+    expect(status).to.equal(6);
+    expect(stdout)
+      .to.match(/^metadata {2}project=lighthouse, note=a=b$/m)
+      .and.match(/^reason +Canceled\.$/m);
+    await run('cancel', (await customer.createImage()).uuid);
   });
 
   it('lists, shows and deletes generations', async () => {

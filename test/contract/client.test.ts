@@ -46,6 +46,33 @@ describe('the client library', () => {
     expect(await catchError(generations.get(image.uuid))).to.include({ error: 'not_found', status: 404 });
   });
 
+  it('estimates the price of a generation, and filters by metadata', async () => {
+    const request = { ...IMAGE, prompt: 'A lighthouse', metadata: { project: 'north & south' } };
+    const estimate = await client.generations.estimate(request);
+    expect(estimate).to.include({ credits: 8, balance: 1_100, balance_after: 1_092, affordable: true, refusal: null });
+    expect(await customer.balance()).to.equal(1_100);
+    await customer.createImage();
+    const { uuid } = await client.generations.create({ ...request, max_credits: estimate.credits });
+    const found = await readAll(client.generations.list({ metadata: { project: 'north & south' } }));
+    expect(found.map((one) => [one.uuid, one.metadata])).to.deep.equal([[uuid, { project: 'north & south' }]]);
+    const expensive = client.generations.create({ ...request, max_credits: 7 });
+    expect(await catchError(expensive)).to.include({ error: 'validation_error', status: 400 });
+  });
+
+  it('cancels a queued generation, which is refunded', async () => {
+    Object.assign(service.upstream, { outcome: 'wait', isQueueing: true });
+    try {
+      const { uuid } = await client.generations.create({ ...VIDEO, prompt: 'Waves' });
+      expect(await client.generations.cancel(uuid)).to.include({ uuid });
+      const ended = await client.generations.wait(uuid);
+      expect(ended).to.include({ status: 'failed', error_message: 'Canceled.' });
+      expect(await client.generations.cancel(uuid)).to.deep.equal(ended);
+      expect(await customer.balance()).to.equal(1_100);
+    } finally {
+      service.upstream.reset();
+    }
+  });
+
   it('reads lists page by page until the end', async () => {
     const names = Array.from({ length: 23 }, (_, index) => `key ${index}`);
     for (const name of names) {

@@ -173,6 +173,14 @@ describe('the retries of the client', () => {
     expect(Date.now() - startedAt).to.be.below(5_000);
   });
 
+  it('do not make a wait read more often than every two seconds if the service does not hold its response back', async () => {
+    service.replies = [json(200, { status: 'queued' }), json(200, { status: 'succeeded' })];
+    expect(await createClient().generations.wait('one')).to.deep.equal({ status: 'succeeded' });
+    const [first, second] = service.requests;
+    expect((second?.at ?? 0) - (first?.at ?? 0)).to.be.at.least(1_990);
+    expect(second?.url).to.equal('/api/generations/one/?wait=30');
+  });
+
   it('describe responses that are not those of the service', async () => {
     service.replies = [redirect, text, page];
     const client = createClient({ maxRetries: 0 });

@@ -1,4 +1,4 @@
-import type { Generation } from '@genmeter/client';
+import type { Estimate, Generation } from '@genmeter/client';
 import type { Command } from 'commander';
 import type { Terminal } from './terminal.ts';
 
@@ -59,6 +59,17 @@ export function formatGenerations(generations: readonly Generation[]): string {
   );
 }
 
+export function formatEstimate({ credits, balance, balance_after: rest, refusal }: Estimate): string {
+  const price = `${credits} credits of ${balance}; ${rest} remain.`;
+  return refusal === null ? price : `${price}\nIt would be rejected: ${refusal.detail}`;
+}
+
+function formatPairs(pairs: object, separator: string): string {
+  return Object.entries(pairs)
+    .map(([name, value]) => `${name}${separator}${String(value)}`)
+    .join(', ');
+}
+
 export function formatGeneration(generation: Generation): string {
   const { uuid, status, model, prompt, params, credits_charged: credits } = generation;
   const lines: [string, string | number][] = [
@@ -66,19 +77,15 @@ export function formatGeneration(generation: Generation): string {
     ['status', status],
     ['model', model],
     ['prompt', prompt],
-    [
-      'params',
-      Object.entries(params)
-        .map(([name, value]) => `${name} ${String(value)}`)
-        .join(', '),
-    ],
+    ['params', formatPairs(params, ' ')],
     ['credits', status === 'failed' ? `${credits}, refunded` : credits],
     ['created', formatTime(generation.created_at)],
   ];
+  if (generation.metadata !== undefined) lines.push(['metadata', formatPairs(generation.metadata, '=')]);
   if (generation.error_message !== null) lines.push(['reason', generation.error_message]);
   if (generation.output_url !== null) lines.push(['output', generation.output_url]);
   // Values are not shortened here.
   return lines
-    .map(([name, value]) => `${name.padEnd(8)}${String(value).replaceAll(CONTROL_CHARACTERS, ' ')}`)
+    .map(([name, value]) => `${name.padEnd(10)}${String(value).replaceAll(CONTROL_CHARACTERS, ' ')}`)
     .join('\n');
 }

@@ -48,7 +48,7 @@ export async function finish(
   const hasOutput = last.status === 'succeeded' && output !== undefined;
   const file = hasOutput ? await downloadOutput(last, output, terminal.signal) : undefined;
   printResult(terminal, json, file === undefined ? last : { ...last, file }, () =>
-    [formatGeneration(last), ...(file === undefined ? [] : [`file    ${file}`])].join('\n'),
+    [formatGeneration(last), ...(file === undefined ? [] : [`file      ${file}`])].join('\n'),
   );
   if (isWaiting && last.status === 'failed') {
     const reason = last.error_message ?? 'The generation failed.';

@@ -1,10 +1,13 @@
+import { sleep } from './backoff.ts';
 import { GenmeterError } from './errors.ts';
 import { List, type Page } from './list.ts';
 import type { IdempotentRequestOptions, RequestOptions, Transport } from './transport.ts';
-import type { CreateGeneration, Generation, GenerationFilters } from './types.ts';
+import type { CreateGeneration, Estimate, Generation, GenerationFilters } from './types.ts';
 
 /** Time for which the service holds the response of a read back; it allows 45 seconds. */
 const LONG_POLL_SECONDS = 30;
+/** Shortest time between two reads of a generation. */
+const POLL_INTERVAL_MS = 2_000;
 
 export interface WaitOptions extends RequestOptions {
   /** Milliseconds after which the wait fails. Default: none, since the service ends every generation itself. */
@@ -28,6 +31,12 @@ export class Generations {
     return this.#transport.request(call, options);
   }
 
+  /** Computes the price of a generation, and whether it would be accepted now, without creating it. */
+  estimate(generation: CreateGeneration, options?: RequestOptions): Promise<Estimate> {
+    const call = { method: 'POST', path: '/api/generations/estimate/', body: generation, repetition: 'safe' } as const;
+    return this.#transport.request(call, options);
+  }
+
   get(uuid: string, options?: RequestOptions): Promise<Generation> {
     return this.#transport.request({ method: 'GET', path: buildPath(uuid), repetition: 'safe' }, options);
   }
@@ -46,10 +55,14 @@ export class Generations {
       repetition: 'safe',
       heldMs: LONG_POLL_SECONDS * 1_000,
     } as const;
+    const ended = AbortSignal.any(signals);
     try {
       for (;;) {
-        const generation = await this.#transport.request<Generation>(call, { signal: AbortSignal.any(signals) });
+        const startedAt = Date.now();
+        const generation = await this.#transport.request<Generation>(call, { signal: ended });
         if (generation.status !== 'queued') return generation;
+        // A process of the service that stops, or is busy, does not hold responses back.
+        await sleep(Math.max(0, startedAt + POLL_INTERVAL_MS - Date.now()), ended);
       }
     } catch (error) {
       if (error !== deadline?.reason) throw error;
@@ -66,6 +79,15 @@ export class Generations {
         options,
       ),
     );
+  }
+
+  /**
+   * Cancels a queued generation and returns it. One that was submitted to its provider stays `queued` until the
+   * provider has responded: `wait` for its end, which may be a success.
+   */
+  cancel(uuid: string, options?: RequestOptions): Promise<Generation> {
+    const call = { method: 'POST', path: `${buildPath(uuid)}cancel/`, repetition: 'safe' } as const;
+    return this.#transport.request(call, options);
   }
 
   /** Deletes a generation and its files, without a refund. */

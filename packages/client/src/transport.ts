@@ -30,7 +30,7 @@ export interface IdempotentRequestOptions extends RequestOptions {
   idempotencyKey?: string | undefined;
 }
 
-type QueryValue = string | number | boolean | null | undefined;
+type QueryValue = string | number | boolean | Record<string, string> | null | undefined;
 
 export interface Call {
   method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
@@ -145,9 +145,13 @@ function parseNumber(name: string, value: number, minimum: number): number {
 }
 
 function formatQuery(query: object = {}): string {
-  const entries = Object.entries(query as Record<string, QueryValue>).filter(([, value]) => value != null);
-  if (entries.length === 0) return '';
-  return `?${new URLSearchParams(entries.map(([name, value]) => [name, String(value)])).toString()}`;
+  const parameters = new URLSearchParams();
+  for (const [name, value] of Object.entries(query as Record<string, QueryValue>)) {
+    if (value == null) continue;
+    if (typeof value !== 'object') parameters.append(name, String(value));
+    else for (const [key, text] of Object.entries(value)) parameters.append(`${name}[${key}]`, text);
+  }
+  return parameters.size === 0 ? '' : `?${parameters.toString()}`;
 }
 
 /** 128 random bits. `crypto.randomUUID` is missing on pages that are not served over https. */

@@ -2,10 +2,23 @@ import type { components, operations, webhooks } from './schema.ts';
 
 type Schemas = components['schemas'];
 
-export type Generation = Schemas['Generation'];
+/** Known values, and others: an operator configures models and their values. */
+type Open<Value> = Value extends string ? Value | (string & {}) : Value extends number ? number : Value;
+type OpenFields<Fields, Names extends PropertyKey> = {
+  [Name in keyof Fields]: Name extends Names ? Open<Fields[Name]> : Fields[Name];
+};
+type KeyOfAny<Union> = Union extends unknown ? keyof Union : never;
+type ValueOfAny<Union, Name> = Union extends unknown ? (Name extends keyof Union ? Union[Name] : never) : never;
+
 export type VideoParams = Schemas['VideoParams'];
 export type ImageParams = Schemas['ImageParams'];
-export type Model = Schemas['Model'];
+type KnownParams = VideoParams | ImageParams;
+/** Parameters of a request. `models.list` returns those of each model. */
+export type GenerationParams = { [Name in KeyOfAny<KnownParams>]?: Open<ValueOfAny<KnownParams, Name>> };
+
+export type Generation = OpenFields<Schemas['Generation'], 'model'>;
+export type Estimate = OpenFields<Schemas['Estimate'], 'model'>;
+export type Model = OpenFields<Schemas['Model'], 'slug'>;
 export type Plan = Schemas['Plan'];
 export type UsageSummary = Schemas['UsageSummary'];
 export type KeyUsage = Schemas['KeyUsage'];
@@ -25,8 +38,10 @@ type Body<Id extends keyof operations> = operations[Id] extends {
 /** Query parameters of a list, without the page. */
 type Filters<Id extends keyof operations> = Omit<NonNullable<operations[Id]['parameters']['query']>, 'page'>;
 
-export type CreateGeneration = Body<'createGeneration'>;
-export type GenerationFilters = Filters<'listGenerations'>;
+export type CreateGeneration = OpenFields<Omit<Body<'createGeneration'>, 'params'>, 'model'> & {
+  params: GenerationParams;
+};
+export type GenerationFilters = OpenFields<Filters<'listGenerations'>, 'model'>;
 export type LedgerFilters = Filters<'listLedgerEntries'>;
 export type CreateApiKey = Body<'createApiKey'>;
 export type CreateWebhook = Body<'createWebhook'>;

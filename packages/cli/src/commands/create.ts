@@ -1,6 +1,7 @@
-import type { CreateGeneration, Genmeter, Model } from '@genmeter/client';
-import { type Command, InvalidArgumentError } from 'commander';
-import { withJson } from '../output.ts';
+import type { GenerationParams, Genmeter, Model } from '@genmeter/client';
+import type { Command } from 'commander';
+import { collectPair, parseCount } from '../arguments.ts';
+import { formatEstimate, printResult, withJson } from '../output.ts';
 import { openClient } from '../session.ts';
 import { CommandError, EXIT, type Terminal } from '../terminal.ts';
 import { type FinishOptions, finish } from '../waiting.ts';
@@ -12,6 +13,9 @@ interface CreateOptions extends FinishOptions {
   duration?: number;
   audio?: boolean;
   webhookUrl?: string;
+  metadata?: Record<string, string>;
+  maxCredits?: number;
+  estimate?: boolean;
   idempotencyKey?: string;
 }
 
@@ -21,7 +25,7 @@ export function addCreateCommand(program: Command, terminal: Terminal): void {
   const create = program.command('create').description('create an image or a video');
   addKind(create, 'image', terminal);
   addKind(create, 'video', terminal)
-    .option('-d, --duration <seconds>', 'length; default: the shortest of the model', parseSeconds)
+    .option('-d, --duration <seconds>', 'length; default: the shortest of the model', parseCount)
     .option('--audio', 'with sound');
 }
 
@@ -35,16 +39,14 @@ function addKind(create: Command, kind: Kind, terminal: Terminal): Command {
     .option('-a, --aspect-ratio <ratio>', 'such as 16:9; default: that of the model')
     .option('--webhook-url <url>', 'address that receives the webhook of its end')
     .option('--idempotency-key <key>', 'repeating the command with the same key does not charge again')
+    .option('--metadata <key=value>', 'stored with it; can be repeated', collectPair)
+    .option('--max-credits <number>', 'fail if the price is higher', parseCount)
+    .option('--estimate', 'print the price and the balance, and create nothing')
     .option('-w, --wait', 'wait until it has ended')
     .option('-o, --output <file>', 'wait, then store the output in this file or folder');
   return withJson(command).action((prompt: string, options: CreateOptions) =>
     createGeneration(kind, prompt, options, terminal),
   );
-}
-
-function parseSeconds(text: string): number {
-  if (/^\d+$/.test(text)) return Number(text);
-  throw new InvalidArgumentError('Write whole seconds.');
 }
 
 async function createGeneration(kind: Kind, prompt: string, options: CreateOptions, terminal: Terminal): Promise<void> {
@@ -56,8 +58,14 @@ async function createGeneration(kind: Kind, prompt: string, options: CreateOptio
     prompt,
     params: chooseParams(model, options),
     webhook_url: options.webhookUrl,
-    // The service checks the parameters against the model.
-  } as CreateGeneration;
+    metadata: options.metadata,
+    max_credits: options.maxCredits,
+  };
+  if (options.estimate === true) {
+    const estimate = await client.generations.estimate(request, { signal });
+    printResult(terminal, options.json, estimate, () => formatEstimate(estimate));
+    return;
+  }
   const generation = await client.generations.create(request, { signal, idempotencyKey: options.idempotencyKey });
   await finish(client, generation, options, terminal);
 }
@@ -73,7 +81,7 @@ async function findModel(client: Genmeter, kind: Kind, slug: string | undefined,
 
 const isAvailable = ({ status }: Model): boolean => status !== 'offline';
 
-function chooseParams(model: Model, { resolution, duration, audio, aspectRatio }: CreateOptions): object {
+function chooseParams(model: Model, { resolution, duration, audio, aspectRatio }: CreateOptions): GenerationParams {
   const { resolutions, durations } = model.params_schema;
   return {
     resolution: resolution ?? resolutions[0],

@@ -1,6 +1,7 @@
 import type { Generation, GenerationFilters } from '@genmeter/client';
-import { type Command, InvalidArgumentError, Option } from 'commander';
-import { formatGenerations, printResult, withJson } from '../output.ts';
+import { type Command, Option } from 'commander';
+import { collectPair, parseCount } from '../arguments.ts';
+import { formatGeneration, formatGenerations, printResult, withJson } from '../output.ts';
 import { openClient } from '../session.ts';
 import type { Terminal } from '../terminal.ts';
 import { type FinishOptions, finish } from '../waiting.ts';
@@ -12,6 +13,7 @@ interface ListOptions {
   status?: GenerationFilters['status'];
   kind?: GenerationFilters['kind'];
   model?: string;
+  metadata?: Record<string, string>;
   after?: string;
   before?: string;
   json?: boolean;
@@ -21,10 +23,11 @@ export function addGenerationCommands(program: Command, terminal: Terminal): voi
   const list = program
     .command('list')
     .description('list generations, newest first')
-    .option('-n, --limit <number>', 'most generations to list', parseLimit, DEFAULT_LIMIT)
+    .option('-n, --limit <number>', 'most generations to list', parseCount, DEFAULT_LIMIT)
     .addOption(new Option('--status <status>').choices(['queued', 'succeeded', 'failed']))
     .addOption(new Option('--kind <kind>').choices(['video', 'image']))
     .option('--model <slug>')
+    .option('--metadata <key=value>', 'with this pair; can be repeated', collectPair)
     .option('--after <time>', 'created at this date or ISO 8601 time or later')
     .option('--before <time>', 'created before it');
   withJson(list).action((options: ListOptions) => listGenerations(options, terminal));
@@ -41,6 +44,18 @@ export function addGenerationCommands(program: Command, terminal: Terminal): voi
     await finish(client, generation, options, terminal);
   });
 
+  withJson(
+    program
+      .command('cancel')
+      .description('cancel a queued generation; it is refunded if it has not started')
+      .argument('<uuid>'),
+  ).action(async (uuid: string, { json }: { json?: boolean }) => {
+    const generation = await openClient(terminal).generations.cancel(uuid, { signal: terminal.signal });
+    if (generation.status === 'queued')
+      terminal.note('Its provider has to confirm. Follow it with genmeter get --wait.');
+    printResult(terminal, json, generation, () => formatGeneration(generation));
+  });
+
   const remove = program
     .command('delete')
     .description('delete generations and their files, without a refund')
@@ -52,16 +67,11 @@ export function addGenerationCommands(program: Command, terminal: Terminal): voi
   });
 }
 
-function parseLimit(text: string): number {
-  if (/^[1-9]\d*$/.test(text)) return Number(text);
-  throw new InvalidArgumentError('Write a whole number of at least 1.');
-}
-
 async function listGenerations({ limit, json, ...options }: ListOptions, terminal: Terminal): Promise<void> {
-  const { status, kind, model, after, before } = options;
-  const filters = { status, kind, model, created_after: after, created_before: before } as GenerationFilters;
+  const { after, before, ...filters } = options;
+  const query: GenerationFilters = { ...filters, created_after: after, created_before: before };
   const found: Generation[] = [];
-  for await (const generation of openClient(terminal).generations.list(filters, { signal: terminal.signal })) {
+  for await (const generation of openClient(terminal).generations.list(query, { signal: terminal.signal })) {
     found.push(generation);
     if (found.length === limit) break;
   }
