@@ -4,6 +4,7 @@ import { closeDownloadConnections } from './gateways/media/download.ts';
 import { closeMailTransport } from './gateways/mail/mailTransport.ts';
 import { closeMediaStore } from './gateways/media/configuredStore.ts';
 import { setThumbnailProgram, stopThumbnailProcess } from './gateways/media/thumbnail.ts';
+import { closeModerationConnections } from './gateways/moderation/moderation.ts';
 import { openPaymentProcessor } from './gateways/payments/index.ts';
 import { closeUpstreamConnections, validateUpstreams } from './gateways/upstreams/index.ts';
 import { closeWebhookConnections } from './gateways/webhooks/postWebhook.ts';
@@ -63,6 +64,7 @@ async function closeService(): Promise<void> {
       closeClientMetadataConnections(),
       closeUpstreamConnections(),
       closeDownloadConnections(),
+      closeModerationConnections(),
       closeWebhookConnections(),
       closeMailTransport(),
       closeMediaStore(),

@@ -22,6 +22,8 @@ export const MIGRATION_NAMES = [
   '0017_reports',
   '0018_report_indexes',
   '0019_notifications',
+  '0020_cancel_metadata',
+  '0020_metadata_index',
 ] as const;
 
 export type MigrationName = (typeof MIGRATION_NAMES)[number];

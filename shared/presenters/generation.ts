@@ -6,9 +6,15 @@ import type { Generation } from '../tables/Generation.ts';
 import { countOrNull, textOrNull, Timestamp, timestampOrNull, Uuid } from './fields.ts';
 
 /** Parameters of a generation, including the defaults that were filled in. */
-const ShownParams = Type.Unsafe<GenerationParams>({
+export const ShownParams = Type.Unsafe<GenerationParams>({
   anyOf: [Type.Object(VideoParams.properties), Type.Object(ImageParams.properties)],
   description: 'The requested parameters, including defaults',
+});
+
+const ShownMetadata = Type.Unsafe<Readonly<Record<string, string>>>({
+  type: 'object',
+  additionalProperties: { type: 'string' },
+  description: 'As in the create; absent without metadata',
 });
 
 export const GenerationResponse = Type.Object({
@@ -29,6 +35,7 @@ export const GenerationResponse = Type.Object({
   completed_at: timestampOrNull(),
   duration_ms: countOrNull({ description: 'From created_at to completed_at' }),
   is_watermarked: Type.Boolean(),
+  metadata: Type.Optional(ShownMetadata),
 });
 
 export function presentGeneration(row: Generation): Static<typeof GenerationResponse> {
@@ -49,6 +56,7 @@ export function presentGeneration(row: Generation): Static<typeof GenerationResp
     completed_at: row.completed_at,
     duration_ms: row.completed_at === null ? null : row.completed_at.getTime() - row.created_at.getTime(),
     is_watermarked: row.is_watermarked,
+    ...(row.metadata === null ? {} : { metadata: row.metadata }),
   };
 }
 

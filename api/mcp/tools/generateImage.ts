@@ -1,10 +1,8 @@
 import Type from 'typebox';
 import { ImageParams } from '../../../shared/spec/catalog.ts';
-import { GenerationResponse } from '../../../shared/presenters/generation.ts';
 import { CreateGenerationRequest } from '../../rest/generations/schemas.ts';
 import { defineTool } from './defineTool.ts';
-import { withNextStep } from './callToolResult.ts';
-import { submitGeneration } from './submitGeneration.ts';
+import { DryRun, submitGeneration, SubmitOutput } from './submitGeneration.ts';
 
 const GenerateImageInput = Type.Object(
   {
@@ -13,6 +11,7 @@ const GenerateImageInput = Type.Object(
       description: 'What the image shows: subject, setting, style, light. Any language.',
     }),
     ...ImageParams.properties,
+    dry_run: DryRun,
   },
   { additionalProperties: false, required: ['prompt', ...ImageParams.required] },
 );
@@ -27,8 +26,8 @@ export const generateImage = defineTool({
     'not repeat it to check on an earlier one. For a moving picture use generate_video.',
   icon: 'image',
   input: GenerateImageInput,
-  output: withNextStep(GenerationResponse),
+  output: SubmitOutput,
   spendsCredits: true,
-  run: ({ prompt, ...params }, toolContext) =>
-    submitGeneration({ model: 'imgmodel-2', prompt, params }, '45', toolContext),
+  run: ({ prompt, dry_run: isDryRun, ...params }, toolContext) =>
+    submitGeneration({ model: 'imgmodel-2', prompt, params }, { wait: '45', isDryRun }, toolContext),
 });

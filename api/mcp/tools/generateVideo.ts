@@ -1,10 +1,8 @@
 import Type from 'typebox';
 import { VideoParams } from '../../../shared/spec/catalog.ts';
-import { GenerationResponse } from '../../../shared/presenters/generation.ts';
 import { CreateGenerationRequest } from '../../rest/generations/schemas.ts';
 import { defineTool } from './defineTool.ts';
-import { withNextStep } from './callToolResult.ts';
-import { submitGeneration } from './submitGeneration.ts';
+import { DryRun, submitGeneration, SubmitOutput } from './submitGeneration.ts';
 
 const GenerateVideoInput = Type.Object(
   {
@@ -13,6 +11,7 @@ const GenerateVideoInput = Type.Object(
       description: 'What the video shows: subject, action, setting, camera, style. Any language.',
     }),
     ...VideoParams.properties,
+    dry_run: DryRun,
   },
   { additionalProperties: false, required: ['prompt', ...VideoParams.required] },
 );
@@ -28,8 +27,8 @@ export const generateVideo = defineTool({
     'to check on an earlier one. For a still picture use generate_image.',
   icon: 'video',
   input: GenerateVideoInput,
-  output: withNextStep(GenerationResponse),
+  output: SubmitOutput,
   spendsCredits: true,
-  run: ({ prompt, ...params }, toolContext) =>
-    submitGeneration({ model: 'vidmodel-video', prompt, params }, '45', toolContext),
+  run: ({ prompt, dry_run: isDryRun, ...params }, toolContext) =>
+    submitGeneration({ model: 'vidmodel-video', prompt, params }, { wait: '45', isDryRun }, toolContext),
 });

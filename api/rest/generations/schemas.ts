@@ -16,6 +16,14 @@ export const CreateGenerationRequest = Type.Object(
         description: 'Receives the webhook of its end, beside the endpoints of the account',
       }),
     ),
+    // Validated by `parseMetadata`.
+    metadata: Type.Optional(Type.Object({})),
+    max_credits: Type.Optional(
+      Type.Integer({
+        minimum: 1,
+        description: 'Largest accepted price. A higher price is a 400, and nothing is charged',
+      }),
+    ),
   },
   NO_OTHER_FIELDS,
 );

@@ -51,6 +51,8 @@ export interface ObservedGeneration {
   isDownloaded: boolean;
   /** Time from which on a client may have deleted it. */
   deleteRequestedAt: number | null;
+  /** Time from which on a client may have canceled it. */
+  cancelRequestedAt: number | null;
   deletedAt: number | null;
 }
 

@@ -181,6 +181,7 @@ function rememberGeneration(
     final: null,
     isDownloaded: false,
     deleteRequestedAt: null,
+    cancelRequestedAt: null,
     deletedAt: null,
   });
   customer.generations.push(uuid);

@@ -59,9 +59,9 @@ export function formatGenerations(generations: readonly Generation[]): string {
   );
 }
 
-export function formatEstimate({ credits, balance, balance_after: rest, refusal }: Estimate): string {
-  const price = `${credits} credits of ${balance}; ${rest} remain.`;
-  return refusal === null ? price : `${price}\nIt would be rejected: ${refusal.detail}`;
+export function formatEstimate(estimate: Estimate): string {
+  const price = `${estimate.credits} credits of ${estimate.balance}; ${estimate.balance_after} remain.`;
+  return estimate.refusal === null ? price : `${price}\nIt would be rejected: ${estimate.refusal.detail}`;
 }
 
 function formatPairs(pairs: object, separator: string): string {

@@ -12,9 +12,29 @@ export interface paths {
         put?: never;
         /**
          * Create a generation
-         * @description Charges the credits and queues the generation: 8 credits for an image, 35 for a video of 5 seconds, 70 for one of 10 seconds. Errors take precedence in this order: 401, 429, 400, 402 `subscription_required`, 503, 409, 402 `insufficient_credits`. A 4xx charges nothing. While the outcome of an automatic top-up is unknown, the response is 503 `internal_error`; repeat the request with the same `Idempotency-Key` to get the outcome.
+         * @description Charges the credits and queues the generation: 8 credits for an image, 35 for a video of 5 seconds, 70 for one of 10 seconds. Errors take precedence in this order: 401, 429, 400, 402 `subscription_required`, 503, 409, 402 `insufficient_credits`. A 4xx charges nothing. With content moderation, a denied prompt is 400 `content_rejected`. While the outcome of an automatic top-up is unknown, the response is 503 `internal_error`; repeat the request with the same `Idempotency-Key` to get the outcome.
          */
         post: operations["createGeneration"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/generations/estimate/": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Estimate a generation
+         * @description Returns the price of a create with this body, and what the create would do now. Charges nothing, triggers no automatic top-up, and is not sent to content moderation. The price is exact; balance and `refusal` are those of the moment. Send `max_credits` with the create to be sure of the price.
+         */
+        post: operations["estimateGeneration"];
         delete?: never;
         options?: never;
         head?: never;
@@ -60,6 +80,26 @@ export interface paths {
          * @description Removes it from lists and deletes its files. Credits are not refunded; a queued generation still runs to its end.
          */
         delete: operations["deleteGeneration"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/generations/{uuid}/cancel/": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Cancel a generation
+         * @description Ends and refunds a queued generation that was not submitted to its model yet: 200 with `failed` and the `error_message` "Canceled.". For one that was submitted the response is 202: it is cancelled at the provider, and refunded if that confirms that it did not start; otherwise it continues. Safe to repeat: a generation that has ended is returned with 200, unchanged.
+         */
+        post: operations["cancelGeneration"];
+        delete?: never;
         options?: never;
         head?: never;
         patch?: never;
@@ -1099,6 +1139,55 @@ export interface components {
             /** @description From created_at to completed_at */
             duration_ms: number | null;
             is_watermarked: boolean;
+            /** @description As in the create; absent without metadata */
+            metadata?: {
+                [key: string]: string;
+            };
+        };
+        Estimate: {
+            /** @enum {string} */
+            model: "vidmodel-video" | "imgmodel-2";
+            /** @description The requested parameters, including defaults */
+            params: {
+                /**
+                 * @description Length of the video in seconds.
+                 * @enum {integer}
+                 */
+                duration: 5 | 10;
+                /** @enum {string} */
+                resolution: "720p" | "1080p";
+                /**
+                 * @description Whether the video gets sound.
+                 * @default false
+                 */
+                audio: boolean;
+                /**
+                 * @default 16:9
+                 * @enum {string}
+                 */
+                aspect_ratio: "16:9" | "9:16";
+            } | {
+                /** @enum {string} */
+                resolution: "1K" | "2K" | "4K";
+                /**
+                 * @default 1:1
+                 * @enum {string}
+                 */
+                aspect_ratio: "16:9" | "1:1" | "9:16";
+            };
+            /** @description Price of the generation */
+            credits: number;
+            balance: number;
+            /** @description Balance less the price; negative by the credits that are missing */
+            balance_after: number;
+            /** @description Whether the balance covers the price */
+            affordable: boolean;
+            /** @description Error with which a create would be rejected now; null if it would be accepted */
+            refusal: {
+                /** @enum {string} */
+                error: "subscription_required" | "model_unavailable" | "parallel_limit_reached" | "insufficient_credits";
+                detail: string;
+            } | null;
         };
         Pagination: {
             /** @description The address of the next page */
@@ -1649,8 +1738,8 @@ export interface components {
         };
     };
     responses: {
-        /** @description `validation_error`: The request is invalid; `detail` names the field. */
-        ValidationError: {
+        /** @description `validation_error`: The request is invalid; `detail` names the field. `content_rejected`: The content is not allowed; `detail` gives the reason. Only with content moderation. */
+        ValidationErrorOrContentRejected: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
                 RateLimit: components["headers"]["RateLimit"];
@@ -1663,7 +1752,7 @@ export interface components {
                      * @description A stable code to match on
                      * @enum {string}
                      */
-                    error: "validation_error";
+                    error: "validation_error" | "content_rejected";
                     /** @description A sentence that says what is wrong and what to do; it may change */
                     detail: string;
                 };
@@ -1832,6 +1921,26 @@ export interface components {
                 };
             };
         };
+        /** @description `validation_error`: The request is invalid; `detail` names the field. */
+        ValidationError: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                RateLimit: components["headers"]["RateLimit"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": {
+                    /**
+                     * @description A stable code to match on
+                     * @enum {string}
+                     */
+                    error: "validation_error";
+                    /** @description A sentence that says what is wrong and what to do; it may change */
+                    detail: string;
+                };
+            };
+        };
         /** @description `internal_error`: A fault of the service. With 503, a part of it is temporarily unavailable. */
         InternalError503: {
             headers: {
@@ -1972,6 +2081,12 @@ export interface operations {
                     params: components["schemas"]["VideoParams"] | components["schemas"]["ImageParams"];
                     /** @description Receives the webhook of its end, beside the endpoints of the account */
                     webhook_url?: string;
+                    /** @description Pairs of strings that are returned with the generation, and by which lists can be filtered */
+                    metadata?: {
+                        [key: string]: string;
+                    };
+                    /** @description Largest accepted price. A higher price is a 400, and nothing is charged */
+                    max_credits?: number;
                 };
             };
         };
@@ -1989,7 +2104,7 @@ export interface operations {
                     "application/json": components["schemas"]["Generation"];
                 };
             };
-            400: components["responses"]["ValidationError"];
+            400: components["responses"]["ValidationErrorOrContentRejected"];
             401: components["responses"]["InvalidApiKey"];
             402: components["responses"]["InsufficientCreditsOrSubscriptionRequired"];
             403: components["responses"]["AccountSuspended"];
@@ -1998,6 +2113,54 @@ export interface operations {
             429: components["responses"]["RateLimited"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["ModelUnavailableOrInternalError503"];
+        };
+    };
+    estimateGeneration: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /** @enum {string} */
+                    model: "vidmodel-video" | "imgmodel-2";
+                    prompt: string;
+                    /** @description Options of the model: see `GET /api/models/` */
+                    params: components["schemas"]["VideoParams"] | components["schemas"]["ImageParams"];
+                    /** @description Receives the webhook of its end, beside the endpoints of the account */
+                    webhook_url?: string;
+                    /** @description Pairs of strings that are returned with the generation, and by which lists can be filtered */
+                    metadata?: {
+                        [key: string]: string;
+                    };
+                    /** @description Largest accepted price. A higher price is a 400, and nothing is charged */
+                    max_credits?: number;
+                };
+            };
+        };
+        responses: {
+            /** @description The estimate, also if a create would be rejected. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Estimate"];
+                };
+            };
+            400: components["responses"]["ValidationError"];
+            401: components["responses"]["InvalidApiKey"];
+            403: components["responses"]["AccountSuspended"];
+            413: components["responses"]["ValidationError413"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["InternalError503"];
         };
     };
     listGenerations: {
@@ -2011,6 +2174,10 @@ export interface operations {
                 kind?: "video" | "image";
                 /** @description Only generations of this model, by its slug. */
                 model?: "vidmodel-video" | "imgmodel-2";
+                /** @description Only generations with these pairs of metadata, such as `metadata[project]=lighthouse`; up to 3, which must all match. */
+                metadata?: {
+                    [key: string]: string;
+                };
                 /** @description Only items created at this time or later. A date, which is its start in UTC, or an ISO 8601 time with its zone. */
                 created_after?: string;
                 /** @description Only items created before this time. A date, which is its start in UTC, or an ISO 8601 time with its zone. */
@@ -2100,6 +2267,51 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content?: never;
+            };
+            400: components["responses"]["ValidationError"];
+            401: components["responses"]["InvalidApiKey"];
+            403: components["responses"]["AccountSuspended"];
+            404: components["responses"]["NotFound"];
+            413: components["responses"]["ValidationError413"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["InternalError503"];
+        };
+    };
+    cancelGeneration: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                uuid: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The generation has ended, now or before. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Generation"];
+                };
+            };
+            /** @description The cancellation was requested. Read the generation until it has ended. */
+            202: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Generation"];
+                };
             };
             400: components["responses"]["ValidationError"];
             401: components["responses"]["InvalidApiKey"];

@@ -6,15 +6,17 @@ import { logger } from '../../lib/logger.ts';
 import { rememberRequestId } from '../../lib/logContext.ts';
 import { rememberTrace } from '../../lib/tracing.ts';
 import { enqueueDispatch } from '../../queues/enqueue.ts';
-import { getModelBySlug, priceInCredits } from '../../spec/catalog.ts';
+import { getModelBySlug } from '../../spec/catalog.ts';
 import { ServiceError } from '../../spec/errors.ts';
 import { GENERATION_DEADLINE_MS } from '../../spec/limits.ts';
 import { Generation } from '../../tables/Generation.ts';
-import { ACCOUNT_SUSPENDED_DETAIL, type Caller } from '../accounts/accounts.ts';
+import type { Caller } from '../accounts/accounts.ts';
 import { chargeAutoTopupForGeneration } from '../billing/autoTopups.ts';
 import { keyReusedError } from '../platform/idempotentRequests.ts';
+import { buildNotCreatedDetail, describeRejection, priceRequest } from './admission.ts';
 import { chargeGeneration } from './charge.ts';
 import type { ChargeOutcome, CreateInput, Debit } from './debit.ts';
+import { checkRequest } from './requestChecks.ts';
 
 /** Result of a create request. */
 export interface CreateResult {
@@ -41,29 +43,35 @@ export async function createGeneration(
   idempotencyKey: string | null = null,
   requestId: string | null = null,
 ): Promise<CreateResult> {
+  const isReplay = await checkRequest(caller, input, idempotencyKey).catch((error: unknown) => {
+    throw isOutage(error) ? databaseUnavailableError(buildNotCreatedDetail(idempotencyKey), error) : error;
+  });
+  const { max_credits: _, ...stored } = input;
   const createdAt = now();
   const debit: Debit = {
     uuid: uuidv7(),
     account_id: caller.accountId,
     key_hash: caller.keyHash?.toString('hex') ?? null,
-    ...input,
-    credits: priceInCredits(input.params),
+    ...stored,
+    credits: priceRequest(input),
     created_at: createdAt,
     deadline_at: addMilliseconds(createdAt, GENERATION_DEADLINE_MS[getModelBySlug(input.model).kind]),
     idempotency_key: idempotencyKey,
   };
   if (requestId !== null) rememberRequestId(debit.uuid, requestId);
   rememberTrace(debit.uuid);
-  const outcome = await chargeWithAutoTopup(debit).catch((error: unknown) => {
-    throw isOutage(error) ? databaseUnavailableError(buildNotCreatedDetail(debit), error) : error;
-  });
+  const outcome = isReplay
+    ? 'replayed'
+    : await chargeWithAutoTopup(debit).catch((error: unknown) => {
+        throw isOutage(error) ? databaseUnavailableError(buildNotCreatedDetail(idempotencyKey), error) : error;
+      });
   if (outcome === 'replayed') {
     return replayCreate(debit).catch((error: unknown) => {
       throw isOutage(error) ? databaseUnavailableError(OUTCOME_UNKNOWN_DETAIL, error) : error;
     });
   }
   if (outcome === 'unknown') throw databaseUnavailableError(OUTCOME_UNKNOWN_DETAIL);
-  if (outcome !== 'accepted') throw new ServiceError(outcome, rejectionDetails[outcome](debit));
+  if (outcome !== 'accepted') throw new ServiceError(outcome, describeRejection(outcome, debit));
   return dispatchCreated(debit);
 }
 
@@ -89,10 +97,10 @@ async function chargeWithAutoTopup(debit: Debit): Promise<ChargeOutcome> {
   if (topup === 'none') return outcome;
   const afterTopup = await chargeGeneration(debit).catch((error: unknown) => {
     if (!isOutage(error)) throw error;
-    throw databaseUnavailableError(`${buildNotCreatedDetail(debit)} ${TOPUP_CHARGED_DETAIL}`, error);
+    throw databaseUnavailableError(`${buildNotCreatedDetail(debit.idempotency_key)} ${TOPUP_CHARGED_DETAIL}`, error);
   });
   if (afterTopup === 'accepted' || afterTopup === 'replayed' || afterTopup === 'unknown') return afterTopup;
-  throw new ServiceError(afterTopup, `${rejectionDetails[afterTopup](debit)} ${TOPUP_CHARGED_DETAIL}`);
+  throw new ServiceError(afterTopup, `${describeRejection(afterTopup, debit)} ${TOPUP_CHARGED_DETAIL}`);
 }
 
 const TOPUP_CHARGED_DETAIL = 'An automatic top-up was charged and credited.';
@@ -113,7 +121,9 @@ function buildQueuedGeneration({
   params,
   credits_charged,
   created_at,
-}: Pick<Generation, 'uuid' | 'model' | 'prompt' | 'params' | 'credits_charged' | 'created_at'>): Generation {
+  metadata = null,
+}: Pick<Generation, 'uuid' | 'model' | 'prompt' | 'params' | 'credits_charged' | 'created_at'> &
+  Partial<Pick<Generation, 'metadata'>>): Generation {
   return Generation.fromDatabaseJson({
     uuid,
     model,
@@ -127,6 +137,7 @@ function buildQueuedGeneration({
     thumbnail_path: null,
     error_message: null,
     is_watermarked: false,
+    metadata,
   });
 }
 
@@ -146,18 +157,10 @@ async function replayCreate(debit: Debit): Promise<CreateResult> {
     first.model === debit.model &&
     first.prompt === debit.prompt &&
     first.webhook_url === (debit.webhook_url ?? null) &&
-    isDeepStrictEqual(first.params, debit.params);
+    isDeepStrictEqual(first.params, debit.params) &&
+    isDeepStrictEqual(first.metadata, debit.metadata ?? null);
   if (!isSame) throw keyReusedError();
   return { generation: buildQueuedGeneration(first), isReplay: true };
-}
-
-/** An earlier request with the same key may still be committing, so its outcome is not part of the statement. */
-function buildNotCreatedDetail({ idempotency_key: key }: Debit): string {
-  return key === null
-    ? 'The service is temporarily unavailable. No generation was created and no credits were charged. ' +
-        'Try again in a few seconds.'
-    : 'The service is temporarily unavailable. This attempt created no generation and charged no credits; an earlier ' +
-        'one with the same Idempotency-Key may have. Repeat the request with the same Idempotency-Key to get its outcome.';
 }
 
 const OUTCOME_UNKNOWN_DETAIL =
@@ -170,18 +173,3 @@ function databaseUnavailableError(detail: string, error?: unknown): ServiceError
   if (error !== undefined) logger.error({ err: error }, 'create failed: database unavailable');
   return new ServiceError('internal_error', detail, { retryAfterSeconds: 5 });
 }
-
-const rejectionDetails: Record<
-  Exclude<ChargeOutcome, 'accepted' | 'replayed' | 'unknown'>,
-  (debit: Debit) => string
-> = {
-  invalid_api_key: () => 'The API key is unknown or revoked.',
-  account_suspended: () => ACCOUNT_SUSPENDED_DETAIL,
-  subscription_required: () =>
-    'Creating generations requires an active subscription, and an account that is not being deleted. Choose a plan, or undo the deletion, then try again.',
-  model_unavailable: ({ model }) => `${model} is currently unavailable. No credits were charged. Try again later.`,
-  parallel_limit_reached: () =>
-    'The parallel generation limit of your plan is reached. Wait until a generation has finished, then try again.',
-  insufficient_credits: ({ credits }) =>
-    `The balance does not cover the ${credits} credits of this generation. Top up, or wait for the next grant.`,
-};

@@ -1,3 +1,4 @@
+import { FAILURE_MESSAGES } from '../../../gateways/upstreams/index.ts';
 import { UNCONFIRMED_SUBMITS_MAX } from '../../../spec/limits.ts';
 import { PLANS } from '../../../spec/plans.ts';
 import { CLOCK_SKEW_INTERVAL, type Invariant } from './invariant.ts';
@@ -148,6 +149,18 @@ export const GENERATION_INVARIANTS: readonly Invariant[] = [
           OR (status <> 'succeeded' AND refunded_at IS NOT NULL)
           OR completed_at < created_at - ${CLOCK_SKEW_INTERVAL} OR deleted_at < created_at - ${CLOCK_SKEW_INTERVAL}
           OR (upstream_handle IS NOT NULL AND submit_started_at IS NOT NULL)`,
+  },
+  {
+    name: 'canceled-generations-are-refunded',
+    statement: 'A generation that was canceled has failed, its owner has asked for it, and it was refunded once.',
+    checkedWhen: 'always',
+    query: `
+      SELECT g.account_id, 'generation ' || g.uuid AS subject,
+             format('%s, cancellation requested %s, %s refunds', g.status, coalesce(g.cancel_requested_at::text, 'never'),
+                    coalesce(p.refunds, 0)) AS detail
+        FROM generations g LEFT JOIN (${GENERATION_ENTRIES}) p ON p.generation_uuid = g.uuid
+       WHERE g.error_message = '${FAILURE_MESSAGES.canceledByOwner}'
+         AND (g.status <> 'failed' OR g.cancel_requested_at IS NULL OR p.refunds IS DISTINCT FROM 1)`,
   },
   {
     // A third claim gives up at once, so the generation can only fail. A confirmation that arrived two leases late, while
