@@ -23,7 +23,7 @@ export async function up(knex: Knex): Promise<void> {
       CHECK ((width IS NULL) = (height IS NULL))
     );
     COMMENT ON TABLE uploads IS 'images that customers provide; the files are below the folder of media_token';
-    CREATE INDEX uploads_account_idx ON uploads (account_id, uuid);
+    CREATE INDEX uploads_account_created_idx ON uploads (account_id, created_at);
     CREATE INDEX uploads_expires_at_idx ON uploads (expires_at);
 
     CREATE TABLE generation_inputs (
