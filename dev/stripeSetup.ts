@@ -1,8 +1,9 @@
+import { getCatalog } from '../shared/lib/catalog/catalog.ts';
 import Stripe from 'stripe';
 import { readCommandLine } from '../shared/lib/commandLine.ts';
 import { EVENT_TYPES } from '../shared/gateways/payments/eventTypes.ts';
 import { createStripeClient } from '../shared/gateways/payments/stripeClient.ts';
-import { type Plan, PLANS } from '../shared/spec/plans.ts';
+import type { Plan } from '../shared/spec/plans.ts';
 import { getErrorMessage } from './local/servers/errorDetails.ts';
 import { loadEnvFile } from './local/stack/settings.ts';
 
@@ -38,7 +39,7 @@ const WEBHOOKS: readonly Webhook[] = [
 
 async function setUpStripe(stripe: Stripe, baseUrl: string): Promise<string[]> {
   const prices: Stripe.Price[] = [];
-  for (const plan of PLANS) prices.push(await ensurePrice(stripe, plan));
+  for (const plan of getCatalog().plans) prices.push(await ensurePrice(stripe, plan));
   const secrets: string[] = [];
   for (const wanted of WEBHOOKS) {
     const secret = await ensureWebhook(stripe, baseUrl, wanted);
@@ -47,7 +48,7 @@ async function setUpStripe(stripe: Stripe, baseUrl: string): Promise<string[]> {
   const portal = await ensurePortalConfiguration(stripe, prices);
   return [
     ...secrets,
-    ...PLANS.map(({ slug }, index) => `STRIPE_PRICE_${slug.toUpperCase()}=${prices[index]?.id}`),
+    ...getCatalog().plans.map(({ slug }, index) => `STRIPE_PRICE_${slug.toUpperCase()}=${prices[index]?.id}`),
     `STRIPE_PORTAL_CONFIGURATION=${portal}`,
   ];
 }

@@ -9,6 +9,7 @@ import {
 } from '@modelcontextprotocol/server';
 import { AjvJsonSchemaValidator } from '@modelcontextprotocol/server/validators/ajv';
 import { config } from '../../shared/lib/config.ts';
+import { perService } from '../../shared/lib/serviceScope.ts';
 import { ServiceError } from '../../shared/spec/errors.ts';
 import { IDEMPOTENCY_KEY_MAX_CHARACTERS } from '../../shared/spec/limits.ts';
 import { toServiceError } from '../pipeline/errors.ts';
@@ -16,7 +17,7 @@ import { getMcpRequestContext } from './requestContext.ts';
 import { buildIcon } from './icons.ts';
 import { registerResourceHandlers } from './resources/handlers.ts';
 import { toErrorResult, toCallToolResult } from './tools/callToolResult.ts';
-import { TOOLS, findTool } from './tools/index.ts';
+import { getTools, findTool } from './tools/index.ts';
 import type { ToolContext } from './tools/defineTool.ts';
 import { HOUR_MS } from '../../shared/spec/durations.ts';
 import { VERSION } from '../../shared/spec/version.ts';
@@ -31,7 +32,7 @@ list_library finds earlier results, get_usage returns the balance. Errors are { 
 /** Time for which stateless clients may cache the list of tools. */
 const TOOLS_TTL_MS = HOUR_MS;
 
-const toolListings = TOOLS.map(({ listing }) => listing) as never;
+const getToolListings = perService(() => getTools().map(({ listing }) => listing) as never);
 
 /** Shared by all servers: it is expensive to create, and no schema of this service is validated with it. */
 const jsonSchemaValidator = new AjvJsonSchemaValidator();
@@ -78,7 +79,7 @@ export function buildServer({ withIcon = true } = {}): Server {
     },
   );
   server.setRequestHandler('tools/list', ({ params }) => {
-    if (params?.cursor === undefined) return { tools: toolListings };
+    if (params?.cursor === undefined) return { tools: getToolListings() };
     throw new ProtocolError(ProtocolErrorCode.InvalidParams, 'cursor is not supported: all tools are on one page.');
   });
   server.setRequestHandler('tools/call', ({ params }, context) => callTool(params.name, params.arguments, context));

@@ -1,9 +1,10 @@
+import { getModelSlugs } from '../../shared/lib/catalog/catalog.ts';
 import type { LedgerFilter } from '../../shared/domain/credits/listFilteredLedger.ts';
 import type { GenerationFilter } from '../../shared/domain/generations/listFiltered.ts';
 import { DELIVERY_STATUSES, type DeliveryStatus } from '../../shared/domain/webhooks/deliveries.ts';
 import { INSTANT_FORM, parseInstant } from '../../shared/lib/instant.ts';
 import type { CreatedRange } from '../../shared/lib/listFilter.ts';
-import { MODEL_KINDS, MODEL_SLUGS } from '../../shared/spec/catalog.ts';
+import { MODEL_KINDS } from '../../shared/spec/catalog.ts';
 import { ServiceError } from '../../shared/spec/errors.ts';
 import { GENERATION_STATUSES, LEDGER_ENTRY_TYPES } from '../../shared/spec/states.ts';
 
@@ -22,7 +23,7 @@ export function parseGenerationFilter(parameters: Parameters): GenerationFilter 
   return {
     status: parseChoice(parameters, 'status', GENERATION_STATUSES),
     kind: parseChoice(parameters, 'kind', MODEL_KINDS),
-    model: parseChoice(parameters, 'model', MODEL_SLUGS),
+    model: parseChoice(parameters, 'model', getModelSlugs()),
     ...parseCreatedRange(parameters),
   };
 }

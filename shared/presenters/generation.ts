@@ -1,37 +1,42 @@
 import Type, { type Static } from 'typebox';
+import { getCatalog, getModelBySlug, getModelSlugs } from '../lib/catalog/catalog.ts';
 import { config } from '../lib/config.ts';
-import { type GenerationParams, getModelBySlug, ImageParams, MODEL_SLUGS, VideoParams } from '../spec/catalog.ts';
+import { perService } from '../lib/serviceScope.ts';
+import type { GenerationParams } from '../spec/catalog.ts';
 import { GENERATION_STATUSES } from '../spec/states.ts';
 import type { Generation } from '../tables/Generation.ts';
 import { countOrNull, textOrNull, Timestamp, timestampOrNull, Uuid } from './fields.ts';
 
 /** Parameters of a generation, including the defaults that were filled in. */
-const ShownParams = Type.Unsafe<GenerationParams>({
-  anyOf: [Type.Object(VideoParams.properties), Type.Object(ImageParams.properties)],
-  description: 'The requested parameters, including defaults',
-});
+const buildShownParams = () =>
+  Type.Unsafe<GenerationParams>({
+    anyOf: getCatalog().models.map(({ params }) => Type.Object(params.properties)),
+    description: 'The requested parameters, including defaults',
+  });
 
-export const GenerationResponse = Type.Object({
-  uuid: Uuid,
-  model: Type.Enum([...MODEL_SLUGS]),
-  model_name: Type.String(),
-  kind: Type.Enum(['video', 'image']),
-  prompt: Type.String(),
-  params: ShownParams,
-  status: Type.Enum([...GENERATION_STATUSES]),
-  output_url: textOrNull({ description: 'Download address; null until succeeded' }),
-  thumbnail_url: textOrNull({
-    description: 'Address of a small preview; null until succeeded, or if none could be created',
+export const getGenerationResponse = perService(() =>
+  Type.Object({
+    uuid: Uuid,
+    model: Type.Enum(getModelSlugs()),
+    model_name: Type.String(),
+    kind: Type.Enum(['video', 'image']),
+    prompt: Type.String(),
+    params: buildShownParams(),
+    status: Type.Enum([...GENERATION_STATUSES]),
+    output_url: textOrNull({ description: 'Download address; null until succeeded' }),
+    thumbnail_url: textOrNull({
+      description: 'Address of a small preview; null until succeeded, or if none could be created',
+    }),
+    credits_charged: Type.Integer(),
+    error_message: textOrNull({ description: 'Reason of the failure; the credits were refunded' }),
+    created_at: Timestamp,
+    completed_at: timestampOrNull(),
+    duration_ms: countOrNull({ description: 'From created_at to completed_at' }),
+    is_watermarked: Type.Boolean(),
   }),
-  credits_charged: Type.Integer(),
-  error_message: textOrNull({ description: 'Reason of the failure; the credits were refunded' }),
-  created_at: Timestamp,
-  completed_at: timestampOrNull(),
-  duration_ms: countOrNull({ description: 'From created_at to completed_at' }),
-  is_watermarked: Type.Boolean(),
-});
+);
 
-export function presentGeneration(row: Generation): Static<typeof GenerationResponse> {
+export function presentGeneration(row: Generation): Static<ReturnType<typeof getGenerationResponse>> {
   const model = getModelBySlug(row.model);
   return {
     uuid: row.uuid,

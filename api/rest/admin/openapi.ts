@@ -1,10 +1,10 @@
-import { MetricsResponse } from './schemas.ts';
+import { getMetricsResponse } from './schemas.ts';
 import { EXAMPLE_TIMESTAMP } from '../openapi/examples.ts';
 import type { FeatureDescription } from '../openapi/feature.ts';
 
-export const ADMIN_DESCRIPTION: FeatureDescription = {
+export const describeAdmin = (): FeatureDescription => ({
   tag: { name: 'Staff', description: 'For the staff of the service.' },
-  schemas: { Metrics: MetricsResponse },
+  schemas: { Metrics: getMetricsResponse() },
   operations: {
     'GET /api/admin/metrics/': {
       id: 'getMetrics',
@@ -12,7 +12,7 @@ export const ADMIN_DESCRIPTION: FeatureDescription = {
       response: {
         status: 200,
         description: 'Accounts, subscriptions, revenue and costs, in total and for the last 30 days.',
-        schema: MetricsResponse,
+        schema: getMetricsResponse(),
         example: {
           generated_at: EXAMPLE_TIMESTAMP,
           users: { total: 120, new_30d: 14, onboarding: { profile: 20, plan: 30, complete: 70 } },
@@ -33,4 +33,4 @@ export const ADMIN_DESCRIPTION: FeatureDescription = {
       errorCodes: ['admin_required'],
     },
   },
-};
+});

@@ -2,13 +2,13 @@ import Type from 'typebox';
 import {
   CheckoutResponse,
   InvoiceResponse,
-  PlanResponse,
+  getPlanResponse,
   PortalResponse,
   ReceivedResponse,
   TopupSettingsResponse,
 } from './schemas.ts';
-import { BillingStatusResponse } from '../../../shared/presenters/billingStatus.ts';
-import { CheckoutRequest, TopupRequest, TopupSettingsRequest } from './schemas.ts';
+import { getBillingStatusResponse } from '../../../shared/presenters/billingStatus.ts';
+import { getCheckoutRequest, TopupRequest, TopupSettingsRequest } from './schemas.ts';
 import { EXAMPLE_ACCOUNT_PLAN, EXAMPLE_TIMESTAMP, EXAMPLE_UUID, examplePage } from '../openapi/examples.ts';
 import { type FeatureDescription, PAGE_PARAMETER } from '../openapi/feature.ts';
 import { pageResponse } from '../pagination.ts';
@@ -26,11 +26,11 @@ const ProcessorEventBody = Type.Object(
   { description: 'An event, as the processor sends it' },
 );
 
-export const BILLING_DESCRIPTION: FeatureDescription = {
+export const describeBilling = (): FeatureDescription => ({
   tag: { name: 'Billing', description: 'Plans, subscriptions, top-ups and payment events.' },
   schemas: {
-    Plan: PlanResponse,
-    BillingStatus: BillingStatusResponse,
+    Plan: getPlanResponse(),
+    BillingStatus: getBillingStatusResponse(),
     Checkout: CheckoutResponse,
     Invoice: InvoiceResponse,
     TopupSettings: TopupSettingsResponse,
@@ -43,7 +43,7 @@ export const BILLING_DESCRIPTION: FeatureDescription = {
       response: {
         status: 200,
         description: 'All plans, as an array without an envelope.',
-        schema: Type.Array(PlanResponse),
+        schema: Type.Array(getPlanResponse()),
         example: [
           {
             slug: 'pro',
@@ -64,7 +64,7 @@ export const BILLING_DESCRIPTION: FeatureDescription = {
       response: {
         status: 200,
         description: 'The current subscription, or the last one of the account.',
-        schema: BillingStatusResponse,
+        schema: getBillingStatusResponse(),
         example: {
           plan: EXAMPLE_ACCOUNT_PLAN,
           status: 'active',
@@ -81,7 +81,7 @@ export const BILLING_DESCRIPTION: FeatureDescription = {
       summary: 'Start a checkout for a plan',
       description:
         'Subscribes the account, or changes its plan. Plans are charged once a year. Returns 400 for the plan that the account already has.',
-      body: { schema: CheckoutRequest, example: { plan: 'pro' } },
+      body: { schema: getCheckoutRequest(), example: { plan: 'pro' } },
       response: {
         status: 200,
         description: 'The page to open in a browser, to pay or to confirm the change.',
@@ -198,4 +198,4 @@ export const BILLING_DESCRIPTION: FeatureDescription = {
       errorCodes: ['rate_limited'],
     },
   },
-};
+});

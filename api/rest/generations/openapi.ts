@@ -1,9 +1,10 @@
-import { ImageParams, MODEL_KINDS, MODEL_SLUGS, VideoParams } from '../../../shared/spec/catalog.ts';
+import { getCatalog, getModelSlugs } from '../../../shared/lib/catalog/catalog.ts';
+import { MODEL_KINDS } from '../../../shared/spec/catalog.ts';
 import { WAIT_MAX_SECONDS } from '../../../shared/spec/limits.ts';
 import { GENERATION_STATUSES } from '../../../shared/spec/states.ts';
 import { pageResponse } from '../pagination.ts';
-import { CreateGenerationRequest } from './schemas.ts';
-import { GenerationResponse } from '../../../shared/presenters/generation.ts';
+import { getCreateGenerationRequest } from './schemas.ts';
+import { getGenerationResponse } from '../../../shared/presenters/generation.ts';
 import { EXAMPLE_TIMESTAMP, EXAMPLE_UUID, examplePage } from '../openapi/examples.ts';
 import {
   CREATED_RANGE_PARAMETERS,
@@ -13,13 +14,23 @@ import {
 } from '../openapi/feature.ts';
 
 /** Request body with the `params` of both models. The catalog validates them for the requested one. */
-const CreateGenerationBody = {
-  ...CreateGenerationRequest,
-  properties: {
-    ...CreateGenerationRequest.properties,
-    params: { anyOf: [VideoParams, ImageParams], description: 'Options of the model: see `GET /api/models/`' },
-  },
-} as unknown as typeof CreateGenerationRequest;
+const buildCreateGenerationBody = () =>
+  ({
+    ...getCreateGenerationRequest(),
+    properties: {
+      ...getCreateGenerationRequest().properties,
+      params: {
+        anyOf: getCatalog().models.map((model) => model.params),
+        description: 'Options of the model: see `GET /api/models/`',
+      },
+    },
+  }) as unknown as ReturnType<typeof getCreateGenerationRequest>;
+
+/** Names of the parameters of the default models in the document. */
+const PARAMS_NAMES: Readonly<Record<string, string>> = { 'vidmodel-video': 'VideoParams', 'imgmodel-2': 'ImageParams' };
+
+const nameParamsSchemas = () =>
+  Object.fromEntries(getCatalog().models.map(({ slug, params }) => [PARAMS_NAMES[slug] ?? `${slug}-params`, params]));
 
 const QUEUED_GENERATION = {
   uuid: EXAMPLE_UUID,
@@ -48,9 +59,9 @@ const SUCCEEDED_GENERATION = {
   duration_ms: 7_000,
 };
 
-export const GENERATIONS_DESCRIPTION: FeatureDescription = {
+export const describeGenerations = (): FeatureDescription => ({
   tag: { name: 'Generations', description: 'Videos and images: create one, wait for it, list them.' },
-  schemas: { Generation: GenerationResponse, VideoParams, ImageParams },
+  schemas: { Generation: getGenerationResponse(), ...nameParamsSchemas() },
   operations: {
     'POST /api/generations/create/': {
       id: 'createGeneration',
@@ -58,7 +69,7 @@ export const GENERATIONS_DESCRIPTION: FeatureDescription = {
       description:
         'Charges the credits and queues the generation: 8 credits for an image, 35 for a video of 5 seconds, 70 for one of 10 seconds. Errors take precedence in this order: 401, 429, 400, 402 `subscription_required`, 503, 409, 402 `insufficient_credits`. A 4xx charges nothing. While the outcome of an automatic top-up is unknown, the response is 503 `internal_error`; repeat the request with the same `Idempotency-Key` to get the outcome.',
       body: {
-        schema: CreateGenerationBody,
+        schema: buildCreateGenerationBody(),
         examples: {
           image: { model: 'imgmodel-2', prompt: 'A lighthouse at dusk', params: { resolution: '1K' } },
           video: {
@@ -71,7 +82,7 @@ export const GENERATIONS_DESCRIPTION: FeatureDescription = {
       response: {
         status: 201,
         description: 'The generation is charged and `queued`.',
-        schema: GenerationResponse,
+        schema: getGenerationResponse(),
         example: QUEUED_GENERATION,
       },
       errorCodes: ['insufficient_credits', 'subscription_required', 'parallel_limit_reached', 'model_unavailable'],
@@ -99,14 +110,14 @@ export const GENERATIONS_DESCRIPTION: FeatureDescription = {
           name: 'model',
           in: 'query',
           description: 'Only generations of this model, by its slug.',
-          schema: { type: 'string', enum: MODEL_SLUGS },
+          schema: { type: 'string', enum: getModelSlugs() },
         },
         ...CREATED_RANGE_PARAMETERS,
       ],
       response: {
         status: 200,
         description: 'One page of the list.',
-        schema: pageResponse(GenerationResponse),
+        schema: pageResponse(getGenerationResponse()),
         example: examplePage(SUCCEEDED_GENERATION),
       },
     },
@@ -127,7 +138,7 @@ export const GENERATIONS_DESCRIPTION: FeatureDescription = {
       response: {
         status: 200,
         description: 'The generation.',
-        schema: GenerationResponse,
+        schema: getGenerationResponse(),
         example: SUCCEEDED_GENERATION,
       },
     },
@@ -139,4 +150,4 @@ export const GENERATIONS_DESCRIPTION: FeatureDescription = {
       response: { status: 204, description: 'The generation was deleted.' },
     },
   },
-};
+});

@@ -1,3 +1,4 @@
+import { getCatalog } from '../../../shared/lib/catalog/catalog.ts';
 import type { CreateInput } from '../../../shared/domain/generations/debit.ts';
 import { createGeneration } from '../../../shared/domain/generations/create.ts';
 import { listGenerations } from '../../../shared/domain/generations/list.ts';
@@ -5,7 +6,8 @@ import { readGeneration } from '../../../shared/domain/generations/read.ts';
 import { deleteGeneration } from '../../../shared/domain/generations/delete.ts';
 import { parseWebhookUrl } from '../../../shared/domain/webhooks/webhookUrl.ts';
 import { createBodyParser, type Parse } from '../../../shared/lib/validation/bodyParser.ts';
-import { type GenerationParams, MODELS } from '../../../shared/spec/catalog.ts';
+import { perService } from '../../../shared/lib/serviceScope.ts';
+import type { GenerationParams } from '../../../shared/spec/catalog.ts';
 import { requireCaller, type Context } from '../../context.ts';
 import { getJsonBody } from '../../pipeline/body.ts';
 import { readIdempotencyKey } from '../../pipeline/idempotency.ts';
@@ -13,19 +15,25 @@ import { buildGenerationQuery, parseGenerationFilter } from '../../pipeline/list
 import { parsePage, parseUuidParam, parseWaitSeconds } from '../../pipeline/requestParameters.ts';
 import { presentGeneration } from '../../../shared/presenters/generation.ts';
 import { presentPage } from '../pagination.ts';
-import { CreateGenerationRequest } from './schemas.ts';
+import { getCreateGenerationRequest } from './schemas.ts';
 
-const parseCreateRequest = createBodyParser(CreateGenerationRequest);
-const parseParams = Object.fromEntries(
-  MODELS.map((model) => [model.slug, createBodyParser(model.params, 'params.')]),
-) as Record<string, Parse<GenerationParams>>;
+const getCreateParser = perService(() => createBodyParser(getCreateGenerationRequest()));
+const getParamsParsers = perService(
+  () =>
+    new Map(
+      getCatalog().models.map(({ slug, params }) => [
+        slug,
+        createBodyParser(params, 'params.') as unknown as Parse<GenerationParams>,
+      ]),
+    ),
+);
 
 export async function create(ctx: Context): Promise<void> {
-  const { model, prompt, params, webhook_url: webhookUrl } = parseCreateRequest(getJsonBody(ctx));
+  const { model, prompt, params, webhook_url: webhookUrl } = getCreateParser()(getJsonBody(ctx));
   const input: CreateInput = {
     model,
     prompt,
-    params: (parseParams[model] as Parse<GenerationParams>)(params),
+    params: (getParamsParsers().get(model) as Parse<GenerationParams>)(params),
     ...(webhookUrl === undefined ? {} : { webhook_url: parseWebhookUrl(webhookUrl, 'webhook_url') }),
   };
   const { requestId } = ctx.state;

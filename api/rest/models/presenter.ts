@@ -1,8 +1,8 @@
 import type { Static } from 'typebox';
 import type { ModelWithStatus } from '../../../shared/domain/generations/execution/modelHealth.ts';
-import type { ModelResponse } from './schemas.ts';
+import type { getModelResponse } from './schemas.ts';
 
-export function presentModel(model: ModelWithStatus): Static<typeof ModelResponse> {
+export function presentModel(model: ModelWithStatus): Static<ReturnType<typeof getModelResponse>> {
   return {
     uuid: model.uuid,
     slug: model.slug,

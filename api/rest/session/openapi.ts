@@ -3,7 +3,7 @@ import {
   DevSignInRequest,
   ProfileRequest,
   SocialConfigResponse,
-  UserResponse,
+  getUserResponse,
 } from './schemas.ts';
 import { EXAMPLE_ACCOUNT_PLAN, EXAMPLE_UUID } from '../openapi/examples.ts';
 import type { FeatureDescription } from '../openapi/feature.ts';
@@ -24,9 +24,9 @@ const EXAMPLE_USER = {
   },
 };
 
-export const SESSION_DESCRIPTION: FeatureDescription = {
+export const describeSession = (): FeatureDescription => ({
   tag: { name: 'Session', description: 'The signed-in user. Requires the session cookie.' },
-  schemas: { User: UserResponse, Profile: ProfileRequest },
+  schemas: { User: getUserResponse(), Profile: ProfileRequest },
   operations: {
     'GET /authentication/social/config/': {
       id: 'getSocialConfig',
@@ -42,13 +42,13 @@ export const SESSION_DESCRIPTION: FeatureDescription = {
     'GET /authentication/me/': {
       id: 'getMe',
       summary: 'Get the signed-in user',
-      response: { status: 200, description: 'The user.', schema: UserResponse, example: EXAMPLE_USER },
+      response: { status: 200, description: 'The user.', schema: getUserResponse(), example: EXAMPLE_USER },
     },
     'PATCH /authentication/me/': {
       id: 'updateMe',
       summary: 'Update the profile',
       body: { schema: ProfileRequest, example: { first_name: 'Ada' }, isOptional: true },
-      response: { status: 200, description: 'The updated user.', schema: UserResponse, example: EXAMPLE_USER },
+      response: { status: 200, description: 'The updated user.', schema: getUserResponse(), example: EXAMPLE_USER },
     },
     'POST /authentication/logout/': {
       id: 'logOut',
@@ -60,7 +60,7 @@ export const SESSION_DESCRIPTION: FeatureDescription = {
       summary: 'Complete an onboarding step',
       description: 'First `profile`, then `plan`, which requires an active subscription.',
       body: { schema: AdvanceOnboardingRequest, example: { step_completed: 'profile', data: { use_case: 'Clips' } } },
-      response: { status: 200, description: 'The updated user.', schema: UserResponse, example: EXAMPLE_USER },
+      response: { status: 200, description: 'The updated user.', schema: getUserResponse(), example: EXAMPLE_USER },
       errorCodes: ['subscription_required'],
     },
     'POST /authentication/dev/sign-in/': {
@@ -71,11 +71,11 @@ export const SESSION_DESCRIPTION: FeatureDescription = {
       response: {
         status: 200,
         description: 'The user, created if necessary.',
-        schema: UserResponse,
+        schema: getUserResponse(),
         example: EXAMPLE_USER,
       },
       // If a provider is configured.
       errorCodes: ['not_found', 'account_suspended'],
     },
   },
-};
+});

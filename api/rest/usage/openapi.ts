@@ -7,12 +7,12 @@ import {
   PAGE_PARAMETER,
 } from '../openapi/feature.ts';
 import { pageResponse } from '../pagination.ts';
-import { KeyUsageResponse, UsageResponse } from './schemas.ts';
+import { KeyUsageResponse, getUsageResponse } from './schemas.ts';
 import { LedgerEntryResponse } from '../../../shared/presenters/ledgerEntry.ts';
 
-export const USAGE_DESCRIPTION: FeatureDescription = {
+export const describeUsage = (): FeatureDescription => ({
   tag: { name: 'Usage', description: 'Credit balance, usage history and ledger.' },
-  schemas: { LedgerEntry: LedgerEntryResponse, UsageSummary: UsageResponse, KeyUsage: KeyUsageResponse },
+  schemas: { LedgerEntry: LedgerEntryResponse, UsageSummary: getUsageResponse(), KeyUsage: KeyUsageResponse },
   operations: {
     'GET /api/usage/summary/': {
       id: 'getUsageSummary',
@@ -20,7 +20,7 @@ export const USAGE_DESCRIPTION: FeatureDescription = {
       response: {
         status: 200,
         description: 'Balance, credit period, parallel limit, usage of the last 30 days, and totals by model.',
-        schema: UsageResponse,
+        schema: getUsageResponse(),
         example: {
           plan: { slug: 'pro', name: 'Pro', monthly_credits: 1_100, parallel_limit: 5, price_monthly_cents: 2_900 },
           credits: {
@@ -87,4 +87,4 @@ export const USAGE_DESCRIPTION: FeatureDescription = {
       },
     },
   },
-};
+});

@@ -1,9 +1,14 @@
 import type { Static } from 'typebox';
 import type { UsageSummary } from '../../../shared/domain/credits/usage.ts';
 import type { KeyUsage } from '../../../shared/domain/credits/usageByKey.ts';
-import type { KeyUsageResponse, UsageResponse } from './schemas.ts';
+import type { KeyUsageResponse, getUsageResponse } from './schemas.ts';
 
-export function presentUsage({ account, plan, history, byModel }: UsageSummary): Static<typeof UsageResponse> {
+export function presentUsage({
+  account,
+  plan,
+  history,
+  byModel,
+}: UsageSummary): Static<ReturnType<typeof getUsageResponse>> {
   return {
     plan: plan && {
       slug: plan.slug,

@@ -1,3 +1,4 @@
+import { getCatalog } from '../../../shared/lib/catalog/catalog.ts';
 import { v4 as uuidv4 } from 'uuid';
 import type { VNode } from 'preact';
 import { getAccount } from '../../../shared/domain/accounts/accounts.ts';
@@ -9,7 +10,7 @@ import { listRecentTopups } from '../../../shared/domain/billing/listTopups.ts';
 import { config } from '../../../shared/lib/config.ts';
 import { processor } from '../../../shared/gateways/payments/index.ts';
 import { TOPUP_MAX_CENTS, TOPUP_MIN_CENTS } from '../../../shared/spec/limits.ts';
-import { type Plan, PLANS, topupCredits } from '../../../shared/spec/plans.ts';
+import { type Plan, topupCredits } from '../../../shared/spec/plans.ts';
 import type { Account } from '../../../shared/tables/Account.ts';
 import { requireCaller, type Context } from '../../context.ts';
 import { createCsrfToken } from '../../pipeline/csrf.ts';
@@ -95,7 +96,7 @@ function PlansSection({ current, csrfToken }: { current: Plan | null; csrfToken:
         {current === null || processor.isSimulated ? null : CHANGE_OF_PLAN}
       </p>
       <ul class="plans">
-        {PLANS.map((plan) => (
+        {getCatalog().plans.map((plan) => (
           <PlanCard plan={plan} current={current} csrfToken={csrfToken} />
         ))}
       </ul>

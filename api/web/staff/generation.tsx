@@ -1,9 +1,9 @@
+import { getModelBySlug } from '../../../shared/lib/catalog/catalog.ts';
 import type { VNode } from 'preact';
 import { getAccount } from '../../../shared/domain/accounts/accounts.ts';
 import { type GenerationContent, viewGenerationContent } from '../../../shared/domain/staff/generationActions.ts';
 import { findGenerationForStaff, type StaffGeneration } from '../../../shared/domain/staff/generations.ts';
 import { config } from '../../../shared/lib/config.ts';
-import { getModelBySlug } from '../../../shared/spec/catalog.ts';
 import { requireActor, type Context } from '../../context.ts';
 import { getForm } from '../../pipeline/body.ts';
 import { createCsrfToken } from '../../pipeline/csrf.ts';

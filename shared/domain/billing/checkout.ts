@@ -1,8 +1,9 @@
+import { getPlanBySlug } from '../../lib/catalog/catalog.ts';
 import { processor, ProcessorError } from '../../gateways/payments/index.ts';
 import { now } from '../../lib/clock.ts';
 import { logger } from '../../lib/logger.ts';
 import { ServiceError } from '../../spec/errors.ts';
-import { type PlanSlug, getPlanBySlug } from '../../spec/plans.ts';
+import type { PlanSlug } from '../../spec/plans.ts';
 import { Account } from '../../tables/Account.ts';
 import { Subscription } from '../../tables/Subscription.ts';
 import { assertNotDeleting } from '../accounts/assertNotDeleting.ts';

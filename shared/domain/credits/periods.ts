@@ -1,3 +1,5 @@
+import { perService } from '../../lib/serviceScope.ts';
+import { getCatalog, getPlanBySlug } from '../../lib/catalog/catalog.ts';
 import type { Transaction } from 'objection';
 import { addMonths } from '../../lib/calendar.ts';
 import { now } from '../../lib/clock.ts';
@@ -5,7 +7,6 @@ import { isRejection } from '../../lib/database/errors.ts';
 import { prepared, runStatement } from '../../lib/database/preparedStatements.ts';
 import { logger } from '../../lib/logger.ts';
 import { creditPeriodsRenewed } from '../../lib/metrics.ts';
-import { getPlanBySlug, PLANS } from '../../spec/plans.ts';
 import { Account } from '../../tables/Account.ts';
 import type { Subscription } from '../../tables/Subscription.ts';
 import { type EntryInput, postEntries } from './ledger.ts';
@@ -176,8 +177,8 @@ const prepareRenewal = (name: string, condition: string, limit: string) =>
 const RENEW_DUE_PERIODS = prepareRenewal('renew_credit_periods', '', `ORDER BY a.period_end LIMIT ${BATCH_SIZE}`);
 const RENEW_ACCOUNT_PERIOD = prepareRenewal('renew_account_credit_period', 'AND a.id = :account', '');
 
-const PLAN_ROWS = JSON.stringify(
-  PLANS.map(({ slug, name, monthlyCredits }) => ({ slug, name, credits: monthlyCredits })),
+const getPlanRows = perService(() =>
+  JSON.stringify(getCatalog().plans.map(({ slug, name, monthlyCredits }) => ({ slug, name, credits: monthlyCredits }))),
 );
 
 /**
@@ -200,7 +201,7 @@ export async function renewDueCreditPeriods(): Promise<number> {
 async function renewBatch(): Promise<number> {
   try {
     const [row] = await runStatement<{ accounts: number }>(RENEW_DUE_PERIODS, {
-      plans: PLAN_ROWS,
+      plans: getPlanRows(),
       now: now(),
       until: now(),
     });
@@ -227,7 +228,7 @@ async function renewOneByOne(): Promise<number> {
   let renewedCount = 0;
   for (const { id } of due) {
     try {
-      const bindings = { plans: PLAN_ROWS, now: now(), until: now(), account: id };
+      const bindings = { plans: getPlanRows(), now: now(), until: now(), account: id };
       const [row] = await runStatement<{ accounts: number }>(RENEW_ACCOUNT_PERIOD, bindings);
       renewedCount += row?.accounts ?? 0;
     } catch (error) {
@@ -249,7 +250,7 @@ export async function renewCreditPeriods(
   until: Date = now(),
 ): Promise<Account> {
   for (;;) {
-    const bindings = { plans: PLAN_ROWS, now: now(), until, account: account.id };
+    const bindings = { plans: getPlanRows(), now: now(), until, account: account.id };
     const [row] = await runStatement<{ accounts: number }>(RENEW_ACCOUNT_PERIOD, bindings, transaction);
     if (row?.accounts !== 1) return account.$query(transaction);
   }

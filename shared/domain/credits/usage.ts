@@ -1,3 +1,4 @@
+import { getModelBySlug } from '../../lib/catalog/catalog.ts';
 import { createBatcher } from '../../lib/batcher.ts';
 import { formatUtcDay } from '../../lib/calendar.ts';
 import { now } from '../../lib/clock.ts';
@@ -5,7 +6,6 @@ import { isRejection } from '../../lib/database/errors.ts';
 import { prepared, runStatement } from '../../lib/database/preparedStatements.ts';
 import { DB_WAIT_TIMEOUT } from '../../lib/database/waitTimeout.ts';
 import { perService } from '../../lib/serviceScope.ts';
-import { getModelBySlug } from '../../spec/catalog.ts';
 import { USAGE_HISTORY_DAYS } from '../../spec/limits.ts';
 import type { Plan } from '../../spec/plans.ts';
 import { Account } from '../../tables/Account.ts';

@@ -1,3 +1,4 @@
+import { getModelBySlug } from '../../lib/catalog/catalog.ts';
 import { isDeepStrictEqual } from 'node:util';
 import { v7 as uuidv7 } from 'uuid';
 import { addMilliseconds, now } from '../../lib/clock.ts';
@@ -6,7 +7,6 @@ import { logger } from '../../lib/logger.ts';
 import { rememberRequestId } from '../../lib/logContext.ts';
 import { rememberTrace } from '../../lib/tracing.ts';
 import { enqueueDispatch } from '../../queues/enqueue.ts';
-import { getModelBySlug, priceInCredits } from '../../spec/catalog.ts';
 import { ServiceError } from '../../spec/errors.ts';
 import { GENERATION_DEADLINE_MS } from '../../spec/limits.ts';
 import { Generation } from '../../tables/Generation.ts';
@@ -42,14 +42,15 @@ export async function createGeneration(
   requestId: string | null = null,
 ): Promise<CreateResult> {
   const createdAt = now();
+  const model = getModelBySlug(input.model);
   const debit: Debit = {
     uuid: uuidv7(),
     account_id: caller.accountId,
     key_hash: caller.keyHash?.toString('hex') ?? null,
     ...input,
-    credits: priceInCredits(input.params),
+    credits: model.price(input.params),
     created_at: createdAt,
-    deadline_at: addMilliseconds(createdAt, GENERATION_DEADLINE_MS[getModelBySlug(input.model).kind]),
+    deadline_at: addMilliseconds(createdAt, GENERATION_DEADLINE_MS[model.kind]),
     idempotency_key: idempotencyKey,
   };
   if (requestId !== null) rememberRequestId(debit.uuid, requestId);

@@ -1,7 +1,9 @@
+import { getCatalog, getModelSlugs } from '../../lib/catalog/catalog.ts';
+import { perService } from '../../lib/serviceScope.ts';
 import { prepared, runStatement } from '../../lib/database/preparedStatements.ts';
 import { buildFilterBindings, buildFilteredPage, type CreatedRange, type FilteredRow } from '../../lib/listFilter.ts';
 import type { ListPage } from '../../lib/pagination.ts';
-import { MODEL_SLUGS, type ModelKind, MODELS, type ModelSlug } from '../../spec/catalog.ts';
+import type { ModelKind, ModelSlug } from '../../spec/catalog.ts';
 import { GENERATION_STATUSES, type GenerationStatus } from '../../spec/states.ts';
 import { Generation } from '../../tables/Generation.ts';
 
@@ -24,17 +26,19 @@ const buildRange = (status: GenerationStatus, model: ModelSlug) => `
          AND '${status}' = ANY (cast(:statuses AS text[])) AND '${model}' = ANY (cast(:models AS text[]))
        ORDER BY created_at DESC, number DESC LIMIT :max)`;
 
-const RANGES = GENERATION_STATUSES.flatMap((status) => MODEL_SLUGS.map((model) => buildRange(status, model)));
+const buildRanges = () =>
+  GENERATION_STATUSES.flatMap((status) => getModelSlugs().map((model) => buildRange(status, model)));
 
 /**
  * Counts and reads the matches in one statement. Postgres merges the ranges from their newest ends and stops at the
  * limit, so the cost is bounded by the number of items that are counted, and does not depend on the length of the list.
  * Items are in the order of the whole list.
  */
-export const LIST_FILTERED_GENERATIONS = prepared(
-  'list_filtered_generations',
-  `WITH matching AS MATERIALIZED (
-     SELECT number FROM (${RANGES.join('\n      UNION ALL')}
+export const getListFilteredStatement = perService(() =>
+  prepared(
+    'list_filtered_generations',
+    `WITH matching AS MATERIALIZED (
+     SELECT number FROM (${buildRanges().join('\n      UNION ALL')}
      ) ranges
       ORDER BY created_at DESC, number DESC LIMIT :max
    )
@@ -44,6 +48,7 @@ export const LIST_FILTERED_GENERATIONS = prepared(
      LEFT JOIN (SELECT number FROM matching ORDER BY number DESC OFFSET :skip LIMIT :limit) shown ON true
      LEFT JOIN generations g ON g.account_id = :accountId AND g.number = shown.number AND g.deleted_at IS NULL
     ORDER BY shown.number DESC`,
+  ),
 );
 
 /**
@@ -57,8 +62,10 @@ export async function listFilteredGenerations(
   filter: GenerationFilter,
 ): Promise<ListPage<Generation>> {
   const { status, kind, model } = filter;
-  const models = MODELS.filter((one) => one.kind === (kind ?? one.kind) && one.slug === (model ?? one.slug));
-  const rows = await runStatement<FilteredRow<Generation>>(LIST_FILTERED_GENERATIONS, {
+  const models = getCatalog().models.filter(
+    (one) => one.kind === (kind ?? one.kind) && one.slug === (model ?? one.slug),
+  );
+  const rows = await runStatement<FilteredRow<Generation>>(getListFilteredStatement(), {
     accountId,
     statuses: status === undefined ? [...GENERATION_STATUSES] : [status],
     models: models.map(({ slug }) => slug),

@@ -1,3 +1,4 @@
+import { getPlanBySlug } from '../../lib/catalog/catalog.ts';
 import type { Transaction } from 'objection';
 import { presentApiKey } from '../../presenters/apiKey.ts';
 import { type BillingStatusDetails, presentBillingStatus } from '../../presenters/billingStatus.ts';
@@ -12,7 +13,6 @@ import {
   type WebhookData,
 } from '../../presenters/webhookData.ts';
 import { type EventType, isWebhookEventType, type WebhookEventType } from '../../spec/events.ts';
-import { getPlanBySlug } from '../../spec/plans.ts';
 import { ApiKey } from '../../tables/ApiKey.ts';
 import { Generation } from '../../tables/Generation.ts';
 import { LedgerEntry } from '../../tables/LedgerEntry.ts';

@@ -1,9 +1,9 @@
+import { getCatalog, getModelBySlug, getPlanBySlug } from '../../lib/catalog/catalog.ts';
 import { listLastUtcDays } from '../../lib/calendar.ts';
 import { now } from '../../lib/clock.ts';
 import { prepared, runStatement } from '../../lib/database/preparedStatements.ts';
-import { MODELS, getModelBySlug } from '../../spec/catalog.ts';
 import { METRIC_DAYS } from '../../spec/limits.ts';
-import { type Plan, PLANS, getPlanBySlug } from '../../spec/plans.ts';
+import type { Plan } from '../../spec/plans.ts';
 import { ONBOARDING_STEPS, type OnboardingStep } from '../../spec/states.ts';
 
 /** Sums of one UTC day. */
@@ -85,7 +85,7 @@ export async function getStaffMetrics(): Promise<StaffMetrics> {
   const totals = sums.filter(({ day }) => day === null);
   const recent = sums.filter(({ day }) => day !== null);
 
-  const byPlan = PLANS.map((plan) => {
+  const byPlan = getCatalog().plans.map((plan) => {
     const count = sumCounts(totals, 'subscriptions', plan.slug);
     return { plan, count, yearlyCents: count * plan.priceYearlyCents };
   });
@@ -122,7 +122,7 @@ export async function getStaffMetrics(): Promise<StaffMetrics> {
 }
 
 function buildModelMetrics(sums: MetricSum[]): ModelMetrics[] {
-  return MODELS.map(({ slug }) => ({
+  return getCatalog().models.map(({ slug }) => ({
     name: getModelBySlug(slug).name,
     generations: sumCounts(sums, 'usage', slug),
     credits: sumAmounts(sums, 'usage', slug),

@@ -1,14 +1,13 @@
-import { MODELS } from '../../spec/catalog.ts';
-import { PLANS } from '../../spec/plans.ts';
+import { getCatalog } from '../../lib/catalog/catalog.ts';
 
 /** Returns the display name of a model; of one that is no longer in the catalog, its slug. */
 export function getModelName(slug: string): string {
-  return MODELS.find((model) => model.slug === slug)?.name ?? slug;
+  return getCatalog().models.find((model) => model.slug === slug)?.name ?? slug;
 }
 
 /** Returns the name of a plan. */
 export function getPlanName(slug: string): string {
-  return slug === '' ? 'No plan' : (PLANS.find((plan) => plan.slug === slug)?.name ?? slug);
+  return slug === '' ? 'No plan' : (getCatalog().plans.find((plan) => plan.slug === slug)?.name ?? slug);
 }
 
 /** Returns the name of an upstream with its model. */

@@ -1,5 +1,6 @@
+import { getPlanSlugs } from '../../lib/catalog/catalog.ts';
 import type Stripe from 'stripe';
-import { PLAN_SLUGS, type PlanSlug } from '../../spec/plans.ts';
+import type { PlanSlug } from '../../spec/plans.ts';
 import type { SubscriptionStatus } from '../../spec/states.ts';
 import type { PaymentFailureCode, ProcessorPayment, ProcessorSubscription, TopupOrder } from './paymentProcessor.ts';
 import type { SubscriptionInvoice } from './processorInvoice.ts';
@@ -85,7 +86,7 @@ function toSubscriptionInvoice(invoice: Stripe.Invoice, prices: PlanPrices): Sub
 }
 
 function findPlanByPrice(priceId: string | null | undefined, prices: PlanPrices): PlanSlug | null {
-  return PLAN_SLUGS.find((slug) => priceId != null && prices[slug].includes(priceId)) ?? null;
+  return getPlanSlugs().find((slug) => priceId != null && prices[slug]?.includes(priceId) === true) ?? null;
 }
 
 /** @param disputes the disputes of its charge. */

@@ -1,6 +1,8 @@
+import { type Catalog, getCatalog, parseCatalog } from '../../lib/catalog/catalog.ts';
+import { listParams } from '../../lib/catalog/paramValues.ts';
 import { config, type Config, ConfigError } from '../../lib/config.ts';
 import { perService } from '../../lib/serviceScope.ts';
-import { allParams, type ModelKind, MODEL_SLUGS, getModelBySlug, type ModelSlug } from '../../spec/catalog.ts';
+import type { CatalogModel, ModelKind, ModelSlug } from '../../spec/catalog.ts';
 import {
   ADAPTER_NAMES,
   type AdapterName,
@@ -8,7 +10,7 @@ import {
   type UpstreamModelSettings,
   DEFAULT_INPUTS,
 } from './modelPresets.ts';
-import { fillTemplate, type TemplateVariables } from './template.ts';
+import { fillTemplate, type TemplateVariables } from '../../lib/template.ts';
 import { PRICE_MAX_CENTS, parseUpstreamsVariable, type UpstreamsVariable } from './upstreamsVariable.ts';
 
 /** A provider, or a gateway to several, that runs generations. */
@@ -49,33 +51,43 @@ export interface UpstreamConfig {
 const ROUTE_VARIABLES = {
   'vidmodel-video': ['VIDEO_UPSTREAM', 'VIDEO_UPSTREAM_FALLBACK'],
   'imgmodel-2': ['IMAGE_UPSTREAM', 'IMAGE_UPSTREAM_FALLBACK'],
-} as const satisfies Record<ModelSlug, readonly (keyof Config)[]>;
+} as const satisfies Record<string, readonly (keyof Config)[]>;
 
 /**
  * Parses upstreams and routes from the configuration, and tests each route's templates with all params of its model.
  * @throws ConfigError that names the variable.
  */
-export function parseUpstreams(settings: Config): UpstreamConfig {
+export function parseUpstreams(settings: Config, catalog: Catalog = parseCatalog()): UpstreamConfig {
   const declared = parseUpstreamsVariable(settings.UPSTREAMS);
   const parsed: UpstreamConfig = {
     upstreams: readUpstreams(settings, declared),
     modelOverrides: declared.models ?? {},
-    routes: { 'vidmodel-video': [], 'imgmodel-2': [] },
+    routes: {},
   };
   for (const name of Object.keys(parsed.modelOverrides)) {
     if (parsed.upstreams.has(name.slice(0, name.indexOf(':')))) continue;
     throw new ConfigError(`UPSTREAMS/models/${name} must begin with the name of an upstream and a colon.`);
   }
-  for (const model of MODEL_SLUGS) {
-    for (const variable of ROUTE_VARIABLES[model]) {
-      const value = settings[variable];
-      if (value === undefined) continue;
-      const isTwice = parsed.routes[model].some(({ upstream, modelId }) => `${upstream.name}:${modelId}` === value);
+  for (const model of catalog.models) {
+    const routes: UpstreamRoute[] = [];
+    parsed.routes[model.slug] = routes;
+    for (const { variable, value } of listRouteTexts(settings, model)) {
+      const isTwice = routes.some(({ upstream, modelId }) => `${upstream.name}:${modelId}` === value);
       if (isTwice) throw new ConfigError(`${variable} must differ from the first choice.`);
-      parsed.routes[model].push(readRoute(parsed, model, variable, value));
+      routes.push(readRoute(parsed, model, variable, value));
     }
   }
   return parsed;
+}
+
+/** Lists the choices of a model, each with the place that defines it. */
+function listRouteTexts(settings: Config, { slug, upstreams }: CatalogModel): { variable: string; value: string }[] {
+  if (upstreams !== null)
+    return upstreams.map((value, index) => ({ variable: `CATALOG/models/${slug}/upstreams/${index}`, value }));
+  return (ROUTE_VARIABLES[slug as keyof typeof ROUTE_VARIABLES] ?? []).flatMap((variable) => {
+    const value = settings[variable];
+    return value === undefined ? [] : [{ variable, value }];
+  });
 }
 
 /** Reads the built-in upstreams, which have variables of their own, and merges UPSTREAMS into them. */
@@ -111,14 +123,14 @@ function readUpstreams(settings: Config, declared: UpstreamsVariable): Map<strin
   return new Map(upstreams);
 }
 
-function readRoute(partialConfig: UpstreamConfig, model: ModelSlug, variable: string, value: string): UpstreamRoute {
+function readRoute(partialConfig: UpstreamConfig, model: CatalogModel, variable: string, value: string): UpstreamRoute {
   const colon = value.indexOf(':');
   const route = findUpstreamRoute(model, value.slice(0, colon), value.slice(colon + 1), partialConfig);
   if (route === undefined) {
     const names = [...partialConfig.upstreams.keys()].join(', ');
     throw new ConfigError(`${variable} must begin with the name of an upstream (${names}) and a colon.`);
   }
-  for (const params of allParams(model)) {
+  for (const params of listParams(model.definition)) {
     try {
       const variables = { prompt: SAMPLE_PROMPT, ...params };
       if (!JSON.stringify(buildUpstreamInput(route, variables)).includes(SAMPLE_PROMPT))
@@ -134,14 +146,13 @@ function readRoute(partialConfig: UpstreamConfig, model: ModelSlug, variable: st
 
 /** Returns the route to a model of an upstream, or undefined if the upstream is not configured. */
 export function findUpstreamRoute(
-  model: ModelSlug,
+  { slug: model, kind }: Pick<CatalogModel, 'slug' | 'kind'>,
   upstreamName: string,
   modelId: string,
   { upstreams, modelOverrides }: UpstreamConfig = upstreamConfig(),
 ): UpstreamRoute | undefined {
   const upstream = upstreams.get(upstreamName);
   if (upstream === undefined) return undefined;
-  const kind = getModelBySlug(model).kind;
   const defaults = { input: DEFAULT_INPUTS[upstream.adapter][kind] };
   const preset = MODEL_PRESETS[`${upstream.adapter}:${modelId}`];
   const modelSettings = { ...defaults, ...preset, ...modelOverrides[`${upstreamName}:${modelId}`] };
@@ -165,7 +176,7 @@ export function buildUpstreamInput(
 export function computeCostCents({ modelSettings }: UpstreamRoute, variables: TemplateVariables): number | null {
   const { cents, cents_per_second: perSecond } = modelSettings;
   if (cents === undefined && perSecond === undefined) return null;
-  const seconds = 'duration' in variables ? variables.duration : 0;
+  const seconds = typeof variables['duration'] === 'number' ? variables['duration'] : 0;
   const sum =
     requirePrice(fillTemplate(cents ?? 0, variables)) + seconds * requirePrice(fillTemplate(perSecond ?? 0, variables));
   return Math.round(sum * 10_000) / 10_000;
@@ -176,7 +187,7 @@ function requirePrice(value: unknown): number {
   throw new Error(`a price must be a number from 0 to ${PRICE_MAX_CENTS}, not ${JSON.stringify(value)}`);
 }
 
-const upstreamConfig = perService(() => parseUpstreams(config));
+const upstreamConfig = perService(() => parseUpstreams(config, getCatalog()));
 
 /** Returns the first choice and the optional fallback of each model. */
 export function getUpstreamRoutes(): Readonly<Record<ModelSlug, readonly UpstreamRoute[]>> {

@@ -1,5 +1,5 @@
 import type Stripe from 'stripe';
-import { PLANS, type PlanSlug } from '../../../shared/spec/plans.ts';
+import { DEFAULT_PLANS } from '../../../shared/spec/plans.ts';
 import { type StripeStore, fromFields } from './store.ts';
 
 export interface NewPrice {
@@ -58,9 +58,12 @@ export function addPrice(store: StripeStore, fields: NewPrice): Stripe.Price {
   return store.add<'price'>(Object.assign(price, { unit_amount_decimal: String(unitAmount) }) as never);
 }
 
+/** Price ids of the default plans. */
+export type DefaultPrices = Record<'lite' | 'starter' | 'pro' | 'studio', string>;
+
 /** Sets up the four plans, and a portal that offers them. */
-export function setUpPlans(store: StripeStore): Record<PlanSlug, string> {
-  const prices = PLANS.map(({ slug, name, priceYearlyCents }) =>
+export function setUpPlans(store: StripeStore): DefaultPrices {
+  const prices = DEFAULT_PLANS.map(({ slug, name, priceYearlyCents }) =>
     addPrice(store, {
       product: addProduct(store, name).id,
       unitAmount: priceYearlyCents,
@@ -82,7 +85,7 @@ export function setUpPlans(store: StripeStore): Record<PlanSlug, string> {
       }),
     },
   });
-  return Object.fromEntries(PLANS.map(({ slug }, index) => [slug, prices[index]?.id])) as Record<PlanSlug, string>;
+  return Object.fromEntries(DEFAULT_PLANS.map(({ slug }, index) => [slug, prices[index]?.id])) as DefaultPrices;
 }
 
 export function addPortalConfiguration(

@@ -1,8 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { PlanSlug } from '../../../shared/spec/plans.ts';
 import { HttpFake } from '../httpFake.ts';
 import { StripeApiServer } from './apiServer.ts';
-import { setUpPlans } from './catalog.ts';
+import { type DefaultPrices, setUpPlans } from './catalog.ts';
 import { createStripeEvent, type FakeStripeEvent } from './events.ts';
 import { type HandledEvent, StripeStore } from './store.ts';
 import type { AfterFailedRetries } from './testClock.ts';
@@ -23,7 +22,7 @@ export class FakeStripeServer extends HttpFake {
   readonly secretKey = 'sk_test_standin';
   readonly webhookSecret: string;
   /** Price ids by plan. */
-  prices: Record<PlanSlug, string>;
+  prices: DefaultPrices;
   /** All events, delivered or not. */
   readonly events: FakeStripeEvent[] = [];
   readonly delivery: WebhookDelivery;
@@ -39,7 +38,7 @@ export class FakeStripeServer extends HttpFake {
     super();
     this.webhookSecret = this.store.webhookSecret;
     this.delivery = new WebhookDelivery(this.webhookSecret, seed);
-    this.prices = isEmpty ? ({} as Record<PlanSlug, string>) : setUpPlans(this.store);
+    this.prices = isEmpty ? ({} as DefaultPrices) : setUpPlans(this.store);
     this.store.onEvent = (type, object, previous) => this.deliver(type, object as { id: string }, previous);
   }
 

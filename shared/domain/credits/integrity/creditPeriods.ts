@@ -1,9 +1,9 @@
-import { PLANS } from '../../../spec/plans.ts';
+import { DEFAULT_PLANS } from '../../../spec/plans.ts';
 import { CLOCK_SKEW_INTERVAL, type Invariant } from './invariant.ts';
 
 /** Monthly credits of a subscription: each month is granted once and on time, and the remainder expires or rolls over. */
 
-const PLAN = `(VALUES ${PLANS.map(({ slug, monthlyCredits }) => `('${slug}', ${monthlyCredits})`).join(', ')}) AS plan (slug, credits)`;
+const PLAN = `(VALUES ${DEFAULT_PLANS.map(({ slug, monthlyCredits }) => `('${slug}', ${monthlyCredits})`).join(', ')}) AS plan (slug, credits)`;
 
 /** Start of the n-th month of a subscription. Months are always counted from its start. */
 const getMonthStartSql = (months: string) =>

@@ -1,5 +1,5 @@
 import { UNCONFIRMED_SUBMITS_MAX } from '../../../spec/limits.ts';
-import { PLANS } from '../../../spec/plans.ts';
+import { DEFAULT_PLANS } from '../../../spec/plans.ts';
 import { CLOCK_SKEW_INTERVAL, type Invariant } from './invariant.ts';
 
 /** Generations: their charges and refunds, the slots that they occupy, and their results. */
@@ -14,9 +14,9 @@ const GENERATION_ENTRIES = `
          count(DISTINCT account_id) AS accounts
     FROM ledger_entries WHERE generation_uuid IS NOT NULL GROUP BY generation_uuid`;
 
-const PARALLEL_LIMITS = PLANS.map((plan) => `('${plan.slug}', ${plan.monthlyCredits}, ${plan.parallelLimit})`).join(
-  ', ',
-);
+const PARALLEL_LIMITS = DEFAULT_PLANS.map(
+  (plan) => `('${plan.slug}', ${plan.monthlyCredits}, ${plan.parallelLimit})`,
+).join(', ');
 
 /**
  * The largest number of generations that an account can have in progress. A downgrade or the end of a plan lowers the

@@ -1,10 +1,10 @@
 import { PAST_DUE_GRACE_DAYS } from '../../../spec/limits.ts';
-import { PLANS } from '../../../spec/plans.ts';
+import { DEFAULT_PLANS } from '../../../spec/plans.ts';
 import { CLOCK_SKEW_INTERVAL, type Invariant } from './invariant.ts';
 
 /** Subscriptions, the entitlement of their accounts, and the sync with the payment processor. */
 
-const PLAN = `(VALUES ${PLANS.map(({ slug, parallelLimit }) => `('${slug}', ${parallelLimit})`).join(', ')}) AS plan (slug, parallel_limit)`;
+const PLAN = `(VALUES ${DEFAULT_PLANS.map(({ slug, parallelLimit }) => `('${slug}', ${parallelLimit})`).join(', ')}) AS plan (slug, parallel_limit)`;
 
 export const SUBSCRIPTION_INVARIANTS: readonly Invariant[] = [
   {

@@ -1,5 +1,5 @@
 import { AUTO_TOPUP_INTERVAL_MS } from '../../../spec/limits.ts';
-import { PLANS } from '../../../spec/plans.ts';
+import { DEFAULT_PLANS } from '../../../spec/plans.ts';
 import { CLOCK_SKEW_INTERVAL, type Invariant } from './invariant.ts';
 
 /** Top-ups: one ledger entry per payment, their reversals, and the interval between automatic ones. */
@@ -7,7 +7,7 @@ import { CLOCK_SKEW_INTERVAL, type Invariant } from './invariant.ts';
 const AUTO_TOPUP_INTERVAL_SQL = `interval '${AUTO_TOPUP_INTERVAL_MS} milliseconds'`;
 
 /** The rates at which top-ups are sold. */
-const PLAN_RATES = `(VALUES ${PLANS.map(({ monthlyCredits, priceMonthlyCents }) => `(${monthlyCredits}, ${priceMonthlyCents})`).join(', ')}) AS plan (credits, cents)`;
+const PLAN_RATES = `(VALUES ${DEFAULT_PLANS.map(({ monthlyCredits, priceMonthlyCents }) => `(${monthlyCredits}, ${priceMonthlyCents})`).join(', ')}) AS plan (credits, cents)`;
 
 /** Entries of top-ups, by effect key: `topup:{uuid}` for the payment, `topup:{uuid}:{n}` for each reversal or reinstatement. */
 const TOPUP_ENTRIES = `

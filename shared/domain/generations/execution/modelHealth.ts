@@ -1,9 +1,10 @@
+import { getCatalog } from '../../../lib/catalog/catalog.ts';
 import { type UpstreamRoute, getUpstreamRoutes } from '../../../gateways/upstreams/index.ts';
 import { addMilliseconds, now } from '../../../lib/clock.ts';
 import { prepared, runStatement } from '../../../lib/database/preparedStatements.ts';
 import { logger } from '../../../lib/logger.ts';
 import { perService } from '../../../lib/serviceScope.ts';
-import { type CatalogModel, MODELS, type ModelSlug } from '../../../spec/catalog.ts';
+import type { CatalogModel, ModelSlug } from '../../../spec/catalog.ts';
 import {
   PROBE_STALE_MS,
   FAILED_PROBES_TO_DEGRADE,
@@ -26,12 +27,15 @@ export interface ModelWithStatus extends CatalogModel {
 /** Returns the models of the catalog with their status, in catalog order. */
 export async function getModelsWithStatus(): Promise<ModelWithStatus[]> {
   const getStatus = await loadStatuses();
-  return MODELS.map((model) => ({
+  return getCatalog().models.map((model) => ({
     ...model,
-    provider: getUpstreamRoutes()[model.slug][0]?.upstream.name ?? '',
+    provider: getRoutes(model.slug)[0]?.upstream.name ?? '',
     status: combineStatus(getStatus(model.slug, 0), getStatus(model.slug, 1)),
   }));
 }
+
+/** Returns the choices of a model; none for a model that is not in the catalog. */
+const getRoutes = (model: ModelSlug): readonly UpstreamRoute[] => getUpstreamRoutes()[model] ?? [];
 
 /** Combines the status of both choices: a model that only its fallback can serve is degraded. */
 function combineStatus(primary: ModelStatus, fallback: ModelStatus): ModelStatus {
@@ -52,8 +56,8 @@ export async function getActiveRoutes(): Promise<UpstreamRoute[]> {
   const cached = state().activeRoutes;
   if (cached !== undefined && now().getTime() - cached.cachedAt < ROUTE_CACHE_MS) return cached.routes;
   const getStatus = await loadStatuses();
-  const current = MODELS.flatMap(({ slug }) => {
-    const [first, fallback] = getUpstreamRoutes()[slug];
+  const current = getCatalog().models.flatMap(({ slug }) => {
+    const [first, fallback] = getRoutes(slug);
     const isOffline = getStatus(slug, 0) === 'offline' && getStatus(slug, 1) !== 'offline';
     return (isOffline && fallback !== undefined ? fallback : first) ?? [];
   });
@@ -176,9 +180,7 @@ export async function openCircuit(route: UpstreamRoute, problem: string): Promis
 
 /** Returns the position of a route among its model's choices, or -1 if it is no longer one of them. */
 function findRoutePosition({ model, upstream, modelId }: UpstreamRoute): number {
-  return getUpstreamRoutes()[model].findIndex(
-    (route) => route.upstream.name === upstream.name && route.modelId === modelId,
-  );
+  return getRoutes(model).findIndex((route) => route.upstream.name === upstream.name && route.modelId === modelId);
 }
 
 /** Returns the time of the least recent probe over all upstreams, or null if one was never probed. */

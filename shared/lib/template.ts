@@ -1,17 +1,17 @@
-import type { GenerationParams } from '../../spec/catalog.ts';
+import type { GenerationParams, Template } from '../spec/catalog.ts';
 
 /**
- * Template for an upstream's input. It is data, so that a model with other field names needs only configuration.
+ * Templates of upstream inputs and prices. They are data, so that another model needs only configuration.
  *
  * - `"$duration"` is the value itself (here a number); `"{duration}"` inside a string is its text (`"5"`);
  * - `{ "$by": "resolution aspect_ratio", "720p 16:9": "1280x720", ... }` looks the values up in a table;
  * - `null` leaves the field out;
  * - every other value is literal; objects and lists may contain templates.
  */
-export type Template = string | number | boolean | null | Template[] | { [field: string]: Template };
+export type { Template } from '../spec/catalog.ts';
 
 /** Variables of a template: the prompt and the params by their names. */
-export type TemplateVariables = { prompt: string } & GenerationParams;
+export type TemplateVariables = GenerationParams;
 
 /** Fills a template. @throws Error if it refers to an unknown variable or table entry. */
 export function fillTemplate(template: Template, variables: TemplateVariables): unknown {
@@ -40,6 +40,6 @@ function resolveTable(table: { [field: string]: Template }, variables: TemplateV
 }
 
 function getVariable(name: string, variables: TemplateVariables): unknown {
-  if (Object.hasOwn(variables, name)) return (variables as Record<string, unknown>)[name];
+  if (Object.hasOwn(variables, name)) return variables[name];
   throw new Error(`unknown variable "${name}"; available are ${Object.keys(variables).join(', ')}`);
 }
