@@ -1,4 +1,4 @@
-import type { GenerationParams, Template } from '../spec/catalog.ts';
+import type { ParamValue, Template } from '../spec/catalog.ts';
 
 /**
  * Templates of upstream inputs and prices. They are data, so that another model needs only configuration.
@@ -10,8 +10,8 @@ import type { GenerationParams, Template } from '../spec/catalog.ts';
  */
 export type { Template } from '../spec/catalog.ts';
 
-/** Variables of a template: the prompt and the params by their names. */
-export type TemplateVariables = GenerationParams;
+/** Variables of a template: the prompt, the params by their names, and images by their roles. */
+export type TemplateVariables = Readonly<Record<string, ParamValue | null>>;
 
 /** Fills a template. @throws Error if it refers to an unknown variable or table entry. */
 export function fillTemplate(template: Template, variables: TemplateVariables): unknown {

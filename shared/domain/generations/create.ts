@@ -15,6 +15,7 @@ import { chargeAutoTopupForGeneration } from '../billing/autoTopups.ts';
 import { keyReusedError } from '../platform/idempotentRequests.ts';
 import { chargeGeneration } from './charge.ts';
 import type { ChargeOutcome, CreateInput, Debit } from './debit.ts';
+import { prepareRequestInputs } from './requestInputs.ts';
 
 /** Result of a create request. */
 export interface CreateResult {
@@ -41,29 +42,39 @@ export async function createGeneration(
   idempotencyKey: string | null = null,
   requestId: string | null = null,
 ): Promise<CreateResult> {
-  const createdAt = now();
   const model = getModelBySlug(input.model);
+  const { params, inputs, isReplay } = await prepareRequestInputs(caller, input, idempotencyKey).catch(
+    (error: unknown) => {
+      throw isOutage(error) ? databaseUnavailableError(buildNotCreatedDetail({ idempotency_key: idempotencyKey }), error) : error;
+    },
+  );
+  const createdAt = now();
   const debit: Debit = {
     uuid: uuidv7(),
     account_id: caller.accountId,
     key_hash: caller.keyHash?.toString('hex') ?? null,
     ...input,
-    credits: model.price(input.params),
+    params,
+    credits: model.price(params),
     created_at: createdAt,
     deadline_at: addMilliseconds(createdAt, GENERATION_DEADLINE_MS[model.kind]),
     idempotency_key: idempotencyKey,
+    ...(inputs.length === 0 ? {} : { inputs }),
   };
   if (requestId !== null) rememberRequestId(debit.uuid, requestId);
   rememberTrace(debit.uuid);
-  const outcome = await chargeWithAutoTopup(debit).catch((error: unknown) => {
-    throw isOutage(error) ? databaseUnavailableError(buildNotCreatedDetail(debit), error) : error;
-  });
+  const outcome = isReplay
+    ? 'replayed'
+    : await chargeWithAutoTopup(debit).catch((error: unknown) => {
+        throw isOutage(error) ? databaseUnavailableError(buildNotCreatedDetail(debit), error) : error;
+      });
   if (outcome === 'replayed') {
     return replayCreate(debit).catch((error: unknown) => {
       throw isOutage(error) ? databaseUnavailableError(OUTCOME_UNKNOWN_DETAIL, error) : error;
     });
   }
   if (outcome === 'unknown') throw databaseUnavailableError(OUTCOME_UNKNOWN_DETAIL);
+  if (outcome === 'input_unavailable') throw new ServiceError('validation_error', INPUT_UNAVAILABLE_DETAIL);
   if (outcome !== 'accepted') throw new ServiceError(outcome, rejectionDetails[outcome](debit));
   return dispatchCreated(debit);
 }
@@ -93,9 +104,12 @@ async function chargeWithAutoTopup(debit: Debit): Promise<ChargeOutcome> {
     throw databaseUnavailableError(`${buildNotCreatedDetail(debit)} ${TOPUP_CHARGED_DETAIL}`, error);
   });
   if (afterTopup === 'accepted' || afterTopup === 'replayed' || afterTopup === 'unknown') return afterTopup;
+  if (afterTopup === 'input_unavailable')
+    throw new ServiceError('validation_error', `${INPUT_UNAVAILABLE_DETAIL} ${TOPUP_CHARGED_DETAIL}`);
   throw new ServiceError(afterTopup, `${rejectionDetails[afterTopup](debit)} ${TOPUP_CHARGED_DETAIL}`);
 }
 
+const INPUT_UNAVAILABLE_DETAIL = 'An image of params was deleted meanwhile. Send it again, then repeat the request.';
 const TOPUP_CHARGED_DETAIL = 'An automatic top-up was charged and credited.';
 
 function topupUnknownError({ credits }: Debit): ServiceError {
@@ -153,7 +167,7 @@ async function replayCreate(debit: Debit): Promise<CreateResult> {
 }
 
 /** An earlier request with the same key may still be committing, so its outcome is not part of the statement. */
-function buildNotCreatedDetail({ idempotency_key: key }: Debit): string {
+function buildNotCreatedDetail({ idempotency_key: key }: Pick<Debit, 'idempotency_key'>): string {
   return key === null
     ? 'The service is temporarily unavailable. No generation was created and no credits were charged. ' +
         'Try again in a few seconds.'
@@ -173,7 +187,7 @@ function databaseUnavailableError(detail: string, error?: unknown): ServiceError
 }
 
 const rejectionDetails: Record<
-  Exclude<ChargeOutcome, 'accepted' | 'replayed' | 'unknown'>,
+  Exclude<ChargeOutcome, 'accepted' | 'replayed' | 'unknown' | 'input_unavailable'>,
   (debit: Debit) => string
 > = {
   invalid_api_key: () => 'The API key is unknown or revoked.',

@@ -1,3 +1,4 @@
+import type { GenerationInput } from '../uploads/prepareInputs.ts';
 import type { GenerationParams, ModelSlug } from '../../spec/catalog.ts';
 
 /** A validated request to create a generation, with defaults applied. */
@@ -18,6 +19,8 @@ export interface Debit extends CreateInput {
   created_at: Date;
   deadline_at: Date;
   idempotency_key: string | null;
+  /** Images that the generation takes, if any. */
+  inputs?: readonly GenerationInput[];
 }
 
 /** The decision about one create request. */
@@ -26,6 +29,8 @@ export type ChargeOutcome =
   | 'replayed'
   | 'invalid_api_key'
   | 'account_suspended'
+  /** An image was deleted after it was prepared. */
+  | 'input_unavailable'
   | 'subscription_required'
   | 'model_unavailable'
   | 'parallel_limit_reached'

@@ -8,6 +8,7 @@ import {
   withTempFile,
   writeLocalFile,
 } from '../../gateways/media/inputImages.ts';
+import type { GenerationParams, InputRole, ModelInput, ParamValue } from '../../spec/catalog.ts';
 import { ServiceError } from '../../spec/errors.ts';
 import { Generation } from '../../tables/Generation.ts';
 import type { Upload } from '../../tables/Upload.ts';
@@ -19,14 +20,14 @@ import { addUpload, completeUpload, findUploadForUse } from './uploads.ts';
 export interface RequestedInput {
   /** Parameter that names it, for error details. */
   field: string;
-  role: string;
+  role: InputRole;
   position: number;
   reference: InputReference;
 }
 
 /** An input of a generation, as its charge stores it. */
 export interface GenerationInput {
-  role: string;
+  role: InputRole;
   position: number;
   upload_uuid: string;
 }
@@ -36,16 +37,10 @@ export interface PreparedInput extends GenerationInput {
   upload: Upload;
 }
 
-/** Declaration of an image parameter. */
-interface InputDeclaration {
-  role: string;
-  max: number;
-}
-
 /** Parameters with image parameters among them. */
-export interface ParsedInputs<Params> {
+export interface ParsedInputs {
   /** As responses show them: a data URL is replaced by the upload that holds its image. */
-  params: Params;
+  params: GenerationParams;
   inputs: RequestedInput[];
 }
 
@@ -53,12 +48,12 @@ export interface ParsedInputs<Params> {
  * Parses the image parameters of a request. Reads and fetches nothing.
  * @throws ServiceError validation_error
  */
-export function parseInputs<Params extends object>(
+export function parseInputs(
   accountId: number,
-  declarations: Readonly<Record<string, InputDeclaration>>,
-  params: Params,
-): ParsedInputs<Params> {
-  const shown: Record<string, unknown> = { ...params };
+  declarations: Readonly<Record<string, ModelInput>>,
+  params: GenerationParams,
+): ParsedInputs {
+  const shown: Record<string, ParamValue> = { ...params };
   const inputs: RequestedInput[] = [];
   for (const [name, { role, max }] of Object.entries(declarations)) {
     const value = shown[name];
@@ -73,9 +68,9 @@ export function parseInputs<Params extends object>(
       inputs.push({ field, role, position, reference });
       return reference.form === 'data' ? `upload:${getSharedUploadUuid(accountId, reference)}` : text;
     });
-    shown[name] = isList ? shownValues : shownValues[0];
+    shown[name] = isList ? shownValues : (shownValues[0] as string);
   }
-  return { params: shown as Params, inputs };
+  return { params: shown, inputs };
 }
 
 /** Number of images of one request that are prepared at a time. */

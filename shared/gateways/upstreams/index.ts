@@ -59,6 +59,7 @@ export {
   getUpstreamRoutes,
   findUpstreamRoute,
 } from './upstreamConfig.ts';
+export { buildImageVariables, omitImageParams, type RoleImage } from './imageFields.ts';
 export { FAILURE_MESSAGES } from './responses.ts';
 export { UpstreamError } from './upstream.ts';
-export type { UpstreamResult, UpstreamHandle, UpstreamOutput, UpstreamProgress } from './upstream.ts';
+export type { SubmitImage, UpstreamResult, UpstreamHandle, UpstreamOutput, UpstreamProgress } from './upstream.ts';

@@ -12,6 +12,7 @@ export const FAILURE_MESSAGES = {
   notStarted: 'The model did not start in time. Please try again.',
   cancelled: 'The generation was cancelled.',
   noOutput: 'The model returned no output.',
+  inputGone: 'An input image of this generation is no longer available.',
   unusableOutput: 'The model returned no usable output.',
   notMade: 'The model could not generate this.',
   notInTime: 'The model did not finish in time.',

@@ -2,7 +2,8 @@ import { type Catalog, getCatalog, parseCatalog } from '../../lib/catalog/catalo
 import { listParams } from '../../lib/catalog/paramValues.ts';
 import { config, type Config, ConfigError } from '../../lib/config.ts';
 import { perService } from '../../lib/serviceScope.ts';
-import type { CatalogModel, ModelKind, ModelSlug } from '../../spec/catalog.ts';
+import type { CatalogModel, ModelInput, ModelKind, ModelSlug } from '../../spec/catalog.ts';
+import { addImageFields, buildImageVariables, buildSampleImages, type RoleImage } from './imageFields.ts';
 import {
   ADAPTER_NAMES,
   type AdapterName,
@@ -130,9 +131,10 @@ function readRoute(partialConfig: UpstreamConfig, model: CatalogModel, variable:
     const names = [...partialConfig.upstreams.keys()].join(', ');
     throw new ConfigError(`${variable} must begin with the name of an upstream (${names}) and a colon.`);
   }
+  requireImagesUsed(route, model);
   for (const params of listParams(model.definition)) {
     try {
-      const variables = { prompt: SAMPLE_PROMPT, ...params };
+      const variables = { prompt: SAMPLE_PROMPT, ...params, ...buildImageVariables(model.inputs, []) };
       if (!JSON.stringify(buildUpstreamInput(route, variables)).includes(SAMPLE_PROMPT))
         throw new Error('the input does not contain the prompt');
       computeCostCents(route, variables);
@@ -144,9 +146,29 @@ function readRoute(partialConfig: UpstreamConfig, model: CatalogModel, variable:
   return route;
 }
 
+/** @throws ConfigError if a route does not send an image that its model takes. */
+function requireImagesUsed(route: UpstreamRoute, { slug, inputs, definition }: CatalogModel): void {
+  const [params = {}] = listParams(definition);
+  for (const name of Object.keys(inputs)) {
+    const images = buildSampleImages(inputs, [name]);
+    const variables = { prompt: SAMPLE_PROMPT, ...params, ...buildImageVariables(inputs, images) };
+    const path = `CATALOG/models/${slug}/inputs/${name}`;
+    const place = `UPSTREAMS/models/${route.upstream.name}:${route.modelId}/input`;
+    const { role } = inputs[name] as ModelInput;
+    let input: string;
+    try {
+      input = JSON.stringify(buildUpstreamInput(route, variables));
+    } catch (error) {
+      throw new ConfigError(`${path} does not fit ${place}: ${(error as Error).message}.`);
+    }
+    if (input.includes((images[0] as RoleImage).url)) continue;
+    throw new ConfigError(`${path} is not used: ${place} must contain "$${role}".`);
+  }
+}
+
 /** Returns the route to a model of an upstream, or undefined if the upstream is not configured. */
 export function findUpstreamRoute(
-  { slug: model, kind }: Pick<CatalogModel, 'slug' | 'kind'>,
+  { slug: model, kind, inputs = {} }: Pick<CatalogModel, 'slug' | 'kind'> & Partial<Pick<CatalogModel, 'inputs'>>,
   upstreamName: string,
   modelId: string,
   { upstreams, modelOverrides }: UpstreamConfig = upstreamConfig(),
@@ -155,7 +177,9 @@ export function findUpstreamRoute(
   if (upstream === undefined) return undefined;
   const defaults = { input: DEFAULT_INPUTS[upstream.adapter][kind] };
   const preset = MODEL_PRESETS[`${upstream.adapter}:${modelId}`];
-  const modelSettings = { ...defaults, ...preset, ...modelOverrides[`${upstreamName}:${modelId}`] };
+  const known = { ...defaults, ...preset };
+  const withImages = { ...known, input: addImageFields(known.input, upstream.adapter, kind, inputs) };
+  const modelSettings = { ...withImages, ...modelOverrides[`${upstreamName}:${modelId}`] };
   return { model, kind, upstream, modelId, modelSettings };
 }
 

@@ -1,17 +1,21 @@
 import { deleteTempFile, newTempFile } from '../../../gateways/media/tempFiles.ts';
 import {
+  buildImageVariables,
   buildUpstreamInput,
   FAILURE_MESSAGES,
+  omitImageParams,
   type UpstreamRoute,
   type UpstreamResult,
   UpstreamError,
   type UpstreamHandle,
   getUpstream,
 } from '../../../gateways/upstreams/index.ts';
+import { getModelBySlug } from '../../../lib/catalog/catalog.ts';
 import { now } from '../../../lib/clock.ts';
 import { logger } from '../../../lib/logger.ts';
 import { enqueueDispatch, enqueuePoll } from '../../../queues/enqueue.ts';
 import { REFRESH_INTERVAL_MS, UNCONFIRMED_SUBMITS_MAX } from '../../../spec/limits.ts';
+import { findGenerationImages } from '../../uploads/generationImages.ts';
 import { cancelAtUpstream } from './cancel.ts';
 import { failGeneration } from './complete.ts';
 import { finalizeGeneration } from './finalize.ts';
@@ -44,9 +48,13 @@ export async function submitClaimed(generation: ClaimedGeneration): Promise<void
 }
 
 async function submitToUpstream(route: UpstreamRoute, generation: ClaimedGeneration): Promise<void> {
+  const { inputs } = getModelBySlug(generation.model);
+  const images = await findGenerationImages(generation, inputs);
+  const variables = { ...omitImageParams(inputs, generation.params), ...buildImageVariables(inputs, images) };
   const result = await getUpstream(route).submit({
     generationId: generation.uuid,
-    input: buildUpstreamInput(route, { prompt: generation.prompt, ...generation.params }),
+    input: buildUpstreamInput(route, { prompt: generation.prompt, ...variables }),
+    images,
     deadlineAt: generation.deadline_at,
     newFile: newTempFile,
   });
