@@ -31,8 +31,8 @@ export async function up(knex: Knex): Promise<void> {
       account_id       bigint   NOT NULL REFERENCES accounts (id),
       role             text     NOT NULL CHECK (role IN ('first_frame', 'last_frame', 'reference')),
       position         smallint NOT NULL CHECK (position >= 0),
-      upload_uuid      uuid     NOT NULL REFERENCES uploads (uuid) ON DELETE CASCADE,
-      PRIMARY KEY (generation_uuid, role, position)
+      upload_uuid      uuid     NOT NULL REFERENCES uploads (uuid),
+      PRIMARY KEY (account_id, generation_uuid, role, position)
     );
     COMMENT ON TABLE generation_inputs IS 'images that a generation takes as input; written by its charge';
     CREATE INDEX generation_inputs_upload_idx ON generation_inputs (upload_uuid);

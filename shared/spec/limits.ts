@@ -93,6 +93,8 @@ export const METRIC_DAYS = 30;
 
 /** Maximum size of a JSON body, many times that of the longest escaped prompt. */
 export const BODY_LIMIT_BYTES = 64 * 1024;
+/** Maximum size of a create whose model takes images: a data URL encodes three bytes in four characters. */
+export const IMAGE_BODY_LIMIT_BYTES = 8 * 1024 * 1024;
 
 /** Lifetimes of OAuth (docs/decisions.md: OAuth). */
 export const AUTHORIZATION_CODE_SECONDS = 60;

@@ -1,10 +1,11 @@
 import { v7 as uuidv7 } from 'uuid';
+import { getImageName, getImagePath } from '../../gateways/media/inputImages.ts';
 import { addMilliseconds, now } from '../../lib/clock.ts';
 import { prepared, runStatement } from '../../lib/database/preparedStatements.ts';
 import { ServiceError } from '../../spec/errors.ts';
 import { DAY_MS } from '../../spec/durations.ts';
 import { UNUSED_UPLOADS_MAX, UPLOAD_RETENTION_MS } from '../../spec/limits.ts';
-import type { Upload } from '../../tables/Upload.ts';
+import { Upload } from '../../tables/Upload.ts';
 
 /**
  * Rows of uploads. A row is written before any file of it, so that the files of a process that died are found by the
@@ -107,6 +108,14 @@ const FAIL_UPLOAD = prepared(
 export async function failUpload(upload: Upload, error: string): Promise<Upload> {
   const [row] = await runStatement<Upload>(FAIL_UPLOAD, { uuid: upload.uuid, error });
   return row ?? upload;
+}
+
+/** Finds the stored image of an upload: its path in the media store, and its file name. */
+export async function findStoredImage(uuid: string): Promise<{ path: string; name: string } | undefined> {
+  const upload = await Upload.query().findOne({ uuid, status: 'ready' });
+  if (upload === undefined) return undefined;
+  const { media_token: token, content_type: contentType } = upload;
+  return { path: getImagePath(token, contentType), name: getImageName(contentType) };
 }
 
 const SCHEDULE_DELETION = prepared(

@@ -48,3 +48,8 @@ export function getPlanBySlug(slug: string): Plan {
   if (plan === undefined) throw new Error(`No plan is called ${slug}.`);
   return plan;
 }
+
+/** Returns true if a model takes images. */
+export function hasImageModels(): boolean {
+  return getCatalog().models.some(({ inputs }) => Object.keys(inputs).length > 0);
+}
