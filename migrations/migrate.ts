@@ -20,6 +20,7 @@ import * as staffConsole from './0016_staff_console.ts';
 import * as reports from './0017_reports.ts';
 import * as reportIndexes from './0018_report_indexes.ts';
 import * as notifications from './0019_notifications.ts';
+import * as uploads from './0023_uploads.ts';
 
 /** A migration, and the indexes on existing tables that are built before its transaction. */
 export interface Migration extends Knex.Migration {
@@ -47,6 +48,7 @@ export const MIGRATIONS: Record<MigrationName, Migration> = {
   '0017_reports': reports,
   '0018_report_indexes': reportIndexes,
   '0019_notifications': notifications,
+  '0023_uploads': uploads,
 };
 
 /** Key of the advisory lock that serializes migrations. An arbitrary constant, used for nothing else. */

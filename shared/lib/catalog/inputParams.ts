@@ -13,15 +13,17 @@ const FORMS =
 /** Builds the schemas of the parameters that take images. Their form is checked when the images are prepared. */
 export function buildInputParams(inputs: Readonly<Record<string, InputDefinition>>): Record<string, TSchema> {
   return Object.fromEntries(
-    Object.entries(inputs).map(([name, { role, max = 1 }]) => {
-      const image = Type.String({ minLength: 1 });
-      const description = `${ROLE_DESCRIPTIONS[role]}: ${FORMS}.`;
-      return [
-        name,
-        max === 1 ? { ...image, description } : Type.Array(image, { minItems: 1, maxItems: max, description }),
-      ];
+    Object.entries(inputs).map(([name, { required = false, ...input }]) => {
+      const schema = buildInputParam(input);
+      return [name, required ? schema : Type.Optional(schema)];
     }),
   );
+}
+
+function buildInputParam({ role, max = 1 }: InputDefinition): TSchema {
+  const description = `${ROLE_DESCRIPTIONS[role]}: ${FORMS}.`;
+  if (max === 1) return Type.String({ minLength: 1, description });
+  return Type.Array(Type.String({ minLength: 1 }), { minItems: 1, maxItems: max, description });
 }
 
 /** Lists the parameters that a request must have an image for. */
