@@ -20,7 +20,7 @@ export const UPLOADS_DESCRIPTION: FeatureDescription = {
         example: {
           uuid: EXAMPLE_UUID,
           upload_url: `https://genmeter.example.org/uploads/${EXAMPLE_UUID}/original?expires=1795255200&signature=…`,
-          headers: { 'content-type': 'image/png', 'content-length': '482113' },
+          headers: { 'content-type': 'image/png' },
           expires_at: EXAMPLE_TIMESTAMP,
         },
       },

@@ -23,11 +23,13 @@ export interface UploadTarget {
 /** Builds the address that receives the file of an upload, with the headers that the request must carry. */
 export async function buildUploadTarget(upload: Upload, expiresAt: Date): Promise<UploadTarget> {
   const { presign } = getMediaStore();
-  const headers = { 'content-type': upload.content_type, 'content-length': String(upload.bytes) };
+  const headers = { 'content-type': upload.content_type };
   if (presign === null) return { url: buildSignedUrl('PUT', upload.uuid, ORIGINAL_FILE, expiresAt), headers };
   const path = getOriginalPath(upload.media_token);
+  // HTTP clients send the length by themselves, and many do not allow to set it.
+  const signed = { ...headers, 'content-length': String(upload.bytes) };
   const expiresInSeconds = secondsUntil(expiresAt);
-  return { url: await presign({ method: 'PUT', path, headers, expiresInSeconds }), headers };
+  return { url: await presign({ method: 'PUT', path, headers: signed, expiresInSeconds }), headers };
 }
 
 /** Builds the address from which an upstream reads an image. */
