@@ -20,6 +20,7 @@ import * as staffConsole from './0016_staff_console.ts';
 import * as reports from './0017_reports.ts';
 import * as reportIndexes from './0018_report_indexes.ts';
 import * as notifications from './0019_notifications.ts';
+import * as catalog from './0021_catalog.ts';
 import * as uploads from './0023_uploads.ts';
 
 /** A migration, and the indexes on existing tables that are built before its transaction. */
@@ -48,6 +49,7 @@ export const MIGRATIONS: Record<MigrationName, Migration> = {
   '0017_reports': reports,
   '0018_report_indexes': reportIndexes,
   '0019_notifications': notifications,
+  '0021_catalog': catalog,
   '0023_uploads': uploads,
 };
 

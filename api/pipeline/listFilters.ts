@@ -1,3 +1,4 @@
+import { listOtherModels } from '../../shared/lib/catalog/knownModels.ts';
 import { getModelSlugs } from '../../shared/lib/catalog/catalog.ts';
 import type { LedgerFilter } from '../../shared/domain/credits/listFilteredLedger.ts';
 import type { GenerationFilter } from '../../shared/domain/generations/listFiltered.ts';
@@ -23,7 +24,7 @@ export function parseGenerationFilter(parameters: Parameters): GenerationFilter 
   return {
     status: parseChoice(parameters, 'status', GENERATION_STATUSES),
     kind: parseChoice(parameters, 'kind', MODEL_KINDS),
-    model: parseChoice(parameters, 'model', getModelSlugs()),
+    model: parseChoice(parameters, 'model', listModelSlugs()),
     ...parseCreatedRange(parameters),
   };
 }
@@ -46,6 +47,9 @@ export function parseLedgerFilter(parameters: Parameters): LedgerFilter {
 export function parseDeliveryFilter(parameters: Parameters): { status?: DeliveryStatus } {
   return { status: parseChoice(parameters, 'status', DELIVERY_STATUSES) };
 }
+
+/** Lists the slugs of all models, including those outside the catalog that were loaded. */
+const listModelSlugs = () => [...getModelSlugs(), ...listOtherModels().map(({ slug }) => slug)];
 
 /** Returns the filters of a list of generations as a query, for the links to its other pages. */
 export const buildGenerationQuery = (parameters: Parameters): string => buildQuery(parameters, GENERATION_FILTERS);

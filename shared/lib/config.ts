@@ -34,6 +34,7 @@ const COMMAND_VARIABLES = [
   'REDIS_TLS',
   'REDIS_PREFIX',
   'LOG_LEVEL',
+  'CATALOG',
 ] as const satisfies (keyof Environment)[];
 
 /** Variables that each kind of process reads, and placeholders for required ones that it never uses. */
@@ -71,28 +72,32 @@ export function parseConfig(env: Record<string, string | undefined>, kind: Proce
     CDN_URL: (values.CDN_URL ?? `${baseUrl}/media`).replace(/\/+$/, ''),
     APPLE_PRIVATE_KEY: values.APPLE_PRIVATE_KEY && unescapeLineBreaks(values.APPLE_PRIVATE_KEY),
     BILLING_RETURN_URL: values.BILLING_RETURN_URL ?? `${baseUrl}/account/`,
-    UPSTREAMS: expandEnv(readUpstreamsJson(values.UPSTREAMS), env),
+    UPSTREAMS: readJsonVariable('UPSTREAMS', values.UPSTREAMS, env),
+    CATALOG: values.CATALOG && readJsonVariable('CATALOG', values.CATALOG, env),
   });
 }
 
-/** Returns UPSTREAMS itself, or the content of the file that it names. */
-function readUpstreamsJson(value: string): string {
-  if (value.startsWith('{')) return value;
+/** Returns a variable that contains JSON, or the content of the file that it names, with its variables replaced. */
+function readJsonVariable(name: string, value: string, env: Record<string, string | undefined>): string {
+  return expandEnv(name, value.startsWith('{') ? value : readJsonFile(name, value), env);
+}
+
+function readJsonFile(variable: string, path: string): string {
   try {
-    return readFileSync(value, 'utf8');
+    return readFileSync(path, 'utf8');
   } catch (error) {
     throw new ConfigError(
       // The value is not repeated: it may be quoted JSON that contains keys.
-      `UPSTREAMS must be JSON or the name of a file that can be read (${(error as NodeJS.ErrnoException).code}).`,
+      `${variable} must be JSON or the name of a file that can be read (${(error as NodeJS.ErrnoException).code}).`,
     );
   }
 }
 
 /** Replaces `${NAME}` inside JSON strings with environment variables, so that the file need not contain secrets. */
-function expandEnv(json: string, env: Record<string, string | undefined>): string {
+function expandEnv(variable: string, json: string, env: Record<string, string | undefined>): string {
   return json.replaceAll(/\$\{(\w+)\}/g, (_, name: string) => {
     const value = env[name]?.trim();
-    if (value === undefined || value === '') throw new ConfigError(`${name} is not set, but UPSTREAMS refers to it.`);
+    if (value === undefined || value === '') throw new ConfigError(`${name} is not set, but ${variable} refers to it.`);
     return JSON.stringify(value).slice(1, -1);
   });
 }

@@ -22,6 +22,7 @@ export const MIGRATION_NAMES = [
   '0017_reports',
   '0018_report_indexes',
   '0019_notifications',
+  '0021_catalog',
   '0023_uploads',
 ] as const;
 

@@ -10,7 +10,7 @@ import type { ParamValue, Template } from '../spec/catalog.ts';
  */
 export type { Template } from '../spec/catalog.ts';
 
-/** Variables of a template: the prompt, the params by their names, and images by their roles. */
+/** Variables of a template: the prompt, the params, and images by their roles. What may be absent is null then. */
 export type TemplateVariables = Readonly<Record<string, ParamValue | null>>;
 
 /** Fills a template. @throws Error if it refers to an unknown variable or table entry. */
@@ -26,7 +26,11 @@ export function fillTemplate(template: Template, variables: TemplateVariables): 
 function fillString(text: string, variables: TemplateVariables): unknown {
   const whole = /^\$(\w+)$/.exec(text)?.[1];
   if (whole !== undefined) return getVariable(whole, variables);
-  return text.replaceAll(/\{(\w+)\}/g, (_, name: string) => String(getVariable(name, variables)));
+  return text.replaceAll(/\{(\w+)\}/g, (_, name: string) => {
+    const value = getVariable(name, variables);
+    if (value === null) throw new Error(`"${name}" may be absent, so it cannot be part of a text`);
+    return String(value);
+  });
 }
 
 function resolveTable(table: { [field: string]: Template }, variables: TemplateVariables): Template {
@@ -42,4 +46,14 @@ function resolveTable(table: { [field: string]: Template }, variables: TemplateV
 function getVariable(name: string, variables: TemplateVariables): unknown {
   if (Object.hasOwn(variables, name)) return variables[name];
   throw new Error(`unknown variable "${name}"; available are ${Object.keys(variables).join(', ')}`);
+}
+
+/** Lists the variables that select an entry of each table, together with those of the tables around it. */
+export function listTableVariables(template: Template, outer: readonly string[] = []): string[][] {
+  if (typeof template !== 'object' || template === null) return [];
+  if (Array.isArray(template)) return template.flatMap((item) => listTableVariables(item, outer));
+  const { $by: by, ...fields } = template;
+  const names = typeof by === 'string' ? [...new Set([...outer, ...by.split(' ')])] : [...outer];
+  const nested = Object.values(fields).flatMap((field) => listTableVariables(field, names));
+  return typeof by === 'string' ? [names, ...nested] : nested;
 }

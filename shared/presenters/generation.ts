@@ -1,5 +1,6 @@
 import Type, { type Static } from 'typebox';
-import { getCatalog, getModelBySlug, getModelSlugs } from '../lib/catalog/catalog.ts';
+import { getCatalog, getModelSlugs } from '../lib/catalog/catalog.ts';
+import { getModelInfo } from '../lib/catalog/knownModels.ts';
 import { config } from '../lib/config.ts';
 import { perService } from '../lib/serviceScope.ts';
 import type { GenerationParams } from '../spec/catalog.ts';
@@ -7,17 +8,22 @@ import { GENERATION_STATUSES } from '../spec/states.ts';
 import type { Generation } from '../tables/Generation.ts';
 import { countOrNull, textOrNull, Timestamp, timestampOrNull, Uuid } from './fields.ts';
 
+/** Slug of a model. A configured catalog may have had others, which generations keep. */
+const buildModelSchema = () => (getCatalog().id === null ? Type.Enum(getModelSlugs()) : Type.String());
+
 /** Parameters of a generation, including the defaults that were filled in. */
 const buildShownParams = () =>
   Type.Unsafe<GenerationParams>({
-    anyOf: getCatalog().models.map(({ params }) => Type.Object(params.properties)),
+    ...(getCatalog().id === null
+      ? { anyOf: getCatalog().models.map(({ params }) => Type.Object(params.properties)) }
+      : { type: 'object' }),
     description: 'The requested parameters, including defaults',
   });
 
 export const getGenerationResponse = perService(() =>
   Type.Object({
     uuid: Uuid,
-    model: Type.Enum(getModelSlugs()),
+    model: buildModelSchema(),
     model_name: Type.String(),
     kind: Type.Enum(['video', 'image']),
     prompt: Type.String(),
@@ -37,7 +43,7 @@ export const getGenerationResponse = perService(() =>
 );
 
 export function presentGeneration(row: Generation): Static<ReturnType<typeof getGenerationResponse>> {
-  const model = getModelBySlug(row.model);
+  const model = getModelInfo(row.model);
   return {
     uuid: row.uuid,
     model: row.model,

@@ -12,6 +12,9 @@ export type ParamValue = string | number | boolean | readonly string[];
 /** Parameters of a generation by their names, with defaults applied. */
 export type GenerationParams = Readonly<Record<string, ParamValue>>;
 
+/** Highest price of a generation. */
+export const CREDITS_MAX = 1_000_000;
+
 /** JSON value with variables and tables: see `lib/template.ts`. */
 export type Template = string | number | boolean | null | Template[] | { [field: string]: Template };
 
@@ -78,6 +81,8 @@ export interface CatalogModel {
   params: TObject;
   /** The accepted values, as `GET /api/models/` shows them. */
   paramsSchema: Readonly<Record<string, unknown>>;
+  /** Parameters without a default that a request may leave out. They are null in templates then. */
+  optionalParams: readonly string[];
   /** Parameters that take an image, by name. */
   inputs: Readonly<Record<string, ModelInput>>;
   /** First choice and fallbacks, as `upstream:model id`; null for the default models, which have variables. */

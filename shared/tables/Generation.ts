@@ -64,4 +64,6 @@ export class Generation extends Model {
   declare api_key_number: number | null;
   /** Address that receives the event of its end, beside the endpoints of the account. */
   declare webhook_url: string | null;
+  /** Release of the catalog that it was priced by and is run by; null for the default models. */
+  declare catalog_id: number | null;
 }

@@ -40,6 +40,8 @@ export function buildRoute(
     kind,
     modelId,
     modelSettings: { input: {} },
+    optionalParams: [],
+    inputs: {},
     upstream: { name: adapter, adapter, key: 'test', ...limits, ...settings },
   };
 }

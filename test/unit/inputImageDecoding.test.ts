@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { crc32, deflateSync } from 'node:zlib';
 import { expect } from 'chai';
-import sharp from 'sharp';
+import sharp, { type SharpOptions } from 'sharp';
 import { decodeImage, InvalidImageError } from '../../shared/gateways/media/inputImages.ts';
 import { stopThumbnailProcess } from '../../shared/gateways/media/thumbnail.ts';
 import { captureError } from '../harness/expectRejection.ts';
@@ -121,7 +121,7 @@ describe('decoding an input image', () => {
   it('rejects a truncated image', async () => {
     for (const format of ['png', 'jpeg', 'webp'] as const) {
       const noise = { create: { width: 200, height: 200, channels: 3, noise: { type: 'gaussian', mean: 128, sigma: 60 } } };
-      const whole = await sharp(noise as sharp.SharpOptions).toFormat(format).toBuffer();
+      const whole = await sharp(noise as SharpOptions).toFormat(format).toBuffer();
       await expectInvalid(whole.subarray(0, whole.length / 2));
     }
   });

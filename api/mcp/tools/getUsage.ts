@@ -4,6 +4,7 @@ import { getUsageSummary } from '../../../shared/domain/credits/usage.ts';
 import { getUsageResponse } from '../../rest/usage/schemas.ts';
 import { presentUsage } from '../../rest/usage/presenter.ts';
 import { defineTool } from './defineTool.ts';
+import { describePrice, describePriceBriefly, listOfferedModels } from './modelTexts.ts';
 import { formatUtcDay } from '../../../shared/lib/calendar.ts';
 
 export const getUsage = () =>
@@ -13,8 +14,7 @@ export const getUsage = () =>
     description:
       'Returns the credit balance, the plan, the number of generations in progress and its limit, and the usage of this ' +
       'period, of the last 30 days by day, and by model. Costs no credits. Use it before many generations, or after ' +
-      'insufficient_credits, subscription_required or parallel_limit_reached. An image costs 8 credits, a video 35 (5 ' +
-      'seconds) or 70 (10 seconds).',
+      `insufficient_credits, subscription_required or parallel_limit_reached. ${describePrices()}`,
     icon: 'usage',
     input: Type.Object({}, { additionalProperties: false }),
     output: getUsageResponse(),
@@ -40,4 +40,12 @@ function describeUsage({ plan, credits, jobs, by_model }: ReturnType<typeof pres
         `${model}: ${count} generation${count === 1 ? '' : 's'}, ${credits} credits in total.`,
     ),
   ].join(' ');
+}
+
+/** Describes the prices of the catalog: `An image costs 8 credits, a video 35 (5 seconds) or 70 (10 seconds).` */
+function describePrices(): string {
+  const [images, videos] = [listOfferedModels('image'), listOfferedModels('video')];
+  if (images.length === 0) return `A video costs ${describePrice(videos)}.`;
+  const image = `An image costs ${describePrice(images)}`;
+  return videos.length === 0 ? `${image}.` : `${image}, a video ${describePriceBriefly(videos)}.`;
 }

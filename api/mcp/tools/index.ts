@@ -1,15 +1,14 @@
+import { MODEL_KINDS } from '../../../shared/spec/catalog.ts';
 import { perService } from '../../../shared/lib/serviceScope.ts';
-import { generateImage } from './generateImage.ts';
-import { generateVideo } from './generateVideo.ts';
+import { buildGenerateTool } from './generateTool.ts';
 import { getGeneration } from './getGeneration.ts';
 import { getUsage } from './getUsage.ts';
 import { listLibrary } from './listLibrary.ts';
 import type { Tool } from './defineTool.ts';
 
-/** The five tools, in the order of `tools/list`. */
+/** The five tools, in the order of `tools/list`. One that creates generations of a kind without a model is left out. */
 export const getTools: () => readonly Tool[] = perService(() => [
-  generateImage(),
-  generateVideo(),
+  ...MODEL_KINDS.toReversed().flatMap((kind) => buildGenerateTool(kind) ?? []),
   getGeneration(),
   listLibrary(),
   getUsage(),

@@ -1,3 +1,4 @@
+import { loadReleasedModels } from '../../../shared/domain/catalog/knownModels.ts';
 import { getModelSlugs } from '../../../shared/lib/catalog/catalog.ts';
 import Type from 'typebox';
 import { listGenerations } from '../../../shared/domain/generations/list.ts';
@@ -75,6 +76,7 @@ export const listLibrary = () =>
     output: buildOutput(),
     spendsCredits: false,
     run: async ({ page, ...filters }, { principal }) => {
+      await loadReleasedModels();
       const filter = parseGenerationFilter(filters);
       const isFiltered = hasConditions(filter);
       const found = await listGenerations(principal.accountId, page, filter);

@@ -32,6 +32,11 @@ const PARAMS_NAMES: Readonly<Record<string, string>> = { 'vidmodel-video': 'Vide
 const nameParamsSchemas = () =>
   Object.fromEntries(getCatalog().models.map(({ slug, params }) => [PARAMS_NAMES[slug] ?? `${slug}-params`, params]));
 
+const describePrices = () =>
+  getCatalog().id === null
+    ? '8 credits for an image, 35 for a video of 5 seconds, 70 for one of 10 seconds'
+    : 'see `pricing` of the model in `GET /api/models/`';
+
 const QUEUED_GENERATION = {
   uuid: EXAMPLE_UUID,
   model: 'imgmodel-2',
@@ -66,8 +71,7 @@ export const describeGenerations = (): FeatureDescription => ({
     'POST /api/generations/create/': {
       id: 'createGeneration',
       summary: 'Create a generation',
-      description:
-        'Charges the credits and queues the generation: 8 credits for an image, 35 for a video of 5 seconds, 70 for one of 10 seconds. Errors take precedence in this order: 401, 429, 400, 402 `subscription_required`, 503, 409, 402 `insufficient_credits`. A 4xx charges nothing. While the outcome of an automatic top-up is unknown, the response is 503 `internal_error`; repeat the request with the same `Idempotency-Key` to get the outcome.',
+      description: `Charges the credits and queues the generation: ${describePrices()}. Errors take precedence in this order: 401, 429, 400, 402 \`subscription_required\`, 503, 409, 402 \`insufficient_credits\`. A 4xx charges nothing. While the outcome of an automatic top-up is unknown, the response is 503 \`internal_error\`; repeat the request with the same \`Idempotency-Key\` to get the outcome.`,
       body: {
         schema: buildCreateGenerationBody(),
         examples: {
@@ -110,7 +114,7 @@ export const describeGenerations = (): FeatureDescription => ({
           name: 'model',
           in: 'query',
           description: 'Only generations of this model, by its slug.',
-          schema: { type: 'string', enum: getModelSlugs() },
+          schema: getCatalog().id === null ? { type: 'string', enum: getModelSlugs() } : { type: 'string' },
         },
         ...CREATED_RANGE_PARAMETERS,
       ],

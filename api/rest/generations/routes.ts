@@ -1,3 +1,4 @@
+import { loadReleasedModels } from '../../../shared/domain/catalog/knownModels.ts';
 import { getCatalog } from '../../../shared/lib/catalog/catalog.ts';
 import type { CreateInput } from '../../../shared/domain/generations/debit.ts';
 import { createGeneration } from '../../../shared/domain/generations/create.ts';
@@ -50,6 +51,7 @@ export async function create(ctx: Context): Promise<void> {
 }
 
 export async function list(ctx: Context): Promise<void> {
+  await loadReleasedModels();
   const filter = parseGenerationFilter(ctx.query);
   const page = await listGenerations(requireCaller(ctx).accountId, parsePage(ctx), filter);
   ctx.body = presentPage(page, '/api/generations/', presentGeneration, buildGenerationQuery(ctx.query));

@@ -1,13 +1,36 @@
 import Type from 'typebox';
-import { getModelSlugs } from '../../../shared/lib/catalog/catalog.ts';
+import { getCatalog, getModelSlugs } from '../../../shared/lib/catalog/catalog.ts';
 import { perService } from '../../../shared/lib/serviceScope.ts';
 import { MODEL_STATUSES } from '../../../shared/spec/states.ts';
-import { Uuid } from '../../../shared/presenters/fields.ts';
+import { INPUT_ROLES } from '../../../shared/spec/catalog.ts';
+import { timestampOrNull, Uuid } from '../../../shared/presenters/fields.ts';
+
+/** Fields of models of a configured catalog. */
+const OFFER_FIELDS = Type.Partial(
+  Type.Object({
+    pricing: Type.Object(
+      {
+        min_credits: Type.Integer(),
+        max_credits: Type.Integer(),
+        formula: Type.Unknown({
+          description: 'A number, or a formula of base and per_second with tables by parameters',
+        }),
+      },
+      { description: 'Price of a generation, in credits' },
+    ),
+    inputs: Type.Record(
+      Type.String(),
+      Type.Object({ role: Type.Enum([...INPUT_ROLES]), max: Type.Integer(), required: Type.Boolean() }),
+      { description: 'Parameters that take an image' },
+    ),
+    deprecated_at: timestampOrNull('Time at which the model is or was deprecated: ISO 8601, UTC'),
+  }),
+).properties;
 
 export const getModelResponse = perService(() =>
   Type.Object({
     uuid: Uuid,
-    slug: Type.Enum(getModelSlugs(), { description: 'Sent as model when creating a generation' }),
+    slug: buildSlugSchema(),
     name: Type.String(),
     provider: Type.String({ description: 'The provider of the model' }),
     kind: Type.Enum(['video', 'image']),
@@ -15,16 +38,26 @@ export const getModelResponse = perService(() =>
     credits_base: Type.Integer({ description: 'Price of the cheapest generation, in credits' }),
     status: Type.Enum([...MODEL_STATUSES], { description: 'Only an offline model rejects creates' }),
     sort_order: Type.Integer(),
-    params_schema: Type.Unsafe<Record<string, unknown>>({
-      type: 'object',
-      properties: {
-        durations: { type: 'array', items: { type: 'integer' }, description: 'Seconds' },
-        resolutions: { type: 'array', items: { type: 'string' } },
-        audio: { type: 'boolean', description: 'Whether sound is supported' },
-        aspect_ratios: { type: 'array', items: { type: 'string' } },
-      },
-      required: ['resolutions', 'aspect_ratios'],
-      description: 'The accepted values',
-    }),
+    params_schema: buildParamsSchema(),
+    ...(getCatalog().id === null ? ({} as typeof OFFER_FIELDS) : OFFER_FIELDS),
   }),
 );
+
+const SLUG_OPTIONS = { description: 'Sent as model when creating a generation' };
+
+const buildSlugSchema = () =>
+  getCatalog().id === null ? Type.Enum(getModelSlugs(), SLUG_OPTIONS) : Type.String(SLUG_OPTIONS);
+
+const buildParamsSchema = () =>
+  Type.Unsafe<Record<string, unknown>>({
+    type: 'object',
+    properties: {
+      durations: { type: 'array', items: { type: 'integer' }, description: 'Seconds' },
+      resolutions: { type: 'array', items: { type: 'string' } },
+      audio: { type: 'boolean', description: 'Whether sound is supported' },
+      aspect_ratios: { type: 'array', items: { type: 'string' } },
+    },
+    ...(getCatalog().id === null
+      ? { required: ['resolutions', 'aspect_ratios'], description: 'The accepted values' }
+      : { description: 'The accepted values, and a JSON Schema of `params`' }),
+  });

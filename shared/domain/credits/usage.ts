@@ -1,4 +1,5 @@
-import { getModelBySlug } from '../../lib/catalog/catalog.ts';
+import { getModelInfo } from '../../lib/catalog/knownModels.ts';
+import { ensureModelsKnown } from '../catalog/knownModels.ts';
 import { createBatcher } from '../../lib/batcher.ts';
 import { formatUtcDay } from '../../lib/calendar.ts';
 import { now } from '../../lib/clock.ts';
@@ -74,6 +75,7 @@ export async function getUsageSummary(accountId: number): Promise<UsageSummary> 
   if (found === undefined) throw new Error(`Account ${accountId} does not exist.`);
   const { days, totals, ...account } = found;
   const used = new Map((days ?? []).map((day) => [day[0], day]));
+  await ensureModelsKnown((totals ?? []).map(([model]) => model));
   const row = Account.fromDatabaseJson(account);
   return {
     account: row,
@@ -83,7 +85,7 @@ export async function getUsageSummary(accountId: number): Promise<UsageSummary> 
       return { date, credits, generations };
     }),
     byModel: (totals ?? []).map(([model, credits, generations]) => ({
-      model: getModelBySlug(model).name,
+      model: getModelInfo(model).name,
       credits,
       generations,
     })),

@@ -1,4 +1,5 @@
-import { getModelBySlug } from '../../lib/catalog/catalog.ts';
+import { ensureModelsKnown } from '../catalog/knownModels.ts';
+import { getCatalog, getModelBySlug } from '../../lib/catalog/catalog.ts';
 import { isDeepStrictEqual } from 'node:util';
 import { v7 as uuidv7 } from 'uuid';
 import { addMilliseconds, now } from '../../lib/clock.ts';
@@ -7,6 +8,7 @@ import { logger } from '../../lib/logger.ts';
 import { rememberRequestId } from '../../lib/logContext.ts';
 import { rememberTrace } from '../../lib/tracing.ts';
 import { enqueueDispatch } from '../../queues/enqueue.ts';
+import { requireReleasedCatalog } from '../catalog/releases.ts';
 import { ServiceError } from '../../spec/errors.ts';
 import { GENERATION_DEADLINE_MS } from '../../spec/limits.ts';
 import { Generation } from '../../tables/Generation.ts';
@@ -42,6 +44,7 @@ export async function createGeneration(
   idempotencyKey: string | null = null,
   requestId: string | null = null,
 ): Promise<CreateResult> {
+  await requireReleasedCatalog();
   const model = getModelBySlug(input.model);
   const { params, inputs, isReplay } = await prepareRequestInputs(caller, input, idempotencyKey).catch(
     (error: unknown) => {
@@ -56,6 +59,7 @@ export async function createGeneration(
     ...input,
     params,
     credits: model.price(params),
+    catalog_id: getCatalog().id,
     created_at: createdAt,
     deadline_at: addMilliseconds(createdAt, GENERATION_DEADLINE_MS[model.kind]),
     idempotency_key: idempotencyKey,
@@ -163,6 +167,7 @@ async function replayCreate(debit: Debit): Promise<CreateResult> {
     first.webhook_url === (debit.webhook_url ?? null) &&
     isDeepStrictEqual(first.params, debit.params);
   if (!isSame) throw keyReusedError();
+  await ensureModelsKnown([first.model]);
   return { generation: buildQueuedGeneration(first), isReplay: true };
 }
 

@@ -18,6 +18,8 @@ export interface Debit extends CreateInput {
   credits: number;
   created_at: Date;
   deadline_at: Date;
+  /** Release of the catalog that the price is from; null for the default models. */
+  catalog_id: number | null;
   idempotency_key: string | null;
   /** Images that the generation takes, if any. */
   inputs?: readonly GenerationInput[];

@@ -1,6 +1,10 @@
-import { getCatalog, getModelSlugs } from '../../lib/catalog/catalog.ts';
+import { listOtherModels } from '../../lib/catalog/knownModels.ts';
+import { DEFAULT_MODELS } from '../../spec/catalog.ts';
+import { sha256 } from '../../lib/secrets.ts';
+import { loadReleasedModels } from '../catalog/knownModels.ts';
+import { getCatalog } from '../../lib/catalog/catalog.ts';
 import { perService } from '../../lib/serviceScope.ts';
-import { prepared, runStatement } from '../../lib/database/preparedStatements.ts';
+import { prepared, runStatement, type Statement } from '../../lib/database/preparedStatements.ts';
 import { buildFilterBindings, buildFilteredPage, type CreatedRange, type FilteredRow } from '../../lib/listFilter.ts';
 import type { ListPage } from '../../lib/pagination.ts';
 import type { ModelKind, ModelSlug } from '../../spec/catalog.ts';
@@ -26,19 +30,16 @@ const buildRange = (status: GenerationStatus, model: ModelSlug) => `
          AND '${status}' = ANY (cast(:statuses AS text[])) AND '${model}' = ANY (cast(:models AS text[]))
        ORDER BY created_at DESC, number DESC LIMIT :max)`;
 
-const buildRanges = () =>
-  GENERATION_STATUSES.flatMap((status) => getModelSlugs().map((model) => buildRange(status, model)));
-
 /**
  * Counts and reads the matches in one statement. Postgres merges the ranges from their newest ends and stops at the
  * limit, so the cost is bounded by the number of items that are counted, and does not depend on the length of the list.
  * Items are in the order of the whole list.
  */
-export const getListFilteredStatement = perService(() =>
+const buildListFilteredStatement = (name: string, models: readonly ModelSlug[]): Statement =>
   prepared(
-    'list_filtered_generations',
+    name,
     `WITH matching AS MATERIALIZED (
-     SELECT number FROM (${buildRanges().join('\n      UNION ALL')}
+     SELECT number FROM (${buildRanges(models).join('\n      UNION ALL')}
      ) ranges
       ORDER BY created_at DESC, number DESC LIMIT :max
    )
@@ -48,8 +49,30 @@ export const getListFilteredStatement = perService(() =>
      LEFT JOIN (SELECT number FROM matching ORDER BY number DESC OFFSET :skip LIMIT :limit) shown ON true
      LEFT JOIN generations g ON g.account_id = :accountId AND g.number = shown.number AND g.deleted_at IS NULL
     ORDER BY shown.number DESC`,
-  ),
-);
+  );
+
+const buildRanges = (models: readonly ModelSlug[]) =>
+  GENERATION_STATUSES.flatMap((status) => models.map((model) => buildRange(status, model)));
+
+/** Number of models up to which one statement reads all ranges. */
+const FEW_MODELS = 4;
+
+const DEFAULT_SLUGS = Object.keys(DEFAULT_MODELS).join(' ');
+
+/** Statements by the models that they read. A connection prepares each once. */
+const statements = perService(() => new Map<string, Statement>());
+
+/** Returns the statement for some models. A slug is safe in SQL: it consists of letters, digits, dots and hyphens. */
+export function getListFilteredStatement(models: readonly ModelSlug[]): Statement {
+  const slugs = models.join(' ');
+  let statement = statements().get(slugs);
+  if (statement === undefined) {
+    const suffix = slugs === DEFAULT_SLUGS ? '' : `_${sha256(slugs).toString('hex').slice(0, 16)}`;
+    statement = buildListFilteredStatement(`list_filtered_generations${suffix}`, models);
+    statements().set(slugs, statement);
+  }
+  return statement;
+}
 
 /**
  * Lists the generations of an account that match a filter, newest first. Of more than `FILTERED_ITEMS_MAX` matches, that
@@ -62,15 +85,22 @@ export async function listFilteredGenerations(
   filter: GenerationFilter,
 ): Promise<ListPage<Generation>> {
   const { status, kind, model } = filter;
-  const models = getCatalog().models.filter(
-    (one) => one.kind === (kind ?? one.kind) && one.slug === (model ?? one.slug),
-  );
-  const rows = await runStatement<FilteredRow<Generation>>(getListFilteredStatement(), {
+  await loadReleasedModels();
+  const all = [...getCatalog().models, ...listOtherModels()];
+  const models = all
+    .filter((one) => one.kind === (kind ?? one.kind) && one.slug === (model ?? one.slug))
+    .map(({ slug }) => slug);
+  const rows = await runStatement<FilteredRow<Generation>>(getListFilteredStatement(choose(all, models)), {
     accountId,
     statuses: status === undefined ? [...GENERATION_STATUSES] : [status],
-    models: models.map(({ slug }) => slug),
+    models,
     ...buildFilterBindings(filter, page),
   });
   const list = buildFilteredPage<Generation>(page, rows);
   return { ...list, items: list.items.map((item) => Generation.fromDatabaseJson(item)) };
+}
+
+/** Returns the models whose ranges a statement reads: all if they are few, which needs one statement for all filters. */
+function choose(all: readonly { slug: ModelSlug }[], wanted: readonly ModelSlug[]): readonly ModelSlug[] {
+  return wanted.length === 0 || all.length <= FEW_MODELS ? all.map(({ slug }) => slug) : wanted;
 }

@@ -1,4 +1,6 @@
-import { getCatalog, getModelBySlug, getPlanBySlug } from '../../lib/catalog/catalog.ts';
+import { listOtherModels } from '../../lib/catalog/knownModels.ts';
+import { loadReleasedModels } from '../catalog/knownModels.ts';
+import { getCatalog, getPlanBySlug } from '../../lib/catalog/catalog.ts';
 import { listLastUtcDays } from '../../lib/calendar.ts';
 import { now } from '../../lib/clock.ts';
 import { prepared, runStatement } from '../../lib/database/preparedStatements.ts';
@@ -78,6 +80,7 @@ const READ_METRIC_SUMS = prepared(
 
 /** Returns the service-wide metrics for staff (spec: Admin metrics). docs/metrics.md has every formula. */
 export async function getStaffMetrics(): Promise<StaffMetrics> {
+  await loadReleasedModels();
   const generatedAt = now();
   // One day more: the sums of the days after it are the ones that count.
   const [before, ...days] = listLastUtcDays(generatedAt, METRIC_DAYS + 1);
@@ -121,9 +124,11 @@ export async function getStaffMetrics(): Promise<StaffMetrics> {
   };
 }
 
+/** Sums the models of the catalog, and others that have generations. */
 function buildModelMetrics(sums: MetricSum[]): ModelMetrics[] {
-  return getCatalog().models.map(({ slug }) => ({
-    name: getModelBySlug(slug).name,
+  const used = listOtherModels().filter(({ slug }) => sumCounts(sums, 'usage', slug) > 0);
+  return [...getCatalog().models, ...used].map(({ slug, name }) => ({
+    name,
     generations: sumCounts(sums, 'usage', slug),
     credits: sumAmounts(sums, 'usage', slug),
     providerCostCents: Math.round(sumAmounts(sums, 'cost', slug)),

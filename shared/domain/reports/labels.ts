@@ -1,8 +1,9 @@
+import { findModelInfo } from '../../lib/catalog/knownModels.ts';
 import { getCatalog } from '../../lib/catalog/catalog.ts';
 
-/** Returns the display name of a model; of one that is no longer in the catalog, its slug. */
+/** Returns the display name of a model; of one that was never released, its slug. */
 export function getModelName(slug: string): string {
-  return getCatalog().models.find((model) => model.slug === slug)?.name ?? slug;
+  return findModelInfo(slug)?.name ?? slug;
 }
 
 /** Returns the name of a plan. */

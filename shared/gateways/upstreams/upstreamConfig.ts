@@ -1,8 +1,15 @@
 import { type Catalog, getCatalog, parseCatalog } from '../../lib/catalog/catalog.ts';
-import { listParams } from '../../lib/catalog/paramValues.ts';
+import { isListable, listParams } from '../../lib/catalog/paramValues.ts';
 import { config, type Config, ConfigError } from '../../lib/config.ts';
 import { perService } from '../../lib/serviceScope.ts';
-import type { CatalogModel, ModelInput, ModelKind, ModelSlug } from '../../spec/catalog.ts';
+import type {
+  CatalogModel,
+  GenerationParams,
+  ModelDefinition,
+  ModelInput,
+  ModelKind,
+  ModelSlug,
+} from '../../spec/catalog.ts';
 import { addImageFields, buildImageVariables, buildSampleImages, type RoleImage } from './imageFields.ts';
 import {
   ADAPTER_NAMES,
@@ -11,7 +18,7 @@ import {
   type UpstreamModelSettings,
   DEFAULT_INPUTS,
 } from './modelPresets.ts';
-import { fillTemplate, type TemplateVariables } from '../../lib/template.ts';
+import { fillTemplate, listTableVariables, type TemplateVariables } from '../../lib/template.ts';
 import { PRICE_MAX_CENTS, parseUpstreamsVariable, type UpstreamsVariable } from './upstreamsVariable.ts';
 
 /** A provider, or a gateway to several, that runs generations. */
@@ -38,7 +45,14 @@ export interface UpstreamRoute {
   upstream: UpstreamSettings;
   modelId: string;
   modelSettings: UpstreamModelSettings;
+  /** Params that a request may leave out. */
+  optionalParams: readonly string[];
+  /** Params that take images. */
+  inputs: Readonly<Record<string, ModelInput>>;
 }
+
+/** Facts about a model that routes depend on. */
+export type RoutedModel = Pick<CatalogModel, 'slug' | 'kind'> & Partial<Pick<CatalogModel, 'optionalParams' | 'inputs'>>;
 
 /** Upstreams and routes of the configuration. */
 export interface UpstreamConfig {
@@ -132,18 +146,46 @@ function readRoute(partialConfig: UpstreamConfig, model: CatalogModel, variable:
     throw new ConfigError(`${variable} must begin with the name of an upstream (${names}) and a colon.`);
   }
   requireImagesUsed(route, model);
-  for (const params of listParams(model.definition)) {
+  checkRoute(route, model, variable, value);
+  return route;
+}
+
+/**
+ * Tests the templates of a route with the values of the model's params.
+ * @throws ConfigError
+ */
+function checkRoute(route: UpstreamRoute, model: CatalogModel, variable: string, value: string): void {
+  const place = model.upstreams === null ? `UPSTREAMS/models/${value}` : `${variable} (UPSTREAMS/models/${value})`;
+  for (const params of listRouteParams(route, model.definition, place)) {
     try {
       const variables = { prompt: SAMPLE_PROMPT, ...params, ...buildImageVariables(model.inputs, []) };
       if (!JSON.stringify(buildUpstreamInput(route, variables)).includes(SAMPLE_PROMPT))
         throw new Error('the input does not contain the prompt');
       computeCostCents(route, variables);
     } catch (error) {
-      const place = `UPSTREAMS/models/${value}`;
       throw new ConfigError(`${place} does not fit ${JSON.stringify(params)}: ${(error as Error).message}.`);
     }
   }
-  return route;
+}
+
+/** Lists the params with which a route is tested: with every entry of its tables. */
+function listRouteParams(
+  { modelSettings }: UpstreamRoute,
+  definition: ModelDefinition,
+  place: string,
+): GenerationParams[] {
+  const tables = Object.values(modelSettings).flatMap((template) => listTableVariables(template));
+  const wide = tables.flat().find((name) => {
+    const param = definition.params[name];
+    return param !== undefined && !isListable(param);
+  });
+  if (wide !== undefined)
+    throw new ConfigError(`${place} does not fit: "${wide}" has too many values to select an entry of a table.`);
+  try {
+    return listParams(definition, tables);
+  } catch (error) {
+    throw new ConfigError(`${place} does not fit: ${(error as Error).message}.`);
+  }
 }
 
 /** @throws ConfigError if a route does not send an image that its model takes. */
@@ -168,7 +210,7 @@ function requireImagesUsed(route: UpstreamRoute, { slug, inputs, definition }: C
 
 /** Returns the route to a model of an upstream, or undefined if the upstream is not configured. */
 export function findUpstreamRoute(
-  { slug: model, kind, inputs = {} }: Pick<CatalogModel, 'slug' | 'kind'> & Partial<Pick<CatalogModel, 'inputs'>>,
+  { slug: model, kind, optionalParams = [], inputs = {} }: RoutedModel,
   upstreamName: string,
   modelId: string,
   { upstreams, modelOverrides }: UpstreamConfig = upstreamConfig(),
@@ -180,7 +222,7 @@ export function findUpstreamRoute(
   const known = { ...defaults, ...preset };
   const withImages = { ...known, input: addImageFields(known.input, upstream.adapter, kind, inputs) };
   const modelSettings = { ...withImages, ...modelOverrides[`${upstreamName}:${modelId}`] };
-  return { model, kind, upstream, modelId, modelSettings };
+  return { model, kind, upstream, modelId, modelSettings, optionalParams, inputs };
 }
 
 /** Placeholder for a customer's prompt. */
@@ -188,16 +230,20 @@ const SAMPLE_PROMPT = 'a prompt of a customer';
 
 /** Builds the input that the upstream receives for a generation. */
 export function buildUpstreamInput(
-  { modelSettings }: UpstreamRoute,
+  { modelSettings, optionalParams }: UpstreamRoute,
   variables: TemplateVariables,
 ): Record<string, unknown> {
-  const input = fillTemplate(modelSettings.input, variables);
+  const input = fillTemplate(modelSettings.input, { ...listAbsent(optionalParams), ...variables });
   if (typeof input === 'object' && input !== null && !Array.isArray(input)) return input as Record<string, unknown>;
   throw new Error(`the input must be an object, not ${JSON.stringify(input)}`);
 }
 
 /** Computes the price of a completed run, in cents with at most four decimals; null if no price is known. */
-export function computeCostCents({ modelSettings }: UpstreamRoute, variables: TemplateVariables): number | null {
+export function computeCostCents(
+  { modelSettings, optionalParams }: UpstreamRoute,
+  params: TemplateVariables,
+): number | null {
+  const variables = { ...listAbsent(optionalParams), ...params };
   const { cents, cents_per_second: perSecond } = modelSettings;
   if (cents === undefined && perSecond === undefined) return null;
   const seconds = typeof variables['duration'] === 'number' ? variables['duration'] : 0;
@@ -205,6 +251,9 @@ export function computeCostCents({ modelSettings }: UpstreamRoute, variables: Te
     requirePrice(fillTemplate(cents ?? 0, variables)) + seconds * requirePrice(fillTemplate(perSecond ?? 0, variables));
   return Math.round(sum * 10_000) / 10_000;
 }
+
+const listAbsent = (names: readonly string[]): TemplateVariables =>
+  Object.fromEntries(names.map((name) => [name, null]));
 
 function requirePrice(value: unknown): number {
   if (typeof value === 'number' && value >= 0 && value <= PRICE_MAX_CENTS) return value;
@@ -216,4 +265,17 @@ const upstreamConfig = perService(() => parseUpstreams(config, getCatalog()));
 /** Returns the first choice and the optional fallback of each model. */
 export function getUpstreamRoutes(): Readonly<Record<ModelSlug, readonly UpstreamRoute[]>> {
   return upstreamConfig().routes;
+}
+
+/** Returns the routes of a model of another release. Leaves out those that this configuration does not support. */
+export function findReleaseRoutes(model: CatalogModel): UpstreamRoute[] {
+  const parsed = upstreamConfig();
+  return listRouteTexts(config, model).flatMap(({ variable, value }) => {
+    try {
+      return [readRoute(parsed, model, variable, value)];
+    } catch (error) {
+      if (error instanceof ConfigError) return [];
+      throw error;
+    }
+  });
 }

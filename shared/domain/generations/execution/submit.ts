@@ -10,7 +10,6 @@ import {
   type UpstreamHandle,
   getUpstream,
 } from '../../../gateways/upstreams/index.ts';
-import { getModelBySlug } from '../../../lib/catalog/catalog.ts';
 import { now } from '../../../lib/clock.ts';
 import { logger } from '../../../lib/logger.ts';
 import { enqueueDispatch, enqueuePoll } from '../../../queues/enqueue.ts';
@@ -37,7 +36,7 @@ export async function submitClaimed(generation: ClaimedGeneration): Promise<void
     await failGeneration({ uuid, account_id, message: FAILURE_MESSAGES.notConfirmed });
     return;
   }
-  const route = getGenerationRoute(generation);
+  const route = await getGenerationRoute(generation);
   if (route === undefined) throw new Error(`Upstream ${generation.upstream} is no longer configured.`);
   try {
     await withLease(generation, () => submitToUpstream(route, generation));
@@ -48,7 +47,7 @@ export async function submitClaimed(generation: ClaimedGeneration): Promise<void
 }
 
 async function submitToUpstream(route: UpstreamRoute, generation: ClaimedGeneration): Promise<void> {
-  const { inputs } = getModelBySlug(generation.model);
+  const { inputs } = route;
   const images = await findGenerationImages(generation, inputs);
   const variables = { ...omitImageParams(inputs, generation.params), ...buildImageVariables(inputs, images) };
   const result = await getUpstream(route).submit({
