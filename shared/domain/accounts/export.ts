@@ -2,13 +2,11 @@ import type { Knex } from 'knex';
 import { addMilliseconds, now } from '../../lib/clock.ts';
 import { config } from '../../lib/config.ts';
 import { db } from '../../lib/database/pool.ts';
-import { DAY_MS, HOUR_MS } from '../../spec/durations.ts';
+import { HOUR_MS } from '../../spec/durations.ts';
 import { ServiceError } from '../../spec/errors.ts';
 import { Account } from '../../tables/Account.ts';
 import { SecurityEvent } from '../../tables/SecurityEvent.ts';
-import type { Upload } from '../../tables/Upload.ts';
 import { lockAccount } from '../credits/ledger.ts';
-import { buildImageUrl } from '../uploads/uploadAddresses.ts';
 import { COLUMNS, type TableName } from './exportColumns.ts';
 import { recordSecurityEvent, type RequestOrigin } from './securityEvents.ts';
 
@@ -18,7 +16,7 @@ interface ExportedList {
   name: string;
   /** Selects the rows of an account, from a position on that `export_position` returns. */
   select: (accountId: number, after: unknown) => Knex.QueryBuilder;
-  present?: (row: Row) => Row | Promise<Row>;
+  present?: (row: Row) => Row;
 }
 
 /** Rows of one query. */
@@ -78,18 +76,6 @@ const GENERATIONS: ExportedList = {
   },
 };
 
-/** Lists uploads, each with an address for its image that expires after a day. */
-const UPLOADS: ExportedList = {
-  name: 'uploads',
-  select: (accountId, after) => listTable('uploads', 'uuid').select(accountId, after).select('uploads.media_token'),
-  present: async ({ media_token: token, ...row }) => {
-    const { uuid, status, content_type: type } = row as Pick<Upload, 'uuid' | 'status' | 'content_type'>;
-    if (status !== 'ready') return { ...row, image_url: null };
-    const image = { uuid, media_token: String(token), content_type: type };
-    return { ...row, image_url: await buildImageUrl(image, addMilliseconds(now(), DAY_MS)) };
-  },
-};
-
 /** Lists the images that generations took as input. */
 const GENERATION_INPUTS: ExportedList = {
   name: 'generation_inputs',
@@ -130,7 +116,7 @@ const EXPORTED_LISTS: readonly ExportedList[] = [
   APPLICATIONS,
   listTable('security_events', 'id'),
   GENERATIONS,
-  UPLOADS,
+  listTable('uploads', 'uuid'),
   GENERATION_INPUTS,
   listTable('ledger_entries', 'number'),
   listTable('subscriptions', 'id'),
@@ -168,7 +154,7 @@ export async function* exportAccount(account: Account): AsyncGenerator<string> {
 async function* readInBatches({ select, present = (row) => row }: ExportedList, accountId: number) {
   for (let after: unknown = null; ; ) {
     const rows = (await select(accountId, after)) as Row[];
-    yield await Promise.all(rows.map((row) => present(dropPosition(row))));
+    yield rows.map((row) => present(dropPosition(row)));
     if (rows.length < BATCH_SIZE) return;
     after = rows.at(-1)?.['export_position'];
   }
