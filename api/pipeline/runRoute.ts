@@ -24,7 +24,7 @@ const WITHOUT_SESSION: ReadonlySet<Authentication> = new Set(['none', 'signedLin
 
 /** Runs a request through its route: authenticate, read the body, count, authorize, handle. The same for every surface. */
 export async function runRoute(ctx: Context, route: Route): Promise<void> {
-  const { authentication, body, handler } = route;
+  const { authentication, handler } = route;
   ctx.state.route = route.path;
   ctx.state.isPage = PAGE_AUTHENTICATION.has(authentication);
   if (ctx.state.isPage && !WITHOUT_SESSION.has(authentication) && ctx.method === 'GET' && isOtherLocalHostname(ctx)) {

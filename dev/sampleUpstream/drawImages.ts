@@ -17,7 +17,9 @@ export async function drawInsets(
 ): Promise<Sharp> {
   if (images.length === 0) return picture;
   const side = Math.floor(Math.min(width, height) / INSET_PART);
-  const insets = await Promise.all(images.map(async (image) => (await coverWithImage(image, side, side)).png().toBuffer()));
+  const insets = await Promise.all(
+    images.map(async (image) => (await coverWithImage(image, side, side)).png().toBuffer()),
+  );
   const overlays = insets.map((input, index) => ({ input, top: 0, left: Math.min(index * side, width - side) }));
   return sharp(await picture.png().toBuffer()).composite(overlays);
 }

@@ -23,7 +23,11 @@ export async function renderVideo(request: VideoRequest): Promise<Uint8Array> {
   const landscapes = await Promise.all(
     pictures.map(async (picture) => toPlanes(await renderPixels(picture), width, height)),
   );
-  const lettering = prepareLettering(await renderPixels(sharp(Buffer.from(renderLetteringSvg(request, caption)))), width, height);
+  const lettering = prepareLettering(
+    await renderPixels(sharp(Buffer.from(renderLetteringSvg(request, caption)))),
+    width,
+    height,
+  );
   const frameCount = durationSeconds * FRAME_RATE;
   // Even, because a colour sample spans two pixels.
   const step = 2 * Math.max(1, Math.round(width / 480));

@@ -8,7 +8,9 @@ export const UploadResponse = Type.Object({
   status: Type.Enum(['pending', 'ready', 'failed'], {
     description: '`pending` until the file has arrived, then `ready`, or `failed` if it cannot be used',
   }),
-  content_type: Type.Enum([...IMAGE_CONTENT_TYPES], { description: 'As announced; that of the stored image once ready' }),
+  content_type: Type.Enum([...IMAGE_CONTENT_TYPES], {
+    description: 'As announced; that of the stored image once ready',
+  }),
   bytes: Type.Integer({ description: 'As announced; those of the stored image once ready' }),
   width: countOrNull({ description: 'In pixels; null until ready' }),
   height: countOrNull({ description: 'In pixels; null until ready' }),
@@ -22,5 +24,15 @@ export const UploadResponse = Type.Object({
 
 export function presentUpload(upload: Upload): Static<typeof UploadResponse> {
   const { uuid, status, content_type, bytes, width, height, error, created_at, expires_at } = upload;
-  return { uuid, status, content_type: content_type as 'image/png', bytes, width, height, error, created_at, expires_at };
+  return {
+    uuid,
+    status,
+    content_type: content_type as 'image/png',
+    bytes,
+    width,
+    height,
+    error,
+    created_at,
+    expires_at,
+  };
 }

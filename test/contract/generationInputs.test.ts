@@ -56,7 +56,10 @@ describe('creating a generation from images', () => {
   }
 
   it('takes uploads by their roles', async () => {
-    const [first, last] = [await upload(customer, image), await upload(customer, await makeImage('jpeg'), 'image/jpeg')];
+    const [first, last] = [
+      await upload(customer, image),
+      await upload(customer, await makeImage('jpeg'), 'image/jpeg'),
+    ];
     const { status, body } = await createAnimation(customer, { first_frame: first, end: last });
     expect(status, JSON.stringify(body)).to.equal(201);
     expect(body).to.include({ model: 'animate', status: 'queued', credits_charged: 35 });
@@ -106,9 +109,17 @@ describe('creating a generation from images', () => {
   for (const [name, build, mentions] of [
     ['an unknown upload', () => `upload:${randomUUID()}`, 'params.first_frame names no upload of this account'],
     ['an unknown generation', () => `generation:${randomUUID()}`, 'params.first_frame names no generation'],
-    ['an address that returns 404', () => `${files.url}/missing.png`, "params.first_frame: The image's address returned"],
+    [
+      'an address that returns 404',
+      () => `${files.url}/missing.png`,
+      "params.first_frame: The image's address returned",
+    ],
     ['an address of a page', () => `${files.url}/page.html`, 'params.first_frame: The image cannot be decoded'],
-    ['data that is not an image', () => dataUrl(Buffer.from('text')), 'params.first_frame: The image cannot be decoded'],
+    [
+      'data that is not an image',
+      () => dataUrl(Buffer.from('text')),
+      'params.first_frame: The image cannot be decoded',
+    ],
     ['a file name', () => 'photo.png', 'params.first_frame must be "upload:<uuid>"'],
     ['a list', () => ['upload:x'], 'params.first_frame must be a string'],
     ['no image', () => undefined, 'params.first_frame is required'],
@@ -134,11 +145,15 @@ describe('creating a generation from images', () => {
     const stranger = await service.createCustomer('studio');
     const { body: theirs } = await createEdit(stranger, undefined);
     await stranger.waitForEnd(theirs.uuid);
-    await expectInvalid(await createAnimation(customer, { first_frame: `generation:${theirs.uuid}` }), 'names no generation');
+    await expectInvalid(
+      await createAnimation(customer, { first_frame: `generation:${theirs.uuid}` }),
+      'names no generation',
+    );
     const first = await upload(customer, image);
     const video = (await createAnimation(customer, { first_frame: first })).body;
     await customer.waitForEnd(video.uuid);
-    const attempt = async (uuid: string) => (await createAnimation(customer, { first_frame: `generation:${uuid}` })).body.detail;
+    const attempt = async (uuid: string) =>
+      (await createAnimation(customer, { first_frame: `generation:${uuid}` })).body.detail;
     expect(await attempt(video.uuid)).to.include('names a video');
     service.upstream.outcome = 'wait';
     const queued = (await createEdit(customer, undefined)).body;
@@ -208,7 +223,8 @@ describe('creating a generation from images', () => {
   });
 
   it('an assistant can animate an image that it has just made', async () => {
-    const { client, close } = await connectMcpClient(customer);
+    const mcp = await connectMcpClient(customer);
+    const { client } = mcp;
     const { tools } = await client.listTools();
     const tool = tools.find(({ name }: { name: string }) => name === 'generate_video');
     expect(tool.inputSchema.properties.first_frame.description).to.include('generation:<uuid>');
@@ -218,7 +234,7 @@ describe('creating a generation from images', () => {
     await customer.waitForEnd(made.uuid);
     const input = { prompt: 'it moves', duration: 5, first_frame: `generation:${made.uuid}` };
     const video = await client.callTool({ name: 'generate_video', arguments: input });
-    await close();
+    await mcp.close();
     expect(video.isError, JSON.stringify(video)).to.not.equal(true);
     const [image] = await listInputs(video.structuredContent.uuid);
     expect(image).to.include({ role: 'first_frame', source: 'generation', width: 10, height: 12 });

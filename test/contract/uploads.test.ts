@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { readdir, readFile } from 'node:fs/promises';
 import { expect } from 'chai';
 import sharp from 'sharp';
 import type { TestCustomer } from '../harness/apiClient.ts';
@@ -7,6 +8,10 @@ import { buildImageCatalog, createUpload, makeImage, putFile, upload } from '../
 import { startTestService, type TestService } from '../harness/testService.ts';
 
 const HOUR_MS = 3_600_000;
+
+async function readError(response: Response): Promise<string> {
+  return ((await response.json()) as { error: string }).error;
+}
 
 describe('uploads', () => {
   let service: TestService;
@@ -36,7 +41,13 @@ describe('uploads', () => {
     expect(Date.parse(body.expires_at)).to.be.within(before + HOUR_MS, Date.now() + HOUR_MS);
     const pending = await read(body.uuid);
     expect(pending.status).to.equal(200);
-    expect(pending.body).to.include({ status: 'pending', content_type: 'image/png', bytes: image.length, width: null, error: null });
+    expect(pending.body).to.include({
+      status: 'pending',
+      content_type: 'image/png',
+      bytes: image.length,
+      width: null,
+      error: null,
+    });
     expect((await putFile(body, image)).status).to.equal(200);
     const ready = await read(body.uuid);
     expect(ready.body).to.include({ status: 'ready', content_type: 'image/png', width: 30, height: 20, error: null });
@@ -70,7 +81,7 @@ describe('uploads', () => {
     expect(body).to.include({ status: 'failed', width: null });
     expect(body.error).to.equal('The image cannot be decoded: it must be an undamaged PNG, JPEG or WebP file.');
     const again = await putFile(created, Buffer.from('not a PNG'));
-    expect([again.status, (await again.json() as any).error]).to.deep.equal([400, 'validation_error']);
+    expect([again.status, await readError(again)]).to.deep.equal([400, 'validation_error']);
     expect((await read(created.uuid)).body.status).to.equal('failed');
   });
 
@@ -82,7 +93,7 @@ describe('uploads', () => {
       [image, { 'content-type': 'text/html' }],
     ] as const) {
       const response = await putFile({ ...created, headers }, file);
-      expect([response.status, ((await response.json()) as any).error]).to.deep.equal([400, 'validation_error']);
+      expect([response.status, await readError(response)]).to.deep.equal([400, 'validation_error']);
     }
     expect((await read(created.uuid)).body.status).to.equal('pending');
     expect((await putFile(created, image)).status).to.equal(200);
@@ -93,7 +104,12 @@ describe('uploads', () => {
     const created = await createUpload(customer, image.length);
     const send = (file: Uint8Array) => {
       const body = new Blob([file as Uint8Array<ArrayBuffer>]).stream();
-      return fetch(created.upload_url, { method: 'PUT', headers: created.headers, body, duplex: 'half' } as RequestInit);
+      return fetch(created.upload_url, {
+        method: 'PUT',
+        headers: created.headers,
+        body,
+        duplex: 'half',
+      } as RequestInit);
     };
     expect((await send(Buffer.concat([image, image]))).status).to.equal(400);
     expect((await send(image.subarray(1))).status).to.equal(400);
@@ -140,12 +156,14 @@ describe('uploads', () => {
   });
 
   it('a photo is stored without its metadata, and the file as it was sent is deleted', async () => {
-    const photo = await sharp(image).withExif({ IFD0: { Copyright: 'Jane Doe' } }).jpeg().toBuffer();
+    const photo = await sharp(image)
+      .withExif({ IFD0: { Copyright: 'Jane Doe' } })
+      .jpeg()
+      .toBuffer();
     const created = await createUpload(customer, photo.length, 'image/jpeg');
     await putFile(created, photo);
     expect((await read(created.uuid)).body.status).to.equal('ready');
     const [row] = await service.sql('SELECT media_token FROM uploads WHERE uuid = $1', [created.uuid]);
-    const { readdir, readFile } = await import('node:fs/promises');
     const hex = row.media_token.replaceAll('-', '');
     const folder = `${service.env['MEDIA_DIR']}/uploads/${hex.slice(0, 2)}/${hex.slice(2)}`;
     expect(await readdir(folder)).to.deep.equal(['image.jpg']);
@@ -187,6 +205,8 @@ describe('without a model that takes images', () => {
     const body = { content_type: 'image/png', bytes: 10 };
     expectError(await customer.request('POST', '/api/uploads/create/', { body }), 'not_found');
     expectError(await customer.request('GET', `/api/uploads/${randomUUID()}/`), 'not_found');
-    expect((await fetch(`${service.baseUrl}/uploads/${randomUUID()}/image.png?expires=1&signature=1`)).status).to.equal(404);
+    expect((await fetch(`${service.baseUrl}/uploads/${randomUUID()}/image.png?expires=1&signature=1`)).status).to.equal(
+      404,
+    );
   });
 });

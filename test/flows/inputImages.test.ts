@@ -3,6 +3,8 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'chai';
 import sharp from 'sharp';
+import { eraseAccount } from '../../shared/domain/accounts/erase.ts';
+import { deleteDueUploadFiles, expireUploads } from '../../shared/domain/uploads/expireUploads.ts';
 import { startSampleUpstream, type SampleUpstream } from '../../dev/sampleUpstream/server.ts';
 import type { TestCustomer } from '../harness/apiClient.ts';
 import {
@@ -10,6 +12,7 @@ import {
   createAnimation,
   createEdit,
   describeImage,
+  getLastInput,
   makeImage,
   upload,
 } from '../harness/inputImages.ts';
@@ -17,7 +20,16 @@ import { runAdmin } from '../harness/adminCommand.ts';
 import { eventually, startTestService, type TestService } from '../harness/testService.ts';
 
 const TEAL = [0, 128, 128];
+const RED = [255, 0, 0];
 const HOUR_MS = 3_600_000;
+
+const getUuid = (name: string) => name.slice('upload:'.length);
+
+/** Runs the sweep at once, which otherwise runs every minute. */
+async function sweep(): Promise<void> {
+  await expireUploads();
+  await deleteDueUploadFiles();
+}
 
 describe('input images', () => {
   let service: TestService;
@@ -34,16 +46,8 @@ describe('input images', () => {
     customer = await service.createCustomer('studio');
   });
 
-  const getUuid = (name: string) => name.slice('upload:'.length);
   const readUploadRow = async (uuid: string) => (await service.sql('SELECT * FROM uploads WHERE uuid = $1', [uuid]))[0];
   const hasExpired = async (uuid: string) => (await readUploadRow(uuid)) === undefined;
-  /** The domain's sweep runs every minute; this moves it on. */
-  async function sweep(): Promise<void> {
-    const { expireUploads, deleteDueUploadFiles } = await import('../../shared/domain/uploads/expireUploads.ts');
-    await expireUploads();
-    await deleteDueUploadFiles();
-  }
-
   async function hasFiles(token: string): Promise<boolean> {
     const hex = token.replaceAll('-', '');
     const folder = join(service.env['MEDIA_DIR'] as string, 'uploads', hex.slice(0, 2), hex.slice(2));
@@ -62,8 +66,7 @@ describe('input images', () => {
     expect(created.status, JSON.stringify(created.body)).to.equal(201);
     expect(created.body.params.first_frame).to.equal(name);
     expect(await customer.waitForEnd(created.body.uuid)).to.include({ status: 'succeeded' });
-    const job = service.upstream.jobs.at(-1);
-    const { image_url: url = '', ...input } = job?.input as Record<string, string>;
+    const { image_url: url = '', ...input } = getLastInput(service);
     expect(input).to.not.have.any.keys('first_frame', 'end', 'end_image_url');
     const response = await fetch(url);
     expect([response.status, response.headers.get('content-type')]).to.deep.equal([200, 'image/jpeg']);
@@ -78,23 +81,22 @@ describe('input images', () => {
   });
 
   it('of several roles are sent in their fields, and none where there is none', async () => {
-    const [first, last] = [await upload(customer, await makeImage()), await upload(customer, await makeImage('png', { background: 'red' }))];
-    await createAnimation(customer, { first_frame: first, end: last });
-    await createEdit(customer, [first, last]);
-    await createEdit(customer, undefined);
-    await eventually('all three are submitted', () => service.upstream.jobs.length >= 4);
+    const [first, last] = [
+      await upload(customer, await makeImage()),
+      await upload(customer, await makeImage('png', { background: 'red' })),
+    ];
+    const { body: video } = await createAnimation(customer, { first_frame: first, end: last });
+    const { body: edit } = await createEdit(customer, [first, last]);
+    const { body: plain } = await createEdit(customer, undefined);
+    for (const { uuid } of [video, edit, plain]) await customer.waitForEnd(uuid);
     const inputs = service.upstream.jobs.slice(-3).map(({ input }) => input as Record<string, any>);
-    const video = inputs.find((input) => 'duration' in input);
-    const [withImages, without] = ['image_urls' in inputs[1]!, true].map((has) =>
-      inputs.filter((input) => !('duration' in input)).find((input) => 'image_urls' in input === has),
-    );
-    const pixels = await Promise.all(
-      [video?.['image_url'], video?.['end_image_url'], ...(withImages?.['image_urls'] ?? [])].map(async (url: string) =>
-        (await describeImage(Buffer.from(await (await fetch(url)).arrayBuffer()))).pixel,
-      ),
-    );
-    expect(pixels).to.deep.equal([TEAL, [255, 0, 0], TEAL, [255, 0, 0]]);
-    expect(without === undefined || 'image_urls' in without).to.equal(true);
+    const videoInput = inputs.find((input) => 'duration' in input) ?? {};
+    const editInput = inputs.find((input) => 'image_urls' in input) ?? {};
+    const urls = [videoInput['image_url'], videoInput['end_image_url'], ...editInput['image_urls']];
+    const images = await Promise.all(urls.map(async (url) => Buffer.from(await (await fetch(url)).arrayBuffer())));
+    const pixels = await Promise.all(images.map(async (image) => (await describeImage(image)).pixel));
+    expect(pixels).to.deep.equal([TEAL, RED, TEAL, RED]);
+    expect(inputs.filter((input) => 'image_urls' in input || 'image_url' in input)).to.have.length(2);
   });
 
   it('are deleted a day after their last use, with their files', async () => {
@@ -145,7 +147,7 @@ describe('input images', () => {
     const [{ prompt }] = await service.sql('SELECT prompt FROM generations WHERE uuid = $1', [body.uuid]);
     const before = service.upstream.jobs.length;
     await eventually('it is submitted', () => service.upstream.jobs.length > before && prompt !== '');
-    const url = (service.upstream.jobs.at(-1)?.input as Record<string, string>)['image_url'] as string;
+    const url = getLastInput(service)['image_url'] as string;
     expect((await fetch(url)).status).to.equal(200);
   });
 
@@ -180,7 +182,10 @@ describe('input images', () => {
     await service.sql('DELETE FROM generation_inputs WHERE generation_uuid = $1', [body.uuid]);
     service.upstream.submit = undefined;
     const ended = await customer.waitForEnd(body.uuid);
-    expect(ended).to.include({ status: 'failed', error_message: 'An input image of this generation is no longer available.' });
+    expect(ended).to.include({
+      status: 'failed',
+      error_message: 'An input image of this generation is no longer available.',
+    });
     expect((await customer.ledger()).slice(-2)).to.deep.equal([
       ['burn', -35],
       ['refund', 35],
@@ -194,11 +199,12 @@ describe('input images', () => {
     const { media_token: token } = await readUploadRow(getUuid(name));
     const exported = JSON.parse((await runAdmin(['export-account', customer.email], service.env)).out);
     expect(exported.uploads).to.have.length(1);
-    expect(exported.uploads[0]).to.include({ uuid: getUuid(name), status: 'ready' }).and.not.have.property('media_token');
+    expect(exported.uploads[0])
+      .to.include({ uuid: getUuid(name), status: 'ready' })
+      .and.not.have.property('media_token');
     expect(exported.generation_inputs).to.deep.equal([
       { generation_uuid: body.uuid, role: 'first_frame', position: 0, upload_uuid: getUuid(name) },
     ]);
-    const { eraseAccount } = await import('../../shared/domain/accounts/erase.ts');
     const [{ id }] = await service.sql('SELECT id FROM accounts WHERE email = $1', [customer.email]);
     await eraseAccount(Number(id));
     expect(await hasExpired(getUuid(name))).to.equal(true);
@@ -230,7 +236,11 @@ describe('the sample upstream', () => {
     const { status, output_url: url } = await customer.waitForEnd(body.uuid, 60_000);
     expect(status).to.equal('succeeded');
     const output = Buffer.from(await (await fetch(url)).arrayBuffer());
-    const corner = await sharp(output).extract({ left: 20, top: 20, width: 1, height: 1 }).removeAlpha().raw().toBuffer();
+    const corner = await sharp(output)
+      .extract({ left: 20, top: 20, width: 1, height: 1 })
+      .removeAlpha()
+      .raw()
+      .toBuffer();
     expect([...corner]).to.deep.equal([255, 0, 0]);
   });
 });

@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import sharp from 'sharp';
 import type { TestCustomer } from './apiClient.ts';
+import type { TestService } from './testService.ts';
 
 const VIDEO_PARAMS = {
   duration: { enum: [5, 10], required: true },
@@ -17,7 +18,10 @@ const IMAGE_PARAMS = {
 export function buildImageCatalog({
   video = 'fal:fal-ai/bytedance/seedance/v1.5/pro/image-to-video',
   image = 'fal:fal-ai/nano-banana-2/edit',
-}: { video?: string; image?: string } = {}): string {
+}: {
+  video?: string;
+  image?: string;
+} = {}): string {
   return JSON.stringify({
     models: {
       animate: {
@@ -49,7 +53,9 @@ export async function makeImage(
   format: 'png' | 'jpeg' | 'webp' = 'png',
   { width = 64, height = 48, background = 'teal' } = {},
 ): Promise<Buffer> {
-  return sharp({ create: { width, height, channels: 3, background } }).toFormat(format).toBuffer();
+  return sharp({ create: { width, height, channels: 3, background } })
+    .toFormat(format)
+    .toBuffer();
 }
 
 /** Creates an upload for an image. */
@@ -90,6 +96,11 @@ export function createAnimation(customer: TestCustomer, params: object, more: ob
 export function createEdit(customer: TestCustomer, images: unknown, headers: Record<string, string> = {}) {
   const body = { model: 'edit', prompt: 'brighter', params: { images } };
   return customer.request('POST', '/api/generations/create/', { body, headers });
+}
+
+/** Returns the input of the last generation that the fake upstream accepted. */
+export function getLastInput({ upstream }: TestService): Record<string, string> {
+  return (upstream.jobs.at(-1)?.input ?? {}) as Record<string, string>;
 }
 
 /** Returns the content of an image as RGB values of its first pixel, with its size. */

@@ -103,7 +103,9 @@ describe("fetching a customer's image", () => {
     });
 
     it('rejects a loop of redirects, and a redirect to another protocol', async () => {
-      const loop = await startFileServer((request, response) => response.writeHead(302, { location: request.url }).end());
+      const loop = await startFileServer((request, response) =>
+        response.writeHead(302, { location: request.url }).end(),
+      );
       expect(await getMessage(loop.url)).to.equal('The image has too many redirects.');
       for (const location of ['file:///etc/passwd', 'data:image/png;base64,AAAA', 'gopher://127.0.0.1']) {
         const redirect = await startRedirectServer(location);

@@ -80,18 +80,23 @@ describe('decoding an input image', () => {
     const { content } = await decode(photo);
     const after = await sharp(content).metadata();
     expect(after).to.not.have.any.keys('exif', 'icc', 'xmp', 'iptc', 'comments', 'orientation');
-    for (const text of ['Exif', 'GPS', 'Jane Doe', 'camera-firmware']) expect(content.includes(text), text).to.equal(false);
+    for (const text of ['Exif', 'GPS', 'Jane Doe', 'camera-firmware'])
+      expect(content.includes(text), text).to.equal(false);
   });
 
   it('turns a photo upright', async () => {
-    const lying = await sharp(await makeImage('jpeg', { width: 40, height: 20 })).withMetadata({ orientation: 6 }).toBuffer();
+    const lying = await sharp(await makeImage('jpeg', { width: 40, height: 20 }))
+      .withMetadata({ orientation: 6 })
+      .toBuffer();
     const { width, height } = await decode(lying);
     expect({ width, height }).to.deep.equal({ width: 20, height: 40 });
   });
 
   it('keeps only the first frame of an animation', async () => {
     const frames = await Promise.all(['teal', 'red'].map((background) => makeImage('png', { background })));
-    const animation = await sharp(frames, { join: { animated: true } }).webp({ loop: 0, delay: [100, 100] }).toBuffer();
+    const animation = await sharp(frames, { join: { animated: true } })
+      .webp({ loop: 0, delay: [100, 100] })
+      .toBuffer();
     expect((await sharp(animation, { pages: -1 }).metadata()).pages).to.equal(2);
     const { content } = await decode(animation);
     expect((await sharp(content, { pages: -1 }).metadata()).pages ?? 1).to.equal(1);
@@ -120,8 +125,12 @@ describe('decoding an input image', () => {
 
   it('rejects a truncated image', async () => {
     for (const format of ['png', 'jpeg', 'webp'] as const) {
-      const noise = { create: { width: 200, height: 200, channels: 3, noise: { type: 'gaussian', mean: 128, sigma: 60 } } };
-      const whole = await sharp(noise as SharpOptions).toFormat(format).toBuffer();
+      const noise = {
+        create: { width: 200, height: 200, channels: 3, noise: { type: 'gaussian', mean: 128, sigma: 60 } },
+      };
+      const whole = await sharp(noise as SharpOptions)
+        .toFormat(format)
+        .toBuffer();
       await expectInvalid(whole.subarray(0, whole.length / 2));
     }
   });
@@ -132,7 +141,9 @@ describe('decoding an input image', () => {
       empty: Buffer.alloc(0),
       text: Buffer.from('no image'),
       html: Buffer.from('<html><script>alert(1)</script></html>'),
-      svg: Buffer.from('<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"><image href="file:///etc/passwd"/></svg>'),
+      svg: Buffer.from(
+        '<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"><image href="file:///etc/passwd"/></svg>',
+      ),
       gif: await picture.gif().toBuffer(),
       tiff: await picture.tiff().toBuffer(),
       heif: await picture.heif({ compression: 'av1' }).toBuffer(),

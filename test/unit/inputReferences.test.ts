@@ -6,7 +6,8 @@ import { ServiceError } from '../../shared/spec/errors.ts';
 import { PNG } from '../fakes/misbehave.ts';
 
 const FIELD = 'params.first_frame';
-const dataUrl = (bytes: Uint8Array, type = 'image/png') => `data:${type};base64,${Buffer.from(bytes).toString('base64')}`;
+const dataUrl = (bytes: Uint8Array, type = 'image/png') =>
+  `data:${type};base64,${Buffer.from(bytes).toString('base64')}`;
 
 function getProblem(act: () => unknown): string {
   try {
@@ -37,7 +38,10 @@ describe('the value of an image parameter', () => {
     ['', 'must be "upload:<uuid>", "generation:<uuid>", an https address, or "data:image/png;base64,…"'],
     ['photo.png', 'must be "upload:<uuid>", "generation:<uuid>", an https address, or "data:image/png;base64,…"'],
     ['/etc/passwd', 'must be "upload:<uuid>", "generation:<uuid>", an https address, or "data:image/png;base64,…"'],
-    ['file:///etc/passwd', 'must be "upload:<uuid>", "generation:<uuid>", an https address, or "data:image/png;base64,…"'],
+    [
+      'file:///etc/passwd',
+      'must be "upload:<uuid>", "generation:<uuid>", an https address, or "data:image/png;base64,…"',
+    ],
     ['https://', 'must be "upload:<uuid>", "generation:<uuid>", an https address, or "data:image/png;base64,…"'],
     ['upload:1', 'must be "upload:" followed by a UUID'],
     ['generation:', 'must be "generation:" followed by a UUID'],
@@ -56,7 +60,9 @@ describe('the value of an image parameter', () => {
 
   it('names the same upload for the same data, of this account only', () => {
     const reference = parseInputReference(dataUrl(PNG), FIELD);
-    expect(getSharedUploadUuid(1, reference)).to.equal(getSharedUploadUuid(1, parseInputReference(dataUrl(PNG), FIELD)));
+    expect(getSharedUploadUuid(1, reference)).to.equal(
+      getSharedUploadUuid(1, parseInputReference(dataUrl(PNG), FIELD)),
+    );
     expect(getSharedUploadUuid(2, reference)).to.not.equal(getSharedUploadUuid(1, reference));
     expect(getSharedUploadUuid(1, parseInputReference('https://example.com/', FIELD))).to.equal(undefined);
   });

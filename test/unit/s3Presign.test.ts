@@ -19,6 +19,14 @@ const EXAMPLE = {
   at: new Date('2013-05-24T00:00:00.000Z'),
 } as const;
 
+/** Sends a file. The client adds the length. */
+const put = (url: string, type: string, body: string) =>
+  fetch(url, { method: 'PUT', headers: { 'content-type': type }, body });
+
+/** Builds the address of an object in a bucket. */
+const buildUrl = (bucketName: string, endpoint?: string) =>
+  buildObjectUrl({ bucket: bucketName, endpoint, region: 'eu-west-1' }, "a b/ü'.png").href;
+
 describe('presigned addresses of a bucket', () => {
   const bucket = new FakeS3Bucket();
   let folder: string;
@@ -34,9 +42,6 @@ describe('presigned addresses of a bucket', () => {
 
   const presign = (method: 'GET' | 'PUT', path: string, headers: Record<string, string> = {}, expiresInSeconds = 60) =>
     s3Store(bucket.options).presign!({ method, path, headers, expiresInSeconds });
-  /** The client adds the length. */
-  const put = (url: string, type: string, body: string) =>
-    fetch(url, { method: 'PUT', headers: { 'content-type': type }, body });
 
   it("have the signature of Amazon's example", () => {
     expect(presignS3Url(EXAMPLE)).to.equal(
@@ -49,15 +54,15 @@ describe('presigned addresses of a bucket', () => {
 
   it('contain the token of temporary credentials', () => {
     const credentials = { ...EXAMPLE.credentials, sessionToken: 'a/token+1' };
-    expect(presignS3Url({ ...EXAMPLE, credentials })).to.include('X-Amz-Security-Token=a%2Ftoken%2B1&X-Amz-SignedHeaders');
+    expect(presignS3Url({ ...EXAMPLE, credentials })).to.include(
+      'X-Amz-Security-Token=a%2Ftoken%2B1&X-Amz-SignedHeaders',
+    );
   });
 
   it('name the bucket in the host at Amazon, and in the path elsewhere or with a dot in the name', () => {
-    const url = (bucketName: string, endpoint?: string) =>
-      buildObjectUrl({ bucket: bucketName, endpoint, region: 'eu-west-1' }, "a b/ü'.png").href;
-    expect(url('outputs')).to.equal('https://outputs.s3.eu-west-1.amazonaws.com/a%20b/%C3%BC%27.png');
-    expect(url('my.outputs')).to.equal('https://s3.eu-west-1.amazonaws.com/my.outputs/a%20b/%C3%BC%27.png');
-    expect(url('outputs', 'http://minio:9000/')).to.equal('http://minio:9000/outputs/a%20b/%C3%BC%27.png');
+    expect(buildUrl('outputs')).to.equal('https://outputs.s3.eu-west-1.amazonaws.com/a%20b/%C3%BC%27.png');
+    expect(buildUrl('my.outputs')).to.equal('https://s3.eu-west-1.amazonaws.com/my.outputs/a%20b/%C3%BC%27.png');
+    expect(buildUrl('outputs', 'http://minio:9000/')).to.equal('http://minio:9000/outputs/a%20b/%C3%BC%27.png');
   });
 
   it('store a file with exactly the signed type and length, and read it back', async () => {
@@ -74,7 +79,11 @@ describe('presigned addresses of a bucket', () => {
     expect((await put(target, 'image/png', 'image')).status).to.equal(200);
     expect(await bucket.keys()).to.deep.equal(['uploads/ab/cd/original/file']);
     const response = await fetch(await presign('GET', 'uploads/ab/cd/original/file'));
-    expect([response.status, response.headers.get('content-type'), await response.text()]).to.deep.equal([200, 'image/png', 'image']);
+    expect([response.status, response.headers.get('content-type'), await response.text()]).to.deep.equal([
+      200,
+      'image/png',
+      'image',
+    ]);
   });
 
   it('are valid for one method and one key, until they expire', async () => {
@@ -104,6 +113,8 @@ describe('presigned addresses of a bucket', () => {
     const error = await captureError(s3Store(bucket.options).getFile('a/one', local, 3));
     expect(error).to.be.instanceOf(InvalidOutputError);
     bucket.mode = 'deny';
-    expect((await captureError(s3Store(bucket.options).getFile('a/one', local, 1_000))).message).to.include('access denied');
+    expect((await captureError(s3Store(bucket.options).getFile('a/one', local, 1_000))).message).to.include(
+      'access denied',
+    );
   });
 });

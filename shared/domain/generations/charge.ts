@@ -172,19 +172,16 @@ async function chargeBatch(charges: Debit[]): Promise<ChargeOutcome[]> {
   const hasInputs = charges.some((charge) => charge.inputs !== undefined);
   const hasKeys = keys.length > 0 || hasInputs;
   const statement = hasInputs ? CHARGE_STATEMENT_WITH_INPUTS : hasKeys ? CHARGE_STATEMENT_WITH_KEYS : CHARGE_STATEMENT;
-  const rows = await runStatement<{ uuid: string; outcome: ChargeOutcome; is_low: boolean }>(
-    statement,
-    {
-      charges: JSON.stringify(charges),
-      accounts: charges.map((charge) => charge.account_id),
-      hashes: charges.map((charge) => (charge.key_hash === null ? null : Buffer.from(charge.key_hash, 'hex'))),
-      now: at,
-      stale: addMilliseconds(at, -PROBE_STALE_MS),
-      due: addMilliseconds(at, DISPATCH_GRACE_MS),
-      sendsEmail: isEmailEnabled(),
-      ...(hasKeys ? { keys } : {}),
-    },
-  );
+  const rows = await runStatement<{ uuid: string; outcome: ChargeOutcome; is_low: boolean }>(statement, {
+    charges: JSON.stringify(charges),
+    accounts: charges.map((charge) => charge.account_id),
+    hashes: charges.map((charge) => (charge.key_hash === null ? null : Buffer.from(charge.key_hash, 'hex'))),
+    now: at,
+    stale: addMilliseconds(at, -PROBE_STALE_MS),
+    due: addMilliseconds(at, DISPATCH_GRACE_MS),
+    sendsEmail: isEmailEnabled(),
+    ...(hasKeys ? { keys } : {}),
+  });
   const outcomes = new Map(rows.map((row) => [row.uuid, row.outcome]));
   const low = new Set(rows.filter((row) => row.is_low).map((row) => row.uuid));
   for (const charge of charges) if (low.has(charge.uuid)) void enqueueAutoTopup(charge.account_id);

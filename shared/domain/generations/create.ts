@@ -48,7 +48,9 @@ export async function createGeneration(
   const model = getModelBySlug(input.model);
   const { params, inputs, isReplay } = await prepareRequestInputs(caller, input, idempotencyKey).catch(
     (error: unknown) => {
-      throw isOutage(error) ? databaseUnavailableError(buildNotCreatedDetail({ idempotency_key: idempotencyKey }), error) : error;
+      throw isOutage(error)
+        ? databaseUnavailableError(buildNotCreatedDetail({ idempotency_key: idempotencyKey }), error)
+        : error;
     },
   );
   const createdAt = now();

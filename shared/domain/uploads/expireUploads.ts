@@ -1,6 +1,6 @@
 import { deleteUploadFiles } from '../../gateways/media/inputImages.ts';
 import { addMilliseconds, now } from '../../lib/clock.ts';
-import { prepared, runStatement } from '../../lib/database/preparedStatements.ts';
+import { prepared } from '../../lib/database/preparedStatements.ts';
 import { runInBatches, STATEMENT_BATCH_SIZE } from '../../lib/database/runInBatches.ts';
 import { createFileDeletion } from '../platform/fileDeletion.ts';
 import { UPLOAD_ADDRESS_MS, UPLOAD_RETENTION_MS } from '../../spec/limits.ts';

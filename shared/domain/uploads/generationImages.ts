@@ -25,7 +25,12 @@ const FIND_IMAGES = prepared(
  * @throws UpstreamError `rejected` if one is missing.
  */
 export async function findGenerationImages(
-  { uuid, account_id, params, deadline_at: deadlineAt }: GenerationKey & { params: GenerationParams; deadline_at: Date },
+  {
+    uuid,
+    account_id,
+    params,
+    deadline_at: deadlineAt,
+  }: GenerationKey & { params: GenerationParams; deadline_at: Date },
   inputs: Readonly<Record<string, ModelInput>>,
 ): Promise<GenerationImage[]> {
   const expected = Object.keys(inputs).flatMap((name) => params[name] ?? []).length;

@@ -60,7 +60,8 @@ export function parseInputs(
     if (value === undefined) continue;
     const isList = Array.isArray(value);
     const values = (isList ? value : [value]) as string[];
-    if (values.length > max) throw inputError(`params.${name}`, `must have at most ${max} image${max === 1 ? '' : 's'}`);
+    if (values.length > max)
+      throw inputError(`params.${name}`, `must have at most ${max} image${max === 1 ? '' : 's'}`);
     const shownValues = values.map((text, index) => {
       const field = isList ? `params.${name}.${index}` : `params.${name}`;
       const reference = parseInputReference(text, field);
@@ -87,7 +88,9 @@ export async function prepareInputs(accountId: number, inputs: RequestedInput[])
     inputs.map((input) =>
       slots(async () => {
         const upload = await prepareInput(accountId, input).catch((error: unknown) => {
-          throw error instanceof InvalidImageError ? toFieldError(input.field, error.message) : toUnavailableError(error);
+          throw error instanceof InvalidImageError
+            ? toFieldError(input.field, error.message)
+            : toUnavailableError(error);
         });
         return { role: input.role, position: input.position, upload_uuid: upload.uuid, upload };
       }),
@@ -150,6 +153,7 @@ async function findGenerationImage(accountId: number, uuid: string, field: strin
   if (generation === undefined) throw inputError(field, 'names no generation of this account');
   if (generation.status !== 'succeeded' || generation.output_path === null)
     throw inputError(field, `names a generation that is ${generation.status}. Only a succeeded one has an image`);
-  if (!/\.(png|jpg|webp)$/.test(generation.output_path)) throw inputError(field, 'names a video. Only images can be used');
+  if (!/\.(png|jpg|webp)$/.test(generation.output_path))
+    throw inputError(field, 'names a video. Only images can be used');
   return generation.output_path;
 }

@@ -19,7 +19,15 @@ const ALGORITHM = 'AWS4-HMAC-SHA256';
  * Signs the address of an object with Signature Version 4 in the query, so that a client without keys may send this one
  * request until it expires. The SDK has no such function without one more package.
  */
-export function presignS3Url({ method, url, headers, expiresInSeconds, region, credentials, at }: PresignInput): string {
+export function presignS3Url({
+  method,
+  url,
+  headers,
+  expiresInSeconds,
+  region,
+  credentials,
+  at,
+}: PresignInput): string {
   const time = `${at.toISOString().slice(0, 19).replaceAll(/[-:]/g, '')}Z`;
   const day = time.slice(0, 8);
   const scope = `${day}/${region}/s3/aws4_request`;

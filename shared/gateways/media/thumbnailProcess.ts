@@ -27,9 +27,7 @@ process.on('disconnect', () => process.exit(0));
 async function handleRequest(request: ThumbnailRequest): Promise<void> {
   if (isExiting) return;
   const work = request.kind === 'reencode' ? reencode(request) : renderThumbnail(request);
-  const result = await work.catch((error: unknown) =>
-    error instanceof Error ? error.message : String(error),
-  );
+  const result = await work.catch((error: unknown) => (error instanceof Error ? error.message : String(error)));
   isExiting = process.memoryUsage.rss() >= MAX_RESIDENT_BYTES;
   const reply: ThumbnailResponse = { result, isLast: isExiting };
   process.send?.(reply);

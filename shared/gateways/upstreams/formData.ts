@@ -23,11 +23,11 @@ export async function toFormData(
   return form;
 }
 
-async function readAsFile({ contentType, read }: SubmitImage): Promise<Blob> {
-  const bytes = await read().catch((error: unknown) => {
+async function readAsFile(image: SubmitImage): Promise<Blob> {
+  const bytes = await image.read().catch((error: unknown) => {
     throw new UpstreamError('unavailable', `An input image could not be read: ${(error as Error).message}`);
   });
-  return new Blob([bytes as Uint8Array<ArrayBuffer>], { type: contentType });
+  return new Blob([bytes as Uint8Array<ArrayBuffer>], { type: image.contentType });
 }
 
 function buildFileName({ contentType }: SubmitImage): string {

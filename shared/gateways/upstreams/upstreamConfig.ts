@@ -52,7 +52,8 @@ export interface UpstreamRoute {
 }
 
 /** Facts about a model that routes depend on. */
-export type RoutedModel = Pick<CatalogModel, 'slug' | 'kind'> & Partial<Pick<CatalogModel, 'optionalParams' | 'inputs'>>;
+export type RoutedModel = Pick<CatalogModel, 'slug' | 'kind'> &
+  Partial<Pick<CatalogModel, 'optionalParams' | 'inputs'>>;
 
 /** Upstreams and routes of the configuration. */
 export interface UpstreamConfig {
