@@ -33,8 +33,7 @@ export function readBoolean(path: string, value: unknown): boolean {
 
 /** @throws ConfigError */
 export function readInteger(path: string, value: unknown, minimum: number, maximum: number): number {
-  if (Number.isSafeInteger(value) && (value as number) >= minimum && (value as number) <= maximum)
-    return value as number;
+  if (Number.isSafeInteger(value) && (value as number) >= minimum && (value as number) <= maximum) return value as number;
   throw new ConfigError(`${path} must be a whole number from ${minimum} to ${maximum}.`);
 }
 

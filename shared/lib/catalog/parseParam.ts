@@ -50,10 +50,7 @@ function isShortText(value: unknown): boolean {
   return typeof value === 'string' && value.length > 0 && value.length <= ENUM_TEXT_MAX_CHARACTERS;
 }
 
-function readType(
-  path: string,
-  fields: Record<string, unknown>,
-): Pick<ParamDefinition, 'type' | 'minimum' | 'maximum'> {
+function readType(path: string, fields: Record<string, unknown>): Pick<ParamDefinition, 'type' | 'minimum' | 'maximum'> {
   const type = readChoice(`${path}/type`, fields['type'], TYPES);
   if (type === 'boolean') {
     for (const name of ['minimum', 'maximum']) {
@@ -86,9 +83,7 @@ function isAccepted(param: ParamDefinition, value: unknown): value is Scalar {
   if (values !== undefined) return values.includes(value as string | number);
   if (type === 'boolean') return typeof value === 'boolean';
   if (type === 'string') return typeof value === 'string' && isWithin([...value].length, minimum, maximum);
-  return (
-    typeof value === 'number' && (type === 'number' || Number.isInteger(value)) && isWithin(value, minimum, maximum)
-  );
+  return typeof value === 'number' && (type === 'number' || Number.isInteger(value)) && isWithin(value, minimum, maximum);
 }
 
 function isWithin(value: number, minimum: number, maximum: number): boolean {

@@ -19,15 +19,7 @@ export const CLOCK_SKEW_MS = 500;
 /** Columns that submitting and polling need, as they are after the claim. */
 export type ClaimedGeneration = Pick<
   Generation,
-  | 'uuid'
-  | 'account_id'
-  | 'model'
-  | 'prompt'
-  | 'params'
-  | 'created_at'
-  | 'deadline_at'
-  | 'unconfirmed_submits'
-  | 'catalog_id'
+  'uuid' | 'account_id' | 'model' | 'prompt' | 'params' | 'created_at' | 'deadline_at' | 'unconfirmed_submits' | 'catalog_id'
 > & {
   upstream: string;
   upstream_model: string;
