@@ -7,7 +7,7 @@ export class Upload extends Model {
 
   declare uuid: string;
   declare account_id: number;
-  /** How the image was provided. */
+  /** Form in which the image was provided. */
   declare source: 'upload' | 'url' | 'data' | 'generation';
   /**
    * - `pending`: its file has not arrived, or is not decoded yet.

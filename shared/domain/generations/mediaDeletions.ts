@@ -10,7 +10,11 @@ import { createFileDeletion } from '../platform/fileDeletion.ts';
  */
 
 /** Deletes the files that are due. */
-export const deleteDueMedia = createFileDeletion('media_deletions', deleteMediaFiles);
+export const deleteDueMedia = createFileDeletion(
+  'media_deletions',
+  { claim: 'claim_media_deletions', complete: 'complete_media_deletion', release: 'release_media_deletions' },
+  deleteMediaFiles,
+);
 
 const SCHEDULE_ORPHANED_DELETION = prepared(
   'schedule_orphaned_media_deletion',

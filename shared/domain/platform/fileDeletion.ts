@@ -11,6 +11,13 @@ const CONCURRENCY = 8;
 const CLAIM_TIMEOUT_MS = 5 * MINUTE_MS;
 const RETRY_DELAY_MS = MINUTE_MS;
 
+/** Names of the prepared statements. */
+interface StatementNames {
+  claim: string;
+  complete: string;
+  release: string;
+}
+
 /**
  * Creates a function that deletes the files that are due. Their rows are claimed, and deleted with them; after a failure
  * the rest of the batch is retried a minute later.
@@ -18,10 +25,11 @@ const RETRY_DELAY_MS = MINUTE_MS;
  */
 export function createFileDeletion(
   table: 'media_deletions' | 'upload_deletions',
+  names: StatementNames,
   deleteFiles: (mediaToken: string) => Promise<void>,
 ): () => Promise<void> {
   const claimDeletions = prepared(
-    `claim_${table}`,
+    names.claim,
     `WITH due AS (
      SELECT media_token FROM ${table} WHERE next_attempt_at <= :now
       ORDER BY next_attempt_at LIMIT ${BATCH_SIZE} FOR UPDATE SKIP LOCKED
@@ -31,11 +39,11 @@ export function createFileDeletion(
   );
   // A deletion that was scheduled again meanwhile has another time, and stays.
   const completeDeletion = prepared(
-    `complete_${table.replace(/s$/, '')}`,
+    names.complete,
     `DELETE FROM ${table} WHERE media_token = :token AND next_attempt_at = :claim`,
   );
   const releaseDeletions = prepared(
-    `release_${table}`,
+    names.release,
     `UPDATE ${table} SET next_attempt_at = :due WHERE media_token = ANY (:tokens) AND next_attempt_at = :claim`,
   );
 

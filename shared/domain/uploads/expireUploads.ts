@@ -71,4 +71,8 @@ export async function deleteAccountUploads(accountId: number): Promise<void> {
 }
 
 /** Deletes the files of deleted uploads that are due. */
-export const deleteDueUploadFiles = createFileDeletion('upload_deletions', deleteUploadFiles);
+export const deleteDueUploadFiles = createFileDeletion(
+  'upload_deletions',
+  { claim: 'claim_upload_deletions', complete: 'complete_upload_deletion', release: 'release_upload_deletions' },
+  deleteUploadFiles,
+);
