@@ -74,9 +74,11 @@ export type HttpRoute = readonly [
 // biome-ignore format: aligned columns.
 export const HTTP_ROUTES: readonly HttpRoute[] = [
   ['POST',   '/api/generations/create/',                         'deferredKey',     'create',    'json', generations.create],
+  ['POST',   '/api/generations/estimate/',                       'deferredKey',     'account',   'json', generations.estimate],
   ['GET',    '/api/generations/',                                'account',         'account',   'none', generations.list],
   ['GET',    '/api/generations/:uuid/',                          'deferredKey',     'account',   'none', generations.read],
   ['DELETE', '/api/generations/:uuid/',                          'account',         'account',   'json', generations.remove],
+  ['POST',   '/api/generations/:uuid/cancel/',                   'account',         'account',   'json', generations.cancel],
 
   ['POST',   '/api/uploads/create/',                             'account',         'account',   'json', uploads.create],
   ['GET',    '/api/uploads/:uuid/',                              'account',         'account',   'none', uploads.read],
@@ -170,6 +172,8 @@ export const HTTP_ROUTES: readonly HttpRoute[] = [
   ['GET',    '/account/ledger/export/',                          'pageSession',     'account',   'none', exportLedger],
   ['GET',    '/account/library/',                                'pageSession',     'account',   'none', library.showLibraryPage],
   ['GET',    '/account/library/:uuid/',                          'pageSession',     'account',   'none', library.showGenerationPage],
+  ['GET',    '/account/library/:uuid/cancel/',                   'pageSession',     'account',   'none', library.confirmCancelGeneration],
+  ['POST',   '/account/library/:uuid/cancel/',                   'pageSession',     'account',   'form', library.cancelFromLibrary],
   ['GET',    '/account/library/:uuid/delete/',                   'pageSession',     'account',   'none', library.confirmDeleteGeneration],
   ['POST',   '/account/library/:uuid/delete/',                   'pageSession',     'account',   'form', library.deleteFromLibrary],
   ['POST',   '/account/profile/',                                'pageSession',     'account',   'form', settings.saveProfile],

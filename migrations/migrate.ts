@@ -20,7 +20,10 @@ import * as staffConsole from './0016_staff_console.ts';
 import * as reports from './0017_reports.ts';
 import * as reportIndexes from './0018_report_indexes.ts';
 import * as notifications from './0019_notifications.ts';
+import * as cancelMetadata from './0020_cancel_metadata.ts';
+import * as metadataIndex from './0020_metadata_index.ts';
 import * as catalog from './0021_catalog.ts';
+import * as catalogPlans from './0022_catalog_plans.ts';
 import * as uploads from './0023_uploads.ts';
 
 /** A migration, and the indexes on existing tables that are built before its transaction. */
@@ -49,7 +52,10 @@ export const MIGRATIONS: Record<MigrationName, Migration> = {
   '0017_reports': reports,
   '0018_report_indexes': reportIndexes,
   '0019_notifications': notifications,
+  '0020_cancel_metadata': cancelMetadata,
+  '0020_metadata_index': metadataIndex,
   '0021_catalog': catalog,
+  '0022_catalog_plans': catalogPlans,
   '0023_uploads': uploads,
 };
 

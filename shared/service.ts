@@ -4,9 +4,11 @@ import { closeDownloadConnections } from './gateways/media/download.ts';
 import { closeMailTransport } from './gateways/mail/mailTransport.ts';
 import { closeMediaStore } from './gateways/media/configuredStore.ts';
 import { setThumbnailProgram, stopThumbnailProcess } from './gateways/media/thumbnail.ts';
+import { closeModerationConnections } from './gateways/moderation/moderation.ts';
 import { openPaymentProcessor } from './gateways/payments/index.ts';
 import { closeUpstreamConnections, validateUpstreams } from './gateways/upstreams/index.ts';
 import { closeWebhookConnections } from './gateways/webhooks/postWebhook.ts';
+import { getCatalog } from './lib/catalog/catalog.ts';
 import { type Clock, systemClock, setClock } from './lib/clock.ts';
 import { type Config, setConfig } from './lib/config.ts';
 import { db, openDatabase } from './lib/database/pool.ts';
@@ -21,6 +23,8 @@ export interface ServiceOptions {
   clock?: Clock;
   /** Destination of log lines. Default: stdout. */
   log?: DestinationStream;
+  /** False for commands, which read no upstreams. Default: true. */
+  usesUpstreams?: boolean;
   /** Compiled program that makes thumbnails. Default: the one of this build. From sources it starts much slower. */
   thumbnailProgram?: string;
 }
@@ -47,7 +51,8 @@ export async function openService(config: Readonly<Config>, options: ServiceOpti
   setClock(options.clock ?? systemClock);
   openLogger(options.log);
   setThumbnailProgram(options.thumbnailProgram);
-  validateUpstreams();
+  getCatalog();
+  if (options.usesUpstreams !== false) validateUpstreams();
   await openTracing();
   await openPaymentProcessor(config);
   openDatabase();
@@ -63,6 +68,7 @@ async function closeService(): Promise<void> {
       closeClientMetadataConnections(),
       closeUpstreamConnections(),
       closeDownloadConnections(),
+      closeModerationConnections(),
       closeWebhookConnections(),
       closeMailTransport(),
       closeMediaStore(),

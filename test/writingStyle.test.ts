@@ -37,7 +37,8 @@ const BANNED_WORDS = [
   'the books',
   'how-manieth',
   'told',
-  'refusals?',
+  // `refusal` is a field of estimates.
+  "(?<![`'.])refusals?(?!:)",
   'forgets?',
   'given away',
   'out of reach',

@@ -68,10 +68,18 @@ interface MessageRequirements {
 }
 
 function getMessageRequirements(body: unknown): MessageRequirements {
-  const { id, method, params } = (body ?? {}) as { id?: unknown; method?: unknown; params?: { name?: unknown } };
+  const { id, method, params } = (body ?? {}) as {
+    id?: unknown;
+    method?: unknown;
+    params?: { name?: unknown; arguments?: { dry_run?: unknown } | null };
+  };
   const name = params?.name;
   const tool = method === 'tools/call' && typeof name === 'string' ? findTool(name) : undefined;
-  if (tool !== undefined) return { scope: tool.scope, rateClass: tool.rateClass, isCall: id !== undefined };
+  if (tool !== undefined) {
+    // An estimate counts as a read, as over REST.
+    const rateClass = params?.arguments?.dry_run === true ? 'account' : tool.rateClass;
+    return { scope: tool.scope, rateClass, isCall: id !== undefined };
+  }
   const readsLibrary =
     typeof method === 'string' && (method.startsWith('resources/') || method.startsWith('subscriptions/'));
   return { scope: readsLibrary ? 'svc:read' : null, rateClass: 'account', isCall: false };

@@ -2,6 +2,7 @@ import { listOtherModels } from '../../shared/lib/catalog/knownModels.ts';
 import { getModelSlugs } from '../../shared/lib/catalog/catalog.ts';
 import type { LedgerFilter } from '../../shared/domain/credits/listFilteredLedger.ts';
 import type { GenerationFilter } from '../../shared/domain/generations/listFiltered.ts';
+import { findMetadataFilters, parseMetadataFilter } from '../../shared/domain/generations/metadata.ts';
 import { DELIVERY_STATUSES, type DeliveryStatus } from '../../shared/domain/webhooks/deliveries.ts';
 import { INSTANT_FORM, parseInstant } from '../../shared/lib/instant.ts';
 import type { CreatedRange } from '../../shared/lib/listFilter.ts';
@@ -25,6 +26,7 @@ export function parseGenerationFilter(parameters: Parameters): GenerationFilter 
     status: parseChoice(parameters, 'status', GENERATION_STATUSES),
     kind: parseChoice(parameters, 'kind', MODEL_KINDS),
     model: parseChoice(parameters, 'model', listModelSlugs()),
+    metadata: parseMetadataFilter(parameters),
     ...parseCreatedRange(parameters),
   };
 }
@@ -52,7 +54,8 @@ export function parseDeliveryFilter(parameters: Parameters): { status?: Delivery
 const listModelSlugs = () => [...getModelSlugs(), ...listOtherModels().map(({ slug }) => slug)];
 
 /** Returns the filters of a list of generations as a query, for the links to its other pages. */
-export const buildGenerationQuery = (parameters: Parameters): string => buildQuery(parameters, GENERATION_FILTERS);
+export const buildGenerationQuery = (parameters: Parameters): string =>
+  buildQuery(parameters, [...GENERATION_FILTERS, ...findMetadataFilters(parameters).map(([name]) => name)]);
 
 /** Returns the filters of the ledger as a query, for the links to its other pages. */
 export const buildLedgerQuery = (parameters: Parameters): string => buildQuery(parameters, LEDGER_FILTERS);

@@ -4,7 +4,9 @@ import type { UpstreamJob } from '../../test/fakes/fakeUpstream.ts';
 const STATEMENTS = {
   'runs-have-a-generation': 'Every run of an upstream belongs to a charged generation.',
   'run-once': 'A generation runs once, and at most once more if the outcome of its submission was unknown.',
-  'canceled-runs-were-obsolete': 'A run is canceled only if its generation has ended or waits for another run.',
+  'canceled-runs-were-obsolete':
+    'A run is canceled only if its generation has ended or waits for another run, or if its owner canceled it before the run started.',
+  'canceled-generations-did-not-run': 'A generation that its owner has canceled has no run that started.',
   'success-has-an-output': 'A generation has succeeded only if the upstream produced an output.',
 } as const;
 
@@ -16,19 +18,23 @@ interface GenerationRow {
   unconfirmed_submits: number;
   request_id: string | null;
   ended_before_deadline: boolean;
+  is_cancel_requested: boolean;
+  is_canceled: boolean;
 }
 
 /**
  * Finds queued generations whose recorded run was canceled. A recorded run is canceled only after its generation has
- * ended, so that this holds at every moment.
+ * ended, so that this holds at every moment, unless the owner has canceled a generation whose run had not started.
  */
 export async function findWronglyCancelled(jobs: readonly UpstreamJob[], client: Queryable): Promise<Violation[]> {
   const cancelled = jobs.filter((job) => job.cancelled).map(({ id }) => id);
+  const neverStarted = jobs.filter((job) => job.cancelled && job.startedAt === null).map(({ id }) => id);
   if (cancelled.length === 0) return [];
   const { rows } = await client.query(
     `SELECT account_id::text AS account_id, uuid, upstream_handle ->> 'request_id' AS run
-       FROM generations WHERE status = 'queued' AND upstream_handle ->> 'request_id' = ANY ($1::text[])`,
-    [cancelled],
+       FROM generations WHERE status = 'queued' AND upstream_handle ->> 'request_id' = ANY ($1::text[])
+        AND NOT (cancel_requested_at IS NOT NULL AND upstream_handle ->> 'request_id' = ANY ($2::text[]))`,
+    [cancelled, neverStarted],
   );
   return (rows as { account_id: string; uuid: string; run: string }[]).map(({ account_id: accountId, uuid, run }) => ({
     invariant: 'canceled-runs-were-obsolete',
@@ -43,7 +49,8 @@ export async function findWronglyCancelled(jobs: readonly UpstreamJob[], client:
 export async function compareUpstream(jobs: readonly UpstreamJob[], client: Queryable): Promise<Violation[]> {
   const { rows } = await client.query(
     `SELECT account_id::text AS account_id, uuid, p.prompt, status, unconfirmed_submits,
-            upstream_handle ->> 'request_id' AS request_id, completed_at < deadline_at AS ended_before_deadline
+            upstream_handle ->> 'request_id' AS request_id, completed_at < deadline_at AS ended_before_deadline,
+            cancel_requested_at IS NOT NULL AS is_cancel_requested, coalesce(error_message = 'Canceled.', false) AS is_canceled
        FROM generations g JOIN chaos.prompts p ON p.generation = g.uuid`,
   );
   const generations = new Map((rows as GenerationRow[]).map((row) => [row.prompt, row]));
@@ -72,9 +79,14 @@ export async function compareUpstream(jobs: readonly UpstreamJob[], client: Quer
   for (const row of generations.values()) {
     const isMade = runs.get(row.prompt)?.some(({ outcome }) => outcome?.kind === 'succeeded') === true;
     const recorded = runs.get(row.prompt)?.find(({ id }) => id === row.request_id);
-    if (recorded?.cancelled === true && row.ended_before_deadline) {
+    const wasWithdrawn = row.is_cancel_requested && recorded?.startedAt === null;
+    if (recorded?.cancelled === true && row.ended_before_deadline && !wasWithdrawn) {
       report('canceled-runs-were-obsolete', row, row.uuid, `run ${recorded.id} was recorded, and then canceled`);
     }
+    const started = runs.get(row.prompt)?.find(({ startedAt }) => startedAt !== null);
+    // An earlier submit of unknown outcome may have led to a run whose handle is not known.
+    if (row.is_canceled && row.unconfirmed_submits === 0 && started !== undefined)
+      report('canceled-generations-did-not-run', row, row.uuid, `run ${started.id} had started`);
     if (row.status === 'succeeded' && !isMade)
       report('success-has-an-output', row, row.uuid, 'the upstream produced nothing');
   }

@@ -4,6 +4,8 @@ import type { SeededRandom } from '../../test/fakes/seededRandom.ts';
 /** Share of jobs that fail. */
 const FAILURE_PERCENT = 8;
 const SLOW_PERCENT = 5;
+/** Share of jobs that wait in the queue for a part of their duration, and can be canceled meanwhile. */
+const QUEUED_PERCENT = 50;
 
 /**
  * A fake upstream whose durations and outcomes are derived from the seed. The outcome of a job depends on its prompt,
@@ -19,6 +21,13 @@ export async function startRandomUpstream(random: SeededRandom): Promise<FakeUps
       jobRandom.nextBelow(100) < SLOW_PERCENT
         ? jobRandom.nextBetween(8_000, 15_000)
         : jobRandom.nextBetween(100, 3_000);
+    if (jobRandom.nextBelow(100) < QUEUED_PERCENT) {
+      job.startedAt = null;
+      const begin = () => {
+        if (!job.cancelled) job.startedAt ??= Date.now();
+      };
+      setTimeout(begin, Math.floor(takesMs / 2)).unref();
+    }
     const finish = () => {
       if (!job.cancelled) upstream.finish(job, outcome);
     };

@@ -127,7 +127,7 @@ export async function runChaos(options: ChaosRunOptions): Promise<ChaosOutcome> 
         log('counting everything');
         found.push(
           ...(await checkEverything(environment, clients, faults, stalls, speed)),
-          ...checkFirstSuccess(healed),
+          ...checkFirstSuccess(healed, speed),
         );
       }
       found.push(...findBrokenGuarantees(guarantees));

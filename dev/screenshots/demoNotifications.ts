@@ -12,34 +12,49 @@ const TIMEOUT_MS = 30_000;
 /** Endpoints by the status with which their receiver responds. */
 const DEMO_ENDPOINTS = [
   { status: 204, data: { description: 'Production' } },
-  { status: 503, data: { description: 'Staging', events: ['generation.succeeded', 'generation.failed'] } },
+  {
+    status: 503,
+    data: {
+      description: 'Staging: asset pipeline of the marketing team',
+      events: ['generation.succeeded', 'generation.failed', 'subscription.updated', 'affiliate.commission'],
+    },
+  },
   { status: 410, data: {} },
 ] as const;
+/** Path of addresses, without a place to wrap. */
+const LONG_PATH = 'notifications-of-the-image-and-video-pipeline/production_environment_of_the_marketing_team';
 
 /**
  * Creates webhook endpoints in different states, with deliveries: one that works, one that fails and one that is gone.
+ * @param generation request of a generation whose end is delivered to them, and to an address of its own.
  * @returns the paths of their pages.
  */
-export async function createDemoEndpoints(send: SendRequest): Promise<string[]> {
-  let received = 0;
+export async function createDemoEndpoints(send: SendRequest, generation: object): Promise<string[]> {
+  // Without repeated attempts.
+  const received = new Set<string>();
   const receiver = createServer((request, response) => {
-    received += 1;
+    received.add(`${request.url} ${String(request.headers['webhook-id'])}`);
     request.resume();
-    response.writeHead(Number(request.url?.slice(1))).end();
+    response.writeHead(Number(request.url?.split('/')[1])).end();
   });
   receiver.listen(0, '127.0.0.1');
   await once(receiver, 'listening');
   const { port } = receiver.address() as AddressInfo;
+  const buildUrl = (status: number) => `http://127.0.0.1:${port}/${status}/${LONG_PATH}`;
+  const waitForMessages = (count: number) => waitUntil(() => Promise.resolve(received.size >= count), TIMEOUT_MS);
   const paths: string[] = [];
   for (const { status, data } of DEMO_ENDPOINTS) {
-    const body = { ...data, url: `http://127.0.0.1:${port}/${status}` };
-    const { uuid } = await send('POST', '/api/webhooks/create/', body);
+    const { uuid } = await send('POST', '/api/webhooks/create/', { ...data, url: buildUrl(status) });
     await send('POST', `/api/webhooks/${String(uuid)}/test/`, {});
     // The fragment makes the names of the pictures differ.
     paths.push(`/account/webhooks/${String(uuid)}/#${status}`);
   }
-  await waitUntil(() => Promise.resolve(received >= DEMO_ENDPOINTS.length), TIMEOUT_MS);
-  receiver.close();
+  await waitForMessages(DEMO_ENDPOINTS.length);
+  await send('POST', '/api/generations/create/', { ...generation, webhook_url: buildUrl(204) });
+  // The address of the generation, and the endpoints other than the one that is gone.
+  await waitForMessages(2 * DEMO_ENDPOINTS.length);
+  // It keeps responding until this process ends.
+  receiver.unref();
   return paths;
 }
 

@@ -18,7 +18,7 @@ const USAGE = `npm run screenshots -- [options]
 Regenerates docs/images/account.png and docs/images/admin.png from a service that it starts with demo data. It needs
 Chromium on the PATH.
 
-  --all <folder>  takes whole pages instead, of every page: light, dark, and as wide as a phone, for a review`;
+  --all <folder>  takes whole pages instead, of every page: light and dark, as wide as a screen and a phone, for a review`;
 
 const IMAGES = join(ROOT, 'docs/images');
 const STAFF_EMAIL = 'ada@example.com';
@@ -85,6 +85,7 @@ const VIEWS = [
   { name: 'light', colorScheme: 'light', width: 1280 },
   { name: 'dark', colorScheme: 'dark', width: 1280 },
   { name: 'phone', colorScheme: 'light', width: 390 },
+  { name: 'phone-dark', colorScheme: 'dark', width: 390 },
 ] as const;
 
 const { all: reviewFolder } = readCommandLine('npm run screenshots', USAGE, { all: { type: 'string' } });
@@ -158,7 +159,7 @@ async function listReviews(browser: Browser, staff: BrowserContext): Promise<Rev
   const keys = await get<{ data: { uuid: string }[] }>(staff.request, '/api/keys/');
   const generation = `/account/library/${generations.data[0]?.uuid ?? ''}/`;
   const sendAsStaff = sendAs(staff.request);
-  const endpoints = await createDemoEndpoints(sendAsStaff);
+  const endpoints = await createDemoEndpoints(sendAsStaff, withPrompt(IMAGE, 0));
   const endpoint = endpoints[0]?.split('#')[0] ?? '';
   const resources = [
     generation,

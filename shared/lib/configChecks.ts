@@ -16,6 +16,7 @@ const URL_VARIABLES = [
   'REPLICATE_BASE_URL',
   'MEDIA_S3_ENDPOINT',
   'OTEL_EXPORTER_OTLP_ENDPOINT',
+  'MODERATION_URL',
   'STRIPE_API_BASE',
   'BILLING_RETURN_URL',
   'GOOGLE_ISSUER',
@@ -37,6 +38,7 @@ export const CROSS_CHECKS: readonly ((values: Environment) => string[] | string 
   checkRedisAddress,
   checkBucket,
   checkMail,
+  checkModeration,
   validateSignInSettings,
   validateMetricsSettings,
   validateBrandSettings,
@@ -79,7 +81,9 @@ function checkPayments(values: Environment): string | undefined {
   if (values.NODE_ENV === 'production' && /^(sk|rk)_test_/.test(values.STRIPE_SECRET_KEY)) {
     return 'STRIPE_SECRET_KEY is a test key: with NODE_ENV=production, test cards would buy credits. Set a live key.';
   }
-  const missing = STRIPE_VARIABLES.filter((name) => values[name] === undefined);
+  // The prices of the plans of a CATALOG are checked once it is parsed.
+  const isRequired = (name: string) => values.CATALOG === undefined || !name.startsWith('STRIPE_PRICE_');
+  const missing = STRIPE_VARIABLES.filter((name) => isRequired(name) && values[name] === undefined);
   if (missing.length === 0) return undefined;
   return `${missing.join(', ')} ${missing.length === 1 ? 'is' : 'are'} not set, but STRIPE_SECRET_KEY is: npm run stripe:setup creates and prints them (on localhost, stripe listen prints STRIPE_WEBHOOK_SECRET).`;
 }
@@ -96,8 +100,11 @@ function checkPaymentOptions(values: Environment): string[] {
 function isPublicHttpsUrl(address: string | undefined): boolean {
   if (address === undefined || !URL.canParse(address)) return false;
   const { protocol, hostname } = new URL(address);
-  return protocol === 'https:' && !/^(localhost|.+\.localhost|127\.[\d.]+|\[::1\])$/.test(hostname);
+  return protocol === 'https:' && !LOCAL_HOST.test(hostname);
 }
+
+/** Host names and addresses of this machine. */
+const LOCAL_HOST = /^(localhost|.+\.localhost|127\.[\d.]+|\[::1\])$/;
 
 const STRIPE_VARIABLES = [
   'STRIPE_WEBHOOK_SECRET',
@@ -142,6 +149,23 @@ function checkMail({ SMTP_URL, MAIL_FROM, SECRET_KEY, NODE_ENV, BASE_URL }: Envi
     problems.push('MAIL_FROM is not set, but SMTP_URL is: set the sender, such as no-reply@example.com.');
   if (MAIL_FROM !== undefined && parseMailAddress(MAIL_FROM) === null)
     problems.push('MAIL_FROM must be a sender such as genmeter <no-reply@example.com>.');
+  return problems;
+}
+
+/** Requires https for prompts that leave this machine, and an address for the token. */
+function checkModeration({ MODERATION_URL, MODERATION_TOKEN }: Environment): string[] {
+  if (MODERATION_URL === undefined) {
+    return MODERATION_TOKEN === undefined
+      ? []
+      : ['MODERATION_URL is not set, but MODERATION_TOKEN is: set the address of the moderation service.'];
+  }
+  if (!URL.canParse(MODERATION_URL)) return [];
+  const { protocol, hostname, username, password } = new URL(MODERATION_URL);
+  const problems: string[] = [];
+  if (protocol !== 'https:' && !LOCAL_HOST.test(hostname))
+    problems.push('MODERATION_URL must begin with https://, except on this machine: prompts are personal data.');
+  if (username !== '' || password !== '')
+    problems.push('MODERATION_URL must not contain a user name or password: set MODERATION_TOKEN.');
   return problems;
 }
 

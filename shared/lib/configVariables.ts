@@ -106,6 +106,17 @@ export const Environment = Type.Object({
   UPSTREAM_SYNC_TIMEOUT_MS: PositiveInteger(240_000, 100),
   UPSTREAM_CONCURRENCY: PositiveInteger(64),
 
+  /** Service that decides whether the content of a create is acceptable. Unset: everything is. */
+  MODERATION_URL: Type.Optional(HttpUrl()),
+  /** Bearer token of the requests to it. */
+  MODERATION_TOKEN: Type.Optional(
+    Type.String({ pattern: '^[\\x21-\\x7e]+$', description: 'a token of ASCII characters without white space' }),
+  ),
+  /** Timeout of each decision. */
+  MODERATION_TIMEOUT_MS: Type.Integer({ minimum: 100, maximum: 10_000, default: 3_000 }),
+  /** Without a decision: `reject` answers the create with 503, `allow` accepts it. */
+  MODERATION_ON_ERROR: Type.Enum(['reject', 'allow'], { default: 'reject' }),
+
   /** Interval of model probes. Well below PROBE_STALE_MS, after which a model counts as offline. */
   PROBE_INTERVAL_MS: Type.Integer({ minimum: 200, maximum: 20_000, default: 10_000 }),
   WORKER_CONCURRENCY: PositiveInteger(16),

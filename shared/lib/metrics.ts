@@ -33,9 +33,17 @@ export const upstreamRequestDuration = new Histogram({
   registers: [metricsRegistry],
 });
 
+export const moderationDuration = new Histogram({
+  name: 'genmeter_moderation_duration_seconds',
+  help: 'Duration of decisions of the moderation service. outcome: allowed, denied or failed.',
+  labelNames: ['outcome'],
+  buckets: DURATION_BUCKETS_SECONDS,
+  registers: [metricsRegistry],
+});
+
 export const generationsCompleted = new Counter({
   name: 'genmeter_generations_ended_total',
-  help: 'Generations that this process has ended: succeeded, or failed and refunded.',
+  help: 'Generations that this process has ended: succeeded, failed or canceled. Only the first are not refunded.',
   labelNames: ['outcome'],
   registers: [metricsRegistry],
 });
@@ -43,6 +51,13 @@ export const generationsCompleted = new Counter({
 export const creditsBurned = new Counter({
   name: 'genmeter_credits_burned_total',
   help: 'Credits charged for generations, before refunds.',
+  labelNames: ['model'],
+  registers: [metricsRegistry],
+});
+
+export const modelMarginRatio = new Gauge({
+  name: 'genmeter_model_margin_ratio',
+  help: "Smallest margin of a model at the rate of the cheapest plan and its first upstream's price. Below 0 it loses money.",
   labelNames: ['model'],
   registers: [metricsRegistry],
 });

@@ -22,7 +22,10 @@ export const MIGRATION_NAMES = [
   '0017_reports',
   '0018_report_indexes',
   '0019_notifications',
+  '0020_cancel_metadata',
+  '0020_metadata_index',
   '0021_catalog',
+  '0022_catalog_plans',
   '0023_uploads',
 ] as const;
 

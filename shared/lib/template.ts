@@ -43,8 +43,8 @@ function resolveTable(table: { [field: string]: Template }, variables: TemplateV
   return found;
 }
 
-function getVariable(name: string, variables: TemplateVariables): unknown {
-  if (Object.hasOwn(variables, name)) return variables[name];
+function getVariable(name: string, variables: TemplateVariables): ParamValue | null {
+  if (Object.hasOwn(variables, name)) return variables[name] ?? null;
   throw new Error(`unknown variable "${name}"; available are ${Object.keys(variables).join(', ')}`);
 }
 

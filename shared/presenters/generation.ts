@@ -12,13 +12,19 @@ import { countOrNull, textOrNull, Timestamp, timestampOrNull, Uuid } from './fie
 const buildModelSchema = () => (getCatalog().id === null ? Type.Enum(getModelSlugs()) : Type.String());
 
 /** Parameters of a generation, including the defaults that were filled in. */
-const buildShownParams = () =>
+export const buildShownParams = () =>
   Type.Unsafe<GenerationParams>({
     ...(getCatalog().id === null
       ? { anyOf: getCatalog().models.map(({ params }) => Type.Object(params.properties)) }
       : { type: 'object' }),
     description: 'The requested parameters, including defaults',
   });
+
+const ShownMetadata = Type.Unsafe<Readonly<Record<string, string>>>({
+  type: 'object',
+  additionalProperties: { type: 'string' },
+  description: 'As in the create; absent without metadata',
+});
 
 export const getGenerationResponse = perService(() =>
   Type.Object({
@@ -39,6 +45,7 @@ export const getGenerationResponse = perService(() =>
     completed_at: timestampOrNull(),
     duration_ms: countOrNull({ description: 'From created_at to completed_at' }),
     is_watermarked: Type.Boolean(),
+    metadata: Type.Optional(ShownMetadata),
   }),
 );
 
@@ -60,6 +67,7 @@ export function presentGeneration(row: Generation): Static<ReturnType<typeof get
     completed_at: row.completed_at,
     duration_ms: row.completed_at === null ? null : row.completed_at.getTime() - row.created_at.getTime(),
     is_watermarked: row.is_watermarked,
+    ...(row.metadata === null ? {} : { metadata: row.metadata }),
   };
 }
 

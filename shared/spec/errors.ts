@@ -1,6 +1,8 @@
 /** Every machine code that a client can receive, with its usual HTTP status (spec: Errors). */
 export const ERROR_STATUS = {
   validation_error: 400,
+  /** Not in the specification: the operator's moderation service denied the request. */
+  content_rejected: 400,
   invalid_api_key: 401,
   insufficient_credits: 402,
   subscription_required: 402,

@@ -9,6 +9,12 @@ export const FILTERED_ITEMS_MAX = 10_000;
 /** Longest prompt in Unicode characters, after trimming. */
 export const PROMPT_MAX_CHARACTERS = 2_500;
 
+/** Metadata of a generation: pairs of strings, and the pairs by which a list can be filtered at once. */
+export const METADATA_PAIRS_MAX = 16;
+export const METADATA_KEY_MAX_CHARACTERS = 40;
+export const METADATA_VALUE_MAX_CHARACTERS = 500;
+export const METADATA_FILTERS_MAX = 3;
+
 export const API_KEY_NAME_MAX_CHARACTERS = 64;
 export const ACTIVE_API_KEYS_MAX = 20;
 export const API_KEY_PREFIX_CHARACTERS = 12;

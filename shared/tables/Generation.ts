@@ -64,6 +64,10 @@ export class Generation extends Model {
   declare api_key_number: number | null;
   /** Address that receives the event of its end, beside the endpoints of the account. */
   declare webhook_url: string | null;
+  /** Pairs of strings that its owner has attached. */
+  declare metadata: Readonly<Record<string, string>> | null;
+  /** Time at which its owner first asked to cancel it. It may still succeed. */
+  declare cancel_requested_at: Date | null;
   /** Release of the catalog that it was priced by and is run by; null for the default models. */
   declare catalog_id: number | null;
 }

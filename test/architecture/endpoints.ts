@@ -4,6 +4,7 @@ const SPECIFIED_ENDPOINTS = `
   GET    /api/generations/                     key/cookie
   GET    /api/generations/:uuid/               key/cookie
   DELETE /api/generations/:uuid/               key/cookie
+  POST   /api/generations/:uuid/cancel/        key/cookie
   GET    /api/models/                          public
   POST   /api/keys/create/                     key/cookie
   GET    /api/keys/                            key/cookie
@@ -63,6 +64,8 @@ const OWN_ENDPOINTS = `
   GET    /account/ledger/export/               member
   GET    /account/library/                     member
   GET    /account/library/:uuid/               member
+  GET    /account/library/:uuid/cancel/        member
+  POST   /account/library/:uuid/cancel/        member
   GET    /account/library/:uuid/delete/        member
   POST   /account/library/:uuid/delete/        member
   GET    /account/plan/                        member
@@ -110,6 +113,7 @@ const OWN_ENDPOINTS = `
   POST   /account/notifications/               member
   GET    /unsubscribe/:token                   link
   POST   /unsubscribe/:token                   link
+  POST   /api/generations/estimate/            key/cookie
   GET    /api/notifications/settings/          key/cookie
   PATCH  /api/notifications/settings/          key/cookie
   GET    /account/export/                      member

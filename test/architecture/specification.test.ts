@@ -28,9 +28,10 @@ describe('the specification', () => {
     expect(routes).to.have.deep.members(ENDPOINTS);
   });
 
-  it('the error codes have the specified statuses, and internal_error and account_suspended are the only other codes', () => {
+  it('the error codes have the specified statuses, and internal_error, account_suspended and content_rejected are the only other codes', () => {
     expect(ERROR_STATUS).to.deep.equal({
       validation_error: 400,
+      content_rejected: 400,
       invalid_api_key: 401,
       insufficient_credits: 402,
       subscription_required: 402,

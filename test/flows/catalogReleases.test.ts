@@ -15,12 +15,12 @@ const poster = (credits: unknown, upstream: string) => ({
   params: SIZES,
   credits,
 });
-const sketch = { ...poster(2, 'fal:sketches'), name: 'Sketch model', description: 'Sketches.', sort_order: 5 };
+const sketch = { ...poster(2, 'fal:acme/sketches'), name: 'Sketch model', description: 'Sketches.', sort_order: 5 };
 
 const CATALOGS = {
-  cheap: JSON.stringify({ models: { 'poster-1': poster(10, 'fal:cheap'), 'sketch-1': sketch } }),
-  costly: JSON.stringify({ models: { 'poster-1': poster({ $by: 'resolution', '1K': 30, '2K': 60 }, 'fal:costly') } }),
-  second: JSON.stringify({ models: { 'poster-1': poster(5, 'second:posters') } }),
+  cheap: JSON.stringify({ models: { 'poster-1': poster(10, 'fal:acme/cheap'), 'sketch-1': sketch } }),
+  costly: JSON.stringify({ models: { 'poster-1': poster({ $by: 'resolution', '1K': 30, '2K': 60 }, 'fal:acme/costly') } }),
+  second: JSON.stringify({ models: { 'poster-1': poster(5, 'second:acme/posters') } }),
 };
 
 const createPoster = (baseUrl: string, customer: TestCustomer, params = {}) =>
@@ -61,8 +61,8 @@ describe('two services with different catalogs on one database', () => {
         createPoster(costlyApi, customer),
         createPoster(costlyApi, customer, { resolution: '2K' }),
       ]);
-      expected.set(cheap.body.uuid, [10, 'cheap']).set(costly.body.uuid, [30, 'costly']);
-      expected.set(large.body.uuid, [60, 'costly']);
+      expected.set(cheap.body.uuid, [10, 'acme/cheap']).set(costly.body.uuid, [30, 'acme/costly']);
+      expected.set(large.body.uuid, [60, 'acme/costly']);
       for (const uuid of expected.keys()) expect((await customer.waitForEnd(uuid)).status).to.equal('succeeded');
     }
     for (const run of await findRuns([...expected.keys()])) {
@@ -77,7 +77,7 @@ describe('two services with different catalogs on one database', () => {
     const { body } = await createPoster(costlyApi, customer);
     expect((await customer.waitForEnd(body.uuid)).status).to.equal('succeeded');
     expect(await findRuns([body.uuid])).to.deep.equal([
-      { uuid: body.uuid, credits_charged: 30, burned: 30, upstream_model: 'costly' },
+      { uuid: body.uuid, credits_charged: 30, burned: 30, upstream_model: 'acme/costly' },
     ]);
   });
 
@@ -99,7 +99,7 @@ describe('two services with different catalogs on one database', () => {
     await service.startWorker(env);
     expect((await customer.waitForEnd(body.uuid, 40_000)).status).to.equal('succeeded');
     expect(await findRuns([body.uuid])).to.deep.equal([
-      { uuid: body.uuid, credits_charged: 5, burned: 5, upstream_model: 'posters' },
+      { uuid: body.uuid, credits_charged: 5, burned: 5, upstream_model: 'acme/posters' },
     ]);
   });
 
@@ -160,7 +160,7 @@ describe('the release step', () => {
 
   it('refuses a slug or a UUID that was released for another model, and accepts a removed model again', async () => {
     const uuid = 'b0000000-0000-4000-8000-000000000001';
-    const model = { ...poster(10, 'fal:cheap'), uuid };
+    const model = { ...poster(10, 'fal:acme/cheap'), uuid };
     await release(databaseUrl, JSON.stringify({ models: { 'poster-1': model } }));
     await release(databaseUrl, JSON.stringify({ models: { 'sketch-1': sketch } }));
     await expectRefusal(

@@ -28,6 +28,7 @@ const PERSON = {
   linkedEmail: 'zaphod-linked@betelgeuse.example',
   endpointUrl: 'https://zaphodendpoint.invalid/',
   webhookUrl: 'https://zaphodwebhook.invalid/',
+  metadata: 'Zaphodmetadata',
 };
 
 describe('the erasure of an account', () => {
@@ -87,7 +88,13 @@ describe('the erasure of an account', () => {
     await createEndpoint(await getAccountId(billing.service, person), { url: PERSON.endpointUrl });
     const create = async (prompt: string, more = {}) => {
       const response = await person.request('POST', '/api/generations/create/', {
-        body: { model: 'imgmodel-2', prompt, params: { resolution: '1K' }, webhook_url: PERSON.webhookUrl },
+        body: {
+          model: 'imgmodel-2',
+          prompt,
+          params: { resolution: '1K' },
+          webhook_url: PERSON.webhookUrl,
+          metadata: { who: PERSON.metadata },
+        },
         headers: { ...headers, ...more },
       });
       return (await person.waitForEnd(response.body.uuid)).uuid as string;

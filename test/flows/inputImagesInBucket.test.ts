@@ -99,7 +99,7 @@ describe('input images in a bucket', () => {
     bucket.mode = 'deny';
     const response = await createAnimation(customer, { first_frame: name });
     expect([response.status, response.body.error]).to.deep.equal([503, 'internal_error']);
-    expect(response.body.detail).to.include('Nothing was charged');
+    expect(response.body.detail).to.include('charged nothing');
     expect(response.headers.get('retry-after')).to.equal('5');
     bucket.mode = 'serve';
     expect(await customer.balance()).to.equal(balance);

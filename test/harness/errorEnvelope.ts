@@ -4,6 +4,7 @@ import type { ApiResponse } from './apiClient.ts';
 /** The specification's table of errors. */
 const STATUS_BY_CODE = {
   validation_error: 400,
+  content_rejected: 400,
   invalid_api_key: 401,
   insufficient_credits: 402,
   subscription_required: 402,

@@ -103,6 +103,9 @@ export const CORRUPTIONS: Record<string, Corruption[]> = {
     breakAffiliate('UPDATE generations SET provider_cost_cents = 1 WHERE account_id = 2'),
     breakAffiliate(`UPDATE generations SET completed_at = created_at - interval '1 hour' WHERE account_id = 2`),
   ],
+  'canceled-generations-are-refunded': [
+    breakAffiliate(`UPDATE generations SET error_message = 'Canceled.' WHERE account_id = 2`),
+  ],
   'unconfirmed-submits-are-given-up': [
     breakCustomer('UPDATE generations SET unconfirmed_submits = 2 WHERE account_id = 1 AND number = 1'),
   ],

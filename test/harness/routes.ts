@@ -30,6 +30,7 @@ export function buildPath({ path }: Pick<Route, 'path'>, uuid: string = randomUU
 /** A valid body for each route whose body has fields. */
 export const VALID_BODIES: Readonly<Record<string, object>> = {
   'POST /api/generations/create/': { model: 'imgmodel-2', prompt: 'a', params: { resolution: '1K' } },
+  'POST /api/generations/estimate/': { model: 'imgmodel-2', prompt: 'a', params: { resolution: '1K' } },
   'POST /api/keys/create/': { name: 'a' },
   'POST /api/webhooks/create/': { url: 'https://example.com/webhooks' },
   'PATCH /api/webhooks/:uuid/': { description: 'a' },

@@ -79,7 +79,7 @@ describe('the comparison of webhooks in a chaos run', () => {
     store.webhooks.endpoints.push(endpoint);
     store.webhooks.targets.set('one', { accountUuid: ACCOUNT, endpoint, prompt: null });
     const common = { account_uuid: ACCOUNT, prompt: 'A lighthouse' };
-    ends = [{ ...common, uuid: GENERATION, status: 'succeeded', is_deleted: false, began_at: 1_000 }];
+    ends = [{ ...common, uuid: GENERATION, status: 'succeeded', began_at: 1_000 }];
     const event = { event: EVENT, type: 'generation.succeeded', subject: GENERATION };
     events = [{ ...event, account_uuid: ACCOUNT, recorded_at: 1_000, dispatched_at: 1_100 }];
     deliveries = [];

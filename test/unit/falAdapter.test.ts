@@ -178,7 +178,7 @@ describe('the fal adapter', () => {
     it('reports running while fal responds with 202', async () => {
       for (const status of ['IN_QUEUE', 'IN_PROGRESS']) {
         fake.status = { status: 202, body: { status } };
-        expect(await upstream().poll(buildHandle(fake.url))).to.deep.equal({ state: 'running' });
+        expect(await upstream().poll(buildHandle(fake.url))).to.include({ state: 'running' });
       }
     });
 

@@ -160,7 +160,7 @@ for (const { name, path, authorization, probe, receipt, receiptStatus, runningSt
         it(`reports running for the status "${status}"`, async () => {
           const { handle } = await accept();
           fake.status = { status: 200, body: { id: 'x', status } };
-          expect(await upstream().poll(handle)).to.deep.equal({ state: 'running' });
+          expect(await upstream().poll(handle)).to.include({ state: 'running' });
         });
       }
 

@@ -1,12 +1,10 @@
 import Type, { type TObject, type TSchema } from 'typebox';
 import { createBodyParser } from '../../../shared/lib/validation/bodyParser.ts';
-import { getGenerationResponse } from '../../../shared/presenters/generation.ts';
 import type { CatalogModel, GenerationParams, ModelKind } from '../../../shared/spec/catalog.ts';
 import { getCreateGenerationRequest } from '../../rest/generations/schemas.ts';
-import { withNextStep } from './callToolResult.ts';
 import { defineTool, type Tool } from './defineTool.ts';
 import { describeDurations, describePrice, joinOr, listOfferedModels } from './modelTexts.ts';
-import { submitGeneration } from './submitGeneration.ts';
+import { buildSubmitOutput, DryRun, submitGeneration } from './submitGeneration.ts';
 
 /** Texts of the tool of each kind. */
 const TEXTS = {
@@ -30,6 +28,7 @@ const TEXTS = {
 interface GenerateCall {
   prompt: string;
   model?: string;
+  dry_run?: boolean;
 }
 
 /**
@@ -48,12 +47,12 @@ export function buildGenerateTool(kind: ModelKind): Tool | null {
     description: describeTool(kind, models),
     icon: kind,
     input,
-    output: withNextStep(getGenerationResponse()),
+    output: buildSubmitOutput(),
     spendsCredits: true,
     run: (call, toolContext) => {
-      const { prompt, model = first.slug, ...values } = call as unknown as GenerateCall;
+      const { prompt, model = first.slug, dry_run: isDryRun, ...values } = call as unknown as GenerateCall;
       const params = parsers.get(model)?.(values) as GenerationParams;
-      return submitGeneration({ model, prompt, params }, '45', toolContext);
+      return submitGeneration({ model, prompt, params }, { wait: '45', isDryRun }, toolContext);
     },
   });
 }
@@ -67,6 +66,7 @@ function buildInput(kind: ModelKind, params: TObject, more: Record<string, TSche
       }),
       ...more,
       ...params.properties,
+      dry_run: DryRun,
     },
     { additionalProperties: false, required: ['prompt', ...params.required] },
   );

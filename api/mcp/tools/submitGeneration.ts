@@ -1,16 +1,38 @@
+import Type from 'typebox';
 import type { CreateInput } from '../../../shared/domain/generations/debit.ts';
 import { createGeneration, type CreateResult } from '../../../shared/domain/generations/create.ts';
-import { presentGeneration } from '../../../shared/presenters/generation.ts';
+import { estimateGeneration } from '../../../shared/domain/generations/estimate.ts';
+import { type EstimateResponse, getEstimateResponse } from '../../../shared/presenters/estimate.ts';
+import { getGenerationResponse, presentGeneration } from '../../../shared/presenters/generation.ts';
 import type { ToolContext } from './defineTool.ts';
-import type { ToolResult } from './callToolResult.ts';
+import { type ToolResult, withNextStep } from './callToolResult.ts';
 import { sha256 } from '../../../shared/lib/secrets.ts';
 
-/** Charges and queues a generation. The result names the next call. */
+/** Argument of the tools that create a generation. */
+export const DryRun = Type.Optional(
+  Type.Boolean({
+    description:
+      'true returns the price, the balance after it and the reason for a rejection, if any, without creating or charging anything. Use it when the user wants to know the cost first.',
+  }),
+);
+
+/** Result of the tools that create a generation: the generation, or with `dry_run` its estimate. */
+export const buildSubmitOutput = () =>
+  Type.Union([withNextStep(getGenerationResponse()), withNextStep(getEstimateResponse())]);
+
+interface SubmitOptions {
+  /** Seconds for the next call to wait. */
+  wait: string;
+  isDryRun: boolean | undefined;
+}
+
+/** Charges and queues a generation, or estimates it. The result names the next call. */
 export async function submitGeneration(
   input: CreateInput,
-  wait: string,
+  { wait, isDryRun = false }: SubmitOptions,
   toolContext: ToolContext,
 ): Promise<ToolResult> {
+  if (isDryRun) return presentEstimate(await estimateGeneration(toolContext.principal, input));
   const { generation, isReplay } = await createIdempotently(input, toolContext);
   toolContext.state.generationId = generation.uuid;
   const presented = presentGeneration(generation);
@@ -20,6 +42,16 @@ export async function submitGeneration(
     : `The ${kind} is queued. Its uuid is ${uuid}; ${credits_charged} credits were charged.`;
   const next = `Call get_generation with this uuid and wait_seconds ${wait} for the result. If it fails, the credits are refunded.`;
   return { text: `${outcome} ${next}`, structured: { ...presented, next } };
+}
+
+function presentEstimate(estimate: EstimateResponse): ToolResult {
+  const { credits, balance, balance_after: after, refusal: rejection } = estimate;
+  const price = `This costs ${credits} credits; the balance is ${balance}. Nothing was created or charged.`;
+  const next =
+    rejection === null
+      ? `If the user agrees, call this tool again without dry_run; ${after} credits are left then.`
+      : `The call would be rejected now with ${rejection.error}: ${rejection.detail}`;
+  return { text: `${price} ${next}`, structured: { ...estimate, next } };
 }
 
 /**

@@ -1,9 +1,16 @@
 import { getCatalog, getModelSlugs } from '../../../shared/lib/catalog/catalog.ts';
 import { MODEL_KINDS } from '../../../shared/spec/catalog.ts';
-import { WAIT_MAX_SECONDS } from '../../../shared/spec/limits.ts';
+import {
+  METADATA_FILTERS_MAX,
+  METADATA_KEY_MAX_CHARACTERS,
+  METADATA_PAIRS_MAX,
+  METADATA_VALUE_MAX_CHARACTERS,
+  WAIT_MAX_SECONDS,
+} from '../../../shared/spec/limits.ts';
 import { GENERATION_STATUSES } from '../../../shared/spec/states.ts';
 import { pageResponse } from '../pagination.ts';
 import { getCreateGenerationRequest } from './schemas.ts';
+import { getEstimateResponse } from '../../../shared/presenters/estimate.ts';
 import { getGenerationResponse } from '../../../shared/presenters/generation.ts';
 import { EXAMPLE_TIMESTAMP, EXAMPLE_UUID, examplePage } from '../openapi/examples.ts';
 import {
@@ -22,6 +29,13 @@ const buildCreateGenerationBody = () =>
       params: {
         anyOf: getCatalog().models.map((model) => model.params),
         description: 'Options of the model: see `GET /api/models/`',
+      },
+      metadata: {
+        type: 'object',
+        maxProperties: METADATA_PAIRS_MAX,
+        propertyNames: { minLength: 1, maxLength: METADATA_KEY_MAX_CHARACTERS },
+        additionalProperties: { type: 'string', maxLength: METADATA_VALUE_MAX_CHARACTERS },
+        description: 'Pairs of strings that are returned with the generation, and by which lists can be filtered',
       },
     },
   }) as unknown as ReturnType<typeof getCreateGenerationRequest>;
@@ -64,14 +78,22 @@ const SUCCEEDED_GENERATION = {
   duration_ms: 7_000,
 };
 
+const CANCELED_GENERATION = {
+  ...QUEUED_GENERATION,
+  status: 'failed',
+  error_message: 'Canceled.',
+  completed_at: '2026-11-21T09:30:02.000Z',
+  duration_ms: 2_000,
+};
+
 export const describeGenerations = (): FeatureDescription => ({
   tag: { name: 'Generations', description: 'Videos and images: create one, wait for it, list them.' },
-  schemas: { Generation: getGenerationResponse(), ...nameParamsSchemas() },
+  schemas: { Generation: getGenerationResponse(), Estimate: getEstimateResponse(), ...nameParamsSchemas() },
   operations: {
     'POST /api/generations/create/': {
       id: 'createGeneration',
       summary: 'Create a generation',
-      description: `Charges the credits and queues the generation: ${describePrices()}. Errors take precedence in this order: 401, 429, 400, 402 \`subscription_required\`, 503, 409, 402 \`insufficient_credits\`. A 4xx charges nothing. While the outcome of an automatic top-up is unknown, the response is 503 \`internal_error\`; repeat the request with the same \`Idempotency-Key\` to get the outcome.`,
+      description: `Charges the credits and queues the generation: ${describePrices()}. Errors take precedence in this order: 401, 429, 400, 402 \`subscription_required\`, 503, 409, 402 \`insufficient_credits\`. A 4xx charges nothing. With content moderation, a denied prompt is 400 \`content_rejected\`. While the outcome of an automatic top-up is unknown, the response is 503 \`internal_error\`; repeat the request with the same \`Idempotency-Key\` to get the outcome.`,
       body: {
         schema: buildCreateGenerationBody(),
         examples: {
@@ -89,8 +111,38 @@ export const describeGenerations = (): FeatureDescription => ({
         schema: getGenerationResponse(),
         example: QUEUED_GENERATION,
       },
-      errorCodes: ['insufficient_credits', 'subscription_required', 'parallel_limit_reached', 'model_unavailable'],
+      errorCodes: [
+        'content_rejected',
+        'insufficient_credits',
+        'subscription_required',
+        'parallel_limit_reached',
+        'model_unavailable',
+      ],
       acceptsIdempotencyKey: true,
+    },
+    'POST /api/generations/estimate/': {
+      id: 'estimateGeneration',
+      summary: 'Estimate a generation',
+      description:
+        'Returns the price of a create with this body, and what the create would do now. Charges nothing, triggers no automatic top-up, and is not sent to content moderation. The price is exact; balance and `refusal` are those of the moment. Send `max_credits` with the create to be sure of the price.',
+      body: {
+        schema: buildCreateGenerationBody(),
+        example: { model: 'imgmodel-2', prompt: 'A lighthouse at dusk', params: { resolution: '1K' } },
+      },
+      response: {
+        status: 200,
+        description: 'The estimate, also if a create would be rejected.',
+        schema: getEstimateResponse(),
+        example: {
+          model: 'imgmodel-2',
+          params: QUEUED_GENERATION.params,
+          credits: 8,
+          balance: 1_100,
+          balance_after: 1_092,
+          affordable: true,
+          refusal: null,
+        },
+      },
     },
     'GET /api/generations/': {
       id: 'listGenerations',
@@ -115,6 +167,14 @@ export const describeGenerations = (): FeatureDescription => ({
           in: 'query',
           description: 'Only generations of this model, by its slug.',
           schema: getCatalog().id === null ? { type: 'string', enum: getModelSlugs() } : { type: 'string' },
+        },
+        {
+          name: 'metadata',
+          in: 'query',
+          style: 'deepObject',
+          explode: true,
+          description: `Only generations with these pairs of metadata, such as \`metadata[project]=lighthouse\`; up to ${METADATA_FILTERS_MAX}, which must all match.`,
+          schema: { type: 'object', maxProperties: METADATA_FILTERS_MAX, additionalProperties: { type: 'string' } },
         },
         ...CREATED_RANGE_PARAMETERS,
       ],
@@ -144,6 +204,24 @@ export const describeGenerations = (): FeatureDescription => ({
         description: 'The generation.',
         schema: getGenerationResponse(),
         example: SUCCEEDED_GENERATION,
+      },
+    },
+    'POST /api/generations/:uuid/cancel/': {
+      id: 'cancelGeneration',
+      summary: 'Cancel a generation',
+      description:
+        'Ends and refunds a queued generation that was not submitted to its model yet: 200 with `failed` and the `error_message` "Canceled.". For one that was submitted the response is 202: it is cancelled at the provider, and refunded if that confirms that it did not start; otherwise it continues. Safe to repeat: a generation that has ended is returned with 200, unchanged.',
+      response: {
+        status: 200,
+        description: 'The generation has ended, now or before.',
+        schema: getGenerationResponse(),
+        example: CANCELED_GENERATION,
+      },
+      pendingResponse: {
+        status: 202,
+        description: 'The cancellation was requested. Read the generation until it has ended.',
+        schema: getGenerationResponse(),
+        example: QUEUED_GENERATION,
       },
     },
     'DELETE /api/generations/:uuid/': {

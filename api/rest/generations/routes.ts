@@ -1,8 +1,11 @@
 import { loadReleasedModels } from '../../../shared/domain/catalog/knownModels.ts';
 import { getCatalog } from '../../../shared/lib/catalog/catalog.ts';
+import { cancelGeneration } from '../../../shared/domain/generations/cancel.ts';
 import type { CreateInput } from '../../../shared/domain/generations/debit.ts';
 import { createGeneration } from '../../../shared/domain/generations/create.ts';
+import { estimateGeneration } from '../../../shared/domain/generations/estimate.ts';
 import { listGenerations } from '../../../shared/domain/generations/list.ts';
+import { parseMetadata } from '../../../shared/domain/generations/metadata.ts';
 import { readGeneration } from '../../../shared/domain/generations/read.ts';
 import { deleteGeneration } from '../../../shared/domain/generations/delete.ts';
 import { parseWebhookUrl } from '../../../shared/domain/webhooks/webhookUrl.ts';
@@ -29,14 +32,23 @@ const getParamsParsers = perService(
     ),
 );
 
-export async function create(ctx: Context): Promise<void> {
-  const { model, prompt, params, webhook_url: webhookUrl } = getCreateParser()(getJsonBody(ctx));
-  const input: CreateInput = {
+/** Parses the body of a create or an estimate. @throws ServiceError validation_error */
+function readCreateInput(ctx: Context): CreateInput {
+  const body = getCreateParser()(getJsonBody(ctx));
+  const { model, prompt, params, webhook_url: webhookUrl, max_credits: maxCredits } = body;
+  const metadata = parseMetadata(body.metadata ?? {});
+  return {
     model,
     prompt,
     params: (getParamsParsers().get(model) as Parse<GenerationParams>)(params),
     ...(webhookUrl === undefined ? {} : { webhook_url: parseWebhookUrl(webhookUrl, 'webhook_url') }),
+    ...(metadata === undefined ? {} : { metadata }),
+    ...(maxCredits === undefined ? {} : { max_credits: maxCredits }),
   };
+}
+
+export async function create(ctx: Context): Promise<void> {
+  const input = readCreateInput(ctx);
   const { requestId } = ctx.state;
   const { generation, isReplay } = await createGeneration(
     requireCaller(ctx),
@@ -50,6 +62,10 @@ export async function create(ctx: Context): Promise<void> {
   ctx.body = presentGeneration(generation);
 }
 
+export async function estimate(ctx: Context): Promise<void> {
+  ctx.body = await estimateGeneration(requireCaller(ctx), readCreateInput(ctx));
+}
+
 export async function list(ctx: Context): Promise<void> {
   await loadReleasedModels();
   const filter = parseGenerationFilter(ctx.query);
@@ -60,6 +76,13 @@ export async function list(ctx: Context): Promise<void> {
 export async function read(ctx: Context): Promise<void> {
   const wait = { seconds: parseWaitSeconds(ctx), isAborted: () => ctx.res.destroyed };
   ctx.body = presentGeneration(await readGeneration(requireCaller(ctx), parseUuidParam(ctx), wait));
+}
+
+/** Responds with 200 once the generation has ended, and with 202 while its upstream has to confirm the cancellation. */
+export async function cancel(ctx: Context): Promise<void> {
+  const generation = await cancelGeneration(requireCaller(ctx), parseUuidParam(ctx));
+  ctx.status = generation.status === 'queued' ? 202 : 200;
+  ctx.body = presentGeneration(generation);
 }
 
 export async function remove(ctx: Context): Promise<void> {

@@ -18,6 +18,14 @@ export const getCreateGenerationRequest = perService(() =>
           description: 'Receives the webhook of its end, beside the endpoints of the account',
         }),
       ),
+      // Validated by `parseMetadata`.
+      metadata: Type.Optional(Type.Object({})),
+      max_credits: Type.Optional(
+        Type.Integer({
+          minimum: 1,
+          description: 'Largest accepted price. A higher price is a 400, and nothing is charged',
+        }),
+      ),
     },
     NO_OTHER_FIELDS,
   ),

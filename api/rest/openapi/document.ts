@@ -107,7 +107,12 @@ function buildOperationObject(
     ...(parameters.length === 0 ? {} : { parameters }),
     ...(body === undefined ? {} : { requestBody: buildRequestBodyObject(body, components) }),
     responses: {
-      [operation.response.status]: buildResponseObject(route, operation, components),
+      ...Object.fromEntries(
+        [operation.response, operation.pendingResponse ?? operation.response].map((response) => [
+          response.status,
+          buildResponseObject(route, { ...operation, response }, components),
+        ]),
+      ),
       ...buildErrorResponseRefs(route, operation, components),
     },
   };

@@ -7,6 +7,7 @@ import type { SchemaRegistry } from './schemaRegistry.ts';
 /** Description of each code. */
 const ERROR_MEANINGS: Record<ErrorCode, string> = {
   validation_error: 'The request is invalid; `detail` names the field.',
+  content_rejected: 'The content is not allowed; `detail` gives the reason. Only with content moderation.',
   invalid_api_key: 'The credential is missing, unknown, revoked, expired or malformed.',
   insufficient_credits: 'The balance does not cover the price, and no automatic top-up succeeded.',
   subscription_required: 'The account has no active subscription or, for automatic top-ups, no payment method.',
@@ -21,6 +22,8 @@ const ERROR_MEANINGS: Record<ErrorCode, string> = {
 
 const ERROR_EXAMPLES: Record<ErrorCode, string> = {
   validation_error: 'params.duration must be one of: 5, 10.',
+  content_rejected:
+    'Depictions of this person are not allowed. This request was not charged. Change the prompt, then try again.',
   invalid_api_key: 'The API key is unknown or revoked.',
   insufficient_credits:
     'The balance does not cover the 35 credits of this generation. Top up, or wait for the next grant.',

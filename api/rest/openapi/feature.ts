@@ -9,6 +9,19 @@ export interface OperationParameter {
   description: string;
   schema: TSchema | Record<string, unknown>;
   required?: boolean;
+  /** An object is written as `name[key]=value`. */
+  style?: 'deepObject';
+  explode?: true;
+}
+
+/** Response to a successful request. Without a schema it has no body. */
+interface SuccessResponse {
+  status: 200 | 201 | 202 | 204;
+  description: string;
+  schema?: TSchema;
+  example?: unknown;
+  /** The same as CSV, for clients that accept `text/csv`: an example. */
+  csvExample?: string;
 }
 
 /** Description of a route. `document.ts` adds everything that follows from the router's table. */
@@ -20,15 +33,9 @@ export interface Operation {
   parameters?: readonly OperationParameter[];
   /** Request body, with a schema of the `schemas.ts` of its folder. */
   body?: { schema: TSchema; example?: unknown; examples?: Record<string, unknown>; isOptional?: boolean };
-  /** Response to a successful request. Without a schema it has no body. */
-  response: {
-    status: 200 | 201 | 204;
-    description: string;
-    schema?: TSchema;
-    example?: unknown;
-    /** The same as CSV, for clients that accept `text/csv`: an example. */
-    csvExample?: string;
-  };
+  response: SuccessResponse;
+  /** Response with another status, to a request whose outcome is not known yet. */
+  pendingResponse?: SuccessResponse;
   /** Error codes beyond those that follow from credentials, rate limit, path and body. */
   errorCodes?: readonly ErrorCode[];
   /** True if the route accepts an `Idempotency-Key`. */

@@ -45,7 +45,7 @@ export function sendAccountAreaPage(ctx: Context, page: AccountAreaPage, status 
       {children}
     </>
   );
-  const title = problem === undefined ? (page.title ?? outcome?.[0] ?? heading) : `Error: ${heading}`;
+  const title = problem === undefined ? (outcome?.[0] ?? page.title ?? heading) : `Error: ${heading}`;
   const account = { current, csrfToken: createCsrfToken(ctx) };
   sendPage(ctx, { title, body, isWide, hasMedia, account }, status);
 }

@@ -18,12 +18,14 @@ export interface Confirmation {
   fields?: Readonly<Record<string, string>>;
   /** Page to return to without the action. Default: the account page. */
   cancelPath?: string;
+  /** Label of the link that returns without the action. Default: Cancel. */
+  cancelLabel?: string;
 }
 
 /** Sends a confirmation as a page of its own, which works without scripts. */
 export function sendConfirmationPage(
   ctx: Context,
-  { question, children, button, action, fields = {}, cancelPath = '/account/' }: Confirmation,
+  { question, children, button, action, fields = {}, cancelPath = '/account/', cancelLabel = 'Cancel' }: Confirmation,
 ): void {
   const body = (
     <div class="card">
@@ -39,7 +41,7 @@ export function sendConfirmationPage(
           </button>
         </Form>
         <a class="button" href={cancelPath}>
-          Cancel
+          {cancelLabel}
         </a>
       </div>
     </div>

@@ -2,13 +2,24 @@ import type { VNode } from 'preact';
 import type { Generation } from '../../../shared/tables/Generation.ts';
 import type { Context } from '../../context.ts';
 import { presentGeneration } from '../../../shared/presenters/generation.ts';
-import { sendAccountAreaPage } from '../components/accountPage.tsx';
+import { type Outcomes, sendAccountAreaPage } from '../components/accountPage.tsx';
 import { formatNumber } from '../components/formatAmount.ts';
 import { formatDateTime } from '../components/formatTime.ts';
 import { GenerationActions, Preview, type ShownGeneration, StatusTag, truncateText } from './generationParts.tsx';
 import { LIBRARY_PATH } from './view.tsx';
 
 const NAME_CHARACTERS = 60;
+
+const OUTCOMES = {
+  canceled: ['Generation canceled', 'The generation is canceled and its credits are refunded.'],
+  'cancel-requested': [
+    'Cancellation requested',
+    'The credits are refunded if the model has not started. Otherwise the generation continues.',
+  ],
+  'not-canceled': ['Generation has ended', 'The generation had ended before it could be canceled.'],
+} as const satisfies Outcomes;
+/** Outcome of a cancellation, as the page shows it. */
+export type CancelOutcome = keyof typeof OUTCOMES;
 
 /** Sends the page of one generation. While it is in progress, the script of the page updates it. */
 export function sendGenerationPage(ctx: Context, generation: Generation): void {
@@ -40,6 +51,7 @@ export function sendGenerationPage(ctx: Context, generation: Generation): void {
     current: LIBRARY_PATH,
     heading: name,
     title: `Generation: ${name}`,
+    outcomes: OUTCOMES,
     children,
     hasMedia: true,
   });

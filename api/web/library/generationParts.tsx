@@ -35,8 +35,8 @@ export function Preview({ generation, name }: PartProps): VNode {
   );
 }
 
-/** Links to download and delete a generation. */
-export function GenerationActions({ generation: { uuid, output_url: url }, name }: PartProps): VNode {
+/** Links to download, cancel and delete a generation. */
+export function GenerationActions({ generation: { uuid, status, output_url: url }, name }: PartProps): VNode {
   return (
     <div class="buttons">
       {url === null ? null : (
@@ -44,6 +44,11 @@ export function GenerationActions({ generation: { uuid, output_url: url }, name 
           Download
         </a>
       )}
+      {status === 'queued' ? (
+        <a class="button slight" href={`/account/library/${uuid}/cancel/`} aria-label={`Cancel: ${name}`}>
+          Cancel
+        </a>
+      ) : null}
       <a class="button slight danger" href={`/account/library/${uuid}/delete/`} aria-label={`Delete: ${name}`}>
         Delete
       </a>

@@ -1,14 +1,17 @@
 import { loadReleasedModels } from '../../../shared/domain/catalog/knownModels.ts';
+import { cancelGeneration } from '../../../shared/domain/generations/cancel.ts';
 import { deleteGeneration } from '../../../shared/domain/generations/delete.ts';
 import { listGenerations } from '../../../shared/domain/generations/list.ts';
 import { readGeneration } from '../../../shared/domain/generations/read.ts';
+import { FAILURE_MESSAGES } from '../../../shared/gateways/upstreams/index.ts';
+import type { Generation } from '../../../shared/tables/Generation.ts';
 import { requireCaller, type Context } from '../../context.ts';
 import { buildGenerationQuery, dropEmptyFields, parseGenerationFilter } from '../../pipeline/listFilters.ts';
 import { parsePage, parseUuidParam } from '../../pipeline/requestParameters.ts';
 import { seeOther } from '../../pipeline/redirect.ts';
 import { sendConfirmationPage } from '../components/confirmationPage.tsx';
 import { showErrorsOn } from '../components/showErrorsOn.ts';
-import { sendGenerationPage } from './generationPage.tsx';
+import { type CancelOutcome, sendGenerationPage } from './generationPage.tsx';
 import { LIBRARY_PATH, sendLibraryPage } from './view.tsx';
 
 const withLibraryErrors = showErrorsOn(async (ctx, flash, status) =>
@@ -51,6 +54,40 @@ export const confirmDeleteGeneration = withLibraryErrors(async (ctx) => {
     cancelPath: LIBRARY_PATH,
   });
 });
+
+/** Asks for confirmation before a generation is canceled. One that has ended is shown instead. */
+export const confirmCancelGeneration = withLibraryErrors(async (ctx) => {
+  const { uuid, prompt, status } = await readGeneration(requireCaller(ctx), parseUuidParam(ctx));
+  const path = `${LIBRARY_PATH}${uuid}/`;
+  if (status !== 'queued') {
+    seeOther(ctx, path);
+    return;
+  }
+  const children = (
+    <>
+      <p class="prompt">{prompt}</p>
+      <p>Its credits are refunded if the model has not started it yet. Otherwise it continues.</p>
+    </>
+  );
+  sendConfirmationPage(ctx, {
+    question: 'Cancel this generation?',
+    children,
+    button: 'Cancel generation',
+    action: `${path}cancel/`,
+    cancelPath: path,
+    cancelLabel: 'Go back',
+  });
+});
+
+export const cancelFromLibrary = withLibraryErrors(async (ctx) => {
+  const generation = await cancelGeneration(requireCaller(ctx), parseUuidParam(ctx));
+  seeOther(ctx, `${LIBRARY_PATH}${generation.uuid}/?done=${describeCancellation(generation)}`);
+});
+
+function describeCancellation({ status, error_message: error }: Generation): CancelOutcome {
+  if (status === 'queued') return 'cancel-requested';
+  return error === FAILURE_MESSAGES.canceledByOwner ? 'canceled' : 'not-canceled';
+}
 
 export const deleteFromLibrary = withLibraryErrors(async (ctx) => {
   await deleteGeneration(requireCaller(ctx).accountId, parseUuidParam(ctx));

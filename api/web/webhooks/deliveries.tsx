@@ -1,4 +1,4 @@
-import type { ComponentChildren, VNode } from 'preact';
+import type { VNode } from 'preact';
 import {
   DELIVERY_STATUSES,
   type DeliveryStatus,
@@ -18,7 +18,6 @@ import { type FilterChoice, FilterForm } from '../components/filterForm.tsx';
 import { Form } from '../components/form.tsx';
 import { formatShortDateTime } from '../components/formatTime.ts';
 import { PageLinks } from '../components/pageLinks.tsx';
-import { Table } from '../components/table.tsx';
 import { shortenUrl } from './describeEndpoint.tsx';
 import { describeResult } from './describeResult.ts';
 
@@ -29,7 +28,6 @@ const STATUS_TAGS: Record<DeliveryStatus, readonly [tagClass: string, text: stri
 };
 const STATUS_CHOICES = Object.fromEntries(Object.entries(STATUS_TAGS).map(([status, [, text]]) => [status, text]));
 const FILTERS: readonly FilterChoice[] = [{ name: 'status', label: 'Status', options: STATUS_CHOICES }];
-const COLUMNS = ['Created (UTC)', 'Event', 'Status', 'Attempts', 'Last result', 'Action'];
 
 /** Part of the list of deliveries that a page shows. */
 export interface ShownDeliveries {
@@ -89,12 +87,11 @@ export function DeliveriesSection(props: DeliveriesProps): VNode {
         {list.items.length === 0 ? (
           <p>{describeEmptyList(list, status)}</p>
         ) : (
-          <Table
-            label="Deliveries"
-            columns={COLUMNS}
-            numeric={['Attempts']}
-            rows={list.items.map((delivery) => renderCells(delivery, props))}
-          />
+          <ul class="rows">
+            {list.items.map((delivery) => (
+              <DeliveryRow {...props} delivery={delivery} />
+            ))}
+          </ul>
         )}
       </section>
       <PageLinks list={shown} path={path} query={query} />
@@ -108,49 +105,50 @@ function describeEmptyList({ totalItems }: ListPage<unknown>, status: DeliverySt
   return 'No deliveries yet. Events appear here as soon as they occur, and stay for 30 days.';
 }
 
-function renderCells(delivery: ListedDelivery, props: DeliveriesProps): ComponentChildren[] {
-  const createdAt = formatShortDateTime(delivery.created_at);
-  const [tagClass, text] = STATUS_TAGS[delivery.status];
-  return [
-    createdAt,
-    <>
-      {delivery.type}
-      <br />
-      <span class="quiet small">
-        msg_{delivery.event_uuid}
-        {props.hasAddresses === true ? (
-          <>
-            <br />
-            {shortenUrl(delivery.url)}
-          </>
-        ) : null}
-      </span>
-    </>,
-    <>
-      <span class={tagClass}>{text}</span>
-      {delivery.next_attempt_at === null ? null : (
-        <>
+type DeliveryRowProps = DeliveriesProps & { delivery: ListedDelivery };
+
+function DeliveryRow(props: DeliveryRowProps): VNode {
+  const { delivery, canRedeliver, hasAddresses = false } = props;
+  const { type, status, attempts, url } = delivery;
+  const [tagClass, text] = STATUS_TAGS[status];
+  return (
+    <li>
+      <div class="what">
+        <h3>
+          {type} <span class={tagClass}>{text}</span>
+        </h3>
+        <span class="quiet small">
+          {formatShortDateTime(delivery.created_at)} (UTC), {attempts} {attempts === 1 ? 'attempt' : 'attempts'}
+          {delivery.next_attempt_at === null ? null : (
+            <>
+              <br />
+              Next attempt: {formatShortDateTime(delivery.next_attempt_at)} (UTC)
+            </>
+          )}
           <br />
-          <span class="quiet small">Next attempt: {formatShortDateTime(delivery.next_attempt_at)}</span>
-        </>
-      )}
-    </>,
-    delivery.attempts,
-    describeResult(delivery),
-    delivery.status === 'pending' || !props.canRedeliver ? null : (
-      <RedeliverForm {...props} delivery={delivery} createdAt={createdAt} />
-    ),
-  ];
+          msg_{delivery.event_uuid}
+          {hasAddresses ? (
+            <>
+              <br />
+              {shortenUrl(url)}
+            </>
+          ) : null}
+        </span>
+        <p class="small">{describeResult(delivery)}</p>
+      </div>
+      {status === 'pending' || !canRedeliver ? null : <RedeliverForm {...props} />}
+    </li>
+  );
 }
 
-function RedeliverForm(props: DeliveriesProps & { delivery: ListedDelivery; createdAt: string }): VNode {
-  const { delivery, createdAt, status, path, csrfToken } = props;
+function RedeliverForm({ delivery, status, path, csrfToken }: DeliveryRowProps): VNode {
+  const label = `Redeliver ${delivery.type} of ${formatShortDateTime(delivery.created_at)}`;
   return (
     <Form action={path} token={csrfToken}>
       <input type="hidden" name="action" value="redeliver" />
       <input type="hidden" name="delivery" value={delivery.uuid} />
       <input type="hidden" name="status" value={status ?? ''} />
-      <button type="submit" class="slight" aria-label={`Redeliver ${delivery.type} of ${createdAt}`}>
+      <button type="submit" class="slight" aria-label={label}>
         Redeliver
       </button>
     </Form>

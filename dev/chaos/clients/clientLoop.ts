@@ -1,4 +1,5 @@
 import { adjustCredits } from './actions/adjustCredits.ts';
+import { cancelGeneration, createAndCancel } from './actions/cancel.ts';
 import { useMcpTools } from './actions/mcpTools.ts';
 import { createGeneration, createMany, createOnceInParallel, createWithUsedKey } from './actions/create.ts';
 import { changeKeys, tryPreviouslyRevokedKey } from './actions/keys.ts';
@@ -10,7 +11,7 @@ import { refundSucceeded } from './actions/refundSucceeded.ts';
 import { refundOrDispute } from './actions/refundOrDispute.ts';
 import { suspendForAWhile } from './actions/suspend.ts';
 import { changeSubscription } from './actions/subscriptions.ts';
-import { changeWebhooks } from './actions/webhooks.ts';
+import { changeWebhooks, sendTestEvents } from './actions/webhooks.ts';
 import { topUpWhileCreating, buyTopup } from './actions/topups.ts';
 import type { ChaosCustomer } from './customers.ts';
 import { isUsable, onboardCustomer } from './onboardCustomer.ts';
@@ -20,10 +21,12 @@ type ClientAction = (turn: Step) => Promise<void>;
 
 /** The actions of clients, with their share in percent. */
 const ACTIONS: readonly (readonly [weight: number, action: ClientAction])[] = [
-  [28, createGeneration],
+  [22, createGeneration],
   [22.5, readKnownGeneration],
   [10, readLists],
   [5, deleteGeneration],
+  [2, cancelGeneration],
+  [4, createAndCancel],
   [12, useMcpTools],
   [4, buyTopup],
   [2, topUpWhileCreating],
@@ -67,6 +70,7 @@ const CREATE_ONLY_ACTIONS: typeof ACTIONS = [
   [10, createMany],
   [20, readKnownGeneration],
 ];
+const TEST_ONLY_ACTIONS: typeof ACTIONS = [[1, sendTestEvents]];
 /** Share of all actions on accounts that many clients use at once. */
 const HOT_SHARE = 0.4;
 
@@ -93,6 +97,7 @@ export async function runClientLoop(state: ClientState, number: number): Promise
 
 function selectActions({ state, customer: { role } }: Step, rushes: boolean): typeof ACTIONS {
   if (role.only === 'reads') return READ_ONLY_ACTIONS;
+  if (role.only === 'tests') return TEST_ONLY_ACTIONS;
   if (role.only === 'creates') return CREATE_ONLY_ACTIONS;
   if (role.plan === null && !state.isCalm) return UNSUBSCRIBED_ACTIONS;
   return state.isCalm ? CALM_ACTIONS : rushes ? RUSH_ACTIONS : ACTIONS;

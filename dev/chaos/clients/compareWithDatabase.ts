@@ -18,6 +18,7 @@ interface GenerationRow {
   prompt: string;
   status: string;
   credits_charged: number;
+  is_canceled: boolean;
   deleted_at: Date | null;
 }
 
@@ -51,7 +52,8 @@ export async function compareClientStore(store: ClientStore, client: Queryable):
 async function compareGenerations(store: ClientStore, client: Queryable, report: ReportFunction): Promise<void> {
   const { rows } = await client.query(
     // The prompts of generations deleted a month ago have been purged.
-    `SELECT g.uuid, a.uuid AS account_uuid, g.model, p.prompt, g.status, g.credits_charged, g.deleted_at
+    `SELECT g.uuid, a.uuid AS account_uuid, g.model, p.prompt, g.status, g.credits_charged,
+            g.cancel_requested_at IS NOT NULL AS is_canceled, g.deleted_at
        FROM generations g JOIN accounts a ON a.id = g.account_id JOIN chaos.prompts p ON p.generation = g.uuid
       WHERE a.uuid = ANY ($1::uuid[])`,
     [[...store.accounts.keys()]],
@@ -85,6 +87,9 @@ function compareGeneration(observed: ObservedGeneration, row: GenerationRow | un
   }
   if (final !== null && final.status !== row.status) {
     report('end-is-final', accountUuid, uuid, `was seen ${final.status} and is ${row.status}`);
+  }
+  if (observed.cancelRequestedAt === null && row.is_canceled) {
+    report('canceled-was-requested', accountUuid, uuid, 'is canceled without a request');
   }
   if (observed.deletedAt !== null && row.deleted_at === null) {
     report('deleted-is-gone', accountUuid, uuid, 'its deletion was acknowledged, and it is not deleted');

@@ -1,5 +1,6 @@
 import { getModelBySlug } from '../../../shared/lib/catalog/catalog.ts';
 import type { CatalogModel, GenerationParams, ParamValue } from '../../../shared/spec/catalog.ts';
+import { listPossiblePrices } from '../catalogs.ts';
 import type { ObservedCreate } from './clientStore.ts';
 import type { RestResponse } from './restRequests.ts';
 import type { Json } from './httpClient.ts';
@@ -37,6 +38,7 @@ export function newCreateRequest(
     accountUuid: customer.uuid as string,
     model: model.slug,
     credits: model.price(params),
+    prices: listPossiblePrices(model.slug, params),
     idempotencyKey,
     firstSentAt: state.now(),
     sent: 0,
@@ -93,14 +95,12 @@ export function recordCreateResponse(
     return;
   }
   const { uuid, credits_charged: credits, status } = shown as { uuid: string; credits_charged: number; status: string };
-  if (credits !== observed.credits) {
-    reportViolation(
-      step,
-      'price-matches-the-catalog',
-      uuid,
-      `${credits} credits were charged instead of ${observed.credits}`,
-    );
+  if (!observed.prices.includes(credits)) {
+    const detail = `${credits} credits were charged instead of ${observed.prices.join(' or ')}`;
+    reportViolation(step, 'price-matches-the-catalog', uuid, detail);
   }
+  observed.prices = [credits];
+  observed.credits = credits;
   if (status !== 'queued' || shown.prompt !== observed.prompt) {
     reportViolation(step, 'created-exists', uuid, `has status ${status} and the prompt "${shown.prompt}"`);
   }
@@ -169,6 +169,7 @@ function rememberGeneration(
     final: null,
     isDownloaded: false,
     deleteRequestedAt: null,
+    cancelRequestedAt: null,
     deletedAt: null,
   });
   customer.generations.push(uuid);

@@ -11,8 +11,11 @@ export interface CustomerRole {
   hasAutoTopups: boolean;
   /** Threshold of automatic top-ups; null lets the seed choose. */
   threshold: number | null;
-  /** `reads` only reads; `creates` creates, but neither buys credits nor changes its plan. Null does everything. */
-  only: 'reads' | 'creates' | null;
+  /**
+   * `reads` only reads; `creates` creates, but neither buys credits nor changes its plan; `tests` only sends test events
+   * to its endpoints. Null does everything.
+   */
+  only: 'reads' | 'creates' | 'tests' | null;
   /** Used by many clients at once. */
   isHot: boolean;
   isAffiliate: boolean;
@@ -79,6 +82,8 @@ const ROLES: readonly (Partial<CustomerRole> & { isUnsubscribed?: boolean })[] =
   { plan: 'lite', isHot: true, hasAutoTopups: true, threshold: 0, only: 'creates' },
   { plan: 'lite', isHot: true, hasAutoTopups: true, threshold: 0, only: 'creates' },
   { plan: 'lite', isHot: true, hasAutoTopups: true, threshold: 0, only: 'creates' },
+  // Its endpoints are released while the next event is recorded. No other event makes them due afterwards.
+  { isUnsubscribed: true, only: 'tests' },
 ];
 
 export function createCustomers(count: number, random: SeededRandom): ChaosCustomer[] {
@@ -89,7 +94,7 @@ export function createCustomers(count: number, random: SeededRandom): ChaosCusto
     // The second round has no hot accounts: only a few accounts have many clients.
     const isHot = role.isHot === true && index < ROLES.length;
     // Every third customer has no endpoint, and every other one no webhook_url: all combinations exist.
-    const webhooks = { hasEndpoints: index % 3 !== 2, usesWebhookUrl: index % 2 === 0 };
+    const webhooks = { hasEndpoints: role.only === 'tests' || index % 3 !== 2, usesWebhookUrl: index % 2 === 0 };
     return {
       index,
       email: `customer-${index}@example.com`,

@@ -29,6 +29,8 @@ export interface RestRequest {
   expectedErrors?: readonly ErrorCode[];
   /** The expected status. */
   status: number;
+  /** The expected status while the outcome is not known to the service. */
+  pendingStatus?: number;
   shape: ResponseShape;
 }
 
@@ -58,7 +60,7 @@ export async function sendRest(step: Step, request: RestRequest): Promise<RestRe
   const { state, random } = step;
   const { kind, method, path, body, headers = {}, address = random.pick(state.addresses) } = request;
   const reply = await sendHttp(state, { kind, method, path, address, headers, body });
-  const response = interpretResponse(reply, request.status);
+  const response = interpretResponse(reply, request);
   recordRequest(state, kind, reply, response.code);
   verifyResponse(step, request, response);
   return response;
@@ -69,18 +71,18 @@ export function pickKey({ customer, random }: Step): ObservedKey {
   return random.pick(getActiveKeys(customer));
 }
 
-function interpretResponse(reply: HttpReply, good: number): RestResponse {
+function interpretResponse(reply: HttpReply, { status: good, pendingStatus }: RestRequest): RestResponse {
   const { status } = reply;
   const body = parseJson(reply.text);
   const isError = typeof status === 'number' && status >= 400;
   const code = isError && typeof body?.error === 'string' ? (body.error as ErrorCode) : null;
   const isUnknown = typeof status !== 'number' || (status >= 500 && code !== 'model_unavailable');
-  return { ...reply, body, code, isGood: status === good, isUnknown };
+  return { ...reply, body, code, isGood: status === good || status === pendingStatus, isUnknown };
 }
 
 function verifyResponse(
   step: Step,
-  { kind, method, path, status: good, shape, expectedErrors = [] }: RestRequest,
+  { kind, method, path, shape, expectedErrors = [] }: RestRequest,
   response: RestResponse,
 ): void {
   const { status, code, body, text } = response;
@@ -88,7 +90,7 @@ function verifyResponse(
   const subject = `${method} ${path}`;
   const observed = `${status} ${text.slice(0, 300)}`;
   if (status === 500) return reportInternalError(step.state, step.customer.uuid, kind, response);
-  if (status === good) {
+  if (response.isGood) {
     const problem = findShapeProblem(shape, body);
     if (problem !== null) reportViolation(step, 'responses-match-their-schema', subject, `${problem}: ${observed}`);
     return;

@@ -14,6 +14,9 @@ export const STATEMENTS = {
   'price-matches-the-catalog': 'A generation costs what the catalog says.',
   'end-is-final': 'A generation that has ended does not change.',
   'output-can-be-fetched': 'A succeeded generation has an output that can be downloaded.',
+  'cancel-returns-the-outcome':
+    'A cancellation returns 200 with a generation that has ended, or 202 with a queued one.',
+  'canceled-was-requested': 'A generation is canceled only if a client asked for it.',
   'deleted-is-gone': 'A generation disappears when its deletion is acknowledged, and not without a deletion.',
   'same-key-same-response': 'Requests with one Idempotency-Key have the effect and the response of one request.',
   'one-generation-per-create': 'A create leads to at most one generation.',

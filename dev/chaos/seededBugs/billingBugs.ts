@@ -31,7 +31,7 @@ export const BILLING_BUGS: readonly SeededBug[] = [
     changes: [
       {
         file: AUTO_TOPUPS,
-        within: 'claimAutoTopup',
+        within: 'isIntervalOver',
         find: '$claimedAt === null || $claimedAt <= $limit(',
         replace: '$claimedAt === null || $claimedAt <= $limit($claimedAt, 1) || $claimedAt <= $limit(',
       },

@@ -2,6 +2,7 @@ import type { SeededBug } from './seededBug.ts';
 
 const CLAIM = 'shared/domain/generations/execution/claim.ts';
 const COMPLETE = 'shared/domain/generations/execution/complete.ts';
+const ADMISSION = 'shared/domain/generations/admission.ts';
 const CHARGE = 'shared/domain/generations/charge.ts';
 const REGISTRY = 'worker/registry.ts';
 
@@ -17,8 +18,8 @@ export const GENERATION_BUGS: readonly SeededBug[] = [
     name: 'the charge does not check whether the account is suspended',
     changes: [
       {
-        file: CHARGE,
-        within: 'prepareChargeStatement',
+        file: ADMISSION,
+        within: 'buildAdmissionRule',
         find: `WHEN $a.suspended_at IS NOT NULL THEN 'account_suspended'`,
         replace: '',
       },
@@ -39,7 +40,7 @@ export const GENERATION_BUGS: readonly SeededBug[] = [
   },
   {
     name: 'a generation that has ended can end again, and is refunded again',
-    changes: ['COMPLETE_GENERATIONS', 'FAIL_GENERATIONS'].map((within) => ({
+    changes: ['COMPLETE_GENERATIONS', 'prepareFailStatement'].map((within) => ({
       file: COMPLETE,
       within,
       find: `AND $g.status = 'queued'`,
@@ -47,6 +48,32 @@ export const GENERATION_BUGS: readonly SeededBug[] = [
     })),
     sql: ['DROP INDEX ledger_entries_generation_entry_type_unique'],
     foundBy: ['one-refund-a-failure', 'slots-are-what-is-queued', 'end-is-final'],
+  },
+  {
+    name: 'a cancellation also ends a generation that has ended, and refunds it again',
+    changes: [
+      {
+        file: COMPLETE,
+        within: 'prepareFailStatement',
+        find: `AND $g.status = 'queued'`,
+        replace: "${isCancellation ? '' : `AND g.status = 'queued'`}",
+      },
+    ],
+    sql: ['DROP INDEX ledger_entries_generation_entry_type_unique'],
+    foundBy: ['one-refund-a-failure', 'slots-are-what-is-queued', 'end-is-final'],
+  },
+  {
+    name: 'a cancellation refunds a generation that was submitted, without a confirmation of the upstream',
+    changes: [
+      {
+        file: COMPLETE,
+        within: 'DECIDE_CANCELLATION',
+        find: `$g.upstream_handle IS NULL AND $g.unconfirmed_submits = 0
+               AND $g.submit_started_at IS NOT DISTINCT FROM $result.claimed_at AS is_unsubmitted`,
+        replace: 'true AS is_unsubmitted',
+      },
+    ],
+    foundBy: ['canceled-generations-did-not-run'],
   },
   {
     name: 'the generation sweep does nothing',
@@ -148,8 +175,8 @@ export const GENERATION_BUGS: readonly SeededBug[] = [
     name: 'the parallel limit is not checked',
     changes: [
       {
-        file: CHARGE,
-        within: 'prepareChargeStatement',
+        file: ADMISSION,
+        within: 'buildAdmissionRule',
         find: 'WHEN $a.in_flight >= $a.parallel_limit',
         replace: 'WHEN false',
       },
@@ -161,13 +188,13 @@ export const GENERATION_BUGS: readonly SeededBug[] = [
     changes: [
       {
         file: COMPLETE,
-        within: 'FAIL_GENERATIONS',
+        within: 'prepareFailStatement',
         find: 'plan_credits = $owner.plan_credits + $counts.plan_credits,',
         replace: 'plan_credits = $owner.plan_credits,',
       },
       {
         file: COMPLETE,
-        within: 'FAIL_GENERATIONS',
+        within: 'prepareFailStatement',
         find: 'topup_credits = $owner.topup_credits + $counts.credits - $counts.plan_credits,',
         replace: 'topup_credits = $owner.topup_credits + $counts.credits,',
       },

@@ -31,7 +31,7 @@ export const WEBHOOK_BUGS: readonly SeededBug[] = [
               late: JSON.stringify(
                 ends.filter(({ uuid }) => $rows.some((row) => row.has_webhook && row.uuid === uuid)),
               ),
-              now: at,
+              now: now(),
             },
           );
           void enqueueEventDispatch();`,

@@ -40,11 +40,13 @@ export const FAL_PROTOCOL: Protocol = {
       buildStatus(job, base, jobs.queuePosition(job), query.get('logs') === '1'),
     ),
     requestRoute('GET', 'result', '', buildResult),
-    requestRoute('PUT', 'cancel', '/cancel', (job, { jobs }) =>
-      jobs.cancel(job)
-        ? { status: 202, body: { status: 'CANCELLATION_REQUESTED' } }
-        : { status: 400, body: { status: 'ALREADY_COMPLETED' } },
-    ),
+    requestRoute('PUT', 'cancel', '/cancel', (job, { jobs }) => {
+      // A request that has not started is removed from the queue, which the status 200 confirms.
+      const removed = { status: 200, body: { status: 'OK' } };
+      const signaled = { status: 202, body: { status: 'CANCELLATION_REQUESTED' } };
+      const response = job.startedAt === null ? removed : signaled;
+      return jobs.cancel(job) ? response : { status: 400, body: { status: 'ALREADY_COMPLETED' } };
+    }),
   ],
 };
 

@@ -74,6 +74,8 @@ export const COLUMNS = {
     'idempotency_key',
     'api_key_number',
     'webhook_url',
+    'metadata',
+    'cancel_requested_at',
     'created_at',
     'completed_at',
     'deleted_at',

@@ -97,16 +97,33 @@ function isAutoTopupAllowed(account: Account, at: Date): boolean {
   return account.auto_topup_enabled && account.suspended_at === null && getActivePlan(account, at) !== null;
 }
 
+function isIntervalOver(claimedAt: Date | null, at: Date): boolean {
+  return claimedAt === null || claimedAt <= addMilliseconds(at, -AUTO_TOPUP_INTERVAL_MS);
+}
+
+/** Columns of an account from which {@link isAutoTopupExpected} predicts a top-up. */
+export type AutoTopupState = Pick<
+  Account,
+  'uuid' | 'stripe_customer_id' | 'auto_topup_enabled' | 'auto_topup_claimed_at'
+>;
+
+/**
+ * Predicts whether a create that the balance does not cover would charge an automatic top-up or wait for the pending
+ * one. The account has an active plan and is not suspended.
+ */
+export function isAutoTopupExpected(account: AutoTopupState, hasPendingTopup: boolean, at: Date): boolean {
+  if (!account.auto_topup_enabled) return false;
+  return hasPendingTopup || (isIntervalOver(account.auto_topup_claimed_at, at) && getCustomerId(account) !== null);
+}
+
 /**
  * Claims the account's top-up of this hour and records it, before anything is charged. The claim stays, whatever the
  * outcome of the charge, so that two processes never both charge.
  */
 async function claimAutoTopup(accountId: number, isNeeded: (account: Account) => boolean): Promise<Topup | undefined> {
   return withAccountLock(accountId, async (transaction, account) => {
-    const claimedAt = account.auto_topup_claimed_at;
     const at = now();
-    const isIntervalOver = claimedAt === null || claimedAt <= addMilliseconds(at, -AUTO_TOPUP_INTERVAL_MS);
-    const isReady = isAutoTopupAllowed(account, at) && isIntervalOver;
+    const isReady = isAutoTopupAllowed(account, at) && isIntervalOver(account.auto_topup_claimed_at, at);
     if (!isReady || !isNeeded(account)) return undefined;
     if (getCustomerId(account) === null) return undefined;
     // While the outcome of the previous one is unknown, another could be a second charge for the same need.

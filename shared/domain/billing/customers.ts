@@ -28,7 +28,10 @@ export async function withCustomer<Result>(
 }
 
 /** Returns the account's customer id at the processor; null before it is created. Simulated customers always exist. */
-export function getCustomerId({ uuid, stripe_customer_id: stored }: Account): string | null {
+export function getCustomerId({
+  uuid,
+  stripe_customer_id: stored,
+}: Pick<Account, 'uuid' | 'stripe_customer_id'>): string | null {
   return processor.isSimulated ? `simulated_${uuid}` : stored;
 }
 

@@ -1,9 +1,11 @@
 import { buildDefaultModels, type CatalogModel, getCatalog, parseRelease } from '../../lib/catalog/catalog.ts';
+import { ConfigError } from '../../lib/config.ts';
 import { prepared, runStatement } from '../../lib/database/preparedStatements.ts';
 import { logger } from '../../lib/logger.ts';
 import { perService } from '../../lib/serviceScope.ts';
 import { ServiceError } from '../../spec/errors.ts';
 import { CatalogRelease } from '../../tables/CatalogRelease.ts';
+import { arePlansOfLastRelease } from './releasedPlans.ts';
 
 /** Number of releases whose generations a worker runs. Processes with older ones have ended long ago. */
 const RELEASES_MAX = 10;
@@ -94,4 +96,20 @@ export async function requireReleasedCatalog(): Promise<void> {
     'The service is being updated. No generation was created and no credits were charged. Try again in a minute.',
     { retryAfterSeconds: 60 },
   );
+}
+
+/**
+ * Checks the catalog of a command, whose names and plans must be those of the service.
+ * @throws ConfigError if another catalog was released last.
+ */
+export async function requireNewestCatalog(): Promise<void> {
+  // The command itself reports a database that is unavailable or not migrated.
+  const newest = await CatalogRelease.query()
+    .select('id')
+    .orderBy('released_at', 'desc')
+    .first()
+    .catch(() => undefined);
+  if (newest === undefined) return;
+  if (newest.id === getCatalog().releaseId && (await arePlansOfLastRelease().catch(() => true))) return;
+  throw new ConfigError('CATALOG must be that of the service: it differs from the one that was released last.');
 }

@@ -12,6 +12,7 @@ import { PROBE_STALE_MS } from '../../spec/limits.ts';
 import { Generation } from '../../tables/Generation.ts';
 import { buildLowCreditsThreshold } from '../credits/lowCredits.ts';
 import { isEmailEnabled } from '../outbox/recordEvent.ts';
+import { buildAdmissionRule, USABLE_MODELS } from './admission.ts';
 import type { ChargeOutcome, Debit } from './debit.ts';
 import { findReplayed, REPLAYABLE } from './findReplayed.ts';
 
@@ -40,7 +41,6 @@ const LOCK_INPUTS = `
       ORDER BY u.uuid FOR KEY SHARE
    ), missing AS MATERIALIZED (
      SELECT DISTINCT uuid FROM input WHERE upload_uuid NOT IN (SELECT uuid FROM kept)`;
-const WHEN_INPUT_MISSING = ` WHEN missing.uuid IS NOT NULL THEN 'input_unavailable'`;
 const JOIN_MISSING = ' LEFT JOIN missing ON missing.uuid = r.uuid';
 const INSERT_INPUTS = `
    ), inputs AS (
@@ -71,31 +71,23 @@ const prepareChargeStatement = (name: string, { hasKeys, hasInputs }: ChargePart
      SELECT r.*, k.number AS api_key_number, r.key_hash IS NULL OR k.key_hash IS NOT NULL AS is_key_valid
        FROM json_to_recordset(:charges) AS r (uuid uuid, account_id bigint, key_hash text, model text, prompt text,
               params jsonb, credits integer, created_at timestamptz, deadline_at timestamptz, idempotency_key text,
-              webhook_url text, catalog_id bigint${hasInputs ? ', inputs json' : ''})
+              webhook_url text, metadata jsonb, catalog_id bigint${hasInputs ? ', inputs json' : ''})
        LEFT JOIN api_keys k
          ON k.key_hash = ANY (cast(:hashes AS bytea[])) AND k.key_hash = decode(r.key_hash, 'hex')
         AND k.account_id = r.account_id AND k.revoked_at IS NULL
    ), usable AS MATERIALIZED (
-     SELECT DISTINCT model FROM upstream_health WHERE status <> 'offline' AND probed_at > :stale
-                                                         AND (circuit_open_until IS NULL OR circuit_open_until <= :now)${hasInputs ? LOCK_INPUTS : ''}
+     ${USABLE_MODELS}${hasInputs ? LOCK_INPUTS : ''}
    ), locked AS MATERIALIZED (
      SELECT a.id, r.uuid, r.model, r.prompt, r.params, r.credits, r.created_at, r.deadline_at, r.idempotency_key,
-            r.webhook_url, r.catalog_id, a.balance, a.plan_credits, a.topup_credits, a.period_used, a.in_flight, a.generation_count,
+            r.webhook_url, r.metadata, r.catalog_id, a.balance, a.plan_credits, a.topup_credits, a.period_used, a.in_flight,
+            a.generation_count,
             a.ledger_count,
             least(a.plan_credits, r.credits) AS from_plan, r.api_key_number, a.auto_topup_triggered_at,
             a.auto_topup_enabled AND a.balance - r.credits < a.auto_topup_threshold_credits AS leaves_low,
             a.credits_low_since, ${LOW_THRESHOLD} AS low_threshold,
             a.credits_low_since IS NULL AND a.balance - r.credits < ${LOW_THRESHOLD}
               AND (cast(:sendsEmail AS boolean) OR a.webhook_count > 0) AS is_credits_low,
-            CASE WHEN NOT r.is_key_valid THEN 'invalid_api_key'
-                 WHEN a.suspended_at IS NOT NULL THEN 'account_suspended'
-                 ${hasKeys ? "WHEN first.uuid IS NOT NULL THEN 'replayed'" : ''}${hasInputs ? WHEN_INPUT_MISSING : ''}
-                 WHEN a.spendable_until IS NULL OR a.spendable_until <= :now OR a.deletion_requested_at IS NOT NULL
-                   THEN 'subscription_required'
-                 WHEN usable.model IS NULL THEN 'model_unavailable'
-                 WHEN a.in_flight >= a.parallel_limit THEN 'parallel_limit_reached'
-                 WHEN a.balance < r.credits THEN 'insufficient_credits'
-                 ELSE 'accepted' END AS outcome
+            ${buildAdmissionRule({ hasKeys, hasInputs })} AS outcome
        FROM request r
        JOIN accounts a ON a.id = ANY (cast(:accounts AS bigint[])) AND a.id = r.account_id
        LEFT JOIN usable ON usable.model = r.model
@@ -118,13 +110,14 @@ const prepareChargeStatement = (name: string, { hasKeys, hasInputs }: ChargePart
       WHERE a.id = locked.id AND locked.outcome = 'accepted'
      RETURNING a.id, a.balance, a.generation_count, a.ledger_count, locked.uuid, locked.model, locked.prompt,
                locked.params, locked.credits, locked.from_plan, locked.created_at, locked.deadline_at,
-               locked.idempotency_key, locked.api_key_number, locked.webhook_url, locked.catalog_id
+               locked.idempotency_key, locked.api_key_number, locked.webhook_url, locked.metadata,
+               locked.catalog_id
    ), generation AS (
      INSERT INTO generations (uuid, account_id, number, model, prompt, params, credits_charged, plan_credits_charged,
-                              created_at, deadline_at, next_attempt_at, idempotency_key, api_key_number, webhook_url,
+                              created_at, deadline_at, next_attempt_at, idempotency_key, api_key_number, webhook_url, metadata,
                               catalog_id)
      SELECT uuid, id, generation_count, model, prompt, params, credits, from_plan, created_at, deadline_at,
-            cast(:due AS timestamptz), idempotency_key, api_key_number, webhook_url, catalog_id
+            cast(:due AS timestamptz), idempotency_key, api_key_number, webhook_url, metadata, catalog_id
        FROM charged
    ), burn AS (
      INSERT INTO ledger_entries (account_id, number, entry_type, amount, plan_amount, balance_after, description,

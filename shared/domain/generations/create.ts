@@ -12,12 +12,13 @@ import { requireReleasedCatalog } from '../catalog/releases.ts';
 import { ServiceError } from '../../spec/errors.ts';
 import { GENERATION_DEADLINE_MS } from '../../spec/limits.ts';
 import { Generation } from '../../tables/Generation.ts';
-import { ACCOUNT_SUSPENDED_DETAIL, type Caller } from '../accounts/accounts.ts';
+import type { Caller } from '../accounts/accounts.ts';
 import { chargeAutoTopupForGeneration } from '../billing/autoTopups.ts';
 import { keyReusedError } from '../platform/idempotentRequests.ts';
+import { buildNotCreatedDetail, describeRejection, priceRequest } from './admission.ts';
 import { chargeGeneration } from './charge.ts';
 import type { ChargeOutcome, CreateInput, Debit } from './debit.ts';
-import { prepareRequestInputs } from './requestInputs.ts';
+import { checkRequest } from './requestChecks.ts';
 
 /** Result of a create request. */
 export interface CreateResult {
@@ -44,23 +45,21 @@ export async function createGeneration(
   idempotencyKey: string | null = null,
   requestId: string | null = null,
 ): Promise<CreateResult> {
-  await requireReleasedCatalog();
-  const model = getModelBySlug(input.model);
-  const { params, inputs, isReplay } = await prepareRequestInputs(caller, input, idempotencyKey).catch(
-    (error: unknown) => {
-      throw isOutage(error)
-        ? databaseUnavailableError(buildNotCreatedDetail({ idempotency_key: idempotencyKey }), error)
-        : error;
-    },
-  );
+  const { params, inputs, isReplay } = await requireReleasedCatalog()
+    .then(() => checkRequest(caller, input, idempotencyKey))
+    .catch((error: unknown) => {
+      throw isOutage(error) ? databaseUnavailableError(buildNotCreatedDetail(idempotencyKey), error) : error;
+    });
+  const { max_credits: _, ...stored } = input;
   const createdAt = now();
+  const model = getModelBySlug(input.model);
   const debit: Debit = {
     uuid: uuidv7(),
     account_id: caller.accountId,
     key_hash: caller.keyHash?.toString('hex') ?? null,
-    ...input,
+    ...stored,
     params,
-    credits: model.price(params),
+    credits: priceRequest(input),
     catalog_id: getCatalog().id,
     created_at: createdAt,
     deadline_at: addMilliseconds(createdAt, GENERATION_DEADLINE_MS[model.kind]),
@@ -72,7 +71,7 @@ export async function createGeneration(
   const outcome = isReplay
     ? 'replayed'
     : await chargeWithAutoTopup(debit).catch((error: unknown) => {
-        throw isOutage(error) ? databaseUnavailableError(buildNotCreatedDetail(debit), error) : error;
+        throw isOutage(error) ? databaseUnavailableError(buildNotCreatedDetail(idempotencyKey), error) : error;
       });
   if (outcome === 'replayed') {
     return replayCreate(debit).catch((error: unknown) => {
@@ -81,7 +80,7 @@ export async function createGeneration(
   }
   if (outcome === 'unknown') throw databaseUnavailableError(OUTCOME_UNKNOWN_DETAIL);
   if (outcome === 'input_unavailable') throw new ServiceError('validation_error', INPUT_UNAVAILABLE_DETAIL);
-  if (outcome !== 'accepted') throw new ServiceError(outcome, rejectionDetails[outcome](debit));
+  if (outcome !== 'accepted') throw new ServiceError(outcome, describeRejection(outcome, debit));
   return dispatchCreated(debit);
 }
 
@@ -107,12 +106,12 @@ async function chargeWithAutoTopup(debit: Debit): Promise<ChargeOutcome> {
   if (topup === 'none') return outcome;
   const afterTopup = await chargeGeneration(debit).catch((error: unknown) => {
     if (!isOutage(error)) throw error;
-    throw databaseUnavailableError(`${buildNotCreatedDetail(debit)} ${TOPUP_CHARGED_DETAIL}`, error);
+    throw databaseUnavailableError(`${buildNotCreatedDetail(debit.idempotency_key)} ${TOPUP_CHARGED_DETAIL}`, error);
   });
   if (afterTopup === 'accepted' || afterTopup === 'replayed' || afterTopup === 'unknown') return afterTopup;
   if (afterTopup === 'input_unavailable')
     throw new ServiceError('validation_error', `${INPUT_UNAVAILABLE_DETAIL} ${TOPUP_CHARGED_DETAIL}`);
-  throw new ServiceError(afterTopup, `${rejectionDetails[afterTopup](debit)} ${TOPUP_CHARGED_DETAIL}`);
+  throw new ServiceError(afterTopup, `${describeRejection(afterTopup, debit)} ${TOPUP_CHARGED_DETAIL}`);
 }
 
 const INPUT_UNAVAILABLE_DETAIL = 'An image of params was deleted meanwhile. Send it again, then repeat the request.';
@@ -134,7 +133,9 @@ function buildQueuedGeneration({
   params,
   credits_charged,
   created_at,
-}: Pick<Generation, 'uuid' | 'model' | 'prompt' | 'params' | 'credits_charged' | 'created_at'>): Generation {
+  metadata = null,
+}: Pick<Generation, 'uuid' | 'model' | 'prompt' | 'params' | 'credits_charged' | 'created_at'> &
+  Partial<Pick<Generation, 'metadata'>>): Generation {
   return Generation.fromDatabaseJson({
     uuid,
     model,
@@ -148,6 +149,7 @@ function buildQueuedGeneration({
     thumbnail_path: null,
     error_message: null,
     is_watermarked: false,
+    metadata,
   });
 }
 
@@ -167,19 +169,11 @@ async function replayCreate(debit: Debit): Promise<CreateResult> {
     first.model === debit.model &&
     first.prompt === debit.prompt &&
     first.webhook_url === (debit.webhook_url ?? null) &&
-    isDeepStrictEqual(first.params, debit.params);
+    isDeepStrictEqual(first.params, debit.params) &&
+    isDeepStrictEqual(first.metadata, debit.metadata ?? null);
   if (!isSame) throw keyReusedError();
   await ensureModelsKnown([first.model]);
   return { generation: buildQueuedGeneration(first), isReplay: true };
-}
-
-/** An earlier request with the same key may still be committing, so its outcome is not part of the statement. */
-function buildNotCreatedDetail({ idempotency_key: key }: Pick<Debit, 'idempotency_key'>): string {
-  return key === null
-    ? 'The service is temporarily unavailable. No generation was created and no credits were charged. ' +
-        'Try again in a few seconds.'
-    : 'The service is temporarily unavailable. This attempt created no generation and charged no credits; an earlier ' +
-        'one with the same Idempotency-Key may have. Repeat the request with the same Idempotency-Key to get its outcome.';
 }
 
 const OUTCOME_UNKNOWN_DETAIL =
@@ -192,18 +186,3 @@ function databaseUnavailableError(detail: string, error?: unknown): ServiceError
   if (error !== undefined) logger.error({ err: error }, 'create failed: database unavailable');
   return new ServiceError('internal_error', detail, { retryAfterSeconds: 5 });
 }
-
-const rejectionDetails: Record<
-  Exclude<ChargeOutcome, 'accepted' | 'replayed' | 'unknown' | 'input_unavailable'>,
-  (debit: Debit) => string
-> = {
-  invalid_api_key: () => 'The API key is unknown or revoked.',
-  account_suspended: () => ACCOUNT_SUSPENDED_DETAIL,
-  subscription_required: () =>
-    'Creating generations requires an active subscription, and an account that is not being deleted. Choose a plan, or undo the deletion, then try again.',
-  model_unavailable: ({ model }) => `${model} is currently unavailable. No credits were charged. Try again later.`,
-  parallel_limit_reached: () =>
-    'The parallel generation limit of your plan is reached. Wait until a generation has finished, then try again.',
-  insufficient_credits: ({ credits }) =>
-    `The balance does not cover the ${credits} credits of this generation. Top up, or wait for the next grant.`,
-};

@@ -8,10 +8,14 @@ export interface CreateInput {
   params: GenerationParams;
   /** Address that receives the event of its end. */
   webhook_url?: string;
+  /** Pairs of strings that are returned with the generation; at least one. */
+  metadata?: Readonly<Record<string, string>>;
+  /** Largest price that the client accepts. */
+  max_credits?: number;
 }
 
 /** One create request in the charge statement. */
-export interface Debit extends CreateInput {
+export interface Debit extends Omit<CreateInput, 'max_credits'> {
   uuid: string;
   account_id: number;
   key_hash: string | null;
@@ -39,3 +43,6 @@ export type ChargeOutcome =
   | 'insufficient_credits'
   /** The response of the database was lost: the statement may have been committed, or may still be. */
   | 'unknown';
+
+/** A decision against the request, whose reason the client receives. */
+export type Rejection = Exclude<ChargeOutcome, 'accepted' | 'replayed' | 'unknown' | 'input_unavailable'>;

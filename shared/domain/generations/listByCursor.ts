@@ -5,7 +5,7 @@ import { Generation } from '../../tables/Generation.ts';
 const LIST_BY_CURSOR = prepared(
   'list_generations_by_cursor',
   `SELECT uuid, number, model, prompt, params, status, credits_charged, created_at, completed_at, output_path,
-          thumbnail_path, is_watermarked, error_message
+          thumbnail_path, is_watermarked, error_message, metadata
      FROM generations
     WHERE account_id = :accountId AND number < :before AND deleted_at IS NULL
     ORDER BY number DESC

@@ -10,12 +10,15 @@ import type { ListPage } from '../../lib/pagination.ts';
 import type { ModelKind, ModelSlug } from '../../spec/catalog.ts';
 import { GENERATION_STATUSES, type GenerationStatus } from '../../spec/states.ts';
 import { Generation } from '../../tables/Generation.ts';
+import type { Metadata } from './metadata.ts';
 
 /** Conditions of a list of generations. A missing one accepts everything. */
 export interface GenerationFilter extends CreatedRange {
   status?: GenerationStatus;
   kind?: ModelKind;
   model?: ModelSlug;
+  /** All of these pairs must match. */
+  metadata?: Metadata;
 }
 
 /**
@@ -31,28 +34,39 @@ const buildRange = (status: GenerationStatus, model: ModelSlug) => `
        ORDER BY created_at DESC, number DESC LIMIT :max)`;
 
 /**
+ * Matches by metadata, from the index `generations_metadata_idx`, whose expression contains the account. All rows with
+ * these pairs are read and then filtered, so the cost grows with the number of generations that have them.
+ */
+const MATCHES_BY_METADATA = `
+     SELECT number, created_at FROM generations
+      WHERE jsonb_set('{}', ARRAY[account_id::text], metadata) @> cast(:metadata AS jsonb) AND metadata IS NOT NULL
+        AND account_id = :accountId AND deleted_at IS NULL
+        AND created_at >= cast(:after AS timestamptz) AND created_at < cast(:before AS timestamptz)
+        AND status = ANY (cast(:statuses AS text[])) AND model = ANY (cast(:models AS text[]))`;
+
+/**
  * Counts and reads the matches in one statement. Postgres merges the ranges from their newest ends and stops at the
  * limit, so the cost is bounded by the number of items that are counted, and does not depend on the length of the list.
  * Items are in the order of the whole list.
  */
-const buildListFilteredStatement = (name: string, models: readonly ModelSlug[]): Statement =>
+const prepareList = (name: string, matches: string) =>
   prepared(
     name,
     `WITH matching AS MATERIALIZED (
-     SELECT number FROM (${buildRanges(models).join('\n      UNION ALL')}
+     SELECT number FROM (${matches}
      ) ranges
       ORDER BY created_at DESC, number DESC LIMIT :max
    )
    SELECT total.matches, g.number, g.uuid, g.model, g.prompt, g.params, g.status, g.credits_charged, g.created_at,
-          g.completed_at, g.output_path, g.thumbnail_path, g.is_watermarked, g.error_message
+          g.completed_at, g.output_path, g.thumbnail_path, g.is_watermarked, g.error_message, g.metadata
      FROM (SELECT count(*) AS matches FROM matching) total
      LEFT JOIN (SELECT number FROM matching ORDER BY number DESC OFFSET :skip LIMIT :limit) shown ON true
      LEFT JOIN generations g ON g.account_id = :accountId AND g.number = shown.number AND g.deleted_at IS NULL
     ORDER BY shown.number DESC`,
   );
 
-const buildRanges = (models: readonly ModelSlug[]) =>
-  GENERATION_STATUSES.flatMap((status) => models.map((model) => buildRange(status, model)));
+const buildRanges = (models: readonly ModelSlug[]): string =>
+  GENERATION_STATUSES.flatMap((status) => models.map((model) => buildRange(status, model))).join('\n      UNION ALL');
 
 /** Number of models up to which one statement reads all ranges. */
 const FEW_MODELS = 4;
@@ -68,11 +82,13 @@ export function getListFilteredStatement(models: readonly ModelSlug[]): Statemen
   let statement = statements().get(slugs);
   if (statement === undefined) {
     const suffix = slugs === DEFAULT_SLUGS ? '' : `_${sha256(slugs).toString('hex').slice(0, 16)}`;
-    statement = buildListFilteredStatement(`list_filtered_generations${suffix}`, models);
+    statement = prepareList(`list_filtered_generations${suffix}`, buildRanges(models));
     statements().set(slugs, statement);
   }
   return statement;
 }
+
+export const LIST_GENERATIONS_BY_METADATA = prepareList('list_generations_by_metadata', MATCHES_BY_METADATA);
 
 /**
  * Lists the generations of an account that match a filter, newest first. Of more than `FILTERED_ITEMS_MAX` matches, that
@@ -84,14 +100,17 @@ export async function listFilteredGenerations(
   page: number,
   filter: GenerationFilter,
 ): Promise<ListPage<Generation>> {
-  const { status, kind, model } = filter;
+  const { status, kind, model, metadata } = filter;
   await loadReleasedModels();
   const all = [...getCatalog().models, ...listOtherModels()];
   const models = all
     .filter((one) => one.kind === (kind ?? one.kind) && one.slug === (model ?? one.slug))
     .map(({ slug }) => slug);
-  const rows = await runStatement<FilteredRow<Generation>>(getListFilteredStatement(choose(all, models)), {
+  const statement =
+    metadata === undefined ? getListFilteredStatement(choose(all, models)) : LIST_GENERATIONS_BY_METADATA;
+  const rows = await runStatement<FilteredRow<Generation>>(statement, {
     accountId,
+    ...(metadata === undefined ? {} : { metadata: JSON.stringify({ [accountId]: metadata }) }),
     statuses: status === undefined ? [...GENERATION_STATUSES] : [status],
     models,
     ...buildFilterBindings(filter, page),

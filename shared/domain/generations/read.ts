@@ -24,7 +24,7 @@ const READ = prepared(
   `SELECT wanted.ordinal, wanted.key_hash IS NULL OR k.key_hash IS NOT NULL AS is_key_valid,
           a.suspended_at IS NOT NULL AS is_suspended,
           g.uuid, g.model, g.prompt, g.params, g.status, g.credits_charged, g.created_at, g.completed_at, g.output_path,
-          g.thumbnail_path, g.is_watermarked, g.error_message, g.polled_at, g.upstream_handle IS NOT NULL AS submitted
+          g.thumbnail_path, g.is_watermarked, g.error_message, g.metadata, g.polled_at, g.upstream_handle IS NOT NULL AS submitted
      FROM unnest(cast(:uuids AS uuid[]), cast(:accounts AS bigint[]), cast(:hashes AS bytea[])) WITH ORDINALITY
             AS wanted (uuid, account_id, key_hash, ordinal)
      JOIN accounts a ON a.id = wanted.account_id
@@ -93,7 +93,11 @@ async function waitForCompletion(
   }
 }
 
-async function findGeneration(caller: Caller, uuid: string): Promise<ReadRow> {
+/**
+ * Reads a generation of the caller as it is stored.
+ * @throws ServiceError as {@link readGeneration}
+ */
+export async function findGeneration(caller: Caller, uuid: string): Promise<ReadRow> {
   const row = await readRow({ uuid, caller });
   if (!row.is_key_valid) throw new ServiceError('invalid_api_key', 'The API key is unknown or revoked.');
   if (row.is_suspended) throw accountSuspendedError();

@@ -53,6 +53,7 @@ export function parseInputs(
   declarations: Readonly<Record<string, ModelInput>>,
   params: GenerationParams,
 ): ParsedInputs {
+  if (!Object.keys(declarations).some((name) => params[name] !== undefined)) return { params, inputs: [] };
   const shown: Record<string, ParamValue> = { ...params };
   const inputs: RequestedInput[] = [];
   for (const [name, { role, max }] of Object.entries(declarations)) {

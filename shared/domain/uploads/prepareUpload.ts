@@ -7,6 +7,7 @@ import {
   storeDecodedImage,
   withTempFile,
 } from '../../gateways/media/inputImages.ts';
+import { isOutage } from '../../lib/database/errors.ts';
 import { logger } from '../../lib/logger.ts';
 import { ServiceError } from '../../spec/errors.ts';
 import type { Upload } from '../../tables/Upload.ts';
@@ -49,13 +50,13 @@ async function discardOriginal({ uuid, media_token: token }: Upload): Promise<vo
   );
 }
 
-/** Turns a fault of the storage, the decoder or the database into a temporary error. */
-export function toUnavailableError(error: unknown): ServiceError {
-  if (error instanceof ServiceError) return error;
+/** Turns a fault of the storage or the decoder into a temporary error. Others stay as they are. */
+export function toUnavailableError(error: unknown): Error {
+  if (error instanceof ServiceError || isOutage(error)) return error as Error;
   logger.error({ err: error }, 'input image not prepared');
   return new ServiceError(
     'internal_error',
-    'The image could not be processed: the service is temporarily unavailable. Nothing was charged. Try again in a few seconds.',
+    'The image could not be processed: the service is temporarily unavailable. This attempt charged nothing. Try again in a few seconds.',
     { retryAfterSeconds: 5 },
   );
 }

@@ -21,11 +21,12 @@ export interface ClaimedEndpoint extends EndpointLease {
 /** Longer than an attempt. Renewed while the endpoint is served. */
 const LEASE_MS = 30_000;
 
-// Endpoints whose last attempt failed are claimed apart, so that they never delay others. The array keeps the planner from
-// scanning the table for an unknown limit.
+// A leased endpoint is due again when its lease expires. It would otherwise be found, and skipped, by every claim: with many
+// receivers that hang, that is most of the work. Endpoints whose last attempt failed are claimed apart, so that they never
+// delay others. The array keeps the planner from scanning the table for an unknown limit.
 const CLAIM_ENDPOINTS = prepared(
   'claim_webhook_endpoints',
-  `UPDATE webhook_endpoints e SET leased_until = :until, lease_token = :token
+  `UPDATE webhook_endpoints e SET leased_until = :until, lease_token = :token, next_delivery_at = :until
     WHERE e.id = ANY (ARRAY(
            SELECT id FROM webhook_endpoints
             WHERE next_delivery_at <= :now AND (failing_since IS NOT NULL) = cast(:isFailing AS boolean)
@@ -39,7 +40,7 @@ const CLAIM_ENDPOINTS = prepared(
 
 const RENEW_LEASES = prepared(
   'renew_webhook_leases',
-  `UPDATE webhook_endpoints e SET leased_until = :until
+  `UPDATE webhook_endpoints e SET leased_until = :until, next_delivery_at = :until
      FROM (SELECT held.id
              FROM json_to_recordset(:leases) AS lease (id bigint, token uuid)
              JOIN webhook_endpoints held ON held.id = ANY (cast(:ids AS bigint[])) AND held.id = lease.id

@@ -1,8 +1,11 @@
 import { writeFile } from 'node:fs/promises';
-import { config } from '../../lib/config.ts';
+import { hasImageModels } from '../../lib/catalog/catalog.ts';
+import { config, ConfigError } from '../../lib/config.ts';
+import { getServerSecret } from '../../lib/serverSecret.ts';
 import { IMAGE_MAX_BYTES } from '../../spec/limits.ts';
 import { getMediaFolder, getMediaStore } from './configuredStore.ts';
 import { download, InvalidOutputError } from './download.ts';
+import { verifyMediaStore } from './storeOutput.ts';
 import { deleteTempFile, newTempFile } from './tempFiles.ts';
 import { DecodeError, reencodeImage } from './thumbnail.ts';
 
@@ -28,6 +31,21 @@ const FETCH_LIMITS = { maxBytes: IMAGE_MAX_BYTES, timeoutMs: 15_000, idleMs: 5_0
 /** Folder in the media store for customers' images, apart from the outputs, which are public. */
 const UPLOADS_FOLDER = 'uploads';
 const ORIGINAL_NAME = 'file';
+
+/**
+ * Checks at the start that images can be stored, and that their addresses cannot be forged. Does nothing if no model
+ * takes images.
+ * @throws ConfigError
+ */
+export async function verifyImageStore(): Promise<void> {
+  if (!hasImageModels()) return;
+  if (config.NODE_ENV === 'production' && config.MEDIA_S3_BUCKET === undefined && getServerSecret() === '') {
+    throw new ConfigError(
+      'SECRET_KEY is not set, but models of CATALOG take images: their addresses are signed with it. Set a random one: openssl rand -hex 32',
+    );
+  }
+  await verifyMediaStore();
+}
 
 /** Returns the path of the file as the customer sent it. It is deleted once it is decoded. */
 export function getOriginalPath(mediaToken: string): string {

@@ -13,6 +13,7 @@ import {
 import { requestJson, type JsonResponse } from './http.ts';
 import type { UpstreamRoute } from './upstreamConfig.ts';
 import {
+  type CancelResult,
   type SubmitResult,
   type Upstream,
   UpstreamError,
@@ -61,18 +62,20 @@ export function falUpstream({ upstream: { baseUrl, key }, modelId, kind }: Upstr
   async function poll(handle: UpstreamHandle): Promise<UpstreamProgress> {
     const { status_url: statusUrl, response_url: responseUrl } = handle as FalHandle;
     const status = await withRetryableErrors(() => sendToOrigin('GET', statusUrl));
-    if (status.status === 202) return { state: 'running' };
+    if (status.status === 202) return parseFalProgress(status.body);
     if (status.status === 404) throw new UpstreamError('gone', 'The upstream does not have this request.');
     if (status.status !== 200 || getField(status.body, 'status') === undefined) throw unavailableError(status);
-    if (getField(status.body, 'status') !== 'COMPLETED') return { state: 'running' };
+    if (getField(status.body, 'status') !== 'COMPLETED') return parseFalProgress(status.body);
     const result = await withRetryableErrors(() => sendToOrigin('GET', responseUrl));
     if (result.status === 200) return parseFalOutput(result.body, kind);
     if (isResultUnavailable(result, status)) throw unavailableError(result);
     return { state: 'failed', message: describeFalFailure(result.body, status.body) };
   }
 
-  async function cancel(handle: UpstreamHandle): Promise<void> {
-    await sendToOrigin('PUT', (handle as FalHandle).cancel_url);
+  /** A 200 with `OK` confirms that the request was removed from the queue. Others say that a signal was sent, or nothing. */
+  async function cancel(handle: UpstreamHandle): Promise<CancelResult> {
+    const response = await sendToOrigin('PUT', (handle as FalHandle).cancel_url);
+    return response.status === 200 && getField(response.body, 'status') === 'OK' ? 'did_not_run' : 'unknown';
   }
 
   async function probe(): Promise<void> {
@@ -84,6 +87,10 @@ export function falUpstream({ upstream: { baseUrl, key }, modelId, kind }: Upstr
   }
 
   return { kind, isSynchronous: false, submit, poll, cancel, probe };
+}
+
+function parseFalProgress(body: unknown): UpstreamProgress {
+  return getField(body, 'status') === 'IN_QUEUE' ? { state: 'running', isWaiting: true } : { state: 'running' };
 }
 
 /** Returns true if the queue did not return the result, as opposed to a failed request without one. */

@@ -69,4 +69,11 @@ export {
 export { buildImageVariables, omitImageParams, type RoleImage } from './imageFields.ts';
 export { FAILURE_MESSAGES } from './responses.ts';
 export { UpstreamError } from './upstream.ts';
-export type { SubmitImage, UpstreamResult, UpstreamHandle, UpstreamOutput, UpstreamProgress } from './upstream.ts';
+export type {
+  CancelResult,
+  SubmitImage,
+  UpstreamResult,
+  UpstreamHandle,
+  UpstreamOutput,
+  UpstreamProgress,
+} from './upstream.ts';

@@ -20,6 +20,7 @@ import { requestStream, requestJson, type JsonResponse } from './http.ts';
 import { readImageResponse } from './imageResponse.ts';
 import type { UpstreamRoute } from './upstreamConfig.ts';
 import {
+  type CancelResult,
   type SubmitResult,
   type Upstream,
   type UpstreamResult,
@@ -82,8 +83,10 @@ export function openaiUpstream({ upstream: { baseUrl, key, acceptsForm }, modelI
     return buildOutputResult(isSafeString(url) ? url : `${getVideoUrl(handle)}/content`, response.body);
   }
 
-  async function cancel(handle: UpstreamHandle): Promise<void> {
+  /** Deletes the video. The API has no cancellation, and no response says whether the video was started. */
+  async function cancel(handle: UpstreamHandle): Promise<CancelResult> {
     await requestJson('DELETE', getVideoUrl(handle), { headers });
+    return 'unknown';
   }
 
   async function createImage(request: SubmitRequest): Promise<SubmitResult> {

@@ -13,6 +13,7 @@ import {
 import { requestJson, type JsonResponse } from './http.ts';
 import type { UpstreamRoute } from './upstreamConfig.ts';
 import {
+  type CancelResult,
   type SubmitResult,
   type Upstream,
   UpstreamError,
@@ -97,6 +98,8 @@ export function replicateUpstream({ upstream: { baseUrl, key }, modelId, kind }:
         return { state: 'failed', message: FAILURE_MESSAGES.cancelled };
       case 'aborted':
         return { state: 'failed', message: FAILURE_MESSAGES.notStarted };
+      case 'starting':
+        return isNotStarted(prediction) ? { state: 'running', isWaiting: true } : { state: 'running' };
       default:
         return { state: 'running' };
     }
@@ -112,8 +115,11 @@ export function replicateUpstream({ upstream: { baseUrl, key }, modelId, kind }:
     return { state: 'succeeded', output: file, isWatermarked };
   }
 
-  async function cancel(handle: UpstreamHandle): Promise<void> {
-    await sendToOrigin('POST', (handle as ReplicateHandle).cancel_url);
+  /** The response is the prediction. One that was canceled without a start never ran. */
+  async function cancel(handle: UpstreamHandle): Promise<CancelResult> {
+    const { status, body } = await sendToOrigin('POST', (handle as ReplicateHandle).cancel_url);
+    const isCanceled = ['canceled', 'aborted'].includes(String(getField(body, 'status')));
+    return status === 200 && isCanceled && isNotStarted(body) ? 'did_not_run' : 'unknown';
   }
 
   async function probe(): Promise<void> {
@@ -124,6 +130,11 @@ export function replicateUpstream({ upstream: { baseUrl, key }, modelId, kind }:
   }
 
   return { kind, isSynchronous: false, submit, poll, cancel, probe };
+}
+
+/** Returns true if a prediction says that it has not started. */
+function isNotStarted(prediction: unknown): boolean {
+  return getField(prediction, 'started_at') === null;
 }
 
 /** Rounds up: the service ends the generation at its deadline, and Replicate's limit is only a safeguard. */

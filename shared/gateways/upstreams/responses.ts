@@ -11,6 +11,8 @@ export const FAILURE_MESSAGES = {
   tookTooLong: 'The model took too long. Please try again.',
   notStarted: 'The model did not start in time. Please try again.',
   cancelled: 'The generation was cancelled.',
+  /** By the owner, before the model started. */
+  canceledByOwner: 'Canceled.',
   noOutput: 'The model returned no output.',
   inputGone: 'An input image of this generation is no longer available.',
   unusableOutput: 'The model returned no usable output.',

@@ -34,7 +34,11 @@ export type UpstreamResult =
   /** `message` is shown to the customer. */
   | { state: 'failed'; message: string };
 
-export type UpstreamProgress = { state: 'running' } | UpstreamResult;
+/** `isWaiting` is true if it has not started yet, and can be cancelled with a confirmation. */
+export type UpstreamProgress = { state: 'running'; isWaiting?: true } | UpstreamResult;
+
+/** `did_not_run` only if the provider's documentation says so: the customer is refunded, and nothing may be charged to us. */
+export type CancelResult = 'did_not_run' | 'unknown';
 
 /** A synchronous upstream responds with the result; any other responds with a handle. */
 export type SubmitResult = { state: 'accepted'; handle: UpstreamHandle } | UpstreamResult;
@@ -48,7 +52,7 @@ export interface Upstream {
   /** Reads the progress of a generation. Never called if submits are synchronous. */
   poll(handle: UpstreamHandle): Promise<UpstreamProgress>;
   /** Requests the cancellation of a generation. It is not an error if that comes too late. */
-  cancel(handle: UpstreamHandle): Promise<void>;
+  cancel(handle: UpstreamHandle): Promise<CancelResult>;
   /** Resolves if the upstream responds as one that can accept submits. */
   probe(): Promise<void>;
 }

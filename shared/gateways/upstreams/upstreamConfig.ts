@@ -73,7 +73,7 @@ const ROUTE_VARIABLES = {
  * Parses upstreams and routes from the configuration, and tests each route's templates with all params of its model.
  * @throws ConfigError that names the variable.
  */
-export function parseUpstreams(settings: Config, catalog: Catalog = parseCatalog()): UpstreamConfig {
+export function parseUpstreams(settings: Config, catalog: Catalog = parseCatalog(settings)): UpstreamConfig {
   const declared = parseUpstreamsVariable(settings.UPSTREAMS);
   const parsed: UpstreamConfig = {
     upstreams: readUpstreams(settings, declared),

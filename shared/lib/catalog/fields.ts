@@ -1,4 +1,5 @@
 import { ConfigError } from '../config.ts';
+import { countCharacters } from './countCharacters.ts';
 
 /** Readers of the fields of CATALOG. Every error is one sentence that names the path. */
 
@@ -14,7 +15,7 @@ export function readObject(path: string, value: unknown, allowed?: readonly stri
 /** @throws ConfigError */
 export function readText(path: string, value: unknown, maxCharacters: number): string {
   const isText = typeof value === 'string' && value.trim() === value && value !== '' && !/\p{Cc}/u.test(value);
-  if (isText && [...value].length <= maxCharacters) return value;
+  if (isText && countCharacters(value) <= maxCharacters) return value;
   throw new ConfigError(
     `${path} must be a text of 1 to ${maxCharacters} characters on one line, without spaces around it.`,
   );
@@ -33,7 +34,8 @@ export function readBoolean(path: string, value: unknown): boolean {
 
 /** @throws ConfigError */
 export function readInteger(path: string, value: unknown, minimum: number, maximum: number): number {
-  if (Number.isSafeInteger(value) && (value as number) >= minimum && (value as number) <= maximum) return value as number;
+  if (Number.isSafeInteger(value) && (value as number) >= minimum && (value as number) <= maximum)
+    return value as number;
   throw new ConfigError(`${path} must be a whole number from ${minimum} to ${maximum}.`);
 }
 

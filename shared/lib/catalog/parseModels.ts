@@ -9,7 +9,16 @@ import {
 import { ConfigError } from '../config.ts';
 import { parseInstant } from '../instant.ts';
 import { isUuid } from '../uuid.ts';
-import { readBoolean, readChoice, readInteger, readList, readObject, readOptional, readText, requireName } from './fields.ts';
+import {
+  readBoolean,
+  readChoice,
+  readInteger,
+  readList,
+  readObject,
+  readOptional,
+  readText,
+  requireName,
+} from './fields.ts';
 import { buildModel } from './models.ts';
 import { parseParam } from './parseParam.ts';
 
@@ -55,7 +64,8 @@ const MODEL_FIELDS = [
  */
 export function parseModels(value: unknown): CatalogModel[] {
   const entries = Object.entries(readObject(PATH, value));
-  if (entries.length === 0) throw new ConfigError(`${PATH} must contain a model, or be left out for the default models.`);
+  if (entries.length === 0)
+    throw new ConfigError(`${PATH} must contain a model, or be left out for the default models.`);
   if (entries.length > MODELS_MAX) throw new ConfigError(`${PATH} must contain at most ${MODELS_MAX} models.`);
   const models = entries.map(([slug, model]) => parseModel(slug, model));
   if (models.every(({ hidden }) => hidden)) throw new ConfigError(`${PATH} must contain a model that is not hidden.`);

@@ -1,5 +1,6 @@
 import type { ParamDefinition } from '../../spec/catalog.ts';
 import { ConfigError } from '../config.ts';
+import { countCharacters } from './countCharacters.ts';
 import { readBoolean, readChoice, readInteger, readList, readObject, readOptional, readText } from './fields.ts';
 
 const ENUM_VALUES_MAX = 100;
@@ -50,7 +51,10 @@ function isShortText(value: unknown): boolean {
   return typeof value === 'string' && value.length > 0 && value.length <= ENUM_TEXT_MAX_CHARACTERS;
 }
 
-function readType(path: string, fields: Record<string, unknown>): Pick<ParamDefinition, 'type' | 'minimum' | 'maximum'> {
+function readType(
+  path: string,
+  fields: Record<string, unknown>,
+): Pick<ParamDefinition, 'type' | 'minimum' | 'maximum'> {
   const type = readChoice(`${path}/type`, fields['type'], TYPES);
   if (type === 'boolean') {
     for (const name of ['minimum', 'maximum']) {
@@ -82,8 +86,10 @@ function isAccepted(param: ParamDefinition, value: unknown): value is Scalar {
   const { enum: values, type, minimum = 0, maximum = 0 } = param;
   if (values !== undefined) return values.includes(value as string | number);
   if (type === 'boolean') return typeof value === 'boolean';
-  if (type === 'string') return typeof value === 'string' && isWithin([...value].length, minimum, maximum);
-  return typeof value === 'number' && (type === 'number' || Number.isInteger(value)) && isWithin(value, minimum, maximum);
+  if (type === 'string') return typeof value === 'string' && isWithin(countCharacters(value), minimum, maximum);
+  return (
+    typeof value === 'number' && (type === 'number' || Number.isInteger(value)) && isWithin(value, minimum, maximum)
+  );
 }
 
 function isWithin(value: number, minimum: number, maximum: number): boolean {

@@ -1,4 +1,10 @@
-import { CREDITS_MAX, type GenerationParams, type ModelDefinition, type ParamDefinition, type Template } from '../../spec/catalog.ts';
+import {
+  CREDITS_MAX,
+  type GenerationParams,
+  type ModelDefinition,
+  type ParamDefinition,
+  type Template,
+} from '../../spec/catalog.ts';
 import { fillTemplate, listTableVariables, type TemplateVariables } from '../template.ts';
 import { isListable, isOptional, listParams } from './paramValues.ts';
 
@@ -37,7 +43,9 @@ export function listPrices(definition: Pick<ModelDefinition, 'params' | 'credits
   const used = listValueVariables(credits).find((name) => ['number', 'string'].includes(params[name]?.type ?? ''));
   if (used !== undefined) throw new Error(`"${used}" must be an integer or a list of values to be part of a price`);
   // Linear between the limits, so the limits of a range have the lowest and the highest price.
-  const groups = tables.map((names) => (params['duration'] === undefined ? names : [...new Set([...names, 'duration'])]));
+  const groups = tables.map((names) =>
+    params['duration'] === undefined ? names : [...new Set([...names, 'duration'])],
+  );
   return listParams(definition, groups).map((values) => {
     const variables = { ...getAbsentParams(definition), ...values };
     try {
@@ -57,7 +65,11 @@ function listValueVariables(template: Template): string[] {
 
 /** Returns null for each parameter that a request may leave out. */
 export function getAbsentParams({ params }: Pick<ModelDefinition, 'params'>): TemplateVariables {
-  return Object.fromEntries(Object.keys(params).filter((name) => isOptional(params[name] as ParamDefinition)).map((name) => [name, null]));
+  return Object.fromEntries(
+    Object.keys(params)
+      .filter((name) => isOptional(params[name] as ParamDefinition))
+      .map((name) => [name, null]),
+  );
 }
 
 const isInteger = (value: unknown): value is number => Number.isSafeInteger(value);

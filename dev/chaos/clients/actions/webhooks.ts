@@ -31,17 +31,19 @@ type KnownEndpoint = ObservedEndpoint & { uuid: string };
 const ACTIONS: readonly EndpointAction[] = [moveEndpoint, rotateKeys, rotateKeys, sendTest, redeliverMessage];
 const RESTRICTIVE_ACTIONS: readonly EndpointAction[] = [switchEndpoint, switchEndpoint, changeTypes, deleteEndpoint];
 
+/** Endpoints that a customer who only sends test events creates. */
+const MAX_TESTED_ENDPOINTS = 8;
+/** Number of test events that are sent together, and the time between two of them. */
+const TEST_EVENTS = [2, 5] as const;
+const BETWEEN_TESTS_MS = 40;
+/** Time without further test events: a delivery that was missed must not become due by the next event. */
+const AFTER_TESTS_MS = 10_000;
+
 /** Creates an endpoint, or changes one. Changes of an endpoint are made one after the other. */
 export async function changeWebhooks(step: Step): Promise<void> {
-  const { customer, state, random } = step;
+  const { customer, random } = step;
   if (!customer.role.hasEndpoints) return;
-  const own = state.store.webhooks.endpoints.filter(
-    ({ accountUuid, changes }) => accountUuid === customer.uuid && changes.at(-1)?.state.isDeleted !== true,
-  );
-  const free = own.filter(
-    (endpoint): endpoint is KnownEndpoint =>
-      endpoint.uuid !== null && !endpoint.isBusy && Date.now() >= endpoint.nextChangeAt,
-  );
+  const { own, free } = listEndpoints(step);
   if (own.length < MAX_ENDPOINTS && random.chance(free.length === 0 ? 1 : 0.3)) {
     await createEndpoint(step, random.pick(SELECTIONS), false);
     return;
@@ -51,6 +53,41 @@ export async function changeWebhooks(step: Step): Promise<void> {
   const isRestrictive = !endpoint.isLasting && random.chance(0.6);
   endpoint.isBusy = true;
   await random.pick(isRestrictive ? RESTRICTIVE_ACTIONS : ACTIONS)(step, endpoint);
+  endpoint.isBusy = false;
+}
+
+/** Lists the endpoints of a customer, and those of them that can be changed now. */
+function listEndpoints({ customer, state }: Step): { own: ObservedEndpoint[]; free: KnownEndpoint[] } {
+  const own = state.store.webhooks.endpoints.filter(
+    ({ accountUuid, changes }) => accountUuid === customer.uuid && changes.at(-1)?.state.isDeleted !== true,
+  );
+  const free = own.filter(
+    (endpoint): endpoint is KnownEndpoint =>
+      endpoint.uuid !== null && !endpoint.isBusy && Date.now() >= endpoint.nextChangeAt,
+  );
+  return { own, free };
+}
+
+/**
+ * Sends test events to an endpoint so close together that it is released after one while the next is recorded, and then
+ * none for a while.
+ */
+export async function sendTestEvents(step: Step): Promise<void> {
+  const { state, random } = step;
+  const { own, free } = listEndpoints(step);
+  if (free.length === 0) {
+    if (own.length < MAX_TESTED_ENDPOINTS) await createEndpoint(step, null, false);
+    return;
+  }
+  const endpoint = random.pick(free);
+  endpoint.isBusy = true;
+  let pauseMs = 0;
+  const times = Array.from({ length: random.nextBetween(...TEST_EVENTS) }, () => {
+    pauseMs += random.nextBetween(0, BETWEEN_TESTS_MS);
+    return pauseMs;
+  });
+  await Promise.all(times.map((time) => sleepUnlessStopped(state, time).then(() => sendTest(step, endpoint))));
+  endpoint.nextChangeAt = Date.now() + AFTER_TESTS_MS;
   endpoint.isBusy = false;
 }
 

@@ -102,6 +102,7 @@ function findGenerationProblem(
   if (type !== `generation.${end.status}`) return `the generation ${subject} has ${end.status}`;
   if (data['uuid'] !== subject || data['status'] !== end.status)
     return `data contains the generation ${String(data['uuid'])} with status ${String(data['status'])}`;
+  if (data['prompt'] !== end.prompt) return `data contains the prompt "${String(data['prompt'])}"`;
   return findShapeProblem('generation', data);
 }
 

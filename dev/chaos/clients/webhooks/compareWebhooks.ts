@@ -56,8 +56,7 @@ function findMissingMessages(
   };
   for (const end of ends) {
     const token = createsByPrompt.get(end.prompt)?.webhookToken ?? null;
-    // The address of a deleted one may have been purged.
-    if (token !== null && !end.is_deleted) requireMessage(end, [token], 'its webhook_url');
+    if (token !== null) requireMessage(end, [token], 'its webhook_url');
     const type = `generation.${end.status}` as WebhookEventType;
     const dispatched = dispatchedAt.get(`${type} ${end.uuid}`) ?? Number.POSITIVE_INFINITY;
     for (const { accountUuid, uuid, changes, tokens } of webhooks.endpoints) {

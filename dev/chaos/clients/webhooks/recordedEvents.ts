@@ -9,7 +9,6 @@ export interface RecordedEnd {
   account_uuid: string;
   status: 'succeeded' | 'failed';
   prompt: string;
-  is_deleted: boolean;
   /** Start of the statement that ended it. */
   began_at: number;
 }
@@ -53,8 +52,7 @@ export interface RecordedWebhooks {
 export async function readRecordedWebhooks(client: Queryable): Promise<RecordedWebhooks> {
   const ends = await client.query(
     `SELECT n.generation AS uuid, a.uuid AS account_uuid, n.status, p.prompt,
-            extract(epoch FROM n.began_at)::float8 * 1000 AS began_at,
-            EXISTS (SELECT FROM generations g WHERE g.uuid = n.generation AND g.deleted_at IS NOT NULL) AS is_deleted
+            extract(epoch FROM n.began_at)::float8 * 1000 AS began_at
        FROM chaos.ends n JOIN accounts a ON a.id = n.account JOIN chaos.prompts p ON p.generation = n.generation`,
   );
   const events = await client.query(

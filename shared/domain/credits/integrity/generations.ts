@@ -1,5 +1,5 @@
+import { FAILURE_MESSAGES } from '../../../gateways/upstreams/index.ts';
 import { UNCONFIRMED_SUBMITS_MAX } from '../../../spec/limits.ts';
-import { DEFAULT_PLANS } from '../../../spec/plans.ts';
 import { CLOCK_SKEW_INTERVAL, type Invariant } from './invariant.ts';
 
 /** Generations: their charges and refunds, the slots that they occupy, and their results. */
@@ -14,10 +14,6 @@ const GENERATION_ENTRIES = `
          count(DISTINCT account_id) AS accounts
     FROM ledger_entries WHERE generation_uuid IS NOT NULL GROUP BY generation_uuid`;
 
-const PARALLEL_LIMITS = DEFAULT_PLANS.map(
-  (plan) => `('${plan.slug}', ${plan.monthlyCredits}, ${plan.parallelLimit})`,
-).join(', ');
-
 /**
  * The largest number of generations that an account can have in progress. A downgrade or the end of a plan lowers the
  * limit and leaves running generations alone, so earlier limits count, too. They are derived from the subscriptions and
@@ -31,8 +27,7 @@ const MAX_PARALLEL_LIMITS = `
                SELECT account_id, NULL, sum(amount) FROM ledger_entries
                 WHERE entry_type = 'grant' AND effect_key LIKE 'grant:%'
                 GROUP BY account_id, split_part(effect_key, ':', 2), split_part(effect_key, ':', 3)) had ON had.account_id = a.id
-    LEFT JOIN (VALUES ${PARALLEL_LIMITS}) AS plan (slug, credits, parallel_limit)
-           ON plan.slug = had.plan_slug OR plan.credits = had.credits
+    LEFT JOIN catalog_plans plan ON plan.slug = had.plan_slug OR plan.monthly_credits = had.credits
    WHERE a.in_flight > a.parallel_limit
    GROUP BY a.id, a.parallel_limit`;
 
@@ -148,6 +143,18 @@ export const GENERATION_INVARIANTS: readonly Invariant[] = [
           OR (status <> 'succeeded' AND refunded_at IS NOT NULL)
           OR completed_at < created_at - ${CLOCK_SKEW_INTERVAL} OR deleted_at < created_at - ${CLOCK_SKEW_INTERVAL}
           OR (upstream_handle IS NOT NULL AND submit_started_at IS NOT NULL)`,
+  },
+  {
+    name: 'canceled-generations-are-refunded',
+    statement: 'A generation that was canceled has failed, its owner has asked for it, and it was refunded once.',
+    checkedWhen: 'always',
+    query: `
+      SELECT g.account_id, 'generation ' || g.uuid AS subject,
+             format('%s, cancellation requested %s, %s refunds', g.status, coalesce(g.cancel_requested_at::text, 'never'),
+                    coalesce(p.refunds, 0)) AS detail
+        FROM generations g LEFT JOIN (${GENERATION_ENTRIES}) p ON p.generation_uuid = g.uuid
+       WHERE g.error_message = '${FAILURE_MESSAGES.canceledByOwner}'
+         AND (g.status <> 'failed' OR g.cancel_requested_at IS NULL OR p.refunds IS DISTINCT FROM 1)`,
   },
   {
     // A third claim gives up at once, so the generation can only fail. A confirmation that arrived two leases late, while

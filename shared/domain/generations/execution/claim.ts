@@ -18,7 +18,8 @@ const CLAIM_UPDATE = `
        FROM free WHERE g.uuid = free.uuid AND g.account_id = free.account_id
      RETURNING ${CLAIMED_COLUMNS}`;
 
-const ROUTE_RECORDSET = 'json_to_recordset(:routes) AS route (model text, upstream text, upstream_model text, catalog_id bigint)';
+const ROUTE_RECORDSET =
+  'json_to_recordset(:routes) AS route (model text, upstream text, upstream_model text, catalog_id bigint)';
 const IS_ROUTED = 'route.model = g.model AND route.catalog_id IS NOT DISTINCT FROM g.catalog_id';
 const IS_CLAIMABLE = `g.status = 'queued' AND g.upstream_handle IS NULL AND g.deadline_at > :now
           AND (g.leased_until IS NULL OR g.leased_until <= :now)`;

@@ -1,3 +1,4 @@
+import { FAILURE_MESSAGES } from '../../../gateways/upstreams/index.ts';
 import { createBatcher } from '../../../lib/batcher.ts';
 import { addMilliseconds, now } from '../../../lib/clock.ts';
 import { isRejection } from '../../../lib/database/errors.ts';
@@ -80,18 +81,46 @@ const COMPLETE_GENERATIONS = prepared(
    SELECT uuid, has_webhook FROM ended`,
 );
 
-const FAIL_GENERATIONS = prepared(
-  'fail_generations',
-  `WITH result AS MATERIALIZED (
-     SELECT * FROM json_to_recordset(:ends) AS r (uuid uuid, account_id bigint, message text)
+/**
+ * Common table expressions of a cancellation. It ends a generation that certainly was not submitted: without a handle,
+ * without an unconfirmed submit, and without a claim other than the caller's own. For any other queued one it records
+ * the request, once. Both are decided on the locked row, so that a claim or a handle that commits meanwhile counts.
+ */
+const DECIDE_CANCELLATION = `
+   target AS MATERIALIZED (
+     SELECT g.uuid, g.account_id,
+            g.upstream_handle IS NULL AND g.unconfirmed_submits = 0
+              AND g.submit_started_at IS NOT DISTINCT FROM result.claimed_at AS is_unsubmitted
+       FROM result JOIN owner ON owner.id = result.account_id
+       JOIN generations g ON g.uuid = result.uuid AND g.account_id = owner.id
+      WHERE g.uuid = ANY (cast(:uuids AS uuid[])) AND (g.deleted_at IS NULL OR g.cancel_requested_at IS NOT NULL)
+      ORDER BY g.uuid FOR NO KEY UPDATE OF g
+   ), requested AS (
+     UPDATE generations g
+        SET cancel_requested_at = :now, next_poll_at = NULL,
+            next_attempt_at = CASE WHEN g.upstream_handle IS NULL THEN g.next_attempt_at ELSE :now END
+       FROM target
+      WHERE g.uuid = target.uuid AND g.account_id = target.account_id AND NOT target.is_unsubmitted
+        AND g.status = 'queued' AND g.cancel_requested_at IS NULL
+     RETURNING g.uuid, g.upstream_handle IS NOT NULL AS is_submitted, g.polled_at
+   ),`;
+
+/** Builds the statement that fails generations, or the one that cancels a generation. Both refund in the same way. */
+const prepareFailStatement = (name: 'fail_generations' | 'cancel_generation', isCancellation: boolean) =>
+  prepared(
+    name,
+    `WITH result AS MATERIALIZED (
+     SELECT * FROM json_to_recordset(:ends) AS r (uuid uuid, account_id bigint, message text, claimed_at timestamptz)
    ), owner AS MATERIALIZED (${LOCK_OWNERS}
-   ), ended AS (
+   ), ${isCancellation ? DECIDE_CANCELLATION : ''} ended AS (
      UPDATE generations g SET status = 'failed', completed_at = :now, error_message = result.message
-       FROM result, owner
+            ${isCancellation ? ', cancel_requested_at = coalesce(g.cancel_requested_at, :now)' : ''}
+       FROM result, owner ${isCancellation ? ', target' : ''}
       WHERE g.uuid = ANY (cast(:uuids AS uuid[])) AND g.uuid = result.uuid AND g.account_id = result.account_id
         AND g.account_id = owner.id AND g.status = 'queued'
+        ${isCancellation ? 'AND target.uuid = g.uuid AND target.account_id = g.account_id AND target.is_unsubmitted' : ''}
      RETURNING g.uuid, g.account_id, g.model, g.created_at, g.credits_charged, g.plan_credits_charged,
-               g.media_token, owner.webhook_count > 0 OR g.webhook_url IS NOT NULL AS has_webhook,
+               g.error_message, g.media_token, owner.webhook_count > 0 OR g.webhook_url IS NOT NULL AS has_webhook,
                CASE WHEN g.number > owner.generation_count_at_period_start THEN g.credits_charged ELSE 0 END AS used_this_period
    ), leftovers AS (
      INSERT INTO media_deletions (media_token, next_attempt_at)
@@ -116,7 +145,9 @@ const FAIL_GENERATIONS = prepared(
                                  generation_uuid, created_at)
      SELECT ended.account_id, owner.ledger_count + row_number() OVER in_order, 'refund', ended.credits_charged,
             ended.plan_credits_charged, owner.balance + sum(ended.credits_charged) OVER in_order,
-            'Refund: ' || ended.model || ' generation failed', ended.uuid, cast(:now AS timestamptz)
+            'Refund: ' || ended.model || CASE ended.error_message WHEN '${FAILURE_MESSAGES.canceledByOwner}'
+                                           THEN ' generation canceled' ELSE ' generation failed' END,
+            ended.uuid, cast(:now AS timestamptz)
        FROM ended JOIN owner ON owner.id = ended.account_id
      WINDOW in_order AS (PARTITION BY ended.account_id ORDER BY ended.uuid)
    ), usage AS (
@@ -130,8 +161,13 @@ const FAIL_GENERATIONS = prepared(
        FROM (SELECT account_id, model, sum(credits_charged) AS credits FROM ended GROUP BY 1, 2) models
       WHERE u.account_id = models.account_id AND u.model = models.model
    ), ${insertEvents('generation.failed')}
-   SELECT uuid, credits_charged, has_webhook FROM ended`,
-);
+   SELECT uuid, credits_charged, has_webhook, true AS has_ended, false AS is_submitted,
+          cast(NULL AS timestamptz) AS polled_at FROM ended
+   ${isCancellation ? 'UNION ALL SELECT uuid, 0, false, false, is_submitted, polled_at FROM requested' : ''}`,
+  );
+
+const FAIL_GENERATIONS = prepareFailStatement('fail_generations', false);
+const CANCEL_GENERATION = prepareFailStatement('cancel_generation', true);
 
 /** Ends a generation with its output. @returns false if it had ended before. */
 export const completeGeneration: (success: GenerationSuccess) => Promise<boolean> =
@@ -147,6 +183,27 @@ interface EndedRow {
   has_webhook: boolean;
 }
 
+/** Result of a cancellation; undefined if the generation had ended, does not exist, or was cancelled before. */
+export type Cancellation = { hasEnded: true } | { hasEnded: false; isSubmitted: boolean; polledAt: Date | null };
+
+/**
+ * Ends and refunds a generation that certainly was not submitted, and records the request for any other queued one.
+ * @param claimedAt fencing token of the caller's own claim; null if the caller has none.
+ */
+export async function cancelUnsubmitted(
+  { uuid, account_id }: GenerationKey,
+  claimedAt: Date | null,
+): Promise<Cancellation | undefined> {
+  const end = { uuid, account_id, message: FAILURE_MESSAGES.canceledByOwner, claimed_at: claimedAt };
+  type CancelRow = EndedRow & { has_ended: boolean; is_submitted: boolean; polled_at: Date | null };
+  const [row] = await runStatement<CancelRow>(CANCEL_GENERATION, buildEndBindings([end]));
+  if (row === undefined) return undefined;
+  if (!row.has_ended) return { hasEnded: false, isSubmitted: row.is_submitted, polledAt: row.polled_at };
+  publishEnds([end], [row]);
+  if (row.has_webhook) void enqueueEventDispatch();
+  return { hasEnded: true };
+}
+
 function createEndBatcher(statement: Statement) {
   return createBatcher<GenerationSuccess | GenerationFailure, boolean>({
     maxItems: 64,
@@ -154,34 +211,42 @@ function createEndBatcher(statement: Statement) {
     isItemError: isRejection,
     getKey: (end) => end.uuid,
     run: async (ends) => {
-      const uuids = ends.map(({ uuid }) => uuid);
-      const at = now();
-      const bindings = {
-        uuids,
-        accounts: ends.map(({ account_id }) => account_id),
-        ends: JSON.stringify(ends),
-        now: at,
-        late: addMilliseconds(at, ORPHANED_MEDIA_DELAY_MS),
-      };
-      const rows = await runStatement<EndedRow>(statement, bindings);
-      const ended = new Set(rows.map((row) => row.uuid));
-      for (const end of ends) if (ended.has(end.uuid)) publishCompletion(end);
+      const rows = await runStatement<EndedRow>(statement, buildEndBindings(ends));
+      const ended = publishEnds(ends, rows);
       if (rows.some((row) => row.has_webhook)) void enqueueEventDispatch();
-      recordMetrics(statement === COMPLETE_GENERATIONS ? 'succeeded' : 'failed', rows);
       return ends.map((end) => ended.has(end.uuid));
     },
   });
 }
 
-function recordMetrics(outcome: 'succeeded' | 'failed', rows: { credits_charged?: number }[]): void {
-  if (rows.length === 0) return;
-  generationsCompleted.inc({ outcome }, rows.length);
+function buildEndBindings(ends: (GenerationSuccess | GenerationFailure)[]) {
+  const at = now();
+  return {
+    uuids: ends.map(({ uuid }) => uuid),
+    accounts: ends.map(({ account_id }) => account_id),
+    ends: JSON.stringify(ends),
+    now: at,
+    late: addMilliseconds(at, ORPHANED_MEDIA_DELAY_MS),
+  };
+}
+
+/** Publishes and counts the ends that a statement has written. @returns their uuids. */
+function publishEnds(ends: (GenerationSuccess | GenerationFailure)[], rows: EndedRow[]): Set<string> {
+  const ended = new Set(rows.map((row) => row.uuid));
+  for (const end of ends) if (ended.has(end.uuid)) publishCompletion(end);
   // Rows of completed generations have no credits_charged: only failures are refunded.
   creditsRefunded.inc(rows.reduce((sum, { credits_charged: credits = 0 }) => sum + credits, 0));
+  return ended;
 }
 
 function publishCompletion(end: GenerationSuccess | GenerationFailure): void {
   publishGenerationUpdate(end.uuid);
+  generationsCompleted.inc({ outcome: getOutcome(end) });
   if ('message' in end) logger.info({ generationId: end.uuid, reason: end.message }, 'generation failed and refunded');
   else logger.info({ generationId: end.uuid }, 'generation succeeded');
+}
+
+function getOutcome(end: GenerationSuccess | GenerationFailure): 'succeeded' | 'failed' | 'canceled' {
+  if (!('message' in end)) return 'succeeded';
+  return end.message === FAILURE_MESSAGES.canceledByOwner ? 'canceled' : 'failed';
 }

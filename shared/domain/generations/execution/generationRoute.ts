@@ -10,7 +10,9 @@ export async function getGenerationRoute({
   upstream,
   upstream_model: upstreamModel,
   catalog_id: catalogId,
-}: Pick<ClaimedGeneration, 'model' | 'upstream' | 'upstream_model' | 'catalog_id'>): Promise<UpstreamRoute | undefined> {
+}: Pick<ClaimedGeneration, 'model' | 'upstream' | 'upstream_model' | 'catalog_id'>): Promise<
+  UpstreamRoute | undefined
+> {
   const release = await loadRelease(catalogId);
   const model = release?.models.find((one) => one.slug === slug);
   if (model !== undefined) return findUpstreamRoute(model, upstream, upstreamModel);

@@ -2,6 +2,7 @@ import pLimit from 'p-limit';
 import {
   type UpstreamRoute,
   type UpstreamResult,
+  FAILURE_MESSAGES,
   UpstreamError,
   getUpstream,
   type UpstreamProgress,
@@ -14,6 +15,7 @@ import { perService } from '../../../lib/serviceScope.ts';
 import type { GenerationKey } from '../../../queues/catalog.ts';
 import { enqueuePoll } from '../../../queues/enqueue.ts';
 import { publishGenerationUpdate } from '../../../queues/generationUpdates.ts';
+import { cancelAtUpstream } from './cancel.ts';
 import { onSlotFreed } from './dispatchLoop.ts';
 import { finalizeGeneration } from './finalize.ts';
 import { getGenerationRoute } from './generationRoute.ts';
@@ -46,7 +48,7 @@ export async function pollGenerations(generations: GenerationKey[], trigger: 're
           trackInFlight(
             slots(async () => {
               const generation = await acquire(key);
-              const progress = generation === undefined ? undefined : await pollUpstream(generation);
+              const progress = generation === undefined ? undefined : await pollAndCancel(generation);
               resolvePolled();
               if (generation === undefined || progress === undefined) return;
               if (progress.state === 'running') scheduleNextPoll(generation);
@@ -56,6 +58,20 @@ export async function pollGenerations(generations: GenerationKey[], trigger: 're
         }),
     ),
   );
+}
+
+/**
+ * Polls a generation, and cancels one that its owner asked to cancel while the upstream says that it has not started. A
+ * run that has started is not disturbed: the upstream would charge for it, and its output is usable.
+ */
+async function pollAndCancel(generation: ClaimedGeneration): Promise<UpstreamProgress> {
+  const progress = await pollUpstream(generation);
+  if (generation.cancel_requested_at === null || progress.state !== 'running' || progress.isWaiting !== true)
+    return progress;
+  const { uuid, upstream_handle: handle } = generation;
+  const route = (await getGenerationRoute(generation)) as UpstreamRoute;
+  const cancellation = await cancelAtUpstream(uuid, route, handle);
+  return cancellation === 'did_not_run' ? { state: 'failed', message: FAILURE_MESSAGES.canceledByOwner } : progress;
 }
 
 /** Reads the progress of a generation. A failed request counts as running: the next poll asks again. */

@@ -16,7 +16,7 @@ import { enqueueDispatch, enqueuePoll } from '../../../queues/enqueue.ts';
 import { REFRESH_INTERVAL_MS, UNCONFIRMED_SUBMITS_MAX } from '../../../spec/limits.ts';
 import { findGenerationImages } from '../../uploads/generationImages.ts';
 import { cancelAtUpstream } from './cancel.ts';
-import { failGeneration } from './complete.ts';
+import { cancelUnsubmitted, failGeneration } from './complete.ts';
 import { finalizeGeneration } from './finalize.ts';
 import { getGenerationRoute } from './generationRoute.ts';
 import { withLease } from './lease.ts';
@@ -28,6 +28,11 @@ import type { ClaimedGeneration } from './transition.ts';
 /** Submits a generation that this process has claimed. */
 export async function submitClaimed(generation: ClaimedGeneration): Promise<void> {
   const { uuid, account_id } = generation;
+  // Anything but a first submit may be running at the upstream: it is submitted, and cancelled with its handle.
+  if (generation.cancel_requested_at !== null && generation.unconfirmed_submits === 0) {
+    await cancelUnsubmitted(generation, generation.submit_started_at);
+    return;
+  }
   if (generation.unconfirmed_submits > UNCONFIRMED_SUBMITS_MAX) {
     logger.error(
       { generationId: uuid, submits: generation.unconfirmed_submits },
@@ -68,9 +73,10 @@ async function handleAccepted(
 ): Promise<void> {
   const { uuid, account_id } = generation;
   const acceptedSubmit = { uuid, account_id, handle, upstream: route.upstream.name, upstream_model: route.modelId };
-  if (await retryDuringOutage(generation, () => recordAccepted(acceptedSubmit))) {
+  const outcome = await retryDuringOutage(generation, () => recordAccepted(acceptedSubmit));
+  if (outcome !== 'late') {
     logger.info({ generationId: uuid, upstream: route.upstream.name }, 'generation submitted');
-    void enqueuePoll(generation, REFRESH_INTERVAL_MS);
+    void enqueuePoll(generation, outcome === 'cancel requested' ? 0 : REFRESH_INTERVAL_MS);
     return;
   }
   logger.warn({ generationId: uuid }, 'submission accepted too late; cancelling it at the upstream');
@@ -102,9 +108,10 @@ async function handleSubmitError(
   }
   const delayMs = Math.max(getRetryDelayMs(generation.created_at), error.retryAfterMs);
   logger.warn({ err: error, generationId: uuid, fault: error.fault, delayMs }, 'submit failed; will retry');
-  await retryDuringOutage(generation, () =>
+  const isCancelRequested = await retryDuringOutage(generation, () =>
     releaseGeneration(generation, delayMs, error.fault === 'unknown' ? 'unknown' : 'not accepted'),
   );
+  if (isCancelRequested && (await cancelUnsubmitted(generation, null))?.hasEnded === true) return;
   void enqueueDispatch(generation, delayMs);
   // Only transport errors count as failed probes: an upstream that responds, even with "busy", is reachable. A
   // synchronous upstream takes minutes to respond, so its timeouts say nothing about its health.

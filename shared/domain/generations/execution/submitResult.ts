@@ -16,7 +16,7 @@ interface AcceptedSubmit extends GenerationKey {
 const RECORD_ACCEPTED = prepared(
   'record_accepted',
   `WITH mine AS (
-     SELECT g.uuid, g.account_id, r.handle, r.upstream, r.upstream_model
+     SELECT g.uuid, g.account_id, g.cancel_requested_at, r.handle, r.upstream, r.upstream_model
        FROM generations g
        JOIN json_to_recordset(:receipts)
               AS r (uuid uuid, account_id bigint, handle jsonb, upstream text, upstream_model text)
@@ -31,15 +31,15 @@ const RECORD_ACCEPTED = prepared(
        FROM mine
       WHERE g.uuid = mine.uuid AND g.account_id = mine.account_id AND g.upstream_handle IS NULL
    )
-   SELECT uuid FROM mine`,
+   SELECT uuid, cancel_requested_at IS NOT NULL AS is_cancel_requested FROM mine`,
 );
 
 /**
  * Records the handle under which the upstream accepted a generation. Safe to repeat after a lost response: a row that
  * already has this handle counts as recorded, also if it has ended since.
- * @returns false if the generation ended before, or has the handle of another submission.
+ * @returns `late` if the generation ended before, or has the handle of another submission.
  */
-export const recordAccepted = createBatcher<AcceptedSubmit, boolean>({
+export const recordAccepted = createBatcher<AcceptedSubmit, 'recorded' | 'cancel requested' | 'late'>({
   maxItems: 64,
   maxInFlight: 2,
   isItemError: isRejection,
@@ -48,13 +48,15 @@ export const recordAccepted = createBatcher<AcceptedSubmit, boolean>({
   run: async (receipts) => {
     const due = addMilliseconds(now(), REFRESH_INTERVAL_MS + SWEEP_GRACE_MS);
     const uuids = receipts.map(({ uuid }) => uuid);
-    const rows = await runStatement<{ uuid: string }>(RECORD_ACCEPTED, {
+    const rows = await runStatement<{ uuid: string; is_cancel_requested: boolean }>(RECORD_ACCEPTED, {
       uuids,
       receipts: JSON.stringify(receipts),
       due,
     });
-    const recorded = new Set(rows.map((row) => row.uuid));
-    return uuids.map((uuid) => recorded.has(uuid));
+    const recorded = new Map(
+      rows.map((row) => [row.uuid, row.is_cancel_requested ? 'cancel requested' : 'recorded'] as const),
+    );
+    return uuids.map((uuid) => recorded.get(uuid) ?? 'late');
   },
 });
 
@@ -62,21 +64,23 @@ const RELEASE_GENERATION = prepared(
   'release_generation',
   `UPDATE generations
       SET leased_until = :notBefore, next_attempt_at = :due, submit_started_at = CASE WHEN :unknown THEN submit_started_at END
-    WHERE uuid = :uuid AND account_id = :account_id AND upstream_handle IS NULL AND submit_started_at = :since`,
+    WHERE uuid = :uuid AND account_id = :account_id AND upstream_handle IS NULL AND submit_started_at = :since
+   RETURNING cancel_requested_at IS NOT NULL AS is_cancel_requested`,
 );
 
 /**
  * Releases a claimed generation so that it is submitted again after the delay. After an unknown outcome the next claim
  * counts an unconfirmed submit. Does nothing if another worker has claimed the generation since.
+ * @returns true if its owner has asked to cancel it meanwhile.
  */
 export async function releaseGeneration(
   generation: ClaimedGeneration,
   delayMs: number,
   outcome: 'not accepted' | 'unknown',
-): Promise<void> {
+): Promise<boolean> {
   const { uuid, account_id, submit_started_at: since } = generation;
   const at = now();
-  await runStatement(RELEASE_GENERATION, {
+  const [released] = await runStatement<{ is_cancel_requested: boolean }>(RELEASE_GENERATION, {
     uuid,
     account_id,
     since,
@@ -85,4 +89,5 @@ export async function releaseGeneration(
     due: addMilliseconds(at, delayMs + SWEEP_GRACE_MS),
     unknown: outcome === 'unknown',
   });
+  return released?.is_cancel_requested === true;
 }

@@ -56,8 +56,13 @@ async function enqueueOverdue(): Promise<void> {
 
 /** `upstream` and `upstream_model` are set whenever there is a handle. */
 type ExpiredGeneration =
-  | Pick<ClaimedGeneration, 'uuid' | 'account_id' | 'model' | 'upstream' | 'upstream_model' | 'upstream_handle' | 'catalog_id'>
-  | (Pick<Generation, 'uuid' | 'account_id' | 'model' | 'upstream' | 'upstream_model' | 'catalog_id'> & { upstream_handle: null });
+  | Pick<
+      ClaimedGeneration,
+      'uuid' | 'account_id' | 'model' | 'upstream' | 'upstream_model' | 'upstream_handle' | 'catalog_id'
+    >
+  | (Pick<Generation, 'uuid' | 'account_id' | 'model' | 'upstream' | 'upstream_model' | 'catalog_id'> & {
+      upstream_handle: null;
+    });
 
 /** Fails and refunds generations past their deadline. Needs Postgres only. */
 export async function failExpired(): Promise<void> {

@@ -1,0 +1,64 @@
+import { getModelBySlug } from '../../lib/catalog/catalog.ts';
+import { ACCOUNT_SUSPENDED_DETAIL } from '../accounts/accounts.ts';
+import type { CreateInput, Rejection } from './debit.ts';
+
+/*
+ * Price and admission of a request to create a generation, shared by everything that decides about one: the charge
+ * statement, the estimate, and the checks before the charge.
+ */
+
+/** Returns the price of a request in credits. */
+export function priceRequest({ model, params }: Pick<CreateInput, 'model' | 'params'>): number {
+  return getModelBySlug(model).price(params);
+}
+
+/** Query for the models that an upstream can run now. */
+export const USABLE_MODELS = `SELECT DISTINCT model FROM upstream_health
+      WHERE status <> 'offline' AND probed_at > :stale AND (circuit_open_until IS NULL OR circuit_open_until <= :now)`;
+
+/**
+ * Builds the expression that decides about a request `r` of the account `a`, in the order of precedence of the errors.
+ * `usable` is the row of the model, if it can be run.
+ * @param hasKeys true if `first` is the earlier generation with the same idempotency key.
+ * @param hasInputs true if `missing` is the request, if one of its images was deleted.
+ */
+export const buildAdmissionRule = ({ hasKeys, hasInputs }: { hasKeys: boolean; hasInputs: boolean }): string =>
+  `CASE WHEN NOT r.is_key_valid THEN 'invalid_api_key'
+                 WHEN a.suspended_at IS NOT NULL THEN 'account_suspended'
+                 ${hasKeys ? "WHEN first.uuid IS NOT NULL THEN 'replayed'" : ''}${hasInputs ? " WHEN missing.uuid IS NOT NULL THEN 'input_unavailable'" : ''}
+                 WHEN a.spendable_until IS NULL OR a.spendable_until <= :now OR a.deletion_requested_at IS NOT NULL
+                   THEN 'subscription_required'
+                 WHEN usable.model IS NULL THEN 'model_unavailable'
+                 WHEN a.in_flight >= a.parallel_limit THEN 'parallel_limit_reached'
+                 WHEN a.balance < r.credits THEN 'insufficient_credits'
+                 ELSE 'accepted' END`;
+
+/** Returns the detail of a rejection, for the client. */
+export function describeRejection(rejection: Rejection, request: { model: string; credits: number }): string {
+  return REJECTION_DETAILS[rejection](request);
+}
+
+const REJECTION_DETAILS: Record<Rejection, (request: { model: string; credits: number }) => string> = {
+  invalid_api_key: () => 'The API key is unknown or revoked.',
+  account_suspended: () => ACCOUNT_SUSPENDED_DETAIL,
+  subscription_required: () =>
+    'Creating generations requires an active subscription, and an account that is not being deleted. Choose a plan, or undo the deletion, then try again.',
+  model_unavailable: ({ model }) => `${model} is currently unavailable. No credits were charged. Try again later.`,
+  parallel_limit_reached: () =>
+    'The parallel generation limit of your plan is reached. Wait until a generation has finished, then try again.',
+  insufficient_credits: ({ credits }) =>
+    `The balance does not cover the ${credits} credits of this generation. Top up, or wait for the next grant.`,
+};
+
+/**
+ * Returns the detail of a create that failed before its charge.
+ * @param idempotencyKey an earlier request with the same key may still be committing, so its outcome is not certain.
+ */
+export function buildNotCreatedDetail(
+  idempotencyKey: string | null,
+  reason = 'The service is temporarily unavailable.',
+): string {
+  return idempotencyKey === null
+    ? `${reason} No generation was created and no credits were charged. Try again in a few seconds.`
+    : `${reason} This attempt created no generation and charged no credits; an earlier one with the same Idempotency-Key may have. Repeat the request with the same Idempotency-Key to get its outcome.`;
+}

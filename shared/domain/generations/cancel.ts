@@ -1,0 +1,33 @@
+import { now } from '../../lib/clock.ts';
+import { logger } from '../../lib/logger.ts';
+import { enqueuePoll } from '../../queues/enqueue.ts';
+import { REFRESH_INTERVAL_MS } from '../../spec/limits.ts';
+import type { Generation } from '../../tables/Generation.ts';
+import type { Caller } from '../accounts/accounts.ts';
+import { cancelUnsubmitted } from './execution/complete.ts';
+import { findGeneration } from './read.ts';
+
+/**
+ * Cancels a generation of the caller. One that was certainly not submitted ends at once and is refunded. For any other
+ * queued one the request is recorded: the worker asks the upstream, and refunds once that confirms that the generation
+ * has not run. Safe to repeat: one that has ended stays as it is.
+ * @returns the generation as it is now: `queued` if the outcome is not known yet.
+ * @throws ServiceError not_found if it does not exist, was deleted, or belongs to another account; invalid_api_key.
+ */
+export async function cancelGeneration(caller: Caller, uuid: string): Promise<Generation> {
+  const key = { uuid, account_id: caller.accountId };
+  const cancellation = await cancelUnsubmitted(key, null);
+  if (cancellation?.hasEnded === false) {
+    logger.info({ generationId: uuid, isSubmitted: cancellation.isSubmitted }, 'cancellation requested');
+    // A submit in progress is cancelled by its worker, once it is accepted.
+    if (cancellation.isSubmitted) void enqueuePoll(key, getPollDelayMs(cancellation.polledAt));
+  }
+  return findGeneration(caller, uuid);
+}
+
+/** Returns the time until the upstream may be polled again. */
+function getPollDelayMs(polledAt: Date | null): number {
+  if (polledAt === null) return 0;
+  const ageMs = now().getTime() - polledAt.getTime();
+  return Math.min(REFRESH_INTERVAL_MS, Math.max(0, REFRESH_INTERVAL_MS - ageMs));
+}

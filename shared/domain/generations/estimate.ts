@@ -1,0 +1,45 @@
+import { now } from '../../lib/clock.ts';
+import type { EstimateResponse } from '../../presenters/estimate.ts';
+import type { Caller } from '../accounts/accounts.ts';
+import { isAutoTopupExpected } from '../billing/autoTopups.ts';
+import { requireReleasedCatalog } from '../catalog/releases.ts';
+import { describeRejection, priceRequest } from './admission.ts';
+import type { CreateInput } from './debit.ts';
+import { type Admission, readAdmission } from './readAdmission.ts';
+import { parseRequestInputs, requirePriceWithinLimit } from './requestChecks.ts';
+
+/**
+ * Returns the price of a request and what a create would do with it now. Reads only: nothing is charged, topped up or
+ * sent to the moderation service.
+ * @throws ServiceError validation_error, invalid_api_key, account_suspended, or internal_error (503).
+ */
+export async function estimateGeneration(caller: Caller, input: CreateInput): Promise<EstimateResponse> {
+  await requireReleasedCatalog();
+  requirePriceWithinLimit(input);
+  const admission = await readAdmission(caller, input);
+  const { model } = input;
+  const { params } = parseRequestInputs(caller.accountId, input);
+  const { balance } = admission;
+  const credits = priceRequest(input);
+  return {
+    model,
+    params,
+    credits,
+    balance,
+    balance_after: balance - credits,
+    affordable: balance >= credits,
+    refusal: findRejection(admission, { model, credits }),
+  };
+}
+
+function findRejection(
+  { outcome, has_pending_topup: hasPendingTopup, ...account }: Admission,
+  request: { model: string; credits: number },
+): EstimateResponse['refusal'] {
+  if (outcome === 'accepted' || outcome === 'replayed') return null;
+  const detail = describeRejection(outcome, request);
+  const triesTopup = outcome === 'insufficient_credits' && isAutoTopupExpected(account, hasPendingTopup, now());
+  return { error: outcome, detail: triesTopup ? `${detail} ${TOPUP_EXPECTED_DETAIL}` : detail };
+}
+
+const TOPUP_EXPECTED_DETAIL = 'Automatic top-ups are on: a create would try one first.';

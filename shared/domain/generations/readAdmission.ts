@@ -1,0 +1,72 @@
+import { addMilliseconds, now } from '../../lib/clock.ts';
+import { prepared, runStatement } from '../../lib/database/preparedStatements.ts';
+import { ServiceError } from '../../spec/errors.ts';
+import { PROBE_STALE_MS } from '../../spec/limits.ts';
+import type { Caller } from '../accounts/accounts.ts';
+import type { AutoTopupState } from '../billing/autoTopups.ts';
+import { buildAdmissionRule, describeRejection, priceRequest, USABLE_MODELS } from './admission.ts';
+import type { CreateInput, Rejection } from './debit.ts';
+
+type CredentialRejection = 'invalid_api_key' | 'account_suspended';
+/** A rejection that is not about the caller's credentials. */
+export type RequestRejection = Exclude<Rejection, CredentialRejection>;
+
+/** The decision about a create at this moment, and the account that it would charge. */
+export interface Admission extends AutoTopupState {
+  outcome: RequestRejection | 'accepted' | 'replayed';
+  balance: number;
+  has_pending_topup: boolean;
+}
+
+type AdmissionRow = Omit<Admission, 'outcome'> & { outcome: Admission['outcome'] | CredentialRejection };
+
+const READ_ADMISSION = prepared(
+  'read_admission',
+  `WITH request AS (
+     SELECT cast(:accountId AS bigint) AS account_id, cast(:model AS text) AS model,
+            cast(:credits AS integer) AS credits, cast(:idempotencyKey AS text) AS idempotency_key,
+            cast(:keyHash AS bytea) IS NULL OR EXISTS (
+              SELECT FROM api_keys k WHERE k.key_hash = cast(:keyHash AS bytea)
+                 AND k.account_id = cast(:accountId AS bigint) AND k.revoked_at IS NULL) AS is_key_valid
+   ), usable AS (
+     ${USABLE_MODELS}
+   )
+   SELECT ${buildAdmissionRule({ hasKeys: true, hasInputs: false })} AS outcome,
+          a.balance, a.uuid, a.stripe_customer_id, a.auto_topup_enabled, a.auto_topup_claimed_at,
+          EXISTS (SELECT FROM topups t WHERE t.account_id = a.id AND t.kind = 'automatic' AND t.status = 'pending')
+            AS has_pending_topup
+     FROM request r
+     JOIN accounts a ON a.id = r.account_id
+     LEFT JOIN usable ON usable.model = r.model
+     LEFT JOIN generations first
+       ON first.account_id = r.account_id AND first.idempotency_key = r.idempotency_key`,
+);
+
+/**
+ * Decides about a request as the charge would decide now, by the same rule. Writes nothing, takes no lock and waits for
+ * none, so that the decision may differ from that of a charge at the same time.
+ * @throws ServiceError invalid_api_key or account_suspended: the caller may not read the account.
+ */
+export async function readAdmission(
+  { accountId, keyHash }: Caller,
+  input: Pick<CreateInput, 'model' | 'params'>,
+  idempotencyKey: string | null = null,
+): Promise<Admission> {
+  const at = now();
+  const credits = priceRequest(input);
+  const [row] = await runStatement<AdmissionRow>(READ_ADMISSION, {
+    accountId,
+    keyHash,
+    model: input.model,
+    credits,
+    idempotencyKey,
+    now: at,
+    stale: addMilliseconds(at, -PROBE_STALE_MS),
+  });
+  const outcome = row?.outcome ?? 'invalid_api_key';
+  if (row === undefined || outcome === 'invalid_api_key' || outcome === 'account_suspended') {
+    const rejection = outcome === 'account_suspended' ? outcome : 'invalid_api_key';
+    throw new ServiceError(rejection, describeRejection(rejection, { model: input.model, credits }));
+  }
+  return { ...row, outcome };
+}

@@ -1,0 +1,132 @@
+import { Agent, type Dispatcher, request } from 'undici';
+import { config } from '../../lib/config.ts';
+import { perService } from '../../lib/serviceScope.ts';
+import type { ModelKind } from '../../spec/catalog.ts';
+import { VERSION } from '../../spec/version.ts';
+
+/** An image that a generation starts from. */
+export interface ModerationInput {
+  role: string;
+  url: string;
+}
+
+/** The content of a create, as the operator's moderation service receives it (docs/moderation.md). */
+export interface ModerationRequest {
+  /** UUID of the account. */
+  account: string;
+  model: string;
+  kind: ModelKind;
+  prompt: string;
+  params: object;
+  inputs: readonly ModerationInput[];
+}
+
+export type ModerationVerdict = { isAllowed: true } | { isAllowed: false; reason: string };
+
+/** The moderation service did not decide. */
+export class ModerationError extends Error {}
+
+/** Upper bound for a response, which is one small object. */
+const RESPONSE_MAX_BYTES = 64 * 1024;
+const REASON_MAX_CHARACTERS = 500;
+const DEFAULT_REASON = 'The content is not allowed.';
+/** Connections of a process. Further requests wait for one within their time limit. */
+const CONNECTIONS_MAX = 64;
+/** The service may close a kept connection at the moment at which it is used. The second attempt opens another one. */
+const ATTEMPTS = 2;
+const RESET_CODES = /^(ECONNRESET|EPIPE|UND_ERR_SOCKET)$/;
+
+const agent = perService(
+  () =>
+    new Agent({
+      connections: CONNECTIONS_MAX,
+      pipelining: 1,
+      // The signal of each request limits the whole exchange.
+      headersTimeout: 0,
+      bodyTimeout: 0,
+      connect: { timeout: config.MODERATION_TIMEOUT_MS },
+    }),
+);
+
+export function isModerationEnabled(): boolean {
+  return config.MODERATION_URL !== undefined;
+}
+
+/**
+ * Asks the moderation service whether content may be generated, within MODERATION_TIMEOUT_MS and without redirects.
+ * @throws ModerationError if it does not decide; the message says why.
+ */
+export async function requestVerdict(content: ModerationRequest): Promise<ModerationVerdict> {
+  const signal = AbortSignal.timeout(config.MODERATION_TIMEOUT_MS);
+  const body = JSON.stringify(content);
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return parseVerdict(await send(body, signal));
+    } catch (error) {
+      if (error instanceof ModerationError) throw error;
+      const { code = '', message } = error as Error & { code?: string };
+      if (signal.aborted) throw new ModerationError(`no response within ${config.MODERATION_TIMEOUT_MS} ms`);
+      if (attempt === ATTEMPTS || !RESET_CODES.test(code)) throw new ModerationError(message || code);
+    }
+  }
+}
+
+/** Sends a request and returns the body of its response, which must have the status 200. */
+async function send(body: string, signal: AbortSignal): Promise<string> {
+  const { MODERATION_URL: url = '', MODERATION_TOKEN: token } = config;
+  const response = await request(url, {
+    method: 'POST',
+    dispatcher: agent(),
+    headers: {
+      'content-type': 'application/json',
+      accept: 'application/json',
+      'user-agent': `genmeter/${VERSION}`,
+      ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
+    },
+    body,
+    signal,
+  });
+  const text = await readText(response.body);
+  if (response.statusCode !== 200) throw new ModerationError(`responded with ${response.statusCode} instead of 200`);
+  return text;
+}
+
+async function readText(body: Dispatcher.ResponseData['body']): Promise<string> {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  // Leaving the loop early closes the connection.
+  for await (const chunk of body as AsyncIterable<Buffer>) {
+    bytes += chunk.length;
+    if (bytes > RESPONSE_MAX_BYTES) throw new ModerationError(`the response has more than ${RESPONSE_MAX_BYTES} bytes`);
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks).toString();
+}
+
+function parseVerdict(text: string): ModerationVerdict {
+  const verdict = tryParseJson(text) as { allow?: unknown; reason?: unknown } | null | undefined;
+  if (verdict?.allow === true) return { isAllowed: true };
+  if (verdict?.allow === false) return { isAllowed: false, reason: toSentence(verdict.reason) };
+  throw new ModerationError('the response is not an object with "allow": true or false');
+}
+
+function tryParseJson(text: string): unknown {
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Returns the reason on one line, with a limited length and a full stop. A denial counts without a reason, too. */
+function toSentence(reason: unknown): string {
+  const text = typeof reason === 'string' ? reason.replaceAll(/[\p{Cc}\s]+/gu, ' ').trim() : '';
+  if (text === '') return DEFAULT_REASON;
+  const short = text.slice(0, REASON_MAX_CHARACTERS).toWellFormed();
+  return /[.!?…]$/.test(short) ? short : `${short}.`;
+}
+
+/** Closes idle connections. */
+export async function closeModerationConnections(): Promise<void> {
+  await agent().destroy();
+}

@@ -1,0 +1,32 @@
+import { expect } from 'chai';
+import { checkFirstSuccess } from '../../dev/chaos/heal.ts';
+
+const HEALED = { at: 1_000_000, firstCreateMs: null };
+
+/** Speed of a machine that is slow during a period only. */
+const slowUntil = (until: number, slowness: number) => ({
+  slownessBetween: (_from: number, to: number) => (to <= until ? slowness : 1),
+  stop: () => {},
+});
+
+const find = (firstSuccessMs: number | null, speed = slowUntil(0, 1)) =>
+  checkFirstSuccess({ ...HEALED, firstSuccessMs }, speed).map(({ invariant, detail }) => `${invariant}: ${detail}`);
+
+describe('the limit of the first success after healing', () => {
+  it('is 10 s on an idle machine', () => {
+    expect(find(10_000)).to.deep.equal([]);
+    expect(find(10_001)).to.deep.equal(['first-success: 10001 ms, on a machine slowed down 1.0 times']);
+  });
+
+  it('is longer by as much as the machine was slowed down until then', () => {
+    const speed = slowUntil(HEALED.at + 20_001, 2);
+    expect(find(20_000, speed)).to.deep.equal([]);
+    expect(find(20_001, speed)).to.deep.equal(['first-success: 20001 ms, on a machine slowed down 2.0 times']);
+    expect(find(20_002, speed)).to.have.length(1);
+  });
+
+  it('is exceeded if no request ever succeeds, however slow the machine is', () => {
+    const speed = slowUntil(Number.POSITIVE_INFINITY, 100);
+    expect(find(null, speed)).to.deep.equal(['first-success: never, on a machine slowed down 100.0 times']);
+  });
+});
