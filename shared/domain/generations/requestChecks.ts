@@ -55,7 +55,8 @@ export async function checkRequest(
   const { params, inputs: requested } = parseRequestInputs(caller.accountId, input);
   const isTooExpensive = exceedsPriceLimit(input);
   if (isTooExpensive && idempotencyKey === null) throw priceLimitError(input);
-  if (!isTooExpensive && !isModerationEnabled() && requested.length === 0) return { params, inputs: [], isReplay: false };
+  if (!isTooExpensive && !isModerationEnabled() && requested.length === 0)
+    return { params, inputs: [], isReplay: false };
   const { outcome, uuid } = await readAdmission(caller, input, idempotencyKey);
   if (outcome === 'replayed') return { params, inputs: [], isReplay: true };
   if (isTooExpensive) throw priceLimitError(input);
