@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
 import { closeFileServers, type FileServer, startFileServer } from '../fakes/fileServers.ts';
+import { FakeModerationService } from '../fakes/moderationService.ts';
 import type { ApiResponse, TestCustomer } from '../harness/apiClient.ts';
 import { expectError, UUID } from '../harness/errorEnvelope.ts';
 import {
@@ -18,12 +19,15 @@ import { startTestService, type TestService } from '../harness/testService.ts';
 const dataUrl = (image: Buffer) => `data:image/png;base64,${image.toString('base64')}`;
 
 describe('creating a generation from images', () => {
+  const hook = new FakeModerationService();
   let service: TestService;
   let customer: TestCustomer;
   let image: Buffer;
   let files: FileServer;
   before(async () => {
-    service = await startTestService({ env: { CATALOG: buildImageCatalog(), INPUT_IMAGE_ADDRESSES: 'any' } });
+    await hook.start();
+    const env = { CATALOG: buildImageCatalog(), INPUT_IMAGE_ADDRESSES: 'any', MODERATION_URL: hook.url };
+    service = await startTestService({ env });
     image = await makeImage('png', { width: 30, height: 20 });
     service.upstream.picture = Buffer.from(await makeImage('png', { width: 10, height: 12 }));
     files = await startFileServer((request, response) => {
@@ -34,6 +38,7 @@ describe('creating a generation from images', () => {
   after(async () => {
     closeFileServers();
     await service.stop();
+    await hook.stop();
   });
   beforeEach(async () => {
     customer = await service.createCustomer('studio');
@@ -220,6 +225,38 @@ describe('creating a generation from images', () => {
     expect(created.length).to.be.greaterThan(0);
     for (const { body } of created) expect(await listInputs(body.uuid)).to.have.length(2);
     expect(await countGenerations()).to.equal(created.length);
+  });
+
+  it('shows the images to the moderation service, which can reject them', async () => {
+    hook.decide = () => ({ allow: false, reason: 'No boats.' });
+    hook.received.length = 0;
+    const name = await upload(customer, image);
+    const response = await createAnimation(customer, { first_frame: name });
+    hook.decide = () => ({ allow: true });
+    expect([response.status, response.body.error]).to.deep.equal([400, 'content_rejected']);
+    expect(await countGenerations()).to.equal(0);
+    const { inputs, params } = hook.received[0]?.body as { inputs: { role: string; url: string }[]; params: object };
+    expect(params).to.include({ first_frame: name });
+    expect(inputs.map(({ role }) => role)).to.deep.equal(['first_frame']);
+    const shown = await fetch(inputs[0]?.url as string);
+    expect([shown.status, shown.headers.get('content-type')]).to.deep.equal([200, 'image/png']);
+  });
+
+  it('estimates check the form of images, and fetch and store nothing', async () => {
+    const estimate = (images: unknown) =>
+      customer.request('POST', '/api/generations/estimate/', { body: { model: 'edit', prompt: 'x', params: { images } } });
+    const { status, body } = await estimate([`${files.url}/estimated.png`, dataUrl(image)]);
+    expect([status, body.credits, body.refusal]).to.deep.equal([200, 8, null]);
+    expect(body.params.images[1]).to.match(/^upload:/);
+    expectError(await estimate(['photo.png']), 'validation_error', 'params.images.0 must be');
+    expect(files.requests.filter(([path]) => path === '/estimated.png')).to.deep.equal([]);
+    expect((await customer.request('GET', `/api/uploads/${body.params.images[1].slice(7)}/`)).status).to.equal(404);
+  });
+
+  it('fetches nothing for an account without a subscription', async () => {
+    const visitor = await service.createCustomer(null);
+    expectError(await createEdit(visitor, [`${files.url}/unpaid.png`]), 'subscription_required');
+    expect(files.requests.filter(([path]) => path === '/unpaid.png')).to.deep.equal([]);
   });
 
   it('an assistant can animate an image that it has just made', async () => {
