@@ -8,6 +8,7 @@ import { closeModerationConnections } from './gateways/moderation/moderation.ts'
 import { openPaymentProcessor } from './gateways/payments/index.ts';
 import { closeUpstreamConnections, validateUpstreams } from './gateways/upstreams/index.ts';
 import { closeWebhookConnections } from './gateways/webhooks/postWebhook.ts';
+import { getCatalog } from './lib/catalog/catalog.ts';
 import { type Clock, systemClock, setClock } from './lib/clock.ts';
 import { type Config, setConfig } from './lib/config.ts';
 import { db, openDatabase } from './lib/database/pool.ts';
@@ -22,6 +23,8 @@ export interface ServiceOptions {
   clock?: Clock;
   /** Destination of log lines. Default: stdout. */
   log?: DestinationStream;
+  /** False for commands, which read no upstreams. Default: true. */
+  usesUpstreams?: boolean;
   /** Compiled program that makes thumbnails. Default: the one of this build. From sources it starts much slower. */
   thumbnailProgram?: string;
 }
@@ -48,7 +51,8 @@ export async function openService(config: Readonly<Config>, options: ServiceOpti
   setClock(options.clock ?? systemClock);
   openLogger(options.log);
   setThumbnailProgram(options.thumbnailProgram);
-  validateUpstreams();
+  getCatalog();
+  if (options.usesUpstreams !== false) validateUpstreams();
   await openTracing();
   await openPaymentProcessor(config);
   openDatabase();

@@ -1,5 +1,6 @@
 import { setTimeout } from 'node:timers/promises';
 import { type Job, Worker } from 'bullmq';
+import { reportMargins } from '../shared/domain/catalog/margins.ts';
 import { measureBacklog } from '../shared/domain/platform/backlogMetrics.ts';
 import { checkModelHealthIfOverdue } from '../shared/domain/generations/execution/healthCheck.ts';
 import { waitForInFlight, startDraining, resetDraining, trackInFlight } from '../shared/lib/drain.ts';
@@ -42,6 +43,7 @@ export interface WorkerHandle {
  */
 export async function startWorker(): Promise<WorkerHandle> {
   requireUpstreamKeys();
+  reportMargins();
   await startMetricsServer();
   await verifyMediaStore();
   resetDraining();

@@ -2,7 +2,7 @@ import type { Context } from '../context.ts';
 import { getBrand } from '../web/brand.ts';
 import { ConnectInstructions } from '../web/components/connectInstructions.tsx';
 import { sendPage } from '../web/components/layout.tsx';
-import { TOOLS } from './tools/index.ts';
+import { getTools } from './tools/index.ts';
 
 /** Returns whether a browser requests a page. MCP clients accept event streams instead. */
 export function isBrowserRequest(ctx: Context): boolean {
@@ -29,7 +29,7 @@ export function sendMcpInfoPage(ctx: Context): void {
       </p>
       <h2>What it can do</h2>
       <ul class="plain">
-        {TOOLS.map(({ name, listing }) => (
+        {getTools().map(({ name, listing }) => (
           <li key={name}>
             <code>{name}</code>: {String(listing['title'])}
           </li>

@@ -9,6 +9,7 @@ import {
 } from '@modelcontextprotocol/server';
 import { AjvJsonSchemaValidator } from '@modelcontextprotocol/server/validators/ajv';
 import { config } from '../../shared/lib/config.ts';
+import { perService } from '../../shared/lib/serviceScope.ts';
 import { ServiceError } from '../../shared/spec/errors.ts';
 import { IDEMPOTENCY_KEY_MAX_CHARACTERS } from '../../shared/spec/limits.ts';
 import { toServiceError } from '../pipeline/errors.ts';
@@ -16,22 +17,31 @@ import { getMcpRequestContext } from './requestContext.ts';
 import { buildIcon } from './icons.ts';
 import { registerResourceHandlers } from './resources/handlers.ts';
 import { toErrorResult, toCallToolResult } from './tools/callToolResult.ts';
-import { TOOLS, findTool } from './tools/index.ts';
+import { describePrice, listOfferedModels } from './tools/modelTexts.ts';
+import { getTools, findTool } from './tools/index.ts';
 import type { ToolContext } from './tools/defineTool.ts';
 import { HOUR_MS } from '../../shared/spec/durations.ts';
 import { VERSION } from '../../shared/spec/version.ts';
 
-const buildInstructions =
-  () => `Creates images (8 credits) and videos (35 credits for 5 seconds, 70 for 10) from text prompts, charged to the user's account.
+const buildInstructions = () => `Creates ${describeOffer()} from text prompts, charged to the user's account.
 1. generate_image or generate_video charges the credits and returns a uuid at once.
 2. get_generation with that uuid and wait_seconds 45 waits for the end; repeat it while the status is queued. An image takes seconds to a minute, a video 1 to 5 minutes.
 3. When it has succeeded, give the user output_url. When it has failed, the credits were refunded: error_message says why.
 list_library finds earlier results, get_usage returns the balance. Errors are { error, detail }: rate_limited, parallel_limit_reached and model_unavailable pass with time; on insufficient_credits and subscription_required ask the user to add credits or choose a plan at ${config.BASE_URL}/account/.`;
 
+/** Describes kinds and prices: `images (8 credits) and videos (35 credits for 5 seconds, 70 for 10)`. */
+function describeOffer(): string {
+  const offers = (['image', 'video'] as const).flatMap((kind) => {
+    const models = listOfferedModels(kind);
+    return models.length === 0 ? [] : [`${kind}s (${describePrice(models, ', ')})`];
+  });
+  return offers.join(' and ');
+}
+
 /** Time for which stateless clients may cache the list of tools. */
 const TOOLS_TTL_MS = HOUR_MS;
 
-const toolListings = TOOLS.map(({ listing }) => listing) as never;
+const getToolListings = perService(() => getTools().map(({ listing }) => listing) as never);
 
 /** Shared by all servers: it is expensive to create, and no schema of this service is validated with it. */
 const jsonSchemaValidator = new AjvJsonSchemaValidator();
@@ -78,7 +88,7 @@ export function buildServer({ withIcon = true } = {}): Server {
     },
   );
   server.setRequestHandler('tools/list', ({ params }) => {
-    if (params?.cursor === undefined) return { tools: toolListings };
+    if (params?.cursor === undefined) return { tools: getToolListings() };
     throw new ProtocolError(ProtocolErrorCode.InvalidParams, 'cursor is not supported: all tools are on one page.');
   });
   server.setRequestHandler('tools/call', ({ params }, context) => callTool(params.name, params.arguments, context));

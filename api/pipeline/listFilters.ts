@@ -1,10 +1,12 @@
+import { listOtherModels } from '../../shared/lib/catalog/knownModels.ts';
+import { getModelSlugs } from '../../shared/lib/catalog/catalog.ts';
 import type { LedgerFilter } from '../../shared/domain/credits/listFilteredLedger.ts';
 import type { GenerationFilter } from '../../shared/domain/generations/listFiltered.ts';
 import { findMetadataFilters, parseMetadataFilter } from '../../shared/domain/generations/metadata.ts';
 import { DELIVERY_STATUSES, type DeliveryStatus } from '../../shared/domain/webhooks/deliveries.ts';
 import { INSTANT_FORM, parseInstant } from '../../shared/lib/instant.ts';
 import type { CreatedRange } from '../../shared/lib/listFilter.ts';
-import { MODEL_KINDS, MODEL_SLUGS } from '../../shared/spec/catalog.ts';
+import { MODEL_KINDS } from '../../shared/spec/catalog.ts';
 import { ServiceError } from '../../shared/spec/errors.ts';
 import { GENERATION_STATUSES, LEDGER_ENTRY_TYPES } from '../../shared/spec/states.ts';
 
@@ -23,7 +25,7 @@ export function parseGenerationFilter(parameters: Parameters): GenerationFilter 
   return {
     status: parseChoice(parameters, 'status', GENERATION_STATUSES),
     kind: parseChoice(parameters, 'kind', MODEL_KINDS),
-    model: parseChoice(parameters, 'model', MODEL_SLUGS),
+    model: parseChoice(parameters, 'model', listModelSlugs()),
     metadata: parseMetadataFilter(parameters),
     ...parseCreatedRange(parameters),
   };
@@ -47,6 +49,9 @@ export function parseLedgerFilter(parameters: Parameters): LedgerFilter {
 export function parseDeliveryFilter(parameters: Parameters): { status?: DeliveryStatus } {
   return { status: parseChoice(parameters, 'status', DELIVERY_STATUSES) };
 }
+
+/** Lists the slugs of all models, including those outside the catalog that were loaded. */
+const listModelSlugs = () => [...getModelSlugs(), ...listOtherModels().map(({ slug }) => slug)];
 
 /** Returns the filters of a list of generations as a query, for the links to its other pages. */
 export const buildGenerationQuery = (parameters: Parameters): string =>

@@ -21,6 +21,8 @@ export interface BenchEnvironment {
   log(line: string): void;
   /** Creates a migrated, empty database, and opens a client on it. */
   database(name: string): Promise<{ url: string; client: pg.Client }>;
+  /** Releases a catalog on a database. */
+  release(databaseUrl: string, catalog: string): Promise<void>;
   api(databaseUrl: string, env?: Record<string, string>): Promise<BenchApi>;
   worker(databaseUrl: string, env: Record<string, string>): Promise<BenchProcess>;
   /** Starts a module of the bench as a process with the service's configuration for a database. */
@@ -81,6 +83,7 @@ export async function startBenchEnvironment(
         closers.add(() => client.end());
         return { url, client };
       },
+      release: (databaseUrl, catalog) => environment.migrate(databaseUrl, { CATALOG: catalog }),
       api: async (databaseUrl, env = {}) => {
         const api = await environment.startApi(place(databaseUrl, env));
         return { ...watchWarnings(api), port: api.port };

@@ -2,6 +2,7 @@ import { mkdtempSync, writeFileSync } from 'node:fs';
 import { availableParallelism, cpus, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { exitWithUsageError } from '../../shared/lib/commandLine.ts';
+import { measureCatalog } from './measurements/catalog.ts';
 import { measureCreates } from './measurements/create.ts';
 import { measureCreditPeriods } from './measurements/creditPeriods.ts';
 import { measureDeliveries } from './measurements/deliveries.ts';
@@ -37,6 +38,7 @@ const MEASUREMENT_RUNNERS: [FigureName[], (stage: BenchEnvironment) => Promise<M
   [['deliveries'], measureDeliveries],
   [['tokens'], measureTokens],
   [['mcp'], measureMcp],
+  [['catalog'], measureCatalog],
   [['partitioned'], measurePartitioned],
 ];
 

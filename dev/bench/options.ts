@@ -13,6 +13,7 @@ export const FIGURES = [
   'deliveries',
   'tokens',
   'mcp',
+  'catalog',
   'partitioned',
 ] as const;
 export type FigureName = (typeof FIGURES)[number];

@@ -1,4 +1,5 @@
 import { readdirSync } from 'node:fs';
+import { SECOND_CATALOG } from './catalogs.ts';
 import { join } from 'node:path';
 import { Redis } from 'ioredis';
 import { createDatabase, executeStatements } from '../local/environment/databases.ts';
@@ -133,6 +134,8 @@ export async function startChaosEnvironment({
       upstream: upstreamProxy,
     };
 
+    // The default one is released last, because commands use it.
+    await environment.migrate(databaseUrl, { CATALOG: SECOND_CATALOG });
     await environment.migrate(databaseUrl);
     await executeStatements(databaseUrl, AUDIT_TRIGGERS_SQL, ...sql);
 
@@ -147,8 +150,12 @@ export async function startChaosEnvironment({
         env: { ...stripe.environment, FAL_BASE_URL: upstream.url, SMTP_URL: mailReceiver.url, ...ownEnv },
         logName: name.replace(' ', '-'),
       };
+      // Half of the starts of a process change its catalog, as deployments do.
+      const catalogs = random.fork(`catalog of ${name}`);
+      const chooseCatalog = (): Record<string, string> => (catalogs.chance(0.5) ? { CATALOG: SECOND_CATALOG } : {});
       const managedProcess = new ManagedProcess(
-        (clockOffsetMs) => environment.launch(program, { ...options, clockOffsetMs }),
+        (clockOffsetMs) =>
+          environment.launch(program, { ...options, env: { ...options.env, ...chooseCatalog() }, clockOffsetMs }),
         (status) => unexpectedExits.push(`${name} exited with ${status}`),
       );
       processes.set(name, managedProcess);

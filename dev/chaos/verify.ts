@@ -1,6 +1,7 @@
 import { checkInvariants, readAccountHistory, type Violation } from '../../shared/domain/credits/integrity/index.ts';
 import { compareStripeWithDatabase as compareStripe } from '../../test/fakes/stripe/compareWithDatabase.ts';
 import { type ChaosClients, compareAutoTopups, compareClientStore } from './clients/clients.ts';
+import { compareCatalogs } from './catalogs.ts';
 import { compareMails } from './compareMails.ts';
 import { compareUpstream } from './compareUpstream.ts';
 import { connectTo } from '../local/environment/databases.ts';
@@ -25,6 +26,7 @@ export async function checkEverything(
       ...(await checkInvariants(client, { isDrained: true, now: environment.now() })),
       ...(await compareStripe(environment.stripe.summarize(), client)),
       ...(await compareUpstream(environment.upstream.jobs, client)),
+      ...(await compareCatalogs(client)),
       ...(await compareClientStore(clients.store, client)),
       ...(await compareAutoTopups(clients.store, client)),
       ...(await compareMails(environment.mailReceiver.accepted, client)),

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { CROSS_CHECKS } from './configChecks.ts';
 import { Environment } from './configVariables.ts';
+import type { PriceVariable } from '../spec/plans.ts';
 import { unescapeLineBreaks } from './signInSettings.ts';
 
 /**
@@ -11,6 +12,8 @@ import { unescapeLineBreaks } from './signInSettings.ts';
 export type ProcessKind = 'service' | 'admin' | 'check';
 
 export interface Config extends Environment {
+  /** Stripe prices of the plans of CATALOG, whose slugs are part of the name. */
+  [name: PriceVariable]: string | undefined;
   HOST: string;
   /** Public address of the service, without a trailing slash. */
   BASE_URL: string;
@@ -34,6 +37,7 @@ const COMMAND_VARIABLES = [
   'REDIS_TLS',
   'REDIS_PREFIX',
   'LOG_LEVEL',
+  'CATALOG',
 ] as const satisfies (keyof Environment)[];
 
 /** Variables that each kind of process reads, and placeholders for required ones that it never uses. */
@@ -65,34 +69,47 @@ export function parseConfig(env: Record<string, string | undefined>, kind: Proce
   if (problems.length > 0) throw new ConfigError(problems.join(' '));
   const baseUrl = (values.BASE_URL ?? `http://localhost:${values.PORT}`).replace(/\/+$/, '');
   return Object.freeze({
+    ...(kind === 'service' ? readPriceVariables(env) : {}),
     ...values,
     HOST: values.HOST ?? (values.NODE_ENV === 'production' ? '0.0.0.0' : '127.0.0.1'),
     BASE_URL: baseUrl,
     CDN_URL: (values.CDN_URL ?? `${baseUrl}/media`).replace(/\/+$/, ''),
     APPLE_PRIVATE_KEY: values.APPLE_PRIVATE_KEY && unescapeLineBreaks(values.APPLE_PRIVATE_KEY),
     BILLING_RETURN_URL: values.BILLING_RETURN_URL ?? `${baseUrl}/account/`,
-    UPSTREAMS: expandEnv(readUpstreamsJson(values.UPSTREAMS), env),
+    UPSTREAMS: readJsonVariable('UPSTREAMS', values.UPSTREAMS, env),
+    CATALOG: values.CATALOG && readJsonVariable('CATALOG', values.CATALOG, env),
   });
 }
 
-/** Returns UPSTREAMS itself, or the content of the file that it names. */
-function readUpstreamsJson(value: string): string {
-  if (value.startsWith('{')) return value;
+/** Returns the variables with prices. The plans that need them are known once the catalog is parsed. */
+function readPriceVariables(env: Record<string, string | undefined>): Record<PriceVariable, string> {
+  const entries = Object.entries(env).map(([name, value]) => [name, value?.trim() ?? '']);
+  return Object.fromEntries(
+    entries.filter(([name = '', value]) => name.startsWith('STRIPE_PRICE_') && value !== ''),
+  ) as Record<PriceVariable, string>;
+}
+
+/** Returns a variable that contains JSON, or the content of the file that it names, with its variables replaced. */
+export function readJsonVariable(name: string, value: string, env: Record<string, string | undefined>): string {
+  return expandEnv(name, value.startsWith('{') ? value : readJsonFile(name, value), env);
+}
+
+function readJsonFile(variable: string, path: string): string {
   try {
-    return readFileSync(value, 'utf8');
+    return readFileSync(path, 'utf8');
   } catch (error) {
     throw new ConfigError(
       // The value is not repeated: it may be quoted JSON that contains keys.
-      `UPSTREAMS must be JSON or the name of a file that can be read (${(error as NodeJS.ErrnoException).code}).`,
+      `${variable} must be JSON or the name of a file that can be read (${(error as NodeJS.ErrnoException).code}).`,
     );
   }
 }
 
 /** Replaces `${NAME}` inside JSON strings with environment variables, so that the file need not contain secrets. */
-function expandEnv(json: string, env: Record<string, string | undefined>): string {
+function expandEnv(variable: string, json: string, env: Record<string, string | undefined>): string {
   return json.replaceAll(/\$\{(\w+)\}/g, (_, name: string) => {
     const value = env[name]?.trim();
-    if (value === undefined || value === '') throw new ConfigError(`${name} is not set, but UPSTREAMS refers to it.`);
+    if (value === undefined || value === '') throw new ConfigError(`${name} is not set, but ${variable} refers to it.`);
     return JSON.stringify(value).slice(1, -1);
   });
 }

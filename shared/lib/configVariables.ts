@@ -100,6 +100,8 @@ export const Environment = Type.Object({
   REPLICATE_API_TOKEN: Type.Optional(Type.String()),
   /** JSON, or the path of a JSON file: see shared/gateways/upstreams/upstreamConfig.ts. */
   UPSTREAMS: Type.String({ default: '{}' }),
+  /** JSON, or the path of a JSON file: see shared/lib/catalog/catalog.ts. Unset: the default models and plans. */
+  CATALOG: Type.Optional(Type.String()),
   UPSTREAM_TIMEOUT_MS: PositiveInteger(6_000, 100),
   UPSTREAM_SYNC_TIMEOUT_MS: PositiveInteger(240_000, 100),
   UPSTREAM_CONCURRENCY: PositiveInteger(64),

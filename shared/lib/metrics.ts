@@ -55,6 +55,13 @@ export const creditsBurned = new Counter({
   registers: [metricsRegistry],
 });
 
+export const modelMarginRatio = new Gauge({
+  name: 'genmeter_model_margin_ratio',
+  help: "Smallest margin of a model at the rate of the cheapest plan and its first upstream's price. Below 0 it loses money.",
+  labelNames: ['model'],
+  registers: [metricsRegistry],
+});
+
 export const creditsRefunded = new Counter({
   name: 'genmeter_credits_refunded_total',
   help: 'Credits given back for generations that failed.',

@@ -24,6 +24,8 @@ export const MIGRATION_NAMES = [
   '0019_notifications',
   '0020_cancel_metadata',
   '0020_metadata_index',
+  '0021_catalog',
+  '0022_catalog_plans',
 ] as const;
 
 export type MigrationName = (typeof MIGRATION_NAMES)[number];

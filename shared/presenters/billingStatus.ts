@@ -1,18 +1,21 @@
 import Type, { type Static } from 'typebox';
 import { PROCESSOR_NAME } from '../gateways/payments/index.ts';
+import { perService } from '../lib/serviceScope.ts';
 import type { Plan, PlanSlug } from '../spec/plans.ts';
 import { SUBSCRIPTION_STATUSES, type SubscriptionStatus } from '../spec/states.ts';
-import { AccountPlan, timestampOrNull } from './fields.ts';
+import { getAccountPlanSchema, timestampOrNull } from './fields.ts';
 
-export const BillingStatusResponse = Type.Object({
-  plan: AccountPlan,
-  status: Type.Enum([...SUBSCRIPTION_STATUSES, 'none'], { description: 'none if there never was a subscription' }),
-  interval: Type.String({ const: 'yearly' }),
-  current_period_end: timestampOrNull(),
-  cancel_at_period_end: Type.Boolean(),
-  processor: Type.String({ description: 'The payment processor' }),
-  has_payment_method: Type.Boolean({ description: 'Whether automatic top-ups can be switched on' }),
-});
+export const getBillingStatusResponse = perService(() =>
+  Type.Object({
+    plan: getAccountPlanSchema(),
+    status: Type.Enum([...SUBSCRIPTION_STATUSES, 'none'], { description: 'none if there never was a subscription' }),
+    interval: Type.String({ const: 'yearly' }),
+    current_period_end: timestampOrNull(),
+    cancel_at_period_end: Type.Boolean(),
+    processor: Type.String({ description: 'The payment processor' }),
+    has_payment_method: Type.Boolean({ description: 'Whether automatic top-ups can be switched on' }),
+  }),
+);
 
 /** State of the subscription that an account uses, or of the last one that it had. */
 export interface BillingStatus {
@@ -33,7 +36,7 @@ export interface BillingStatusDetails {
   has_payment_method: boolean;
 }
 
-export function presentBillingStatus(status: BillingStatus): Static<typeof BillingStatusResponse> {
+export function presentBillingStatus(status: BillingStatus): Static<ReturnType<typeof getBillingStatusResponse>> {
   return {
     plan: status.plan && presentAccountPlan(status.plan),
     status: status.status,

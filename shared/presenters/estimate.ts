@@ -1,29 +1,32 @@
 import Type, { type Static } from 'typebox';
-import { MODEL_SLUGS } from '../spec/catalog.ts';
-import { ShownParams } from './generation.ts';
+import { getModelSlugs } from '../lib/catalog/catalog.ts';
+import { perService } from '../lib/serviceScope.ts';
+import { buildShownParams } from './generation.ts';
 
 /** Price of a create, and what it would do now. */
-export const EstimateResponse = Type.Object({
-  model: Type.Enum([...MODEL_SLUGS]),
-  params: ShownParams,
-  credits: Type.Integer({ description: 'Price of the generation' }),
-  balance: Type.Integer(),
-  balance_after: Type.Integer({ description: 'Balance less the price; negative by the credits that are missing' }),
-  affordable: Type.Boolean({ description: 'Whether the balance covers the price' }),
-  refusal: Type.Unsafe<{ error: string; detail: string } | null>({
-    anyOf: [
-      Type.Object({
-        error: Type.Enum([
-          'subscription_required',
-          'model_unavailable',
-          'parallel_limit_reached',
-          'insufficient_credits',
-        ]),
-        detail: Type.String(),
-      }),
-      Type.Null(),
-    ],
-    description: 'Error with which a create would be rejected now; null if it would be accepted',
+export const getEstimateResponse = perService(() =>
+  Type.Object({
+    model: Type.Enum(getModelSlugs()),
+    params: buildShownParams(),
+    credits: Type.Integer({ description: 'Price of the generation' }),
+    balance: Type.Integer(),
+    balance_after: Type.Integer({ description: 'Balance less the price; negative by the credits that are missing' }),
+    affordable: Type.Boolean({ description: 'Whether the balance covers the price' }),
+    refusal: Type.Unsafe<{ error: string; detail: string } | null>({
+      anyOf: [
+        Type.Object({
+          error: Type.Enum([
+            'subscription_required',
+            'model_unavailable',
+            'parallel_limit_reached',
+            'insufficient_credits',
+          ]),
+          detail: Type.String(),
+        }),
+        Type.Null(),
+      ],
+      description: 'Error with which a create would be rejected now; null if it would be accepted',
+    }),
   }),
-});
-export type EstimateResponse = Static<typeof EstimateResponse>;
+);
+export type EstimateResponse = Static<ReturnType<typeof getEstimateResponse>>;

@@ -1,6 +1,7 @@
 import Type, { type Static } from 'typebox';
+import { getPlanSlugs } from '../lib/catalog/catalog.ts';
+import { perService } from '../lib/serviceScope.ts';
 import { WEBHOOK_URL_MAX_CHARACTERS } from '../spec/limits.ts';
-import { PLAN_SLUGS } from '../spec/plans.ts';
 
 /** Schemas of fields that several resources share. */
 
@@ -31,9 +32,11 @@ export const countOrNull = (options: Record<string, unknown> = {}) =>
 export const objectOrNull = <Schema extends Type.TSchema>(schema: Schema, description: string) =>
   Type.Unsafe<Static<Schema> | null>({ ...schema, type: ['object', 'null'], description });
 
-export const AccountPlan = objectOrNull(
-  Type.Object({ slug: Type.Enum([...PLAN_SLUGS]), name: Type.String(), parallel_limit: Type.Integer() }),
-  'null without an active subscription',
+export const getAccountPlanSchema = perService(() =>
+  objectOrNull(
+    Type.Object({ slug: Type.Enum(getPlanSlugs()), name: Type.String(), parallel_limit: Type.Integer() }),
+    'null without an active subscription',
+  ),
 );
 
 /** Options of request schemas: unknown fields are rejected by name. */

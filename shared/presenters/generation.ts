@@ -1,15 +1,24 @@
 import Type, { type Static } from 'typebox';
+import { getCatalog, getModelSlugs } from '../lib/catalog/catalog.ts';
+import { getModelInfo } from '../lib/catalog/knownModels.ts';
 import { config } from '../lib/config.ts';
-import { type GenerationParams, getModelBySlug, ImageParams, MODEL_SLUGS, VideoParams } from '../spec/catalog.ts';
+import { perService } from '../lib/serviceScope.ts';
+import type { GenerationParams } from '../spec/catalog.ts';
 import { GENERATION_STATUSES } from '../spec/states.ts';
 import type { Generation } from '../tables/Generation.ts';
 import { countOrNull, textOrNull, Timestamp, timestampOrNull, Uuid } from './fields.ts';
 
+/** Slug of a model. A configured catalog may have had others, which generations keep. */
+const buildModelSchema = () => (getCatalog().id === null ? Type.Enum(getModelSlugs()) : Type.String());
+
 /** Parameters of a generation, including the defaults that were filled in. */
-export const ShownParams = Type.Unsafe<GenerationParams>({
-  anyOf: [Type.Object(VideoParams.properties), Type.Object(ImageParams.properties)],
-  description: 'The requested parameters, including defaults',
-});
+export const buildShownParams = () =>
+  Type.Unsafe<GenerationParams>({
+    ...(getCatalog().id === null
+      ? { anyOf: getCatalog().models.map(({ params }) => Type.Object(params.properties)) }
+      : { type: 'object' }),
+    description: 'The requested parameters, including defaults',
+  });
 
 const ShownMetadata = Type.Unsafe<Readonly<Record<string, string>>>({
   type: 'object',
@@ -17,29 +26,31 @@ const ShownMetadata = Type.Unsafe<Readonly<Record<string, string>>>({
   description: 'As in the create; absent without metadata',
 });
 
-export const GenerationResponse = Type.Object({
-  uuid: Uuid,
-  model: Type.Enum([...MODEL_SLUGS]),
-  model_name: Type.String(),
-  kind: Type.Enum(['video', 'image']),
-  prompt: Type.String(),
-  params: ShownParams,
-  status: Type.Enum([...GENERATION_STATUSES]),
-  output_url: textOrNull({ description: 'Download address; null until succeeded' }),
-  thumbnail_url: textOrNull({
-    description: 'Address of a small preview; null until succeeded, or if none could be created',
+export const getGenerationResponse = perService(() =>
+  Type.Object({
+    uuid: Uuid,
+    model: buildModelSchema(),
+    model_name: Type.String(),
+    kind: Type.Enum(['video', 'image']),
+    prompt: Type.String(),
+    params: buildShownParams(),
+    status: Type.Enum([...GENERATION_STATUSES]),
+    output_url: textOrNull({ description: 'Download address; null until succeeded' }),
+    thumbnail_url: textOrNull({
+      description: 'Address of a small preview; null until succeeded, or if none could be created',
+    }),
+    credits_charged: Type.Integer(),
+    error_message: textOrNull({ description: 'Reason of the failure; the credits were refunded' }),
+    created_at: Timestamp,
+    completed_at: timestampOrNull(),
+    duration_ms: countOrNull({ description: 'From created_at to completed_at' }),
+    is_watermarked: Type.Boolean(),
+    metadata: Type.Optional(ShownMetadata),
   }),
-  credits_charged: Type.Integer(),
-  error_message: textOrNull({ description: 'Reason of the failure; the credits were refunded' }),
-  created_at: Timestamp,
-  completed_at: timestampOrNull(),
-  duration_ms: countOrNull({ description: 'From created_at to completed_at' }),
-  is_watermarked: Type.Boolean(),
-  metadata: Type.Optional(ShownMetadata),
-});
+);
 
-export function presentGeneration(row: Generation): Static<typeof GenerationResponse> {
-  const model = getModelBySlug(row.model);
+export function presentGeneration(row: Generation): Static<ReturnType<typeof getGenerationResponse>> {
+  const model = getModelInfo(row.model);
   return {
     uuid: row.uuid,
     model: row.model,

@@ -1,10 +1,11 @@
 import Type, { type Static, type TSchema } from 'typebox';
+import { perService } from '../lib/serviceScope.ts';
 import type { WebhookEventType } from '../spec/events.ts';
 import type { OutboxEvent } from '../tables/OutboxEvent.ts';
 import { ApiKeyResponse } from './apiKey.ts';
-import { BillingStatusResponse } from './billingStatus.ts';
+import { getBillingStatusResponse } from './billingStatus.ts';
 import { textOrNull, Timestamp, Uuid } from './fields.ts';
-import { GenerationResponse } from './generation.ts';
+import { getGenerationResponse } from './generation.ts';
 import { LedgerEntryResponse } from './ledgerEntry.ts';
 
 /** Objects in the `data` of webhooks that no endpoint of the API returns. They consist of the details of the event. */
@@ -39,22 +40,25 @@ export const PayoutData = Type.Object({
 });
 
 /** Schema of the `data` of each type of webhook. */
-export const WEBHOOK_DATA_SCHEMAS = {
-  'generation.succeeded': GenerationResponse,
-  'generation.failed': GenerationResponse,
-  'credits.low': LowCreditsData,
-  'credits.granted': LedgerEntryResponse,
-  'topup.succeeded': TopupData,
-  'topup.failed': TopupData,
-  'subscription.updated': BillingStatusResponse,
-  'key.created': ApiKeyResponse,
-  'key.revoked': ApiKeyResponse,
-  'affiliate.commission': CommissionData,
-  'affiliate.payout': PayoutData,
-} as const satisfies Record<WebhookEventType, TSchema>;
+export const getWebhookDataSchemas = perService(
+  () =>
+    ({
+      'generation.succeeded': getGenerationResponse(),
+      'generation.failed': getGenerationResponse(),
+      'credits.low': LowCreditsData,
+      'credits.granted': LedgerEntryResponse,
+      'topup.succeeded': TopupData,
+      'topup.failed': TopupData,
+      'subscription.updated': getBillingStatusResponse(),
+      'key.created': ApiKeyResponse,
+      'key.revoked': ApiKeyResponse,
+      'affiliate.commission': CommissionData,
+      'affiliate.payout': PayoutData,
+    }) as const satisfies Record<WebhookEventType, TSchema>,
+);
 
 /** `data` of a type of webhook. */
-export type WebhookData<TypeName extends WebhookEventType> = Static<(typeof WEBHOOK_DATA_SCHEMAS)[TypeName]>;
+export type WebhookData<TypeName extends WebhookEventType> = Static<ReturnType<typeof getWebhookDataSchemas>[TypeName]>;
 
 /** The row of an event that its `data` is presented from. */
 export type EventFacts<Details> = Pick<OutboxEvent, 'subject' | 'created_at'> & { details: Details };

@@ -1,42 +1,68 @@
-import Type, { type Static } from 'typebox';
+import type { TObject } from 'typebox';
 
-/** The two models on sale, what they accept and what they cost (spec: Model; docs/decisions.md: Generations). */
+/** Types of the catalog of models, and the default models (spec: Model; docs/decisions.md: Generations). */
 
-export const VIDEO_DURATIONS_SECONDS = [5, 10] as const;
-export const VIDEO_RESOLUTIONS = ['720p', '1080p'] as const;
-export const VIDEO_ASPECT_RATIOS = ['16:9', '9:16'] as const;
-export const IMAGE_RESOLUTIONS = ['1K', '2K', '4K'] as const;
-export const IMAGE_ASPECT_RATIOS = ['16:9', '1:1', '9:16'] as const;
-
-const VIDEO_CREDITS_PER_SECOND = 7;
-const IMAGE_CREDITS = 8;
-
-export const VideoParams = Type.Object(
-  {
-    duration: enumSchema(VIDEO_DURATIONS_SECONDS, { description: 'Length of the video in seconds.' }),
-    resolution: enumSchema(VIDEO_RESOLUTIONS),
-    audio: Type.Boolean({ default: false, description: 'Whether the video gets sound.' }),
-    aspect_ratio: enumSchema(VIDEO_ASPECT_RATIOS, { default: '16:9' }),
-  },
-  { additionalProperties: false, required: ['duration', 'resolution'] },
-);
-
-export const ImageParams = Type.Object(
-  {
-    resolution: enumSchema(IMAGE_RESOLUTIONS),
-    aspect_ratio: enumSchema(IMAGE_ASPECT_RATIOS, { default: '1:1' }),
-  },
-  { additionalProperties: false, required: ['resolution'] },
-);
-
-export type VideoParams = Static<typeof VideoParams>;
-export type ImageParams = Static<typeof ImageParams>;
-export type GenerationParams = VideoParams | ImageParams;
-
-export const MODEL_SLUGS = ['vidmodel-video', 'imgmodel-2'] as const;
-export type ModelSlug = (typeof MODEL_SLUGS)[number];
 export const MODEL_KINDS = ['video', 'image'] as const;
 export type ModelKind = (typeof MODEL_KINDS)[number];
+
+/** Slug of a model of the catalog, or of one that was removed from it. */
+export type ModelSlug = string;
+
+export type ParamValue = string | number | boolean | readonly string[];
+/** Parameters of a generation by their names, with defaults applied. */
+export type GenerationParams = Readonly<Record<string, ParamValue>>;
+
+/** Highest price of a generation. */
+export const CREDITS_MAX = 1_000_000;
+
+/** JSON value with variables and tables: see `lib/template.ts`. */
+export type Template = string | number | boolean | null | Template[] | { [field: string]: Template };
+
+/** A parameter of a model: one of a list of values, or a value of a type. */
+export interface ParamDefinition {
+  enum?: readonly (string | number)[];
+  type?: 'integer' | 'number' | 'boolean' | 'string';
+  /** Limits of a number, or of the length of a text. */
+  minimum?: number;
+  maximum?: number;
+  default?: string | number | boolean;
+  required?: boolean;
+  description?: string;
+}
+
+export const INPUT_ROLES = ['first_frame', 'last_frame', 'reference'] as const;
+export type InputRole = (typeof INPUT_ROLES)[number];
+
+/** A parameter that takes an image. */
+export interface InputDefinition {
+  role: InputRole;
+  max?: number;
+  required?: boolean;
+}
+
+/** A model as `CATALOG` defines it. */
+export interface ModelDefinition {
+  uuid?: string;
+  name: string;
+  kind: ModelKind;
+  description: string;
+  /** First choice and fallbacks, as `upstream:model id`. The default models take them from their own variables. */
+  upstreams?: readonly string[];
+  params: Readonly<Record<string, ParamDefinition>>;
+  inputs?: Readonly<Record<string, InputDefinition>>;
+  /** Price of a generation, as a template. */
+  credits: Template;
+  sort_order?: number;
+  hidden?: boolean;
+  deprecated_at?: string;
+}
+
+/** An image that a model takes. */
+export interface ModelInput {
+  role: InputRole;
+  max: number;
+  required: boolean;
+}
 
 export interface CatalogModel {
   uuid: string;
@@ -47,75 +73,52 @@ export interface CatalogModel {
   /** The cheapest generation, in credits. */
   creditsBase: number;
   sortOrder: number;
+  /** Accepted in creates, but not listed. */
+  hidden: boolean;
+  /** ISO 8601; information for clients. */
+  deprecatedAt: string | null;
   /** Validates a request's `params` and fills in what it left out. */
-  params: typeof VideoParams | typeof ImageParams;
+  params: TObject;
   /** The accepted values, as `GET /api/models/` shows them. */
-  paramsSchema: Record<string, unknown>;
+  paramsSchema: Readonly<Record<string, unknown>>;
+  /** Parameters without a default that a request may leave out. They are null in templates then. */
+  optionalParams: readonly string[];
+  /** Parameters that take an image, by name. */
+  inputs: Readonly<Record<string, ModelInput>>;
+  /** First choice and fallbacks, as `upstream:model id`; null for the default models, which have variables. */
+  upstreams: readonly string[] | null;
+  definition: ModelDefinition;
+  /** Price of a generation in credits. @throws Error if the formula has no integer from 1 for these parameters. */
+  price: (params: GenerationParams) => number;
 }
 
-export const MODELS: readonly CatalogModel[] = [
-  {
+/** The models of the contract. A configured catalog replaces them. */
+export const DEFAULT_MODELS: Readonly<Record<string, ModelDefinition>> = {
+  'vidmodel-video': {
     uuid: '6f1b7c9e-2d43-4a58-9c1e-0b6a4f7d8e21',
-    slug: 'vidmodel-video',
     name: 'Video model',
     kind: 'video',
     description: 'Videos of 5 or 10 seconds from a text prompt, with sound if wanted.',
-    creditsBase: VIDEO_CREDITS_PER_SECOND * Math.min(...VIDEO_DURATIONS_SECONDS),
-    sortOrder: 1,
-    params: VideoParams,
-    paramsSchema: {
-      durations: VIDEO_DURATIONS_SECONDS,
-      resolutions: VIDEO_RESOLUTIONS,
-      audio: true,
-      aspect_ratios: VIDEO_ASPECT_RATIOS,
+    params: {
+      duration: { enum: [5, 10], required: true, description: 'Length of the video in seconds.' },
+      resolution: { enum: ['720p', '1080p'], required: true },
+      audio: { type: 'boolean', default: false, description: 'Whether the video gets sound.' },
+      aspect_ratio: { enum: ['16:9', '9:16'], default: '16:9' },
     },
+    // A video is priced by the second; resolution and sound do not change it.
+    credits: { per_second: 7 },
+    sort_order: 1,
   },
-  {
+  'imgmodel-2': {
     uuid: 'c25e8a13-77d0-4f3b-8e94-5d1a9b0c6f42',
-    slug: 'imgmodel-2',
     name: 'Image model',
     kind: 'image',
     description: 'Images from a text prompt, up to 4K.',
-    creditsBase: IMAGE_CREDITS,
-    sortOrder: 2,
-    params: ImageParams,
-    paramsSchema: { resolutions: IMAGE_RESOLUTIONS, aspect_ratios: IMAGE_ASPECT_RATIOS },
+    params: {
+      resolution: { enum: ['1K', '2K', '4K'], required: true },
+      aspect_ratio: { enum: ['16:9', '1:1', '9:16'], default: '1:1' },
+    },
+    credits: 8,
+    sort_order: 2,
   },
-];
-
-const MODEL_BY_SLUG = new Map<string, CatalogModel>(MODELS.map((model) => [model.slug, model]));
-
-/** @throws Error when no such model exists: a slug is validated, or was stored by us, before it gets here. */
-export function getModelBySlug(slug: string): CatalogModel {
-  const model = MODEL_BY_SLUG.get(slug);
-  if (model === undefined) throw new Error(`No model is called ${slug}.`);
-  return model;
-}
-
-/** Credits that a generation costs. A video is priced by the second; resolution and sound do not change it. */
-export function priceInCredits(params: GenerationParams): number {
-  return 'duration' in params ? VIDEO_CREDITS_PER_SECOND * params.duration : IMAGE_CREDITS;
-}
-
-/** Every combination of parameters that a model accepts. */
-export function allParams(slug: ModelSlug): GenerationParams[] {
-  if (slug === 'vidmodel-video') {
-    return VIDEO_DURATIONS_SECONDS.flatMap((duration) =>
-      VIDEO_RESOLUTIONS.flatMap((resolution) =>
-        VIDEO_ASPECT_RATIOS.flatMap((aspect_ratio) =>
-          [true, false].map((audio) => ({ duration, resolution, audio, aspect_ratio })),
-        ),
-      ),
-    );
-  }
-  return IMAGE_RESOLUTIONS.flatMap((resolution) =>
-    IMAGE_ASPECT_RATIOS.map((aspect_ratio) => ({ resolution, aspect_ratio })),
-  );
-}
-
-function enumSchema<const Values extends readonly (string | number)[]>(
-  values: Values,
-  options: Record<string, unknown> = {},
-) {
-  return Type.Enum(values as unknown as [Values[number]], options);
-}
+};

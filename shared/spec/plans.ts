@@ -1,4 +1,10 @@
-/** The four annual plans (spec: Plan). Prices are integer cents; only the yearly one is ever charged. */
+/** Slug of a plan of the catalog. */
+export type PlanSlug = string;
+
+/** A variable with the Stripe prices of a plan, such as STRIPE_PRICE_PRO. */
+export type PriceVariable = `STRIPE_PRICE_${string}`;
+
+/** An annual plan (spec: Plan). Prices are integer cents; only the yearly one is ever charged. */
 export interface Plan {
   slug: PlanSlug;
   name: string;
@@ -9,26 +15,17 @@ export interface Plan {
   features: readonly string[];
   /** True for the plan presented as the default. */
   highlight: boolean;
+  /** True for a plan that is not offered any more. Its subscribers keep it. */
+  hidden: boolean;
 }
 
-export const PLAN_SLUGS = ['lite', 'starter', 'pro', 'studio'] as const;
-export type PlanSlug = (typeof PLAN_SLUGS)[number];
-
-export const PLANS: readonly Plan[] = [
+/** The four plans of the contract. */
+export const DEFAULT_PLANS: readonly Plan[] = [
   definePlan('lite', 'Lite', 600, 200, 2),
   definePlan('starter', 'Starter', 1200, 400, 3),
   definePlan('pro', 'Pro', 2900, 1100, 5, { highlight: true }),
   definePlan('studio', 'Studio', 7500, 3000, 8),
 ];
-
-const PLAN_BY_SLUG = new Map<string, Plan>(PLANS.map((entry) => [entry.slug, entry]));
-
-/** @throws Error when no such plan exists: a slug is validated, or was stored by us, before it gets here. */
-export function getPlanBySlug(slug: string): Plan {
-  const found = PLAN_BY_SLUG.get(slug);
-  if (found === undefined) throw new Error(`No plan is called ${slug}.`);
-  return found;
-}
 
 /**
  * Credits that a top-up buys at a plan's rate: `floor(amount_cents x monthly_credits / price_monthly_cents)`, exactly,
@@ -37,6 +34,11 @@ export function getPlanBySlug(slug: string): Plan {
 export function topupCredits(amountCents: number, { monthlyCredits, priceMonthlyCents }: Plan): number {
   const product = amountCents * monthlyCredits;
   return (product - (product % priceMonthlyCents)) / priceMonthlyCents;
+}
+
+/** Returns the name of the variable with the yearly Stripe prices of a plan. */
+export function getPriceVariable(slug: PlanSlug): PriceVariable {
+  return `STRIPE_PRICE_${slug.toUpperCase().replaceAll('-', '_')}`;
 }
 
 function definePlan(
@@ -61,5 +63,6 @@ function definePlan(
       'REST API access with personal keys',
     ],
     highlight,
+    hidden: false,
   };
 }

@@ -68,4 +68,6 @@ export class Generation extends Model {
   declare metadata: Readonly<Record<string, string>> | null;
   /** Time at which its owner first asked to cancel it. It may still succeed. */
   declare cancel_requested_at: Date | null;
+  /** Release of the catalog that it was priced by and is run by; null for the default models. */
+  declare catalog_id: number | null;
 }

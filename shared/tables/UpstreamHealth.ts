@@ -8,7 +8,7 @@ export class UpstreamHealth extends Model {
   static override idColumn = ['model', 'position'];
 
   declare model: ModelSlug;
-  /** 0 for the first choice of the model, 1 for its fallback. */
+  /** 0 for the first choice of the model, from 1 for its fallbacks. */
   declare position: number;
   /** `name:model id`. */
   declare upstream: string;

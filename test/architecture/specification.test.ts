@@ -1,9 +1,8 @@
 import { expect } from 'chai';
-import { IMAGE_ASPECT_RATIOS, IMAGE_RESOLUTIONS, MODELS, priceInCredits } from '../../shared/spec/catalog.ts';
-import { VIDEO_ASPECT_RATIOS, VIDEO_DURATIONS_SECONDS, VIDEO_RESOLUTIONS } from '../../shared/spec/catalog.ts';
+import { getModelBySlug, parseCatalog } from '../../shared/lib/catalog/catalog.ts';
 import { ERROR_STATUS } from '../../shared/spec/errors.ts';
 import * as limits from '../../shared/spec/limits.ts';
-import { PLANS } from '../../shared/spec/plans.ts';
+import { DEFAULT_PLANS } from '../../shared/spec/plans.ts';
 import { GENERATION_STATUSES, LEDGER_ENTRY_TYPES, MODEL_STATUSES, ONBOARDING_STEPS } from '../../shared/spec/states.ts';
 import { ROUTES } from '../harness/routes.ts';
 import { ENDPOINTS } from './endpoints.ts';
@@ -86,31 +85,39 @@ describe('the specification', () => {
   });
 
   it('the plans have the specified prices, credits and parallel limits, and a year costs twelve months', () => {
-    const table = PLANS.map((plan) => [plan.slug, plan.priceMonthlyCents, plan.monthlyCredits, plan.parallelLimit]);
+    const table = DEFAULT_PLANS.map((plan) => [
+      plan.slug,
+      plan.priceMonthlyCents,
+      plan.monthlyCredits,
+      plan.parallelLimit,
+    ]);
     expect(table).to.deep.equal([
       ['lite', 600, 200, 2],
       ['starter', 1200, 400, 3],
       ['pro', 2900, 1100, 5],
       ['studio', 7500, 3000, 8],
     ]);
-    for (const plan of PLANS) expect(plan.priceYearlyCents).to.equal(12 * plan.priceMonthlyCents);
+    for (const plan of DEFAULT_PLANS) expect(plan.priceYearlyCents).to.equal(12 * plan.priceMonthlyCents);
   });
 
   it('the models have the specified parameters and prices', () => {
-    expect([VIDEO_DURATIONS_SECONDS, VIDEO_RESOLUTIONS, VIDEO_ASPECT_RATIOS]).to.deep.equal([
-      [5, 10],
-      ['720p', '1080p'],
-      ['16:9', '9:16'],
-    ]);
-    expect([IMAGE_RESOLUTIONS, IMAGE_ASPECT_RATIOS]).to.deep.equal([
-      ['1K', '2K', '4K'],
-      ['16:9', '1:1', '9:16'],
-    ]);
-    const base = MODELS.map(({ slug, name, creditsBase }) => [slug, name, creditsBase]);
+    const [video, image] = parseCatalog().models;
+    expect(video?.paramsSchema).to.deep.equal({
+      durations: [5, 10],
+      resolutions: ['720p', '1080p'],
+      audio: true,
+      aspect_ratios: ['16:9', '9:16'],
+    });
+    expect(image?.paramsSchema).to.deep.equal({
+      resolutions: ['1K', '2K', '4K'],
+      aspect_ratios: ['16:9', '1:1', '9:16'],
+    });
+    const base = parseCatalog().models.map(({ slug, name, creditsBase }) => [slug, name, creditsBase]);
     expect(base).to.deep.equal([
       ['vidmodel-video', 'Video model', 35],
       ['imgmodel-2', 'Image model', 8],
     ]);
-    expect(priceInCredits({ duration: 10, resolution: '720p', audio: false, aspect_ratio: '16:9' })).to.equal(70);
+    const params = { duration: 10, resolution: '720p', audio: false, aspect_ratio: '16:9' };
+    expect(getModelBySlug('vidmodel-video').price(params)).to.equal(70);
   });
 });

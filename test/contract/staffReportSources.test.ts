@@ -81,7 +81,7 @@ describe('sources of the reports for staff', () => {
       const [{ probes }] = await service.sql('SELECT coalesce(sum(probes), 0)::int AS probes FROM upstream_hours');
       return probes > 0;
     });
-    const route = getUpstreamRoutes()['imgmodel-2'][0] as UpstreamRoute;
+    const route = getUpstreamRoutes()['imgmodel-2']?.[0] as UpstreamRoute;
     await Promise.all([
       openCircuit(route, 'no balance'),
       openCircuit(route, 'no balance'),

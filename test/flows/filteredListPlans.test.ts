@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import pg from 'pg';
 import { partitionByAccount } from '../../dev/partitioning/partitionByAccount.ts';
 import { LIST_FILTERED_LEDGER } from '../../shared/domain/credits/listFilteredLedger.ts';
-import { LIST_FILTERED_GENERATIONS } from '../../shared/domain/generations/listFiltered.ts';
+import { getListFilteredStatement } from '../../shared/domain/generations/listFiltered.ts';
 import { createDatabase } from '../harness/databases.ts';
 
 const ITEMS = 30_000;
@@ -48,7 +48,7 @@ describe('the statements of filtered lists', () => {
       after(() => client.end());
 
       for (const mode of ['force_generic_plan', 'force_custom_plan']) {
-        for (const { name, sql } of [LIST_FILTERED_GENERATIONS, LIST_FILTERED_LEDGER]) {
+        for (const { name, sql } of [getListFilteredStatement(['vidmodel-video', 'imgmodel-2']), LIST_FILTERED_LEDGER]) {
           it(`${name} reads no more than the limit of ${ITEMS} matches, with ${mode}`, async () => {
             const values = [...sql.matchAll(/:(\w+)/g)].map(([, parameter = '']) => PARAMETERS[parameter]);
             let count = 0;

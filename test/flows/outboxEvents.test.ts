@@ -1,6 +1,6 @@
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { expect } from 'chai';
-import { WEBHOOK_DATA_SCHEMAS } from '../../shared/presenters/webhookData.ts';
+import { getWebhookDataSchemas } from '../../shared/presenters/webhookData.ts';
 import { isWebhookEventType } from '../../shared/spec/events.ts';
 import { enrollAffiliate, signUpReferred } from '../harness/affiliates.ts';
 import { type TestCustomer, IMAGE } from '../harness/apiClient.ts';
@@ -134,7 +134,7 @@ describe('events of an account with a webhook endpoint, in a service that sends 
         const message = JSON.parse(body as string);
         expect(Object.keys(message)).to.deep.equal(['type', 'timestamp', 'data']);
         expect([message.type, message.timestamp]).to.deep.equal([type, createdAt.toISOString()]);
-        const schema = WEBHOOK_DATA_SCHEMAS[type as keyof typeof WEBHOOK_DATA_SCHEMAS];
+        const schema = getWebhookDataSchemas()[type as keyof ReturnType<typeof getWebhookDataSchemas>];
         const isValid = validator.validate(schema, message.data);
         expect(isValid, `${type}: ${validator.errorsText()}`).to.equal(true);
         expect(Object.keys(message.data)).to.have.members(Object.keys(schema.properties));

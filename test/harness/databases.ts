@@ -29,8 +29,11 @@ export async function createTemplateDatabase(
 }
 
 /** Runs the release step against a database. */
-export async function runRelease(databaseUrl: string): Promise<{ status: number | null; output: string }> {
-  const env = { DATABASE_URL: databaseUrl, REDIS_URL: 'redis://127.0.0.1:1' };
+export async function runRelease(
+  databaseUrl: string,
+  variables: Record<string, string> = {},
+): Promise<{ status: number | null; output: string }> {
+  const env = { DATABASE_URL: databaseUrl, REDIS_URL: 'redis://127.0.0.1:1', ...variables };
   const { status, out, err } = await runBundled('release', [], { env });
   return { status, output: out + err };
 }

@@ -7,7 +7,7 @@ import type { Program } from '../../dev/local/environment/program.ts';
 import { buildServiceEnv } from '../../dev/local/environment/serviceEnv.ts';
 import { allocatePort } from './ports.ts';
 import { type TestCustomer, createCustomer, request } from './apiClient.ts';
-import { createDatabase, requireTestEnv } from './databases.ts';
+import { createDatabase, requireTestEnv, runRelease } from './databases.ts';
 import { InProcessService } from './inProcessService.ts';
 import { type ServiceHandle, startServiceProcess } from './serviceProcess.ts';
 import { FakeUpstream } from '../fakes/fakeUpstream.ts';
@@ -30,6 +30,8 @@ export interface TestServiceOptions {
   clockOffsetMs?: number;
   env?: Record<string, string>;
   redisUrl?: string;
+  /** False: the CATALOG in `env` is not released first. */
+  isReleased?: boolean;
   /** Address of a migrated database. Default: a new one on the server of the test run. */
   databaseUrl?: string;
 }
@@ -172,6 +174,12 @@ export class TestService {
   }
 }
 
+/** Releases a catalog. @throws Error if it was refused. */
+export async function release(databaseUrl: string, CATALOG: string): Promise<void> {
+  const { status, output } = await runRelease(databaseUrl, { CATALOG });
+  if (status !== 0) throw new Error(`The release failed: ${output}`);
+}
+
 /** Starts a service: one API and one worker by default. */
 export async function startTestService(options: TestServiceOptions = {}): Promise<TestService> {
   const { apis = 1, workers = 1, env = {}, redisUrl } = options;
@@ -179,6 +187,7 @@ export async function startTestService(options: TestServiceOptions = {}): Promis
   const databaseUrl = options.databaseUrl ?? (await createDatabase());
   const database = new pg.Pool({ connectionString: databaseUrl, max: 4 });
   database.on('error', () => {});
+  if (env['CATALOG'] !== undefined && options.isReleased !== false) await release(databaseUrl, env['CATALOG']);
   const id = randomUUID();
   const service = new TestService(
     {

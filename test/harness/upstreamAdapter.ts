@@ -40,6 +40,7 @@ export function buildRoute(
     kind,
     modelId,
     modelSettings: { input: {} },
+    optionalParams: [],
     upstream: { name: adapter, adapter, key: 'test', ...limits, ...settings },
   };
 }

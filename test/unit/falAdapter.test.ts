@@ -84,7 +84,8 @@ describe('the fal adapter', () => {
     before(async () => {
       const { settings, parse } = await loadUpstreamParser();
       inputOf = settings.buildUpstreamInput;
-      defaultRouteOf = (model) => parse({ FAL_BASE_URL: fake.url, FAL_KEY: 'test' }).routes[model][0] as UpstreamRoute;
+      defaultRouteOf = (model) =>
+        parse({ FAL_BASE_URL: fake.url, FAL_KEY: 'test' }).routes[model]?.[0] as UpstreamRoute;
     });
 
     for (const duration of [5, 10] as const) {

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { expect } from 'chai';
 import Stripe from 'stripe';
 import { EVENT_TYPES } from '../../shared/gateways/payments/eventTypes.ts';
-import { PLANS } from '../../shared/spec/plans.ts';
+import { DEFAULT_PLANS } from '../../shared/spec/plans.ts';
 import { FakeStripe } from '../fakes/stripe/fakeStripe.ts';
 import { runBundled } from '../harness/bundle.ts';
 import { StripeFixture } from '../harness/stripeFixture.ts';
@@ -26,7 +26,7 @@ describe('the setup of Stripe', () => {
       expect(first.stdout.trim().split('\n')).to.deep.equal([
         'STRIPE_WEBHOOK_SECRET=whsec_standin',
         'STRIPE_CONNECT_WEBHOOK_SECRET=whsec_standin',
-        ...PLANS.map(({ slug }, index) => `STRIPE_PRICE_${slug.toUpperCase()}=${prices[index]?.id}`),
+        ...DEFAULT_PLANS.map(({ slug }, index) => `STRIPE_PRICE_${slug.toUpperCase()}=${prices[index]?.id}`),
         `STRIPE_PORTAL_CONFIGURATION=${configuration?.id}`,
       ]);
       const [connected, endpoint] = empty.store.list('webhook_endpoint');

@@ -3,7 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { type Env, loadUpstreamParser, type UpstreamParser } from '../harness/upstreamParser.ts';
-import { allParams, type GenerationParams, type ModelSlug } from '../../shared/spec/catalog.ts';
+import { listParams } from '../../shared/lib/catalog/paramValues.ts';
+import { DEFAULT_MODELS, type GenerationParams, type ModelDefinition } from '../../shared/spec/catalog.ts';
 
 const SECRET = 'sk-do-not-print-5f1e';
 
@@ -18,13 +19,13 @@ describe('the upstreams of the configuration', () => {
 
   const parse = (env: Env) => parser.parse(env);
   const getError = (env: Env) => parser.getError(env);
-  const getRoutes = (model: ModelSlug, env: Env) => parse(env).routes[model];
-  const only = (model: ModelSlug, env: Env) => {
+  const getRoutes = (model: string, env: Env) => parse(env).routes[model] ?? [];
+  const only = (model: string, env: Env) => {
     const [route, ...more] = getRoutes(model, env);
     if (route === undefined || more.length > 0) throw new Error(`There are ${more.length} routes too many.`);
     return route;
   };
-  const costs = (model: ModelSlug, env: Env) =>
+  const costs = (model: string, env: Env) =>
     allParams(model).map((params) =>
       parser.settings.computeCostCents(only(model, env), { prompt: 'a prompt', ...params }),
     );
@@ -182,7 +183,7 @@ describe('the upstreams of the configuration', () => {
         upstreams: { 'my-gateway': { ...gateway, concurrency: 8, per_minute: 30, local: true, form: true } },
       });
       const directory = parse({ UPSTREAMS: upstreams, IMAGE_UPSTREAM: 'my-gateway:gpt-image', OPENAI_API_KEY: 'o' });
-      expect(directory.routes['imgmodel-2'][0]?.upstream).to.deep.equal({
+      expect(directory.routes['imgmodel-2']?.[0]?.upstream).to.deep.equal({
         name: 'my-gateway',
         adapter: 'openai',
         baseUrl: 'https://gateway.example/v1',
@@ -275,13 +276,16 @@ describe('the upstreams of the configuration', () => {
 
     it('provide a route to a model that no variable names any more, for generations submitted before', () => {
       const directory = parse({ REPLICATE_API_TOKEN: 'r' });
-      const route = parser.settings.findUpstreamRoute('imgmodel-2', 'replicate', 'owner/old', directory);
+      const imageModel = { slug: 'imgmodel-2', kind: 'image' } as const;
+      const route = parser.settings.findUpstreamRoute(imageModel, 'replicate', 'owner/old', directory);
       expect(route).to.deep.include({ model: 'imgmodel-2', kind: 'image', modelId: 'owner/old' });
       expect(route?.upstream.key).to.equal('r');
-      expect(parser.settings.findUpstreamRoute('imgmodel-2', 'removed', 'owner/old', directory)).to.equal(undefined);
+      expect(parser.settings.findUpstreamRoute(imageModel, 'removed', 'owner/old', directory)).to.equal(undefined);
     });
   });
 });
+
+const allParams = (slug: string) => listParams(DEFAULT_MODELS[slug] as ModelDefinition);
 
 function named(params: GenerationParams): string {
   return Object.values(params).join(' ');

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { fillTemplate, type TemplateVariables, type Template } from '../../shared/gateways/upstreams/template.ts';
+import { fillTemplate, type TemplateVariables, type Template } from '../../shared/lib/template.ts';
 
 const VIDEO: TemplateVariables = {
   prompt: 'a lighthouse',

@@ -3,7 +3,7 @@ import { readGeneration } from '../../../shared/domain/generations/read.ts';
 import { isUuid } from '../../../shared/lib/uuid.ts';
 import { ServiceError } from '../../../shared/spec/errors.ts';
 import { MCP_DEFAULT_WAIT_SECONDS, WAIT_MAX_SECONDS } from '../../../shared/spec/limits.ts';
-import { GenerationResponse } from '../../../shared/presenters/generation.ts';
+import { getGenerationResponse } from '../../../shared/presenters/generation.ts';
 import { presentGeneration } from '../../../shared/presenters/generation.ts';
 import { defineTool, type ToolContext } from './defineTool.ts';
 import { buildResourceLinks, type PresentedGeneration, withNextStep } from './callToolResult.ts';
@@ -25,35 +25,37 @@ const GetGenerationInput = Type.Object(
   { additionalProperties: false, required: ['uuid'] },
 );
 
-export const getGeneration = defineTool({
-  name: 'get_generation',
-  title: 'Get a generation',
-  description:
-    'Returns the status of an image or video and waits for its end: the call returns as soon as it has succeeded or ' +
-    'failed, or after wait_seconds (at most 45). Costs no credits. While the status is queued, call it again with ' +
-    'wait_seconds 45 rather than often with 0. When it has succeeded, output_url is its permanent download URL; ' +
-    'show or link that to the user. When it has failed, error_message says why, and the credits were refunded.',
-  icon: 'generation',
-  input: GetGenerationInput,
-  output: withNextStep(GenerationResponse),
-  spendsCredits: false,
-  run: async ({ uuid, wait_seconds: seconds }, toolContext) => {
-    // An invalid UUID returns the same error as an unknown one.
-    if (!isUuid(uuid)) throw new ServiceError('not_found', 'Not found. This account has no generation with that UUID.');
-    const stopReporting = startProgressReports(seconds, toolContext);
-    try {
-      const wait = { seconds, isAborted: toolContext.isAborted };
-      const generation = presentGeneration(await readGeneration(toolContext.principal, uuid.toLowerCase(), wait));
-      return {
-        text: describeGeneration(generation),
-        structured: { ...generation, next: getNextStep(generation) },
-        links: buildResourceLinks(generation),
-      };
-    } finally {
-      stopReporting();
-    }
-  },
-});
+export const getGeneration = () =>
+  defineTool({
+    name: 'get_generation',
+    title: 'Get a generation',
+    description:
+      'Returns the status of an image or video and waits for its end: the call returns as soon as it has succeeded or ' +
+      'failed, or after wait_seconds (at most 45). Costs no credits. While the status is queued, call it again with ' +
+      'wait_seconds 45 rather than often with 0. When it has succeeded, output_url is its permanent download URL; ' +
+      'show or link that to the user. When it has failed, error_message says why, and the credits were refunded.',
+    icon: 'generation',
+    input: GetGenerationInput,
+    output: withNextStep(getGenerationResponse()),
+    spendsCredits: false,
+    run: async ({ uuid, wait_seconds: seconds }, toolContext) => {
+      // An invalid UUID returns the same error as an unknown one.
+      if (!isUuid(uuid))
+        throw new ServiceError('not_found', 'Not found. This account has no generation with that UUID.');
+      const stopReporting = startProgressReports(seconds, toolContext);
+      try {
+        const wait = { seconds, isAborted: toolContext.isAborted };
+        const generation = presentGeneration(await readGeneration(toolContext.principal, uuid.toLowerCase(), wait));
+        return {
+          text: describeGeneration(generation),
+          structured: { ...generation, next: getNextStep(generation) },
+          links: buildResourceLinks(generation),
+        };
+      } finally {
+        stopReporting();
+      }
+    },
+  });
 
 /** Sends progress notifications while the call waits. @returns a function that stops them. */
 function startProgressReports(seconds: number, { reportProgress }: ToolContext): () => void {

@@ -1,30 +1,31 @@
 import Type from 'typebox';
 import { config } from '../../../shared/lib/config.ts';
 import { getUsageSummary } from '../../../shared/domain/credits/usage.ts';
-import { UsageResponse } from '../../rest/usage/schemas.ts';
+import { getUsageResponse } from '../../rest/usage/schemas.ts';
 import { presentUsage } from '../../rest/usage/presenter.ts';
 import { defineTool } from './defineTool.ts';
+import { describePrice, describePriceBriefly, listOfferedModels } from './modelTexts.ts';
 import { formatUtcDay } from '../../../shared/lib/calendar.ts';
 
-export const getUsage = defineTool({
-  name: 'get_usage',
-  title: 'Get credits and usage',
-  description:
-    'Returns the credit balance, the plan, the number of generations in progress and its limit, and the usage of this ' +
-    'period, of the last 30 days by day, and by model. Costs no credits. Use it before many generations, or after ' +
-    'insufficient_credits, subscription_required or parallel_limit_reached. An image costs 8 credits, a video 35 (5 ' +
-    'seconds) or 70 (10 seconds).',
-  icon: 'usage',
-  input: Type.Object({}, { additionalProperties: false }),
-  output: UsageResponse,
-  spendsCredits: false,
-  run: async (_input, { principal }) => {
-    const usage = presentUsage(await getUsageSummary(principal.accountId));
-    // Days without usage are left out, because every token costs the client.
-    const history = usage.history.filter((day) => day.generations > 0 || day.credits_used !== 0);
-    return { text: describeUsage(usage), structured: { ...usage, history } };
-  },
-});
+export const getUsage = () =>
+  defineTool({
+    name: 'get_usage',
+    title: 'Get credits and usage',
+    description:
+      'Returns the credit balance, the plan, the number of generations in progress and its limit, and the usage of this ' +
+      'period, of the last 30 days by day, and by model. Costs no credits. Use it before many generations, or after ' +
+      `insufficient_credits, subscription_required or parallel_limit_reached. ${describePrices()}`,
+    icon: 'usage',
+    input: Type.Object({}, { additionalProperties: false }),
+    output: getUsageResponse(),
+    spendsCredits: false,
+    run: async (_input, { principal }) => {
+      const usage = presentUsage(await getUsageSummary(principal.accountId));
+      // Days without usage are left out, because every token costs the client.
+      const history = usage.history.filter((day) => day.generations > 0 || day.credits_used !== 0);
+      return { text: describeUsage(usage), structured: { ...usage, history } };
+    },
+  });
 
 function describeUsage({ plan, credits, jobs, by_model }: ReturnType<typeof presentUsage>): string {
   const until = credits.period_end === null ? '' : ` The period ends on ${formatUtcDay(credits.period_end)}.`;
@@ -39,4 +40,12 @@ function describeUsage({ plan, credits, jobs, by_model }: ReturnType<typeof pres
         `${model}: ${count} generation${count === 1 ? '' : 's'}, ${credits} credits in total.`,
     ),
   ].join(' ');
+}
+
+/** Describes the prices of the catalog: `An image costs 8 credits, a video 35 (5 seconds) or 70 (10 seconds).` */
+function describePrices(): string {
+  const [images, videos] = [listOfferedModels('image'), listOfferedModels('video')];
+  if (images.length === 0) return `A video costs ${describePrice(videos)}.`;
+  const image = `An image costs ${describePrice(images)}`;
+  return videos.length === 0 ? `${image}.` : `${image}, a video ${describePriceBriefly(videos)}.`;
 }

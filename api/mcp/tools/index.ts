@@ -1,15 +1,21 @@
-import { generateImage } from './generateImage.ts';
-import { generateVideo } from './generateVideo.ts';
+import { MODEL_KINDS } from '../../../shared/spec/catalog.ts';
+import { perService } from '../../../shared/lib/serviceScope.ts';
+import { buildGenerateTool } from './generateTool.ts';
 import { getGeneration } from './getGeneration.ts';
 import { getUsage } from './getUsage.ts';
 import { listLibrary } from './listLibrary.ts';
 import type { Tool } from './defineTool.ts';
 
-/** The five tools, in the order of `tools/list`. */
-export const TOOLS: readonly Tool[] = [generateImage, generateVideo, getGeneration, listLibrary, getUsage];
+/** The five tools, in the order of `tools/list`. One that creates generations of a kind without a model is left out. */
+export const getTools: () => readonly Tool[] = perService(() => [
+  ...MODEL_KINDS.toReversed().flatMap((kind) => buildGenerateTool(kind) ?? []),
+  getGeneration(),
+  listLibrary(),
+  getUsage(),
+]);
 
-const TOOL_BY_NAME = new Map(TOOLS.map((tool) => [tool.name, tool]));
+const getToolsByName = perService(() => new Map(getTools().map((tool) => [tool.name, tool])));
 
 export function findTool(name: string): Tool | undefined {
-  return TOOL_BY_NAME.get(name);
+  return getToolsByName().get(name);
 }

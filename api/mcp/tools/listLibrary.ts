@@ -1,11 +1,13 @@
+import { loadReleasedModels } from '../../../shared/domain/catalog/knownModels.ts';
+import { getModelSlugs } from '../../../shared/lib/catalog/catalog.ts';
 import Type from 'typebox';
 import { listGenerations } from '../../../shared/domain/generations/list.ts';
-import { MODEL_KINDS, MODEL_SLUGS } from '../../../shared/spec/catalog.ts';
+import { MODEL_KINDS } from '../../../shared/spec/catalog.ts';
 import { FILTERED_ITEMS_MAX } from '../../../shared/spec/limits.ts';
 import { GENERATION_STATUSES } from '../../../shared/spec/states.ts';
 import { hasConditions } from '../../../shared/lib/listFilter.ts';
 import { parseGenerationFilter } from '../../pipeline/listFilters.ts';
-import { GenerationResponse } from '../../../shared/presenters/generation.ts';
+import { getGenerationResponse } from '../../../shared/presenters/generation.ts';
 import { PaginationResponse } from '../../rest/pagination.ts';
 import { presentGeneration } from '../../../shared/presenters/generation.ts';
 import { presentPage } from '../../rest/pagination.ts';
@@ -16,87 +18,91 @@ import { type PresentedGeneration, truncateText } from './callToolResult.ts';
 const PAGE_MAX = 999_999_999_999_999;
 const PROMPT_SHOWN_CHARACTERS = 80;
 
-const ListLibraryInput = Type.Object(
-  {
-    page: Type.Integer({
-      minimum: 1,
-      maximum: PAGE_MAX,
-      default: 1,
-      description: 'Page number from 1; 20 generations per page.',
-    }),
-    status: Type.Optional(Type.Enum([...GENERATION_STATUSES], { description: 'Only generations with this status.' })),
-    kind: Type.Optional(Type.Enum([...MODEL_KINDS], { description: 'Only videos, or only images.' })),
-    model: Type.Optional(Type.Enum([...MODEL_SLUGS], { description: 'Only generations of this model.' })),
-    created_after: Type.Optional(
-      Type.String({
-        description: 'Only generations created at this time or later: a date in UTC, or a time with its zone.',
+const buildInput = () =>
+  Type.Object(
+    {
+      page: Type.Integer({
+        minimum: 1,
+        maximum: PAGE_MAX,
+        default: 1,
+        description: 'Page number from 1; 20 generations per page.',
       }),
-    ),
-    created_before: Type.Optional(
-      Type.String({
-        description: 'Only generations created before this time: a date in UTC, or a time with its zone.',
-      }),
-    ),
-  },
-  { additionalProperties: false, required: [] },
-);
+      status: Type.Optional(Type.Enum([...GENERATION_STATUSES], { description: 'Only generations with this status.' })),
+      kind: Type.Optional(Type.Enum([...MODEL_KINDS], { description: 'Only videos, or only images.' })),
+      model: Type.Optional(Type.Enum(getModelSlugs(), { description: 'Only generations of this model.' })),
+      created_after: Type.Optional(
+        Type.String({
+          description: 'Only generations created at this time or later: a date in UTC, or a time with its zone.',
+        }),
+      ),
+      created_before: Type.Optional(
+        Type.String({
+          description: 'Only generations created before this time: a date in UTC, or a time with its zone.',
+        }),
+      ),
+    },
+    { additionalProperties: false, required: [] },
+  );
 
 /** Fewer fields than REST returns, to save the model's context. get_generation returns all of them. */
-const LibraryResponse = Type.Object({
-  pagination: Type.Pick(PaginationResponse, ['current_page', 'total_pages', 'total_items']),
-  data: Type.Array(
-    Type.Pick(GenerationResponse, [
-      'uuid',
-      'kind',
-      'status',
-      'prompt',
-      'output_url',
-      'error_message',
-      'credits_charged',
-      'created_at',
-    ]),
-  ),
-  next: Type.String({ description: 'What to do next' }),
-});
+const buildOutput = () =>
+  Type.Object({
+    pagination: Type.Pick(PaginationResponse, ['current_page', 'total_pages', 'total_items']),
+    data: Type.Array(
+      Type.Pick(getGenerationResponse(), [
+        'uuid',
+        'kind',
+        'status',
+        'prompt',
+        'output_url',
+        'error_message',
+        'credits_charged',
+        'created_at',
+      ]),
+    ),
+    next: Type.String({ description: 'What to do next' }),
+  });
 
-export const listLibrary = defineTool({
-  name: 'list_library',
-  title: 'List the library',
-  description:
-    'Lists the images and videos of the account, newest first, 20 per page: prompt, status and download URL. Use it ' +
-    'to find an earlier generation, with filters by status, kind, model and time; costs no credits. If the uuid is ' +
-    'known, use get_generation.',
-  icon: 'library',
-  input: ListLibraryInput,
-  output: LibraryResponse,
-  spendsCredits: false,
-  run: async ({ page, ...filters }, { principal }) => {
-    const filter = parseGenerationFilter(filters);
-    const isFiltered = hasConditions(filter);
-    const found = await listGenerations(principal.accountId, page, filter);
-    const items = found.items.map(presentGeneration);
-    const { current_page, total_items, total_pages } = presentPage(found, '/api/generations/', () => null).pagination;
-    const lines = items.map(formatLine);
-    const again = isFiltered ? ' and the same filters' : '';
-    const more = page < total_pages ? ` Call list_library with page ${page + 1}${again} for older ones.` : '';
-    const structured = {
-      pagination: { current_page, total_pages, total_items },
-      data: items.map(({ uuid, kind, status, prompt, output_url, error_message, credits_charged, created_at }) => ({
-        uuid,
-        kind,
-        status,
-        prompt: truncateText(prompt, PROMPT_SHOWN_CHARACTERS),
-        output_url,
-        error_message,
-        credits_charged,
-        created_at,
-      })),
-      next: `Prompts are shortened; get_generation returns a generation in full.${more}`,
-    };
-    const head = `Page ${page} of ${total_pages}; ${describeTotal(total_items, isFiltered)}.`;
-    return { text: [head, ...lines].join('\n'), structured };
-  },
-});
+export const listLibrary = () =>
+  defineTool({
+    name: 'list_library',
+    title: 'List the library',
+    description:
+      'Lists the images and videos of the account, newest first, 20 per page: prompt, status and download URL. Use it ' +
+      'to find an earlier generation, with filters by status, kind, model and time; costs no credits. If the uuid is ' +
+      'known, use get_generation.',
+    icon: 'library',
+    input: buildInput(),
+    output: buildOutput(),
+    spendsCredits: false,
+    run: async ({ page, ...filters }, { principal }) => {
+      await loadReleasedModels();
+      const filter = parseGenerationFilter(filters);
+      const isFiltered = hasConditions(filter);
+      const found = await listGenerations(principal.accountId, page, filter);
+      const items = found.items.map(presentGeneration);
+      const { current_page, total_items, total_pages } = presentPage(found, '/api/generations/', () => null).pagination;
+      const lines = items.map(formatLine);
+      const again = isFiltered ? ' and the same filters' : '';
+      const more = page < total_pages ? ` Call list_library with page ${page + 1}${again} for older ones.` : '';
+      const structured = {
+        pagination: { current_page, total_pages, total_items },
+        data: items.map(({ uuid, kind, status, prompt, output_url, error_message, credits_charged, created_at }) => ({
+          uuid,
+          kind,
+          status,
+          prompt: truncateText(prompt, PROMPT_SHOWN_CHARACTERS),
+          output_url,
+          error_message,
+          credits_charged,
+          created_at,
+        })),
+        next: `Prompts are shortened; get_generation returns a generation in full.${more}`,
+      };
+      const head = `Page ${page} of ${total_pages}; ${describeTotal(total_items, isFiltered)}.`;
+      return { text: [head, ...lines].join('\n'), structured };
+    },
+  });
 
 function describeTotal(count: number, isFiltered: boolean): string {
   if (isFiltered && count > FILTERED_ITEMS_MAX) return `more than ${FILTERED_ITEMS_MAX} generations match`;

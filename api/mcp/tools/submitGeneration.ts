@@ -2,8 +2,8 @@ import Type from 'typebox';
 import type { CreateInput } from '../../../shared/domain/generations/debit.ts';
 import { createGeneration, type CreateResult } from '../../../shared/domain/generations/create.ts';
 import { estimateGeneration } from '../../../shared/domain/generations/estimate.ts';
-import { EstimateResponse } from '../../../shared/presenters/estimate.ts';
-import { GenerationResponse, presentGeneration } from '../../../shared/presenters/generation.ts';
+import { type EstimateResponse, getEstimateResponse } from '../../../shared/presenters/estimate.ts';
+import { getGenerationResponse, presentGeneration } from '../../../shared/presenters/generation.ts';
 import type { ToolContext } from './defineTool.ts';
 import { type ToolResult, withNextStep } from './callToolResult.ts';
 import { sha256 } from '../../../shared/lib/secrets.ts';
@@ -17,7 +17,8 @@ export const DryRun = Type.Optional(
 );
 
 /** Result of the tools that create a generation: the generation, or with `dry_run` its estimate. */
-export const SubmitOutput = Type.Union([withNextStep(GenerationResponse), withNextStep(EstimateResponse)]);
+export const buildSubmitOutput = () =>
+  Type.Union([withNextStep(getGenerationResponse()), withNextStep(getEstimateResponse())]);
 
 interface SubmitOptions {
   /** Seconds for the next call to wait. */

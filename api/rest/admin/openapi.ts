@@ -1,10 +1,11 @@
-import { MetricsResponse } from './schemas.ts';
+import { getExamplePlan } from '../../../shared/lib/catalog/offeredPlans.ts';
+import { getMetricsResponse } from './schemas.ts';
 import { EXAMPLE_TIMESTAMP } from '../openapi/examples.ts';
 import type { FeatureDescription } from '../openapi/feature.ts';
 
-export const ADMIN_DESCRIPTION: FeatureDescription = {
+export const describeAdmin = (): FeatureDescription => ({
   tag: { name: 'Staff', description: 'For the staff of the service.' },
-  schemas: { Metrics: MetricsResponse },
+  schemas: { Metrics: getMetricsResponse() },
   operations: {
     'GET /api/admin/metrics/': {
       id: 'getMetrics',
@@ -12,14 +13,14 @@ export const ADMIN_DESCRIPTION: FeatureDescription = {
       response: {
         status: 200,
         description: 'Accounts, subscriptions, revenue and costs, in total and for the last 30 days.',
-        schema: MetricsResponse,
+        schema: getMetricsResponse(),
         example: {
           generated_at: EXAMPLE_TIMESTAMP,
           users: { total: 120, new_30d: 14, onboarding: { profile: 20, plan: 30, complete: 70 } },
           subscriptions: {
             active_total: 64,
             cancel_at_period_end: 2,
-            by_plan: [{ slug: 'pro', name: 'Pro', count: 64, yearly_cents: 2_227_200 }],
+            by_plan: [{ slug: getExamplePlan().slug, name: getExamplePlan().name, count: 64, yearly_cents: 2_227_200 }],
           },
           revenue: { run_rate_yearly_cents: 2_227_200, effective_monthly_cents: 185_600, topups_30d_cents: 25_000 },
           costs: { provider_30d_cents: 41_200, per_active_user_monthly_cents: 644 },
@@ -33,4 +34,4 @@ export const ADMIN_DESCRIPTION: FeatureDescription = {
       errorCodes: ['admin_required'],
     },
   },
-};
+});

@@ -1,9 +1,9 @@
 import type { Static } from 'typebox';
 import type { StaffMetrics } from '../../../shared/domain/platform/staffMetrics.ts';
-import type { MetricsResponse } from './schemas.ts';
+import type { getMetricsResponse } from './schemas.ts';
 
 /** Presents the staff metrics. Money is in whole cents; provider costs are stored with fractions and rounded here. */
-export function presentMetrics(metrics: StaffMetrics): Static<typeof MetricsResponse> {
+export function presentMetrics(metrics: StaffMetrics): Static<ReturnType<typeof getMetricsResponse>> {
   const { users, subscriptions, revenue, costs, margins } = metrics;
   return {
     generated_at: metrics.generatedAt,

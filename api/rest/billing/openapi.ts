@@ -2,16 +2,18 @@ import Type from 'typebox';
 import {
   CheckoutResponse,
   InvoiceResponse,
-  PlanResponse,
+  getPlanResponse,
   PortalResponse,
   ReceivedResponse,
   TopupSettingsResponse,
 } from './schemas.ts';
-import { BillingStatusResponse } from '../../../shared/presenters/billingStatus.ts';
-import { CheckoutRequest, TopupRequest, TopupSettingsRequest } from './schemas.ts';
-import { EXAMPLE_ACCOUNT_PLAN, EXAMPLE_TIMESTAMP, EXAMPLE_UUID, examplePage } from '../openapi/examples.ts';
+import { getBillingStatusResponse } from '../../../shared/presenters/billingStatus.ts';
+import { getCheckoutRequest, TopupRequest, TopupSettingsRequest } from './schemas.ts';
+import { EXAMPLE_TIMESTAMP, EXAMPLE_UUID, examplePage, getExampleAccountPlan } from '../openapi/examples.ts';
 import { type FeatureDescription, PAGE_PARAMETER } from '../openapi/feature.ts';
 import { pageResponse } from '../pagination.ts';
+import { presentPlan } from './presenter.ts';
+import { getExamplePlan } from '../../../shared/lib/catalog/offeredPlans.ts';
 
 const EXAMPLE_TOPUP_SETTINGS = {
   auto_topup_enabled: true,
@@ -26,11 +28,16 @@ const ProcessorEventBody = Type.Object(
   { description: 'An event, as the processor sends it' },
 );
 
-export const BILLING_DESCRIPTION: FeatureDescription = {
+const buildExamplePlan = () => {
+  const plan = getExamplePlan();
+  return presentPlan({ ...plan, features: plan.features.slice(0, 1) });
+};
+
+export const describeBilling = (): FeatureDescription => ({
   tag: { name: 'Billing', description: 'Plans, subscriptions, top-ups and payment events.' },
   schemas: {
-    Plan: PlanResponse,
-    BillingStatus: BillingStatusResponse,
+    Plan: getPlanResponse(),
+    BillingStatus: getBillingStatusResponse(),
     Checkout: CheckoutResponse,
     Invoice: InvoiceResponse,
     TopupSettings: TopupSettingsResponse,
@@ -43,19 +50,8 @@ export const BILLING_DESCRIPTION: FeatureDescription = {
       response: {
         status: 200,
         description: 'All plans, as an array without an envelope.',
-        schema: Type.Array(PlanResponse),
-        example: [
-          {
-            slug: 'pro',
-            name: 'Pro',
-            price_monthly_cents: 2_900,
-            price_yearly_cents: 34_800,
-            monthly_credits: 1_100,
-            parallel_limit: 5,
-            features: ['1100 credits every month'],
-            highlight: true,
-          },
-        ],
+        schema: Type.Array(getPlanResponse()),
+        example: [buildExamplePlan()],
       },
     },
     'GET /api/billing/status/': {
@@ -64,9 +60,9 @@ export const BILLING_DESCRIPTION: FeatureDescription = {
       response: {
         status: 200,
         description: 'The current subscription, or the last one of the account.',
-        schema: BillingStatusResponse,
+        schema: getBillingStatusResponse(),
         example: {
-          plan: EXAMPLE_ACCOUNT_PLAN,
+          plan: getExampleAccountPlan(),
           status: 'active',
           interval: 'yearly',
           current_period_end: '2027-11-01T00:00:00.000Z',
@@ -81,7 +77,7 @@ export const BILLING_DESCRIPTION: FeatureDescription = {
       summary: 'Start a checkout for a plan',
       description:
         'Subscribes the account, or changes its plan. Plans are charged once a year. Returns 400 for the plan that the account already has.',
-      body: { schema: CheckoutRequest, example: { plan: 'pro' } },
+      body: { schema: getCheckoutRequest(), example: { plan: getExamplePlan().slug } },
       response: {
         status: 200,
         description: 'The page to open in a browser, to pay or to confirm the change.',
@@ -198,4 +194,4 @@ export const BILLING_DESCRIPTION: FeatureDescription = {
       errorCodes: ['rate_limited'],
     },
   },
-};
+});

@@ -2,9 +2,9 @@ import type { Static } from 'typebox';
 import type { AutoTopupSettings } from '../../../shared/domain/billing/autoTopupSettings.ts';
 import type { Plan } from '../../../shared/spec/plans.ts';
 import type { Invoice } from '../../../shared/tables/Invoice.ts';
-import type { CheckoutResponse, InvoiceResponse, PlanResponse, TopupSettingsResponse } from './schemas.ts';
+import type { CheckoutResponse, InvoiceResponse, getPlanResponse, TopupSettingsResponse } from './schemas.ts';
 
-export function presentPlan(plan: Plan): Static<typeof PlanResponse> {
+export function presentPlan(plan: Plan): Static<ReturnType<typeof getPlanResponse>> {
   return {
     slug: plan.slug,
     name: plan.name,

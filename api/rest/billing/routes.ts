@@ -1,3 +1,5 @@
+import { perService } from '../../../shared/lib/serviceScope.ts';
+import { getOfferedPlans } from '../../../shared/lib/catalog/offeredPlans.ts';
 import { startPlanCheckout } from '../../../shared/domain/billing/checkout.ts';
 import { openCustomerPortal } from '../../../shared/domain/billing/portal.ts';
 import { updateAutoTopupSettings, getAutoTopupSettings } from '../../../shared/domain/billing/autoTopupSettings.ts';
@@ -5,7 +7,6 @@ import { listInvoices } from '../../../shared/domain/billing/invoices.ts';
 import { startTopupCheckout } from '../../../shared/domain/billing/topups.ts';
 import { getBillingStatus } from '../../../shared/domain/billing/billingStatus.ts';
 import { createBodyParser } from '../../../shared/lib/validation/bodyParser.ts';
-import { PLANS } from '../../../shared/spec/plans.ts';
 import { requireCaller, type Context } from '../../context.ts';
 import { getJsonBody } from '../../pipeline/body.ts';
 import { withIdempotency } from '../../pipeline/idempotency.ts';
@@ -13,14 +14,14 @@ import { parsePage } from '../../pipeline/requestParameters.ts';
 import { presentPage } from '../pagination.ts';
 import { presentCheckout, presentInvoice, presentPlan, presentTopupSettings } from './presenter.ts';
 import { presentBillingStatus } from '../../../shared/presenters/billingStatus.ts';
-import { CheckoutRequest, TopupRequest, TopupSettingsRequest } from './schemas.ts';
+import { getCheckoutRequest, TopupRequest, TopupSettingsRequest } from './schemas.ts';
 
-const parseCheckout = createBodyParser(CheckoutRequest);
+const parseCheckout = perService(() => createBodyParser(getCheckoutRequest()));
 const parseTopup = createBodyParser(TopupRequest);
 const parseSettings = createBodyParser(TopupSettingsRequest);
 
 export function plans(ctx: Context): void {
-  ctx.body = PLANS.map(presentPlan);
+  ctx.body = getOfferedPlans().map(presentPlan);
 }
 
 export async function status(ctx: Context): Promise<void> {
@@ -28,7 +29,7 @@ export async function status(ctx: Context): Promise<void> {
 }
 
 export async function checkout(ctx: Context): Promise<void> {
-  const { plan } = parseCheckout(getJsonBody(ctx));
+  const { plan } = parseCheckout()(getJsonBody(ctx));
   const { accountId } = requireCaller(ctx);
   ctx.body = await withIdempotency(ctx, 'billing.checkout', { plan }, async (id) =>
     presentCheckout(await startPlanCheckout(accountId, plan, id)),

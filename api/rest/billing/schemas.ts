@@ -1,18 +1,21 @@
 import Type from 'typebox';
 import { TOPUP_MAX_CENTS, TOPUP_MIN_CENTS } from '../../../shared/spec/limits.ts';
-import { PLAN_SLUGS } from '../../../shared/spec/plans.ts';
+import { getOfferedPlans } from '../../../shared/lib/catalog/offeredPlans.ts';
+import { perService } from '../../../shared/lib/serviceScope.ts';
 import { NO_OTHER_FIELDS, textOrNull, Timestamp, timestampOrNull, Uuid } from '../../../shared/presenters/fields.ts';
 
-export const PlanResponse = Type.Object({
-  slug: Type.Enum([...PLAN_SLUGS]),
-  name: Type.String(),
-  price_monthly_cents: Type.Integer({ description: 'Monthly sticker price, for display' }),
-  price_yearly_cents: Type.Integer({ description: 'Charged: twelve times the monthly price, once a year' }),
-  monthly_credits: Type.Integer(),
-  parallel_limit: Type.Integer(),
-  features: Type.Unsafe<readonly string[]>({ type: 'array', items: { type: 'string' } }),
-  highlight: Type.Boolean({ description: 'Presented as the default' }),
-});
+export const getPlanResponse = perService(() =>
+  Type.Object({
+    slug: Type.Enum(getOfferedPlans().map(({ slug }) => slug)),
+    name: Type.String(),
+    price_monthly_cents: Type.Integer({ description: 'Monthly sticker price, for display' }),
+    price_yearly_cents: Type.Integer({ description: 'Charged: twelve times the monthly price, once a year' }),
+    monthly_credits: Type.Integer(),
+    parallel_limit: Type.Integer(),
+    features: Type.Unsafe<readonly string[]>({ type: 'array', items: { type: 'string' } }),
+    highlight: Type.Boolean({ description: 'Presented as the default' }),
+  }),
+);
 
 export const CheckoutResponse = Type.Object({
   checkout_url: textOrNull({ description: 'Page to pay or confirm at; null if nothing is left to do' }),
@@ -61,13 +64,15 @@ export const TopupSettingsResponse = Type.Object({
 
 export const ReceivedResponse = Type.Object({ received: Type.Boolean({ const: true }) });
 
-export const CheckoutRequest = Type.Object(
-  {
-    plan: Type.Enum([...PLAN_SLUGS]),
-    // Plans are annual; the value is ignored.
-    interval: Type.Optional(Type.Unknown()),
-  },
-  NO_OTHER_FIELDS,
+export const getCheckoutRequest = perService(() =>
+  Type.Object(
+    {
+      plan: Type.Enum(getOfferedPlans().map(({ slug }) => slug)),
+      // Plans are annual; the value is ignored.
+      interval: Type.Optional(Type.Unknown()),
+    },
+    NO_OTHER_FIELDS,
+  ),
 );
 
 /** Amount in cents. JSON numbers such as 5e3 are accepted; -0 is rejected by the minimum. */

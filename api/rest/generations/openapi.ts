@@ -1,4 +1,5 @@
-import { ImageParams, MODEL_KINDS, MODEL_SLUGS, VideoParams } from '../../../shared/spec/catalog.ts';
+import { getCatalog, getModelSlugs } from '../../../shared/lib/catalog/catalog.ts';
+import { MODEL_KINDS } from '../../../shared/spec/catalog.ts';
 import {
   METADATA_FILTERS_MAX,
   METADATA_KEY_MAX_CHARACTERS,
@@ -8,9 +9,9 @@ import {
 } from '../../../shared/spec/limits.ts';
 import { GENERATION_STATUSES } from '../../../shared/spec/states.ts';
 import { pageResponse } from '../pagination.ts';
-import { CreateGenerationRequest } from './schemas.ts';
-import { EstimateResponse } from '../../../shared/presenters/estimate.ts';
-import { GenerationResponse } from '../../../shared/presenters/generation.ts';
+import { getCreateGenerationRequest } from './schemas.ts';
+import { getEstimateResponse } from '../../../shared/presenters/estimate.ts';
+import { getGenerationResponse } from '../../../shared/presenters/generation.ts';
 import { EXAMPLE_TIMESTAMP, EXAMPLE_UUID, examplePage } from '../openapi/examples.ts';
 import {
   CREATED_RANGE_PARAMETERS,
@@ -20,20 +21,35 @@ import {
 } from '../openapi/feature.ts';
 
 /** Request body with the `params` of both models. The catalog validates them for the requested one. */
-const CreateGenerationBody = {
-  ...CreateGenerationRequest,
-  properties: {
-    ...CreateGenerationRequest.properties,
-    params: { anyOf: [VideoParams, ImageParams], description: 'Options of the model: see `GET /api/models/`' },
-    metadata: {
-      type: 'object',
-      maxProperties: METADATA_PAIRS_MAX,
-      propertyNames: { minLength: 1, maxLength: METADATA_KEY_MAX_CHARACTERS },
-      additionalProperties: { type: 'string', maxLength: METADATA_VALUE_MAX_CHARACTERS },
-      description: 'Pairs of strings that are returned with the generation, and by which lists can be filtered',
+const buildCreateGenerationBody = () =>
+  ({
+    ...getCreateGenerationRequest(),
+    properties: {
+      ...getCreateGenerationRequest().properties,
+      params: {
+        anyOf: getCatalog().models.map((model) => model.params),
+        description: 'Options of the model: see `GET /api/models/`',
+      },
+      metadata: {
+        type: 'object',
+        maxProperties: METADATA_PAIRS_MAX,
+        propertyNames: { minLength: 1, maxLength: METADATA_KEY_MAX_CHARACTERS },
+        additionalProperties: { type: 'string', maxLength: METADATA_VALUE_MAX_CHARACTERS },
+        description: 'Pairs of strings that are returned with the generation, and by which lists can be filtered',
+      },
     },
-  },
-} as unknown as typeof CreateGenerationRequest;
+  }) as unknown as ReturnType<typeof getCreateGenerationRequest>;
+
+/** Names of the parameters of the default models in the document. */
+const PARAMS_NAMES: Readonly<Record<string, string>> = { 'vidmodel-video': 'VideoParams', 'imgmodel-2': 'ImageParams' };
+
+const nameParamsSchemas = () =>
+  Object.fromEntries(getCatalog().models.map(({ slug, params }) => [PARAMS_NAMES[slug] ?? `${slug}-params`, params]));
+
+const describePrices = () =>
+  getCatalog().id === null
+    ? '8 credits for an image, 35 for a video of 5 seconds, 70 for one of 10 seconds'
+    : 'see `pricing` of the model in `GET /api/models/`';
 
 const QUEUED_GENERATION = {
   uuid: EXAMPLE_UUID,
@@ -70,17 +86,16 @@ const CANCELED_GENERATION = {
   duration_ms: 2_000,
 };
 
-export const GENERATIONS_DESCRIPTION: FeatureDescription = {
+export const describeGenerations = (): FeatureDescription => ({
   tag: { name: 'Generations', description: 'Videos and images: create one, wait for it, list them.' },
-  schemas: { Generation: GenerationResponse, Estimate: EstimateResponse, VideoParams, ImageParams },
+  schemas: { Generation: getGenerationResponse(), Estimate: getEstimateResponse(), ...nameParamsSchemas() },
   operations: {
     'POST /api/generations/create/': {
       id: 'createGeneration',
       summary: 'Create a generation',
-      description:
-        'Charges the credits and queues the generation: 8 credits for an image, 35 for a video of 5 seconds, 70 for one of 10 seconds. Errors take precedence in this order: 401, 429, 400, 402 `subscription_required`, 503, 409, 402 `insufficient_credits`. A 4xx charges nothing. With content moderation, a denied prompt is 400 `content_rejected`. While the outcome of an automatic top-up is unknown, the response is 503 `internal_error`; repeat the request with the same `Idempotency-Key` to get the outcome.',
+      description: `Charges the credits and queues the generation: ${describePrices()}. Errors take precedence in this order: 401, 429, 400, 402 \`subscription_required\`, 503, 409, 402 \`insufficient_credits\`. A 4xx charges nothing. With content moderation, a denied prompt is 400 \`content_rejected\`. While the outcome of an automatic top-up is unknown, the response is 503 \`internal_error\`; repeat the request with the same \`Idempotency-Key\` to get the outcome.`,
       body: {
-        schema: CreateGenerationBody,
+        schema: buildCreateGenerationBody(),
         examples: {
           image: { model: 'imgmodel-2', prompt: 'A lighthouse at dusk', params: { resolution: '1K' } },
           video: {
@@ -93,7 +108,7 @@ export const GENERATIONS_DESCRIPTION: FeatureDescription = {
       response: {
         status: 201,
         description: 'The generation is charged and `queued`.',
-        schema: GenerationResponse,
+        schema: getGenerationResponse(),
         example: QUEUED_GENERATION,
       },
       errorCodes: [
@@ -111,13 +126,13 @@ export const GENERATIONS_DESCRIPTION: FeatureDescription = {
       description:
         'Returns the price of a create with this body, and what the create would do now. Charges nothing, triggers no automatic top-up, and is not sent to content moderation. The price is exact; balance and `refusal` are those of the moment. Send `max_credits` with the create to be sure of the price.',
       body: {
-        schema: CreateGenerationBody,
+        schema: buildCreateGenerationBody(),
         example: { model: 'imgmodel-2', prompt: 'A lighthouse at dusk', params: { resolution: '1K' } },
       },
       response: {
         status: 200,
         description: 'The estimate, also if a create would be rejected.',
-        schema: EstimateResponse,
+        schema: getEstimateResponse(),
         example: {
           model: 'imgmodel-2',
           params: QUEUED_GENERATION.params,
@@ -151,7 +166,7 @@ export const GENERATIONS_DESCRIPTION: FeatureDescription = {
           name: 'model',
           in: 'query',
           description: 'Only generations of this model, by its slug.',
-          schema: { type: 'string', enum: MODEL_SLUGS },
+          schema: getCatalog().id === null ? { type: 'string', enum: getModelSlugs() } : { type: 'string' },
         },
         {
           name: 'metadata',
@@ -166,7 +181,7 @@ export const GENERATIONS_DESCRIPTION: FeatureDescription = {
       response: {
         status: 200,
         description: 'One page of the list.',
-        schema: pageResponse(GenerationResponse),
+        schema: pageResponse(getGenerationResponse()),
         example: examplePage(SUCCEEDED_GENERATION),
       },
     },
@@ -187,7 +202,7 @@ export const GENERATIONS_DESCRIPTION: FeatureDescription = {
       response: {
         status: 200,
         description: 'The generation.',
-        schema: GenerationResponse,
+        schema: getGenerationResponse(),
         example: SUCCEEDED_GENERATION,
       },
     },
@@ -199,13 +214,13 @@ export const GENERATIONS_DESCRIPTION: FeatureDescription = {
       response: {
         status: 200,
         description: 'The generation has ended, now or before.',
-        schema: GenerationResponse,
+        schema: getGenerationResponse(),
         example: CANCELED_GENERATION,
       },
       pendingResponse: {
         status: 202,
         description: 'The cancellation was requested. Read the generation until it has ended.',
-        schema: GenerationResponse,
+        schema: getGenerationResponse(),
         example: QUEUED_GENERATION,
       },
     },
@@ -217,4 +232,4 @@ export const GENERATIONS_DESCRIPTION: FeatureDescription = {
       response: { status: 204, description: 'The generation was deleted.' },
     },
   },
-};
+});

@@ -1,3 +1,5 @@
+import { loadReleasedModels } from '../../../shared/domain/catalog/knownModels.ts';
+import { getCatalog } from '../../../shared/lib/catalog/catalog.ts';
 import { cancelGeneration } from '../../../shared/domain/generations/cancel.ts';
 import type { CreateInput } from '../../../shared/domain/generations/debit.ts';
 import { createGeneration } from '../../../shared/domain/generations/create.ts';
@@ -8,7 +10,8 @@ import { readGeneration } from '../../../shared/domain/generations/read.ts';
 import { deleteGeneration } from '../../../shared/domain/generations/delete.ts';
 import { parseWebhookUrl } from '../../../shared/domain/webhooks/webhookUrl.ts';
 import { createBodyParser, type Parse } from '../../../shared/lib/validation/bodyParser.ts';
-import { type GenerationParams, MODELS } from '../../../shared/spec/catalog.ts';
+import { perService } from '../../../shared/lib/serviceScope.ts';
+import type { GenerationParams } from '../../../shared/spec/catalog.ts';
 import { requireCaller, type Context } from '../../context.ts';
 import { getJsonBody } from '../../pipeline/body.ts';
 import { readIdempotencyKey } from '../../pipeline/idempotency.ts';
@@ -16,22 +19,28 @@ import { buildGenerationQuery, parseGenerationFilter } from '../../pipeline/list
 import { parsePage, parseUuidParam, parseWaitSeconds } from '../../pipeline/requestParameters.ts';
 import { presentGeneration } from '../../../shared/presenters/generation.ts';
 import { presentPage } from '../pagination.ts';
-import { CreateGenerationRequest } from './schemas.ts';
+import { getCreateGenerationRequest } from './schemas.ts';
 
-const parseCreateRequest = createBodyParser(CreateGenerationRequest);
-const parseParams = Object.fromEntries(
-  MODELS.map((model) => [model.slug, createBodyParser(model.params, 'params.')]),
-) as Record<string, Parse<GenerationParams>>;
+const getCreateParser = perService(() => createBodyParser(getCreateGenerationRequest()));
+const getParamsParsers = perService(
+  () =>
+    new Map(
+      getCatalog().models.map(({ slug, params }) => [
+        slug,
+        createBodyParser(params, 'params.') as unknown as Parse<GenerationParams>,
+      ]),
+    ),
+);
 
 /** Parses the body of a create or an estimate. @throws ServiceError validation_error */
 function readCreateInput(ctx: Context): CreateInput {
-  const body = parseCreateRequest(getJsonBody(ctx));
+  const body = getCreateParser()(getJsonBody(ctx));
   const { model, prompt, params, webhook_url: webhookUrl, max_credits: maxCredits } = body;
   const metadata = parseMetadata(body.metadata ?? {});
   return {
     model,
     prompt,
-    params: (parseParams[model] as Parse<GenerationParams>)(params),
+    params: (getParamsParsers().get(model) as Parse<GenerationParams>)(params),
     ...(webhookUrl === undefined ? {} : { webhook_url: parseWebhookUrl(webhookUrl, 'webhook_url') }),
     ...(metadata === undefined ? {} : { metadata }),
     ...(maxCredits === undefined ? {} : { max_credits: maxCredits }),
@@ -58,6 +67,7 @@ export async function estimate(ctx: Context): Promise<void> {
 }
 
 export async function list(ctx: Context): Promise<void> {
+  await loadReleasedModels();
   const filter = parseGenerationFilter(ctx.query);
   const page = await listGenerations(requireCaller(ctx).accountId, parsePage(ctx), filter);
   ctx.body = presentPage(page, '/api/generations/', presentGeneration, buildGenerationQuery(ctx.query));

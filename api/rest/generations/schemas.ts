@@ -1,29 +1,32 @@
 import Type from 'typebox';
-import { MODEL_SLUGS } from '../../../shared/spec/catalog.ts';
+import { getModelSlugs } from '../../../shared/lib/catalog/catalog.ts';
+import { perService } from '../../../shared/lib/serviceScope.ts';
 import { PROMPT_MAX_CHARACTERS, WEBHOOK_URL_MAX_CHARACTERS } from '../../../shared/spec/limits.ts';
 import { NO_OTHER_FIELDS } from '../../../shared/presenters/fields.ts';
 
-export const CreateGenerationRequest = Type.Object(
-  {
-    model: Type.Enum([...MODEL_SLUGS]),
-    prompt: Type.String({ trimmed: true, minLength: 1, maxLength: PROMPT_MAX_CHARACTERS, format: 'text' }),
-    // Validated by the schema of the model: see the catalog.
-    params: Type.Object({}),
-    // Validated by `parseWebhookUrl`.
-    webhook_url: Type.Optional(
-      Type.String({
-        maxLength: WEBHOOK_URL_MAX_CHARACTERS,
-        description: 'Receives the webhook of its end, beside the endpoints of the account',
-      }),
-    ),
-    // Validated by `parseMetadata`.
-    metadata: Type.Optional(Type.Object({})),
-    max_credits: Type.Optional(
-      Type.Integer({
-        minimum: 1,
-        description: 'Largest accepted price. A higher price is a 400, and nothing is charged',
-      }),
-    ),
-  },
-  NO_OTHER_FIELDS,
+export const getCreateGenerationRequest = perService(() =>
+  Type.Object(
+    {
+      model: Type.Enum(getModelSlugs()),
+      prompt: Type.String({ trimmed: true, minLength: 1, maxLength: PROMPT_MAX_CHARACTERS, format: 'text' }),
+      // Validated by the schema of the model: see the catalog.
+      params: Type.Object({}),
+      // Validated by `parseWebhookUrl`.
+      webhook_url: Type.Optional(
+        Type.String({
+          maxLength: WEBHOOK_URL_MAX_CHARACTERS,
+          description: 'Receives the webhook of its end, beside the endpoints of the account',
+        }),
+      ),
+      // Validated by `parseMetadata`.
+      metadata: Type.Optional(Type.Object({})),
+      max_credits: Type.Optional(
+        Type.Integer({
+          minimum: 1,
+          description: 'Largest accepted price. A higher price is a 400, and nothing is charged',
+        }),
+      ),
+    },
+    NO_OTHER_FIELDS,
+  ),
 );

@@ -1,8 +1,11 @@
+import { getCatalog } from '../../../shared/lib/catalog/catalog.ts';
+import { listPrices } from '../../../shared/lib/catalog/price.ts';
+import { toPublicSchema } from '../../../shared/lib/validation/publicSchema.ts';
 import type { Static } from 'typebox';
 import type { ModelWithStatus } from '../../../shared/domain/generations/execution/modelHealth.ts';
-import type { ModelResponse } from './schemas.ts';
+import type { getModelResponse } from './schemas.ts';
 
-export function presentModel(model: ModelWithStatus): Static<typeof ModelResponse> {
+export function presentModel(model: ModelWithStatus): Static<ReturnType<typeof getModelResponse>> {
   return {
     uuid: model.uuid,
     slug: model.slug,
@@ -14,5 +17,17 @@ export function presentModel(model: ModelWithStatus): Static<typeof ModelRespons
     status: model.status,
     sort_order: model.sortOrder,
     params_schema: model.paramsSchema,
+    ...(getCatalog().id === null ? {} : presentOffer(model)),
+  };
+}
+
+/** Fields of models of a configured catalog. */
+function presentOffer({ definition, params, paramsSchema, inputs, deprecatedAt }: ModelWithStatus) {
+  const credits = listPrices(definition).map(([, price]) => price);
+  return {
+    params_schema: { ...paramsSchema, ...(toPublicSchema(params) as Record<string, unknown>) },
+    pricing: { min_credits: Math.min(...credits), max_credits: Math.max(...credits), formula: definition.credits },
+    inputs,
+    deprecated_at: deprecatedAt === null ? null : new Date(deprecatedAt),
   };
 }

@@ -1,7 +1,7 @@
 import type { ErrorCode } from '../../../shared/spec/errors.ts';
 import { VERSION } from '../../../shared/spec/version.ts';
 import type { Operation } from './feature.ts';
-import { FEATURES, findOperation, type TaggedOperation } from './features.ts';
+import { findOperation, getFeatures, type TaggedOperation } from './features.ts';
 import {
   RESPONSE_HEADERS,
   IDEMPOTENCY_KEY_PARAMETER,
@@ -54,7 +54,7 @@ export function buildOpenApiDocument(routes: readonly RouteRow[], baseUrl: strin
     // There is no license text to link to, so the address is that of the service.
     info: { ...DOCUMENT_INFO, license: { name: 'Proprietary', url: baseUrl } },
     servers: [{ url: baseUrl }],
-    tags: [...new Set(FEATURES.map(({ tag }) => tag))].filter(({ name }) => usedTags.has(name)),
+    tags: [...new Set(getFeatures().map(({ tag }) => tag))].filter(({ name }) => usedTags.has(name)),
     paths,
     webhooks: buildWebhooksObject(schemas),
     components: {

@@ -1,12 +1,18 @@
+import { perService } from '../../../shared/lib/serviceScope.ts';
 import { toPublicSchema } from '../../../shared/lib/validation/publicSchema.ts';
 import { PaginationResponse } from '../pagination.ts';
-import { FEATURES } from './features.ts';
+import { getFeatures } from './features.ts';
 
 /** Names in the document by schema: those of the features, and the one that all lists contain. */
-const SCHEMA_NAMES = new Map<unknown, string>([
-  [PaginationResponse, 'Pagination'],
-  ...FEATURES.flatMap(({ schemas }) => Object.entries(schemas).map(([name, schema]) => [schema, name] as const)),
-]);
+const getSchemaNames = perService(
+  () =>
+    new Map<unknown, string>([
+      [PaginationResponse, 'Pagination'],
+      ...getFeatures().flatMap(({ schemas }) =>
+        Object.entries(schemas).map(([name, schema]) => [schema, name] as const),
+      ),
+    ]),
+);
 
 type JsonSchema = Record<string, unknown>;
 
@@ -17,7 +23,7 @@ export class SchemaRegistry {
 
   /** Returns a schema for the place where it is used: a reference if it has a name. */
   resolve(schema: unknown): JsonSchema {
-    const name = SCHEMA_NAMES.get(schema);
+    const name = getSchemaNames().get(schema);
     if (name === undefined) return this.#convert(schema) as JsonSchema;
     if (!Object.hasOwn(this.schemasByName, name)) {
       // Reserved first, so that nested schemas can refer to it.
@@ -29,7 +35,7 @@ export class SchemaRegistry {
 
   #convert(schema: unknown): unknown {
     return toPublicSchema(schema, (nested) =>
-      SCHEMA_NAMES.has(nested) ? this.resolve(nested) : this.#convert(nested),
+      getSchemaNames().has(nested) ? this.resolve(nested) : this.#convert(nested),
     );
   }
 }

@@ -1,6 +1,6 @@
 import Type, { type TSchema } from 'typebox';
 import { Timestamp } from '../../../shared/presenters/fields.ts';
-import { WEBHOOK_DATA_SCHEMAS } from '../../../shared/presenters/webhookData.ts';
+import { getWebhookDataSchemas } from '../../../shared/presenters/webhookData.ts';
 import { WebhookEndpointResponse } from '../../../shared/presenters/webhookEndpoint.ts';
 import { WEBHOOK_TEST_TYPE, type WebhookEventType } from '../../../shared/spec/events.ts';
 import { EXAMPLE_ENDPOINT, WEBHOOKS_DESCRIPTION } from '../webhooks/openapi.ts';
@@ -10,10 +10,10 @@ import type { SchemaRegistry } from './schemaRegistry.ts';
 
 type MessageType = WebhookEventType | typeof WEBHOOK_TEST_TYPE;
 
-const DATA_SCHEMAS: Record<MessageType, TSchema> = {
-  ...WEBHOOK_DATA_SCHEMAS,
+const getDataSchemas = (): Record<MessageType, TSchema> => ({
+  ...getWebhookDataSchemas(),
   [WEBHOOK_TEST_TYPE]: WebhookEndpointResponse,
-};
+});
 
 const SUMMARIES: Record<MessageType, string> = {
   'generation.succeeded': 'A generation succeeded',
@@ -67,7 +67,7 @@ const HEADERS = [
 
 /** Builds the `webhooks` section of the document: one request for each type of event. */
 export function buildWebhooksObject(schemas: SchemaRegistry): Record<string, unknown> {
-  const types = Object.keys(DATA_SCHEMAS) as MessageType[];
+  const types = Object.keys(getDataSchemas()) as MessageType[];
   return Object.fromEntries(types.map((type) => [type, { post: buildMessageObject(schemas, type) }]));
 }
 
@@ -76,7 +76,7 @@ function buildMessageObject(schemas: SchemaRegistry, type: MessageType) {
   const schema = Type.Object({
     type: Type.String({ const: type }),
     timestamp: Type.Unsafe({ ...Timestamp, description: 'Time of the event' }),
-    data: DATA_SCHEMAS[type],
+    data: getDataSchemas()[type],
   });
   const example = { value: { type, timestamp: EXAMPLE_TIMESTAMP, data } };
   return {

@@ -2,9 +2,9 @@ import type { Static } from 'typebox';
 import { getActivePlan } from '../../../shared/domain/billing/entitlement.ts';
 import type { Account } from '../../../shared/tables/Account.ts';
 import { presentAccountPlan } from '../../../shared/presenters/billingStatus.ts';
-import type { UserResponse } from './schemas.ts';
+import type { getUserResponse } from './schemas.ts';
 
-export function presentUser(account: Account, isStaff: boolean): Static<typeof UserResponse> {
+export function presentUser(account: Account, isStaff: boolean): Static<ReturnType<typeof getUserResponse>> {
   const plan = getActivePlan(account);
   return {
     user: {

@@ -1,23 +1,26 @@
 import Type from 'typebox';
+import { perService } from '../../../shared/lib/serviceScope.ts';
 import { PROFILE_TEXT_MAX_CHARACTERS } from '../../../shared/spec/limits.ts';
 import { ONBOARDING_STEPS } from '../../../shared/spec/states.ts';
-import { AccountPlan, NO_OTHER_FIELDS, Uuid } from '../../../shared/presenters/fields.ts';
+import { getAccountPlanSchema, NO_OTHER_FIELDS, Uuid } from '../../../shared/presenters/fields.ts';
 
-export const UserResponse = Type.Object({
-  user: Type.Object({
-    uuid: Uuid,
-    email: Type.String(),
-    first_name: Type.String(),
-    language: Type.String(),
-    use_case: Type.String(),
-    onboarding_step: Type.Enum([...ONBOARDING_STEPS]),
-    is_staff: Type.Boolean(),
-    social_provider: Type.String({ description: 'google, apple, github, or dev for the local sign-in' }),
-    plan: AccountPlan,
-    credits: Type.Object({ balance: Type.Integer() }),
-    is_affiliate: Type.Boolean(),
+export const getUserResponse = perService(() =>
+  Type.Object({
+    user: Type.Object({
+      uuid: Uuid,
+      email: Type.String(),
+      first_name: Type.String(),
+      language: Type.String(),
+      use_case: Type.String(),
+      onboarding_step: Type.Enum([...ONBOARDING_STEPS]),
+      is_staff: Type.Boolean(),
+      social_provider: Type.String({ description: 'google, apple, github, or dev for the local sign-in' }),
+      plan: getAccountPlanSchema(),
+      credits: Type.Object({ balance: Type.Integer() }),
+      is_affiliate: Type.Boolean(),
+    }),
   }),
-});
+);
 
 export const SocialConfigResponse = Type.Object({
   google: Type.Boolean(),

@@ -1,4 +1,5 @@
 import { EXAMPLE_TIMESTAMP, EXAMPLE_UUID, examplePage } from '../openapi/examples.ts';
+import { getExamplePlan } from '../../../shared/lib/catalog/offeredPlans.ts';
 import { LEDGER_ENTRY_TYPES } from '../../../shared/spec/states.ts';
 import {
   CREATED_RANGE_PARAMETERS,
@@ -7,12 +8,13 @@ import {
   PAGE_PARAMETER,
 } from '../openapi/feature.ts';
 import { pageResponse } from '../pagination.ts';
-import { KeyUsageResponse, UsageResponse } from './schemas.ts';
+import { presentUsagePlan } from './presenter.ts';
+import { KeyUsageResponse, getUsageResponse } from './schemas.ts';
 import { LedgerEntryResponse } from '../../../shared/presenters/ledgerEntry.ts';
 
-export const USAGE_DESCRIPTION: FeatureDescription = {
+export const describeUsage = (): FeatureDescription => ({
   tag: { name: 'Usage', description: 'Credit balance, usage history and ledger.' },
-  schemas: { LedgerEntry: LedgerEntryResponse, UsageSummary: UsageResponse, KeyUsage: KeyUsageResponse },
+  schemas: { LedgerEntry: LedgerEntryResponse, UsageSummary: getUsageResponse(), KeyUsage: KeyUsageResponse },
   operations: {
     'GET /api/usage/summary/': {
       id: 'getUsageSummary',
@@ -20,9 +22,9 @@ export const USAGE_DESCRIPTION: FeatureDescription = {
       response: {
         status: 200,
         description: 'Balance, credit period, parallel limit, usage of the last 30 days, and totals by model.',
-        schema: UsageResponse,
+        schema: getUsageResponse(),
         example: {
-          plan: { slug: 'pro', name: 'Pro', monthly_credits: 1_100, parallel_limit: 5, price_monthly_cents: 2_900 },
+          plan: presentUsagePlan(getExamplePlan()),
           credits: {
             balance: 1_092,
             used_this_period: 8,
@@ -87,4 +89,4 @@ export const USAGE_DESCRIPTION: FeatureDescription = {
       },
     },
   },
-};
+});

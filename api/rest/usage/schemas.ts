@@ -1,5 +1,6 @@
 import Type from 'typebox';
-import { PLAN_SLUGS } from '../../../shared/spec/plans.ts';
+import { getPlanSlugs } from '../../../shared/lib/catalog/catalog.ts';
+import { perService } from '../../../shared/lib/serviceScope.ts';
 import { objectOrNull, timestampOrNull, Uuid } from '../../../shared/presenters/fields.ts';
 
 export const KeyUsageResponse = Type.Object({
@@ -11,39 +12,41 @@ export const KeyUsageResponse = Type.Object({
   count: Type.Integer({ description: 'Generations that the key created, including failed and deleted ones' }),
 });
 
-export const UsageResponse = Type.Object({
-  plan: objectOrNull(
-    Type.Object({
-      slug: Type.Enum([...PLAN_SLUGS]),
-      name: Type.String(),
-      monthly_credits: Type.Integer(),
-      parallel_limit: Type.Integer(),
-      price_monthly_cents: Type.Integer(),
+export const getUsageResponse = perService(() =>
+  Type.Object({
+    plan: objectOrNull(
+      Type.Object({
+        slug: Type.Enum(getPlanSlugs()),
+        name: Type.String(),
+        monthly_credits: Type.Integer(),
+        parallel_limit: Type.Integer(),
+        price_monthly_cents: Type.Integer(),
+      }),
+      'null without an active subscription',
+    ),
+    credits: Type.Object({
+      balance: Type.Integer(),
+      used_this_period: Type.Integer(),
+      granted_this_period: Type.Integer(),
+      rollover: Type.Integer(),
+      period_start: timestampOrNull(),
+      period_end: timestampOrNull(),
     }),
-    'null without an active subscription',
-  ),
-  credits: Type.Object({
-    balance: Type.Integer(),
-    used_this_period: Type.Integer(),
-    granted_this_period: Type.Integer(),
-    rollover: Type.Integer(),
-    period_start: timestampOrNull(),
-    period_end: timestampOrNull(),
+    jobs: Type.Object({ in_flight: Type.Integer(), parallel_limit: Type.Integer() }),
+    history: Type.Array(
+      Type.Object({
+        date: Type.String({ format: 'date' }),
+        credits_used: Type.Integer(),
+        generations: Type.Integer(),
+      }),
+      { description: 'The last 30 days, today last' },
+    ),
+    by_model: Type.Array(
+      Type.Object({
+        model: Type.String({ description: 'Display name' }),
+        credits: Type.Integer(),
+        count: Type.Integer(),
+      }),
+    ),
   }),
-  jobs: Type.Object({ in_flight: Type.Integer(), parallel_limit: Type.Integer() }),
-  history: Type.Array(
-    Type.Object({
-      date: Type.String({ format: 'date' }),
-      credits_used: Type.Integer(),
-      generations: Type.Integer(),
-    }),
-    { description: 'The last 30 days, today last' },
-  ),
-  by_model: Type.Array(
-    Type.Object({
-      model: Type.String({ description: 'Display name' }),
-      credits: Type.Integer(),
-      count: Type.Integer(),
-    }),
-  ),
-});
+);

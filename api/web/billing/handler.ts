@@ -1,3 +1,4 @@
+import { perService } from '../../../shared/lib/serviceScope.ts';
 import { startPlanCheckout } from '../../../shared/domain/billing/checkout.ts';
 import { updateAutoTopupSettings } from '../../../shared/domain/billing/autoTopupSettings.ts';
 import { getInvoiceUrl } from '../../../shared/domain/billing/invoiceLink.ts';
@@ -12,7 +13,7 @@ import { getForm } from '../../pipeline/body.ts';
 import { readFormIdempotencyKey } from '../../pipeline/idempotency.ts';
 import { seeOther } from '../../pipeline/redirect.ts';
 import { parseUuidParam } from '../../pipeline/requestParameters.ts';
-import { CheckoutRequest } from '../../rest/billing/schemas.ts';
+import { getCheckoutRequest } from '../../rest/billing/schemas.ts';
 import { formatUsd } from '../components/formatAmount.ts';
 import { sendRedirectPage } from '../components/redirectPage.tsx';
 import { showErrorsOn } from '../components/showErrorsOn.ts';
@@ -22,7 +23,7 @@ const PROCESSOR_REDIRECT_TEXT = 'You are being redirected to our payment process
 const DOLLARS = /^\d{1,6}(?:\.\d{1,2})?$/;
 const CREDITS = /^\d{1,9}$/;
 
-const parsePlanForm = createBodyParser(CheckoutRequest);
+const parsePlanForm = perService(() => createBodyParser(getCheckoutRequest()));
 const withBillingErrors = showErrorsOn(renderBillingPage);
 
 export async function showBillingPage(ctx: Context): Promise<void> {
@@ -36,7 +37,7 @@ export function redirectToBillingPage(ctx: Context): void {
 
 export const choosePlan = withBillingErrors(async (ctx) => {
   const { accountId } = requireCaller(ctx);
-  const { plan } = parsePlanForm({ plan: getForm(ctx).get('plan') ?? undefined });
+  const { plan } = parsePlanForm()({ plan: getForm(ctx).get('plan') ?? undefined });
   const idempotentRequest = { accountId, scope: 'account.plan', key: readFormIdempotencyKey(ctx), request: { plan } };
   const { response } = await executeIdempotent(idempotentRequest, async (id) => ({
     url: await startPlanCheckout(accountId, plan, id),

@@ -1,3 +1,4 @@
+import { getCatalog } from '../../../shared/lib/catalog/catalog.ts';
 import { v4 as uuidv4 } from 'uuid';
 import type { VNode } from 'preact';
 import { getAccount } from '../../../shared/domain/accounts/accounts.ts';
@@ -9,7 +10,7 @@ import { listRecentTopups } from '../../../shared/domain/billing/listTopups.ts';
 import { config } from '../../../shared/lib/config.ts';
 import { processor } from '../../../shared/gateways/payments/index.ts';
 import { TOPUP_MAX_CENTS, TOPUP_MIN_CENTS } from '../../../shared/spec/limits.ts';
-import { type Plan, PLANS, topupCredits } from '../../../shared/spec/plans.ts';
+import { type Plan, topupCredits } from '../../../shared/spec/plans.ts';
 import type { Account } from '../../../shared/tables/Account.ts';
 import { requireCaller, type Context } from '../../context.ts';
 import { createCsrfToken } from '../../pipeline/csrf.ts';
@@ -86,6 +87,7 @@ const CHANGE_OF_PLAN =
   "A larger plan starts as soon as it is paid, with the difference of this month's credits. A smaller one starts at the next yearly renewal.";
 
 function PlansSection({ current, csrfToken }: { current: Plan | null; csrfToken: string }): VNode {
+  const plans = getCatalog().plans.filter(({ hidden, slug }) => !hidden || slug === current?.slug);
   return (
     <section aria-labelledby="plans">
       <h2 id="plans">{current === null ? 'Choose a plan' : 'Plans'}</h2>
@@ -95,7 +97,7 @@ function PlansSection({ current, csrfToken }: { current: Plan | null; csrfToken:
         {current === null || processor.isSimulated ? null : CHANGE_OF_PLAN}
       </p>
       <ul class="plans">
-        {PLANS.map((plan) => (
+        {plans.map((plan) => (
           <PlanCard plan={plan} current={current} csrfToken={csrfToken} />
         ))}
       </ul>

@@ -1,3 +1,4 @@
+import { loadReleasedModels } from '../../../shared/domain/catalog/knownModels.ts';
 import { cancelGeneration } from '../../../shared/domain/generations/cancel.ts';
 import { deleteGeneration } from '../../../shared/domain/generations/delete.ts';
 import { listGenerations } from '../../../shared/domain/generations/list.ts';
@@ -20,6 +21,7 @@ const withLibraryErrors = showErrorsOn(async (ctx, flash, status) =>
 /** Shows one page of the account's generations, filtered by the form above them. */
 export const showLibraryPage = withLibraryErrors(async (ctx: Context) => {
   const parameters = dropEmptyFields(ctx.query);
+  await loadReleasedModels();
   const filter = parseGenerationFilter(parameters);
   const list = await listGenerations(requireCaller(ctx).accountId, parsePage(ctx), filter);
   sendLibraryPage(ctx, { list, query: buildGenerationQuery(parameters) });

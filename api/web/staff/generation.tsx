@@ -1,9 +1,9 @@
+import { getModelInfo } from '../../../shared/lib/catalog/knownModels.ts';
 import type { VNode } from 'preact';
 import { getAccount } from '../../../shared/domain/accounts/accounts.ts';
 import { type GenerationContent, viewGenerationContent } from '../../../shared/domain/staff/generationActions.ts';
 import { findGenerationForStaff, type StaffGeneration } from '../../../shared/domain/staff/generations.ts';
 import { config } from '../../../shared/lib/config.ts';
-import { getModelBySlug } from '../../../shared/spec/catalog.ts';
 import { requireActor, type Context } from '../../context.ts';
 import { getForm } from '../../pipeline/body.ts';
 import { createCsrfToken } from '../../pipeline/csrf.ts';
@@ -149,7 +149,7 @@ function ContentSection({ content }: { content: GenerationContent }): VNode {
         <p class="apart quiet">No output.</p>
       ) : (
         <div class="apart">
-          {getModelBySlug(content.model).kind === 'video' ? (
+          {getModelInfo(content.model).kind === 'video' ? (
             <video class="preview" controls preload="none" src={url} aria-label="Output" />
           ) : (
             <img class="preview" src={url} alt="Output" />

@@ -63,12 +63,19 @@ function buildHotGetRequest(path: string): string {
   return buildGetRequest(HOT_ACCOUNT, path);
 }
 
-/** @param beforeSeed changes the schema of the empty database. */
+interface PrepareOptions {
+  /** Changes the schema of the empty database. */
+  beforeSeed?: (client: Client) => Promise<void>;
+  /** Value of CATALOG; undefined for the default models. */
+  catalog?: string;
+}
+
+/** Creates and seeds a database, and starts an API on it. */
 export async function prepareDatabase(
   environment: BenchEnvironment,
   name: string,
   rows: Omit<Seed, 'accounts'>,
-  beforeSeed: (client: Client) => Promise<void> = async () => {},
+  { beforeSeed = async () => {}, catalog }: PrepareOptions = {},
 ): Promise<BenchDatabase> {
   const { accounts } = environment.options;
   const total = rows.hotRows + (accounts - 1) * rows.rowsPerAccount;
@@ -76,7 +83,11 @@ export async function prepareDatabase(
   await beforeSeed(client);
   await seedDatabase(client, { accounts, ...rows });
   await verifySums(client, total);
-  const api = await environment.api(url, { STAFF_EMAILS: getAccountEmail(HOT_ACCOUNT) });
+  if (catalog !== undefined) await environment.release(url, catalog);
+  const api = await environment.api(url, {
+    STAFF_EMAILS: getAccountEmail(HOT_ACCOUNT),
+    ...(catalog === undefined ? {} : { CATALOG: catalog }),
+  });
   return { name, url, label: total.toLocaleString('en-US'), client, api };
 }
 

@@ -27,9 +27,9 @@ export async function measurePartitioned(environment: BenchEnvironment): Promise
   const databases: BenchDatabase[] = [
     { ...(await prepareDatabase(environment, 'bench_whole', rows)), label: 'whole tables' },
     {
-      ...(await prepareDatabase(environment, 'bench_partitioned', rows, (client) =>
-        partitionByAccount(client, PARTITIONS),
-      )),
+      ...(await prepareDatabase(environment, 'bench_partitioned', rows, {
+        beforeSeed: (client) => partitionByAccount(client, PARTITIONS),
+      })),
       label: `${PARTITIONS} partitions`,
     },
   ];

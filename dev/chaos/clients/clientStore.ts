@@ -22,6 +22,8 @@ export interface ObservedCreate {
   accountUuid: string;
   model: ModelSlug;
   credits: number;
+  /** Possible prices: of each catalog, until a response contains the price. */
+  prices: number[];
   idempotencyKey: string | null;
   /** Time of the first request, by the service's clock. */
   firstSentAt: Date;

@@ -1,11 +1,6 @@
-import {
-  type GenerationParams,
-  IMAGE_ASPECT_RATIOS,
-  IMAGE_RESOLUTIONS,
-  type ModelSlug,
-  priceInCredits,
-} from '../../../shared/spec/catalog.ts';
-import { VIDEO_ASPECT_RATIOS, VIDEO_DURATIONS_SECONDS, VIDEO_RESOLUTIONS } from '../../../shared/spec/catalog.ts';
+import { getModelBySlug } from '../../../shared/lib/catalog/catalog.ts';
+import type { CatalogModel, GenerationParams, ParamValue } from '../../../shared/spec/catalog.ts';
+import { listPossiblePrices } from '../catalogs.ts';
 import type { ObservedCreate } from './clientStore.ts';
 import type { RestResponse } from './restRequests.ts';
 import type { Json } from './httpClient.ts';
@@ -35,14 +30,15 @@ export function newCreateRequest(
   const { state, customer, random } = step;
   // Customers that are to use up their credits create the most expensive output.
   const isVideo = random.chance(customer.role.only === 'creates' ? 0.8 : 0.25);
-  const model: ModelSlug = isVideo ? 'vidmodel-video' : 'imgmodel-2';
-  const params = (isVideo ? randomVideoParams(step) : randomImageParams(step)) as GenerationParams;
+  const model = getModelBySlug(isVideo ? 'vidmodel-video' : 'imgmodel-2');
+  const params = randomParams(step, model);
   const prompt = `A lighthouse of customer ${customer.index}, ${newStepId(step)}`;
   const observed: ObservedCreate = {
     prompt,
     accountUuid: customer.uuid as string,
-    model,
-    credits: priceInCredits(params),
+    model: model.slug,
+    credits: model.price(params),
+    prices: listPossiblePrices(model.slug, params),
     idempotencyKey,
     firstSentAt: state.now(),
     sent: 0,
@@ -63,20 +59,14 @@ function registerWebhookUrl({ state, customer, random }: Step, prompt: string): 
   return token;
 }
 
-function randomVideoParams({ random }: Step) {
-  return {
-    duration: random.pick(VIDEO_DURATIONS_SECONDS),
-    resolution: random.pick(VIDEO_RESOLUTIONS),
-    ...(random.chance(0.5) ? { audio: random.chance(0.5) } : {}),
-    ...(random.chance(0.5) ? { aspect_ratio: random.pick(VIDEO_ASPECT_RATIOS) } : {}),
-  };
-}
-
-function randomImageParams({ random }: Step) {
-  return {
-    resolution: random.pick(IMAGE_RESOLUTIONS),
-    ...(random.chance(0.5) ? { aspect_ratio: random.pick(IMAGE_ASPECT_RATIOS) } : {}),
-  };
+/** Chooses a value for each required parameter, and for half of the others. */
+function randomParams({ random }: Step, { definition }: CatalogModel): GenerationParams {
+  const chosen: [string, ParamValue][] = [];
+  for (const [name, { enum: values, required }] of Object.entries(definition.params)) {
+    if (required !== true && !random.chance(0.5)) continue;
+    chosen.push([name, values === undefined ? random.chance(0.5) : random.pick(values)]);
+  }
+  return Object.fromEntries(chosen);
 }
 
 /** Records that a create is about to be sent. */
@@ -105,14 +95,12 @@ export function recordCreateResponse(
     return;
   }
   const { uuid, credits_charged: credits, status } = shown as { uuid: string; credits_charged: number; status: string };
-  if (credits !== observed.credits) {
-    reportViolation(
-      step,
-      'price-matches-the-catalog',
-      uuid,
-      `${credits} credits were charged instead of ${observed.credits}`,
-    );
+  if (!observed.prices.includes(credits)) {
+    const detail = `${credits} credits were charged instead of ${observed.prices.join(' or ')}`;
+    reportViolation(step, 'price-matches-the-catalog', uuid, detail);
   }
+  observed.prices = [credits];
+  observed.credits = credits;
   if (status !== 'queued' || shown.prompt !== observed.prompt) {
     reportViolation(step, 'created-exists', uuid, `has status ${status} and the prompt "${shown.prompt}"`);
   }

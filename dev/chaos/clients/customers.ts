@@ -1,4 +1,5 @@
-import { PLAN_SLUGS, type PlanSlug } from '../../../shared/spec/plans.ts';
+import { getPlanSlugs } from '../../../shared/lib/catalog/catalog.ts';
+import type { PlanSlug } from '../../../shared/spec/plans.ts';
 import type { SeededRandom } from '../../../test/fakes/seededRandom.ts';
 import type { ObservedKey } from './clientStore.ts';
 import type { Suspension } from './suspensions.ts';
@@ -89,7 +90,7 @@ export function createCustomers(count: number, random: SeededRandom): ChaosCusto
   return Array.from({ length: count }, (_, index) => {
     const own = random.fork(`customer ${index}`);
     const { isUnsubscribed = false, ...role } = ROLES[index % ROLES.length] as (typeof ROLES)[number];
-    const plan = isUnsubscribed ? null : own.pick(PLAN_SLUGS);
+    const plan = isUnsubscribed ? null : own.pick(getPlanSlugs());
     // The second round has no hot accounts: only a few accounts have many clients.
     const isHot = role.isHot === true && index < ROLES.length;
     // Every third customer has no endpoint, and every other one no webhook_url: all combinations exist.

@@ -8,13 +8,13 @@ import {
 import { CreatedApiKeyResponse, RevokedResponse } from '../../../api/rest/apiKeys/schemas.ts';
 import { ApiKeyResponse } from '../../../shared/presenters/apiKey.ts';
 import { CheckoutResponse, PortalResponse, TopupSettingsResponse } from '../../../api/rest/billing/schemas.ts';
-import { BillingStatusResponse } from '../../../shared/presenters/billingStatus.ts';
+import { getBillingStatusResponse } from '../../../shared/presenters/billingStatus.ts';
 import { ErrorResponse } from '../../../api/rest/errorSchemas.ts';
-import { GenerationResponse } from '../../../shared/presenters/generation.ts';
-import { ModelResponse } from '../../../api/rest/models/schemas.ts';
+import { getGenerationResponse } from '../../../shared/presenters/generation.ts';
+import { getModelResponse } from '../../../api/rest/models/schemas.ts';
 import { pageResponse, PaginationResponse } from '../../../api/rest/pagination.ts';
-import { UserResponse } from '../../../api/rest/session/schemas.ts';
-import { UsageResponse } from '../../../api/rest/usage/schemas.ts';
+import { getUserResponse } from '../../../api/rest/session/schemas.ts';
+import { getUsageResponse } from '../../../api/rest/usage/schemas.ts';
 import {
   DefaultSecretResponse,
   DeliveryResponse,
@@ -31,7 +31,7 @@ const compile = (schema: TSchema): ValidateFunction => ajv.compile(schema);
 const Library = Type.Object({
   pagination: Type.Pick(PaginationResponse, ['current_page', 'total_pages', 'total_items']),
   data: Type.Array(
-    Type.Pick(GenerationResponse, [
+    Type.Pick(getGenerationResponse(), [
       'uuid',
       'kind',
       'status',
@@ -48,23 +48,23 @@ const Library = Type.Object({
 export const RESPONSE_SHAPES = {
   affiliateStatus: compile(AffiliateStatusResponse),
   apiKeys: compile(pageResponse(ApiKeyResponse)),
-  billingStatus: compile(BillingStatusResponse),
+  billingStatus: compile(getBillingStatusResponse()),
   checkout: compile(CheckoutResponse),
   createdWebhook: compile(WebhookEndpointWithSecretResponse),
   createdKey: compile(CreatedApiKeyResponse),
   error: compile(ErrorResponse),
   enroll: compile(EnrollResponse),
-  generation: compile(GenerationResponse),
-  generations: compile(pageResponse(GenerationResponse)),
+  generation: compile(getGenerationResponse()),
+  generations: compile(pageResponse(getGenerationResponse())),
   library: compile(Library),
   ledger: compile(pageResponse(LedgerEntryResponse)),
-  models: compile(pageResponse(ModelResponse)),
+  models: compile(pageResponse(getModelResponse())),
   onboardingLink: compile(OnboardingLinkResponse),
   portal: compile(PortalResponse),
   revoked: compile(RevokedResponse),
   topupSettings: compile(TopupSettingsResponse),
-  usage: compile(UsageResponse),
-  user: compile(UserResponse),
+  usage: compile(getUsageResponse()),
+  user: compile(getUserResponse()),
   webhook: compile(WebhookEndpointResponse),
   webhookDeliveries: compile(pageResponse(DeliveryResponse)),
   webhookDelivery: compile(DeliveryResponse),

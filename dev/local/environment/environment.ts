@@ -72,10 +72,10 @@ export class Environment {
     return { ...buildServiceEnv({ databaseUrl, redisUrl, redisPrefix, mediaDir }), ...common, ...env };
   }
 
-  /** Runs the release step against a database. */
-  async migrate(databaseUrl: string): Promise<void> {
+  /** Runs the release step against a database. @param env variables beside the usual ones, such as CATALOG. */
+  async migrate(databaseUrl: string, env: Record<string, string> = {}): Promise<void> {
     const args = [join(this.#build, 'dist/migrations/main.js')];
-    const { status, out, err } = await runProgram({ args, env: this.buildEnv({ databaseUrl }) });
+    const { status, out, err } = await runProgram({ args, env: this.buildEnv({ databaseUrl, env }) });
     if (status !== 0) throw new Error(`The release step exited with ${status}:\n${out}${err}`);
   }
 

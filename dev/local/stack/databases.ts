@@ -1,3 +1,6 @@
+import { releaseCatalog } from '../../../shared/domain/catalog/release.ts';
+import { parseCatalog } from '../../../shared/lib/catalog/catalog.ts';
+import type { Config } from '../../../shared/lib/config.ts';
 import { join } from 'node:path';
 import knex, { type Knex } from 'knex';
 import { migrate } from '../../../migrations/migrate.ts';
@@ -53,9 +56,16 @@ export async function openRedis({ dataDir, externalUrls }: Settings, log: Log): 
   return startSupervised('Redis', (port) => startRedis({ dataDir: join(dataDir, 'redis'), port, log }), log);
 }
 
-/** Migrates a database to this version of the service. */
-export async function migrateDatabase(url: string): Promise<void> {
-  await withConnection(url, (db) => migrate(db));
+/**
+ * Migrates a database to this version of the service, and releases the catalog of CATALOG.
+ * @throws ConfigError if the catalog cannot be released.
+ */
+export async function migrateDatabase(url: string, config: Config): Promise<void> {
+  const catalog = parseCatalog(config);
+  await withConnection(url, async (db) => {
+    await migrate(db);
+    await releaseCatalog(db, catalog);
+  });
 }
 
 async function stopNothing(): Promise<void> {}

@@ -95,7 +95,7 @@ async function startEverything(
   const mailEnv = buildMailEnv(mailbox, settings.config);
   const [redis, postgres] = await openDatabases(settings, running);
   if (stopRequest.isRequested()) return;
-  await migrateDatabase(postgres.url);
+  await migrateDatabase(postgres.url, settings.config);
   if (stopRequest.isRequested()) return;
 
   const env = {

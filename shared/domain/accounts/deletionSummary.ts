@@ -1,4 +1,4 @@
-import { getPlanBySlug } from '../../spec/plans.ts';
+import { getPlanBySlug } from '../../lib/catalog/catalog.ts';
 import { Affiliate } from '../../tables/Affiliate.ts';
 import { Commission } from '../../tables/Commission.ts';
 import { Subscription } from '../../tables/Subscription.ts';

@@ -1,9 +1,10 @@
+import { getPlanBySlug } from '../../lib/catalog/catalog.ts';
 import { v7 as uuidv7 } from 'uuid';
 import { PROCESSOR_NAME } from '../../gateways/payments/index.ts';
 import { addMonths } from '../../lib/calendar.ts';
 import { now } from '../../lib/clock.ts';
 import { ServiceError } from '../../spec/errors.ts';
-import { type PlanSlug, getPlanBySlug } from '../../spec/plans.ts';
+import type { PlanSlug } from '../../spec/plans.ts';
 import { Subscription } from '../../tables/Subscription.ts';
 import { recordSimulatedCommission } from '../affiliates/commissions.ts';
 import { recordSimulatedInvoice } from './invoices.ts';

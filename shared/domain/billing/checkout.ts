@@ -1,8 +1,9 @@
+import { getPlanBySlug } from '../../lib/catalog/catalog.ts';
 import { processor, ProcessorError } from '../../gateways/payments/index.ts';
 import { now } from '../../lib/clock.ts';
 import { logger } from '../../lib/logger.ts';
 import { ServiceError } from '../../spec/errors.ts';
-import { type PlanSlug, getPlanBySlug } from '../../spec/plans.ts';
+import type { PlanSlug } from '../../spec/plans.ts';
 import { Account } from '../../tables/Account.ts';
 import { Subscription } from '../../tables/Subscription.ts';
 import { assertNotDeleting } from '../accounts/assertNotDeleting.ts';
@@ -12,6 +13,7 @@ import { activateSimulatedPlan } from './activateSimulatedPlan.ts';
 import { type CheckoutUrl, getCheckoutReturnUrls } from './checkoutUrls.ts';
 import { withCustomer } from './customers.ts';
 import { openCustomerPortal } from './portal.ts';
+import { requireReleasedPlan } from '../catalog/releasedPlans.ts';
 import { syncSubscription } from './syncSubscription.ts';
 
 /**
@@ -24,6 +26,7 @@ import { syncSubscription } from './syncSubscription.ts';
 export async function startPlanCheckout(accountId: number, slug: PlanSlug, requestKey: string): Promise<CheckoutUrl> {
   const account = await Account.query().findById(accountId).throwIfNotFound();
   assertNotDeleting(account, 'plan');
+  await requireReleasedPlan(getPlanBySlug(slug));
   const checkoutUrl = await withCustomer(account, async (customerId) => {
     const current = (await findCurrentSubscription(account)) ?? (await syncAndFindCurrent(account, customerId));
     if (current !== undefined) return startPlanChange(slug, account, current);

@@ -1,6 +1,7 @@
+import { getPlanBySlug } from '../../lib/catalog/catalog.ts';
 import { addMilliseconds, now } from '../../lib/clock.ts';
 import { PAST_DUE_GRACE_DAYS } from '../../spec/limits.ts';
-import { getPlanBySlug, type Plan } from '../../spec/plans.ts';
+import type { Plan } from '../../spec/plans.ts';
 import type { Account } from '../../tables/Account.ts';
 import type { Subscription } from '../../tables/Subscription.ts';
 import { DAY_MS } from '../../spec/durations.ts';

@@ -1,3 +1,4 @@
+import { getPlanBySlug } from '../../lib/catalog/catalog.ts';
 import { raw, type Transaction } from 'objection';
 import { v7 as uuidv7 } from 'uuid';
 import {
@@ -12,7 +13,7 @@ import { logger } from '../../lib/logger.ts';
 import { type ListPage, getPageOffset } from '../../lib/pagination.ts';
 import { PAGE_SIZE } from '../../spec/limits.ts';
 import { MINUTE_MS } from '../../spec/durations.ts';
-import { getPlanBySlug, type Plan } from '../../spec/plans.ts';
+import type { Plan } from '../../spec/plans.ts';
 import type { Account } from '../../tables/Account.ts';
 import { Invoice } from '../../tables/Invoice.ts';
 import type { Subscription } from '../../tables/Subscription.ts';

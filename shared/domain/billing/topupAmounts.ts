@@ -1,5 +1,6 @@
+import { getCatalog } from '../../lib/catalog/catalog.ts';
 import type { ProcessorPayment } from '../../gateways/payments/index.ts';
-import { PLANS, topupCredits } from '../../spec/plans.ts';
+import { topupCredits } from '../../spec/plans.ts';
 import type { Topup } from '../../tables/Topup.ts';
 
 /** The amounts that were paid for a top-up, and the credits that they buy. */
@@ -30,7 +31,7 @@ export function computePaidTopup({ amountCents, taxCents, discountCents }: Payme
 /** Returns the credits for an amount at the rate of an order, whose plan follows from its amount and its credits. */
 function computeNetCredits(netCents: number, { amount_cents: amountCents, credits }: Order): number {
   if (netCents === amountCents) return credits;
-  const plan = PLANS.find((candidate) => topupCredits(amountCents, candidate) === credits);
+  const plan = getCatalog().plans.find((candidate) => topupCredits(amountCents, candidate) === credits);
   // The plan may have another rate by now.
   return plan === undefined ? Math.floor((credits * netCents) / amountCents) : topupCredits(netCents, plan);
 }

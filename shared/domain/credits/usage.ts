@@ -1,3 +1,5 @@
+import { getModelInfo } from '../../lib/catalog/knownModels.ts';
+import { ensureModelsKnown } from '../catalog/knownModels.ts';
 import { createBatcher } from '../../lib/batcher.ts';
 import { formatUtcDay } from '../../lib/calendar.ts';
 import { now } from '../../lib/clock.ts';
@@ -5,7 +7,6 @@ import { isRejection } from '../../lib/database/errors.ts';
 import { prepared, runStatement } from '../../lib/database/preparedStatements.ts';
 import { DB_WAIT_TIMEOUT } from '../../lib/database/waitTimeout.ts';
 import { perService } from '../../lib/serviceScope.ts';
-import { getModelBySlug } from '../../spec/catalog.ts';
 import { USAGE_HISTORY_DAYS } from '../../spec/limits.ts';
 import type { Plan } from '../../spec/plans.ts';
 import { Account } from '../../tables/Account.ts';
@@ -74,6 +75,7 @@ export async function getUsageSummary(accountId: number): Promise<UsageSummary> 
   if (found === undefined) throw new Error(`Account ${accountId} does not exist.`);
   const { days, totals, ...account } = found;
   const used = new Map((days ?? []).map((day) => [day[0], day]));
+  await ensureModelsKnown((totals ?? []).map(([model]) => model));
   const row = Account.fromDatabaseJson(account);
   return {
     account: row,
@@ -83,7 +85,7 @@ export async function getUsageSummary(accountId: number): Promise<UsageSummary> 
       return { date, credits, generations };
     }),
     byModel: (totals ?? []).map(([model, credits, generations]) => ({
-      model: getModelBySlug(model).name,
+      model: getModelInfo(model).name,
       credits,
       generations,
     })),

@@ -1,3 +1,4 @@
+import { getCatalog } from '../../lib/catalog/catalog.ts';
 import { processor } from '../../gateways/payments/index.ts';
 import { formatUtcDay } from '../../lib/calendar.ts';
 import { addMilliseconds, now } from '../../lib/clock.ts';
@@ -5,7 +6,6 @@ import { config } from '../../lib/config.ts';
 import { prepared } from '../../lib/database/preparedStatements.ts';
 import { runInBatches, STATEMENT_BATCH_SIZE } from '../../lib/database/runInBatches.ts';
 import { DAY_MS } from '../../spec/durations.ts';
-import { PLANS } from '../../spec/plans.ts';
 import { getMonthStart } from '../affiliates/payouts.ts';
 import { isEmailEnabled } from '../outbox/recordEvent.ts';
 
@@ -45,7 +45,9 @@ const RECORD_RENEWALS = prepared(
 );
 
 async function recordRenewals(days: number, lateDays: number): Promise<void> {
-  const yearlyCents = Object.fromEntries(PLANS.map(({ slug, priceYearlyCents }) => [slug, priceYearlyCents]));
+  const yearlyCents = Object.fromEntries(
+    getCatalog().plans.map(({ slug, priceYearlyCents }) => [slug, priceYearlyCents]),
+  );
   await runInBatches(RECORD_RENEWALS, {
     days: String(days),
     after: addMilliseconds(now(), (days - lateDays) * DAY_MS),

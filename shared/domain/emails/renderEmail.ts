@@ -1,8 +1,8 @@
+import { getPlanBySlug } from '../../lib/catalog/catalog.ts';
 import type { MailMessage } from '../../gateways/mail/mailTransport.ts';
 import { parseBrowserName } from '../../lib/browserName.ts';
 import { config } from '../../lib/config.ts';
 import type { EmailKind } from '../../spec/events.ts';
-import { getPlanBySlug } from '../../spec/plans.ts';
 import type { ClaimedEmail } from './claimedEmail.ts';
 import type { EmailContent } from './emailParams.ts';
 import { renderHtml, type Layout } from './renderHtml.ts';

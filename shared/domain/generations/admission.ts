@@ -1,4 +1,4 @@
-import { priceInCredits } from '../../spec/catalog.ts';
+import { getModelBySlug } from '../../lib/catalog/catalog.ts';
 import { ACCOUNT_SUSPENDED_DETAIL } from '../accounts/accounts.ts';
 import type { CreateInput, Rejection } from './debit.ts';
 
@@ -8,8 +8,8 @@ import type { CreateInput, Rejection } from './debit.ts';
  */
 
 /** Returns the price of a request in credits. */
-export function priceRequest({ params }: Pick<CreateInput, 'model' | 'params'>): number {
-  return priceInCredits(params);
+export function priceRequest({ model, params }: Pick<CreateInput, 'model' | 'params'>): number {
+  return getModelBySlug(model).price(params);
 }
 
 /** Query for the models that an upstream can run now. */

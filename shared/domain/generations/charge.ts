@@ -43,7 +43,7 @@ const prepareChargeStatement = (name: string, hasKeys: boolean) =>
      SELECT r.*, k.number AS api_key_number, r.key_hash IS NULL OR k.key_hash IS NOT NULL AS is_key_valid
        FROM json_to_recordset(:charges) AS r (uuid uuid, account_id bigint, key_hash text, model text, prompt text,
               params jsonb, credits integer, created_at timestamptz, deadline_at timestamptz, idempotency_key text,
-              webhook_url text, metadata jsonb)
+              webhook_url text, metadata jsonb, catalog_id bigint)
        LEFT JOIN api_keys k
          ON k.key_hash = ANY (cast(:hashes AS bytea[])) AND k.key_hash = decode(r.key_hash, 'hex')
         AND k.account_id = r.account_id AND k.revoked_at IS NULL
@@ -51,7 +51,8 @@ const prepareChargeStatement = (name: string, hasKeys: boolean) =>
      ${USABLE_MODELS}
    ), locked AS MATERIALIZED (
      SELECT a.id, r.uuid, r.model, r.prompt, r.params, r.credits, r.created_at, r.deadline_at, r.idempotency_key,
-            r.webhook_url, r.metadata, a.balance, a.plan_credits, a.topup_credits, a.period_used, a.in_flight, a.generation_count,
+            r.webhook_url, r.metadata, r.catalog_id, a.balance, a.plan_credits, a.topup_credits, a.period_used, a.in_flight,
+            a.generation_count,
             a.ledger_count,
             least(a.plan_credits, r.credits) AS from_plan, r.api_key_number, a.auto_topup_triggered_at,
             a.auto_topup_enabled AND a.balance - r.credits < a.auto_topup_threshold_credits AS leaves_low,
@@ -81,12 +82,14 @@ const prepareChargeStatement = (name: string, hasKeys: boolean) =>
       WHERE a.id = locked.id AND locked.outcome = 'accepted'
      RETURNING a.id, a.balance, a.generation_count, a.ledger_count, locked.uuid, locked.model, locked.prompt,
                locked.params, locked.credits, locked.from_plan, locked.created_at, locked.deadline_at,
-               locked.idempotency_key, locked.api_key_number, locked.webhook_url, locked.metadata
+               locked.idempotency_key, locked.api_key_number, locked.webhook_url, locked.metadata,
+               locked.catalog_id
    ), generation AS (
      INSERT INTO generations (uuid, account_id, number, model, prompt, params, credits_charged, plan_credits_charged,
-                              created_at, deadline_at, next_attempt_at, idempotency_key, api_key_number, webhook_url, metadata)
+                              created_at, deadline_at, next_attempt_at, idempotency_key, api_key_number, webhook_url, metadata,
+                              catalog_id)
      SELECT uuid, id, generation_count, model, prompt, params, credits, from_plan, created_at, deadline_at,
-            cast(:due AS timestamptz), idempotency_key, api_key_number, webhook_url, metadata
+            cast(:due AS timestamptz), idempotency_key, api_key_number, webhook_url, metadata, catalog_id
        FROM charged
    ), burn AS (
      INSERT INTO ledger_entries (account_id, number, entry_type, amount, plan_amount, balance_after, description,

@@ -1,3 +1,5 @@
+import { ensureModelsKnown } from '../catalog/knownModels.ts';
+import { getCatalog, getModelBySlug } from '../../lib/catalog/catalog.ts';
 import { isDeepStrictEqual } from 'node:util';
 import { v7 as uuidv7 } from 'uuid';
 import { addMilliseconds, now } from '../../lib/clock.ts';
@@ -6,7 +8,7 @@ import { logger } from '../../lib/logger.ts';
 import { rememberRequestId } from '../../lib/logContext.ts';
 import { rememberTrace } from '../../lib/tracing.ts';
 import { enqueueDispatch } from '../../queues/enqueue.ts';
-import { getModelBySlug } from '../../spec/catalog.ts';
+import { requireReleasedCatalog } from '../catalog/releases.ts';
 import { ServiceError } from '../../spec/errors.ts';
 import { GENERATION_DEADLINE_MS } from '../../spec/limits.ts';
 import { Generation } from '../../tables/Generation.ts';
@@ -43,19 +45,23 @@ export async function createGeneration(
   idempotencyKey: string | null = null,
   requestId: string | null = null,
 ): Promise<CreateResult> {
-  const isReplay = await checkRequest(caller, input, idempotencyKey).catch((error: unknown) => {
-    throw isOutage(error) ? databaseUnavailableError(buildNotCreatedDetail(idempotencyKey), error) : error;
-  });
+  const isReplay = await requireReleasedCatalog()
+    .then(() => checkRequest(caller, input, idempotencyKey))
+    .catch((error: unknown) => {
+      throw isOutage(error) ? databaseUnavailableError(buildNotCreatedDetail(idempotencyKey), error) : error;
+    });
   const { max_credits: _, ...stored } = input;
   const createdAt = now();
+  const model = getModelBySlug(input.model);
   const debit: Debit = {
     uuid: uuidv7(),
     account_id: caller.accountId,
     key_hash: caller.keyHash?.toString('hex') ?? null,
     ...stored,
     credits: priceRequest(input),
+    catalog_id: getCatalog().id,
     created_at: createdAt,
-    deadline_at: addMilliseconds(createdAt, GENERATION_DEADLINE_MS[getModelBySlug(input.model).kind]),
+    deadline_at: addMilliseconds(createdAt, GENERATION_DEADLINE_MS[model.kind]),
     idempotency_key: idempotencyKey,
   };
   if (requestId !== null) rememberRequestId(debit.uuid, requestId);
@@ -160,6 +166,7 @@ async function replayCreate(debit: Debit): Promise<CreateResult> {
     isDeepStrictEqual(first.params, debit.params) &&
     isDeepStrictEqual(first.metadata, debit.metadata ?? null);
   if (!isSame) throw keyReusedError();
+  await ensureModelsKnown([first.model]);
   return { generation: buildQueuedGeneration(first), isReplay: true };
 }
 

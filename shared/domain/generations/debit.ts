@@ -21,6 +21,8 @@ export interface Debit extends Omit<CreateInput, 'max_credits'> {
   credits: number;
   created_at: Date;
   deadline_at: Date;
+  /** Release of the catalog that the price is from; null for the default models. */
+  catalog_id: number | null;
   idempotency_key: string | null;
 }
 

@@ -1,3 +1,4 @@
+import { ensureModelsKnown } from '../catalog/knownModels.ts';
 import { prepared, runStatement } from '../../lib/database/preparedStatements.ts';
 import { hasConditions } from '../../lib/listFilter.ts';
 import { getPageOffset, type ListPage } from '../../lib/pagination.ts';
@@ -42,6 +43,7 @@ export async function listGenerations(
   if (remaining <= 0) return { page, totalItems, items: [] };
   const { newest, skip } = await findPageStart(accountId, remaining, counts);
   const rows = await runStatement<Generation>(LIST_PAGE, { accountId, newest, skip, limit: PAGE_SIZE });
+  await ensureModelsKnown(rows.map(({ model }) => model));
   return { page, totalItems, items: rows.map((row) => Generation.fromDatabaseJson(row)) };
 }
 

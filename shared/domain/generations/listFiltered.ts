@@ -1,7 +1,13 @@
-import { prepared, runStatement } from '../../lib/database/preparedStatements.ts';
+import { listOtherModels } from '../../lib/catalog/knownModels.ts';
+import { DEFAULT_MODELS } from '../../spec/catalog.ts';
+import { sha256 } from '../../lib/secrets.ts';
+import { loadReleasedModels } from '../catalog/knownModels.ts';
+import { getCatalog } from '../../lib/catalog/catalog.ts';
+import { perService } from '../../lib/serviceScope.ts';
+import { prepared, runStatement, type Statement } from '../../lib/database/preparedStatements.ts';
 import { buildFilterBindings, buildFilteredPage, type CreatedRange, type FilteredRow } from '../../lib/listFilter.ts';
 import type { ListPage } from '../../lib/pagination.ts';
-import { MODEL_SLUGS, type ModelKind, MODELS, type ModelSlug } from '../../spec/catalog.ts';
+import type { ModelKind, ModelSlug } from '../../spec/catalog.ts';
 import { GENERATION_STATUSES, type GenerationStatus } from '../../spec/states.ts';
 import { Generation } from '../../tables/Generation.ts';
 import type { Metadata } from './metadata.ts';
@@ -26,8 +32,6 @@ const buildRange = (status: GenerationStatus, model: ModelSlug) => `
          AND created_at >= cast(:after AS timestamptz) AND created_at < cast(:before AS timestamptz)
          AND '${status}' = ANY (cast(:statuses AS text[])) AND '${model}' = ANY (cast(:models AS text[]))
        ORDER BY created_at DESC, number DESC LIMIT :max)`;
-
-const RANGES = GENERATION_STATUSES.flatMap((status) => MODEL_SLUGS.map((model) => buildRange(status, model)));
 
 /**
  * Matches by metadata, from the index `generations_metadata_idx`, whose expression contains the account. All rows with
@@ -61,7 +65,29 @@ const prepareList = (name: string, matches: string) =>
     ORDER BY shown.number DESC`,
   );
 
-export const LIST_FILTERED_GENERATIONS = prepareList('list_filtered_generations', RANGES.join('\n      UNION ALL'));
+const buildRanges = (models: readonly ModelSlug[]): string =>
+  GENERATION_STATUSES.flatMap((status) => models.map((model) => buildRange(status, model))).join('\n      UNION ALL');
+
+/** Number of models up to which one statement reads all ranges. */
+const FEW_MODELS = 4;
+
+const DEFAULT_SLUGS = Object.keys(DEFAULT_MODELS).join(' ');
+
+/** Statements by the models that they read. A connection prepares each once. */
+const statements = perService(() => new Map<string, Statement>());
+
+/** Returns the statement for some models. A slug is safe in SQL: it consists of letters, digits, dots and hyphens. */
+export function getListFilteredStatement(models: readonly ModelSlug[]): Statement {
+  const slugs = models.join(' ');
+  let statement = statements().get(slugs);
+  if (statement === undefined) {
+    const suffix = slugs === DEFAULT_SLUGS ? '' : `_${sha256(slugs).toString('hex').slice(0, 16)}`;
+    statement = prepareList(`list_filtered_generations${suffix}`, buildRanges(models));
+    statements().set(slugs, statement);
+  }
+  return statement;
+}
+
 export const LIST_GENERATIONS_BY_METADATA = prepareList('list_generations_by_metadata', MATCHES_BY_METADATA);
 
 /**
@@ -75,15 +101,25 @@ export async function listFilteredGenerations(
   filter: GenerationFilter,
 ): Promise<ListPage<Generation>> {
   const { status, kind, model, metadata } = filter;
-  const models = MODELS.filter((one) => one.kind === (kind ?? one.kind) && one.slug === (model ?? one.slug));
-  const statement = metadata === undefined ? LIST_FILTERED_GENERATIONS : LIST_GENERATIONS_BY_METADATA;
+  await loadReleasedModels();
+  const all = [...getCatalog().models, ...listOtherModels()];
+  const models = all
+    .filter((one) => one.kind === (kind ?? one.kind) && one.slug === (model ?? one.slug))
+    .map(({ slug }) => slug);
+  const statement =
+    metadata === undefined ? getListFilteredStatement(choose(all, models)) : LIST_GENERATIONS_BY_METADATA;
   const rows = await runStatement<FilteredRow<Generation>>(statement, {
     accountId,
     ...(metadata === undefined ? {} : { metadata: JSON.stringify({ [accountId]: metadata }) }),
     statuses: status === undefined ? [...GENERATION_STATUSES] : [status],
-    models: models.map(({ slug }) => slug),
+    models,
     ...buildFilterBindings(filter, page),
   });
   const list = buildFilteredPage<Generation>(page, rows);
   return { ...list, items: list.items.map((item) => Generation.fromDatabaseJson(item)) };
+}
+
+/** Returns the models whose ranges a statement reads: all if they are few, which needs one statement for all filters. */
+function choose(all: readonly { slug: ModelSlug }[], wanted: readonly ModelSlug[]): readonly ModelSlug[] {
+  return wanted.length === 0 || all.length <= FEW_MODELS ? all.map(({ slug }) => slug) : wanted;
 }

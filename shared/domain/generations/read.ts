@@ -1,3 +1,4 @@
+import { ensureModelsKnown } from '../catalog/knownModels.ts';
 import { createBatcher } from '../../lib/batcher.ts';
 import { now } from '../../lib/clock.ts';
 import { isRejection } from '../../lib/database/errors.ts';
@@ -102,6 +103,7 @@ export async function findGeneration(caller: Caller, uuid: string): Promise<Read
   if (row.is_suspended) throw accountSuspendedError();
   if (row.uuid === null)
     throw new ServiceError('not_found', 'Not found. This account has no generation with that UUID.');
+  await ensureModelsKnown([row.model]);
   return row;
 }
 

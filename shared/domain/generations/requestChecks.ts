@@ -7,7 +7,7 @@ import {
 import { config } from '../../lib/config.ts';
 import { logger } from '../../lib/logger.ts';
 import { moderationDuration } from '../../lib/metrics.ts';
-import { getModelBySlug } from '../../spec/catalog.ts';
+import { getModelBySlug } from '../../lib/catalog/catalog.ts';
 import { ServiceError } from '../../spec/errors.ts';
 import type { Caller } from '../accounts/accounts.ts';
 import { buildNotCreatedDetail, priceRequest } from './admission.ts';

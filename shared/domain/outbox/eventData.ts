@@ -1,3 +1,5 @@
+import { ensureModelsKnown } from '../catalog/knownModels.ts';
+import { getPlanBySlug } from '../../lib/catalog/catalog.ts';
 import type { Transaction } from 'objection';
 import { presentApiKey } from '../../presenters/apiKey.ts';
 import { type BillingStatusDetails, presentBillingStatus } from '../../presenters/billingStatus.ts';
@@ -12,7 +14,6 @@ import {
   type WebhookData,
 } from '../../presenters/webhookData.ts';
 import { type EventType, isWebhookEventType, type WebhookEventType } from '../../spec/events.ts';
-import { getPlanBySlug } from '../../spec/plans.ts';
 import { ApiKey } from '../../tables/ApiKey.ts';
 import { Generation } from '../../tables/Generation.ts';
 import { LedgerEntry } from '../../tables/LedgerEntry.ts';
@@ -44,12 +45,14 @@ export async function readEventSources(transaction: Transaction, events: OutboxE
     const rows = await query(subjects, accountIds);
     return new Map(rows.map((row) => [`${row.account_id}:${getSubject(row)}`, row]));
   }
+  const generations = await read(
+    END_TYPES,
+    (uuids, ids) => Generation.query(transaction).whereIn('uuid', uuids).whereIn('account_id', ids),
+    ({ uuid }) => uuid,
+  );
+  await ensureModelsKnown([...generations.values()].map(({ model }) => model));
   return {
-    generations: await read(
-      END_TYPES,
-      (uuids, ids) => Generation.query(transaction).whereIn('uuid', uuids).whereIn('account_id', ids),
-      ({ uuid }) => uuid,
-    ),
+    generations,
     keys: await read(
       ['key.created', 'key.revoked'],
       (uuids, ids) => ApiKey.query(transaction).whereIn('uuid', uuids).whereIn('account_id', ids),

@@ -2,6 +2,8 @@ import { prepared, runStatement } from '../../lib/database/preparedStatements.ts
 import { logger } from '../../lib/logger.ts';
 import { perService } from '../../lib/serviceScope.ts';
 import { MIGRATION_NAMES, MIGRATIONS_TABLE } from '../../lib/migrationNames.ts';
+import { arePlansReleased } from '../catalog/releasedPlans.ts';
+import { isCatalogReleased } from '../catalog/releases.ts';
 import { probeQueues } from '../../queues/heartbeat.ts';
 
 const READINESS = prepared(
@@ -45,7 +47,9 @@ function logChange(problems: string[]): void {
 async function findDatabaseProblems(): Promise<string[]> {
   try {
     const [row] = await runStatement<{ applied: number }>(READINESS, { names: [...MIGRATION_NAMES] });
-    return row?.applied === MIGRATION_NAMES.length ? [] : ['the database is not migrated to this version'];
+    if (row?.applied !== MIGRATION_NAMES.length) return ['the database is not migrated to this version'];
+    const isReleased = (await isCatalogReleased()) && (await arePlansReleased());
+    return isReleased ? [] : ['the catalog is not released: run npm run release with this CATALOG'];
   } catch (error) {
     // undefined_table: the database was never migrated.
     const isEmpty = error instanceof Error && 'code' in error && error.code === '42P01';

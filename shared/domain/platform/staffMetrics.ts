@@ -1,9 +1,11 @@
+import { listOtherModels } from '../../lib/catalog/knownModels.ts';
+import { loadReleasedModels } from '../catalog/knownModels.ts';
+import { getCatalog, getPlanBySlug } from '../../lib/catalog/catalog.ts';
 import { listLastUtcDays } from '../../lib/calendar.ts';
 import { now } from '../../lib/clock.ts';
 import { prepared, runStatement } from '../../lib/database/preparedStatements.ts';
-import { MODELS, getModelBySlug } from '../../spec/catalog.ts';
 import { METRIC_DAYS } from '../../spec/limits.ts';
-import { type Plan, PLANS, getPlanBySlug } from '../../spec/plans.ts';
+import type { Plan } from '../../spec/plans.ts';
 import { ONBOARDING_STEPS, type OnboardingStep } from '../../spec/states.ts';
 
 /** Sums of one UTC day. */
@@ -78,6 +80,7 @@ const READ_METRIC_SUMS = prepared(
 
 /** Returns the service-wide metrics for staff (spec: Admin metrics). docs/metrics.md has every formula. */
 export async function getStaffMetrics(): Promise<StaffMetrics> {
+  await loadReleasedModels();
   const generatedAt = now();
   // One day more: the sums of the days after it are the ones that count.
   const [before, ...days] = listLastUtcDays(generatedAt, METRIC_DAYS + 1);
@@ -85,7 +88,7 @@ export async function getStaffMetrics(): Promise<StaffMetrics> {
   const totals = sums.filter(({ day }) => day === null);
   const recent = sums.filter(({ day }) => day !== null);
 
-  const byPlan = PLANS.map((plan) => {
+  const byPlan = getCatalog().plans.map((plan) => {
     const count = sumCounts(totals, 'subscriptions', plan.slug);
     return { plan, count, yearlyCents: count * plan.priceYearlyCents };
   });
@@ -121,9 +124,11 @@ export async function getStaffMetrics(): Promise<StaffMetrics> {
   };
 }
 
+/** Sums the models of the catalog, and others that have generations. */
 function buildModelMetrics(sums: MetricSum[]): ModelMetrics[] {
-  return MODELS.map(({ slug }) => ({
-    name: getModelBySlug(slug).name,
+  const used = listOtherModels().filter(({ slug }) => sumCounts(sums, 'usage', slug) > 0);
+  return [...getCatalog().models, ...used].map(({ slug, name }) => ({
+    name,
     generations: sumCounts(sums, 'usage', slug),
     credits: sumAmounts(sums, 'usage', slug),
     providerCostCents: Math.round(sumAmounts(sums, 'cost', slug)),

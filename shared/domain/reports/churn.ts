@@ -1,5 +1,5 @@
+import { getCatalog } from '../../lib/catalog/catalog.ts';
 import { prepared, runStatement } from '../../lib/database/preparedStatements.ts';
-import { PLANS } from '../../spec/plans.ts';
 import {
   compareRows,
   type Measure,
@@ -59,7 +59,7 @@ async function buildChurnTables(range: ReportRange): Promise<ReportTable[]> {
     readMetricTotals(['subscriptions', 'canceling']),
   ]);
   const sums = parts.flat();
-  const rows = PLANS.map(({ slug, name }) => ({
+  const rows = getCatalog().plans.map(({ slug, name }) => ({
     labels: [name],
     amounts: compareRows(
       sums.filter(({ label }) => label === slug),

@@ -1,3 +1,4 @@
+import { getCatalog } from '../../lib/catalog/catalog.ts';
 import type { Knex } from 'knex';
 import { floorToHour } from '../../lib/calendar.ts';
 import { addMilliseconds, now } from '../../lib/clock.ts';
@@ -6,7 +7,6 @@ import { prepared, runStatement } from '../../lib/database/preparedStatements.ts
 import { firstUuidAt } from '../../lib/uuid.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../spec/durations.ts';
 import { COMMISSION_PERCENT } from '../../spec/limits.ts';
-import { PLANS } from '../../spec/plans.ts';
 import { KNOWN_REASONS, OTHER_REASON } from '../generations/failureReasons.ts';
 import { GENERATION_SUMS } from './sums.ts';
 
@@ -175,7 +175,7 @@ async function skipEmptyHours(hour: Date, at: Date): Promise<Date> {
 
 /** Cents per credit of each plan. */
 function listPlanRates(): { slug: string; cents_per_credit: number }[] {
-  return PLANS.map(({ slug, priceMonthlyCents, monthlyCredits }) => ({
+  return getCatalog().plans.map(({ slug, priceMonthlyCents, monthlyCredits }) => ({
     slug,
     cents_per_credit: priceMonthlyCents / monthlyCredits,
   }));

@@ -1,14 +1,14 @@
-import { MODELS } from '../../spec/catalog.ts';
-import { PLANS } from '../../spec/plans.ts';
+import { findModelInfo } from '../../lib/catalog/knownModels.ts';
+import { getCatalog } from '../../lib/catalog/catalog.ts';
 
-/** Returns the display name of a model; of one that is no longer in the catalog, its slug. */
+/** Returns the display name of a model; of one that was never released, its slug. */
 export function getModelName(slug: string): string {
-  return MODELS.find((model) => model.slug === slug)?.name ?? slug;
+  return findModelInfo(slug)?.name ?? slug;
 }
 
 /** Returns the name of a plan. */
 export function getPlanName(slug: string): string {
-  return slug === '' ? 'No plan' : (PLANS.find((plan) => plan.slug === slug)?.name ?? slug);
+  return slug === '' ? 'No plan' : (getCatalog().plans.find((plan) => plan.slug === slug)?.name ?? slug);
 }
 
 /** Returns the name of an upstream with its model. */

@@ -1,3 +1,4 @@
+import { loadReleasedModels } from '../catalog/knownModels.ts';
 import { formatUtcDay } from '../../lib/calendar.ts';
 import { prepared, runStatement } from '../../lib/database/preparedStatements.ts';
 import { type PeriodRow, type ReportRange, sumBy } from './report.ts';
@@ -52,7 +53,8 @@ const READ_GENERATION_SUMS = prepared(
      FROM generation_hours WHERE hour >= :previousSince AND hour < :until GROUP BY 1, 2, 3, 4`,
 );
 
-export function readGenerationSums({ since, previousSince, until }: ReportRange): Promise<GenerationSum[]> {
+export async function readGenerationSums({ since, previousSince, until }: ReportRange): Promise<GenerationSum[]> {
+  await loadReleasedModels();
   return runStatement<GenerationSum>(READ_GENERATION_SUMS, { since, previousSince, until });
 }
 

@@ -1,3 +1,4 @@
+import { ensureModelsKnown } from '../catalog/knownModels.ts';
 import { logger } from '../../lib/logger.ts';
 import { ServiceError } from '../../spec/errors.ts';
 import { STUCK_AFTER_SECONDS } from '../../spec/staff.ts';
@@ -85,6 +86,7 @@ export async function viewGenerationContent(uuid: string, reason: string, actor:
       targetId: uuid,
       reason,
     });
+    await ensureModelsKnown([content.model]);
     return content;
   });
 }

@@ -56,7 +56,7 @@ export function buildCheckoutMethods(context: CheckoutContext) {
   /** Both change the amount on the page, so that the payment does not show what was ordered. */
   const hasPageAmounts = collectsTax || acceptsPromotionCodes;
 
-  const getCurrentPrice = (plan: PlanSlug) => prices[plan][0] as string;
+  const getCurrentPrice = (plan: PlanSlug) => prices[plan]?.[0] as string;
 
   /** Expires the customer's older checkout pages. One that was paid in the meantime cannot expire; its event follows. */
   async function expireOlderCheckoutSessions(

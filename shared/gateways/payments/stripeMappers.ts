@@ -1,5 +1,5 @@
 import type Stripe from 'stripe';
-import { PLAN_SLUGS, type PlanSlug } from '../../spec/plans.ts';
+import type { PlanSlug } from '../../spec/plans.ts';
 import type { SubscriptionStatus } from '../../spec/states.ts';
 import type { PaymentFailureCode, ProcessorPayment, ProcessorSubscription, TopupOrder } from './paymentProcessor.ts';
 import type { SubscriptionInvoice } from './processorInvoice.ts';
@@ -85,7 +85,8 @@ function toSubscriptionInvoice(invoice: Stripe.Invoice, prices: PlanPrices): Sub
 }
 
 function findPlanByPrice(priceId: string | null | undefined, prices: PlanPrices): PlanSlug | null {
-  return PLAN_SLUGS.find((slug) => priceId != null && prices[slug].includes(priceId)) ?? null;
+  if (priceId == null) return null;
+  return Object.keys(prices).find((slug) => prices[slug]?.includes(priceId) === true) ?? null;
 }
 
 /** @param disputes the disputes of its charge. */

@@ -94,7 +94,7 @@ export function buildSubscriptionMethods({ stripe, prices }: SubscriptionContext
       const item = subscription.items.data[0]?.id ?? '';
       await unwrap(
         stripe.subscriptions.update(subscriptionId, {
-          items: [{ id: item, price: prices[plan][0] }],
+          items: [{ id: item, price: prices[plan]?.[0] }],
           proration_behavior: 'none',
         }),
       );

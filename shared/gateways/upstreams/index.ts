@@ -41,11 +41,17 @@ export function validateUpstreams(): void {
   getUpstreamRoutes();
 }
 
+/** Returns whether the key of a route's upstream is configured, if it requires one. */
+export function hasKey({ upstream }: UpstreamRoute): boolean {
+  return upstream.key !== null || KEY_VARIABLES[upstream.adapter] === undefined;
+}
+
 /** Checks the keys. @throws ConfigError if an upstream that is used requires a key and none is set. */
 export function requireUpstreamKeys(): void {
-  for (const { upstream } of Object.values(getUpstreamRoutes()).flat()) {
+  for (const route of Object.values(getUpstreamRoutes()).flat()) {
+    const { upstream } = route;
     const variable = KEY_VARIABLES[upstream.adapter];
-    if (upstream.key !== null || variable === undefined) continue;
+    if (hasKey(route) || variable === undefined) continue;
     const place = upstream.name === upstream.adapter ? variable : `UPSTREAMS/upstreams/${upstream.name}/key`;
     throw new ConfigError(`${place} is not set: it must be the key for ${upstream.baseUrl}.`);
   }
@@ -58,6 +64,7 @@ export {
   type UpstreamRoute,
   getUpstreamRoutes,
   findUpstreamRoute,
+  findReleaseRoutes,
 } from './upstreamConfig.ts';
 export { FAILURE_MESSAGES } from './responses.ts';
 export { UpstreamError } from './upstream.ts';

@@ -1,5 +1,5 @@
 import type { ModelKind } from '../../spec/catalog.ts';
-import type { Template } from './template.ts';
+import type { Template } from '../../lib/template.ts';
 
 export const ADAPTER_NAMES = ['fal', 'openai', 'replicate'] as const;
 export type AdapterName = (typeof ADAPTER_NAMES)[number];

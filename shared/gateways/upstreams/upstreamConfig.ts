@@ -1,6 +1,8 @@
+import { type Catalog, getCatalog, parseCatalog } from '../../lib/catalog/catalog.ts';
+import { isListable, listParams } from '../../lib/catalog/paramValues.ts';
 import { config, type Config, ConfigError } from '../../lib/config.ts';
 import { perService } from '../../lib/serviceScope.ts';
-import { allParams, type ModelKind, MODEL_SLUGS, getModelBySlug, type ModelSlug } from '../../spec/catalog.ts';
+import type { CatalogModel, GenerationParams, ModelDefinition, ModelKind, ModelSlug } from '../../spec/catalog.ts';
 import {
   ADAPTER_NAMES,
   type AdapterName,
@@ -8,7 +10,7 @@ import {
   type UpstreamModelSettings,
   DEFAULT_INPUTS,
 } from './modelPresets.ts';
-import { fillTemplate, type TemplateVariables } from './template.ts';
+import { fillTemplate, listTableVariables, type TemplateVariables } from '../../lib/template.ts';
 import { PRICE_MAX_CENTS, parseUpstreamsVariable, type UpstreamsVariable } from './upstreamsVariable.ts';
 
 /** A provider, or a gateway to several, that runs generations. */
@@ -35,7 +37,12 @@ export interface UpstreamRoute {
   upstream: UpstreamSettings;
   modelId: string;
   modelSettings: UpstreamModelSettings;
+  /** Params that a request may leave out. */
+  optionalParams: readonly string[];
 }
+
+/** Facts about a model that routes depend on. */
+export type RoutedModel = Pick<CatalogModel, 'slug' | 'kind'> & Partial<Pick<CatalogModel, 'optionalParams'>>;
 
 /** Upstreams and routes of the configuration. */
 export interface UpstreamConfig {
@@ -49,33 +56,43 @@ export interface UpstreamConfig {
 const ROUTE_VARIABLES = {
   'vidmodel-video': ['VIDEO_UPSTREAM', 'VIDEO_UPSTREAM_FALLBACK'],
   'imgmodel-2': ['IMAGE_UPSTREAM', 'IMAGE_UPSTREAM_FALLBACK'],
-} as const satisfies Record<ModelSlug, readonly (keyof Config)[]>;
+} as const satisfies Record<string, readonly (keyof Config)[]>;
 
 /**
  * Parses upstreams and routes from the configuration, and tests each route's templates with all params of its model.
  * @throws ConfigError that names the variable.
  */
-export function parseUpstreams(settings: Config): UpstreamConfig {
+export function parseUpstreams(settings: Config, catalog: Catalog = parseCatalog(settings)): UpstreamConfig {
   const declared = parseUpstreamsVariable(settings.UPSTREAMS);
   const parsed: UpstreamConfig = {
     upstreams: readUpstreams(settings, declared),
     modelOverrides: declared.models ?? {},
-    routes: { 'vidmodel-video': [], 'imgmodel-2': [] },
+    routes: {},
   };
   for (const name of Object.keys(parsed.modelOverrides)) {
     if (parsed.upstreams.has(name.slice(0, name.indexOf(':')))) continue;
     throw new ConfigError(`UPSTREAMS/models/${name} must begin with the name of an upstream and a colon.`);
   }
-  for (const model of MODEL_SLUGS) {
-    for (const variable of ROUTE_VARIABLES[model]) {
-      const value = settings[variable];
-      if (value === undefined) continue;
-      const isTwice = parsed.routes[model].some(({ upstream, modelId }) => `${upstream.name}:${modelId}` === value);
+  for (const model of catalog.models) {
+    const routes: UpstreamRoute[] = [];
+    parsed.routes[model.slug] = routes;
+    for (const { variable, value } of listRouteTexts(settings, model)) {
+      const isTwice = routes.some(({ upstream, modelId }) => `${upstream.name}:${modelId}` === value);
       if (isTwice) throw new ConfigError(`${variable} must differ from the first choice.`);
-      parsed.routes[model].push(readRoute(parsed, model, variable, value));
+      routes.push(readRoute(parsed, model, variable, value));
     }
   }
   return parsed;
+}
+
+/** Lists the choices of a model, each with the place that defines it. */
+function listRouteTexts(settings: Config, { slug, upstreams }: CatalogModel): { variable: string; value: string }[] {
+  if (upstreams !== null)
+    return upstreams.map((value, index) => ({ variable: `CATALOG/models/${slug}/upstreams/${index}`, value }));
+  return (ROUTE_VARIABLES[slug as keyof typeof ROUTE_VARIABLES] ?? []).flatMap((variable) => {
+    const value = settings[variable];
+    return value === undefined ? [] : [{ variable, value }];
+  });
 }
 
 /** Reads the built-in upstreams, which have variables of their own, and merges UPSTREAMS into them. */
@@ -111,41 +128,68 @@ function readUpstreams(settings: Config, declared: UpstreamsVariable): Map<strin
   return new Map(upstreams);
 }
 
-function readRoute(partialConfig: UpstreamConfig, model: ModelSlug, variable: string, value: string): UpstreamRoute {
+function readRoute(partialConfig: UpstreamConfig, model: CatalogModel, variable: string, value: string): UpstreamRoute {
   const colon = value.indexOf(':');
   const route = findUpstreamRoute(model, value.slice(0, colon), value.slice(colon + 1), partialConfig);
   if (route === undefined) {
     const names = [...partialConfig.upstreams.keys()].join(', ');
     throw new ConfigError(`${variable} must begin with the name of an upstream (${names}) and a colon.`);
   }
-  for (const params of allParams(model)) {
+  checkRoute(route, model, variable, value);
+  return route;
+}
+
+/**
+ * Tests the templates of a route with the values of the model's params.
+ * @throws ConfigError
+ */
+function checkRoute(route: UpstreamRoute, model: CatalogModel, variable: string, value: string): void {
+  const place = model.upstreams === null ? `UPSTREAMS/models/${value}` : `${variable} (UPSTREAMS/models/${value})`;
+  for (const params of listRouteParams(route, model.definition, place)) {
     try {
       const variables = { prompt: SAMPLE_PROMPT, ...params };
       if (!JSON.stringify(buildUpstreamInput(route, variables)).includes(SAMPLE_PROMPT))
         throw new Error('the input does not contain the prompt');
       computeCostCents(route, variables);
     } catch (error) {
-      const place = `UPSTREAMS/models/${value}`;
       throw new ConfigError(`${place} does not fit ${JSON.stringify(params)}: ${(error as Error).message}.`);
     }
   }
-  return route;
+}
+
+/** Lists the params with which a route is tested: with every entry of its tables. */
+function listRouteParams(
+  { modelSettings }: UpstreamRoute,
+  definition: ModelDefinition,
+  place: string,
+): GenerationParams[] {
+  const tables = Object.values(modelSettings).flatMap((template) => listTableVariables(template));
+  const wide = tables.flat().find((name) => {
+    const param = definition.params[name];
+    return param !== undefined && !isListable(param);
+  });
+  if (wide !== undefined)
+    throw new ConfigError(`${place} does not fit: "${wide}" has too many values to select an entry of a table.`);
+  try {
+    return listParams(definition, tables);
+  } catch (error) {
+    throw new ConfigError(`${place} does not fit: ${(error as Error).message}.`);
+  }
 }
 
 /** Returns the route to a model of an upstream, or undefined if the upstream is not configured. */
 export function findUpstreamRoute(
-  model: ModelSlug,
+  { slug: model, kind, optionalParams = [] }: RoutedModel,
   upstreamName: string,
   modelId: string,
   { upstreams, modelOverrides }: UpstreamConfig = upstreamConfig(),
 ): UpstreamRoute | undefined {
   const upstream = upstreams.get(upstreamName);
   if (upstream === undefined) return undefined;
-  const kind = getModelBySlug(model).kind;
   const defaults = { input: DEFAULT_INPUTS[upstream.adapter][kind] };
   const preset = MODEL_PRESETS[`${upstream.adapter}:${modelId}`];
   const modelSettings = { ...defaults, ...preset, ...modelOverrides[`${upstreamName}:${modelId}`] };
-  return { model, kind, upstream, modelId, modelSettings };
+  return { model, kind, upstream, modelId, modelSettings, optionalParams };
 }
 
 /** Placeholder for a customer's prompt. */
@@ -153,32 +197,52 @@ const SAMPLE_PROMPT = 'a prompt of a customer';
 
 /** Builds the input that the upstream receives for a generation. */
 export function buildUpstreamInput(
-  { modelSettings }: UpstreamRoute,
+  { modelSettings, optionalParams }: UpstreamRoute,
   variables: TemplateVariables,
 ): Record<string, unknown> {
-  const input = fillTemplate(modelSettings.input, variables);
+  const input = fillTemplate(modelSettings.input, { ...listAbsent(optionalParams), ...variables });
   if (typeof input === 'object' && input !== null && !Array.isArray(input)) return input as Record<string, unknown>;
   throw new Error(`the input must be an object, not ${JSON.stringify(input)}`);
 }
 
 /** Computes the price of a completed run, in cents with at most four decimals; null if no price is known. */
-export function computeCostCents({ modelSettings }: UpstreamRoute, variables: TemplateVariables): number | null {
+export function computeCostCents(
+  { modelSettings, optionalParams }: UpstreamRoute,
+  params: TemplateVariables,
+): number | null {
+  const variables = { ...listAbsent(optionalParams), ...params };
   const { cents, cents_per_second: perSecond } = modelSettings;
   if (cents === undefined && perSecond === undefined) return null;
-  const seconds = 'duration' in variables ? variables.duration : 0;
+  const seconds = typeof variables['duration'] === 'number' ? variables['duration'] : 0;
   const sum =
     requirePrice(fillTemplate(cents ?? 0, variables)) + seconds * requirePrice(fillTemplate(perSecond ?? 0, variables));
   return Math.round(sum * 10_000) / 10_000;
 }
+
+const listAbsent = (names: readonly string[]): TemplateVariables =>
+  Object.fromEntries(names.map((name) => [name, null]));
 
 function requirePrice(value: unknown): number {
   if (typeof value === 'number' && value >= 0 && value <= PRICE_MAX_CENTS) return value;
   throw new Error(`a price must be a number from 0 to ${PRICE_MAX_CENTS}, not ${JSON.stringify(value)}`);
 }
 
-const upstreamConfig = perService(() => parseUpstreams(config));
+const upstreamConfig = perService(() => parseUpstreams(config, getCatalog()));
 
 /** Returns the first choice and the optional fallback of each model. */
 export function getUpstreamRoutes(): Readonly<Record<ModelSlug, readonly UpstreamRoute[]>> {
   return upstreamConfig().routes;
+}
+
+/** Returns the routes of a model of another release. Leaves out those that this configuration does not support. */
+export function findReleaseRoutes(model: CatalogModel): UpstreamRoute[] {
+  const parsed = upstreamConfig();
+  return listRouteTexts(config, model).flatMap(({ variable, value }) => {
+    try {
+      return [readRoute(parsed, model, variable, value)];
+    } catch (error) {
+      if (error instanceof ConfigError) return [];
+      throw error;
+    }
+  });
 }

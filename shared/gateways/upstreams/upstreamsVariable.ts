@@ -2,7 +2,7 @@ import { Ajv2020, type ErrorObject } from 'ajv/dist/2020.js';
 import Type, { type Static } from 'typebox';
 import { ConfigError } from '../../lib/config.ts';
 import { ADAPTER_NAMES } from './modelPresets.ts';
-import type { Template } from './template.ts';
+import type { Template } from '../../lib/template.ts';
 
 /** Upper bound for the price of a run or of a second, to catch typing errors. */
 export const PRICE_MAX_CENTS = 100_000;

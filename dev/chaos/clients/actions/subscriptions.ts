@@ -1,4 +1,5 @@
-import { PLAN_SLUGS, type PlanSlug } from '../../../../shared/spec/plans.ts';
+import { getPlanSlugs } from '../../../../shared/lib/catalog/catalog.ts';
+import type { PlanSlug } from '../../../../shared/spec/plans.ts';
 import { type RestResponse, sendWithKey } from '../restRequests.ts';
 import { retryUntilKnown } from '../retry.ts';
 import { newStepId, sleepUnlessStopped, type Step } from '../clientState.ts';
@@ -10,12 +11,12 @@ export async function changeSubscription(step: Step): Promise<void> {
   const { state, customer, random } = step;
   const uuid = customer.uuid as string;
   if (customer.role.plan === null)
-    return random.chance(0.4) ? openCheckoutPage(step, random.pick(PLAN_SLUGS), false) : payAfterCancellation(step);
+    return random.chance(0.4) ? openCheckoutPage(step, random.pick(getPlanSlugs()), false) : payAfterCancellation(step);
   const status = await getJson(step, 'billing status', '/api/billing/status/', 'billingStatus');
   if (!status.isGood) return;
-  if (status.body.status !== 'active') return openCheckoutPage(step, random.pick(PLAN_SLUGS), true);
+  if (status.body.status !== 'active') return openCheckoutPage(step, random.pick(getPlanSlugs()), true);
   const choice = random.next();
-  if (choice < 0.5) return openCheckoutPage(step, random.pick(PLAN_SLUGS), random.chance(0.9));
+  if (choice < 0.5) return openCheckoutPage(step, random.pick(getPlanSlugs()), random.chance(0.9));
   if (choice < 0.7) tryAtProcessor(() => state.stripe.cancelAtPeriodEnd(uuid, random.pick(['flag', 'date'] as const)));
   else if (choice < 0.9) tryAtProcessor(() => state.stripe.resume(uuid));
   // Hot accounts keep their subscription, so that their clients have something to do.
@@ -44,7 +45,7 @@ export async function openCheckoutPage(step: Step, plan: PlanSlug, isToPay: bool
 async function payAfterCancellation(step: Step): Promise<void> {
   const { state, random } = step;
   const key = newStepId(step);
-  const response = await retryUntilKnown(step, () => requestCheckout(step, random.pick(PLAN_SLUGS), key));
+  const response = await retryUntilKnown(step, () => requestCheckout(step, random.pick(getPlanSlugs()), key));
   const url = response.isGood ? (response.body.checkout_url as string | null) : null;
   if (url === null || !url.includes('cs_test_')) return;
   const subscriptionId = tryAtProcessor(() => state.stripe.completeCheckout(url, { async: true }))?.subscription;

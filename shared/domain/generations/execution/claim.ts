@@ -1,9 +1,9 @@
 import type { Knex } from 'knex';
-import { type UpstreamRoute, usesDispatchLoop } from '../../../gateways/upstreams/index.ts';
+import { usesDispatchLoop } from '../../../gateways/upstreams/index.ts';
 import { addMilliseconds } from '../../../lib/clock.ts';
 import { prepared, runStatement } from '../../../lib/database/preparedStatements.ts';
 import { getLeaseMs } from './lease.ts';
-import { getActiveRoutes } from './modelHealth.ts';
+import { type ActiveRoute, getActiveRoutes } from './modelHealth.ts';
 import { type ClaimedGeneration, CLAIMED_COLUMNS, transition, WANTED_GENERATIONS } from './transition.ts';
 
 /**
@@ -18,14 +18,21 @@ const CLAIM_UPDATE = `
        FROM free WHERE g.uuid = free.uuid AND g.account_id = free.account_id
      RETURNING ${CLAIMED_COLUMNS}`;
 
-const ROUTE_RECORDSET = 'json_to_recordset(:routes) AS route (model text, upstream text, upstream_model text)';
+const ROUTE_RECORDSET =
+  'json_to_recordset(:routes) AS route (model text, upstream text, upstream_model text, catalog_id bigint)';
+const IS_ROUTED = 'route.model = g.model AND route.catalog_id IS NOT DISTINCT FROM g.catalog_id';
 const IS_CLAIMABLE = `g.status = 'queued' AND g.upstream_handle IS NULL AND g.deadline_at > :now
           AND (g.leased_until IS NULL OR g.leased_until <= :now)`;
 
 /** Encodes routes for the claim statements. */
-function toRouteBindings(routes: UpstreamRoute[]): string {
+function toRouteBindings(routes: ActiveRoute[]): string {
   return JSON.stringify(
-    routes.map(({ model, upstream, modelId }) => ({ model, upstream: upstream.name, upstream_model: modelId })),
+    routes.map(({ model, upstream, modelId, catalogId }) => ({
+      model,
+      upstream: upstream.name,
+      upstream_model: modelId,
+      catalog_id: catalogId,
+    })),
   );
 }
 
@@ -38,7 +45,7 @@ export const claimForSubmit = transition(
     'claim_submit',
     `WITH free AS (
        SELECT g.uuid, g.account_id, route.upstream, route.upstream_model
-         FROM ${WANTED_GENERATIONS} JOIN ${ROUTE_RECORDSET} ON route.model = g.model
+         FROM ${WANTED_GENERATIONS} JOIN ${ROUTE_RECORDSET} ON ${IS_ROUTED}
         WHERE ${IS_CLAIMABLE}
         ORDER BY g.uuid FOR NO KEY UPDATE OF g SKIP LOCKED
      ) ${CLAIM_UPDATE}`,
@@ -57,7 +64,7 @@ const CLAIM_OLDEST = prepared(
         AND (upstream_handle IS NOT NULL OR (submit_started_at IS NOT NULL AND leased_until > :now))
    ), free AS (
      SELECT g.uuid, g.account_id, route.upstream, route.upstream_model
-       FROM generations g JOIN ${ROUTE_RECORDSET} ON route.model = g.model
+       FROM generations g JOIN ${ROUTE_RECORDSET} ON ${IS_ROUTED}
       WHERE ${IS_CLAIMABLE}
       ORDER BY g.uuid
       LIMIT (SELECT least(:limit, greatest(0, coalesce(cast(:concurrency AS int) - taken.slots, :limit))) FROM taken)
@@ -71,11 +78,11 @@ const CLAIM_OLDEST = prepared(
  */
 export async function claimOldest(
   transaction: Knex,
-  routes: UpstreamRoute[],
+  routes: ActiveRoute[],
   limit: number,
   at: Date,
 ): Promise<ClaimedGeneration[]> {
-  const upstream = (routes[0] as UpstreamRoute).upstream;
+  const upstream = (routes[0] as ActiveRoute).upstream;
   const bindings = {
     routes: toRouteBindings(routes),
     upstream: upstream.name,

@@ -1,11 +1,21 @@
 import { findUpstreamRoute, type UpstreamRoute } from '../../../gateways/upstreams/index.ts';
+import { getModelInfo } from '../../../lib/catalog/knownModels.ts';
+import { ensureModelsKnown } from '../../catalog/knownModels.ts';
+import { loadRelease } from '../../catalog/releases.ts';
 import type { ClaimedGeneration } from './transition.ts';
 
 /** Returns the route that a generation was claimed for, or undefined if its upstream is no longer configured. */
-export function getGenerationRoute({
-  model,
+export async function getGenerationRoute({
+  model: slug,
   upstream,
   upstream_model: upstreamModel,
-}: Pick<ClaimedGeneration, 'model' | 'upstream' | 'upstream_model'>): UpstreamRoute | undefined {
-  return findUpstreamRoute(model, upstream, upstreamModel);
+  catalog_id: catalogId,
+}: Pick<ClaimedGeneration, 'model' | 'upstream' | 'upstream_model' | 'catalog_id'>): Promise<
+  UpstreamRoute | undefined
+> {
+  const release = await loadRelease(catalogId);
+  const model = release?.models.find((one) => one.slug === slug);
+  if (model !== undefined) return findUpstreamRoute(model, upstream, upstreamModel);
+  await ensureModelsKnown([slug]);
+  return findUpstreamRoute(getModelInfo(slug), upstream, upstreamModel);
 }

@@ -1,9 +1,10 @@
-import { type UpstreamRoute, getUpstreamRoutes } from '../../../gateways/upstreams/index.ts';
+import { getCatalog } from '../../../lib/catalog/catalog.ts';
+import { findReleaseRoutes, getUpstreamRoutes, hasKey, type UpstreamRoute } from '../../../gateways/upstreams/index.ts';
 import { addMilliseconds, now } from '../../../lib/clock.ts';
 import { prepared, runStatement } from '../../../lib/database/preparedStatements.ts';
 import { logger } from '../../../lib/logger.ts';
 import { perService } from '../../../lib/serviceScope.ts';
-import { type CatalogModel, MODELS, type ModelSlug } from '../../../spec/catalog.ts';
+import type { CatalogModel, ModelSlug } from '../../../spec/catalog.ts';
 import {
   PROBE_STALE_MS,
   FAILED_PROBES_TO_DEGRADE,
@@ -11,6 +12,7 @@ import {
   GOOD_PROBES_TO_ONLINE,
 } from '../../../spec/limits.ts';
 import type { ModelStatus } from '../../../spec/states.ts';
+import { getReleases, type Release } from '../../catalog/releases.ts';
 import { UpstreamHealth } from '../../../tables/UpstreamHealth.ts';
 
 /** Time for which the circuit of an upstream stays open after an account error. */
@@ -23,42 +25,90 @@ export interface ModelWithStatus extends CatalogModel {
   provider: string;
 }
 
-/** Returns the models of the catalog with their status, in catalog order. */
+/** Returns the models of the catalog that are not hidden with their status, in catalog order. */
 export async function getModelsWithStatus(): Promise<ModelWithStatus[]> {
   const getStatus = await loadStatuses();
-  return MODELS.map((model) => ({
-    ...model,
-    provider: getUpstreamRoutes()[model.slug][0]?.upstream.name ?? '',
-    status: combineStatus(getStatus(model.slug, 0), getStatus(model.slug, 1)),
-  }));
+  const offered = getCatalog().models.filter(({ hidden }) => !hidden);
+  return offered.map((model) => {
+    const routes = getRoutes(model.slug);
+    return {
+      ...model,
+      provider: routes[0]?.upstream.name ?? '',
+      status: combineStatus(routes.map((_, position) => getStatus(model.slug, position))),
+    };
+  });
 }
 
-/** Combines the status of both choices: a model that only its fallback can serve is degraded. */
-function combineStatus(primary: ModelStatus, fallback: ModelStatus): ModelStatus {
+/** Returns the choices of a model; none for a model that is not in the catalog. */
+const getRoutes = (model: ModelSlug): readonly UpstreamRoute[] => getUpstreamRoutes()[model] ?? [];
+
+/** Combines the status of all choices: a model that only a fallback can serve is degraded. */
+function combineStatus([primary = 'offline', ...fallbacks]: ModelStatus[]): ModelStatus {
   if (primary !== 'offline') return primary;
-  return fallback === 'offline' ? 'offline' : 'degraded';
+  return fallbacks.every((status) => status === 'offline') ? 'offline' : 'degraded';
+}
+
+/** A route, and the release whose generations it runs. */
+export interface ActiveRoute extends UpstreamRoute {
+  catalogId: number | null;
+}
+
+/** Choices of one model of a release. */
+interface ModelChoices {
+  catalogId: number | null;
+  routes: readonly UpstreamRoute[];
+  isOwn: boolean;
 }
 
 /** Lifetime of the cached routes. Probes run far less often. */
 const ROUTE_CACHE_MS = 1_000;
 const state = perService(() => ({
-  activeRoutes: undefined as { routes: UpstreamRoute[]; cachedAt: number } | undefined,
+  activeRoutes: undefined as { routes: ActiveRoute[]; releases: readonly Release[]; cachedAt: number } | undefined,
+  /** Choices of releases of other processes, by release. */
+  choices: new Map<number | null, ModelChoices[]>(),
 }));
 
-/** Returns the route that each model uses now: its first choice, or its fallback while the first is offline. */
-export async function getActiveRoutes(): Promise<UpstreamRoute[]> {
-  if (Object.values(getUpstreamRoutes()).every((choices) => choices.length === 1))
-    return Object.values(getUpstreamRoutes()).flat();
+/**
+ * Returns the route that each model of each release uses now: its first choice, or a fallback while the choices before
+ * it are offline. Models of other releases that this process cannot run have none.
+ */
+export async function getActiveRoutes(): Promise<ActiveRoute[]> {
+  const releases = await getReleases();
   const cached = state().activeRoutes;
-  if (cached !== undefined && now().getTime() - cached.cachedAt < ROUTE_CACHE_MS) return cached.routes;
-  const getStatus = await loadStatuses();
-  const current = MODELS.flatMap(({ slug }) => {
-    const [first, fallback] = getUpstreamRoutes()[slug];
-    const isOffline = getStatus(slug, 0) === 'offline' && getStatus(slug, 1) !== 'offline';
-    return (isOffline && fallback !== undefined ? fallback : first) ?? [];
+  const isCurrent = cached?.releases === releases && now().getTime() - cached.cachedAt < ROUTE_CACHE_MS;
+  if (isCurrent) return cached.routes;
+  const choices = releases.flatMap(listChoices);
+  const isSimple = choices.every(({ routes }) => routes.length <= 1);
+  const choose = isSimple ? ([first]: readonly UpstreamRoute[]) => first : await loadChooser();
+  const routes = choices.flatMap((model) => {
+    const chosen = choose(model.routes, model.isOwn);
+    return chosen === undefined ? [] : [{ ...chosen, catalogId: model.catalogId }];
   });
-  state().activeRoutes = { routes: current, cachedAt: now().getTime() };
-  return current;
+  // Without alternatives, the routes change only with the releases.
+  state().activeRoutes = { routes, releases, cachedAt: isSimple ? Infinity : now().getTime() };
+  return routes;
+}
+
+function listChoices({ id, models }: Release): ModelChoices[] {
+  if (id === getCatalog().id) {
+    return models.map(({ slug }) => ({ catalogId: id, routes: getRoutes(slug), isOwn: true }));
+  }
+  const known = state().choices.get(id);
+  if (known !== undefined) return known;
+  const choices = models.map((model) => ({
+    catalogId: id,
+    routes: findReleaseRoutes(model).filter(hasKey),
+    isOwn: false,
+  }));
+  state().choices.set(id, choices);
+  return choices;
+}
+
+/** Loads the statuses and returns a function that chooses among the routes of a model. */
+async function loadChooser(): Promise<(routes: readonly UpstreamRoute[], isOwn: boolean) => UpstreamRoute | undefined> {
+  const getStatus = await loadStatuses();
+  return (routes, isOwn) =>
+    routes.find(({ model }, position) => !isOwn || getStatus(model, position) !== 'offline') ?? routes[0];
 }
 
 /** Loads the status of every upstream. One without a recent probe, or without any, counts as offline. */
@@ -176,9 +226,7 @@ export async function openCircuit(route: UpstreamRoute, problem: string): Promis
 
 /** Returns the position of a route among its model's choices, or -1 if it is no longer one of them. */
 function findRoutePosition({ model, upstream, modelId }: UpstreamRoute): number {
-  return getUpstreamRoutes()[model].findIndex(
-    (route) => route.upstream.name === upstream.name && route.modelId === modelId,
-  );
+  return getRoutes(model).findIndex((route) => route.upstream.name === upstream.name && route.modelId === modelId);
 }
 
 /** Returns the time of the least recent probe over all upstreams, or null if one was never probed. */

@@ -69,14 +69,15 @@ async function pollAndCancel(generation: ClaimedGeneration): Promise<UpstreamPro
   if (generation.cancel_requested_at === null || progress.state !== 'running' || progress.isWaiting !== true)
     return progress;
   const { uuid, upstream_handle: handle } = generation;
-  const cancellation = await cancelAtUpstream(uuid, getGenerationRoute(generation) as UpstreamRoute, handle);
+  const route = (await getGenerationRoute(generation)) as UpstreamRoute;
+  const cancellation = await cancelAtUpstream(uuid, route, handle);
   return cancellation === 'did_not_run' ? { state: 'failed', message: FAILURE_MESSAGES.canceledByOwner } : progress;
 }
 
 /** Reads the progress of a generation. A failed request counts as running: the next poll asks again. */
 async function pollUpstream(generation: ClaimedGeneration): Promise<UpstreamProgress> {
   try {
-    const route = getGenerationRoute(generation);
+    const route = await getGenerationRoute(generation);
     if (route === undefined)
       throw new UpstreamError('unavailable', `upstream ${generation.upstream} is no longer configured`);
     return await getUpstream(route).poll(generation.upstream_handle);
@@ -100,9 +101,8 @@ function scheduleNextPoll(generation: ClaimedGeneration): void {
 async function finalizeOrRetry(generation: ClaimedGeneration, result: UpstreamResult): Promise<void> {
   const { uuid, upstream } = generation;
   try {
-    await withRefreshThrottle(generation, () =>
-      finalizeGeneration(generation, getGenerationRoute(generation) as UpstreamRoute, result),
-    );
+    const route = (await getGenerationRoute(generation)) as UpstreamRoute;
+    await withRefreshThrottle(generation, () => finalizeGeneration(generation, route, result));
     await onSlotFreed(upstream);
   } catch (err) {
     logger.warn({ err, generationId: uuid }, 'finalize failed; will poll again');

@@ -39,7 +39,7 @@ export async function submitClaimed(generation: ClaimedGeneration): Promise<void
     await failGeneration({ uuid, account_id, message: FAILURE_MESSAGES.notConfirmed });
     return;
   }
-  const route = getGenerationRoute(generation);
+  const route = await getGenerationRoute(generation);
   if (route === undefined) throw new Error(`Upstream ${generation.upstream} is no longer configured.`);
   try {
     await withLease(generation, () => submitToUpstream(route, generation));

@@ -28,7 +28,7 @@ const SWEEP_OVERDUE = prepared(
 
 const FIND_EXPIRED = prepared(
   'find_expired_generations',
-  `SELECT uuid, account_id, model, upstream, upstream_model, upstream_handle FROM generations WHERE status = 'queued' AND deadline_at <= :now
+  `SELECT uuid, account_id, model, upstream, upstream_model, upstream_handle, catalog_id FROM generations WHERE status = 'queued' AND deadline_at <= :now
     ORDER BY uuid LIMIT ${BATCH_SIZE}`,
 );
 
@@ -56,8 +56,13 @@ async function enqueueOverdue(): Promise<void> {
 
 /** `upstream` and `upstream_model` are set whenever there is a handle. */
 type ExpiredGeneration =
-  | Pick<ClaimedGeneration, 'uuid' | 'account_id' | 'model' | 'upstream' | 'upstream_model' | 'upstream_handle'>
-  | (Pick<Generation, 'uuid' | 'account_id' | 'model' | 'upstream' | 'upstream_model'> & { upstream_handle: null });
+  | Pick<
+      ClaimedGeneration,
+      'uuid' | 'account_id' | 'model' | 'upstream' | 'upstream_model' | 'upstream_handle' | 'catalog_id'
+    >
+  | (Pick<Generation, 'uuid' | 'account_id' | 'model' | 'upstream' | 'upstream_model' | 'catalog_id'> & {
+      upstream_handle: null;
+    });
 
 /** Fails and refunds generations past their deadline. Needs Postgres only. */
 export async function failExpired(): Promise<void> {
@@ -73,7 +78,7 @@ async function failExpiredGeneration(generation: ExpiredGeneration): Promise<voi
   const hasFailed = await failGeneration({ uuid, account_id, message: FAILURE_MESSAGES.notInTime });
   // The run of a generation that has just ended in another way is left alone: it was not obsolete.
   if (!hasFailed || generation.upstream_handle === null) return;
-  const route = getGenerationRoute(generation);
+  const route = await getGenerationRoute(generation);
   if (route === undefined) return;
   // The refund does not depend on it, so it is not awaited.
   void cancelAtUpstream(uuid, route, generation.upstream_handle);

@@ -1,8 +1,8 @@
-import type { UpstreamRoute } from '../../../gateways/upstreams/index.ts';
 import { addMilliseconds, now } from '../../../lib/clock.ts';
 import { db } from '../../../lib/database/pool.ts';
 import { prepared, runStatement } from '../../../lib/database/preparedStatements.ts';
 import { claimOldest } from './claim.ts';
+import type { ActiveRoute } from './modelHealth.ts';
 import type { UpstreamRateLimit } from '../../../tables/UpstreamRateLimit.ts';
 import type { ClaimedGeneration } from './transition.ts';
 
@@ -37,8 +37,8 @@ export interface ClaimBatch {
  * @param routes every active route that leads to this upstream.
  * @param limit free submit slots of this process.
  */
-export async function claimWithinLimits(routes: UpstreamRoute[], limit: number): Promise<ClaimBatch> {
-  const { name, perMinute } = (routes[0] as UpstreamRoute).upstream;
+export async function claimWithinLimits(routes: ActiveRoute[], limit: number): Promise<ClaimBatch> {
+  const { name, perMinute } = (routes[0] as ActiveRoute).upstream;
   return db.transaction(async (transaction) => {
     const at = now();
     const [row] = await runStatement<RateLimitRow>(LOCK_RATE_LIMIT, { upstream: name, now: at }, transaction);

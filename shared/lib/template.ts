@@ -1,17 +1,17 @@
-import type { GenerationParams } from '../../spec/catalog.ts';
+import type { ParamValue, Template } from '../spec/catalog.ts';
 
 /**
- * Template for an upstream's input. It is data, so that a model with other field names needs only configuration.
+ * Templates of upstream inputs and prices. They are data, so that another model needs only configuration.
  *
  * - `"$duration"` is the value itself (here a number); `"{duration}"` inside a string is its text (`"5"`);
  * - `{ "$by": "resolution aspect_ratio", "720p 16:9": "1280x720", ... }` looks the values up in a table;
  * - `null` leaves the field out;
  * - every other value is literal; objects and lists may contain templates.
  */
-export type Template = string | number | boolean | null | Template[] | { [field: string]: Template };
+export type { Template } from '../spec/catalog.ts';
 
-/** Variables of a template: the prompt and the params by their names. */
-export type TemplateVariables = { prompt: string } & GenerationParams;
+/** Variables of a template: the prompt and the params by their names. A param that may be absent is null then. */
+export type TemplateVariables = Readonly<Record<string, ParamValue | null>>;
 
 /** Fills a template. @throws Error if it refers to an unknown variable or table entry. */
 export function fillTemplate(template: Template, variables: TemplateVariables): unknown {
@@ -26,7 +26,11 @@ export function fillTemplate(template: Template, variables: TemplateVariables): 
 function fillString(text: string, variables: TemplateVariables): unknown {
   const whole = /^\$(\w+)$/.exec(text)?.[1];
   if (whole !== undefined) return getVariable(whole, variables);
-  return text.replaceAll(/\{(\w+)\}/g, (_, name: string) => String(getVariable(name, variables)));
+  return text.replaceAll(/\{(\w+)\}/g, (_, name: string) => {
+    const value = getVariable(name, variables);
+    if (value === null) throw new Error(`"${name}" may be absent, so it cannot be part of a text`);
+    return String(value);
+  });
 }
 
 function resolveTable(table: { [field: string]: Template }, variables: TemplateVariables): Template {
@@ -39,7 +43,17 @@ function resolveTable(table: { [field: string]: Template }, variables: TemplateV
   return found;
 }
 
-function getVariable(name: string, variables: TemplateVariables): unknown {
-  if (Object.hasOwn(variables, name)) return (variables as Record<string, unknown>)[name];
+function getVariable(name: string, variables: TemplateVariables): ParamValue | null {
+  if (Object.hasOwn(variables, name)) return variables[name] ?? null;
   throw new Error(`unknown variable "${name}"; available are ${Object.keys(variables).join(', ')}`);
+}
+
+/** Lists the variables that select an entry of each table, together with those of the tables around it. */
+export function listTableVariables(template: Template, outer: readonly string[] = []): string[][] {
+  if (typeof template !== 'object' || template === null) return [];
+  if (Array.isArray(template)) return template.flatMap((item) => listTableVariables(item, outer));
+  const { $by: by, ...fields } = template;
+  const names = typeof by === 'string' ? [...new Set([...outer, ...by.split(' ')])] : [...outer];
+  const nested = Object.values(fields).flatMap((field) => listTableVariables(field, names));
+  return typeof by === 'string' ? [names, ...nested] : nested;
 }

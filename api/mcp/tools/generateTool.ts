@@ -1,0 +1,129 @@
+import Type, { type TObject, type TSchema } from 'typebox';
+import { createBodyParser } from '../../../shared/lib/validation/bodyParser.ts';
+import type { CatalogModel, GenerationParams, ModelKind } from '../../../shared/spec/catalog.ts';
+import { getCreateGenerationRequest } from '../../rest/generations/schemas.ts';
+import { defineTool, type Tool } from './defineTool.ts';
+import { describeDurations, describePrice, listOfferedModels } from './modelTexts.ts';
+import { buildSubmitOutput, DryRun, submitGeneration } from './submitGeneration.ts';
+
+/** Texts of the tool of each kind. */
+const TEXTS = {
+  image: {
+    noun: 'an image',
+    promptDescription: 'What the image shows: subject, setting, style, light. Any language.',
+    ready: 'within 10 to 60 seconds',
+    again: '',
+    other: 'For a moving picture use generate_video.',
+  },
+  video: {
+    noun: 'a video',
+    promptDescription: 'What the video shows: subject, action, setting, camera, style. Any language.',
+    ready: 'after 1 to 5 minutes',
+    again: ', again while it is queued',
+    other: 'For a still picture use generate_image.',
+  },
+} as const satisfies Record<ModelKind, object>;
+
+/** Fields of a call. The others are parameters of the model. */
+interface GenerateCall {
+  prompt: string;
+  model?: string;
+  dry_run?: boolean;
+}
+
+/**
+ * Builds the tool that creates generations of a kind, or null if the catalog offers no model of it. With several models
+ * it has the argument `model`, and the arguments of all of them; the chosen model validates its own.
+ */
+export function buildGenerateTool(kind: ModelKind): Tool | null {
+  const models = listOfferedModels(kind);
+  const [first] = models;
+  if (first === undefined) return null;
+  const parsers = new Map(models.map(({ slug, params }) => [slug, createBodyParser(params)]));
+  const input = models.length === 1 ? buildInput(kind, first.params) : buildChoiceInput(kind, models);
+  return defineTool({
+    name: `generate_${kind}`,
+    title: `Generate ${TEXTS[kind].noun}`,
+    description: describeTool(kind, models),
+    icon: kind,
+    input,
+    output: buildSubmitOutput(),
+    spendsCredits: true,
+    run: (call, toolContext) => {
+      const { prompt, model = first.slug, dry_run: isDryRun, ...values } = call as unknown as GenerateCall;
+      const params = parsers.get(model)?.(values) as GenerationParams;
+      return submitGeneration({ model, prompt, params }, { wait: '45', isDryRun }, toolContext);
+    },
+  });
+}
+
+function buildInput(kind: ModelKind, params: TObject, more: Record<string, TSchema> = {}): TObject {
+  return Type.Object(
+    {
+      prompt: Type.Unsafe<string>({
+        ...getCreateGenerationRequest().properties.prompt,
+        description: TEXTS[kind].promptDescription,
+      }),
+      ...more,
+      ...params.properties,
+      dry_run: DryRun,
+    },
+    { additionalProperties: false, required: ['prompt', ...params.required] },
+  );
+}
+
+function buildChoiceInput(kind: ModelKind, models: readonly CatalogModel[]): TObject {
+  const slugs = models.map(({ slug }) => slug);
+  const model = Type.Optional(
+    Type.Enum(slugs, {
+      description: `Which model creates it. Without it: ${slugs[0]}. Each accepts its own arguments.`,
+    }),
+  );
+  return buildInput(kind, uniteParams(models), { model });
+}
+
+/** Unites the parameters of models: required if all of them require it, and with the values that any of them accepts. */
+function uniteParams(models: readonly CatalogModel[]): TObject {
+  const names = [...new Set(models.flatMap(({ params }) => Object.keys(params.properties)))];
+  const properties = names.map((name): [string, TSchema] => {
+    const owners = models.filter(({ params }) => Object.hasOwn(params.properties, name));
+    const schemas = owners.map(({ params }) => withoutDefault(params.properties[name] as TSchema));
+    const distinct = [...new Map(schemas.map((schema) => [JSON.stringify(schema), schema])).values()];
+    const schema = distinct.length === 1 ? (distinct[0] as TSchema) : Type.Union(distinct);
+    const only = owners.length === models.length ? '' : ` Only ${owners.map(({ slug }) => slug).join(', ')}.`;
+    const { description = '' } = distinct[0] as { description?: string };
+    const text = `${description}${only}`.trim();
+    return [name, text === '' ? schema : { ...schema, description: text }];
+  });
+  const required = names.filter((name) => models.every(({ params }) => params.required.includes(name)));
+  return Type.Object(Object.fromEntries(properties), { required });
+}
+
+/** The chosen model fills in its defaults: those of other models must not be part of a call. */
+function withoutDefault(schema: TSchema): TSchema {
+  const { default: _, ...rest } = schema as TSchema & { default?: unknown };
+  return rest;
+}
+
+function describeTool(kind: ModelKind, models: readonly CatalogModel[]): string {
+  const { noun, ready, again, other } = TEXTS[kind];
+  const sound = models.every(({ definition }) => definition.params['audio']?.type === 'boolean');
+  const creates = `Creates ${noun}${describeDurations(models)} from a text prompt${sound ? ', with sound if wanted' : ''}.`;
+  const price =
+    models.length === 1
+      ? `Costs ${describePrice(models)}, charged immediately and refunded if it fails.`
+      : `The credits are charged immediately and refunded if it fails. Models: ${models.map(describeModel).join('; ')}.`;
+  return (
+    `${creates} ${price} Returns immediately with the uuid of a queued generation; the ${kind} is usually ready ${ready}. ` +
+    `Next: call get_generation with the uuid and wait_seconds 45${again}. Each call creates and charges a new ${kind}: do ` +
+    `not repeat it to check on an earlier one. ${hasOtherKind(kind) ? other : ''}`
+  ).trim();
+}
+
+function describeModel(model: CatalogModel): string {
+  return `${model.slug} (${model.name}: ${model.description.replace(/\.$/, '')}; ${describePrice([model])})`;
+}
+
+function hasOtherKind(kind: ModelKind): boolean {
+  return listOfferedModels(kind === 'video' ? 'image' : 'video').length > 0;
+}

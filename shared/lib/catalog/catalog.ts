@@ -1,0 +1,121 @@
+import { createHash } from 'node:crypto';
+import { type CatalogModel, DEFAULT_MODELS, type ModelDefinition } from '../../spec/catalog.ts';
+import { ServiceError } from '../../spec/errors.ts';
+import { DEFAULT_PLANS, type Plan } from '../../spec/plans.ts';
+import { config, type Config, ConfigError } from '../config.ts';
+import { perService } from '../serviceScope.ts';
+import { readObject } from './fields.ts';
+import { buildModel } from './models.ts';
+import { parseModels } from './parseModels.ts';
+import { parsePlans } from './parsePlans.ts';
+
+export type { CatalogModel, ModelInput } from '../../spec/catalog.ts';
+export type { Plan } from '../../spec/plans.ts';
+
+/** Models and plans on sale. */
+export interface Catalog {
+  /** In the order of `sort_order`. */
+  readonly models: readonly CatalogModel[];
+  readonly modelsBySlug: ReadonlyMap<string, CatalogModel>;
+  readonly plans: readonly Plan[];
+  readonly plansBySlug: ReadonlyMap<string, Plan>;
+  /** Hash of the models: all that prices and runs of generations depend on. Below 2^53. */
+  readonly releaseId: number;
+  /** Release that a generation records; null for the default models. */
+  readonly id: number | null;
+}
+
+/** Definitions of models by slug, as a release stores them. */
+export type ModelDefinitions = Readonly<Record<string, ModelDefinition>>;
+
+/**
+ * Parses the catalog of a configuration. A missing half has its default.
+ * @throws ConfigError with one sentence that names the path.
+ */
+export function parseCatalog(settings?: Pick<Config, 'CATALOG'>): Catalog {
+  const { models, plans } = readCatalogJson(settings?.CATALOG);
+  const parsedModels = models === undefined ? buildDefaultModels() : parseModels(models);
+  const parsedPlans = plans === undefined ? DEFAULT_PLANS : parsePlans(plans);
+  return buildCatalog(parsedModels, parsedPlans, models !== undefined);
+}
+
+/** Builds the models of a release. @throws ConfigError if this version does not support them. */
+export function parseRelease(definitions: unknown): readonly CatalogModel[] {
+  return parseModels(definitions);
+}
+
+export const buildDefaultModels = (): CatalogModel[] =>
+  Object.entries(DEFAULT_MODELS).map(([slug, definition]) => buildModel(slug, definition));
+
+function buildCatalog(models: readonly CatalogModel[], plans: readonly Plan[], isConfigured: boolean): Catalog {
+  const releaseId = hashDefinitions(getDefinitions(models));
+  return {
+    models,
+    modelsBySlug: new Map(models.map((model) => [model.slug, model])),
+    plans,
+    plansBySlug: new Map(plans.map((plan) => [plan.slug, plan])),
+    releaseId,
+    id: isConfigured ? releaseId : null,
+  };
+}
+
+/** Returns the definitions of models, for their release. */
+export function getDefinitions(models: readonly CatalogModel[]): ModelDefinitions {
+  return Object.fromEntries(models.map(({ slug, definition }) => [slug, definition]));
+}
+
+/** Computes the id of a release: 53 bits, so that it is an exact number. */
+function hashDefinitions(definitions: ModelDefinitions): number {
+  const digest = createHash('sha256').update(toCanonicalJson(definitions)).digest();
+  return Number(digest.readBigUInt64BE() >> 11n);
+}
+
+/** Serializes a value with the fields of its objects in alphabetical order. */
+function toCanonicalJson(value: unknown): string {
+  return JSON.stringify(value, (_, nested: unknown) =>
+    typeof nested === 'object' && nested !== null && !Array.isArray(nested)
+      ? Object.fromEntries(Object.entries(nested).toSorted(([one], [other]) => (one < other ? -1 : 1)))
+      : nested,
+  );
+}
+
+function readCatalogJson(text: string | undefined): Record<string, unknown> {
+  if (text === undefined) return {};
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch (error) {
+    // The message of a parse error quotes its input, which may contain a secret by mistake.
+    const place = / at position \d+.*/.exec((error as Error).message)?.[0] ?? '';
+    throw new ConfigError(`CATALOG is not valid JSON${place}.`);
+  }
+  return readObject('CATALOG', value, ['models', 'plans']);
+}
+
+/** Returns the catalog of the service. */
+export const getCatalog: () => Catalog = perService(() => parseCatalog(config));
+
+/** Returns the slugs of all models, in the order of the catalog. */
+export const getModelSlugs = (): string[] => getCatalog().models.map(({ slug }) => slug);
+
+/** Returns the slugs of all plans, in the order of the catalog. */
+export const getPlanSlugs = (): string[] => getCatalog().plans.map(({ slug }) => slug);
+
+/** @throws Error when no such model exists: a slug is validated, or was stored by us, before it gets here. */
+export function getModelBySlug(slug: string): CatalogModel {
+  const model = getCatalog().modelsBySlug.get(slug);
+  if (model === undefined) throw new Error(`No model is called ${slug}.`);
+  return model;
+}
+
+/**
+ * @throws ServiceError internal_error, temporary: a slug is validated, or was stored by us, before it gets here, so that
+ * a process of a newer release has sold the plan.
+ */
+export function getPlanBySlug(slug: string): Plan {
+  const plan = getCatalog().plansBySlug.get(slug);
+  if (plan !== undefined) return plan;
+  throw new ServiceError('internal_error', `The plan ${slug} is being released. Try again in a minute.`, {
+    retryAfterSeconds: 60,
+  });
+}

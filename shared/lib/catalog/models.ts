@@ -1,0 +1,70 @@
+import Type, { type TObject, type TSchema } from 'typebox';
+import { v5 as uuidv5 } from 'uuid';
+import { type CatalogModel, DEFAULT_MODELS, type ModelDefinition, type ParamDefinition } from '../../spec/catalog.ts';
+import { isOptional } from './paramValues.ts';
+import { computePrice, getAbsentParams, listPrices } from './price.ts';
+
+/** Namespace of the UUIDs of models that define none. */
+const MODEL_NAMESPACE = 'a3b9c1f4-6d2e-4c07-9f58-1e7d40b2c6a5';
+
+/** Builds a model from its definition. @throws Error if some parameters have no price. */
+export function buildModel(slug: string, definition: ModelDefinition): CatalogModel {
+  const { name, kind, description, credits, params } = definition;
+  const absent = getAbsentParams(definition);
+  return {
+    uuid: definition.uuid ?? DEFAULT_MODELS[slug]?.uuid ?? uuidv5(slug, MODEL_NAMESPACE),
+    slug,
+    name,
+    kind,
+    description,
+    creditsBase: listPrices(definition).reduce((least, [, price]) => Math.min(least, price), Infinity),
+    sortOrder: definition.sort_order ?? 0,
+    hidden: definition.hidden ?? false,
+    deprecatedAt: definition.deprecated_at ?? null,
+    params: buildParamsObject(params),
+    paramsSchema: buildParamsSchema(params),
+    optionalParams: Object.keys(params).filter((param) => isOptional(params[param] as ParamDefinition)),
+    inputs: Object.fromEntries(
+      Object.entries(definition.inputs ?? {}).map(([param, { role, max = 1, required = false }]) => [
+        param,
+        { role, max, required },
+      ]),
+    ),
+    upstreams: definition.upstreams ?? null,
+    definition,
+    price: (values) => computePrice(credits, { ...absent, ...values }),
+  };
+}
+
+function buildParamsObject(params: ModelDefinition['params']): TObject {
+  const entries = Object.entries(params);
+  return Type.Object(Object.fromEntries(entries.map(([name, param]) => [name, buildParam(param)])), {
+    additionalProperties: false,
+    required: entries.filter(([, { required }]) => required === true).map(([name]) => name),
+  });
+}
+
+function buildParam(param: ParamDefinition): TSchema {
+  const { default: defaultValue, description } = param;
+  const options = {
+    ...(defaultValue === undefined ? {} : { default: defaultValue }),
+    ...(description === undefined ? {} : { description }),
+  };
+  if (param.enum !== undefined) return Type.Enum(param.enum as [string | number], options);
+  const { type, minimum, maximum } = param;
+  if (type === 'boolean') return Type.Boolean(options);
+  if (type === 'string')
+    return Type.String({ minLength: minimum ?? 0, maxLength: maximum ?? 0, format: 'text', ...options });
+  const limits = { minimum: minimum ?? 0, maximum: maximum ?? 0 };
+  return type === 'integer' ? Type.Integer({ ...limits, ...options }) : Type.Number({ ...limits, ...options });
+}
+
+/** Lists the accepted values by parameter: those of a list in the plural, `true` for an option, limits for a range. */
+function buildParamsSchema(params: ModelDefinition['params']): Record<string, unknown> {
+  return Object.fromEntries(
+    Object.entries(params).map(([name, { enum: values, type, minimum = 0, maximum }]) => {
+      if (values !== undefined) return [`${name}s`, values];
+      return [name, type === 'boolean' ? true : { type, minimum, maximum }];
+    }),
+  );
+}

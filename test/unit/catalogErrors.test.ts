@@ -1,0 +1,40 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect } from 'chai';
+import { model, MODEL_ERRORS, PRICE_ERRORS } from './catalogErrors.cases.ts';
+import { PARAM_ERRORS } from './catalogParamErrors.cases.ts';
+import { type Env, loadUpstreamParser, type UpstreamParser } from '../harness/upstreamParser.ts';
+
+describe('an invalid CATALOG', () => {
+  let parser: UpstreamParser;
+  let folder: string;
+  before(async () => {
+    parser = await loadUpstreamParser();
+    folder = await mkdtemp(join(tmpdir(), 'genmeter-catalog-'));
+  });
+  after(() => rm(folder, { recursive: true }));
+
+  const getError = (CATALOG: unknown, env: Env = {}) =>
+    parser.getError({ CATALOG: typeof CATALOG === 'string' ? CATALOG : JSON.stringify(CATALOG), ...env });
+
+  for (const [what, value, message] of [...MODEL_ERRORS, ...PARAM_ERRORS, ...PRICE_ERRORS]) {
+    it(`is rejected for ${what}, with one sentence that names the path`, () => {
+      expect(getError(value)).to.equal(message);
+    });
+  }
+
+  it('is accepted without any of these errors', () => {
+    expect(getError(model({}))).to.equal('nothing');
+  });
+
+  it('may be a file with variables, and an error names what is missing', async () => {
+    const file = join(folder, 'catalog.json');
+    await writeFile(file, JSON.stringify(model({ name: '${MODEL_NAME}' })));
+    expect(getError(file, { MODEL_NAME: 'Poster model' })).to.equal('nothing');
+    expect(getError(file)).to.equal('MODEL_NAME is not set, but CATALOG refers to it.');
+    expect(getError(join(folder, 'missing.json'))).to.equal(
+      'CATALOG must be JSON or the name of a file that can be read (ENOENT).',
+    );
+  });
+});

@@ -1,0 +1,103 @@
+import { expect } from 'chai';
+import fc from 'fast-check';
+import { parseCatalog } from '../../shared/lib/catalog/catalog.ts';
+import { listParams } from '../../shared/lib/catalog/paramValues.ts';
+import type { CatalogModel, GenerationParams, ModelDefinition, Template } from '../../shared/spec/catalog.ts';
+
+const VIDEO = {
+  name: 'Clip model',
+  kind: 'video',
+  description: 'Clips from a text prompt.',
+  upstreams: ['fal:acme/clips'],
+  params: {
+    duration: { type: 'integer', minimum: 2, maximum: 12, default: 4 },
+    resolution: { enum: ['720p', '1080p'], default: '720p' },
+    audio: { type: 'boolean', default: false },
+    seed: { type: 'integer', minimum: 0, maximum: 1_000_000 },
+  },
+};
+
+const parse = (models: Record<string, unknown>) => parseCatalog({ CATALOG: JSON.stringify({ models }) });
+const parseModel = (credits: Template): CatalogModel =>
+  parse({ clip: { ...VIDEO, credits } }).models[0] as CatalogModel;
+
+const CLIP: GenerationParams = { duration: 4, resolution: '720p', audio: false };
+
+describe('the price of a generation', () => {
+  const formulas: [credits: Template, params: GenerationParams, price: number, least: number][] = [
+    [8, CLIP, 8, 8],
+    [{ per_second: 7 }, CLIP, 28, 14],
+    [{ base: 5, per_second: 7 }, { ...CLIP, duration: 12 }, 89, 19],
+    [{ base: 5, per_second: { $by: 'resolution', '720p': 4, '1080p': 7 } }, { ...CLIP, resolution: '1080p' }, 33, 13],
+    [
+      { $by: 'resolution audio', '720p true': 20, '720p false': 12, '1080p true': 40, '1080p false': 24 },
+      { ...CLIP, audio: true },
+      20,
+      12,
+    ],
+    [{ $by: 'audio', true: { per_second: 3 }, false: 9 }, { ...CLIP, audio: true }, 12, 6],
+    ['$duration', CLIP, 4, 2],
+  ];
+  for (const [credits, params, price, least] of formulas) {
+    it(`follows the formula ${JSON.stringify(credits)}`, () => {
+      const model = parseModel(credits);
+      expect([model.price(params), model.creditsBase]).to.deep.equal([price, least]);
+    });
+  }
+
+  it('is at least the price that the list of models shows', () => {
+    const model = parseModel({ base: 3, per_second: { $by: 'resolution', '720p': 2, '1080p': 5 } });
+    const params = fc.record({
+      duration: fc.integer({ min: 2, max: 12 }),
+      resolution: fc.constantFrom('720p', '1080p'),
+      audio: fc.boolean(),
+      seed: fc.integer({ min: 0, max: 1_000_000 }),
+    });
+    fc.assert(
+      fc.property(params, (values) => {
+        const price = model.price(values);
+        return Number.isInteger(price) && price >= model.creditsBase;
+      }),
+    );
+  });
+});
+
+describe('the values with which a model is tried at the start', () => {
+  const definition = { ...VIDEO, credits: 8 } as unknown as ModelDefinition;
+
+  it('contain every value of a list, a short range and an option, and the limits of a long range', () => {
+    const values = (name: string) => new Set(listParams(definition).map((params) => params[name]));
+    expect([...values('duration')]).to.have.members([2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12]);
+    expect([...values('resolution')]).to.have.members(['720p', '1080p']);
+    expect([...values('audio')]).to.have.members([true, false]);
+    expect([...values('seed')]).to.have.members([0, 1_000_000, undefined]);
+  });
+
+  it('contain every combination of the parameters of a table, even if there are many parameters', () => {
+    const letters = Array.from('abcdefgh');
+    const params = Object.fromEntries(letters.map((name) => [name, { enum: ['1', '2', '3'], default: '1' }]));
+    const found = listParams({ params }, [['a', 'b', 'c']]);
+    expect(found.length).to.be.lessThan(60);
+    expect(new Set(found.map(({ a, b, c }) => `${a} ${b} ${c}`)).size).to.equal(27);
+    for (const name of letters) expect(new Set(found.map((values) => values[name])).size).to.equal(3);
+  });
+});
+
+describe('the id of a catalog', () => {
+  const model = { ...VIDEO, credits: { base: 5, per_second: 7 } };
+
+  it('depends on everything that prices and runs depend on, and not on the order of fields', () => {
+    const { id } = parse({ clip: model });
+    expect(id).to.be.within(1, Number.MAX_SAFE_INTEGER);
+    const reordered = Object.fromEntries(Object.entries(model).toReversed());
+    expect(parse({ clip: reordered }).id).to.equal(id);
+    expect(parse({ clip: { ...model, credits: { base: 6, per_second: 7 } } }).id).to.not.equal(id);
+    expect(parse({ clip: { ...model, upstreams: ['fal:acme/other'] } }).id).to.not.equal(id);
+    expect(parse({ other: model }).id).to.not.equal(id);
+  });
+
+  it('is null for the default models, whose generations record no release', () => {
+    expect(parseCatalog().id).to.equal(null);
+    expect(parseCatalog({ CATALOG: '{}' }).id).to.equal(null);
+  });
+});
