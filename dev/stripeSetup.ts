@@ -1,9 +1,10 @@
-import { getCatalog } from '../shared/lib/catalog/catalog.ts';
+import { parseCatalog } from '../shared/lib/catalog/catalog.ts';
 import Stripe from 'stripe';
 import { readCommandLine } from '../shared/lib/commandLine.ts';
 import { EVENT_TYPES } from '../shared/gateways/payments/eventTypes.ts';
 import { createStripeClient } from '../shared/gateways/payments/stripeClient.ts';
-import type { Plan } from '../shared/spec/plans.ts';
+import { readJsonVariable } from '../shared/lib/config.ts';
+import { getPriceVariable, type Plan } from '../shared/spec/plans.ts';
 import { getErrorMessage } from './local/servers/errorDetails.ts';
 import { loadEnvFile } from './local/stack/settings.ts';
 
@@ -16,6 +17,7 @@ again at any time. It reports its progress on stderr, and prints the lines for y
   STRIPE_SECRET_KEY   secret key of the account and mode (test or live) to set up
   BASE_URL            public address of the service; on localhost no webhooks are created
   STRIPE_API_BASE     address of the API, instead of Stripe's own
+  CATALOG             the plans of the service, if they are not the default ones; hidden ones are not in the portal
 
 They are also read from a file .env in the current folder.`;
 
@@ -37,18 +39,19 @@ const WEBHOOKS: readonly Webhook[] = [
   { variable: 'STRIPE_CONNECT_WEBHOOK_SECRET', events: ['account.updated'], isConnect: true },
 ];
 
-async function setUpStripe(stripe: Stripe, baseUrl: string): Promise<string[]> {
-  const prices: Stripe.Price[] = [];
-  for (const plan of getCatalog().plans) prices.push(await ensurePrice(stripe, plan));
+async function setUpStripe(stripe: Stripe, baseUrl: string, plans: readonly Plan[]): Promise<string[]> {
+  const prices: { plan: Plan; price: Stripe.Price }[] = [];
+  for (const plan of plans) prices.push({ plan, price: await ensurePrice(stripe, plan) });
   const secrets: string[] = [];
   for (const wanted of WEBHOOKS) {
     const secret = await ensureWebhook(stripe, baseUrl, wanted);
     if (secret !== null) secrets.push(`${wanted.variable}=${secret}`);
   }
-  const portal = await ensurePortalConfiguration(stripe, prices);
+  const offered = prices.filter(({ plan }) => !plan.hidden).map(({ price }) => price);
+  const portal = await ensurePortalConfiguration(stripe, offered);
   return [
     ...secrets,
-    ...getCatalog().plans.map(({ slug }, index) => `STRIPE_PRICE_${slug.toUpperCase()}=${prices[index]?.id}`),
+    ...prices.map(({ plan, price }) => `${getPriceVariable(plan.slug)}=${price.id}`),
     `STRIPE_PORTAL_CONFIGURATION=${portal}`,
   ];
 }
@@ -196,7 +199,14 @@ function printLine(what: string, words: string): void {
   console.error(`  ${what.padEnd(8)} ${words}`);
 }
 
-function readSettings(): { secretKey: string; apiBase: string | undefined; baseUrl: string } {
+interface SetupSettings {
+  secretKey: string;
+  apiBase: string | undefined;
+  baseUrl: string;
+  plans: readonly Plan[];
+}
+
+function readSettings(): SetupSettings {
   const secretKey = readEnv('STRIPE_SECRET_KEY');
   if (secretKey === undefined) {
     throw new Error('STRIPE_SECRET_KEY is not set: copy a secret key from https://dashboard.stripe.com/apikeys.');
@@ -209,7 +219,9 @@ function readSettings(): { secretKey: string; apiBase: string | undefined; baseU
       throw new Error(`${name} must be a URL such as https://example.com.`);
     }
   }
-  return { secretKey, apiBase, baseUrl };
+  const catalog = readEnv('CATALOG');
+  const CATALOG = catalog && readJsonVariable('CATALOG', catalog, process.env);
+  return { secretKey, apiBase, baseUrl, plans: parseCatalog({ CATALOG }).plans };
 }
 
 function readEnv(name: string): string | undefined {
@@ -229,9 +241,9 @@ function describeError(error: unknown): string {
 async function main(): Promise<void> {
   readCommandLine('npm run stripe:setup', HELP, {});
   loadEnvFile();
-  const { secretKey, apiBase, baseUrl } = readSettings();
+  const { secretKey, apiBase, baseUrl, plans } = readSettings();
   console.error(`\nSetting up Stripe, in ${secretKey.includes('_live_') ? 'live' : 'test'} mode, for ${baseUrl}:\n`);
-  const lines = await setUpStripe(createStripeClient(secretKey, apiBase), baseUrl);
+  const lines = await setUpStripe(createStripeClient(secretKey, apiBase), baseUrl, plans);
   console.error('\nFor your .env:\n');
   // Starts on a new line, in case the last line of the file does not end with one.
   console.log(`\n${lines.join('\n')}`);

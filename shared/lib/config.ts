@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { CROSS_CHECKS } from './configChecks.ts';
 import { Environment } from './configVariables.ts';
+import type { PriceVariable } from '../spec/plans.ts';
 import { unescapeLineBreaks } from './signInSettings.ts';
 
 /**
@@ -11,6 +12,8 @@ import { unescapeLineBreaks } from './signInSettings.ts';
 export type ProcessKind = 'service' | 'admin' | 'check';
 
 export interface Config extends Environment {
+  /** Stripe prices of the plans of CATALOG, whose slugs are part of the name. */
+  [name: PriceVariable]: string | undefined;
   HOST: string;
   /** Public address of the service, without a trailing slash. */
   BASE_URL: string;
@@ -66,6 +69,7 @@ export function parseConfig(env: Record<string, string | undefined>, kind: Proce
   if (problems.length > 0) throw new ConfigError(problems.join(' '));
   const baseUrl = (values.BASE_URL ?? `http://localhost:${values.PORT}`).replace(/\/+$/, '');
   return Object.freeze({
+    ...(kind === 'service' ? readPriceVariables(env) : {}),
     ...values,
     HOST: values.HOST ?? (values.NODE_ENV === 'production' ? '0.0.0.0' : '127.0.0.1'),
     BASE_URL: baseUrl,
@@ -77,8 +81,16 @@ export function parseConfig(env: Record<string, string | undefined>, kind: Proce
   });
 }
 
+/** Returns the variables with prices. The plans that need them are known once the catalog is parsed. */
+function readPriceVariables(env: Record<string, string | undefined>): Record<PriceVariable, string> {
+  const entries = Object.entries(env).map(([name, value]) => [name, value?.trim() ?? '']);
+  return Object.fromEntries(
+    entries.filter(([name = '', value]) => name.startsWith('STRIPE_PRICE_') && value !== ''),
+  ) as Record<PriceVariable, string>;
+}
+
 /** Returns a variable that contains JSON, or the content of the file that it names, with its variables replaced. */
-function readJsonVariable(name: string, value: string, env: Record<string, string | undefined>): string {
+export function readJsonVariable(name: string, value: string, env: Record<string, string | undefined>): string {
   return expandEnv(name, value.startsWith('{') ? value : readJsonFile(name, value), env);
 }
 

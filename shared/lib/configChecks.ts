@@ -60,6 +60,10 @@ function checkProductionOnly(values: Environment): string[] {
     problems.push('OAUTH_CLIENT_DOCUMENT_HOST must not be set with NODE_ENV=production: it is for tests.');
   if (values.WEBHOOK_ADDRESSES === 'any')
     problems.push('WEBHOOK_ADDRESSES must be public with NODE_ENV=production: customers could reach your own network.');
+  if (values.INPUT_IMAGE_ADDRESSES === 'any')
+    problems.push(
+      'INPUT_IMAGE_ADDRESSES must be public with NODE_ENV=production: customers could reach your own network.',
+    );
   if (values.STRIPE_API_BASE?.startsWith('http:') === true)
     problems.push('STRIPE_API_BASE must begin with https:// with NODE_ENV=production: the secret key goes there.');
   return problems;
@@ -77,7 +81,9 @@ function checkPayments(values: Environment): string | undefined {
   if (values.NODE_ENV === 'production' && /^(sk|rk)_test_/.test(values.STRIPE_SECRET_KEY)) {
     return 'STRIPE_SECRET_KEY is a test key: with NODE_ENV=production, test cards would buy credits. Set a live key.';
   }
-  const missing = STRIPE_VARIABLES.filter((name) => values[name] === undefined);
+  // The prices of the plans of a CATALOG are checked once it is parsed.
+  const isRequired = (name: string) => values.CATALOG === undefined || !name.startsWith('STRIPE_PRICE_');
+  const missing = STRIPE_VARIABLES.filter((name) => isRequired(name) && values[name] === undefined);
   if (missing.length === 0) return undefined;
   return `${missing.join(', ')} ${missing.length === 1 ? 'is' : 'are'} not set, but STRIPE_SECRET_KEY is: npm run stripe:setup creates and prints them (on localhost, stripe listen prints STRIPE_WEBHOOK_SECRET).`;
 }

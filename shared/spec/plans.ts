@@ -1,6 +1,9 @@
 /** Slug of a plan of the catalog. */
 export type PlanSlug = string;
 
+/** A variable with the Stripe prices of a plan, such as STRIPE_PRICE_PRO. */
+export type PriceVariable = `STRIPE_PRICE_${string}`;
+
 /** An annual plan (spec: Plan). Prices are integer cents; only the yearly one is ever charged. */
 export interface Plan {
   slug: PlanSlug;
@@ -31,6 +34,11 @@ export const DEFAULT_PLANS: readonly Plan[] = [
 export function topupCredits(amountCents: number, { monthlyCredits, priceMonthlyCents }: Plan): number {
   const product = amountCents * monthlyCredits;
   return (product - (product % priceMonthlyCents)) / priceMonthlyCents;
+}
+
+/** Returns the name of the variable with the yearly Stripe prices of a plan. */
+export function getPriceVariable(slug: PlanSlug): PriceVariable {
+  return `STRIPE_PRICE_${slug.toUpperCase().replaceAll('-', '_')}`;
 }
 
 function definePlan(

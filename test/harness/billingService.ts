@@ -4,6 +4,7 @@ import { Redis } from 'ioredis';
 import { TestCustomer, createCustomer } from './apiClient.ts';
 import { eventually, type TestService, type TestServiceOptions, startTestService } from './testService.ts';
 import { compareStripeWithDatabase } from '../fakes/stripe/compareWithDatabase.ts';
+import type { Plan } from '../../shared/spec/plans.ts';
 import { FakeStripe } from '../fakes/stripe/fakeStripe.ts';
 
 /** A service with a fake Stripe, and one clock for both. */
@@ -191,11 +192,11 @@ export async function withQueue(
   }
 }
 
-/** Starts a service with a fake Stripe. */
+/** Starts a service with a fake Stripe. @param options with the plans that have prices there, if not the default ones. */
 export async function startBillingService(
-  options: TestServiceOptions & { startAt?: Date } = {},
+  options: TestServiceOptions & { startAt?: Date; plans?: readonly Plan[] } = {},
 ): Promise<BillingService> {
-  const stripe = await new FakeStripe().start();
+  const stripe = await new FakeStripe(options.plans && { plans: options.plans }).start();
   const offsetMs = options.startAt === undefined ? 0 : options.startAt.getTime() - Date.now();
   stripe.clockOffsetMs = offsetMs;
   const service = await startTestService({

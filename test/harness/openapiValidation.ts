@@ -1,7 +1,7 @@
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import { buildOpenApiDocument } from '../../api/rest/openapi/document.ts';
-import { getCatalog } from '../../shared/lib/catalog/catalog.ts';
 import { LOCAL_SIGN_IN_ROUTES, HTTP_ROUTES } from '../../api/router.ts';
+import { type Config, config } from '../../shared/lib/config.ts';
 
 /**
  * Validates every response that any test receives from the REST API against `/api/openapi.json`: its status, its body
@@ -16,18 +16,17 @@ interface ObservedResponse {
 
 type Json = Record<string, any>;
 
-/** Validators by the models that the document describes. */
-const validators = new Map<number | null, OpenApiValidator>();
+const cachedValidators = new Map<string | undefined, OpenApiValidator>();
 
-/** Validator for the OpenAPI document of the code under test. */
+/** Validator for the OpenAPI document of the code under test, with the catalog of the service in this process. */
 export function getOpenApiValidator(): OpenApiValidator {
+  // Undefined before a service was opened.
+  const catalog = (config as Config | undefined)?.CATALOG;
   const routes = [...HTTP_ROUTES, ...LOCAL_SIGN_IN_ROUTES];
-  const { id } = getCatalog();
-  const known = validators.get(id);
-  if (known !== undefined) return known;
-  const document = JSON.parse(JSON.stringify(buildOpenApiDocument(routes, 'http://127.0.0.1'))) as Json;
-  const validator = new OpenApiValidator(document);
-  validators.set(id, validator);
+  const validator =
+    cachedValidators.get(catalog) ??
+    new OpenApiValidator(JSON.parse(JSON.stringify(buildOpenApiDocument(routes, 'http://127.0.0.1'))) as Json);
+  cachedValidators.set(catalog, validator);
   return validator;
 }
 

@@ -1,3 +1,4 @@
+import { getExamplePlan } from '../../../shared/lib/catalog/offeredPlans.ts';
 import { getMetricsResponse } from './schemas.ts';
 import { EXAMPLE_TIMESTAMP } from '../openapi/examples.ts';
 import type { FeatureDescription } from '../openapi/feature.ts';
@@ -19,7 +20,7 @@ export const describeAdmin = (): FeatureDescription => ({
           subscriptions: {
             active_total: 64,
             cancel_at_period_end: 2,
-            by_plan: [{ slug: 'pro', name: 'Pro', count: 64, yearly_cents: 2_227_200 }],
+            by_plan: [{ slug: getExamplePlan().slug, name: getExamplePlan().name, count: 64, yearly_cents: 2_227_200 }],
           },
           revenue: { run_rate_yearly_cents: 2_227_200, effective_monthly_cents: 185_600, topups_30d_cents: 25_000 },
           costs: { provider_30d_cents: 41_200, per_active_user_monthly_cents: 644 },

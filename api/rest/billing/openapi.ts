@@ -9,9 +9,11 @@ import {
 } from './schemas.ts';
 import { getBillingStatusResponse } from '../../../shared/presenters/billingStatus.ts';
 import { getCheckoutRequest, TopupRequest, TopupSettingsRequest } from './schemas.ts';
-import { EXAMPLE_ACCOUNT_PLAN, EXAMPLE_TIMESTAMP, EXAMPLE_UUID, examplePage } from '../openapi/examples.ts';
+import { EXAMPLE_TIMESTAMP, EXAMPLE_UUID, examplePage, getExampleAccountPlan } from '../openapi/examples.ts';
 import { type FeatureDescription, PAGE_PARAMETER } from '../openapi/feature.ts';
 import { pageResponse } from '../pagination.ts';
+import { presentPlan } from './presenter.ts';
+import { getExamplePlan } from '../../../shared/lib/catalog/offeredPlans.ts';
 
 const EXAMPLE_TOPUP_SETTINGS = {
   auto_topup_enabled: true,
@@ -25,6 +27,11 @@ const ProcessorEventBody = Type.Object(
   { id: Type.String(), type: Type.String() },
   { description: 'An event, as the processor sends it' },
 );
+
+const buildExamplePlan = () => {
+  const plan = getExamplePlan();
+  return presentPlan({ ...plan, features: plan.features.slice(0, 1) });
+};
 
 export const describeBilling = (): FeatureDescription => ({
   tag: { name: 'Billing', description: 'Plans, subscriptions, top-ups and payment events.' },
@@ -44,18 +51,7 @@ export const describeBilling = (): FeatureDescription => ({
         status: 200,
         description: 'All plans, as an array without an envelope.',
         schema: Type.Array(getPlanResponse()),
-        example: [
-          {
-            slug: 'pro',
-            name: 'Pro',
-            price_monthly_cents: 2_900,
-            price_yearly_cents: 34_800,
-            monthly_credits: 1_100,
-            parallel_limit: 5,
-            features: ['1100 credits every month'],
-            highlight: true,
-          },
-        ],
+        example: [buildExamplePlan()],
       },
     },
     'GET /api/billing/status/': {
@@ -66,7 +62,7 @@ export const describeBilling = (): FeatureDescription => ({
         description: 'The current subscription, or the last one of the account.',
         schema: getBillingStatusResponse(),
         example: {
-          plan: EXAMPLE_ACCOUNT_PLAN,
+          plan: getExampleAccountPlan(),
           status: 'active',
           interval: 'yearly',
           current_period_end: '2027-11-01T00:00:00.000Z',
@@ -81,7 +77,7 @@ export const describeBilling = (): FeatureDescription => ({
       summary: 'Start a checkout for a plan',
       description:
         'Subscribes the account, or changes its plan. Plans are charged once a year. Returns 400 for the plan that the account already has.',
-      body: { schema: getCheckoutRequest(), example: { plan: 'pro' } },
+      body: { schema: getCheckoutRequest(), example: { plan: getExamplePlan().slug } },
       response: {
         status: 200,
         description: 'The page to open in a browser, to pay or to confirm the change.',

@@ -1,5 +1,5 @@
 import { perService } from '../../../shared/lib/serviceScope.ts';
-import { getCatalog } from '../../../shared/lib/catalog/catalog.ts';
+import { getOfferedPlans } from '../../../shared/lib/catalog/offeredPlans.ts';
 import { startPlanCheckout } from '../../../shared/domain/billing/checkout.ts';
 import { openCustomerPortal } from '../../../shared/domain/billing/portal.ts';
 import { updateAutoTopupSettings, getAutoTopupSettings } from '../../../shared/domain/billing/autoTopupSettings.ts';
@@ -21,7 +21,7 @@ const parseTopup = createBodyParser(TopupRequest);
 const parseSettings = createBodyParser(TopupSettingsRequest);
 
 export function plans(ctx: Context): void {
-  ctx.body = getCatalog().plans.map(presentPlan);
+  ctx.body = getOfferedPlans().map(presentPlan);
 }
 
 export async function status(ctx: Context): Promise<void> {

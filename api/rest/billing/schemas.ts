@@ -1,12 +1,12 @@
 import Type from 'typebox';
 import { TOPUP_MAX_CENTS, TOPUP_MIN_CENTS } from '../../../shared/spec/limits.ts';
-import { getPlanSlugs } from '../../../shared/lib/catalog/catalog.ts';
+import { getOfferedPlans } from '../../../shared/lib/catalog/offeredPlans.ts';
 import { perService } from '../../../shared/lib/serviceScope.ts';
 import { NO_OTHER_FIELDS, textOrNull, Timestamp, timestampOrNull, Uuid } from '../../../shared/presenters/fields.ts';
 
 export const getPlanResponse = perService(() =>
   Type.Object({
-    slug: Type.Enum(getPlanSlugs()),
+    slug: Type.Enum(getOfferedPlans().map(({ slug }) => slug)),
     name: Type.String(),
     price_monthly_cents: Type.Integer({ description: 'Monthly sticker price, for display' }),
     price_yearly_cents: Type.Integer({ description: 'Charged: twelve times the monthly price, once a year' }),
@@ -67,7 +67,7 @@ export const ReceivedResponse = Type.Object({ received: Type.Boolean({ const: tr
 export const getCheckoutRequest = perService(() =>
   Type.Object(
     {
-      plan: Type.Enum(getPlanSlugs()),
+      plan: Type.Enum(getOfferedPlans().map(({ slug }) => slug)),
       // Plans are annual; the value is ignored.
       interval: Type.Optional(Type.Unknown()),
     },

@@ -1,8 +1,12 @@
+import { getExamplePlan } from '../../../shared/lib/catalog/offeredPlans.ts';
+import { presentAccountPlan } from '../../../shared/presenters/billingStatus.ts';
+
 /** Examples that several operations share. */
 export const EXAMPLE_UUID = '01939b6e-5c1f-7a4d-9e0b-3f1d2c4b5a69';
 export const EXAMPLE_TIMESTAMP = '2026-11-21T09:30:00.000Z';
 
-export const EXAMPLE_ACCOUNT_PLAN = { slug: 'pro', name: 'Pro', parallel_limit: 5 };
+/** Returns the plan of an account. */
+export const getExampleAccountPlan = () => presentAccountPlan(getExamplePlan());
 
 /** Builds a list response with one item. */
 export function examplePage(item: unknown): unknown {

@@ -5,10 +5,10 @@ import {
   SocialConfigResponse,
   getUserResponse,
 } from './schemas.ts';
-import { EXAMPLE_ACCOUNT_PLAN, EXAMPLE_UUID } from '../openapi/examples.ts';
+import { EXAMPLE_UUID, getExampleAccountPlan } from '../openapi/examples.ts';
 import type { FeatureDescription } from '../openapi/feature.ts';
 
-const EXAMPLE_USER = {
+const buildExampleUser = () => ({
   user: {
     uuid: EXAMPLE_UUID,
     email: 'me@example.org',
@@ -18,11 +18,11 @@ const EXAMPLE_USER = {
     onboarding_step: 'complete',
     is_staff: false,
     social_provider: 'google',
-    plan: EXAMPLE_ACCOUNT_PLAN,
+    plan: getExampleAccountPlan(),
     credits: { balance: 1_092 },
     is_affiliate: false,
   },
-};
+});
 
 export const describeSession = (): FeatureDescription => ({
   tag: { name: 'Session', description: 'The signed-in user. Requires the session cookie.' },
@@ -42,13 +42,18 @@ export const describeSession = (): FeatureDescription => ({
     'GET /authentication/me/': {
       id: 'getMe',
       summary: 'Get the signed-in user',
-      response: { status: 200, description: 'The user.', schema: getUserResponse(), example: EXAMPLE_USER },
+      response: { status: 200, description: 'The user.', schema: getUserResponse(), example: buildExampleUser() },
     },
     'PATCH /authentication/me/': {
       id: 'updateMe',
       summary: 'Update the profile',
       body: { schema: ProfileRequest, example: { first_name: 'Ada' }, isOptional: true },
-      response: { status: 200, description: 'The updated user.', schema: getUserResponse(), example: EXAMPLE_USER },
+      response: {
+        status: 200,
+        description: 'The updated user.',
+        schema: getUserResponse(),
+        example: buildExampleUser(),
+      },
     },
     'POST /authentication/logout/': {
       id: 'logOut',
@@ -60,7 +65,12 @@ export const describeSession = (): FeatureDescription => ({
       summary: 'Complete an onboarding step',
       description: 'First `profile`, then `plan`, which requires an active subscription.',
       body: { schema: AdvanceOnboardingRequest, example: { step_completed: 'profile', data: { use_case: 'Clips' } } },
-      response: { status: 200, description: 'The updated user.', schema: getUserResponse(), example: EXAMPLE_USER },
+      response: {
+        status: 200,
+        description: 'The updated user.',
+        schema: getUserResponse(),
+        example: buildExampleUser(),
+      },
       errorCodes: ['subscription_required'],
     },
     'POST /authentication/dev/sign-in/': {
@@ -72,7 +82,7 @@ export const describeSession = (): FeatureDescription => ({
         status: 200,
         description: 'The user, created if necessary.',
         schema: getUserResponse(),
-        example: EXAMPLE_USER,
+        example: buildExampleUser(),
       },
       // If a provider is configured.
       errorCodes: ['not_found', 'account_suspended'],

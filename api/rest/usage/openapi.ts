@@ -1,4 +1,5 @@
 import { EXAMPLE_TIMESTAMP, EXAMPLE_UUID, examplePage } from '../openapi/examples.ts';
+import { getExamplePlan } from '../../../shared/lib/catalog/offeredPlans.ts';
 import { LEDGER_ENTRY_TYPES } from '../../../shared/spec/states.ts';
 import {
   CREATED_RANGE_PARAMETERS,
@@ -7,6 +8,7 @@ import {
   PAGE_PARAMETER,
 } from '../openapi/feature.ts';
 import { pageResponse } from '../pagination.ts';
+import { presentUsagePlan } from './presenter.ts';
 import { KeyUsageResponse, getUsageResponse } from './schemas.ts';
 import { LedgerEntryResponse } from '../../../shared/presenters/ledgerEntry.ts';
 
@@ -22,7 +24,7 @@ export const describeUsage = (): FeatureDescription => ({
         description: 'Balance, credit period, parallel limit, usage of the last 30 days, and totals by model.',
         schema: getUsageResponse(),
         example: {
-          plan: { slug: 'pro', name: 'Pro', monthly_credits: 1_100, parallel_limit: 5, price_monthly_cents: 2_900 },
+          plan: presentUsagePlan(getExamplePlan()),
           credits: {
             balance: 1_092,
             used_this_period: 8,

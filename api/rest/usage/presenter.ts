@@ -1,5 +1,6 @@
 import type { Static } from 'typebox';
 import type { UsageSummary } from '../../../shared/domain/credits/usage.ts';
+import type { Plan } from '../../../shared/spec/plans.ts';
 import type { KeyUsage } from '../../../shared/domain/credits/usageByKey.ts';
 import type { KeyUsageResponse, getUsageResponse } from './schemas.ts';
 
@@ -10,13 +11,7 @@ export function presentUsage({
   byModel,
 }: UsageSummary): Static<ReturnType<typeof getUsageResponse>> {
   return {
-    plan: plan && {
-      slug: plan.slug,
-      name: plan.name,
-      monthly_credits: plan.monthlyCredits,
-      parallel_limit: plan.parallelLimit,
-      price_monthly_cents: plan.priceMonthlyCents,
-    },
+    plan: plan && presentUsagePlan(plan),
     credits: {
       balance: account.balance,
       used_this_period: account.period_used,
@@ -39,5 +34,16 @@ export function presentKeyUsage(row: KeyUsage): Static<typeof KeyUsageResponse> 
     revoked: row.revoked_at !== null,
     credits: row.credits,
     count: row.generations,
+  };
+}
+
+/** The plan of an account with the terms that a summary shows. */
+export function presentUsagePlan(plan: Plan) {
+  return {
+    slug: plan.slug,
+    name: plan.name,
+    monthly_credits: plan.monthlyCredits,
+    parallel_limit: plan.parallelLimit,
+    price_monthly_cents: plan.priceMonthlyCents,
   };
 }

@@ -87,6 +87,7 @@ const CHANGE_OF_PLAN =
   "A larger plan starts as soon as it is paid, with the difference of this month's credits. A smaller one starts at the next yearly renewal.";
 
 function PlansSection({ current, csrfToken }: { current: Plan | null; csrfToken: string }): VNode {
+  const plans = getCatalog().plans.filter(({ hidden, slug }) => !hidden || slug === current?.slug);
   return (
     <section aria-labelledby="plans">
       <h2 id="plans">{current === null ? 'Choose a plan' : 'Plans'}</h2>
@@ -96,7 +97,7 @@ function PlansSection({ current, csrfToken }: { current: Plan | null; csrfToken:
         {current === null || processor.isSimulated ? null : CHANGE_OF_PLAN}
       </p>
       <ul class="plans">
-        {getCatalog().plans.map((plan) => (
+        {plans.map((plan) => (
           <PlanCard plan={plan} current={current} csrfToken={csrfToken} />
         ))}
       </ul>

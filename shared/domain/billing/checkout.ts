@@ -13,6 +13,7 @@ import { activateSimulatedPlan } from './activateSimulatedPlan.ts';
 import { type CheckoutUrl, getCheckoutReturnUrls } from './checkoutUrls.ts';
 import { withCustomer } from './customers.ts';
 import { openCustomerPortal } from './portal.ts';
+import { requireReleasedPlan } from '../catalog/releasedPlans.ts';
 import { syncSubscription } from './syncSubscription.ts';
 
 /**
@@ -25,6 +26,7 @@ import { syncSubscription } from './syncSubscription.ts';
 export async function startPlanCheckout(accountId: number, slug: PlanSlug, requestKey: string): Promise<CheckoutUrl> {
   const account = await Account.query().findById(accountId).throwIfNotFound();
   assertNotDeleting(account, 'plan');
+  await requireReleasedPlan(getPlanBySlug(slug));
   const checkoutUrl = await withCustomer(account, async (customerId) => {
     const current = (await findCurrentSubscription(account)) ?? (await syncAndFindCurrent(account, customerId));
     if (current !== undefined) return startPlanChange(slug, account, current);

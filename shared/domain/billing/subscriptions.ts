@@ -1,8 +1,10 @@
 import type { Transaction } from 'objection';
 import type { Account } from '../../tables/Account.ts';
 import type { Subscription } from '../../tables/Subscription.ts';
+import { getPlanBySlug } from '../../lib/catalog/catalog.ts';
 import { endCreditPeriods, renewCreditPeriods, startCreditPeriods, upgradeCreditPeriod } from '../credits/periods.ts';
 import { entitlementFor, NO_ENTITLEMENT } from './entitlement.ts';
+import { requireReleasedPlan } from '../catalog/releasedPlans.ts';
 
 /**
  * The transitions of a subscription: what they do to the entitlement and the credits of its account. The caller holds
@@ -19,6 +21,7 @@ export async function startSubscription(
   account: Account,
   subscription: Subscription,
 ): Promise<Account> {
+  await requireReleasedPlan(getPlanBySlug(subscription.plan_slug), transaction);
   return startCreditPeriods(transaction, account, subscription, {
     ...entitlementFor(subscription),
     ...(account.onboarding_step === 'plan' ? { onboarding_step: 'complete' } : {}),
@@ -49,6 +52,7 @@ export async function applySubscriptionChange(
   isPaid: boolean,
 ): Promise<Account> {
   if (account.subscription_id !== subscription.id) return account;
+  await requireReleasedPlan(getPlanBySlug(subscription.plan_slug), transaction);
   const entitled = await account.$query(transaction).patchAndFetch(entitlementFor(subscription));
   if (!isPaid || subscription.status !== 'active') return entitled;
   return upgradeCreditPeriod(transaction, entitled, subscription);

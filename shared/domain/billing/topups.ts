@@ -13,6 +13,7 @@ import { nextSyncVersion } from '../payments/syncVersion.ts';
 import { type CheckoutUrl, getCheckoutReturnUrls } from './checkoutUrls.ts';
 import { withCustomer } from './customers.ts';
 import { getActivePlan } from './entitlement.ts';
+import { requireReleasedPlan } from '../catalog/releasedPlans.ts';
 import { findTopupSnapshot, settleTopup } from './topupPayments.ts';
 import { DAY_MS, MINUTE_MS } from '../../spec/durations.ts';
 
@@ -103,6 +104,7 @@ export async function createTopup(
         : 'The account is being deleted. Undo the deletion on the account page first.';
     throw new ServiceError('subscription_required', detail);
   }
+  await requireReleasedPlan(plan, transaction);
   await Topup.query(transaction)
     .insert({
       uuid,

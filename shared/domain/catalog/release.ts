@@ -2,20 +2,22 @@ import type { Knex } from 'knex';
 import { type Catalog, getDefinitions } from '../../lib/catalog/catalog.ts';
 import { ConfigError } from '../../lib/config.ts';
 import type { ReleasedModel } from '../../tables/ReleasedModel.ts';
+import { releasePlans } from './releasePlans.ts';
 
 /** Key of the advisory lock that serializes releases. An arbitrary constant, used for nothing else. */
 const ADVISORY_LOCK = 7_206_512_002;
 
 /**
- * Stores a catalog, so that processes with another one can run its generations, and its models, so that their names
- * remain known. Part of the release step; can be repeated.
- * @throws ConfigError if a slug or a UUID belongs to another model.
+ * Stores a catalog, so that processes with another one can run its generations, its models, so that their names remain
+ * known, and its plans. Part of the release step; can be repeated.
+ * @throws ConfigError if a slug or a UUID belongs to another model, or a plan that was sold is changed or removed.
  */
 export async function releaseCatalog(db: Knex, catalog: Catalog): Promise<void> {
   await db.transaction(async (transaction) => {
     await transaction.raw('SELECT pg_advisory_xact_lock(?)', [ADVISORY_LOCK]);
     const released = await transaction<ReleasedModel>('catalog_models').select('slug', 'uuid', 'kind');
     checkIdentities(catalog, released);
+    await releasePlans(transaction, catalog.plans);
     await storeModels(transaction, catalog);
     await transaction.raw(
       `INSERT INTO catalog_releases (id, body, released_at) VALUES (?, ?, clock_timestamp())

@@ -1,5 +1,4 @@
-import { perService } from '../../lib/serviceScope.ts';
-import { getCatalog, getPlanBySlug } from '../../lib/catalog/catalog.ts';
+import { getPlanBySlug } from '../../lib/catalog/catalog.ts';
 import type { Transaction } from 'objection';
 import { addMonths } from '../../lib/calendar.ts';
 import { now } from '../../lib/clock.ts';
@@ -116,14 +115,15 @@ const BATCH_SIZE = 1_000;
  * worth of them rolls over, and the next month is granted, as ledger entries in this order.
  *
  * Months are counted from the start of the subscription, so that a clamped month end does not shift later ones. Only paid
- * months are granted. Locked accounts are skipped and found by the next statement. The effect key makes a month's grant
- * unique, and the account's row advances in the same statement.
+ * months are granted, with the credits of the released plan, whatever catalog this process has. Locked accounts are
+ * skipped and found by the next statement. The effect key makes a month's grant unique, and the account's row advances
+ * in the same statement.
  */
 const prepareRenewal = (name: string, condition: string, limit: string) =>
   prepared(
     name,
     `WITH plan AS MATERIALIZED (
-     SELECT * FROM json_to_recordset(:plans) AS p (slug text, name text, credits integer)
+     SELECT slug, name, monthly_credits AS credits FROM catalog_plans
    ), due AS MATERIALIZED (
      SELECT a.id, a.balance, a.plan_credits, a.topup_credits, a.ledger_count, a.generation_count, a.period_index, a.period_end,
             least(a.plan_credits, a.period_granted) AS carried, plan.credits AS granted, plan.name AS plan_name,
@@ -177,10 +177,6 @@ const prepareRenewal = (name: string, condition: string, limit: string) =>
 const RENEW_DUE_PERIODS = prepareRenewal('renew_credit_periods', '', `ORDER BY a.period_end LIMIT ${BATCH_SIZE}`);
 const RENEW_ACCOUNT_PERIOD = prepareRenewal('renew_account_credit_period', 'AND a.id = :account', '');
 
-const getPlanRows = perService(() =>
-  JSON.stringify(getCatalog().plans.map(({ slug, name, monthlyCredits }) => ({ slug, name, credits: monthlyCredits }))),
-);
-
 /**
  * Renews the credit period of every account whose month has ended. After an outage an account is renewed once for each
  * month that has passed, in order.
@@ -200,11 +196,7 @@ export async function renewDueCreditPeriods(): Promise<number> {
 
 async function renewBatch(): Promise<number> {
   try {
-    const [row] = await runStatement<{ accounts: number }>(RENEW_DUE_PERIODS, {
-      plans: getPlanRows(),
-      now: now(),
-      until: now(),
-    });
+    const [row] = await runStatement<{ accounts: number }>(RENEW_DUE_PERIODS, { now: now(), until: now() });
     return row?.accounts ?? 0;
   } catch (error) {
     if (!isRejection(error)) throw error;
@@ -228,7 +220,7 @@ async function renewOneByOne(): Promise<number> {
   let renewedCount = 0;
   for (const { id } of due) {
     try {
-      const bindings = { plans: getPlanRows(), now: now(), until: now(), account: id };
+      const bindings = { now: now(), until: now(), account: id };
       const [row] = await runStatement<{ accounts: number }>(RENEW_ACCOUNT_PERIOD, bindings);
       renewedCount += row?.accounts ?? 0;
     } catch (error) {
@@ -250,7 +242,7 @@ export async function renewCreditPeriods(
   until: Date = now(),
 ): Promise<Account> {
   for (;;) {
-    const bindings = { plans: getPlanRows(), now: now(), until, account: account.id };
+    const bindings = { now: now(), until, account: account.id };
     const [row] = await runStatement<{ accounts: number }>(RENEW_ACCOUNT_PERIOD, bindings, transaction);
     if (row?.accounts !== 1) return account.$query(transaction);
   }

@@ -2,6 +2,7 @@ import { prepared, runStatement } from '../../lib/database/preparedStatements.ts
 import { logger } from '../../lib/logger.ts';
 import { perService } from '../../lib/serviceScope.ts';
 import { MIGRATION_NAMES, MIGRATIONS_TABLE } from '../../lib/migrationNames.ts';
+import { arePlansReleased } from '../catalog/releasedPlans.ts';
 import { isCatalogReleased } from '../catalog/releases.ts';
 import { probeQueues } from '../../queues/heartbeat.ts';
 
@@ -47,7 +48,8 @@ async function findDatabaseProblems(): Promise<string[]> {
   try {
     const [row] = await runStatement<{ applied: number }>(READINESS, { names: [...MIGRATION_NAMES] });
     if (row?.applied !== MIGRATION_NAMES.length) return ['the database is not migrated to this version'];
-    return (await isCatalogReleased()) ? [] : ['the catalog is not released: run npm run release with this CATALOG'];
+    const isReleased = (await isCatalogReleased()) && (await arePlansReleased());
+    return isReleased ? [] : ['the catalog is not released: run npm run release with this CATALOG'];
   } catch (error) {
     // undefined_table: the database was never migrated.
     const isEmpty = error instanceof Error && 'code' in error && error.code === '42P01';

@@ -1,5 +1,7 @@
+import { getPlanSlugs } from '../../lib/catalog/catalog.ts';
 import type { Config } from '../../lib/config.ts';
 import type { PaymentProcessor } from './paymentProcessor.ts';
+import { parsePlanPrices } from './planPrices.ts';
 import { SimulatedProcessor } from './simulatedProcessor.ts';
 
 /** The name of the payment processor in the API and in rows (docs/decisions.md: Billing). */
@@ -27,17 +29,8 @@ async function openStripeProcessor(config: Config): Promise<PaymentProcessor> {
     apiBase: config.STRIPE_API_BASE,
     collectsTax: config.STRIPE_TAX === 'on',
     acceptsPromotionCodes: config.STRIPE_PROMOTION_CODES === 'on',
-    prices: {
-      lite: parsePrices(config.STRIPE_PRICE_LITE),
-      starter: parsePrices(config.STRIPE_PRICE_STARTER),
-      pro: parsePrices(config.STRIPE_PRICE_PRO),
-      studio: parsePrices(config.STRIPE_PRICE_STUDIO),
-    },
+    prices: parsePlanPrices(config, getPlanSlugs()),
   });
-}
-
-function parsePrices(prices = ''): string[] {
-  return prices.split(',').map((price) => price.trim());
 }
 
 export { ProcessorError } from './processorError.ts';

@@ -1,4 +1,3 @@
-import { getPlanSlugs } from '../../lib/catalog/catalog.ts';
 import type Stripe from 'stripe';
 import type { PlanSlug } from '../../spec/plans.ts';
 import type { SubscriptionStatus } from '../../spec/states.ts';
@@ -86,7 +85,8 @@ function toSubscriptionInvoice(invoice: Stripe.Invoice, prices: PlanPrices): Sub
 }
 
 function findPlanByPrice(priceId: string | null | undefined, prices: PlanPrices): PlanSlug | null {
-  return getPlanSlugs().find((slug) => priceId != null && prices[slug]?.includes(priceId) === true) ?? null;
+  if (priceId == null) return null;
+  return Object.keys(prices).find((slug) => prices[slug]?.includes(priceId) === true) ?? null;
 }
 
 /** @param disputes the disputes of its charge. */

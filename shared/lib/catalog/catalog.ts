@@ -1,11 +1,13 @@
 import { createHash } from 'node:crypto';
 import { type CatalogModel, DEFAULT_MODELS, type ModelDefinition } from '../../spec/catalog.ts';
+import { ServiceError } from '../../spec/errors.ts';
 import { DEFAULT_PLANS, type Plan } from '../../spec/plans.ts';
 import { config, type Config, ConfigError } from '../config.ts';
 import { perService } from '../serviceScope.ts';
 import { readObject } from './fields.ts';
 import { buildModel } from './models.ts';
 import { parseModels } from './parseModels.ts';
+import { parsePlans } from './parsePlans.ts';
 
 export type { CatalogModel, ModelInput } from '../../spec/catalog.ts';
 export type { Plan } from '../../spec/plans.ts';
@@ -33,8 +35,8 @@ export type ModelDefinitions = Readonly<Record<string, ModelDefinition>>;
 export function parseCatalog(settings?: Pick<Config, 'CATALOG'>): Catalog {
   const { models, plans } = readCatalogJson(settings?.CATALOG);
   const parsedModels = models === undefined ? buildDefaultModels() : parseModels(models);
-  if (plans !== undefined) throw new ConfigError('CATALOG has no field "plans"; allowed fields are models.');
-  return buildCatalog(parsedModels, DEFAULT_PLANS, models !== undefined);
+  const parsedPlans = plans === undefined ? DEFAULT_PLANS : parsePlans(plans);
+  return buildCatalog(parsedModels, parsedPlans, models !== undefined);
 }
 
 /** Builds the models of a release. @throws ConfigError if this version does not support them. */
@@ -106,9 +108,19 @@ export function getModelBySlug(slug: string): CatalogModel {
   return model;
 }
 
-/** @throws Error when no such plan exists: a slug is validated, or was stored by us, before it gets here. */
+/**
+ * @throws ServiceError internal_error, temporary: a slug is validated, or was stored by us, before it gets here, so that
+ * a process of a newer release has sold the plan.
+ */
 export function getPlanBySlug(slug: string): Plan {
   const plan = getCatalog().plansBySlug.get(slug);
-  if (plan === undefined) throw new Error(`No plan is called ${slug}.`);
-  return plan;
+  if (plan !== undefined) return plan;
+  throw new ServiceError('internal_error', `The plan ${slug} is being released. Try again in a minute.`, {
+    retryAfterSeconds: 60,
+  });
+}
+
+/** Returns true if a model takes images. */
+export function hasImageModels(): boolean {
+  return getCatalog().models.some(({ inputs }) => Object.keys(inputs).length > 0);
 }

@@ -1,5 +1,5 @@
 import type Stripe from 'stripe';
-import { DEFAULT_PLANS } from '../../../shared/spec/plans.ts';
+import type { Plan } from '../../../shared/spec/plans.ts';
 import { type StripeStore, fromFields } from './store.ts';
 
 export interface NewPrice {
@@ -58,18 +58,21 @@ export function addPrice(store: StripeStore, fields: NewPrice): Stripe.Price {
   return store.add<'price'>(Object.assign(price, { unit_amount_decimal: String(unitAmount) }) as never);
 }
 
-/** Price ids of the default plans. */
-export type DefaultPrices = Record<'lite' | 'starter' | 'pro' | 'studio', string>;
+/** Price ids by plan. Tests of the default plans name these. */
+export type PriceIds = Record<'lite' | 'starter' | 'pro' | 'studio' | (string & {}), string>;
 
-/** Sets up the four plans, and a portal that offers them. */
-export function setUpPlans(store: StripeStore): DefaultPrices {
-  const prices = DEFAULT_PLANS.map(({ slug, name, priceYearlyCents }) =>
-    addPrice(store, {
+/** Sets up plans, and a portal that offers those that are not hidden. @returns the price ids by plan. */
+export function setUpPlans(store: StripeStore, plans: readonly Plan[]): PriceIds {
+  const created = plans.map(({ slug, name, priceYearlyCents, hidden }) => ({
+    slug,
+    hidden,
+    price: addPrice(store, {
       product: addProduct(store, name).id,
       unitAmount: priceYearlyCents,
       lookupKey: `genmeter_${slug}_yearly`,
     }),
-  );
+  }));
+  const offered = created.filter(({ hidden }) => !hidden).map(({ price }) => price);
   addPortalConfiguration(store, {
     isDefault: true,
     features: {
@@ -80,12 +83,12 @@ export function setUpPlans(store: StripeStore): DefaultPrices {
         enabled: true,
         default_allowed_updates: ['price'],
         proration_behavior: 'always_invoice',
-        products: prices.map(({ id, product }) => fromFields({ product: product as string, prices: [id] })),
+        products: offered.map(({ id, product }) => fromFields({ product: product as string, prices: [id] })),
         schedule_at_period_end: { conditions: [{ type: 'decreasing_item_amount' }] },
       }),
     },
   });
-  return Object.fromEntries(DEFAULT_PLANS.map(({ slug }, index) => [slug, prices[index]?.id])) as DefaultPrices;
+  return Object.fromEntries(created.map(({ slug, price }) => [slug, price.id])) as PriceIds;
 }
 
 export function addPortalConfiguration(

@@ -1,7 +1,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { DEFAULT_PLANS, getPriceVariable, type Plan } from '../../../shared/spec/plans.ts';
 import { HttpFake } from '../httpFake.ts';
 import { StripeApiServer } from './apiServer.ts';
-import { type DefaultPrices, setUpPlans } from './catalog.ts';
+import { type PriceIds, setUpPlans } from './catalog.ts';
 import { createStripeEvent, type FakeStripeEvent } from './events.ts';
 import { type HandledEvent, StripeStore } from './store.ts';
 import type { AfterFailedRetries } from './testClock.ts';
@@ -10,6 +11,8 @@ import { WebhookDelivery } from './webhookDelivery.ts';
 export interface FakeStripeOptions {
   /** True for an account without prices and portal. */
   isEmpty?: boolean;
+  /** Plans of the account. Default: those of the specification. */
+  plans?: readonly Plan[];
   /** Seed of the random faults of `delivery`. */
   seed?: number;
 }
@@ -22,7 +25,7 @@ export class FakeStripeServer extends HttpFake {
   readonly secretKey = 'sk_test_standin';
   readonly webhookSecret: string;
   /** Price ids by plan. */
-  prices: DefaultPrices;
+  prices: PriceIds;
   /** All events, delivered or not. */
   readonly events: FakeStripeEvent[] = [];
   readonly delivery: WebhookDelivery;
@@ -34,11 +37,11 @@ export class FakeStripeServer extends HttpFake {
   readonly store = new StripeStore();
   protected readonly apiServer = new StripeApiServer(this.store, this.secretKey);
 
-  constructor({ isEmpty = false, seed = 1 }: FakeStripeOptions = {}) {
+  constructor({ isEmpty = false, seed = 1, plans = DEFAULT_PLANS }: FakeStripeOptions = {}) {
     super();
     this.webhookSecret = this.store.webhookSecret;
     this.delivery = new WebhookDelivery(this.webhookSecret, seed);
-    this.prices = isEmpty ? ({} as DefaultPrices) : setUpPlans(this.store);
+    this.prices = isEmpty ? ({} as PriceIds) : setUpPlans(this.store, plans);
     this.store.onEvent = (type, object, previous) => this.deliver(type, object as { id: string }, previous);
   }
 
@@ -118,16 +121,13 @@ export class FakeStripeServer extends HttpFake {
 
   /** Environment variables of a service that uses this fake. */
   get environment(): Record<string, string> {
-    const { lite, starter, pro, studio } = this.prices;
+    const prices = Object.entries(this.prices).map(([slug, price]) => [getPriceVariable(slug), price]);
     return {
       STRIPE_SECRET_KEY: this.secretKey,
       STRIPE_WEBHOOK_SECRET: this.webhookSecret,
       STRIPE_API_BASE: this.url,
       STRIPE_PORTAL_CONFIGURATION: this.portalConfiguration,
-      STRIPE_PRICE_LITE: lite,
-      STRIPE_PRICE_STARTER: starter,
-      STRIPE_PRICE_PRO: pro,
-      STRIPE_PRICE_STUDIO: studio,
+      ...Object.fromEntries(prices),
     };
   }
 

@@ -1,5 +1,5 @@
 import type Stripe from 'stripe';
-import { DEFAULT_PLANS, type PlanSlug } from '../../../shared/spec/plans.ts';
+import type { PlanSlug } from '../../../shared/spec/plans.ts';
 import { type StripeStore, getId } from './store.ts';
 import { isEnded, getItem } from './subscriptions.ts';
 
@@ -58,8 +58,7 @@ export interface StripeSummary {
 
 /** Summarizes all customers, top-ups and transfers. @param prices price ids by plan. */
 export function summarizeStore(store: StripeStore, prices: Record<PlanSlug, string>): StripeSummary {
-  const findPlan = (price: string | undefined) =>
-    DEFAULT_PLANS.find(({ slug }) => prices[slug] === price)?.slug ?? null;
+  const findPlan = (price: string | undefined) => Object.keys(prices).find((slug) => prices[slug] === price) ?? null;
   const alive = store.list('subscription').filter((subscription) => !isEnded(subscription));
   const customers = store.list('customer').map(({ id, email, metadata }): CustomerSummary => {
     const subscription = alive.find((candidate) => getId(candidate.customer) === id);

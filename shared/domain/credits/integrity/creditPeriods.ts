@@ -1,9 +1,6 @@
-import { DEFAULT_PLANS } from '../../../spec/plans.ts';
 import { CLOCK_SKEW_INTERVAL, type Invariant } from './invariant.ts';
 
 /** Monthly credits of a subscription: each month is granted once and on time, and the remainder expires or rolls over. */
-
-const PLAN = `(VALUES ${DEFAULT_PLANS.map(({ slug, monthlyCredits }) => `('${slug}', ${monthlyCredits})`).join(', ')}) AS plan (slug, credits)`;
 
 /** Start of the n-th month of a subscription. Months are always counted from its start. */
 const getMonthStartSql = (months: string) =>
@@ -65,9 +62,11 @@ export const CREDIT_PERIOD_INVARIANTS: readonly Invariant[] = [
       SELECT g.account_id, format('month %s of subscription %s', g.month, g.subscription) AS subject,
              format('granted %s, plan credits %s', g.granted, coalesce(g.plan_credits::text, 'of another amount')) AS detail
         FROM (SELECT e.account_id, e.subscription, e.month, sum(e.amount) AS granted,
-                     CASE WHEN count(e.upgrade) > 0 THEN max(plan.credits) FILTER (WHERE plan.slug = e.upgrade)
-                          ELSE max(plan.credits) FILTER (WHERE plan.credits = e.amount) END AS plan_credits
-                FROM (${PERIOD_ENTRIES}) e LEFT JOIN ${PLAN} ON plan.slug = e.upgrade OR (e.upgrade IS NULL AND plan.credits = e.amount)
+                     CASE WHEN count(e.upgrade) > 0 THEN max(upgrade.monthly_credits) ELSE max(plan.credits) END AS plan_credits
+                FROM (${PERIOD_ENTRIES}) e
+                LEFT JOIN catalog_plans upgrade ON upgrade.slug = e.upgrade
+                LEFT JOIN (SELECT DISTINCT monthly_credits AS credits FROM catalog_plans) plan
+                       ON e.upgrade IS NULL AND plan.credits = e.amount
                WHERE e.entry_type = 'grant' GROUP BY 1, 2, 3) g
        WHERE g.granted IS DISTINCT FROM g.plan_credits`,
   },

@@ -1,6 +1,5 @@
 import { FAILURE_MESSAGES } from '../../../gateways/upstreams/index.ts';
 import { UNCONFIRMED_SUBMITS_MAX } from '../../../spec/limits.ts';
-import { DEFAULT_PLANS } from '../../../spec/plans.ts';
 import { CLOCK_SKEW_INTERVAL, type Invariant } from './invariant.ts';
 
 /** Generations: their charges and refunds, the slots that they occupy, and their results. */
@@ -15,10 +14,6 @@ const GENERATION_ENTRIES = `
          count(DISTINCT account_id) AS accounts
     FROM ledger_entries WHERE generation_uuid IS NOT NULL GROUP BY generation_uuid`;
 
-const PARALLEL_LIMITS = DEFAULT_PLANS.map(
-  (plan) => `('${plan.slug}', ${plan.monthlyCredits}, ${plan.parallelLimit})`,
-).join(', ');
-
 /**
  * The largest number of generations that an account can have in progress. A downgrade or the end of a plan lowers the
  * limit and leaves running generations alone, so earlier limits count, too. They are derived from the subscriptions and
@@ -32,8 +27,7 @@ const MAX_PARALLEL_LIMITS = `
                SELECT account_id, NULL, sum(amount) FROM ledger_entries
                 WHERE entry_type = 'grant' AND effect_key LIKE 'grant:%'
                 GROUP BY account_id, split_part(effect_key, ':', 2), split_part(effect_key, ':', 3)) had ON had.account_id = a.id
-    LEFT JOIN (VALUES ${PARALLEL_LIMITS}) AS plan (slug, credits, parallel_limit)
-           ON plan.slug = had.plan_slug OR plan.credits = had.credits
+    LEFT JOIN catalog_plans plan ON plan.slug = had.plan_slug OR plan.monthly_credits = had.credits
    WHERE a.in_flight > a.parallel_limit
    GROUP BY a.id, a.parallel_limit`;
 

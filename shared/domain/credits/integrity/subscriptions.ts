@@ -1,10 +1,7 @@
 import { PAST_DUE_GRACE_DAYS } from '../../../spec/limits.ts';
-import { DEFAULT_PLANS } from '../../../spec/plans.ts';
 import { CLOCK_SKEW_INTERVAL, type Invariant } from './invariant.ts';
 
 /** Subscriptions, the entitlement of their accounts, and the sync with the payment processor. */
-
-const PLAN = `(VALUES ${DEFAULT_PLANS.map(({ slug, parallelLimit }) => `('${slug}', ${parallelLimit})`).join(', ')}) AS plan (slug, parallel_limit)`;
 
 export const SUBSCRIPTION_INVARIANTS: readonly Invariant[] = [
   {
@@ -46,7 +43,7 @@ export const SUBSCRIPTION_INVARIANTS: readonly Invariant[] = [
                           CASE WHEN l.past_due_since IS NOT NULL THEN l.past_due_since + interval '${PAST_DUE_GRACE_DAYS} days'
                                WHEN l.stripe_subscription_id IS NOT NULL AND NOT l.cancel_at_period_end
                                THEN l.current_period_end + interval '1 day' ELSE l.current_period_end END AS spendable_until
-                     FROM subscriptions l JOIN ${PLAN} ON plan.slug = l.plan_slug
+                     FROM subscriptions l JOIN catalog_plans plan ON plan.slug = l.plan_slug
                     WHERE l.status IN ('active', 'past_due')) s ON s.id = a.subscription_id
        WHERE (a.plan_slug, a.parallel_limit, a.spendable_until) IS DISTINCT FROM (s.plan_slug, coalesce(s.parallel_limit, 0), s.spendable_until)`,
   },

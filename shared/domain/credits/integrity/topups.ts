@@ -1,13 +1,9 @@
 import { AUTO_TOPUP_INTERVAL_MS } from '../../../spec/limits.ts';
-import { DEFAULT_PLANS } from '../../../spec/plans.ts';
 import { CLOCK_SKEW_INTERVAL, type Invariant } from './invariant.ts';
 
 /** Top-ups: one ledger entry per payment, their reversals, and the interval between automatic ones. */
 
 const AUTO_TOPUP_INTERVAL_SQL = `interval '${AUTO_TOPUP_INTERVAL_MS} milliseconds'`;
-
-/** The rates at which top-ups are sold. */
-const PLAN_RATES = `(VALUES ${DEFAULT_PLANS.map(({ monthlyCredits, priceMonthlyCents }) => `(${monthlyCredits}, ${priceMonthlyCents})`).join(', ')}) AS plan (credits, cents)`;
 
 /** Entries of top-ups, by effect key: `topup:{uuid}` for the payment, `topup:{uuid}:{n}` for each reversal or reinstatement. */
 const TOPUP_ENTRIES = `
@@ -77,7 +73,8 @@ export const TOPUP_INVARIANTS: readonly Invariant[] = [
        WHERE net_cents IS NOT NULL
          AND (net_cents + discount_cents <> amount_cents OR least(net_cents, discount_cents, tax_cents) < 0
               OR status <> 'succeeded'
-              OR NOT EXISTS (SELECT 1 FROM ${PLAN_RATES} WHERE floor(net_cents::numeric * plan.credits / plan.cents) = topups.credits))`,
+              OR NOT EXISTS (SELECT FROM catalog_plans plan
+                              WHERE floor(net_cents::numeric * plan.monthly_credits / plan.price_monthly_cents) = topups.credits))`,
   },
   {
     name: 'paid-topups-have-an-invoice',

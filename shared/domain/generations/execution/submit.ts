@@ -1,7 +1,9 @@
 import { deleteTempFile, newTempFile } from '../../../gateways/media/tempFiles.ts';
 import {
+  buildImageVariables,
   buildUpstreamInput,
   FAILURE_MESSAGES,
+  omitImageParams,
   type UpstreamRoute,
   type UpstreamResult,
   UpstreamError,
@@ -12,6 +14,7 @@ import { now } from '../../../lib/clock.ts';
 import { logger } from '../../../lib/logger.ts';
 import { enqueueDispatch, enqueuePoll } from '../../../queues/enqueue.ts';
 import { REFRESH_INTERVAL_MS, UNCONFIRMED_SUBMITS_MAX } from '../../../spec/limits.ts';
+import { findGenerationImages } from '../../uploads/generationImages.ts';
 import { cancelAtUpstream } from './cancel.ts';
 import { cancelUnsubmitted, failGeneration } from './complete.ts';
 import { finalizeGeneration } from './finalize.ts';
@@ -27,7 +30,8 @@ export async function submitClaimed(generation: ClaimedGeneration): Promise<void
   const { uuid, account_id } = generation;
   // Anything but a first submit may be running at the upstream: it is submitted, and cancelled with its handle.
   if (generation.cancel_requested_at !== null && generation.unconfirmed_submits === 0) {
-    await cancelUnsubmitted(generation, generation.submit_started_at);
+    // While this claim is not released, the next one counts a submit that never happened.
+    await retryDuringOutage(generation, () => cancelUnsubmitted(generation, generation.submit_started_at));
     return;
   }
   if (generation.unconfirmed_submits > UNCONFIRMED_SUBMITS_MAX) {
@@ -49,9 +53,13 @@ export async function submitClaimed(generation: ClaimedGeneration): Promise<void
 }
 
 async function submitToUpstream(route: UpstreamRoute, generation: ClaimedGeneration): Promise<void> {
+  const { inputs } = route;
+  const images = await findGenerationImages(generation, inputs);
+  const variables = { ...omitImageParams(inputs, generation.params), ...buildImageVariables(inputs, images) };
   const result = await getUpstream(route).submit({
     generationId: generation.uuid,
-    input: buildUpstreamInput(route, { prompt: generation.prompt, ...generation.params }),
+    input: buildUpstreamInput(route, { prompt: generation.prompt, ...variables }),
+    images,
     deadlineAt: generation.deadline_at,
     newFile: newTempFile,
   });
