@@ -9,7 +9,11 @@ export type Json = Record<string, any>;
 
 /** Path of the checked-in document, from the root of the repository. */
 export const OPENAPI_PATH = 'docs/openapi.json';
-export const OPENAPI_FILE = join(fileURLToPath(new URL('../..', import.meta.url)), OPENAPI_PATH);
+const ROOT = fileURLToPath(new URL('../..', import.meta.url));
+export const OPENAPI_FILE = join(ROOT, OPENAPI_PATH);
+/** Path of the types of the client library, which are generated from the document. */
+export const CLIENT_TYPES_PATH = 'packages/client/src/schema.ts';
+export const CLIENT_TYPES_FILE = join(ROOT, CLIENT_TYPES_PATH);
 
 /** Address in the checked-in document; a service puts its own BASE_URL there. */
 const BASE_URL = 'http://localhost:3000';

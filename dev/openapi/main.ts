@@ -1,15 +1,25 @@
 import { execFileSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
+import { generateTypes } from '../../packages/client/codegen/generateTypes.ts';
 import { readCommandLine } from '../../shared/lib/commandLine.ts';
 import { findBreakingChanges } from './breakingChanges.ts';
-import { buildCurrentDocument, formatOpenApiDocument, type Json, OPENAPI_FILE, OPENAPI_PATH } from './document.ts';
+import {
+  buildCurrentDocument,
+  CLIENT_TYPES_FILE,
+  CLIENT_TYPES_PATH,
+  formatOpenApiDocument,
+  type Json,
+  OPENAPI_FILE,
+  OPENAPI_PATH,
+} from './document.ts';
 
 const USAGE = `npm run openapi [-- options]
 
-Rewrites ${OPENAPI_PATH}, the checked-in description of the REST interface, from the code.
+Rewrites ${OPENAPI_PATH}, the checked-in description of the REST interface, from the code, and
+${CLIENT_TYPES_PATH}, the types of the client library, from the description.
 
-  --check          change nothing; fail if the file is outdated or breaks clients of the previously committed version
+  --check          change nothing; fail if a file is outdated or breaks clients of the previously committed version
   --against <ref>  compare with the version at this commit or branch instead, for example origin/main`;
 
 const { check, against } = readCommandLine('npm run openapi', USAGE, {
@@ -17,14 +27,16 @@ const { check, against } = readCommandLine('npm run openapi', USAGE, {
   against: { type: 'string' },
 });
 const text = formatOpenApiDocument(buildCurrentDocument());
+const clientTypes = await generateTypes(JSON.parse(text) as Json);
 if (check === true || against !== undefined) process.exitCode = checkDocument(against);
-else writeFileSync(OPENAPI_FILE, text);
+else {
+  writeFileSync(OPENAPI_FILE, text);
+  writeFileSync(CLIENT_TYPES_FILE, clientTypes);
+}
 
 function checkDocument(ref: string | undefined): number {
-  if (readFileSync(OPENAPI_FILE, 'utf8') !== text) {
-    console.error(`${OPENAPI_PATH} is outdated. Run npm run openapi and commit the file.`);
-    return 1;
-  }
+  const isCurrent = isUpToDate(OPENAPI_PATH, OPENAPI_FILE, text);
+  if (!isUpToDate(CLIENT_TYPES_PATH, CLIENT_TYPES_FILE, clientTypes) || !isCurrent) return 1;
   const before = findBaseline(ref);
   if (before === undefined) {
     console.log(`${OPENAPI_PATH} is up to date. There is no committed version to compare it with.`);
@@ -40,6 +52,12 @@ function checkDocument(ref: string | undefined): number {
   console.error(`${OPENAPI_PATH} breaks existing clients. Undo this, or raise the major version:\n`);
   for (const change of changes) console.error(`  ${change}`);
   return 1;
+}
+
+function isUpToDate(path: string, file: string, expected: string): boolean {
+  if (readFileSync(file, 'utf8') === expected) return true;
+  console.error(`${path} is outdated. Run npm run openapi and commit the file.`);
+  return false;
 }
 
 /** The version at a commit; without one, the last committed version that differs from the current document. */

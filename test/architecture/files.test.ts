@@ -1,12 +1,15 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { basename, join, relative } from 'node:path';
 import { expect } from 'chai';
-import { ROOT, sources } from './sources.ts';
+import { packages, ROOT, sources } from './sources.ts';
 
 /** File names that do not describe their contents. */
 const BANNED_FILE_NAMES = ['util', 'utils', 'helper', 'helpers', 'common', 'manager'];
 const FILE_LINES_MAX = 300;
-const FOLDERS = ['.ci', '.github', 'api', 'dev', 'docs', 'migrations', 'shared', 'test', 'worker'];
+const FOLDERS = ['.ci', '.github', 'api', 'dev', 'docs', 'migrations', 'packages', 'shared', 'test', 'worker'];
+
+/** Installed, built and generated files. */
+const EXCLUDED = /(?:^|\/)(?:node_modules|dist)\/|^packages\/client\/src\/schema\.ts$/;
 
 /** `shared/lib/redisProbe.ts` consists of `redis` and `probe`. */
 function splitIntoWords(path: string): string[] {
@@ -23,17 +26,22 @@ function listFiles(): string[] {
       .filter((entry) => entry.isFile())
       .map((entry) => relative(ROOT, join(entry.parentPath, entry.name))),
   );
-  return [...readdirSync(ROOT), ...inFolders].filter((path) => /\.(?:tsx?|mjs|cjs|js|css|sql|md)$/.test(path));
+  return [...readdirSync(ROOT), ...inFolders].filter(
+    (path) => /\.(?:tsx?|mjs|cjs|js|css|sql|md)$/.test(path) && !EXCLUDED.test(path),
+  );
 }
 
 describe('files', () => {
   it('file names describe the contents of the file', () => {
-    const named = sources.filter(({ path }) => splitIntoWords(path).some((word) => BANNED_FILE_NAMES.includes(word)));
+    const named = [...sources, ...packages].filter(({ path }) =>
+      splitIntoWords(path).some((word) => BANNED_FILE_NAMES.includes(word)),
+    );
     expect(named.map(({ path }) => path)).to.deep.equal([]);
   });
 
   it('paths have at most five segments', () => {
-    expect(sources.map(({ path }) => path).filter((path) => path.split('/').length > 5)).to.deep.equal([]);
+    const paths = [...sources, ...packages].map(({ path }) => path);
+    expect(paths.filter((path) => path.split('/').length > 5)).to.deep.equal([]);
   });
 
   it('have at most 300 lines', () => {

@@ -1,7 +1,7 @@
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { findImports, isUnder, ROOT, sources, tools } from './sources.ts';
+import { findImports, isUnder, packages, ROOT, sources, tools } from './sources.ts';
 
 /** Layers of `shared`: each imports only itself and those before it. */
 const LAYERS = ['spec', 'lib', 'queues', 'tables', 'gateways', 'presenters', 'domain'];
@@ -21,6 +21,21 @@ describe('the direction of imports', () => {
 
   it('nothing that is deployed imports dev or test', () => {
     expect(findImports(() => true, isUnder('dev', 'test'))).to.deep.equal([]);
+  });
+
+  it('nothing that is deployed imports the packages, and they import no code of the service', () => {
+    expect(findImports(() => true, isUnder('packages'))).to.deep.equal([]);
+    const allowed: [string, RegExp][] = [
+      ['packages/client/src', /^packages\/client\/src\//],
+      ['packages/client/codegen', /^openapi-typescript$/],
+      ['packages/cli/src', /^(?:packages\/cli\/src\/|@genmeter\/client$|commander$|node:)/],
+    ];
+    const forbidden = packages.flatMap(({ path, imports }) => {
+      const rule = allowed.find(([folder]) => isUnder(folder)(path))?.[1];
+      return imports.filter((name) => rule?.test(name) !== true).map((name) => `${path} -> ${name}`);
+    });
+    expect(packages.length).to.be.above(20);
+    expect(forbidden).to.deep.equal([]);
   });
 
   for (const [index, layer] of LAYERS.entries()) {
@@ -44,7 +59,7 @@ describe('the direction of imports', () => {
   });
 
   it('there are no import cycles', () => {
-    const importsOf = new Map([...sources, ...tools].map(({ path, imports }) => [path, imports]));
+    const importsOf = new Map([...sources, ...tools, ...packages].map(({ path, imports }) => [path, imports]));
     const cycles = new Set<string>();
     const cleared = new Set<string>();
     const walk = (path: string, trail: string[]) => {

@@ -6,6 +6,8 @@ export const ROOT = join(dirname(fileURLToPath(import.meta.url)), '../..');
 /** Folders that are deployed. */
 const DEPLOYED = ['api', 'worker', 'shared', 'migrations'];
 
+const INSTALLED_OR_BUILT = /(?:^|\/)(?:node_modules|dist)(?:\/|$)/;
+
 /** A module of the deployed code. */
 export interface Source {
   /** From the root of the project, with forward slashes. */
@@ -18,6 +20,7 @@ export interface Source {
 function readSources(folder: string): Source[] {
   return readdirSync(join(ROOT, folder), { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile() && /\.(tsx?|mts|mjs|cjs|js)$/.test(entry.name))
+    .filter((entry) => !INSTALLED_OR_BUILT.test(relative(ROOT, entry.parentPath)))
     .map((entry) => {
       const file = join(entry.parentPath, entry.name);
       const text = readFileSync(file, 'utf8');
@@ -34,6 +37,8 @@ function readSources(folder: string): Source[] {
 export const sources = DEPLOYED.flatMap(readSources);
 /** Modules of the tools and tests. */
 export const tools = ['dev', 'test'].flatMap(readSources);
+/** Modules of the packages for customers. */
+export const packages = readSources('packages');
 
 /** The imports that break a rule, as `file -> import`. */
 export function findImports(from: (path: string) => boolean, to: (imported: string) => boolean): string[] {

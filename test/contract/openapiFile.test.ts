@@ -1,7 +1,14 @@
 import { readFileSync } from 'node:fs';
 import { expect } from 'chai';
 import { findBreakingChanges } from '../../dev/openapi/breakingChanges.ts';
-import { formatOpenApiDocument, type Json, OPENAPI_FILE, withDefaultBaseUrl } from '../../dev/openapi/document.ts';
+import {
+  CLIENT_TYPES_FILE,
+  formatOpenApiDocument,
+  type Json,
+  OPENAPI_FILE,
+  withDefaultBaseUrl,
+} from '../../dev/openapi/document.ts';
+import { generateTypes } from '../../packages/client/codegen/generateTypes.ts';
 import { startTestService } from '../harness/testService.ts';
 
 const stored = JSON.parse(readFileSync(OPENAPI_FILE, 'utf8')) as Json;
@@ -26,6 +33,10 @@ describe('docs/openapi.json', () => {
     } finally {
       await service.stop();
     }
+  });
+
+  it('the types of the client library are generated from it; npm run openapi updates them', async () => {
+    expect(readFileSync(CLIENT_TYPES_FILE, 'utf8')).to.equal(await generateTypes(stored));
   });
 
   describe('its compatibility check', () => {

@@ -1,5 +1,7 @@
+import { completeGeneration } from '../../shared/domain/generations/execution/complete.ts';
 import { createEndpoint } from '../../shared/domain/webhooks/endpoints.ts';
 import type { WebhookEventType } from '../../shared/spec/events.ts';
+import { IMAGE, type TestCustomer } from './apiClient.ts';
 import type { TestService } from './testService.ts';
 
 interface Owner {
@@ -63,4 +65,30 @@ export async function readEmailKinds(service: TestService, { email }: Owner): Pr
     [email],
   );
   return rows.map(({ kind }) => kind as string);
+}
+
+/** Creates a generation of a service without workers. @returns its uuid. */
+export async function createQueuedGeneration(customer: TestCustomer, options: object = {}): Promise<string> {
+  const { body } = await customer.request('POST', '/api/generations/create/', {
+    body: { ...IMAGE, prompt: 'a lighthouse', ...options },
+  });
+  return body.uuid as string;
+}
+
+/** Creates a generation and ends it as a worker does, without one. @returns its uuid. */
+export async function createEndedGeneration(
+  service: TestService,
+  customer: TestCustomer,
+  options: object = {},
+): Promise<string> {
+  const uuid = await createQueuedGeneration(customer, options);
+  await completeGeneration({
+    uuid,
+    account_id: await getAccountId(service, customer),
+    output_path: 'a/image.png',
+    thumbnail_path: 'a/thumbnail.webp',
+    is_watermarked: false,
+    provider_cost_cents: null,
+  });
+  return uuid;
 }

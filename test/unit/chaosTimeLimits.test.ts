@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { checkFirstSuccess } from '../../dev/chaos/heal.ts';
+import { checkFirstSuccess, checkSettled } from '../../dev/chaos/heal.ts';
 
 const HEALED = { at: 1_000_000, firstCreateMs: null };
 
@@ -28,5 +28,22 @@ describe('the limit of the first success after healing', () => {
   it('is exceeded if no request ever succeeds, however slow the machine is', () => {
     const speed = slowUntil(Number.POSITIVE_INFINITY, 100);
     expect(find(null, speed)).to.deep.equal(['first-success: never, on a machine slowed down 100.0 times']);
+  });
+});
+
+describe('the limit until all work has settled after healing', () => {
+  it('is longer by as much as the machine was slowed down', () => {
+    const speed = slowUntil(HEALED.at + 240_001, 2);
+    const check = (settledMs: number | null, pendingWork: string[] = []) =>
+      checkSettled({ at: HEALED.at, settledMs }, speed, pendingWork).map(({ detail }) => detail);
+    expect(check(120_000)).to.deep.equal([]);
+    expect(check(240_000)).to.deep.equal([]);
+    expect(check(240_001)).to.deep.equal(['240001 ms, on a machine slowed down 2.0 times']);
+    expect(check(null, ['1 webhooks'])).to.deep.equal(['never, on a machine slowed down 2.0 times, 1 webhooks']);
+  });
+
+  it('is 120 s on an idle machine', () => {
+    expect(checkSettled({ at: HEALED.at, settledMs: 120_000 }, slowUntil(0, 1), [])).to.deep.equal([]);
+    expect(checkSettled({ at: HEALED.at, settledMs: 120_001 }, slowUntil(0, 1), [])).to.have.length(1);
   });
 });

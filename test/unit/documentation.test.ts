@@ -8,7 +8,8 @@ const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const README_LINES_MAX = 150;
 /** Variables of `npm start` alone, which the service does not read. */
 const LOCAL_VARIABLES = ['DATA_DIR', 'SAMPLE_DELAY_MS'];
-const SOURCE_FOLDERS = ['.ci', '.github', 'api', 'dev', 'migrations', 'shared', 'test', 'worker'];
+const SOURCE_FOLDERS = ['.ci', '.github', 'api', 'dev', 'migrations', 'packages', 'shared', 'test', 'worker'];
+const INSTALLED_OR_BUILT = /(?:^|\/)(?:node_modules|dist)(?:\/|$)/;
 /** Names of other programs that the documents mention and the sources do not. */
 const EXTERNAL_NAMES = new Set(
   `hot_standby_feedback max_standby_streaming_delay n_dead_tup replay_lag replay_lsn restart_lsn sent_lsn slot_name
@@ -26,14 +27,17 @@ const DERIVED_SUFFIX = /_(?:bucket|sum|count)$/;
 
 const read = (path: string): string => readFileSync(join(ROOT, path), 'utf8');
 
+/** Files of a folder, without installed and built ones. */
+function listFiles(folder: string): string[] {
+  return readdirSync(join(ROOT, folder), { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile() && !INSTALLED_OR_BUILT.test(relative(ROOT, entry.parentPath)))
+    .map((entry) => relative(ROOT, join(entry.parentPath, entry.name)));
+}
+
 /** Every Markdown file outside of installed and generated folders. */
 function listDocuments(): string[] {
   const inRoot = readdirSync(ROOT).filter((name) => name.endsWith('.md'));
-  const inFolders = ['.github', 'api', 'dev', 'docs', 'migrations', 'shared', 'test', 'worker'].flatMap((folder) =>
-    readdirSync(join(ROOT, folder), { recursive: true, withFileTypes: true })
-      .filter((entry) => entry.isFile() && entry.name.endsWith('.md'))
-      .map((entry) => relative(ROOT, join(entry.parentPath, entry.name))),
-  );
+  const inFolders = [...SOURCE_FOLDERS, 'docs'].flatMap(listFiles).filter((path) => path.endsWith('.md'));
   return [...inRoot, ...inFolders];
 }
 
@@ -41,17 +45,17 @@ function listDocuments(): string[] {
 function listPaths(): string[] {
   return [...SOURCE_FOLDERS, 'docs'].flatMap((folder) => [
     folder,
-    ...readdirSync(join(ROOT, folder), { recursive: true }).map((name) => `${folder}/${String(name)}`),
+    ...readdirSync(join(ROOT, folder), { recursive: true })
+      .map((name) => `${folder}/${String(name)}`)
+      .filter((path) => !INSTALLED_OR_BUILT.test(path)),
   ]);
 }
 
 /** Names that the sources contain: identifiers, columns, settings. */
 function listSourceNames(): Set<string> {
-  const files = [...SOURCE_FOLDERS, 'docs/operations'].flatMap((folder) =>
-    readdirSync(join(ROOT, folder), { recursive: true, withFileTypes: true })
-      .filter((entry) => entry.isFile() && /\.(?:[cm]?[jt]sx?|json|ya?ml)$/.test(entry.name))
-      .map((entry) => relative(ROOT, join(entry.parentPath, entry.name))),
-  );
+  const files = [...SOURCE_FOLDERS, 'docs/operations']
+    .flatMap(listFiles)
+    .filter((path) => /\.(?:[cm]?[jt]sx?|json|ya?ml)$/.test(path));
   const others = ['.env.example', 'package.json', 'compose.yaml', 'app.json', 'Procfile', 'Dockerfile'];
   const names = [...files, ...others].flatMap((path) => [
     path.split('/').at(-1)?.split('.')[0] ?? '',
@@ -126,10 +130,8 @@ describe('the documentation', () => {
   });
 
   it('names only source files that exist', () => {
-    const folders = ['api', 'dev', 'migrations', 'shared', 'test', 'worker'];
-    const files = folders.flatMap((folder) =>
-      readdirSync(join(ROOT, folder), { recursive: true }).map((name) => `/${folder}/${String(name)}`),
-    );
+    const folders = ['api', 'dev', 'migrations', 'packages', 'shared', 'test', 'worker'];
+    const files = folders.flatMap(listFiles).map((path) => `/${path}`);
     const unknown = documents
       // The changelog may name files of earlier versions.
       .filter((path) => path !== 'CHANGELOG.md')

@@ -30,7 +30,8 @@ export async function submitClaimed(generation: ClaimedGeneration): Promise<void
   const { uuid, account_id } = generation;
   // Anything but a first submit may be running at the upstream: it is submitted, and cancelled with its handle.
   if (generation.cancel_requested_at !== null && generation.unconfirmed_submits === 0) {
-    await cancelUnsubmitted(generation, generation.submit_started_at);
+    // While this claim is not released, the next one counts a submit that never happened.
+    await retryDuringOutage(generation, () => cancelUnsubmitted(generation, generation.submit_started_at));
     return;
   }
   if (generation.unconfirmed_submits > UNCONFIRMED_SUBMITS_MAX) {

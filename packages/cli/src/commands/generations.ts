@@ -1,0 +1,79 @@
+import type { Generation, GenerationFilters } from '@genmeter/client';
+import { type Command, Option } from 'commander';
+import { collectPair, parseCount } from '../arguments.ts';
+import { formatGeneration, formatGenerations, printResult, withJson } from '../output.ts';
+import { openClient } from '../session.ts';
+import type { Terminal } from '../terminal.ts';
+import { type FinishOptions, finish } from '../waiting.ts';
+
+const DEFAULT_LIMIT = 20;
+
+interface ListOptions {
+  limit: number;
+  status?: GenerationFilters['status'];
+  kind?: GenerationFilters['kind'];
+  model?: string;
+  metadata?: Record<string, string>;
+  after?: string;
+  before?: string;
+  json?: boolean;
+}
+
+export function addGenerationCommands(program: Command, terminal: Terminal): void {
+  const list = program
+    .command('list')
+    .description('list generations, newest first')
+    .option('-n, --limit <number>', 'most generations to list', parseCount, DEFAULT_LIMIT)
+    .addOption(new Option('--status <status>').choices(['queued', 'succeeded', 'failed']))
+    .addOption(new Option('--kind <kind>').choices(['video', 'image']))
+    .option('--model <slug>')
+    .option('--metadata <key=value>', 'with this pair; can be repeated', collectPair)
+    .option('--after <time>', 'created at this date or ISO 8601 time or later')
+    .option('--before <time>', 'created before it');
+  withJson(list).action((options: ListOptions) => listGenerations(options, terminal));
+
+  const get = program
+    .command('get')
+    .description('show a generation')
+    .argument('<uuid>')
+    .option('-w, --wait', 'wait until it has ended')
+    .option('-o, --output <file>', 'wait, then store the output in this file or folder');
+  withJson(get).action(async (uuid: string, options: FinishOptions) => {
+    const client = openClient(terminal);
+    const generation = await client.generations.get(uuid, { signal: terminal.signal });
+    await finish(client, generation, options, terminal);
+  });
+
+  withJson(
+    program
+      .command('cancel')
+      .description('cancel a queued generation; it is refunded if it has not started')
+      .argument('<uuid>'),
+  ).action(async (uuid: string, { json }: { json?: boolean }) => {
+    const generation = await openClient(terminal).generations.cancel(uuid, { signal: terminal.signal });
+    if (generation.status === 'queued')
+      terminal.note('Its provider has to confirm. Follow it with genmeter get --wait.');
+    printResult(terminal, json, generation, () => formatGeneration(generation));
+  });
+
+  const remove = program
+    .command('delete')
+    .description('delete generations and their files, without a refund')
+    .argument('<uuid...>');
+  withJson(remove).action(async (uuids: string[], { json }: { json?: boolean }) => {
+    const client = openClient(terminal);
+    for (const uuid of uuids) await client.generations.delete(uuid, { signal: terminal.signal });
+    printResult(terminal, json, { deleted: uuids }, () => uuids.map((uuid) => `Deleted ${uuid}.`).join('\n'));
+  });
+}
+
+async function listGenerations({ limit, json, ...options }: ListOptions, terminal: Terminal): Promise<void> {
+  const { after, before, ...filters } = options;
+  const query: GenerationFilters = { ...filters, created_after: after, created_before: before };
+  const found: Generation[] = [];
+  for await (const generation of openClient(terminal).generations.list(query, { signal: terminal.signal })) {
+    found.push(generation);
+    if (found.length === limit) break;
+  }
+  printResult(terminal, json, found, () => formatGenerations(found));
+}

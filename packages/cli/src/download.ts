@@ -1,0 +1,35 @@
+import { createWriteStream, statSync } from 'node:fs';
+import { rename, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { pipeline } from 'node:stream/promises';
+import type { Generation } from '@genmeter/client';
+import { CommandError, EXIT } from './terminal.ts';
+
+/**
+ * Stores the output of a generation. A file of that name appears only when it is complete.
+ * @param target a file, or an existing folder for a file named by the uuid.
+ * @returns the path of the file.
+ */
+export async function downloadOutput(generation: Generation, target: string, signal: AbortSignal): Promise<string> {
+  const { output_url: url, uuid } = generation;
+  if (url === null) throw new CommandError(EXIT.failure, 'no_output', `Generation ${uuid} has no output.`);
+  const isFolder = statSync(target, { throwIfNoEntry: false })?.isDirectory() === true;
+  const file = isFolder ? join(target, `${uuid}${/\.\w+$/.exec(new URL(url).pathname)?.[0] ?? ''}`) : target;
+  const partial = `${file}.part`;
+  try {
+    const response = await fetch(url, { signal });
+    if (!response.ok || response.body === null) throw new Error(`status ${response.status}`);
+    await pipeline(response.body as AsyncIterable<Uint8Array>, createWriteStream(partial), { signal });
+    await rename(partial, file);
+  } catch (error) {
+    await rm(partial, { force: true });
+    signal.throwIfAborted();
+    const reason = (error as Error & { cause?: Error }).cause?.message ?? (error as Error).message;
+    throw new CommandError(
+      EXIT.temporary,
+      'download_failed',
+      `The output could not be stored (${reason}). Repeat it with: genmeter get ${uuid} -o ${target}`,
+    );
+  }
+  return file;
+}

@@ -1,0 +1,91 @@
+import type { Estimate, Generation } from '@genmeter/client';
+import type { Command } from 'commander';
+import type { Terminal } from './terminal.ts';
+
+/** Option that every command has. */
+export function withJson(command: Command): Command {
+  return command.option('--json', 'print JSON');
+}
+
+/** Prints a result: as JSON, or as text for people. */
+export function printResult(
+  terminal: Terminal,
+  isJson: boolean | undefined,
+  result: unknown,
+  text: () => string,
+): void {
+  terminal.print(isJson === true ? JSON.stringify(result, null, 2) : text());
+}
+
+/** Formats rows in columns. */
+export function formatTable(headings: readonly string[], rows: readonly (readonly (string | number)[])[]): string {
+  const cells = [headings, ...rows].map((row) => row.map(toCell));
+  const widths = headings.map((_, column) => Math.max(...cells.map((row) => (row[column] ?? '').length)));
+  return cells
+    .map((row) =>
+      row
+        .map((text, column) => text.padEnd(widths[column] ?? 0))
+        .join('  ')
+        .trimEnd(),
+    )
+    .join('\n');
+}
+
+const CONTROL_CHARACTERS = /[\u0000-\u001f\u007f-\u009f]+/g;
+const CELL_MAX_CHARACTERS = 60;
+
+/** Text of a cell on one line, without characters that control the terminal. */
+function toCell(value: string | number): string {
+  const text = String(value).replaceAll(CONTROL_CHARACTERS, ' ');
+  return text.length > CELL_MAX_CHARACTERS ? `${text.slice(0, CELL_MAX_CHARACTERS - 1)}…` : text;
+}
+
+/** Time to the second, in UTC. */
+export const formatTime = (iso: string | null): string =>
+  iso === null ? '-' : `${iso.slice(0, 19).replace('T', ' ')}Z`;
+
+export function formatGenerations(generations: readonly Generation[]): string {
+  if (generations.length === 0) return 'No generations.';
+  return formatTable(
+    ['UUID', 'STATUS', 'KIND', 'CREDITS', 'CREATED', 'PROMPT'],
+    generations.map((one) => [
+      one.uuid,
+      one.status,
+      one.kind,
+      one.credits_charged,
+      formatTime(one.created_at),
+      one.prompt,
+    ]),
+  );
+}
+
+export function formatEstimate(estimate: Estimate): string {
+  const price = `${estimate.credits} credits of ${estimate.balance}; ${estimate.balance_after} remain.`;
+  return estimate.refusal === null ? price : `${price}\nIt would be rejected: ${estimate.refusal.detail}`;
+}
+
+function formatPairs(pairs: object, separator: string): string {
+  return Object.entries(pairs)
+    .map(([name, value]) => `${name}${separator}${String(value)}`)
+    .join(', ');
+}
+
+export function formatGeneration(generation: Generation): string {
+  const { uuid, status, model, prompt, params, credits_charged: credits } = generation;
+  const lines: [string, string | number][] = [
+    ['uuid', uuid],
+    ['status', status],
+    ['model', model],
+    ['prompt', prompt],
+    ['params', formatPairs(params, ' ')],
+    ['credits', status === 'failed' ? `${credits}, refunded` : credits],
+    ['created', formatTime(generation.created_at)],
+  ];
+  if (generation.metadata !== undefined) lines.push(['metadata', formatPairs(generation.metadata, '=')]);
+  if (generation.error_message !== null) lines.push(['reason', generation.error_message]);
+  if (generation.output_url !== null) lines.push(['output', generation.output_url]);
+  // Values are not shortened here.
+  return lines
+    .map(([name, value]) => `${name.padEnd(10)}${String(value).replaceAll(CONTROL_CHARACTERS, ' ')}`)
+    .join('\n');
+}

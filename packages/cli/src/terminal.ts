@@ -1,0 +1,45 @@
+/** The process as the commands see it: streams, environment and interruption. */
+export interface Terminal {
+  env: Record<string, string | undefined>;
+  /** Writes results. */
+  print(text: string): void;
+  /** Writes progress, hints and errors. */
+  note(text: string): void;
+  /** Replaces the last line that was written by it, if people read `note`. */
+  progress(line: string): void;
+  /** Reads a line without showing it; from a pipe, everything. */
+  readSecret(prompt: string): Promise<string>;
+  /** True if a person can answer. */
+  isInteractive: boolean;
+  openBrowser(url: string): void;
+  /** Aborts when the person ends the command. */
+  signal: AbortSignal;
+}
+
+/** Statuses of the process. docs/client.md lists them. */
+export const EXIT = {
+  success: 0,
+  failure: 1,
+  usage: 2,
+  notSignedIn: 3,
+  payment: 4,
+  temporary: 5,
+  generationFailed: 6,
+  interrupted: 130,
+} as const;
+
+export type ExitCode = (typeof EXIT)[keyof typeof EXIT];
+
+/** Ends the command with a sentence and a status. */
+export class CommandError extends Error {
+  override readonly name = 'CommandError';
+  readonly exitCode: ExitCode;
+  /** Code for programs that read errors as JSON. */
+  readonly code: string;
+
+  constructor(exitCode: ExitCode, code: string, message: string) {
+    super(message);
+    this.exitCode = exitCode;
+    this.code = code;
+  }
+}

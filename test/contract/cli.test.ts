@@ -1,0 +1,263 @@
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect } from 'chai';
+import { PNG } from '../fakes/misbehave.ts';
+import type { TestCustomer } from '../harness/apiClient.ts';
+import { type CliResult, TestTerminal } from '../harness/cliTerminal.ts';
+import { eventually, startTestService, type TestService } from '../harness/testService.ts';
+
+const UUID = /[0-9a-f]{8}-[0-9a-f-]{27}/;
+
+describe('the command line', () => {
+  let service: TestService;
+  let customer: TestCustomer;
+  let folder: string;
+
+  before(async () => {
+    service = await startTestService();
+  });
+  after(() => service.stop());
+  beforeEach(async () => {
+    customer = await service.createCustomer();
+    folder = mkdtempSync(join(tmpdir(), 'genmeter-cli-'));
+    service.upstream.reset();
+  });
+  afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+  const createTerminal = (env: Record<string, string | undefined> = {}) =>
+    new TestTerminal({ XDG_CONFIG_HOME: folder, GENMETER_URL: service.baseUrl, GENMETER_KEY: customer.key, ...env });
+  const run = (...args: string[]): Promise<CliResult> => createTerminal().run(...args);
+  /** Runs a command with --json and returns what it printed. */
+  const runJson = async (...args: string[]): Promise<any> => {
+    const { status, stdout, stderr } = await run(...args, '--json');
+    expect([status, stderr]).to.deep.equal([0, '']);
+    return JSON.parse(stdout);
+  };
+  /** The terminal of a person who has not signed in. */
+  const createVisitor = () => createTerminal({ GENMETER_URL: undefined, GENMETER_KEY: undefined });
+  const file = () => join(folder, 'genmeter/credentials.json');
+
+  describe('login', () => {
+    it('opens the page that creates API keys, asks for the key, and stores it for its owner only', async () => {
+      const terminal = createVisitor();
+      terminal.secret = ` ${customer.key}\n`;
+      const { status, stdout, stderr } = await terminal.run('login', '--url', `${service.baseUrl}/`);
+      expect(status, stderr).to.equal(0);
+      expect(terminal.opened).to.deep.equal([`${service.baseUrl}/account/keys/`]);
+      expect(stdout).to.include('Balance: 1100 credits');
+      expect(JSON.parse(readFileSync(file(), 'utf8'))).to.deep.equal({ url: service.baseUrl, key: customer.key });
+      expect(statSync(file()).mode & 0o777).to.equal(0o600);
+      expect(statSync(join(folder, 'genmeter')).mode & 0o777).to.equal(0o700);
+      expect(readdirSync(join(folder, 'genmeter'))).to.deep.equal(['credentials.json']);
+      expect((await createVisitor().run('usage')).status).to.equal(0);
+    });
+
+    it('restricts a file that others could read, with --key and without opening a browser', async () => {
+      mkdirSync(join(folder, 'genmeter'));
+      writeFileSync(file(), '{}', { mode: 0o644 });
+      const terminal = createVisitor();
+      const { status } = await terminal.run('login', '--url', service.baseUrl, '--key', customer.key);
+      expect([status, terminal.opened]).to.deep.equal([0, []]);
+      expect(statSync(file()).mode & 0o777).to.equal(0o600);
+    });
+
+    it('stores nothing if the service rejects the key', async () => {
+      const { status, stderr } = await createVisitor().run(
+        'login',
+        '--url',
+        service.baseUrl,
+        '--key',
+        `svc_${'0'.repeat(40)}`,
+      );
+      expect([status, readdirSync(folder)]).to.deep.equal([3, []]);
+      expect(stderr).to.include('unknown or revoked');
+    });
+
+    it('does not send the stored key to another address', async () => {
+      await createVisitor().run('login', '--url', service.baseUrl, '--key', customer.key);
+      const { status, stderr } = await createTerminal({ GENMETER_URL: 'http://127.0.0.1:9', GENMETER_KEY: '' }).run(
+        'usage',
+      );
+      expect(status).to.equal(3);
+      expect(stderr).to.include('no API key for http://127.0.0.1:9');
+    });
+
+    it('is needed by commands that use the account, and logout deletes the key', async () => {
+      expect((await createVisitor().run('list')).status).to.equal(3);
+      await createVisitor().run('login', '--url', service.baseUrl, '--key', customer.key);
+      expect((await createVisitor().run('list')).status).to.equal(0);
+      expect((await createVisitor().run('logout')).stdout).to.include('remains valid');
+      expect((await createVisitor().run('list')).status).to.equal(3);
+      expect((await createVisitor().run('logout')).stdout).to.include('Not signed in');
+    });
+
+    it('reports a damaged file', async () => {
+      mkdirSync(join(folder, 'genmeter'));
+      writeFileSync(file(), '{"url":');
+      const { status, stderr } = await createVisitor().run('list');
+      expect([status, stderr]).to.deep.equal([1, `Error: ${file()} is damaged. Run genmeter login again.\n`]);
+    });
+  });
+
+  describe('create', () => {
+    it('creates an image with the defaults of the model and prints it', async () => {
+      const { status, stdout } = await run('create', 'image', 'A lighthouse at dusk');
+      expect(status).to.equal(0);
+      expect(stdout).to.match(UUID).and.include('queued').and.include('resolution 1K, aspect_ratio 1:1');
+    });
+
+    it('passes all parameters of a video', async () => {
+      const options = ['-d', '10', '-r', '1080p', '-a', '9:16', '--audio', '-m', 'vidmodel-video'];
+      const generation = await runJson('create', 'video', 'Waves', ...options);
+      expect(generation.params).to.deep.equal({ duration: 10, resolution: '1080p', audio: true, aspect_ratio: '9:16' });
+      expect(generation).to.include({ model: 'vidmodel-video', prompt: 'Waves', credits_charged: 70 });
+    });
+
+    it('waits, shows progress, and stores the output in a file or a folder', async () => {
+      service.upstream.outcome = 'wait';
+      const terminal = createTerminal();
+      const file = join(folder, 'lighthouse.png');
+      const running = terminal.run('create', 'image', 'A slow lighthouse', '-o', file, '--json');
+      await eventually('progress is shown', () => terminal.progressLines.length > 0);
+      await eventually('the job was submitted', () => service.upstream.jobsFor('A slow lighthouse').length > 0);
+      service.upstream.end('A slow lighthouse', 'succeeded');
+      const { status, stdout, stderr } = await running;
+      expect(status, stderr).to.equal(0);
+      expect(terminal.progressLines[0]).to.match(/^image .* in progress for \d+ s$/);
+      const { uuid, file: stored } = JSON.parse(stdout) as { uuid: string; file: string };
+      expect([stored, readFileSync(file)]).to.deep.equal([file, PNG]);
+      expect((await runJson('get', uuid, '-o', folder)).file).to.equal(join(folder, `${uuid}.png`));
+      expect(readdirSync(folder).toSorted()).to.deep.equal([`${uuid}.png`, 'lighthouse.png'].toSorted());
+    });
+
+    it('ends with status 6 and the reason if the generation fails', async () => {
+      service.upstream.outcome = 'fail';
+      const { status, stderr, stdout } = await run('create', 'image', 'A failing lighthouse', '--wait', '--json');
+      expect([status, JSON.parse(stdout).status]).to.deep.equal([6, 'failed']);
+      expect(JSON.parse(stderr)).to.include({ error: 'generation_failed' });
+    });
+
+    it('charges once for repeated commands with the same idempotency key', async () => {
+      const args = ['create', 'image', 'A lighthouse', '--idempotency-key', 'order-1'];
+      expect((await runJson(...args)).uuid).to.equal((await runJson(...args)).uuid);
+      expect(await customer.balance()).to.equal(1_092);
+    });
+
+    it('prints the price instead with --estimate, and fails above --max-credits', async () => {
+      const { status, stdout } = await run('create', 'video', 'Waves', '-d', '10', '--estimate');
+      expect([status, stdout]).to.deep.equal([0, '70 credits of 1100; 1030 remain.\n']);
+      const poor = createTerminal({ GENMETER_KEY: (await service.createCustomer(null)).key });
+      expect((await poor.run('create', 'image', 'A lighthouse', '--estimate')).stdout).to.include(
+        'It would be rejected:',
+      );
+      expect((await run('create', 'video', 'Waves', '--max-credits', '34')).status).to.equal(1);
+      expect(await runJson('list')).to.deep.equal([]);
+    });
+
+    it('can be interrupted while it waits, and says how to continue', async () => {
+      service.upstream.outcome = 'wait';
+      const terminal = createTerminal();
+      const running = terminal.run('create', 'image', 'An interrupted lighthouse', '--wait');
+      await eventually('progress is shown', () => terminal.progressLines.length > 0);
+      terminal.interrupt();
+      const { status, stderr } = await running;
+      expect(status).to.equal(130);
+      expect(stderr)
+        .to.match(/genmeter get \S+ --wait/)
+        .and.include('Interrupted.');
+    });
+
+    it('says why the output could not be stored, and leaves no part of a file', async () => {
+      const target = join(folder, 'missing/lighthouse.png');
+      const { status, stderr } = await run('create', 'image', 'A lighthouse', '-o', target);
+      expect(status).to.equal(5);
+      expect(stderr).to.match(/could not be stored \(ENOENT.*genmeter get \S+ -o /s);
+      expect(readdirSync(folder)).to.deep.equal([]);
+    });
+  });
+
+  it('stores metadata, filters by it, and cancels generations', async () => {
+    Object.assign(service.upstream, { outcome: 'wait', isQueueing: true });
+    await customer.createImage();
+    const pairs = ['--metadata', 'project=lighthouse', '--metadata', 'note=a=b'];
+    const { uuid, metadata } = await runJson('create', 'image', 'A lighthouse', ...pairs);
+    expect(metadata).to.deep.equal({ project: 'lighthouse', note: 'a=b' });
+    const found = await runJson('list', '--metadata', 'project=lighthouse');
+    expect(found.map((one: { uuid: string }) => one.uuid)).to.deep.equal([uuid]);
+    expect((await run('cancel', uuid)).status).to.equal(0);
+    const { status, stdout } = await run('get', uuid, '--wait');
+    expect(status).to.equal(6);
+    expect(stdout)
+      .to.match(/^metadata {2}note=a=b, project=lighthouse$/m)
+      .and.match(/^reason +Canceled\.$/m);
+    await run('cancel', (await customer.createImage()).uuid);
+  });
+
+  it('lists, shows and deletes generations', async () => {
+    const [first, second] = [await customer.createImage('first'), await customer.createVideo('second \u001b[31m')];
+    const { stdout } = await run('list');
+    expect(stdout.split('\n')[1]).to.include('second').and.not.include('\u001b');
+    expect((await runJson('list', '-n', '1')).map(({ uuid }: { uuid: string }) => uuid)).to.deep.equal([second.uuid]);
+    expect((await runJson('list', '--kind', 'image')).map(({ uuid }: { uuid: string }) => uuid)).to.deep.equal([
+      first.uuid,
+    ]);
+    expect((await run('get', first.uuid, '--wait')).stdout).to.include('succeeded');
+    expect(await runJson('delete', first.uuid, second.uuid)).to.deep.equal({ deleted: [first.uuid, second.uuid] });
+    expect((await run('list')).stdout).to.equal('No generations.\n');
+    expect((await run('get', first.uuid)).status).to.equal(1);
+  });
+
+  it('shows usage and models, and manages keys', async () => {
+    await customer.waitForEnd((await customer.createImage()).uuid);
+    expect((await run('usage')).stdout)
+      .to.include('1092 credits')
+      .and.include('Image model');
+    expect((await runJson('usage')).credits.balance).to.equal(1_092);
+    expect((await runJson('usage', '--by-key'))[0]).to.include({ name: 'test', credits: 8 });
+    const visitor = createTerminal({ GENMETER_KEY: undefined });
+    expect((await visitor.run('models')).stdout).to.match(/vidmodel-video +video +online +35 +720p 1080p/);
+    const key = await runJson('keys', 'create', 'laptop');
+    expect(key.key).to.match(/^svc_/);
+    expect((await run('keys')).stdout).to.match(/laptop .*active/);
+    expect(await runJson('keys', 'revoke', key.uuid)).to.deep.equal({ revoked: true });
+    expect((await run('keys', 'list')).stdout).to.match(/laptop .*revoked/);
+  });
+
+  it('ends with the status of the kind of error, and prints it as JSON on request', async () => {
+    const poor = await service.createCustomer(null);
+    const terminal = createTerminal({ GENMETER_KEY: poor.key });
+    const { status, stderr } = await terminal.run('create', 'image', 'A lighthouse', '--json');
+    expect(status).to.equal(4);
+    expect(JSON.parse(stderr)).to.include({ error: 'subscription_required', status: 402 });
+    expect(JSON.parse(stderr).request_id).to.be.a('string');
+    expect((await createTerminal({ GENMETER_KEY: `svc_${'0'.repeat(40)}` }).run('usage')).status).to.equal(3);
+    const invalid = await run('create', 'image', 'A lighthouse', '-r', '9K');
+    expect([invalid.status, invalid.stderr.includes('resolution')]).to.deep.equal([1, true]);
+  });
+
+  it('ends with status 2 and a hint for a wrong command line', async () => {
+    for (const args of [
+      ['paint'],
+      ['create', 'image'],
+      ['list', '--limit', '0'],
+      ['list', '--status', 'done'],
+      ['create', 'video', 'Waves', '-d', 'long'],
+      ['create', 'video', 'Waves', '-m', 'imgmodel-2'],
+      ['webhooks', 'listen'],
+      ['webhooks', 'listen', '--forward-to', 'localhost'],
+      ['webhooks', 'listen', '--forward-to', 'http://localhost', '--secret', 'secret'],
+    ]) {
+      const { status, stderr } = await run(...args);
+      expect(status, args.join(' ')).to.equal(2);
+      expect(stderr.length, args.join(' ')).to.be.above(10);
+    }
+    expect((await createTerminal({ GENMETER_URL: 'localhost' }).run('models')).status).to.equal(2);
+  });
+
+  it('prints help and version', async () => {
+    const { status, stdout } = await run('--help');
+    expect([status, stdout.includes('Exit status: 0 success')]).to.deep.equal([0, true]);
+    expect((await run('--version')).stdout).to.equal('2.0.0\n');
+  });
+});
