@@ -21,11 +21,13 @@ import * as models from './rest/models/routes.ts';
 import * as notifications from './rest/notifications/routes.ts';
 import * as openapi from './rest/openapi/routes.ts';
 import * as session from './rest/session/routes.ts';
+import * as uploads from './rest/uploads/routes.ts';
 import * as usage from './rest/usage/routes.ts';
 import * as webhookEndpoints from './rest/webhooks/routes.ts';
 import { accountScript } from './static/accountScript.ts';
 import { media } from './static/media.ts';
 import { stylesheet } from './static/stylesheet.ts';
+import { receiveUpload, serveUpload } from './static/uploads.ts';
 import * as account from './web/account/handler.ts';
 import * as accountDeletion from './web/accountDeletion/handler.ts';
 import * as affiliatePages from './web/affiliate/handler.ts';
@@ -55,7 +57,7 @@ import { queueBoard } from './web/staff/queueBoard.ts';
 import * as reports from './web/staff/reports/handler.ts';
 import * as unsubscribePages from './web/unsubscribe/handler.tsx';
 
-type RouteMethod = 'GET' | 'POST' | 'PATCH' | 'DELETE' | '*';
+type RouteMethod = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE' | '*';
 /** Method `*` and a path that ends in `/*` stand for all methods and all paths below. */
 export type HttpRoute = readonly [
   method: RouteMethod,
@@ -77,6 +79,9 @@ export const HTTP_ROUTES: readonly HttpRoute[] = [
   ['GET',    '/api/generations/:uuid/',                          'deferredKey',     'account',   'none', generations.read],
   ['DELETE', '/api/generations/:uuid/',                          'account',         'account',   'json', generations.remove],
   ['POST',   '/api/generations/:uuid/cancel/',                   'account',         'account',   'json', generations.cancel],
+
+  ['POST',   '/api/uploads/create/',                             'account',         'account',   'json', uploads.create],
+  ['GET',    '/api/uploads/:uuid/',                              'account',         'account',   'none', uploads.read],
 
   ['GET',    '/api/models/',                                     'none',            'public',    'none', models.list],
 
@@ -274,6 +279,10 @@ export const HTTP_ROUTES: readonly HttpRoute[] = [
   ['GET',    '/assets/account.js',                               'none',            'unlimited', 'none', accountScript],
   ['GET',    '/assets/style.css',                                'none',            'unlimited', 'none', stylesheet],
   ['GET',    '/media/:shard/:token/:file',                       'none',            'unlimited', 'none', media],
+
+  // Signed addresses of input images, if files are on disk.
+  ['PUT',    '/uploads/:uuid/original',                          'none',            'public',    'raw',  receiveUpload],
+  ['GET',    '/uploads/:uuid/:file',                             'none',            'unlimited', 'none', serveUpload],
 ];
 
 /** Sign-in without a provider, offered in local development only. */

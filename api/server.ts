@@ -3,6 +3,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { getPublishedKeys } from '../shared/domain/oauth/signingKeys.ts';
+import { verifyImageStore } from '../shared/gateways/media/inputImages.ts';
 import { config, ConfigError } from '../shared/lib/config.ts';
 import { logger } from '../shared/lib/logger.ts';
 import { stopMetricsServer, startMetricsServer } from '../shared/lib/metricsServer.ts';
@@ -27,9 +28,10 @@ export interface ApiServer {
 
 /**
  * Serves the API of the open service on HOST and PORT.
- * @throws ConfigError if the port is not available.
+ * @throws ConfigError if the port is not available, or images of customers cannot be stored.
  */
 export async function startApi(): Promise<ApiServer> {
+  await verifyImageStore();
   const [closeMcp] = await Promise.all([
     openMcp(),
     openQueues(),

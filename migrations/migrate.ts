@@ -24,6 +24,7 @@ import * as cancelMetadata from './0020_cancel_metadata.ts';
 import * as metadataIndex from './0020_metadata_index.ts';
 import * as catalog from './0021_catalog.ts';
 import * as catalogPlans from './0022_catalog_plans.ts';
+import * as uploads from './0023_uploads.ts';
 
 /** A migration, and the indexes on existing tables that are built before its transaction. */
 export interface Migration extends Knex.Migration {
@@ -55,6 +56,7 @@ export const MIGRATIONS: Record<MigrationName, Migration> = {
   '0020_metadata_index': metadataIndex,
   '0021_catalog': catalog,
   '0022_catalog_plans': catalogPlans,
+  '0023_uploads': uploads,
 };
 
 /** Key of the advisory lock that serializes migrations. An arbitrary constant, used for nothing else. */

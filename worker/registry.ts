@@ -2,6 +2,7 @@ import { cleanTempFiles } from '../shared/gateways/media/tempFiles.ts';
 import { pruneIdempotencyKeys } from '../shared/domain/generations/idempotencyKeys.ts';
 import { purgeDeletedGenerations } from '../shared/domain/generations/purge.ts';
 import { deleteDueMedia } from '../shared/domain/generations/mediaDeletions.ts';
+import { deleteDueUploadFiles, expireUploads } from '../shared/domain/uploads/expireUploads.ts';
 import { runPayouts } from '../shared/domain/affiliates/runPayouts.ts';
 import { sweepAutoTopups, chargeTriggeredAutoTopups } from '../shared/domain/billing/autoTopups.ts';
 import {
@@ -48,6 +49,8 @@ export const createProcessors = (): Processors => ({
   'models.healthCheck': () => checkModelHealth(),
   'media.cleanTemp': () => cleanTempFiles(),
   'media.delete': () => deleteDueMedia(),
+  'uploads.expire': singleFlight(expireUploads),
+  'uploads.deleteFiles': () => deleteDueUploadFiles(),
   'generations.purge': singleFlight(purgeDeletedGenerations),
   'idempotencyKeys.prune': singleFlight(pruneIdempotencyKeys),
   'idempotentRequests.prune': singleFlight(pruneIdempotentRequests),

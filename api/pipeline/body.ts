@@ -1,27 +1,32 @@
 import { koaBody } from 'koa-body';
-import { BODY_LIMIT_BYTES } from '../../shared/spec/limits.ts';
+import { BODY_LIMIT_BYTES, IMAGE_BODY_LIMIT_BYTES } from '../../shared/spec/limits.ts';
 import { ServiceError } from '../../shared/spec/errors.ts';
 import type { Context } from '../context.ts';
 import { HttpError } from './httpError.ts';
 
-const parseJsonBody = koaBody({
-  json: true,
-  text: false,
-  urlencoded: false,
-  multipart: false,
-  jsonLimit: BODY_LIMIT_BYTES,
-  parsedMethods: ['POST', 'PATCH', 'PUT', 'DELETE'] as never,
-  onError: (error) => {
-    throw toBodyError(error);
-  },
-});
+const createJsonParser = (limitBytes: number) =>
+  koaBody({
+    json: true,
+    text: false,
+    urlencoded: false,
+    multipart: false,
+    jsonLimit: limitBytes,
+    parsedMethods: ['POST', 'PATCH', 'PUT', 'DELETE'] as never,
+    onError: (error) => {
+      throw toBodyError(error, limitBytes);
+    },
+  });
+
+const parseJsonBody = createJsonParser(BODY_LIMIT_BYTES);
+const parseJsonBodyWithImages = createJsonParser(IMAGE_BODY_LIMIT_BYTES);
 
 /**
  * Parses the JSON body of a request.
+ * @param mayHaveImages raises the limit, for images in the body.
  * @throws ServiceError validation_error; HttpError 413 if the body is too large.
  */
-export async function readJsonBody(ctx: Context): Promise<void> {
-  await parseJsonBody(ctx, async () => {});
+export async function readJsonBody(ctx: Context, mayHaveImages = false): Promise<void> {
+  await (mayHaveImages ? parseJsonBodyWithImages : parseJsonBody)(ctx, async () => {});
 }
 
 /** Returns the parsed JSON body. An absent body counts as an empty object, so that the error names the missing field. */
@@ -108,8 +113,8 @@ function bodyTooLargeError(limitBytes: number): ServiceError {
   return new HttpError('validation_error', `The body must have at most ${limitBytes} bytes.`, { status: 413 });
 }
 
-function toBodyError(error: Error & { status?: number; type?: string }): ServiceError {
-  if (error.status === 413) return bodyTooLargeError(BODY_LIMIT_BYTES);
+function toBodyError(error: Error & { status?: number; type?: string }, limitBytes: number): ServiceError {
+  if (error.status === 413) return bodyTooLargeError(limitBytes);
   if (/forbidden prototype property/.test(error.message)) {
     return new ServiceError('validation_error', '__proto__ is not a known field.');
   }

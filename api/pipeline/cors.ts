@@ -15,6 +15,10 @@ const CORS_METHODS: Record<string, string> = {
   '/revoke': 'POST',
 };
 
+/** Signed addresses, to which pages of customers upload images. */
+const UPLOADS_PATH = '/uploads/';
+const UPLOADS_METHODS = 'GET, PUT';
+
 const ALLOWED_HEADERS =
   'Authorization, Content-Type, X-API-Key, MCP-Protocol-Version, Mcp-Session-Id, Mcp-Method, Mcp-Name, Last-Event-ID';
 const EXPOSED_HEADERS = 'WWW-Authenticate, Mcp-Session-Id, Retry-After, RateLimit, RateLimit-Policy, X-Request-Id';
@@ -25,7 +29,8 @@ const PREFLIGHT_CACHE_SECONDS = 86_400;
  * it adds `Vary: Origin` to responses that are the same for every origin, so that shared caches keep one for each.
  */
 export const cors: Koa.Middleware<State> = async (ctx, next) => {
-  const methods = CORS_METHODS[ctx.path.replace(/\/$/, '')];
+  const isUpload = ctx.path.startsWith(UPLOADS_PATH);
+  const methods = isUpload ? UPLOADS_METHODS : CORS_METHODS[ctx.path.replace(/\/$/, '')];
   if (methods === undefined) return next();
   ctx.set('access-control-allow-origin', '*');
   ctx.set('access-control-expose-headers', EXPOSED_HEADERS);

@@ -1,5 +1,5 @@
 import { listOtherModels } from '../../shared/lib/catalog/knownModels.ts';
-import { getModelSlugs } from '../../shared/lib/catalog/catalog.ts';
+import { getCatalog } from '../../shared/lib/catalog/catalog.ts';
 import type { LedgerFilter } from '../../shared/domain/credits/listFilteredLedger.ts';
 import type { GenerationFilter } from '../../shared/domain/generations/listFiltered.ts';
 import { findMetadataFilters, parseMetadataFilter } from '../../shared/domain/generations/metadata.ts';
@@ -25,7 +25,7 @@ export function parseGenerationFilter(parameters: Parameters): GenerationFilter 
   return {
     status: parseChoice(parameters, 'status', GENERATION_STATUSES),
     kind: parseChoice(parameters, 'kind', MODEL_KINDS),
-    model: parseChoice(parameters, 'model', listModelSlugs()),
+    model: parseModel(parameters),
     metadata: parseMetadataFilter(parameters),
     ...parseCreatedRange(parameters),
   };
@@ -50,8 +50,17 @@ export function parseDeliveryFilter(parameters: Parameters): { status?: Delivery
   return { status: parseChoice(parameters, 'status', DELIVERY_STATUSES) };
 }
 
-/** Lists the slugs of all models, including those outside the catalog that were loaded. */
-const listModelSlugs = () => [...getModelSlugs(), ...listOtherModels().map(({ slug }) => slug)];
+/** Parses the slug of a model: of the catalog, or of one outside it that was loaded. Errors name no hidden models. */
+function parseModel(parameters: Parameters): string | undefined {
+  const { model } = parameters;
+  if (typeof model === 'string' && getCatalog().modelsBySlug.get(model)?.hidden === true) return model;
+  const offered = getCatalog().models.filter(({ hidden }) => !hidden);
+  return parseChoice(
+    parameters,
+    'model',
+    [...offered, ...listOtherModels()].map(({ slug }) => slug),
+  );
+}
 
 /** Returns the filters of a list of generations as a query, for the links to its other pages. */
 export const buildGenerationQuery = (parameters: Parameters): string =>

@@ -1,3 +1,4 @@
+import { hasImageModels } from '../../shared/lib/catalog/catalog.ts';
 import { ServiceError } from '../../shared/spec/errors.ts';
 import type { Context } from '../context.ts';
 import { authenticateMcp } from '../mcp/authenticate.ts';
@@ -7,7 +8,7 @@ import { readFormBody, readJsonBody } from './body.ts';
 import { isOtherLocalHostname } from './csrf.ts';
 import { consumeRateLimit, isCountedByAddress, type RateClass, refundRateLimit } from './rateLimit.ts';
 import { recordLastUsed } from './recordLastUsed.ts';
-import type { Authentication, Route, RouteBody } from './route.ts';
+import type { Authentication, Route } from './route.ts';
 import { serviceOrigin } from './serviceOrigin.ts';
 
 const PAGE_AUTHENTICATION: ReadonlySet<Authentication> = new Set([
@@ -23,7 +24,7 @@ const WITHOUT_SESSION: ReadonlySet<Authentication> = new Set(['none', 'signedLin
 
 /** Runs a request through its route: authenticate, read the body, count, authorize, handle. The same for every surface. */
 export async function runRoute(ctx: Context, route: Route): Promise<void> {
-  const { authentication, body, handler } = route;
+  const { authentication, handler } = route;
   ctx.state.route = route.path;
   ctx.state.isPage = PAGE_AUTHENTICATION.has(authentication);
   if (ctx.state.isPage && !WITHOUT_SESSION.has(authentication) && ctx.method === 'GET' && isOtherLocalHostname(ctx)) {
@@ -36,7 +37,7 @@ export async function runRoute(ctx: Context, route: Route): Promise<void> {
   if (ctx.state.isPage) await consumeRateLimit(ctx, getRateClass(ctx, route));
   // For programs the body comes first: until it is complete, nothing is counted against the account (its key may be
   // revoked).
-  const bodyError = await readBody(ctx, body).then(() => null, toError);
+  const bodyError = await readBody(ctx, route).then(() => null, toError);
   // After a rejected body, the statement that would verify the key does not run.
   if (bodyError !== null && authentication === 'deferredKey') await authenticateRoute(ctx, 'account');
   try {
@@ -74,8 +75,11 @@ async function authenticateRoute(ctx: Context, authentication: Authentication): 
   }
 }
 
-async function readBody(ctx: Context, body: RouteBody): Promise<void> {
-  if (body === 'json') await readJsonBody(ctx);
+/** Routes whose body may contain images, if a model takes them. */
+const PATHS_WITH_IMAGES: ReadonlySet<string> = new Set(['/api/generations/create/', '/api/generations/estimate/']);
+
+async function readBody(ctx: Context, { body, path }: Route): Promise<void> {
+  if (body === 'json') await readJsonBody(ctx, PATHS_WITH_IMAGES.has(path) && hasImageModels());
   else if (body === 'form') ctx.state.form = await readFormBody(ctx);
 }
 

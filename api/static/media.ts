@@ -15,15 +15,25 @@ export async function media(ctx: Context): Promise<void> {
   // With a bucket, nothing is served from the disk, not even older files.
   if (config.MEDIA_S3_BUCKET !== undefined)
     throw new ServiceError('not_found', 'Not found. The file does not exist or was deleted.');
-  const path = ctx.path.slice('/media'.length);
-  // An output must not run scripts or be framed, whatever the model produced.
+  await sendFile(ctx, ctx.path.slice('/media'.length), MEDIA_CACHE_SECONDS);
+}
+
+/**
+ * Sends a file below MEDIA_DIR.
+ * @param cacheSeconds time for which caches may keep it; null if none may.
+ * @throws ServiceError not_found; HttpError 412 or 416.
+ */
+export async function sendFile(ctx: Context, path: string, cacheSeconds: number | null): Promise<void> {
+  // A file must not run scripts or be framed, whatever it contains.
   ctx.set('content-security-policy', "default-src 'none'; sandbox");
   ctx.set('cross-origin-resource-policy', 'cross-origin');
+  if (cacheSeconds === null) ctx.set('cache-control', 'private, no-store');
   const stream = send(ctx.req, path, {
     root: resolve(config.MEDIA_DIR),
     dotfiles: 'ignore',
     index: false,
-    maxAge: MEDIA_CACHE_SECONDS * 1_000,
+    cacheControl: cacheSeconds !== null,
+    maxAge: (cacheSeconds ?? 0) * 1_000,
   });
   const failed = once(stream, 'error').then(([error]) => error as { statusCode?: number });
   const missing = new Promise<{ statusCode?: number }>((done) =>

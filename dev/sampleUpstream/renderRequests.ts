@@ -1,3 +1,4 @@
+import type { InputImages } from './inputImages.ts';
 import type { RequestInput, InputIssue } from './protocols/inputValidation.ts';
 import { readChoice, readFlag, readInteger, readOption, readPrompt } from './protocols/inputValidation.ts';
 
@@ -9,6 +10,8 @@ interface CommonRequest {
   seed: number;
   width: number;
   height: number;
+  /** Images that appear in the output. */
+  images?: InputImages;
 }
 
 export interface ImageRequest extends CommonRequest {

@@ -60,6 +60,10 @@ function checkProductionOnly(values: Environment): string[] {
     problems.push('OAUTH_CLIENT_DOCUMENT_HOST must not be set with NODE_ENV=production: it is for tests.');
   if (values.WEBHOOK_ADDRESSES === 'any')
     problems.push('WEBHOOK_ADDRESSES must be public with NODE_ENV=production: customers could reach your own network.');
+  if (values.INPUT_IMAGE_ADDRESSES === 'any')
+    problems.push(
+      'INPUT_IMAGE_ADDRESSES must be public with NODE_ENV=production: customers could reach your own network.',
+    );
   if (values.STRIPE_API_BASE?.startsWith('http:') === true)
     problems.push('STRIPE_API_BASE must begin with https:// with NODE_ENV=production: the secret key goes there.');
   return problems;

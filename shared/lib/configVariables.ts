@@ -216,6 +216,8 @@ export const Environment = Type.Object({
   ),
   /** `any` lets webhooks reach private addresses. For development; rejected in production. */
   WEBHOOK_ADDRESSES: Type.Enum(['public', 'any'], { default: 'public' }),
+  /** `any` fetches customers' images from private addresses and over http. For development; rejected in production. */
+  INPUT_IMAGE_ADDRESSES: Type.Enum(['public', 'any'], { default: 'public' }),
 
   /** Sign-in providers: see shared/gateways/identity. */
   GOOGLE_CLIENT_ID: Type.Optional(Type.String()),

@@ -26,6 +26,7 @@ export const MIGRATION_NAMES = [
   '0020_metadata_index',
   '0021_catalog',
   '0022_catalog_plans',
+  '0023_uploads',
 ] as const;
 
 export type MigrationName = (typeof MIGRATION_NAMES)[number];

@@ -10,7 +10,7 @@ import type { ParamValue, Template } from '../spec/catalog.ts';
  */
 export type { Template } from '../spec/catalog.ts';
 
-/** Variables of a template: the prompt and the params by their names. A param that may be absent is null then. */
+/** Variables of a template: the prompt, the params, and images by their roles. What may be absent is null then. */
 export type TemplateVariables = Readonly<Record<string, ParamValue | null>>;
 
 /** Fills a template. @throws Error if it refers to an unknown variable or table entry. */

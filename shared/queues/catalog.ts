@@ -113,6 +113,10 @@ export const JOBS = {
   'media.cleanTemp': { queue: 'media', payload: EmptyPayload, attempts: 1, everyMs: HOUR_MS },
   /** Deletes the files of deleted generations. */
   'media.delete': { queue: 'media', payload: EmptyPayload, attempts: 1, everyMs: 5_000 },
+  /** Deletes images of customers that were not used for a day. */
+  'uploads.expire': { queue: 'media', payload: EmptyPayload, attempts: 1, everyMs: MINUTE_MS },
+  /** Deletes the files of deleted uploads. */
+  'uploads.deleteFiles': { queue: 'media', payload: EmptyPayload, attempts: 1, everyMs: 5_000 },
   /** Purges prompts, parameters and errors of generations that were deleted long ago. */
   'generations.purge': { queue: 'maintenance', payload: EmptyPayload, attempts: 1, everyMs: HOUR_MS },
   /** Deletes expired idempotency keys of generations. */

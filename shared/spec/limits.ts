@@ -29,6 +29,17 @@ export const SESSION_LAST_USED_INTERVAL_MS = MINUTE_MS;
 /** Time limit for the user at the sign-in provider. */
 export const SIGN_IN_ATTEMPT_MS = 10 * MINUTE_MS;
 
+/** Input images (docs/input-images.md). */
+export const IMAGE_MAX_BYTES = 20_000_000;
+export const DATA_URL_MAX_BYTES = 5_000_000;
+export const IMAGE_URL_MAX_CHARACTERS = 2_000;
+/** Time for which an upload is kept after its last use. */
+export const UPLOAD_RETENTION_MS = DAY_MS;
+/** Time within which the file of an upload must be sent. */
+export const UPLOAD_ADDRESS_MS = HOUR_MS;
+/** Maximum number of an account's images that no generation uses. */
+export const UNUSED_UPLOADS_MAX = 200;
+
 /** Webhooks (docs/webhooks.md). */
 export const WEBHOOK_ENDPOINTS_MAX = 10;
 export const WEBHOOK_URL_MAX_CHARACTERS = 2_000;
@@ -88,6 +99,8 @@ export const METRIC_DAYS = 30;
 
 /** Maximum size of a JSON body, many times that of the longest escaped prompt. */
 export const BODY_LIMIT_BYTES = 64 * 1024;
+/** Maximum size of a create whose model takes images: a data URL encodes three bytes in four characters. */
+export const IMAGE_BODY_LIMIT_BYTES = 8 * 1024 * 1024;
 
 /** Lifetimes of OAuth (docs/decisions.md: OAuth). */
 export const AUTHORIZATION_CODE_SECONDS = 60;

@@ -178,6 +178,10 @@ const OWN_ENDPOINTS = `
   GET    /.well-known/oauth-protected-resource/mcp     public
   GET    /.well-known/oauth-authorization-server/mcp   public
   GET    /media/:shard/:token/:file            public
+  POST   /api/uploads/create/                  key/cookie
+  GET    /api/uploads/:uuid/                   key/cookie
+  PUT    /uploads/:uuid/original               public
+  GET    /uploads/:uuid/:file                  public
   GET    /api/billing/invoices/                key/cookie
   GET    /api/openapi.json                     public
   GET    /api/docs/                            public

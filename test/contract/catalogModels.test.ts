@@ -46,6 +46,9 @@ describe('a service with a configured catalog', () => {
     await service.stop();
   });
 
+  const call = (args: object) =>
+    mcp.client.callTool({ name: 'generate_image', arguments: { prompt: 'A map', ...args } });
+
   const create = (model: string, params: object) => customer.createGeneration({ model, params });
 
   it('lists the models that are not hidden in their order, with prices, inputs and a JSON Schema', async () => {
@@ -86,7 +89,7 @@ describe('a service with a configured catalog', () => {
       expect((await customer.waitForEnd(body.uuid)).status).to.equal('succeeded');
     }
     const { status, body } = await create('imgmodel-2', { resolution: '1K' });
-    expect([status, body.detail]).to.deep.equal([400, 'model must be one of: draft-1, photo-1, internal-1.']);
+    expect([status, body.detail]).to.deep.equal([400, 'model must be one of: draft-1, photo-1.']);
   });
 
   it('validates parameters by the model, and keeps those that were left out absent', async () => {
@@ -128,8 +131,6 @@ describe('a service with a configured catalog', () => {
   });
 
   it('creates with the chosen model over MCP, by default with the first one, and rejects parameters of another', async () => {
-    const call = (args: object) =>
-      mcp.client.callTool({ name: 'generate_image', arguments: { prompt: 'A map', ...args } });
     const first = await call({});
     expect(first.structuredContent).to.include({ model: 'draft-1', credits_charged: 1 });
     const second = await call({ model: 'photo-1', resolution: '2K' });
@@ -143,7 +144,7 @@ describe('a service with a configured catalog', () => {
     const { body } = await service.request('GET', '/api/openapi.json');
     const { model } =
       body.paths['/api/generations/create/'].post.requestBody.content['application/json'].schema.properties;
-    expect(model.enum).to.deep.equal(['draft-1', 'photo-1', 'internal-1']);
+    expect(model.enum).to.deep.equal(['draft-1', 'photo-1']);
   });
 });
 

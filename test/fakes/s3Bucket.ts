@@ -142,7 +142,8 @@ export class FakeS3Bucket extends HttpFake {
       default: {
         const isObject = OBJECT_PATH.test(url);
         const isPublic = isObject && /^(GET|HEAD)$/.test(method);
-        if (!isPublic && headers.authorization === undefined) return respond(response, 403, ACCESS_DENIED);
+        const isSigned = headers.authorization !== undefined || url.includes('X-Amz-Signature=');
+        if (!isPublic && !isSigned) return respond(response, 403, ACCESS_DENIED);
         if (isObject || !url.startsWith(`/${this.name}/`)) this.s3?.callback()(request, response);
         else void this.list(new URL(url, this.url).searchParams, response);
       }

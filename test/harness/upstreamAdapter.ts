@@ -41,6 +41,7 @@ export function buildRoute(
     modelId,
     modelSettings: { input: {} },
     optionalParams: [],
+    inputs: {},
     upstream: { name: adapter, adapter, key: 'test', ...limits, ...settings },
   };
 }

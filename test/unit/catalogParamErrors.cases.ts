@@ -1,4 +1,4 @@
-import { type CatalogErrorCase, input, model, MODEL, param, PATH, SIZE, text } from './catalogErrors.cases.ts';
+import { type CatalogErrorCase, input, model, param, PATH, SIZE, text } from './catalogErrors.cases.ts';
 
 /** Parameters and inputs. */
 export const PARAM_ERRORS: CatalogErrorCase[] = [

@@ -62,15 +62,15 @@ describe('the price of a generation', () => {
   });
 });
 
-describe('the values with which a model is tried at the start', () => {
-  const definition = { ...VIDEO, credits: 8 } as unknown as ModelDefinition;
+const DEFINITION = { ...VIDEO, credits: 8 } as unknown as ModelDefinition;
+const listValues = (name: string) => new Set(listParams(DEFINITION).map((params) => params[name]));
 
+describe('the values with which a model is tried at the start', () => {
   it('contain every value of a list, a short range and an option, and the limits of a long range', () => {
-    const values = (name: string) => new Set(listParams(definition).map((params) => params[name]));
-    expect([...values('duration')]).to.have.members([2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12]);
-    expect([...values('resolution')]).to.have.members(['720p', '1080p']);
-    expect([...values('audio')]).to.have.members([true, false]);
-    expect([...values('seed')]).to.have.members([0, 1_000_000, undefined]);
+    expect([...listValues('duration')]).to.have.members([2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12]);
+    expect([...listValues('resolution')]).to.have.members(['720p', '1080p']);
+    expect([...listValues('audio')]).to.have.members([true, false]);
+    expect([...listValues('seed')]).to.have.members([0, 1_000_000, undefined]);
   });
 
   it('contain every combination of the parameters of a table, even if there are many parameters', () => {
@@ -78,7 +78,7 @@ describe('the values with which a model is tried at the start', () => {
     const params = Object.fromEntries(letters.map((name) => [name, { enum: ['1', '2', '3'], default: '1' }]));
     const found = listParams({ params }, [['a', 'b', 'c']]);
     expect(found.length).to.be.lessThan(60);
-    expect(new Set(found.map(({ a, b, c }) => `${a} ${b} ${c}`)).size).to.equal(27);
+    expect(new Set(found.map(({ a, b, c }) => [a, b, c].join(' '))).size).to.equal(27);
     for (const name of letters) expect(new Set(found.map((values) => values[name])).size).to.equal(3);
   });
 });

@@ -54,6 +54,28 @@ describe('the setup of Stripe', () => {
       await empty.stop();
     });
 
+    it('creates the prices of the plans of CATALOG, and offers those in the portal that are not hidden', async () => {
+      const empty = await new FakeStripe({ isEmpty: true }).start();
+      const terms = { price_monthly_cents: 900, monthly_credits: 300, parallel_limit: 2 };
+      const plans = { 'small-team': { ...terms, name: 'Team' }, solo: { ...terms, name: 'Solo', hidden: true } };
+      const env = {
+        STRIPE_SECRET_KEY: empty.secretKey,
+        STRIPE_API_BASE: empty.url,
+        CATALOG: JSON.stringify({ plans }),
+      };
+      const { status, stdout, stderr } = await runStripeSetup(env);
+      expect(status, stderr).to.equal(0);
+      const [team, solo] = empty.store.list('price').toReversed();
+      expect(stdout).to.include(`STRIPE_PRICE_SMALL_TEAM=${team?.id}\nSTRIPE_PRICE_SOLO=${solo?.id}\n`);
+      expect([team?.unit_amount, solo?.lookup_key]).to.deep.equal([10_800, 'genmeter_solo_yearly']);
+      const [configuration] = empty.store.list('billing_portal.configuration');
+      expect(configuration?.features.subscription_update.products).to.have.length(1);
+      expect((await runStripeSetup({ ...env, CATALOG: '{"plans":{}}' })).stderr).to.include(
+        'CATALOG/plans must contain',
+      );
+      await empty.stop();
+    });
+
     it('replaces a price that has the wrong amount', async () => {
       const other = await new FakeStripe().start();
       const price = other.store.get('price', other.prices.pro);

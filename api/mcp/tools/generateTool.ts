@@ -3,7 +3,7 @@ import { createBodyParser } from '../../../shared/lib/validation/bodyParser.ts';
 import type { CatalogModel, GenerationParams, ModelKind } from '../../../shared/spec/catalog.ts';
 import { getCreateGenerationRequest } from '../../rest/generations/schemas.ts';
 import { defineTool, type Tool } from './defineTool.ts';
-import { describeDurations, describePrice, listOfferedModels } from './modelTexts.ts';
+import { describeDurations, describePrice, joinOr, listOfferedModels } from './modelTexts.ts';
 import { buildSubmitOutput, DryRun, submitGeneration } from './submitGeneration.ts';
 
 /** Texts of the tool of each kind. */
@@ -114,10 +114,17 @@ function describeTool(kind: ModelKind, models: readonly CatalogModel[]): string 
       ? `Costs ${describePrice(models)}, charged immediately and refunded if it fails.`
       : `The credits are charged immediately and refunded if it fails. Models: ${models.map(describeModel).join('; ')}.`;
   return (
-    `${creates} ${price} Returns immediately with the uuid of a queued generation; the ${kind} is usually ready ${ready}. ` +
+    `${creates} ${price} ${describeImages(models)}Returns immediately with the uuid of a queued generation; the ${kind} is usually ready ${ready}. ` +
     `Next: call get_generation with the uuid and wait_seconds 45${again}. Each call creates and charges a new ${kind}: do ` +
     `not repeat it to check on an earlier one. ${hasOtherKind(kind) ? other : ''}`
   ).trim();
+}
+
+/** Explains image arguments, if a model has any. */
+function describeImages(models: readonly CatalogModel[]): string {
+  const names = new Set(models.flatMap(({ inputs }) => Object.keys(inputs)));
+  if (names.size === 0) return '';
+  return `To use an image that was generated before, pass "generation:" and its uuid as ${joinOr([...names])}. `;
 }
 
 function describeModel(model: CatalogModel): string {

@@ -20,6 +20,8 @@ import {
   PAGE_PARAMETER,
 } from '../openapi/feature.ts';
 
+const listOffered = () => getCatalog().models.filter(({ hidden }) => !hidden);
+
 /** Request body with the `params` of both models. The catalog validates them for the requested one. */
 const buildCreateGenerationBody = () =>
   ({
@@ -27,7 +29,7 @@ const buildCreateGenerationBody = () =>
     properties: {
       ...getCreateGenerationRequest().properties,
       params: {
-        anyOf: getCatalog().models.map((model) => model.params),
+        anyOf: listOffered().map((model) => model.params),
         description: 'Options of the model: see `GET /api/models/`',
       },
       metadata: {
@@ -44,7 +46,7 @@ const buildCreateGenerationBody = () =>
 const PARAMS_NAMES: Readonly<Record<string, string>> = { 'vidmodel-video': 'VideoParams', 'imgmodel-2': 'ImageParams' };
 
 const nameParamsSchemas = () =>
-  Object.fromEntries(getCatalog().models.map(({ slug, params }) => [PARAMS_NAMES[slug] ?? `${slug}-params`, params]));
+  Object.fromEntries(listOffered().map(({ slug, params }) => [PARAMS_NAMES[slug] ?? `${slug}-params`, params]));
 
 const describePrices = () =>
   getCatalog().id === null

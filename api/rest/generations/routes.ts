@@ -19,9 +19,10 @@ import { buildGenerationQuery, parseGenerationFilter } from '../../pipeline/list
 import { parsePage, parseUuidParam, parseWaitSeconds } from '../../pipeline/requestParameters.ts';
 import { presentGeneration } from '../../../shared/presenters/generation.ts';
 import { presentPage } from '../pagination.ts';
-import { getCreateGenerationRequest } from './schemas.ts';
+import { getCreateGenerationRequest, getHiddenGenerationRequest } from './schemas.ts';
 
 const getCreateParser = perService(() => createBodyParser(getCreateGenerationRequest()));
+const getHiddenParser = perService(() => createBodyParser(getHiddenGenerationRequest()));
 const getParamsParsers = perService(
   () =>
     new Map(
@@ -34,7 +35,8 @@ const getParamsParsers = perService(
 
 /** Parses the body of a create or an estimate. @throws ServiceError validation_error */
 function readCreateInput(ctx: Context): CreateInput {
-  const body = getCreateParser()(getJsonBody(ctx));
+  const json = getJsonBody(ctx);
+  const body = (namesHiddenModel(json) ? getHiddenParser() : getCreateParser())(json);
   const { model, prompt, params, webhook_url: webhookUrl, max_credits: maxCredits } = body;
   const metadata = parseMetadata(body.metadata ?? {});
   return {
@@ -45,6 +47,11 @@ function readCreateInput(ctx: Context): CreateInput {
     ...(metadata === undefined ? {} : { metadata }),
     ...(maxCredits === undefined ? {} : { max_credits: maxCredits }),
   };
+}
+
+function namesHiddenModel(body: unknown): boolean {
+  const { model } = (body ?? {}) as { model?: unknown };
+  return getCatalog().modelsBySlug.get(model as string)?.hidden === true;
 }
 
 export async function create(ctx: Context): Promise<void> {

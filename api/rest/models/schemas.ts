@@ -59,5 +59,5 @@ const buildParamsSchema = () =>
     },
     ...(getCatalog().id === null
       ? { required: ['resolutions', 'aspect_ratios'], description: 'The accepted values' }
-      : { description: 'The accepted values, and a JSON Schema of `params`' }),
+      : { additionalProperties: true, description: 'The accepted values, and a JSON Schema of `params`' }),
   });

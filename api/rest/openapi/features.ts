@@ -8,6 +8,7 @@ import { HEALTH_DESCRIPTION } from '../health/openapi.ts';
 import { describeModels } from '../models/openapi.ts';
 import { NOTIFICATIONS_DESCRIPTION } from '../notifications/openapi.ts';
 import { describeSession } from '../session/openapi.ts';
+import { UPLOADS_DESCRIPTION } from '../uploads/openapi.ts';
 import { describeUsage } from '../usage/openapi.ts';
 import { WEBHOOKS_DESCRIPTION } from '../webhooks/openapi.ts';
 import type { FeatureDescription, Operation } from './feature.ts';
@@ -19,6 +20,7 @@ export type TaggedOperation = Operation & { tag: string };
 export const getFeatures: () => readonly FeatureDescription[] = perService(() => [
   describeGenerations(),
   describeModels(),
+  UPLOADS_DESCRIPTION,
   API_KEYS_DESCRIPTION,
   WEBHOOKS_DESCRIPTION,
   describeUsage(),

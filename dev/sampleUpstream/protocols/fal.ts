@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { readInputImages } from '../inputImages.ts';
 import type { Job, JobFailure } from '../jobStore.ts';
 import { readImageRequest, readVideoRequest, type RenderRequest } from '../renderRequests.ts';
 import { buildIssue, type InputIssue, readChoice, type RequestInput } from './inputValidation.ts';
@@ -12,6 +13,7 @@ import {
 } from './protocol.ts';
 
 const VIDEO_DURATIONS = ['4', '5', '6', '7', '8', '9', '10', '11', '12'] as const;
+const IMAGE_FIELDS = { first: 'image_url', last: 'end_image_url', references: ['image_urls'] };
 const NOT_RETRYABLE = { 'X-Fal-Retryable': 'false' };
 
 /** Status and type of a failed request in fal's result and status. */
@@ -74,7 +76,8 @@ function submit(context: ProtocolContext, { body }: ProtocolRequest, model: stri
     return inputError([buildIssue('', 'json_invalid', 'JSON decode error', null)]);
   }
   const issues: InputIssue[] = [];
-  const renderRequest = readRenderRequest(model, body.input, issues);
+  const images = readInputImages(body.input, IMAGE_FIELDS);
+  const renderRequest = { ...readRenderRequest(model, body.input, issues), images };
   if (issues.length === 0 && context.rejects(renderRequest)) issues.push(contentPolicyIssue(renderRequest.prompt));
   if (issues.length > 0) return inputError(issues);
   const namespace = `fal ${getApp(model)}`;

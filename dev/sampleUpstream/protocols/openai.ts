@@ -30,7 +30,7 @@ export const OPENAI_PROTOCOL: Protocol = {
   notFound: ({ method, path }) => openaiError(404, `Invalid URL (${method} ${path})`),
   routes: [
     submitRoute(/^\/v1\/videos$/, createVideo),
-    submitRoute(/^\/v1\/images\/generations$/, createImages),
+    submitRoute(/^\/v1\/images\/(generations|edits)$/, createImages),
     videoRoute('GET', 'status', '', (job, { outputFields }) => buildVideo(job, outputFields)),
     videoRoute('GET', 'file', '/content', ({ id, outcome }) =>
       outcome?.kind === 'succeeded'

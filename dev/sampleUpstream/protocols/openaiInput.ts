@@ -6,6 +6,7 @@ import {
   readInteger,
   readPrompt,
 } from './inputValidation.ts';
+import { readInputImages } from '../inputImages.ts';
 import { IMAGE_FORMATS, type ImageRequest, generateSeed, type VideoRequest } from '../renderRequests.ts';
 
 /** Bounds in pixels: any size within them is accepted, not only the few of OpenAI's own models. */
@@ -30,6 +31,7 @@ export function readOpenaiVideoRequest(input: RequestInput, issues: InputIssue[]
     height,
     durationSeconds: Number(readChoice(input, 'seconds', VIDEO_SECONDS, '4', issues)),
     hasSound: true,
+    images: readInputImages(input, { first: 'input_reference', references: [] }),
   };
 }
 
@@ -43,9 +45,17 @@ export function readOpenaiImageRequest(input: RequestInput, issues: InputIssue[]
     seed: generateSeed(),
     width,
     height,
-    count: readInteger(input, 'n', { min: 1, max: 10 }, 1, issues),
+    count: readInteger(withFormInteger(input, 'n'), 'n', { min: 1, max: 10 }, 1, issues),
     format: readChoice(input, 'output_format', IMAGE_FORMATS, 'png', issues),
+    images: readInputImages(input, { references: ['image'] }),
   };
+}
+
+/** Converts a number of a form, where it is a text. Forms are recognized by their files. */
+function withFormInteger(input: RequestInput, field: string): RequestInput {
+  const value = input[field];
+  const isForm = typeof input['image'] === 'object';
+  return isForm && typeof value === 'string' && /^\d+$/.test(value) ? { ...input, [field]: Number(value) } : input;
 }
 
 /** Reads a model's id; any id is accepted. */

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { STATUS_CODES } from 'node:http';
+import { readInputImages } from '../inputImages.ts';
 import type { Job } from '../jobStore.ts';
 import { readImageRequest, readVideoRequest, type RenderRequest } from '../renderRequests.ts';
 import { buildIssue, type InputIssue, readInteger, type RequestInput } from './inputValidation.ts';
@@ -14,6 +15,7 @@ import {
 import { isObject } from './requestBody.ts';
 
 const NAMESPACE = 'replicate';
+const IMAGE_FIELDS = { first: 'image', last: 'last_frame_image', references: ['reference_images', 'image_input'] };
 const VIDEO_SECONDS = { min: 1, max: 15 };
 const NOT_FOUND = replicateError(404, 'The requested resource could not be found.');
 
@@ -84,7 +86,8 @@ function createPrediction(
   }
   if (!isObject(input)) return inputError([buildIssue('input', 'missing', 'input is required', input)]);
   const issues: InputIssue[] = [];
-  const renderRequest = readRenderRequest(input, issues);
+  const images = readInputImages(input, IMAGE_FIELDS);
+  const renderRequest = { ...readRenderRequest(input, issues), images };
   if (issues.length === 0 && context.rejects(renderRequest)) issues.push(sensitiveContentIssue(renderRequest.prompt));
   if (issues.length > 0) return inputError(issues.map((found) => ({ ...found, field: `input.${found.field}` })));
   const submission = { id: createPredictionId(), namespace: NAMESPACE, model: model ?? String(version) };

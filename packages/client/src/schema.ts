@@ -105,6 +105,46 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/uploads/create/": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Create an upload
+         * @description Send the file to `upload_url` with `PUT` and the `headers`, then name it in `params` of a create as `upload:<uuid>`. PNG, JPEG and WebP of at most 50 megapixels. Kept for 24 hours after the last use, or as long as a generation that uses it. 404 if no model takes images.
+         */
+        post: operations["createUpload"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/uploads/{uuid}/": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get an upload
+         * @description Decodes the file if it has arrived. The first generation that uses the upload does the same, so this call is optional.
+         */
+        get: operations["getUpload"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/models/": {
         parameters: {
             query?: never;
@@ -1198,6 +1238,53 @@ export interface components {
             current_page: number;
             total_pages: number;
             total_items: number;
+        };
+        CreatedUpload: {
+            /** Format: uuid */
+            uuid: string;
+            /** @description Receives the file, with the method PUT and no other credential */
+            upload_url: string;
+            /** @description Headers that the PUT request must carry */
+            headers: {
+                [key: string]: string;
+            };
+            /**
+             * Format: date-time
+             * @description Until then the file can be sent
+             */
+            expires_at: string;
+        };
+        Upload: {
+            /** Format: uuid */
+            uuid: string;
+            /**
+             * @description `pending` until the file has arrived, then `ready`, or `failed` if it cannot be used
+             * @enum {string}
+             */
+            status: "pending" | "ready" | "failed";
+            /**
+             * @description As announced; that of the stored image once ready
+             * @enum {string}
+             */
+            content_type: "image/png" | "image/jpeg" | "image/webp";
+            /** @description As announced; those of the stored image once ready */
+            bytes: number;
+            /** @description In pixels; null until ready */
+            width: number | null;
+            /** @description In pixels; null until ready */
+            height: number | null;
+            /** @description Why the file cannot be used */
+            error: string | null;
+            /**
+             * Format: date-time
+             * @description ISO 8601, UTC
+             */
+            created_at: string;
+            /**
+             * Format: date-time
+             * @description When it is deleted unless it is used until then, or a generation uses it
+             */
+            expires_at: string;
         };
         Model: {
             /** Format: uuid */
@@ -2318,6 +2405,78 @@ export interface operations {
             403: components["responses"]["AccountSuspended"];
             404: components["responses"]["NotFound"];
             413: components["responses"]["ValidationError413"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["InternalError503"];
+        };
+    };
+    createUpload: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /** @enum {string} */
+                    content_type: "image/png" | "image/jpeg" | "image/webp";
+                    /** @description Size of the file */
+                    bytes: number;
+                };
+            };
+        };
+        responses: {
+            /** @description The upload waits for its file. */
+            201: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CreatedUpload"];
+                };
+            };
+            400: components["responses"]["ValidationError"];
+            401: components["responses"]["InvalidApiKey"];
+            403: components["responses"]["AccountSuspended"];
+            404: components["responses"]["NotFound"];
+            413: components["responses"]["ValidationError413"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["InternalError503"];
+        };
+    };
+    getUpload: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                uuid: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The upload. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Upload"];
+                };
+            };
+            400: components["responses"]["ValidationError"];
+            401: components["responses"]["InvalidApiKey"];
+            403: components["responses"]["AccountSuspended"];
+            404: components["responses"]["NotFound"];
             429: components["responses"]["RateLimited"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["InternalError503"];

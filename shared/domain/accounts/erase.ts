@@ -24,6 +24,7 @@ import { revokeAccess } from './revokeAccess.ts';
 import { lockAccount } from '../credits/ledger.ts';
 import { purgeAccountGenerations } from '../generations/purge.ts';
 import { deleteGeneration } from '../generations/delete.ts';
+import { deleteAccountUploads } from '../uploads/expireUploads.ts';
 
 /** Writes the audit entry of an erasure by staff, in its transaction. */
 export type OnErased = (transaction: Transaction, account: Account) => Promise<void>;
@@ -95,6 +96,7 @@ export async function eraseAccount(accountId: number, onErased: OnErased = async
   });
   const generations = await deleteAllGenerations(accountId);
   await purgeAccountGenerations(accountId);
+  await deleteAccountUploads(accountId);
   await clearEventPayloads(names.filter((name) => name !== null));
   logger.info({ accountId, generations }, 'account erased');
   return { generations };

@@ -76,6 +76,20 @@ const GENERATIONS: ExportedList = {
   },
 };
 
+/** Lists the images that generations took as input. */
+const GENERATION_INPUTS: ExportedList = {
+  name: 'generation_inputs',
+  select: (accountId, after) => {
+    const position = db.raw(`generation_uuid || ' ' || role || ' ' || lpad(cast(position AS text), 5, '0')`);
+    return db('generation_inputs')
+      .select(...COLUMNS.generation_inputs, { export_position: position })
+      .where({ account_id: accountId })
+      .modify((query) => void (after !== null && query.where(position, '>', after as string)))
+      .orderBy(position as unknown as string)
+      .limit(BATCH_SIZE);
+  },
+};
+
 /** Lists deliveries with their endpoints and the bodies that were sent. */
 const WEBHOOK_DELIVERIES: ExportedList = {
   name: 'webhook_deliveries',
@@ -102,6 +116,8 @@ const EXPORTED_LISTS: readonly ExportedList[] = [
   APPLICATIONS,
   listTable('security_events', 'id'),
   GENERATIONS,
+  listTable('uploads', 'uuid'),
+  GENERATION_INPUTS,
   listTable('ledger_entries', 'number'),
   listTable('subscriptions', 'id'),
   listTable('topups', 'uuid'),

@@ -20,11 +20,12 @@ export const USABLE_MODELS = `SELECT DISTINCT model FROM upstream_health
  * Builds the expression that decides about a request `r` of the account `a`, in the order of precedence of the errors.
  * `usable` is the row of the model, if it can be run.
  * @param hasKeys true if `first` is the earlier generation with the same idempotency key.
+ * @param hasInputs true if `missing` is the request, if one of its images was deleted.
  */
-export const buildAdmissionRule = ({ hasKeys }: { hasKeys: boolean }): string =>
+export const buildAdmissionRule = ({ hasKeys, hasInputs }: { hasKeys: boolean; hasInputs: boolean }): string =>
   `CASE WHEN NOT r.is_key_valid THEN 'invalid_api_key'
                  WHEN a.suspended_at IS NOT NULL THEN 'account_suspended'
-                 ${hasKeys ? "WHEN first.uuid IS NOT NULL THEN 'replayed'" : ''}
+                 ${hasKeys ? "WHEN first.uuid IS NOT NULL THEN 'replayed'" : ''}${hasInputs ? " WHEN missing.uuid IS NOT NULL THEN 'input_unavailable'" : ''}
                  WHEN a.spendable_until IS NULL OR a.spendable_until <= :now OR a.deletion_requested_at IS NOT NULL
                    THEN 'subscription_required'
                  WHEN usable.model IS NULL THEN 'model_unavailable'

@@ -14,6 +14,7 @@ import { buildLowCreditsThreshold } from '../credits/lowCredits.ts';
 import { isEmailEnabled } from '../outbox/recordEvent.ts';
 import { buildAdmissionRule, USABLE_MODELS } from './admission.ts';
 import type { ChargeOutcome, Debit } from './debit.ts';
+import { findReplayed, REPLAYABLE } from './findReplayed.ts';
 
 /** Delay before the sweep enqueues another dispatch for a new generation. */
 const DISPATCH_GRACE_MS = 5_000;
@@ -27,6 +28,33 @@ const JOIN_FIRST_WITH_KEY = `
         AND first.account_id = r.account_id AND first.idempotency_key = r.idempotency_key`;
 
 /**
+ * Locks the images of the requests, before the accounts, so that none is deleted until the generation refers to it. One
+ * that is being deleted is missing.
+ */
+const LOCK_INPUTS = `
+   ), input AS MATERIALIZED (
+     SELECT r.uuid, i.role, i.position, i.upload_uuid
+       FROM request r, json_to_recordset(r.inputs) AS i (role text, position smallint, upload_uuid uuid)
+   ), kept AS MATERIALIZED (
+     SELECT u.uuid FROM uploads u
+      WHERE u.uuid IN (SELECT upload_uuid FROM input) AND u.status = 'ready'
+      ORDER BY u.uuid FOR KEY SHARE
+   ), missing AS MATERIALIZED (
+     SELECT DISTINCT uuid FROM input WHERE upload_uuid NOT IN (SELECT uuid FROM kept)`;
+const JOIN_MISSING = ' LEFT JOIN missing ON missing.uuid = r.uuid';
+const INSERT_INPUTS = `
+   ), inputs AS (
+     INSERT INTO generation_inputs (generation_uuid, account_id, role, position, upload_uuid)
+     SELECT charged.uuid, charged.id, input.role, input.position, input.upload_uuid
+       FROM charged JOIN input ON input.uuid = charged.uuid`;
+
+/** Parts of the statement that only some requests need. */
+interface ChargeParts {
+  hasKeys: boolean;
+  hasInputs: boolean;
+}
+
+/**
  * Admission and charge for a batch of requests: locks the accounts in the order of their ids, decides each request
  * against the locked row, and writes account, generation, ledger entry and usage. A burn that leaves the balance below
  * the threshold records the trigger of an automatic top-up in the same statement; nothing else records one. So does the
@@ -36,19 +64,19 @@ const JOIN_FIRST_WITH_KEY = `
  * checks constraints on the row version that the statement saw first, and would reject after a concurrent charge. The
  * array parameters repeat values of the rows: without them the planner estimates 100 rows and scans small tables.
  */
-const prepareChargeStatement = (name: string, hasKeys: boolean) =>
+const prepareChargeStatement = (name: string, { hasKeys, hasInputs }: ChargeParts) =>
   prepared(
     name,
     `WITH request AS MATERIALIZED (
      SELECT r.*, k.number AS api_key_number, r.key_hash IS NULL OR k.key_hash IS NOT NULL AS is_key_valid
        FROM json_to_recordset(:charges) AS r (uuid uuid, account_id bigint, key_hash text, model text, prompt text,
               params jsonb, credits integer, created_at timestamptz, deadline_at timestamptz, idempotency_key text,
-              webhook_url text, metadata jsonb, catalog_id bigint)
+              webhook_url text, metadata jsonb, catalog_id bigint${hasInputs ? ', inputs json' : ''})
        LEFT JOIN api_keys k
          ON k.key_hash = ANY (cast(:hashes AS bytea[])) AND k.key_hash = decode(r.key_hash, 'hex')
         AND k.account_id = r.account_id AND k.revoked_at IS NULL
    ), usable AS MATERIALIZED (
-     ${USABLE_MODELS}
+     ${USABLE_MODELS}${hasInputs ? LOCK_INPUTS : ''}
    ), locked AS MATERIALIZED (
      SELECT a.id, r.uuid, r.model, r.prompt, r.params, r.credits, r.created_at, r.deadline_at, r.idempotency_key,
             r.webhook_url, r.metadata, r.catalog_id, a.balance, a.plan_credits, a.topup_credits, a.period_used, a.in_flight,
@@ -59,11 +87,11 @@ const prepareChargeStatement = (name: string, hasKeys: boolean) =>
             a.credits_low_since, ${LOW_THRESHOLD} AS low_threshold,
             a.credits_low_since IS NULL AND a.balance - r.credits < ${LOW_THRESHOLD}
               AND (cast(:sendsEmail AS boolean) OR a.webhook_count > 0) AS is_credits_low,
-            ${buildAdmissionRule({ hasKeys })} AS outcome
+            ${buildAdmissionRule({ hasKeys, hasInputs })} AS outcome
        FROM request r
        JOIN accounts a ON a.id = ANY (cast(:accounts AS bigint[])) AND a.id = r.account_id
        LEFT JOIN usable ON usable.model = r.model
-       ${hasKeys ? JOIN_FIRST_WITH_KEY : ''}
+       ${hasKeys ? JOIN_FIRST_WITH_KEY : ''}${hasInputs ? JOIN_MISSING : ''}
       ORDER BY a.id
         FOR NO KEY UPDATE OF a
    ), charged AS (
@@ -116,30 +144,37 @@ const prepareChargeStatement = (name: string, hasKeys: boolean) =>
      SELECT id, 'credits.low', cast(uuid AS text),
             jsonb_build_object('balance', balance - credits, 'threshold', low_threshold), created_at, created_at
        FROM locked WHERE outcome = 'accepted' AND is_credits_low
-     ON CONFLICT (account_id, type, subject) DO NOTHING
+     ON CONFLICT (account_id, type, subject) DO NOTHING${hasInputs ? INSERT_INPUTS : ''}
    )
    SELECT uuid, outcome, outcome = 'accepted' AND leaves_low AS is_low FROM locked`,
   );
 
-const CHARGE_STATEMENT = prepareChargeStatement('charge_generations', false);
-const CHARGE_STATEMENT_WITH_KEYS = prepareChargeStatement('charge_generations_with_keys', true);
+const CHARGE_STATEMENT = prepareChargeStatement('charge_generations', { hasKeys: false, hasInputs: false });
+const CHARGE_STATEMENT_WITH_KEYS = prepareChargeStatement('charge_generations_with_keys', {
+  hasKeys: true,
+  hasInputs: false,
+});
+const CHARGE_STATEMENT_WITH_INPUTS = prepareChargeStatement('charge_generations_with_inputs', {
+  hasKeys: true,
+  hasInputs: true,
+});
 
 async function chargeBatch(charges: Debit[]): Promise<ChargeOutcome[]> {
   const at = now();
   const keys = charges.map((charge) => charge.idempotency_key).filter((key) => key !== null);
-  const rows = await runStatement<{ uuid: string; outcome: ChargeOutcome; is_low: boolean }>(
-    keys.length > 0 ? CHARGE_STATEMENT_WITH_KEYS : CHARGE_STATEMENT,
-    {
-      charges: JSON.stringify(charges),
-      accounts: charges.map((charge) => charge.account_id),
-      hashes: charges.map((charge) => (charge.key_hash === null ? null : Buffer.from(charge.key_hash, 'hex'))),
-      now: at,
-      stale: addMilliseconds(at, -PROBE_STALE_MS),
-      due: addMilliseconds(at, DISPATCH_GRACE_MS),
-      sendsEmail: isEmailEnabled(),
-      ...(keys.length > 0 ? { keys } : {}),
-    },
-  );
+  const hasInputs = charges.some((charge) => charge.inputs !== undefined);
+  const hasKeys = keys.length > 0 || hasInputs;
+  const statement = hasInputs ? CHARGE_STATEMENT_WITH_INPUTS : hasKeys ? CHARGE_STATEMENT_WITH_KEYS : CHARGE_STATEMENT;
+  const rows = await runStatement<{ uuid: string; outcome: ChargeOutcome; is_low: boolean }>(statement, {
+    charges: JSON.stringify(charges),
+    accounts: charges.map((charge) => charge.account_id),
+    hashes: charges.map((charge) => (charge.key_hash === null ? null : Buffer.from(charge.key_hash, 'hex'))),
+    now: at,
+    stale: addMilliseconds(at, -PROBE_STALE_MS),
+    due: addMilliseconds(at, DISPATCH_GRACE_MS),
+    sendsEmail: isEmailEnabled(),
+    ...(hasKeys ? { keys } : {}),
+  });
   const outcomes = new Map(rows.map((row) => [row.uuid, row.outcome]));
   const low = new Set(rows.filter((row) => row.is_low).map((row) => row.uuid));
   for (const charge of charges) if (low.has(charge.uuid)) void enqueueAutoTopup(charge.account_id);
@@ -235,43 +270,6 @@ async function findCharged(charges: Debit[]): Promise<string[]> {
   const accounts = charges.map((charge) => charge.account_id);
   const rows = await Generation.query().whereIn('uuid', uuids).whereIn('account_id', accounts).select('uuid');
   return rows.map(({ uuid }) => uuid);
-}
-
-/** Rejections after which an earlier request with the same key counts, as the charge statement orders them. */
-const REPLAYABLE: ReadonlySet<ChargeOutcome> = new Set([
-  'subscription_required',
-  'model_unavailable',
-  'parallel_limit_reached',
-  'insufficient_credits',
-]);
-
-const FIND_REPLAYED = prepared(
-  'find_replayed',
-  `SELECT wanted.uuid
-     FROM unnest(cast(:uuids AS uuid[]), cast(:accounts AS bigint[]), cast(:keys AS text[]))
-            AS wanted (uuid, account_id, idempotency_key)
-     JOIN generations first USING (account_id, idempotency_key)`,
-);
-
-/**
- * Finds rejected requests whose idempotency key an earlier request has used. The charge statement does not find one
- * that committed while it waited for the account's lock, and that one may have used the last slot or the last credits.
- * Never rejects, because other requests of the batch are charged: if the lookup fails, the outcome of these is unknown.
- */
-async function findReplayed(rejected: Debit[]): Promise<Map<string, ChargeOutcome>> {
-  const keyed = rejected.filter(({ idempotency_key: key }) => key !== null);
-  if (keyed.length === 0) return new Map();
-  try {
-    const rows = await runStatement<{ uuid: string }>(FIND_REPLAYED, {
-      uuids: keyed.map(({ uuid }) => uuid),
-      accounts: keyed.map((charge) => charge.account_id),
-      keys: keyed.map((charge) => charge.idempotency_key),
-    });
-    return new Map(rows.map(({ uuid }) => [uuid, 'replayed']));
-  } catch (err) {
-    logger.error({ err, charges: keyed.length }, 'lookup of idempotency keys failed');
-    return new Map(keyed.map(({ uuid }) => [uuid, 'unknown']));
-  }
 }
 
 /** Charges and queues one generation, batched with concurrent requests, or returns the reason for the rejection. */

@@ -45,7 +45,7 @@ export async function createGeneration(
   idempotencyKey: string | null = null,
   requestId: string | null = null,
 ): Promise<CreateResult> {
-  const isReplay = await requireReleasedCatalog()
+  const { params, inputs, isReplay } = await requireReleasedCatalog()
     .then(() => checkRequest(caller, input, idempotencyKey))
     .catch((error: unknown) => {
       throw isOutage(error) ? databaseUnavailableError(buildNotCreatedDetail(idempotencyKey), error) : error;
@@ -58,11 +58,13 @@ export async function createGeneration(
     account_id: caller.accountId,
     key_hash: caller.keyHash?.toString('hex') ?? null,
     ...stored,
+    params,
     credits: priceRequest(input),
     catalog_id: getCatalog().id,
     created_at: createdAt,
     deadline_at: addMilliseconds(createdAt, GENERATION_DEADLINE_MS[model.kind]),
     idempotency_key: idempotencyKey,
+    ...(inputs.length === 0 ? {} : { inputs }),
   };
   if (requestId !== null) rememberRequestId(debit.uuid, requestId);
   rememberTrace(debit.uuid);
@@ -77,6 +79,7 @@ export async function createGeneration(
     });
   }
   if (outcome === 'unknown') throw databaseUnavailableError(OUTCOME_UNKNOWN_DETAIL);
+  if (outcome === 'input_unavailable') throw new ServiceError('validation_error', INPUT_UNAVAILABLE_DETAIL);
   if (outcome !== 'accepted') throw new ServiceError(outcome, describeRejection(outcome, debit));
   return dispatchCreated(debit);
 }
@@ -106,9 +109,12 @@ async function chargeWithAutoTopup(debit: Debit): Promise<ChargeOutcome> {
     throw databaseUnavailableError(`${buildNotCreatedDetail(debit.idempotency_key)} ${TOPUP_CHARGED_DETAIL}`, error);
   });
   if (afterTopup === 'accepted' || afterTopup === 'replayed' || afterTopup === 'unknown') return afterTopup;
+  if (afterTopup === 'input_unavailable')
+    throw new ServiceError('validation_error', `${INPUT_UNAVAILABLE_DETAIL} ${TOPUP_CHARGED_DETAIL}`);
   throw new ServiceError(afterTopup, `${describeRejection(afterTopup, debit)} ${TOPUP_CHARGED_DETAIL}`);
 }
 
+const INPUT_UNAVAILABLE_DETAIL = 'An image of params was deleted meanwhile. Send it again, then repeat the request.';
 const TOPUP_CHARGED_DETAIL = 'An automatic top-up was charged and credited.';
 
 function topupUnknownError({ credits }: Debit): ServiceError {

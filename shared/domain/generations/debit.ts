@@ -1,3 +1,4 @@
+import type { GenerationInput } from '../uploads/prepareInputs.ts';
 import type { GenerationParams, ModelSlug } from '../../spec/catalog.ts';
 
 /** A validated request to create a generation, with defaults applied. */
@@ -24,6 +25,8 @@ export interface Debit extends Omit<CreateInput, 'max_credits'> {
   /** Release of the catalog that the price is from; null for the default models. */
   catalog_id: number | null;
   idempotency_key: string | null;
+  /** Images that the generation takes, if any. */
+  inputs?: readonly GenerationInput[];
 }
 
 /** The decision about one create request. */
@@ -32,6 +35,8 @@ export type ChargeOutcome =
   | 'replayed'
   | 'invalid_api_key'
   | 'account_suspended'
+  /** An image was deleted after it was prepared. */
+  | 'input_unavailable'
   | 'subscription_required'
   | 'model_unavailable'
   | 'parallel_limit_reached'
@@ -40,4 +45,4 @@ export type ChargeOutcome =
   | 'unknown';
 
 /** A decision against the request, whose reason the client receives. */
-export type Rejection = Exclude<ChargeOutcome, 'accepted' | 'replayed' | 'unknown'>;
+export type Rejection = Exclude<ChargeOutcome, 'accepted' | 'replayed' | 'unknown' | 'input_unavailable'>;

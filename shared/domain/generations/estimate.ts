@@ -6,7 +6,7 @@ import { requireReleasedCatalog } from '../catalog/releases.ts';
 import { describeRejection, priceRequest } from './admission.ts';
 import type { CreateInput } from './debit.ts';
 import { type Admission, readAdmission } from './readAdmission.ts';
-import { requirePriceWithinLimit } from './requestChecks.ts';
+import { parseRequestInputs, requirePriceWithinLimit } from './requestChecks.ts';
 
 /**
  * Returns the price of a request and what a create would do with it now. Reads only: nothing is charged, topped up or
@@ -17,7 +17,8 @@ export async function estimateGeneration(caller: Caller, input: CreateInput): Pr
   await requireReleasedCatalog();
   requirePriceWithinLimit(input);
   const admission = await readAdmission(caller, input);
-  const { model, params } = input;
+  const { model } = input;
+  const { params } = parseRequestInputs(caller.accountId, input);
   const { balance } = admission;
   const credits = priceRequest(input);
   return {

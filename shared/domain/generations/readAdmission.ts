@@ -31,7 +31,7 @@ const READ_ADMISSION = prepared(
    ), usable AS (
      ${USABLE_MODELS}
    )
-   SELECT ${buildAdmissionRule({ hasKeys: true })} AS outcome,
+   SELECT ${buildAdmissionRule({ hasKeys: true, hasInputs: false })} AS outcome,
           a.balance, a.uuid, a.stripe_customer_id, a.auto_topup_enabled, a.auto_topup_claimed_at,
           EXISTS (SELECT FROM topups t WHERE t.account_id = a.id AND t.kind = 'automatic' AND t.status = 'pending')
             AS has_pending_topup

@@ -1,39 +1,79 @@
 import {
   isModerationEnabled,
   ModerationError,
+  type ModerationInput,
   type ModerationVerdict,
   requestVerdict,
 } from '../../gateways/moderation/moderation.ts';
+import { addMilliseconds, now } from '../../lib/clock.ts';
 import { config } from '../../lib/config.ts';
 import { logger } from '../../lib/logger.ts';
 import { moderationDuration } from '../../lib/metrics.ts';
 import { getModelBySlug } from '../../lib/catalog/catalog.ts';
 import { ServiceError } from '../../spec/errors.ts';
+import type { GenerationParams } from '../../spec/catalog.ts';
+import { MINUTE_MS } from '../../spec/durations.ts';
 import type { Caller } from '../accounts/accounts.ts';
-import { buildNotCreatedDetail, priceRequest } from './admission.ts';
+import {
+  type GenerationInput,
+  type ParsedInputs,
+  parseInputs,
+  type PreparedInput,
+  prepareInputs,
+} from '../uploads/prepareInputs.ts';
+import { buildImageUrl } from '../uploads/uploadAddresses.ts';
+import { buildNotCreatedDetail, describeRejection, priceRequest } from './admission.ts';
 import type { CreateInput } from './debit.ts';
 import { readAdmission } from './readAdmission.ts';
 
+/** A create request that may be charged. */
+interface CheckedRequest {
+  /** Parameters as responses show them. */
+  params: GenerationParams;
+  /** Images, decoded and stored. */
+  inputs: readonly GenerationInput[];
+  /** True if an earlier request used the idempotency key: nothing else was checked. */
+  isReplay: boolean;
+}
+
+/** Time for which the moderation service can read the images of a request. */
+const MODERATION_ADDRESS_MS = 10 * MINUTE_MS;
+
 /**
- * Checks a create before its charge: its price against `max_credits`, and its content by the moderation service. Takes
- * no time without either. A request that repeats an earlier one passes both: it gets the response of that time.
- * @returns true if an earlier request used the idempotency key.
+ * Checks a create before its charge: its price against `max_credits`, its images, and its content by the moderation
+ * service. Takes no time without any of them. A request that repeats an earlier one passes: it gets the response of that
+ * time.
  * @throws ServiceError validation_error, content_rejected, or internal_error (503) without a decision; before those
- *   invalid_api_key and account_suspended, so that only callers with valid credentials have content moderated.
+ *   invalid_api_key and account_suspended, so that only callers with valid credentials have content moderated. With
+ *   images also subscription_required, so that no images are fetched for accounts that cannot use them.
  */
 export async function checkRequest(
   caller: Caller,
   input: CreateInput,
   idempotencyKey: string | null,
-): Promise<boolean> {
+): Promise<CheckedRequest> {
+  const { params, inputs: requested } = parseRequestInputs(caller.accountId, input);
   const isTooExpensive = exceedsPriceLimit(input);
   if (isTooExpensive && idempotencyKey === null) throw priceLimitError(input);
-  if (!isTooExpensive && !isModerationEnabled()) return false;
+  if (!isTooExpensive && !isModerationEnabled() && requested.length === 0)
+    return { params, inputs: [], isReplay: false };
   const { outcome, uuid } = await readAdmission(caller, input, idempotencyKey);
-  if (outcome === 'replayed') return true;
+  if (outcome === 'replayed') return { params, inputs: [], isReplay: true };
   if (isTooExpensive) throw priceLimitError(input);
-  await moderate(uuid, input, idempotencyKey);
-  return false;
+  if (outcome === 'subscription_required' && requested.length > 0)
+    throw new ServiceError(outcome, describeRejection(outcome, { model: input.model, credits: priceRequest(input) }));
+  const images = await prepareInputs(caller.accountId, requested);
+  if (isModerationEnabled()) await moderate(uuid, { ...input, params }, images, idempotencyKey);
+  const inputs = images.map(({ role, position, upload_uuid }) => ({ role, position, upload_uuid }));
+  return { params, inputs, isReplay: false };
+}
+
+/**
+ * Parses the image parameters of a request. Reads and fetches nothing.
+ * @throws ServiceError validation_error
+ */
+export function parseRequestInputs(accountId: number, { model, params }: CreateInput): ParsedInputs {
+  return parseInputs(accountId, getModelBySlug(model).inputs, params);
 }
 
 /** @throws ServiceError validation_error if the price is above `max_credits`. */
@@ -51,8 +91,17 @@ function priceLimitError(input: CreateInput): ServiceError {
 }
 
 /** @throws ServiceError content_rejected; internal_error (503) without a decision, unless MODERATION_ON_ERROR is `allow`. */
-async function moderate(account: string, input: CreateInput, idempotencyKey: string | null): Promise<void> {
-  const verdict = await requestMeasuredVerdict(account, input);
+async function moderate(
+  account: string,
+  input: CreateInput,
+  images: readonly PreparedInput[],
+  idempotencyKey: string | null,
+): Promise<void> {
+  const expiresAt = addMilliseconds(now(), MODERATION_ADDRESS_MS);
+  const inputs = await Promise.all(
+    images.map(async ({ role, upload }) => ({ role, url: await buildImageUrl(upload, expiresAt) })),
+  );
+  const verdict = await requestMeasuredVerdict(account, input, inputs);
   if (verdict === null && config.MODERATION_ON_ERROR === 'reject') {
     const detail = buildNotCreatedDetail(idempotencyKey, 'The content check is temporarily unavailable.');
     throw new ServiceError('internal_error', detail, { retryAfterSeconds: 5 });
@@ -66,12 +115,16 @@ async function moderate(account: string, input: CreateInput, idempotencyKey: str
 }
 
 /** @returns null if the moderation service did not decide. */
-async function requestMeasuredVerdict(account: string, input: CreateInput): Promise<ModerationVerdict | null> {
+async function requestMeasuredVerdict(
+  account: string,
+  input: CreateInput,
+  inputs: readonly ModerationInput[],
+): Promise<ModerationVerdict | null> {
   const { model, prompt, params } = input;
   const stopTimer = moderationDuration.startTimer();
   try {
     const { kind } = getModelBySlug(model);
-    const verdict = await requestVerdict({ account, model, kind, prompt, params, inputs: [] });
+    const verdict = await requestVerdict({ account, model, kind, prompt, params, inputs });
     stopTimer({ outcome: verdict.isAllowed ? 'allowed' : 'denied' });
     return verdict;
   } catch (error) {

@@ -1,5 +1,6 @@
-import { access, constants, mkdir, open, rename, rm } from 'node:fs/promises';
+import { access, constants, copyFile, mkdir, open, rename, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
+import { tooLargeError } from './download.ts';
 import { type MediaStore, StoreConfigError } from './mediaStore.ts';
 
 /**
@@ -16,6 +17,18 @@ export function diskStore(root: string): MediaStore {
       await syncDirectory(target).catch(() => {});
     },
     movesFiles: true,
+    getFile: async (path, localFile, maxBytes) => {
+      const file = join(root, path);
+      try {
+        if ((await stat(file)).size > maxBytes) throw tooLargeError(maxBytes, 'image');
+        await copyFile(file, localFile);
+        return true;
+      } catch (error) {
+        if ((error as NodeJS.ErrnoException).code === 'ENOENT') return false;
+        throw error;
+      }
+    },
+    presign: null,
     deleteFolder: async (folder) => {
       await rm(join(root, folder), { recursive: true, force: true });
     },

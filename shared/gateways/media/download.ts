@@ -4,10 +4,10 @@ import type { Readable } from 'node:stream';
 import { Agent, type Dispatcher, request } from 'undici';
 import { config } from '../../lib/config.ts';
 import { perService } from '../../lib/serviceScope.ts';
-import { isPrivateAddress, lookupPublicAddress } from '../../lib/ssrfGuard.ts';
+import { isPrivateAddress, lookupPublicAddress, resolvePublicAddress } from '../../lib/ssrfGuard.ts';
 import { RETRYABLE_STATUSES } from './retryableStatuses.ts';
 
-/** An output that can never be stored: missing, of the wrong type, or too large. */
+/** An output, or an image of a customer, that can never be stored: missing, of the wrong type, or too large. */
 export class InvalidOutputError extends Error {}
 
 /** Addresses that an upstream's outputs may have besides public ones. */
@@ -16,6 +16,8 @@ export interface DownloadPolicy {
   upstreamHost: string;
   /** True for an upstream in our own network. */
   allowsPrivateAddresses: boolean;
+  /** True for an address that a customer chose. It must be https, unless private addresses are allowed. */
+  isCustomers?: boolean;
 }
 
 export interface DownloadLimits {
@@ -37,9 +39,17 @@ export const HEAD_BYTES = 16;
 
 const REDIRECTS_MAX = 3;
 
+/** Customers' images are fetched while a request waits. */
+const CUSTOMER_CONNECTIONS_PER_ORIGIN = 4;
+const CUSTOMER_CONNECT_TIMEOUT_MS = 3_000;
+
 const agents = perService(() => ({
   unrestrictedAgent: new Agent({ connections: config.UPSTREAM_CONCURRENCY }),
   publicAgent: new Agent({ connections: config.UPSTREAM_CONCURRENCY, connect: { lookup: lookupPublicAddress } }),
+  customerAgent: new Agent({
+    connections: CUSTOMER_CONNECTIONS_PER_ORIGIN,
+    connect: { lookup: resolvePublicAddress, timeout: CUSTOMER_CONNECT_TIMEOUT_MS },
+  }),
 }));
 
 /**
@@ -64,7 +74,7 @@ export async function download(
     // Requested only once the file is open. The announced length may be missing or wrong, so bytes are counted.
     for await (const chunk of streamBytes(source.url, policy, options, maxBytes)) {
       bytes += chunk.length;
-      if (bytes > maxBytes) throw tooLargeError(maxBytes);
+      if (bytes > maxBytes) throw tooLargeError(maxBytes, getName(policy));
       if (head.length < HEAD_BYTES) head = Buffer.concat([head, chunk.subarray(0, HEAD_BYTES - head.length)]);
       yield chunk;
     }
@@ -100,6 +110,7 @@ async function openDownload(
   { headers, ...options }: DownloadRequestOptions,
   maxBytes: number,
 ): Promise<Readable> {
+  const name = getName(policy);
   let address = url;
   let leftOrigin = false;
   for (let redirects = 0; redirects <= REDIRECTS_MAX; redirects += 1) {
@@ -110,23 +121,25 @@ async function openDownload(
       ...options,
       dispatcher,
       headers: leftOrigin ? undefined : headers,
-    }).catch(rethrowDownloadError);
+    }).catch((error: Error & { code?: string }) => {
+      throw error.code === 'EPRIVATE' ? privateAddressError(name) : error;
+    });
     const { statusCode, body } = response;
     const isTooLarge = Number(response.headers['content-length']) > maxBytes;
     if (statusCode === 200 && !isTooLarge) return body;
     await body.dump({ signal: options.signal, limit: 16_384 });
-    if (statusCode === 200) throw tooLargeError(maxBytes);
+    if (statusCode === 200) throw tooLargeError(maxBytes, name);
     const location = response.headers['location'];
     if (statusCode < 300 || statusCode >= 400 || typeof location !== 'string')
-      throw toStatusError(statusCode, !leftOrigin && headers !== undefined);
+      throw toStatusError(statusCode, !leftOrigin && headers !== undefined, name);
     address = URL.canParse(location, address) ? new URL(location, address).href : location;
   }
-  throw new InvalidOutputError('The output has too many redirects.');
+  throw new InvalidOutputError(`The ${name} has too many redirects.`);
 }
 
 /** @param isAuthenticated true if the request carried our key, which may be corrected. */
-function toStatusError(statusCode: number, isAuthenticated: boolean): Error {
-  const message = `The output's address returned status ${statusCode}.`;
+function toStatusError(statusCode: number, isAuthenticated: boolean, name: string): Error {
+  const message = `The ${name}'s address returned status ${statusCode}.`;
   const isRetryable =
     statusCode >= 500 ||
     RETRYABLE_STATUSES.includes(statusCode) ||
@@ -134,22 +147,32 @@ function toStatusError(statusCode: number, isAuthenticated: boolean): Error {
   return isRetryable ? new Error(message) : new InvalidOutputError(message);
 }
 
-function selectDispatcher(address: string, { upstreamHost, allowsPrivateAddresses }: DownloadPolicy): Dispatcher {
+function selectDispatcher(address: string, policy: DownloadPolicy): Dispatcher {
+  const { upstreamHost, allowsPrivateAddresses, isCustomers = false } = policy;
+  const name = getName(policy);
   const url = URL.canParse(address) ? new URL(address) : null;
   if (url === null || !/^https?:$/.test(url.protocol))
-    throw new InvalidOutputError('The output has no usable address.');
+    throw new InvalidOutputError(`The ${name} has no usable address.`);
+  if (isCustomers && url.protocol !== 'https:' && !allowsPrivateAddresses)
+    throw new InvalidOutputError('The address does not begin with https://.');
   if (url.host === upstreamHost || allowsPrivateAddresses) return agents().unrestrictedAgent;
   const host = url.hostname.replace(/^\[|\]$/g, '');
-  if (isIP(host) !== 0 && isPrivateAddress(host)) throw new InvalidOutputError('The output is at a private address.');
-  return agents().publicAgent;
+  if (isIP(host) !== 0 && isPrivateAddress(host)) throw privateAddressError(name);
+  return isCustomers ? agents().customerAgent : agents().publicAgent;
 }
 
-function rethrowDownloadError(error: Error & { code?: string }): never {
-  throw error.code === 'EPRIVATE' ? new InvalidOutputError('The output is at a private address.') : error;
+function privateAddressError(name: string): InvalidOutputError {
+  return new InvalidOutputError(`The ${name} is at a private address.`);
 }
 
-function tooLargeError(maxBytes: number): InvalidOutputError {
-  return new InvalidOutputError(`The output is larger than ${maxBytes} bytes.`);
+/** Returns what error messages call the file. */
+function getName({ isCustomers = false }: DownloadPolicy): string {
+  return isCustomers ? 'image' : 'output';
+}
+
+/** Error for a file that is larger than allowed. */
+export function tooLargeError(maxBytes: number, name = 'output'): InvalidOutputError {
+  return new InvalidOutputError(`The ${name} is larger than ${maxBytes} bytes.`);
 }
 
 const CHUNK_CHARACTERS = 64 * 1024;

@@ -7,6 +7,17 @@ export interface FinishedFile {
   /** File name in the folder. */
   name: string;
   contentType: string;
+  /** True for a file that no cache may keep. */
+  isPrivate?: boolean;
+}
+
+/** A request that a client without our keys may send to the store. */
+export interface PresignedRequest {
+  method: 'GET' | 'PUT';
+  path: string;
+  /** Headers that it must carry. Names in lower case. */
+  headers: Readonly<Record<string, string>>;
+  expiresInSeconds: number;
 }
 
 /** Storage of outputs. Paths are relative, with forward slashes; clients see them after CDN_URL. */
@@ -18,6 +29,14 @@ export interface MediaStore {
   putFiles(folder: string, files: FinishedFile[]): Promise<void>;
   /** True if `putFiles` moves the local files instead of copying them. */
   movesFiles: boolean;
+  /**
+   * Copies a stored file to a new local file.
+   * @returns false if it does not exist.
+   * @throws InvalidOutputError if it has more than `maxBytes`.
+   */
+  getFile(path: string, localFile: string, maxBytes: number): Promise<boolean>;
+  /** Signs an address of the store for one request. Null if the store has no addresses of its own. */
+  presign: ((request: PresignedRequest) => Promise<string>) | null;
   /** Deletes a folder with its contents. A missing folder is not an error. */
   deleteFolder(folder: string): Promise<void>;
   /**

@@ -1,7 +1,16 @@
 import { createReadStream } from 'node:fs';
-import { stat } from 'node:fs/promises';
+import { stat, writeFile } from 'node:fs/promises';
+import type { Readable } from 'node:stream';
 import { setTimeout } from 'node:timers/promises';
-import { type FinishedFile, MEDIA_CACHE_SECONDS, type MediaStore, StoreConfigError } from './mediaStore.ts';
+import { tooLargeError } from './download.ts';
+import {
+  type FinishedFile,
+  MEDIA_CACHE_SECONDS,
+  type MediaStore,
+  type PresignedRequest,
+  StoreConfigError,
+} from './mediaStore.ts';
+import { buildObjectUrl, presignS3Url } from './s3Presign.ts';
 import { connectS3, S3_LIMITS, type S3Connection, type S3Limits, type S3Options } from './s3Connection.ts';
 
 const RETRY_DELAY_MS = 500;
@@ -16,6 +25,8 @@ export function s3Store(options: S3Options, limits: S3Limits = S3_LIMITS): Media
       for (const file of files) await upload(await connect(), `${folder}/${file.name}`, file);
     },
     movesFiles: false,
+    getFile: async (path, localFile, maxBytes) => getObject(await connect(), path, localFile, maxBytes),
+    presign: async (request) => presign(await connect(), options, request),
     deleteFolder: async (folder) => deletePrefix(await connect(), folder),
     probe: async () => probe(await connect()),
     close: async () => (await connection)?.client.destroy(),
@@ -40,7 +51,7 @@ async function upload(connection: S3Connection, path: string, file: FinishedFile
 async function putObject(
   { client, sdk, bucket, toKey, withExplainedErrors }: S3Connection,
   path: string,
-  { localFile, contentType }: FinishedFile,
+  { localFile, contentType, isPrivate }: FinishedFile,
   size: number,
   signal: AbortSignal,
 ): Promise<void> {
@@ -53,7 +64,7 @@ async function putObject(
     Body: body,
     ContentLength: size,
     ContentType: contentType,
-    CacheControl: CACHE_CONTROL,
+    CacheControl: isPrivate === true ? 'private, no-store' : CACHE_CONTROL,
   });
   try {
     await withExplainedErrors(client.send(command, { abortSignal: AbortSignal.any([signal, unreadable.signal]) }));
@@ -63,6 +74,41 @@ async function putObject(
   } finally {
     body.destroy();
   }
+}
+
+async function getObject(
+  { client, sdk, bucket, toKey, withExplainedErrors, limits }: S3Connection,
+  path: string,
+  localFile: string,
+  maxBytes: number,
+): Promise<boolean> {
+  const abortSignal = AbortSignal.timeout(limits.uploadMs);
+  const command = new sdk.GetObjectCommand({ Bucket: bucket, Key: toKey(path) });
+  const response = await withExplainedErrors(
+    client.send(command, { abortSignal }).catch((error: Error) => {
+      if (error.name === 'NoSuchKey') return null;
+      throw error;
+    }),
+  );
+  if (response === null) return false;
+  const body = response.Body as Readable;
+  if ((response.ContentLength ?? 0) > maxBytes) {
+    body.destroy();
+    throw tooLargeError(maxBytes, 'image');
+  }
+  await writeFile(localFile, body, { signal: abortSignal });
+  return true;
+}
+
+/** Signs with the credentials that the client uses at this moment. Sends nothing. */
+async function presign(
+  { client, toKey }: S3Connection,
+  options: S3Options,
+  { method, path, headers, expiresInSeconds }: PresignedRequest,
+): Promise<string> {
+  const credentials = await client.config.credentials();
+  const url = buildObjectUrl(options, toKey(path));
+  return presignS3Url({ method, url, headers, expiresInSeconds, region: options.region, credentials, at: new Date() });
 }
 
 async function deletePrefix(connection: S3Connection, folder: string): Promise<void> {

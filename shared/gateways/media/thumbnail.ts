@@ -13,13 +13,26 @@ export interface ThumbnailOptions {
   ffmpegPath?: string;
 }
 
-/** Message to the thumbnail process. Responses come in the order of the requests. */
-export interface ThumbnailRequest extends ThumbnailSource {
-  ffmpegPath: string;
+/** A customer's image, which is written to a new file without its metadata. */
+export interface ReencodeRequest {
+  kind: 'reencode';
+  filePath: string;
+  outputPath: string;
 }
+
+/** An image that was written. */
+export interface ReencodedImage {
+  format: 'png' | 'jpeg' | 'webp';
+  width: number;
+  height: number;
+  bytes: number;
+}
+
+/** Message to the thumbnail process. Responses come in the order of the requests. */
+export type ThumbnailRequest = (ThumbnailSource & { ffmpegPath: string }) | ReencodeRequest;
 export interface ThumbnailResponse {
-  /** The thumbnail, or an error message. */
-  result: Uint8Array | string;
+  /** The thumbnail or the description of the image, or an error message. */
+  result: Uint8Array | ReencodedImage | string;
   /** True if the process exits after this response. */
   isLast: boolean;
 }
@@ -27,9 +40,12 @@ export interface ThumbnailResponse {
 interface ThumbnailTask {
   request: ThumbnailRequest;
   enqueuedAt: number;
-  resolve(thumbnail: Uint8Array): void;
+  resolve(result: Uint8Array | ReencodedImage): void;
   reject(error: Error): void;
 }
+
+/** A file that cannot be decoded. Any other error may be temporary. */
+export class DecodeError extends Error {}
 
 /** A child process and its unfinished tasks. It works on the first one. */
 interface ThumbnailWorker {
@@ -75,7 +91,19 @@ export function stopThumbnailProcess(): void {
  * 0.9 s with WebAssembly, an image 0.03 to 0.1 s, and the start of a child 0.1 s.
  */
 export function makeThumbnail(input: ThumbnailSource, options: ThumbnailOptions = {}): Promise<Uint8Array> {
-  const request = { ...input, ffmpegPath: options.ffmpegPath ?? 'ffmpeg' };
+  return runTask({ ...input, ffmpegPath: options.ffmpegPath ?? 'ffmpeg' }) as Promise<Uint8Array>;
+}
+
+/**
+ * Writes a PNG, JPEG or WebP image to a new file, upright and without EXIF, GPS position, color profile and further
+ * frames. The same child process does the work, with the same limits as for thumbnails.
+ * @throws DecodeError if the file is not such an image, is damaged, or has more than 50 megapixels.
+ */
+export function reencodeImage(filePath: string, outputPath: string): Promise<ReencodedImage> {
+  return runTask({ kind: 'reencode', filePath, outputPath }) as Promise<ReencodedImage>;
+}
+
+function runTask(request: ThumbnailRequest): Promise<Uint8Array | ReencodedImage> {
   return new Promise((resolve, reject) => {
     pendingTasks.push({ request, enqueuedAt: performance.now(), resolve, reject });
     sendPendingTasks();
@@ -106,7 +134,7 @@ function startNextTask(worker: ThumbnailWorker): void {
     child.ref();
     child.channel?.ref();
     worker.timer = setTimeout(
-      () => terminateWorker(worker, new Error(`the thumbnail took longer than ${THUMBNAIL_TIMEOUT_MS} ms`)),
+      () => terminateWorker(worker, new DecodeError(`the thumbnail took longer than ${THUMBNAIL_TIMEOUT_MS} ms`)),
       THUMBNAIL_TIMEOUT_MS,
     );
   } else {
@@ -130,7 +158,7 @@ function startThumbnailWorker(): ThumbnailWorker {
   const worker: ThumbnailWorker = { child, tasks: [], timer: undefined };
   child.on('message', (reply: ThumbnailResponse) => {
     const task = worker.tasks.shift() as ThumbnailTask;
-    if (typeof reply.result === 'string') task.reject(new Error(reply.result));
+    if (typeof reply.result === 'string') task.reject(new DecodeError(reply.result));
     else task.resolve(reply.result);
     if (reply.isLast) terminateWorker(worker);
     else startNextTask(worker);

@@ -1,5 +1,5 @@
-import sharp from 'sharp';
-import type { ThumbnailResponse, ThumbnailRequest } from './thumbnail.ts';
+import sharp, { type Sharp } from 'sharp';
+import type { ReencodedImage, ReencodeRequest, ThumbnailResponse, ThumbnailRequest } from './thumbnail.ts';
 import { readEarlyFrame } from './videoFrame.ts';
 
 const LONGER_SIDE_PX = 512;
@@ -26,20 +26,37 @@ process.on('disconnect', () => process.exit(0));
 /** Handles one request. After the last response the worker moves the remaining tasks to another process. */
 async function handleRequest(request: ThumbnailRequest): Promise<void> {
   if (isExiting) return;
-  const result = await renderThumbnail(request).catch((error: unknown) =>
-    error instanceof Error ? error.message : String(error),
-  );
+  const work = request.kind === 'reencode' ? reencode(request) : renderThumbnail(request);
+  const result = await work.catch((error: unknown) => (error instanceof Error ? error.message : String(error)));
   isExiting = process.memoryUsage.rss() >= MAX_RESIDENT_BYTES;
   const reply: ThumbnailResponse = { result, isLast: isExiting };
   process.send?.(reply);
 }
 
-async function renderThumbnail({ kind, filePath, ffmpegPath }: ThumbnailRequest): Promise<Buffer> {
-  const options = { limitInputPixels: MAX_INPUT_PIXELS, failOn: 'error', sequentialRead: true } as const;
+const DECODE_OPTIONS = { limitInputPixels: MAX_INPUT_PIXELS, failOn: 'error', sequentialRead: true } as const;
+
+type ThumbnailSourceRequest = Exclude<ThumbnailRequest, ReencodeRequest>;
+
+async function renderThumbnail({ kind, filePath, ffmpegPath }: ThumbnailSourceRequest): Promise<Buffer> {
   const frame = kind === 'video' ? await readEarlyFrame(filePath, ffmpegPath) : null;
-  const picture = frame ? sharp(frame.data, options) : sharp(filePath, options).autoOrient();
+  const picture = frame ? sharp(frame.data, DECODE_OPTIONS) : sharp(filePath, DECODE_OPTIONS).autoOrient();
   return picture
     .resize({ width: LONGER_SIDE_PX, height: LONGER_SIDE_PX, fit: 'inside', withoutEnlargement: true })
     .webp({ quality: 80 })
     .toBuffer();
+}
+
+const ENCODERS: Record<ReencodedImage['format'], (picture: Sharp) => Sharp> = {
+  png: (picture) => picture.png({ compressionLevel: 6 }),
+  jpeg: (picture) => picture.jpeg({ quality: 95, chromaSubsampling: '4:4:4' }),
+  webp: (picture) => picture.webp({ quality: 95 }),
+};
+
+/** Keeps the format. Metadata is not written unless it is asked for, and colors are converted to sRGB. */
+async function reencode({ filePath, outputPath }: ReencodeRequest): Promise<ReencodedImage> {
+  const picture = sharp(filePath, DECODE_OPTIONS);
+  const { format } = await picture.metadata();
+  if (format !== 'png' && format !== 'jpeg' && format !== 'webp') throw new Error(`unsupported format ${format}`);
+  const { width, height, size } = await ENCODERS[format](picture.autoOrient()).toFile(outputPath);
+  return { format, width, height, bytes: size };
 }

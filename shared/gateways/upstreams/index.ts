@@ -66,6 +66,14 @@ export {
   findUpstreamRoute,
   findReleaseRoutes,
 } from './upstreamConfig.ts';
+export { buildImageVariables, omitImageParams, type RoleImage } from './imageFields.ts';
 export { FAILURE_MESSAGES } from './responses.ts';
 export { UpstreamError } from './upstream.ts';
-export type { CancelResult, UpstreamResult, UpstreamHandle, UpstreamOutput, UpstreamProgress } from './upstream.ts';
+export type {
+  CancelResult,
+  SubmitImage,
+  UpstreamResult,
+  UpstreamHandle,
+  UpstreamOutput,
+  UpstreamProgress,
+} from './upstream.ts';

@@ -61,6 +61,17 @@ export const DEFAULT_INPUTS: Record<AdapterName, Record<ModelKind, Template>> = 
   },
 };
 
+/** Billed by tokens: 21,600 per second in 720p and 48,600 in 1080p, at 240 cents a million, half without audio. */
+const SEEDANCE_CENTS_PER_SECOND: Template = {
+  $by: 'resolution audio',
+  '720p true': 5.184,
+  '720p false': 2.592,
+  '1080p true': 11.664,
+  '1080p false': 5.832,
+};
+
+const NANO_BANANA_CENTS: Template = { $by: 'resolution', '1K': 8, '2K': 12, '4K': 16 };
+
 /**
  * Models that need no entry in UPSTREAMS, by adapter and id. Prices are the providers' list prices of November 2026 and
  * appear in the staff metrics only; set negotiated prices in UPSTREAMS.
@@ -68,17 +79,18 @@ export const DEFAULT_INPUTS: Record<AdapterName, Record<ModelKind, Template>> = 
 export const MODEL_PRESETS: Record<string, UpstreamModelSettings> = {
   'fal:fal-ai/bytedance/seedance/v1.5/pro/text-to-video': {
     input: DEFAULT_INPUTS.fal.video,
-    // Billed by tokens: 21,600 per second in 720p and 48,600 in 1080p, at 240 cents a million, half without audio.
-    cents_per_second: {
-      $by: 'resolution audio',
-      '720p true': 5.184,
-      '720p false': 2.592,
-      '1080p true': 11.664,
-      '1080p false': 5.832,
-    },
+    cents_per_second: SEEDANCE_CENTS_PER_SECOND,
+  },
+  'fal:fal-ai/bytedance/seedance/v1.5/pro/image-to-video': {
+    input: DEFAULT_INPUTS.fal.video,
+    cents_per_second: SEEDANCE_CENTS_PER_SECOND,
+  },
+  'fal:fal-ai/nano-banana-2/edit': {
+    input: DEFAULT_INPUTS.fal.image,
+    cents: NANO_BANANA_CENTS,
   },
   'fal:fal-ai/nano-banana-2': {
     input: DEFAULT_INPUTS.fal.image,
-    cents: { $by: 'resolution', '1K': 8, '2K': 12, '4K': 16 },
+    cents: NANO_BANANA_CENTS,
   },
 };

@@ -1,4 +1,4 @@
-import { type Dispatcher, FormData } from 'undici';
+import type { Dispatcher } from 'undici';
 import { now } from '../../lib/clock.ts';
 import { config } from '../../lib/config.ts';
 import { InvalidOutputError } from '../media/download.ts';
@@ -15,6 +15,7 @@ import {
   toNonEmptyString,
   unavailableError,
 } from './responses.ts';
+import { toFormData } from './formData.ts';
 import { requestStream, requestJson, type JsonResponse } from './http.ts';
 import { readImageResponse } from './imageResponse.ts';
 import type { UpstreamRoute } from './upstreamConfig.ts';
@@ -58,11 +59,11 @@ export function openaiUpstream({ upstream: { baseUrl, key, acceptsForm }, modelI
     return succeededResult({ url, headers: isSameOrigin(url, origin) ? credentials : undefined }, response);
   }
 
-  async function createVideo({ generationId, input }: SubmitRequest): Promise<SubmitResult> {
+  async function createVideo({ generationId, input, images = [] }: SubmitRequest): Promise<SubmitResult> {
     const body = { model: modelId, ...input };
     const response = await requestJson('POST', `${baseUrl}/videos`, {
       headers: { ...headers, 'idempotency-key': generationId },
-      body: acceptsForm ? toFormData(body) : body,
+      body: acceptsForm || images.length > 0 ? await toFormData(body, images) : body,
     });
     if (response.status < 300 && isFailedStatus(response.body)) return failedResult(response.body);
     const id = getField(response.body, 'id');
@@ -88,13 +89,16 @@ export function openaiUpstream({ upstream: { baseUrl, key, acceptsForm }, modelI
     return 'unknown';
   }
 
-  function createImage(request: SubmitRequest): Promise<SubmitResult> {
+  async function createImage(request: SubmitRequest): Promise<SubmitResult> {
+    const { images = [] } = request;
+    const body = { model: modelId, ...request.input };
     const options = {
       headers: { ...headers, 'idempotency-key': request.generationId },
-      body: { model: modelId, ...request.input },
+      body: images.length > 0 ? await toFormData(body, images) : body,
       timeoutMs: Math.max(1, Math.min(config.UPSTREAM_SYNC_TIMEOUT_MS, request.deadlineAt.getTime() - now().getTime())),
     };
-    return requestStream('POST', `${baseUrl}/images/generations`, options, async (response) => {
+    const path = images.length > 0 ? 'images/edits' : 'images/generations';
+    return requestStream('POST', `${baseUrl}/${path}`, options, async (response) => {
       try {
         return await parseImageResponse(response, request);
       } catch (error) {
@@ -147,15 +151,6 @@ const INVALID_OUTPUT_RESULT: UpstreamResult = { state: 'failed', message: FAILUR
 /** Returns true if a value is safe as a path segment. Dots alone would lead to another path. */
 function isSafePathId(value: unknown): value is string {
   return isSafeString(value) && !/^\.+$/.test(value);
-}
-
-/** Builds form data. Values that are not strings are sent as JSON. */
-function toFormData(body: Record<string, unknown>): FormData {
-  const form = new FormData();
-  for (const [name, value] of Object.entries(body)) {
-    form.set(name, typeof value === 'string' ? value : JSON.stringify(value));
-  }
-  return form;
 }
 
 /** Errors of our account, which OpenAI reports with status 400 like an invalid request. */

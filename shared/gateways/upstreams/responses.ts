@@ -14,6 +14,7 @@ export const FAILURE_MESSAGES = {
   /** By the owner, before the model started. */
   canceledByOwner: 'Canceled.',
   noOutput: 'The model returned no output.',
+  inputGone: 'An input image of this generation is no longer available.',
   unusableOutput: 'The model returned no usable output.',
   notMade: 'The model could not generate this.',
   notInTime: 'The model did not finish in time.',

@@ -6,10 +6,21 @@ export interface SubmitRequest {
   generationId: string;
   /** Input in the format of the upstream's model. */
   input: Record<string, unknown>;
+  /** Images of the input, for an upstream that takes files and not addresses. */
+  images?: readonly SubmitImage[];
   /** Time after which the result is no longer used. */
   deadlineAt: Date;
   /** Returns the path of a new local file, for an upstream that responds with the output itself. */
   newFile(): Promise<string>;
+}
+
+/** An image of the input. */
+export interface SubmitImage {
+  /** Its address, as the input contains it. */
+  url: string;
+  contentType: string;
+  /** Reads its content from our storage. */
+  read(): Promise<Uint8Array>;
 }
 
 /** Identifies a generation at the upstream that accepted it. Stored as JSON, read by the same adapter only. */

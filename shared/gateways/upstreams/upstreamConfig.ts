@@ -2,7 +2,15 @@ import { type Catalog, getCatalog, parseCatalog } from '../../lib/catalog/catalo
 import { isListable, listParams } from '../../lib/catalog/paramValues.ts';
 import { config, type Config, ConfigError } from '../../lib/config.ts';
 import { perService } from '../../lib/serviceScope.ts';
-import type { CatalogModel, GenerationParams, ModelDefinition, ModelKind, ModelSlug } from '../../spec/catalog.ts';
+import type {
+  CatalogModel,
+  GenerationParams,
+  ModelDefinition,
+  ModelInput,
+  ModelKind,
+  ModelSlug,
+} from '../../spec/catalog.ts';
+import { addImageFields, buildImageVariables, buildSampleImages, type RoleImage } from './imageFields.ts';
 import {
   ADAPTER_NAMES,
   type AdapterName,
@@ -39,10 +47,13 @@ export interface UpstreamRoute {
   modelSettings: UpstreamModelSettings;
   /** Params that a request may leave out. */
   optionalParams: readonly string[];
+  /** Params that take images. */
+  inputs: Readonly<Record<string, ModelInput>>;
 }
 
 /** Facts about a model that routes depend on. */
-export type RoutedModel = Pick<CatalogModel, 'slug' | 'kind'> & Partial<Pick<CatalogModel, 'optionalParams'>>;
+export type RoutedModel = Pick<CatalogModel, 'slug' | 'kind'> &
+  Partial<Pick<CatalogModel, 'optionalParams' | 'inputs'>>;
 
 /** Upstreams and routes of the configuration. */
 export interface UpstreamConfig {
@@ -135,6 +146,7 @@ function readRoute(partialConfig: UpstreamConfig, model: CatalogModel, variable:
     const names = [...partialConfig.upstreams.keys()].join(', ');
     throw new ConfigError(`${variable} must begin with the name of an upstream (${names}) and a colon.`);
   }
+  requireImagesUsed(route, model);
   checkRoute(route, model, variable, value);
   return route;
 }
@@ -147,7 +159,7 @@ function checkRoute(route: UpstreamRoute, model: CatalogModel, variable: string,
   const place = model.upstreams === null ? `UPSTREAMS/models/${value}` : `${variable} (UPSTREAMS/models/${value})`;
   for (const params of listRouteParams(route, model.definition, place)) {
     try {
-      const variables = { prompt: SAMPLE_PROMPT, ...params };
+      const variables = { prompt: SAMPLE_PROMPT, ...params, ...buildImageVariables(model.inputs, []) };
       if (!JSON.stringify(buildUpstreamInput(route, variables)).includes(SAMPLE_PROMPT))
         throw new Error('the input does not contain the prompt');
       computeCostCents(route, variables);
@@ -177,9 +189,29 @@ function listRouteParams(
   }
 }
 
+/** @throws ConfigError if a route does not send an image that its model takes. */
+function requireImagesUsed(route: UpstreamRoute, { slug, inputs, definition }: CatalogModel): void {
+  const [params = {}] = listParams(definition);
+  for (const name of Object.keys(inputs)) {
+    const images = buildSampleImages(inputs, [name]);
+    const variables = { prompt: SAMPLE_PROMPT, ...params, ...buildImageVariables(inputs, images) };
+    const path = `CATALOG/models/${slug}/inputs/${name}`;
+    const place = `UPSTREAMS/models/${route.upstream.name}:${route.modelId}/input`;
+    const { role } = inputs[name] as ModelInput;
+    let input: string;
+    try {
+      input = JSON.stringify(buildUpstreamInput(route, variables));
+    } catch (error) {
+      throw new ConfigError(`${path} does not fit ${place}: ${(error as Error).message}.`);
+    }
+    if (input.includes((images[0] as RoleImage).url)) continue;
+    throw new ConfigError(`${path} is not used: ${place} must contain "$${role}".`);
+  }
+}
+
 /** Returns the route to a model of an upstream, or undefined if the upstream is not configured. */
 export function findUpstreamRoute(
-  { slug: model, kind, optionalParams = [] }: RoutedModel,
+  { slug: model, kind, optionalParams = [], inputs = {} }: RoutedModel,
   upstreamName: string,
   modelId: string,
   { upstreams, modelOverrides }: UpstreamConfig = upstreamConfig(),
@@ -188,8 +220,10 @@ export function findUpstreamRoute(
   if (upstream === undefined) return undefined;
   const defaults = { input: DEFAULT_INPUTS[upstream.adapter][kind] };
   const preset = MODEL_PRESETS[`${upstream.adapter}:${modelId}`];
-  const modelSettings = { ...defaults, ...preset, ...modelOverrides[`${upstreamName}:${modelId}`] };
-  return { model, kind, upstream, modelId, modelSettings, optionalParams };
+  const known = { ...defaults, ...preset };
+  const withImages = { ...known, input: addImageFields(known.input, upstream.adapter, kind, inputs) };
+  const modelSettings = { ...withImages, ...modelOverrides[`${upstreamName}:${modelId}`] };
+  return { model, kind, upstream, modelId, modelSettings, optionalParams, inputs };
 }
 
 /** Placeholder for a customer's prompt. */

@@ -119,3 +119,8 @@ export function getPlanBySlug(slug: string): Plan {
     retryAfterSeconds: 60,
   });
 }
+
+/** Returns true if a model takes images. */
+export function hasImageModels(): boolean {
+  return getCatalog().models.some(({ inputs }) => Object.keys(inputs).length > 0);
+}

@@ -1,6 +1,7 @@
 import Type, { type TObject, type TSchema } from 'typebox';
 import { v5 as uuidv5 } from 'uuid';
 import { type CatalogModel, DEFAULT_MODELS, type ModelDefinition, type ParamDefinition } from '../../spec/catalog.ts';
+import { buildInputParams, listRequiredInputs } from './inputParams.ts';
 import { isOptional } from './paramValues.ts';
 import { computePrice, getAbsentParams, listPrices } from './price.ts';
 
@@ -21,7 +22,7 @@ export function buildModel(slug: string, definition: ModelDefinition): CatalogMo
     sortOrder: definition.sort_order ?? 0,
     hidden: definition.hidden ?? false,
     deprecatedAt: definition.deprecated_at ?? null,
-    params: buildParamsObject(params),
+    params: buildParamsObject(definition),
     paramsSchema: buildParamsSchema(params),
     optionalParams: Object.keys(params).filter((param) => isOptional(params[param] as ParamDefinition)),
     inputs: Object.fromEntries(
@@ -36,12 +37,19 @@ export function buildModel(slug: string, definition: ModelDefinition): CatalogMo
   };
 }
 
-function buildParamsObject(params: ModelDefinition['params']): TObject {
+function buildParamsObject({ params, inputs = {} }: ModelDefinition): TObject {
   const entries = Object.entries(params);
-  return Type.Object(Object.fromEntries(entries.map(([name, param]) => [name, buildParam(param)])), {
-    additionalProperties: false,
-    required: entries.filter(([, { required }]) => required === true).map(([name]) => name),
-  });
+  const properties = Object.fromEntries(entries.map(([name, param]) => [name, buildParam(param)]));
+  return Type.Object(
+    { ...properties, ...buildInputParams(inputs) },
+    {
+      additionalProperties: false,
+      required: [
+        ...entries.filter(([, { required }]) => required === true).map(([name]) => name),
+        ...listRequiredInputs(inputs),
+      ],
+    },
+  );
 }
 
 function buildParam(param: ParamDefinition): TSchema {

@@ -7,15 +7,7 @@ import { readBoolean, readInteger, readList, readObject, readOptional, readText,
 
 const PATH = 'CATALOG/plans';
 const SLUG = /^[a-z](?:[a-z0-9-]{0,38}[a-z0-9])?$/;
-const FIELDS = [
-  'name',
-  'price_monthly_cents',
-  'monthly_credits',
-  'parallel_limit',
-  'features',
-  'highlight',
-  'hidden',
-];
+const FIELDS = ['name', 'price_monthly_cents', 'monthly_credits', 'parallel_limit', 'features', 'highlight', 'hidden'];
 
 /** The year, which is charged at once, costs between 50 cents and 999,999.99 dollars: the limits of Stripe. */
 const PRICE_CENTS = [5, 8_333_333] as const;

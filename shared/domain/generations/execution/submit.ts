@@ -1,7 +1,9 @@
 import { deleteTempFile, newTempFile } from '../../../gateways/media/tempFiles.ts';
 import {
+  buildImageVariables,
   buildUpstreamInput,
   FAILURE_MESSAGES,
+  omitImageParams,
   type UpstreamRoute,
   type UpstreamResult,
   UpstreamError,
@@ -12,6 +14,7 @@ import { now } from '../../../lib/clock.ts';
 import { logger } from '../../../lib/logger.ts';
 import { enqueueDispatch, enqueuePoll } from '../../../queues/enqueue.ts';
 import { REFRESH_INTERVAL_MS, UNCONFIRMED_SUBMITS_MAX } from '../../../spec/limits.ts';
+import { findGenerationImages } from '../../uploads/generationImages.ts';
 import { cancelAtUpstream } from './cancel.ts';
 import { cancelUnsubmitted, failGeneration } from './complete.ts';
 import { finalizeGeneration } from './finalize.ts';
@@ -50,9 +53,13 @@ export async function submitClaimed(generation: ClaimedGeneration): Promise<void
 }
 
 async function submitToUpstream(route: UpstreamRoute, generation: ClaimedGeneration): Promise<void> {
+  const { inputs } = route;
+  const images = await findGenerationImages(generation, inputs);
+  const variables = { ...omitImageParams(inputs, generation.params), ...buildImageVariables(inputs, images) };
   const result = await getUpstream(route).submit({
     generationId: generation.uuid,
-    input: buildUpstreamInput(route, { prompt: generation.prompt, ...generation.params }),
+    input: buildUpstreamInput(route, { prompt: generation.prompt, ...variables }),
+    images,
     deadlineAt: generation.deadline_at,
     newFile: newTempFile,
   });

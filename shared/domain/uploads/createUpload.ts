@@ -1,0 +1,48 @@
+import { addMilliseconds, now } from '../../lib/clock.ts';
+import { hasImageModels } from '../../lib/catalog/catalog.ts';
+import { ServiceError } from '../../spec/errors.ts';
+import { UPLOAD_ADDRESS_MS } from '../../spec/limits.ts';
+import { Upload } from '../../tables/Upload.ts';
+import { prepareUpload } from './prepareUpload.ts';
+import { buildUploadTarget, type UploadTarget } from './uploadAddresses.ts';
+import { addUpload } from './uploads.ts';
+
+/** A new upload, with the request that sends its file. */
+export interface CreatedUpload {
+  upload: Upload;
+  target: UploadTarget;
+  /** End of the time in which the file can be sent. */
+  expiresAt: Date;
+}
+
+/**
+ * Creates an upload, whose file the client then sends to the returned address.
+ * @throws ServiceError not_found if no model takes images; rate_limited.
+ */
+export async function createUpload(
+  accountId: number,
+  { contentType, bytes }: { contentType: string; bytes: number },
+): Promise<CreatedUpload> {
+  requireImageModels();
+  const upload = await addUpload({ accountId, source: 'upload', contentType, bytes });
+  const expiresAt = addMilliseconds(now(), UPLOAD_ADDRESS_MS);
+  return { upload, target: await buildUploadTarget(upload, expiresAt), expiresAt };
+}
+
+/**
+ * Reads an upload. If its file has arrived, it is decoded first.
+ * @throws ServiceError not_found if it does not exist, has expired, or belongs to another account.
+ */
+export async function readUpload(accountId: number, uuid: string): Promise<Upload> {
+  requireImageModels();
+  const upload = await Upload.query().findOne({ uuid, account_id: accountId });
+  if (upload === undefined)
+    throw new ServiceError('not_found', 'Not found. This account has no upload with that UUID, or it has expired.');
+  return prepareUpload(upload);
+}
+
+/** @throws ServiceError not_found */
+export function requireImageModels(): void {
+  if (hasImageModels()) return;
+  throw new ServiceError('not_found', 'Not found. No model of this service takes images.');
+}

@@ -1,0 +1,78 @@
+import { deleteUploadFiles } from '../../gateways/media/inputImages.ts';
+import { addMilliseconds, now } from '../../lib/clock.ts';
+import { prepared } from '../../lib/database/preparedStatements.ts';
+import { runInBatches, STATEMENT_BATCH_SIZE } from '../../lib/database/runInBatches.ts';
+import { createFileDeletion } from '../platform/fileDeletion.ts';
+import { UPLOAD_ADDRESS_MS, UPLOAD_RETENTION_MS } from '../../spec/limits.ts';
+
+/**
+ * Deletes rows and records in the same statement which files must be deleted. Until its address has expired, a client may
+ * still send a file, so that of a new upload is deleted after that.
+ */
+const DELETE_SELECTED = `
+   inputs AS (
+     DELETE FROM generation_inputs i USING selected WHERE i.upload_uuid = selected.uuid
+   ), deleted AS (
+     DELETE FROM uploads u USING selected WHERE u.uuid = selected.uuid
+     RETURNING u.uuid, u.media_token, u.created_at, u.source
+   ), files AS (
+     INSERT INTO upload_deletions (media_token, next_attempt_at)
+     SELECT media_token, greatest(cast(:now AS timestamptz),
+                                  CASE source WHEN 'upload' THEN created_at + cast(:addressTime AS interval) END)
+       FROM deleted
+     ON CONFLICT (media_token) DO UPDATE SET next_attempt_at = excluded.next_attempt_at
+   )
+   SELECT uuid FROM deleted`;
+
+/** A generation keeps its images while it is queued or has not been deleted. */
+const IS_USED = `EXISTS (
+     SELECT FROM generation_inputs i JOIN generations g ON g.uuid = i.generation_uuid AND g.account_id = i.account_id
+      WHERE i.upload_uuid = u.uuid AND (g.status = 'queued' OR g.deleted_at IS NULL))`;
+
+/** FOR UPDATE conflicts with the lock that a charge takes before it refers to an image. */
+const DELETE_EXPIRED = prepared(
+  'delete_expired_uploads',
+  `WITH selected AS MATERIALIZED (
+     SELECT u.uuid FROM uploads u WHERE u.expires_at <= :now AND NOT ${IS_USED}
+      ORDER BY u.expires_at LIMIT ${STATEMENT_BATCH_SIZE} FOR UPDATE OF u SKIP LOCKED
+   ), ${DELETE_SELECTED}`,
+);
+
+const KEEP_USED = prepared(
+  'keep_used_uploads',
+  `WITH selected AS MATERIALIZED (
+     SELECT u.uuid FROM uploads u WHERE u.expires_at <= :now AND ${IS_USED}
+      ORDER BY u.expires_at LIMIT ${STATEMENT_BATCH_SIZE} FOR NO KEY UPDATE OF u SKIP LOCKED
+   )
+   UPDATE uploads u SET expires_at = :later FROM selected WHERE u.uuid = selected.uuid
+   RETURNING u.uuid`,
+);
+
+const DELETE_ACCOUNT_UPLOADS = prepared(
+  'delete_account_uploads',
+  `WITH selected AS MATERIALIZED (
+     SELECT u.uuid FROM uploads u WHERE u.account_id = :accountId
+      ORDER BY u.uuid LIMIT ${STATEMENT_BATCH_SIZE} FOR UPDATE
+   ), ${DELETE_SELECTED}`,
+);
+
+const ADDRESS_TIME = `${UPLOAD_ADDRESS_MS} milliseconds`;
+
+/** Deletes images that were not used for 24 hours. Those of a generation are checked again a day later. */
+export async function expireUploads(): Promise<void> {
+  const at = now();
+  await runInBatches(KEEP_USED, { now: at, later: addMilliseconds(at, UPLOAD_RETENTION_MS) });
+  await runInBatches(DELETE_EXPIRED, { now: at, addressTime: ADDRESS_TIME });
+}
+
+/** Deletes all images of an account that is being erased. None of its generations is queued. */
+export async function deleteAccountUploads(accountId: number): Promise<void> {
+  await runInBatches(DELETE_ACCOUNT_UPLOADS, { accountId, now: now(), addressTime: ADDRESS_TIME });
+}
+
+/** Deletes the files of deleted uploads that are due. */
+export const deleteDueUploadFiles = createFileDeletion(
+  'upload_deletions',
+  { claim: 'claim_upload_deletions', complete: 'complete_upload_deletion', release: 'release_upload_deletions' },
+  deleteUploadFiles,
+);

@@ -1,0 +1,160 @@
+import pLimit from 'p-limit';
+import {
+  decodeImage,
+  fetchImage,
+  InvalidImageError,
+  readStoredFile,
+  storeDecodedImage,
+  withTempFile,
+  writeLocalFile,
+} from '../../gateways/media/inputImages.ts';
+import type { GenerationParams, InputRole, ModelInput, ParamValue } from '../../spec/catalog.ts';
+import { ServiceError } from '../../spec/errors.ts';
+import { Generation } from '../../tables/Generation.ts';
+import type { Upload } from '../../tables/Upload.ts';
+import { getSharedUploadUuid, inputError, type InputReference, parseInputReference } from './inputReferences.ts';
+import { prepareUpload, toUnavailableError } from './prepareUpload.ts';
+import { addUpload, completeUpload, findUploadForUse } from './uploads.ts';
+
+/** An image that a request names, with its place among the inputs of the generation. */
+export interface RequestedInput {
+  /** Parameter that names it, for error details. */
+  field: string;
+  role: InputRole;
+  position: number;
+  reference: InputReference;
+}
+
+/** An input of a generation, as its charge stores it. */
+export interface GenerationInput {
+  role: InputRole;
+  position: number;
+  upload_uuid: string;
+}
+
+/** An input whose image is decoded and stored. */
+export interface PreparedInput extends GenerationInput {
+  upload: Upload;
+}
+
+/** Parameters with image parameters among them. */
+export interface ParsedInputs {
+  /** As responses show them: a data URL is replaced by the upload that holds its image. */
+  params: GenerationParams;
+  inputs: RequestedInput[];
+}
+
+/**
+ * Parses the image parameters of a request. Reads and fetches nothing.
+ * @throws ServiceError validation_error
+ */
+export function parseInputs(
+  accountId: number,
+  declarations: Readonly<Record<string, ModelInput>>,
+  params: GenerationParams,
+): ParsedInputs {
+  if (!Object.keys(declarations).some((name) => params[name] !== undefined)) return { params, inputs: [] };
+  const shown: Record<string, ParamValue> = { ...params };
+  const inputs: RequestedInput[] = [];
+  for (const [name, { role, max }] of Object.entries(declarations)) {
+    const value = shown[name];
+    if (value === undefined) continue;
+    const isList = Array.isArray(value);
+    const values = (isList ? value : [value]) as string[];
+    if (values.length > max)
+      throw inputError(`params.${name}`, `must have at most ${max} image${max === 1 ? '' : 's'}`);
+    const shownValues = values.map((text, index) => {
+      const field = isList ? `params.${name}.${index}` : `params.${name}`;
+      const reference = parseInputReference(text, field);
+      const position = inputs.filter((input) => input.role === role).length;
+      inputs.push({ field, role, position, reference });
+      return reference.form === 'data' ? `upload:${getSharedUploadUuid(accountId, reference)}` : text;
+    });
+    shown[name] = isList ? shownValues : (shownValues[0] as string);
+  }
+  return { params: shown, inputs };
+}
+
+/** Number of images of one request that are prepared at a time. */
+const CONCURRENCY = 3;
+
+/**
+ * Makes the images of a request ready: fetches, decodes and stores those that are not stored yet. Charges nothing. A row
+ * that it adds expires if no generation uses it.
+ * @throws ServiceError validation_error that names the parameter; internal_error (503) if the storage is unavailable.
+ */
+export async function prepareInputs(accountId: number, inputs: RequestedInput[]): Promise<PreparedInput[]> {
+  const slots = pLimit(CONCURRENCY);
+  return Promise.all(
+    inputs.map((input) =>
+      slots(async () => {
+        const upload = await prepareInput(accountId, input).catch((error: unknown) => {
+          throw error instanceof InvalidImageError
+            ? toFieldError(input.field, error.message)
+            : toUnavailableError(error);
+        });
+        return { role: input.role, position: input.position, upload_uuid: upload.uuid, upload };
+      }),
+    ),
+  );
+}
+
+function toFieldError(field: string, message: string): ServiceError {
+  return new ServiceError('validation_error', `${field}: ${message}`, { field });
+}
+
+async function prepareInput(accountId: number, { field, reference }: RequestedInput): Promise<Upload> {
+  if (reference.form === 'upload') return prepareReferencedUpload(accountId, reference.uuid, field);
+  const shared = getSharedUploadUuid(accountId, reference);
+  const existing = shared === undefined ? undefined : await findUploadForUse(accountId, shared);
+  if (existing?.status === 'ready') return existing;
+  return withTempFile((original) =>
+    withTempFile(async (decoded) => {
+      await readReference(accountId, reference, field, original);
+      const image = await decodeImage(original, decoded);
+      const { contentType, bytes } = image;
+      const row = await addUpload({ accountId, source: reference.form, contentType, bytes, uuid: shared });
+      if (row.status === 'ready') return row;
+      await storeDecodedImage(row.media_token, image);
+      const completed = await completeUpload(row, image);
+      if (completed !== undefined) return completed;
+      throw new InvalidImageError('The image was deleted while it was processed. Send the request again.');
+    }),
+  );
+}
+
+async function prepareReferencedUpload(accountId: number, uuid: string, field: string): Promise<Upload> {
+  const found = await findUploadForUse(accountId, uuid);
+  if (found === undefined)
+    throw inputError(field, 'names no upload of this account. It may have expired: uploads are kept for 24 hours');
+  const upload = await prepareUpload(found);
+  if (upload.status === 'ready') return upload;
+  if (upload.error !== null) throw new InvalidImageError(upload.error);
+  throw inputError(field, 'names an upload whose file has not arrived. Send it to its upload_url first');
+}
+
+/** Writes the file that a reference names to a local file. */
+async function readReference(
+  accountId: number,
+  reference: InputReference,
+  field: string,
+  localFile: string,
+): Promise<void> {
+  if (reference.form === 'url') return fetchImage(reference.url, localFile);
+  if (reference.form === 'data') return writeLocalFile(localFile, reference.bytes);
+  const path = await findGenerationImage(accountId, reference.uuid, field);
+  if (!(await readStoredFile(path, localFile))) throw inputError(field, 'names a generation whose image was deleted');
+}
+
+/** Returns the path of the image of a generation. */
+async function findGenerationImage(accountId: number, uuid: string, field: string): Promise<string> {
+  const generation = await Generation.query()
+    .findOne({ uuid, account_id: accountId, deleted_at: null })
+    .select('status', 'output_path');
+  if (generation === undefined) throw inputError(field, 'names no generation of this account');
+  if (generation.status !== 'succeeded' || generation.output_path === null)
+    throw inputError(field, `names a generation that is ${generation.status}. Only a succeeded one has an image`);
+  if (!/\.(png|jpg|webp)$/.test(generation.output_path))
+    throw inputError(field, 'names a video. Only images can be used');
+  return generation.output_path;
+}

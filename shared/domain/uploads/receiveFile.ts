@@ -1,0 +1,46 @@
+import { createWriteStream } from 'node:fs';
+import { pipeline } from 'node:stream/promises';
+import { storeOriginal, withTempFile } from '../../gateways/media/inputImages.ts';
+import { ServiceError } from '../../spec/errors.ts';
+import { Upload } from '../../tables/Upload.ts';
+
+/** A file as a client sends it. */
+export interface ReceivedFile {
+  contentType: string;
+  /** Announced length of the body, if there is one. */
+  length: number | undefined;
+  body: AsyncIterable<Buffer>;
+}
+
+/**
+ * Stores the file of an upload if files are on disk. A bucket receives files itself, with the same conditions.
+ * @throws ServiceError not_found if the upload has expired; validation_error if the file is not as announced.
+ */
+export async function receiveFile(uuid: string, { contentType, length, body }: ReceivedFile): Promise<void> {
+  const upload = await Upload.query().findById(uuid);
+  if (upload === undefined) throw new ServiceError('not_found', 'Not found. The upload has expired.');
+  if (upload.status !== 'pending')
+    throw new ServiceError('validation_error', 'The upload is complete. Create another one for another file.');
+  if (contentType !== upload.content_type)
+    throw new ServiceError('validation_error', `Content-Type must be ${upload.content_type}, as announced.`);
+  if (length !== undefined && length !== upload.bytes) throw lengthError(upload.bytes);
+  await withTempFile(async (localFile) => {
+    await pipeline(limitBytes(body, upload.bytes), createWriteStream(localFile, { flush: true }));
+    await storeOriginal(upload.media_token, localFile);
+  });
+}
+
+/** Passes the body on. @throws ServiceError validation_error unless it has exactly this many bytes. */
+async function* limitBytes(body: AsyncIterable<Buffer>, expected: number): AsyncGenerator<Buffer> {
+  let bytes = 0;
+  for await (const chunk of body) {
+    bytes += chunk.length;
+    if (bytes > expected) throw lengthError(expected);
+    yield chunk;
+  }
+  if (bytes !== expected) throw lengthError(expected);
+}
+
+function lengthError(expected: number): ServiceError {
+  return new ServiceError('validation_error', `The body must have ${expected} bytes, as announced.`);
+}

@@ -1,0 +1,129 @@
+import { v7 as uuidv7 } from 'uuid';
+import { getImageName, getImagePath } from '../../gateways/media/inputImages.ts';
+import { addMilliseconds, now } from '../../lib/clock.ts';
+import { prepared, runStatement } from '../../lib/database/preparedStatements.ts';
+import { ServiceError } from '../../spec/errors.ts';
+import { DAY_MS } from '../../spec/durations.ts';
+import { UNUSED_UPLOADS_MAX, UPLOAD_RETENTION_MS } from '../../spec/limits.ts';
+import { Upload } from '../../tables/Upload.ts';
+
+/**
+ * Rows of uploads. A row is written before any file of it, so that the files of a process that died are found by the
+ * row, which expires.
+ */
+
+/** Adds a row, or returns the one that the same image has already. Counts what no generation uses. */
+const ADD_UPLOAD = prepared(
+  'add_upload',
+  `INSERT INTO uploads (uuid, account_id, source, status, content_type, bytes, created_at, expires_at)
+   SELECT cast(:uuid AS uuid), a.id, :source, 'pending', :contentType, :bytes, cast(:now AS timestamptz),
+          cast(:expires AS timestamptz)
+     FROM accounts a
+    WHERE a.id = :accountId AND a.erased_at IS NULL
+      AND (SELECT count(*) FROM uploads u
+            WHERE u.account_id = :accountId AND u.created_at > :recent
+              AND NOT EXISTS (SELECT FROM generation_inputs i WHERE i.upload_uuid = u.uuid)) < ${UNUSED_UPLOADS_MAX}
+   ON CONFLICT (uuid) DO UPDATE SET expires_at = excluded.expires_at
+   RETURNING *`,
+);
+
+interface NewUpload {
+  accountId: number;
+  source: Upload['source'];
+  contentType: string;
+  bytes: number;
+  /** UUID for the same image in later requests. Default: a new one. */
+  uuid?: string;
+}
+
+/**
+ * Adds a pending upload.
+ * @throws ServiceError rate_limited if the account has too many images that no generation uses.
+ */
+export async function addUpload({ accountId, source, contentType, bytes, uuid }: NewUpload): Promise<Upload> {
+  const at = now();
+  const [row] = await runStatement<Upload>(ADD_UPLOAD, {
+    uuid: uuid ?? uuidv7(),
+    accountId,
+    source,
+    contentType,
+    bytes,
+    now: at,
+    recent: addMilliseconds(at, -DAY_MS),
+    expires: addMilliseconds(at, UPLOAD_RETENTION_MS),
+  });
+  if (row !== undefined) return row;
+  throw new ServiceError(
+    'rate_limited',
+    `The account has ${UNUSED_UPLOADS_MAX} images of the last 24 hours that no generation uses. Use them, or try again later.`,
+    { retryAfterSeconds: 3_600 },
+  );
+}
+
+const USE_UPLOAD = prepared(
+  'use_upload',
+  `UPDATE uploads SET expires_at = greatest(expires_at, cast(:expires AS timestamptz))
+    WHERE uuid = :uuid AND account_id = :accountId
+   RETURNING *`,
+);
+
+/** Finds an upload of an account that is about to be used, and keeps it for another 24 hours. */
+export async function findUploadForUse(accountId: number, uuid: string): Promise<Upload | undefined> {
+  const expires = addMilliseconds(now(), UPLOAD_RETENTION_MS);
+  const [row] = await runStatement<Upload>(USE_UPLOAD, { uuid, accountId, expires });
+  return row;
+}
+
+const COMPLETE_UPLOAD = prepared(
+  'complete_upload',
+  `WITH completed AS (
+     UPDATE uploads SET status = 'ready', content_type = :contentType, bytes = :bytes, width = :width, height = :height
+      WHERE uuid = :uuid AND media_token = :token AND status = 'pending'
+     RETURNING *
+   )
+   SELECT * FROM completed
+   UNION ALL
+   SELECT * FROM uploads WHERE uuid = :uuid AND media_token = :token AND status <> 'pending'`,
+);
+
+/**
+ * Records that the decoded image is stored. Of several processes that decoded the same upload, each stored the same.
+ * @returns the row, or undefined if it was deleted meanwhile. The deletion of the files is then scheduled again.
+ */
+export async function completeUpload(
+  { uuid, media_token: token }: Upload,
+  { contentType, bytes, width, height }: { contentType: string; bytes: number; width: number; height: number },
+): Promise<Upload | undefined> {
+  const [row] = await runStatement<Upload>(COMPLETE_UPLOAD, { uuid, token, contentType, bytes, width, height });
+  if (row === undefined) await scheduleUploadDeletion(token);
+  return row;
+}
+
+const FAIL_UPLOAD = prepared(
+  'fail_upload',
+  `UPDATE uploads SET status = 'failed', error = :error WHERE uuid = :uuid AND status = 'pending' RETURNING *`,
+);
+
+/** Records that the file is not an image that can be used. */
+export async function failUpload(upload: Upload, error: string): Promise<Upload> {
+  const [row] = await runStatement<Upload>(FAIL_UPLOAD, { uuid: upload.uuid, error });
+  return row ?? upload;
+}
+
+/** Finds the stored image of an upload: its path in the media store, and its file name. */
+export async function findStoredImage(uuid: string): Promise<{ path: string; name: string } | undefined> {
+  const upload = await Upload.query().findOne({ uuid, status: 'ready' });
+  if (upload === undefined) return undefined;
+  const { media_token: token, content_type: contentType } = upload;
+  return { path: getImagePath(token, contentType), name: getImageName(contentType) };
+}
+
+const SCHEDULE_DELETION = prepared(
+  'schedule_upload_deletion',
+  `INSERT INTO upload_deletions (media_token, next_attempt_at) VALUES (:token, :now)
+   ON CONFLICT (media_token) DO UPDATE SET next_attempt_at = excluded.next_attempt_at`,
+);
+
+async function scheduleUploadDeletion(token: string): Promise<void> {
+  await runStatement(SCHEDULE_DELETION, { token, now: now() });
+}

@@ -1,0 +1,156 @@
+import { writeFile } from 'node:fs/promises';
+import { hasImageModels } from '../../lib/catalog/catalog.ts';
+import { config, ConfigError } from '../../lib/config.ts';
+import { getServerSecret } from '../../lib/serverSecret.ts';
+import { IMAGE_MAX_BYTES } from '../../spec/limits.ts';
+import { getMediaFolder, getMediaStore } from './configuredStore.ts';
+import { download, InvalidOutputError } from './download.ts';
+import { verifyMediaStore } from './storeOutput.ts';
+import { deleteTempFile, newTempFile } from './tempFiles.ts';
+import { DecodeError, reencodeImage } from './thumbnail.ts';
+
+/** An image of a customer that cannot be used. The message is a sentence for the customer. */
+export class InvalidImageError extends Error {}
+
+/** A decoded image in a local file, upright and without metadata. */
+export interface DecodedImage {
+  localFile: string;
+  contentType: string;
+  width: number;
+  height: number;
+  bytes: number;
+}
+
+/** Types of stored images, with the extension of their files. */
+const EXTENSIONS: Record<string, string> = { 'image/png': 'png', 'image/jpeg': 'jpg', 'image/webp': 'webp' };
+export const IMAGE_CONTENT_TYPES = ['image/png', 'image/jpeg', 'image/webp'] as const;
+
+/** Limits of a fetch: a request waits for it. */
+const FETCH_LIMITS = { maxBytes: IMAGE_MAX_BYTES, timeoutMs: 15_000, idleMs: 5_000 };
+
+/** Folder in the media store for customers' images, apart from the outputs, which are public. */
+const UPLOADS_FOLDER = 'uploads';
+const ORIGINAL_NAME = 'file';
+
+/**
+ * Checks at the start that images can be stored, and that their addresses cannot be forged. Does nothing if no model
+ * takes images.
+ * @throws ConfigError
+ */
+export async function verifyImageStore(): Promise<void> {
+  if (!hasImageModels()) return;
+  if (config.NODE_ENV === 'production' && config.MEDIA_S3_BUCKET === undefined && getServerSecret() === '') {
+    throw new ConfigError(
+      'SECRET_KEY is not set, but models of CATALOG take images: their addresses are signed with it. Set a random one: openssl rand -hex 32',
+    );
+  }
+  await verifyMediaStore();
+}
+
+/** Returns the path of the file as the customer sent it. It is deleted once it is decoded. */
+export function getOriginalPath(mediaToken: string): string {
+  return `${getOriginalFolder(mediaToken)}/${ORIGINAL_NAME}`;
+}
+
+/** Returns the path of a decoded image. */
+export function getImagePath(mediaToken: string, contentType: string): string {
+  return `${getUploadFolder(mediaToken)}/${getImageName(contentType)}`;
+}
+
+/** Returns the file name of a decoded image. */
+export function getImageName(contentType: string): string {
+  return `image.${EXTENSIONS[contentType] ?? 'png'}`;
+}
+
+function getUploadFolder(mediaToken: string): string {
+  return `${UPLOADS_FOLDER}/${getMediaFolder(mediaToken)}`;
+}
+
+function getOriginalFolder(mediaToken: string): string {
+  return `${getUploadFolder(mediaToken)}/original`;
+}
+
+/** Runs a function with the path of a new temporary file, and deletes the file afterwards. */
+export async function withTempFile<Result>(use: (localFile: string) => Promise<Result>): Promise<Result> {
+  const localFile = await newTempFile();
+  try {
+    return await use(localFile);
+  } finally {
+    await deleteTempFile(localFile);
+  }
+}
+
+/**
+ * Fetches an image from an address that a customer chose.
+ * @throws InvalidImageError
+ */
+export async function fetchImage(url: string, localFile: string): Promise<void> {
+  const allowsPrivateAddresses = config.INPUT_IMAGE_ADDRESSES === 'any';
+  const policy = { upstreamHost: '', allowsPrivateAddresses, isCustomers: true };
+  try {
+    await download({ url }, policy, localFile, FETCH_LIMITS);
+  } catch (error) {
+    if (error instanceof InvalidOutputError) throw new InvalidImageError(error.message, { cause: error });
+    const message = 'The image could not be fetched from its address. Check the address, or upload the image.';
+    throw new InvalidImageError(message, { cause: error });
+  }
+}
+
+/**
+ * Copies a stored file to a new local file.
+ * @returns false if it does not exist.
+ * @throws InvalidImageError if it is too large.
+ */
+export async function readStoredFile(path: string, localFile: string): Promise<boolean> {
+  try {
+    return await getMediaStore().getFile(path, localFile, IMAGE_MAX_BYTES);
+  } catch (error) {
+    if (error instanceof InvalidOutputError) throw new InvalidImageError(error.message, { cause: error });
+    throw error;
+  }
+}
+
+/**
+ * Decodes an image in the decoder process and writes it, without metadata, to a second file.
+ * @throws InvalidImageError if it is not an image of a supported type, or is too large.
+ */
+export async function decodeImage(localFile: string, outputFile: string): Promise<DecodedImage> {
+  try {
+    const { format, width, height, bytes } = await reencodeImage(localFile, outputFile);
+    return { localFile: outputFile, contentType: `image/${format}`, width, height, bytes };
+  } catch (error) {
+    if (!(error instanceof DecodeError)) throw error;
+    const message = /pixel limit/i.test(error.message)
+      ? 'The image has more than 50 megapixels.'
+      : 'The image cannot be decoded: it must be an undamaged PNG, JPEG or WebP file.';
+    throw new InvalidImageError(message, { cause: error });
+  }
+}
+
+/** Stores a decoded image under the token. */
+export async function storeDecodedImage(mediaToken: string, image: DecodedImage): Promise<void> {
+  const { localFile, contentType } = image;
+  const file = { localFile, name: getImageName(contentType), contentType, isPrivate: true };
+  await getMediaStore().putFiles(getUploadFolder(mediaToken), [file]);
+}
+
+/** Stores a file as the customer sent it. */
+export async function storeOriginal(mediaToken: string, localFile: string): Promise<void> {
+  const file = { localFile, name: ORIGINAL_NAME, contentType: 'application/octet-stream', isPrivate: true };
+  await getMediaStore().putFiles(getOriginalFolder(mediaToken), [file]);
+}
+
+/** Deletes the file as the customer sent it. */
+export async function deleteOriginal(mediaToken: string): Promise<void> {
+  await getMediaStore().deleteFolder(getOriginalFolder(mediaToken));
+}
+
+/** Deletes all files of an upload. */
+export async function deleteUploadFiles(mediaToken: string): Promise<void> {
+  await getMediaStore().deleteFolder(getUploadFolder(mediaToken));
+}
+
+/** Writes bytes to a local file. */
+export async function writeLocalFile(localFile: string, bytes: Buffer): Promise<void> {
+  await writeFile(localFile, bytes);
+}

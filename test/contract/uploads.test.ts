@@ -1,0 +1,212 @@
+import { randomUUID } from 'node:crypto';
+import { readdir, readFile } from 'node:fs/promises';
+import { expect } from 'chai';
+import sharp from 'sharp';
+import type { TestCustomer } from '../harness/apiClient.ts';
+import { expectError, UUID } from '../harness/errorEnvelope.ts';
+import { buildImageCatalog, createUpload, makeImage, putFile, upload } from '../harness/inputImages.ts';
+import { startTestService, type TestService } from '../harness/testService.ts';
+
+const HOUR_MS = 3_600_000;
+
+async function readError(response: Response): Promise<string> {
+  return ((await response.json()) as { error: string }).error;
+}
+
+describe('uploads', () => {
+  let service: TestService;
+  let customer: TestCustomer;
+  let image: Buffer;
+  before(async () => {
+    service = await startTestService({ workers: 0, env: { CATALOG: buildImageCatalog() } });
+    image = await makeImage('png', { width: 30, height: 20 });
+  });
+  after(() => service.stop());
+  beforeEach(async () => {
+    service.clockOffsetMs = 0;
+    customer = await service.createCustomer(null);
+  });
+
+  const create = (body: object) => customer.request('POST', '/api/uploads/create/', { body });
+  const read = (uuid: string, by = customer) => by.request('GET', `/api/uploads/${uuid}/`);
+
+  it('a created upload has an address that receives its file for an hour', async () => {
+    const before = Date.now();
+    const { status, body } = await create({ content_type: 'image/png', bytes: image.length });
+    expect(status).to.equal(201);
+    expect(body).to.have.all.keys('uuid', 'upload_url', 'headers', 'expires_at');
+    expect(body.uuid).to.match(UUID);
+    expect(body.headers).to.deep.equal({ 'content-type': 'image/png' });
+    expect(body.upload_url).to.include(`${service.baseUrl}/uploads/${body.uuid}/original?expires=`);
+    expect(Date.parse(body.expires_at)).to.be.within(before + HOUR_MS, Date.now() + HOUR_MS);
+    const pending = await read(body.uuid);
+    expect(pending.status).to.equal(200);
+    expect(pending.body).to.include({
+      status: 'pending',
+      content_type: 'image/png',
+      bytes: image.length,
+      width: null,
+      error: null,
+    });
+    expect((await putFile(body, image)).status).to.equal(200);
+    const ready = await read(body.uuid);
+    expect(ready.body).to.include({ status: 'ready', content_type: 'image/png', width: 30, height: 20, error: null });
+    expect(Date.parse(ready.body.expires_at)).to.be.within(before + 24 * HOUR_MS, Date.now() + 24 * HOUR_MS);
+  });
+
+  for (const [name, body, field] of [
+    ['without a size', { content_type: 'image/png' }, 'bytes'],
+    ['without a type', { bytes: 10 }, 'content_type'],
+    ['of another type', { content_type: 'image/gif', bytes: 10 }, 'content_type'],
+    ['of more than 20 MB', { content_type: 'image/png', bytes: 20_000_001 }, 'bytes'],
+    ['of no bytes', { content_type: 'image/png', bytes: 0 }, 'bytes'],
+    ['with an unknown field', { content_type: 'image/png', bytes: 10, name: 'a' }, 'name'],
+  ] as const) {
+    it(`an upload ${name} is rejected`, async () => {
+      const response = await create(body);
+      expectError(response, 'validation_error');
+      expect(response.body.detail).to.match(new RegExp(`^${field} `));
+    });
+  }
+
+  it('the type is determined by the content', async () => {
+    const name = await upload(customer, await makeImage('jpeg'), 'image/png');
+    expect((await read(name.slice('upload:'.length))).body).to.include({ status: 'ready', content_type: 'image/jpeg' });
+  });
+
+  it('a file that is not an image fails, for good', async () => {
+    const created = await createUpload(customer, 9);
+    await putFile(created, Buffer.from('not a PNG'));
+    const { body } = await read(created.uuid);
+    expect(body).to.include({ status: 'failed', width: null });
+    expect(body.error).to.equal('The image cannot be decoded: it must be an undamaged PNG, JPEG or WebP file.');
+    const again = await putFile(created, Buffer.from('not a PNG'));
+    expect([again.status, await readError(again)]).to.deep.equal([400, 'validation_error']);
+    expect((await read(created.uuid)).body.status).to.equal('failed');
+  });
+
+  it('a file of another size or type than announced is rejected, and the right one still accepted', async () => {
+    const created = await createUpload(customer, image.length);
+    for (const [file, headers] of [
+      [image.subarray(1), created.headers],
+      [Buffer.concat([image, Buffer.from('more')]), created.headers],
+      [image, { 'content-type': 'text/html' }],
+    ] as const) {
+      const response = await putFile({ ...created, headers }, file);
+      expect([response.status, await readError(response)]).to.deep.equal([400, 'validation_error']);
+    }
+    expect((await read(created.uuid)).body.status).to.equal('pending');
+    expect((await putFile(created, image)).status).to.equal(200);
+    expect((await read(created.uuid)).body.status).to.equal('ready');
+  });
+
+  it('a file sent in chunks is limited to the announced size', async () => {
+    const created = await createUpload(customer, image.length);
+    const send = (file: Uint8Array) => {
+      const body = new Blob([file as Uint8Array<ArrayBuffer>]).stream();
+      return fetch(created.upload_url, {
+        method: 'PUT',
+        headers: created.headers,
+        body,
+        duplex: 'half',
+      } as RequestInit);
+    };
+    expect((await send(Buffer.concat([image, image]))).status).to.equal(400);
+    expect((await send(image.subarray(1))).status).to.equal(400);
+    expect((await send(image)).status).to.equal(200);
+  });
+
+  it('an address that was changed or has expired receives nothing', async () => {
+    const created = await createUpload(customer, image.length);
+    const other = await createUpload(customer, image.length);
+    const url = new URL(created.upload_url);
+    const later = new URL(url);
+    later.searchParams.set('expires', String(Number(url.searchParams.get('expires')) + 1));
+    const unsigned = new URL(url);
+    unsigned.searchParams.delete('signature');
+    const forged = new URL(url);
+    forged.searchParams.set('signature', 'A'.repeat(43));
+    const changed = [later, unsigned, forged, created.upload_url.replace(created.uuid, other.uuid)];
+    for (const target of changed.map(String)) {
+      expect((await putFile({ ...created, upload_url: target }, image)).status, target).to.equal(404);
+    }
+    expect((await fetch(created.upload_url)).status, 'another method').to.equal(404);
+    service.clockOffsetMs = HOUR_MS + 1_000;
+    expect((await putFile(created, image)).status).to.equal(404);
+  });
+
+  it('pages of other origins can send files', async () => {
+    const created = await createUpload(customer, image.length);
+    const preflight = await fetch(created.upload_url, {
+      method: 'OPTIONS',
+      headers: { origin: 'https://app.example', 'access-control-request-method': 'PUT' },
+    });
+    expect(preflight.status).to.equal(204);
+    expect(preflight.headers.get('access-control-allow-methods')).to.include('PUT');
+    expect(preflight.headers.get('access-control-allow-headers')).to.include('Content-Type');
+    expect((await putFile(created, image)).headers.get('access-control-allow-origin')).to.equal('*');
+  });
+
+  it("another account's upload does not exist", async () => {
+    const name = await upload(customer, image);
+    const stranger = await service.createCustomer(null);
+    expectError(await read(name.slice('upload:'.length), stranger), 'not_found');
+    expectError(await read(randomUUID()), 'not_found');
+    expectError(await read('1'), 'not_found');
+  });
+
+  it('a photo is stored without its metadata, and the file as it was sent is deleted', async () => {
+    const photo = await sharp(image)
+      .withExif({ IFD0: { Copyright: 'Jane Doe' } })
+      .jpeg()
+      .toBuffer();
+    const created = await createUpload(customer, photo.length, 'image/jpeg');
+    await putFile(created, photo);
+    expect((await read(created.uuid)).body.status).to.equal('ready');
+    const [row] = await service.sql('SELECT media_token FROM uploads WHERE uuid = $1', [created.uuid]);
+    const hex = row.media_token.replaceAll('-', '');
+    const folder = `${service.env['MEDIA_DIR']}/uploads/${hex.slice(0, 2)}/${hex.slice(2)}`;
+    expect(await readdir(folder)).to.deep.equal(['image.jpg']);
+    expect((await readFile(`${folder}/image.jpg`)).includes('Jane Doe')).to.equal(false);
+  });
+
+  it('reads at the same time decode an upload once or twice, with the same result', async () => {
+    const created = await createUpload(customer, image.length);
+    await putFile(created, image);
+    const responses = await Promise.all(Array.from({ length: 8 }, () => read(created.uuid)));
+    for (const { body } of responses) expect(body.status).to.be.oneOf(['ready', 'pending']);
+    expect((await read(created.uuid)).body).to.include({ status: 'ready', width: 30 });
+  });
+
+  it('an account has at most 200 images of a day that no generation uses', async () => {
+    const [account] = await service.sql('SELECT id FROM accounts WHERE email = $1', [customer.email]);
+    await service.sql(
+      `INSERT INTO uploads (uuid, account_id, source, status, content_type, bytes, created_at, expires_at)
+       SELECT gen_random_uuid(), $1, 'upload', 'pending', 'image/png', 1, now(), now() + interval '1 day'
+         FROM generate_series(1, 199)`,
+      [account.id],
+    );
+    await createUpload(customer, 10);
+    const response = await create({ content_type: 'image/png', bytes: 10 });
+    expectError(response, 'rate_limited');
+    expect(Number(response.headers.get('retry-after'))).to.be.greaterThan(0);
+  });
+});
+
+describe('without a model that takes images', () => {
+  let service: TestService;
+  before(async () => {
+    service = await startTestService({ workers: 0 });
+  });
+  after(() => service.stop());
+
+  it('uploads do not exist', async () => {
+    const customer = await service.createCustomer(null);
+    const body = { content_type: 'image/png', bytes: 10 };
+    expectError(await customer.request('POST', '/api/uploads/create/', { body }), 'not_found');
+    expectError(await customer.request('GET', `/api/uploads/${randomUUID()}/`), 'not_found');
+    expect((await fetch(`${service.baseUrl}/uploads/${randomUUID()}/image.png?expires=1&signature=1`)).status).to.equal(
+      404,
+    );
+  });
+});

@@ -1,0 +1,83 @@
+import { randomUUID } from 'node:crypto';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect } from 'chai';
+import type { FormFile } from '../../dev/sampleUpstream/protocols/requestBody.ts';
+import { closeUpstreamConnections } from '../../shared/gateways/upstreams/http.ts';
+import { FakeUpstream, isForm } from '../fakes/fakeUpstream.ts';
+import {
+  type AdapterFactory,
+  buildRoute,
+  buildSubmission,
+  captureUpstreamError,
+  loadAdapter,
+} from '../harness/upstreamAdapter.ts';
+
+const toImage = (name: string) => ({
+  url: `https://images.example/${name}`,
+  contentType: 'image/webp',
+  read: async () => Buffer.from(`content of ${name}`),
+});
+
+function describeFile(file: unknown): string[] {
+  const { name, type, bytes } = file as FormFile;
+  return [name, type, Buffer.from(bytes).toString()];
+}
+
+describe('images for an OpenAI-compatible upstream', () => {
+  const upstream = new FakeUpstream('test');
+  let adapter: AdapterFactory;
+  let folder: string;
+  before(async () => {
+    adapter = await loadAdapter('openai');
+    await upstream.start();
+    folder = await mkdtemp(join(tmpdir(), 'genmeter-openai-'));
+  });
+  after(async () => {
+    await closeUpstreamConnections();
+    await upstream.stop();
+    await rm(folder, { recursive: true });
+  });
+
+  const newFile = async () => join(folder, randomUUID());
+  const build = (kind: 'video' | 'image') =>
+    adapter(buildRoute('openai', kind, 'model', { baseUrl: `${upstream.url}/v1` }));
+
+  it('are sent with a video as a file in a form', async () => {
+    const image = toImage('first');
+    const input = { seconds: '4', size: '1280x720', input_reference: image.url };
+    const result = await build('video').submit({ ...buildSubmission({ input }), images: [image] });
+    expect(result.state).to.equal('accepted');
+    const job = upstream.jobs.at(-1)!;
+    expect(isForm(job)).to.equal(true);
+    expect(job.input).to.include({ model: 'model', seconds: '4', size: '1280x720' });
+    expect(describeFile(job.input['input_reference'])).to.deep.equal(['image.webp', 'image/webp', 'content of first']);
+  });
+
+  it('are sent with an image to the address for edits, one part each', async () => {
+    const images = [toImage('one'), toImage('two')];
+    const input = { n: 1, size: '1024x1024', image: images.map(({ url }) => url) };
+    const result = await build('image').submit({ ...buildSubmission({ input, newFile }), images });
+    expect(result.state).to.equal('succeeded');
+    expect(upstream.requests.at(-1)?.call).to.equal('POST /v1/images/edits');
+    const files = upstream.jobs.at(-1)!.input['image'] as unknown[];
+    expect(files.map((file) => describeFile(file)[2])).to.deep.equal(['content of one', 'content of two']);
+  });
+
+  it('that cannot be read leave the generation to be submitted again', async () => {
+    const image = { ...toImage('gone'), read: () => Promise.reject(new Error('the bucket is unavailable')) };
+    const submits = upstream.submits;
+    const input = { input_reference: image.url };
+    const error = await captureUpstreamError(build('video').submit({ ...buildSubmission({ input }), images: [image] }));
+    expect(error.fault).to.equal('unavailable');
+    expect(upstream.submits).to.equal(submits);
+  });
+
+  it('change nothing about a request without them', async () => {
+    await build('video').submit(buildSubmission({ input: { seconds: '4', size: '1280x720' } }));
+    expect(isForm(upstream.jobs.at(-1)!)).to.equal(false);
+    await build('image').submit(buildSubmission({ input: { n: 1 }, newFile }));
+    expect(upstream.requests.at(-1)?.call).to.equal('POST /v1/images/generations');
+  });
+});
