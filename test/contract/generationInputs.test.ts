@@ -235,7 +235,9 @@ describe('creating a generation from images', () => {
     hook.decide = () => ({ allow: true });
     expect([response.status, response.body.error]).to.deep.equal([400, 'content_rejected']);
     expect(await countGenerations()).to.equal(0);
-    const { inputs, params } = hook.received[0]?.body as { inputs: { role: string; url: string }[]; params: object };
+    const [received] = hook.received;
+    expect(received).to.not.equal(undefined);
+    const { inputs, params } = received!.body as { inputs: { role: string; url: string }[]; params: object };
     expect(params).to.include({ first_frame: name });
     expect(inputs.map(({ role }) => role)).to.deep.equal(['first_frame']);
     const shown = await fetch(inputs[0]?.url as string);
