@@ -57,6 +57,8 @@ describe('the export of an account', () => {
       'applications',
       'security_events',
       'generations',
+      'uploads',
+      'generation_inputs',
       'ledger_entries',
       'subscriptions',
       'topups',
