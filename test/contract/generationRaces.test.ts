@@ -19,7 +19,7 @@ async function countRefunds(service: TestService, uuid: string): Promise<number>
   return refunds.length;
 }
 
-/** What a worker commits while the cancellation waits, from which columns, and the status of the response. */
+/** Changes that a worker commits while the cancellation waits: columns before, the change, and the expected response. */
 const CHANGES: [what: string, before: string, change: string, status: number, refunds: number][] = [
   [
     'a claim',

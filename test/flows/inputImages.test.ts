@@ -99,6 +99,30 @@ describe('input images', () => {
     expect(inputs.filter((input) => 'image_urls' in input || 'image_url' in input)).to.have.length(2);
   });
 
+  it('that cannot be read for a moment delay the submit, which does not count as unconfirmed', async () => {
+    const name = await upload(customer, await makeImage());
+    service.upstream.submit = 'busy';
+    const { uuid } = (await createAnimation(customer, { first_frame: name })).body;
+    const readRow = async () => (await service.sql('SELECT * FROM generations WHERE uuid = $1', [uuid]))[0];
+    await eventually('released', async () => (await readRow()).leased_until !== null);
+    await service.sql('ALTER TABLE uploads RENAME COLUMN content_type TO type');
+    try {
+      const { leased_until: earlier } = await readRow();
+      await eventually('claimed and released', async () => {
+        const { leased_until: until, submit_started_at: startedAt } = await readRow();
+        return until > earlier && startedAt === null;
+      });
+      service.upstream.submit = undefined;
+      await service.sql('ALTER TABLE uploads RENAME COLUMN type TO content_type');
+      expect((await customer.waitForEnd(uuid)).status).to.equal('succeeded');
+      expect((await readRow()).unconfirmed_submits).to.equal(0);
+    } finally {
+      await service.sql(
+        `DO $$ BEGIN ALTER TABLE uploads RENAME COLUMN type TO content_type; EXCEPTION WHEN undefined_column THEN END $$`,
+      );
+    }
+  });
+
   it('are deleted a day after their last use, with their files', async () => {
     const uuid = getUuid(await upload(customer, await makeImage()));
     expect((await customer.request('GET', `/api/uploads/${uuid}/`)).body.status).to.equal('ready');

@@ -42,7 +42,7 @@ export async function submitClaimed(generation: ClaimedGeneration): Promise<void
     await failGeneration({ uuid, account_id, message: FAILURE_MESSAGES.notConfirmed });
     return;
   }
-  const route = await getGenerationRoute(generation);
+  const route = await prepareOrRelease(generation, () => getGenerationRoute(generation));
   if (route === undefined) throw new Error(`Upstream ${generation.upstream} is no longer configured.`);
   try {
     await withLease(generation, () => submitToUpstream(route, generation));
@@ -52,9 +52,28 @@ export async function submitClaimed(generation: ClaimedGeneration): Promise<void
   }
 }
 
+/**
+ * Runs a step before the submit is sent, and releases the claim if it fails: the next claim would otherwise count a submit
+ * that never happened. The sweep enqueues the generation again.
+ */
+async function prepareOrRelease<Result>(
+  generation: ClaimedGeneration,
+  prepare: () => Promise<Result>,
+): Promise<Result> {
+  try {
+    return await prepare();
+  } catch (error) {
+    if (!(error instanceof UpstreamError)) {
+      const delayMs = getRetryDelayMs(generation.created_at);
+      await retryDuringOutage(generation, () => releaseGeneration(generation, delayMs, 'not accepted'));
+    }
+    throw error;
+  }
+}
+
 async function submitToUpstream(route: UpstreamRoute, generation: ClaimedGeneration): Promise<void> {
   const { inputs } = route;
-  const images = await findGenerationImages(generation, inputs);
+  const images = await prepareOrRelease(generation, () => findGenerationImages(generation, inputs));
   const variables = { ...omitImageParams(inputs, generation.params), ...buildImageVariables(inputs, images) };
   const result = await getUpstream(route).submit({
     generationId: generation.uuid,
