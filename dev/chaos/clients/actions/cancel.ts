@@ -35,13 +35,16 @@ async function sendCancel(step: Step, known: ObservedGeneration, address?: strin
       kind: 'cancel',
       method: 'POST',
       path: `/api/generations/${known.uuid}/cancel/`,
-      expectedErrors: known.deleteRequestedAt === null ? [] : ['not_found'],
+      // Another client may delete it while the request is on its way: checked below.
+      expectedErrors: ['not_found'],
       status: 200,
       pendingStatus: 202,
       shape: 'generation',
       ...(address === undefined ? {} : { address }),
     }),
   );
+  if (response.status === 404 && known.deleteRequestedAt === null)
+    reportViolation(step, 'created-exists', known.uuid, 'is not found by a cancellation, and no client deleted it');
   if (!response.isGood) return;
   recordShownGeneration(step, response.body, response.beganAt);
   const isQueued = response.body.status === 'queued';
