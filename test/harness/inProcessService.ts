@@ -2,7 +2,7 @@ import type { ApiServer } from '../../api/server.ts';
 import { startApi } from '../../api/server.ts';
 import { CollectedLog } from '../../dev/local/environment/collectedLog.ts';
 import type { Clock } from '../../shared/lib/clock.ts';
-import { parseConfig } from '../../shared/lib/config.ts';
+import { parseConfig, setConfig } from '../../shared/lib/config.ts';
 import { openService, type Service } from '../../shared/service.ts';
 import { startWorker, type WorkerHandle } from '../../worker/worker.ts';
 import { BUNDLE } from './bundle.ts';
@@ -47,6 +47,8 @@ export class InProcessService {
     const service = await this.#service;
     this.#service = undefined;
     await service?.close();
+    // The next file of this process may read the catalog without a service.
+    if (service !== undefined) setConfig({ ...service.config, CATALOG: undefined });
     InProcessService.isInUse = false;
   }
 
