@@ -40,7 +40,7 @@ describe('genmeter webhooks listen', () => {
     service.upstream.outcome = 'fail';
     await customer.createVideo('failing');
     service.upstream.end('in progress', 'succeeded');
-    await eventually('three messages arrived', () => receiver.received.length >= 3);
+    await eventually('three messages arrived', () => receiver.received.length >= 3, 60_000);
     const events = await Promise.all(
       receiver.received.map(({ body, headers }) => verifyWebhook(body, headers, secret) as Promise<any>),
     );

@@ -238,6 +238,7 @@ describe('estimates', () => {
       const customer = await service.createCustomer('pro');
       const refused = await create(customer, { ...LONG, max_credits: 69 });
       expectError(refused, 'validation_error', 'max_credits is 69, but this generation costs 70 credits.');
+      expect(refused.body.detail).to.match(/This request was not charged\.$/);
       expect(await customer.balance()).to.equal(1100);
     });
 

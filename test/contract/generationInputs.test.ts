@@ -235,18 +235,18 @@ describe('creating a generation from images', () => {
     hook.decide = () => ({ allow: true });
     expect([response.status, response.body.error]).to.deep.equal([400, 'content_rejected']);
     expect(await countGenerations()).to.equal(0);
-    const [received] = hook.received;
-    expect(received).to.not.equal(undefined);
-    const { inputs, params } = received!.body as { inputs: { role: string; url: string }[]; params: object };
+    const { inputs, params } = hook.received[0]!.body as { inputs: { role: string; url: string }[]; params: object };
     expect(params).to.include({ first_frame: name });
     expect(inputs.map(({ role }) => role)).to.deep.equal(['first_frame']);
-    const shown = await fetch(inputs[0]?.url as string);
+    const shown = await fetch(inputs[0]!.url);
     expect([shown.status, shown.headers.get('content-type')]).to.deep.equal([200, 'image/png']);
   });
 
   it('estimates check the form of images, and fetch and store nothing', async () => {
     const estimate = (images: unknown) =>
-      customer.request('POST', '/api/generations/estimate/', { body: { model: 'edit', prompt: 'x', params: { images } } });
+      customer.request('POST', '/api/generations/estimate/', {
+        body: { model: 'edit', prompt: 'x', params: { images } },
+      });
     const { status, body } = await estimate([`${files.url}/estimated.png`, dataUrl(image)]);
     expect([status, body.credits, body.refusal]).to.deep.equal([200, 8, null]);
     expect(body.params.images[1]).to.match(/^upload:/);

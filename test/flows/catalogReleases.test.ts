@@ -19,7 +19,9 @@ const sketch = { ...poster(2, 'fal:acme/sketches'), name: 'Sketch model', descri
 
 const CATALOGS = {
   cheap: JSON.stringify({ models: { 'poster-1': poster(10, 'fal:acme/cheap'), 'sketch-1': sketch } }),
-  costly: JSON.stringify({ models: { 'poster-1': poster({ $by: 'resolution', '1K': 30, '2K': 60 }, 'fal:acme/costly') } }),
+  costly: JSON.stringify({
+    models: { 'poster-1': poster({ $by: 'resolution', '1K': 30, '2K': 60 }, 'fal:acme/costly') },
+  }),
   second: JSON.stringify({ models: { 'poster-1': poster(5, 'second:acme/posters') } }),
 };
 

@@ -48,7 +48,10 @@ describe('the statements of filtered lists', () => {
       after(() => client.end());
 
       for (const mode of ['force_generic_plan', 'force_custom_plan']) {
-        for (const { name, sql } of [getListFilteredStatement(['vidmodel-video', 'imgmodel-2']), LIST_FILTERED_LEDGER]) {
+        for (const { name, sql } of [
+          getListFilteredStatement(['vidmodel-video', 'imgmodel-2']),
+          LIST_FILTERED_LEDGER,
+        ]) {
           it(`${name} reads no more than the limit of ${ITEMS} matches, with ${mode}`, async () => {
             const values = [...sql.matchAll(/:(\w+)/g)].map(([, parameter = '']) => PARAMETERS[parameter]);
             let count = 0;

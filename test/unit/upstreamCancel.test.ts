@@ -48,6 +48,9 @@ const RESPONSES: Record<string, { confirms: UpstreamFault[]; leavesOpen: Upstrea
   },
 };
 
+const withoutNulls = (body: object): object =>
+  Object.fromEntries(Object.entries(body).filter(([, value]) => value !== null));
+
 for (const { name, path } of CASES) {
   describe(`cancelling with the ${name} adapter`, () => {
     const fake = new FakeUpstream('test');
@@ -92,6 +95,23 @@ for (const { name, path } of CASES) {
       expect(await upstream().poll(handle)).to.deep.equal({ state: 'running', ...(canConfirm && { isWaiting: true }) });
       fake.begin(prompt);
       expect(await upstream().poll(handle)).to.deep.equal({ state: 'running' });
+    });
+
+    it('reports that it waits also if the provider leaves out fields without a value', async () => {
+      fake.isQueueing = true;
+      fake.changeBody = withoutNulls;
+      const { handle } = await accept();
+      expect('isWaiting' in (await upstream().poll(handle))).to.equal(confirms.length > 0);
+    });
+
+    it('never passes on the message of a cancellation by the owner', async () => {
+      const { handle, prompt } = await accept();
+      fake.failure = 'Canceled.';
+      fake.end(prompt, 'failed');
+      expect(await upstream().poll(handle)).to.deep.equal({
+        state: 'failed',
+        message: 'The generation was cancelled.',
+      });
     });
 
     it('confirms the cancellation of a job in the queue, and not of one that has started or ended', async () => {

@@ -86,7 +86,7 @@ function exceedsPriceLimit(input: CreateInput): boolean {
 }
 
 function priceLimitError(input: CreateInput): ServiceError {
-  const detail = `max_credits is ${input.max_credits}, but this generation costs ${priceRequest(input)} credits. Raise max_credits, or choose a cheaper model or params. No credits were charged.`;
+  const detail = `max_credits is ${input.max_credits}, but this generation costs ${priceRequest(input)} credits. Raise max_credits, or choose a cheaper model or params. This request was not charged.`;
   return new ServiceError('validation_error', detail, { field: 'max_credits' });
 }
 

@@ -99,7 +99,10 @@ export function replicateUpstream({ upstream: { baseUrl, key }, modelId, kind }:
       case 'aborted':
         return { state: 'failed', message: FAILURE_MESSAGES.notStarted };
       case 'starting':
-        return isNotStarted(prediction) ? { state: 'running', isWaiting: true } : { state: 'running' };
+        // Replicate leaves out the time of the start until there is one.
+        return getField(prediction, 'started_at') == null
+          ? { state: 'running', isWaiting: true }
+          : { state: 'running' };
       default:
         return { state: 'running' };
     }
@@ -132,7 +135,7 @@ export function replicateUpstream({ upstream: { baseUrl, key }, modelId, kind }:
   return { kind, isSynchronous: false, submit, poll, cancel, probe };
 }
 
-/** Returns true if a prediction says that it has not started. */
+/** Returns true if a prediction says that it never started. One that does not say it may have. */
 function isNotStarted(prediction: unknown): boolean {
   return getField(prediction, 'started_at') === null;
 }

@@ -39,9 +39,13 @@ export function isSafeString(value: unknown): value is string {
 
 const MESSAGE_MAX_CHARACTERS = 500;
 
-/** Truncates an upstream's message so that it can be stored and shown. */
+/**
+ * Truncates an upstream's message so that it can be stored and shown. Never returns the message of a cancellation by the
+ * owner, by which ledger, metrics and invariants recognize one.
+ */
 export function truncateMessage(text: string): string {
-  return text.replaceAll('\u0000', '').slice(0, MESSAGE_MAX_CHARACTERS).toWellFormed();
+  const message = text.replaceAll('\u0000', '').slice(0, MESSAGE_MAX_CHARACTERS).toWellFormed();
+  return message === FAILURE_MESSAGES.canceledByOwner ? FAILURE_MESSAGES.cancelled : message;
 }
 
 /** Error for a failed query, or a submission that was certainly not accepted. */
