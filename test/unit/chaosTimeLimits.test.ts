@@ -1,5 +1,6 @@
 import { expect } from 'chai';
 import { checkFirstSuccess, checkSettled } from '../../dev/chaos/heal.ts';
+import { findBrokenGuarantees } from '../../dev/chaos/timeGuarantees.ts';
 
 const HEALED = { at: 1_000_000, firstCreateMs: null };
 
@@ -11,6 +12,11 @@ const slowUntil = (until: number, slowness: number) => ({
 
 const find = (firstSuccessMs: number | null, speed = slowUntil(0, 1)) =>
   checkFirstSuccess({ ...HEALED, firstSuccessMs }, speed).map(({ invariant, detail }) => `${invariant}: ${detail}`);
+
+const findBroken = (measuredMs: number | null, slowness: number) => {
+  const guarantee = { invariant: 'taken-over-in-time', statement: 'Taken over.', limitMs: 15_000, count: 1 };
+  return findBrokenGuarantees([{ ...guarantee, measuredMs, slowness }]).map(({ detail }) => detail);
+};
 
 describe('the limit of the first success after healing', () => {
   it('is 10 s on an idle machine', () => {
@@ -45,5 +51,17 @@ describe('the limit until all work has settled after healing', () => {
   it('is 120 s on an idle machine', () => {
     expect(checkSettled({ at: HEALED.at, settledMs: 120_000 }, slowUntil(0, 1), [])).to.deep.equal([]);
     expect(checkSettled({ at: HEALED.at, settledMs: 120_001 }, slowUntil(0, 1), [])).to.have.length(1);
+  });
+});
+
+describe('the limit of a guarantee in wall-clock time', () => {
+  it('is longer by as much as the machine was slowed down', () => {
+    expect(findBroken(30_000, 2)).to.deep.equal([]);
+    expect(findBroken(30_001, 2)).to.have.length(1);
+  });
+
+  it('is exceeded by an abandoned measurement, unless it is longer than the minute that was waited', () => {
+    expect(findBroken(null, 3.9)).to.deep.equal(['never, the longest of 1, on a machine slowed down 3.9 times']);
+    expect(findBroken(null, 4)).to.deep.equal([]);
   });
 });
