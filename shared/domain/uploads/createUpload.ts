@@ -3,7 +3,8 @@ import { hasImageModels } from '../../lib/catalog/catalog.ts';
 import { ServiceError } from '../../spec/errors.ts';
 import { UPLOAD_ADDRESS_MS } from '../../spec/limits.ts';
 import { Upload } from '../../tables/Upload.ts';
-import { prepareUpload } from './prepareUpload.ts';
+import { withAccountSlot } from './accountSlots.ts';
+import { prepareUpload, toUnavailableError } from './prepareUpload.ts';
 import { buildUploadTarget, type UploadTarget } from './uploadAddresses.ts';
 import { addUpload } from './uploads.ts';
 
@@ -31,14 +32,17 @@ export async function createUpload(
 
 /**
  * Reads an upload. If its file has arrived, it is decoded first.
- * @throws ServiceError not_found if it does not exist, has expired, or belongs to another account.
+ * @throws ServiceError not_found if it does not exist, has expired, or belongs to another account; internal_error (503)
+ *   if the storage or the decoder is unavailable.
  */
 export async function readUpload(accountId: number, uuid: string): Promise<Upload> {
   requireImageModels();
   const upload = await Upload.query().findOne({ uuid, account_id: accountId });
   if (upload === undefined)
     throw new ServiceError('not_found', 'Not found. This account has no upload with that UUID, or it has expired.');
-  return prepareUpload(upload);
+  return withAccountSlot(accountId, () => prepareUpload(upload)).catch((error: unknown) => {
+    throw toUnavailableError(error);
+  });
 }
 
 /** @throws ServiceError not_found */

@@ -3,7 +3,8 @@ import { addMilliseconds, now } from '../../lib/clock.ts';
 import { prepared } from '../../lib/database/preparedStatements.ts';
 import { runInBatches, STATEMENT_BATCH_SIZE } from '../../lib/database/runInBatches.ts';
 import { createFileDeletion } from '../platform/fileDeletion.ts';
-import { UPLOAD_ADDRESS_MS, UPLOAD_RETENTION_MS } from '../../spec/limits.ts';
+import { UPLOAD_RETENTION_MS } from '../../spec/limits.ts';
+import { ADDRESS_TIME } from './uploads.ts';
 
 /**
  * Deletes rows and records in the same statement which files must be deleted. Until its address has expired, a client may
@@ -55,8 +56,6 @@ const DELETE_ACCOUNT_UPLOADS = prepared(
       ORDER BY u.uuid LIMIT ${STATEMENT_BATCH_SIZE} FOR UPDATE
    ), ${DELETE_SELECTED}`,
 );
-
-const ADDRESS_TIME = `${UPLOAD_ADDRESS_MS} milliseconds`;
 
 /** Deletes images that were not used for 24 hours. Those of a generation are checked again a day later. */
 export async function expireUploads(): Promise<void> {

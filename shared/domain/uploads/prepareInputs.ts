@@ -1,10 +1,8 @@
-import pLimit from 'p-limit';
 import {
   decodeImage,
   fetchImage,
   InvalidImageError,
   readStoredFile,
-  storeDecodedImage,
   withTempFile,
   writeLocalFile,
 } from '../../gateways/media/inputImages.ts';
@@ -12,9 +10,10 @@ import type { GenerationParams, InputRole, ModelInput, ParamValue } from '../../
 import { ServiceError } from '../../spec/errors.ts';
 import { Generation } from '../../tables/Generation.ts';
 import type { Upload } from '../../tables/Upload.ts';
+import { withAccountSlot } from './accountSlots.ts';
 import { getSharedUploadUuid, inputError, type InputReference, parseInputReference } from './inputReferences.ts';
-import { prepareUpload, toUnavailableError } from './prepareUpload.ts';
-import { addUpload, completeUpload, findUploadForUse } from './uploads.ts';
+import { prepareUpload, storeImage, toUnavailableError } from './prepareUpload.ts';
+import { addUpload, findUploadForUse } from './uploads.ts';
 
 /** An image that a request names, with its place among the inputs of the generation. */
 export interface RequestedInput {
@@ -75,19 +74,15 @@ export function parseInputs(
   return { params: shown, inputs };
 }
 
-/** Number of images of one request that are prepared at a time. */
-const CONCURRENCY = 3;
-
 /**
  * Makes the images of a request ready: fetches, decodes and stores those that are not stored yet. Charges nothing. A row
  * that it adds expires if no generation uses it.
  * @throws ServiceError validation_error that names the parameter; internal_error (503) if the storage is unavailable.
  */
 export async function prepareInputs(accountId: number, inputs: RequestedInput[]): Promise<PreparedInput[]> {
-  const slots = pLimit(CONCURRENCY);
   return Promise.all(
     inputs.map((input) =>
-      slots(async () => {
+      withAccountSlot(accountId, async () => {
         const upload = await prepareInput(accountId, input).catch((error: unknown) => {
           throw error instanceof InvalidImageError
             ? toFieldError(input.field, error.message)
@@ -105,18 +100,23 @@ function toFieldError(field: string, message: string): ServiceError {
 
 async function prepareInput(accountId: number, { field, reference }: RequestedInput): Promise<Upload> {
   if (reference.form === 'upload') return prepareReferencedUpload(accountId, reference.uuid, field);
+  const isGeneration = reference.form === 'generation';
+  // First: the image of a generation that was deleted must not be used, although it is kept for others.
+  const path = isGeneration ? await findGenerationImage(accountId, reference.uuid, field) : null;
   const shared = getSharedUploadUuid(accountId, reference);
   const existing = shared === undefined ? undefined : await findUploadForUse(accountId, shared);
   if (existing?.status === 'ready') return existing;
   return withTempFile((original) =>
     withTempFile(async (decoded) => {
-      await readReference(accountId, reference, field, original);
+      if (reference.form === 'url') await fetchImage(reference.url, original);
+      else if (reference.form === 'data') await writeLocalFile(original, reference.bytes);
+      else if (path === null || !(await readStoredFile(path, original)))
+        throw inputError(field, 'names a generation whose image was deleted');
       const image = await decodeImage(original, decoded);
       const { contentType, bytes } = image;
       const row = await addUpload({ accountId, source: reference.form, contentType, bytes, uuid: shared });
       if (row.status === 'ready') return row;
-      await storeDecodedImage(row.media_token, image);
-      const completed = await completeUpload(row, image);
+      const completed = await storeImage(row, image);
       if (completed !== undefined) return completed;
       throw new InvalidImageError('The image was deleted while it was processed. Send the request again.');
     }),
@@ -131,19 +131,6 @@ async function prepareReferencedUpload(accountId: number, uuid: string, field: s
   if (upload.status === 'ready') return upload;
   if (upload.error !== null) throw new InvalidImageError(upload.error);
   throw inputError(field, 'names an upload whose file has not arrived. Send it to its upload_url first');
-}
-
-/** Writes the file that a reference names to a local file. */
-async function readReference(
-  accountId: number,
-  reference: InputReference,
-  field: string,
-  localFile: string,
-): Promise<void> {
-  if (reference.form === 'url') return fetchImage(reference.url, localFile);
-  if (reference.form === 'data') return writeLocalFile(localFile, reference.bytes);
-  const path = await findGenerationImage(accountId, reference.uuid, field);
-  if (!(await readStoredFile(path, localFile))) throw inputError(field, 'names a generation whose image was deleted');
 }
 
 /** Returns the path of the image of a generation. */

@@ -1,4 +1,5 @@
 import {
+  type DecodedImage,
   decodeImage,
   deleteOriginal,
   getOriginalPath,
@@ -11,12 +12,12 @@ import { isOutage } from '../../lib/database/errors.ts';
 import { logger } from '../../lib/logger.ts';
 import { ServiceError } from '../../spec/errors.ts';
 import type { Upload } from '../../tables/Upload.ts';
-import { completeUpload, failUpload, findUploadForUse } from './uploads.ts';
+import { completeUpload, failUpload, findUploadForUse, reserveFolder } from './uploads.ts';
 
 /**
  * Decodes the file of a pending upload and stores the image without metadata. The file as it was sent is then deleted.
  * @returns the row with its new status, which stays `pending` if no file has arrived.
- * @throws ServiceError internal_error (503) if the storage or the decoder is unavailable.
+ * @throws Error if the storage or the decoder is unavailable, see {@link toUnavailableError}.
  */
 export async function prepareUpload(upload: Upload): Promise<Upload> {
   if (upload.status !== 'pending') return upload;
@@ -26,9 +27,7 @@ export async function prepareUpload(upload: Upload): Promise<Upload> {
         const hasArrived = await readStoredFile(getOriginalPath(upload.media_token), original);
         // Another request may have decoded and deleted it meanwhile.
         if (!hasArrived) return (await findUploadForUse(upload.account_id, upload.uuid)) ?? upload;
-        const image = await decodeImage(original, decoded);
-        await storeDecodedImage(upload.media_token, image);
-        const completed = await completeUpload(upload, image);
+        const completed = await storeImage(upload, await decodeImage(original, decoded));
         await discardOriginal(upload);
         return completed ?? upload;
       } catch (error) {
@@ -37,16 +36,26 @@ export async function prepareUpload(upload: Upload): Promise<Upload> {
           await discardOriginal(upload);
           return failed;
         }
-        throw toUnavailableError(error);
+        throw error;
       }
     }),
   );
 }
 
-/** Deletes the file as it was sent. After a failure it is deleted when the upload is. */
+/**
+ * Stores a decoded image and completes its upload.
+ * @returns the row, or undefined if it was deleted meanwhile.
+ */
+export async function storeImage(upload: Upload, image: DecodedImage): Promise<Upload | undefined> {
+  const folder = await reserveFolder();
+  await storeDecodedImage(folder.token, image);
+  return completeUpload(upload, folder, image);
+}
+
+/** Deletes the file as it was sent. After a failure it is deleted later, see {@link completeUpload}. */
 async function discardOriginal({ uuid, media_token: token }: Upload): Promise<void> {
   await deleteOriginal(token).catch((err: unknown) =>
-    logger.warn({ err, upload: uuid }, 'file of an upload not deleted; it is deleted with the upload'),
+    logger.warn({ err, upload: uuid }, 'file of an upload not deleted; it is deleted later'),
   );
 }
 

@@ -3,6 +3,7 @@ import { pipeline } from 'node:stream/promises';
 import { storeOriginal, withTempFile } from '../../gateways/media/inputImages.ts';
 import { ServiceError } from '../../spec/errors.ts';
 import { Upload } from '../../tables/Upload.ts';
+import { toUnavailableError } from './prepareUpload.ts';
 
 /** A file as a client sends it. */
 export interface ReceivedFile {
@@ -14,7 +15,8 @@ export interface ReceivedFile {
 
 /**
  * Stores the file of an upload if files are on disk. A bucket receives files itself, with the same conditions.
- * @throws ServiceError not_found if the upload has expired; validation_error if the file is not as announced.
+ * @throws ServiceError not_found if the upload has expired; validation_error if the file is not as announced;
+ *   internal_error (503) if the storage is unavailable.
  */
 export async function receiveFile(uuid: string, { contentType, length, body }: ReceivedFile): Promise<void> {
   const upload = await Upload.query().findById(uuid);
@@ -25,9 +27,23 @@ export async function receiveFile(uuid: string, { contentType, length, body }: R
     throw new ServiceError('validation_error', `Content-Type must be ${upload.content_type}, as announced.`);
   if (length !== undefined && length !== upload.bytes) throw lengthError(upload.bytes);
   await withTempFile(async (localFile) => {
-    await pipeline(limitBytes(body, upload.bytes), createWriteStream(localFile, { flush: true }));
+    await pipeline(limitBytes(readBody(body), upload.bytes), createWriteStream(localFile, { flush: true }));
     await storeOriginal(upload.media_token, localFile);
+  }).catch((error: unknown) => {
+    throw toUnavailableError(error);
   });
+}
+
+/** Passes the body on. @throws ServiceError validation_error if the client disconnects before it has sent it. */
+async function* readBody(body: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+  try {
+    yield* body;
+  } catch {
+    throw new ServiceError(
+      'validation_error',
+      'The connection ended before the whole file had arrived. Send it again.',
+    );
+  }
 }
 
 /** Passes the body on. @throws ServiceError validation_error unless it has exactly this many bytes. */

@@ -1,16 +1,20 @@
+import { randomUUID } from 'node:crypto';
 import { v7 as uuidv7 } from 'uuid';
 import { getImageName, getImagePath } from '../../gateways/media/inputImages.ts';
 import { addMilliseconds, now } from '../../lib/clock.ts';
 import { prepared, runStatement } from '../../lib/database/preparedStatements.ts';
 import { ServiceError } from '../../spec/errors.ts';
 import { DAY_MS } from '../../spec/durations.ts';
-import { UNUSED_UPLOADS_MAX, UPLOAD_RETENTION_MS } from '../../spec/limits.ts';
+import { UNUSED_UPLOADS_MAX, UPLOAD_ADDRESS_MS, UPLOAD_RETENTION_MS } from '../../spec/limits.ts';
 import { Upload } from '../../tables/Upload.ts';
 
 /**
  * Rows of uploads. A row is written before any file of it, so that the files of a process that died are found by the
  * row, which expires.
  */
+
+/** Time within which a client may send the file of an upload, as an interval of the database. */
+export const ADDRESS_TIME = `${UPLOAD_ADDRESS_MS} milliseconds`;
 
 /** Adds a row, or returns the one that the same image has already. Counts what no generation uses. */
 const ADD_UPLOAD = prepared(
@@ -74,29 +78,60 @@ export async function findUploadForUse(accountId: number, uuid: string): Promise
   return row;
 }
 
+const RESERVE_FOLDER = prepared(
+  'reserve_upload_folder',
+  `INSERT INTO upload_deletions (media_token, next_attempt_at) VALUES (:token, :until)`,
+);
+
+/** A folder for a decoded image, whose deletion is recorded. */
+interface ReservedFolder {
+  token: string;
+  /** Time of the deletion, unless an upload has the folder by then. */
+  until: Date;
+}
+
+/** Reserves a folder by recording its deletion, so that its files are found if the process dies. */
+export async function reserveFolder(): Promise<ReservedFolder> {
+  const folder = { token: randomUUID(), until: addMilliseconds(now(), UPLOAD_ADDRESS_MS) };
+  await runStatement(RESERVE_FOLDER, folder);
+  return folder;
+}
+
 const COMPLETE_UPLOAD = prepared(
   'complete_upload',
-  `WITH completed AS (
-     UPDATE uploads SET status = 'ready', content_type = :contentType, bytes = :bytes, width = :width, height = :height
-      WHERE uuid = :uuid AND media_token = :token AND status = 'pending'
-     RETURNING *
+  `WITH reserved AS MATERIALIZED (
+     SELECT media_token FROM upload_deletions WHERE media_token = :token AND next_attempt_at = :until FOR UPDATE
+   ), completed AS (
+     UPDATE uploads u
+        SET status = 'ready', media_token = reserved.media_token, content_type = :contentType, bytes = :bytes,
+            width = :width, height = :height
+       FROM reserved WHERE u.uuid = :uuid AND u.status = 'pending'
+     RETURNING u.*
+   ), kept AS (
+     DELETE FROM upload_deletions d USING completed WHERE d.media_token = completed.media_token
+   ), original AS (
+     INSERT INTO upload_deletions (media_token, next_attempt_at)
+     SELECT :original, greatest(cast(:now AS timestamptz), created_at + cast(:addressTime AS interval))
+       FROM completed WHERE source = 'upload'
+     ON CONFLICT (media_token) DO NOTHING
    )
-   SELECT * FROM completed
-   UNION ALL
-   SELECT * FROM uploads WHERE uuid = :uuid AND media_token = :token AND status <> 'pending'`,
+   SELECT * FROM completed`,
 );
 
 /**
- * Records that the decoded image is stored. Of several processes that decoded the same upload, each stored the same.
- * @returns the row, or undefined if it was deleted meanwhile. The deletion of the files is then scheduled again.
+ * Records that the decoded image is stored in a reserved folder. Of several processes that decoded the same upload one
+ * does; the files of the others are deleted. So an image that is ready never changes, whatever its client still sends to
+ * the address of the upload. What it sends is deleted when the address has expired.
+ * @returns the row, or undefined if it was deleted meanwhile.
  */
 export async function completeUpload(
-  { uuid, media_token: token }: Upload,
+  { uuid, media_token: original }: Upload,
+  folder: ReservedFolder,
   { contentType, bytes, width, height }: { contentType: string; bytes: number; width: number; height: number },
 ): Promise<Upload | undefined> {
-  const [row] = await runStatement<Upload>(COMPLETE_UPLOAD, { uuid, token, contentType, bytes, width, height });
-  if (row === undefined) await scheduleUploadDeletion(token);
-  return row;
+  const bindings = { uuid, original, ...folder, contentType, bytes, width, height };
+  const [row] = await runStatement<Upload>(COMPLETE_UPLOAD, { ...bindings, now: now(), addressTime: ADDRESS_TIME });
+  return row ?? Upload.query().findById(uuid);
 }
 
 const FAIL_UPLOAD = prepared(
@@ -116,14 +151,4 @@ export async function findStoredImage(uuid: string): Promise<{ path: string; nam
   if (upload === undefined) return undefined;
   const { media_token: token, content_type: contentType } = upload;
   return { path: getImagePath(token, contentType), name: getImageName(contentType) };
-}
-
-const SCHEDULE_DELETION = prepared(
-  'schedule_upload_deletion',
-  `INSERT INTO upload_deletions (media_token, next_attempt_at) VALUES (:token, :now)
-   ON CONFLICT (media_token) DO UPDATE SET next_attempt_at = excluded.next_attempt_at`,
-);
-
-async function scheduleUploadDeletion(token: string): Promise<void> {
-  await runStatement(SCHEDULE_DELETION, { token, now: now() });
 }
