@@ -21,10 +21,11 @@ import {
   type PreparedInput,
   prepareInputs,
 } from '../uploads/prepareInputs.ts';
+import { isAutoTopupExpected } from '../billing/autoTopups.ts';
 import { buildImageUrl } from '../uploads/uploadAddresses.ts';
 import { buildNotCreatedDetail, describeRejection, priceRequest } from './admission.ts';
 import type { CreateInput } from './debit.ts';
-import { readAdmission } from './readAdmission.ts';
+import { type Admission, readAdmission } from './readAdmission.ts';
 
 /** A create request that may be charged. */
 interface CheckedRequest {
@@ -45,7 +46,7 @@ const MODERATION_ADDRESS_MS = 10 * MINUTE_MS;
  * time.
  * @throws ServiceError validation_error, content_rejected, or internal_error (503) without a decision; before those
  *   invalid_api_key and account_suspended, so that only callers with valid credentials have content moderated. With
- *   images also subscription_required, so that no images are fetched for accounts that cannot use them.
+ *   images also what the charge would reject now, before any image is fetched.
  */
 export async function checkRequest(
   caller: Caller,
@@ -57,15 +58,26 @@ export async function checkRequest(
   if (isTooExpensive && idempotencyKey === null) throw priceLimitError(input);
   if (!isTooExpensive && !isModerationEnabled() && requested.length === 0)
     return { params, inputs: [], isReplay: false };
-  const { outcome, uuid } = await readAdmission(caller, input, idempotencyKey);
+  const admission = await readAdmission(caller, input, idempotencyKey);
+  const { outcome, uuid } = admission;
   if (outcome === 'replayed') return { params, inputs: [], isReplay: true };
   if (isTooExpensive) throw priceLimitError(input);
-  if (outcome === 'subscription_required' && requested.length > 0)
-    throw new ServiceError(outcome, describeRejection(outcome, { model: input.model, credits: priceRequest(input) }));
+  if (requested.length > 0) requireAdmission(admission, input);
   const images = await prepareInputs(caller.accountId, requested);
   if (isModerationEnabled()) await moderate(uuid, { ...input, params }, images, idempotencyKey);
   const inputs = images.map(({ role, position, upload_uuid }) => ({ role, position, upload_uuid }));
   return { params, inputs, isReplay: false };
+}
+
+/**
+ * Rejects what the charge would reject now, so that a client that waits for a free slot has no images fetched and stored
+ * with each attempt. An automatic top-up may still cover the price.
+ */
+function requireAdmission(admission: Admission, input: CreateInput): void {
+  const { outcome, has_pending_topup: hasPendingTopup } = admission;
+  if (outcome === 'accepted' || outcome === 'replayed') return;
+  if (outcome === 'insufficient_credits' && isAutoTopupExpected(admission, hasPendingTopup, now())) return;
+  throw new ServiceError(outcome, describeRejection(outcome, { model: input.model, credits: priceRequest(input) }));
 }
 
 /**
