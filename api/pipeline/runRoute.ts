@@ -6,6 +6,7 @@ import { authenticate, authenticateOptional, authenticateSession, evictKey, veri
 import { authorize } from './authorize.ts';
 import { readFormBody, readJsonBody } from './body.ts';
 import { isOtherLocalHostname } from './csrf.ts';
+import { holdLargeBody, releaseLargeBody } from './largeBodies.ts';
 import { consumeRateLimit, isCountedByAddress, type RateClass, refundRateLimit } from './rateLimit.ts';
 import { recordLastUsed } from './recordLastUsed.ts';
 import type { Authentication, Route } from './route.ts';
@@ -24,6 +25,14 @@ const WITHOUT_SESSION: ReadonlySet<Authentication> = new Set(['none', 'signedLin
 
 /** Runs a request through its route: authenticate, read the body, count, authorize, handle. The same for every surface. */
 export async function runRoute(ctx: Context, route: Route): Promise<void> {
+  try {
+    await runSteps(ctx, route);
+  } finally {
+    releaseLargeBody(ctx);
+  }
+}
+
+async function runSteps(ctx: Context, route: Route): Promise<void> {
   const { authentication, handler } = route;
   ctx.state.route = route.path;
   ctx.state.isPage = PAGE_AUTHENTICATION.has(authentication);
@@ -79,7 +88,9 @@ async function authenticateRoute(ctx: Context, authentication: Authentication): 
 const PATHS_WITH_IMAGES: ReadonlySet<string> = new Set(['/api/generations/create/', '/api/generations/estimate/']);
 
 async function readBody(ctx: Context, { body, path }: Route): Promise<void> {
-  if (body === 'json') await readJsonBody(ctx, PATHS_WITH_IMAGES.has(path) && hasImageModels());
+  const mayHaveImages = PATHS_WITH_IMAGES.has(path) && hasImageModels();
+  if (mayHaveImages) holdLargeBody(ctx);
+  if (body === 'json') await readJsonBody(ctx, mayHaveImages);
   else if (body === 'form') ctx.state.form = await readFormBody(ctx);
 }
 

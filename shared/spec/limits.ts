@@ -101,6 +101,9 @@ export const METRIC_DAYS = 30;
 export const BODY_LIMIT_BYTES = 64 * 1024;
 /** Maximum size of a create whose model takes images: a data URL encodes three bytes in four characters. */
 export const IMAGE_BODY_LIMIT_BYTES = 8 * 1024 * 1024;
+/** Larger bodies than BODY_LIMIT_BYTES that a process holds at a time. Each takes up to three times its size in memory. */
+export const LARGE_BODIES_MAX = 8;
+export const LARGE_BODIES_OF_ACCOUNT_MAX = 3;
 
 /** Lifetimes of OAuth (docs/decisions.md: OAuth). */
 export const AUTHORIZATION_CODE_SECONDS = 60;
