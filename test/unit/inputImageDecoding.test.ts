@@ -1,4 +1,4 @@
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { type FileHandle, mkdtemp, open, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { crc32, deflateSync } from 'node:zlib';
@@ -121,6 +121,38 @@ describe('decoding an input image', () => {
     const bomb = buildWhitePng(10_000);
     expect(bomb.length).to.be.lessThan(20_000);
     await expectInvalid(bomb, 'The image has more than 50 megapixels.');
+  });
+
+  it('rejects an image that is larger than the limit once it is encoded again', async () => {
+    const noise = {
+      create: { width: 5_000, height: 5_000, channels: 3, noise: { type: 'gaussian', mean: 128, sigma: 90 } },
+    };
+    const photo = await sharp(noise as SharpOptions)
+      .jpeg({ quality: 40 })
+      .toBuffer();
+    expect(photo.length).to.be.lessThan(20_000_000);
+    await expectInvalid(
+      photo,
+      'The image has more than 20 MB when it is encoded without its metadata. Make it smaller.',
+    );
+  }).timeout(60_000);
+
+  it('flushes the image to the disk before it is stored', async () => {
+    const handle = await open(join(folder, 'any'), 'w');
+    const prototype = Object.getPrototypeOf(handle) as FileHandle;
+    await handle.close();
+    const { sync } = prototype;
+    let flushed = 0;
+    prototype.sync = function countFlush(this: FileHandle) {
+      flushed += 1;
+      return sync.call(this);
+    };
+    try {
+      await decode(await makeImage());
+    } finally {
+      prototype.sync = sync;
+    }
+    expect(flushed).to.equal(1);
   });
 
   it('rejects a truncated image', async () => {

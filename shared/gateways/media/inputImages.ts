@@ -1,4 +1,4 @@
-import { writeFile } from 'node:fs/promises';
+import { open, writeFile } from 'node:fs/promises';
 import { hasImageModels } from '../../lib/catalog/catalog.ts';
 import { config, ConfigError } from '../../lib/config.ts';
 import { getServerSecret } from '../../lib/serverSecret.ts';
@@ -6,7 +6,7 @@ import { IMAGE_MAX_BYTES } from '../../spec/limits.ts';
 import { getMediaFolder, getMediaStore } from './configuredStore.ts';
 import { download, InvalidOutputError } from './download.ts';
 import { verifyMediaStore } from './storeOutput.ts';
-import { deleteTempFile, newTempFile } from './tempFiles.ts';
+import { cleanTempFiles, deleteTempFile, newTempFile } from './tempFiles.ts';
 import { DecodeError, reencodeImage } from './thumbnail.ts';
 
 /** An image of a customer that cannot be used. The message is a sentence for the customer. */
@@ -25,6 +25,8 @@ export interface DecodedImage {
 const EXTENSIONS: Record<string, string> = { 'image/png': 'png', 'image/jpeg': 'jpg', 'image/webp': 'webp' };
 export const IMAGE_CONTENT_TYPES = ['image/png', 'image/jpeg', 'image/webp'] as const;
 
+const TOO_LARGE_MESSAGE = `The image has more than ${IMAGE_MAX_BYTES / 1_000_000} MB when it is encoded without its metadata. Make it smaller.`;
+
 /** Limits of a fetch: a request waits for it. */
 const FETCH_LIMITS = { maxBytes: IMAGE_MAX_BYTES, timeoutMs: 15_000, idleMs: 5_000 };
 
@@ -33,8 +35,8 @@ const UPLOADS_FOLDER = 'uploads';
 const ORIGINAL_NAME = 'file';
 
 /**
- * Checks at the start that images can be stored, and that their addresses cannot be forged. Does nothing if no model
- * takes images.
+ * Checks at the start that images can be stored, and that their addresses cannot be forged, and deletes the temporary
+ * files of processes that died. Does nothing if no model takes images.
  * @throws ConfigError
  */
 export async function verifyImageStore(): Promise<void> {
@@ -45,6 +47,7 @@ export async function verifyImageStore(): Promise<void> {
     );
   }
   await verifyMediaStore();
+  await cleanTempFiles();
 }
 
 /** Returns the path of the file as the customer sent it. It is deleted once it is decoded. */
@@ -117,6 +120,8 @@ export async function readStoredFile(path: string, localFile: string): Promise<b
 export async function decodeImage(localFile: string, outputFile: string): Promise<DecodedImage> {
   try {
     const { format, width, height, bytes } = await reencodeImage(localFile, outputFile);
+    if (bytes > IMAGE_MAX_BYTES) throw new InvalidImageError(TOO_LARGE_MESSAGE);
+    await flushFile(outputFile);
     return { localFile: outputFile, contentType: `image/${format}`, width, height, bytes };
   } catch (error) {
     if (!(error instanceof DecodeError)) throw error;
@@ -124,6 +129,16 @@ export async function decodeImage(localFile: string, outputFile: string): Promis
       ? 'The image has more than 50 megapixels.'
       : 'The image cannot be decoded: it must be an undamaged PNG, JPEG or WebP file.';
     throw new InvalidImageError(message, { cause: error });
+  }
+}
+
+/** Flushes the content of a file to the disk. */
+async function flushFile(localFile: string): Promise<void> {
+  const handle = await open(localFile, 'r+');
+  try {
+    await handle.sync();
+  } finally {
+    await handle.close();
   }
 }
 
