@@ -79,6 +79,21 @@ describe('input images in a bucket', () => {
     expect((await createAnimation(customer, { first_frame: `upload:${created.uuid}` })).status).to.equal(201);
   });
 
+  it('that are sent again after they were decoded are deleted once their address has expired', async () => {
+    const image = await makeImage();
+    const created = await createUpload(customer, image.length);
+    await putFile(created, image);
+    const { body } = await createAnimation(customer, { first_frame: `upload:${created.uuid}` });
+    expect((await customer.waitForEnd(body.uuid)).status).to.equal('succeeded');
+    expect((await putFile(created, image)).status).to.equal(200);
+    expect(await listUploadKeys()).to.have.length(2);
+    service.clockOffsetMs = HOUR_MS + 60_000;
+    await deleteDueUploadFiles();
+    const [key, ...others] = await listUploadKeys();
+    expect(key).to.match(/image\.png$/);
+    expect(others).to.deep.equal([]);
+  });
+
   it('are deleted from it a day after their last use', async () => {
     const used = await upload(customer, await makeImage());
     const unused = await upload(customer, await makeImage());

@@ -1,0 +1,191 @@
+import { randomUUID } from 'node:crypto';
+import { access, mkdir, rename, rm, readFile, utimes, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { expect } from 'chai';
+import { receiveFile } from '../../shared/domain/uploads/receiveFile.ts';
+import { closeFileServers, type FileServer, startFileServer } from '../fakes/fileServers.ts';
+import type { TestCustomer } from '../harness/apiClient.ts';
+import { expectError } from '../harness/errorEnvelope.ts';
+import { captureError } from '../harness/expectRejection.ts';
+import {
+  buildImageCatalog,
+  createAnimation,
+  createEdit,
+  createUpload,
+  describeImage,
+  makeImage,
+  putFile,
+  upload,
+} from '../harness/inputImages.ts';
+import { eventually, startTestService, type TestService } from '../harness/testService.ts';
+
+/** A body that breaks before it is complete. */
+async function* breakBody(): AsyncGenerator<Buffer> {
+  yield Buffer.from('a part');
+  await delay(1);
+  throw Object.assign(new Error('aborted'), { code: 'ECONNRESET' });
+}
+
+/** A body that never ends. */
+const buildEndlessBody = () => new ReadableStream({ start: (controller) => controller.enqueue(Buffer.from('{')) });
+
+describe('limits of input images', () => {
+  let service: TestService;
+  let customer: TestCustomer;
+  let image: Buffer;
+  let files: FileServer;
+  let openRequests = 0;
+  let openRequestsMax = 0;
+  before(async () => {
+    service = await startTestService({ env: { CATALOG: buildImageCatalog(), INPUT_IMAGE_ADDRESSES: 'any' } });
+    image = await makeImage('png', { width: 30, height: 20 });
+    service.upstream.picture = image;
+    files = await startFileServer((_request, response) => {
+      openRequests += 1;
+      openRequestsMax = Math.max(openRequests, openRequestsMax);
+      setTimeout(() => {
+        openRequests -= 1;
+        response.end(image);
+      }, 100);
+    });
+  });
+  after(async () => {
+    closeFileServers();
+    await service.stop();
+  });
+  beforeEach(async () => {
+    customer = await service.createCustomer('studio');
+  });
+
+  const read = (uuid: string) => customer.request('GET', `/api/uploads/${uuid}/`);
+  const update = (change: string) => service.sql(`UPDATE accounts SET ${change} WHERE email = $1`, [customer.email]);
+  const countUploads = async () => {
+    const rows = await service.sql('SELECT FROM uploads u JOIN accounts a ON a.id = u.account_id WHERE a.email = $1', [
+      customer.email,
+    ]);
+    return rows.length;
+  };
+  const countWaiting = async () =>
+    (await service.sql(`SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE '%completed%'`))
+      .length;
+
+  it('an image that several requests decode at the same time stays what the first one has stored', async () => {
+    const other = await makeImage('png', { width: 40, height: 10 });
+    const bytes = Math.max(image.length, other.length);
+    // What follows an image is dropped.
+    const pad = (file: Buffer) => Buffer.concat([file, Buffer.alloc(bytes - file.length)]);
+    const created = await createUpload(customer, bytes);
+    const client = await service.database.connect();
+    await client.query('BEGIN');
+    await client.query('SELECT FROM uploads WHERE uuid = $1 FOR UPDATE', [created.uuid]);
+    const responses = [];
+    for (const file of [image, other]) {
+      expect((await putFile(created, pad(file))).status).to.equal(200);
+      responses.push(read(created.uuid));
+      await eventually('it waits', async () => (await countWaiting()) === responses.length);
+    }
+    await client.query('COMMIT');
+    client.release();
+    for (const { body } of await Promise.all(responses)) expect(body).to.include({ status: 'ready', width: 30 });
+    const [row] = await service.sql('SELECT media_token FROM uploads WHERE uuid = $1', [created.uuid]);
+    expect(await service.sql('SELECT FROM upload_deletions WHERE media_token = $1', [row.media_token])).to.be.empty;
+    const hex = row.media_token.replaceAll('-', '');
+    const folder = join(service.env['MEDIA_DIR'] as string, 'uploads', hex.slice(0, 2), hex.slice(2));
+    expect(await describeImage(await readFile(join(folder, 'image.png')))).to.include({ width: 30, height: 20 });
+  });
+
+  for (const [change, undo, code] of [
+    ['in_flight = parallel_limit', 'in_flight = 0', 'parallel_limit_reached'],
+    [
+      'balance = 0, plan_credits = 0, topup_credits = 0',
+      'balance = period_granted, plan_credits = period_granted',
+      'insufficient_credits',
+    ],
+  ] as const) {
+    it(`nothing is fetched or stored for a request that is ${code}`, async () => {
+      await update(change);
+      const before = files.requests.length;
+      const response = await createEdit(customer, [`${files.url}/${code}.png`]);
+      await update(undo);
+      expectError(response, code);
+      expect(files.requests.slice(before)).to.deep.equal([]);
+      expect(await countUploads()).to.equal(0);
+    });
+  }
+
+  it('the image of a generation that was deleted cannot be used, also if it was used before', async () => {
+    const { body } = await createEdit(customer, undefined);
+    await customer.waitForEnd(body.uuid);
+    const reference = { first_frame: `generation:${body.uuid}` };
+    expect((await createAnimation(customer, reference)).status).to.equal(201);
+    await customer.request('DELETE', `/api/generations/${body.uuid}/`);
+    expectError(await createAnimation(customer, reference), 'validation_error', 'names no generation of this account');
+  });
+
+  it('a process prepares three images of an account at a time', async () => {
+    openRequestsMax = 0;
+    const urls = (index: number) => [1, 2, 3].map((number) => `${files.url}/${index}-${number}.png`);
+    const responses = await Promise.all([1, 2, 3, 4].map((index) => createEdit(customer, urls(index))));
+    for (const { status, body } of responses)
+      expect(status === 201 || body.error === 'parallel_limit_reached', JSON.stringify(body)).to.equal(true);
+    expect(openRequestsMax).to.equal(3);
+  });
+
+  it('an account sends three large bodies at a time', async () => {
+    const abort = new AbortController();
+    const url = `${service.baseUrl}/api/generations/create/`;
+    const headers = { 'x-api-key': customer.key, 'content-type': 'application/json' };
+    const send = () =>
+      fetch(url, {
+        method: 'POST',
+        headers,
+        body: buildEndlessBody(),
+        duplex: 'half',
+        signal: abort.signal,
+      } as RequestInit);
+    const open = [send(), send(), send()].map((request) => request.catch(() => null));
+    const large = () => createEdit(customer, [`data:image/png;base64,${'A'.repeat(100_000)}`]);
+    await eventually('they are counted', async () => (await large()).status === 429);
+    expectError(await large(), 'rate_limited', 'upload the images instead');
+    expect((await createEdit(customer, undefined)).status).to.equal(201);
+    abort.abort();
+    await Promise.all(open);
+    await eventually('they have ended', async () => (await large()).status === 400);
+  });
+
+  it('a file or its decoding is 503 while the disk cannot be written', async () => {
+    const created = await createUpload(customer, image.length);
+    const sent = (await upload(customer, image)).slice('upload:'.length);
+    const folder = join(service.env['MEDIA_DIR'] as string, '.incoming');
+    await rename(folder, `${folder}-away`);
+    await writeFile(folder, 'not a folder');
+    const [put, get] = [await putFile(created, image), await read(sent)];
+    await rm(folder);
+    await rename(`${folder}-away`, folder);
+    expect([put.status, get.status]).to.deep.equal([503, 503]);
+    expect([put.headers.get('retry-after'), get.headers.get('retry-after')]).to.deep.equal(['5', '5']);
+    expect((await putFile(created, image)).status).to.equal(200);
+    for (const uuid of [created.uuid, sent]) expect((await read(uuid)).body.status).to.equal('ready');
+  });
+
+  it('a client that disconnects is not a fault of the service', async () => {
+    const { uuid } = await createUpload(customer, 100);
+    const file = { contentType: 'image/png', length: 100, body: breakBody() };
+    const error = await captureError(receiveFile(uuid, file));
+    expect(error).to.include({ code: 'validation_error' });
+    expect(error.message).to.include('ended before the whole file had arrived');
+  });
+
+  it('temporary files of a process that died are deleted when an API process starts', async () => {
+    const folder = join(service.env['MEDIA_DIR'] as string, '.incoming');
+    await mkdir(folder, { recursive: true });
+    const [stale, recent] = [join(folder, randomUUID()), join(folder, randomUUID())];
+    await Promise.all([stale, recent].map((file) => writeFile(file, 'x')));
+    await utimes(stale, 1, 1);
+    await service.startApi({});
+    expect((await captureError(access(stale))).message).to.include('ENOENT');
+    await access(recent);
+    await rm(recent);
+  });
+});
