@@ -24,7 +24,7 @@ describe('uploads', () => {
   after(() => service.stop());
   beforeEach(async () => {
     service.clockOffsetMs = 0;
-    customer = await service.createCustomer(null);
+    customer = await service.createCustomer('studio');
   });
 
   const create = (body: object) => customer.request('POST', '/api/uploads/create/', { body });
@@ -68,6 +68,12 @@ describe('uploads', () => {
       expect(response.body.detail).to.match(new RegExp(`^${field} `));
     });
   }
+
+  it('an account without a subscription cannot upload', async () => {
+    const visitor = await service.createCustomer(null);
+    const body = { content_type: 'image/png', bytes: image.length };
+    expectError(await visitor.request('POST', '/api/uploads/create/', { body }), 'subscription_required');
+  });
 
   it('the type is determined by the content', async () => {
     const name = await upload(customer, await makeImage('jpeg'), 'image/png');

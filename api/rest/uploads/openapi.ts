@@ -24,7 +24,7 @@ export const UPLOADS_DESCRIPTION: FeatureDescription = {
           expires_at: EXAMPLE_TIMESTAMP,
         },
       },
-      errorCodes: ['not_found'],
+      errorCodes: ['not_found', 'subscription_required'],
     },
     'GET /api/uploads/:uuid/': {
       id: 'getUpload',

@@ -2,7 +2,9 @@ import { addMilliseconds, now } from '../../lib/clock.ts';
 import { hasImageModels } from '../../lib/catalog/catalog.ts';
 import { ServiceError } from '../../spec/errors.ts';
 import { UPLOAD_ADDRESS_MS } from '../../spec/limits.ts';
+import { Account } from '../../tables/Account.ts';
 import { Upload } from '../../tables/Upload.ts';
+import { getActivePlan } from '../billing/entitlement.ts';
 import { withAccountSlot } from './accountSlots.ts';
 import { prepareUpload, toUnavailableError } from './prepareUpload.ts';
 import { buildUploadTarget, type UploadTarget } from './uploadAddresses.ts';
@@ -16,15 +18,21 @@ export interface CreatedUpload {
   expiresAt: Date;
 }
 
+const SUBSCRIPTION_REQUIRED_DETAIL =
+  'Uploading images requires an active subscription, and an account that is not being deleted. Choose a plan, or undo the deletion, then try again.';
+
 /**
  * Creates an upload, whose file the client then sends to the returned address.
- * @throws ServiceError not_found if no model takes images; rate_limited.
+ * @throws ServiceError not_found if no model takes images; subscription_required, because it could not be used;
+ *   rate_limited.
  */
 export async function createUpload(
   accountId: number,
   { contentType, bytes }: { contentType: string; bytes: number },
 ): Promise<CreatedUpload> {
   requireImageModels();
+  if (getActivePlan(await Account.query().findById(accountId).throwIfNotFound()) === null)
+    throw new ServiceError('subscription_required', SUBSCRIPTION_REQUIRED_DETAIL);
   const upload = await addUpload({ accountId, source: 'upload', contentType, bytes });
   const expiresAt = addMilliseconds(now(), UPLOAD_ADDRESS_MS);
   return { upload, target: await buildUploadTarget(upload, expiresAt), expiresAt };
@@ -40,6 +48,7 @@ export async function readUpload(accountId: number, uuid: string): Promise<Uploa
   const upload = await Upload.query().findOne({ uuid, account_id: accountId });
   if (upload === undefined)
     throw new ServiceError('not_found', 'Not found. This account has no upload with that UUID, or it has expired.');
+  if (upload.status !== 'pending') return upload;
   return withAccountSlot(accountId, () => prepareUpload(upload)).catch((error: unknown) => {
     throw toUnavailableError(error);
   });
