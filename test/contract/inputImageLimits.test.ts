@@ -38,7 +38,8 @@ describe('limits of input images', () => {
   let openRequests = 0;
   let openRequestsMax = 0;
   before(async () => {
-    service = await startTestService({ env: { CATALOG: buildImageCatalog(), INPUT_IMAGE_ADDRESSES: 'any' } });
+    const env = { CATALOG: buildImageCatalog(), INPUT_IMAGE_ADDRESSES: 'any', DATABASE_TIMEOUT_MS: '10000' };
+    service = await startTestService({ env });
     image = await makeImage('png', { width: 30, height: 20 });
     service.upstream.picture = image;
     files = await startFileServer((_request, response) => {
