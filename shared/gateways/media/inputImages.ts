@@ -25,8 +25,6 @@ export interface DecodedImage {
 const EXTENSIONS: Record<string, string> = { 'image/png': 'png', 'image/jpeg': 'jpg', 'image/webp': 'webp' };
 export const IMAGE_CONTENT_TYPES = ['image/png', 'image/jpeg', 'image/webp'] as const;
 
-const TOO_LARGE_MESSAGE = `The image has more than ${IMAGE_MAX_BYTES / 1_000_000} MB when it is encoded without its metadata. Make it smaller.`;
-
 /** Limits of a fetch: a request waits for it. */
 const FETCH_LIMITS = { maxBytes: IMAGE_MAX_BYTES, timeoutMs: 15_000, idleMs: 5_000 };
 
@@ -117,10 +115,17 @@ export async function readStoredFile(path: string, localFile: string): Promise<b
  * Decodes an image in the decoder process and writes it, without metadata, to a second file.
  * @throws InvalidImageError if it is not an image of a supported type, or is too large.
  */
-export async function decodeImage(localFile: string, outputFile: string): Promise<DecodedImage> {
+export async function decodeImage(
+  localFile: string,
+  outputFile: string,
+  maxBytes = IMAGE_MAX_BYTES,
+): Promise<DecodedImage> {
   try {
     const { format, width, height, bytes } = await reencodeImage(localFile, outputFile);
-    if (bytes > IMAGE_MAX_BYTES) throw new InvalidImageError(TOO_LARGE_MESSAGE);
+    if (bytes > maxBytes) {
+      const limit = `more than ${maxBytes / 1_000_000} MB when it is encoded without its metadata`;
+      throw new InvalidImageError(`The image has ${limit}. Make it smaller.`);
+    }
     await flushFile(outputFile);
     return { localFile: outputFile, contentType: `image/${format}`, width, height, bytes };
   } catch (error) {
