@@ -41,7 +41,7 @@ describe('limits of input images', () => {
     const env = { CATALOG: buildImageCatalog(), INPUT_IMAGE_ADDRESSES: 'any', DATABASE_TIMEOUT_MS: '10000' };
     service = await startTestService({ env });
     image = await makeImage('png', { width: 30, height: 20 });
-    service.upstream.picture = image;
+    service.upstream.picture = Buffer.from(image);
     files = await startFileServer((_request, response) => {
       openRequests += 1;
       openRequestsMax = Math.max(openRequests, openRequestsMax);

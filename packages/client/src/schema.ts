@@ -2442,6 +2442,7 @@ export interface operations {
             };
             400: components["responses"]["ValidationError"];
             401: components["responses"]["InvalidApiKey"];
+            402: components["responses"]["SubscriptionRequired"];
             403: components["responses"]["AccountSuspended"];
             404: components["responses"]["NotFound"];
             413: components["responses"]["ValidationError413"];
