@@ -137,16 +137,19 @@ describe('decoding an input image', () => {
     const handle = await open(join(folder, 'any'), 'w');
     const prototype = Object.getPrototypeOf(handle) as FileHandle;
     await handle.close();
-    const { sync } = prototype;
+    const original = Object.getOwnPropertyDescriptor(prototype, 'sync') as PropertyDescriptor;
     let flushed = 0;
-    prototype.sync = function countFlush(this: FileHandle) {
-      flushed += 1;
-      return sync.call(this);
-    };
+    Object.defineProperty(prototype, 'sync', {
+      ...original,
+      value(this: FileHandle) {
+        flushed += 1;
+        return original.value.call(this) as Promise<void>;
+      },
+    });
     try {
       await decode(await makeImage());
     } finally {
-      prototype.sync = sync;
+      Object.defineProperty(prototype, 'sync', original);
     }
     expect(flushed).to.equal(1);
   });
