@@ -74,7 +74,7 @@ describe('limits of input images', () => {
   it('an image that several requests decode at the same time stays what the first one has stored', async () => {
     const other = await makeImage('png', { width: 40, height: 10 });
     const bytes = Math.max(image.length, other.length);
-    // What follows an image is dropped.
+    // The decoder drops bytes after the image.
     const pad = (file: Buffer) => Buffer.concat([file, Buffer.alloc(bytes - file.length)]);
     const created = await createUpload(customer, bytes);
     const client = await service.database.connect();
