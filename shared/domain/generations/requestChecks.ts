@@ -70,12 +70,14 @@ export async function checkRequest(
 }
 
 /**
- * Rejects what the charge would reject now, so that a client that waits for a free slot has no images fetched and stored
+ * Rejects what the charge would reject because of the account now, so that a client that waits for a free slot has no images fetched and stored
  * with each attempt. An automatic top-up may still cover the price.
  */
 function requireAdmission(admission: Admission, input: CreateInput): void {
   const { outcome, has_pending_topup: hasPendingTopup } = admission;
   if (outcome === 'accepted' || outcome === 'replayed') return;
+  // An outage may end while the images are prepared; an image that cannot be used is the better answer until then.
+  if (outcome === 'model_unavailable') return;
   if (outcome === 'insufficient_credits' && isAutoTopupExpected(admission, hasPendingTopup, now())) return;
   throw new ServiceError(outcome, describeRejection(outcome, { model: input.model, credits: priceRequest(input) }));
 }
