@@ -58,7 +58,7 @@ describe('a generation that succeeds at its deadline', () => {
       'SELECT uuid, account_id, upstream_handle AS handle, upstream, upstream_model FROM generations WHERE uuid = $1',
       [uuid],
     );
-    expect(await recordAccepted(recorded)).to.equal(true);
-    expect(await recordAccepted({ ...recorded, handle: { request_id: 'another' } })).to.equal(false);
+    expect(await recordAccepted(recorded)).to.equal('recorded');
+    expect(await recordAccepted({ ...recorded, handle: { request_id: 'another' } })).to.equal('late');
   });
 });
