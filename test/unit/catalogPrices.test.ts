@@ -23,6 +23,8 @@ const parseModel = (credits: Template): CatalogModel =>
 
 const CLIP: GenerationParams = { duration: 4, resolution: '720p', audio: false };
 
+const range = (maximum: number) => ({ type: 'integer', minimum: 1, maximum, default: 1 });
+
 describe('the price of a generation', () => {
   const formulas: [credits: Template, params: GenerationParams, price: number, least: number, most: number][] = [
     [8, CLIP, 8, 8, 8],
@@ -69,7 +71,6 @@ describe('the price of a generation', () => {
   });
 
   it('is tried with all limits of its values together, even if there are many parameters', () => {
-    const range = (maximum: number) => ({ type: 'integer', minimum: 1, maximum, default: 1 });
     const many = Object.fromEntries(Array.from('abcdefgh', (name) => [name, { enum: ['1', '2'], default: '1' }]));
     const credits = { base: '$images', per_second: '$tier' };
     const parseTiers = (tiers: object) =>
