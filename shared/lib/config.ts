@@ -105,9 +105,17 @@ function readJsonFile(variable: string, path: string): string {
   }
 }
 
+/** Names of environment variables with secrets, ours and those that operators choose. */
+const SECRET_NAME = /(?:^|_)(?:API_?KEY|KEY|SECRET|TOKEN|PASSWORD)(?:_|$)|^(?:DATABASE|REDIS|SMTP)_URL$/i;
+
 /** Replaces `${NAME}` inside JSON strings with environment variables, so that the file need not contain secrets. */
 function expandEnv(variable: string, json: string, env: Record<string, string | undefined>): string {
   return json.replaceAll(/\$\{(\w+)\}/g, (_, name: string) => {
+    if (variable === 'CATALOG' && SECRET_NAME.test(name)) {
+      throw new ConfigError(
+        `CATALOG must not refer to ${name}: the release step stores it in the database, and customers see parts of it.`,
+      );
+    }
     const value = env[name]?.trim();
     if (value === undefined || value === '') throw new ConfigError(`${name} is not set, but ${variable} refers to it.`);
     return JSON.stringify(value).slice(1, -1);

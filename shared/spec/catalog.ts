@@ -72,6 +72,8 @@ export interface CatalogModel {
   description: string;
   /** The cheapest generation, in credits. */
   creditsBase: number;
+  /** The most expensive generation, in credits. */
+  creditsMax: number;
   sortOrder: number;
   /** Accepted in creates, but not listed. */
   hidden: boolean;

@@ -4,6 +4,7 @@ import type { TestCustomer } from '../harness/apiClient.ts';
 import { createDatabase, runRelease } from '../harness/databases.ts';
 import { eventually, release, startTestService, type TestService } from '../harness/testService.ts';
 import { FakeUpstream } from '../fakes/fakeUpstream.ts';
+import { GENERATION_DEADLINE_MS } from '../../shared/spec/limits.ts';
 
 const SIZES = { resolution: { enum: ['1K', '2K'], default: '1K' }, aspect_ratio: { enum: ['1:1'], default: '1:1' } };
 
@@ -122,6 +123,61 @@ describe('two services with different catalogs on one database', () => {
     expect(byModel).to.deep.include({ model: 'Sketch model', credits: 2, count: 1 });
     const refused = await elsewhere.createGeneration(body);
     expect([refused.status, refused.body.detail]).to.deep.equal([400, 'model must be one of: poster-1.']);
+  });
+});
+
+describe('a worker that runs generations of another catalog', () => {
+  const upstreams = ['down:acme/posters', 'fal:acme/fallback'];
+  const priced = (credits: number) =>
+    JSON.stringify({ models: { 'poster-1': { ...poster(credits, 'fal:acme/first'), upstreams } } });
+  let service: TestService;
+  let customer: TestCustomer;
+  before(async () => {
+    const UPSTREAMS = JSON.stringify({
+      upstreams: { down: { adapter: 'fal', base_url: 'http://127.0.0.1:9', key: 'test' } },
+    });
+    const env = { CATALOG: priced(10), UPSTREAMS, PROBE_INTERVAL_MS: '300' };
+    service = await startTestService({ workers: 0, env });
+    await release(service.env['DATABASE_URL'] as string, priced(20));
+    await service.startWorker({ CATALOG: priced(20) });
+    customer = await service.createCustomer('studio');
+  });
+  after(() => service.stop());
+
+  it('uses the fallback of that catalog while the first choice is offline', async () => {
+    await eventually('only the fallback is online', async () => {
+      const rows = await service.sql('SELECT status FROM upstream_health ORDER BY position');
+      return rows.map(({ status }) => status).join() === 'offline,online';
+    });
+    const { body } = await createPoster(service.baseUrl, customer);
+    expect((await customer.waitForEnd(body.uuid)).status).to.equal('succeeded');
+    expect(await service.sql('SELECT credits_charged, upstream, upstream_model FROM generations')).to.deep.equal([
+      { credits_charged: 10, upstream: 'fal', upstream_model: 'acme/fallback' },
+    ]);
+  });
+
+  it('leaves a generation of an unknown release alone, which fails at its deadline and is refunded', async () => {
+    for (const worker of service.workers.splice(0)) await worker.kill();
+    const readBalance = async () => (await service.sql('SELECT balance FROM accounts'))[0].balance;
+    const balance = await readBalance();
+    const { body } = await createPoster(service.baseUrl, customer);
+    expect(await readBalance()).to.equal(balance - 10);
+    await service.sql('DELETE FROM catalog_releases WHERE id = (SELECT catalog_id FROM generations WHERE uuid = $1)', [
+      body.uuid,
+    ]);
+    await service.startWorker({ CATALOG: priced(20) });
+    await service.moveClockTo(new Date(service.now.getTime() + GENERATION_DEADLINE_MS.image - 30_000));
+    await eventually('the worker has seen it', async () => {
+      const [row] = await service.sql(
+        `SELECT next_attempt_at > created_at + interval '1 minute' AS is_swept FROM generations WHERE uuid = $1`,
+        [body.uuid],
+      );
+      return row.is_swept;
+    });
+    expect((await customer.request('GET', `/api/generations/${body.uuid}/`)).body.status).to.equal('queued');
+    await service.moveClockTo(new Date(service.now.getTime() + 30_000));
+    expect((await customer.waitForEnd(body.uuid, 20_000)).status).to.equal('failed');
+    expect(await readBalance()).to.equal(balance);
   });
 });
 

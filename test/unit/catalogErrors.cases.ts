@@ -41,6 +41,11 @@ export const MODEL_ERRORS: CatalogErrorCase[] = [
     catalog({ "poster'1": MODEL }),
     `CATALOG/models: the name "poster'1" must be at most 64 characters of a-z, 0-9, . and -, from a letter or digit to a letter or digit.`,
   ],
+  [
+    'a slug that every object has',
+    catalog({ constructor: MODEL }),
+    'CATALOG/models: the name "constructor" is reserved, so choose another one.',
+  ],
   ['a model that is a text', catalog({ 'poster-1': 'fal:posters' }), `${PATH} must be an object.`],
   [
     'an unknown field of a model',

@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { model, MODEL_ERRORS, PRICE_ERRORS } from './catalogErrors.cases.ts';
+import { MODEL, model, MODEL_ERRORS, PRICE_ERRORS } from './catalogErrors.cases.ts';
 import { PARAM_ERRORS } from './catalogParamErrors.cases.ts';
 import { type Env, loadUpstreamParser, type UpstreamParser } from '../harness/upstreamParser.ts';
 
@@ -26,6 +26,10 @@ describe('an invalid CATALOG', () => {
 
   it('is accepted without any of these errors', () => {
     expect(getError(model({}))).to.equal('nothing');
+    const literal = { enum: ['\\u0000', '\\\\ud800', '\u{1f600}', '\uffff'], default: '\u{1f600}' };
+    expect(getError(model({ params: { ...MODEL.params, literal } })), 'backslashes and whole pairs').to.equal(
+      'nothing',
+    );
   });
 
   it('may be a file with variables, and an error names what is missing', async () => {
@@ -36,5 +40,14 @@ describe('an invalid CATALOG', () => {
     expect(getError(join(folder, 'missing.json'))).to.equal(
       'CATALOG must be JSON or the name of a file that can be read (ENOENT).',
     );
+  });
+
+  it('must not refer to secrets, which the release step would store in the database', () => {
+    for (const name of ['FAL_KEY', 'SECRET_KEY', 'REPLICATE_API_TOKEN', 'DATABASE_URL', 'MY_PASSWORD', 'acme_apikey']) {
+      expect(getError(model({ description: `\${${name}}` }), { [name]: 'postgres://user:s3cret@host/name' })).to.equal(
+        `CATALOG must not refer to ${name}: the release step stores it in the database, and customers see parts of it.`,
+      );
+    }
+    expect(getError(model({ name: '${KEYNOTE_MODEL}' }), { KEYNOTE_MODEL: 'Poster model' })).to.equal('nothing');
   });
 });

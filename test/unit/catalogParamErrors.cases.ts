@@ -1,4 +1,6 @@
-import { type CatalogErrorCase, input, model, param, PATH, SIZE, text } from './catalogErrors.cases.ts';
+import { type CatalogErrorCase, input, MODEL, model, param, PATH, SIZE, text } from './catalogErrors.cases.ts';
+
+const UNSTORABLE = 'CATALOG must not contain \\u0000 or half of a surrogate pair, which no database can store.';
 
 /** Parameters and inputs. */
 export const PARAM_ERRORS: CatalogErrorCase[] = [
@@ -18,6 +20,18 @@ export const PARAM_ERRORS: CatalogErrorCase[] = [
     model({ params: { prompt: SIZE } }),
     `${PATH}/params/prompt must have another name: requests have a field with this name.`,
   ],
+  [
+    'a param called constructor, which every object has',
+    model({ params: { constructor: SIZE } }),
+    `${PATH}/params: the name "constructor" is reserved, so choose another one.`,
+  ],
+  [
+    'a param called __proto__',
+    JSON.stringify(model({ params: { size: SIZE } })).replace('"size"', '"__proto__"'),
+    `${PATH}/params: the name "__proto__" must be at most 40 characters of a-z, 0-9 and _, with a letter first.`,
+  ],
+  ['a value with NUL', param({ enum: ['S\u0000'] }), UNSTORABLE],
+  ['a value with half of a surrogate pair', param({ enum: ['S\ud83d'] }), UNSTORABLE],
   ['a param that is a list', param(['1K']), `${PATH}/params/size must be an object.`],
   [
     'an unknown field of a param',
@@ -130,6 +144,11 @@ export const PARAM_ERRORS: CatalogErrorCase[] = [
     'two inputs with one role',
     model({ inputs: { first: { role: 'reference' }, other: { role: 'reference' } } }),
     `${PATH}/inputs/other/role must differ from that of the other inputs.`,
+  ],
+  [
+    'a role with the name of a param, for which templates would have one name',
+    model({ params: { ...MODEL.params, reference: SIZE }, inputs: { image: { role: 'reference' } } }),
+    `${PATH}/inputs/image/role must not be the name of a parameter: "$reference" would be both in templates.`,
   ],
   [
     'several first frames',

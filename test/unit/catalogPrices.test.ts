@@ -23,29 +23,38 @@ const parseModel = (credits: Template): CatalogModel =>
 
 const CLIP: GenerationParams = { duration: 4, resolution: '720p', audio: false };
 
+const range = (maximum: number) => ({ type: 'integer', minimum: 1, maximum, default: 1 });
+
 describe('the price of a generation', () => {
-  const formulas: [credits: Template, params: GenerationParams, price: number, least: number][] = [
-    [8, CLIP, 8, 8],
-    [{ per_second: 7 }, CLIP, 28, 14],
-    [{ base: 5, per_second: 7 }, { ...CLIP, duration: 12 }, 89, 19],
-    [{ base: 5, per_second: { $by: 'resolution', '720p': 4, '1080p': 7 } }, { ...CLIP, resolution: '1080p' }, 33, 13],
+  const formulas: [credits: Template, params: GenerationParams, price: number, least: number, most: number][] = [
+    [8, CLIP, 8, 8, 8],
+    [{ per_second: 7 }, CLIP, 28, 14, 84],
+    [{ base: 5, per_second: 7 }, { ...CLIP, duration: 12 }, 89, 19, 89],
+    [
+      { base: 5, per_second: { $by: 'resolution', '720p': 4, '1080p': 7 } },
+      { ...CLIP, resolution: '1080p' },
+      33,
+      13,
+      89,
+    ],
     [
       { $by: 'resolution audio', '720p true': 20, '720p false': 12, '1080p true': 40, '1080p false': 24 },
       { ...CLIP, audio: true },
       20,
       12,
+      40,
     ],
-    [{ $by: 'audio', true: { per_second: 3 }, false: 9 }, { ...CLIP, audio: true }, 12, 6],
-    ['$duration', CLIP, 4, 2],
+    [{ $by: 'audio', true: { per_second: 3 }, false: 9 }, { ...CLIP, audio: true }, 12, 6, 36],
+    ['$duration', CLIP, 4, 2, 12],
   ];
-  for (const [credits, params, price, least] of formulas) {
+  for (const [credits, params, price, least, most] of formulas) {
     it(`follows the formula ${JSON.stringify(credits)}`, () => {
       const model = parseModel(credits);
-      expect([model.price(params), model.creditsBase]).to.deep.equal([price, least]);
+      expect([model.price(params), model.creditsBase, model.creditsMax]).to.deep.equal([price, least, most]);
     });
   }
 
-  it('is at least the price that the list of models shows', () => {
+  it('is between the prices that the list of models shows', () => {
     const model = parseModel({ base: 3, per_second: { $by: 'resolution', '720p': 2, '1080p': 5 } });
     const params = fc.record({
       duration: fc.integer({ min: 2, max: 12 }),
@@ -56,9 +65,24 @@ describe('the price of a generation', () => {
     fc.assert(
       fc.property(params, (values) => {
         const price = model.price(values);
-        return Number.isInteger(price) && price >= model.creditsBase;
+        return Number.isInteger(price) && price >= model.creditsBase && price <= model.creditsMax;
       }),
     );
+  });
+
+  it('is tried with all limits of its values together, even if there are many parameters', () => {
+    const many = Object.fromEntries(Array.from('abcdefgh', (name) => [name, { enum: ['1', '2'], default: '1' }]));
+    const credits = { base: '$images', per_second: '$tier' };
+    const parseTiers = (tiers: object) =>
+      parse({ clip: { ...VIDEO, params: { ...VIDEO.params, ...many, ...tiers }, credits } });
+    expect(() => parseTiers({ images: range(900_000), tier: range(10_000) })).to.throw(
+      'the price must be a whole number from 1 to 1000000',
+    );
+    expect(() => parseTiers({ images: { enum: [8, -5], default: 8 }, tier: { enum: [9, 1], default: 9 } })).to.throw(
+      'the price must be a whole number from 1 to 1000000, not -3',
+    );
+    const { models } = parseTiers({ images: { enum: [8, 5], default: 8 }, tier: { enum: [9, 1], default: 9 } });
+    expect(models[0]?.creditsBase).to.equal(7);
   });
 });
 

@@ -50,10 +50,11 @@ export function formatCredits(count: number): string {
 }
 
 function computePrices(models: readonly CatalogModel[]): Prices {
-  const prices = models.flatMap(({ definition }) => listPrices(definition));
-  const credits = prices.map(([, price]) => price);
-  const [least, most] = [Math.min(...credits), Math.max(...credits)];
-  const seconds = models.length === 1 && least !== most ? groupBySeconds(prices) : undefined;
+  const least = Math.min(...models.map(({ creditsBase }) => creditsBase));
+  const most = Math.max(...models.map(({ creditsMax }) => creditsMax));
+  const [model, ...others] = models;
+  const isSingle = model !== undefined && others.length === 0;
+  const seconds = isSingle && least !== most ? groupBySeconds(listPrices(model.definition)) : undefined;
   return seconds === undefined ? { least, most } : { seconds };
 }
 

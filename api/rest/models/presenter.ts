@@ -1,5 +1,4 @@
 import { getCatalog } from '../../../shared/lib/catalog/catalog.ts';
-import { listPrices } from '../../../shared/lib/catalog/price.ts';
 import { toPublicSchema } from '../../../shared/lib/validation/publicSchema.ts';
 import type { Static } from 'typebox';
 import type { ModelWithStatus } from '../../../shared/domain/generations/execution/modelHealth.ts';
@@ -22,11 +21,11 @@ export function presentModel(model: ModelWithStatus): Static<ReturnType<typeof g
 }
 
 /** Fields of models of a configured catalog. */
-function presentOffer({ definition, params, paramsSchema, inputs, deprecatedAt }: ModelWithStatus) {
-  const credits = listPrices(definition).map(([, price]) => price);
+function presentOffer(model: ModelWithStatus) {
+  const { definition, params, paramsSchema, inputs, creditsBase, creditsMax, deprecatedAt } = model;
   return {
     params_schema: { ...paramsSchema, ...(toPublicSchema(params) as Record<string, unknown>) },
-    pricing: { min_credits: Math.min(...credits), max_credits: Math.max(...credits), formula: definition.credits },
+    pricing: { min_credits: creditsBase, max_credits: creditsMax, formula: definition.credits },
     inputs,
     deprecated_at: deprecatedAt === null ? null : new Date(deprecatedAt),
   };

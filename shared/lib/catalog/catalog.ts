@@ -79,6 +79,9 @@ function toCanonicalJson(value: unknown): string {
   );
 }
 
+/** Escapes that Postgres rejects in JSON: NUL, and lone surrogates, which are the only ones that are written as escapes. */
+const UNSTORABLE = /(?<!\\)(?:\\\\)*\\u(?:0000|d[89a-f])/;
+
 function readCatalogJson(text: string | undefined): Record<string, unknown> {
   if (text === undefined) return {};
   let value: unknown;
@@ -89,6 +92,8 @@ function readCatalogJson(text: string | undefined): Record<string, unknown> {
     const place = / at position \d+.*/.exec((error as Error).message)?.[0] ?? '';
     throw new ConfigError(`CATALOG is not valid JSON${place}.`);
   }
+  if (UNSTORABLE.test(JSON.stringify(value)))
+    throw new ConfigError('CATALOG must not contain \\u0000 or half of a surrogate pair, which no database can store.');
   return readObject('CATALOG', value, ['models', 'plans']);
 }
 

@@ -52,7 +52,9 @@ export function readList(path: string, value: unknown, maxItems: number): unknow
   throw new ConfigError(`${path} must be a list of 1 to ${maxItems} values.`);
 }
 
-/** @throws ConfigError if a name is repeated or has another form. */
+/** @throws ConfigError if a name has another form, or is one that every object has. */
 export function requireName(path: string, name: string, pattern: RegExp, form: string): void {
   if (!pattern.test(name)) throw new ConfigError(`${path}: the name "${name.slice(0, 80)}" must be ${form}.`);
+  if (name in Object.prototype)
+    throw new ConfigError(`${path}: the name "${name}" is reserved, so choose another one.`);
 }

@@ -12,13 +12,15 @@ const MODEL_NAMESPACE = 'a3b9c1f4-6d2e-4c07-9f58-1e7d40b2c6a5';
 export function buildModel(slug: string, definition: ModelDefinition): CatalogModel {
   const { name, kind, description, credits, params } = definition;
   const absent = getAbsentParams(definition);
+  const prices = listPrices(definition);
   return {
     uuid: definition.uuid ?? DEFAULT_MODELS[slug]?.uuid ?? uuidv5(slug, MODEL_NAMESPACE),
     slug,
     name,
     kind,
     description,
-    creditsBase: listPrices(definition).reduce((least, [, price]) => Math.min(least, price), Infinity),
+    creditsBase: prices.reduce((least, [, price]) => Math.min(least, price), Infinity),
+    creditsMax: prices.reduce((most, [, price]) => Math.max(most, price), 0),
     sortOrder: definition.sort_order ?? 0,
     hidden: definition.hidden ?? false,
     deprecatedAt: definition.deprecated_at ?? null,

@@ -131,6 +131,10 @@ function readInputs(path: string, value: unknown, params: string[]): Record<stri
     const role = readChoice(`${path}/${name}/role`, fields['role'], INPUT_ROLES);
     if (roles.has(role)) throw new ConfigError(`${path}/${name}/role must differ from that of the other inputs.`);
     roles.add(role);
+    if (params.includes(role))
+      throw new ConfigError(
+        `${path}/${name}/role must not be the name of a parameter: "$${role}" would be both in templates.`,
+      );
     const max = readOptional(fields['max'], (limit) =>
       readInteger(`${path}/${name}/max`, limit, 1, role === 'reference' ? INPUT_IMAGES_MAX : 1),
     );

@@ -40,18 +40,17 @@ export function listPrices(definition: Pick<ModelDefinition, 'params' | 'credits
   const tables = listTableVariables(credits);
   const wide = tables.flat().find((name) => params[name] !== undefined && !isListable(params[name]));
   if (wide !== undefined) throw new Error(`"${wide}" has too many values to select an entry of a table`);
-  const used = listValueVariables(credits).find((name) => ['number', 'string'].includes(params[name]?.type ?? ''));
+  const values = listValueVariables(credits);
+  const used = values.find((name) => ['number', 'string'].includes(params[name]?.type ?? ''));
   if (used !== undefined) throw new Error(`"${used}" must be an integer or a list of values to be part of a price`);
-  // Linear between the limits, so the limits of a range have the lowest and the highest price.
-  const groups = tables.map((names) =>
-    params['duration'] === undefined ? names : [...new Set([...names, 'duration'])],
-  );
-  return listParams(definition, groups).map((values) => {
-    const variables = { ...getAbsentParams(definition), ...values };
+  // Linear in each value, so combinations of their limits have the lowest and the highest price of each entry of a table.
+  const groups = [[], ...tables].map((names) => [...new Set([...names, ...values, 'duration'])]);
+  return listParams(definition, groups).map((tried) => {
+    const variables = { ...getAbsentParams(definition), ...tried };
     try {
-      return [values, computePrice(credits, variables)];
+      return [tried, computePrice(credits, variables)];
     } catch (error) {
-      throw new Error(`no price for ${JSON.stringify(values)}: ${(error as Error).message}`, { cause: error });
+      throw new Error(`no price for ${JSON.stringify(tried)}: ${(error as Error).message}`, { cause: error });
     }
   });
 }

@@ -22,5 +22,6 @@ export function toPublicSchema(
 function withEnumType(schema: JsonSchema): JsonSchema {
   const values = schema['enum'];
   if (!Array.isArray(values) || schema['type'] !== undefined) return schema;
-  return { type: typeof values[0] === 'number' ? 'integer' : 'string', ...schema };
+  if (typeof values[0] !== 'number') return { type: 'string', ...schema };
+  return { type: values.every(Number.isInteger) ? 'integer' : 'number', ...schema };
 }

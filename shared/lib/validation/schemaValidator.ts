@@ -26,5 +26,5 @@ ajv.addKeyword({
 
 /** Returns whether a keyword of a schema is an extension from above, which clients do not understand. */
 export function isInternalKeyword(key: string, value: unknown): boolean {
-  return key === 'trimmed' || (key === 'format' && value === 'text');
+  return (key === 'trimmed' && value === true) || (key === 'format' && value === 'text');
 }

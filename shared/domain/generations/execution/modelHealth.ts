@@ -27,7 +27,7 @@ export interface ModelWithStatus extends CatalogModel {
 
 /** Returns the models of the catalog that are not hidden with their status, in catalog order. */
 export async function getModelsWithStatus(): Promise<ModelWithStatus[]> {
-  const getStatus = await loadStatuses();
+  const { getStatus } = await loadHealth();
   const offered = getCatalog().models.filter(({ hidden }) => !hidden);
   return offered.map((model) => {
     const routes = getRoutes(model.slug);
@@ -106,21 +106,36 @@ function listChoices({ id, models }: Release): ModelChoices[] {
 
 /** Loads the statuses and returns a function that chooses among the routes of a model. */
 async function loadChooser(): Promise<(routes: readonly UpstreamRoute[], isOwn: boolean) => UpstreamRoute | undefined> {
-  const getStatus = await loadStatuses();
+  const { getStatus, isKnownOffline } = await loadHealth();
   return (routes, isOwn) =>
-    routes.find(({ model }, position) => !isOwn || getStatus(model, position) !== 'offline') ?? routes[0];
+    routes.find((route, position) =>
+      isOwn ? getStatus(route.model, position) !== 'offline' : !isKnownOffline(route),
+    ) ?? routes[0];
 }
 
-/** Loads the status of every upstream. One without a recent probe, or without any, counts as offline. */
-async function loadStatuses(): Promise<(model: ModelSlug, position: number) => ModelStatus> {
-  const rows = await UpstreamHealth.query();
-  const freshSince = addMilliseconds(now(), -PROBE_STALE_MS);
+interface Health {
+  /** Status of a choice of this catalog. One without a recent probe, or without any, counts as offline. */
+  getStatus: (model: ModelSlug, position: number) => ModelStatus;
+  /** Returns whether the upstream of a route of another release was found offline. No process may probe it any more. */
+  isKnownOffline: (route: UpstreamRoute) => boolean;
+}
+
+/** Loads the status of every upstream. */
+async function loadHealth(): Promise<Health> {
   const at = now();
-  const fresh = rows.filter(
-    (row) => row.probed_at > freshSince && (row.circuit_open_until === null || row.circuit_open_until <= at),
-  );
-  return (model, position) =>
-    fresh.find((row) => row.model === model && row.position === position)?.status ?? 'offline';
+  const freshSince = addMilliseconds(at, -PROBE_STALE_MS);
+  const probed = (await UpstreamHealth.query()).filter((row) => row.probed_at > freshSince);
+  const isOpen = (row: UpstreamHealth) => row.circuit_open_until !== null && row.circuit_open_until > at;
+  const closed = probed.filter((row) => !isOpen(row));
+  return {
+    getStatus: (model, position) =>
+      closed.find((row) => row.model === model && row.position === position)?.status ?? 'offline',
+    isKnownOffline: ({ model, upstream: { name }, modelId }) =>
+      probed.some(
+        (row) =>
+          row.model === model && row.upstream === `${name}:${modelId}` && (row.status === 'offline' || isOpen(row)),
+      ),
+  };
 }
 
 /** Degraded after one failed probe, offline after three in a row, online again after two successful ones in a row. */
