@@ -70,8 +70,8 @@ export async function checkRequest(
 }
 
 /**
- * Rejects what the charge would reject because of the account now, so that a client that waits for a free slot has no images fetched and stored
- * with each attempt. An automatic top-up may still cover the price.
+ * Rejects what the charge would reject now because of the account, so that a client that waits for a free slot has no
+ * images fetched and stored with each attempt. An automatic top-up may still cover the price.
  */
 function requireAdmission(admission: Admission, input: CreateInput): void {
   const { outcome, has_pending_topup: hasPendingTopup } = admission;
