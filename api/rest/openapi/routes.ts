@@ -3,6 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { config } from '../../../shared/lib/config.ts';
+import { perService } from '../../../shared/lib/serviceScope.ts';
 import { ServiceError } from '../../../shared/spec/errors.ts';
 import type { Context, Handler } from '../../context.ts';
 import { buildOpenApiDocument, type RouteRow } from './document.ts';
@@ -16,12 +17,11 @@ const DOCS_CACHE_CONTROL = 'public, max-age=300';
  * @param routes returns the router's table, which is not initialized yet when it refers to this handler.
  */
 export function openApiDocument(routes: () => readonly RouteRow[]): Handler {
-  let text: string | undefined;
+  const getText = perService(() => JSON.stringify(buildOpenApiDocument(routes(), config.BASE_URL)));
   return (ctx) => {
-    text ??= JSON.stringify(buildOpenApiDocument(routes(), config.BASE_URL));
     ctx.set('cache-control', DOCS_CACHE_CONTROL);
     ctx.type = 'application/json; charset=utf-8';
-    ctx.body = text;
+    ctx.body = getText();
   };
 }
 
