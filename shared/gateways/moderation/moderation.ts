@@ -1,8 +1,9 @@
-import { Agent, type Dispatcher, request } from 'undici';
+import { Agent, request } from 'undici';
 import { config } from '../../lib/config.ts';
 import { perService } from '../../lib/serviceScope.ts';
 import type { ModelKind } from '../../spec/catalog.ts';
 import { VERSION } from '../../spec/version.ts';
+import { readBoundedText, tryParseJson } from '../responseBody.ts';
 
 /** An image that a generation starts from. */
 export interface ModerationInput {
@@ -86,21 +87,9 @@ async function send(body: string, signal: AbortSignal): Promise<string> {
     body,
     signal,
   });
-  const text = await readText(response.body);
+  const text = await readBoundedText(response.body, RESPONSE_MAX_BYTES);
   if (response.statusCode !== 200) throw new ModerationError(`responded with ${response.statusCode} instead of 200`);
   return text;
-}
-
-async function readText(body: Dispatcher.ResponseData['body']): Promise<string> {
-  const chunks: Buffer[] = [];
-  let bytes = 0;
-  // Leaving the loop early closes the connection.
-  for await (const chunk of body as AsyncIterable<Buffer>) {
-    bytes += chunk.length;
-    if (bytes > RESPONSE_MAX_BYTES) throw new ModerationError(`the response has more than ${RESPONSE_MAX_BYTES} bytes`);
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks).toString();
 }
 
 function parseVerdict(text: string): ModerationVerdict {
@@ -108,14 +97,6 @@ function parseVerdict(text: string): ModerationVerdict {
   if (verdict?.allow === true) return { isAllowed: true };
   if (verdict?.allow === false) return { isAllowed: false, reason: toSentence(verdict.reason) };
   throw new ModerationError('the response is not an object with "allow": true or false');
-}
-
-function tryParseJson(text: string): unknown {
-  try {
-    return JSON.parse(text) as unknown;
-  } catch {
-    return undefined;
-  }
 }
 
 /** Returns the reason on one line, with a limited length and a full stop. A denial counts without a reason, too. */

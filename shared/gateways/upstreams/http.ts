@@ -1,6 +1,7 @@
 import { Agent, type Dispatcher, FormData, request } from 'undici';
 import { config } from '../../lib/config.ts';
 import { perService } from '../../lib/serviceScope.ts';
+import { readBoundedText, tryParseJson } from '../responseBody.ts';
 import { UpstreamError } from './upstream.ts';
 
 export interface JsonResponse {
@@ -55,7 +56,7 @@ export function requestJson(
   return requestStream(method, url, options, async (response) => ({
     status: response.statusCode,
     headers: response.headers,
-    body: tryParseJson(await readText(response.body)),
+    body: tryParseJson(await readBoundedText(response.body, RESPONSE_MAX_BYTES)),
   }));
 }
 
@@ -86,25 +87,6 @@ export async function requestStream<Read>(
     throw new UpstreamError(NOT_SENT_CODES.test(code) ? 'unavailable' : 'unknown', message || code, {
       hasResponse: false,
     });
-  }
-}
-
-async function readText(body: Dispatcher.ResponseData['body']): Promise<string> {
-  const chunks: Buffer[] = [];
-  let bytes = 0;
-  for await (const chunk of body as AsyncIterable<Buffer>) {
-    bytes += chunk.length;
-    if (bytes > RESPONSE_MAX_BYTES) throw new Error(`the response is larger than ${RESPONSE_MAX_BYTES} bytes`);
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks).toString();
-}
-
-export function tryParseJson(text: string): unknown {
-  try {
-    return JSON.parse(text) as unknown;
-  } catch {
-    return undefined;
   }
 }
 
