@@ -1,6 +1,7 @@
 import { Ajv2020, type ErrorObject } from 'ajv/dist/2020.js';
 import Type, { type Static } from 'typebox';
 import { ConfigError } from '../../lib/config.ts';
+import { parseConfigJson } from '../../lib/configJson.ts';
 import { ADAPTER_NAMES } from './modelPresets.ts';
 import type { Template } from '../../lib/template.ts';
 
@@ -57,14 +58,7 @@ const ajv = new Ajv2020({ allErrors: true, verbose: true, validateSchema: false 
  * @throws ConfigError that names the error, and repeats nothing that may be a key.
  */
 export function parseUpstreamsVariable(text: string): UpstreamsVariable {
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch (error) {
-    // The message of a parse error quotes its input, which may contain a key.
-    const place = / at position \d+.*/.exec((error as Error).message)?.[0] ?? '';
-    throw new ConfigError(`UPSTREAMS is not valid JSON${place}.`);
-  }
+  const value = parseConfigJson('UPSTREAMS', text);
   const validate = ajv.compile<UpstreamsVariable>(UpstreamsVariable);
   if (validate(value)) return value;
   const messages = new Set((validate.errors ?? []).filter(isNotUnionBranchError).map(describeVariableError));

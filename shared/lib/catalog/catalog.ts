@@ -3,6 +3,7 @@ import { type CatalogModel, DEFAULT_MODELS, type ModelDefinition } from '../../s
 import { ServiceError } from '../../spec/errors.ts';
 import { DEFAULT_PLANS, type Plan } from '../../spec/plans.ts';
 import { config, type Config, ConfigError } from '../config.ts';
+import { parseConfigJson } from '../configJson.ts';
 import { perService } from '../serviceScope.ts';
 import { readObject } from './fields.ts';
 import { buildModel } from './models.ts';
@@ -84,14 +85,7 @@ const UNSTORABLE = /(?<!\\)(?:\\\\)*\\u(?:0000|d[89a-f])/;
 
 function readCatalogJson(text: string | undefined): Record<string, unknown> {
   if (text === undefined) return {};
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch (error) {
-    // The message of a parse error quotes its input, which may contain a secret by mistake.
-    const place = / at position \d+.*/.exec((error as Error).message)?.[0] ?? '';
-    throw new ConfigError(`CATALOG is not valid JSON${place}.`);
-  }
+  const value = parseConfigJson('CATALOG', text);
   if (UNSTORABLE.test(JSON.stringify(value)))
     throw new ConfigError('CATALOG must not contain \\u0000 or half of a surrogate pair, which no database can store.');
   return readObject('CATALOG', value, ['models', 'plans']);
