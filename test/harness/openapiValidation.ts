@@ -22,10 +22,10 @@ const cachedValidators = new Map<string | undefined, OpenApiValidator>();
 export function getOpenApiValidator(): OpenApiValidator {
   // Undefined before a service was opened.
   const catalog = (config as Config | undefined)?.CATALOG;
-  const routes = [...HTTP_ROUTES, ...LOCAL_SIGN_IN_ROUTES];
-  const validator =
-    cachedValidators.get(catalog) ??
-    new OpenApiValidator(JSON.parse(JSON.stringify(buildOpenApiDocument(routes, 'http://127.0.0.1'))) as Json);
+  const cached = cachedValidators.get(catalog);
+  if (cached !== undefined) return cached;
+  const document = buildOpenApiDocument([...HTTP_ROUTES, ...LOCAL_SIGN_IN_ROUTES], 'http://127.0.0.1');
+  const validator = new OpenApiValidator(JSON.parse(JSON.stringify(document)) as Json);
   cachedValidators.set(catalog, validator);
   return validator;
 }

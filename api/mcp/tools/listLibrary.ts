@@ -45,7 +45,7 @@ const buildInput = () =>
   );
 
 /** Fewer fields than REST returns, to save the model's context. get_generation returns all of them. */
-const buildOutput = () =>
+export const buildLibraryOutput = () =>
   Type.Object({
     pagination: Type.Pick(PaginationResponse, ['current_page', 'total_pages', 'total_items']),
     data: Type.Array(
@@ -73,7 +73,7 @@ export const listLibrary = () =>
       'known, use get_generation.',
     icon: 'library',
     input: buildInput(),
-    output: buildOutput(),
+    output: buildLibraryOutput(),
     spendsCredits: false,
     run: async ({ page, ...filters }, { principal }) => {
       await loadReleasedModels();

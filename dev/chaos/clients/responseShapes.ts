@@ -1,5 +1,6 @@
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
-import Type, { type TSchema } from 'typebox';
+import type { TSchema } from 'typebox';
+import { buildLibraryOutput } from '../../../api/mcp/tools/listLibrary.ts';
 import {
   AffiliateStatusResponse,
   EnrollResponse,
@@ -12,7 +13,7 @@ import { getBillingStatusResponse } from '../../../shared/presenters/billingStat
 import { ErrorResponse } from '../../../api/rest/errorSchemas.ts';
 import { getGenerationResponse } from '../../../shared/presenters/generation.ts';
 import { getModelResponse } from '../../../api/rest/models/schemas.ts';
-import { pageResponse, PaginationResponse } from '../../../api/rest/pagination.ts';
+import { pageResponse } from '../../../api/rest/pagination.ts';
 import { getUserResponse } from '../../../api/rest/session/schemas.ts';
 import { getUsageResponse } from '../../../api/rest/usage/schemas.ts';
 import {
@@ -27,24 +28,6 @@ import { LedgerEntryResponse } from '../../../shared/presenters/ledgerEntry.ts';
 const ajv = new Ajv2020({ strict: false, validateFormats: false });
 const compile = (schema: TSchema): ValidateFunction => ajv.compile(schema);
 
-/** Fields of a generation in list_library; get_generation has the others. */
-const Library = Type.Object({
-  pagination: Type.Pick(PaginationResponse, ['current_page', 'total_pages', 'total_items']),
-  data: Type.Array(
-    Type.Pick(getGenerationResponse(), [
-      'uuid',
-      'kind',
-      'status',
-      'prompt',
-      'output_url',
-      'error_message',
-      'credits_charged',
-      'created_at',
-    ]),
-  ),
-  next: Type.String(),
-});
-
 export const RESPONSE_SHAPES = {
   affiliateStatus: compile(AffiliateStatusResponse),
   apiKeys: compile(pageResponse(ApiKeyResponse)),
@@ -56,7 +39,7 @@ export const RESPONSE_SHAPES = {
   enroll: compile(EnrollResponse),
   generation: compile(getGenerationResponse()),
   generations: compile(pageResponse(getGenerationResponse())),
-  library: compile(Library),
+  library: compile(buildLibraryOutput()),
   ledger: compile(pageResponse(LedgerEntryResponse)),
   models: compile(pageResponse(getModelResponse())),
   onboardingLink: compile(OnboardingLinkResponse),
