@@ -84,8 +84,15 @@ export function formatGeneration(generation: Generation): string {
   if (generation.metadata !== undefined) lines.push(['metadata', formatPairs(generation.metadata, '=')]);
   if (generation.error_message !== null) lines.push(['reason', generation.error_message]);
   if (generation.output_url !== null) lines.push(['output', generation.output_url]);
-  // Values are not shortened here.
-  return lines
-    .map(([name, value]) => `${name.padEnd(10)}${String(value).replaceAll(CONTROL_CHARACTERS, ' ')}`)
+  return formatFields(lines, 10);
+}
+
+/**
+ * Formats names and values in two columns. Values are not shortened.
+ * @param width of the names.
+ */
+export function formatFields(fields: readonly [name: string, value: string | number][], width: number): string {
+  return fields
+    .map(([name, value]) => `${name.padEnd(width)}${String(value).replaceAll(CONTROL_CHARACTERS, ' ')}`)
     .join('\n');
 }

@@ -1,6 +1,6 @@
 import type { ApiKey, List, UsageSummary } from '@genmeter/client';
 import type { Command } from 'commander';
-import { formatTable, formatTime, printResult, withJson } from '../output.ts';
+import { formatFields, formatTable, formatTime, printResult, withJson } from '../output.ts';
 import { openClient, openPublicClient } from '../session.ts';
 import type { Terminal } from '../terminal.ts';
 
@@ -102,10 +102,9 @@ function formatUsage({ plan, credits, jobs, by_model: models }: UsageSummary): s
     ['period', `${formatTime(credits.period_start)} to ${formatTime(credits.period_end)}`],
     ['active', `${jobs.in_flight} of ${jobs.parallel_limit} parallel generations`],
   ];
-  const lines = rows.map(([name, value]) => `${name.padEnd(8)}${value}`);
   const table = formatTable(
     ['MODEL', 'CREDITS', 'GENERATIONS'],
     models.map(({ model, credits: used, count }) => [model, used, count]),
   );
-  return [...lines, ...(models.length === 0 ? [] : ['', table])].join('\n');
+  return [formatFields(rows, 8), ...(models.length === 0 ? [] : ['', table])].join('\n');
 }
