@@ -133,12 +133,7 @@ describe('the deletion of an account by its owner', () => {
       const enabling = customer.requestWithSession('PATCH', '/api/billing/topup/settings/', {
         body: { auto_topup_enabled: true },
       });
-      await eventually('the request waits for the account', async () => {
-        const [waiting] = await service.sql(
-          `SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`,
-        );
-        return waiting !== undefined;
-      });
+      await eventually('the request waits for the account', async () => (await service.countLockWaits()) > 0);
       await lock.query('UPDATE accounts SET deletion_requested_at = now() WHERE email = $1', [customer.email]);
       await lock.query('COMMIT');
       expectError(await enabling, 'subscription_required');

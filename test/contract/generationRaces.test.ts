@@ -1,12 +1,8 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'chai';
 import { FaultProxy } from '../fakes/faultProxy.ts';
 import { type ApiResponse, IMAGE, type TestCustomer } from '../harness/apiClient.ts';
 import { completeAllGenerations, setAllModelsOnline } from '../harness/seeds.ts';
-import { startTestService, type TestService } from '../harness/testService.ts';
-
-/** Time after which a request that waits for a lock has certainly reached it. */
-const LOCK_WAIT_MS = 500;
+import { eventually, startTestService, type TestService } from '../harness/testService.ts';
 
 const cancel = (customer: TestCustomer, uuid: string): Promise<ApiResponse> =>
   customer.request('POST', `/api/generations/${uuid}/cancel/`);
@@ -71,7 +67,7 @@ describe('a cancellation that waits for a transaction', () => {
         if (lock === 'generation') await client.query(`UPDATE generations SET ${change} WHERE uuid = $1`, [uuid]);
         else await client.query('SELECT FROM accounts WHERE email = $1 FOR NO KEY UPDATE', [customer.email]);
         const response = cancel(customer, uuid);
-        await delay(LOCK_WAIT_MS);
+        await eventually('the cancellation waits', async () => (await service.countLockWaits()) === 1);
         if (lock === 'account') await service.sql(`UPDATE generations SET ${change} WHERE uuid = $1`, [uuid]);
         await client.query('COMMIT');
         client.release();

@@ -272,12 +272,7 @@ describe('an Idempotency-Key', () => {
     const key = randomUUID();
     await whileLocked(customer, async () => {
       const lost = sendWithKey(customer.on(api.baseUrl), KEYS, key, KEYS.body).catch(() => 'lost');
-      await eventually('the request is at work', async () => {
-        const held = await service.sql(
-          `SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`,
-        );
-        return held.length > 0;
-      });
+      await eventually('the request is at work', async () => (await service.countLockWaits()) > 0);
       await api.kill();
       expect(await lost).to.equal('lost');
     });

@@ -108,51 +108,42 @@ describe('the library page', () => {
       expect(text, query).to.include(left).and.to.not.include(gone);
     }
   });
-});
 
-describe('cancelling on the library page', () => {
-  let service: TestService;
-  before(async () => {
-    service = await startTestService({ workers: 0 });
-    await setAllModelsOnline(service);
-  });
-  after(() => service.stop());
+  describe('with a generation to cancel', () => {
+    it('is offered while a generation is in progress, asks for confirmation, and shows the outcome', async () => {
+      const { customer, visitor } = await createVisitor(service, 'pro');
+      const { uuid } = await customer.createImage('a queued fox');
+      const path = `/account/library/${uuid}/`;
+      for (const page of ['/account/library/', path])
+        expect((await visitor.request(at(page))).text).to.include(
+          `href="${path}cancel/" aria-label="Cancel: a queued fox"`,
+        );
+      const { text } = await visitor.request(at(`${path}cancel/`));
+      expect(text).to.include('Cancel this generation?').and.to.include('>Go back</a>').and.to.include('a queued fox');
+      expect((await customer.readGeneration(uuid)).body.status).to.equal('queued');
+      await sendAccountForm(service.baseUrl, visitor, `${path}cancel/`);
+      const done = await visitor.request(at(`${path}?done=canceled`));
+      expect(done.text).to.include('The generation is canceled and its credits are refunded.');
+      expect(done.text).to.match(/<title>Generation canceled\b/);
+      expect(done.text).to.include('<dd>Canceled.</dd>').and.to.not.include(`${path}cancel/`);
+      expect(await customer.balance()).to.equal(1_100);
+      // The confirmation of a generation that has ended leads to its page.
+      expect((await visitor.request(at(`${path}cancel/`))).headers.get('location')).to.equal(path);
+    });
 
-  const at = (path: string) => `${service.baseUrl}${path}`;
-
-  it('is offered while a generation is in progress, asks for confirmation, and shows the outcome', async () => {
-    const { customer, visitor } = await createVisitor(service, 'pro');
-    const { uuid } = await customer.createImage('a queued fox');
-    const path = `/account/library/${uuid}/`;
-    for (const page of ['/account/library/', path])
-      expect((await visitor.request(at(page))).text).to.include(
-        `href="${path}cancel/" aria-label="Cancel: a queued fox"`,
-      );
-    const { text } = await visitor.request(at(`${path}cancel/`));
-    expect(text).to.include('Cancel this generation?').and.to.include('>Go back</a>').and.to.include('a queued fox');
-    expect((await customer.readGeneration(uuid)).body.status).to.equal('queued');
-    await sendAccountForm(service.baseUrl, visitor, `${path}cancel/`);
-    const done = await visitor.request(at(`${path}?done=canceled`));
-    expect(done.text).to.include('The generation is canceled and its credits are refunded.');
-    expect(done.text).to.match(/<title>Generation canceled\b/);
-    expect(done.text).to.include('<dd>Canceled.</dd>').and.to.not.include(`${path}cancel/`);
-    expect(await customer.balance()).to.equal(1_100);
-    // The confirmation of a generation that has ended leads to its page.
-    expect((await visitor.request(at(`${path}cancel/`))).headers.get('location')).to.equal(path);
-  });
-
-  it('says that it was requested if the generation was submitted, and that it came too late if it has ended', async () => {
-    const { customer, visitor } = await createVisitor(service, 'pro');
-    const { uuid } = await customer.createImage();
-    await service.sql('UPDATE generations SET unconfirmed_submits = 1 WHERE uuid = $1', [uuid]);
-    const path = `/account/library/${uuid}/`;
-    await sendAccountForm(service.baseUrl, visitor, `${path}cancel/`);
-    const requested = await visitor.request(at(`${path}?done=cancel-requested`));
-    expect(requested.text).to.include('The credits are refunded if the model has not started.');
-    const { fields } = findForm((await visitor.request(at(`${path}cancel/`))).text, `${path}cancel/`);
-    await completeAllGenerations(service, customer);
-    await visitor.submitForm(at(`${path}cancel/`), fields);
-    const late = await visitor.request(at(`${path}?done=not-canceled`));
-    expect(late.text).to.include('The generation had ended before it could be canceled.');
+    it('says that it was requested if the generation was submitted, and that it came too late if it has ended', async () => {
+      const { customer, visitor } = await createVisitor(service, 'pro');
+      const { uuid } = await customer.createImage();
+      await service.sql('UPDATE generations SET unconfirmed_submits = 1 WHERE uuid = $1', [uuid]);
+      const path = `/account/library/${uuid}/`;
+      await sendAccountForm(service.baseUrl, visitor, `${path}cancel/`);
+      const requested = await visitor.request(at(`${path}?done=cancel-requested`));
+      expect(requested.text).to.include('The credits are refunded if the model has not started.');
+      const { fields } = findForm((await visitor.request(at(`${path}cancel/`))).text, `${path}cancel/`);
+      await completeAllGenerations(service, customer);
+      await visitor.submitForm(at(`${path}cancel/`), fields);
+      const late = await visitor.request(at(`${path}?done=not-canceled`));
+      expect(late.text).to.include('The generation had ended before it could be canceled.');
+    });
   });
 });

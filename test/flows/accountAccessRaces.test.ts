@@ -54,12 +54,7 @@ describe('ending access to an account while it is being used', () => {
       await client.query('BEGIN');
       await client.query('SELECT FROM accounts WHERE id = $1 FOR UPDATE', [accountId]);
       const running = work();
-      await eventually('the work waits for the account', async () => {
-        const waiting = await service.sql(
-          `SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`,
-        );
-        return waiting.length > 0;
-      });
+      await eventually('the work waits for the account', async () => (await service.countLockWaits()) > 0);
       await client.query(change, [accountId]);
       await client.query('COMMIT');
       return await running;

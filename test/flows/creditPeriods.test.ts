@@ -237,12 +237,7 @@ describe('a subscription that ended during an outage', () => {
         values,
       );
       const ending = runJob({ service }, 'billing', 'billing.maintain');
-      await eventually('the end waits for the account', async () => {
-        const waiting = await service.sql(
-          `SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`,
-        );
-        return waiting.length > 0;
-      });
+      await eventually('the end waits for the account', async () => (await service.countLockWaits()) > 0);
       await granting.query('COMMIT');
       await ending;
     } finally {

@@ -109,12 +109,10 @@ describe('a create with an Idempotency-Key', () => {
     await lock.query('SELECT FROM accounts WHERE email = $1 FOR NO KEY UPDATE', [customer.email]);
     const key = randomUUID();
     const answers = Promise.all(service.baseUrls.map((baseUrl) => create(key, ORDER, customer.on(baseUrl))));
-    await eventually('every process waits for the account', async () => {
-      const waiting = await service.sql(
-        `SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`,
-      );
-      return waiting.length === service.baseUrls.length;
-    });
+    await eventually(
+      'every process waits for the account',
+      async () => (await service.countLockWaits()) === service.baseUrls.length,
+    );
     await lock.query('COMMIT');
     lock.release();
     expect((await answers).map(({ status }) => status)).to.deep.equal([201, 201, 201]);

@@ -34,12 +34,7 @@ describe('a lookup of Idempotency-Keys that gets no database connection', () => 
       createGeneration({ accountId: payer, keyHash: null }, INPUT),
       createGeneration({ accountId: rejected, keyHash: null }, INPUT, randomUUID()),
     ]);
-    await eventually('the charge waits for the account', async () => {
-      const waiting = await service.sql(
-        `SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`,
-      );
-      return waiting.length > 0;
-    });
+    await eventually('the charge waits for the account', async () => (await service.countLockWaits()) > 0);
     // This transaction takes the connection of the charge before the lookup does.
     const second = db.transaction();
     let charged: PromiseSettledResult<unknown>;

@@ -54,12 +54,7 @@ describe('the dispatch of an event to an endpoint that a worker serves', () => {
       [accountId],
     );
     const dispatching = dispatchEvents();
-    await eventually('the dispatch waits', async () => {
-      const waiting = await service.sql(
-        `SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`,
-      );
-      return waiting.length === 1;
-    });
+    await eventually('the dispatch waits', async () => (await service.countLockWaits()) === 1);
     await releasing.query('COMMIT');
     releasing.release();
     await dispatching;

@@ -104,12 +104,7 @@ describe('while Postgres or Redis is unavailable', () => {
     await held.query('BEGIN');
     await held.query('SELECT FROM accounts WHERE id = $1 FOR NO KEY UPDATE', [id]);
     database.open();
-    await eventually('both statements wait for the account', async () => {
-      const waiting = await service.sql(
-        `SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`,
-      );
-      return waiting.length === 2;
-    });
+    await eventually('both statements wait for the account', async () => (await service.countLockWaits()) === 2);
     await held.query('ROLLBACK');
     held.release();
     const { status, body } = await ordered;

@@ -80,12 +80,7 @@ describe('an API process that is stopped while connections are open', () => {
     const halfHead = open(head.slice(0, 40));
     const halfBody = open(head + body.slice(0, 5));
     const closed = [halfHead, halfBody].map((socket) => once(socket, 'close'));
-    await eventually('the create waits for its account', async () => {
-      const waiting = await service.sql(
-        "SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'",
-      );
-      return waiting.length === 1;
-    });
+    await eventually('the create waits for its account', async () => (await service.countLockWaits()) === 1);
 
     const stopped = stopWithin(api, 20_000);
     await closed[0];

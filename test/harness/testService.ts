@@ -140,6 +140,15 @@ export class TestService {
     return (await this.database.query(text, values)).rows as Row[];
   }
 
+  /** Number of statements that wait for a lock in the database of the service. */
+  async countLockWaits(): Promise<number> {
+    const [row] = await this.sql(
+      `SELECT cast(count(*) AS int) AS waiting FROM pg_stat_activity
+        WHERE datname = current_database() AND wait_event_type = 'Lock'`,
+    );
+    return row.waiting as number;
+  }
+
   /** Current time by the clock of the service. */
   get now(): Date {
     return new Date(Date.now() + this.clockOffsetMs);
