@@ -3,8 +3,8 @@ import { fileURLToPath } from 'node:url';
 import { buildOpenApiDocument } from '../../api/rest/openapi/document.ts';
 import { HTTP_ROUTES, LOCAL_SIGN_IN_ROUTES } from '../../api/router.ts';
 
-/** Parsed JSON object; its schema is that of OpenAPI, which has no types here. */
-// oxlint-disable-next-line typescript/no-explicit-any
+/** Parsed JSON object. */
+// oxlint-disable-next-line typescript/no-explicit-any -- its schema is that of OpenAPI, which has no types here
 export type Json = Record<string, any>;
 
 /** Path of the checked-in document, from the root of the repository. */
