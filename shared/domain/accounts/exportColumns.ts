@@ -40,6 +40,7 @@ export const COLUMNS = {
     'ledger_count',
     'key_count',
     'active_key_count',
+    'spending_limit_count',
     'webhook_count',
     'credits_low_threshold',
     'credits_low_since',
@@ -48,6 +49,7 @@ export const COLUMNS = {
   identities: ['uuid', 'provider', 'issuer', 'subject', 'email', 'created_at'],
   sessions: ['uuid', 'user_agent', 'created_at', 'last_used_at', 'expires_at'],
   api_keys: ['uuid', 'number', 'name', 'prefix', 'last_used_at', 'revoked_at', 'created_at'],
+  spending_limits: ['number', 'key_number', 'client_id', 'credits', 'period', 'window_start', 'used', 'created_at', 'updated_at'],
   oauth_grants: [
     'uuid',
     'client_id',
@@ -73,6 +75,7 @@ export const COLUMNS = {
     'error_message',
     'idempotency_key',
     'api_key_number',
+    'oauth_client_id',
     'webhook_url',
     'metadata',
     'cancel_requested_at',
