@@ -1,6 +1,5 @@
 import { expect } from 'chai';
 import { IMAGE, type TestCustomer, VIDEO } from '../harness/apiClient.ts';
-import { getSystemActor } from '../../shared/domain/staff/actor.ts';
 import { refundGeneration } from '../../shared/domain/staff/generationActions.ts';
 import { HOUR_MS } from '../../shared/spec/durations.ts';
 import { expectError } from '../harness/errorEnvelope.ts';
@@ -24,6 +23,12 @@ describe('the spending limit of an API key', () => {
     const customer = await service.createCustomer('studio');
     await setKeyLimit(service, customer, { credits, period });
     return customer;
+  }
+
+  async function moveClockTo(moment: Date): Promise<void> {
+    await service.moveClockTo(moment);
+    // The last probes are from before the move.
+    await service.sql(`UPDATE upstream_health SET status = 'online', probed_at = $1`, [moment]);
   }
 
   /** Leaves an account this balance. */
@@ -82,7 +87,8 @@ describe('the spending limit of an API key', () => {
 
   it('is the refusal of an estimate, and of a tool call by MCP', async () => {
     const customer = await createLimited(10, 'month');
-    const estimate = () => customer.request('POST', '/api/generations/estimate/', { body: IMAGE });
+    const estimate = () =>
+      customer.request('POST', '/api/generations/estimate/', { body: { ...IMAGE, prompt: 'a lighthouse' } });
     expect((await estimate()).body.refusal).to.equal(null);
     await customer.createImage();
     const { body } = await estimate();
@@ -149,13 +155,14 @@ describe('the spending limit of an API key', () => {
     await customer.waitForEnd(uuid);
     await customer.createImage();
     expectError(await customer.createGeneration(IMAGE), 'spending_limit_reached');
-    await refundGeneration(uuid, 'A blurred image', getSystemActor());
+    await refundGeneration(uuid, 'A blurred image', { kind: 'system', systemUser: 'test' });
     expect(await readUsed(service, customer)).to.equal(8);
     await customer.createImage();
     await service.checkIntegrity();
   });
 
   it('starts again with the next window, and a refund returns to the window that paid', async () => {
+    await moveClockTo(new Date(NOON.getTime() + 12 * HOUR_MS - 60_000));
     const customer = await createLimited(16);
     await customer.createImage();
     service.upstream.outcome = 'wait';
@@ -163,8 +170,10 @@ describe('the spending limit of an API key', () => {
     await eventually('submitted', () => service.upstream.jobsFor(prompt).length === 1);
     expectError(await customer.createGeneration(IMAGE), 'spending_limit_reached');
     // Shortly after midnight, and before the deadline of the queued one.
-    await service.moveClockTo(new Date(NOON.getTime() + 12 * HOUR_MS + 60_000));
-    const { body } = await customer.request('POST', '/api/generations/estimate/', { body: IMAGE });
+    await moveClockTo(new Date(NOON.getTime() + 12 * HOUR_MS + 60_000));
+    const { body } = await customer.request('POST', '/api/generations/estimate/', {
+      body: { ...IMAGE, prompt: 'a lighthouse' },
+    });
     expect(body.refusal).to.equal(null);
     await customer.createImage();
     expect(await readUsed(service, customer)).to.equal(8);

@@ -49,7 +49,17 @@ export const COLUMNS = {
   identities: ['uuid', 'provider', 'issuer', 'subject', 'email', 'created_at'],
   sessions: ['uuid', 'user_agent', 'created_at', 'last_used_at', 'expires_at'],
   api_keys: ['uuid', 'number', 'name', 'prefix', 'last_used_at', 'revoked_at', 'created_at'],
-  spending_limits: ['number', 'key_number', 'client_id', 'credits', 'period', 'window_start', 'used', 'created_at', 'updated_at'],
+  spending_limits: [
+    'number',
+    'key_number',
+    'client_id',
+    'credits',
+    'period',
+    'window_start',
+    'used',
+    'created_at',
+    'updated_at',
+  ],
   oauth_grants: [
     'uuid',
     'client_id',

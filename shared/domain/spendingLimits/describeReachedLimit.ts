@@ -58,8 +58,7 @@ function describeReset({ credits: limit, resetsAt }: SpendingLimitState, credits
 
 function describeRemedy(row: Pick<ReachedLimitRow, 'key_uuid'> | undefined): string {
   const pages = `${config.BASE_URL}/account`;
-  if (row === undefined)
-    return `The owner of the account can change it at ${pages}/keys/ or ${pages}/applications/.`;
+  if (row === undefined) return `The owner of the account can change it at ${pages}/keys/ or ${pages}/applications/.`;
   return row.key_uuid === null
     ? `The owner of the account can change the limit under connected applications: ${pages}/applications/.`
     : `The owner of the account can change the limit with PATCH /api/keys/${row.key_uuid}/ or at ${pages}/keys/.`;

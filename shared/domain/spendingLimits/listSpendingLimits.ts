@@ -21,10 +21,7 @@ export async function listKeyLimits(
 }
 
 /** Lists the limits of all applications of an account, by the id of the client. */
-export async function listApplicationLimits(
-  accountId: number,
-  connection: Knex = db,
-): Promise<SpendingLimits<string>> {
+export async function listApplicationLimits(accountId: number, connection: Knex = db): Promise<SpendingLimits<string>> {
   const rows = await SpendingLimit.query(connection).where({ account_id: accountId }).whereNotNull('client_id');
   return new Map(rows.map((row) => [row.client_id as string, toSpendingLimitState(row)]));
 }

@@ -27,8 +27,7 @@ export async function setSpendingLimit(
   limit: CreditLimit | null,
 ): Promise<boolean> {
   const account = await lockAccount(transaction, accountId);
-  const columns =
-    'keyNumber' in credential ? { key_number: credential.keyNumber } : { client_id: credential.clientId };
+  const columns = 'keyNumber' in credential ? { key_number: credential.keyNumber } : { client_id: credential.clientId };
   const row = await SpendingLimit.query(transaction).findOne({ account_id: accountId, ...columns });
   if (limit === null) {
     if (row === undefined || row.credits === null) return false;
