@@ -23,9 +23,8 @@ export function sendConsentPage(
       <h1>Connect {client.name}?</h1>
       <Publisher client={client} redirectUri={redirectUri} />
       <p>
-        <strong>{client.name}</strong> asks for access to your {getBrand().name} account <strong>{email}</strong>.
+        It asks for access to your {getBrand().name} account <strong>{email}</strong> and will be able to:
       </p>
-      <p>It will be able to:</p>
       <ul class="plain">
         {scopes.map((scope) => (
           <li key={scope}>
