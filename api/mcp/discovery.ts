@@ -38,7 +38,7 @@ function buildNamespace(): string {
   const { hostname } = new URL(config.BASE_URL);
   // A service at an IP address cannot be published.
   if (isIP(hostname.replaceAll(/[[\]]/g, '')) !== 0) return 'localhost';
-  return hostname.split('.').reverse().join('.');
+  return hostname.split('.').toReversed().join('.');
 }
 
 /** Serves `/llms.txt` (llmstxt.org): what the service does and where its descriptions are, for language models. */

@@ -2,11 +2,12 @@ import { expect } from 'chai';
 import { request } from '../harness/apiClient.ts';
 import { type RunningApi, startTestService, type TestService } from '../harness/testService.ts';
 
+const isText = (value: unknown, most: number) =>
+  typeof value === 'string' && value.length >= 1 && value.length <= most && value.trim() === value;
+const isUrl = (value: unknown) => typeof value === 'string' && /^https?:\/\/\S+$/.test(value) && URL.canParse(value);
+
 /** The rules of the MCP registry for a description of the version 2025-12-11, as far as they concern remote servers. */
 function findRegistryProblems(server: any): string[] {
-  const isText = (value: unknown, most: number) =>
-    typeof value === 'string' && value.length >= 1 && value.length <= most && value.trim() === value;
-  const isUrl = (value: unknown) => typeof value === 'string' && /^https?:\/\/\S+$/.test(value) && URL.canParse(value);
   const fields = ['$schema', 'name', 'title', 'description', 'version', 'websiteUrl', 'icons', 'remotes'];
   const rules: [name: string, holds: boolean][] = [
     ['fields', Object.keys(server).every((field) => fields.includes(field))],
@@ -22,7 +23,9 @@ function findRegistryProblems(server: any): string[] {
     ['websiteUrl', isUrl(server.websiteUrl)],
     [
       'icons',
-      (server.icons ?? []).every((icon: any) => isText(icon.src, 255) && isUrl(icon.src) && /^https:/.test(icon.src)),
+      (server.icons ?? []).every(
+        (icon: any) => isText(icon.src, 255) && isUrl(icon.src) && icon.src.startsWith('https:'),
+      ),
     ],
     [
       'remotes',

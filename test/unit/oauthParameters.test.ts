@@ -2,10 +2,10 @@ import { expect } from 'chai';
 import { parseParameters } from '../../api/oauth/parameters.ts';
 import { setTestConfig } from '../harness/testConfig.ts';
 
+const parse = (resource: string) => parseParameters(new URLSearchParams({ resource }));
+
 describe('the parameter resource of OAuth requests', () => {
   before(() => setTestConfig({ BASE_URL: 'http://pixels.example:8080' }));
-
-  const parse = (resource: string) => parseParameters(new URLSearchParams({ resource }));
 
   it('is accepted with scheme and host in upper case, and with a trailing slash', () => {
     for (const resource of [
