@@ -149,7 +149,6 @@ export const HTTP_ROUTES: readonly HttpRoute[] = [
 
   ['GET',    '/',                                                'optionalSession', 'account',   'none', signIn.redirectToAccount],
   ['GET',    '/sign-in',                                         'optionalSession', 'account',   'none', signIn.showSignInPage],
-
   ['GET',    '/r/:code',                                         'optionalSession', 'account',   'none', affiliate.openReferralLink],
 
   // Links of messages. Mail programs post to them by themselves.
@@ -275,7 +274,6 @@ export const HTTP_ROUTES: readonly HttpRoute[] = [
   ['GET',    '/.well-known/oauth-protected-resource/mcp',        'none',            'public',    'none', protectedResource],
   ['GET',    '/.well-known/oauth-authorization-server',          'none',            'public',    'none', authorizationServer],
   ['GET',    '/.well-known/oauth-authorization-server/mcp',      'none',            'public',    'none', authorizationServer],
-
   ['GET',    '/server.json',                                     'none',            'public',    'none', serverJson],
   ['GET',    '/llms.txt',                                        'none',            'public',    'none', llmsText],
 
