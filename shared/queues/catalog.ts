@@ -13,9 +13,12 @@ import { UUID_PATTERN } from '../lib/uuid.ts';
 export const MAX_IDS_PER_JOB = 64;
 
 const Uuid = Type.String({ pattern: `^${UUID_PATTERN}$` });
-/** Primary key of a generation. Its account is part of the key, so that the table can be partitioned by account. */
+/**
+ * Primary key of a generation. Its account is part of the key, so that the table can be partitioned by account. `is_test`
+ * says that the generation waits for the test upstream.
+ */
 const GenerationKey = Type.Object(
-  { uuid: Uuid, account_id: Type.Integer({ minimum: 1 }) },
+  { uuid: Uuid, account_id: Type.Integer({ minimum: 1 }), is_test: Type.Optional(Type.Boolean()) },
   { additionalProperties: false },
 );
 export type GenerationKey = Static<typeof GenerationKey>;
