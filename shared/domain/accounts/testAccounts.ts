@@ -14,9 +14,13 @@ import { Account } from '../../tables/Account.ts';
 /** @throws ServiceError validation_error unless this service has an upstream for test mode. */
 export function requireTestMode(): void {
   if (config.TEST_UPSTREAM_URL !== undefined) return;
-  throw new ServiceError('validation_error', 'mode: this service has no test mode. Leave out mode, or set it to live.', {
-    field: 'mode',
-  });
+  throw new ServiceError(
+    'validation_error',
+    'mode: this service has no test mode. Leave out mode, or set it to live.',
+    {
+      field: 'mode',
+    },
+  );
 }
 
 /**
@@ -46,6 +50,13 @@ export async function ensureTestAccount(transaction: Transaction, liveAccountId:
 export async function findTestAccountId(liveAccountId: number, transaction?: Transaction): Promise<number | null> {
   const account = await Account.query(transaction).findOne({ live_account_id: liveAccountId }).select('id');
   return account?.id ?? null;
+}
+
+/** Finds the test account of a live account. @throws ServiceError not_found if it has none. */
+export async function requireTestAccount(liveAccountId: number): Promise<number> {
+  const testAccountId = await findTestAccountId(liveAccountId);
+  if (testAccountId !== null) return testAccountId;
+  throw new ServiceError('not_found', 'Not found. This account has no test mode yet: create a test key first.');
 }
 
 /** Applies a change of a live account, such as a suspension, to its test account as well. */
