@@ -122,6 +122,8 @@ export const JOBS = {
   'uploads.deleteFiles': { queue: 'media', payload: EmptyPayload, attempts: 1, everyMs: 5_000 },
   /** Purges prompts, parameters and errors of generations that were deleted long ago. */
   'generations.purge': { queue: 'maintenance', payload: EmptyPayload, attempts: 1, everyMs: HOUR_MS },
+  /** Deletes generations of test accounts after their retention. */
+  'testGenerations.prune': { queue: 'maintenance', payload: EmptyPayload, attempts: 1, everyMs: HOUR_MS },
   /** Deletes expired idempotency keys of generations. */
   'idempotencyKeys.prune': { queue: 'maintenance', payload: EmptyPayload, attempts: 1, everyMs: HOUR_MS },
   /** Deletes expired responses to idempotent requests. */
