@@ -28,6 +28,11 @@ async function readAll(customer: TestCustomer): Promise<string> {
   return JSON.stringify(responses.map(({ status, body }) => ({ status, body })));
 }
 
+async function listUuids(customer: TestCustomer): Promise<string[]> {
+  const { body } = await customer.request('GET', '/api/generations/');
+  return body.data.map(({ uuid }: any) => uuid);
+}
+
 async function readBusinessMetrics(): Promise<string> {
   const texts: string[] = await Promise.all(
     BUSINESS_METRICS.map((name) => metricsRegistry.getSingleMetricAsString(name)),
@@ -154,10 +159,8 @@ describe('test mode', () => {
       expectError(await tester.readGeneration(live.uuid), 'not_found');
       expectError(await tester.request('DELETE', `/api/generations/${live.uuid}/`), 'not_found');
       expectError(await tester.request('POST', `/api/generations/${live.uuid}/cancel/`), 'not_found');
-      const uuids = async (reader: TestCustomer) =>
-        (await reader.request('GET', '/api/generations/')).body.data.map(({ uuid }: any) => uuid);
-      expect(await uuids(customer)).to.deep.equal([live.uuid]);
-      expect(await uuids(tester)).to.deep.equal([test.uuid]);
+      expect(await listUuids(customer)).to.deep.equal([live.uuid]);
+      expect(await listUuids(tester)).to.deep.equal([test.uuid]);
       await Promise.all([customer.waitForEnd(live.uuid), tester.waitForEnd(test.uuid)]);
     });
 

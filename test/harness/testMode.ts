@@ -13,7 +13,13 @@ export interface TestModeService {
 export async function startTestModeService(options: TestServiceOptions = {}): Promise<TestModeService> {
   const testUpstream = await new FakeUpstream().start();
   const service = await startTestService({ ...options, env: { TEST_UPSTREAM_URL: testUpstream.url, ...options.env } });
-  const stop = () => service.stop().finally(() => testUpstream.stop());
+  const stop = async () => {
+    try {
+      await service.stop();
+    } finally {
+      await testUpstream.stop();
+    }
+  };
   return { service, testUpstream, stop };
 }
 

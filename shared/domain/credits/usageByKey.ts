@@ -47,7 +47,7 @@ export async function listKeyUsage(accountId: number, page: number): Promise<Lis
 async function listTestKeyUsage(accountId: number, page: number): Promise<ListPage<KeyUsage>> {
   const offset = getPageOffset(page);
   const rows = await runStatement<KeyUsage & { total: number }>(LIST_TEST_KEY_USAGE, { accountId, offset });
-  return { page, totalItems: rows[0]?.total ?? 0, items: rows.map(({ total: _, ...usage }) => usage) };
+  return { page, totalItems: rows[0]?.total ?? 0, items: rows };
 }
 
 /** Usage of an account by key: those that used most, the sum of its other keys, and of what no key created. */
