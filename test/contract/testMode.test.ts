@@ -6,7 +6,7 @@ import { buildToolCall, openMcpSession, postMcp } from '../harness/mcpClient.ts'
 import { addTestKey, startTestModeService, type TestModeService } from '../harness/testMode.ts';
 import { startTestService } from '../harness/testService.ts';
 
-/** What the live account shows of itself, which test mode must not change. */
+/** Views of the live account, which test mode must not change. */
 const READ_PATHS = [
   '/api/generations/',
   '/api/ledger/',
