@@ -18,7 +18,7 @@ describe('MCP Apps', () => {
   let service: TestService;
   let customer: TestCustomer;
   before(async () => {
-    const env = { CDN_URL: 'https://cdn.example.com/media', BRAND_NAME: 'Lights <b>', BRAND_COLOR: '#7a2e8c' };
+    const env = { CDN_URL: 'https://cdn.example.com/media', BRAND_COLOR: '#7a2e8c' };
     service = await startTestService({ workers: 0, env });
     customer = await service.createCustomer('pro');
   });
@@ -115,12 +115,10 @@ describe('MCP Apps', () => {
     for (const account of [customer.key, customer.email]) expect(text).not.to.include(account);
   });
 
-  it('the page has the accent of the operator, and settings that cannot end their element', async () => {
+  it('the page has the accent of the operator, and offers videos if the catalog does', async () => {
     const { call } = await initialize(APPS);
     const [{ text }] = (await call(READ_VIEW)).body.result.contents;
-    expect(text).to.include('--accent:light-dark(#7a2e8c,');
-    const settings = /id="settings">([^<]*)<\/script>/.exec(text)?.[1] ?? '';
-    expect(JSON.parse(settings)).to.deep.equal({ name: 'Lights <b>', offersVideo: true });
+    expect(text).to.include('--accent:light-dark(#7a2e8c,').and.include('data-offers-video="true"');
   });
 
   it('the only tool that the page calls is get_generation', async () => {

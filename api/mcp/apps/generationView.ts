@@ -34,7 +34,7 @@ const MODULE_SYNTAX = /^export |^import .*;$/gm;
 function buildPage(): string {
   const parts: Record<string, string> = {
     styles: readPart('page.css') + buildAccent(),
-    settings: serializeSettings({ name: config.BRAND_NAME, offersVideo: listOfferedModels('video').length > 0 }),
+    offersVideo: String(listOfferedModels('video').length > 0),
     script: [readPart('host.js'), readPart('page.js')].join('').replaceAll(MODULE_SYNTAX, ''),
   };
   return readPart('page.html').replaceAll(/\{\{(\w+)\}\}/g, (_, name: string) => parts[name] ?? '');
@@ -50,9 +50,4 @@ function buildAccent(): string {
 function readPart(name: string): string {
   // `npm run build` copies the folder next to the compiled module.
   return readFileSync(new URL(`./page/${name}`, import.meta.url), 'utf8');
-}
-
-/** Escapes `<`, so that no value can end the element that contains the settings. */
-function serializeSettings(settings: object): string {
-  return JSON.stringify(settings).replaceAll('<', String.raw`\u003c`);
 }

@@ -12,7 +12,8 @@ const QUOTED_CHARACTERS = 200;
 const UUID = /\b[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}\b/i;
 const MEDIA_TYPES = { png: 'image/png', jpg: 'image/jpeg', webp: 'image/webp', mp4: 'video/mp4', webm: 'video/webm' };
 
-const settings = JSON.parse(document.getElementById('settings').textContent);
+/** Whether the service offers a model that creates videos. */
+const offersVideo = document.querySelector('main').dataset.offersVideo === 'true';
 const elements = Object.fromEntries([...document.querySelectorAll('[id]')].map((element) => [element.id, element]));
 
 let host = { hostCapabilities: {}, hostContext: {} };
@@ -60,7 +61,7 @@ function showGeneration() {
   const { params: { resolution, duration } = {}, is_watermarked: isWatermarked } = generation;
   const length = duration === undefined ? undefined : `${duration} s`;
   const facts = [pluralize(credits, 'credit'), model, resolution, length, isWatermarked ? 'watermarked' : undefined];
-  const buttons = kind === 'image' && settings.offersVideo ? ['download', 'animate'] : ['download'];
+  const buttons = kind === 'image' && offersVideo ? ['download', 'animate'] : ['download'];
   show({ headline: `${noun} ready`, prompt, facts: facts.filter((fact) => fact !== undefined).join(' · '), buttons });
 }
 
