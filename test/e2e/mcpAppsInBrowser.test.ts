@@ -13,6 +13,8 @@ const VIDEO_CALL = { prompt: 'waves under the lighthouse', duration: 5, resoluti
 const findToolCalls = (bodies: string[]): string[] =>
   bodies.map((body) => JSON.parse(body)).flatMap(({ method, params }) => (method === 'tools/call' ? params.name : []));
 
+const isRead = (route: Route): boolean => route.request().postData()?.includes('get_generation') === true;
+
 describe('the view of a generation in a chat, in a real browser', function () {
   this.timeout(120_000);
   let browser: Browser;
@@ -228,6 +230,9 @@ describe('the view of a generation in a chat, in a real browser', function () {
           await fetch(`${other}/`, { mode: 'no-cors' }).then(String, () => 'blocked'),
           await fetch(`${own}/api/health/`).then(String, () => 'blocked'),
         );
+        // The reports of the last requests arrive after their rejection.
+        for (let left = 40; directives.length < results.length && left > 0; left -= 1)
+          await new Promise((resolve) => setTimeout(resolve, 50));
         return { results, directives: directives.toSorted() };
       },
       [outside, service.baseUrl] as const,
@@ -249,7 +254,6 @@ describe('the view of a generation in a chat, in a real browser', function () {
 
   it('offers another check when the client does not pass on its calls', async () => {
     const created = await callTool('generate_image', IMAGE_CALL);
-    const isRead = (route: Route) => route.request().postData()?.includes('get_generation') === true;
     await page.route('**/mcp', (route) => (isRead(route) ? route.abort() : route.continue()));
     await showResult('generate_image', IMAGE_CALL, created, { capabilities: {} });
     await headline('The status cannot be read from here. Ask the assistant for the result.');
