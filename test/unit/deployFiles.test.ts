@@ -64,6 +64,23 @@ describe('the Helm chart', () => {
     }
   });
 
+  it('runs the upstream of test mode without secrets, at the address that the other processes have, if that is enabled', () => {
+    const resources = renderChart((values) => (values.testUpstream.enabled = true));
+    const { spec } = resources.get('Deployment test-testupstream').spec.template;
+    const [container] = spec.containers;
+    expect(procfile).to.include(`${container.name}: ${container.args.join(' ')}`);
+    expect(container).to.not.have.property('envFrom');
+    const getUrl = ({ env }: any) => env.find(({ name }: any) => name === 'TEST_UPSTREAM_URL')?.value;
+    const workers = resources.get('Deployment test-worker').spec.template.spec.containers[0];
+    expect(getUrl(workers)).to.equal(getUrl(container));
+    const service = resources.get('Service test-testupstream');
+    expect(getUrl(container)).to.equal(`http://${service.metadata.name}`);
+    const { template, selector } = resources.get('Deployment test-testupstream').spec;
+    expect(service.spec.selector).to.deep.equal(selector.matchLabels);
+    expect(template.metadata.labels).to.deep.equal(selector.matchLabels);
+    expect(getUrl(renderChart().get('Deployment test-web').spec.template.spec.containers[0])).to.equal(undefined);
+  });
+
   it('selects in each service, budget and deployment the pods of one component', () => {
     const resources = renderChart();
     for (const component of ['web', 'worker']) {
