@@ -42,6 +42,9 @@ const UPSTREAMS = JSON.stringify({
   models: { 'fal:fal-ai/poster': { input: { prompt: '$prompt', size: '$size', image_urls: '$reference' } } },
 });
 
+/** Creates an image and waits for its end. */
+const end = async (tester: TestCustomer, prompt: string) => tester.waitForEnd((await tester.createImage(prompt)).uuid);
+
 describe('test mode with the sample upstream', () => {
   let pool: RenderPool;
   let sample: SampleUpstream;
@@ -73,8 +76,6 @@ describe('test mode with the sample upstream', () => {
     (await service.sql('SELECT id FROM accounts WHERE email = $1', [email]))[0].id;
   const readTestRow = async (customer: TestCustomer) =>
     (await service.sql('SELECT * FROM accounts WHERE live_account_id = $1', [await readLiveId(customer)]))[0];
-  const end = async (tester: TestCustomer, prompt: string) =>
-    tester.waitForEnd((await tester.createImage(prompt)).uuid);
 
   it('renders the requested size, and follows the words in prompts', async () => {
     const { tester } = await addTestKey(await service.createCustomer(null));
@@ -106,10 +107,8 @@ describe('test mode with the sample upstream', () => {
       (await owner.request('POST', '/api/webhooks/create/', { body: { url: `${receiver.url}${path}` } })).body;
     const [live, test] = [await addEndpoint(customer, '/live'), await addEndpoint(tester, '/test')];
     expect(live.uuid).to.not.equal(test.uuid);
-    const { body } = await tester.createGeneration({
-      ...IMAGE,
-      prompt: 'to be notified of',
-      ...{ webhook_url: `${receiver.url}/single` },
+    const { body } = await tester.request('POST', '/api/generations/create/', {
+      body: { ...IMAGE, prompt: 'to be notified of', webhook_url: `${receiver.url}/single` },
     });
     await tester.waitForEnd(body.uuid);
     const find = (path: string) => receiver.received.filter((webhook) => webhook.path === path);

@@ -35,6 +35,9 @@ function renderChart(change: (values: any) => void = () => {}) {
   return { names: [...byName.keys()], get: (name: string) => byName.get(name) ?? expect.fail(`${name} is missing`) };
 }
 
+/** Returns the address of the test upstream that a container has. */
+const getUrl = ({ env }: any): string | undefined => env.find(({ name }: any) => name === 'TEST_UPSTREAM_URL')?.value;
+
 describe('the Helm chart', () => {
   const procfile = read('Procfile');
 
@@ -70,7 +73,6 @@ describe('the Helm chart', () => {
     const [container] = spec.containers;
     expect(procfile).to.include(`${container.name}: ${container.args.join(' ')}`);
     expect(container).to.not.have.property('envFrom');
-    const getUrl = ({ env }: any) => env.find(({ name }: any) => name === 'TEST_UPSTREAM_URL')?.value;
     const workers = resources.get('Deployment test-worker').spec.template.spec.containers[0];
     expect(getUrl(workers)).to.equal(getUrl(container));
     const service = resources.get('Service test-testupstream');
