@@ -3,7 +3,7 @@
 #   docker run genmeter node dist/migrations/main.js     # release
 #   docker run -p 3000:3000 genmeter                      # web
 #   docker run genmeter node --max-semi-space-size=8 --max-old-space-size=160 dist/worker/main.js
-#   docker run genmeter node dist/dev/sampleUpstream/main.js   # testupstream, for test mode
+#   docker run genmeter node --max-old-space-size=256 dist/dev/sampleUpstream/main.js   # testupstream, for test mode
 
 FROM node:22-slim AS build
 WORKDIR /app

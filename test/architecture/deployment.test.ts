@@ -17,7 +17,7 @@ function acceptsNode20(range: string): boolean {
 describe('the files of a deployment', () => {
   it('the Procfile starts built programs, each with a memory limit', () => {
     const lines = readFileSync(join(ROOT, 'Procfile'), 'utf8').trim().split('\n');
-    expect(lines.map((line) => line.split(':')[0])).to.deep.equal(['release', 'web', 'worker']);
+    expect(lines.map((line) => line.split(':')[0])).to.deep.equal(['release', 'web', 'worker', 'testupstream']);
     for (const line of lines) {
       const main = /dist\/(\S+)\.js$/.exec(line)?.[1];
       expect(
