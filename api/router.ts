@@ -192,6 +192,8 @@ export const HTTP_ROUTES: readonly HttpRoute[] = [
   ['POST',   '/account/webhooks/:uuid/rotate/',                  'pageSession',     'account',   'form', webhookPage.rotateEndpointSecret],
   ['GET',    '/account/webhooks/:uuid/delete/',                  'pageSession',     'account',   'none', webhookPage.confirmDeleteEndpoint],
   ['POST',   '/account/webhooks/:uuid/delete/',                  'pageSession',     'account',   'form', webhookPage.deleteEndpointOfAccount],
+  ['GET',    '/account/applications/:uuid/limit/',               'pageSession',     'account',   'none', applications.showLimitPage],
+  ['POST',   '/account/applications/:uuid/limit/',               'pageSession',     'account',   'form', applications.saveApplicationLimit],
   ['GET',    '/account/applications/:uuid/end/',                 'pageSession',     'account',   'none', applications.confirmDisconnectApplication],
   ['POST',   '/account/applications/:uuid/end/',                 'pageSession',     'account',   'form', applications.disconnectConnectedApplication],
   ['POST',   '/account/identities/:provider/link/',              'pageSession',     'account',   'form', identities.startIdentityLink],

@@ -113,6 +113,7 @@ describe('the accessibility of pages', () => {
     confirmationPaths = [
       `/account/keys/${String(key)}/revoke/`,
       `/account/applications/${grant}/end/`,
+      `/account/applications/${grant}/limit/`,
       `/account/sessions/${session}/end/`,
       '/account/sessions/end-others/',
       `${generationPaths[0] as string}delete/`,
