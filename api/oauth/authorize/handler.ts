@@ -118,7 +118,6 @@ async function approve(ctx: Context, request: AuthorizationRequest): Promise<voi
   const approvedRequest = {
     accountId,
     clientId: client.client_id,
-    clientName: client.name,
     scopes,
     redirectUri,
     codeChallenge,

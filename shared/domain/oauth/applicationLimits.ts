@@ -6,6 +6,7 @@ import { prepared, runStatement } from '../../lib/database/preparedStatements.ts
 import type { CreditLimit, SpendingLimitState } from '../../presenters/spendingLimit.ts';
 import type { SpendingPeriod } from '../../spec/states.ts';
 import { Account } from '../../tables/Account.ts';
+import { OAuthClient } from '../../tables/OAuthClient.ts';
 import { recordSecurityEvent, type RequestOrigin } from '../accounts/securityEvents.ts';
 import { lockAccount } from '../credits/ledger.ts';
 import { listApplicationLimits } from '../spendingLimits/listSpendingLimits.ts';
@@ -41,7 +42,6 @@ export async function getOfferedLimit(
 interface ApprovedLimit {
   accountId: number;
   clientId: string;
-  clientName: string;
   /** Null removes the limit. Undefined keeps it, and sets the default if the application has not had one. */
   limit: CreditLimit | null | undefined;
 }
@@ -49,12 +49,15 @@ interface ApprovedLimit {
 /** Stores the limit of an approval in its transaction. Locks the account. */
 export async function storeApprovedLimit(
   transaction: Transaction,
-  { accountId, clientId, clientName, limit }: ApprovedLimit,
+  { accountId, clientId, limit }: ApprovedLimit,
   origin: RequestOrigin,
 ): Promise<void> {
   await lockAccount(transaction, accountId);
+  const client = await OAuthClient.query(transaction).findById(clientId);
+  // The client was pruned in the meantime: the approval fails, too.
+  if (client === undefined) return;
   const chosen = limit === undefined ? (await getOfferedLimit(accountId, clientId, transaction)).limit : limit;
-  await setApplicationLimit(transaction, { accountId, clientId, clientName, limit: chosen }, origin);
+  await setApplicationLimit(transaction, { accountId, clientId, name: client.name }, chosen, origin);
 }
 
 const FIND_APPLICATION = prepared(
@@ -86,15 +89,16 @@ export async function changeApplicationLimit(
       transaction,
     );
     if (row === undefined) return false;
-    const application = { accountId, clientId: row.client_id, clientName: row.name };
-    await setApplicationLimit(transaction, { ...application, limit }, origin);
+    const application = { accountId, clientId: row.client_id, name: row.name };
+    await setApplicationLimit(transaction, application, limit, origin);
     return true;
   });
 }
 
 async function setApplicationLimit(
   transaction: Transaction,
-  { accountId, clientId, clientName, limit }: Omit<ApprovedLimit, 'limit'> & { limit: CreditLimit | null },
+  { accountId, clientId, name }: { accountId: number; clientId: string; name: string },
+  limit: CreditLimit | null,
   origin: RequestOrigin,
 ): Promise<void> {
   if (!(await setSpendingLimit(transaction, accountId, { clientId }, limit))) return;
@@ -102,6 +106,6 @@ async function setApplicationLimit(
     accountId,
     event: 'application_limit_changed',
     origin,
-    details: { application: clientName, ...(limit === null ? {} : { credits: limit.credits, period: limit.period }) },
+    details: { application: name, ...(limit === null ? {} : { credits: limit.credits, period: limit.period }) },
   });
 }

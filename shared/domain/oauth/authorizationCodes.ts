@@ -32,7 +32,6 @@ export interface ApprovedRequest {
   redirectUri: string;
   /** SHA-256 of the client's verifier in base64url (RFC 7636). */
   codeChallenge: string;
-  clientName: string;
   /** Spending limit that the user chose; null for none. Undefined: not asked, so that the default applies. */
   limit?: CreditLimit | null | undefined;
 }
@@ -75,19 +74,19 @@ const ISSUE_CODE = prepared(
  * deleted
  */
 export async function issueCode(
-  { limit, clientName, ...request }: ApprovedRequest,
+  { limit, ...request }: ApprovedRequest,
   origin: RequestOrigin = SERVICE_ORIGIN,
 ): Promise<string> {
   if (!request.scopes.includes('svc:write')) return insertCode(request, origin, db);
   const { accountId, clientId } = request;
   return Account.transaction(async (transaction) => {
-    await storeApprovedLimit(transaction, { accountId, clientId, clientName, limit }, origin);
+    await storeApprovedLimit(transaction, { accountId, clientId, limit }, origin);
     return insertCode(request, origin, transaction);
   });
 }
 
 async function insertCode(
-  { codeChallenge, ...request }: Omit<ApprovedRequest, 'limit' | 'clientName'>,
+  { codeChallenge, ...request }: Omit<ApprovedRequest, 'limit'>,
   origin: RequestOrigin,
   connection: Knex,
 ): Promise<string> {
