@@ -64,7 +64,10 @@ describe('the spending limit of an application', () => {
   }
 
   const readFields = (page: string) => ({
-    credits: /name="limit_credits"[^>]* value="([^"]*)"/.exec(page)?.[1],
+    credits: /name="limit_credits"[^>]* value(?:="([^"]*)")?/
+      .exec(page)
+      ?.slice(1)
+      .map((value) => value ?? '')[0],
     period: /<option[^>]*value="(\w+)"[^>]* selected|<option selected value="(\w+)"/.exec(page)?.slice(1).find(Boolean),
   });
   const ask = (client: OAuthTestClient, changes: Record<string, string> = {}) =>
