@@ -60,6 +60,8 @@ describe('consent, in a real browser', () => {
     const text = (await page.locator('main').innerText()).replaceAll(/\s+/g, ' ');
     for (const said of ['Desk assistant', email, '127.0.0.1', 'See your generations', 'Create images and videos'])
       expect(text).to.include(said);
+    await page.getByLabel('Credits', { exact: true }).fill('50');
+    await page.getByLabel('Each').selectOption('month');
     await page.getByRole('button', { name: 'Allow', exact: true }).click();
     await page.getByText('Connected.').waitFor();
     const reply = new URL(local.visits.at(-1) as string, local.url).searchParams;
@@ -69,7 +71,9 @@ describe('consent, in a real browser', () => {
 
     // The applications page lists the application and can disconnect it.
     await page.goto('/account/applications/');
-    expect(await page.locator('main').innerText()).to.include('Desk assistant');
+    expect(await page.locator('main').innerText())
+      .to.include('Desk assistant')
+      .and.include('0 of 50 credits a month are used');
     await page.close();
   });
 

@@ -9,8 +9,6 @@ import { formatDateTime } from './formatTime.ts';
 /** Periods that the forms of applications offer. */
 const OFFERED_PERIODS = ['day', 'month'] as const satisfies readonly SpendingPeriod[];
 
-const PERIOD_LABELS = { day: 'day (UTC)', month: 'month (UTC)', total: 'in total' } as const;
-
 /** Values of the fields as they are shown: those of a limit, or what the user entered. */
 export interface SpendingLimitValues {
   credits: string;
@@ -79,15 +77,15 @@ export function SpendingLimitFields({ values, current, balance, isInvalid = fals
           <select id="limit-period" name="limit_period">
             {OFFERED_PERIODS.map((period) => (
               <option value={period} selected={values.period === period}>
-                {PERIOD_LABELS[period]}
+                {period}
               </option>
             ))}
           </select>
         </div>
       </div>
       <span class="hint" id="limit-hint">
-        Leave the credits empty for no limit. {current === null ? '' : `${describeLimitUse(current)} `}Your balance is{' '}
-        {formatNumber(balance)} credits.
+        Days and months are UTC. Leave the credits empty for no limit.{' '}
+        {current === null ? '' : `${describeLimitUse(current)} `}Your balance is {formatNumber(balance)} credits.
       </span>
     </fieldset>
   );
