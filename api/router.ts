@@ -150,11 +150,9 @@ export const HTTP_ROUTES: readonly HttpRoute[] = [
   ['GET',    '/',                                                'optionalSession', 'account',   'none', signIn.redirectToAccount],
   ['GET',    '/sign-in',                                         'optionalSession', 'account',   'none', signIn.showSignInPage],
   ['GET',    '/r/:code',                                         'optionalSession', 'account',   'none', affiliate.openReferralLink],
-
   // Links of messages. Mail programs post to them by themselves.
   ['GET',    '/unsubscribe/:token',                              'signedLink',      'public',    'none', unsubscribePages.confirmUnsubscribe],
   ['POST',   '/unsubscribe/:token',                              'signedLink',      'public',    'none', unsubscribePages.submitUnsubscribe],
-
   ['GET',    '/account/',                                        'pageSession',     'account',   'none', account.showOverviewPage],
   ['GET',    '/account/billing/',                                'pageSession',     'account',   'none', billingPage.showBillingPage],
   ['POST',   '/account/billing/topup/',                          'pageSession',     'payment',   'form', billingPage.buyCredits],
