@@ -16,6 +16,21 @@ import { startTestService, type TestService } from '../harness/testService.ts';
 
 const IMAGE_ARGUMENTS = { prompt: 'a lighthouse', resolution: '1K' };
 
+/** Creates an image over MCP. @returns the result of the tool. */
+async function createImage(assistant: TestCustomer): Promise<any> {
+  const headers = await openMcpSession(assistant);
+  return (await postMcp(assistant, buildToolCall('generate_image', IMAGE_ARGUMENTS), { headers })).body.result;
+}
+
+/** Values of the fields of a page. */
+const readFields = (page: string) => ({
+  credits: /name="limit_credits"[^>]* value(?:="([^"]*)")?/
+    .exec(page)
+    ?.slice(1)
+    .map((value) => value ?? '')[0],
+  period: /<option[^>]*value="(\w+)"[^>]* selected|<option selected value="(\w+)"/.exec(page)?.slice(1).find(Boolean),
+});
+
 describe('the spending limit of an application', () => {
   let service: TestService;
   let customer: TestCustomer;
@@ -57,19 +72,7 @@ describe('the spending limit of an application', () => {
     return new TestCustomer(service.baseUrl, customer.email, customer.cookie, body.access_token);
   }
 
-  /** Creates an image over MCP. @returns the result of the tool. */
-  async function createImage(assistant: TestCustomer): Promise<any> {
-    const headers = await openMcpSession(assistant);
-    return (await postMcp(assistant, buildToolCall('generate_image', IMAGE_ARGUMENTS), { headers })).body.result;
-  }
-
-  const readFields = (page: string) => ({
-    credits: /name="limit_credits"[^>]* value(?:="([^"]*)")?/
-      .exec(page)
-      ?.slice(1)
-      .map((value) => value ?? '')[0],
-    period: /<option[^>]*value="(\w+)"[^>]* selected|<option selected value="(\w+)"/.exec(page)?.slice(1).find(Boolean),
-  });
+  const visit = async (path: string) => (await createBrowserFor(customer).request(`${service.baseUrl}${path}`)).text;
   const ask = (client: OAuthTestClient, changes: Record<string, string> = {}) =>
     loadConsentPage(service.baseUrl, customer, client.authorizePath(createPkce().challenge, changes));
 
@@ -219,7 +222,6 @@ describe('the spending limit of an application', () => {
       (await service.sql('SELECT uuid FROM oauth_grants WHERE client_id = $1', [client.clientId]))[0].uuid as string;
     const save = (fields: Record<string, string>, owner = customer) =>
       sendAccountForm(service.baseUrl, createBrowserFor(owner), limitPath, fields);
-    const visit = async (path: string) => (await createBrowserFor(customer).request(`${service.baseUrl}${path}`)).text;
 
     it('is shown with its use and reset, and a change applies to the next generation', async () => {
       await createImage(assistant);

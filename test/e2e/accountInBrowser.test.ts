@@ -215,7 +215,7 @@ describe('account pages, in a real browser', () => {
         await expectOutcome(page, '/account/settings/?done=others-ended', 'Other sessions ended');
 
         await visit(page, '/account/applications/');
-        await pressEnterOn(page, page.getByRole('link', { name: 'Change the spending limit of Desk assistant' }));
+        await pressEnterOn(page, page.getByRole('link', { name: 'Set a limit for Desk assistant' }));
         await tabTo(page, page.getByLabel('Credits', { exact: true }));
         await page.keyboard.type('120');
         await page.keyboard.press('Tab');

@@ -96,7 +96,7 @@ function LimitLine({
       {limit === null ? 'No spending limit.' : `Spending limit: ${describeLimitUse(limit)}`}{' '}
       <a
         href={`${APPLICATIONS_PATH}${application.uuid}/limit/`}
-        aria-label={`Change the spending limit of ${application.clientName}`}
+        aria-label={`${limit === null ? 'Set a limit for' : 'Change the spending limit of'} ${application.clientName}`}
       >
         {limit === null ? 'Set a limit' : 'Change'}
       </a>
