@@ -102,6 +102,8 @@ export const Environment = Type.Object({
   UPSTREAMS: Type.String({ default: '{}' }),
   /** JSON, or the path of a JSON file: see shared/lib/catalog/catalog.ts. Unset: the default models and plans. */
   CATALOG: Type.Optional(Type.String()),
+  /** Address of the sample upstream that runs the generations of test keys. Unset: no test keys can be created. */
+  TEST_UPSTREAM_URL: Type.Optional(HttpUrl()),
   UPSTREAM_TIMEOUT_MS: PositiveInteger(6_000, 100),
   UPSTREAM_SYNC_TIMEOUT_MS: PositiveInteger(240_000, 100),
   UPSTREAM_CONCURRENCY: PositiveInteger(64),

@@ -85,7 +85,7 @@ describe('the spending limit of an API key', () => {
     expectError(await customer.createGeneration(IMAGE), 'spending_limit_reached', 'The limit does not reset.');
   });
 
-  it('is the refusal of an estimate, and of a tool call by MCP', async () => {
+  it('is returned by an estimate, and as the error of a tool over MCP', async () => {
     const customer = await createLimited(10, 'month');
     const estimate = () =>
       customer.request('POST', '/api/generations/estimate/', { body: { ...IMAGE, prompt: 'a lighthouse' } });
@@ -97,7 +97,7 @@ describe('the spending limit of an API key', () => {
     const call = buildToolCall('generate_image', { prompt: 'a lighthouse', resolution: '1K' });
     const { result } = (await postMcp(customer, call, { headers: await openMcpSession(customer) })).body;
     expect([result.isError, result.structuredContent.error]).to.deep.equal([true, 'spending_limit_reached']);
-    expect(result.content[0].text).to.include('The limit resets at').and.include('tell the user');
+    expect(result.content[0].text).to.include('The limit resets at').and.include('ask the user');
   });
 
   it('counts what the key created before it was set, also deleted generations', async () => {

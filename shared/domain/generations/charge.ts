@@ -71,8 +71,8 @@ async function chargeExactlyOnce(charges: Debit[]): Promise<StatementOutcome[]> 
       remaining = remaining.filter(({ uuid }) => !outcomes.has(uuid));
     }
   }
-  for (const { uuid, model, credits } of charges) {
-    if (outcomes.get(uuid) === 'accepted') creditsBurned.inc({ model }, credits);
+  for (const { uuid, model, credits, is_test: isTest } of charges) {
+    if (outcomes.get(uuid) === 'accepted' && !isTest) creditsBurned.inc({ model }, credits);
   }
   return charges.map(({ uuid }) => outcomes.get(uuid) as StatementOutcome);
 }

@@ -22,6 +22,8 @@ export interface Debit extends Omit<CreateInput, 'max_credits'> {
   /** Application whose access token was sent. */
   oauth_client_id: string | null;
   credits: number;
+  /** True if it is of a test account. */
+  is_test: boolean;
   created_at: Date;
   deadline_at: Date;
   /** Release of the catalog that the price is from; null for the default models. */

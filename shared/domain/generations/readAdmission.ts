@@ -29,7 +29,8 @@ const READ_ADMISSION = prepared(
             cast(:keyHash AS bytea) IS NULL OR k.number IS NOT NULL AS is_key_valid
        FROM (VALUES (1)) AS one
        LEFT JOIN api_keys k
-         ON k.key_hash = cast(:keyHash AS bytea) AND k.account_id = cast(:accountId AS bigint) AND k.revoked_at IS NULL
+         ON k.key_hash = cast(:keyHash AS bytea) AND coalesce(k.test_account_id, k.account_id) = cast(:accountId AS bigint)
+        AND k.revoked_at IS NULL
    ), usable AS (
      ${USABLE_MODELS}
    )
@@ -56,9 +57,9 @@ export async function readAdmission(
   input: Pick<CreateInput, 'model' | 'params'>,
   idempotencyKey: string | null = null,
 ): Promise<Admission> {
-  const { accountId, keyHash, clientId } = caller;
   const at = now();
-  const credits = priceRequest(input);
+  const { accountId, keyHash, clientId } = caller;
+  const credits = priceRequest(caller, input);
   const [row] = await runStatement<AdmissionRow>(READ_ADMISSION, {
     accountId,
     keyHash,

@@ -50,7 +50,7 @@ export async function setSpendingLimit(
     return true;
   }
   if (row.credits === credits && row.period === period) return false;
-  // The window goes on if it was maintained and the period stays.
+  // The window continues if it was maintained and the period stays.
   const isMaintained = row.credits !== null && row.period === period;
   const window = isMaintained ? {} : await readWindow(transaction, accountId, credential, period);
   await row.$query(transaction).patch({ credits, ...window, updated_at: now() });
