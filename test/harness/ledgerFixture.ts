@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type pg from 'pg';
+import { buildSpendingLimitsSql } from './spendingLimitsFixture.ts';
 
 /**
  * A year of consistent rows: a referred customer with granted, renewed and upgraded months, generations of every status,
@@ -154,20 +155,11 @@ export async function writeLedgerFixture(client: pg.ClientBase): Promise<void> {
     INSERT INTO usage_keys (account_id, key_number, credits, generations)
     SELECT account_id, api_key_number, coalesce(sum(credits_charged) FILTER (WHERE status <> 'failed'), 0), count(*)
       FROM generations WHERE api_key_number IS NOT NULL GROUP BY 1, 2;
-    UPDATE generations SET oauth_client_id = 'client-1' WHERE account_id = ${CUSTOMER} AND status = 'queued';
-    INSERT INTO spending_limits (account_id, number, key_number, client_id, credits, period, window_start,
-                                 generation_count_at_window_start, used, created_at, updated_at)
-    SELECT ${CUSTOMER}, w.number, w.key_number, w.client_id, 100000, w.period, w.window_start, w.start,
-           coalesce((SELECT sum(g.credits_charged) FROM generations g
-                      WHERE g.account_id = ${CUSTOMER} AND g.number > w.start AND g.status <> 'failed'
-                        AND (g.api_key_number = w.key_number OR g.oauth_client_id = w.client_id)), 0), '2036-04-01', '2036-04-01'
-      FROM (VALUES (1, 1, NULL, 'total', NULL::timestamptz, 0), (2, NULL, 'client-1', 'total', NULL, 0),
-                   (3, 2, NULL, 'day', '2036-04-01T00:00:00Z', 1)) AS w (number, key_number, client_id, period, window_start, start);
-    UPDATE accounts SET spending_limit_count = 3 WHERE id = ${CUSTOMER};
     INSERT INTO payment_events (event_id, type, object_id, payload, received_at, processed_at, next_attempt_at)
     VALUES ('evt_1', 'invoice.paid', 'in_1', '{"customer":"cus_1"}', '2036-03-31T10:01:00Z', '2036-03-31T10:01:01Z', '2036-03-31T10:01:05Z');
     INSERT INTO idempotent_requests (account_id, scope, key_hash, id, request_hash, response, created_at)
     VALUES (1, 'keys.create', 'a', gen_random_uuid(), 'b', 'c', '2037-03-15T11:59:30Z')`);
+  await client.query(buildSpendingLimitsSql(CUSTOMER));
 }
 
 /** Writes the test account of the customer, with a test key and a generation. */
