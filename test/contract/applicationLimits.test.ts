@@ -145,16 +145,6 @@ describe('the spending limit of an application', () => {
       expect(new URL(getRedirectLocation(denied)).searchParams.get('error')).to.equal('access_denied');
     });
 
-    it('is not stored if the application was deleted while the page was open', async () => {
-      const client = await registerClient(service.baseUrl);
-      const { token } = await ask(client);
-      expect(token).to.not.equal('');
-      await service.sql('DELETE FROM oauth_clients WHERE client_id = $1', [client.clientId]);
-      const page = await loadConsentPage(service.baseUrl, customer, client.authorizePath(createPkce().challenge));
-      expect(page.status).to.equal(400);
-      expect(await readLimits()).to.deep.equal([]);
-    });
-
     it('is stored once by concurrent approvals', async () => {
       const client = await registerClient(service.baseUrl);
       await Promise.all(Array.from({ length: 8 }, () => connect(client, { limit_credits: '40', limit_period: 'day' })));

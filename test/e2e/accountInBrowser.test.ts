@@ -215,14 +215,6 @@ describe('account pages, in a real browser', () => {
         await expectOutcome(page, '/account/settings/?done=others-ended', 'Other sessions ended');
 
         await visit(page, '/account/applications/');
-        await pressEnterOn(page, page.getByRole('link', { name: 'Set a limit for Desk assistant' }));
-        await tabTo(page, page.getByLabel('Credits', { exact: true }));
-        await page.keyboard.type('120');
-        await page.keyboard.press('Tab');
-        await page.keyboard.type('month');
-        await pressEnterOn(page, button(page, 'Save'));
-        await expectOutcome(page, '/account/applications/?done=limit-saved', 'Spending limit saved');
-        expect(await page.textContent('main')).to.include('0 of 120 credits a month are used');
         await pressEnterOn(page, page.getByRole('link', { name: 'Disconnect Desk assistant' }));
         await page.getByRole('heading', { name: 'Disconnect Desk assistant?' }).waitFor();
         await pressEnterOn(page, button(page, 'Disconnect'));

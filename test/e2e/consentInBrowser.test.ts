@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
 import type { Browser, Page } from 'playwright-core';
+import { expectOutcome, pressEnterOn, tabTo } from '../harness/browserPages.ts';
 import { launchBrowser } from '../harness/realBrowser.ts';
 import { decodeClaims, createPkce, type OAuthTestClient, registerClient } from '../harness/oauthClient.ts';
 import { type TestService, startTestService } from '../harness/testService.ts';
@@ -74,6 +75,15 @@ describe('consent, in a real browser', () => {
     expect(await page.locator('main').innerText())
       .to.include('Desk assistant')
       .and.include('0 of 50 credits a month are used');
+    // The limit is changed by keyboard.
+    await pressEnterOn(page, page.getByRole('link', { name: 'Change the spending limit of Desk assistant' }));
+    await tabTo(page, page.getByLabel('Credits', { exact: true }));
+    await page.keyboard.type('120');
+    await page.keyboard.press('Tab');
+    await page.keyboard.type('day');
+    await pressEnterOn(page, page.getByRole('button', { name: 'Save' }));
+    await expectOutcome(page, '/account/applications/?done=limit-saved', 'Spending limit saved');
+    expect(await page.textContent('main')).to.include('0 of 120 credits a day are used');
     await page.close();
   });
 
