@@ -10,6 +10,12 @@ import { eventually, type TestService, startTestService } from '../harness/testS
 
 const NOON = new Date(Date.UTC(new Date().getUTCFullYear() + 1, 4, 30, 12));
 
+/** Calls generate_image over MCP. @returns its result. */
+async function callGenerateImage(assistant: TestCustomer): Promise<any> {
+  const image = buildToolCall('generate_image', { prompt: 'a lighthouse', resolution: '1K' });
+  return (await postMcp(assistant, image, { headers: await openMcpSession(assistant) })).body.result;
+}
+
 describe('the spending limit', () => {
   let service: TestService;
   before(async () => {
@@ -170,14 +176,10 @@ describe('the spending limit', () => {
       return new TestCustomer(customer.baseUrl, customer.email, customer.cookie, token);
     };
     const [first, second] = [await connect(), await connect()];
-    const call = async (assistant: TestCustomer) => {
-      const image = buildToolCall('generate_image', { prompt: 'a lighthouse', resolution: '1K' });
-      return (await postMcp(assistant, image, { headers: await openMcpSession(assistant) })).body.result;
-    };
-    expect((await call(first)).isError).to.not.equal(true);
+    expect((await callGenerateImage(first)).isError).to.not.equal(true);
     await setApplicationLimit(service, customer, client.clientId, { credits: 16, period: 'month' });
-    expect((await call(second)).isError).to.not.equal(true);
-    const { isError, structuredContent } = await call(first);
+    expect((await callGenerateImage(second)).isError).to.not.equal(true);
+    const { isError, structuredContent } = await callGenerateImage(first);
     expect([isError, structuredContent.error]).to.deep.equal([true, 'spending_limit_reached']);
     expect(structuredContent.detail)
       .to.match(/^The spending limit of the application .+ is 16 credits per month: 16 are used/)
