@@ -66,10 +66,10 @@ function readCredential(ctx: Context): string {
 
 async function authenticateApiKey(key: string): Promise<Principal> {
   const keyHash = hashApiKey(key);
-  const accountId = keyHash === null ? undefined : await findApiKeyOwner(keyHash);
-  if (keyHash === null || accountId === undefined) throw invalidTokenError('The API key is unknown or revoked.');
+  const owner = keyHash === null ? undefined : await findApiKeyOwner(keyHash);
+  if (keyHash === null || owner === undefined) throw invalidTokenError('The API key is unknown or revoked.');
   recordUseThrottled(toKeyId(keyHash), () => recordApiKeyLastUsed(keyHash));
-  return { accountId, keyHash, scopes: ALL_SCOPES_SET, credential: 'key' };
+  return { ...owner, scopes: ALL_SCOPES_SET, credential: 'key' };
 }
 
 async function authenticateAccessToken(text: string): Promise<Principal> {

@@ -9,6 +9,8 @@ export class Account extends Model {
 
   declare id: number;
   declare uuid: string;
+  /** The account that this test account belongs to; null for a live account. */
+  declare live_account_id: number | null;
   declare email: string;
   declare first_name: string;
   declare language: string;

@@ -10,6 +10,8 @@ export class Generation extends Model {
   /** UUID version 7, created by the process that received the request. */
   declare uuid: string;
   declare account_id: number;
+  /** True if it belongs to a test account: it costs nothing, and the test upstream runs it. */
+  declare is_test: boolean;
   /** Sequence number within the account, from 1, without gaps. */
   declare number: number;
   declare model: ModelSlug;

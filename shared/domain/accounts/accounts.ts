@@ -11,6 +11,8 @@ export interface Caller {
   accountId: number;
   /** Set if the API key is still to be checked, by the statement that serves the request. */
   keyHash: Buffer | null;
+  /** True for a test account, which a test key acts on. */
+  isTest?: boolean;
 }
 
 export const ACCOUNT_SUSPENDED_DETAIL = 'The account is suspended. Contact support to have it reinstated.';

@@ -21,6 +21,7 @@ import { Subscription } from '../../tables/Subscription.ts';
 import { WebhookEndpoint } from '../../tables/WebhookEndpoint.ts';
 import { clearEventPayloads } from '../billing/paymentEvents.ts';
 import { revokeAccess } from './revokeAccess.ts';
+import { findTestAccountId } from './testAccounts.ts';
 import { lockAccount } from '../credits/ledger.ts';
 import { purgeAccountGenerations } from '../generations/purge.ts';
 import { deleteGeneration } from '../generations/delete.ts';
@@ -51,11 +52,13 @@ const DELETE_EVENTS = prepared(
 /**
  * Erases the personal data of an account: its access, sign-in methods, security log, webhooks, messages, profile,
  * prompts, media and the copies of payment events. The row stays under an unusable address, with the ledger, payments and commissions that
- * accounting requires. It can be repeated: the next run continues an interrupted one.
+ * accounting requires. Its test account is erased first. It can be repeated: the next run continues an interrupted one.
  * @throws ServiceError validation_error while a subscription would renew, or generations are in progress.
  */
 export async function eraseAccount(accountId: number, onErased: OnErased = async () => {}): Promise<ErasureResult> {
   await assertErasable(await Account.query().findById(accountId).throwIfNotFound());
+  const testAccountId = await findTestAccountId(accountId);
+  if (testAccountId !== null) await eraseAccount(testAccountId);
   await runInBatches(DELETE_EVENTS, { accountId });
   const names = await Account.transaction(async (transaction) => {
     const account = await lockAccount(transaction, accountId);

@@ -1,5 +1,5 @@
 import { getModelBySlug } from '../../lib/catalog/catalog.ts';
-import { ACCOUNT_SUSPENDED_DETAIL } from '../accounts/accounts.ts';
+import { ACCOUNT_SUSPENDED_DETAIL, type Caller } from '../accounts/accounts.ts';
 import type { CreateInput, Rejection } from './debit.ts';
 
 /*
@@ -7,9 +7,12 @@ import type { CreateInput, Rejection } from './debit.ts';
  * statement, the estimate, and the checks before the charge.
  */
 
-/** Returns the price of a request in credits. */
-export function priceRequest({ model, params }: Pick<CreateInput, 'model' | 'params'>): number {
-  return getModelBySlug(model).price(params);
+/** Returns the price of a request in credits. Test accounts pay nothing. */
+export function priceRequest(
+  { isTest }: Pick<Caller, 'isTest'>,
+  { model, params }: Pick<CreateInput, 'model' | 'params'>,
+): number {
+  return isTest === true ? 0 : getModelBySlug(model).price(params);
 }
 
 /** Query for the models that an upstream can run now. */
@@ -18,7 +21,8 @@ export const USABLE_MODELS = `SELECT DISTINCT model FROM upstream_health
 
 /**
  * Builds the expression that decides about a request `r` of the account `a`, in the order of precedence of the errors.
- * `usable` is the row of the model, if it can be run.
+ * `usable` is the row of the model, if it can be run. A test account needs no subscription, and the test upstream is not
+ * probed.
  * @param hasKeys true if `first` is the earlier generation with the same idempotency key.
  * @param hasInputs true if `missing` is the request, if one of its images was deleted.
  */
@@ -26,9 +30,10 @@ export const buildAdmissionRule = ({ hasKeys, hasInputs }: { hasKeys: boolean; h
   `CASE WHEN NOT r.is_key_valid THEN 'invalid_api_key'
                  WHEN a.suspended_at IS NOT NULL THEN 'account_suspended'
                  ${hasKeys ? "WHEN first.uuid IS NOT NULL THEN 'replayed'" : ''}${hasInputs ? " WHEN missing.uuid IS NOT NULL THEN 'input_unavailable'" : ''}
-                 WHEN a.spendable_until IS NULL OR a.spendable_until <= :now OR a.deletion_requested_at IS NOT NULL
+                 WHEN a.live_account_id IS NULL AND (a.spendable_until IS NULL OR a.spendable_until <= :now)
+                   OR a.deletion_requested_at IS NOT NULL
                    THEN 'subscription_required'
-                 WHEN usable.model IS NULL THEN 'model_unavailable'
+                 WHEN a.live_account_id IS NULL AND usable.model IS NULL THEN 'model_unavailable'
                  WHEN a.in_flight >= a.parallel_limit THEN 'parallel_limit_reached'
                  WHEN a.balance < r.credits THEN 'insufficient_credits'
                  ELSE 'accepted' END`;

@@ -19,6 +19,10 @@ import { findReplayed, REPLAYABLE } from './findReplayed.ts';
 /** Delay before the sweep enqueues another dispatch for a new generation. */
 const DISPATCH_GRACE_MS = 5_000;
 
+/** A test account pays nothing: its generations have no ledger entries, and its balance is always 0. */
+const IS_TEST = 'a.live_account_id IS NOT NULL';
+const PRICE = `CASE WHEN ${IS_TEST} THEN 0 ELSE r.credits END`;
+
 const LOW_THRESHOLD = buildLowCreditsThreshold('a.credits_low_threshold', 'a.period_granted');
 
 /** Finds earlier generations with the same key. One that is committed while the statement runs violates the unique key. */
@@ -74,18 +78,18 @@ const prepareChargeStatement = (name: string, { hasKeys, hasInputs }: ChargePart
               webhook_url text, metadata jsonb, catalog_id bigint${hasInputs ? ', inputs json' : ''})
        LEFT JOIN api_keys k
          ON k.key_hash = ANY (cast(:hashes AS bytea[])) AND k.key_hash = decode(r.key_hash, 'hex')
-        AND k.account_id = r.account_id AND k.revoked_at IS NULL
+        AND coalesce(k.test_account_id, k.account_id) = r.account_id AND k.revoked_at IS NULL
    ), usable AS MATERIALIZED (
      ${USABLE_MODELS}${hasInputs ? LOCK_INPUTS : ''}
    ), locked AS MATERIALIZED (
-     SELECT a.id, r.uuid, r.model, r.prompt, r.params, r.credits, r.created_at, r.deadline_at, r.idempotency_key,
+     SELECT a.id, r.uuid, r.model, r.prompt, r.params, ${PRICE} AS credits, r.created_at, r.deadline_at, r.idempotency_key,
             r.webhook_url, r.metadata, r.catalog_id, a.balance, a.plan_credits, a.topup_credits, a.period_used, a.in_flight,
             a.generation_count,
-            a.ledger_count,
+            a.ledger_count, ${IS_TEST} AS is_test,
             least(a.plan_credits, r.credits) AS from_plan, r.api_key_number, a.auto_topup_triggered_at,
             a.auto_topup_enabled AND a.balance - r.credits < a.auto_topup_threshold_credits AS leaves_low,
             a.credits_low_since, ${LOW_THRESHOLD} AS low_threshold,
-            a.credits_low_since IS NULL AND a.balance - r.credits < ${LOW_THRESHOLD}
+            NOT ${IS_TEST} AND a.credits_low_since IS NULL AND a.balance - r.credits < ${LOW_THRESHOLD}
               AND (cast(:sendsEmail AS boolean) OR a.webhook_count > 0) AS is_credits_low,
             ${buildAdmissionRule({ hasKeys, hasInputs })} AS outcome
        FROM request r
@@ -102,7 +106,7 @@ const prepareChargeStatement = (name: string, { hasKeys, hasInputs }: ChargePart
             period_used = locked.period_used + locked.credits,
             in_flight = locked.in_flight + 1,
             generation_count = locked.generation_count + 1,
-            ledger_count = locked.ledger_count + 1,
+            ledger_count = locked.ledger_count + cast(NOT locked.is_test AS int),
             auto_topup_triggered_at =
               CASE WHEN locked.leaves_low THEN coalesce(locked.auto_topup_triggered_at, locked.created_at) END,
             credits_low_since = CASE WHEN locked.is_credits_low THEN locked.created_at ELSE locked.credits_low_since END
@@ -111,19 +115,19 @@ const prepareChargeStatement = (name: string, { hasKeys, hasInputs }: ChargePart
      RETURNING a.id, a.balance, a.generation_count, a.ledger_count, locked.uuid, locked.model, locked.prompt,
                locked.params, locked.credits, locked.from_plan, locked.created_at, locked.deadline_at,
                locked.idempotency_key, locked.api_key_number, locked.webhook_url, locked.metadata,
-               locked.catalog_id
+               locked.catalog_id, locked.is_test
    ), generation AS (
      INSERT INTO generations (uuid, account_id, number, model, prompt, params, credits_charged, plan_credits_charged,
                               created_at, deadline_at, next_attempt_at, idempotency_key, api_key_number, webhook_url, metadata,
-                              catalog_id)
+                              catalog_id, is_test)
      SELECT uuid, id, generation_count, model, prompt, params, credits, from_plan, created_at, deadline_at,
-            cast(:due AS timestamptz), idempotency_key, api_key_number, webhook_url, metadata, catalog_id
+            cast(:due AS timestamptz), idempotency_key, api_key_number, webhook_url, metadata, catalog_id, is_test
        FROM charged
    ), burn AS (
      INSERT INTO ledger_entries (account_id, number, entry_type, amount, plan_amount, balance_after, description,
                                  generation_uuid, created_at)
      SELECT id, ledger_count, 'burn', -credits, -from_plan, balance, 'Generation: ' || model, uuid, created_at
-       FROM charged
+       FROM charged WHERE NOT is_test
    ), usage AS (
      INSERT INTO usage_days AS u (account_id, day, model, credits, generations)
      SELECT id, cast(created_at AT TIME ZONE 'UTC' AS date), model, credits, 1 FROM charged
@@ -242,8 +246,8 @@ async function chargeExactlyOnce(charges: Debit[]): Promise<ChargeOutcome[]> {
       remaining = remaining.filter(({ uuid }) => !outcomes.has(uuid));
     }
   }
-  for (const { uuid, model, credits } of charges) {
-    if (outcomes.get(uuid) === 'accepted') creditsBurned.inc({ model }, credits);
+  for (const { uuid, model, credits, is_test: isTest } of charges) {
+    if (outcomes.get(uuid) === 'accepted' && !isTest) creditsBurned.inc({ model }, credits);
   }
   return charges.map(({ uuid }) => outcomes.get(uuid) as ChargeOutcome);
 }

@@ -20,6 +20,8 @@ export interface Debit extends Omit<CreateInput, 'max_credits'> {
   account_id: number;
   key_hash: string | null;
   credits: number;
+  /** True if it is of a test account. */
+  is_test: boolean;
   created_at: Date;
   deadline_at: Date;
   /** Release of the catalog that the price is from; null for the default models. */

@@ -27,7 +27,7 @@ const READ_ADMISSION = prepared(
             cast(:credits AS integer) AS credits, cast(:idempotencyKey AS text) AS idempotency_key,
             cast(:keyHash AS bytea) IS NULL OR EXISTS (
               SELECT FROM api_keys k WHERE k.key_hash = cast(:keyHash AS bytea)
-                 AND k.account_id = cast(:accountId AS bigint) AND k.revoked_at IS NULL) AS is_key_valid
+                 AND coalesce(k.test_account_id, k.account_id) = cast(:accountId AS bigint) AND k.revoked_at IS NULL) AS is_key_valid
    ), usable AS (
      ${USABLE_MODELS}
    )
@@ -48,12 +48,13 @@ const READ_ADMISSION = prepared(
  * @throws ServiceError invalid_api_key or account_suspended: the caller may not read the account.
  */
 export async function readAdmission(
-  { accountId, keyHash }: Caller,
+  caller: Caller,
   input: Pick<CreateInput, 'model' | 'params'>,
   idempotencyKey: string | null = null,
 ): Promise<Admission> {
   const at = now();
-  const credits = priceRequest(input);
+  const { accountId, keyHash } = caller;
+  const credits = priceRequest(caller, input);
   const [row] = await runStatement<AdmissionRow>(READ_ADMISSION, {
     accountId,
     keyHash,

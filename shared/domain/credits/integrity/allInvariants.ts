@@ -9,6 +9,7 @@ import { STAFF_ACTION_INVARIANTS } from './staffActions.ts';
 import { STAFF_METRIC_INVARIANTS } from './staffMetrics.ts';
 import { SUSPENSION_INVARIANTS } from './suspensions.ts';
 import { SUBSCRIPTION_INVARIANTS } from './subscriptions.ts';
+import { TEST_ACCOUNT_INVARIANTS } from './testAccounts.ts';
 import { TOPUP_INVARIANTS } from './topups.ts';
 import { USAGE_INVARIANTS } from './usage.ts';
 
@@ -26,4 +27,5 @@ export const INVARIANTS: readonly Invariant[] = [
   ...STAFF_ACTION_INVARIANTS,
   ...SUSPENSION_INVARIANTS,
   ...NOTIFICATION_INVARIANTS,
+  ...TEST_ACCOUNT_INVARIANTS,
 ];
