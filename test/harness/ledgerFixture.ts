@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type pg from 'pg';
+import { buildSpendingLimitsSql } from './spendingLimitsFixture.ts';
 
 /**
  * A year of consistent rows: a referred customer with granted, renewed and upgraded months, generations of every status,
@@ -158,6 +159,7 @@ export async function writeLedgerFixture(client: pg.ClientBase): Promise<void> {
     VALUES ('evt_1', 'invoice.paid', 'in_1', '{"customer":"cus_1"}', '2036-03-31T10:01:00Z', '2036-03-31T10:01:01Z', '2036-03-31T10:01:05Z');
     INSERT INTO idempotent_requests (account_id, scope, key_hash, id, request_hash, response, created_at)
     VALUES (1, 'keys.create', 'a', gen_random_uuid(), 'b', 'c', '2037-03-15T11:59:30Z')`);
+  await client.query(buildSpendingLimitsSql(CUSTOMER));
 }
 
 /** Writes the test account of the customer, with a test key and a generation. */

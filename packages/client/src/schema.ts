@@ -12,7 +12,7 @@ export interface paths {
         put?: never;
         /**
          * Create a generation
-         * @description Charges the credits and queues the generation: 8 credits for an image, 35 for a video of 5 seconds, 70 for one of 10 seconds. Errors take precedence in this order: 401, 429, 400, 402 `subscription_required`, 503, 409, 402 `insufficient_credits`. A 4xx charges nothing. With content moderation, a denied prompt is 400 `content_rejected`. While the outcome of an automatic top-up is unknown, the response is 503 `internal_error`; repeat the request with the same `Idempotency-Key` to get the outcome.
+         * @description Charges the credits and queues the generation: 8 credits for an image, 35 for a video of 5 seconds, 70 for one of 10 seconds. Errors take precedence in this order: 401, 429, 400, 402 `subscription_required`, 503, 409, 402 `spending_limit_reached`, 402 `insufficient_credits`. A 4xx charges nothing. With content moderation, a denied prompt is 400 `content_rejected`. While the outcome of an automatic top-up is unknown, the response is 503 `internal_error`; repeat the request with the same `Idempotency-Key` to get the outcome.
          */
         post: operations["createGeneration"];
         delete?: never;
@@ -1225,7 +1225,7 @@ export interface components {
             /** @description Error with which a create would be rejected now; null if it would be accepted */
             refusal: {
                 /** @enum {string} */
-                error: "subscription_required" | "model_unavailable" | "parallel_limit_reached" | "insufficient_credits";
+                error: "subscription_required" | "model_unavailable" | "parallel_limit_reached" | "spending_limit_reached" | "insufficient_credits";
                 detail: string;
             } | null;
         };
@@ -1937,8 +1937,8 @@ export interface components {
                 };
             };
         };
-        /** @description `insufficient_credits`: The balance does not cover the price, and no automatic top-up succeeded. `subscription_required`: The account has no active subscription or, for automatic top-ups, no payment method. */
-        InsufficientCreditsOrSubscriptionRequired: {
+        /** @description `insufficient_credits`: The balance does not cover the price, and no automatic top-up succeeded. `subscription_required`: The account has no active subscription or, for automatic top-ups, no payment method. `spending_limit_reached`: The credit limit of the API key or application does not cover the price. */
+        InsufficientCreditsOrSubscriptionRequiredOrSpendingLimitReached: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
                 RateLimit: components["headers"]["RateLimit"];
@@ -1951,7 +1951,7 @@ export interface components {
                      * @description A stable code to match on
                      * @enum {string}
                      */
-                    error: "insufficient_credits" | "subscription_required";
+                    error: "insufficient_credits" | "subscription_required" | "spending_limit_reached";
                     /** @description A sentence that says what is wrong and what to do; it may change */
                     detail: string;
                 };
@@ -2223,7 +2223,7 @@ export interface operations {
             };
             400: components["responses"]["ValidationErrorOrContentRejected"];
             401: components["responses"]["InvalidApiKey"];
-            402: components["responses"]["InsufficientCreditsOrSubscriptionRequired"];
+            402: components["responses"]["InsufficientCreditsOrSubscriptionRequiredOrSpendingLimitReached"];
             403: components["responses"]["AccountSuspendedOrInsufficientScope"];
             409: components["responses"]["ParallelLimitReached"];
             413: components["responses"]["ValidationError413"];

@@ -196,7 +196,7 @@ export async function findApiKeyOwner(keyHash: Buffer): Promise<Caller | undefin
   const owner = await findOwnerByHash(keyHash);
   if (owner?.is_suspended === true) throw accountSuspendedError();
   if (owner === undefined) return undefined;
-  return { accountId: owner.account_id, keyHash, ...(owner.is_test ? { isTest: true } : {}) };
+  return { accountId: owner.account_id, keyHash, clientId: null, ...(owner.is_test ? { isTest: true } : {}) };
 }
 
 const RECORD_LAST_USED = prepared(

@@ -16,6 +16,7 @@ import { OutboxEvent } from '../../tables/OutboxEvent.ts';
 import { Referral } from '../../tables/Referral.ts';
 import { SecurityEvent } from '../../tables/SecurityEvent.ts';
 import { Session } from '../../tables/Session.ts';
+import { SpendingLimit } from '../../tables/SpendingLimit.ts';
 import { SignInAttempt } from '../../tables/SignInAttempt.ts';
 import { Subscription } from '../../tables/Subscription.ts';
 import { WebhookEndpoint } from '../../tables/WebhookEndpoint.ts';
@@ -77,6 +78,7 @@ export async function eraseAccount(accountId: number, onErased: OnErased = async
     await Referral.query(transaction).patch({ network: null }).where({ account_id: accountId });
     const withoutAddresses = { hosted_invoice_url: null, pdf_url: null };
     await Invoice.query(transaction).patch(withoutAddresses).where({ account_id: accountId });
+    await SpendingLimit.query(transaction).delete().where({ account_id: accountId });
     await ApiKey.query(transaction).patch({ name: 'erased' }).where({ account_id: accountId });
     await account.$query(transaction).patch({
       email: `erased-${account.uuid}@erased.invalid`,
@@ -89,6 +91,7 @@ export async function eraseAccount(accountId: number, onErased: OnErased = async
       deletion_requested_at: account.deletion_requested_at ?? now(),
       erased_at: account.erased_at ?? now(),
       webhook_count: 0,
+      spending_limit_count: 0,
       credits_low_threshold: null,
       credits_low_since: null,
       email_settings: {},

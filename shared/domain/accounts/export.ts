@@ -129,6 +129,7 @@ const EXPORTED_LISTS: readonly ExportedList[] = [
   listTable('identities', 'uuid'),
   listTable('sessions', 'uuid'),
   listTable('api_keys', 'number'),
+  listTable('spending_limits', 'number'),
   APPLICATIONS,
   listTable('security_events', 'id'),
   GENERATIONS,

@@ -29,16 +29,17 @@ export async function estimateGeneration(caller: Caller, input: CreateInput): Pr
     balance,
     balance_after: balance - credits,
     affordable: balance >= credits,
-    refusal: findRejection(admission, { model, credits }),
+    refusal: await findRejection(admission, { model, credits }, caller),
   };
 }
 
-function findRejection(
+async function findRejection(
   { outcome, has_pending_topup: hasPendingTopup, ...account }: Admission,
   request: { model: string; credits: number },
-): EstimateResponse['refusal'] {
+  caller: Caller,
+): Promise<EstimateResponse['refusal']> {
   if (outcome === 'accepted' || outcome === 'replayed') return null;
-  const detail = describeRejection(outcome, request);
+  const detail = await describeRejection(outcome, request, caller);
   const triesTopup = outcome === 'insufficient_credits' && isAutoTopupExpected(account, hasPendingTopup, now());
   return { error: outcome, detail: triesTopup ? `${detail} ${TOPUP_EXPECTED_DETAIL}` : detail };
 }

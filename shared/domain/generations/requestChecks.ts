@@ -63,7 +63,7 @@ export async function checkRequest(
   const { outcome, uuid } = admission;
   if (outcome === 'replayed') return { params, inputs: [], isReplay: true };
   if (isTooExpensive) throw priceLimitError(caller, input);
-  if (requested.length > 0) requireAdmission(caller, admission, input);
+  if (requested.length > 0) await requireAdmission(caller, admission, input);
   const images = await prepareInputs(caller.accountId, requested);
   if (isModerationEnabled()) await moderate(uuid, { ...input, params }, images, idempotencyKey);
   const inputs = images.map(({ role, position, upload_uuid }) => ({ role, position, upload_uuid }));
@@ -74,14 +74,14 @@ export async function checkRequest(
  * Rejects what the charge would reject now because of the account, so that a client that waits for a free slot has no
  * images fetched and stored with each attempt. An automatic top-up may still cover the price.
  */
-function requireAdmission(caller: Caller, admission: Admission, input: CreateInput): void {
+async function requireAdmission(caller: Caller, admission: Admission, input: CreateInput): Promise<void> {
   const { outcome, has_pending_topup: hasPendingTopup } = admission;
   if (outcome === 'accepted' || outcome === 'replayed') return;
   // An outage may end while the images are prepared; an image that cannot be used is the better answer until then.
   if (outcome === 'model_unavailable') return;
   if (outcome === 'insufficient_credits' && isAutoTopupExpected(admission, hasPendingTopup, now())) return;
-  const credits = priceRequest(caller, input);
-  throw new ServiceError(outcome, describeRejection(outcome, { model: input.model, credits }));
+  const request = { model: input.model, credits: priceRequest(caller, input) };
+  throw new ServiceError(outcome, await describeRejection(outcome, request, caller));
 }
 
 /**
