@@ -55,6 +55,8 @@ export async function measureDeliveries(environment: BenchEnvironment): Promise<
   return measurements;
 }
 
+const getP99 = (delaysMs: readonly number[]) => quantile(delaysMs, 0.99);
+
 async function measureScenario(
   environment: BenchEnvironment,
   { endpoints, throughput, delay: delayTarget }: (typeof SCENARIOS)[number],
@@ -101,7 +103,6 @@ async function measureScenario(
       number[],
       number[],
     ];
-    const getP99 = (delays: number[]) => quantile(delays, 0.99);
     measurements.push({
       target: delayTarget,
       value: getP99(hanging) / getP99(without),
