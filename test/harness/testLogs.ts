@@ -24,7 +24,13 @@ declare global {
 }
 
 // Global, because mocha may load this module beside the instance that the harness imports.
-const state: State = (globalThis.testLogState ??= { lines: [], before: 0, recorded: 0, freeSince: 0, running: new Map() });
+const state: State = (globalThis.testLogState ??= {
+  lines: [],
+  before: 0,
+  recorded: 0,
+  freeSince: 0,
+  running: new Map(),
+});
 
 /** Records one line, or several, that the service logged. Keeps the last 200. */
 export function recordLog(text: string): void {
