@@ -8,6 +8,7 @@ import { consumeRateLimit } from '../pipeline/rateLimit.ts';
 import { ServiceError } from '../../shared/spec/errors.ts';
 import { HttpError } from '../pipeline/httpError.ts';
 import { serviceOrigin } from '../pipeline/serviceOrigin.ts';
+import { NO_CLIENT_FEATURES } from './clientFeatures.ts';
 import { isBrowserRequest } from './infoPage.tsx';
 import type { McpRequestContext } from './requestContext.ts';
 import { findTool } from './tools/index.ts';
@@ -47,6 +48,7 @@ export async function authorizeMessage(ctx: Context, body: unknown): Promise<Mcp
     principal,
     state: ctx.state,
     sessionId: null,
+    clientFeatures: NO_CLIENT_FEATURES,
     messageId: readMessageId(body),
     rateLimitError: null,
     isAborted: () => ctx.res.destroyed,

@@ -2,6 +2,7 @@ import { isInitializeRequest, type JSONRPCRequest, type JSONRPCResponse } from '
 import type { Context } from '../context.ts';
 import { consumeRateLimit } from '../pipeline/rateLimit.ts';
 import { authorizeMessage, revalidateCredentials } from './authenticate.ts';
+import { readClientFeatures, readStatelessFeatures } from './clientFeatures.ts';
 import { isBrowserRequest, sendMcpInfoPage } from './infoPage.tsx';
 import type { McpRequestContext } from './requestContext.ts';
 import {
@@ -33,14 +34,18 @@ export const post = withTransportErrors(async (ctx) => {
   const requestContext = await authorizeMessage(ctx, body);
   const inbound = classifyMessage(ctx, body);
   if (inbound.kind === 'stateless') {
-    return handleStateless(ctx, inbound.message, requestContext, () => revalidateCredentials(ctx));
+    const clientFeatures = readStatelessFeatures(inbound.message.params);
+    return handleStateless(ctx, inbound.message, { ...requestContext, clientFeatures }, () =>
+      revalidateCredentials(ctx),
+    );
   }
   requireSupportedVersion(ctx);
   if (inbound.kind === 'request' && inbound.message.method === 'initialize') {
     return initialize(ctx, inbound.message, requestContext, accepted);
   }
   const session = await requireMcpSession(ctx);
-  await dispatchMessage(ctx, inbound, { ...requestContext, sessionId: session.id }, accepted);
+  const { id: sessionId, clientFeatures } = session;
+  await dispatchMessage(ctx, inbound, { ...requestContext, sessionId, clientFeatures }, accepted);
 });
 
 /** `GET /mcp`: opens the event stream of a session, or shows the info page in a browser. */
@@ -93,7 +98,8 @@ async function initialize(
   await handleMcpRequest(ctx, message, requestContext, accepted, async (response: JSONRPCResponse) => {
     if (!isInitializeRequest(message) || !('result' in response)) return;
     const version = String((response.result as { protocolVersion?: unknown }).protocolVersion);
-    const session = await createMcpSession(requestContext.principal.accountId, version);
+    const features = readClientFeatures(message.params.capabilities);
+    const session = await createMcpSession(requestContext.principal.accountId, version, features);
     ctx.set('mcp-session-id', session.id);
   });
 }

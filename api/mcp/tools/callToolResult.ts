@@ -18,9 +18,11 @@ export interface ToolResult {
   links?: ResourceLink[];
 }
 
+export const NextStep = Type.String({ description: 'What to do next' });
+
 /** Adds the field `next` to the schema of a response. */
 export const withNextStep = <Properties extends Type.TProperties>(response: Type.TObject<Properties>) =>
-  Type.Object({ ...response.properties, next: Type.String({ description: 'What to do next' }) });
+  Type.Object({ ...response.properties, next: NextStep });
 
 /** Shortens a text for a line of a list. */
 export function truncateText(text: string, characters: number): string {
@@ -35,14 +37,11 @@ export function toCallToolResult({ text, structured, links = [] }: ToolResult): 
 }
 
 /** Converts an error to a tool result with the same code and detail as REST (spec: Errors). */
-export function toErrorResult({ code, message }: ServiceError): CallToolResult {
+export function toErrorResult({ code, message, knownFields }: ServiceError): CallToolResult {
+  const known = knownFields === undefined ? undefined : `Known arguments: ${knownFields.join(', ') || 'none'}.`;
+  const sentences = [`${code}: ${message}`, known, NEXT_STEPS[code]?.()].filter((part) => part !== undefined);
   return {
-    content: [
-      {
-        type: 'text',
-        text: [`${code}: ${message}`, NEXT_STEPS[code]?.()].filter((part) => part !== undefined).join(' '),
-      },
-    ],
+    content: [{ type: 'text', text: sentences.join(' ') }],
     structuredContent: { error: code, detail: message },
     isError: true,
   };
