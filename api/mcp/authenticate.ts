@@ -82,8 +82,7 @@ function getMessageRequirements(body: unknown): MessageRequirements {
     const rateClass = params?.arguments?.dry_run === true ? 'account' : tool.rateClass;
     return { scope: tool.scope, rateClass, isCall: id !== undefined };
   }
-  const readsLibrary =
-    typeof method === 'string' && (method.startsWith('resources/') || method.startsWith('subscriptions/'));
+  const readsLibrary = typeof method === 'string' && /^(resources|subscriptions|completion)\//.test(method);
   return { scope: readsLibrary ? 'svc:read' : null, rateClass: 'account', isCall: false };
 }
 

@@ -82,7 +82,7 @@ export function buildServer({ withIcon = true } = {}): Server {
       ...(withIcon ? { icons: [buildIcon('service')] } : {}),
     },
     {
-      capabilities: { tools: {}, resources: { subscribe: true } },
+      capabilities: { tools: {}, resources: { subscribe: true }, completions: {} },
       instructions: buildInstructions(),
       jsonSchemaValidator,
       cacheHints: {

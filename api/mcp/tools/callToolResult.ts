@@ -1,6 +1,6 @@
 import Type from 'typebox';
 import { config } from '../../../shared/lib/config.ts';
-import type { CallToolResult, ResourceLink } from '@modelcontextprotocol/server';
+import type { CallToolResult, ImageContent, ResourceLink } from '@modelcontextprotocol/server';
 import type { ServiceError } from '../../../shared/spec/errors.ts';
 import type { presentGeneration } from '../../../shared/presenters/generation.ts';
 
@@ -15,6 +15,8 @@ export interface ToolResult {
    * client shows them this instead of the text.
    */
   structured: object;
+  /** A picture that the model sees. */
+  image?: ImageContent;
   links?: ResourceLink[];
 }
 
@@ -29,9 +31,9 @@ export function truncateText(text: string, characters: number): string {
   return text.length > characters ? `${text.slice(0, characters).toWellFormed()}…` : text;
 }
 
-export function toCallToolResult({ text, structured, links = [] }: ToolResult): CallToolResult {
+export function toCallToolResult({ text, structured, image, links = [] }: ToolResult): CallToolResult {
   return {
-    content: [{ type: 'text', text }, ...links],
+    content: [{ type: 'text', text }, ...(image === undefined ? [] : [image]), ...links],
     structuredContent: structured,
   };
 }
@@ -66,6 +68,11 @@ const CONTENT_TYPES: Record<string, string> = {
   webm: 'video/webm',
 };
 
+/** Returns the type of a file by the extension of its path or address. */
+export function getContentType(path: string): string | undefined {
+  return CONTENT_TYPES[/\.(\w+)$/.exec(path)?.[1] ?? ''];
+}
+
 /** Links to the files of a finished generation. Links, because the bytes would fill a model's context. */
 export function buildResourceLinks(generation: PresentedGeneration): ResourceLink[] {
   const { kind, uuid, output_url, thumbnail_url } = generation;
@@ -81,7 +88,7 @@ export function buildResourceLinks(generation: PresentedGeneration): ResourceLin
 
 function buildResourceLink(uri: string, title: string, name: string, audience: ('user' | 'assistant')[]): ResourceLink {
   const extension = /\.(\w+)$/.exec(uri)?.[1] ?? '';
-  const mimeType = CONTENT_TYPES[extension];
+  const mimeType = getContentType(uri);
   return {
     type: 'resource_link',
     uri,

@@ -1,6 +1,10 @@
+import type { ImageContent } from '@modelcontextprotocol/server';
 import { readGeneration } from '../../../shared/domain/generations/read.ts';
+import { readThumbnail } from '../../../shared/domain/generations/readThumbnail.ts';
+import { logger } from '../../../shared/lib/logger.ts';
 import { presentGeneration } from '../../../shared/presenters/generation.ts';
-import { buildResourceLinks, type PresentedGeneration, type ToolResult } from './callToolResult.ts';
+import type { Generation } from '../../../shared/tables/Generation.ts';
+import { buildResourceLinks, getContentType, type PresentedGeneration, type ToolResult } from './callToolResult.ts';
 import type { ToolContext } from './defineTool.ts';
 
 /** Interval of the progress notifications during a wait. */
@@ -10,15 +14,11 @@ const PROGRESS_INTERVAL_MS = 2_000;
  * Reads a generation, and waits for its end with progress notifications.
  * @throws ServiceError not_found; invalid_api_key.
  */
-export async function waitForGeneration(
-  uuid: string,
-  seconds: number,
-  toolContext: ToolContext,
-): Promise<PresentedGeneration> {
+export async function waitForGeneration(uuid: string, seconds: number, toolContext: ToolContext): Promise<Generation> {
   const stopReporting = startProgressReports(seconds, toolContext);
   try {
     const wait = { seconds, isAborted: toolContext.isAborted };
-    return presentGeneration(await readGeneration(toolContext.principal, uuid, wait));
+    return await readGeneration(toolContext.principal, uuid, wait);
   } finally {
     stopReporting();
   }
@@ -36,13 +36,34 @@ function startProgressReports(seconds: number, { reportProgress }: ToolContext):
   return () => clearInterval(timer);
 }
 
-/** Describes a generation, suggests the next step, and links its files. */
-export function buildGenerationResult(generation: PresentedGeneration): ToolResult {
+/**
+ * Describes a generation, suggests the next step, and links its files.
+ * @param options.hasThumbnail adds the thumbnail as an image for the model. Its text says so if that fails.
+ */
+export async function buildGenerationResult(
+  row: Generation,
+  { hasThumbnail = false }: { hasThumbnail?: boolean } = {},
+): Promise<ToolResult> {
+  const generation = presentGeneration(row);
+  const image = hasThumbnail && generation.status === 'succeeded' ? await readImage(row) : undefined;
+  const missing = image === null ? 'Its thumbnail cannot be shown now. ' : '';
   return {
-    text: describeGeneration(generation),
+    text: `${missing}${describeGeneration(generation)}`,
+    ...(image === null || image === undefined ? {} : { image }),
     structured: { ...generation, next: getNextStep(generation) },
     links: buildResourceLinks(generation),
   };
+}
+
+/** Reads the thumbnail. Null if there is none, or if the media store is unavailable. */
+async function readImage(row: Generation): Promise<ImageContent | null> {
+  const bytes = await readThumbnail(row).catch((error: unknown) => {
+    logger.debug({ err: error, generation: row.uuid }, 'thumbnail could not be read');
+    return null;
+  });
+  if (bytes === null) return null;
+  const mimeType = getContentType(row.thumbnail_path ?? '') ?? 'image/webp';
+  return { type: 'image', data: bytes.toString('base64'), mimeType };
 }
 
 function getNextStep({ status }: PresentedGeneration): string {

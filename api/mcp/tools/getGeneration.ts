@@ -17,6 +17,11 @@ const GetGenerationInput = Type.Object(
       description:
         'Seconds to wait while it is queued. The call returns as soon as it has ended; 0 returns immediately.',
     }),
+    include_thumbnail: Type.Boolean({
+      default: false,
+      description:
+        'true adds a small picture of a succeeded generation, or of the first frame of a video, so that you can see it. Use it to check or describe the result.',
+    }),
   },
   { additionalProperties: false, required: ['uuid'] },
 );
@@ -34,10 +39,10 @@ export const getGeneration = () =>
     input: GetGenerationInput,
     output: withNextStep(getGenerationResponse()),
     spendsCredits: false,
-    run: async ({ uuid, wait_seconds: seconds }, toolContext) => {
+    run: async ({ uuid, wait_seconds: seconds, include_thumbnail: hasThumbnail }, toolContext) => {
       // An invalid UUID returns the same error as an unknown one.
       if (!isUuid(uuid))
         throw new ServiceError('not_found', 'Not found. This account has no generation with that UUID.');
-      return buildGenerationResult(await waitForGeneration(uuid.toLowerCase(), seconds, toolContext));
+      return buildGenerationResult(await waitForGeneration(uuid.toLowerCase(), seconds, toolContext), { hasThumbnail });
     },
   });

@@ -27,24 +27,30 @@ function describeParam(kind: ModelKind, name: string, schema: TSchema, models: r
 }
 
 function getUsualText(kind: ModelKind, name: string, schema: TSchema): string {
-  const values = (schema as { enum?: unknown[] }).enum ?? [];
   if (name === 'duration') return `Length of the ${kind} in seconds.`;
   if (name === 'audio') return `Whether the ${kind} gets sound.`;
-  if (name === 'aspect_ratio') return describeRatios(values);
-  if (name !== 'resolution') return `The parameter ${name} of the model.`;
-  if (values.includes('1K'))
-    return `Size of the ${kind}: 1K is about 1,000 pixels wide, 2K twice and 4K four times that.`;
-  return `Size of the ${kind}.`;
+  if (name === 'aspect_ratio') return `Width to height${describeValues(schema, RATIOS)}.`;
+  if (name === 'resolution') return `Size of the ${kind}${describeValues(schema, SIZES)}.`;
+  return `The parameter ${name} of the model.`;
 }
 
-const RATIO_NAMES: Record<string, string> = { '16:9': 'landscape', '9:16': 'portrait', '1:1': 'square' };
+const RATIOS: Record<string, string> = { '16:9': 'landscape', '9:16': 'portrait', '1:1': 'square' };
+const SIZES: Record<string, string> = {
+  '1K': 'about 1,000 pixels a side',
+  '2K': 'about 2,000',
+  '4K': 'about 4,000',
+  '720p': '720 pixels on the shorter side',
+  '1080p': '1,080',
+};
 
-function describeRatios(values: readonly unknown[]): string {
-  const named = values.flatMap((value) => {
-    const ratio = RATIO_NAMES[String(value)];
-    return ratio === undefined ? [] : [`${String(value)} is ${ratio}`];
-  });
-  return named.length === 0 ? 'Width to height.' : `Width to height: ${named.join(', ')}.`;
+/** Explains the values that have a usual meaning: `: 16:9 is landscape, 9:16 is portrait`. */
+function describeValues(schema: TSchema, meanings: Record<string, string>): string {
+  const { enum: values, anyOf = [] } = schema as { enum?: unknown[]; anyOf?: { enum?: unknown[] }[] };
+  const all = new Set([...(values ?? []), ...anyOf.flatMap((nested) => nested.enum ?? [])].map(String));
+  const explained = [...all].flatMap((value) =>
+    meanings[value] === undefined ? [] : [`${value} is ${meanings[value]}`],
+  );
+  return explained.length === 0 ? '' : `: ${explained.join(', ')}`;
 }
 
 /** Says whether the price depends on a parameter, if the model has several prices. */

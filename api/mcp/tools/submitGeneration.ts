@@ -4,8 +4,9 @@ import { createGeneration, type CreateResult } from '../../../shared/domain/gene
 import { estimateGeneration } from '../../../shared/domain/generations/estimate.ts';
 import { type EstimateResponse, getEstimateResponse } from '../../../shared/presenters/estimate.ts';
 import { getGenerationResponse, presentGeneration } from '../../../shared/presenters/generation.ts';
+import type { Generation } from '../../../shared/tables/Generation.ts';
 import type { ToolContext } from './defineTool.ts';
-import { type PresentedGeneration, type ToolResult, withNextStep } from './callToolResult.ts';
+import { type ToolResult, withNextStep } from './callToolResult.ts';
 import { buildGenerationResult, waitForGeneration } from './generationResult.ts';
 import { logger } from '../../../shared/lib/logger.ts';
 import { sha256 } from '../../../shared/lib/secrets.ts';
@@ -54,7 +55,7 @@ export async function submitGeneration(
     : `The ${kind} is queued. Its uuid is ${uuid}; ${credits_charged} credits were charged.`;
   const ended = waitSeconds === 0 ? null : await waitForCreated(uuid, waitSeconds, toolContext);
   if (ended !== null && ended.status !== 'queued') {
-    const result = buildGenerationResult(ended);
+    const result = await buildGenerationResult(ended);
     return isReplay ? { ...result, text: `${outcome} ${result.text}` } : result;
   }
   const next =
@@ -63,11 +64,7 @@ export async function submitGeneration(
 }
 
 /** Waits for a generation that is charged. Returns null if it cannot be read: an error would hide that it exists. */
-async function waitForCreated(
-  uuid: string,
-  seconds: number,
-  toolContext: ToolContext,
-): Promise<PresentedGeneration | null> {
+async function waitForCreated(uuid: string, seconds: number, toolContext: ToolContext): Promise<Generation | null> {
   try {
     return await waitForGeneration(uuid, seconds, toolContext);
   } catch (error) {
