@@ -17,6 +17,10 @@ function listProperties(schema: any, path = ''): [string, any][] {
   ]);
 }
 
+function completeUuid({ client }: McpTestClient, value: string, uri = 'generation://{uuid}'): Promise<any> {
+  return client.complete({ ref: { type: 'ref/resource', uri }, argument: { name: 'uuid', value } });
+}
+
 describe('MCP for assistants', () => {
   let service: TestService;
   before(async () => {
@@ -152,16 +156,16 @@ describe('MCP for assistants', () => {
         const [{ uuid: older }, { uuid: newer }] = [await customer.createImage(), await customer.createImage()];
         const other = await service.createCustomer('pro');
         const { uuid: theirs } = await other.createImage();
-        const complete = async (value: string, uri = 'generation://{uuid}', argument = 'uuid') =>
-          assistant.client.complete({ ref: { type: 'ref/resource', uri }, argument: { name: argument, value } });
-        const all = (await complete('')).completion;
+        const all = (await completeUuid(assistant, '')).completion;
         expect(all.values.slice(0, 2)).to.deep.equal([newer, older]);
         expect(all.values).not.to.include(theirs);
         expect(all.hasMore).to.equal(false);
-        expect((await complete(older.slice(0, 30).toUpperCase())).completion.values).to.deep.equal([older]);
+        expect((await completeUuid(assistant, older.slice(0, 30).toUpperCase())).completion.values).to.deep.equal([
+          older,
+        ]);
         for (const value of [theirs, 'x', '%', '_'.repeat(36)])
-          expect((await complete(value)).completion.values, value).to.deep.equal([]);
-        const error = await complete('', 'generation://{id}').then(
+          expect((await completeUuid(assistant, value)).completion.values, value).to.deep.equal([]);
+        const error = await completeUuid(assistant, '', 'generation://{id}').then(
           () => undefined,
           (thrown: any) => thrown,
         );
@@ -180,12 +184,12 @@ describe('MCP for assistants', () => {
     await seedImages(service, poor, 195);
     const nexts = [];
     for (const customer of [subscriber, visitor, poor]) {
-      const { client, close } = await connectMcpClient(customer);
-      await client.listTools();
-      const { structuredContent, content } = await client.callTool({ name: 'get_usage', arguments: {} });
+      const assistant = await connectMcpClient(customer);
+      await assistant.client.listTools();
+      const { structuredContent, content } = await assistant.client.callTool({ name: 'get_usage', arguments: {} });
       nexts.push(structuredContent.next);
       expect(content[0].text).to.include(structuredContent.next ?? '');
-      await close();
+      await assistant.close();
     }
     expect(nexts[0]).to.equal(undefined);
     expect(nexts[1]).to.match(/^No active subscription: .*\/account\/billing\//);
@@ -207,25 +211,31 @@ describe('MCP for assistants', () => {
 
   it('an idempotent repeat with wait_seconds returns the same generation and charges nothing', async () => {
     const customer = await service.createCustomer('pro');
-    const { client, close } = await connectMcpClient(customer);
+    const assistant = await connectMcpClient(customer);
     const call = { name: 'generate_image', arguments: { ...IMAGE, wait_seconds: 30 } };
     const _meta = { idempotencyKey: randomUUID() };
-    const [first, again] = [await client.callTool({ ...call, _meta }), await client.callTool({ ...call, _meta })];
+    const [first, again] = [
+      await assistant.client.callTool({ ...call, _meta }),
+      await assistant.client.callTool({ ...call, _meta }),
+    ];
     expect(again.structuredContent).to.deep.equal(first.structuredContent);
     expect(again.content[0].text).to.match(/created before by the same request: nothing more was charged/);
     expect(await customer.ledger()).to.deep.equal([
       ['grant', 1100],
       ['burn', -8],
     ]);
-    await close();
+    await assistant.close();
   });
 
   it('a key that is revoked during the wait does not hide that a generation was created', async () => {
     service.upstream.outcome = 'wait';
     const customer = await service.createCustomer('pro');
-    const { client, close } = await connectMcpClient(customer);
+    const assistant = await connectMcpClient(customer);
     const prompt = `revoked ${randomUUID()}`;
-    const waiting = client.callTool({ name: 'generate_image', arguments: { ...IMAGE, prompt, wait_seconds: 30 } });
+    const waiting = assistant.client.callTool({
+      name: 'generate_image',
+      arguments: { ...IMAGE, prompt, wait_seconds: 30 },
+    });
     await eventually('submitted', () => service.upstream.jobsFor(prompt).length === 1);
     const { body } = await customer.request('GET', '/api/keys/');
     const revoked = await customer.requestWithSession('POST', `/api/keys/${body.data[0].uuid}/revoke/`);
@@ -239,6 +249,6 @@ describe('MCP for assistants', () => {
       8,
     ]);
     service.upstream.end(prompt, 'succeeded');
-    await close().catch(() => {});
+    await assistant.close().catch(() => {});
   });
 });

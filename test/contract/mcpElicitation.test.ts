@@ -31,63 +31,58 @@ describe('MCP: URL elicitation', () => {
   for (const name of ['sdk 1', 'sdk 2'] as const) {
     it(`a client with URL elicitation receives the address of the billing page (${name})`, async () => {
       const customer = await createPoorCustomer();
-      const { client, close } = await connectMcpClient(customer, name, undefined, URL_ELICITATION);
-      const error = await catchError(client.callTool(CALL));
+      const assistant = await connectMcpClient(customer, name, undefined, URL_ELICITATION);
+      const error = await catchError(assistant.client.callTool(CALL));
       expect(error.code).to.equal(-32_042);
       expect(error.message).to.match(/insufficient_credits: .*8 credits.*\/account\/billing\/$/);
       const [elicitation, ...others] = error.elicitations;
       expect(others).to.deep.equal([]);
       expect(elicitation).to.deep.include({ mode: 'url', url: `${service.baseUrl}/account/billing/` });
       expect(elicitation.message).to.match(/8 credits.*Add credits on the billing page, then repeat the request\.$/);
-      const again = await catchError(client.callTool(CALL));
+      const again = await catchError(assistant.client.callTool(CALL));
       expect(again.elicitations[0].elicitationId).not.to.equal(elicitation.elicitationId);
 
       await addTopupCredits(service, customer, 100);
-      expect((await client.callTool(CALL)).structuredContent.credits_charged).to.equal(8);
-      await close();
+      expect((await assistant.client.callTool(CALL)).structuredContent.credits_charged).to.equal(8);
+      await assistant.close();
     });
   }
 
   it('an account without a plan is sent to the plans', async () => {
-    const { client, close } = await connectMcpClient(
-      await service.createCustomer(null),
-      'sdk 1',
-      undefined,
-      URL_ELICITATION,
-    );
-    const error = await catchError(client.callTool(CALL));
+    const assistant = await connectMcpClient(await service.createCustomer(null), 'sdk 1', undefined, URL_ELICITATION);
+    const error = await catchError(assistant.client.callTool(CALL));
     expect(error.elicitations[0].message).to.match(/Choose a plan on the billing page/);
-    await close();
+    await assistant.close();
   });
 
   it('a stateless client shows the page to its user, repeats the call and is charged once', async () => {
     const customer = await createPoorCustomer();
-    const { client, close } = await connectMcpClient(customer, 'sdk 2, stateless', undefined, URL_ELICITATION);
+    const assistant = await connectMcpClient(customer, 'sdk 2, stateless', undefined, URL_ELICITATION);
     const shown: any[] = [];
-    client.setRequestHandler('elicitation/create', async ({ params }: any) => {
+    assistant.client.setRequestHandler('elicitation/create', async ({ params }: any) => {
       shown.push(params);
       await addTopupCredits(service, customer, 100);
       return { action: 'accept' };
     });
-    const { structuredContent } = await client.callTool(CALL);
+    const { structuredContent } = await assistant.client.callTool(CALL);
     expect(structuredContent).to.deep.include({ status: 'queued', credits_charged: 8 });
     expect(shown.map(({ mode, url }) => [mode, url])).to.deep.equal([['url', `${service.baseUrl}/account/billing/`]]);
     expect(await customer.balance()).to.equal(97);
-    await close();
+    await assistant.close();
   });
 
   for (const action of ['accept', 'decline', 'cancel'] as const) {
     it(`a stateless client whose user did not add credits receives the tool error after "${action}"`, async () => {
       const customer = await createPoorCustomer();
-      const { client, close } = await connectMcpClient(customer, 'sdk 2, stateless', undefined, URL_ELICITATION);
+      const assistant = await connectMcpClient(customer, 'sdk 2, stateless', undefined, URL_ELICITATION);
       let times = 0;
-      client.setRequestHandler('elicitation/create', async () => {
+      assistant.client.setRequestHandler('elicitation/create', async () => {
         times += 1;
         return { action };
       });
-      const { isError, structuredContent } = await client.callTool(CALL);
+      const { isError, structuredContent } = await assistant.client.callTool(CALL);
       expect([isError, structuredContent.error, times]).to.deep.equal([true, 'insufficient_credits', 1]);
-      await close();
+      await assistant.close();
     });
   }
 
@@ -97,20 +92,20 @@ describe('MCP: URL elicitation', () => {
       ['elicitation by forms only', { elicitation: {} }],
     ] as const) {
       it(`a client with ${what} receives the tool error (${name})`, async () => {
-        const { client, close } = await connectMcpClient(await createPoorCustomer(), name, undefined, capabilities);
-        const { isError, structuredContent } = await client.callTool(CALL);
+        const assistant = await connectMcpClient(await createPoorCustomer(), name, undefined, capabilities);
+        const { isError, structuredContent } = await assistant.client.callTool(CALL);
         expect([isError, structuredContent.error]).to.deep.equal([true, 'insufficient_credits']);
-        await close();
+        await assistant.close();
       });
     }
   }
 
   it('other errors, and estimates, stay results for a client with URL elicitation', async () => {
-    const { client, close } = await connectMcpClient(await createPoorCustomer(), 'sdk 1', undefined, URL_ELICITATION);
-    const invalid = await client.callTool({ ...CALL, arguments: { prompt: 'x' } });
+    const assistant = await connectMcpClient(await createPoorCustomer(), 'sdk 1', undefined, URL_ELICITATION);
+    const invalid = await assistant.client.callTool({ ...CALL, arguments: { prompt: 'x' } });
     expect(invalid.structuredContent.error).to.equal('validation_error');
-    const estimate = await client.callTool({ ...CALL, arguments: { ...CALL.arguments, dry_run: true } });
+    const estimate = await assistant.client.callTool({ ...CALL, arguments: { ...CALL.arguments, dry_run: true } });
     expect(estimate.structuredContent.refusal.error).to.equal('insufficient_credits');
-    await close();
+    await assistant.close();
   });
 });

@@ -1,5 +1,5 @@
 import Type, { type TObject, type TSchema } from 'typebox';
-import { createBodyParser } from '../../../shared/lib/validation/bodyParser.ts';
+import { createBodyParser, type Parse } from '../../../shared/lib/validation/bodyParser.ts';
 import type { CatalogModel, GenerationParams, ModelKind } from '../../../shared/spec/catalog.ts';
 import { getCreateGenerationRequest } from '../../rest/generations/schemas.ts';
 import { defineTool, type Tool } from './defineTool.ts';
@@ -55,16 +55,11 @@ export function buildGenerateTool(kind: ModelKind): Tool | null {
     output: buildSubmitOutput(),
     spendsCredits: true,
     run: (call, toolContext) => {
-      const { model = first.slug } = call as unknown as GenerateCall;
-      const {
-        prompt,
-        model: _,
-        dry_run,
-        wait_seconds,
-        ...params
-      } = parsers.get(model)?.(call) as unknown as GenerateCall;
+      const { model = first.slug } = call as Partial<GenerateCall>;
+      const parse = parsers.get(model) as Parse<unknown>;
+      const { prompt, model: _, dry_run, wait_seconds, ...params } = parse(call) as GenerateCall & GenerationParams;
       const options = { waitSeconds: wait_seconds, isDryRun: dry_run };
-      return submitGeneration({ model, prompt, params: params as GenerationParams }, options, toolContext);
+      return submitGeneration({ model, prompt, params }, options, toolContext);
     },
   });
 }
