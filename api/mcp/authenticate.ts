@@ -8,8 +8,8 @@ import { consumeRateLimit } from '../pipeline/rateLimit.ts';
 import { ServiceError } from '../../shared/spec/errors.ts';
 import { HttpError } from '../pipeline/httpError.ts';
 import { serviceOrigin } from '../pipeline/serviceOrigin.ts';
-import { NO_CLIENT_FEATURES } from './clientFeatures.ts';
 import { isBrowserRequest } from './infoPage.tsx';
+import { parseClientFeatures } from './clientFeatures.ts';
 import type { McpRequestContext } from './requestContext.ts';
 import { findTool } from './tools/index.ts';
 import { readMessageId } from './transport/message.ts';
@@ -48,7 +48,7 @@ export async function authorizeMessage(ctx: Context, body: unknown): Promise<Mcp
     principal,
     state: ctx.state,
     sessionId: null,
-    clientFeatures: NO_CLIENT_FEATURES,
+    clientFeatures: parseClientFeatures((body as { params?: unknown } | null | undefined)?.params),
     messageId: readMessageId(body),
     rateLimitError: null,
     isAborted: () => ctx.res.destroyed,
@@ -82,7 +82,8 @@ function getMessageRequirements(body: unknown): MessageRequirements {
     const rateClass = params?.arguments?.dry_run === true ? 'account' : tool.rateClass;
     return { scope: tool.scope, rateClass, isCall: id !== undefined };
   }
-  const readsLibrary = typeof method === 'string' && /^(resources|subscriptions|completion)\//.test(method);
+  const readsLibrary =
+    typeof method === 'string' && (method.startsWith('resources/') || method.startsWith('subscriptions/'));
   return { scope: readsLibrary ? 'svc:read' : null, rateClass: 'account', isCall: false };
 }
 

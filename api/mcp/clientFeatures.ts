@@ -1,22 +1,31 @@
-/** Optional parts of the protocol that a client has declared and the service uses. */
-export interface ClientFeatures {
-  /** The client shows addresses of the service to its user (MCP 2025-11-25: Elicitation, URL mode). */
-  elicitsUrls: boolean;
+import { APPS_EXTENSION, APP_MIME_TYPE } from './apps/generationView.ts';
+
+/** Optional features that a client declares. Clients without any get the answers of the base protocol. */
+export const CLIENT_FEATURES = ['apps', 'urlElicitation'] as const;
+export type ClientFeature = (typeof CLIENT_FEATURES)[number];
+export type ClientFeatures = ReadonlySet<ClientFeature>;
+
+export const NO_CLIENT_FEATURES: ClientFeatures = new Set();
+
+/** Field of `_meta` with the client's capabilities, in each request of the stateless version. */
+const CAPABILITIES_FIELD = 'io.modelcontextprotocol/clientCapabilities';
+
+interface ClientCapabilities {
+  extensions?: Record<string, { mimeTypes?: unknown } | undefined>;
+  /** Without modes, it means forms only. */
+  elicitation?: { url?: unknown } | null;
 }
 
-export const NO_CLIENT_FEATURES: ClientFeatures = { elicitsUrls: false };
-
-/** Reads the features from the capabilities that a client declared, which may be invalid. */
-export function readClientFeatures(capabilities: unknown): ClientFeatures {
-  const { elicitation } = toObject(capabilities);
-  // An empty `elicitation` means forms only.
-  return { elicitsUrls: isObject(toObject(elicitation)['url']) };
+/** Reads the features from the params of `initialize`, or from those of a stateless request. Both are unvalidated. */
+export function parseClientFeatures(params: unknown): ClientFeatures {
+  const { capabilities, _meta: meta } = (params ?? {}) as {
+    capabilities?: ClientCapabilities;
+    _meta?: Record<string, ClientCapabilities | undefined>;
+  };
+  const declared = capabilities ?? meta?.[CAPABILITIES_FIELD];
+  const mimeTypes = declared?.extensions?.[APPS_EXTENSION]?.mimeTypes;
+  const hasApps = Array.isArray(mimeTypes) && mimeTypes.includes(APP_MIME_TYPE);
+  const elicitsUrls = (declared?.elicitation?.url ?? null) !== null;
+  if (!hasApps && !elicitsUrls) return NO_CLIENT_FEATURES;
+  return new Set([...(hasApps ? (['apps'] as const) : []), ...(elicitsUrls ? (['urlElicitation'] as const) : [])]);
 }
-
-/** Reads the features from the metadata of a stateless request. */
-export function readStatelessFeatures(params: unknown): ClientFeatures {
-  return readClientFeatures(toObject(toObject(params)['_meta'])['io.modelcontextprotocol/clientCapabilities']);
-}
-
-const isObject = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null;
-const toObject = (value: unknown): Record<string, unknown> => (isObject(value) ? value : {});

@@ -2,7 +2,6 @@ import { isInitializeRequest, type JSONRPCRequest, type JSONRPCResponse } from '
 import type { Context } from '../context.ts';
 import { consumeRateLimit } from '../pipeline/rateLimit.ts';
 import { authorizeMessage, revalidateCredentials } from './authenticate.ts';
-import { readClientFeatures, readStatelessFeatures } from './clientFeatures.ts';
 import { isBrowserRequest, sendMcpInfoPage } from './infoPage.tsx';
 import type { McpRequestContext } from './requestContext.ts';
 import {
@@ -34,18 +33,19 @@ export const post = withTransportErrors(async (ctx) => {
   const requestContext = await authorizeMessage(ctx, body);
   const inbound = classifyMessage(ctx, body);
   if (inbound.kind === 'stateless') {
-    const clientFeatures = readStatelessFeatures(inbound.message.params);
-    return handleStateless(ctx, inbound.message, { ...requestContext, clientFeatures }, () =>
-      revalidateCredentials(ctx),
-    );
+    return handleStateless(ctx, inbound.message, requestContext, () => revalidateCredentials(ctx));
   }
   requireSupportedVersion(ctx);
   if (inbound.kind === 'request' && inbound.message.method === 'initialize') {
     return initialize(ctx, inbound.message, requestContext, accepted);
   }
   const session = await requireMcpSession(ctx);
-  const { id: sessionId, clientFeatures } = session;
-  await dispatchMessage(ctx, inbound, { ...requestContext, sessionId, clientFeatures }, accepted);
+  await dispatchMessage(
+    ctx,
+    inbound,
+    { ...requestContext, sessionId: session.id, clientFeatures: session.clientFeatures },
+    accepted,
+  );
 });
 
 /** `GET /mcp`: opens the event stream of a session, or shows the info page in a browser. */
@@ -98,8 +98,7 @@ async function initialize(
   await handleMcpRequest(ctx, message, requestContext, accepted, async (response: JSONRPCResponse) => {
     if (!isInitializeRequest(message) || !('result' in response)) return;
     const version = String((response.result as { protocolVersion?: unknown }).protocolVersion);
-    const features = readClientFeatures(message.params.capabilities);
-    const session = await createMcpSession(requestContext.principal.accountId, version, features);
+    const session = await createMcpSession(requestContext.principal.accountId, version, requestContext.clientFeatures);
     ctx.set('mcp-session-id', session.id);
   });
 }

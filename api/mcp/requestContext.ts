@@ -10,7 +10,7 @@ export interface McpRequestContext {
   state: State;
   /** Null for stateless requests, which have no session. */
   sessionId: string | null;
-  /** What the client declared: at the start of its session, or in a stateless request. */
+  /** Optional features of the client: those of its session, or those that a stateless request declares. */
   clientFeatures: ClientFeatures;
   /** Id that the client gave the message. The multiplexer replaces it with a number of its own. */
   messageId: RequestId | null;

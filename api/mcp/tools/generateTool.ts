@@ -54,6 +54,7 @@ export function buildGenerateTool(kind: ModelKind): Tool | null {
     input: buildInput(kind, describeParams(kind, params, models), choice),
     output: buildSubmitOutput(),
     spendsCredits: true,
+    hasView: true,
     run: (call, toolContext) => {
       const { model = first.slug } = call as Partial<GenerateCall>;
       const parse = parsers.get(model) as Parse<unknown>;

@@ -39,6 +39,7 @@ export const getGeneration = () =>
     input: GetGenerationInput,
     output: withNextStep(getGenerationResponse()),
     spendsCredits: false,
+    hasView: true,
     run: async ({ uuid, wait_seconds: seconds, include_thumbnail: hasThumbnail }, toolContext) => {
       // An invalid UUID returns the same error as an unknown one.
       if (!isUuid(uuid))

@@ -37,7 +37,7 @@ export function requestAccountPage(
   { mcpReq }: ServerContext,
 ): CallToolResult | InputRequiredResult | null {
   const page = PAGES[code];
-  if (page === undefined || !clientFeatures.elicitsUrls) return null;
+  if (page === undefined || !clientFeatures.has('urlElicitation')) return null;
   const url = `${config.BASE_URL}${page.path}`;
   const message = `${detail} ${page.action}, then repeat the request.`;
   if (sessionId !== null) {

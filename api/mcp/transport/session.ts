@@ -3,7 +3,7 @@ import { now } from '../../../shared/lib/clock.ts';
 import { randomHex } from '../../../shared/lib/secrets.ts';
 import { MCP_EVENT_RETENTION_MS, MCP_SESSION_IDLE_MS } from '../../../shared/spec/limits.ts';
 import { type Context, requireCaller } from '../../context.ts';
-import { type ClientFeatures, NO_CLIENT_FEATURES } from '../clientFeatures.ts';
+import type { ClientFeature, ClientFeatures } from '../clientFeatures.ts';
 import { eventsChannel, mcpKeys, mcpRedis, withMcpRedis } from '../redis.ts';
 import { getHeader, McpTransportError, TRANSPORT_ERROR } from './message.ts';
 import { MINUTE_MS } from '../../../shared/spec/durations.ts';
@@ -23,10 +23,10 @@ export interface McpSession {
 interface StoredMcpSession {
   account: number;
   version: string;
+  /** Absent without any. */
+  features?: ClientFeature[];
   /** When its expiry was last extended, in milliseconds since the epoch. */
   touched: number;
-  /** Missing in sessions of an earlier release. */
-  features?: ClientFeatures;
 }
 
 /** Interval between writes of a session's last use. Reading a session is one command, and usually writes nothing. */
@@ -91,9 +91,9 @@ export async function requireMcpSession(ctx: Context): Promise<McpSession> {
 async function findMcpSession(id: string, accountId: number): Promise<McpSession | null> {
   const text = await readStoredSession(id);
   if (text === null) return null;
-  const { account, version, touched, features = NO_CLIENT_FEATURES } = JSON.parse(text) as StoredMcpSession;
+  const { account, version, features, touched } = JSON.parse(text) as StoredMcpSession;
   if (account !== accountId) return null;
-  const session = { id, accountId, version, clientFeatures: features };
+  const session = { id, accountId, version, clientFeatures: new Set(features) };
   if (now().getTime() - touched > TOUCH_INTERVAL_MS) {
     const all = mcpKeys.accountSessions(account);
     // XX: a session that was deleted in the meantime must not be created again.
@@ -121,8 +121,10 @@ export async function deleteMcpSession({ id, accountId }: McpSession): Promise<v
   });
 }
 
-function serializeSession({ accountId: account, version, clientFeatures: features }: McpSession): string {
-  return JSON.stringify({ account, version, touched: now().getTime(), features } satisfies StoredMcpSession);
+function serializeSession({ accountId, version, clientFeatures }: McpSession): string {
+  const features = clientFeatures.size === 0 ? {} : { features: [...clientFeatures] };
+  const stored: StoredMcpSession = { account: accountId, version, ...features, touched: now().getTime() };
+  return JSON.stringify(stored);
 }
 
 /** A message for a client, with the id that a stream can resume from. */
