@@ -1,7 +1,7 @@
 import { APPS_EXTENSION, APP_MIME_TYPE } from './apps/generationView.ts';
 
 /** Optional features that a client declares. Clients without any get the answers of the base protocol. */
-export const CLIENT_FEATURES = ['apps'] as const;
+export const CLIENT_FEATURES = ['apps', 'urlElicitation'] as const;
 export type ClientFeature = (typeof CLIENT_FEATURES)[number];
 export type ClientFeatures = ReadonlySet<ClientFeature>;
 
@@ -12,6 +12,8 @@ const CAPABILITIES_FIELD = 'io.modelcontextprotocol/clientCapabilities';
 
 interface ClientCapabilities {
   extensions?: Record<string, { mimeTypes?: unknown } | undefined>;
+  /** Without modes, it means forms only. */
+  elicitation?: { url?: unknown } | null;
 }
 
 /** Reads the features from the params of `initialize`, or from those of a stateless request. Both are unvalidated. */
@@ -22,5 +24,8 @@ export function parseClientFeatures(params: unknown): ClientFeatures {
   };
   const declared = capabilities ?? meta?.[CAPABILITIES_FIELD];
   const mimeTypes = declared?.extensions?.[APPS_EXTENSION]?.mimeTypes;
-  return Array.isArray(mimeTypes) && mimeTypes.includes(APP_MIME_TYPE) ? new Set(['apps']) : NO_CLIENT_FEATURES;
+  const hasApps = Array.isArray(mimeTypes) && mimeTypes.includes(APP_MIME_TYPE);
+  const elicitsUrls = (declared?.elicitation?.url ?? null) !== null;
+  if (!hasApps && !elicitsUrls) return NO_CLIENT_FEATURES;
+  return new Set([...(hasApps ? (['apps'] as const) : []), ...(elicitsUrls ? (['urlElicitation'] as const) : [])]);
 }

@@ -1,5 +1,6 @@
 import {
   type CallToolResult,
+  type InputRequiredResult,
   type JSONRPCRequest,
   ProtocolError,
   ProtocolErrorCode,
@@ -18,6 +19,7 @@ import { APPS_EXTENSION } from './apps/generationView.ts';
 import { buildIcon } from './icons.ts';
 import { registerResourceHandlers } from './resources/handlers.ts';
 import { toErrorResult, toCallToolResult } from './tools/callToolResult.ts';
+import { requestAccountPage } from './tools/urlElicitation.ts';
 import { describePrice, listOfferedModels } from './tools/modelTexts.ts';
 import { getTools, findTool } from './tools/index.ts';
 import type { ToolContext } from './tools/defineTool.ts';
@@ -25,7 +27,7 @@ import { HOUR_MS } from '../../shared/spec/durations.ts';
 import { VERSION } from '../../shared/spec/version.ts';
 
 const buildInstructions = () => `Creates ${describeOffer()} from text prompts, charged to the user's account.
-1. generate_image or generate_video charges the credits and returns a uuid at once.
+1. generate_image or generate_video charges the credits and returns a uuid at once, or with wait_seconds 45 the finished image.
 2. get_generation with that uuid and wait_seconds 45 waits for the end; repeat it while the status is queued. An image takes seconds to a minute, a video 1 to 5 minutes.
 3. When it has succeeded, give the user output_url. When it has failed, the credits were refunded: error_message says why.
 list_library finds earlier results, get_usage returns the balance. Errors are { error, detail }: rate_limited, parallel_limit_reached and model_unavailable pass with time; on insufficient_credits and subscription_required ask the user to add credits or choose a plan at ${config.BASE_URL}/account/.`;
@@ -39,8 +41,8 @@ function describeOffer(): string {
   return offers.join(' and ');
 }
 
-/** Time for which stateless clients may cache the list of tools. */
-const TOOLS_TTL_MS = HOUR_MS;
+/** Stateless clients may keep responses that are the same for every account. */
+const SHARED_CACHE = { ttlMs: HOUR_MS, cacheScope: 'public' } as const;
 
 const getToolListings = perService(() => getTools().map(({ listing }) => listing) as never);
 const getAppsToolListings = perService(() => getTools().map(({ appsListing }) => appsListing) as never);
@@ -99,11 +101,15 @@ export function buildServer({ withIcon = true } = {}): Server {
       ...(withIcon ? { icons: [buildIcon('service')] } : {}),
     },
     {
-      capabilities: { tools: {}, resources: { subscribe: true } },
+      capabilities: { tools: {}, resources: { subscribe: true }, completions: {} },
       instructions: buildInstructions(),
       jsonSchemaValidator,
-      // The tools are the same for every account. Other lists keep the default: not cached.
-      cacheHints: { 'tools/list': { ttlMs: TOOLS_TTL_MS, cacheScope: 'public' } },
+      cacheHints: {
+        'tools/list': SHARED_CACHE,
+        'resources/templates/list': SHARED_CACHE,
+        // Contains the extensions of the client.
+        'server/discover': { ...SHARED_CACHE, cacheScope: 'private' },
+      },
     },
   );
   server.setRequestHandler('tools/list', ({ params }, context) => {
@@ -120,16 +126,26 @@ export function buildServer({ withIcon = true } = {}): Server {
 }
 
 /** Runs a tool. Errors of the service become tool results that the model can read; an unknown tool is a protocol error. */
-async function callTool(name: string, input: unknown, context: ServerContext): Promise<CallToolResult> {
+async function callTool(
+  name: string,
+  input: unknown,
+  context: ServerContext,
+): Promise<CallToolResult | InputRequiredResult> {
   const tool = findTool(name);
   if (tool === undefined)
-    throw new ProtocolError(ProtocolErrorCode.InvalidParams, `Unknown tool: ${name.slice(0, 64)}.`);
+    throw new ProtocolError(
+      ProtocolErrorCode.InvalidParams,
+      `Unknown tool: ${name.slice(0, 64)}. Known tools: ${getTools()
+        .map((known) => known.name)
+        .join(', ')}.`,
+    );
   const requestContext = getMcpRequestContext(context);
   try {
     if (requestContext.rateLimitError !== null) throw requestContext.rateLimitError;
     return toCallToolResult(await tool.run(input ?? {}, buildToolContext(context)));
   } catch (thrown) {
-    return toErrorResult(toServiceError(thrown, requestContext));
+    const error = toServiceError(thrown, requestContext);
+    return requestAccountPage(error, requestContext, context) ?? toErrorResult(error);
   }
 }
 

@@ -9,14 +9,15 @@ export interface ConformanceException {
 const OWN_TOOL = 'calls a tool of the suite’s own example server; ours are the five documented ones';
 const OWN_RESOURCE = 'reads a resource of the suite’s own example server (test://…); ours are generation://{uuid}';
 const NO_PROMPTS = 'the server offers no prompts';
-const NO_CLIENT_REQUESTS = 'the server sends no requests to clients: no sampling, elicitation or roots';
+const NO_CLIENT_REQUESTS =
+  'calls a tool that requests sampling, roots or forms; ours only ask for a page to be opened (URL elicitation)';
 
 const exceptionsFor = (reason: string, ...scenarios: string[]): ConformanceException[] =>
   scenarios.map((scenario) => ({ scenario, reason }));
 
 export const EXCEPTIONS: readonly ConformanceException[] = [
   ...exceptionsFor('the server sends no log messages', 'logging-set-level', 'tools-call-with-logging'),
-  ...exceptionsFor('the server offers no argument completion', 'completion-complete'),
+  ...exceptionsFor('completes an argument of a prompt; ours completes the uuid of a generation', 'completion-complete'),
   ...exceptionsFor(
     OWN_TOOL,
     'tools-call-simple-text',

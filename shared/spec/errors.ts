@@ -26,6 +26,8 @@ export type ErrorCode = keyof typeof ERROR_STATUS;
 export interface ErrorOptions {
   /** Name of the request field that is wrong. The detail begins with it. */
   field?: string;
+  /** Names of the fields that are allowed, if `field` is not one of them. */
+  knownFields?: readonly string[];
   /** Time after which a retry can succeed. Makes an `internal_error` a temporary one. */
   retryAfterSeconds?: number;
 }
@@ -37,13 +39,15 @@ export interface ErrorOptions {
 export class ServiceError extends Error {
   readonly code: ErrorCode;
   readonly field: string | undefined;
+  readonly knownFields: readonly string[] | undefined;
   readonly retryAfterSeconds: number | undefined;
 
-  constructor(code: ErrorCode, detail: string, { field, retryAfterSeconds }: ErrorOptions = {}) {
+  constructor(code: ErrorCode, detail: string, { field, knownFields, retryAfterSeconds }: ErrorOptions = {}) {
     super(detail);
     this.name = 'ServiceError';
     this.code = code;
     this.field = field;
+    this.knownFields = knownFields;
     this.retryAfterSeconds = retryAfterSeconds;
   }
 

@@ -125,6 +125,7 @@ describe('a service with a configured catalog', () => {
         { type: 'string', enum: ['1K'] },
         { type: 'string', enum: ['1K', '2K'] },
       ],
+      description: 'Size of the image: 1K is about 1,000 pixels a side, 2K is about 2,000.',
     });
     expect(tool.inputSchema.properties.steps.description).to.equal('Number of steps. Only draft-1.');
     expect(tools.at(-1).description).to.include('An image costs 1 to 5 credits.');

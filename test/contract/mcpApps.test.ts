@@ -65,7 +65,7 @@ describe('MCP Apps', () => {
     const { tools: appsTools } = (await apps.call(LIST_TOOLS)).body.result;
     for (const extensions of [undefined, {}, OTHER_APPS]) {
       const { result, call } = await initialize(extensions);
-      expect(result.capabilities).to.deep.equal({ tools: {}, resources: { subscribe: true } });
+      expect(result.capabilities).to.deep.equal({ tools: {}, resources: { subscribe: true }, completions: {} });
       const { extensions: _, ...others } = apps.result.capabilities;
       expect({ ...apps.result, capabilities: others }).to.deep.equal(result);
       const { tools } = (await call(LIST_TOOLS)).body.result;

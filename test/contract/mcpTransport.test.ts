@@ -2,8 +2,15 @@ import { expect } from 'chai';
 import { Redis } from 'ioredis';
 import type { TestCustomer, RequestOptions } from '../harness/apiClient.ts';
 import { requireTestEnv } from '../harness/databases.ts';
-import { ACCEPT_JSON_OR_SSE, buildToolCall, INITIALIZE, openMcpSession, postMcp } from '../harness/mcpClient.ts';
-import { type TestService, startTestService } from '../harness/testService.ts';
+import {
+  ACCEPT_JSON_OR_SSE,
+  buildToolCall,
+  INITIALIZE,
+  McpEventStream,
+  openMcpSession,
+  postMcp,
+} from '../harness/mcpClient.ts';
+import { eventually, type TestService, startTestService } from '../harness/testService.ts';
 import { sendRawRequest } from '../harness/rawRequest.ts';
 
 const PING = { jsonrpc: '2.0', id: 5, method: 'ping' };
@@ -128,6 +135,12 @@ describe('MCP transport', () => {
         await openMcpSession(other);
         expect(await redis.zcard(all)).to.equal(1_000);
         expect((await postMcp(other, PING, { headers: live })).status).to.equal(200);
+
+        // An open stream is a use, too.
+        await redis.zadd(all, 1, id as string);
+        const stream = await McpEventStream.open(other, live);
+        await eventually('used by the stream', async () => Number(await redis.zscore(all, id as string)) > 1);
+        stream.close();
       } finally {
         redis.disconnect();
       }
@@ -145,7 +158,11 @@ describe('MCP transport', () => {
         const { body, headers } = await postMcp(customer, { ...INITIALIZE, params });
         expect(body.result.protocolVersion).to.equal(agreed);
         expect(headers.get('mcp-session-id')).to.match(/^[\x21-\x7e]{32,}$/);
-        expect(body.result.capabilities).to.deep.equal({ tools: {}, resources: { subscribe: true } });
+        expect(body.result.capabilities).to.deep.equal({
+          tools: {},
+          resources: { subscribe: true },
+          completions: {},
+        });
         expect(body.result.instructions).to.match(/get_generation/);
       }
     });

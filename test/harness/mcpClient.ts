@@ -22,6 +22,7 @@ export async function connectMcpClient(
   customer: TestCustomer,
   name: ClientName = 'sdk 1',
   baseUrl = customer.baseUrl,
+  capabilities: object = {},
 ): Promise<McpTestClient> {
   const url = new URL('/mcp', baseUrl);
   const options = { requestInit: { headers: { authorization: `Bearer ${customer.key}` } } };
@@ -29,8 +30,8 @@ export async function connectMcpClient(
   const mode = name === 'sdk 2, stateless' ? { pin: '2026-07-28' } : 'legacy';
   const client: any =
     name === 'sdk 1'
-      ? new Client(introduction)
-      : new NewClient(introduction, { versionNegotiation: { mode } } as never);
+      ? new Client(introduction, { capabilities })
+      : new NewClient(introduction, { capabilities, versionNegotiation: { mode } } as never);
   const transport: any =
     name === 'sdk 1' ? new StreamableHTTPClientTransport(url, options) : new NewTransport(url, options);
   await client.connect(transport);

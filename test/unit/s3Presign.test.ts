@@ -117,4 +117,12 @@ describe('presigned addresses of a bucket', () => {
       'access denied',
     );
   });
+
+  it('readFile returns the bytes of an object, null for a missing one, and rejects a large one', async () => {
+    await bucket.putObjects(['a/one']);
+    expect((await s3Store(bucket.options).readFile('a/one', 1_000))?.toString()).to.equal('placed');
+    expect(await s3Store(bucket.options).readFile('a/two', 1_000)).to.equal(null);
+    const error = await captureError(s3Store(bucket.options).readFile('a/one', 3));
+    expect(error).to.be.instanceOf(InvalidOutputError);
+  });
 });

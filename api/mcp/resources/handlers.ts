@@ -1,5 +1,5 @@
 import { ProtocolError, ProtocolErrorCode, type Server } from '@modelcontextprotocol/server';
-import { listGenerationsByCursor } from '../../../shared/domain/generations/listByCursor.ts';
+import { completeGenerationIds, listGenerationsByCursor } from '../../../shared/domain/generations/listByCursor.ts';
 import { readGeneration } from '../../../shared/domain/generations/read.ts';
 import type { Generation } from '../../../shared/tables/Generation.ts';
 import { toServiceError } from '../../pipeline/errors.ts';
@@ -13,9 +13,11 @@ import { subscribeSession, unsubscribeSession } from './subscriptions.ts';
 
 const JSON_TYPE = 'application/json';
 const CURSOR_PATTERN = /^before-(\d{1,15})$/;
+/** Maximum of the protocol. */
+const COMPLETIONS_MAX = 100;
 const PROMPT_SHOWN_CHARACTERS = 60;
 
-/** Registers the generations of the account as resources: list, read as JSON, subscribe until the generation ends. */
+/** Registers the generations of the account as resources: list, complete, read, subscribe until the generation ends. */
 export function registerResourceHandlers(server: Server): void {
   server.setRequestHandler('resources/list', ({ params }, context) =>
     withProtocolErrors(getMcpRequestContext(context), '', async ({ principal }) => {
@@ -40,6 +42,17 @@ export function registerResourceHandlers(server: Server): void {
       if (uri === GENERATION_VIEW_URI && clientFeatures.has('apps')) return { contents: [getGenerationView()] };
       const generation = presentGeneration(await readGeneration(principal, requireGenerationId(uri)));
       return { contents: [{ uri, mimeType: JSON_TYPE, text: JSON.stringify(generation) }] };
+    }),
+  );
+  server.setRequestHandler('completion/complete', ({ params: { ref, argument } }, context) =>
+    withProtocolErrors(getMcpRequestContext(context), '', async ({ principal }) => {
+      if (ref.type !== 'ref/resource' || ref.uri !== GENERATION_URI_TEMPLATE || argument.name !== 'uuid')
+        throw new ProtocolError(
+          ProtocolErrorCode.InvalidParams,
+          `Only the argument uuid of the resource ${GENERATION_URI_TEMPLATE} can be completed.`,
+        );
+      const found = await completeGenerationIds(principal.accountId, argument.value, COMPLETIONS_MAX + 1);
+      return { completion: { values: found.slice(0, COMPLETIONS_MAX), hasMore: found.length > COMPLETIONS_MAX } };
     }),
   );
   server.setRequestHandler('resources/subscribe', ({ params: { uri } }, context) =>

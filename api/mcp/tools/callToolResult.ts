@@ -1,6 +1,6 @@
 import Type from 'typebox';
 import { config } from '../../../shared/lib/config.ts';
-import type { CallToolResult, ResourceLink } from '@modelcontextprotocol/server';
+import type { CallToolResult, ImageContent, ResourceLink } from '@modelcontextprotocol/server';
 import type { ServiceError } from '../../../shared/spec/errors.ts';
 import type { presentGeneration } from '../../../shared/presenters/generation.ts';
 
@@ -15,34 +15,35 @@ export interface ToolResult {
    * client shows them this instead of the text.
    */
   structured: object;
+  /** A picture that the model sees. */
+  image?: ImageContent;
   links?: ResourceLink[];
 }
 
+export const NextStep = Type.String({ description: 'What to do next' });
+
 /** Adds the field `next` to the schema of a response. */
 export const withNextStep = <Properties extends Type.TProperties>(response: Type.TObject<Properties>) =>
-  Type.Object({ ...response.properties, next: Type.String({ description: 'What to do next' }) });
+  Type.Object({ ...response.properties, next: NextStep });
 
 /** Shortens a text for a line of a list. */
 export function truncateText(text: string, characters: number): string {
   return text.length > characters ? `${text.slice(0, characters).toWellFormed()}…` : text;
 }
 
-export function toCallToolResult({ text, structured, links = [] }: ToolResult): CallToolResult {
+export function toCallToolResult({ text, structured, image, links = [] }: ToolResult): CallToolResult {
   return {
-    content: [{ type: 'text', text }, ...links],
+    content: [{ type: 'text', text }, ...(image === undefined ? [] : [image]), ...links],
     structuredContent: structured,
   };
 }
 
 /** Converts an error to a tool result with the same code and detail as REST (spec: Errors). */
-export function toErrorResult({ code, message }: ServiceError): CallToolResult {
+export function toErrorResult({ code, message, knownFields }: ServiceError): CallToolResult {
+  const known = knownFields === undefined ? undefined : `Known arguments: ${knownFields.join(', ') || 'none'}.`;
+  const sentences = [`${code}: ${message}`, known, NEXT_STEPS[code]?.()].filter((part) => part !== undefined);
   return {
-    content: [
-      {
-        type: 'text',
-        text: [`${code}: ${message}`, NEXT_STEPS[code]?.()].filter((part) => part !== undefined).join(' '),
-      },
-    ],
+    content: [{ type: 'text', text: sentences.join(' ') }],
     structuredContent: { error: code, detail: message },
     isError: true,
   };
@@ -68,6 +69,11 @@ const CONTENT_TYPES: Record<string, string> = {
   webm: 'video/webm',
 };
 
+/** Returns the type of a file by the extension of its path or address. */
+export function getContentType(path: string): string | undefined {
+  return CONTENT_TYPES[/\.(\w+)$/.exec(path)?.[1] ?? ''];
+}
+
 /** Links to the files of a finished generation. Links, because the bytes would fill a model's context. */
 export function buildResourceLinks(generation: PresentedGeneration): ResourceLink[] {
   const { kind, uuid, output_url, thumbnail_url } = generation;
@@ -83,7 +89,7 @@ export function buildResourceLinks(generation: PresentedGeneration): ResourceLin
 
 function buildResourceLink(uri: string, title: string, name: string, audience: ('user' | 'assistant')[]): ResourceLink {
   const extension = /\.(\w+)$/.exec(uri)?.[1] ?? '';
-  const mimeType = CONTENT_TYPES[extension];
+  const mimeType = getContentType(uri);
   return {
     type: 'resource_link',
     uri,

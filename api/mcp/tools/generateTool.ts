@@ -1,10 +1,11 @@
 import Type, { type TObject, type TSchema } from 'typebox';
-import { createBodyParser } from '../../../shared/lib/validation/bodyParser.ts';
+import { createBodyParser, type Parse } from '../../../shared/lib/validation/bodyParser.ts';
 import type { CatalogModel, GenerationParams, ModelKind } from '../../../shared/spec/catalog.ts';
 import { getCreateGenerationRequest } from '../../rest/generations/schemas.ts';
 import { defineTool, type Tool } from './defineTool.ts';
+import { describeParams } from './paramTexts.ts';
 import { describeDurations, describePrice, joinOr, listOfferedModels } from './modelTexts.ts';
-import { buildSubmitOutput, DryRun, submitGeneration } from './submitGeneration.ts';
+import { buildSubmitOutput, DryRun, submitGeneration, WaitSeconds } from './submitGeneration.ts';
 
 /** Texts of the tool of each kind. */
 const TEXTS = {
@@ -29,6 +30,7 @@ interface GenerateCall {
   prompt: string;
   model?: string;
   dry_run?: boolean;
+  wait_seconds: number;
 }
 
 /**
@@ -39,48 +41,53 @@ export function buildGenerateTool(kind: ModelKind): Tool | null {
   const models = listOfferedModels(kind);
   const [first] = models;
   if (first === undefined) return null;
-  const parsers = new Map(models.map(({ slug, params }) => [slug, createBodyParser(params)]));
-  const input = models.length === 1 ? buildInput(kind, first.params) : buildChoiceInput(kind, models);
+  const choice: Record<string, TSchema> = models.length === 1 ? {} : { model: buildModelChoice(models) };
+  const params = models.length === 1 ? first.params : uniteParams(models);
+  const parsers = new Map(
+    models.map((model) => [model.slug, createBodyParser(buildInput(kind, model.params, choice))]),
+  );
   return defineTool({
     name: `generate_${kind}`,
     title: `Generate ${TEXTS[kind].noun}`,
     description: describeTool(kind, models),
     icon: kind,
-    input,
+    input: buildInput(kind, describeParams(kind, params, models), choice),
     output: buildSubmitOutput(),
     spendsCredits: true,
     hasView: true,
     run: (call, toolContext) => {
-      const { prompt, model = first.slug, dry_run: isDryRun, ...values } = call as unknown as GenerateCall;
-      const params = parsers.get(model)?.(values) as GenerationParams;
-      return submitGeneration({ model, prompt, params }, { wait: '45', isDryRun }, toolContext);
+      const { model = first.slug } = call as Partial<GenerateCall>;
+      const parse = parsers.get(model) as Parse<unknown>;
+      const { prompt, model: _, dry_run, wait_seconds, ...params } = parse(call) as GenerateCall & GenerationParams;
+      const options = { waitSeconds: wait_seconds, isDryRun: dry_run };
+      return submitGeneration({ model, prompt, params }, options, toolContext);
     },
   });
 }
 
-function buildInput(kind: ModelKind, params: TObject, more: Record<string, TSchema> = {}): TObject {
+function buildInput(kind: ModelKind, params: TObject, choice: Record<string, TSchema>): TObject {
   return Type.Object(
     {
       prompt: Type.Unsafe<string>({
         ...getCreateGenerationRequest().properties.prompt,
         description: TEXTS[kind].promptDescription,
       }),
-      ...more,
+      ...choice,
       ...params.properties,
+      wait_seconds: WaitSeconds,
       dry_run: DryRun,
     },
     { additionalProperties: false, required: ['prompt', ...params.required] },
   );
 }
 
-function buildChoiceInput(kind: ModelKind, models: readonly CatalogModel[]): TObject {
+function buildModelChoice(models: readonly CatalogModel[]): TSchema {
   const slugs = models.map(({ slug }) => slug);
-  const model = Type.Optional(
+  return Type.Optional(
     Type.Enum(slugs, {
       description: `Which model creates it. Without it: ${slugs[0]}. Each accepts its own arguments.`,
     }),
   );
-  return buildInput(kind, uniteParams(models), { model });
 }
 
 /** Unites the parameters of models: required if all of them require it, and with the values that any of them accepts. */
@@ -115,8 +122,8 @@ function describeTool(kind: ModelKind, models: readonly CatalogModel[]): string 
       ? `Costs ${describePrice(models)}, charged immediately and refunded if it fails.`
       : `The credits are charged immediately and refunded if it fails. Models: ${models.map(describeModel).join('; ')}.`;
   return (
-    `${creates} ${price} ${describeImages(models)}Returns immediately with the uuid of a queued generation; the ${kind} is usually ready ${ready}. ` +
-    `Next: call get_generation with the uuid and wait_seconds 45${again}. Each call creates and charges a new ${kind}: do ` +
+    `${creates} ${price} ${describeImages(models)}Returns immediately with the uuid of a queued generation; the ${kind} is usually ready ${ready}, and wait_seconds waits for it. ` +
+    `Next, while it is queued: call get_generation with the uuid and wait_seconds 45${again}. Each call creates and charges a new ${kind}: do ` +
     `not repeat it to check on an earlier one. ${hasOtherKind(kind) ? other : ''}`
   ).trim();
 }

@@ -12,7 +12,8 @@ import { PaginationResponse } from '../../rest/pagination.ts';
 import { presentGeneration } from '../../../shared/presenters/generation.ts';
 import { presentPage } from '../../rest/pagination.ts';
 import { defineTool } from './defineTool.ts';
-import { type PresentedGeneration, truncateText } from './callToolResult.ts';
+import { formatCredits } from './modelTexts.ts';
+import { NextStep, type PresentedGeneration, truncateText } from './callToolResult.ts';
 
 /** Same maximum as REST. */
 const PAGE_MAX = 999_999_999_999_999;
@@ -60,7 +61,7 @@ export const buildLibraryOutput = () =>
         'created_at',
       ]),
     ),
-    next: Type.String({ description: 'What to do next' }),
+    next: NextStep,
   });
 
 export const listLibrary = () =>
@@ -99,10 +100,14 @@ export const listLibrary = () =>
         })),
         next: `Prompts are shortened; get_generation returns a generation in full.${more}`,
       };
-      const head = `Page ${page} of ${total_pages}; ${describeTotal(total_items, isFiltered)}.`;
+      const head = `${describePage(page, total_pages)} ${describeTotal(total_items, isFiltered)}.`;
       return { text: [head, ...lines].join('\n'), structured };
     },
   });
+
+function describePage(page: number, pages: number): string {
+  return page > pages ? `There is no page ${page}: the last one is ${pages}.` : `Page ${page} of ${pages};`;
+}
 
 function describeTotal(count: number, isFiltered: boolean): string {
   if (isFiltered && count > FILTERED_ITEMS_MAX) return `more than ${FILTERED_ITEMS_MAX} generations match`;
@@ -111,7 +116,15 @@ function describeTotal(count: number, isFiltered: boolean): string {
   return `${count} ${noun} ${count === 1 ? 'matches' : 'match'} the filters`;
 }
 
-function formatLine({ kind, uuid, status, prompt, output_url, created_at }: PresentedGeneration): string {
+function formatLine({
+  kind,
+  uuid,
+  status,
+  prompt,
+  output_url,
+  credits_charged,
+  created_at,
+}: PresentedGeneration): string {
   const where = output_url === null ? '' : ` ${output_url}`;
-  return `- ${kind} ${uuid}, ${status}, ${created_at.toISOString().slice(0, 16)}Z: ${JSON.stringify(truncateText(prompt, PROMPT_SHOWN_CHARACTERS))}${where}`;
+  return `- ${kind} ${uuid}, ${status}, ${formatCredits(credits_charged)}, ${created_at.toISOString().slice(0, 16)}Z: ${JSON.stringify(truncateText(prompt, PROMPT_SHOWN_CHARACTERS))}${where}`;
 }

@@ -4,9 +4,13 @@ import { createGeneration, type CreateResult } from '../../../shared/domain/gene
 import { estimateGeneration } from '../../../shared/domain/generations/estimate.ts';
 import { type EstimateResponse, getEstimateResponse } from '../../../shared/presenters/estimate.ts';
 import { getGenerationResponse, presentGeneration } from '../../../shared/presenters/generation.ts';
+import type { Generation } from '../../../shared/tables/Generation.ts';
 import type { ToolContext } from './defineTool.ts';
 import { type ToolResult, withNextStep } from './callToolResult.ts';
+import { buildGenerationResult, waitForGeneration } from './generationResult.ts';
+import { logger } from '../../../shared/lib/logger.ts';
 import { sha256 } from '../../../shared/lib/secrets.ts';
+import { WAIT_MAX_SECONDS } from '../../../shared/spec/limits.ts';
 
 /** Argument of the tools that create a generation. */
 export const DryRun = Type.Optional(
@@ -16,32 +20,57 @@ export const DryRun = Type.Optional(
   }),
 );
 
+/** Argument of the tools that create a generation. */
+export const WaitSeconds = Type.Integer({
+  minimum: 0,
+  maximum: WAIT_MAX_SECONDS,
+  default: 0,
+  description:
+    'Seconds to wait for the result: the call returns as soon as the generation has ended, or after this time. 0 returns immediately.',
+});
+
 /** Result of the tools that create a generation: the generation, or with `dry_run` its estimate. */
 export const buildSubmitOutput = () =>
   Type.Union([withNextStep(getGenerationResponse()), withNextStep(getEstimateResponse())]);
 
 interface SubmitOptions {
-  /** Seconds for the next call to wait. */
-  wait: string;
+  /** Seconds to wait for the end. */
+  waitSeconds: number;
   isDryRun: boolean | undefined;
 }
 
-/** Charges and queues a generation, or estimates it. The result names the next call. */
+/** Charges and queues a generation, or estimates it. The result is the generation, and names the next call. */
 export async function submitGeneration(
   input: CreateInput,
-  { wait, isDryRun = false }: SubmitOptions,
+  { waitSeconds, isDryRun = false }: SubmitOptions,
   toolContext: ToolContext,
 ): Promise<ToolResult> {
   if (isDryRun) return presentEstimate(await estimateGeneration(toolContext.principal, input));
   const { generation, isReplay } = await createIdempotently(input, toolContext);
   toolContext.state.generationId = generation.uuid;
-  const presented = presentGeneration(generation);
-  const { uuid, kind, credits_charged } = presented;
+  const queued = presentGeneration(generation);
+  const { uuid, kind, credits_charged } = queued;
   const outcome = isReplay
     ? `This ${kind} was created before by the same request: nothing more was charged than its ${credits_charged} credits. Its uuid is ${uuid}.`
     : `The ${kind} is queued. Its uuid is ${uuid}; ${credits_charged} credits were charged.`;
-  const next = `Call get_generation with this uuid and wait_seconds ${wait} for the result. If it fails, the credits are refunded.`;
-  return { text: `${outcome} ${next}`, structured: { ...presented, next } };
+  const ended = waitSeconds === 0 ? null : await waitForCreated(uuid, waitSeconds, toolContext);
+  if (ended !== null && ended.status !== 'queued') {
+    const result = await buildGenerationResult(ended);
+    return isReplay ? { ...result, text: `${outcome} ${result.text}` } : result;
+  }
+  const next =
+    'Call get_generation with this uuid and wait_seconds 45 for the result. If it fails, the credits are refunded.';
+  return { text: `${outcome} ${next}`, structured: { ...queued, next } };
+}
+
+/** Waits for a generation that is charged. Returns null if it cannot be read: an error would hide that it exists. */
+async function waitForCreated(uuid: string, seconds: number, toolContext: ToolContext): Promise<Generation | null> {
+  try {
+    return await waitForGeneration(uuid, seconds, toolContext);
+  } catch (error) {
+    logger.debug({ err: error, generation: uuid }, 'wait for a created generation failed');
+    return null;
+  }
 }
 
 function presentEstimate(estimate: EstimateResponse): ToolResult {

@@ -156,7 +156,11 @@ export async function saveLastSentEventId(sessionId: string, eventId: string): P
 }
 
 /** Reads the events after a position. Null when another stream was claimed or the session has ended. */
-export async function readEventsAfter(sessionId: string, token: string, after: string): Promise<StoredEvent[] | null> {
+export async function readEventsAfter(
+  { id: sessionId, accountId }: McpSession,
+  token: string,
+  after: string,
+): Promise<StoredEvent[] | null> {
   const results = await mcpRedis()
     .multi()
     .exists(mcpKeys.session(sessionId))
@@ -165,6 +169,8 @@ export async function readEventsAfter(sessionId: string, token: string, after: s
     // An open stream keeps its session alive.
     .pexpire(mcpKeys.stream(sessionId), MCP_EVENT_RETENTION_MS)
     .pexpire(mcpKeys.session(sessionId), MCP_SESSION_IDLE_MS)
+    .zadd(mcpKeys.accountSessions(accountId), 'XX', now().getTime(), sessionId)
+    .pexpire(mcpKeys.accountSessions(accountId), MCP_SESSION_IDLE_MS)
     .exec();
   const [exists, owner, entries] = (results ?? []).map(([error, value]) => {
     if (error !== null) throw error;

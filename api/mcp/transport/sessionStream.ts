@@ -70,7 +70,7 @@ export async function serveSessionStream(
     while (stream.isOpen() && !state().isStopping) {
       const nextAt = Math.min(sentAt + KEEP_ALIVE_INTERVAL_MS, checkedAt + REVALIDATION_INTERVAL_MS);
       const notified = notifier.waitFor(Math.max(0, nextAt - performance.now()));
-      const events = await readEventsAfter(session.id, token, position).catch(() => []);
+      const events = await readEventsAfter(session, token, position).catch(() => []);
       if (events === null) break;
       for (const { id, message } of events) {
         stream.send(message, id);

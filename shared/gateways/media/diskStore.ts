@@ -1,4 +1,4 @@
-import { access, constants, copyFile, mkdir, open, rename, rm, stat } from 'node:fs/promises';
+import { access, constants, copyFile, mkdir, open, readFile, rename, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { tooLargeError } from './download.ts';
 import { type MediaStore, StoreConfigError } from './mediaStore.ts';
@@ -18,16 +18,10 @@ export function diskStore(root: string): MediaStore {
     },
     movesFiles: true,
     getFile: async (path, localFile, maxBytes) => {
-      const file = join(root, path);
-      try {
-        if ((await stat(file)).size > maxBytes) throw tooLargeError(maxBytes, 'image');
-        await copyFile(file, localFile);
-        return true;
-      } catch (error) {
-        if ((error as NodeJS.ErrnoException).code === 'ENOENT') return false;
-        throw error;
-      }
+      const copied = await findFile(join(root, path), maxBytes, (file) => copyFile(file, localFile));
+      return copied !== null;
     },
+    readFile: (path, maxBytes) => findFile(join(root, path), maxBytes, (file) => readFile(file)),
     presign: null,
     deleteFolder: async (folder) => {
       await rm(join(root, folder), { recursive: true, force: true });
@@ -42,6 +36,21 @@ export function diskStore(root: string): MediaStore {
     },
     close: async () => {},
   };
+}
+
+/** Runs a function with a file of limited size. Returns null if it does not exist. */
+async function findFile<Result>(
+  file: string,
+  maxBytes: number,
+  use: (file: string) => Promise<Result>,
+): Promise<Result | null> {
+  try {
+    if ((await stat(file)).size > maxBytes) throw tooLargeError(maxBytes, 'image');
+    return await use(file);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
+    throw error;
+  }
 }
 
 /** Flushes the names in a folder to the disk. */

@@ -35,6 +35,12 @@ export interface MediaStore {
    * @throws InvalidOutputError if it has more than `maxBytes`.
    */
   getFile(path: string, localFile: string, maxBytes: number): Promise<boolean>;
+  /**
+   * Reads a small stored file.
+   * @returns null if it does not exist.
+   * @throws InvalidOutputError if it has more than `maxBytes`.
+   */
+  readFile(path: string, maxBytes: number): Promise<Buffer | null>;
   /** Signs an address of the store for one request. Null if the store has no addresses of its own. */
   presign: ((request: PresignedRequest) => Promise<string>) | null;
   /** Deletes a folder with its contents. A missing folder is not an error. */

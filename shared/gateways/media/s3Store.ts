@@ -1,6 +1,7 @@
 import { createReadStream } from 'node:fs';
 import { stat, writeFile } from 'node:fs/promises';
-import type { Readable } from 'node:stream';
+import { addAbortSignal, type Readable } from 'node:stream';
+import { buffer as readBuffer } from 'node:stream/consumers';
 import { setTimeout } from 'node:timers/promises';
 import { tooLargeError } from './download.ts';
 import {
@@ -25,7 +26,17 @@ export function s3Store(options: S3Options, limits: S3Limits = S3_LIMITS): Media
       for (const file of files) await upload(await connect(), `${folder}/${file.name}`, file);
     },
     movesFiles: false,
-    getFile: async (path, localFile, maxBytes) => getObject(await connect(), path, localFile, maxBytes),
+    getFile: async (path, localFile, maxBytes) => {
+      const signal = AbortSignal.timeout(limits.uploadMs);
+      const body = await openObject(await connect(), path, maxBytes, signal);
+      if (body !== null) await writeFile(localFile, body, { signal });
+      return body !== null;
+    },
+    readFile: async (path, maxBytes) => {
+      const signal = AbortSignal.timeout(limits.requestMs);
+      const body = await openObject(await connect(), path, maxBytes, signal);
+      return body === null ? null : readBuffer(addAbortSignal(signal, body));
+    },
     presign: async (request) => presign(await connect(), options, request),
     deleteFolder: async (folder) => deletePrefix(await connect(), folder),
     probe: async () => probe(await connect()),
@@ -76,13 +87,13 @@ async function putObject(
   }
 }
 
-async function getObject(
-  { client, sdk, bucket, toKey, withExplainedErrors, limits }: S3Connection,
+/** Opens the content of an object of limited size. Returns null if it does not exist. */
+async function openObject(
+  { client, sdk, bucket, toKey, withExplainedErrors }: S3Connection,
   path: string,
-  localFile: string,
   maxBytes: number,
-): Promise<boolean> {
-  const abortSignal = AbortSignal.timeout(limits.uploadMs);
+  abortSignal: AbortSignal,
+): Promise<Readable | null> {
   const command = new sdk.GetObjectCommand({ Bucket: bucket, Key: toKey(path) });
   const response = await withExplainedErrors(
     client.send(command, { abortSignal }).catch((error: Error) => {
@@ -90,14 +101,13 @@ async function getObject(
       throw error;
     }),
   );
-  if (response === null) return false;
+  if (response === null) return null;
   const body = response.Body as Readable;
   if ((response.ContentLength ?? 0) > maxBytes) {
     body.destroy();
     throw tooLargeError(maxBytes, 'image');
   }
-  await writeFile(localFile, body, { signal: abortSignal });
-  return true;
+  return body;
 }
 
 /** Signs with the credentials that the client uses at this moment. Sends nothing. */

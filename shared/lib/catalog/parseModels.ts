@@ -41,7 +41,7 @@ const PARAM_NAME_FORM = 'at most 40 characters of a-z, 0-9 and _, with a letter 
 const UPSTREAM_MODEL = /^[a-z0-9_-]+:\S+$/;
 
 /** Fields of requests beside the parameters. The MCP tools have both in one object. */
-const RESERVED_NAMES = ['prompt', 'model', 'metadata', 'max_credits', 'dry_run', 'webhook_url'];
+const RESERVED_NAMES = ['prompt', 'model', 'metadata', 'max_credits', 'dry_run', 'wait_seconds', 'webhook_url'];
 
 const MODEL_FIELDS = [
   'uuid',

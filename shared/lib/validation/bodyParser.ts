@@ -15,7 +15,14 @@ export function createBodyParser<Schema extends TSchema>(schema: Schema, fieldPr
   return (input) => {
     const validate = ajv.compile<Static<Schema>>(schema);
     if (validate(input)) return input;
-    const { detail, field } = describeFieldError((validate.errors as ErrorObject[])[0] as ErrorObject, fieldPrefix);
-    throw new ServiceError('validation_error', detail, { field });
+    const [error] = validate.errors as [ErrorObject];
+    const { detail, field } = describeFieldError(error, fieldPrefix);
+    throw new ServiceError('validation_error', detail, { field, ...findKnownFields(error) });
   };
+}
+
+/** Lists the fields that an object may have, if the error is an unknown one. */
+function findKnownFields({ keyword, parentSchema }: ErrorObject): { knownFields?: string[] } {
+  if (keyword !== 'additionalProperties') return {};
+  return { knownFields: Object.keys((parentSchema?.['properties'] ?? {}) as object) };
 }

@@ -1,0 +1,87 @@
+import type { ImageContent } from '@modelcontextprotocol/server';
+import { readGeneration } from '../../../shared/domain/generations/read.ts';
+import { readThumbnail } from '../../../shared/domain/generations/readThumbnail.ts';
+import { logger } from '../../../shared/lib/logger.ts';
+import { presentGeneration } from '../../../shared/presenters/generation.ts';
+import type { Generation } from '../../../shared/tables/Generation.ts';
+import { buildResourceLinks, getContentType, type PresentedGeneration, type ToolResult } from './callToolResult.ts';
+import type { ToolContext } from './defineTool.ts';
+
+/** Interval of the progress notifications during a wait. */
+const PROGRESS_INTERVAL_MS = 2_000;
+
+/**
+ * Reads a generation, and waits for its end with progress notifications.
+ * @throws ServiceError not_found; invalid_api_key.
+ */
+export async function waitForGeneration(uuid: string, seconds: number, toolContext: ToolContext): Promise<Generation> {
+  const stopReporting = startProgressReports(seconds, toolContext);
+  try {
+    const wait = { seconds, isAborted: toolContext.isAborted };
+    return await readGeneration(toolContext.principal, uuid, wait);
+  } finally {
+    stopReporting();
+  }
+}
+
+/** Sends progress notifications while the call waits. @returns a function that stops them. */
+function startProgressReports(seconds: number, { reportProgress }: ToolContext): () => void {
+  if (reportProgress === null || seconds === 0) return () => {};
+  const startedAt = performance.now();
+  const timer = setInterval(() => {
+    const elapsedSeconds = Math.min(seconds, Math.round((performance.now() - startedAt) / 1_000));
+    reportProgress(elapsedSeconds, seconds, `Still queued after ${elapsedSeconds} s.`);
+  }, PROGRESS_INTERVAL_MS);
+  reportProgress(0, seconds, 'Waiting for the generation to end.');
+  return () => clearInterval(timer);
+}
+
+/**
+ * Describes a generation, suggests the next step, and links its files.
+ * @param options.hasThumbnail adds the thumbnail as an image for the model. Its text says so if that fails.
+ */
+export async function buildGenerationResult(
+  row: Generation,
+  { hasThumbnail = false }: { hasThumbnail?: boolean } = {},
+): Promise<ToolResult> {
+  const generation = presentGeneration(row);
+  const image = hasThumbnail && generation.status === 'succeeded' ? await readImage(row) : undefined;
+  const missing = image === null ? 'Its thumbnail cannot be shown now. ' : '';
+  return {
+    text: `${missing}${describeGeneration(generation)}`,
+    ...(image === null || image === undefined ? {} : { image }),
+    structured: { ...generation, next: getNextStep(generation) },
+    links: buildResourceLinks(generation),
+  };
+}
+
+/** Reads the thumbnail. Null if there is none, or if the media store is unavailable. */
+async function readImage(row: Generation): Promise<ImageContent | null> {
+  const bytes = await readThumbnail(row).catch((error: unknown) => {
+    logger.debug({ err: error, generation: row.uuid }, 'thumbnail could not be read');
+    return null;
+  });
+  if (bytes === null) return null;
+  const mimeType = getContentType(row.thumbnail_path ?? '') ?? 'image/webp';
+  return { type: 'image', data: bytes.toString('base64'), mimeType };
+}
+
+function getNextStep({ status }: PresentedGeneration): string {
+  if (status === 'queued') return 'Call get_generation again with wait_seconds 45.';
+  if (status === 'succeeded') return 'Show or link output_url to the user.';
+  return 'Give the user the reason (error_message), and mention that the credits were refunded.';
+}
+
+function describeGeneration(generation: PresentedGeneration): string {
+  const { kind, uuid, status, credits_charged, error_message, output_url, duration_ms, is_watermarked } = generation;
+  if (status === 'failed') {
+    return `The ${kind} ${uuid} failed: ${error_message} Its ${credits_charged} credits were refunded.`;
+  }
+  if (status === 'queued') {
+    return `The ${kind} ${uuid} is still queued (${credits_charged} credits charged). Call get_generation again with wait_seconds 45.`;
+  }
+  const took = duration_ms === null ? '' : ` after ${(duration_ms / 1_000).toFixed(0)} s`;
+  const watermark = is_watermarked ? ' It carries a watermark.' : '';
+  // The address is last, so that no punctuation becomes a part of it.
+  return `The ${kind} ${uuid} succeeded${took}, for ${credits_charged} credits.${watermark} Download it from ${output_url}`;
+}

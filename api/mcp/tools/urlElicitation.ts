@@ -1,0 +1,50 @@
+import { randomUUID } from 'node:crypto';
+import {
+  type CallToolResult,
+  inputRequired,
+  type InputRequiredResult,
+  type ServerContext,
+  UrlElicitationRequiredError,
+} from '@modelcontextprotocol/server';
+import { config } from '../../../shared/lib/config.ts';
+import type { ErrorCode, ServiceError } from '../../../shared/spec/errors.ts';
+import type { McpRequestContext } from '../requestContext.ts';
+
+/** Key of the request within a stateless result. */
+const REQUEST_KEY = 'account_page';
+
+interface AccountPage {
+  path: string;
+  /** What the user can do there. */
+  action: string;
+}
+
+/** Pages where the user can resolve an error. */
+const PAGES: Partial<Record<ErrorCode, AccountPage>> = {
+  insufficient_credits: { path: '/account/billing/', action: 'Add credits on the billing page' },
+  subscription_required: { path: '/account/billing/', action: 'Choose a plan on the billing page' },
+};
+
+/**
+ * Asks a client that declared URL elicitation to open the page where its user can resolve the error. The page requires
+ * a sign-in, and its address identifies nobody.
+ * @returns the result that asks a stateless client; null for other clients and errors, and if the page was shown already.
+ * @throws UrlElicitationRequiredError for a client with a session (MCP 2025-11-25: URL Elicitation Required Error).
+ */
+export function requestAccountPage(
+  { code, message: detail }: ServiceError,
+  { clientFeatures, sessionId }: McpRequestContext,
+  { mcpReq }: ServerContext,
+): CallToolResult | InputRequiredResult | null {
+  const page = PAGES[code];
+  if (page === undefined || !clientFeatures.has('urlElicitation')) return null;
+  const url = `${config.BASE_URL}${page.path}`;
+  const message = `${detail} ${page.action}, then repeat the request.`;
+  if (sessionId !== null) {
+    const elicitation = { mode: 'url' as const, elicitationId: randomUUID(), url, message };
+    throw new UrlElicitationRequiredError([elicitation], `${code}: ${message} ${url}`);
+  }
+  // The client has shown the page already.
+  if (mcpReq.inputResponses !== undefined) return null;
+  return inputRequired({ inputRequests: { [REQUEST_KEY]: inputRequired.elicitUrl({ url, message }) } });
+}
