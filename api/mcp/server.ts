@@ -8,6 +8,7 @@ import {
   type ServerContext,
 } from '@modelcontextprotocol/server';
 import { AjvJsonSchemaValidator } from '@modelcontextprotocol/server/validators/ajv';
+import { toCanonicalJson } from '../../shared/lib/canonicalJson.ts';
 import { config } from '../../shared/lib/config.ts';
 import { perService } from '../../shared/lib/serviceScope.ts';
 import { ServiceError } from '../../shared/spec/errors.ts';
@@ -104,13 +105,15 @@ async function callTool(name: string, input: unknown, context: ServerContext): P
   const requestContext = getMcpRequestContext(context);
   try {
     if (requestContext.rateLimitError !== null) throw requestContext.rateLimitError;
-    return toCallToolResult(await tool.run(input ?? {}, buildToolContext(context)));
+    // Before the arguments are parsed, which adds defaults to them.
+    const call = toCanonicalJson([name, input]);
+    return toCallToolResult(await tool.run(input ?? {}, buildToolContext(context, call)));
   } catch (thrown) {
     return toErrorResult(toServiceError(thrown, requestContext));
   }
 }
 
-function buildToolContext(context: ServerContext): ToolContext {
+function buildToolContext(context: ServerContext, call: string): ToolContext {
   const { _meta: meta, signal, notify } = context.mcpReq;
   const requestContext = getMcpRequestContext(context);
   const token = meta?.progressToken;
@@ -123,6 +126,7 @@ function buildToolContext(context: ServerContext): ToolContext {
     isAborted: () => signal.aborted || requestContext.isAborted(),
     reportProgress: token === undefined ? null : report,
     idempotencyKey: parseMetaIdempotencyKey(meta),
+    call,
   };
 }
 

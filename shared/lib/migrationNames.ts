@@ -27,6 +27,7 @@ export const MIGRATION_NAMES = [
   '0021_catalog',
   '0022_catalog_plans',
   '0023_uploads',
+  '0029_canceled_hours',
 ] as const;
 
 export type MigrationName = (typeof MIGRATION_NAMES)[number];

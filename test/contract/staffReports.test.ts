@@ -9,6 +9,8 @@ import {
   expectedMargin,
   type FixtureGeneration,
   formatDay,
+  isCanceled,
+  isFailure,
   parseCsv,
   RANGE,
   SECRET_PROMPT,
@@ -62,11 +64,11 @@ describe('reports for staff', () => {
   describe('failed generations', () => {
     it('are counted by reason and upstream, with their share, credits and the latest example', async () => {
       const rows = await readCsv('failures', 'reasons');
-      const failed = current.filter(({ status }) => status === 'failed');
+      const failed = current.filter(isFailure);
       const total = findTotal(rows);
       expect(total).to.include({
         failed: failed.length,
-        failed_previous: previous.filter(({ status }) => status === 'failed').length,
+        failed_previous: previous.filter(isFailure).length,
         refunded_credits: sum(failed, ({ credits }) => credits),
         share_percent: percent(failed.length, current.length),
       });
@@ -100,7 +102,20 @@ describe('reports for staff', () => {
       );
       const total = findTotal(rows);
       expect(total).to.include({ generations: recent.length, generations_previous: before.length });
-      expect(total['failed']).to.equal(recent.filter(({ status }) => status === 'failed').length);
+      expect(total['failed']).to.equal(recent.filter(isFailure).length);
+    });
+
+    it('count generations that their owners canceled apart, and not in the failure rate', async () => {
+      const total = findTotal(await readCsv('failures', 'upstreams'));
+      const [failed, canceled] = [current.filter(isFailure).length, current.filter(isCanceled).length];
+      expect(canceled).to.be.greaterThan(5);
+      expect(total).to.include({
+        failed,
+        canceled,
+        canceled_previous: previous.filter(isCanceled).length,
+        failure_rate_percent: percent(failed, current.length - canceled),
+      });
+      expect((await visit('failures')).text).to.not.include('Canceled.</td>');
     });
 
     it('show no message of an upstream, which may quote the prompt', async () => {
@@ -123,11 +138,13 @@ describe('reports for staff', () => {
       const row = rows.find(({ upstream, model }) => upstream === 'fal:v1' && model === 'Image model') as CsvRow;
       const members = current.filter(({ upstream, model }) => upstream === 'fal' && model === 'imgmodel-2');
       const succeeded = members.filter(({ status }) => status === 'succeeded');
+      const failed = members.filter(isFailure);
       const seconds = succeeded.map((one) => (one.completedAt!.getTime() - one.submittedAt!.getTime()) / 1_000);
       expect(row).to.include({
         generations: members.length,
-        failed: members.length - succeeded.length,
-        failure_rate_percent: percent(members.length - succeeded.length, members.length),
+        failed: failed.length,
+        failure_rate_percent: percent(failed.length, failed.length + succeeded.length),
+        canceled: members.filter(isCanceled).length,
         latency_mean_seconds: Math.round((10 * sum(seconds, (value) => value)) / seconds.length) / 10,
         latency_max_seconds: Math.max(...seconds),
         probes: 500,
@@ -195,6 +212,7 @@ describe('reports for staff', () => {
       generations: current.length,
     });
     for (const rows of [failures, upstreams]) expect(findTotal(rows)['generations']).to.equal(current.length);
+    expect(findTotal(upstreams)['canceled']).to.equal(findTotal(failures)['canceled']);
     for (const rows of [reasons, upstreams]) expect(findTotal(rows)['failed']).to.equal(findTotal(failures)['failed']);
     expect(findTotal(reasons)['refunded_credits']).to.equal(findTotal(failures)['refunded_credits']);
     const [created] = await readCsv('onboarding', 'funnel');

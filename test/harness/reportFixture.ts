@@ -31,6 +31,13 @@ export interface FixtureGeneration {
   error: string | null;
 }
 
+/** Message of a generation that its owner canceled. */
+const CANCELED = 'Canceled.';
+export const isCanceled = ({ error }: FixtureGeneration): boolean => error === CANCELED;
+/** True for a failure that is not a cancellation. */
+export const isFailure = (generation: FixtureGeneration): boolean =>
+  generation.status === 'failed' && !isCanceled(generation);
+
 /** Text that an upstream quotes in a failure. No report may show it. */
 export const SECRET_PROMPT = 'a secret lighthouse';
 
@@ -78,8 +85,9 @@ export function buildGenerations(): FixtureGeneration[] {
     const owner = owners[index % 4] as FixtureAccount;
     const isVideo = index % 3 === 0;
     const credits = isVideo ? 35 : 8;
-    const status = index % 10 === 0 ? 'failed' : 'succeeded';
-    const neverSubmitted = status === 'failed' && index % 30 === 0;
+    const wasCanceled = index % 25 === 7;
+    const status = index % 10 === 0 || wasCanceled ? 'failed' : 'succeeded';
+    const neverSubmitted = status === 'failed' && (index % 30 === 0 || index % 50 === 7);
     const submittedAt = neverSubmitted ? null : new Date(createdAt.getTime() + 500);
     return {
       uuid: uuidAt(createdAt),
@@ -93,7 +101,7 @@ export function buildGenerations(): FixtureGeneration[] {
       submittedAt,
       completedAt: new Date(createdAt.getTime() + 10_000 + (index % 7) * 1_000),
       costCents: status === 'failed' ? null : isVideo ? 25.5 : 4.25,
-      error: status === 'failed' ? (reasons[(index / 10) % 3] as string) : null,
+      error: wasCanceled ? CANCELED : status === 'failed' ? (reasons[(index / 10) % 3] as string) : null,
     };
   }).filter(({ completedAt }) => completedAt!.getTime() < Date.now() - 60_000);
 }
