@@ -120,6 +120,9 @@ function computeRevenue({ account, credits, planCredits, status }: FixtureGenera
 
 export const sum = <Row>(rows: Row[], pick: (row: Row) => number) => rows.reduce((total, row) => total + pick(row), 0);
 
+/** Rounds halves up although they are sums of floating-point numbers. */
+const roundCents = (cents: number) => Math.round(Number(cents.toFixed(6)));
+
 /** Margin of these generations, by the columns of the file. */
 export function expectedMargin(members: FixtureGeneration[]) {
   const charged = members.filter(({ status }) => status !== 'failed');
@@ -131,11 +134,11 @@ export function expectedMargin(members: FixtureGeneration[]) {
     generations: members.length,
     plan_credits: sum(charged, ({ planCredits }) => planCredits),
     topup_credits: sum(charged, ({ credits, planCredits }) => credits - planCredits),
-    plan_revenue_cents: Math.round(plan),
-    topup_revenue_cents: Math.round(topup),
-    provider_cost_cents: Math.round(cost),
-    commission_cents: Math.round(commission),
-    margin_cents: Math.round(plan + topup - cost - commission),
+    plan_revenue_cents: roundCents(plan),
+    topup_revenue_cents: roundCents(topup),
+    provider_cost_cents: roundCents(cost),
+    commission_cents: roundCents(commission),
+    margin_cents: roundCents(plan + topup - cost - commission),
   };
 }
 
