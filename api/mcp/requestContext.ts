@@ -2,6 +2,7 @@ import type { AuthInfo, RequestId, ServerContext } from '@modelcontextprotocol/s
 import type { ServiceError } from '../../shared/spec/errors.ts';
 import type { State } from '../context.ts';
 import type { Principal } from '../pipeline/authenticateBearer.ts';
+import type { ClientFeatures } from './clientFeatures.ts';
 
 /** The HTTP request behind a message, as handlers of tools and resources see it. */
 export interface McpRequestContext {
@@ -9,6 +10,8 @@ export interface McpRequestContext {
   state: State;
   /** Null for stateless requests, which have no session. */
   sessionId: string | null;
+  /** Optional features of the client: those of its session, or those that a stateless request declares. */
+  clientFeatures: ClientFeatures;
   /** Id that the client gave the message. The multiplexer replaces it with a number of its own. */
   messageId: RequestId | null;
   /** Set when the account exceeded its rate limit: the tool is not run, and this error is its result. */

@@ -13,10 +13,10 @@ import { requireAddressWithinRateLimit } from './rateLimit.ts';
 import { isSafeOrSameOrigin } from './csrf.ts';
 
 /**
- * Accounts of the keys that this process has seen valid. Validity itself is not cached: each request verifies it.
+ * Accounts that keys act on, for the keys that this process has seen valid. Validity itself is not cached: each request verifies it.
  * An entry is deleted when its key is revoked here or found revoked.
  */
-const keyOwnerCache = perService(() => new LRUCache<string, number>({ max: 50_000 }));
+const keyOwnerCache = perService(() => new LRUCache<string, Caller>({ max: 50_000 }));
 
 /**
  * Authenticates a request by an API key in either header, the session cookie, or both, which must belong to the same
@@ -32,11 +32,11 @@ export async function authenticate(ctx: Context): Promise<Caller> {
   }
   const session = token === undefined ? null : await authenticateSessionToken(ctx, token);
   if (keyHash === null) return session as Caller;
-  const accountId = await findCachedKeyOwner(keyHash);
-  if (session !== null && session.accountId !== accountId) {
+  const caller = await findCachedKeyOwner(keyHash);
+  if (session !== null && session.accountId !== caller.accountId) {
     throw invalidApiKeyError('The API key and the session cookie belong to different accounts: send one of them.');
   }
-  return { accountId, keyHash };
+  return caller;
 }
 
 /**
@@ -56,7 +56,7 @@ export async function authenticateSession(ctx: Context): Promise<Caller> {
  */
 export async function verifyKey(caller: Caller): Promise<void> {
   if (caller.keyHash === null) return;
-  if ((await findApiKeyOwner(caller.keyHash)) === caller.accountId) return;
+  if ((await findApiKeyOwner(caller.keyHash))?.accountId === caller.accountId) return;
   evictKey(caller.keyHash);
   throw unknownKeyError();
 }
@@ -74,18 +74,18 @@ export async function authenticateOptional(ctx: Context): Promise<void> {
   const token = ctx.cookies.get(SESSION_COOKIE) || undefined;
   const accountId = token === undefined ? undefined : await findSessionAccount(ctx, token);
   if (accountId === undefined) return;
-  ctx.state.caller = { accountId, keyHash: null };
+  ctx.state.caller = { accountId, keyHash: null, clientId: null };
   ctx.state.sessionToken = token;
 }
 
-async function findCachedKeyOwner(keyHash: Buffer): Promise<number> {
+async function findCachedKeyOwner(keyHash: Buffer): Promise<Caller> {
   const name = keyHash.toString('base64');
   const known = keyOwnerCache().get(name);
   if (known !== undefined) return known;
-  const accountId = await findApiKeyOwner(keyHash);
-  if (accountId === undefined) throw unknownKeyError();
-  keyOwnerCache().set(name, accountId);
-  return accountId;
+  const owner = await findApiKeyOwner(keyHash);
+  if (owner === undefined) throw unknownKeyError();
+  keyOwnerCache().set(name, owner);
+  return owner;
 }
 
 async function authenticateSessionToken(ctx: Context, token: string): Promise<Caller> {
@@ -94,7 +94,7 @@ async function authenticateSessionToken(ctx: Context, token: string): Promise<Ca
   if (!isSafeOrSameOrigin(ctx))
     throw invalidApiKeyError(`With the session cookie, changes must come with "Origin: ${serviceOrigin()}".`);
   ctx.state.sessionToken = token;
-  return { accountId, keyHash: null };
+  return { accountId, keyHash: null, clientId: null };
 }
 
 /**

@@ -66,10 +66,10 @@ function readCredential(ctx: Context): string {
 
 async function authenticateApiKey(key: string): Promise<Principal> {
   const keyHash = hashApiKey(key);
-  const accountId = keyHash === null ? undefined : await findApiKeyOwner(keyHash);
-  if (keyHash === null || accountId === undefined) throw invalidTokenError('The API key is unknown or revoked.');
+  const owner = keyHash === null ? undefined : await findApiKeyOwner(keyHash);
+  if (keyHash === null || owner === undefined) throw invalidTokenError('The API key is unknown or revoked.');
   recordUseThrottled(toKeyId(keyHash), () => recordApiKeyLastUsed(keyHash));
-  return { accountId, keyHash, scopes: ALL_SCOPES_SET, credential: 'key' };
+  return { ...owner, scopes: ALL_SCOPES_SET, credential: 'key' };
 }
 
 async function authenticateAccessToken(text: string): Promise<Principal> {
@@ -80,7 +80,7 @@ async function authenticateAccessToken(text: string): Promise<Principal> {
   if (accountId === undefined)
     throw invalidTokenError('The application was disconnected from the account: connect it again.');
   recordUseThrottled(`grant ${token.grantUuid}`, () => recordGrantUse(token.grantUuid));
-  return { accountId, keyHash: null, scopes: token.scopes, credential: 'token' };
+  return { accountId, keyHash: null, clientId: token.clientId, scopes: token.scopes, credential: 'token' };
 }
 
 /** Error for a credential that was sent and is not valid. */

@@ -8,6 +8,7 @@ import { DELETION_PATH, PATHS_DURING_DELETION } from '../web/accountDeletion/pat
 import { redirectToSignInPage, seeOther } from './redirect.ts';
 import type { Authentication, Route } from './route.ts';
 import { serviceOrigin } from './serviceOrigin.ts';
+import { requireTestAccess } from './testAccess.ts';
 
 const REQUIRED_SESSION: ReadonlySet<Authentication> = new Set(['pageSession', 'staffSession', 'staffCall']);
 const STAFF_ONLY: ReadonlySet<Authentication> = new Set(['staff', 'staffSession', 'staffCall']);
@@ -18,6 +19,7 @@ const STAFF_ONLY: ReadonlySet<Authentication> = new Set(['staff', 'staffSession'
  * @returns false if the response is a redirect or an error page already.
  */
 export async function authorize(ctx: Context, { authentication, body, path, permission }: Route): Promise<boolean> {
+  requireTestAccess(ctx.state.caller, ctx.method, path);
   if (body === 'form' && authentication !== 'oauthCallback') {
     if (isCrossOriginForm(ctx)) {
       sendWrongAddressPage(ctx, serviceOrigin());

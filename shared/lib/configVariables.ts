@@ -19,6 +19,12 @@ const UpstreamModel = (options: Record<string, unknown> = {}) =>
   });
 /** `address` or `address:role`. */
 const STAFF_ENTRY = `[^\\s,@]+@[^\\s,@:]+(:(${STAFF_ROLES.join('|')}))?`;
+const Origins = () =>
+  Type.String({
+    default: '',
+    pattern: '^(\\*|https?://[^\\s,/]+(\\s*,\\s*https?://[^\\s,/]+)*)?$',
+    description: 'origins such as https://example.com, with commas between them, or * for all',
+  });
 const OnOff = (fallback: 'on' | 'off') => Type.Enum(['on', 'off'], { default: fallback });
 
 /** Every environment variable that the service reads, with its default. This is the only place that reads them. */
@@ -102,6 +108,8 @@ export const Environment = Type.Object({
   UPSTREAMS: Type.String({ default: '{}' }),
   /** JSON, or the path of a JSON file: see shared/lib/catalog/catalog.ts. Unset: the default models and plans. */
   CATALOG: Type.Optional(Type.String()),
+  /** Address of the sample upstream that runs the generations of test keys. Unset: no test keys can be created. */
+  TEST_UPSTREAM_URL: Type.Optional(HttpUrl()),
   UPSTREAM_TIMEOUT_MS: PositiveInteger(6_000, 100),
   UPSTREAM_SYNC_TIMEOUT_MS: PositiveInteger(240_000, 100),
   UPSTREAM_CONCURRENCY: PositiveInteger(64),
@@ -123,11 +131,9 @@ export const Environment = Type.Object({
   SWEEP_INTERVAL_MS: PositiveInteger(2_000, 100),
 
   /** Other origins whose pages may call /mcp from a browser. */
-  MCP_ALLOWED_ORIGINS: Type.String({
-    default: '',
-    pattern: '^(\\*|https?://[^\\s,/]+(\\s*,\\s*https?://[^\\s,/]+)*)?$',
-    description: 'origins such as https://example.com, with commas between them, or * for all',
-  }),
+  MCP_ALLOWED_ORIGINS: Origins(),
+  /** Other origins whose pages may call the REST API with a key. */
+  API_ALLOWED_ORIGINS: Origins(),
 
   RATE_LIMITS: OnOff('on'),
   RATE_CREATES_PER_MINUTE: PositiveInteger(60),
@@ -165,8 +171,14 @@ export const Environment = Type.Object({
     pattern: '^([a-z][a-z0-9+-]{2,}(\\s*,\\s*[a-z][a-z0-9+-]{2,})*)?$',
     description: 'schemes without the colon, such as myapp, with commas between them',
   }),
-  /** `on` accepts the URL of a metadata document as client id. The API then fetches the document. */
-  OAUTH_CLIENT_METADATA_DOCUMENTS: OnOff('on'),
+  /**
+   * `on` accepts the URL of a metadata document as client id. The API then fetches the document. `auto` does so, too, but
+   * advertises it only while outbound https works.
+   */
+  OAUTH_CLIENT_METADATA_DOCUMENTS: Type.Enum(['on', 'auto', 'off'], { default: 'on' }),
+  /** Proxy for fetching these documents, and hosts that are reached without it. */
+  HTTPS_PROXY: Type.Optional(HttpUrl({ description: 'the address of a proxy, such as http://proxy.example.com:3128' })),
+  NO_PROXY: Type.String({ default: '' }),
   /** Host whose Client ID Metadata Documents may have a private address and no TLS. For tests. */
   OAUTH_CLIENT_DOCUMENT_HOST: Type.Optional(
     Type.String({ pattern: '^[a-z0-9.-]+:\\d{1,5}$', description: 'a host and port such as 127.0.0.1:8080' }),

@@ -27,6 +27,10 @@ export const MIGRATION_NAMES = [
   '0021_catalog',
   '0022_catalog_plans',
   '0023_uploads',
+  '0024_spending_limits',
+  '0024_spending_limits_index',
+  '0026_test_accounts',
+  '0026_test_accounts_index',
   '0029_canceled_hours',
 ] as const;
 

@@ -9,6 +9,7 @@ export const ApiKeyResponse = Type.Object({
   last_used_at: timestampOrNull('Updated at most once in 60 seconds'),
   revoked: Type.Boolean(),
   created_at: Timestamp,
+  mode: Type.Optional(Type.Enum(['test'], { description: 'test for a test key; absent for others' })),
 });
 
 export function presentApiKey(row: ApiKey): Static<typeof ApiKeyResponse> {
@@ -19,5 +20,6 @@ export function presentApiKey(row: ApiKey): Static<typeof ApiKeyResponse> {
     last_used_at: row.last_used_at,
     revoked: row.revoked_at !== null,
     created_at: row.created_at,
+    ...(row.test_account_id === null ? {} : { mode: 'test' as const }),
   };
 }

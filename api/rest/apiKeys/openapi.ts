@@ -14,7 +14,7 @@ export const API_KEYS_DESCRIPTION: FeatureDescription = {
     'POST /api/keys/create/': {
       id: 'createApiKey',
       summary: 'Create an API key',
-      description: `The key is returned in this response only. An account has at most ${ACTIVE_API_KEYS_MAX} active keys.`,
+      description: `The key is returned in this response only. An account has at most ${ACTIVE_API_KEYS_MAX} active keys. A key with \`mode: test\` acts on a test account: its generations cost nothing and are watermarked samples, and it cannot change billing or API keys.`,
       body: { schema: CreateApiKeyRequest, example: { name: 'my script' } },
       response: {
         status: 201,

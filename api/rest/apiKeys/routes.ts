@@ -24,6 +24,7 @@ export async function create(ctx: Context): Promise<void> {
       request.name,
       (transaction, key) => saveResponse(transaction, presentCreatedApiKey(key)),
       getRequestOrigin(ctx),
+      request.mode,
     );
     await audit(ctx, 'key_created', accountId, { key: created.row.uuid });
     return presentCreatedApiKey(created);

@@ -11,6 +11,10 @@ export interface Caller {
   accountId: number;
   /** Set if the API key is still to be checked, by the statement that serves the request. */
   keyHash: Buffer | null;
+  /** Application whose access token was sent; null for a key or a session. */
+  clientId: string | null;
+  /** True for a test account, which a test key acts on. */
+  isTest?: boolean;
 }
 
 export const ACCOUNT_SUSPENDED_DETAIL = 'The account is suspended. Contact support to have it reinstated.';

@@ -14,12 +14,14 @@ import {
   API_KEY_LAST_USED_INTERVAL_MS,
   PAGE_SIZE,
 } from '../../spec/limits.ts';
+import type { KeyMode } from '../../spec/testMode.ts';
 import { Account } from '../../tables/Account.ts';
 import { ApiKey } from '../../tables/ApiKey.ts';
 import { lockAccount } from '../credits/ledger.ts';
 import { recordEvent } from '../outbox/recordEvent.ts';
-import { accountSuspendedError } from './accounts.ts';
+import { accountSuspendedError, type Caller } from './accounts.ts';
 import { describeOrigin, recordSecurityEvent, type RequestOrigin, SERVICE_ORIGIN } from './securityEvents.ts';
+import { ensureTestAccount, requireTestMode } from './testAccounts.ts';
 
 /** `svc_` and 40 hex characters (spec: API keys). */
 const KEY_FORMAT = /^svc_[0-9a-f]{40}$/;
@@ -38,14 +40,17 @@ export interface CreatedApiKey {
 /**
  * Creates an API key. Its text is returned only here.
  * @param onCreated may write more rows in the same transaction.
- * @throws ServiceError validation_error when the account has 20 active keys, or is being deleted.
+ * @param mode `test` for a key that acts on the test account, which the first such key creates.
+ * @throws ServiceError validation_error when the account has 20 active keys or is being deleted, or without test mode.
  */
 export async function createApiKey(
   accountId: number,
   name: string,
   onCreated: (transaction: Transaction, created: CreatedApiKey) => Promise<void> = async () => {},
   origin: RequestOrigin = SERVICE_ORIGIN,
+  mode: KeyMode = 'live',
 ): Promise<CreatedApiKey> {
+  if (mode === 'test') requireTestMode();
   const key = `svc_${randomHex(20)}`;
   return Account.transaction(async (transaction) => {
     // One statement checks the limit and counts, so that concurrent requests cannot create a 21st key.
@@ -60,6 +65,7 @@ export async function createApiKey(
       key_hash: sha256(key),
       uuid: uuidv7(),
       account_id: accountId,
+      test_account_id: mode === 'test' ? await ensureTestAccount(transaction, accountId) : null,
       number: account.key_count,
       name,
       prefix: key.slice(0, API_KEY_PREFIX_CHARACTERS),
@@ -94,13 +100,25 @@ function describeKey({ name, prefix }: ApiKey): { name: string; prefix: string }
 
 /** Lists the keys of an account, newest first, including revoked ones. */
 export async function listApiKeys(accountId: number, page: number): Promise<ListPage<ApiKey>> {
-  const { key_count: totalItems } = await Account.query().findById(accountId).select('key_count').throwIfNotFound();
+  const account = await Account.query().findById(accountId).select('key_count', 'live_account_id').throwIfNotFound();
+  if (account.live_account_id !== null) return listTestKeys(account.live_account_id, page);
+  const { key_count: totalItems } = account;
   const newest = totalItems - getPageOffset(page);
   if (newest <= 0) return { page, totalItems, items: [] };
   const items = await ApiKey.query()
     .where({ account_id: accountId })
     .whereBetween('number', [newest - PAGE_SIZE + 1, newest])
     .orderBy('number', 'desc');
+  return { page, totalItems, items };
+}
+
+/** Lists the test keys of a live account, for a test key. They are few, so that they can be counted. */
+async function listTestKeys(liveAccountId: number, page: number): Promise<ListPage<ApiKey>> {
+  const keys = () => ApiKey.query().where({ account_id: liveAccountId }).whereNotNull('test_account_id');
+  const [totalItems, items] = await Promise.all([
+    keys().resultSize(),
+    keys().orderBy('number', 'desc').offset(getPageOffset(page)).limit(PAGE_SIZE),
+  ]);
   return { page, totalItems, items };
 }
 
@@ -146,7 +164,8 @@ export async function revokeApiKey(
 
 const FIND_KEY_OWNERS = prepared(
   'find_api_key_owners',
-  `SELECT k.key_hash, k.account_id, a.suspended_at IS NOT NULL AS is_suspended
+  `SELECT k.key_hash, coalesce(k.test_account_id, k.account_id) AS account_id, k.test_account_id IS NOT NULL AS is_test,
+          a.suspended_at IS NOT NULL AS is_suspended
      FROM api_keys k JOIN accounts a ON a.id = k.account_id
     WHERE k.key_hash = ANY (:hashes) AND k.revoked_at IS NULL`,
 );
@@ -154,6 +173,7 @@ const FIND_KEY_OWNERS = prepared(
 interface KeyOwnerRow {
   key_hash: Buffer;
   account_id: number;
+  is_test: boolean;
   is_suspended: boolean;
 }
 
@@ -169,13 +189,14 @@ const findOwnerByHash = createBatcher<Buffer, KeyOwnerRow | undefined>({
 });
 
 /**
- * Finds the account of an active key, or undefined. Never cached, so that a revocation takes effect immediately.
+ * Finds the account that an active key acts on, or undefined. Never cached, so that a revocation takes effect immediately.
  * @throws ServiceError account_suspended
  */
-export async function findApiKeyOwner(keyHash: Buffer): Promise<number | undefined> {
+export async function findApiKeyOwner(keyHash: Buffer): Promise<Caller | undefined> {
   const owner = await findOwnerByHash(keyHash);
   if (owner?.is_suspended === true) throw accountSuspendedError();
-  return owner?.account_id;
+  if (owner === undefined) return undefined;
+  return { accountId: owner.account_id, keyHash, clientId: null, ...(owner.is_test ? { isTest: true } : {}) };
 }
 
 const RECORD_LAST_USED = prepared(

@@ -30,7 +30,8 @@ const READ = prepared(
             AS wanted (uuid, account_id, key_hash, ordinal)
      JOIN accounts a ON a.id = wanted.account_id
      LEFT JOIN api_keys k
-       ON k.key_hash = wanted.key_hash AND k.account_id = wanted.account_id AND k.revoked_at IS NULL
+       ON k.key_hash = wanted.key_hash AND coalesce(k.test_account_id, k.account_id) = wanted.account_id
+      AND k.revoked_at IS NULL
      LEFT JOIN generations g
        ON g.uuid = wanted.uuid AND g.account_id = wanted.account_id AND g.deleted_at IS NULL`,
 );
