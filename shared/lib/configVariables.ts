@@ -165,6 +165,13 @@ export const Environment = Type.Object({
   OTEL_EXPORTER_OTLP_ENDPOINT: Type.Optional(HttpUrl()),
   OTEL_SERVICE_NAME: Type.String({ default: 'genmeter', minLength: 1 }),
 
+  /** Spending limit that the consent page offers for an application. Unset: none. */
+  APPLICATION_SPENDING_LIMIT: Type.Optional(
+    Type.String({
+      pattern: '^[1-9]\\d{0,8}/(day|month)$',
+      description: 'a limit of credits such as 200/day or 5000/month',
+    }),
+  ),
   /** Additional private-use URI schemes that clients may register for redirects. */
   OAUTH_PRIVATE_SCHEMES: Type.String({
     default: '',
