@@ -27,6 +27,11 @@ const AFTER = buildCatalog({
   style: { enum: ['plain', 'bold'], default: 'plain' },
 });
 
+const create = (customer: TestCustomer, key: string, params: object) => {
+  const body = { model: 'poster-1', prompt: 'A poster', params };
+  return customer.request('POST', '/api/generations/create/', { body, headers: { 'idempotency-key': key } });
+};
+
 describe('a create that is repeated after a deployment has changed a default', () => {
   let service: TestService;
   let deployedUrl: string;
@@ -44,11 +49,6 @@ describe('a create that is repeated after a deployment has changed a default', (
     early = await service.createCustomer('studio');
     late = early.on(deployedUrl);
   });
-
-  const create = (customer: TestCustomer, key: string, params: object) => {
-    const body = { model: 'poster-1', prompt: 'A poster', params };
-    return customer.request('POST', '/api/generations/create/', { body, headers: { 'idempotency-key': key } });
-  };
 
   it('returns the first generation with its price and parameters, under its Idempotency-Key', async () => {
     const [key, balance] = [randomUUID(), await early.balance()];

@@ -32,6 +32,15 @@ describe('trackConnections', () => {
     return socket;
   }
 
+  async function open(bytes: string): Promise<Socket & { text: string }> {
+    const socket = Object.assign(connect(port, '127.0.0.1'), { text: '' });
+    socket.on('error', () => {});
+    socket.on('data', (chunk: Buffer) => (socket.text += chunk.toString()));
+    await once(socket, 'connect');
+    socket.write(bytes);
+    return socket;
+  }
+
   it('closes idle connections and those with a partial head or body', async () => {
     const half = ['', 'GET / HTTP/1.1\r\nhost', 'POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 9\r\n\r\nx'];
     const sockets = [];
@@ -120,15 +129,6 @@ describe('trackConnections', () => {
       expect(slow.text).to.match(/^HTTP\/1.1 200 [^]*done$/);
       expect(waiting.text).to.match(/^HTTP\/1.1 200 [^]*done$/);
     });
-
-    async function open(bytes: string): Promise<Socket & { text: string }> {
-      const socket = Object.assign(connect(port, '127.0.0.1'), { text: '' });
-      socket.on('error', () => {});
-      socket.on('data', (chunk: Buffer) => (socket.text += chunk.toString()));
-      await once(socket, 'connect');
-      socket.write(bytes);
-      return socket;
-    }
   });
 
   it('closes a response that the client does not read', async () => {
