@@ -120,6 +120,13 @@ function computeRevenue({ account, credits, planCredits, status }: FixtureGenera
 
 export const sum = <Row>(rows: Row[], pick: (row: Row) => number) => rows.reduce((total, row) => total + pick(row), 0);
 
+/** Failures and cancellations of these generations, by the columns of the file. */
+export function expectedOutcomes(members: FixtureGeneration[]) {
+  const [failed, canceled] = [members.filter(isFailure).length, members.filter(isCanceled).length];
+  const ended = members.length - canceled;
+  return { failed, canceled, failure_rate_percent: Math.round((1_000 * failed) / ended) / 10 };
+}
+
 /** Rounds halves up although they are sums of floating-point numbers. */
 const roundCents = (cents: number) => Math.round(Number(cents.toFixed(6)));
 
