@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
+import { BODY_TIME_LIMIT_MS, limitBodyTime } from './bodyTimeLimit.ts';
 
 /** The connections of a server, for a graceful shutdown. */
 export interface Connections {
@@ -22,7 +23,7 @@ const BODY_TIMEOUT_MS = 1_000;
 const DRAIN_CHECK_INTERVAL_MS = 100;
 
 /** Tracks the connections of a server from its start. */
-export function trackConnections(server: Server): Connections {
+export function trackConnections(server: Server, bodyTimeLimitMs = BODY_TIME_LIMIT_MS): Connections {
   const sockets = new Set<Socket>();
   const requests = new Map<IncomingMessage, ServerResponse>();
   let isDraining = false;
@@ -39,6 +40,8 @@ export function trackConnections(server: Server): Connections {
     requests.set(request, response);
     response.once('close', () => requests.delete(request));
   });
+
+  limitBodyTime(server, requests, bodyTimeLimitMs);
 
   /** Closes connections without a complete request. Node's `close` keeps those with a partial request. */
   function closeUnused(isBodyLate: boolean): void {

@@ -9,15 +9,16 @@ import { logger } from '../shared/lib/logger.ts';
 import { stopMetricsServer, startMetricsServer } from '../shared/lib/metricsServer.ts';
 import { releaseWaiters, subscribeToGenerationUpdates } from '../shared/queues/generationUpdates.ts';
 import { openQueues } from '../shared/queues/enqueue.ts';
+import { UPLOAD_TIME_LIMIT_MS } from '../shared/spec/limits.ts';
 import { createApp } from './app.ts';
+import { rejectConnection } from './bodyTimeLimit.ts';
 import { trackConnections } from './connections.ts';
 import { closeMcpStreams, openMcp } from './mcp/openMcp.ts';
 import { closeRateLimiters, openRateLimiters } from './pipeline/rateLimit.ts';
 
 /** Longer than load balancers keep idle connections (60 to 90 s), so that they never reuse one that closes here. */
 const KEEP_ALIVE_MS = 95_000;
-/** Time limits for receiving a request, and for its headers. */
-const REQUEST_TIMEOUT_MS = 30_000;
+/** Time limit for the headers of a request; see bodyTimeLimit.ts for its body. */
 const HEADERS_TIMEOUT_MS = 15_000;
 
 export interface ApiServer {
@@ -49,14 +50,11 @@ export async function startApi(): Promise<ApiServer> {
   const handleRequest = createApp(() => connections.isDraining()).callback();
   server.on('request', (request, response) => void handleRequest(request, response));
   server.keepAliveTimeout = KEEP_ALIVE_MS;
-  server.requestTimeout = REQUEST_TIMEOUT_MS;
+  server.requestTimeout = UPLOAD_TIME_LIMIT_MS;
   server.headersTimeout = HEADERS_TIMEOUT_MS;
   // Reject malformed HTTP here, with the usual error body.
   server.on('clientError', (_error, socket) => {
-    if (!socket.writable) return;
-    const body = JSON.stringify({ error: 'validation_error', detail: 'The request is not valid HTTP.' });
-    const head = `HTTP/1.1 400 Bad Request\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n`;
-    socket.end(`${head}Connection: close\r\n\r\n${body}`);
+    rejectConnection(socket, 'The request is not valid HTTP.');
   });
   server.listen(config.PORT, config.HOST);
   await once(server, 'listening').catch((error: Error) => {

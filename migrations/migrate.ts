@@ -29,6 +29,7 @@ import * as spendingLimits from './0024_spending_limits.ts';
 import * as spendingLimitsIndex from './0024_spending_limits_index.ts';
 import * as testAccounts from './0026_test_accounts.ts';
 import * as testAccountsIndex from './0026_test_accounts_index.ts';
+import * as canceledHours from './0029_canceled_hours.ts';
 
 /** A migration, and the indexes on existing tables that are built before its transaction. */
 export interface Migration extends Knex.Migration {
@@ -65,6 +66,7 @@ export const MIGRATIONS: Record<MigrationName, Migration> = {
   '0024_spending_limits_index': spendingLimitsIndex,
   '0026_test_accounts': testAccounts,
   '0026_test_accounts_index': testAccountsIndex,
+  '0029_canceled_hours': canceledHours,
 };
 
 /** Key of the advisory lock that serializes migrations. An arbitrary constant, used for nothing else. */

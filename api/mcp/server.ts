@@ -9,6 +9,7 @@ import {
   type ServerContext,
 } from '@modelcontextprotocol/server';
 import { AjvJsonSchemaValidator } from '@modelcontextprotocol/server/validators/ajv';
+import { toCanonicalJson } from '../../shared/lib/canonicalJson.ts';
 import { config } from '../../shared/lib/config.ts';
 import { perService } from '../../shared/lib/serviceScope.ts';
 import { ServiceError } from '../../shared/spec/errors.ts';
@@ -142,14 +143,16 @@ async function callTool(
   const requestContext = getMcpRequestContext(context);
   try {
     if (requestContext.rateLimitError !== null) throw requestContext.rateLimitError;
-    return toCallToolResult(await tool.run(input ?? {}, buildToolContext(context)));
+    // Before the arguments are parsed, which adds defaults to them.
+    const call = toCanonicalJson([name, input]);
+    return toCallToolResult(await tool.run(input ?? {}, buildToolContext(context, call)));
   } catch (thrown) {
     const error = toServiceError(thrown, requestContext);
     return requestAccountPage(error, requestContext, context) ?? toErrorResult(error);
   }
 }
 
-function buildToolContext(context: ServerContext): ToolContext {
+function buildToolContext(context: ServerContext, call: string): ToolContext {
   const { _meta: meta, signal, notify } = context.mcpReq;
   const requestContext = getMcpRequestContext(context);
   const token = meta?.progressToken;
@@ -162,6 +165,7 @@ function buildToolContext(context: ServerContext): ToolContext {
     isAborted: () => signal.aborted || requestContext.isAborted(),
     reportProgress: token === undefined ? null : report,
     idempotencyKey: parseMetaIdempotencyKey(meta),
+    call,
   };
 }
 

@@ -1,6 +1,7 @@
 import { koaBody } from 'koa-body';
 import { BODY_LIMIT_BYTES, IMAGE_BODY_LIMIT_BYTES } from '../../shared/spec/limits.ts';
 import { ServiceError } from '../../shared/spec/errors.ts';
+import { BODY_TIME_LIMIT_MS } from '../bodyTimeLimit.ts';
 import type { Context } from '../context.ts';
 import { HttpError } from './httpError.ts';
 
@@ -85,7 +86,7 @@ export function getForm(ctx: Context): URLSearchParams {
   return ctx.state.form;
 }
 
-/** Limit for the rest of an unread body after the response. A connection that sends more is closed. */
+/** Limit for the rest of an unread body after the response. A connection that sends more, or too slowly, is closed. */
 const DISCARD_LIMIT_BYTES = 16 * 1024 * 1024;
 
 /**
@@ -98,6 +99,8 @@ export async function discardUnreadBody(ctx: Context, next: () => Promise<void>)
   res.once('prefinish', () => {
     if (req.complete || req.destroyed) return;
     let bytes = 0;
+    const timer = setTimeout(() => req.socket.destroy(), BODY_TIME_LIMIT_MS).unref();
+    req.once('close', () => clearTimeout(timer));
     req.unpipe();
     req.removeAllListeners('data');
     req.on('data', (chunk: Buffer) => {

@@ -4,6 +4,7 @@ import { requireImageModels } from '../../shared/domain/uploads/createUpload.ts'
 import { findStoredImage } from '../../shared/domain/uploads/uploads.ts';
 import { config } from '../../shared/lib/config.ts';
 import { ServiceError } from '../../shared/spec/errors.ts';
+import { allowSlowBody } from '../bodyTimeLimit.ts';
 import type { Context } from '../context.ts';
 import { parseUuidParam } from '../pipeline/requestParameters.ts';
 import { sendFile } from './media.ts';
@@ -11,6 +12,7 @@ import { sendFile } from './media.ts';
 /** Receives the file of an upload at its signed address. A bucket receives files itself. */
 export async function receiveUpload(ctx: Context): Promise<void> {
   const uuid = requireSignature(ctx, 'PUT', ORIGINAL_FILE);
+  allowSlowBody(ctx.req);
   await receiveFile(uuid, { contentType: ctx.get('content-type'), length: ctx.request.length, body: ctx.req });
   ctx.status = 200;
   ctx.body = '';

@@ -31,6 +31,7 @@ export const MIGRATION_NAMES = [
   '0024_spending_limits_index',
   '0026_test_accounts',
   '0026_test_accounts_index',
+  '0029_canceled_hours',
 ] as const;
 
 export type MigrationName = (typeof MIGRATION_NAMES)[number];

@@ -40,6 +40,8 @@ export const IMAGE_URL_MAX_CHARACTERS = 2_000;
 export const UPLOAD_RETENTION_MS = DAY_MS;
 /** Time within which the file of an upload must be sent. */
 export const UPLOAD_ADDRESS_MS = HOUR_MS;
+/** Time limit for the file of an upload to disk: 20 MB need 35 KB a second. */
+export const UPLOAD_TIME_LIMIT_MS = 10 * MINUTE_MS;
 /** Maximum number of an account's images that no generation uses. */
 export const UNUSED_UPLOADS_MAX = 200;
 

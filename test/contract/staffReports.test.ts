@@ -7,8 +7,11 @@ import { createBrowserFor } from '../harness/httpBrowser.ts';
 import {
   buildGenerations,
   expectedMargin,
+  expectedOutcomes,
   type FixtureGeneration,
   formatDay,
+  isCanceled,
+  isFailure,
   parseCsv,
   RANGE,
   SECRET_PROMPT,
@@ -62,11 +65,11 @@ describe('reports for staff', () => {
   describe('failed generations', () => {
     it('are counted by reason and upstream, with their share, credits and the latest example', async () => {
       const rows = await readCsv('failures', 'reasons');
-      const failed = current.filter(({ status }) => status === 'failed');
+      const failed = current.filter(isFailure);
       const total = findTotal(rows);
       expect(total).to.include({
         failed: failed.length,
-        failed_previous: previous.filter(({ status }) => status === 'failed').length,
+        failed_previous: previous.filter(isFailure).length,
         refunded_credits: sum(failed, ({ credits }) => credits),
         share_percent: percent(failed.length, current.length),
       });
@@ -100,7 +103,12 @@ describe('reports for staff', () => {
       );
       const total = findTotal(rows);
       expect(total).to.include({ generations: recent.length, generations_previous: before.length });
-      expect(total['failed']).to.equal(recent.filter(({ status }) => status === 'failed').length);
+      expect(total['failed']).to.equal(recent.filter(isFailure).length);
+    });
+
+    it('count generations that their owners canceled apart, and not in the failure rate', async () => {
+      expect(current.some(isCanceled)).to.equal(true);
+      expect(findTotal(await readCsv('failures', 'upstreams'))).to.include(expectedOutcomes(current));
     });
 
     it('show no message of an upstream, which may quote the prompt', async () => {
@@ -126,8 +134,7 @@ describe('reports for staff', () => {
       const seconds = succeeded.map((one) => (one.completedAt!.getTime() - one.submittedAt!.getTime()) / 1_000);
       expect(row).to.include({
         generations: members.length,
-        failed: members.length - succeeded.length,
-        failure_rate_percent: percent(members.length - succeeded.length, members.length),
+        ...expectedOutcomes(members),
         latency_mean_seconds: Math.round((10 * sum(seconds, (value) => value)) / seconds.length) / 10,
         latency_max_seconds: Math.max(...seconds),
         probes: 500,

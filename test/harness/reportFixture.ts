@@ -31,6 +31,13 @@ export interface FixtureGeneration {
   error: string | null;
 }
 
+/** Message of a generation that its owner canceled. */
+const CANCELED = 'Canceled.';
+export const isCanceled = ({ error }: FixtureGeneration): boolean => error === CANCELED;
+/** True for a failure that is not a cancellation. */
+export const isFailure = (generation: FixtureGeneration): boolean =>
+  generation.status === 'failed' && !isCanceled(generation);
+
 /** Text that an upstream quotes in a failure. No report may show it. */
 export const SECRET_PROMPT = 'a secret lighthouse';
 
@@ -78,8 +85,9 @@ export function buildGenerations(): FixtureGeneration[] {
     const owner = owners[index % 4] as FixtureAccount;
     const isVideo = index % 3 === 0;
     const credits = isVideo ? 35 : 8;
-    const status = index % 10 === 0 ? 'failed' : 'succeeded';
-    const neverSubmitted = status === 'failed' && index % 30 === 0;
+    const wasCanceled = index % 25 === 7;
+    const status = index % 10 === 0 || wasCanceled ? 'failed' : 'succeeded';
+    const neverSubmitted = status === 'failed' && (index % 30 === 0 || index % 50 === 7);
     const submittedAt = neverSubmitted ? null : new Date(createdAt.getTime() + 500);
     return {
       uuid: uuidAt(createdAt),
@@ -93,7 +101,7 @@ export function buildGenerations(): FixtureGeneration[] {
       submittedAt,
       completedAt: new Date(createdAt.getTime() + 10_000 + (index % 7) * 1_000),
       costCents: status === 'failed' ? null : isVideo ? 25.5 : 4.25,
-      error: status === 'failed' ? (reasons[(index / 10) % 3] as string) : null,
+      error: wasCanceled ? CANCELED : status === 'failed' ? (reasons[(index / 10) % 3] as string) : null,
     };
   }).filter(({ completedAt }) => completedAt!.getTime() < Date.now() - 60_000);
 }
@@ -112,6 +120,16 @@ function computeRevenue({ account, credits, planCredits, status }: FixtureGenera
 
 export const sum = <Row>(rows: Row[], pick: (row: Row) => number) => rows.reduce((total, row) => total + pick(row), 0);
 
+/** Failures and cancellations of these generations, by the columns of the file. */
+export function expectedOutcomes(members: FixtureGeneration[]) {
+  const [failed, canceled] = [members.filter(isFailure).length, members.filter(isCanceled).length];
+  const ended = members.length - canceled;
+  return { failed, canceled, failure_rate_percent: Math.round((1_000 * failed) / ended) / 10 };
+}
+
+/** Rounds halves up although they are sums of floating-point numbers. */
+const roundCents = (cents: number) => Math.round(Number(cents.toFixed(6)));
+
 /** Margin of these generations, by the columns of the file. */
 export function expectedMargin(members: FixtureGeneration[]) {
   const charged = members.filter(({ status }) => status !== 'failed');
@@ -123,11 +141,11 @@ export function expectedMargin(members: FixtureGeneration[]) {
     generations: members.length,
     plan_credits: sum(charged, ({ planCredits }) => planCredits),
     topup_credits: sum(charged, ({ credits, planCredits }) => credits - planCredits),
-    plan_revenue_cents: Math.round(plan),
-    topup_revenue_cents: Math.round(topup),
-    provider_cost_cents: Math.round(cost),
-    commission_cents: Math.round(commission),
-    margin_cents: Math.round(plan + topup - cost - commission),
+    plan_revenue_cents: roundCents(plan),
+    topup_revenue_cents: roundCents(topup),
+    provider_cost_cents: roundCents(cost),
+    commission_cents: roundCents(commission),
+    margin_cents: roundCents(plan + topup - cost - commission),
   };
 }
 

@@ -2,7 +2,7 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { closeDownloadConnections } from '../../shared/gateways/media/download.ts';
+import { closeDownloadConnections, LocalFileError } from '../../shared/gateways/media/download.ts';
 import { fetchImage, InvalidImageError } from '../../shared/gateways/media/inputImages.ts';
 import { closeFileServers, startFileServer, startRedirectServer } from '../fakes/fileServers.ts';
 import { captureError } from '../harness/expectRejection.ts';
@@ -100,6 +100,18 @@ describe("fetching a customer's image", () => {
       expect(await getMessage(broken.url)).to.include('could not be fetched');
       const dropping = await startFileServer((request) => request.socket.destroy());
       expect(await getMessage(dropping.url)).to.include('could not be fetched');
+    });
+
+    it('does not blame the image for a full disk or a missing folder', async () => {
+      const { url } = await startFileServer((_request, response) => response.end('image'));
+      for (const [unwritable, code] of [
+        ['/dev/full', 'ENOSPC'],
+        [join(folder, 'missing', 'image'), 'ENOENT'],
+      ] as const) {
+        const error = await captureError(fetchImage(url, unwritable));
+        expect(error).to.be.instanceOf(LocalFileError);
+        expect((error.cause as NodeJS.ErrnoException).code).to.equal(code);
+      }
     });
 
     it('rejects a loop of redirects, and a redirect to another protocol', async () => {

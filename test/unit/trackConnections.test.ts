@@ -1,7 +1,8 @@
 import { once } from 'node:events';
-import { createServer, type Server, type ServerResponse } from 'node:http';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { type AddressInfo, connect, type Socket } from 'node:net';
 import { expect } from 'chai';
+import { allowSlowBody } from '../../api/bodyTimeLimit.ts';
 import { type Connections, trackConnections } from '../../api/connections.ts';
 
 describe('trackConnections', () => {
@@ -28,6 +29,15 @@ describe('trackConnections', () => {
     socket.on('data', (chunk: Buffer) => (socket.text += chunk.toString()));
     await once(server, 'connection');
     if (bytes !== '') socket.write(bytes);
+    return socket;
+  }
+
+  async function open(bytes: string): Promise<Socket & { text: string }> {
+    const socket = Object.assign(connect(port, '127.0.0.1'), { text: '' });
+    socket.on('error', () => {});
+    socket.on('data', (chunk: Buffer) => (socket.text += chunk.toString()));
+    await once(socket, 'connect');
+    socket.write(bytes);
     return socket;
   }
 
@@ -74,6 +84,51 @@ describe('trackConnections', () => {
     }
     expect(pipelined.text.match(/done/g)).to.have.length(3);
     expect(server.listening).to.equal(true);
+  });
+
+  describe('with a time limit for bodies', () => {
+    const TIME_LIMIT_MS = 300;
+    const HEAD = 'PUT / HTTP/1.1\r\nhost: a\r\ncontent-length: 9\r\n\r\n';
+    let limited: Server;
+    let requests: IncomingMessage[];
+    beforeEach(async () => {
+      requests = [];
+      limited = createServer((request, response) => {
+        requests.push(request);
+        request.on('error', () => {}).resume();
+        if (request.url === '/slow') allowSlowBody(request);
+        request.on('end', () => response.end('done'));
+      });
+      trackConnections(limited, TIME_LIMIT_MS);
+      limited.listen(0, '127.0.0.1');
+      await once(limited, 'listening');
+      ({ port } = limited.address() as AddressInfo);
+    });
+    afterEach(() => {
+      limited.closeAllConnections();
+      limited.close();
+    });
+
+    it('rejects a request whose body does not arrive in time, also if it arrives byte by byte', async () => {
+      const socket = await open(`${HEAD}x`);
+      const sending = setInterval(() => socket.write('y'), TIME_LIMIT_MS / 2);
+      await once(socket, 'close');
+      clearInterval(sending);
+      expect(socket.text).to.match(/^HTTP\/1.1 400 [^]*"The body did not arrive in time/);
+    });
+
+    it('neither limits complete requests nor those that may take longer', async () => {
+      const [waiting, slow] = [
+        await open('GET /wait HTTP/1.1\r\nhost: a\r\n\r\n'),
+        await open(HEAD.replace('/', '/slow')),
+      ];
+      while (requests.length < 2) await once(limited, 'request');
+      await new Promise((resolve) => setTimeout(resolve, 4 * TIME_LIMIT_MS));
+      slow.end('123456789');
+      await once(slow, 'close');
+      expect(slow.text).to.match(/^HTTP\/1.1 200 [^]*done$/);
+      expect(waiting.text).to.match(/^HTTP\/1.1 200 [^]*done$/);
+    });
   });
 
   it('closes a response that the client does not read', async () => {

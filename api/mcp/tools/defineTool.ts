@@ -14,6 +14,8 @@ export interface ToolContext extends McpRequestContext {
   reportProgress: ((progress: number, total: number, message: string) => void) | null;
   /** Idempotency key from the request's _meta; null when the client sent none. */
   idempotencyKey: string | null;
+  /** Name of the tool and the arguments as the client sent them, in canonical form: equal for a repeated call. */
+  call: string;
 }
 
 interface ToolDefinition<Input extends TSchema> {

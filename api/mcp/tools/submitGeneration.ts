@@ -85,15 +85,15 @@ function presentEstimate(estimate: EstimateResponse): ToolResult {
 
 /**
  * Creates the generation once, even if the client retries because the response was lost. A retry is recognized by its
- * idempotency key, or by the message id, which is unique within a session (MCP: Requests), together with the input: some
- * clients restart their ids, so another input under the same id is a new request.
+ * idempotency key, or by the message id, which is unique within a session (MCP: Requests), together with the call: some
+ * clients restart their ids, so another call under the same id is a new request. The call counts as the client sent it,
+ * because defaults may change with a deployment.
  */
 async function createIdempotently(input: CreateInput, toolContext: ToolContext): Promise<CreateResult> {
-  const { principal, idempotencyKey, sessionId, messageId } = toolContext;
+  const { principal, idempotencyKey, sessionId, messageId, call } = toolContext;
   const { requestId } = toolContext.state;
   if (idempotencyKey !== null) return createGeneration(principal, input, idempotencyKey, requestId);
   if (sessionId === null) return createGeneration(principal, input, null, requestId);
-  const params = Object.entries(input.params).toSorted(([a], [b]) => (a < b ? -1 : 1));
-  const id = sha256(JSON.stringify([sessionId, messageId, input.model, input.prompt, params]));
+  const id = sha256(JSON.stringify([sessionId, messageId, call]));
   return createGeneration(principal, input, `mcp:${id.toString('base64url')}`, requestId);
 }

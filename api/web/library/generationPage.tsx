@@ -1,11 +1,18 @@
 import type { VNode } from 'preact';
 import type { Generation } from '../../../shared/tables/Generation.ts';
 import type { Context } from '../../context.ts';
-import { presentGeneration } from '../../../shared/presenters/generation.ts';
 import { type Outcomes, sendAccountAreaPage } from '../components/accountPage.tsx';
 import { formatNumber } from '../components/formatAmount.ts';
 import { formatDateTime } from '../components/formatTime.ts';
-import { GenerationActions, Preview, type ShownGeneration, StatusTag, truncateText } from './generationParts.tsx';
+import {
+  GenerationActions,
+  getShownError,
+  Preview,
+  type ShownGeneration,
+  StatusTag,
+  toShownGeneration,
+  truncateText,
+} from './generationParts.tsx';
 import { LIBRARY_PATH } from './view.tsx';
 
 const NAME_CHARACTERS = 60;
@@ -23,7 +30,7 @@ export type CancelOutcome = keyof typeof OUTCOMES;
 
 /** Sends the page of one generation. While it is in progress, the script of the page updates it. */
 export function sendGenerationPage(ctx: Context, generation: Generation): void {
-  const shown = presentGeneration(generation);
+  const shown = toShownGeneration(generation);
   const name = truncateText(shown.prompt, NAME_CHARACTERS);
   const isQueued = shown.status === 'queued';
   const children = (
@@ -58,12 +65,13 @@ export function sendGenerationPage(ctx: Context, generation: Generation): void {
 }
 
 function Facts({ generation, createdAt }: { generation: ShownGeneration; createdAt: Date }): VNode {
-  const { duration_ms: durationMs, error_message: error } = generation;
+  const { duration_ms: durationMs } = generation;
+  const error = getShownError(generation);
   return (
     <dl>
       <dt>Status</dt>
       <dd>
-        <StatusTag status={generation.status} />
+        <StatusTag generation={generation} />
       </dd>
       {error === null ? null : (
         <>

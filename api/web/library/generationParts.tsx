@@ -1,17 +1,42 @@
 import type { VNode } from 'preact';
-import type { presentGeneration } from '../../../shared/presenters/generation.ts';
+import { isCanceledByOwner } from '../../../shared/domain/generations/failureReasons.ts';
+import { presentGeneration } from '../../../shared/presenters/generation.ts';
+import type { Generation } from '../../../shared/tables/Generation.ts';
 
-export type ShownGeneration = ReturnType<typeof presentGeneration>;
+/** A generation as clients see it, and whether its owner has asked to cancel it. */
+export interface ShownGeneration extends ReturnType<typeof presentGeneration> {
+  isCancelRequested: boolean;
+}
+
+export function toShownGeneration(generation: Generation): ShownGeneration {
+  return { ...presentGeneration(generation), isCancelRequested: generation.cancel_requested_at !== null };
+}
 
 const STATUS_TAGS = {
   queued: ['tag off', 'In progress'],
   succeeded: ['tag', 'Succeeded'],
   failed: ['tag warn', 'Failed, refunded'],
+  canceled: ['tag off', 'Canceled, refunded'],
+  canceling: ['tag off', 'Cancellation requested'],
 } as const;
 
-export function StatusTag({ status }: { status: keyof typeof STATUS_TAGS }): VNode {
-  const [tagClass, text] = STATUS_TAGS[status];
+export function StatusTag({ generation }: { generation: ShownGeneration }): VNode {
+  const [tagClass, text] = STATUS_TAGS[getShownStatus(generation)];
   return <span class={tagClass}>{text}</span>;
+}
+
+function getShownStatus({
+  status,
+  error_message: error,
+  isCancelRequested,
+}: ShownGeneration): keyof typeof STATUS_TAGS {
+  if (isCanceledByOwner(error)) return 'canceled';
+  return status === 'queued' && isCancelRequested ? 'canceling' : status;
+}
+
+/** Reason of a failure; null for a cancellation, which the status says already. */
+export function getShownError({ error_message: error }: ShownGeneration): string | null {
+  return isCanceledByOwner(error) ? null : error;
 }
 
 interface PartProps {
@@ -36,7 +61,8 @@ export function Preview({ generation, name }: PartProps): VNode {
 }
 
 /** Links to download, cancel and delete a generation. */
-export function GenerationActions({ generation: { uuid, status, output_url: url }, name }: PartProps): VNode {
+export function GenerationActions({ generation, name }: PartProps): VNode {
+  const { uuid, status, output_url: url, isCancelRequested } = generation;
   return (
     <div class="buttons">
       {url === null ? null : (
@@ -44,7 +70,7 @@ export function GenerationActions({ generation: { uuid, status, output_url: url 
           Download
         </a>
       )}
-      {status === 'queued' ? (
+      {status === 'queued' && !isCancelRequested ? (
         <a class="button slight" href={`/account/library/${uuid}/cancel/`} aria-label={`Cancel: ${name}`}>
           Cancel
         </a>

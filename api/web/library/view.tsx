@@ -4,12 +4,18 @@ import type { Generation } from '../../../shared/tables/Generation.ts';
 import type { ModelKind } from '../../../shared/spec/catalog.ts';
 import type { GenerationStatus } from '../../../shared/spec/states.ts';
 import type { Context } from '../../context.ts';
-import { presentGeneration } from '../../../shared/presenters/generation.ts';
 import { type Outcomes, type PageProblem, sendAccountAreaPage } from '../components/accountPage.tsx';
 import { type FilterChoice, FilteredPageLinks, FilterForm, MatchCount } from '../components/filterForm.tsx';
 import { formatNumber } from '../components/formatAmount.ts';
 import { formatDateTime } from '../components/formatTime.ts';
-import { GenerationActions, Preview, StatusTag, truncateText } from './generationParts.tsx';
+import {
+  GenerationActions,
+  getShownError,
+  Preview,
+  StatusTag,
+  toShownGeneration,
+  truncateText,
+} from './generationParts.tsx';
 
 export const LIBRARY_PATH = '/account/library/';
 /** Texts are cut in the list, so that a page of long prompts stays small. */
@@ -21,7 +27,7 @@ const OUTCOMES = { deleted: ['Generation deleted', 'The generation is deleted.']
 const STATUS_CHOICES: Record<GenerationStatus, string> = {
   queued: 'In progress',
   succeeded: 'Succeeded',
-  failed: 'Failed',
+  failed: 'Failed or canceled',
 };
 const KIND_CHOICES: Record<ModelKind, string> = { video: 'Videos', image: 'Images' };
 const FILTERS: readonly FilterChoice[] = [
@@ -90,7 +96,8 @@ function ProgressNote({ queued }: { queued: number }): VNode {
 }
 
 function GenerationCard({ generation }: { generation: Generation }): VNode {
-  const shown = presentGeneration(generation);
+  const shown = toShownGeneration(generation);
+  const error = getShownError(shown);
   const isQueued = shown.status === 'queued';
   const name = truncateText(shown.prompt, LABEL_CHARACTERS);
   return (
@@ -100,10 +107,10 @@ function GenerationCard({ generation }: { generation: Generation }): VNode {
         <a href={`${LIBRARY_PATH}${shown.uuid}/`}>{truncateText(shown.prompt, LISTED_PROMPT_CHARACTERS)}</a>
       </p>
       <p class="quiet small">
-        <StatusTag status={generation.status} /> {shown.model_name}, {formatNumber(shown.credits_charged)} credits,{' '}
+        <StatusTag generation={shown} /> {shown.model_name}, {formatNumber(shown.credits_charged)} credits,{' '}
         {formatDateTime(generation.created_at)}
       </p>
-      {shown.error_message === null ? null : <p class="small">{shown.error_message}</p>}
+      {error === null ? null : <p class="small">{error}</p>}
       <GenerationActions generation={shown} name={name} />
     </li>
   );

@@ -1,6 +1,5 @@
 import { ensureModelsKnown } from '../catalog/knownModels.ts';
 import { getCatalog, getModelBySlug } from '../../lib/catalog/catalog.ts';
-import { isDeepStrictEqual } from 'node:util';
 import { v7 as uuidv7 } from 'uuid';
 import { addMilliseconds, now } from '../../lib/clock.ts';
 import { isOutage } from '../../lib/database/errors.ts';
@@ -17,6 +16,7 @@ import { chargeAutoTopupForGeneration } from '../billing/autoTopups.ts';
 import { keyReusedError } from '../platform/idempotentRequests.ts';
 import { buildNotCreatedDetail, describeRejection, priceRequest } from './admission.ts';
 import { chargeGeneration } from './charge.ts';
+import { isSameRequest } from './compareRequests.ts';
 import type { ChargeOutcome, CreateInput, Debit } from './debit.ts';
 import { checkRequest } from './requestChecks.ts';
 
@@ -175,13 +175,7 @@ async function replayCreate(debit: Debit): Promise<CreateResult> {
   }
   // This very request was charged, and the response of the database was lost.
   if (first.uuid === debit.uuid) return dispatchCreated(debit);
-  const isSame =
-    first.model === debit.model &&
-    first.prompt === debit.prompt &&
-    first.webhook_url === (debit.webhook_url ?? null) &&
-    isDeepStrictEqual(first.params, debit.params) &&
-    isDeepStrictEqual(first.metadata, debit.metadata ?? null);
-  if (!isSame) throw keyReusedError();
+  if (!(await isSameRequest(first, debit))) throw keyReusedError();
   await ensureModelsKnown([first.model]);
   return { generation: buildQueuedGeneration(first), isReplay: true };
 }

@@ -16,7 +16,7 @@ interface GenerationCounts {
 const LIST_PAGE = prepared(
   'list_generations',
   `SELECT uuid, model, prompt, params, status, credits_charged, created_at, completed_at, output_path, thumbnail_path,
-          is_watermarked, error_message, metadata
+          is_watermarked, error_message, cancel_requested_at, metadata
      FROM generations
     WHERE account_id = :accountId AND number <= :newest AND deleted_at IS NULL
     ORDER BY number DESC

@@ -58,7 +58,7 @@ const prepareList = (name: string, matches: string) =>
       ORDER BY created_at DESC, number DESC LIMIT :max
    )
    SELECT total.matches, g.number, g.uuid, g.model, g.prompt, g.params, g.status, g.credits_charged, g.created_at,
-          g.completed_at, g.output_path, g.thumbnail_path, g.is_watermarked, g.error_message, g.metadata
+          g.completed_at, g.output_path, g.thumbnail_path, g.is_watermarked, g.error_message, g.cancel_requested_at, g.metadata
      FROM (SELECT count(*) AS matches FROM matching) total
      LEFT JOIN (SELECT number FROM matching ORDER BY number DESC OFFSET :skip LIMIT :limit) shown ON true
      LEFT JOIN generations g ON g.account_id = :accountId AND g.number = shown.number AND g.deleted_at IS NULL

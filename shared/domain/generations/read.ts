@@ -24,7 +24,8 @@ const READ = prepared(
   `SELECT wanted.ordinal, wanted.key_hash IS NULL OR k.key_hash IS NOT NULL AS is_key_valid,
           a.suspended_at IS NOT NULL AS is_suspended,
           g.uuid, g.model, g.prompt, g.params, g.status, g.credits_charged, g.created_at, g.completed_at, g.output_path,
-          g.thumbnail_path, g.is_watermarked, g.error_message, g.metadata, g.polled_at, g.upstream_handle IS NOT NULL AS submitted
+          g.thumbnail_path, g.is_watermarked, g.error_message, g.cancel_requested_at,
+          g.metadata, g.polled_at, g.upstream_handle IS NOT NULL AS submitted
      FROM unnest(cast(:uuids AS uuid[]), cast(:accounts AS bigint[]), cast(:hashes AS bytea[])) WITH ORDINALITY
             AS wanted (uuid, account_id, key_hash, ordinal)
      JOIN accounts a ON a.id = wanted.account_id

@@ -40,6 +40,7 @@ export const failureReport: ReportDefinition = {
   summary: 'Why generations failed, at which upstream, and what was refunded.',
   definition: [
     'Counts generations that were created in the range and have failed. All of them were refunded.',
+    'Generations that their owners canceled are not failures. They are counted apart, and not in the failure rate.',
     'Share of all generations: failures divided by all generations created in the range, at any upstream.',
     "A message of the upstream's own may quote the prompt, so it is not shown: open the example generation.",
     'Without dates, the range is the current hour and the 23 hours before it. Sums are updated once a minute.',
@@ -100,7 +101,7 @@ async function buildFailureTables(range: ReportRange): Promise<ReportTable[]> {
     {
       key: 'upstreams',
       title: 'By upstream',
-      note: 'All generations created in the range. Failure rate: failed divided by all that have ended.',
+      note: 'All generations created in the range. Failure rate: failed divided by all that have succeeded or failed.',
       dimensions: [
         { key: 'upstream', label: 'Upstream' },
         { key: 'model', label: 'Model' },
@@ -109,6 +110,7 @@ async function buildFailureTables(range: ReportRange): Promise<ReportTable[]> {
         { key: 'generations', label: 'Generations', unit: 'count' },
         { key: 'failed', label: 'Failed', unit: 'count' },
         { key: 'failure_rate_percent', label: 'Failure rate', unit: 'percent' },
+        { key: 'canceled', label: 'Canceled', unit: 'count' },
         { key: 'refunded_credits', label: 'Credits refunded', unit: 'count' },
       ],
       rows: groupRows(sums, toUpstreamLabels, computeFailureRates),
@@ -118,7 +120,7 @@ async function buildFailureTables(range: ReportRange): Promise<ReportTable[]> {
 }
 
 function computeFailureRates(
-  rows: { generations: number; succeeded: number; failed: number; refunded_credits: number }[],
+  rows: { generations: number; succeeded: number; failed: number; canceled: number; refunded_credits: number }[],
 ): (number | null)[] {
   const failed = sumBy(rows, (row) => row.failed);
   const ended = failed + sumBy(rows, (row) => row.succeeded);
@@ -126,6 +128,7 @@ function computeFailureRates(
     sumBy(rows, (row) => row.generations),
     failed,
     percent(failed, ended),
+    sumBy(rows, (row) => row.canceled),
     sumBy(rows, (row) => row.refunded_credits),
   ];
 }

@@ -7,7 +7,7 @@ import { prepared, runStatement } from '../../lib/database/preparedStatements.ts
 import { firstUuidAt } from '../../lib/uuid.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../spec/durations.ts';
 import { COMMISSION_PERCENT } from '../../spec/limits.ts';
-import { KNOWN_REASONS, OTHER_REASON } from '../generations/failureReasons.ts';
+import { CANCELED_REASON, KNOWN_REASONS, OTHER_REASON } from '../generations/failureReasons.ts';
 import { GENERATION_SUMS } from './sums.ts';
 
 /**
@@ -65,6 +65,8 @@ const SUM_SLICE = prepared(
   'sum_generation_slice',
   `WITH made AS MATERIALIZED (
      SELECT account_id, uuid, model, coalesce(upstream, '') AS upstream, coalesce(upstream_model, '') AS upstream_model,
+            -- The columns of the sums: a generation that its owner canceled is failed for the API, and not here.
+            CASE WHEN status = 'failed' AND error_message = :canceledReason THEN 'canceled' ELSE status END AS outcome,
             status, completed_at, credits_charged, plan_credits_charged, provider_cost_cents,
             CASE WHEN status = 'failed' THEN 0 ELSE plan_credits_charged END AS plan_credits,
             CASE WHEN status = 'failed' THEN 0 ELSE credits_charged - plan_credits_charged END AS topup_credits,
@@ -92,7 +94,7 @@ const SUM_SLICE = prepared(
                                      last_failed_at, example_uuid)
      SELECT cast(:hour AS timestamptz), model, upstream, upstream_model, reason, count(*), sum(credits_charged), max(completed_at),
             (array_agg(uuid ORDER BY completed_at DESC))[1]
-       FROM made WHERE status = 'failed' GROUP BY model, upstream, upstream_model, reason
+       FROM made WHERE outcome = 'failed' GROUP BY model, upstream, upstream_model, reason
      ON CONFLICT (hour, model, upstream, upstream_model, reason) DO UPDATE
        SET failed = f.failed + excluded.failed, refunded_credits = f.refunded_credits + excluded.refunded_credits,
            example_uuid = CASE WHEN excluded.last_failed_at > f.last_failed_at THEN excluded.example_uuid ELSE f.example_uuid END,
@@ -100,8 +102,8 @@ const SUM_SLICE = prepared(
    )
    INSERT INTO generation_hours AS h (hour, model, upstream, upstream_model, plan, ${GENERATION_SUMS.join(', ')}, latency_ms_max)
    SELECT cast(:hour AS timestamptz), model, upstream, upstream_model, plan, count(*), count(*) FILTER (WHERE status = 'succeeded'),
-          count(*) FILTER (WHERE status = 'failed'), sum(plan_credits), sum(topup_credits),
-          coalesce(sum(credits_charged) FILTER (WHERE status = 'failed'), 0), sum(plan_credits * plan_rate),
+          count(*) FILTER (WHERE outcome = 'failed'), count(*) FILTER (WHERE outcome = 'canceled'), sum(plan_credits), sum(topup_credits),
+          coalesce(sum(credits_charged) FILTER (WHERE outcome = 'failed'), 0), sum(plan_credits * plan_rate),
           sum(topup_credits * topup_rate), sum(plan_credits * plan_rate * commission_rate),
           coalesce(sum(provider_cost_cents), 0), count(latency_ms), coalesce(sum(latency_ms), 0), coalesce(max(latency_ms), 0)
      FROM made JOIN owner USING (account_id)
@@ -159,6 +161,7 @@ async function sumSlice(transaction: Knex.Transaction, hour: Date, since: Date):
     last: firstUuidAt(addMilliseconds(until, UUID_SKEW_MS)),
     reasons: KNOWN_REASONS,
     otherReason: OTHER_REASON,
+    canceledReason: CANCELED_REASON,
     plans: JSON.stringify(listPlanRates()),
   };
   await runStatement(SUM_SLICE, bindings, transaction);

@@ -13,6 +13,7 @@ export interface GenerationSum extends PeriodRow {
   generations: number;
   succeeded: number;
   failed: number;
+  canceled: number;
   plan_credits: number;
   topup_credits: number;
   refunded_credits: number;
@@ -33,6 +34,7 @@ export const GENERATION_SUMS = [
   'generations',
   'succeeded',
   'failed',
+  'canceled',
   'plan_credits',
   'topup_credits',
   'refunded_credits',

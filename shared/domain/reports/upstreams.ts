@@ -26,6 +26,7 @@ interface UpstreamSum extends PeriodRow {
   generations: number;
   succeeded: number;
   failed: number;
+  canceled: number;
   timed: number;
   latency_ms_sum: number;
   latency_ms_max: number;
@@ -41,16 +42,17 @@ const READ_UPSTREAM_SUMS = prepared(
   `SELECT hour >= :since AS is_current,
           to_char(date_trunc(:step, hour AT TIME ZONE 'UTC'), 'YYYY-MM-DD HH24:MI') AS time, model, upstream,
           cast(sum(generations) AS float8) AS generations, cast(sum(succeeded) AS float8) AS succeeded,
-          cast(sum(failed) AS float8) AS failed, cast(sum(timed) AS float8) AS timed,
+          cast(sum(failed) AS float8) AS failed, cast(sum(canceled) AS float8) AS canceled,
+          cast(sum(timed) AS float8) AS timed,
           cast(sum(latency_ms_sum) AS float8) AS latency_ms_sum, cast(max(latency_ms_max) AS float8) AS latency_ms_max,
           cast(sum(probes) AS float8) AS probes, cast(sum(failed_probes) AS float8) AS failed_probes,
           cast(sum(failed_submissions) AS float8) AS failed_submissions,
           cast(sum(circuit_openings) AS float8) AS circuit_openings
-     FROM (SELECT hour, model, ${UPSTREAM_NAME} AS upstream, generations, succeeded, failed, timed, latency_ms_sum,
+     FROM (SELECT hour, model, ${UPSTREAM_NAME} AS upstream, generations, succeeded, failed, canceled, timed, latency_ms_sum,
                   latency_ms_max, 0 AS probes, 0 AS failed_probes, 0 AS failed_submissions, 0 AS circuit_openings
              FROM generation_hours WHERE hour >= :previousSince AND hour < :until
             UNION ALL
-           SELECT hour, model, upstream, 0, 0, 0, 0, 0, 0, probes, failed_probes, failed_submissions, circuit_openings
+           SELECT hour, model, upstream, 0, 0, 0, 0, 0, 0, 0, probes, failed_probes, failed_submissions, circuit_openings
              FROM upstream_hours WHERE hour >= :previousSince AND hour < :until) sums
     GROUP BY 1, 2, 3, 4`,
 );
@@ -62,7 +64,7 @@ export const upstreamReport: ReportDefinition = {
   summary: 'Failure rate, latency, health checks and open circuits of each upstream, over time.',
   definition: [
     'Generations count in the hour in which they were created, at the upstream that they were submitted to last.',
-    'Failure rate: failed divided by all that have ended. Latency: from the accepted submission to the end, of generations that succeeded, with the download of the output.',
+    'Failure rate: failed divided by all that have succeeded or failed; those that their owners canceled are counted apart. Latency: from the accepted submission to the end, of generations that succeeded, with the download of the output.',
     'Probes are health checks, some per minute. Failed submissions did not reach the upstream. A circuit opens when the upstream rejects our account.',
     'Sums are updated once a minute.',
   ],
@@ -74,6 +76,7 @@ const MEASURES: readonly Measure[] = [
   { key: 'generations', label: 'Generations', unit: 'count' },
   { key: 'failed', label: 'Failed', unit: 'count' },
   { key: 'failure_rate_percent', label: 'Failure rate', unit: 'percent' },
+  { key: 'canceled', label: 'Canceled', unit: 'count' },
   { key: 'latency_mean_seconds', label: 'Mean latency', unit: 'seconds' },
   { key: 'latency_max_seconds', label: 'Longest', unit: 'seconds' },
   { key: 'probes', label: 'Probes', unit: 'count' },
@@ -156,6 +159,7 @@ function computeHealth(rows: UpstreamSum[]): (number | null)[] {
     sumBy(rows, (row) => row.generations),
     failed,
     percent(failed, failed + sumBy(rows, (row) => row.succeeded)),
+    sumBy(rows, (row) => row.canceled),
     timed === 0 ? null : roundSeconds(latencyMs / timed),
     timed === 0 ? null : roundSeconds(longestMs),
     sumBy(rows, (row) => row.probes),

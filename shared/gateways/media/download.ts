@@ -10,6 +10,9 @@ import { RETRYABLE_STATUSES } from './retryableStatuses.ts';
 /** An output, or an image of a customer, that can never be stored: missing, of the wrong type, or too large. */
 export class InvalidOutputError extends Error {}
 
+/** A local file that cannot be written, for example because the disk is full. The source is not at fault. */
+export class LocalFileError extends Error {}
+
 /** Addresses that an upstream's outputs may have besides public ones. */
 export interface DownloadPolicy {
   /** Host and port of the upstream, which may be private. */
@@ -57,7 +60,7 @@ const agents = perService(() => ({
  * allows them. Headers are sent to the host of the first address only. A `data:` address is decoded. After an error the
  * file may contain a part of the output.
  * @returns the first bytes, for format detection.
- * @throws InvalidOutputError if a retry would not help; any other error if it may.
+ * @throws InvalidOutputError if a retry would not help; LocalFileError or any other error if it may.
  */
 export async function download(
   source: DownloadSource,
@@ -70,16 +73,27 @@ export async function download(
   const options = { headers: source.headers, signal, headersTimeout: idleMs, bodyTimeout: idleMs };
   let head = Buffer.alloc(0);
   let bytes = 0;
+  let sourceError: unknown;
   async function* pass(): AsyncGenerator<Buffer> {
     // Requested only once the file is open. The announced length may be missing or wrong, so bytes are counted.
-    for await (const chunk of streamBytes(source.url, policy, options, maxBytes)) {
-      bytes += chunk.length;
-      if (bytes > maxBytes) throw tooLargeError(maxBytes, getName(policy));
-      if (head.length < HEAD_BYTES) head = Buffer.concat([head, chunk.subarray(0, HEAD_BYTES - head.length)]);
-      yield chunk;
+    try {
+      for await (const chunk of streamBytes(source.url, policy, options, maxBytes)) {
+        bytes += chunk.length;
+        if (bytes > maxBytes) throw tooLargeError(maxBytes, getName(policy));
+        if (head.length < HEAD_BYTES) head = Buffer.concat([head, chunk.subarray(0, HEAD_BYTES - head.length)]);
+        yield chunk;
+      }
+    } catch (error) {
+      sourceError = error;
+      throw error;
     }
   }
-  await writeFile(localFile, pass(), { signal, flush: true });
+  try {
+    await writeFile(localFile, pass(), { signal, flush: true });
+  } catch (error) {
+    if (error === sourceError || signal.aborted) throw error;
+    throw new LocalFileError('The file could not be written.', { cause: error });
+  }
   return head;
 }
 

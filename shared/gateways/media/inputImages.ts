@@ -4,7 +4,7 @@ import { config, ConfigError } from '../../lib/config.ts';
 import { getServerSecret } from '../../lib/serverSecret.ts';
 import { IMAGE_MAX_BYTES } from '../../spec/limits.ts';
 import { getMediaFolder, getMediaStore } from './configuredStore.ts';
-import { download, InvalidOutputError } from './download.ts';
+import { download, InvalidOutputError, LocalFileError } from './download.ts';
 import { verifyMediaStore } from './storeOutput.ts';
 import { cleanTempFiles, deleteTempFile, newTempFile } from './tempFiles.ts';
 import { DecodeError, reencodeImage } from './thumbnail.ts';
@@ -83,7 +83,7 @@ export async function withTempFile<Result>(use: (localFile: string) => Promise<R
 
 /**
  * Fetches an image from an address that a customer chose.
- * @throws InvalidImageError
+ * @throws InvalidImageError; LocalFileError if our disk is at fault
  */
 export async function fetchImage(url: string, localFile: string): Promise<void> {
   const allowsPrivateAddresses = config.INPUT_IMAGE_ADDRESSES === 'any';
@@ -91,6 +91,7 @@ export async function fetchImage(url: string, localFile: string): Promise<void> 
   try {
     await download({ url }, policy, localFile, FETCH_LIMITS);
   } catch (error) {
+    if (error instanceof LocalFileError) throw error;
     if (error instanceof InvalidOutputError) throw new InvalidImageError(error.message, { cause: error });
     const message = 'The image could not be fetched from its address. Check the address, or upload the image.';
     throw new InvalidImageError(message, { cause: error });

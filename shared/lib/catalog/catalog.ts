@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { type CatalogModel, DEFAULT_MODELS, type ModelDefinition } from '../../spec/catalog.ts';
 import { ServiceError } from '../../spec/errors.ts';
 import { DEFAULT_PLANS, type Plan } from '../../spec/plans.ts';
+import { toCanonicalJson } from '../canonicalJson.ts';
 import { config, type Config, ConfigError } from '../config.ts';
 import { parseConfigJson } from '../configJson.ts';
 import { perService } from '../serviceScope.ts';
@@ -69,15 +70,6 @@ export function getDefinitions(models: readonly CatalogModel[]): ModelDefinition
 function hashDefinitions(definitions: ModelDefinitions): number {
   const digest = createHash('sha256').update(toCanonicalJson(definitions)).digest();
   return Number(digest.readBigUInt64BE() >> 11n);
-}
-
-/** Serializes a value with the fields of its objects in alphabetical order. */
-function toCanonicalJson(value: unknown): string {
-  return JSON.stringify(value, (_, nested: unknown) =>
-    typeof nested === 'object' && nested !== null && !Array.isArray(nested)
-      ? Object.fromEntries(Object.entries(nested).toSorted(([one], [other]) => (one < other ? -1 : 1)))
-      : nested,
-  );
 }
 
 /** Escapes that Postgres rejects in JSON: NUL, and lone surrogates, which are the only ones that are written as escapes. */

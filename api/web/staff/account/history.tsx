@@ -1,4 +1,5 @@
 import type { VNode } from 'preact';
+import { isCanceledByOwner } from '../../../../shared/domain/generations/failureReasons.ts';
 import type { StaffGeneration } from '../../../../shared/domain/staff/generations.ts';
 import type { ListedEntry } from '../../../../shared/domain/credits/listFilteredLedger.ts';
 import { formatChange, formatNumber } from '../../components/formatAmount.ts';
@@ -54,7 +55,9 @@ export function GenerationTable({ generations }: { generations: StaffGeneration[
 }
 
 /** Describes the status of a generation, and whether it was refunded. */
-export function describeStatus({ status, refunded_at: refundedAt }: StaffGeneration): string {
+export function describeStatus(generation: StaffGeneration): string {
+  const { status, refunded_at: refundedAt } = generation;
+  if (isCanceledByOwner(generation.error_reason)) return 'canceled, refunded';
   if (status === 'failed') return 'failed, refunded';
   return refundedAt === null ? status : `${status}, refunded by staff`;
 }

@@ -1,0 +1,57 @@
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import type { Duplex } from 'node:stream';
+import { UPLOAD_TIME_LIMIT_MS } from '../shared/spec/limits.ts';
+
+/** Time limit for the body of a request. Node's own limit is for all requests, and uploads take longer. */
+export const BODY_TIME_LIMIT_MS = 30_000;
+const CHECK_INTERVAL_MS = 1_000;
+
+/** A request that may have a time limit of its own. */
+interface TimedRequest extends IncomingMessage {
+  bodyTimeLimitMs?: number;
+}
+
+/** Allows a request the time of an upload for its body. Call it only once the request is authorized. */
+export function allowSlowBody(request: IncomingMessage): void {
+  (request as TimedRequest).bodyTimeLimitMs = UPLOAD_TIME_LIMIT_MS;
+}
+
+/**
+ * Ends requests whose body does not arrive in time, with a 400. Checks all incomplete requests from time to time, so that
+ * it adds nothing to the others.
+ * @param requests in progress.
+ */
+export function limitBodyTime(
+  server: Server,
+  requests: ReadonlyMap<TimedRequest, ServerResponse>,
+  timeLimitMs: number,
+): void {
+  let incompleteSince = new Map<TimedRequest, number>();
+  const checking = setInterval(
+    () => {
+      const at = performance.now();
+      const incomplete = [...requests.keys()].filter((request) => !request.complete);
+      incompleteSince = new Map(incomplete.map((request) => [request, incompleteSince.get(request) ?? at]));
+      for (const [request, since] of incompleteSince) {
+        if (at - since < (request.bodyTimeLimitMs ?? timeLimitMs)) continue;
+        endRequest(request, requests.get(request));
+      }
+    },
+    Math.min(CHECK_INTERVAL_MS, timeLimitMs),
+  );
+  checking.unref();
+  server.once('close', () => clearInterval(checking));
+}
+
+function endRequest({ socket }: IncomingMessage, response: ServerResponse | undefined): void {
+  if (response?.headersSent === true) socket.destroy();
+  else rejectConnection(socket, 'The body did not arrive in time. Send the request again.');
+}
+
+/** Responds to a request that has no valid or complete form with the usual error body, and closes its connection. */
+export function rejectConnection(socket: Duplex, detail: string): void {
+  if (!socket.writable) return;
+  const body = JSON.stringify({ error: 'validation_error', detail });
+  const head = `HTTP/1.1 400 Bad Request\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n`;
+  socket.end(`${head}Connection: close\r\n\r\n${body}`);
+}
