@@ -13,7 +13,7 @@ import { perService } from '../../shared/lib/serviceScope.ts';
 import { ServiceError } from '../../shared/spec/errors.ts';
 import { IDEMPOTENCY_KEY_MAX_CHARACTERS } from '../../shared/spec/limits.ts';
 import { toServiceError } from '../pipeline/errors.ts';
-import { getMcpRequestContext } from './requestContext.ts';
+import { getMcpRequestContext, runWithCurrentKey } from './requestContext.ts';
 import { buildIcon } from './icons.ts';
 import { registerResourceHandlers } from './resources/handlers.ts';
 import { toErrorResult, toCallToolResult } from './tools/callToolResult.ts';
@@ -104,7 +104,11 @@ async function callTool(name: string, input: unknown, context: ServerContext): P
   const requestContext = getMcpRequestContext(context);
   try {
     if (requestContext.rateLimitError !== null) throw requestContext.rateLimitError;
-    return toCallToolResult(await tool.run(input ?? {}, buildToolContext(context)));
+    const toolContext = buildToolContext(context);
+    const result = await runWithCurrentKey(requestContext, tool.scope, (principal) =>
+      tool.run(input ?? {}, { ...toolContext, principal }),
+    );
+    return toCallToolResult(result);
   } catch (thrown) {
     return toErrorResult(toServiceError(thrown, requestContext));
   }

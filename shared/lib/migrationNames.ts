@@ -27,6 +27,8 @@ export const MIGRATION_NAMES = [
   '0021_catalog',
   '0022_catalog_plans',
   '0023_uploads',
+  '0025_key_options',
+  '0025_key_expiry_index',
 ] as const;
 
 export type MigrationName = (typeof MIGRATION_NAMES)[number];

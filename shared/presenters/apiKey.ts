@@ -1,6 +1,18 @@
 import Type, { type Static } from 'typebox';
+import { formatIpRange } from '../lib/ipRanges.ts';
+import { ALL_SCOPES } from '../spec/oauth.ts';
 import type { ApiKey } from '../tables/ApiKey.ts';
 import { Timestamp, timestampOrNull, Uuid } from './fields.ts';
+
+/** Options of a key in a response, which contains only those that are set. */
+export const KeyOptionsResponse = Type.Object({
+  scopes: Type.Optional(Type.Array(Type.Enum(ALL_SCOPES), { description: 'Without it: the whole account' })),
+  expires_at: Type.Optional(Type.Unsafe<Date>({ ...Timestamp, description: 'Without it: never' })),
+  allowed_models: Type.Optional(Type.Array(Type.String(), { description: 'Models; without it: all' })),
+  allowed_ips: Type.Optional(
+    Type.Array(Type.String(), { description: 'Addresses and ranges in CIDR notation; without it: all' }),
+  ),
+});
 
 export const ApiKeyResponse = Type.Object({
   uuid: Uuid,
@@ -9,6 +21,7 @@ export const ApiKeyResponse = Type.Object({
   last_used_at: timestampOrNull('Updated at most once in 60 seconds'),
   revoked: Type.Boolean(),
   created_at: Timestamp,
+  ...KeyOptionsResponse.properties,
 });
 
 export function presentApiKey(row: ApiKey): Static<typeof ApiKeyResponse> {
@@ -19,5 +32,21 @@ export function presentApiKey(row: ApiKey): Static<typeof ApiKeyResponse> {
     last_used_at: row.last_used_at,
     revoked: row.revoked_at !== null,
     created_at: row.created_at,
+    ...presentKeyOptions(row),
+  };
+}
+
+/** Presents the options that a key has. */
+export function presentKeyOptions({
+  scopes,
+  expires_at: expiresAt,
+  allowed_models: models,
+  allowed_ips: ips,
+}: ApiKey): Static<typeof KeyOptionsResponse> {
+  return {
+    ...(scopes === null ? {} : { scopes }),
+    ...(expiresAt === null ? {} : { expires_at: expiresAt }),
+    ...(models === null ? {} : { allowed_models: models }),
+    ...(ips === null ? {} : { allowed_ips: ips.map(formatIpRange) }),
   };
 }

@@ -9,6 +9,8 @@ export const ERROR_STATUS = {
   admin_required: 403,
   /** Not in the specification: staff have suspended the account. */
   account_suspended: 403,
+  /** Not in the specification: the API key is restricted to other scopes, models or addresses. */
+  insufficient_scope: 403,
   not_found: 404,
   parallel_limit_reached: 409,
   rate_limited: 429,

@@ -10,6 +10,7 @@ const STATUS_BY_CODE = {
   subscription_required: 402,
   admin_required: 403,
   account_suspended: 403,
+  insufficient_scope: 403,
   not_found: 404,
   parallel_limit_reached: 409,
   rate_limited: 429,

@@ -1,7 +1,9 @@
 import type { Static } from 'typebox';
+import { presentKeyOptions } from '../../../shared/presenters/apiKey.ts';
 import type { ApiKey } from '../../../shared/tables/ApiKey.ts';
 import type { CreatedApiKeyResponse } from './schemas.ts';
 
 export function presentCreatedApiKey({ key, row }: { key: string; row: ApiKey }): Static<typeof CreatedApiKeyResponse> {
-  return { uuid: row.uuid, name: row.name, key, prefix: row.prefix, created_at: row.created_at };
+  const { uuid, name, prefix, created_at } = row;
+  return { uuid, name, key, prefix, created_at, ...presentKeyOptions(row) };
 }

@@ -1,6 +1,8 @@
 import Type from 'typebox';
-import { API_KEY_NAME_MAX_CHARACTERS } from '../../../shared/spec/limits.ts';
-import { NO_OTHER_FIELDS, Timestamp, Uuid } from '../../../shared/presenters/fields.ts';
+import { KeyOptionsResponse } from '../../../shared/presenters/apiKey.ts';
+import { NO_OTHER_FIELDS, textOrNull, Timestamp, Uuid } from '../../../shared/presenters/fields.ts';
+import { API_KEY_NAME_MAX_CHARACTERS, API_KEY_OPTION_ITEMS_MAX } from '../../../shared/spec/limits.ts';
+import { ALL_SCOPES, type Scope } from '../../../shared/spec/oauth.ts';
 
 export const CreatedApiKeyResponse = Type.Object({
   uuid: Uuid,
@@ -8,11 +10,52 @@ export const CreatedApiKeyResponse = Type.Object({
   key: Type.String({ pattern: '^svc_[0-9a-f]{40}$', description: 'The secret key, shown only once' }),
   prefix: Type.String(),
   created_at: Timestamp,
+  ...KeyOptionsResponse.properties,
 });
 
 export const RevokedResponse = Type.Object({ revoked: Type.Boolean({ const: true }) });
 
-export const CreateApiKeyRequest = Type.Object(
-  { name: Type.String({ trimmed: true, minLength: 1, maxLength: API_KEY_NAME_MAX_CHARACTERS, format: 'text' }) },
-  NO_OTHER_FIELDS,
-);
+const KeyName = Type.String({
+  trimmed: true,
+  minLength: 1,
+  maxLength: API_KEY_NAME_MAX_CHARACTERS,
+  format: 'text',
+});
+
+/** Longest item of a list. `parseKeyOptions` checks the items further. */
+const ITEM_MAX_CHARACTERS = 100;
+
+const textListOrNull = (description: string) =>
+  Type.Unsafe<string[] | null>({
+    type: ['array', 'null'],
+    items: { type: 'string', minLength: 1, maxLength: ITEM_MAX_CHARACTERS },
+    minItems: 1,
+    maxItems: API_KEY_OPTION_ITEMS_MAX,
+    description,
+  });
+
+const KEY_OPTIONS = {
+  scopes: Type.Optional(
+    Type.Unsafe<Scope[] | null>({
+      type: ['array', 'null'],
+      items: { type: 'string', enum: ALL_SCOPES },
+      minItems: 1,
+      maxItems: API_KEY_OPTION_ITEMS_MAX,
+      description: 'What the key may do; null for the whole account',
+    }),
+  ),
+  expires_at: Type.Optional(
+    textOrNull({
+      maxLength: ITEM_MAX_CHARACTERS,
+      description: 'Future time from which the key is rejected, or a date, which is its start in UTC; null for never',
+    }),
+  ),
+  allowed_models: Type.Optional(textListOrNull('Models that the key may use; null for all')),
+  allowed_ips: Type.Optional(
+    textListOrNull('Addresses, or ranges in CIDR notation, from which the key may be used; null for all'),
+  ),
+};
+
+export const CreateApiKeyRequest = Type.Object({ name: KeyName, ...KEY_OPTIONS }, NO_OTHER_FIELDS);
+
+export const UpdateApiKeyRequest = Type.Object({ name: Type.Optional(KeyName), ...KEY_OPTIONS }, NO_OTHER_FIELDS);

@@ -180,7 +180,7 @@ function listErrorCodes([, path, credentials, rateClass]: RouteRow, operation: O
     'validation_error',
     ...(credentials === 'none' ? [] : (['invalid_api_key'] as const)),
     ...(credentials === 'staff' ? (['admin_required'] as const) : []),
-    ...(takesKey(credentials) ? (['account_suspended'] as const) : []),
+    ...(takesKey(credentials) ? (['account_suspended', 'insufficient_scope'] as const) : []),
     ...(path.includes(':') ? (['not_found'] as const) : []),
     ...(rateClass === 'unlimited' ? [] : (['rate_limited'] as const)),
     ...(operation.errorCodes ?? []),
@@ -188,7 +188,7 @@ function listErrorCodes([, path, credentials, rateClass]: RouteRow, operation: O
   ]);
 }
 
-/** Keys of suspended accounts are rejected with a code of their own; their sessions have ended. */
+/** Keys that are restricted, or whose account is suspended, are rejected with codes of their own. */
 function takesKey(credentials: RouteRow[2]): boolean {
   return credentials === 'account' || credentials === 'deferredKey' || credentials === 'staff';
 }

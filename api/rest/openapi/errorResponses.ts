@@ -13,6 +13,7 @@ const ERROR_MEANINGS: Record<ErrorCode, string> = {
   subscription_required: 'The account has no active subscription or, for automatic top-ups, no payment method.',
   admin_required: 'The account is not a staff account, or its role does not include this.',
   account_suspended: 'The account is suspended: contact support.',
+  insufficient_scope: 'The API key is restricted to other scopes, models or addresses; `detail` names what is missing.',
   not_found: 'The resource does not exist or belongs to another account.',
   parallel_limit_reached: 'The account has as many generations in progress as its plan allows.',
   rate_limited: 'Too many requests: wait for `Retry-After` seconds.',
@@ -30,6 +31,8 @@ const ERROR_EXAMPLES: Record<ErrorCode, string> = {
   subscription_required: 'Creating generations requires an active subscription. Choose a plan, then try again.',
   admin_required: 'Staff access is required. Sign in with a staff account.',
   account_suspended: 'The account is suspended. Contact support to have it reinstated.',
+  insufficient_scope:
+    'This request requires the scope svc:write, but this API key has only svc:read. Use another API key, or change this one on https://genmeter.example/account/keys/.',
   not_found: 'Not found. This account has no generation with that UUID.',
   parallel_limit_reached:
     'The parallel generation limit of your plan is reached. Wait until a generation has finished, then try again.',

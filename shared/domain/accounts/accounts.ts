@@ -5,12 +5,23 @@ import { ServiceError } from '../../spec/errors.ts';
 import { Account } from '../../tables/Account.ts';
 import { Referral } from '../../tables/Referral.ts';
 import { type ReferralClick, findReferrer } from '../affiliates/referrals.ts';
+import type { Restrictions } from './restrictions.ts';
 
 /** Account of a request, after its credential has been read. */
 export interface Caller {
   accountId: number;
   /** Set if the API key is still to be checked, by the statement that serves the request. */
   keyHash: Buffer | null;
+  /** Version of the key's options, which that statement compares. */
+  keyVersion?: number;
+  /** What the credential may do. Undefined: everything that the account may. */
+  restrictions?: Restrictions;
+}
+
+/** Caller that an API key identifies. */
+export interface KeyCaller extends Caller {
+  keyHash: Buffer;
+  keyVersion: number;
 }
 
 export const ACCOUNT_SUSPENDED_DETAIL = 'The account is suspended. Contact support to have it reinstated.';

@@ -1,33 +1,18 @@
 import type { Transaction } from 'objection';
 import { v7 as uuidv7 } from 'uuid';
-import { createBatcher } from '../../lib/batcher.ts';
 import { now } from '../../lib/clock.ts';
 import { db } from '../../lib/database/pool.ts';
-import { prepared, runStatement } from '../../lib/database/preparedStatements.ts';
-import { DB_WAIT_TIMEOUT } from '../../lib/database/waitTimeout.ts';
 import { getPageOffset, type ListPage } from '../../lib/pagination.ts';
 import { randomHex, sha256 } from '../../lib/secrets.ts';
 import { ServiceError } from '../../spec/errors.ts';
-import {
-  ACTIVE_API_KEYS_MAX,
-  API_KEY_PREFIX_CHARACTERS,
-  API_KEY_LAST_USED_INTERVAL_MS,
-  PAGE_SIZE,
-} from '../../spec/limits.ts';
+import { ACTIVE_API_KEYS_MAX, API_KEY_PREFIX_CHARACTERS, PAGE_SIZE } from '../../spec/limits.ts';
 import { Account } from '../../tables/Account.ts';
 import { ApiKey } from '../../tables/ApiKey.ts';
 import { lockAccount } from '../credits/ledger.ts';
 import { recordEvent } from '../outbox/recordEvent.ts';
-import { accountSuspendedError } from './accounts.ts';
+import type { Caller } from './accounts.ts';
+import { type KeyOptionsInput, listChangedOptions, NO_KEY_OPTIONS, parseKeyOptions } from './apiKeyOptions.ts';
 import { describeOrigin, recordSecurityEvent, type RequestOrigin, SERVICE_ORIGIN } from './securityEvents.ts';
-
-/** `svc_` and 40 hex characters (spec: API keys). */
-const KEY_FORMAT = /^svc_[0-9a-f]{40}$/;
-
-/** Returns the hash under which a key is stored, or null if the text is not a key. */
-export function hashApiKey(key: string): Buffer | null {
-  return KEY_FORMAT.test(key) ? sha256(key) : null;
-}
 
 /** A new key with its text, which is not stored. */
 export interface CreatedApiKey {
@@ -35,17 +20,33 @@ export interface CreatedApiKey {
   row: ApiKey;
 }
 
+/** A key to create: its name, and the options that restrict it. */
+export interface NewApiKey extends KeyOptionsInput {
+  name: string;
+}
+
+interface KeyChangeOptions {
+  origin?: RequestOrigin;
+  /** The caller that makes the request. Its key must still have the options with which it was admitted. */
+  caller?: Caller;
+}
+
+interface CreateKeyOptions extends KeyChangeOptions {
+  /** May write more rows in the same transaction. */
+  onCreated?: (transaction: Transaction, created: CreatedApiKey) => Promise<void>;
+}
+
 /**
  * Creates an API key. Its text is returned only here.
- * @param onCreated may write more rows in the same transaction.
- * @throws ServiceError validation_error when the account has 20 active keys, or is being deleted.
+ * @throws ServiceError validation_error for invalid options, when the account has 20 active keys, or is being deleted;
+ *   insufficient_scope if the caller's key was changed meanwhile.
  */
 export async function createApiKey(
   accountId: number,
-  name: string,
-  onCreated: (transaction: Transaction, created: CreatedApiKey) => Promise<void> = async () => {},
-  origin: RequestOrigin = SERVICE_ORIGIN,
+  { name, ...input }: NewApiKey,
+  { origin = SERVICE_ORIGIN, caller, onCreated = async () => {} }: CreateKeyOptions = {},
 ): Promise<CreatedApiKey> {
+  const options = { ...NO_KEY_OPTIONS, ...parseKeyOptions(input) };
   const key = `svc_${randomHex(20)}`;
   return Account.transaction(async (transaction) => {
     // One statement checks the limit and counts, so that concurrent requests cannot create a 21st key.
@@ -56,6 +57,7 @@ export async function createApiKey(
       .patch({ key_count: db.raw('key_count + 1'), active_key_count: db.raw('active_key_count + 1') } as object)
       .returning('key_count');
     if (account === undefined) throw await explainRejectedKey(transaction, accountId);
+    await assertKeyUnchanged(transaction, caller);
     const row = await ApiKey.query(transaction).insertAndFetch({
       key_hash: sha256(key),
       uuid: uuidv7(),
@@ -64,6 +66,7 @@ export async function createApiKey(
       name,
       prefix: key.slice(0, API_KEY_PREFIX_CHARACTERS),
       created_at: now(),
+      ...options,
     });
     const details = describeKey(row);
     await recordSecurityEvent(transaction, { accountId, event: 'key_created', origin, details });
@@ -76,6 +79,19 @@ export async function createApiKey(
     await onCreated(transaction, { key, row });
     return { key, row };
   });
+}
+
+/**
+ * Verifies that the key of a caller is valid and has not been changed since the request was admitted. The transaction has
+ * locked the account, as every change of a key does.
+ * @throws ServiceError insufficient_scope
+ */
+async function assertKeyUnchanged(transaction: Transaction, caller: Caller | undefined): Promise<void> {
+  if (caller === undefined || caller.keyHash === null) return;
+  const key = await ApiKey.query(transaction).findById(caller.keyHash).whereNull('revoked_at').select('version');
+  if (key?.version === (caller.keyVersion ?? 0)) return;
+  const detail = 'The API key of this request was changed or revoked while it ran. No key was created or changed.';
+  throw new ServiceError('insufficient_scope', detail);
 }
 
 async function explainRejectedKey(transaction: Transaction, accountId: number): Promise<ServiceError> {
@@ -110,6 +126,50 @@ export async function listActiveApiKeys(accountId: number): Promise<ApiKey[]> {
 }
 
 /**
+ * Changes the name or options of a key. What is not given stays as it is. Takes effect immediately on every process: a
+ * request that was admitted with the former options is rejected by its statement, and runs again with the present ones.
+ * @throws ServiceError not_found when the account has no such key; validation_error for invalid options, or if the key is
+ *   revoked or has expired; insufficient_scope if the caller's key was changed meanwhile.
+ */
+export async function updateApiKey(
+  accountId: number,
+  uuid: string,
+  { name, ...input }: Partial<NewApiKey>,
+  { origin = SERVICE_ORIGIN, caller }: KeyChangeOptions = {},
+): Promise<ApiKey> {
+  return Account.transaction(async (transaction) => {
+    await lockAccount(transaction, accountId);
+    await assertKeyUnchanged(transaction, caller);
+    const key = await findKey(transaction, accountId, uuid);
+    assertChangeable(key);
+    const options = parseKeyOptions(input, key);
+    const changed = [...(name === undefined || name === key.name ? [] : ['name']), ...listChangedOptions(key, options)];
+    if (changed.length === 0) return key;
+    const updated = await key.$query(transaction).patchAndFetch({
+      ...(name === undefined ? {} : { name }),
+      ...options,
+      version: key.version + 1,
+    });
+    const details = { ...describeKey(updated), changed: changed.join(', ') };
+    await recordSecurityEvent(transaction, { accountId, event: 'key_changed', origin, details });
+    return updated;
+  });
+}
+
+/** @throws ServiceError validation_error */
+function assertChangeable({ revoked_at: revokedAt, expires_at: expiresAt }: ApiKey): void {
+  const problem = revokedAt !== null ? 'is revoked' : expiresAt !== null && expiresAt <= now() ? 'has expired' : null;
+  if (problem !== null)
+    throw new ServiceError('validation_error', `The API key ${problem} and cannot be changed. Create another one.`);
+}
+
+async function findKey(transaction: Transaction, accountId: number, uuid: string): Promise<ApiKey> {
+  const key = await ApiKey.query(transaction).findOne({ account_id: accountId, uuid });
+  if (key !== undefined) return key;
+  throw new ServiceError('not_found', 'Not found. This account has no API key with that UUID.');
+}
+
+/**
  * Revokes a key permanently. Revoking it again changes nothing.
  * @param onRevoked may write more rows in the same transaction, unless the key was revoked before.
  * @returns the hash of the key.
@@ -129,9 +189,7 @@ export async function revokeApiKey(
 ): Promise<Buffer> {
   return Account.transaction(async (transaction) => {
     await lockAccount(transaction, accountId);
-    const key = await ApiKey.query(transaction).findOne({ account_id: accountId, uuid });
-    if (key === undefined)
-      throw new ServiceError('not_found', 'Not found. This account has no API key with that UUID.');
+    const key = await findKey(transaction, accountId, uuid);
     if (key.revoked_at === null) {
       await key.$query(transaction).patch({ revoked_at: now() });
       await Account.query(transaction).where('id', accountId).decrement('active_key_count', 1);
@@ -143,61 +201,3 @@ export async function revokeApiKey(
     return key.key_hash;
   });
 }
-
-const FIND_KEY_OWNERS = prepared(
-  'find_api_key_owners',
-  `SELECT k.key_hash, k.account_id, a.suspended_at IS NOT NULL AS is_suspended
-     FROM api_keys k JOIN accounts a ON a.id = k.account_id
-    WHERE k.key_hash = ANY (:hashes) AND k.revoked_at IS NULL`,
-);
-
-interface KeyOwnerRow {
-  key_hash: Buffer;
-  account_id: number;
-  is_suspended: boolean;
-}
-
-const findOwnerByHash = createBatcher<Buffer, KeyOwnerRow | undefined>({
-  maxItems: 64,
-  maxInFlight: 2,
-  waitTimeout: DB_WAIT_TIMEOUT,
-  run: async (hashes) => {
-    const rows = await runStatement<KeyOwnerRow>(FIND_KEY_OWNERS, { hashes });
-    const owners = new Map(rows.map((row) => [row.key_hash.toString('hex'), row]));
-    return hashes.map((hash) => owners.get(hash.toString('hex')));
-  },
-});
-
-/**
- * Finds the account of an active key, or undefined. Never cached, so that a revocation takes effect immediately.
- * @throws ServiceError account_suspended
- */
-export async function findApiKeyOwner(keyHash: Buffer): Promise<number | undefined> {
-  const owner = await findOwnerByHash(keyHash);
-  if (owner?.is_suspended === true) throw accountSuspendedError();
-  return owner?.account_id;
-}
-
-const RECORD_LAST_USED = prepared(
-  'record_keys_last_used',
-  `UPDATE api_keys SET last_used_at = :now
-    WHERE key_hash IN (
-      SELECT key_hash FROM api_keys
-       WHERE key_hash = ANY (:hashes) AND (last_used_at IS NULL OR last_used_at <= :before)
-       ORDER BY key_hash FOR NO KEY UPDATE SKIP LOCKED)`,
-);
-
-/** Records that keys were used, at most once per key and 60 seconds over all processes. */
-export const recordApiKeyLastUsed = createBatcher<Buffer, void>({
-  maxItems: 64,
-  maxInFlight: 1,
-  run: async (hashes) => {
-    const at = now();
-    await runStatement(RECORD_LAST_USED, {
-      hashes,
-      now: at,
-      before: new Date(at.getTime() - API_KEY_LAST_USED_INTERVAL_MS),
-    });
-    return [];
-  },
-});
