@@ -3,6 +3,7 @@
 #   docker run genmeter node dist/migrations/main.js     # release
 #   docker run -p 3000:3000 genmeter                      # web
 #   docker run genmeter node --max-semi-space-size=8 --max-old-space-size=160 dist/worker/main.js
+#   docker run genmeter node --max-old-space-size=256 dist/dev/sampleUpstream/main.js   # testupstream, for test mode
 
 FROM node:22-slim AS build
 WORKDIR /app
@@ -14,6 +15,7 @@ COPY shared shared
 COPY api api
 COPY worker worker
 COPY migrations migrations
+COPY dev/sampleUpstream dev/sampleUpstream
 RUN npm run build && npm prune --omit=dev --ignore-scripts && node dev/slimModules.mjs
 
 FROM node:22-slim

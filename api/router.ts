@@ -1,6 +1,7 @@
 import { config } from '../shared/lib/config.ts';
 import { perService } from '../shared/lib/serviceScope.ts';
 import { isDevSignInAllowed } from '../shared/lib/signInSettings.ts';
+import { llmsText, serverJson } from './mcp/discovery.ts';
 import * as mcp from './mcp/endpoint.ts';
 import { showConsent, submitConsent } from './oauth/authorize/handler.ts';
 import { authorizationServer, jwks, protectedResource } from './oauth/metadata.ts';
@@ -129,7 +130,6 @@ export const HTTP_ROUTES: readonly HttpRoute[] = [
 
   ['GET',    '/',                                                'optionalSession', 'account',   'none', signIn.redirectToAccount],
   ['GET',    '/sign-in',                                         'optionalSession', 'account',   'none', signIn.showSignInPage],
-
   ['GET',    '/r/:code',                                         'optionalSession', 'account',   'none', affiliate.openReferralLink],
 
   // Links of messages. Mail programs post to them by themselves.
@@ -219,6 +219,8 @@ export const HTTP_ROUTES: readonly HttpRoute[] = [
   ['GET',    '/.well-known/oauth-protected-resource/mcp',        'none',            'public',    'none', protectedResource],
   ['GET',    '/.well-known/oauth-authorization-server',          'none',            'public',    'none', authorizationServer],
   ['GET',    '/.well-known/oauth-authorization-server/mcp',      'none',            'public',    'none', authorizationServer],
+  ['GET',    '/server.json',                                     'none',            'public',    'none', serverJson],
+  ['GET',    '/llms.txt',                                        'none',            'public',    'none', llmsText],
 
   // Usually served by a CDN, therefore not counted.
   ['GET',    '/assets/account.js',                               'none',            'unlimited', 'none', accountScript],

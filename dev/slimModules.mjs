@@ -8,9 +8,12 @@ const UNUSED = [
   '@typescript',
   '@ffmpeg/core/dist/esm/ffmpeg-core.wasm',
   'swagger-ui-dist/swagger-ui-es-bundle.js',
+  'mediabunny/dist/bundles',
+  '@mediabunny/aac-encoder/dist/modules',
 ];
-/** Types, source maps, sources and documentation. Licences stay. */
-const UNUSED_FILES = /\.(d\.[cm]?ts|map|flow|tsbuildinfo)$|^(readme|changelog|history)(\.\w+)?$/i;
+/** Types, source maps, sources, documentation, and fonts that the sample upstream does not use. Licences stay. */
+const UNUSED_FILES =
+  /\.(d\.[cm]?ts|map|flow|tsbuildinfo)$|^(readme|changelog|history)(\.\w+)?$|^DejaVu(?!Sans(-Bold)?\.ttf$)/i;
 
 const folder = process.argv[2] ?? 'node_modules';
 for (const name of UNUSED) rmSync(join(folder, name), { recursive: true, force: true });

@@ -25,8 +25,12 @@ import * as metadataIndex from './0020_metadata_index.ts';
 import * as catalog from './0021_catalog.ts';
 import * as catalogPlans from './0022_catalog_plans.ts';
 import * as uploads from './0023_uploads.ts';
+import * as spendingLimits from './0024_spending_limits.ts';
+import * as spendingLimitsIndex from './0024_spending_limits_index.ts';
 import * as keyOptions from './0025_key_options.ts';
 import * as keyExpiryIndex from './0025_key_expiry_index.ts';
+import * as testAccounts from './0026_test_accounts.ts';
+import * as testAccountsIndex from './0026_test_accounts_index.ts';
 
 /** A migration, and the indexes on existing tables that are built before its transaction. */
 export interface Migration extends Knex.Migration {
@@ -59,8 +63,12 @@ export const MIGRATIONS: Record<MigrationName, Migration> = {
   '0021_catalog': catalog,
   '0022_catalog_plans': catalogPlans,
   '0023_uploads': uploads,
+  '0024_spending_limits': spendingLimits,
+  '0024_spending_limits_index': spendingLimitsIndex,
   '0025_key_options': keyOptions,
   '0025_key_expiry_index': keyExpiryIndex,
+  '0026_test_accounts': testAccounts,
+  '0026_test_accounts_index': testAccountsIndex,
 };
 
 /** Key of the advisory lock that serializes migrations. An arbitrary constant, used for nothing else. */

@@ -1,5 +1,5 @@
 import type { DestinationStream } from 'pino';
-import { closeClientMetadataConnections } from './gateways/clientMetadataDocument.ts';
+import { closeClientDocumentConnections } from './gateways/clientDocumentConnections.ts';
 import { closeDownloadConnections } from './gateways/media/download.ts';
 import { closeMailTransport } from './gateways/mail/mailTransport.ts';
 import { closeMediaStore } from './gateways/media/configuredStore.ts';
@@ -65,7 +65,7 @@ async function closeService(): Promise<void> {
     closeGenerationUpdates();
     await closeQueues();
     await Promise.all([
-      closeClientMetadataConnections(),
+      closeClientDocumentConnections(),
       closeUpstreamConnections(),
       closeDownloadConnections(),
       closeModerationConnections(),

@@ -1,5 +1,6 @@
 import { cleanTempFiles } from '../shared/gateways/media/tempFiles.ts';
 import { pruneIdempotencyKeys } from '../shared/domain/generations/idempotencyKeys.ts';
+import { pruneTestGenerations } from '../shared/domain/generations/pruneTests.ts';
 import { purgeDeletedGenerations } from '../shared/domain/generations/purge.ts';
 import { deleteDueMedia } from '../shared/domain/generations/mediaDeletions.ts';
 import { deleteDueUploadFiles, expireUploads } from '../shared/domain/uploads/expireUploads.ts';
@@ -52,6 +53,7 @@ export const createProcessors = (): Processors => ({
   'uploads.expire': singleFlight(expireUploads),
   'uploads.deleteFiles': () => deleteDueUploadFiles(),
   'generations.purge': singleFlight(purgeDeletedGenerations),
+  'testGenerations.prune': singleFlight(pruneTestGenerations),
   'idempotencyKeys.prune': singleFlight(pruneIdempotencyKeys),
   'idempotentRequests.prune': singleFlight(pruneIdempotentRequests),
   'paymentEvents.prune': singleFlight(prunePaymentEvents),

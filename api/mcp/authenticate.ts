@@ -9,6 +9,7 @@ import { ServiceError } from '../../shared/spec/errors.ts';
 import { HttpError } from '../pipeline/httpError.ts';
 import { serviceOrigin } from '../pipeline/serviceOrigin.ts';
 import { isBrowserRequest } from './infoPage.tsx';
+import { parseClientFeatures } from './clientFeatures.ts';
 import type { McpRequestContext } from './requestContext.ts';
 import { findTool } from './tools/index.ts';
 import { readMessageId } from './transport/message.ts';
@@ -49,6 +50,7 @@ export async function authorizeMessage(ctx: Context, body: unknown): Promise<Mcp
     reauthenticate: () => authenticateBearer(ctx),
     state: ctx.state,
     sessionId: null,
+    clientFeatures: parseClientFeatures((body as { params?: unknown } | null | undefined)?.params),
     messageId: readMessageId(body),
     rateLimitError: null,
     isAborted: () => ctx.res.destroyed,

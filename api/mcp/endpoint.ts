@@ -40,7 +40,12 @@ export const post = withTransportErrors(async (ctx) => {
     return initialize(ctx, inbound.message, requestContext, accepted);
   }
   const session = await requireMcpSession(ctx);
-  await dispatchMessage(ctx, inbound, { ...requestContext, sessionId: session.id }, accepted);
+  await dispatchMessage(
+    ctx,
+    inbound,
+    { ...requestContext, sessionId: session.id, clientFeatures: session.clientFeatures },
+    accepted,
+  );
 });
 
 /** `GET /mcp`: opens the event stream of a session, or shows the info page in a browser. */
@@ -93,7 +98,7 @@ async function initialize(
   await handleMcpRequest(ctx, message, requestContext, accepted, async (response: JSONRPCResponse) => {
     if (!isInitializeRequest(message) || !('result' in response)) return;
     const version = String((response.result as { protocolVersion?: unknown }).protocolVersion);
-    const session = await createMcpSession(requestContext.principal.accountId, version);
+    const session = await createMcpSession(requestContext.principal.accountId, version, requestContext.clientFeatures);
     ctx.set('mcp-session-id', session.id);
   });
 }

@@ -14,6 +14,7 @@ import { ServiceError } from '../../shared/spec/errors.ts';
 import { IDEMPOTENCY_KEY_MAX_CHARACTERS } from '../../shared/spec/limits.ts';
 import { toServiceError } from '../pipeline/errors.ts';
 import { getMcpRequestContext, runWithCurrentKey } from './requestContext.ts';
+import { APPS_EXTENSION } from './apps/generationView.ts';
 import { buildIcon } from './icons.ts';
 import { registerResourceHandlers } from './resources/handlers.ts';
 import { toErrorResult, toCallToolResult } from './tools/callToolResult.ts';
@@ -42,13 +43,18 @@ function describeOffer(): string {
 const TOOLS_TTL_MS = HOUR_MS;
 
 const getToolListings = perService(() => getTools().map(({ listing }) => listing) as never);
+const getAppsToolListings = perService(() => getTools().map(({ appsListing }) => appsListing) as never);
+
+/** Methods whose results describe the server, with its capabilities. */
+const DESCRIBING_METHODS: ReadonlySet<string> = new Set(['initialize', 'server/discover']);
 
 /** Shared by all servers: it is expensive to create, and no schema of this service is validated with it. */
 const jsonSchemaValidator = new AjvJsonSchemaValidator();
 
 /**
  * Reports invalid params as InvalidParams. Except for tools, the library would report an internal error (-32603). The
- * handlers here throw ProtocolError only, so any other error comes from the library's validation of the params.
+ * handlers here throw ProtocolError only, so any other error comes from the library's validation of the params. The
+ * description of the server depends on the client.
  */
 class StrictServer extends Server {
   protected override _wrapHandler(
@@ -56,12 +62,25 @@ class StrictServer extends Server {
     handler: (request: JSONRPCRequest, context: ServerContext) => Promise<Result>,
   ): (request: JSONRPCRequest, context: ServerContext) => Promise<Result> {
     const handle = super._wrapHandler(method, handler);
+    const run = DESCRIBING_METHODS.has(method) ? withAppsCapability(handle) : handle;
     return (request, context) =>
-      handle(request, context).catch((error: Error) => {
+      run(request, context).catch((error: Error) => {
         if (error instanceof ProtocolError) throw error;
         throw new ProtocolError(ProtocolErrorCode.InvalidParams, `Invalid ${method} request: ${error.message}`);
       });
   }
+}
+
+type RequestHandler = (request: JSONRPCRequest, context: ServerContext) => Promise<Result>;
+
+/** Adds the MCP Apps extension to the capabilities of the server, for clients that declare it. */
+function withAppsCapability(handle: RequestHandler): RequestHandler {
+  return async (request, context) => {
+    const result = await handle(request, context);
+    if (!getMcpRequestContext(context).clientFeatures.has('apps')) return result;
+    const capabilities = { ...(result['capabilities'] as object), extensions: { [APPS_EXTENSION]: {} } };
+    return { ...result, capabilities };
+  };
 }
 
 /**
@@ -87,9 +106,13 @@ export function buildServer({ withIcon = true } = {}): Server {
       cacheHints: { 'tools/list': { ttlMs: TOOLS_TTL_MS, cacheScope: 'public' } },
     },
   );
-  server.setRequestHandler('tools/list', ({ params }) => {
-    if (params?.cursor === undefined) return { tools: getToolListings() };
-    throw new ProtocolError(ProtocolErrorCode.InvalidParams, 'cursor is not supported: all tools are on one page.');
+  server.setRequestHandler('tools/list', ({ params }, context) => {
+    if (params?.cursor !== undefined)
+      throw new ProtocolError(ProtocolErrorCode.InvalidParams, 'cursor is not supported: all tools are on one page.');
+    const { clientFeatures, sessionId } = getMcpRequestContext(context);
+    if (!clientFeatures.has('apps')) return { tools: getToolListings() };
+    // Caches between clients must not return this list to a client without the extension.
+    return { tools: getAppsToolListings(), ...(sessionId === null ? { cacheScope: 'private' as const } : {}) };
   });
   server.setRequestHandler('tools/call', ({ params }, context) => callTool(params.name, params.arguments, context));
   registerResourceHandlers(server);

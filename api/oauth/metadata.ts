@@ -1,4 +1,5 @@
 import { issuer, resourceUrl } from '../../shared/domain/oauth/accessTokens.ts';
+import { areMetadataDocumentsAdvertised } from '../../shared/domain/oauth/clients.ts';
 import { getPublishedKeys } from '../../shared/domain/oauth/signingKeys.ts';
 import { config } from '../../shared/lib/config.ts';
 import { ALL_SCOPES } from '../../shared/spec/oauth.ts';
@@ -20,7 +21,8 @@ export function protectedResource(ctx: Context): void {
 }
 
 /** Authorization server metadata (RFC 8414). */
-export function authorizationServer(ctx: Context): void {
+export async function authorizationServer(ctx: Context): Promise<void> {
+  const areDocumentsAdvertised = await areMetadataDocumentsAdvertised();
   ctx.set('cache-control', METADATA_CACHE_CONTROL);
   ctx.body = {
     issuer: issuer(),
@@ -37,7 +39,7 @@ export function authorizationServer(ctx: Context): void {
     revocation_endpoint_auth_methods_supported: ['none'],
     code_challenge_methods_supported: ['S256'],
     authorization_response_iss_parameter_supported: true,
-    client_id_metadata_document_supported: config.OAUTH_CLIENT_METADATA_DOCUMENTS === 'on',
+    client_id_metadata_document_supported: areDocumentsAdvertised,
   };
 }
 

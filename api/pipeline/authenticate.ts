@@ -79,7 +79,7 @@ export async function authenticateOptional(ctx: Context): Promise<void> {
   const token = ctx.cookies.get(SESSION_COOKIE) || undefined;
   const accountId = token === undefined ? undefined : await findSessionAccount(ctx, token);
   if (accountId === undefined) return;
-  ctx.state.caller = { accountId, keyHash: null };
+  ctx.state.caller = { accountId, keyHash: null, clientId: null };
   ctx.state.sessionToken = token;
 }
 
@@ -100,7 +100,7 @@ async function authenticateSessionToken(ctx: Context, token: string): Promise<Ca
   if (!isSafeOrSameOrigin(ctx))
     throw invalidApiKeyError(`With the session cookie, changes must come with "Origin: ${serviceOrigin()}".`);
   ctx.state.sessionToken = token;
-  return { accountId, keyHash: null };
+  return { accountId, keyHash: null, clientId: null };
 }
 
 /**

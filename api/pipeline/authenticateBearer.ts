@@ -92,7 +92,7 @@ async function authenticateAccessToken(text: string): Promise<Principal> {
   if (accountId === undefined)
     throw invalidTokenError('The application was disconnected from the account: connect it again.');
   recordUseThrottled(`grant ${token.grantUuid}`, () => recordGrantUse(token.grantUuid));
-  return { accountId, keyHash: null, scopes: token.scopes, credential: 'token' };
+  return { accountId, keyHash: null, clientId: token.clientId, scopes: token.scopes, credential: 'token' };
 }
 
 /** Error for a credential that was sent and is not valid. */

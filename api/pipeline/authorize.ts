@@ -9,6 +9,7 @@ import { DELETION_PATH, PATHS_DURING_DELETION } from '../web/accountDeletion/pat
 import { redirectToSignInPage, seeOther } from './redirect.ts';
 import type { Authentication, Route } from './route.ts';
 import { serviceOrigin } from './serviceOrigin.ts';
+import { requireTestAccess } from './testAccess.ts';
 
 const REQUIRED_SESSION: ReadonlySet<Authentication> = new Set(['pageSession', 'staffSession', 'staffCall']);
 const STAFF_ONLY: ReadonlySet<Authentication> = new Set(['staff', 'staffSession', 'staffCall']);
@@ -27,6 +28,7 @@ export async function authorize(
     requireAllowedAddress(caller, ctx.ip);
     requireAccess(caller, access);
   }
+  requireTestAccess(caller, ctx.method, path);
   if (body === 'form' && authentication !== 'oauthCallback') {
     if (isCrossOriginForm(ctx)) {
       sendWrongAddressPage(ctx, serviceOrigin());

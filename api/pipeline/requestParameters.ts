@@ -1,3 +1,4 @@
+import { KEY_MODES, type KeyMode } from '../../shared/spec/testMode.ts';
 import { isUuid } from '../../shared/lib/uuid.ts';
 import { ServiceError } from '../../shared/spec/errors.ts';
 import { WAIT_MAX_SECONDS } from '../../shared/spec/limits.ts';
@@ -34,4 +35,11 @@ export function parseUuidParam(ctx: Context, name = 'uuid'): string {
   const uuid = (ctx as unknown as { params: Record<string, string> }).params[name] ?? '';
   if (!isUuid(uuid)) throw new ServiceError('not_found', 'Not found. The path must contain a valid UUID.');
   return uuid.toLowerCase();
+}
+
+/** Parses the `mode` parameter. @throws ServiceError validation_error */
+export function parseMode(ctx: Context): KeyMode {
+  const mode = KEY_MODES.find((known) => known === (ctx.query['mode'] ?? 'live'));
+  if (mode !== undefined) return mode;
+  throw new ServiceError('validation_error', 'mode must be live or test.', { field: 'mode' });
 }

@@ -1,10 +1,13 @@
 import { startSampleUpstream } from './server.ts';
 
 // A separate process, independent of the service's configuration: it reads its few settings itself.
-const { PORT, SAMPLE_DELAY_MS, SAMPLE_DATA_DIR } = process.env;
+const { PORT, SAMPLE_HOST, TEST_UPSTREAM_URL, SAMPLE_DELAY_MS, SAMPLE_DATA_DIR } = process.env;
 
 const upstream = await startSampleUpstream({
   port: Number(PORT || 0),
+  host: SAMPLE_HOST || undefined,
+  // As the upstream of test mode it may have another address than the one on which it listens.
+  publicUrl: TEST_UPSTREAM_URL || undefined,
   delayMs: Number(SAMPLE_DELAY_MS || 1500),
   dataDir: SAMPLE_DATA_DIR || undefined,
 });

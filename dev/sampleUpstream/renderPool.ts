@@ -31,6 +31,9 @@ interface QueuedTask {
   reject: (error: Error) => void;
 }
 
+/** Node 20 loads no TypeScript entry in a thread, hence the little loader in JavaScript for the sources. */
+const THREAD_ENTRY = import.meta.url.endsWith('.ts') ? './renderThread.mjs' : './renderWorker.js';
+
 /** Starts a pool of at most `threads` render threads, created on demand, with one queue. */
 export async function startRenderPool(threads: number): Promise<RenderPool> {
   const fonts = configureFonts();
@@ -51,8 +54,7 @@ export async function startRenderPool(threads: number): Promise<RenderPool> {
   }
 
   function begin(): Worker {
-    // Node 20 loads no TypeScript entry in a thread, hence the little loader in JavaScript.
-    const worker = new Worker(new URL('./renderThread.mjs', import.meta.url), { execArgv: [] });
+    const worker = new Worker(new URL(THREAD_ENTRY, import.meta.url), { execArgv: [] });
     alive.add(worker);
     return worker;
   }

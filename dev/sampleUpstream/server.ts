@@ -13,6 +13,10 @@ export interface SampleUpstreamOptions {
   port?: number;
   /** Minimum time from submission to completion, in milliseconds. Default 1,500. */
   delayMs?: number;
+  /** Address to listen on. Default 127.0.0.1. */
+  host?: string;
+  /** Address at which clients reach it. Default: that on which it listens. */
+  publicUrl?: string;
   /** Folder of the rendered files. Default: a temporary folder, deleted at the end. */
   dataDir?: string;
   /** Renders the outputs, and is closed by the caller. Default: a pool of its own. */
@@ -26,11 +30,12 @@ export interface SampleUpstream {
 }
 
 const RENDER_THREADS = 2;
+const LOCAL_HOST = '127.0.0.1';
 
 /**
  * Starts the sample upstream: a server that speaks the protocols of fal's queue, OpenAI and Replicate, and renders a
  * film or image of the requested size on this machine, at no cost, with the prompt and the word SAMPLE on it. It
- * listens on 127.0.0.1.
+ * listens on this machine only, unless a host is given.
  *
  * In a prompt, `[reject]` rejects the submission, `[fail]` fails the job after it started, and `[slow]` makes it take a
  * minute.
@@ -40,7 +45,9 @@ export async function startSampleUpstream(options: SampleUpstreamOptions = {}): 
   const files = openMediaFiles(options.dataDir);
   const jobs = createJobStore({ delayMs: options.delayMs ?? 1500, pool, files });
   const server = createServer();
-  const url = `http://127.0.0.1:${await listenOnPort(server, options.port ?? 0)}`;
+  const host = options.host ?? LOCAL_HOST;
+  const port = await listenOnPort(server, options.port ?? 0, host);
+  const url = options.publicUrl?.replace(/\/+$/, '') ?? `http://${host}:${port}`;
   const context: ProtocolContext = {
     base: url,
     jobs,
@@ -78,10 +85,10 @@ export async function startSampleUpstream(options: SampleUpstreamOptions = {}): 
   return { url, stop };
 }
 
-function listenOnPort(server: Server, port: number): Promise<number> {
+function listenOnPort(server: Server, port: number, host: string): Promise<number> {
   return new Promise((resolve, reject) => {
     server.once('error', reject);
-    server.listen(port, '127.0.0.1', () => {
+    server.listen(port, host, () => {
       server.off('error', reject);
       const address = server.address();
       if (address !== null && typeof address === 'object') resolve(address.port);

@@ -1,17 +1,23 @@
-import { isIP } from 'node:net';
-import { Agent, type Dispatcher, request } from 'undici';
+import { type Dispatcher, request } from 'undici';
 import { config } from '../lib/config.ts';
 import { perService } from '../lib/serviceScope.ts';
-import { isPrivateAddress, resolvePublicAddress } from '../lib/ssrfGuard.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../spec/durations.ts';
+import { CLIENT_DOCUMENT_TIMEOUT_MS, isLocalHost, selectClientDocumentAgent } from './clientDocumentConnections.ts';
 
 const DOCUMENT_MAX_BYTES = 5 * 1024;
-const FETCH_TIMEOUT_MS = 5_000;
 /** Bounds for the cache lifetime in the headers of a document, and the lifetime without one. */
 const CACHE_LIFETIME_MS = { min: 5 * MINUTE_MS, fallback: HOUR_MS, max: DAY_MS } as const;
 
 /** A metadata document that cannot be fetched or used. The message completes a sentence that starts with its address. */
-export class InvalidMetadataError extends Error {}
+export class InvalidMetadataError extends Error {
+  /** True if the document, or its host, could not be reached. */
+  readonly isUnreachable: boolean;
+
+  constructor(message: string, { isUnreachable = false } = {}) {
+    super(message);
+    this.isUnreachable = isUnreachable;
+  }
+}
 
 export interface ClientMetadataDocument {
   /** Parsed JSON, not validated. */
@@ -26,14 +32,7 @@ const getTrustedHost = () => config.OAUTH_CLIENT_DOCUMENT_HOST;
 /** Bound on concurrent fetches, because unauthenticated clients choose the address. */
 const MAX_CONCURRENT_FETCHES = 8;
 
-const state = perService(() => ({
-  fetching: 0,
-  publicAgent: new Agent({
-    connections: 4,
-    connect: { lookup: resolvePublicAddress, timeout: FETCH_TIMEOUT_MS },
-  }),
-  trustedAgent: new Agent({ connections: 4 }),
-}));
+const state = perService(() => ({ fetching: 0 }));
 
 /** Returns true if a client id is the address of a metadata document. */
 export function isMetadataDocumentUrl(clientId: string): boolean {
@@ -51,9 +50,9 @@ export function isMetadataDocumentUrl(clientId: string): boolean {
 export async function fetchClientMetadataDocument(address: string): Promise<ClientMetadataDocument> {
   if (state().fetching >= MAX_CONCURRENT_FETCHES)
     throw new InvalidMetadataError('cannot be fetched now: too many fetches are in progress');
-  state().fetching += 1;
   const dispatcher = selectMetadataDispatcher(new URL(address));
-  const signal = AbortSignal.timeout(FETCH_TIMEOUT_MS);
+  state().fetching += 1;
+  const signal = AbortSignal.timeout(CLIENT_DOCUMENT_TIMEOUT_MS);
   try {
     const response = await request(address, { dispatcher, signal, headers: { accept: 'application/json' } });
     const text = await readJsonText(response);
@@ -62,19 +61,16 @@ export async function fetchClientMetadataDocument(address: string): Promise<Clie
       cacheLifetimeMs: parseCacheLifetimeMs(response.headers['cache-control']),
     };
   } catch (error) {
-    throw error instanceof InvalidMetadataError
-      ? error
-      : new InvalidMetadataError(describeFetchError(error as Error & { code?: string }));
+    throw error instanceof InvalidMetadataError ? error : describeFetchError(error as Error & { code?: string });
   } finally {
     state().fetching -= 1;
   }
 }
 
 function selectMetadataDispatcher({ host, hostname }: URL): Dispatcher {
-  if (host === getTrustedHost()) return state().trustedAgent;
-  const address = hostname.replace(/^\[|\]$/g, '');
-  if (isIP(address) !== 0 && isPrivateAddress(address)) throw new InvalidMetadataError('is at a private address');
-  return state().publicAgent;
+  const isTrusted = host === getTrustedHost();
+  if (!isTrusted && isLocalHost(hostname)) throw new InvalidMetadataError('is at a private address');
+  return selectClientDocumentAgent(isTrusted);
 }
 
 async function readJsonText({ statusCode, headers, body }: Dispatcher.ResponseData): Promise<string> {
@@ -118,13 +114,9 @@ function parseCacheLifetimeMs(cacheControl: string | string[] | undefined): numb
   return seconds === undefined ? fallback : Math.min(max, Math.max(min, Number(seconds) * 1_000));
 }
 
-function describeFetchError(error: Error & { code?: string }): string {
-  if (error.code === 'EPRIVATE') return 'is at a private address';
-  if (error.name === 'TimeoutError') return `did not come within ${FETCH_TIMEOUT_MS / 1_000} s`;
-  return 'cannot be reached';
-}
-
-/** Closes idle connections. */
-export async function closeClientMetadataConnections(): Promise<void> {
-  await Promise.all([state().publicAgent.destroy(), state().trustedAgent.destroy()]);
+function describeFetchError(error: Error & { code?: string }): InvalidMetadataError {
+  if (error.code === 'EPRIVATE') return new InvalidMetadataError('is at a private address');
+  const isLate = error.name === 'TimeoutError';
+  const problem = isLate ? `did not come within ${CLIENT_DOCUMENT_TIMEOUT_MS / 1_000} s` : 'cannot be reached';
+  return new InvalidMetadataError(problem, { isUnreachable: true });
 }

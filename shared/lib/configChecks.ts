@@ -23,6 +23,7 @@ const URL_VARIABLES = [
   'APPLE_ISSUER',
   'GITHUB_BASE_URL',
   'GITHUB_API_BASE_URL',
+  'HTTPS_PROXY',
 ] as const;
 
 /** Checks across variables that are valid by themselves. Each check returns its problems as sentences. */

@@ -102,6 +102,8 @@ export const Environment = Type.Object({
   UPSTREAMS: Type.String({ default: '{}' }),
   /** JSON, or the path of a JSON file: see shared/lib/catalog/catalog.ts. Unset: the default models and plans. */
   CATALOG: Type.Optional(Type.String()),
+  /** Address of the sample upstream that runs the generations of test keys. Unset: no test keys can be created. */
+  TEST_UPSTREAM_URL: Type.Optional(HttpUrl()),
   UPSTREAM_TIMEOUT_MS: PositiveInteger(6_000, 100),
   UPSTREAM_SYNC_TIMEOUT_MS: PositiveInteger(240_000, 100),
   UPSTREAM_CONCURRENCY: PositiveInteger(64),
@@ -165,8 +167,14 @@ export const Environment = Type.Object({
     pattern: '^([a-z][a-z0-9+-]{2,}(\\s*,\\s*[a-z][a-z0-9+-]{2,})*)?$',
     description: 'schemes without the colon, such as myapp, with commas between them',
   }),
-  /** `on` accepts the URL of a metadata document as client id. The API then fetches the document. */
-  OAUTH_CLIENT_METADATA_DOCUMENTS: OnOff('on'),
+  /**
+   * `on` accepts the URL of a metadata document as client id. The API then fetches the document. `auto` does so, too, but
+   * advertises it only while outbound https works.
+   */
+  OAUTH_CLIENT_METADATA_DOCUMENTS: Type.Enum(['on', 'auto', 'off'], { default: 'on' }),
+  /** Proxy for fetching these documents, and hosts that are reached without it. */
+  HTTPS_PROXY: Type.Optional(HttpUrl({ description: 'the address of a proxy, such as http://proxy.example.com:3128' })),
+  NO_PROXY: Type.String({ default: '' }),
   /** Host whose Client ID Metadata Documents may have a private address and no TLS. For tests. */
   OAUTH_CLIENT_DOCUMENT_HOST: Type.Optional(
     Type.String({ pattern: '^[a-z0-9.-]+:\\d{1,5}$', description: 'a host and port such as 127.0.0.1:8080' }),

@@ -27,8 +27,12 @@ export const MIGRATION_NAMES = [
   '0021_catalog',
   '0022_catalog_plans',
   '0023_uploads',
+  '0024_spending_limits',
+  '0024_spending_limits_index',
   '0025_key_options',
   '0025_key_expiry_index',
+  '0026_test_accounts',
+  '0026_test_accounts_index',
 ] as const;
 
 export type MigrationName = (typeof MIGRATION_NAMES)[number];

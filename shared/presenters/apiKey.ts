@@ -1,6 +1,7 @@
 import Type, { type Static } from 'typebox';
 import { formatIpRange } from '../lib/ipRanges.ts';
 import { ALL_SCOPES } from '../spec/oauth.ts';
+import { CreditLimitUse, presentCreditLimit, type SpendingLimitState } from './spendingLimit.ts';
 import type { ApiKey } from '../tables/ApiKey.ts';
 import { Timestamp, timestampOrNull, Uuid } from './fields.ts';
 
@@ -8,6 +9,9 @@ import { Timestamp, timestampOrNull, Uuid } from './fields.ts';
 export const KeyOptionsResponse = Type.Object({
   scopes: Type.Optional(Type.Array(Type.Enum(ALL_SCOPES), { description: 'Without it: the whole account' })),
   expires_at: Type.Optional(Type.Unsafe<Date>({ ...Timestamp, description: 'Without it: never' })),
+  credit_limit: Type.Optional(CreditLimitUse.properties.credit_limit),
+  credits_used: Type.Optional(CreditLimitUse.properties.credits_used),
+  resets_at: Type.Optional(CreditLimitUse.properties.resets_at),
   allowed_models: Type.Optional(Type.Array(Type.String(), { description: 'Models; without it: all' })),
   allowed_ips: Type.Optional(
     Type.Array(Type.String(), { description: 'Addresses and ranges in CIDR notation; without it: all' }),
@@ -21,10 +25,12 @@ export const ApiKeyResponse = Type.Object({
   last_used_at: timestampOrNull('Updated at most once in 60 seconds'),
   revoked: Type.Boolean(),
   created_at: Timestamp,
+  mode: Type.Optional(Type.Enum(['test'], { description: 'test for a test key; absent for others' })),
   ...KeyOptionsResponse.properties,
 });
 
-export function presentApiKey(row: ApiKey): Static<typeof ApiKeyResponse> {
+/** @param limit spending limit of the key, if it has one. */
+export function presentApiKey(row: ApiKey, limit: SpendingLimitState | null = null): Static<typeof ApiKeyResponse> {
   return {
     uuid: row.uuid,
     name: row.name,
@@ -32,20 +38,20 @@ export function presentApiKey(row: ApiKey): Static<typeof ApiKeyResponse> {
     last_used_at: row.last_used_at,
     revoked: row.revoked_at !== null,
     created_at: row.created_at,
-    ...presentKeyOptions(row),
+    ...(row.test_account_id === null ? {} : { mode: 'test' as const }),
+    ...presentKeyOptions(row, limit),
   };
 }
 
 /** Presents the options that a key has. */
-export function presentKeyOptions({
-  scopes,
-  expires_at: expiresAt,
-  allowed_models: models,
-  allowed_ips: ips,
-}: ApiKey): Static<typeof KeyOptionsResponse> {
+export function presentKeyOptions(
+  { scopes, expires_at: expiresAt, allowed_models: models, allowed_ips: ips }: ApiKey,
+  limit: SpendingLimitState | null = null,
+): Static<typeof KeyOptionsResponse> {
   return {
     ...(scopes === null ? {} : { scopes }),
     ...(expiresAt === null ? {} : { expires_at: expiresAt }),
+    ...(limit === null ? {} : presentCreditLimit(limit)),
     ...(models === null ? {} : { allowed_models: models }),
     ...(ips === null ? {} : { allowed_ips: ips.map(formatIpRange) }),
   };

@@ -19,6 +19,7 @@ export const getEstimateResponse = perService(() =>
             'subscription_required',
             'model_unavailable',
             'parallel_limit_reached',
+            'spending_limit_reached',
             'insufficient_credits',
           ]),
           detail: Type.String(),

@@ -13,9 +13,12 @@ import { UUID_PATTERN } from '../lib/uuid.ts';
 export const MAX_IDS_PER_JOB = 64;
 
 const Uuid = Type.String({ pattern: `^${UUID_PATTERN}$` });
-/** Primary key of a generation. Its account is part of the key, so that the table can be partitioned by account. */
+/**
+ * Primary key of a generation. Its account is part of the key, so that the table can be partitioned by account. `is_test`
+ * says that the generation waits for the test upstream.
+ */
 const GenerationKey = Type.Object(
-  { uuid: Uuid, account_id: Type.Integer({ minimum: 1 }) },
+  { uuid: Uuid, account_id: Type.Integer({ minimum: 1 }), is_test: Type.Optional(Type.Boolean()) },
   { additionalProperties: false },
 );
 export type GenerationKey = Static<typeof GenerationKey>;
@@ -119,6 +122,8 @@ export const JOBS = {
   'uploads.deleteFiles': { queue: 'media', payload: EmptyPayload, attempts: 1, everyMs: 5_000 },
   /** Purges prompts, parameters and errors of generations that were deleted long ago. */
   'generations.purge': { queue: 'maintenance', payload: EmptyPayload, attempts: 1, everyMs: HOUR_MS },
+  /** Deletes generations of test accounts after their retention. */
+  'testGenerations.prune': { queue: 'maintenance', payload: EmptyPayload, attempts: 1, everyMs: HOUR_MS },
   /** Deletes expired idempotency keys of generations. */
   'idempotencyKeys.prune': { queue: 'maintenance', payload: EmptyPayload, attempts: 1, everyMs: HOUR_MS },
   /** Deletes expired responses to idempotent requests. */

@@ -90,8 +90,8 @@ function enqueueGeneration(
 }
 
 /** Callers pass rows, of which a payload contains the key only. */
-function toKey({ uuid, account_id }: GenerationKey): GenerationKey {
-  return { uuid, account_id };
+function toKey({ uuid, account_id, is_test: isTest }: GenerationKey): GenerationKey {
+  return { uuid, account_id, ...(isTest === true ? { is_test: true } : {}) };
 }
 
 function buildGenerationsPayload(generations: GenerationKey[]): Payload<'generation.dispatch'> {

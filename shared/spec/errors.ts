@@ -6,6 +6,8 @@ export const ERROR_STATUS = {
   invalid_api_key: 401,
   insufficient_credits: 402,
   subscription_required: 402,
+  /** Not in the specification: the credit limit of the API key or application does not cover the price. */
+  spending_limit_reached: 402,
   admin_required: 403,
   /** Not in the specification: staff have suspended the account. */
   account_suspended: 403,

@@ -22,6 +22,9 @@ export const API_KEY_OPTION_ITEMS_MAX = 50;
 export const API_KEY_PREFIX_CHARACTERS = 12;
 export const API_KEY_LAST_USED_INTERVAL_MS = MINUTE_MS;
 
+/** Largest spending limit of a key or an application. */
+export const SPENDING_LIMIT_MAX_CREDITS = 1_000_000_000;
+
 export const PROFILE_TEXT_MAX_CHARACTERS = 200;
 
 export const SESSION_DAYS = 30;

@@ -18,3 +18,7 @@ export type SubscriptionStatus = (typeof SUBSCRIPTION_STATUSES)[number];
 
 /** Statuses in which credits may be spent. */
 export const LIVE_SUBSCRIPTION_STATUSES: readonly SubscriptionStatus[] = ['active', 'past_due'];
+
+/** Time that a spending limit is about: a UTC day, a UTC month, or all time. */
+export const SPENDING_PERIODS = ['day', 'month', 'total'] as const;
+export type SpendingPeriod = (typeof SPENDING_PERIODS)[number];

@@ -9,6 +9,8 @@ export class Account extends Model {
 
   declare id: number;
   declare uuid: string;
+  /** The account that this test account belongs to; null for a live account. */
+  declare live_account_id: number | null;
   declare email: string;
   declare first_name: string;
   declare language: string;
@@ -66,6 +68,8 @@ export class Account extends Model {
   declare ledger_count: number;
   declare key_count: number;
   declare active_key_count: number;
+  /** Number of its rows in `spending_limits`, removed limits included. */
+  declare spending_limit_count: number;
 
   /** Number of its enabled webhook endpoints. */
   declare webhook_count: number;

@@ -9,6 +9,8 @@ export class ApiKey extends Model {
   declare key_hash: Buffer;
   declare uuid: string;
   declare account_id: number;
+  /** The test account that it acts on; null for a live key, which acts on its own account. */
+  declare test_account_id: number | null;
   /** Sequence number within the account, from 1, without gaps. */
   declare number: number;
   declare name: string;

@@ -10,6 +10,8 @@ export class Generation extends Model {
   /** UUID version 7, created by the process that received the request. */
   declare uuid: string;
   declare account_id: number;
+  /** True if it belongs to a test account: it costs nothing, and the test upstream runs it. */
+  declare is_test: boolean;
   /** Sequence number within the account, from 1, without gaps. */
   declare number: number;
   declare model: ModelSlug;
@@ -62,6 +64,8 @@ export class Generation extends Model {
   declare idempotency_key: string | null;
   /** Number of the API key that created it; null for a session, an assistant, or before keys were recorded. */
   declare api_key_number: number | null;
+  /** Application that created it with an access token; null for a key or a session, or before it was recorded. */
+  declare oauth_client_id: string | null;
   /** Address that receives the event of its end, beside the endpoints of the account. */
   declare webhook_url: string | null;
   /** Pairs of strings that its owner has attached. */

@@ -123,6 +123,8 @@ const OWN_ENDPOINTS = `
   GET    /account/delete/undo/                 member
   POST   /account/delete/undo/                 member
   GET    /r/:code                              visitor
+  GET    /server.json                          public
+  GET    /llms.txt                             public
   GET    /assets/account.js                    public
   GET    /assets/style.css                     public
   GET    /api/usage/keys/                      key/cookie

@@ -46,7 +46,9 @@ describe('deployed modules', () => {
   it('importing a module has no effect: no error without a configuration, no output, nothing left open', () => {
     const modules = sources.map(({ path }) => path).filter((path) => !PROGRAMS.includes(path));
     // Scripts for the browser are read as files.
-    const imported = modules.filter((path) => !/thumbnailProcess|\.d\.ts$|^api\/web\/scripts\//.test(path));
+    const imported = modules.filter(
+      (path) => !/thumbnailProcess|\.d\.ts$|^api\/(?:web\/scripts|mcp\/apps\/page)\//.test(path),
+    );
     const script = `for (const path of ${JSON.stringify(imported)}) await import('./' + path);`;
     const child = spawnSync(process.execPath, ['--import', 'tsx', '--input-type=module', '-e', script], {
       cwd: ROOT,

@@ -28,15 +28,17 @@ describe('the specification', () => {
     expect(routes).to.have.deep.members(ENDPOINTS);
   });
 
-  it('the error codes have the specified statuses, and internal_error, account_suspended and content_rejected are the only other codes', () => {
+  it('the error codes have the specified statuses, and internal_error, account_suspended, content_rejected, spending_limit_reached and insufficient_scope are the only other codes', () => {
     expect(ERROR_STATUS).to.deep.equal({
       validation_error: 400,
       content_rejected: 400,
       invalid_api_key: 401,
       insufficient_credits: 402,
       subscription_required: 402,
+      spending_limit_reached: 402,
       admin_required: 403,
       account_suspended: 403,
+      insufficient_scope: 403,
       not_found: 404,
       parallel_limit_reached: 409,
       rate_limited: 429,

@@ -54,6 +54,7 @@ describe('the export of an account', () => {
       'identities',
       'sessions',
       'api_keys',
+      'spending_limits',
       'applications',
       'security_events',
       'generations',

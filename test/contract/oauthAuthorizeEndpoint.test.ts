@@ -106,6 +106,7 @@ describe('the authorization endpoint', () => {
       const reply = await submitConsent(service.baseUrl, customer, app.authorizePath(challenge));
       // The page stays open while the browser opens the application.
       expect([reply.status, reply.headers.get('location')]).to.deep.equal([200, null]);
+      expect(reply.body).to.include('<h1>One moment</h1>').and.include('<title>One moment');
       expect(reply.body).to.include('You can close this page afterwards').and.include('>Continue</a>');
       const denied = await submitConsent(service.baseUrl, customer, app.authorizePath(challenge), 'deny');
       expect(denied.body).to.include('You did not allow');

@@ -167,6 +167,22 @@ describe('OAuth client metadata documents', () => {
     expect(secret.requests).to.deep.equal([]);
   });
 
+  it('addresses that are rejected at once do not count as fetches in progress', async () => {
+    for (let index = 0; index < 10; index += 1)
+      await expectUnusable(new OAuthTestClient(service.baseUrl, `https://127.0.0.1/${index}.json`), /private address/);
+    expect((await ask(documented('/after-rejections.json'))).status).to.equal(200);
+  });
+
+  it('the consent page names the host of the document, as verified if the code is returned to a web address', async () => {
+    const { host } = new URL(documents.url);
+    const local = (await ask(documented('/local.json'))).body;
+    expect(local).to.include(`Published by <strong>${host}</strong>`).and.not.include('>Verified<');
+    const redirect = 'https://assistant.example/callback';
+    const { clientId } = documented('/web.json', { redirect_uris: [redirect] });
+    const web = (await ask(new OAuthTestClient(service.baseUrl, clientId, redirect))).body;
+    expect(web).to.match(new RegExp(`>Verified</span> Published by <strong>${host}</strong>`));
+  });
+
   it('a client id must be a canonical https URL with a path', async () => {
     const { host } = new URL('https://client.example/');
     for (const id of [

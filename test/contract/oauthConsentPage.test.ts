@@ -32,6 +32,8 @@ describe('the OAuth consent page', () => {
     expect(page.status).to.equal(200);
     expect(page.body).to.include('Claude &lt;b>Desktop&lt;/b>').and.include('127.0.0.1').and.include(customer.email);
     expect(page.body).to.include('See your generations').and.not.include('Create images');
+    // It registered itself, under a name of its choice.
+    expect(page.body).to.include('>Not verified</span> The application chose this name itself.');
     expect((await visit(client.authorizePath(challenge))).body).to.include('Create images');
   });
 

@@ -111,8 +111,8 @@ describe('the OpenAPI document', () => {
     expect(Object.fromEntries(codes)).to.deep.equal({
       400: ['validation_error', 'content_rejected'],
       401: ['invalid_api_key'],
-      402: ['insufficient_credits', 'subscription_required'],
-      403: ['account_suspended'],
+      402: ['insufficient_credits', 'subscription_required', 'spending_limit_reached'],
+      403: ['account_suspended', 'insufficient_scope'],
       409: ['parallel_limit_reached'],
       413: ['validation_error'],
       429: ['rate_limited'],

@@ -31,8 +31,8 @@ describe('a lookup of Idempotency-Keys that gets no database connection', () => 
     const first = await db.transaction();
     // Both requests are in one statement, which waits for the lock on the second connection of the pool.
     const outcomes = Promise.allSettled([
-      createGeneration({ accountId: payer, keyHash: null }, INPUT),
-      createGeneration({ accountId: rejected, keyHash: null }, INPUT, randomUUID()),
+      createGeneration({ accountId: payer, keyHash: null, clientId: null }, INPUT),
+      createGeneration({ accountId: rejected, keyHash: null, clientId: null }, INPUT, randomUUID()),
     ]);
     await eventually('the charge waits for the account', async () => (await service.countLockWaits()) > 0);
     // This transaction takes the connection of the charge before the lookup does.

@@ -37,6 +37,18 @@ export const ACCOUNT_CORRUPTIONS: Record<string, Corruption[]> = {
     breakCustomer(`UPDATE generations SET api_key_number = 99 WHERE ${QUEUED};
       INSERT INTO usage_keys VALUES (1, 99, 8, 1)`),
   ],
+  'spending-limits-match-generations': [
+    breakCustomer('UPDATE spending_limits SET used = used + 1 WHERE number = 1'),
+    breakCustomer('UPDATE spending_limits SET generation_count_at_window_start = 12 WHERE number = 1'),
+    breakCustomer(`UPDATE generations SET oauth_client_id = NULL WHERE ${QUEUED}`),
+    breakCustomer(`UPDATE spending_limits SET window_start = '2037-06-01' WHERE number = 3`),
+  ],
+  'spending-limits-are-kept': [breakCustomer('UPDATE spending_limits SET credits = 8 WHERE number = 1')],
+  'spending-limits-are-counted': [
+    breakCustomer('UPDATE accounts SET spending_limit_count = 2 WHERE id = 1'),
+    breakCustomer('UPDATE spending_limits SET number = 4 WHERE number = 3'),
+    breakCustomer('UPDATE spending_limits SET key_number = 99 WHERE number = 3'),
+  ],
   'used-this-month-is-burned-this-month': [
     breakCustomer('UPDATE accounts SET period_used = period_used + 8 WHERE id = 1'),
   ],

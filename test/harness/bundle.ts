@@ -78,6 +78,7 @@ export async function bundlePrograms(folder: string): Promise<void> {
   symlinkSync(resolve('node_modules'), join(folder, 'node_modules'), 'dir');
   copyFileSync('test/harness/loadBundle.cjs', join(bundle, 'loadBundle.cjs'));
   for (const name of ['styles', 'scripts']) cpSync(`api/web/${name}`, join(bundle, name), { recursive: true });
+  cpSync('api/mcp/apps/page', join(bundle, 'page'), { recursive: true });
   writeFileSync(join(bundle, 'package.json'), '{ "type": "commonjs" }\n');
   for (const name of Object.keys(PROGRAMS)) {
     writeFileSync(join(bundle, `${name}.js`), `require('./loadBundle.cjs')('${name}');\n`);

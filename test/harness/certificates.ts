@@ -2,8 +2,11 @@ import { execFileSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** Creates an authority (`ca.crt`, `ca.key`) and a certificate of it for 127.0.0.1 (`server.crt`, `server.key`). */
-export function createCertificates(folder: string): void {
+/**
+ * Creates an authority (`ca.crt`, `ca.key`) and a certificate of it (`server.crt`, `server.key`).
+ * @param names what the certificate is for, as `subjectAltName` expects it.
+ */
+export function createCertificates(folder: string, names = ['IP:127.0.0.1']): void {
   const run = (...args: string[]) => execFileSync('openssl', args, { cwd: folder, stdio: 'pipe' });
   run(
     'req',
@@ -21,7 +24,7 @@ export function createCertificates(folder: string): void {
     '/CN=Test CA',
   );
   run('req', '-newkey', 'rsa:2048', '-nodes', '-keyout', 'server.key', '-out', 'server.csr', '-subj', '/CN=server');
-  writeFileSync(join(folder, 'names.cnf'), 'subjectAltName=IP:127.0.0.1\n');
+  writeFileSync(join(folder, 'names.cnf'), `subjectAltName=${names.join(',')}\n`);
   run(
     'x509',
     '-req',

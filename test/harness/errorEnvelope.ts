@@ -8,6 +8,7 @@ const STATUS_BY_CODE = {
   invalid_api_key: 401,
   insufficient_credits: 402,
   subscription_required: 402,
+  spending_limit_reached: 402,
   admin_required: 403,
   account_suspended: 403,
   insufficient_scope: 403,

@@ -9,6 +9,7 @@ import {
 } from './corruption.ts';
 import { ACCOUNT_CORRUPTIONS } from './accountViolations.ts';
 import { NOTIFICATION_CORRUPTIONS } from './notificationViolations.ts';
+import { TEST_ACCOUNT_CORRUPTIONS } from './testAccountViolations.ts';
 import { STAFF_ACTION_CORRUPTIONS } from './staffActionViolations.ts';
 
 /** Corruptions of the ledger fixture, by the invariant that each violates. */
@@ -275,5 +276,6 @@ export const CORRUPTIONS: Record<string, Corruption[]> = {
   ],
   ...ACCOUNT_CORRUPTIONS,
   ...STAFF_ACTION_CORRUPTIONS,
+  ...TEST_ACCOUNT_CORRUPTIONS,
   ...NOTIFICATION_CORRUPTIONS,
 };

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type pg from 'pg';
+import { buildSpendingLimitsSql } from './spendingLimitsFixture.ts';
 
 /**
  * A year of consistent rows: a referred customer with granted, renewed and upgraded months, generations of every status,
@@ -10,6 +11,8 @@ import type pg from 'pg';
 export const NOW = new Date('2037-03-15T12:00:00Z');
 export const CUSTOMER = 1;
 export const AFFILIATE = 2;
+/** The test account of the customer. */
+export const TEST_ACCOUNT = 3;
 
 const CUSTOMER_SUBSCRIPTION = '11111111-1111-4111-8111-111111111111';
 const AFFILIATE_SUBSCRIPTION = '22222222-2222-4222-8222-222222222222';
@@ -141,6 +144,7 @@ export async function writeLedgerFixture(client: pg.ClientBase): Promise<void> {
             '2036-02-01T10:00:00Z', '2035-02-01T10:00:00Z', NULL, NULL, '2035-02-01T10:00:00Z')`);
   await writeCustomer(new FixtureAccount(client, CUSTOMER));
   await writeAffiliate(new FixtureAccount(client, AFFILIATE));
+  await writeTestAccount(client);
   await client.query(`
     INSERT INTO usage_days (account_id, day, model, credits, generations)
     SELECT account_id, (created_at AT TIME ZONE 'UTC')::date, model,
@@ -155,6 +159,19 @@ export async function writeLedgerFixture(client: pg.ClientBase): Promise<void> {
     VALUES ('evt_1', 'invoice.paid', 'in_1', '{"customer":"cus_1"}', '2036-03-31T10:01:00Z', '2036-03-31T10:01:01Z', '2036-03-31T10:01:05Z');
     INSERT INTO idempotent_requests (account_id, scope, key_hash, id, request_hash, response, created_at)
     VALUES (1, 'keys.create', 'a', gen_random_uuid(), 'b', 'c', '2037-03-15T11:59:30Z')`);
+  await client.query(buildSpendingLimitsSql(CUSTOMER));
+}
+
+/** Writes the test account of the customer, with a test key and a generation. */
+async function writeTestAccount(client: pg.ClientBase): Promise<void> {
+  await client.query(`
+    INSERT INTO accounts (uuid, email, social_provider, onboarding_step, created_at, live_account_id, parallel_limit, generation_count)
+    VALUES (gen_random_uuid(), 'test-mode:1', 'test', 'complete', '2036-04-01T10:00:00Z', ${CUSTOMER}, 4, 1);
+    INSERT INTO generations (uuid, account_id, number, is_test, model, prompt, params, status, credits_charged, plan_credits_charged,
+                             created_at, deadline_at, next_attempt_at, completed_at, output_path, upstream, upstream_model, is_watermarked)
+    VALUES (gen_random_uuid(), ${TEST_ACCOUNT}, 1, true, 'imgmodel-2', 'a fox', '{"resolution": "1K"}', 'succeeded', 0, 0,
+            '2036-04-01T10:00:00Z', '2036-04-01T10:10:00Z', '2036-04-01T10:00:00Z', '2036-04-01T10:01:00Z', 'aa/two/image.png',
+            'test-mode', 'genmeter/image', true)`);
 }
 
 async function writeCustomer(account: FixtureAccount): Promise<void> {

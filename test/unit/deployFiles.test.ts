@@ -35,6 +35,9 @@ function renderChart(change: (values: any) => void = () => {}) {
   return { names: [...byName.keys()], get: (name: string) => byName.get(name) ?? expect.fail(`${name} is missing`) };
 }
 
+/** Returns the address of the test upstream that a container has. */
+const getUrl = ({ env }: any): string | undefined => env.find(({ name }: any) => name === 'TEST_UPSTREAM_URL')?.value;
+
 describe('the Helm chart', () => {
   const procfile = read('Procfile');
 
@@ -62,6 +65,22 @@ describe('the Helm chart', () => {
       expect(Object.keys(Environment.properties)).to.include.members(variables);
       expect(variables).to.include.members(['NODE_ENV', 'METRICS_PORT']);
     }
+  });
+
+  it('runs the upstream of test mode without secrets, at the address that the other processes have, if that is enabled', () => {
+    const resources = renderChart((values) => (values.testUpstream.enabled = true));
+    const { spec } = resources.get('Deployment test-testupstream').spec.template;
+    const [container] = spec.containers;
+    expect(procfile).to.include(`${container.name}: ${container.args.join(' ')}`);
+    expect(container).to.not.have.property('envFrom');
+    const workers = resources.get('Deployment test-worker').spec.template.spec.containers[0];
+    expect(getUrl(workers)).to.equal(getUrl(container));
+    const service = resources.get('Service test-testupstream');
+    expect(getUrl(container)).to.equal(`http://${service.metadata.name}`);
+    const { template, selector } = resources.get('Deployment test-testupstream').spec;
+    expect(service.spec.selector).to.deep.equal(selector.matchLabels);
+    expect(template.metadata.labels).to.deep.equal(selector.matchLabels);
+    expect(getUrl(renderChart().get('Deployment test-web').spec.template.spec.containers[0])).to.equal(undefined);
   });
 
   it('selects in each service, budget and deployment the pods of one component', () => {

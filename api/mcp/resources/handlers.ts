@@ -5,6 +5,7 @@ import type { Generation } from '../../../shared/tables/Generation.ts';
 import { toServiceError } from '../../pipeline/errors.ts';
 import { presentGeneration } from '../../../shared/presenters/generation.ts';
 import { getMcpRequestContext, type McpRequestContext, runWithCurrentKey } from '../requestContext.ts';
+import { GENERATION_VIEW_URI, getGenerationView } from '../apps/generationView.ts';
 import { buildIcon } from '../icons.ts';
 import { truncateText } from '../tools/callToolResult.ts';
 import { buildGenerationUri, GENERATION_URI_TEMPLATE, parseGenerationUri } from './generationUri.ts';
@@ -35,7 +36,8 @@ export function registerResourceHandlers(server: Server): void {
     ],
   }));
   server.setRequestHandler('resources/read', ({ params: { uri } }, context) =>
-    withProtocolErrors(getMcpRequestContext(context), uri, async ({ principal }) => {
+    withProtocolErrors(getMcpRequestContext(context), uri, async ({ principal, clientFeatures }) => {
+      if (uri === GENERATION_VIEW_URI && clientFeatures.has('apps')) return { contents: [getGenerationView()] };
       const generation = presentGeneration(await readGeneration(principal, requireGenerationId(uri)));
       return { contents: [{ uri, mimeType: JSON_TYPE, text: JSON.stringify(generation) }] };
     }),

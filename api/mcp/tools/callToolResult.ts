@@ -54,6 +54,7 @@ const accountPageUrl = () => `${config.BASE_URL}/account/`;
 const NEXT_STEPS: Partial<Record<ServiceError['code'], () => string>> = {
   subscription_required: () => `The user can choose a plan at ${accountPageUrl()}.`,
   insufficient_credits: () => `get_usage returns the balance; the user can add credits at ${accountPageUrl()}.`,
+  spending_limit_reached: () => 'Do not repeat the call before that; ask the user.',
   parallel_limit_reached: () => 'get_usage returns the limit; get_generation waits for a generation to end.',
   not_found: () => 'list_library lists the existing generations.',
   model_unavailable: () => 'Try again in a minute.',

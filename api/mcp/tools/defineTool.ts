@@ -3,6 +3,7 @@ import { createBodyParser } from '../../../shared/lib/validation/bodyParser.ts';
 import { toPublicSchema } from '../../../shared/lib/validation/publicSchema.ts';
 import type { Scope } from '../../../shared/spec/oauth.ts';
 import { ErrorResponse } from '../../rest/errorSchemas.ts';
+import { GENERATION_VIEW_TOOL_META } from '../apps/generationView.ts';
 import { buildIcon, type IconName } from '../icons.ts';
 import type { McpRequestContext } from '../requestContext.ts';
 import type { ToolResult } from './callToolResult.ts';
@@ -25,6 +26,8 @@ interface ToolDefinition<Input extends TSchema> {
   output: TSchema;
   /** True if it creates a generation: it then requires `svc:write` and counts against the rate limit of creates. */
   spendsCredits: boolean;
+  /** True if the result is a generation, which clients with the MCP Apps extension show in the chat. */
+  hasView?: boolean;
   run: (input: Static<Input>, toolContext: ToolContext) => Promise<ToolResult>;
 }
 
@@ -35,35 +38,39 @@ export interface Tool {
   rateClass: 'create' | 'account';
   /** Entry in the response to `tools/list`. */
   listing: Record<string, unknown> & { name: string };
+  /** The same for clients with the MCP Apps extension. */
+  appsListing: Record<string, unknown> & { name: string };
   /** Validates the input and runs the tool. @throws ServiceError, which becomes the result of the call. */
   run: (input: unknown, toolContext: ToolContext) => Promise<ToolResult>;
 }
 
 /** Builds a tool from its definition: input validation, listing, scope and rate class. */
 export function defineTool<Input extends TSchema>(definition: ToolDefinition<Input>): Tool {
-  const { name, title, description, icon, input, output, spendsCredits } = definition;
+  const { name, title, description, icon, input, output, spendsCredits, hasView = false } = definition;
   const parse = createBodyParser(input);
+  const listing = {
+    name,
+    title,
+    description,
+    icons: [buildIcon(icon)],
+    inputSchema: toPublicSchema(input),
+    // Some clients validate error results against the output schema, although the protocol exempts them.
+    outputSchema: { type: 'object', anyOf: [toPublicSchema(output), toPublicSchema(ErrorResponse)] },
+    annotations: {
+      title,
+      readOnlyHint: !spendsCredits,
+      destructiveHint: false,
+      idempotentHint: !spendsCredits,
+      // Creates call external models; the other tools read the account.
+      openWorldHint: spendsCredits,
+    },
+  };
   return {
     name,
     scope: spendsCredits ? 'svc:write' : 'svc:read',
     rateClass: spendsCredits ? 'create' : 'account',
-    listing: {
-      name,
-      title,
-      description,
-      icons: [buildIcon(icon)],
-      inputSchema: toPublicSchema(input),
-      // Some clients validate error results against the output schema, although the protocol exempts them.
-      outputSchema: { type: 'object', anyOf: [toPublicSchema(output), toPublicSchema(ErrorResponse)] },
-      annotations: {
-        title,
-        readOnlyHint: !spendsCredits,
-        destructiveHint: false,
-        idempotentHint: !spendsCredits,
-        // Creates call external models; the other tools read the account.
-        openWorldHint: spendsCredits,
-      },
-    },
+    listing,
+    appsListing: hasView ? { ...listing, _meta: GENERATION_VIEW_TOOL_META } : listing,
     run: (input, toolContext) => definition.run(parse(input), toolContext),
   };
 }

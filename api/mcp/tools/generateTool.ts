@@ -49,6 +49,7 @@ export function buildGenerateTool(kind: ModelKind): Tool | null {
     input,
     output: buildSubmitOutput(),
     spendsCredits: true,
+    hasView: true,
     run: (call, toolContext) => {
       const { prompt, model = first.slug, dry_run: isDryRun, ...values } = call as unknown as GenerateCall;
       const params = parsers.get(model)?.(values) as GenerationParams;

@@ -38,6 +38,7 @@ export const getGeneration = () =>
     input: GetGenerationInput,
     output: withNextStep(getGenerationResponse()),
     spendsCredits: false,
+    hasView: true,
     run: async ({ uuid, wait_seconds: seconds }, toolContext) => {
       // An invalid UUID returns the same error as an unknown one.
       if (!isUuid(uuid))

@@ -3,6 +3,7 @@ import { now } from '../../../shared/lib/clock.ts';
 import { randomHex } from '../../../shared/lib/secrets.ts';
 import { MCP_EVENT_RETENTION_MS, MCP_SESSION_IDLE_MS } from '../../../shared/spec/limits.ts';
 import { type Context, requireCaller } from '../../context.ts';
+import type { ClientFeature, ClientFeatures } from '../clientFeatures.ts';
 import { eventsChannel, mcpKeys, mcpRedis, withMcpRedis } from '../redis.ts';
 import { getHeader, McpTransportError, TRANSPORT_ERROR } from './message.ts';
 import { MINUTE_MS } from '../../../shared/spec/durations.ts';
@@ -16,11 +17,14 @@ export interface McpSession {
   accountId: number;
   /** The negotiated protocol version. */
   version: string;
+  clientFeatures: ClientFeatures;
 }
 
 interface StoredMcpSession {
   account: number;
   version: string;
+  /** Absent without any. */
+  features?: ClientFeature[];
   /** When its expiry was last extended, in milliseconds since the epoch. */
   touched: number;
 }
@@ -29,13 +33,18 @@ interface StoredMcpSession {
 const TOUCH_INTERVAL_MS = MINUTE_MS;
 
 /** Creates a session. The account's least recently used sessions above the limit are deleted. */
-export async function createMcpSession(accountId: number, version: string): Promise<McpSession> {
-  const id = randomHex(24);
+export async function createMcpSession(
+  accountId: number,
+  version: string,
+  clientFeatures: ClientFeatures,
+): Promise<McpSession> {
+  const session = { id: randomHex(24), accountId, version, clientFeatures };
+  const { id } = session;
   await withMcpRedis(async (redis) => {
     const all = mcpKeys.accountSessions(accountId);
     await redis
       .multi()
-      .set(mcpKeys.session(id), serializeSession(accountId, version), 'PX', MCP_SESSION_IDLE_MS)
+      .set(mcpKeys.session(id), serializeSession(session), 'PX', MCP_SESSION_IDLE_MS)
       .zadd(all, now().getTime(), id)
       .pexpire(all, MCP_SESSION_IDLE_MS)
       .exec();
@@ -46,7 +55,7 @@ export async function createMcpSession(accountId: number, version: string): Prom
     );
     await redis.zrem(all, ...oldest);
   });
-  return { id, accountId, version };
+  return session;
 }
 
 const readStoredSession = createBatcher<string, string | null>({
@@ -82,21 +91,22 @@ export async function requireMcpSession(ctx: Context): Promise<McpSession> {
 async function findMcpSession(id: string, accountId: number): Promise<McpSession | null> {
   const text = await readStoredSession(id);
   if (text === null) return null;
-  const { account, version, touched } = JSON.parse(text) as StoredMcpSession;
+  const { account, version, features, touched } = JSON.parse(text) as StoredMcpSession;
   if (account !== accountId) return null;
+  const session = { id, accountId, version, clientFeatures: new Set(features) };
   if (now().getTime() - touched > TOUCH_INTERVAL_MS) {
     const all = mcpKeys.accountSessions(account);
     // XX: a session that was deleted in the meantime must not be created again.
     await withMcpRedis((redis) =>
       redis
         .multi()
-        .set(mcpKeys.session(id), serializeSession(account, version), 'PX', MCP_SESSION_IDLE_MS, 'XX')
+        .set(mcpKeys.session(id), serializeSession(session), 'PX', MCP_SESSION_IDLE_MS, 'XX')
         .zadd(all, 'XX', now().getTime(), id)
         .pexpire(all, MCP_SESSION_IDLE_MS)
         .exec(),
     );
   }
-  return { id, accountId, version };
+  return session;
 }
 
 /** Deletes a session with its stored events, and ends its stream on whichever process serves it. */
@@ -111,8 +121,10 @@ export async function deleteMcpSession({ id, accountId }: McpSession): Promise<v
   });
 }
 
-function serializeSession(account: number, version: string): string {
-  return JSON.stringify({ account, version, touched: now().getTime() } satisfies StoredMcpSession);
+function serializeSession({ accountId, version, clientFeatures }: McpSession): string {
+  const features = clientFeatures.size === 0 ? {} : { features: [...clientFeatures] };
+  const stored: StoredMcpSession = { account: accountId, version, ...features, touched: now().getTime() };
+  return JSON.stringify(stored);
 }
 
 /** A message for a client, with the id that a stream can resume from. */

@@ -1,6 +1,8 @@
+import type { VNode } from 'preact';
 import { getRedirectHost } from '../../../shared/domain/oauth/redirectUris.ts';
 import { type OAuthError, SCOPES } from '../../../shared/spec/oauth.ts';
 import type { Account } from '../../../shared/tables/Account.ts';
+import type { OAuthClient } from '../../../shared/tables/OAuthClient.ts';
 import type { Context } from '../../context.ts';
 import { createCsrfToken } from '../../pipeline/csrf.ts';
 import { getBrand } from '../../web/brand.ts';
@@ -16,21 +18,13 @@ export function sendConsentPage(
   { email, balance }: Account,
 ): void {
   const here = `/authorize?${ctx.querystring}`;
-  const publisher = URL.canParse(client.client_id) ? new URL(client.client_id).host : undefined;
   const body = (
     <div class="card">
       <h1>Connect {client.name}?</h1>
+      <Publisher client={client} redirectUri={redirectUri} />
       <p>
-        <strong>{client.name}</strong> asks for access to your {getBrand().name} account <strong>{email}</strong>.{' '}
-        {publisher === undefined ? (
-          'The application chose this name; it is not verified.'
-        ) : (
-          <>
-            Published by <code>{publisher}</code>.
-          </>
-        )}
+        It asks for access to your {getBrand().name} account <strong>{email}</strong> and will be able to:
       </p>
-      <p>It will be able to:</p>
       <ul class="plain">
         {scopes.map((scope) => (
           <li key={scope}>
@@ -66,6 +60,26 @@ export function sendConsentPage(
 }
 
 /**
+ * Names the publisher of a client. A metadata document proves its host; the code reaches that publisher for certain only
+ * if it is returned to a web address of the document, because other programs of a computer can receive it as well.
+ */
+function Publisher({ client, redirectUri }: { client: OAuthClient; redirectUri: string }): VNode {
+  if (!URL.canParse(client.client_id)) {
+    return (
+      <p>
+        <span class="tag warn">Not verified</span> The application chose this name itself.
+      </p>
+    );
+  }
+  return (
+    <p>
+      {redirectUri.startsWith('https://') ? <span class="tag">Verified</span> : null} Published by{' '}
+      <strong>{new URL(client.client_id).host}</strong>
+    </p>
+  );
+}
+
+/**
  * Returns the user to the client after a decision, by a page with a refresh. Browsers apply the form-action policy to
  * redirects after a form, and a redirect to an application's own scheme would leave the consent page open.
  */
@@ -76,11 +90,12 @@ export function sendReturnToClientPage(
   isAllowed: boolean,
 ): void {
   const outcome = isAllowed ? `You allowed ${client.name}.` : `You did not allow ${client.name}.`;
-  const opensApplication = !/^https?:/i.test(redirectUri);
-  const next = opensApplication
-    ? 'Your browser opens the application now. If nothing happens, choose Continue. You can close this page afterwards.'
-    : 'You are returning to the application.';
-  sendRedirectPage(ctx, url, `${outcome} ${next}`);
+  if (/^https?:/i.test(redirectUri))
+    return sendRedirectPage(ctx, url, `${outcome} You are returning to the application.`);
+  // The page stays open beside an application that the browser opens.
+  const next =
+    'Your browser opens the application now. If nothing happens, choose Continue. You can close this page afterwards.';
+  sendRedirectPage(ctx, url, `${outcome} ${next}`, { heading: 'One moment' });
 }
 
 /** Sends a page for an invalid request of a known client, with a link that returns the error to the client. */
@@ -102,7 +117,7 @@ export function sendInvalidRequestPage(
           Back to the application
         </a>
       </p>
-      <p class="quiet small">For its developers: {detail}</p>
+      <p class="quiet small">For developers: {detail}</p>
     </div>
   );
   sendPage(ctx, { title: 'Nothing was connected', body, isNarrow: true }, 400);
@@ -118,7 +133,7 @@ export function sendUnknownClientPage(ctx: Context, { message, advice }: OAuthEr
       <p>
         <a href="/account/">Go to your account</a>
       </p>
-      <p class="quiet small">For its developers: {message}</p>
+      <p class="quiet small">For developers: {message}</p>
     </div>
   );
   sendPage(ctx, { title: 'Nothing was connected', body, isNarrow: true }, 400);

@@ -24,7 +24,7 @@ export const API_KEYS_DESCRIPTION: FeatureDescription = {
     'POST /api/keys/create/': {
       id: 'createApiKey',
       summary: 'Create an API key',
-      description: `The key is returned in this response only. An account has at most ${ACTIVE_API_KEYS_MAX} active keys. ${OPTIONS_NOTE}`,
+      description: `The key is returned in this response only. An account has at most ${ACTIVE_API_KEYS_MAX} active keys. A key with \`mode: test\` acts on a test account: its generations cost nothing and are watermarked samples, and it cannot change billing or API keys. ${OPTIONS_NOTE}`,
       body: {
         schema: CreateApiKeyRequest,
         examples: { usual: { name: 'my script' }, restricted: { name: 'nightly job', ...EXAMPLE_OPTIONS } },

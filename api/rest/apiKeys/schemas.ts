@@ -1,8 +1,10 @@
 import Type from 'typebox';
 import { KeyOptionsResponse } from '../../../shared/presenters/apiKey.ts';
-import { NO_OTHER_FIELDS, textOrNull, Timestamp, Uuid } from '../../../shared/presenters/fields.ts';
+import { CreditLimit } from '../../../shared/presenters/spendingLimit.ts';
+import { NO_OTHER_FIELDS, objectOrNull, textOrNull, Timestamp, Uuid } from '../../../shared/presenters/fields.ts';
 import { API_KEY_NAME_MAX_CHARACTERS, API_KEY_OPTION_ITEMS_MAX } from '../../../shared/spec/limits.ts';
 import { ALL_SCOPES, type Scope } from '../../../shared/spec/oauth.ts';
+import { KEY_MODES } from '../../../shared/spec/testMode.ts';
 
 export const CreatedApiKeyResponse = Type.Object({
   uuid: Uuid,
@@ -10,6 +12,7 @@ export const CreatedApiKeyResponse = Type.Object({
   key: Type.String({ pattern: '^svc_[0-9a-f]{40}$', description: 'The secret key, shown only once' }),
   prefix: Type.String(),
   created_at: Timestamp,
+  mode: Type.Optional(Type.Enum(['test'], { description: 'test for a test key; absent for others' })),
   ...KeyOptionsResponse.properties,
 });
 
@@ -50,12 +53,27 @@ const KEY_OPTIONS = {
       description: 'Future time from which the key is rejected, or a date, which is its start in UTC; null for never',
     }),
   ),
+  credit_limit: Type.Optional(
+    objectOrNull(
+      CreditLimit,
+      'Most credits that the key may spend in a UTC day, a UTC month or in total; null for no limit',
+    ),
+  ),
   allowed_models: Type.Optional(textListOrNull('Models that the key may use; null for all')),
   allowed_ips: Type.Optional(
     textListOrNull('Addresses, or ranges in CIDR notation, from which the key may be used; null for all'),
   ),
 };
 
-export const CreateApiKeyRequest = Type.Object({ name: KeyName, ...KEY_OPTIONS }, NO_OTHER_FIELDS);
+export const CreateApiKeyRequest = Type.Object(
+  {
+    name: KeyName,
+    mode: Type.Optional(
+      Type.Enum([...KEY_MODES], { description: 'test for a key that costs nothing: see Test mode. Default: live' }),
+    ),
+    ...KEY_OPTIONS,
+  },
+  NO_OTHER_FIELDS,
+);
 
 export const UpdateApiKeyRequest = Type.Object({ name: Type.Optional(KeyName), ...KEY_OPTIONS }, NO_OTHER_FIELDS);

@@ -95,7 +95,7 @@ export const describeGenerations = (): FeatureDescription => ({
     'POST /api/generations/create/': {
       id: 'createGeneration',
       summary: 'Create a generation',
-      description: `Charges the credits and queues the generation: ${describePrices()}. Errors take precedence in this order: 401, 429, 400, 402 \`subscription_required\`, 503, 409, 402 \`insufficient_credits\`. A 4xx charges nothing. With content moderation, a denied prompt is 400 \`content_rejected\`. While the outcome of an automatic top-up is unknown, the response is 503 \`internal_error\`; repeat the request with the same \`Idempotency-Key\` to get the outcome.`,
+      description: `Charges the credits and queues the generation: ${describePrices()}. Errors take precedence in this order: 401, 429, 400, 402 \`subscription_required\`, 503, 409, 402 \`spending_limit_reached\`, 402 \`insufficient_credits\`. A 4xx charges nothing. With content moderation, a denied prompt is 400 \`content_rejected\`. While the outcome of an automatic top-up is unknown, the response is 503 \`internal_error\`; repeat the request with the same \`Idempotency-Key\` to get the outcome.`,
       body: {
         schema: buildCreateGenerationBody(),
         examples: {
@@ -117,6 +117,7 @@ export const describeGenerations = (): FeatureDescription => ({
         'content_rejected',
         'insufficient_credits',
         'subscription_required',
+        'spending_limit_reached',
         'parallel_limit_reached',
         'model_unavailable',
       ],

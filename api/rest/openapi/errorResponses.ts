@@ -11,6 +11,7 @@ const ERROR_MEANINGS: Record<ErrorCode, string> = {
   invalid_api_key: 'The credential is missing, unknown, revoked, expired or malformed.',
   insufficient_credits: 'The balance does not cover the price, and no automatic top-up succeeded.',
   subscription_required: 'The account has no active subscription or, for automatic top-ups, no payment method.',
+  spending_limit_reached: 'The credit limit of the API key or application does not cover the price.',
   admin_required: 'The account is not a staff account, or its role does not include this.',
   account_suspended: 'The account is suspended: contact support.',
   insufficient_scope: 'The API key is restricted to other scopes, models or addresses; `detail` names what is missing.',
@@ -29,6 +30,8 @@ const ERROR_EXAMPLES: Record<ErrorCode, string> = {
   insufficient_credits:
     'The balance does not cover the 35 credits of this generation. Top up, or wait for the next grant.',
   subscription_required: 'Creating generations requires an active subscription. Choose a plan, then try again.',
+  spending_limit_reached:
+    'The spending limit of this API key is 100 credits per day: 96 are used, and this generation costs 8. The limit resets at 2026-11-22T00:00:00.000Z. The owner of the account can change the limit with PATCH /api/keys/0198c7a2-0000-7000-8000-000000000000/ or at https://genmeter.example/account/keys/.',
   admin_required: 'Staff access is required. Sign in with a staff account.',
   account_suspended: 'The account is suspended. Contact support to have it reinstated.',
   insufficient_scope:

@@ -2,8 +2,14 @@ import { DELIVERY_STATUSES } from '../../../shared/domain/webhooks/deliveries.ts
 import { CommissionData, LowCreditsData, PayoutData, TopupData } from '../../../shared/presenters/webhookData.ts';
 import { WebhookEndpointResponse } from '../../../shared/presenters/webhookEndpoint.ts';
 import { FILTERED_ITEMS_MAX, WEBHOOK_ENDPOINTS_MAX } from '../../../shared/spec/limits.ts';
+import { KEY_MODES } from '../../../shared/spec/testMode.ts';
 import { EXAMPLE_TIMESTAMP, EXAMPLE_UUID, examplePage } from '../openapi/examples.ts';
-import { type FeatureDescription, type Operation, PAGE_PARAMETER } from '../openapi/feature.ts';
+import {
+  type FeatureDescription,
+  type Operation,
+  type OperationParameter,
+  PAGE_PARAMETER,
+} from '../openapi/feature.ts';
 import { pageResponse } from '../pagination.ts';
 import {
   CreateWebhookRequest,
@@ -73,6 +79,13 @@ const pendingDelivery = (description: string): Operation['response'] => ({
     last_error: null,
   },
 });
+
+const MODE_PARAMETER: OperationParameter = {
+  name: 'mode',
+  in: 'query',
+  description: '`test`: the secret of test mode. Requires a test key of the account',
+  schema: { type: 'string', enum: KEY_MODES, default: 'live' },
+};
 
 const defaultSecret = (description: string): Operation['response'] => ({
   status: 200,
@@ -186,13 +199,18 @@ export const WEBHOOKS_DESCRIPTION: FeatureDescription = {
     'GET /api/webhooks/default/secret/': {
       id: 'getDefaultWebhookSecret',
       summary: 'Get the default secret',
-      description: 'Signs the events of generations that were created with a `webhook_url`.',
+      description:
+        'Signs the events of generations that were created with a `webhook_url`; with `mode=test`, of those that a test key created.',
+      parameters: [MODE_PARAMETER],
+      errorCodes: ['not_found'],
       response: defaultSecret('The default secret.'),
     },
     'POST /api/webhooks/default/rotate-secret/': {
       id: 'rotateDefaultWebhookSecret',
       summary: 'Rotate the default secret',
       description: 'For 24 hours messages are also signed with the former keys.',
+      parameters: [MODE_PARAMETER],
+      errorCodes: ['not_found'],
       response: defaultSecret('The new default secret.'),
     },
   },

@@ -1,3 +1,4 @@
+import { requireTestAccount } from '../../../shared/domain/accounts/testAccounts.ts';
 import type { SaveResponse } from '../../../shared/domain/platform/idempotentRequests.ts';
 import { getDefaultSecret, rotateDefaultSecret } from '../../../shared/domain/webhooks/defaultEndpoint.ts';
 import { listDeliveries, redeliver } from '../../../shared/domain/webhooks/deliveries.ts';
@@ -18,7 +19,7 @@ import { getJsonBody } from '../../pipeline/body.ts';
 import { withIdempotency } from '../../pipeline/idempotency.ts';
 import { buildDeliveryQuery, parseDeliveryFilter } from '../../pipeline/listFilters.ts';
 import { getRequestOrigin } from '../../pipeline/requestOrigin.ts';
-import { parsePage, parseUuidParam } from '../../pipeline/requestParameters.ts';
+import { parseMode, parsePage, parseUuidParam } from '../../pipeline/requestParameters.ts';
 import { presentPage } from '../pagination.ts';
 import { presentDefaultSecret, presentDelivery, presentEndpointWithSecret } from './presenter.ts';
 import { CreateWebhookRequest, UpdateWebhookRequest } from './schemas.ts';
@@ -98,11 +99,17 @@ export async function redeliverOne(ctx: Context): Promise<void> {
 }
 
 export async function readDefaultSecret(ctx: Context): Promise<void> {
-  ctx.body = presentDefaultSecret(await getDefaultSecret(requireCaller(ctx).accountId));
+  ctx.body = presentDefaultSecret(await getDefaultSecret(await findSecretOwner(ctx)));
+}
+
+/** Returns the account whose default secret a request is about: with `?mode=test`, the test account. */
+async function findSecretOwner(ctx: Context): Promise<number> {
+  const { accountId } = requireCaller(ctx);
+  return parseMode(ctx) === 'test' ? requireTestAccount(accountId) : accountId;
 }
 
 export async function rotateDefault(ctx: Context): Promise<void> {
-  const { accountId } = requireCaller(ctx);
+  const accountId = await findSecretOwner(ctx);
   const rotated = await rotateDefaultSecret(accountId, getRequestOrigin(ctx));
   await audit(ctx, 'webhook_secret_rotated', accountId, { webhook: rotated.uuid });
   ctx.body = presentDefaultSecret(rotated);

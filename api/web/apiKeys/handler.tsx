@@ -25,7 +25,9 @@ export async function showKeysPage(ctx: Context): Promise<void> {
 
 export const createKey = withKeyErrors(async (ctx) => {
   const { accountId } = requireCaller(ctx);
-  const request = parseKeyForm({ name: getForm(ctx).get('name') ?? undefined });
+  const form = getForm(ctx);
+  const mode = form.get('mode');
+  const request = parseKeyForm({ name: form.get('name') ?? undefined, ...(mode === null ? {} : { mode }) });
   const idempotentRequest = { accountId, scope: 'account.key', key: readFormIdempotencyKey(ctx), request };
   // The response to the form contains the key. A redirect to a page with the key could be opened again.
   const { response } = await executeIdempotent(

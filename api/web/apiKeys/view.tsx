@@ -2,6 +2,7 @@ import type { VNode } from 'preact';
 import { v4 as uuidv4 } from 'uuid';
 import { getAccount } from '../../../shared/domain/accounts/accounts.ts';
 import { listActiveApiKeys } from '../../../shared/domain/accounts/apiKeys.ts';
+import { config } from '../../../shared/lib/config.ts';
 import { ACTIVE_API_KEYS_MAX, API_KEY_NAME_MAX_CHARACTERS } from '../../../shared/spec/limits.ts';
 import type { Account } from '../../../shared/tables/Account.ts';
 import type { ApiKey } from '../../../shared/tables/ApiKey.ts';
@@ -70,7 +71,10 @@ function KeysSection({ account, keys, draft, csrfToken }: KeysProps): VNode {
           {keys.map((key) => (
             <li>
               <div class="what">
-                <h3>{key.name}</h3>
+                <h3>
+                  {key.name}
+                  {key.test_account_id === null ? null : <span class="tag">Test</span>}
+                </h3>
                 <span class="quiet small">
                   <code>{key.prefix}…</code> created on {formatDate(key.created_at)},{' '}
                   {key.last_used_at === null ? 'never used' : `last used ${formatRelativeTime(key.last_used_at)}`}
@@ -103,9 +107,26 @@ function KeysSection({ account, keys, draft, csrfToken }: KeysProps): VNode {
             autocomplete="off"
           />
         </div>
+        {config.TEST_UPSTREAM_URL === undefined ? null : <ModeField />}
         <button type="submit">Create API key</button>
       </Form>
     </section>
+  );
+}
+
+/** Choice of the mode of a new key. */
+function ModeField(): VNode {
+  return (
+    <div class="field">
+      <label for="key-mode">Mode</label>
+      <select id="key-mode" name="mode" aria-describedby="key-mode-hint">
+        <option value="live">Live</option>
+        <option value="test">Test</option>
+      </select>
+      <span id="key-mode-hint" class="quiet small">
+        Generations of a test key cost nothing. Their outputs are watermarked samples.
+      </span>
+    </div>
   );
 }
 

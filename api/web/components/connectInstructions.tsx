@@ -7,8 +7,8 @@ import { CopyText } from './copyText.tsx';
 export function ConnectInstructions(): VNode {
   const address = `${config.BASE_URL}/mcp`;
   const { slug } = getBrand();
-  const cursor = JSON.stringify({ mcpServers: { [slug]: { url: address } } });
-  const vsCode = JSON.stringify({ servers: { [slug]: { type: 'http', url: address } } });
+  const cursor = { url: address };
+  const vsCode = { type: 'http', url: address };
   const localNote = isLocalAddress(address) ? LOCAL_ADDRESS_NOTE : null;
   return (
     <>
@@ -29,9 +29,18 @@ export function ConnectInstructions(): VNode {
       </Assistant>
       <Assistant name="Cursor">
         <p>
-          Add this to <code>~/.cursor/mcp.json</code>:
+          <a class="button" href={buildCursorLink(slug, cursor)}>
+            Add to Cursor
+          </a>
         </p>
-        <CopyText id="mcp-cursor" text={cursor} label="the settings for Cursor" />
+        <p>
+          Or add this to <code>~/.cursor/mcp.json</code>:
+        </p>
+        <CopyText
+          id="mcp-cursor"
+          text={JSON.stringify({ mcpServers: { [slug]: cursor } })}
+          label="the settings for Cursor"
+        />
       </Assistant>
       <Assistant name="Claude Code">
         <CopyText
@@ -48,9 +57,18 @@ export function ConnectInstructions(): VNode {
       </Assistant>
       <Assistant name="VS Code">
         <p>
-          Add this to <code>.vscode/mcp.json</code>:
+          <a class="button" href={buildVsCodeLink(slug, vsCode)}>
+            Add to VS Code
+          </a>
         </p>
-        <CopyText id="mcp-vs-code" text={vsCode} label="the settings for VS Code" />
+        <p>
+          Or add this to <code>.vscode/mcp.json</code>:
+        </p>
+        <CopyText
+          id="mcp-vs-code"
+          text={JSON.stringify({ servers: { [slug]: vsCode } })}
+          label="the settings for VS Code"
+        />
       </Assistant>
       <Assistant name="Other assistants">
         <p>
@@ -60,6 +78,17 @@ export function ConnectInstructions(): VNode {
       </Assistant>
     </>
   );
+}
+
+/** Builds a link that opens Cursor, which asks whether to add the server. */
+function buildCursorLink(name: string, settings: object): string {
+  const base64 = Buffer.from(JSON.stringify(settings)).toString('base64');
+  return `cursor://anysphere.cursor-deeplink/mcp/install?${new URLSearchParams({ name, config: base64 }).toString()}`;
+}
+
+/** Builds a link that opens VS Code, which asks whether to add the server. */
+function buildVsCodeLink(name: string, settings: object): string {
+  return `vscode:mcp/install?${encodeURIComponent(JSON.stringify({ name, ...settings }))}`;
 }
 
 /** Instructions for one assistant, opened by its name. */

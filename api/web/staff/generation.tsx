@@ -1,6 +1,7 @@
 import { getModelInfo } from '../../../shared/lib/catalog/knownModels.ts';
 import type { VNode } from 'preact';
 import { getAccount } from '../../../shared/domain/accounts/accounts.ts';
+import { findLiveAccount } from '../../../shared/domain/accounts/testAccounts.ts';
 import { type GenerationContent, viewGenerationContent } from '../../../shared/domain/staff/generationActions.ts';
 import { findGenerationForStaff, type StaffGeneration } from '../../../shared/domain/staff/generations.ts';
 import { config } from '../../../shared/lib/config.ts';
@@ -58,11 +59,12 @@ async function renderGeneration(
   status = 200,
 ): Promise<void> {
   const generation = await findGenerationForStaff(parseUuidParam(ctx));
-  const account = await getAccount(generation.account_id);
+  const account = await findLiveAccount(await getAccount(generation.account_id));
   const children = (
     <>
       <p>
         Account: <a href={getAccountPath(account)}>{account.email}</a>
+        {generation.is_test ? ', test mode' : ''}
       </p>
       <Section id="state" title="State">
         <GenerationFacts generation={generation} />
@@ -100,9 +102,13 @@ async function renderGeneration(
   );
 }
 
-function listActions({ status, refunded_at: refundedAt }: StaffGeneration): Parameters<typeof Actions>[0]['actions'] {
+function listActions({
+  status,
+  refunded_at: refundedAt,
+  is_test: isTest,
+}: StaffGeneration): Parameters<typeof Actions>[0]['actions'] {
   if (status === 'queued') return [['requeue/', 'Requeue', 'manageQueues']];
-  return status === 'succeeded' && refundedAt === null ? [['refund/', 'Refund', 'refundGenerations']] : [];
+  return status === 'succeeded' && refundedAt === null && !isTest ? [['refund/', 'Refund', 'refundGenerations']] : [];
 }
 
 const formatOptional = (time: Date | null) => (time === null ? 'never' : formatDateTime(time));

@@ -39,7 +39,7 @@ export async function captureChargeStatement(): Promise<ChargeStatement> {
   const {
     generation: { uuid },
   } = await createGeneration(
-    { accountId: SPARE_ACCOUNT, keyHash },
+    { accountId: SPARE_ACCOUNT, keyHash, clientId: null },
     {
       model: 'imgmodel-2',
       prompt: 'A lighthouse at dusk, seen from the sea, painted in oil',

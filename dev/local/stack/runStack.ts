@@ -103,6 +103,7 @@ async function startEverything(
     DATABASE_URL: postgres.url,
     REDIS_URL: redis.url,
     ...buildSampleEnv(settings.upstreams, sampleUrl),
+    TEST_UPSTREAM_URL: settings.config.TEST_UPSTREAM_URL ?? sampleUrl ?? '',
     ...mailEnv,
     ...buildWebhookEnv(settings.config),
     MEDIA_DIR: process.env['MEDIA_DIR']?.trim() || join(settings.dataDir, 'media'),
@@ -121,9 +122,9 @@ async function startEverything(
   }
 }
 
-/** Starts the sample upstream, if any model uses it. */
+/** Starts the sample upstream, if any model uses it, or test mode. */
 async function startSampleProgram(settings: Settings, running: Running, start: StartProgram): Promise<string | null> {
-  if (!settings.upstreams.needsSample) return null;
+  if (!settings.upstreams.needsSample && settings.config.TEST_UPSTREAM_URL !== undefined) return null;
   const { url, env } = await prepareSampleUpstream(settings.dataDir);
   running.upstream.push(start('upstream', 'dev/sampleUpstream/main.ts', env));
   return url;

@@ -96,10 +96,9 @@ export async function prepareSampleUpstream(dataDir: string): Promise<SampleLaun
   const recordFile = join(folder, 'upstream.json');
   const port = await choosePort(undefined, readServerRecord(recordFile)?.port);
   writeServerRecordFile(recordFile, { port, pid: null, source: 'sample upstream' });
-  return {
-    url: `http://127.0.0.1:${port}`,
-    env: { ...process.env, PORT: String(port), SAMPLE_DATA_DIR: folder },
-  };
+  const url = `http://127.0.0.1:${port}`;
+  const env = { ...process.env, PORT: String(port), SAMPLE_DATA_DIR: folder, SAMPLE_HOST: '', TEST_UPSTREAM_URL: url };
+  return { url, env };
 }
 
 /** Variables that point the replaced providers at the sample upstream, if it runs. */

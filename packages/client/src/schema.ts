@@ -12,7 +12,7 @@ export interface paths {
         put?: never;
         /**
          * Create a generation
-         * @description Charges the credits and queues the generation: 8 credits for an image, 35 for a video of 5 seconds, 70 for one of 10 seconds. Errors take precedence in this order: 401, 429, 400, 402 `subscription_required`, 503, 409, 402 `insufficient_credits`. A 4xx charges nothing. With content moderation, a denied prompt is 400 `content_rejected`. While the outcome of an automatic top-up is unknown, the response is 503 `internal_error`; repeat the request with the same `Idempotency-Key` to get the outcome.
+         * @description Charges the credits and queues the generation: 8 credits for an image, 35 for a video of 5 seconds, 70 for one of 10 seconds. Errors take precedence in this order: 401, 429, 400, 402 `subscription_required`, 503, 409, 402 `spending_limit_reached`, 402 `insufficient_credits`. A 4xx charges nothing. With content moderation, a denied prompt is 400 `content_rejected`. While the outcome of an automatic top-up is unknown, the response is 503 `internal_error`; repeat the request with the same `Idempotency-Key` to get the outcome.
          */
         post: operations["createGeneration"];
         delete?: never;
@@ -173,7 +173,7 @@ export interface paths {
         put?: never;
         /**
          * Create an API key
-         * @description The key is returned in this response only. An account has at most 20 active keys.
+         * @description The key is returned in this response only. An account has at most 20 active keys. A key with `mode: test` acts on a test account: its generations cost nothing and are watermarked samples, and it cannot change billing or API keys. Without options a key has all rights of the account. A key with any option cannot create or change keys; requests beyond its options get 403 `insufficient_scope`, and after its expiry 401 `invalid_api_key`.
          */
         post: operations["createApiKey"];
         delete?: never;
@@ -200,6 +200,26 @@ export interface paths {
         options?: never;
         head?: never;
         patch?: never;
+        trace?: never;
+    };
+    "/api/keys/{uuid}/": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        /**
+         * Change an API key
+         * @description What is not given stays as it is; null removes an option. Takes effect immediately. Without options a key has all rights of the account. A key with any option cannot create or change keys; requests beyond its options get 403 `insufficient_scope`, and after its expiry 401 `invalid_api_key`.
+         */
+        patch: operations["updateApiKey"];
         trace?: never;
     };
     "/api/keys/{uuid}/revoke/": {
@@ -325,7 +345,7 @@ export interface paths {
         };
         /**
          * Get the default secret
-         * @description Signs the events of generations that were created with a `webhook_url`.
+         * @description Signs the events of generations that were created with a `webhook_url`; with `mode=test`, of those that a test key created.
          */
         get: operations["getDefaultWebhookSecret"];
         put?: never;
@@ -1225,7 +1245,7 @@ export interface components {
             /** @description Error with which a create would be rejected now; null if it would be accepted */
             refusal: {
                 /** @enum {string} */
-                error: "subscription_required" | "model_unavailable" | "parallel_limit_reached" | "insufficient_credits";
+                error: "subscription_required" | "model_unavailable" | "parallel_limit_reached" | "spending_limit_reached" | "insufficient_credits";
                 detail: string;
             } | null;
         };
@@ -1330,6 +1350,38 @@ export interface components {
              * @description ISO 8601, UTC
              */
             created_at: string;
+            /**
+             * @description test for a test key; absent for others
+             * @enum {string}
+             */
+            mode?: "test";
+            /** @description Without it: the whole account */
+            scopes?: ("svc:read" | "svc:write")[];
+            /**
+             * Format: date-time
+             * @description Without it: never
+             */
+            expires_at?: string;
+            credit_limit?: {
+                /** @description Most credits to spend */
+                credits: number;
+                /**
+                 * @description A UTC day, a UTC month, or all time
+                 * @enum {string}
+                 */
+                period: "day" | "month" | "total";
+            };
+            /** @description Credits used of the limit, less refunds */
+            credits_used?: number;
+            /**
+             * Format: date-time
+             * @description Start of the next day or month in UTC; null for the period total
+             */
+            resets_at?: string | null;
+            /** @description Models; without it: all */
+            allowed_models?: string[];
+            /** @description Addresses and ranges in CIDR notation; without it: all */
+            allowed_ips?: string[];
         };
         ApiKey: {
             /** Format: uuid */
@@ -1348,6 +1400,38 @@ export interface components {
              * @description ISO 8601, UTC
              */
             created_at: string;
+            /**
+             * @description test for a test key; absent for others
+             * @enum {string}
+             */
+            mode?: "test";
+            /** @description Without it: the whole account */
+            scopes?: ("svc:read" | "svc:write")[];
+            /**
+             * Format: date-time
+             * @description Without it: never
+             */
+            expires_at?: string;
+            credit_limit?: {
+                /** @description Most credits to spend */
+                credits: number;
+                /**
+                 * @description A UTC day, a UTC month, or all time
+                 * @enum {string}
+                 */
+                period: "day" | "month" | "total";
+            };
+            /** @description Credits used of the limit, less refunds */
+            credits_used?: number;
+            /**
+             * Format: date-time
+             * @description Start of the next day or month in UTC; null for the period total
+             */
+            resets_at?: string | null;
+            /** @description Models; without it: all */
+            allowed_models?: string[];
+            /** @description Addresses and ranges in CIDR notation; without it: all */
+            allowed_ips?: string[];
         };
         UsageSummary: {
             /** @description null without an active subscription */
@@ -1886,8 +1970,8 @@ export interface components {
                 };
             };
         };
-        /** @description `account_suspended`: The account is suspended: contact support. */
-        AccountSuspended: {
+        /** @description `account_suspended`: The account is suspended: contact support. `insufficient_scope`: The API key is restricted to other scopes, models or addresses; `detail` names what is missing. */
+        AccountSuspendedOrInsufficientScope: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
                 RateLimit: components["headers"]["RateLimit"];
@@ -1900,7 +1984,7 @@ export interface components {
                      * @description A stable code to match on
                      * @enum {string}
                      */
-                    error: "account_suspended";
+                    error: "account_suspended" | "insufficient_scope";
                     /** @description A sentence that says what is wrong and what to do; it may change */
                     detail: string;
                 };
@@ -1927,8 +2011,8 @@ export interface components {
                 };
             };
         };
-        /** @description `insufficient_credits`: The balance does not cover the price, and no automatic top-up succeeded. `subscription_required`: The account has no active subscription or, for automatic top-ups, no payment method. */
-        InsufficientCreditsOrSubscriptionRequired: {
+        /** @description `insufficient_credits`: The balance does not cover the price, and no automatic top-up succeeded. `subscription_required`: The account has no active subscription or, for automatic top-ups, no payment method. `spending_limit_reached`: The credit limit of the API key or application does not cover the price. */
+        InsufficientCreditsOrSubscriptionRequiredOrSpendingLimitReached: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
                 RateLimit: components["headers"]["RateLimit"];
@@ -1941,7 +2025,7 @@ export interface components {
                      * @description A stable code to match on
                      * @enum {string}
                      */
-                    error: "insufficient_credits" | "subscription_required";
+                    error: "insufficient_credits" | "subscription_required" | "spending_limit_reached";
                     /** @description A sentence that says what is wrong and what to do; it may change */
                     detail: string;
                 };
@@ -2089,8 +2173,8 @@ export interface components {
                 };
             };
         };
-        /** @description `admin_required`: The account is not a staff account, or its role does not include this. `account_suspended`: The account is suspended: contact support. */
-        AdminRequiredOrAccountSuspended: {
+        /** @description `admin_required`: The account is not a staff account, or its role does not include this. `account_suspended`: The account is suspended: contact support. `insufficient_scope`: The API key is restricted to other scopes, models or addresses; `detail` names what is missing. */
+        AdminRequiredOrAccountSuspendedOrInsufficientScope: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
                 RateLimit: components["headers"]["RateLimit"];
@@ -2103,7 +2187,27 @@ export interface components {
                      * @description A stable code to match on
                      * @enum {string}
                      */
-                    error: "admin_required" | "account_suspended";
+                    error: "admin_required" | "account_suspended" | "insufficient_scope";
+                    /** @description A sentence that says what is wrong and what to do; it may change */
+                    detail: string;
+                };
+            };
+        };
+        /** @description `account_suspended`: The account is suspended: contact support. */
+        AccountSuspended: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                RateLimit: components["headers"]["RateLimit"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": {
+                    /**
+                     * @description A stable code to match on
+                     * @enum {string}
+                     */
+                    error: "account_suspended";
                     /** @description A sentence that says what is wrong and what to do; it may change */
                     detail: string;
                 };
@@ -2193,8 +2297,8 @@ export interface operations {
             };
             400: components["responses"]["ValidationErrorOrContentRejected"];
             401: components["responses"]["InvalidApiKey"];
-            402: components["responses"]["InsufficientCreditsOrSubscriptionRequired"];
-            403: components["responses"]["AccountSuspended"];
+            402: components["responses"]["InsufficientCreditsOrSubscriptionRequiredOrSpendingLimitReached"];
+            403: components["responses"]["AccountSuspendedOrInsufficientScope"];
             409: components["responses"]["ParallelLimitReached"];
             413: components["responses"]["ValidationError413"];
             429: components["responses"]["RateLimited"];
@@ -2243,7 +2347,7 @@ export interface operations {
             };
             400: components["responses"]["ValidationError"];
             401: components["responses"]["InvalidApiKey"];
-            403: components["responses"]["AccountSuspended"];
+            403: components["responses"]["AccountSuspendedOrInsufficientScope"];
             413: components["responses"]["ValidationError413"];
             429: components["responses"]["RateLimited"];
             500: components["responses"]["InternalError"];
@@ -2293,7 +2397,7 @@ export interface operations {
             };
             400: components["responses"]["ValidationError"];
             401: components["responses"]["InvalidApiKey"];
-            403: components["responses"]["AccountSuspended"];
+            403: components["responses"]["AccountSuspendedOrInsufficientScope"];
             429: components["responses"]["RateLimited"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["InternalError503"];
@@ -2327,7 +2431,7 @@ export interface operations {
             };
             400: components["responses"]["ValidationError"];
             401: components["responses"]["InvalidApiKey"];
-            403: components["responses"]["AccountSuspended"];
+            403: components["responses"]["AccountSuspendedOrInsufficientScope"];
             404: components["responses"]["NotFound"];
             429: components["responses"]["RateLimited"];
             500: components["responses"]["InternalError"];
@@ -2357,7 +2461,7 @@ export interface operations {
             };
             400: components["responses"]["ValidationError"];
             401: components["responses"]["InvalidApiKey"];
-            403: components["responses"]["AccountSuspended"];
+            403: components["responses"]["AccountSuspendedOrInsufficientScope"];
             404: components["responses"]["NotFound"];
             413: components["responses"]["ValidationError413"];
             429: components["responses"]["RateLimited"];
@@ -2402,7 +2506,7 @@ export interface operations {
             };
             400: components["responses"]["ValidationError"];
             401: components["responses"]["InvalidApiKey"];
-            403: components["responses"]["AccountSuspended"];
+            403: components["responses"]["AccountSuspendedOrInsufficientScope"];
             404: components["responses"]["NotFound"];
             413: components["responses"]["ValidationError413"];
             429: components["responses"]["RateLimited"];
@@ -2443,7 +2547,7 @@ export interface operations {
             400: components["responses"]["ValidationError"];
             401: components["responses"]["InvalidApiKey"];
             402: components["responses"]["SubscriptionRequired"];
-            403: components["responses"]["AccountSuspended"];
+            403: components["responses"]["AccountSuspendedOrInsufficientScope"];
             404: components["responses"]["NotFound"];
             413: components["responses"]["ValidationError413"];
             429: components["responses"]["RateLimited"];
@@ -2476,7 +2580,7 @@ export interface operations {
             };
             400: components["responses"]["ValidationError"];
             401: components["responses"]["InvalidApiKey"];
-            403: components["responses"]["AccountSuspended"];
+            403: components["responses"]["AccountSuspendedOrInsufficientScope"];
             404: components["responses"]["NotFound"];
             429: components["responses"]["RateLimited"];
             500: components["responses"]["InternalError"];
@@ -2530,6 +2634,29 @@ export interface operations {
             content: {
                 "application/json": {
                     name: string;
+                    /**
+                     * @description test for a key that costs nothing: see Test mode. Default: live
+                     * @enum {string}
+                     */
+                    mode?: "live" | "test";
+                    /** @description What the key may do; null for the whole account */
+                    scopes?: ("svc:read" | "svc:write")[] | null;
+                    /** @description Future time from which the key is rejected, or a date, which is its start in UTC; null for never */
+                    expires_at?: string | null;
+                    /** @description Most credits that the key may spend in a UTC day, a UTC month or in total; null for no limit */
+                    credit_limit?: {
+                        /** @description Most credits to spend */
+                        credits: number;
+                        /**
+                         * @description A UTC day, a UTC month, or all time
+                         * @enum {string}
+                         */
+                        period: "day" | "month" | "total";
+                    } | null;
+                    /** @description Models that the key may use; null for all */
+                    allowed_models?: string[] | null;
+                    /** @description Addresses, or ranges in CIDR notation, from which the key may be used; null for all */
+                    allowed_ips?: string[] | null;
                 };
             };
         };
@@ -2549,7 +2676,7 @@ export interface operations {
             };
             400: components["responses"]["ValidationError"];
             401: components["responses"]["InvalidApiKey"];
-            403: components["responses"]["AccountSuspended"];
+            403: components["responses"]["AccountSuspendedOrInsufficientScope"];
             413: components["responses"]["ValidationError413"];
             429: components["responses"]["RateLimited"];
             500: components["responses"]["InternalError"];
@@ -2585,7 +2712,64 @@ export interface operations {
             };
             400: components["responses"]["ValidationError"];
             401: components["responses"]["InvalidApiKey"];
-            403: components["responses"]["AccountSuspended"];
+            403: components["responses"]["AccountSuspendedOrInsufficientScope"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["InternalError503"];
+        };
+    };
+    updateApiKey: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                uuid: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    name?: string;
+                    /** @description What the key may do; null for the whole account */
+                    scopes?: ("svc:read" | "svc:write")[] | null;
+                    /** @description Future time from which the key is rejected, or a date, which is its start in UTC; null for never */
+                    expires_at?: string | null;
+                    /** @description Most credits that the key may spend in a UTC day, a UTC month or in total; null for no limit */
+                    credit_limit?: {
+                        /** @description Most credits to spend */
+                        credits: number;
+                        /**
+                         * @description A UTC day, a UTC month, or all time
+                         * @enum {string}
+                         */
+                        period: "day" | "month" | "total";
+                    } | null;
+                    /** @description Models that the key may use; null for all */
+                    allowed_models?: string[] | null;
+                    /** @description Addresses, or ranges in CIDR notation, from which the key may be used; null for all */
+                    allowed_ips?: string[] | null;
+                };
+            };
+        };
+        responses: {
+            /** @description The changed key, as in the list. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApiKey"];
+                };
+            };
+            400: components["responses"]["ValidationError"];
+            401: components["responses"]["InvalidApiKey"];
+            403: components["responses"]["AccountSuspendedOrInsufficientScope"];
+            404: components["responses"]["NotFound"];
+            413: components["responses"]["ValidationError413"];
             429: components["responses"]["RateLimited"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["InternalError503"];
@@ -2619,7 +2803,7 @@ export interface operations {
             };
             400: components["responses"]["ValidationError"];
             401: components["responses"]["InvalidApiKey"];
-            403: components["responses"]["AccountSuspended"];
+            403: components["responses"]["AccountSuspendedOrInsufficientScope"];
             404: components["responses"]["NotFound"];
             413: components["responses"]["ValidationError413"];
             429: components["responses"]["RateLimited"];
@@ -2650,7 +2834,7 @@ export interface operations {
             };
             400: components["responses"]["ValidationError"];
             401: components["responses"]["InvalidApiKey"];
-            403: components["responses"]["AccountSuspended"];
+            403: components["responses"]["AccountSuspendedOrInsufficientScope"];
             429: components["responses"]["RateLimited"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["InternalError503"];
@@ -2685,7 +2869,7 @@ export interface operations {
             };
             400: components["responses"]["ValidationError"];
             401: components["responses"]["InvalidApiKey"];
-            403: components["responses"]["AccountSuspended"];
+            403: components["responses"]["AccountSuspendedOrInsufficientScope"];
             429: components["responses"]["RateLimited"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["InternalError503"];
@@ -2727,7 +2911,7 @@ export interface operations {
             };
             400: components["responses"]["ValidationError"];
             401: components["responses"]["InvalidApiKey"];
-            403: components["responses"]["AccountSuspended"];
+            403: components["responses"]["AccountSuspendedOrInsufficientScope"];
             429: components["responses"]["RateLimited"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["InternalError503"];
@@ -2770,7 +2954,7 @@ export interface operations {
             };
             400: components["responses"]["ValidationError"];
             401: components["responses"]["InvalidApiKey"];
-            403: components["responses"]["AccountSuspended"];
+            403: components["responses"]["AccountSuspendedOrInsufficientScope"];
             413: components["responses"]["ValidationError413"];
             429: components["responses"]["RateLimited"];
             500: components["responses"]["InternalError"];
@@ -2806,7 +2990,7 @@ export interface operations {
             };
             400: components["responses"]["ValidationError"];
             401: components["responses"]["InvalidApiKey"];
-            403: components["responses"]["AccountSuspended"];
+            403: components["responses"]["AccountSuspendedOrInsufficientScope"];
             429: components["responses"]["RateLimited"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["InternalError503"];
@@ -2814,7 +2998,10 @@ export interface operations {
     };
     getDefaultWebhookSecret: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description `test`: the secret of test mode. Requires a test key of the account */
+                mode?: "live" | "test";
+            };
             header?: never;
             path?: never;
             cookie?: never;
@@ -2842,6 +3029,7 @@ export interface operations {
             };
             400: components["responses"]["ValidationError"];
             401: components["responses"]["InvalidApiKey"];
+            404: components["responses"]["NotFound"];
             429: components["responses"]["RateLimited"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["InternalError503"];
@@ -2849,7 +3037,10 @@ export interface operations {
     };
     rotateDefaultWebhookSecret: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description `test`: the secret of test mode. Requires a test key of the account */
+                mode?: "live" | "test";
+            };
             header?: never;
             path?: never;
             cookie?: never;
@@ -2877,6 +3068,7 @@ export interface operations {
             };
             400: components["responses"]["ValidationError"];
             401: components["responses"]["InvalidApiKey"];
+            404: components["responses"]["NotFound"];
             413: components["responses"]["ValidationError413"];
             429: components["responses"]["RateLimited"];
             500: components["responses"]["InternalError"];
@@ -2908,7 +3100,7 @@ export interface operations {
             };
             400: components["responses"]["ValidationError"];
             401: components["responses"]["InvalidApiKey"];
-            403: components["responses"]["AccountSuspended"];
+            403: components["responses"]["AccountSuspendedOrInsufficientScope"];
             404: components["responses"]["NotFound"];
             429: components["responses"]["RateLimited"];
             500: components["responses"]["InternalError"];
@@ -2938,7 +3130,7 @@ export interface operations {
             };
             400: components["responses"]["ValidationError"];
             401: components["responses"]["InvalidApiKey"];
-            403: components["responses"]["AccountSuspended"];
+            403: components["responses"]["AccountSuspendedOrInsufficientScope"];
             404: components["responses"]["NotFound"];
             413: components["responses"]["ValidationError413"];
             429: components["responses"]["RateLimited"];
@@ -2982,7 +3174,7 @@ export interface operations {
             };
             400: components["responses"]["ValidationError"];
             401: components["responses"]["InvalidApiKey"];
-            403: components["responses"]["AccountSuspended"];
+            403: components["responses"]["AccountSuspendedOrInsufficientScope"];
             404: components["responses"]["NotFound"];
             413: components["responses"]["ValidationError413"];
             429: components["responses"]["RateLimited"];
@@ -3019,7 +3211,7 @@ export interface operations {
             };
             400: components["responses"]["ValidationError"];
             401: components["responses"]["InvalidApiKey"];
-            403: components["responses"]["AccountSuspended"];
+            403: components["responses"]["AccountSuspendedOrInsufficientScope"];
             404: components["responses"]["NotFound"];
             413: components["responses"]["ValidationError413"];
             429: components["responses"]["RateLimited"];
@@ -3052,7 +3244,7 @@ export interface operations {
             };
             400: components["responses"]["ValidationError"];
             401: components["responses"]["InvalidApiKey"];
-            403: components["responses"]["AccountSuspended"];
+            403: components["responses"]["AccountSuspendedOrInsufficientScope"];
             404: components["responses"]["NotFound"];
             413: components["responses"]["ValidationError413"];
             429: components["responses"]["RateLimited"];
@@ -3093,7 +3285,7 @@ export interface operations {
             };
             400: components["responses"]["ValidationError"];
             401: components["responses"]["InvalidApiKey"];
-            403: components["responses"]["AccountSuspended"];
+            403: components["responses"]["AccountSuspendedOrInsufficientScope"];
             404: components["responses"]["NotFound"];
             429: components["responses"]["RateLimited"];
             500: components["responses"]["InternalError"];
@@ -3126,7 +3318,7 @@ export interface operations {
             };
             400: components["responses"]["ValidationError"];
             401: components["responses"]["InvalidApiKey"];
-            403: components["responses"]["AccountSuspended"];
+            403: components["responses"]["AccountSuspendedOrInsufficientScope"];
             404: components["responses"]["NotFound"];
             413: components["responses"]["ValidationError413"];
             429: components["responses"]["RateLimited"];
@@ -3184,7 +3376,7 @@ export interface operations {
             };
             400: components["responses"]["ValidationError"];
             401: components["responses"]["InvalidApiKey"];
-            403: components["responses"]["AccountSuspended"];
+            403: components["responses"]["AccountSuspendedOrInsufficientScope"];
             429: components["responses"]["RateLimited"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["InternalError503"];
@@ -3225,7 +3417,7 @@ export interface operations {
             };
             400: components["responses"]["ValidationError"];
             401: components["responses"]["InvalidApiKey"];
-            403: components["responses"]["AccountSuspended"];
+            403: components["responses"]["AccountSuspendedOrInsufficientScope"];
             413: components["responses"]["ValidationError413"];
             429: components["responses"]["RateLimited"];
             500: components["responses"]["InternalError"];
@@ -3258,7 +3450,7 @@ export interface operations {
             };
             400: components["responses"]["ValidationError"];
             401: components["responses"]["InvalidApiKey"];
-            403: components["responses"]["AccountSuspended"];
+            403: components["responses"]["AccountSuspendedOrInsufficientScope"];
             413: components["responses"]["ValidationError413"];
             429: components["responses"]["RateLimited"];
             500: components["responses"]["InternalError"];
@@ -3294,7 +3486,7 @@ export interface operations {
             };
             400: components["responses"]["ValidationError"];
             401: components["responses"]["InvalidApiKey"];
-            403: components["responses"]["AccountSuspended"];
+            403: components["responses"]["AccountSuspendedOrInsufficientScope"];
             429: components["responses"]["RateLimited"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["InternalError503"];
@@ -3323,7 +3515,7 @@ export interface operations {
             };
             400: components["responses"]["ValidationError"];
             401: components["responses"]["InvalidApiKey"];
-            403: components["responses"]["AccountSuspended"];
+            403: components["responses"]["AccountSuspendedOrInsufficientScope"];
             429: components["responses"]["RateLimited"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["InternalError503"];
@@ -3357,7 +3549,7 @@ export interface operations {
             400: components["responses"]["ValidationError"];
             401: components["responses"]["InvalidApiKey"];
             402: components["responses"]["SubscriptionRequired"];
-            403: components["responses"]["AccountSuspended"];
+            403: components["responses"]["AccountSuspendedOrInsufficientScope"];
             413: components["responses"]["ValidationError413"];
             429: components["responses"]["RateLimited"];
             500: components["responses"]["InternalError"];
@@ -3398,7 +3590,7 @@ export interface operations {
             400: components["responses"]["ValidationError"];
             401: components["responses"]["InvalidApiKey"];
             402: components["responses"]["SubscriptionRequired"];
-            403: components["responses"]["AccountSuspended"];
+            403: components["responses"]["AccountSuspendedOrInsufficientScope"];
             413: components["responses"]["ValidationError413"];
             429: components["responses"]["RateLimited"];
             500: components["responses"]["InternalError"];
@@ -3467,7 +3659,7 @@ export interface operations {
             };
             400: components["responses"]["ValidationError"];
             401: components["responses"]["InvalidApiKey"];
-            403: components["responses"]["AccountSuspended"];
+            403: components["responses"]["AccountSuspendedOrInsufficientScope"];
             429: components["responses"]["RateLimited"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["InternalError503"];
@@ -3500,7 +3692,7 @@ export interface operations {
             };
             400: components["responses"]["ValidationError"];
             401: components["responses"]["InvalidApiKey"];
-            403: components["responses"]["AccountSuspended"];
+            403: components["responses"]["AccountSuspendedOrInsufficientScope"];
             413: components["responses"]["ValidationError413"];
             429: components["responses"]["RateLimited"];
             500: components["responses"]["InternalError"];
@@ -3535,7 +3727,7 @@ export interface operations {
             };
             400: components["responses"]["ValidationError"];
             401: components["responses"]["InvalidApiKey"];
-            403: components["responses"]["AccountSuspended"];
+            403: components["responses"]["AccountSuspendedOrInsufficientScope"];
             413: components["responses"]["ValidationError413"];
             429: components["responses"]["RateLimited"];
             500: components["responses"]["InternalError"];
@@ -3565,7 +3757,7 @@ export interface operations {
             };
             400: components["responses"]["ValidationError"];
             401: components["responses"]["InvalidApiKey"];
-            403: components["responses"]["AccountSuspended"];
+            403: components["responses"]["AccountSuspendedOrInsufficientScope"];
             404: components["responses"]["NotFound"];
             429: components["responses"]["RateLimited"];
             500: components["responses"]["InternalError"];
@@ -3601,7 +3793,7 @@ export interface operations {
             };
             400: components["responses"]["ValidationError"];
             401: components["responses"]["InvalidApiKey"];
-            403: components["responses"]["AccountSuspended"];
+            403: components["responses"]["AccountSuspendedOrInsufficientScope"];
             404: components["responses"]["NotFound"];
             413: components["responses"]["ValidationError413"];
             429: components["responses"]["RateLimited"];
@@ -3632,7 +3824,7 @@ export interface operations {
             };
             400: components["responses"]["ValidationError"];
             401: components["responses"]["InvalidApiKey"];
-            403: components["responses"]["AdminRequiredOrAccountSuspended"];
+            403: components["responses"]["AdminRequiredOrAccountSuspendedOrInsufficientScope"];
             429: components["responses"]["RateLimited"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["InternalError503"];

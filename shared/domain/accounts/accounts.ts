@@ -12,6 +12,10 @@ export interface Caller {
   accountId: number;
   /** Set if the API key is still to be checked, by the statement that serves the request. */
   keyHash: Buffer | null;
+  /** Application whose access token was sent; null for a key or a session. */
+  clientId: string | null;
+  /** True for a test account, which a test key acts on. */
+  isTest?: boolean;
   /** Version of the key's options, which that statement compares. */
   keyVersion?: number;
   /** What the credential may do. Undefined: everything that the account may. */

@@ -10,11 +10,12 @@ import { Subscription } from '../../tables/Subscription.ts';
 import { Topup } from '../../tables/Topup.ts';
 import { TopupRefund } from '../../tables/TopupRefund.ts';
 import { hashApiKey } from './apiKeyOwners.ts';
+import { findLiveAccount } from './testAccounts.ts';
 
 /** Lookups for staff, who search by what a customer has quoted. */
 
 /**
- * Finds the account of an e-mail address, a UUID, or the account number in the logs.
+ * Finds the account of an e-mail address, a UUID, or the account number in the logs, which may be that of its test account.
  * @throws ServiceError not_found
  */
 export async function lookUpAccountForStaff(query: string): Promise<Account> {
@@ -22,7 +23,7 @@ export async function lookUpAccountForStaff(query: string): Promise<Account> {
   const found = /^\d{1,15}$/.test(name)
     ? await Account.query().findById(Number(name))
     : await Account.query().findOne(isUuid(name) ? { uuid: name.toLowerCase() } : { email: name.toLowerCase() });
-  if (found !== undefined) return found;
+  if (found !== undefined) return findLiveAccount(found);
   throw new ServiceError('not_found', `No account matches ${name}. Use its e-mail address, UUID or number.`);
 }
 
@@ -71,6 +72,7 @@ export async function searchAccounts(query: string): Promise<Account[]> {
   // By bytes, so that the index is used in every collation.
   return Account.query()
     .whereRaw('email ~>=~ ? AND email ~<~ ?', [prefix, prefix + LAST_CHARACTER])
+    .whereNull('live_account_id')
     .orderBy('email')
     .limit(SEARCH_RESULTS_MAX);
 }
@@ -83,7 +85,7 @@ async function findAccountsByUuid(uuid: string): Promise<Account[]> {
     pluckAccountIds(Topup.query().select('account_id').where({ uuid }).limit(SEARCH_RESULTS_MAX)),
     pluckAccountIds(Invoice.query().select('account_id').where({ uuid })),
   ]);
-  return account === undefined ? findAccountsByIds(ids.flat()) : [account];
+  return account === undefined ? findAccountsByIds(ids.flat()) : [await findLiveAccount(account)];
 }
 
 async function findAccountsByProcessorId(id: string): Promise<Account[]> {
@@ -106,12 +108,13 @@ async function pluckAccountIds(rows: PromiseLike<readonly { account_id: number }
   return (await rows).map(({ account_id: id }) => id);
 }
 
+/** Finds accounts; for a test account, the one that it belongs to. */
 async function findAccountsByIds(ids: number[]): Promise<Account[]> {
-  return ids.length === 0
-    ? []
-    : Account.query()
-        .findByIds([...new Set(ids)])
-        .orderBy('email');
+  if (ids.length === 0) return [];
+  const named = await Account.query().findByIds([...new Set(ids)]);
+  return Account.query()
+    .findByIds([...new Set(named.map(({ id, live_account_id: liveId }) => liveId ?? id))])
+    .orderBy('email');
 }
 
 /** Lists payment issues of an account: refunds that are not completed, and upgrades that were refunded. */

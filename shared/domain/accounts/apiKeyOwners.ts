@@ -20,8 +20,12 @@ export function hashApiKey(key: string): Buffer | null {
 /** An expired key is found although it is revoked, so that its error can say why it stopped working. */
 const FIND_KEY_OWNERS = prepared(
   'find_api_key_owners',
-  `SELECT k.key_hash, k.account_id, a.suspended_at IS NOT NULL AS is_suspended, k.version, k.scopes, k.expires_at,
-          k.revoked_at IS NOT NULL OR k.expires_at <= :now AS has_expired, k.allowed_models, k.allowed_ips
+  `SELECT k.key_hash, coalesce(k.test_account_id, k.account_id) AS account_id, k.test_account_id IS NOT NULL AS is_test,
+          a.suspended_at IS NOT NULL AS is_suspended, k.version, k.scopes, k.expires_at,
+          k.revoked_at IS NOT NULL OR k.expires_at <= :now AS has_expired, k.allowed_models, k.allowed_ips,
+          a.spending_limit_count > 0 AND EXISTS (
+            SELECT FROM spending_limits l
+             WHERE l.account_id = k.account_id AND l.key_number = k.number AND l.credits IS NOT NULL) AS has_limit
      FROM api_keys k JOIN accounts a ON a.id = k.account_id
     WHERE k.key_hash = ANY (:hashes) AND (k.revoked_at IS NULL OR k.expires_at <= k.revoked_at)`,
 );
@@ -29,6 +33,7 @@ const FIND_KEY_OWNERS = prepared(
 interface KeyOwnerRow {
   key_hash: Buffer;
   account_id: number;
+  is_test: boolean;
   is_suspended: boolean;
   version: number;
   scopes: Scope[] | null;
@@ -36,6 +41,7 @@ interface KeyOwnerRow {
   has_expired: boolean | null;
   allowed_models: string[] | null;
   allowed_ips: string[] | null;
+  has_limit: boolean;
 }
 
 const findOwnerByHash = createBatcher<Buffer, KeyOwnerRow | undefined>({
@@ -50,7 +56,7 @@ const findOwnerByHash = createBatcher<Buffer, KeyOwnerRow | undefined>({
 });
 
 /**
- * Finds the account of an active key with the options of the key, or undefined. Never cached, so that a revocation takes
+ * Finds the account that an active key acts on, with the options of the key, or undefined. Never cached, so that a revocation takes
  * effect immediately.
  * @throws ServiceError account_suspended, or invalid_api_key for a key that has expired.
  */
@@ -59,13 +65,21 @@ export async function findApiKeyOwner(keyHash: Buffer): Promise<KeyCaller | unde
   if (owner === undefined) return undefined;
   if (owner.has_expired === true) throw keyExpiredError(owner.expires_at);
   if (owner.is_suspended) throw accountSuspendedError();
-  return { accountId: owner.account_id, keyHash, keyVersion: owner.version, restrictions: buildRestrictions(owner) };
+  return {
+    accountId: owner.account_id,
+    keyHash,
+    clientId: null,
+    ...(owner.is_test ? { isTest: true } : {}),
+    keyVersion: owner.version,
+    restrictions: buildRestrictions(owner),
+  };
 }
 
 /** Returns the restrictions of a key; undefined if it has none of the options, and so all rights of its account. */
 function buildRestrictions(row: KeyOwnerRow): Restrictions | undefined {
   const { scopes, expires_at: expiresAt, allowed_models: allowedModels, allowed_ips: allowedIps } = row;
-  if ([scopes, expiresAt, allowedModels, allowedIps].every((option) => option === null)) return undefined;
+  const hasOption = row.has_limit || [scopes, expiresAt, allowedModels, allowedIps].some((option) => option !== null);
+  if (!hasOption) return undefined;
   return { scopes: scopes === null ? null : new Set(scopes), allowedModels, allowedIps };
 }
 

@@ -6,24 +6,37 @@ import { getPageOffset, type ListPage } from '../../lib/pagination.ts';
 import { randomHex, sha256 } from '../../lib/secrets.ts';
 import { ServiceError } from '../../spec/errors.ts';
 import { ACTIVE_API_KEYS_MAX, API_KEY_PREFIX_CHARACTERS, PAGE_SIZE } from '../../spec/limits.ts';
+import type { KeyMode } from '../../spec/testMode.ts';
 import { Account } from '../../tables/Account.ts';
 import { ApiKey } from '../../tables/ApiKey.ts';
 import { lockAccount } from '../credits/ledger.ts';
+import type { CreditLimit, SpendingLimitState } from '../../presenters/spendingLimit.ts';
+import { buildUnusedLimit } from '../spendingLimits/listSpendingLimits.ts';
+import { setSpendingLimit } from '../spendingLimits/setSpendingLimit.ts';
 import { recordEvent } from '../outbox/recordEvent.ts';
 import type { Caller } from './accounts.ts';
 import { type KeyOptionsInput, listChangedOptions, NO_KEY_OPTIONS, parseKeyOptions } from './apiKeyOptions.ts';
 import { describeOrigin, recordSecurityEvent, type RequestOrigin, SERVICE_ORIGIN } from './securityEvents.ts';
+import { ensureTestAccount, requireTestMode } from './testAccounts.ts';
 
 /** A new key with its text, which is not stored. */
 export interface CreatedApiKey {
   key: string;
   row: ApiKey;
+  /** Spending limit, if it has one. */
+  limit: SpendingLimitState | null;
 }
 
 /** A key to create: its name, and the options that restrict it. */
 export interface NewApiKey extends KeyOptionsInput {
   name: string;
+  /** `test` for a key that acts on the test account, which the first such key creates. */
+  mode?: KeyMode;
+  credit_limit?: CreditLimit | null;
 }
+
+/** Changes of a key; null removes an option. */
+type ApiKeyChange = Partial<Omit<NewApiKey, 'mode'>>;
 
 interface KeyChangeOptions {
   origin?: RequestOrigin;
@@ -38,14 +51,15 @@ interface CreateKeyOptions extends KeyChangeOptions {
 
 /**
  * Creates an API key. Its text is returned only here.
- * @throws ServiceError validation_error for invalid options, when the account has 20 active keys, or is being deleted;
- *   insufficient_scope if the caller's key was changed meanwhile.
+ * @throws ServiceError validation_error for invalid options, when the account has 20 active keys, or is being deleted, or
+ *   without test mode; insufficient_scope if the caller's key was changed meanwhile.
  */
 export async function createApiKey(
   accountId: number,
-  { name, ...input }: NewApiKey,
+  { name, mode = 'live', credit_limit: creditLimit, ...input }: NewApiKey,
   { origin = SERVICE_ORIGIN, caller, onCreated = async () => {} }: CreateKeyOptions = {},
 ): Promise<CreatedApiKey> {
+  if (mode === 'test') requireTestMode();
   const options = { ...NO_KEY_OPTIONS, ...parseKeyOptions(input) };
   const key = `svc_${randomHex(20)}`;
   return Account.transaction(async (transaction) => {
@@ -62,6 +76,7 @@ export async function createApiKey(
       key_hash: sha256(key),
       uuid: uuidv7(),
       account_id: accountId,
+      test_account_id: mode === 'test' ? await ensureTestAccount(transaction, accountId) : null,
       number: account.key_count,
       name,
       prefix: key.slice(0, API_KEY_PREFIX_CHARACTERS),
@@ -76,8 +91,11 @@ export async function createApiKey(
       subject: row.uuid,
       details: { ...details, ...describeOrigin(origin) },
     });
-    await onCreated(transaction, { key, row });
-    return { key, row };
+    if (creditLimit != null) await setKeyLimit(transaction, row, creditLimit);
+    const limit = creditLimit == null ? null : buildUnusedLimit(creditLimit);
+    const created = { key, row, limit };
+    await onCreated(transaction, created);
+    return created;
   });
 }
 
@@ -110,13 +128,25 @@ function describeKey({ name, prefix }: ApiKey): { name: string; prefix: string }
 
 /** Lists the keys of an account, newest first, including revoked ones. */
 export async function listApiKeys(accountId: number, page: number): Promise<ListPage<ApiKey>> {
-  const { key_count: totalItems } = await Account.query().findById(accountId).select('key_count').throwIfNotFound();
+  const account = await Account.query().findById(accountId).select('key_count', 'live_account_id').throwIfNotFound();
+  if (account.live_account_id !== null) return listTestKeys(account.live_account_id, page);
+  const { key_count: totalItems } = account;
   const newest = totalItems - getPageOffset(page);
   if (newest <= 0) return { page, totalItems, items: [] };
   const items = await ApiKey.query()
     .where({ account_id: accountId })
     .whereBetween('number', [newest - PAGE_SIZE + 1, newest])
     .orderBy('number', 'desc');
+  return { page, totalItems, items };
+}
+
+/** Lists the test keys of a live account, for a test key. They are few, so that they can be counted. */
+async function listTestKeys(liveAccountId: number, page: number): Promise<ListPage<ApiKey>> {
+  const keys = () => ApiKey.query().where({ account_id: liveAccountId }).whereNotNull('test_account_id');
+  const [totalItems, items] = await Promise.all([
+    keys().resultSize(),
+    keys().orderBy('number', 'desc').offset(getPageOffset(page)).limit(PAGE_SIZE),
+  ]);
   return { page, totalItems, items };
 }
 
@@ -134,7 +164,7 @@ export async function listActiveApiKeys(accountId: number): Promise<ApiKey[]> {
 export async function updateApiKey(
   accountId: number,
   uuid: string,
-  { name, ...input }: Partial<NewApiKey>,
+  { name, credit_limit: creditLimit, ...input }: ApiKeyChange,
   { origin = SERVICE_ORIGIN, caller }: KeyChangeOptions = {},
 ): Promise<ApiKey> {
   return Account.transaction(async (transaction) => {
@@ -143,7 +173,12 @@ export async function updateApiKey(
     const key = await findKey(transaction, accountId, uuid);
     assertChangeable(key);
     const options = parseKeyOptions(input, key);
-    const changed = [...(name === undefined || name === key.name ? [] : ['name']), ...listChangedOptions(key, options)];
+    const isLimitChanged = creditLimit !== undefined && (await setKeyLimit(transaction, key, creditLimit));
+    const changed = [
+      ...(name === undefined || name === key.name ? [] : ['name']),
+      ...(isLimitChanged ? ['credit_limit'] : []),
+      ...listChangedOptions(key, options),
+    ];
     if (changed.length === 0) return key;
     const updated = await key.$query(transaction).patchAndFetch({
       ...(name === undefined ? {} : { name }),
@@ -154,6 +189,15 @@ export async function updateApiKey(
     await recordSecurityEvent(transaction, { accountId, event: 'key_changed', origin, details });
     return updated;
   });
+}
+
+/** @throws ServiceError validation_error for a test key */
+function setKeyLimit(transaction: Transaction, key: ApiKey, limit: CreditLimit | null): Promise<boolean> {
+  if (key.test_account_id !== null && limit !== null) {
+    const detail = 'credit_limit: a test key spends no credits. Leave out credit_limit.';
+    throw new ServiceError('validation_error', detail, { field: 'credit_limit' });
+  }
+  return setSpendingLimit(transaction, key.account_id, { keyNumber: key.number }, limit);
 }
 
 /** @throws ServiceError validation_error */

@@ -12,6 +12,7 @@ import { recordSubscriptionChange } from '../billing/subscriptionEvents.ts';
 import { lockAccount } from '../credits/ledger.ts';
 import { revokeAccess } from './revokeAccess.ts';
 import { recordSecurityEvent, type RequestOrigin } from './securityEvents.ts';
+import { patchTestAccount } from './testAccounts.ts';
 
 /** Days during which the owner can undo a deletion. */
 export const DELETION_UNDO_DAYS = 7;
@@ -75,6 +76,7 @@ export async function requestAccountDeletion(
     await recordSubscriptionChange(transaction, account, () =>
       account.$query(transaction).patch({ deletion_requested_at: at, auto_topup_enabled: false }),
     );
+    await patchTestAccount(transaction, accountId, { deletion_requested_at: at });
     const eraseAt = addMilliseconds(at, DELETION_UNDO_DAYS * DAY_MS);
     const subscriptionId = renewing?.id ?? null;
     await runStatement(SCHEDULE_DELETION, { accountId, now: at, eraseAt, subscriptionId }, transaction);
@@ -100,6 +102,7 @@ export async function undoAccountDeletion(accountId: number, origin: RequestOrig
     await recordSubscriptionChange(transaction, account, () =>
       account.$query(transaction).patch({ deletion_requested_at: null }),
     );
+    await patchTestAccount(transaction, accountId, { deletion_requested_at: null });
     if (deletion.subscription_id === null) await deletion.$query(transaction).delete();
     else {
       const undone = { status: 'undone', version: deletion.version + 1, next_attempt_at: now(), attempts: 0 } as const;

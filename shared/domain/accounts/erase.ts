@@ -16,11 +16,13 @@ import { OutboxEvent } from '../../tables/OutboxEvent.ts';
 import { Referral } from '../../tables/Referral.ts';
 import { SecurityEvent } from '../../tables/SecurityEvent.ts';
 import { Session } from '../../tables/Session.ts';
+import { SpendingLimit } from '../../tables/SpendingLimit.ts';
 import { SignInAttempt } from '../../tables/SignInAttempt.ts';
 import { Subscription } from '../../tables/Subscription.ts';
 import { WebhookEndpoint } from '../../tables/WebhookEndpoint.ts';
 import { clearEventPayloads } from '../billing/paymentEvents.ts';
 import { revokeAccess } from './revokeAccess.ts';
+import { findTestAccountId } from './testAccounts.ts';
 import { lockAccount } from '../credits/ledger.ts';
 import { purgeAccountGenerations } from '../generations/purge.ts';
 import { deleteGeneration } from '../generations/delete.ts';
@@ -51,11 +53,13 @@ const DELETE_EVENTS = prepared(
 /**
  * Erases the personal data of an account: its access, sign-in methods, security log, webhooks, messages, profile,
  * prompts, media and the copies of payment events. The row stays under an unusable address, with the ledger, payments and commissions that
- * accounting requires. It can be repeated: the next run continues an interrupted one.
+ * accounting requires. Its test account is erased first. It can be repeated: the next run continues an interrupted one.
  * @throws ServiceError validation_error while a subscription would renew, or generations are in progress.
  */
 export async function eraseAccount(accountId: number, onErased: OnErased = async () => {}): Promise<ErasureResult> {
   await assertErasable(await Account.query().findById(accountId).throwIfNotFound());
+  const testAccountId = await findTestAccountId(accountId);
+  if (testAccountId !== null) await eraseAccount(testAccountId);
   await runInBatches(DELETE_EVENTS, { accountId });
   const names = await Account.transaction(async (transaction) => {
     const account = await lockAccount(transaction, accountId);
@@ -74,6 +78,7 @@ export async function eraseAccount(accountId: number, onErased: OnErased = async
     await Referral.query(transaction).patch({ network: null }).where({ account_id: accountId });
     const withoutAddresses = { hosted_invoice_url: null, pdf_url: null };
     await Invoice.query(transaction).patch(withoutAddresses).where({ account_id: accountId });
+    await SpendingLimit.query(transaction).delete().where({ account_id: accountId });
     await ApiKey.query(transaction).patch({ name: 'erased' }).where({ account_id: accountId });
     await account.$query(transaction).patch({
       email: `erased-${account.uuid}@erased.invalid`,
@@ -86,6 +91,7 @@ export async function eraseAccount(accountId: number, onErased: OnErased = async
       deletion_requested_at: account.deletion_requested_at ?? now(),
       erased_at: account.erased_at ?? now(),
       webhook_count: 0,
+      spending_limit_count: 0,
       credits_low_threshold: null,
       credits_low_since: null,
       email_settings: {},

@@ -9,6 +9,7 @@ import { SecurityEvent } from '../../tables/SecurityEvent.ts';
 import { lockAccount } from '../credits/ledger.ts';
 import { COLUMNS, type TableName } from './exportColumns.ts';
 import { recordSecurityEvent, type RequestOrigin } from './securityEvents.ts';
+import { findTestAccountId } from './testAccounts.ts';
 
 type Row = Record<string, unknown>;
 
@@ -50,6 +51,12 @@ const APPLICATIONS: ExportedList = {
       .select({ application: 'oauth_clients.name' }),
 };
 
+function presentGenerationFiles({ output_path: outputPath, thumbnail_path: thumbnailPath, ...row }: Row): Row {
+  const toUrl = (path: unknown) =>
+    typeof path === 'string' && row['deleted_at'] === null ? `${config.CDN_URL}/${path}` : null;
+  return { ...row, output_url: toUrl(outputPath), thumbnail_url: toUrl(thumbnailPath) };
+}
+
 /**
  * Lists generations, with links to their files until they are deleted. They are found through their ledger entries, as
  * no index contains those that were deleted.
@@ -69,11 +76,20 @@ const GENERATIONS: ExportedList = {
       .modify((query) => void (after !== null && query.where('ledger_entries.number', '>', after as number)))
       .orderBy('ledger_entries.number')
       .limit(BATCH_SIZE),
-  present: ({ output_path: outputPath, thumbnail_path: thumbnailPath, ...row }) => {
-    const toUrl = (path: unknown) =>
-      typeof path === 'string' && row['deleted_at'] === null ? `${config.CDN_URL}/${path}` : null;
-    return { ...row, output_url: toUrl(outputPath), thumbnail_url: toUrl(thumbnailPath) };
-  },
+  present: presentGenerationFiles,
+};
+
+/** Lists the generations of a test account that were not deleted. They have no ledger entries. */
+const TEST_GENERATIONS: ExportedList = {
+  name: 'generations',
+  select: (accountId, after) =>
+    db('generations')
+      .select(...COLUMNS.generations, 'output_path', 'thumbnail_path', { export_position: 'number' })
+      .where({ account_id: accountId, deleted_at: null })
+      .modify((query) => void (after !== null && query.where('number', '>', after as number)))
+      .orderBy('number')
+      .limit(BATCH_SIZE),
+  present: presentGenerationFiles,
 };
 
 /** Lists the images that generations took as input. */
@@ -113,6 +129,7 @@ const EXPORTED_LISTS: readonly ExportedList[] = [
   listTable('identities', 'uuid'),
   listTable('sessions', 'uuid'),
   listTable('api_keys', 'number'),
+  listTable('spending_limits', 'number'),
   APPLICATIONS,
   listTable('security_events', 'id'),
   GENERATIONS,
@@ -133,22 +150,38 @@ const EXPORTED_LISTS: readonly ExportedList[] = [
   listTable('emails', 'id'),
 ];
 
+/** Lists of a test account, which has no access and no payments of its own. */
+const EXPORTED_TEST_LISTS: readonly ExportedList[] = [
+  TEST_GENERATIONS,
+  listTable('uploads', 'uuid'),
+  GENERATION_INPUTS,
+  listTable('webhook_endpoints', 'id'),
+  WEBHOOK_DELIVERIES,
+];
+
 /**
- * Writes what is stored about the owner of an account as JSON: the account, then one list for each kind of data. Rows are read
+ * Writes what is stored about the owner of an account as JSON: the account, then one list for each kind of data, then the
+ * same for test mode. Rows are read
  * some at a time, so that the size of the account does not matter.
  */
 export async function* exportAccount(account: Account): AsyncGenerator<string> {
   yield `{\n"account": ${JSON.stringify(pickAccountColumns(account.toJSON()))}`;
-  for (const list of EXPORTED_LISTS) {
-    yield `,\n"${list.name}": [`;
+  yield* exportLists(EXPORTED_LISTS, account.id, '');
+  const testAccountId = await findTestAccountId(account.id);
+  if (testAccountId !== null) yield* exportLists(EXPORTED_TEST_LISTS, testAccountId, 'test_');
+  yield '\n}\n';
+}
+
+async function* exportLists(lists: readonly ExportedList[], accountId: number, prefix: string): AsyncGenerator<string> {
+  for (const list of lists) {
+    yield `,\n"${prefix}${list.name}": [`;
     let count = 0;
-    for await (const rows of readInBatches(list, account.id)) {
+    for await (const rows of readInBatches(list, accountId)) {
       yield rows.map((row, index) => `${count + index === 0 ? '' : ','}\n${JSON.stringify(row)}`).join('');
       count += rows.length;
     }
     yield '\n]';
   }
-  yield '\n}\n';
 }
 
 async function* readInBatches({ select, present = (row) => row }: ExportedList, accountId: number) {

@@ -7,6 +7,7 @@ import { Session } from '../../tables/Session.ts';
 import { revokeAccountGrants } from '../oauth/grants.ts';
 import { recordEvent } from '../outbox/recordEvent.ts';
 import { disableEndpoints } from '../webhooks/endpointState.ts';
+import { findTestAccountId } from './testAccounts.ts';
 
 /** Number of credentials that were ended. */
 export interface RevokedAccess {
@@ -53,16 +54,20 @@ export async function revokeAccessAndWebhooks(
   accountId: number,
 ): Promise<RevokedAccessAndWebhooks> {
   const revoked = await revokeAccess(transaction, accountId);
-  return { ...revoked, webhooks: await disableEndpoints(transaction, accountId) };
+  const testAccountId = await findTestAccountId(accountId, transaction);
+  const webhooks = await disableEndpoints(transaction, accountId);
+  const testWebhooks = testAccountId === null ? 0 : await disableEndpoints(transaction, testAccountId);
+  return { ...revoked, webhooks: webhooks + testWebhooks };
 }
 
 /** Counts what `revokeAccessAndWebhooks` would end. */
 export async function countActiveAccess(accountId: number): Promise<RevokedAccessAndWebhooks> {
-  const [sessions, keys, grants, account] = await Promise.all([
+  const [sessions, keys, grants, accounts] = await Promise.all([
     Session.query().where({ account_id: accountId }).resultSize(),
     ApiKey.query().where({ account_id: accountId }).whereNull('revoked_at').resultSize(),
     OAuthGrant.query().where({ account_id: accountId }).whereNull('revoked_at').resultSize(),
-    Account.query().findById(accountId).select('webhook_count'),
+    Account.query().where({ id: accountId }).orWhere({ live_account_id: accountId }).select('webhook_count'),
   ]);
-  return { sessions, keys, grants, webhooks: account?.webhook_count ?? 0 };
+  const webhooks = accounts.reduce((sum, { webhook_count: count }) => sum + count, 0);
+  return { sessions, keys, grants, webhooks };
 }

@@ -1,185 +1,14 @@
 import { setTimeout } from 'node:timers/promises';
 import { createBatcher } from '../../lib/batcher.ts';
-import { addMilliseconds, now } from '../../lib/clock.ts';
 import { config } from '../../lib/config.ts';
 import { isDuplicate, isRejection, isOutcomeUnknown } from '../../lib/database/errors.ts';
-import { prepared, runStatement } from '../../lib/database/preparedStatements.ts';
 import { DB_WAIT_TIMEOUT } from '../../lib/database/waitTimeout.ts';
 import { logger } from '../../lib/logger.ts';
 import { creditsBurned } from '../../lib/metrics.ts';
-import { enqueueAutoTopup } from '../../queues/enqueue.ts';
-import { PROBE_STALE_MS } from '../../spec/limits.ts';
 import { Generation } from '../../tables/Generation.ts';
-import { buildLowCreditsThreshold } from '../credits/lowCredits.ts';
-import { isEmailEnabled } from '../outbox/recordEvent.ts';
-import { buildAdmissionRule, USABLE_MODELS } from './admission.ts';
+import { runChargeStatement, type StatementOutcome } from './chargeStatement.ts';
 import type { ChargeOutcome, Debit } from './debit.ts';
 import { findReplayed, REPLAYABLE } from './findReplayed.ts';
-
-/** Delay before the sweep enqueues another dispatch for a new generation. */
-const DISPATCH_GRACE_MS = 5_000;
-
-const LOW_THRESHOLD = buildLowCreditsThreshold('a.credits_low_threshold', 'a.period_granted');
-
-/** Finds earlier generations with the same key. One that is committed while the statement runs violates the unique key. */
-const JOIN_FIRST_WITH_KEY = `
-       LEFT JOIN generations first
-         ON first.account_id = ANY (cast(:accounts AS bigint[])) AND first.idempotency_key = ANY (cast(:keys AS text[]))
-        AND first.account_id = r.account_id AND first.idempotency_key = r.idempotency_key`;
-
-/**
- * Locks the images of the requests, before the accounts, so that none is deleted until the generation refers to it. One
- * that is being deleted is missing.
- */
-const LOCK_INPUTS = `
-   ), input AS MATERIALIZED (
-     SELECT r.uuid, i.role, i.position, i.upload_uuid
-       FROM request r, json_to_recordset(r.inputs) AS i (role text, position smallint, upload_uuid uuid)
-   ), kept AS MATERIALIZED (
-     SELECT u.uuid FROM uploads u
-      WHERE u.uuid IN (SELECT upload_uuid FROM input) AND u.status = 'ready'
-      ORDER BY u.uuid FOR KEY SHARE
-   ), missing AS MATERIALIZED (
-     SELECT DISTINCT uuid FROM input WHERE upload_uuid NOT IN (SELECT uuid FROM kept)`;
-const JOIN_MISSING = ' LEFT JOIN missing ON missing.uuid = r.uuid';
-const INSERT_INPUTS = `
-   ), inputs AS (
-     INSERT INTO generation_inputs (generation_uuid, account_id, role, position, upload_uuid)
-     SELECT charged.uuid, charged.id, input.role, input.position, input.upload_uuid
-       FROM charged JOIN input ON input.uuid = charged.uuid`;
-
-/** Parts of the statement that only some requests need. */
-interface ChargeParts {
-  hasKeys: boolean;
-  hasInputs: boolean;
-}
-
-/**
- * Admission and charge for a batch of requests: locks the accounts in the order of their ids, decides each request
- * against the locked row, and writes account, generation, ledger entry and usage. A burn that leaves the balance below
- * the threshold records the trigger of an automatic top-up in the same statement; nothing else records one. So does the
- * event `credits.low`, once until credits are added, if a webhook or an e-mail follows from it.
- *
- * New values are computed from the locked row (`locked.balance - locked.credits`) and not from `a.balance`: Postgres
- * checks constraints on the row version that the statement saw first, and would reject after a concurrent charge. The
- * array parameters repeat values of the rows: without them the planner estimates 100 rows and scans small tables.
- */
-const prepareChargeStatement = (name: string, { hasKeys, hasInputs }: ChargeParts) =>
-  prepared(
-    name,
-    `WITH request AS MATERIALIZED (
-     SELECT r.*, k.number AS api_key_number, r.key_hash IS NULL OR k.key_hash IS NOT NULL AS is_key_valid
-       FROM json_to_recordset(:charges) AS r (uuid uuid, account_id bigint, key_hash text, model text, prompt text,
-              params jsonb, credits integer, created_at timestamptz, deadline_at timestamptz, idempotency_key text,
-              webhook_url text, metadata jsonb, catalog_id bigint${hasInputs ? ', inputs json' : ''})
-       LEFT JOIN api_keys k
-         ON k.key_hash = ANY (cast(:hashes AS bytea[])) AND k.key_hash = decode(r.key_hash, 'hex')
-        AND k.account_id = r.account_id AND k.revoked_at IS NULL
-   ), usable AS MATERIALIZED (
-     ${USABLE_MODELS}${hasInputs ? LOCK_INPUTS : ''}
-   ), locked AS MATERIALIZED (
-     SELECT a.id, r.uuid, r.model, r.prompt, r.params, r.credits, r.created_at, r.deadline_at, r.idempotency_key,
-            r.webhook_url, r.metadata, r.catalog_id, a.balance, a.plan_credits, a.topup_credits, a.period_used, a.in_flight,
-            a.generation_count,
-            a.ledger_count,
-            least(a.plan_credits, r.credits) AS from_plan, r.api_key_number, a.auto_topup_triggered_at,
-            a.auto_topup_enabled AND a.balance - r.credits < a.auto_topup_threshold_credits AS leaves_low,
-            a.credits_low_since, ${LOW_THRESHOLD} AS low_threshold,
-            a.credits_low_since IS NULL AND a.balance - r.credits < ${LOW_THRESHOLD}
-              AND (cast(:sendsEmail AS boolean) OR a.webhook_count > 0) AS is_credits_low,
-            ${buildAdmissionRule({ hasKeys, hasInputs })} AS outcome
-       FROM request r
-       JOIN accounts a ON a.id = ANY (cast(:accounts AS bigint[])) AND a.id = r.account_id
-       LEFT JOIN usable ON usable.model = r.model
-       ${hasKeys ? JOIN_FIRST_WITH_KEY : ''}${hasInputs ? JOIN_MISSING : ''}
-      ORDER BY a.id
-        FOR NO KEY UPDATE OF a
-   ), charged AS (
-     UPDATE accounts a
-        SET balance = locked.balance - locked.credits,
-            plan_credits = locked.plan_credits - locked.from_plan,
-            topup_credits = locked.topup_credits - (locked.credits - locked.from_plan),
-            period_used = locked.period_used + locked.credits,
-            in_flight = locked.in_flight + 1,
-            generation_count = locked.generation_count + 1,
-            ledger_count = locked.ledger_count + 1,
-            auto_topup_triggered_at =
-              CASE WHEN locked.leaves_low THEN coalesce(locked.auto_topup_triggered_at, locked.created_at) END,
-            credits_low_since = CASE WHEN locked.is_credits_low THEN locked.created_at ELSE locked.credits_low_since END
-       FROM locked
-      WHERE a.id = locked.id AND locked.outcome = 'accepted'
-     RETURNING a.id, a.balance, a.generation_count, a.ledger_count, locked.uuid, locked.model, locked.prompt,
-               locked.params, locked.credits, locked.from_plan, locked.created_at, locked.deadline_at,
-               locked.idempotency_key, locked.api_key_number, locked.webhook_url, locked.metadata,
-               locked.catalog_id
-   ), generation AS (
-     INSERT INTO generations (uuid, account_id, number, model, prompt, params, credits_charged, plan_credits_charged,
-                              created_at, deadline_at, next_attempt_at, idempotency_key, api_key_number, webhook_url, metadata,
-                              catalog_id)
-     SELECT uuid, id, generation_count, model, prompt, params, credits, from_plan, created_at, deadline_at,
-            cast(:due AS timestamptz), idempotency_key, api_key_number, webhook_url, metadata, catalog_id
-       FROM charged
-   ), burn AS (
-     INSERT INTO ledger_entries (account_id, number, entry_type, amount, plan_amount, balance_after, description,
-                                 generation_uuid, created_at)
-     SELECT id, ledger_count, 'burn', -credits, -from_plan, balance, 'Generation: ' || model, uuid, created_at
-       FROM charged
-   ), usage AS (
-     INSERT INTO usage_days AS u (account_id, day, model, credits, generations)
-     SELECT id, cast(created_at AT TIME ZONE 'UTC' AS date), model, credits, 1 FROM charged
-     ON CONFLICT (account_id, day, model)
-     DO UPDATE SET credits = u.credits + excluded.credits, generations = u.generations + 1
-   ), total AS (
-     INSERT INTO usage_totals AS u (account_id, model, credits, generations)
-     SELECT id, model, credits, 1 FROM charged
-     ON CONFLICT (account_id, model)
-     DO UPDATE SET credits = u.credits + excluded.credits, generations = u.generations + 1
-   ), key_usage AS (
-     INSERT INTO usage_keys AS u (account_id, key_number, credits, generations)
-     SELECT id, api_key_number, credits, 1 FROM charged WHERE api_key_number IS NOT NULL
-     ON CONFLICT (account_id, key_number)
-     DO UPDATE SET credits = u.credits + excluded.credits, generations = u.generations + 1
-   ), event AS (
-     INSERT INTO outbox_events (account_id, type, subject, details, created_at, next_attempt_at)
-     SELECT id, 'credits.low', cast(uuid AS text),
-            jsonb_build_object('balance', balance - credits, 'threshold', low_threshold), created_at, created_at
-       FROM locked WHERE outcome = 'accepted' AND is_credits_low
-     ON CONFLICT (account_id, type, subject) DO NOTHING${hasInputs ? INSERT_INPUTS : ''}
-   )
-   SELECT uuid, outcome, outcome = 'accepted' AND leaves_low AS is_low FROM locked`,
-  );
-
-const CHARGE_STATEMENT = prepareChargeStatement('charge_generations', { hasKeys: false, hasInputs: false });
-const CHARGE_STATEMENT_WITH_KEYS = prepareChargeStatement('charge_generations_with_keys', {
-  hasKeys: true,
-  hasInputs: false,
-});
-const CHARGE_STATEMENT_WITH_INPUTS = prepareChargeStatement('charge_generations_with_inputs', {
-  hasKeys: true,
-  hasInputs: true,
-});
-
-async function chargeBatch(charges: Debit[]): Promise<ChargeOutcome[]> {
-  const at = now();
-  const keys = charges.map((charge) => charge.idempotency_key).filter((key) => key !== null);
-  const hasInputs = charges.some((charge) => charge.inputs !== undefined);
-  const hasKeys = keys.length > 0 || hasInputs;
-  const statement = hasInputs ? CHARGE_STATEMENT_WITH_INPUTS : hasKeys ? CHARGE_STATEMENT_WITH_KEYS : CHARGE_STATEMENT;
-  const rows = await runStatement<{ uuid: string; outcome: ChargeOutcome; is_low: boolean }>(statement, {
-    charges: JSON.stringify(charges),
-    accounts: charges.map((charge) => charge.account_id),
-    hashes: charges.map((charge) => (charge.key_hash === null ? null : Buffer.from(charge.key_hash, 'hex'))),
-    now: at,
-    stale: addMilliseconds(at, -PROBE_STALE_MS),
-    due: addMilliseconds(at, DISPATCH_GRACE_MS),
-    sendsEmail: isEmailEnabled(),
-    ...(hasKeys ? { keys } : {}),
-  });
-  const outcomes = new Map(rows.map((row) => [row.uuid, row.outcome]));
-  const low = new Set(rows.filter((row) => row.is_low).map((row) => row.uuid));
-  for (const charge of charges) if (low.has(charge.uuid)) void enqueueAutoTopup(charge.account_id);
-  return charges.map((charge) => outcomes.get(charge.uuid) ?? 'invalid_api_key');
-}
 
 const CHARGE_ATTEMPTS = 3;
 /** Time after the first attempt until which a lost outcome is looked up. */
@@ -200,8 +29,8 @@ const getLookupTimeoutMs = () => 2 * config.DATABASE_TIMEOUT_MS;
  * one was rejected, and a commit that waits for a synchronous standby is not visible to the lookup. Every other outcome
  * is `unknown`.
  */
-async function chargeExactlyOnce(charges: Debit[]): Promise<ChargeOutcome[]> {
-  const outcomes = new Map<string, ChargeOutcome>();
+async function chargeExactlyOnce(charges: Debit[]): Promise<StatementOutcome[]> {
+  const outcomes = new Map<string, StatementOutcome>();
   const lookupDeadline = performance.now() + getLookupTimeoutMs();
   let remaining = charges;
   let responseLost = false;
@@ -216,15 +45,15 @@ async function chargeExactlyOnce(charges: Debit[]): Promise<ChargeOutcome[]> {
   };
   for (let attempt = 1; remaining.length > 0; attempt += 1) {
     try {
-      const results = await chargeBatch(remaining);
+      const results = await runChargeStatement(remaining);
       const rejected = remaining.filter((_, index) => results[index] !== 'accepted');
       const charged = new Set(attempt === 1 ? [] : await findCharged(rejected).catch(noneIfLookupFailed));
       // As in the statement, an invalid key takes precedence over a replay.
       const replayed = await findReplayed(
-        remaining.filter((_, index) => REPLAYABLE.has(results[index] as ChargeOutcome)),
+        remaining.filter((_, index) => REPLAYABLE.has(results[index] as StatementOutcome)),
       );
       remaining.forEach((charge, index) => {
-        const outcome = (replayed.get(charge.uuid) ?? results[index]) as ChargeOutcome;
+        const outcome = (replayed.get(charge.uuid) ?? results[index]) as StatementOutcome;
         outcomes.set(charge.uuid, charged.has(charge.uuid) ? 'accepted' : toCertainOutcome(outcome, responseLost));
       });
       remaining = [];
@@ -242,13 +71,13 @@ async function chargeExactlyOnce(charges: Debit[]): Promise<ChargeOutcome[]> {
       remaining = remaining.filter(({ uuid }) => !outcomes.has(uuid));
     }
   }
-  for (const { uuid, model, credits } of charges) {
-    if (outcomes.get(uuid) === 'accepted') creditsBurned.inc({ model }, credits);
+  for (const { uuid, model, credits, is_test: isTest } of charges) {
+    if (outcomes.get(uuid) === 'accepted' && !isTest) creditsBurned.inc({ model }, credits);
   }
-  return charges.map(({ uuid }) => outcomes.get(uuid) as ChargeOutcome);
+  return charges.map(({ uuid }) => outcomes.get(uuid) as StatementOutcome);
 }
 
-function toCertainOutcome(outcome: ChargeOutcome, responseLost: boolean): ChargeOutcome {
+function toCertainOutcome(outcome: StatementOutcome, responseLost: boolean): StatementOutcome {
   return responseLost && outcome !== 'accepted' && outcome !== 'replayed' ? 'unknown' : outcome;
 }
 
@@ -272,8 +101,7 @@ async function findCharged(charges: Debit[]): Promise<string[]> {
   return rows.map(({ uuid }) => uuid);
 }
 
-/** Charges and queues one generation, batched with concurrent requests, or returns the reason for the rejection. */
-export const chargeGeneration = createBatcher<Debit, ChargeOutcome>({
+const chargeInBatch = createBatcher<Debit, StatementOutcome>({
   maxItems: 64,
   maxInFlight: 2,
   waitTimeout: DB_WAIT_TIMEOUT,
@@ -282,3 +110,19 @@ export const chargeGeneration = createBatcher<Debit, ChargeOutcome>({
   isItemError: isRejection,
   run: chargeExactlyOnce,
 });
+
+/** Runs of a charge that decided nothing. Each more than one needs a new spending limit within milliseconds. */
+const UNDECIDED_RUNS_MAX = 10;
+
+/**
+ * Charges and queues one generation, batched with concurrent requests, or returns the reason for the rejection. A run
+ * that decides nothing because of the account's spending limits is repeated in a batch of its own, so that its errors do
+ * not affect the requests that the first batch has decided.
+ */
+export async function chargeGeneration(charge: Debit): Promise<ChargeOutcome> {
+  for (let run = 0; run < UNDECIDED_RUNS_MAX; run += 1) {
+    const outcome = await chargeInBatch(charge);
+    if (outcome !== 'limits_apply' && outcome !== 'stale') return outcome;
+  }
+  return 'limits_changing';
+}

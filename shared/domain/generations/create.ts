@@ -34,10 +34,10 @@ export interface CreateResult {
  * @param idempotencyKey makes the request safe to repeat: the first one that is accepted is charged, and the others
  *   receive its response (docs/decisions.md: Idempotency-Key).
  * @param requestId appears in the logs of all processes that work on the generation.
- * @throws ServiceError insufficient_scope if the API key may not use the model; otherwise
- *   invalid_api_key, account_suspended, subscription_required, model_unavailable, parallel_limit_reached or
- *   insufficient_credits, in this order of precedence; nothing is charged then. validation_error if the key was used
- *   for another request. internal_error with status 503 if the database is unavailable; the detail says whether the
+ * @throws ServiceError insufficient_scope if the API key may not use the model; otherwise invalid_api_key,
+ *   account_suspended, subscription_required, model_unavailable, parallel_limit_reached, spending_limit_reached or
+ *   insufficient_credits, in this order of precedence; nothing is charged then. validation_error if the key was used for
+ *   another request. internal_error with status 503 if the database is unavailable; the detail says whether the
  *   outcome is certain (docs/decisions.md: Certainty of rejections). internal_error with status 503 also while the
  *   outcome of an automatic top-up is unknown.
  */
@@ -60,9 +60,12 @@ export async function createGeneration(
     uuid: uuidv7(),
     account_id: caller.accountId,
     key_hash: caller.keyHash?.toString('hex') ?? null,
+    key_version: caller.keyVersion ?? 0,
+    oauth_client_id: caller.clientId,
     ...stored,
     params,
-    credits: priceRequest(input),
+    credits: priceRequest(caller, input),
+    is_test: caller.isTest === true,
     catalog_id: getCatalog().id,
     created_at: createdAt,
     deadline_at: addMilliseconds(createdAt, GENERATION_DEADLINE_MS[model.kind]),
@@ -73,7 +76,7 @@ export async function createGeneration(
   rememberTrace(debit.uuid);
   const outcome = isReplay
     ? 'replayed'
-    : await chargeWithAutoTopup(debit).catch((error: unknown) => {
+    : await chargeWithAutoTopup(debit, caller).catch((error: unknown) => {
         throw isOutage(error) ? databaseUnavailableError(buildNotCreatedDetail(idempotencyKey), error) : error;
       });
   if (outcome === 'replayed') {
@@ -83,7 +86,8 @@ export async function createGeneration(
   }
   if (outcome === 'unknown') throw databaseUnavailableError(OUTCOME_UNKNOWN_DETAIL);
   if (outcome === 'input_unavailable') throw new ServiceError('validation_error', INPUT_UNAVAILABLE_DETAIL);
-  if (outcome !== 'accepted') throw new ServiceError(outcome, describeRejection(outcome, debit));
+  if (outcome === 'limits_changing') throw limitsChangingError(debit);
+  if (outcome !== 'accepted') throw new ServiceError(outcome, await describeRejection(outcome, debit, caller));
   return dispatchCreated(debit);
 }
 
@@ -97,7 +101,7 @@ function dispatchCreated(debit: Debit): CreateResult {
  * @throws ServiceError internal_error (503) while the outcome of the top-up is unknown: a 402 would mean that nothing
  *   was charged, and the card may still be.
  */
-async function chargeWithAutoTopup(debit: Debit): Promise<ChargeOutcome> {
+async function chargeWithAutoTopup(debit: Debit, caller: Caller): Promise<ChargeOutcome> {
   const outcome = await chargeGeneration(debit);
   if (outcome !== 'insufficient_credits') return outcome;
   const topup = await chargeAutoTopupForGeneration(debit.account_id, debit.credits).catch((error: unknown) => {
@@ -114,11 +118,18 @@ async function chargeWithAutoTopup(debit: Debit): Promise<ChargeOutcome> {
   if (afterTopup === 'accepted' || afterTopup === 'replayed' || afterTopup === 'unknown') return afterTopup;
   if (afterTopup === 'input_unavailable')
     throw new ServiceError('validation_error', `${INPUT_UNAVAILABLE_DETAIL} ${TOPUP_CHARGED_DETAIL}`);
-  throw new ServiceError(afterTopup, `${describeRejection(afterTopup, debit)} ${TOPUP_CHARGED_DETAIL}`);
+  if (afterTopup === 'limits_changing') throw limitsChangingError(debit, TOPUP_CHARGED_DETAIL);
+  const detail = await describeRejection(afterTopup, debit, caller);
+  throw new ServiceError(afterTopup, `${detail} ${TOPUP_CHARGED_DETAIL}`);
 }
 
 const INPUT_UNAVAILABLE_DETAIL = 'An image of params was deleted meanwhile. Send it again, then repeat the request.';
 const TOPUP_CHARGED_DETAIL = 'An automatic top-up was charged and credited.';
+
+function limitsChangingError({ idempotency_key: key }: Debit, ...more: string[]): ServiceError {
+  const detail = buildNotCreatedDetail(key, 'The spending limits of the account are being changed.');
+  return new ServiceError('internal_error', [detail, ...more].join(' '), { retryAfterSeconds: 1 });
+}
 
 function topupUnknownError({ credits }: Debit): ServiceError {
   return new ServiceError(

@@ -19,7 +19,13 @@ export interface Debit extends Omit<CreateInput, 'max_credits'> {
   uuid: string;
   account_id: number;
   key_hash: string | null;
+  /** Version of the key's options that the request was admitted with. */
+  key_version: number;
+  /** Application whose access token was sent. */
+  oauth_client_id: string | null;
   credits: number;
+  /** True if it is of a test account. */
+  is_test: boolean;
   created_at: Date;
   deadline_at: Date;
   /** Release of the catalog that the price is from; null for the default models. */
@@ -40,9 +46,15 @@ export type ChargeOutcome =
   | 'subscription_required'
   | 'model_unavailable'
   | 'parallel_limit_reached'
+  | 'spending_limit_reached'
   | 'insufficient_credits'
+  /** Spending limits of the account were added during each attempt: nothing was charged. */
+  | 'limits_changing'
   /** The response of the database was lost: the statement may have been committed, or may still be. */
   | 'unknown';
 
 /** A decision against the request, whose reason the client receives. */
-export type Rejection = Exclude<ChargeOutcome, 'accepted' | 'replayed' | 'unknown' | 'input_unavailable'>;
+export type Rejection = Exclude<
+  ChargeOutcome,
+  'accepted' | 'replayed' | 'unknown' | 'input_unavailable' | 'limits_changing'
+>;

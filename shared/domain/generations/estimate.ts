@@ -7,7 +7,7 @@ import { requireReleasedCatalog } from '../catalog/releases.ts';
 import { describeRejection, priceRequest } from './admission.ts';
 import type { CreateInput } from './debit.ts';
 import { type Admission, readAdmission } from './readAdmission.ts';
-import { parseRequestInputs, requirePriceWithinLimit } from './requestChecks.ts';
+import { parseRequestInputs, requirePriceWithinLimit, requireTestUpstream } from './requestChecks.ts';
 
 /**
  * Returns the price of a request and what a create would do with it now. Reads only: nothing is charged, topped up or
@@ -17,12 +17,13 @@ import { parseRequestInputs, requirePriceWithinLimit } from './requestChecks.ts'
 export async function estimateGeneration(caller: Caller, input: CreateInput): Promise<EstimateResponse> {
   requireAllowedModel(caller, input.model);
   await requireReleasedCatalog();
-  requirePriceWithinLimit(input);
+  requireTestUpstream(caller);
+  requirePriceWithinLimit(caller, input);
   const admission = await readAdmission(caller, input);
   const { model } = input;
   const { params } = parseRequestInputs(caller.accountId, input);
   const { balance } = admission;
-  const credits = priceRequest(input);
+  const credits = priceRequest(caller, input);
   return {
     model,
     params,
@@ -30,16 +31,17 @@ export async function estimateGeneration(caller: Caller, input: CreateInput): Pr
     balance,
     balance_after: balance - credits,
     affordable: balance >= credits,
-    refusal: findRejection(admission, { model, credits }),
+    refusal: await findRejection(admission, { model, credits }, caller),
   };
 }
 
-function findRejection(
+async function findRejection(
   { outcome, has_pending_topup: hasPendingTopup, ...account }: Admission,
   request: { model: string; credits: number },
-): EstimateResponse['refusal'] {
+  caller: Caller,
+): Promise<EstimateResponse['refusal']> {
   if (outcome === 'accepted' || outcome === 'replayed') return null;
-  const detail = describeRejection(outcome, request);
+  const detail = await describeRejection(outcome, request, caller);
   const triesTopup = outcome === 'insufficient_credits' && isAutoTopupExpected(account, hasPendingTopup, now());
   return { error: outcome, detail: triesTopup ? `${detail} ${TOPUP_EXPECTED_DETAIL}` : detail };
 }

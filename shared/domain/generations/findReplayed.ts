@@ -1,13 +1,15 @@
 import { prepared, runStatement } from '../../lib/database/preparedStatements.ts';
 import { logger } from '../../lib/logger.ts';
+import type { StatementOutcome } from './chargeStatement.ts';
 import type { ChargeOutcome, Debit } from './debit.ts';
 
 /** Rejections after which an earlier request with the same key counts, as the charge statement orders them. */
-export const REPLAYABLE: ReadonlySet<ChargeOutcome> = new Set([
+export const REPLAYABLE: ReadonlySet<StatementOutcome> = new Set([
   'input_unavailable',
   'subscription_required',
   'model_unavailable',
   'parallel_limit_reached',
+  'spending_limit_reached',
   'insufficient_credits',
 ]);
 

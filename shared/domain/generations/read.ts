@@ -30,8 +30,8 @@ const READ = prepared(
             AS wanted (uuid, account_id, key_hash, key_version, ordinal)
      JOIN accounts a ON a.id = wanted.account_id
      LEFT JOIN api_keys k
-       ON k.key_hash = wanted.key_hash AND k.account_id = wanted.account_id AND k.revoked_at IS NULL
-      AND k.version = wanted.key_version AND (k.expires_at IS NULL OR k.expires_at > :now)
+       ON k.key_hash = wanted.key_hash AND coalesce(k.test_account_id, k.account_id) = wanted.account_id
+      AND k.revoked_at IS NULL AND k.version = wanted.key_version AND (k.expires_at IS NULL OR k.expires_at > :now)
      LEFT JOIN generations g
        ON g.uuid = wanted.uuid AND g.account_id = wanted.account_id AND g.deleted_at IS NULL`,
 );

@@ -25,13 +25,16 @@ const READ_ADMISSION = prepared(
   `WITH request AS (
      SELECT cast(:accountId AS bigint) AS account_id, cast(:model AS text) AS model,
             cast(:credits AS integer) AS credits, cast(:idempotencyKey AS text) AS idempotency_key,
-            cast(:keyHash AS bytea) IS NULL OR EXISTS (
-              SELECT FROM api_keys k WHERE k.key_hash = cast(:keyHash AS bytea)
-                 AND k.account_id = cast(:accountId AS bigint) AND k.revoked_at IS NULL) AS is_key_valid
+            cast(:clientId AS text) AS oauth_client_id, k.number AS api_key_number,
+            cast(:keyHash AS bytea) IS NULL OR k.number IS NOT NULL AS is_key_valid
+       FROM (VALUES (1)) AS one
+       LEFT JOIN api_keys k
+         ON k.key_hash = cast(:keyHash AS bytea) AND coalesce(k.test_account_id, k.account_id) = cast(:accountId AS bigint)
+        AND k.revoked_at IS NULL AND k.version = :keyVersion AND (k.expires_at IS NULL OR k.expires_at > :now)
    ), usable AS (
      ${USABLE_MODELS}
    )
-   SELECT ${buildAdmissionRule({ hasKeys: true, hasInputs: false })} AS outcome,
+   SELECT ${buildAdmissionRule({ hasKeys: true, hasInputs: false, limits: 'read' })} AS outcome,
           a.balance, a.uuid, a.stripe_customer_id, a.auto_topup_enabled, a.auto_topup_claimed_at,
           EXISTS (SELECT FROM topups t WHERE t.account_id = a.id AND t.kind = 'automatic' AND t.status = 'pending')
             AS has_pending_topup
@@ -39,7 +42,9 @@ const READ_ADMISSION = prepared(
      JOIN accounts a ON a.id = r.account_id
      LEFT JOIN usable ON usable.model = r.model
      LEFT JOIN generations first
-       ON first.account_id = r.account_id AND first.idempotency_key = r.idempotency_key`,
+       ON first.account_id = r.account_id AND first.idempotency_key = r.idempotency_key
+     LEFT JOIN spending_limits l
+       ON l.account_id = r.account_id AND (l.key_number = r.api_key_number OR l.client_id = r.oauth_client_id)`,
 );
 
 /**
@@ -48,15 +53,18 @@ const READ_ADMISSION = prepared(
  * @throws ServiceError invalid_api_key or account_suspended: the caller may not read the account.
  */
 export async function readAdmission(
-  { accountId, keyHash }: Caller,
+  caller: Caller,
   input: Pick<CreateInput, 'model' | 'params'>,
   idempotencyKey: string | null = null,
 ): Promise<Admission> {
   const at = now();
-  const credits = priceRequest(input);
+  const { accountId, keyHash, keyVersion = 0, clientId } = caller;
+  const credits = priceRequest(caller, input);
   const [row] = await runStatement<AdmissionRow>(READ_ADMISSION, {
     accountId,
     keyHash,
+    keyVersion,
+    clientId,
     model: input.model,
     credits,
     idempotencyKey,
@@ -66,7 +74,7 @@ export async function readAdmission(
   const outcome = row?.outcome ?? 'invalid_api_key';
   if (row === undefined || outcome === 'invalid_api_key' || outcome === 'account_suspended') {
     const rejection = outcome === 'account_suspended' ? outcome : 'invalid_api_key';
-    throw new ServiceError(rejection, describeRejection(rejection, { model: input.model, credits }));
+    throw new ServiceError(rejection, await describeRejection(rejection, { model: input.model, credits }, caller));
   }
   return { ...row, outcome };
 }

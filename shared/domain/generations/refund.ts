@@ -17,7 +17,7 @@ const REFUND = prepared(
   'refund_succeeded_generation',
   `WITH refunded AS (
      UPDATE generations SET refunded_at = :now
-      WHERE uuid = :uuid AND account_id = :accountId AND status = 'succeeded' AND refunded_at IS NULL
+      WHERE uuid = :uuid AND account_id = :accountId AND status = 'succeeded' AND refunded_at IS NULL AND NOT is_test
      RETURNING uuid, account_id, number, model, created_at, credits_charged, plan_credits_charged
    ), owner AS (
      UPDATE accounts a

@@ -53,16 +53,17 @@ export async function checkRequest(
   input: CreateInput,
   idempotencyKey: string | null,
 ): Promise<CheckedRequest> {
+  requireTestUpstream(caller);
   const { params, inputs: requested } = parseRequestInputs(caller.accountId, input);
-  const isTooExpensive = exceedsPriceLimit(input);
-  if (isTooExpensive && idempotencyKey === null) throw priceLimitError(input);
+  const isTooExpensive = exceedsPriceLimit(caller, input);
+  if (isTooExpensive && idempotencyKey === null) throw priceLimitError(caller, input);
   if (!isTooExpensive && !isModerationEnabled() && requested.length === 0)
     return { params, inputs: [], isReplay: false };
   const admission = await readAdmission(caller, input, idempotencyKey);
   const { outcome, uuid } = admission;
   if (outcome === 'replayed') return { params, inputs: [], isReplay: true };
-  if (isTooExpensive) throw priceLimitError(input);
-  if (requested.length > 0) requireAdmission(admission, input);
+  if (isTooExpensive) throw priceLimitError(caller, input);
+  if (requested.length > 0) await requireAdmission(caller, admission, input);
   const images = await prepareInputs(caller.accountId, requested);
   if (isModerationEnabled()) await moderate(uuid, { ...input, params }, images, idempotencyKey);
   const inputs = images.map(({ role, position, upload_uuid }) => ({ role, position, upload_uuid }));
@@ -73,13 +74,14 @@ export async function checkRequest(
  * Rejects what the charge would reject now because of the account, so that a client that waits for a free slot has no
  * images fetched and stored with each attempt. An automatic top-up may still cover the price.
  */
-function requireAdmission(admission: Admission, input: CreateInput): void {
+async function requireAdmission(caller: Caller, admission: Admission, input: CreateInput): Promise<void> {
   const { outcome, has_pending_topup: hasPendingTopup } = admission;
   if (outcome === 'accepted' || outcome === 'replayed') return;
   // An outage may end while the images are prepared; an image that cannot be used is the better answer until then.
   if (outcome === 'model_unavailable') return;
   if (outcome === 'insufficient_credits' && isAutoTopupExpected(admission, hasPendingTopup, now())) return;
-  throw new ServiceError(outcome, describeRejection(outcome, { model: input.model, credits: priceRequest(input) }));
+  const request = { model: input.model, credits: priceRequest(caller, input) };
+  throw new ServiceError(outcome, await describeRejection(outcome, request, caller));
 }
 
 /**
@@ -91,16 +93,22 @@ export function parseRequestInputs(accountId: number, { model, params }: CreateI
 }
 
 /** @throws ServiceError validation_error if the price is above `max_credits`. */
-export function requirePriceWithinLimit(input: CreateInput): void {
-  if (exceedsPriceLimit(input)) throw priceLimitError(input);
+export function requirePriceWithinLimit(caller: Caller, input: CreateInput): void {
+  if (exceedsPriceLimit(caller, input)) throw priceLimitError(caller, input);
 }
 
-function exceedsPriceLimit(input: CreateInput): boolean {
-  return input.max_credits !== undefined && priceRequest(input) > input.max_credits;
+/** @throws ServiceError model_unavailable for a test key while no test upstream is configured. */
+export function requireTestUpstream({ isTest }: Caller): void {
+  if (isTest !== true || config.TEST_UPSTREAM_URL !== undefined) return;
+  throw new ServiceError('model_unavailable', 'Test mode is currently unavailable. Try again later.');
 }
 
-function priceLimitError(input: CreateInput): ServiceError {
-  const detail = `max_credits is ${input.max_credits}, but this generation costs ${priceRequest(input)} credits. Raise max_credits, or choose a cheaper model or params. This request was not charged.`;
+function exceedsPriceLimit(caller: Caller, input: CreateInput): boolean {
+  return input.max_credits !== undefined && priceRequest(caller, input) > input.max_credits;
+}
+
+function priceLimitError(caller: Caller, input: CreateInput): ServiceError {
+  const detail = `max_credits is ${input.max_credits}, but this generation costs ${priceRequest(caller, input)} credits. Raise max_credits, or choose a cheaper model or params. This request was not charged.`;
   return new ServiceError('validation_error', detail, { field: 'max_credits' });
 }
 

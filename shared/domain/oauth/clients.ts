@@ -4,6 +4,7 @@ import {
   InvalidMetadataError,
   isMetadataDocumentUrl,
 } from '../../gateways/clientMetadataDocument.ts';
+import { isOutboundHttpsAvailable } from '../../gateways/clientDocumentConnections.ts';
 import { addMilliseconds, now } from '../../lib/clock.ts';
 import { config } from '../../lib/config.ts';
 import { prepared } from '../../lib/database/preparedStatements.ts';
@@ -34,6 +35,12 @@ export async function registerClient({ name, redirectUris }: ClientMetadata): Pr
   });
 }
 
+/** Returns whether clients should identify themselves by metadata documents rather than register. */
+export async function areMetadataDocumentsAdvertised(): Promise<boolean> {
+  const setting = config.OAUTH_CLIENT_METADATA_DOCUMENTS;
+  return setting === 'auto' ? isOutboundHttpsAvailable() : setting === 'on';
+}
+
 /** Characters and length of a client id. Other texts are not queried. */
 const CLIENT_ID_PATTERN = new RegExp(`^[\\x21-\\x7e]{1,${CLIENT_ID_MAX_CHARACTERS}}$`);
 
@@ -59,7 +66,7 @@ export async function findClientForConsent(clientId: string, accountId: number |
       'invalid_client',
       'This service does not accept client metadata documents. The application must register at /register.',
       {},
-      DOCUMENT_ADVICE,
+      'Start the connection in the application again. If it still fails, connect with an API key instead: create one on your account page.',
     );
   }
   if (stored !== undefined && (stored.metadata_expires_at === null || stored.metadata_expires_at > now()))
@@ -112,13 +119,17 @@ async function fetchAndStoreClient(clientId: string): Promise<OAuthClient> {
   }
 }
 
-function invalidDocumentError(error: Error): OAuthError {
+function invalidDocumentError(error: InvalidMetadataError | OAuthError): OAuthError {
   const reason = error instanceof OAuthError ? `is not acceptable: ${error.message}` : `${error.message}.`;
-  return new OAuthError('invalid_client', `The metadata document of the application ${reason}`, {}, DOCUMENT_ADVICE);
+  const forOperator = error instanceof InvalidMetadataError && error.isUnreachable ? ` ${OPERATOR_ADVICE}` : '';
+  const description = `The metadata document of the application ${reason}${forOperator}`;
+  return new OAuthError('invalid_client', description, {}, DOCUMENT_ADVICE);
 }
 
 const DOCUMENT_ADVICE =
-  'Try again in a minute. If it still fails, connect with an API key instead: create one on your account page. The operator of this service can set OAUTH_CLIENT_METADATA_DOCUMENTS=off, so that the application registers instead.';
+  'Try again in a minute. If it still fails, connect with an API key instead: create one on your account page.';
+const OPERATOR_ADVICE =
+  'If this service cannot reach the internet, its operator can set HTTPS_PROXY, or OAUTH_CLIENT_METADATA_DOCUMENTS=off, so that applications register instead.';
 
 const APPROVAL_RECORD_INTERVAL_MS = MINUTE_MS;
 

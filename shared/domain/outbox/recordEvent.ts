@@ -27,7 +27,8 @@ const RECORD_EVENT = prepared(
    SELECT a.id, :type, :subject, cast(:details AS jsonb), cast(:mayEmail AS boolean),
           cast(:now AS timestamptz), cast(:now AS timestamptz)
      FROM accounts a
-    WHERE a.id = :accountId AND a.erased_at IS NULL AND (cast(:sendsEmail AS boolean) OR a.webhook_count > 0)
+    WHERE a.id = :accountId AND a.erased_at IS NULL
+      AND (a.webhook_count > 0 OR (cast(:sendsEmail AS boolean) AND a.live_account_id IS NULL))
    ON CONFLICT (account_id, type, subject) DO NOTHING`,
 );
 

@@ -54,7 +54,7 @@ const WRITE_DISPATCH = prepared(
      INSERT INTO emails (account_id, kind, cause, params, next_attempt_at, created_at)
      SELECT a.id, event.email_kind, event.subject, event.details, cast(:now AS timestamptz), event.created_at
        FROM event JOIN accounts a ON a.id = ANY (cast(:accounts AS bigint[])) AND a.id = event.account_id
-      WHERE event.email_kind IS NOT NULL AND a.erased_at IS NULL
+      WHERE event.email_kind IS NOT NULL AND a.erased_at IS NULL AND a.live_account_id IS NULL
         AND (event.email_kind = ANY (cast(:securityKinds AS text[]))
              OR a.email_settings -> event.email_kind IS DISTINCT FROM cast('false' AS jsonb))
      ON CONFLICT (account_id, kind, cause) DO NOTHING

@@ -16,7 +16,7 @@ import { getQueueDepths } from '../../queues/depth.ts';
 const BACKLOG_ROWS = prepared(
   'count_backlog',
   `SELECT 'generations' AS source, cast(count(*) AS int) AS rows, min(created_at) AS oldest
-     FROM generations WHERE status = 'queued'
+     FROM generations WHERE status = 'queued' AND NOT is_test
     UNION ALL
    SELECT 'payment_events', cast(count(*) AS int), min(received_at) FROM payment_events
      WHERE processed_at IS NULL AND abandoned_at IS NULL

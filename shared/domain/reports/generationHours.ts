@@ -49,7 +49,7 @@ const FIND_NEXT = prepared(
 /** Reads the partial index of queued generations. */
 const FIND_IN_PROGRESS = prepared(
   'find_generation_in_progress',
-  `SELECT EXISTS (SELECT FROM generations WHERE status = 'queued' AND uuid < :last AND created_at < :until) AS is_found`,
+  `SELECT EXISTS (SELECT FROM generations WHERE status = 'queued' AND NOT is_test AND uuid < :last AND created_at < :until) AS is_found`,
 );
 
 const CLEAR_HOUR = prepared(
@@ -73,7 +73,7 @@ const SUM_SLICE = prepared(
                  THEN round(1000 * extract(epoch FROM completed_at - coalesce(submitted_at, submit_started_at))) END AS latency_ms,
             CASE WHEN error_message = ANY (cast(:reasons AS text[])) THEN error_message ELSE :otherReason END AS reason
        FROM generations
-      WHERE uuid >= :first AND uuid < :last AND created_at >= :since AND created_at < :until
+      WHERE uuid >= :first AND uuid < :last AND created_at >= :since AND created_at < :until AND NOT is_test
    ), owner AS MATERIALIZED (
      SELECT ids.account_id, coalesce(a.plan_slug, '') AS plan, coalesce(plan.cents_per_credit, 0) AS plan_rate,
             coalesce(bought.cents / nullif(bought.credits, 0), 0) AS topup_rate,

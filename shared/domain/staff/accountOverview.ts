@@ -56,7 +56,7 @@ export interface AccountOverview {
 
 /** Finds an account by its uuid. @throws ServiceError not_found */
 export async function findAccountForStaff(uuid: string): Promise<Account> {
-  const account = await Account.query().findOne({ uuid });
+  const account = await Account.query().findOne({ uuid }).whereNull('live_account_id');
   if (account !== undefined) return account;
   throw new ServiceError('not_found', 'Not found. There is no account with that UUID.');
 }

@@ -13,10 +13,11 @@ import { findGenerationForStaff } from './generations.ts';
 /**
  * Refunds a generation that succeeded, such as one with an unusable output. A failed one was refunded when it ended.
  * @returns false if staff refunded it before: nothing was changed or recorded.
- * @throws ServiceError validation_error unless it has succeeded.
+ * @throws ServiceError validation_error unless it has succeeded, and for one in test mode.
  */
 export async function refundGeneration(uuid: string, reason: string, actor: Actor): Promise<boolean> {
-  const { account_id: accountId } = await findGenerationForStaff(uuid);
+  const { account_id: accountId, is_test: isTest } = await findGenerationForStaff(uuid);
+  if (isTest) throw new ServiceError('validation_error', 'This is a generation in test mode: it cost nothing.');
   const isChanged = await Account.transaction(async (transaction) => {
     const { balance } = await lockAccount(transaction, accountId);
     const refund = await refundSucceededGeneration(transaction, accountId, uuid);

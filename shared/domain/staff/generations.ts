@@ -8,6 +8,7 @@ import { KNOWN_REASONS, OTHER_REASON } from '../generations/failureReasons.ts';
 const STAFF_COLUMNS = [
   'uuid',
   'account_id',
+  'is_test',
   'number',
   'model',
   'status',

@@ -5,6 +5,7 @@ import { Account } from '../../tables/Account.ts';
 import { Session } from '../../tables/Session.ts';
 import { postponeErasure } from '../accounts/deletion.ts';
 import { getStaffRole } from '../accounts/staff.ts';
+import { patchTestAccount } from '../accounts/testAccounts.ts';
 import { lockAccount } from '../credits/ledger.ts';
 import { recordRevocation } from './accessActions.ts';
 import { type Actor, recordAuditEntry } from './audit.ts';
@@ -35,6 +36,7 @@ export async function suspendAccount(accountId: number, reason: string, actor: A
     const sessions = await Session.query(transaction).delete().where({ account_id: accountId });
     if (sessions > 0) await recordRevocation(transaction, accountId, { sessions, keys: 0, grants: 0 });
     const suspended = await account.$query(transaction).patchAndFetch({ suspended_at: now() });
+    await patchTestAccount(transaction, accountId, { suspended_at: suspended.suspended_at });
     await recordAuditEntry(transaction, actor, {
       action: 'account.suspend',
       accountId,
@@ -59,6 +61,7 @@ export async function reinstateAccount(accountId: number, reason: string, actor:
     await Session.query(transaction).delete().where({ account_id: accountId });
     await postponeErasure(transaction, accountId);
     const reinstated = await account.$query(transaction).patchAndFetch({ suspended_at: null });
+    await patchTestAccount(transaction, accountId, { suspended_at: null });
     await recordAuditEntry(transaction, actor, {
       action: 'account.reinstate',
       accountId,

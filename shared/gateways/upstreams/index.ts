@@ -65,7 +65,9 @@ export {
   getUpstreamRoutes,
   findUpstreamRoute,
   findReleaseRoutes,
+  findTestRoute,
 } from './upstreamConfig.ts';
+export { isTestUpstream } from './testUpstream.ts';
 export { buildImageVariables, omitImageParams, type RoleImage } from './imageFields.ts';
 export { FAILURE_MESSAGES } from './responses.ts';
 export { UpstreamError } from './upstream.ts';

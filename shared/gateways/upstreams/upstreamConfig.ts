@@ -2,6 +2,7 @@ import { type Catalog, getCatalog, parseCatalog } from '../../lib/catalog/catalo
 import { isListable, listParams } from '../../lib/catalog/paramValues.ts';
 import { config, type Config, ConfigError } from '../../lib/config.ts';
 import { perService } from '../../lib/serviceScope.ts';
+import { TEST_UPSTREAM_NAME } from '../../spec/testMode.ts';
 import type {
   CatalogModel,
   GenerationParams,
@@ -18,6 +19,7 @@ import {
   type UpstreamModelSettings,
   DEFAULT_INPUTS,
 } from './modelPresets.ts';
+import { buildTestUpstream, isTestUpstream, pickTestParams, TEST_INPUT, TEST_MODEL_IDS } from './testUpstream.ts';
 import { fillTemplate, listTableVariables, type TemplateVariables } from '../../lib/template.ts';
 import { PRICE_MAX_CENTS, parseUpstreamsVariable, type UpstreamsVariable } from './upstreamsVariable.ts';
 
@@ -114,6 +116,8 @@ function readUpstreams(settings: Config, declared: UpstreamsVariable): Map<strin
     replicate: { base_url: settings.REPLICATE_BASE_URL, key: settings.REPLICATE_API_TOKEN },
   };
   const names = new Set([...Object.keys(builtIn), ...Object.keys(declared.upstreams ?? {})]);
+  if (names.has(TEST_UPSTREAM_NAME))
+    throw new ConfigError(`UPSTREAMS/upstreams/${TEST_UPSTREAM_NAME} is reserved: set TEST_UPSTREAM_URL instead.`);
   const upstreams = [...names].map((name): [string, UpstreamSettings] => {
     const overrides = declared.upstreams?.[name] ?? {};
     const defaults = (builtIn as Record<string, { base_url: string; key?: string }>)[name];
@@ -136,14 +140,15 @@ function readUpstreams(settings: Config, declared: UpstreamsVariable): Map<strin
       },
     ];
   });
-  return new Map(upstreams);
+  const testUpstream = settings.TEST_UPSTREAM_URL === undefined ? null : buildTestUpstream(settings.TEST_UPSTREAM_URL);
+  return new Map(testUpstream === null ? upstreams : [...upstreams, [testUpstream.name, testUpstream]]);
 }
 
 function readRoute(partialConfig: UpstreamConfig, model: CatalogModel, variable: string, value: string): UpstreamRoute {
   const colon = value.indexOf(':');
   const route = findUpstreamRoute(model, value.slice(0, colon), value.slice(colon + 1), partialConfig);
-  if (route === undefined) {
-    const names = [...partialConfig.upstreams.keys()].join(', ');
+  if (route === undefined || isTestUpstream(route.upstream)) {
+    const names = [...partialConfig.upstreams.keys()].filter((name) => name !== TEST_UPSTREAM_NAME).join(', ');
     throw new ConfigError(`${variable} must begin with the name of an upstream (${names}) and a colon.`);
   }
   requireImagesUsed(route, model);
@@ -218,7 +223,7 @@ export function findUpstreamRoute(
 ): UpstreamRoute | undefined {
   const upstream = upstreams.get(upstreamName);
   if (upstream === undefined) return undefined;
-  const defaults = { input: DEFAULT_INPUTS[upstream.adapter][kind] };
+  const defaults = { input: isTestUpstream(upstream) ? TEST_INPUT : DEFAULT_INPUTS[upstream.adapter][kind] };
   const preset = MODEL_PRESETS[`${upstream.adapter}:${modelId}`];
   const known = { ...defaults, ...preset };
   const withImages = { ...known, input: addImageFields(known.input, upstream.adapter, kind, inputs) };
@@ -226,16 +231,22 @@ export function findUpstreamRoute(
   return { model, kind, upstream, modelId, modelSettings, optionalParams, inputs };
 }
 
+/** Returns the route of a model for test accounts, or undefined without TEST_UPSTREAM_URL. */
+export function findTestRoute(model: RoutedModel): UpstreamRoute | undefined {
+  return findUpstreamRoute(model, TEST_UPSTREAM_NAME, TEST_MODEL_IDS[model.kind]);
+}
+
 /** Placeholder for a customer's prompt. */
 const SAMPLE_PROMPT = 'a prompt of a customer';
 
 /** Builds the input that the upstream receives for a generation. */
 export function buildUpstreamInput(
-  { modelSettings, optionalParams }: UpstreamRoute,
+  { modelSettings, optionalParams, upstream, kind }: UpstreamRoute,
   variables: TemplateVariables,
 ): Record<string, unknown> {
   const input = fillTemplate(modelSettings.input, { ...listAbsent(optionalParams), ...variables });
-  if (typeof input === 'object' && input !== null && !Array.isArray(input)) return input as Record<string, unknown>;
+  if (typeof input === 'object' && input !== null && !Array.isArray(input))
+    return { ...input, ...(isTestUpstream(upstream) ? pickTestParams(kind, variables) : {}) };
   throw new Error(`the input must be an object, not ${JSON.stringify(input)}`);
 }
 

@@ -60,12 +60,17 @@ function addKeyCommands(keys: Command, terminal: Terminal): void {
       printResult(terminal, json, found, () => formatKeys(found));
     },
   );
-  withJson(keys.command('create').description('create an API key, which is shown once').argument('<name>')).action(
-    async (name: string, { json }: JsonOption) => {
-      const created = await openClient(terminal).keys.create({ name }, { signal });
-      printResult(terminal, json, created, () => created.key);
-    },
-  );
+  withJson(
+    keys
+      .command('create')
+      .description('create an API key, which is shown once')
+      .argument('<name>')
+      .option('--test', 'create a test key, whose generations cost nothing'),
+  ).action(async (name: string, { json, test }: JsonOption & { test?: true }) => {
+    const request = test === true ? { name, mode: 'test' as const } : { name };
+    const created = await openClient(terminal).keys.create(request, { signal });
+    printResult(terminal, json, created, () => created.key);
+  });
   withJson(
     keys.command('revoke').description('revoke an API key, immediately and permanently').argument('<uuid>'),
   ).action(async (uuid: string, { json }: JsonOption) => {
@@ -82,7 +87,7 @@ async function readAll<Item extends { uuid: string }>(list: List<Item>): Promise
 
 function formatKeys(keys: readonly ApiKey[]): string {
   return formatTable(
-    ['UUID', 'NAME', 'PREFIX', 'CREATED', 'LAST USED', 'STATE'],
+    ['UUID', 'NAME', 'PREFIX', 'CREATED', 'LAST USED', 'STATE', 'MODE'],
     keys.map((key) => [
       key.uuid,
       key.name,
@@ -90,6 +95,7 @@ function formatKeys(keys: readonly ApiKey[]): string {
       formatTime(key.created_at),
       formatTime(key.last_used_at),
       key.revoked ? 'revoked' : 'active',
+      key.mode ?? 'live',
     ]),
   );
 }

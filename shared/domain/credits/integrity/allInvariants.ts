@@ -5,10 +5,12 @@ import { CREDIT_PERIOD_INVARIANTS } from './creditPeriods.ts';
 import type { Invariant } from './invariant.ts';
 import { API_KEY_INVARIANTS } from './apiKeys.ts';
 import { NOTIFICATION_INVARIANTS } from './notifications.ts';
+import { SPENDING_LIMIT_INVARIANTS } from './spendingLimits.ts';
 import { STAFF_ACTION_INVARIANTS } from './staffActions.ts';
 import { STAFF_METRIC_INVARIANTS } from './staffMetrics.ts';
 import { SUSPENSION_INVARIANTS } from './suspensions.ts';
 import { SUBSCRIPTION_INVARIANTS } from './subscriptions.ts';
+import { TEST_ACCOUNT_INVARIANTS } from './testAccounts.ts';
 import { TOPUP_INVARIANTS } from './topups.ts';
 import { USAGE_INVARIANTS } from './usage.ts';
 
@@ -22,8 +24,10 @@ export const INVARIANTS: readonly Invariant[] = [
   ...AFFILIATE_INVARIANTS,
   ...API_KEY_INVARIANTS,
   ...USAGE_INVARIANTS,
+  ...SPENDING_LIMIT_INVARIANTS,
   ...STAFF_METRIC_INVARIANTS,
   ...STAFF_ACTION_INVARIANTS,
   ...SUSPENSION_INVARIANTS,
   ...NOTIFICATION_INVARIANTS,
+  ...TEST_ACCOUNT_INVARIANTS,
 ];

@@ -47,7 +47,7 @@ export const API_KEY_INVARIANTS: readonly Invariant[] = [
       SELECT coalesce(a.id, d.account_id) AS account_id, 'deletion' AS subject,
              format('requested %s, erased %s, status %s', coalesce(a.deletion_requested_at::text, 'never'),
                     coalesce(a.erased_at::text, 'never'), coalesce(d.status, 'none')) AS detail
-        FROM accounts a FULL JOIN account_deletions d ON d.account_id = a.id
+        FROM accounts a FULL JOIN account_deletions d ON d.account_id = coalesce(a.live_account_id, a.id)
        WHERE (a.deletion_requested_at IS NOT NULL AND a.erased_at IS NULL AND coalesce(d.status, 'undone') = 'undone')
           OR (d.status IN ('pending', 'erasing') AND a.deletion_requested_at IS NULL)`,
   },

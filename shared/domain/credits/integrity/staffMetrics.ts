@@ -4,7 +4,7 @@ import type { Invariant } from './invariant.ts';
 
 const COUNTED_SUMS = `
   SELECT 'accounts' AS metric, onboarding_step AS label, (created_at AT TIME ZONE 'UTC')::date AS day, count(*) AS count,
-         0::numeric AS amount FROM accounts GROUP BY 2, 3
+         0::numeric AS amount FROM accounts WHERE live_account_id IS NULL GROUP BY 2, 3
    UNION ALL SELECT 'subscriptions', plan_slug, NULL, count(*), 0 FROM subscriptions
               WHERE status IN ('active', 'past_due') GROUP BY 2
    UNION ALL SELECT 'canceling', plan_slug, NULL, count(*), 0 FROM subscriptions
@@ -14,9 +14,10 @@ const COUNTED_SUMS = `
    UNION ALL SELECT 'topups', kind, (completed_at AT TIME ZONE 'UTC')::date, count(*),
                     sum(coalesce(net_cents, amount_cents) - reversed_cents) FROM topups WHERE status = 'succeeded' GROUP BY 2, 3
    UNION ALL SELECT 'usage', model, (created_at AT TIME ZONE 'UTC')::date, count(*),
-                    coalesce(sum(credits_charged) FILTER (WHERE status <> 'failed' AND refunded_at IS NULL), 0) FROM generations GROUP BY 2, 3
+                    coalesce(sum(credits_charged) FILTER (WHERE status <> 'failed' AND refunded_at IS NULL), 0)
+               FROM generations WHERE NOT is_test GROUP BY 2, 3
    UNION ALL SELECT 'cost', model, (created_at AT TIME ZONE 'UTC')::date, count(*), sum(provider_cost_cents)
-               FROM generations WHERE provider_cost_cents IS NOT NULL GROUP BY 2, 3`;
+               FROM generations WHERE provider_cost_cents IS NOT NULL AND NOT is_test GROUP BY 2, 3`;
 
 /** Builds a query for the differences between stored and counted sums. A missing sum counts as zero. */
 const compareSumsSql = (subject: string, rows: string, stored: string) => `

@@ -1,3 +1,4 @@
+import { TEST_PARALLEL_LIMIT } from '../../../spec/testMode.ts';
 import { PAST_DUE_GRACE_DAYS } from '../../../spec/limits.ts';
 import { CLOCK_SKEW_INTERVAL, type Invariant } from './invariant.ts';
 
@@ -45,7 +46,9 @@ export const SUBSCRIPTION_INVARIANTS: readonly Invariant[] = [
                                THEN l.current_period_end + interval '1 day' ELSE l.current_period_end END AS spendable_until
                      FROM subscriptions l JOIN catalog_plans plan ON plan.slug = l.plan_slug
                     WHERE l.status IN ('active', 'past_due')) s ON s.id = a.subscription_id
-       WHERE (a.plan_slug, a.parallel_limit, a.spendable_until) IS DISTINCT FROM (s.plan_slug, coalesce(s.parallel_limit, 0), s.spendable_until)`,
+       WHERE (a.plan_slug, a.parallel_limit, a.spendable_until) IS DISTINCT FROM
+             (s.plan_slug, CASE WHEN a.live_account_id IS NULL THEN coalesce(s.parallel_limit, 0) ELSE ${TEST_PARALLEL_LIMIT} END,
+              s.spendable_until)`,
   },
   {
     name: 'plan-credits-end-with-their-subscription',

@@ -20,7 +20,7 @@ export const SUSPENSION_INVARIANTS: readonly Invariant[] = [
         FROM accounts a
         LEFT JOIN (SELECT DISTINCT ON (account_id) account_id, action FROM audit_entries
                     WHERE action IN ('account.suspend', 'account.reinstate') ORDER BY account_id, number DESC) l
-          ON l.account_id = a.id
+          ON l.account_id = coalesce(a.live_account_id, a.id)
        WHERE (a.suspended_at IS NOT NULL) IS DISTINCT FROM (coalesce(l.action, '') = 'account.suspend')`,
   },
   {

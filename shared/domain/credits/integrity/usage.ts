@@ -44,7 +44,8 @@ export const USAGE_INVARIANTS: readonly Invariant[] = [
                           coalesce(sum(credits_charged) FILTER (WHERE status <> 'failed' AND refunded_at IS NULL), 0)
                             AS credits
                      FROM generations WHERE api_key_number IS NOT NULL GROUP BY 1, 2) g USING (account_id, key_number)
-        LEFT JOIN (SELECT account_id, number AS key_number, true AS is_found FROM api_keys) k USING (account_id, key_number)
+        LEFT JOIN (SELECT coalesce(test_account_id, account_id) AS account_id, number AS key_number, true AS is_found
+                     FROM api_keys) k USING (account_id, key_number)
        WHERE (u.generations, u.credits) IS DISTINCT FROM (g.generations, g.credits) OR k.is_found IS NULL`,
   },
   {

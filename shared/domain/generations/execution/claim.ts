@@ -1,5 +1,5 @@
 import type { Knex } from 'knex';
-import { usesDispatchLoop } from '../../../gateways/upstreams/index.ts';
+import { isTestUpstream, usesDispatchLoop } from '../../../gateways/upstreams/index.ts';
 import { addMilliseconds } from '../../../lib/clock.ts';
 import { prepared, runStatement } from '../../../lib/database/preparedStatements.ts';
 import { getLeaseMs } from './lease.ts';
@@ -19,8 +19,10 @@ const CLAIM_UPDATE = `
      RETURNING ${CLAIMED_COLUMNS}`;
 
 const ROUTE_RECORDSET =
-  'json_to_recordset(:routes) AS route (model text, upstream text, upstream_model text, catalog_id bigint)';
-const IS_ROUTED = 'route.model = g.model AND route.catalog_id IS NOT DISTINCT FROM g.catalog_id';
+  'json_to_recordset(:routes) AS route (model text, upstream text, upstream_model text, catalog_id bigint, is_test boolean)';
+/** The test upstream runs the generations of test accounts, and no others. */
+const IS_ROUTED = `route.model = g.model AND route.catalog_id IS NOT DISTINCT FROM g.catalog_id
+          AND route.is_test = g.is_test`;
 const IS_CLAIMABLE = `g.status = 'queued' AND g.upstream_handle IS NULL AND g.deadline_at > :now
           AND (g.leased_until IS NULL OR g.leased_until <= :now)`;
 
@@ -32,6 +34,7 @@ function toRouteBindings(routes: ActiveRoute[]): string {
       upstream: upstream.name,
       upstream_model: modelId,
       catalog_id: catalogId,
+      is_test: isTestUpstream(upstream),
     })),
   );
 }

@@ -66,7 +66,7 @@ const COMPLETE_GENERATIONS = prepared(
        FROM result, owner
       WHERE g.uuid = ANY (cast(:uuids AS uuid[])) AND g.uuid = result.uuid AND g.account_id = result.account_id
         AND g.account_id = owner.id AND g.status = 'queued'
-     RETURNING g.uuid, g.account_id, g.deleted_at, g.media_token,
+     RETURNING g.uuid, g.account_id, g.is_test, g.deleted_at, g.media_token,
                owner.webhook_count > 0 OR g.webhook_url IS NOT NULL AS has_webhook
    ), unwanted AS (
      INSERT INTO media_deletions (media_token, next_attempt_at)
@@ -78,7 +78,7 @@ const COMPLETE_GENERATIONS = prepared(
               ON counts.account_id = owner.id
       WHERE a.id = owner.id
    ), ${insertEvents('generation.succeeded')}
-   SELECT uuid, has_webhook FROM ended`,
+   SELECT uuid, is_test, has_webhook FROM ended`,
 );
 
 /**
@@ -119,7 +119,7 @@ const prepareFailStatement = (name: 'fail_generations' | 'cancel_generation', is
       WHERE g.uuid = ANY (cast(:uuids AS uuid[])) AND g.uuid = result.uuid AND g.account_id = result.account_id
         AND g.account_id = owner.id AND g.status = 'queued'
         ${isCancellation ? 'AND target.uuid = g.uuid AND target.account_id = g.account_id AND target.is_unsubmitted' : ''}
-     RETURNING g.uuid, g.account_id, g.model, g.created_at, g.credits_charged, g.plan_credits_charged,
+     RETURNING g.uuid, g.account_id, g.is_test, g.model, g.created_at, g.credits_charged, g.plan_credits_charged,
                g.error_message, g.media_token, owner.webhook_count > 0 OR g.webhook_url IS NOT NULL AS has_webhook,
                CASE WHEN g.number > owner.generation_count_at_period_start THEN g.credits_charged ELSE 0 END AS used_this_period
    ), leftovers AS (
@@ -127,7 +127,8 @@ const prepareFailStatement = (name: 'fail_generations' | 'cancel_generation', is
      SELECT media_token, cast(:late AS timestamptz) FROM ended WHERE media_token IS NOT NULL
      ON CONFLICT (media_token) DO UPDATE SET next_attempt_at = excluded.next_attempt_at
    ), counts AS (
-     SELECT account_id, cast(count(*) AS int) AS ended, cast(sum(credits_charged) AS int) AS credits,
+     SELECT account_id, cast(count(*) AS int) AS ended, cast(count(*) FILTER (WHERE NOT is_test) AS int) AS entries,
+            cast(sum(credits_charged) AS int) AS credits,
             cast(sum(plan_credits_charged) AS int) AS plan_credits, cast(sum(used_this_period) AS int) AS used
        FROM ended GROUP BY account_id
    ), refunded AS (
@@ -137,7 +138,7 @@ const prepareFailStatement = (name: 'fail_generations' | 'cancel_generation', is
             topup_credits = owner.topup_credits + counts.credits - counts.plan_credits,
             period_used = owner.period_used - counts.used,
             in_flight = owner.in_flight - counts.ended,
-            ledger_count = owner.ledger_count + counts.ended
+            ledger_count = owner.ledger_count + counts.entries
        FROM owner JOIN counts ON counts.account_id = owner.id
       WHERE a.id = owner.id
    ), refund AS (
@@ -149,6 +150,7 @@ const prepareFailStatement = (name: 'fail_generations' | 'cancel_generation', is
                                            THEN ' generation canceled' ELSE ' generation failed' END,
             ended.uuid, cast(:now AS timestamptz)
        FROM ended JOIN owner ON owner.id = ended.account_id
+      WHERE NOT ended.is_test
      WINDOW in_order AS (PARTITION BY ended.account_id ORDER BY ended.uuid)
    ), usage AS (
      UPDATE usage_days u SET credits = u.credits - days.credits
@@ -161,9 +163,9 @@ const prepareFailStatement = (name: 'fail_generations' | 'cancel_generation', is
        FROM (SELECT account_id, model, sum(credits_charged) AS credits FROM ended GROUP BY 1, 2) models
       WHERE u.account_id = models.account_id AND u.model = models.model
    ), ${insertEvents('generation.failed')}
-   SELECT uuid, credits_charged, has_webhook, true AS has_ended, false AS is_submitted,
+   SELECT uuid, is_test, credits_charged, has_webhook, true AS has_ended, false AS is_submitted,
           cast(NULL AS timestamptz) AS polled_at FROM ended
-   ${isCancellation ? 'UNION ALL SELECT uuid, 0, false, false, is_submitted, polled_at FROM requested' : ''}`,
+   ${isCancellation ? 'UNION ALL SELECT uuid, false, 0, false, false, is_submitted, polled_at FROM requested' : ''}`,
   );
 
 const FAIL_GENERATIONS = prepareFailStatement('fail_generations', false);
@@ -178,6 +180,7 @@ export const failGeneration: (failure: GenerationFailure) => Promise<boolean> = 
 
 interface EndedRow {
   uuid: string;
+  is_test: boolean;
   credits_charged?: number;
   /** True if an event was recorded for it. */
   has_webhook: boolean;
@@ -233,15 +236,16 @@ function buildEndBindings(ends: (GenerationSuccess | GenerationFailure)[]) {
 /** Publishes and counts the ends that a statement has written. @returns their uuids. */
 function publishEnds(ends: (GenerationSuccess | GenerationFailure)[], rows: EndedRow[]): Set<string> {
   const ended = new Set(rows.map((row) => row.uuid));
-  for (const end of ends) if (ended.has(end.uuid)) publishCompletion(end);
+  const tests = new Set(rows.filter((row) => row.is_test).map((row) => row.uuid));
+  for (const end of ends) if (ended.has(end.uuid)) publishCompletion(end, tests.has(end.uuid));
   // Rows of completed generations have no credits_charged: only failures are refunded.
   creditsRefunded.inc(rows.reduce((sum, { credits_charged: credits = 0 }) => sum + credits, 0));
   return ended;
 }
 
-function publishCompletion(end: GenerationSuccess | GenerationFailure): void {
+function publishCompletion(end: GenerationSuccess | GenerationFailure, isTest: boolean): void {
   publishGenerationUpdate(end.uuid);
-  generationsCompleted.inc({ outcome: getOutcome(end) });
+  if (!isTest) generationsCompleted.inc({ outcome: getOutcome(end) });
   if ('message' in end) logger.info({ generationId: end.uuid, reason: end.message }, 'generation failed and refunded');
   else logger.info({ generationId: end.uuid }, 'generation succeeded');
 }

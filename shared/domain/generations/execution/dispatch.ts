@@ -1,5 +1,5 @@
 import pLimit from 'p-limit';
-import { usesDispatchLoop } from '../../../gateways/upstreams/index.ts';
+import { isTestUpstream, usesDispatchLoop } from '../../../gateways/upstreams/index.ts';
 import { config } from '../../../lib/config.ts';
 import { perService } from '../../../lib/serviceScope.ts';
 import type { GenerationKey } from '../../../queues/catalog.ts';
@@ -15,13 +15,17 @@ const submitSlots = perService(() => pLimit(config.UPSTREAM_CONCURRENCY));
  * dispatch loop receives its oldest queued generations instead of the ones named here.
  */
 export async function dispatchGenerations(generations: GenerationKey[]): Promise<void> {
-  const routes = await getActiveRoutes();
+  const hasTests = generations.some((generation) => generation.is_test === true);
+  const active = await getActiveRoutes();
+  // The test upstream has a dispatch loop. Live generations do not wake it.
+  const routes = hasTests ? active : active.filter(({ upstream }) => !isTestUpstream(upstream));
   const loopUpstreams = new Set(routes.filter(usesDispatchLoop).map(({ upstream }) => upstream.name));
   const dispatchLoops = [...loopUpstreams].map(runDispatchLoop);
+  const live = generations.filter((generation) => generation.is_test !== true);
   // Claim only when a slot is free: the lease covers one submit and no time in a local queue.
   const submits = routes.every(usesDispatchLoop)
     ? []
-    : generations.map((generation) => submitSlots()(() => claimAndSubmit(generation)));
+    : live.map((generation) => submitSlots()(() => claimAndSubmit(generation)));
   await Promise.all([...dispatchLoops, ...submits]);
 }
 

@@ -3,6 +3,7 @@ import { InvalidOutputError } from '../../../gateways/media/download.ts';
 import {
   computeCostCents,
   FAILURE_MESSAGES,
+  isTestUpstream,
   type UpstreamRoute,
   type UpstreamResult,
 } from '../../../gateways/upstreams/index.ts';
@@ -46,7 +47,7 @@ export async function finalizeGeneration(
       account_id,
       output_path: outputPath,
       thumbnail_path: thumbnailPath,
-      is_watermarked: result.isWatermarked,
+      is_watermarked: result.isWatermarked || isTestUpstream(route.upstream),
       provider_cost_cents: tryComputeCostCents(generation, route),
     };
     const hasEnded = await retry(() => retryDuringOutage(generation, () => completeGeneration(success)));

@@ -1,5 +1,11 @@
 import { getCatalog } from '../../../lib/catalog/catalog.ts';
-import { findReleaseRoutes, getUpstreamRoutes, hasKey, type UpstreamRoute } from '../../../gateways/upstreams/index.ts';
+import {
+  findReleaseRoutes,
+  findTestRoute,
+  getUpstreamRoutes,
+  hasKey,
+  type UpstreamRoute,
+} from '../../../gateways/upstreams/index.ts';
 import { addMilliseconds, now } from '../../../lib/clock.ts';
 import { prepared, runStatement } from '../../../lib/database/preparedStatements.ts';
 import { logger } from '../../../lib/logger.ts';
@@ -70,7 +76,8 @@ const state = perService(() => ({
 
 /**
  * Returns the route that each model of each release uses now: its first choice, or a fallback while the choices before
- * it are offline. Models of other releases that this process cannot run have none.
+ * it are offline. Models of other releases that this process cannot run have none. With test mode, each has another route
+ * for the generations of test accounts.
  */
 export async function getActiveRoutes(): Promise<ActiveRoute[]> {
   const releases = await getReleases();
@@ -80,10 +87,11 @@ export async function getActiveRoutes(): Promise<ActiveRoute[]> {
   const choices = releases.flatMap(listChoices);
   const isSimple = choices.every(({ routes }) => routes.length <= 1);
   const choose = isSimple ? ([first]: readonly UpstreamRoute[]) => first : await loadChooser();
-  const routes = choices.flatMap((model) => {
+  const live = choices.flatMap((model) => {
     const chosen = choose(model.routes, model.isOwn);
     return chosen === undefined ? [] : [{ ...chosen, catalogId: model.catalogId }];
   });
+  const routes = [...live, ...releases.flatMap(listTestRoutes)];
   // Without alternatives, the routes change only with the releases.
   state().activeRoutes = { routes, releases, cachedAt: isSimple ? Infinity : now().getTime() };
   return routes;
@@ -102,6 +110,13 @@ function listChoices({ id, models }: Release): ModelChoices[] {
   }));
   state().choices.set(id, choices);
   return choices;
+}
+
+function listTestRoutes({ id, models }: Release): ActiveRoute[] {
+  return models.flatMap((model) => {
+    const route = findTestRoute(model);
+    return route === undefined ? [] : [{ ...route, catalogId: id }];
+  });
 }
 
 /** Loads the statuses and returns a function that chooses among the routes of a model. */

@@ -46,7 +46,7 @@ const REQUEUE_STUCK = prepared(
    )
    UPDATE generations g SET next_attempt_at = :now, next_poll_at = NULL FROM stuck
     WHERE g.uuid = stuck.uuid AND g.account_id = stuck.account_id
-   RETURNING g.uuid, g.account_id, g.upstream_handle IS NOT NULL AS is_submitted, stuck.next_attempt_at AS was_due_at`,
+   RETURNING g.uuid, g.account_id, g.is_test, g.upstream_handle IS NOT NULL AS is_submitted, stuck.next_attempt_at AS was_due_at`,
 );
 
 /** Sorts before every uuid. */

@@ -3,6 +3,7 @@ import {
   buildImageVariables,
   buildUpstreamInput,
   FAILURE_MESSAGES,
+  isTestUpstream,
   omitImageParams,
   type UpstreamRoute,
   type UpstreamResult,
@@ -132,7 +133,7 @@ async function handleSubmitError(
     releaseGeneration(generation, delayMs, error.fault === 'unknown' ? 'unknown' : 'not accepted'),
   );
   if (isCancelRequested && (await cancelUnsubmitted(generation, null))?.hasEnded === true) return;
-  void enqueueDispatch(generation, delayMs);
+  void enqueueDispatch({ uuid, account_id, is_test: isTestUpstream(route.upstream) }, delayMs);
   // Only transport errors count as failed probes: an upstream that responds, even with "busy", is reachable. A
   // synchronous upstream takes minutes to respond, so its timeouts say nothing about its health.
   if (error.isAccountError) await openCircuit(route, error.message);

@@ -23,7 +23,7 @@ const SWEEP_OVERDUE = prepared(
    )
    UPDATE generations g SET next_attempt_at = :again, next_poll_at = NULL FROM overdue
     WHERE g.uuid = overdue.uuid AND g.account_id = overdue.account_id
-   RETURNING g.uuid, g.account_id, g.upstream_handle IS NOT NULL AS submitted`,
+   RETURNING g.uuid, g.account_id, g.is_test, g.upstream_handle IS NOT NULL AS submitted`,
 );
 
 const FIND_EXPIRED = prepared(

@@ -49,5 +49,8 @@ env:
   {{- end }}
   - { name: METRICS_PORT, value: {{ .Values.metrics.port | quote }} }
   - { name: MEDIA_S3_BUCKET, value: {{ required "Set media.bucket: pods have no permanent disk." .Values.media.bucket | quote }} }
+  {{- if .Values.testUpstream.enabled }}
+  - { name: TEST_UPSTREAM_URL, value: "http://{{ .Release.Name }}-testupstream" }
+  {{- end }}
   - { name: CDN_URL, value: {{ required "Set media.cdnUrl, the public address of the bucket." .Values.media.cdnUrl | quote }} }
 {{- end }}

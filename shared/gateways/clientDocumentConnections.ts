@@ -1,0 +1,86 @@
+import { isIP } from 'node:net';
+import { Agent, type Dispatcher, EnvHttpProxyAgent, request } from 'undici';
+import { now } from '../lib/clock.ts';
+import { config } from '../lib/config.ts';
+import { perService } from '../lib/serviceScope.ts';
+import { isPrivateAddress, resolvePublicAddress } from '../lib/ssrfGuard.ts';
+import { MINUTE_MS } from '../spec/durations.ts';
+
+/** Timeout of a connection to a host, or to the proxy. */
+export const CLIENT_DOCUMENT_TIMEOUT_MS = 5_000;
+
+/** Hosts of the documents of the most used clients. A response from one of them shows that documents can be fetched. */
+const PROBED_ADDRESSES = ['https://claude.ai/', 'https://chatgpt.com/'];
+const PROBE_TIMEOUT_MS = 2_000;
+/** Time for which the result of a probe is used. */
+const PROBE_LIFETIME_MS = { available: 5 * MINUTE_MS, unavailable: 30_000 } as const;
+
+interface Probe {
+  result: Promise<boolean>;
+  /** Time after which another probe is made. Infinite while the probe runs. */
+  expiresAt: number;
+}
+
+const state = perService(() => ({
+  /**
+   * Connects to public addresses only, or through HTTPS_PROXY. The proxy resolves the name itself, so its own rules
+   * decide which addresses can be reached. Every option is set, because the library reads the environment otherwise.
+   */
+  publicAgent: new EnvHttpProxyAgent({
+    connections: 4,
+    connect: { lookup: resolvePublicAddress, timeout: CLIENT_DOCUMENT_TIMEOUT_MS },
+    proxyTls: { timeout: CLIENT_DOCUMENT_TIMEOUT_MS },
+    httpProxy: '',
+    httpsProxy: config.HTTPS_PROXY ?? '',
+    noProxy: config.NO_PROXY,
+  }),
+  trustedAgent: new Agent({ connections: 4 }),
+  probe: undefined as Probe | undefined,
+}));
+
+/** Names that only a proxy could resolve, and only to its own network (RFC 6761, RFC 6762, RFC 8375, ICANN). */
+const LOCAL_NAME = /^[^.]*\.?$|(^|\.)(localhost|local|internal|home\.arpa|lan|intranet|corp|home)\.?$/i;
+
+/** Returns whether a host is certainly not public: a private IP address, or a name of a local network. */
+export function isLocalHost(hostname: string): boolean {
+  const address = hostname.replace(/^\[|\]$/g, '');
+  return isIP(address) === 0 ? LOCAL_NAME.test(hostname) : isPrivateAddress(address);
+}
+
+/** Returns the connections for a document, whose host was checked by {@link isLocalHost} unless it is trusted. */
+export function selectClientDocumentAgent(isTrusted: boolean): Dispatcher {
+  return isTrusted ? state().trustedAgent : state().publicAgent;
+}
+
+/**
+ * Returns whether outbound https works, by a request to a public host. Concurrent callers share one probe, whose result
+ * is used for 5 minutes, or for 30 seconds if it failed.
+ */
+export async function isOutboundHttpsAvailable(): Promise<boolean> {
+  const shared = state();
+  const current = shared.probe;
+  if (current !== undefined && now().getTime() < current.expiresAt) return current.result;
+  const probe: Probe = { result: probeOutboundHttps(shared.publicAgent), expiresAt: Number.POSITIVE_INFINITY };
+  shared.probe = probe;
+  const isAvailable = await probe.result;
+  probe.expiresAt = now().getTime() + PROBE_LIFETIME_MS[isAvailable ? 'available' : 'unavailable'];
+  return isAvailable;
+}
+
+async function probeOutboundHttps(dispatcher: Dispatcher): Promise<boolean> {
+  const signal = AbortSignal.timeout(PROBE_TIMEOUT_MS);
+  const requests = PROBED_ADDRESSES.map(async (address) => {
+    const { body } = await request(address, { method: 'HEAD', dispatcher, signal });
+    await body.dump();
+  });
+  // Any response counts, because a failed connection, an untrusted certificate and a proxy that refuses all throw.
+  return Promise.any(requests).then(
+    () => true,
+    () => false,
+  );
+}
+
+/** Closes idle connections. */
+export async function closeClientDocumentConnections(): Promise<void> {
+  await Promise.all([state().publicAgent.destroy(), state().trustedAgent.destroy()]);
+}
