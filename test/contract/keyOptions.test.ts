@@ -2,6 +2,7 @@ import { expect } from 'chai';
 import { type ApiResponse, IMAGE, type TestCustomer, VIDEO } from '../harness/apiClient.ts';
 import { expectError } from '../harness/errorEnvelope.ts';
 import { buildToolCall, openMcpSession, postMcp } from '../harness/mcpClient.ts';
+import { postUrlEncoded } from '../harness/oauthClient.ts';
 import { createRestrictedKey } from '../harness/restrictedKeys.ts';
 import { setAllModelsOnline } from '../harness/seeds.ts';
 import { type TestService, startTestService } from '../harness/testService.ts';
@@ -228,7 +229,12 @@ describe('options of API keys', () => {
         await customer.request('PATCH', `/api/keys/${uuid}/`, { body: { [options[0]]: null } }),
         'insufficient_scope',
       );
-      const page = await customer.request('POST', '/account/keys/');
+      const page = await postUrlEncoded(
+        service.baseUrl,
+        '/account/keys/',
+        { name: 'escalated' },
+        { authorization: `Bearer ${customer.key}`, origin: service.baseUrl },
+      );
       expect([page.status, page.headers.get('location')?.startsWith('/sign-in')]).to.deep.equal([303, true]);
     }
   });
