@@ -131,11 +131,9 @@ export const HTTP_ROUTES: readonly HttpRoute[] = [
   ['GET',    '/',                                                'optionalSession', 'account',   'none', signIn.redirectToAccount],
   ['GET',    '/sign-in',                                         'optionalSession', 'account',   'none', signIn.showSignInPage],
   ['GET',    '/r/:code',                                         'optionalSession', 'account',   'none', affiliate.openReferralLink],
-
   // Links of messages. Mail programs post to them by themselves.
   ['GET',    '/unsubscribe/:token',                              'signedLink',      'public',    'none', unsubscribePages.confirmUnsubscribe],
   ['POST',   '/unsubscribe/:token',                              'signedLink',      'public',    'none', unsubscribePages.submitUnsubscribe],
-
   ['GET',    '/account/',                                        'pageSession',     'account',   'none', account.showOverviewPage],
   ['GET',    '/account/billing/',                                'pageSession',     'account',   'none', billingPage.showBillingPage],
   ['POST',   '/account/billing/topup/',                          'pageSession',     'payment',   'form', billingPage.buyCredits],
@@ -173,6 +171,8 @@ export const HTTP_ROUTES: readonly HttpRoute[] = [
   ['POST',   '/account/webhooks/:uuid/rotate/',                  'pageSession',     'account',   'form', webhookPage.rotateEndpointSecret],
   ['GET',    '/account/webhooks/:uuid/delete/',                  'pageSession',     'account',   'none', webhookPage.confirmDeleteEndpoint],
   ['POST',   '/account/webhooks/:uuid/delete/',                  'pageSession',     'account',   'form', webhookPage.deleteEndpointOfAccount],
+  ['GET',    '/account/applications/:uuid/limit/',               'pageSession',     'account',   'none', applications.showLimitPage],
+  ['POST',   '/account/applications/:uuid/limit/',               'pageSession',     'account',   'form', applications.saveApplicationLimit],
   ['GET',    '/account/applications/:uuid/end/',                 'pageSession',     'account',   'none', applications.confirmDisconnectApplication],
   ['POST',   '/account/applications/:uuid/end/',                 'pageSession',     'account',   'form', applications.disconnectConnectedApplication],
   ['POST',   '/account/identities/:provider/link/',              'pageSession',     'account',   'form', identities.startIdentityLink],

@@ -17,6 +17,7 @@ export type AuditEvent =
   | 'webhook_deleted'
   | 'webhook_secret_rotated'
   | 'grant_given'
+  | 'grant_limit_changed'
   | 'grant_ended';
 
 /**

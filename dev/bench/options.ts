@@ -54,7 +54,7 @@ const FULL_RUN = {
   growth: { small: 10_000, large: 1_000_000, requests: 600 },
   grants: { accounts: 100_000 },
   mcp: { sessions: 10_000 },
-  deliveries: { events: 10_000, steadyMs: 20_000, steadyRounds: 3 },
+  deliveries: { events: 10_000, steadyMs: 20_000, steadyRounds: 5 },
   pipeline: { rounds: 3, leastInFlight: 500, mostInFlight: 8_000, bareMs: 6_000 },
 };
 

@@ -47,7 +47,7 @@ interface GenerationRow {
 export async function compareCatalogs(client: Queryable): Promise<Violation[]> {
   const { rows } = await client.query(
     `SELECT account_id::text AS account_id, uuid, model, params, credits_charged, catalog_id::text AS catalog_id, upstream_model
-       FROM generations WHERE purged_at IS NULL AND params <> '{}'`,
+       FROM generations WHERE NOT is_test AND purged_at IS NULL AND params <> '{}'`,
   );
   const found = (rows as GenerationRow[]).flatMap((row) => findProblems(row).map((detail) => report(row, detail)));
   const [sums] = (

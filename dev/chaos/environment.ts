@@ -147,7 +147,13 @@ export async function startChaosEnvironment({
       const options = {
         databaseUrl: proxies.postgres[side].url,
         redisUrl: proxies.redis[side].url,
-        env: { ...stripe.environment, FAL_BASE_URL: upstream.url, SMTP_URL: mailReceiver.url, ...ownEnv },
+        env: {
+          ...stripe.environment,
+          FAL_BASE_URL: upstream.url,
+          TEST_UPSTREAM_URL: upstream.url,
+          SMTP_URL: mailReceiver.url,
+          ...ownEnv,
+        },
         logName: name.replace(' ', '-'),
       };
       // Half of the starts of a process change its catalog, as deployments do.

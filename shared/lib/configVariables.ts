@@ -19,6 +19,12 @@ const UpstreamModel = (options: Record<string, unknown> = {}) =>
   });
 /** `address` or `address:role`. */
 const STAFF_ENTRY = `[^\\s,@]+@[^\\s,@:]+(:(${STAFF_ROLES.join('|')}))?`;
+const Origins = () =>
+  Type.String({
+    default: '',
+    pattern: '^(\\*|https?://[^\\s,/]+(\\s*,\\s*https?://[^\\s,/]+)*)?$',
+    description: 'origins such as https://example.com, with commas between them, or * for all',
+  });
 const OnOff = (fallback: 'on' | 'off') => Type.Enum(['on', 'off'], { default: fallback });
 
 /** Every environment variable that the service reads, with its default. This is the only place that reads them. */
@@ -125,11 +131,9 @@ export const Environment = Type.Object({
   SWEEP_INTERVAL_MS: PositiveInteger(2_000, 100),
 
   /** Other origins whose pages may call /mcp from a browser. */
-  MCP_ALLOWED_ORIGINS: Type.String({
-    default: '',
-    pattern: '^(\\*|https?://[^\\s,/]+(\\s*,\\s*https?://[^\\s,/]+)*)?$',
-    description: 'origins such as https://example.com, with commas between them, or * for all',
-  }),
+  MCP_ALLOWED_ORIGINS: Origins(),
+  /** Other origins whose pages may call the REST API with a key. */
+  API_ALLOWED_ORIGINS: Origins(),
 
   RATE_LIMITS: OnOff('on'),
   RATE_CREATES_PER_MINUTE: PositiveInteger(60),
@@ -161,6 +165,13 @@ export const Environment = Type.Object({
   OTEL_EXPORTER_OTLP_ENDPOINT: Type.Optional(HttpUrl()),
   OTEL_SERVICE_NAME: Type.String({ default: 'genmeter', minLength: 1 }),
 
+  /** Spending limit that the consent page offers for an application. Unset: none. */
+  APPLICATION_SPENDING_LIMIT: Type.Optional(
+    Type.String({
+      pattern: '^[1-9]\\d{0,8}/(day|month)$',
+      description: 'a limit of credits such as 200/day or 5000/month',
+    }),
+  ),
   /** Additional private-use URI schemes that clients may register for redirects. */
   OAUTH_PRIVATE_SCHEMES: Type.String({
     default: '',

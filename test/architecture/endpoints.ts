@@ -90,6 +90,8 @@ const OWN_ENDPOINTS = `
   POST   /account/webhooks/:uuid/rotate/       member
   GET    /account/webhooks/:uuid/delete/       member
   POST   /account/webhooks/:uuid/delete/       member
+  GET    /account/applications/:uuid/limit/    member
+  POST   /account/applications/:uuid/limit/    member
   GET    /account/applications/:uuid/end/      member
   POST   /account/applications/:uuid/end/      member
   GET    /account/identities/:provider/link/   member

@@ -50,6 +50,13 @@ describe('resources of another account', () => {
     return [status, /role="alert"[^>]*>(.*?)<\//s.exec(text)?.[1]];
   }
 
+  /** Connects another application. @returns the uuid of its grant. */
+  async function makeGrant(): Promise<string> {
+    await (await registerClient(service.baseUrl)).authorizeAndExchange(owner);
+    const newest = `SELECT t.uuid FROM oauth_grants t ${FROM_OWNER} ORDER BY t.uuid DESC LIMIT 1`;
+    return (await findUuid(newest)) as string;
+  }
+
   /** Creates the only webhook endpoint of the owner, with a failed delivery that has the same uuid. */
   async function makeWebhook(): Promise<string> {
     for (const { uuid } of (await owner.request('GET', '/api/webhooks/')).body.data)
@@ -66,7 +73,10 @@ describe('resources of another account', () => {
   }
 
   /** Fields of forms that need more than the CSRF token. */
-  const FORM_FIELDS: Record<string, Record<string, string>> = { '/account/webhooks/:uuid/': { action: 'disable' } };
+  const FORM_FIELDS: Record<string, Record<string, string>> = {
+    '/account/webhooks/:uuid/': { action: 'disable' },
+    '/account/applications/:uuid/limit/': { limit_credits: '7', limit_period: 'day' },
+  };
 
   const isWebhookUnchanged = async (uuid: string) =>
     (await service.sql('SELECT 1 FROM webhook_endpoints WHERE uuid = $1 AND updated_at = created_at', [uuid]))
@@ -118,12 +128,18 @@ describe('resources of another account', () => {
     '/account/webhooks/:uuid/': { make: makeWebhook, isThere: isWebhookUnchanged },
     '/account/webhooks/:uuid/rotate/': { make: makeWebhook, isThere: isWebhookUnchanged },
     '/account/webhooks/:uuid/delete/': { make: makeWebhook, isThere: isWebhookUnchanged },
+    '/account/applications/:uuid/limit/': {
+      make: makeGrant,
+      isThere: async (uuid) =>
+        (
+          await service.sql(
+            'SELECT FROM spending_limits l JOIN oauth_grants g ON g.client_id = l.client_id WHERE g.uuid = $1',
+            [uuid],
+          )
+        ).length === 0,
+    },
     '/account/applications/:uuid/end/': {
-      make: async () => {
-        await (await registerClient(service.baseUrl)).authorizeAndExchange(owner);
-        const newest = `SELECT t.uuid FROM oauth_grants t ${FROM_OWNER} ORDER BY t.uuid DESC LIMIT 1`;
-        return (await findUuid(newest)) as string;
-      },
+      make: makeGrant,
       isThere: async (uuid) =>
         (await service.sql('SELECT 1 FROM oauth_grants WHERE uuid = $1 AND revoked_at IS NULL', [uuid])).length === 1,
     },

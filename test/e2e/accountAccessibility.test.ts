@@ -60,6 +60,7 @@ describe('the accessibility of pages', () => {
   let paying: TestCustomer;
   let client: OAuthTestClient;
   let confirmationPaths: string[];
+  let limitPath: string;
   let generationPaths: string[];
   let webhookPaths: string[];
   let staffPaths: string[];
@@ -110,9 +111,11 @@ describe('the accessibility of pages', () => {
     const grant = await find(
       'SELECT g.uuid FROM oauth_grants g JOIN accounts a ON a.id = g.account_id WHERE a.email = $1 LIMIT 1',
     );
+    limitPath = `/account/applications/${grant}/limit/`;
     confirmationPaths = [
       `/account/keys/${String(key)}/revoke/`,
       `/account/applications/${grant}/end/`,
+      limitPath,
       `/account/sessions/${session}/end/`,
       '/account/sessions/end-others/',
       `${generationPaths[0] as string}delete/`,
@@ -201,6 +204,8 @@ describe('the accessibility of pages', () => {
       [fresh, '/account/keys/', submit('Create API key', { 'Key name': ' ' })],
       [fresh, '/account/webhooks/', submit('Add endpoint', { 'Endpoint URL': 'https://127.0.0.1/' })],
       [busy, '/account/webhooks/', submit('Add endpoint', { 'Endpoint URL': 'https://hooks.example.com/' })],
+      [busy, client.authorizePath(createPkce().challenge), submit('Allow', { Credits: 'x' })],
+      [busy, limitPath, submit('Save', { Credits: 'x' })],
       [busy, '/account/webhooks/default/', submit('Show secret', {})],
       [busy, '/account/billing/', submit('Buy credits', { 'Other amount in US dollars': '1' })],
     ];

@@ -6,6 +6,7 @@ import { expect } from 'chai';
 import { ROOT } from '../../dev/local/environment/build.ts';
 import { type ProgramOptions, runProgram, startProgram } from '../../dev/local/environment/program.ts';
 import type { TestCustomer } from '../harness/apiClient.ts';
+import { appendRunEvent } from '../harness/runEvents.ts';
 import { launchBrowser } from '../harness/realBrowser.ts';
 import { allocatePort } from '../harness/ports.ts';
 import { eventually, startTestService, type TestService } from '../harness/testService.ts';
@@ -129,6 +130,18 @@ export async function receive(request: Request): Promise<number | undefined> {
     expect((await runNode(['first.mjs'])).output).to.match(/^succeeded http\S+\.png\s*$/);
     expect((await runNode(['lists.mjs'])).output).to.match(/^\S{36} A lighthouse at dusk\n1 of 1\s*$/);
     expect((await runNode(['errors.mjs'])).output).to.match(/^validation_error 400 prompt .* \S{36}\s*$/);
+  });
+
+  it('have an example in Python, which runs without a package', async function () {
+    const [, program] = /^```python\n([^]*?)^```$/m.exec(DOCUMENT) ?? [];
+    const python = await run({ file: 'python3', args: ['--version'], env }).catch(() => null);
+    if (python === null) {
+      appendRunEvent({ kind: 'skip', file: this.test?.file ?? '', reason: 'python3 is not on the PATH' });
+      return this.skip();
+    }
+    writeFileSync(join(folder, 'first.py'), program as string);
+    const { status, output } = await run({ file: 'python3', args: ['first.py'], env, cwd: folder });
+    expect([status, output]).to.satisfy(() => status === 0 && /^succeeded http\S+\.png\s*$/.test(output), output);
   });
 
   it('run the commands of docs/client.md', async () => {

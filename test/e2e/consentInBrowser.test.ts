@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
 import type { Browser, Page } from 'playwright-core';
+import { expectOutcome, pressEnterOn, tabTo } from '../harness/browserPages.ts';
 import { launchBrowser } from '../harness/realBrowser.ts';
 import { decodeClaims, createPkce, type OAuthTestClient, registerClient } from '../harness/oauthClient.ts';
 import { type TestService, startTestService } from '../harness/testService.ts';
@@ -60,6 +61,8 @@ describe('consent, in a real browser', () => {
     const text = (await page.locator('main').innerText()).replaceAll(/\s+/g, ' ');
     for (const said of ['Desk assistant', email, '127.0.0.1', 'See your generations', 'Create images and videos'])
       expect(text).to.include(said);
+    await page.getByLabel('Credits', { exact: true }).fill('50');
+    await page.getByLabel('Each').selectOption('month');
     await page.getByRole('button', { name: 'Allow', exact: true }).click();
     await page.getByText('Connected.').waitFor();
     const reply = new URL(local.visits.at(-1) as string, local.url).searchParams;
@@ -69,7 +72,18 @@ describe('consent, in a real browser', () => {
 
     // The applications page lists the application and can disconnect it.
     await page.goto('/account/applications/');
-    expect(await page.locator('main').innerText()).to.include('Desk assistant');
+    expect(await page.locator('main').innerText())
+      .to.include('Desk assistant')
+      .and.include('0 of 50 credits a month are used');
+    // The limit is changed by keyboard.
+    await pressEnterOn(page, page.getByRole('link', { name: 'Change the spending limit of Desk assistant' }));
+    await tabTo(page, page.getByLabel('Credits', { exact: true }));
+    await page.keyboard.type('120');
+    await page.keyboard.press('Tab');
+    await page.keyboard.type('day');
+    await pressEnterOn(page, page.getByRole('button', { name: 'Save' }));
+    await expectOutcome(page, '/account/applications/?done=limit-saved', 'Spending limit saved');
+    expect(await page.textContent('main')).to.include('0 of 120 credits a day are used');
     await page.close();
   });
 

@@ -14,7 +14,7 @@ const PAGES_WITH_FORMS: readonly [action: RegExp, page: string][] = [
 ];
 /** Actions with a confirmation page at their own path, and those of the page of a webhook endpoint. */
 const ACTIONS_OF_OWN_PAGES =
-  /\/(revoke|remove|delete|cancel|rotate|end-others)\/$|\/(applications|sessions)\/.+\/end\/$|\/webhooks\/[\w-]+\/$/;
+  /\/(revoke|remove|delete|cancel|rotate|end-others)\/$|\/(applications|sessions)\/.+\/(end|limit)\/$|\/webhooks\/[\w-]+\/$/;
 
 /** Creates a customer, with a browser that is signed in. */
 export async function createVisitor(

@@ -118,12 +118,13 @@ export async function submitConsent(
   customer: TestCustomer,
   path: string,
   decision = 'allow',
+  fields: Record<string, string> = {},
 ): Promise<ApiResponse> {
   const page = await loadConsentPage(baseUrl, customer, path);
   if (page.status !== 200)
     throw new Error(`No consent page: ${page.status} ${page.headers.get('location')} ${page.body}`);
   const headers = { cookie: customer.cookie, origin: new URL(baseUrl).origin };
-  return postUrlEncoded(baseUrl, path, { csrf_token: page.token, decision }, headers);
+  return postUrlEncoded(baseUrl, path, { csrf_token: page.token, decision, ...fields }, headers);
 }
 
 /** The location of a redirect, unchanged. */

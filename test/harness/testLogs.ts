@@ -15,6 +15,8 @@ interface State {
   recorded: number;
   /** Time at which this process became free for the current file. */
   freeSince: number;
+  /** Services of the current file, each with the function that ends it. */
+  running: Map<object, () => Promise<void>>;
 }
 
 declare global {
@@ -22,7 +24,13 @@ declare global {
 }
 
 // Global, because mocha may load this module beside the instance that the harness imports.
-const state = (globalThis.testLogState ??= { lines: [], before: 0, recorded: 0, freeSince: 0 });
+const state: State = (globalThis.testLogState ??= {
+  lines: [],
+  before: 0,
+  recorded: 0,
+  freeSince: 0,
+  running: new Map(),
+});
 
 /** Records one line, or several, that the service logged. Keeps the last 200. */
 export function recordLog(text: string): void {
@@ -32,6 +40,15 @@ export function recordLog(text: string): void {
     state.recorded += 1;
     if (state.lines.length > MAX_LOG_LINES) state.lines.shift();
   }
+}
+
+/** Registers a service that is ended with its file, unless the test has removed it by then. */
+export function endWithFile(service: object, end: () => Promise<void>): void {
+  state.running.set(service, end);
+}
+
+export function removeEnded(service: object): void {
+  state.running.delete(service);
 }
 
 // Output of libraries in the fakes belongs to the test that caused it, not to the report.
@@ -53,7 +70,10 @@ export const mochaHooks = {
     const count = Math.min(state.recorded - state.before, state.lines.length);
     attachLogs(test, state.lines.slice(state.lines.length - count));
   },
-  afterAll(this: Mocha.Context) {
+  async afterAll(this: Mocha.Context) {
+    // A test that failed may have left its service open, with its clock. The next file would run in the same process.
+    for (const end of state.running.values()) await end();
+    state.running.clear();
     const root = this.test?.parent;
     for (const hook of findFailedHooks(root)) attachLogs(hook, state.lines);
     const now = performance.now();

@@ -10,6 +10,7 @@ import { type TestCustomer, createCustomer, request } from './apiClient.ts';
 import { createDatabase, requireTestEnv, runRelease } from './databases.ts';
 import { InProcessService } from './inProcessService.ts';
 import { type ServiceHandle, startServiceProcess } from './serviceProcess.ts';
+import { endWithFile, removeEnded } from './testLogs.ts';
 import { FakeUpstream } from '../fakes/fakeUpstream.ts';
 import { checkInvariants } from '../../shared/domain/credits/integrity/index.ts';
 
@@ -176,10 +177,16 @@ export class TestService {
     try {
       await this.checkIntegrity();
     } finally {
-      await Promise.allSettled([...this.apis, ...this.workers].map((part) => part.kill()));
-      await this.#inProcess?.close();
-      await Promise.allSettled([this.upstream.stop(), this.database.end()]);
+      await this.end();
     }
+  }
+
+  /** Stops everything without a check. */
+  async end(): Promise<void> {
+    removeEnded(this);
+    await Promise.allSettled([...this.apis, ...this.workers].map((part) => part.kill()));
+    await this.#inProcess?.close();
+    await Promise.allSettled([this.upstream.stop(), this.database.end()]);
   }
 }
 
@@ -218,6 +225,7 @@ export async function startTestService(options: TestServiceOptions = {}): Promis
     upstream,
     options,
   );
+  endWithFile(service, () => service.end());
   await service.startInitialParts({ apis, workers });
   return service;
 }

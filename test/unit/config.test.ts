@@ -55,6 +55,13 @@ describe('the configuration', () => {
     ['WORKER_CONCURRENCY', '0'],
     ['SWEEP_INTERVAL_MS', '1'],
     ['MCP_ALLOWED_ORIGINS', 'studio.example'],
+    ['OAUTH_CLIENT_METADATA_DOCUMENTS', 'sometimes'],
+    ['HTTPS_PROXY', 'proxy.example:3128'],
+    ['HTTPS_PROXY', 'socks5://proxy.example:1080'],
+    ...['200', '0/day', '200/total', '200/week', '1.5/day', '-200/day', 'day/200'].map((limit): [string, string] => [
+      'APPLICATION_SPENDING_LIMIT',
+      limit,
+    ]),
     ['RATE_LIMITS', 'true'],
     ['WEBHOOK_ADDRESSES', 'private'],
     ['RATE_CREATES_PER_MINUTE', '0'],

@@ -22,10 +22,7 @@ const SECRET_KEY = 'a secret of the tests'.replaceAll(' ', '-');
 const BODY = '{"type":"webhook.test","data":{"text":"ü"}}';
 
 /** Returns the columns of an endpoint with these keys, and optionally those before a rotation. */
-function storeKeys(
-  keys: SigningKeys,
-  previous?: { keys: SigningKeys; until: Date },
-): StoredKeys & { public_key: string } {
+function storeKeys(keys: SigningKeys, previous?: { keys: SigningKeys; until: Date }): StoredKeys {
   const former = previous === undefined ? undefined : sealKeys(UUID, previous.keys);
   return {
     uuid: UUID,

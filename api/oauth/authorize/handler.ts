@@ -1,8 +1,10 @@
 import { getAccount } from '../../../shared/domain/accounts/accounts.ts';
 import { isDeletionRequested } from '../../../shared/domain/accounts/deletion.ts';
 import { issueCode } from '../../../shared/domain/oauth/authorizationCodes.ts';
+import { getOfferedLimit } from '../../../shared/domain/oauth/applicationLimits.ts';
 import { recordApprovalRequest } from '../../../shared/domain/oauth/clients.ts';
 import { ServiceError } from '../../../shared/spec/errors.ts';
+import type { CreditLimit } from '../../../shared/presenters/spendingLimit.ts';
 import { OAuthError } from '../../../shared/spec/oauth.ts';
 import { type Context, requireCaller } from '../../context.ts';
 import { audit } from '../../pipeline/auditLog.ts';
@@ -11,6 +13,7 @@ import { getForm } from '../../pipeline/body.ts';
 import { getRequestOrigin } from '../../pipeline/requestOrigin.ts';
 import { seeOther } from '../../pipeline/redirect.ts';
 import { parseParameters } from '../parameters.ts';
+import { parseSpendingLimit, readSpendingLimitValues } from '../../web/components/spendingLimit.tsx';
 import { DELETION_PATH } from '../../web/accountDeletion/paths.ts';
 import { sendConsentPage } from './pages.tsx';
 import {
@@ -48,9 +51,17 @@ export async function showConsent(ctx: Context): Promise<void> {
     const description = 'Consent is required every time, because any program can use this client_id.';
     return sendErrorToClient(ctx, request, new OAuthError('consent_required', description));
   }
-  const account = await getAccount(requireCaller(ctx).accountId);
   await recordApprovalRequest(request.client);
-  sendConsentPage(ctx, request, account);
+  sendConsentPage(ctx, await loadConsentPage(ctx, request));
+}
+
+async function loadConsentPage(ctx: Context, request: AuthorizationRequest) {
+  const { accountId } = requireCaller(ctx);
+  const [account, offered] = await Promise.all([
+    getAccount(accountId),
+    getOfferedLimit(accountId, request.client.client_id),
+  ]);
+  return { request, account, offered };
 }
 
 /** `POST /authorize`: handles the decision that the user submitted on the consent page. */
@@ -95,7 +106,23 @@ async function validateRequest(ctx: Context): Promise<AuthorizationRequest | und
 async function approve(ctx: Context, request: AuthorizationRequest): Promise<void> {
   const { client, scopes, redirectUri, codeChallenge } = request;
   const { accountId } = requireCaller(ctx);
-  const approvedRequest = { accountId, clientId: client.client_id, scopes, redirectUri, codeChallenge };
+  const form = getForm(ctx);
+  let limit: CreditLimit | null | undefined;
+  try {
+    limit = parseSpendingLimit(form);
+  } catch (error) {
+    if (!(error instanceof ServiceError)) throw error;
+    const rejected = { problem: error.message, values: readSpendingLimitValues(form) };
+    return sendConsentPage(ctx, { ...(await loadConsentPage(ctx, request)), rejected });
+  }
+  const approvedRequest = {
+    accountId,
+    clientId: client.client_id,
+    scopes,
+    redirectUri,
+    codeChallenge,
+    limit,
+  };
   const issued = issueCode(approvedRequest, getRequestOrigin(ctx));
   const code = await issued.catch((error: unknown) => sendErrorToUser(ctx, error));
   if (code === undefined) return;

@@ -1,4 +1,5 @@
 import type { VNode } from 'preact';
+import type { OfferedLimit } from '../../../shared/domain/oauth/applicationLimits.ts';
 import { getRedirectHost } from '../../../shared/domain/oauth/redirectUris.ts';
 import { type OAuthError, SCOPES } from '../../../shared/spec/oauth.ts';
 import type { Account } from '../../../shared/tables/Account.ts';
@@ -8,19 +9,36 @@ import { createCsrfToken } from '../../pipeline/csrf.ts';
 import { getBrand } from '../../web/brand.ts';
 import { sendRedirectPage } from '../../web/components/redirectPage.tsx';
 import { sendPage } from '../../web/components/layout.tsx';
-import { Form } from '../../web/components/form.tsx';
+import { Form, Notice } from '../../web/components/form.tsx';
+import { formatNumber } from '../../web/components/formatAmount.ts';
+import {
+  SpendingLimitFields,
+  type SpendingLimitValues,
+  toSpendingLimitValues,
+} from '../../web/components/spendingLimit.tsx';
 import type { AuthorizationRequest, ClientContext } from './validateRequest.ts';
 
-/** Sends the consent page: the client's name, the redirect target, the account, and the requested scopes. */
-export function sendConsentPage(
-  ctx: Context,
-  { client, redirectUri, scopes }: AuthorizationRequest,
-  { email, balance }: Account,
-): void {
+interface ConsentPageProps {
+  request: AuthorizationRequest;
+  account: Account;
+  /** Spending limit that the page preselects. */
+  offered: OfferedLimit;
+  /** Message about a spending limit that was not accepted, and what the user entered. */
+  rejected?: { problem: string; values: SpendingLimitValues };
+}
+
+/**
+ * Sends the consent page: the client's name, the redirect target, the account, the requested scopes, and the spending
+ * limit of a client that may spend.
+ */
+export function sendConsentPage(ctx: Context, { request, account, offered, rejected }: ConsentPageProps): void {
+  const { client, redirectUri, scopes } = request;
+  const { email, balance } = account;
   const here = `/authorize?${ctx.querystring}`;
   const body = (
     <div class="card">
       <h1>Connect {client.name}?</h1>
+      {rejected === undefined ? null : <Notice kind="bad">{rejected.problem}</Notice>}
       <Publisher client={client} redirectUri={redirectUri} />
       <p>
         It asks for access to your {getBrand().name} account <strong>{email}</strong> and will be able to:
@@ -29,7 +47,7 @@ export function sendConsentPage(
         {scopes.map((scope) => (
           <li key={scope}>
             {SCOPES[scope]}
-            {scope === 'svc:write' ? ` (${balance.toLocaleString('en-GB')} left)` : ''}
+            {scope === 'svc:write' ? ` (${formatNumber(balance)} left)` : ''}
           </li>
         ))}
       </ul>
@@ -38,16 +56,27 @@ export function sendConsentPage(
         {redirectUri.startsWith('http://') ? ', a program on this computer' : ''}.
       </p>
       <p class="note">Allow this only if you have just started it there.</p>
-      <Form action={here} token={createCsrfToken(ctx)} class="buttons even">
-        <button class="main" type="submit" name="decision" value="allow">
-          Allow
-        </button>
-        <button type="submit" name="decision" value="deny">
-          Deny
-        </button>
+      <Form action={here} token={createCsrfToken(ctx)}>
+        {scopes.includes('svc:write') ? (
+          <SpendingLimitFields
+            values={rejected?.values ?? toSpendingLimitValues(offered.limit)}
+            current={offered.current}
+            balance={balance}
+            isInvalid={rejected !== undefined}
+          />
+        ) : null}
+        <div class="buttons even">
+          <button class="main" type="submit" name="decision" value="allow">
+            Allow
+          </button>
+          <button type="submit" name="decision" value="deny">
+            Deny
+          </button>
+        </div>
       </Form>
       <p class="quiet small">
-        You can disconnect it at any time under <a href="/account/applications/">Applications</a>. Not your account?
+        You can change this or disconnect it at any time under <a href="/account/applications/">Applications</a>. Not
+        your account?
       </p>
       <Form action={here} token={createCsrfToken(ctx)}>
         <button class="slight" type="submit" name="decision" value="switch">
@@ -56,7 +85,8 @@ export function sendConsentPage(
       </Form>
     </div>
   );
-  sendPage(ctx, { title: `Connect ${client.name}`, body, isNarrow: true });
+  const title = `${rejected === undefined ? '' : 'Error: '}Connect ${client.name}`;
+  sendPage(ctx, { title, body, isNarrow: true }, rejected === undefined ? 200 : 400);
 }
 
 /**

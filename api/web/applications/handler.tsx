@@ -1,13 +1,22 @@
-import { disconnectApplication, listConnectedApplications } from '../../../shared/domain/oauth/grants.ts';
+import { changeApplicationLimit, getOfferedLimit } from '../../../shared/domain/oauth/applicationLimits.ts';
+import {
+  type ConnectedApplication,
+  disconnectApplication,
+  listConnectedApplications,
+} from '../../../shared/domain/oauth/grants.ts';
+import type { CreditLimit } from '../../../shared/presenters/spendingLimit.ts';
 import { ServiceError } from '../../../shared/spec/errors.ts';
 import { requireCaller, type Context } from '../../context.ts';
 import { audit } from '../../pipeline/auditLog.ts';
+import { getForm } from '../../pipeline/body.ts';
 import { seeOther } from '../../pipeline/redirect.ts';
 import { getRequestOrigin } from '../../pipeline/requestOrigin.ts';
 import { parseUuidParam } from '../../pipeline/requestParameters.ts';
 import { sendConfirmationPage } from '../components/confirmationPage.tsx';
 import { formatRelativeTime } from '../components/formatTime.ts';
 import { showErrorsOn } from '../components/showErrorsOn.ts';
+import { parseSpendingLimit, readSpendingLimitValues, toSpendingLimitValues } from '../components/spendingLimit.tsx';
+import { renderLimitPage } from './limitPage.tsx';
 import { APPLICATIONS_PATH, renderApplicationsPage } from './view.tsx';
 
 const NOT_CONNECTED = 'This application does not exist or has already been disconnected.';
@@ -17,13 +26,18 @@ export async function showApplicationsPage(ctx: Context): Promise<void> {
   await renderApplicationsPage(ctx);
 }
 
-/** Asks for confirmation before an application is disconnected. */
-export const confirmDisconnectApplication = withApplicationErrors(async (ctx) => {
+/** Finds the application that the address names. @throws ServiceError not_found */
+async function findApplication(ctx: Context): Promise<ConnectedApplication> {
   const uuid = parseUuidParam(ctx);
   const applications = await listConnectedApplications(requireCaller(ctx).accountId);
   const application = applications.find((other) => other.uuid === uuid);
   if (application === undefined) throw new ServiceError('not_found', NOT_CONNECTED);
-  const { clientName, clientHosts, lastUsedAt } = application;
+  return application;
+}
+
+/** Asks for confirmation before an application is disconnected. */
+export const confirmDisconnectApplication = withApplicationErrors(async (ctx) => {
+  const { uuid, clientName, clientHosts, lastUsedAt } = await findApplication(ctx);
   const children = (
     <>
       <p>
@@ -39,6 +53,35 @@ export const confirmDisconnectApplication = withApplicationErrors(async (ctx) =>
     action: `${APPLICATIONS_PATH}${uuid}/end/`,
     cancelPath: APPLICATIONS_PATH,
   });
+});
+
+/** Shows the form for the spending limit of an application. */
+export const showLimitPage = withApplicationErrors(async (ctx) => {
+  const application = await findApplication(ctx);
+  const { current } = await getOfferedLimit(requireCaller(ctx).accountId, application.clientId);
+  await renderLimitPage(ctx, { application, current, values: toSpendingLimitValues(current) });
+});
+
+export const saveApplicationLimit = withApplicationErrors(async (ctx) => {
+  const { accountId } = requireCaller(ctx);
+  const form = getForm(ctx);
+  let limit: CreditLimit | null | undefined;
+  try {
+    limit = parseSpendingLimit(form);
+    if (limit === undefined) throw new ServiceError('validation_error', 'No spending limit was submitted.');
+  } catch (error) {
+    if (!(error instanceof ServiceError)) throw error;
+    const application = await findApplication(ctx);
+    const { current } = await getOfferedLimit(accountId, application.clientId);
+    const values = readSpendingLimitValues(form);
+    return renderLimitPage(ctx, { application, current, values, problem: error.message });
+  }
+  const uuid = parseUuidParam(ctx);
+  if (!(await changeApplicationLimit(accountId, uuid, limit, getRequestOrigin(ctx))))
+    throw new ServiceError('not_found', NOT_CONNECTED);
+  const value = limit === null ? 'none' : `${limit.credits}/${limit.period}`;
+  await audit(ctx, 'grant_limit_changed', accountId, { grant: uuid, limit: value });
+  seeOther(ctx, `${APPLICATIONS_PATH}?done=limit-saved`);
 });
 
 export const disconnectConnectedApplication = withApplicationErrors(async (ctx) => {

@@ -1,21 +1,32 @@
 import type { VNode } from 'preact';
+import {
+  listApplicationLimits,
+  type SpendingLimits,
+} from '../../../shared/domain/spendingLimits/listSpendingLimits.ts';
+import type { SpendingLimitState } from '../../../shared/presenters/spendingLimit.ts';
 import { type ConnectedApplication, listConnectedApplications } from '../../../shared/domain/oauth/grants.ts';
 import { SCOPES } from '../../../shared/spec/oauth.ts';
 import { requireCaller, type Context } from '../../context.ts';
 import { type Outcomes, type PageProblem, sendAccountAreaPage } from '../components/accountPage.tsx';
 import { CONNECT_PATH } from '../connect/handler.tsx';
+import { describeLimitUse } from '../components/spendingLimit.tsx';
 import { formatDate, formatRelativeTime } from '../components/formatTime.ts';
 
 export const APPLICATIONS_PATH = '/account/applications/';
 
 const OUTCOMES = {
+  'limit-saved': ['Spending limit saved', 'The spending limit is saved. It applies to the next image or video.'],
   disconnected: ['Application disconnected', 'The application is disconnected and no longer has access.'],
 } as const satisfies Outcomes;
 
 /** Renders the applications with access to the account. */
 export async function renderApplicationsPage(ctx: Context, flash: PageProblem = {}, status = 200): Promise<void> {
-  const applications = await listConnectedApplications(requireCaller(ctx).accountId);
-  const children = <ApplicationsSection applications={applications} />;
+  const { accountId } = requireCaller(ctx);
+  const [applications, limits] = await Promise.all([
+    listConnectedApplications(accountId),
+    listApplicationLimits(accountId),
+  ]);
+  const children = <ApplicationsSection applications={applications} limits={limits} />;
   sendAccountAreaPage(
     ctx,
     { current: APPLICATIONS_PATH, heading: 'Connected applications', outcomes: OUTCOMES, ...flash, children },
@@ -23,7 +34,12 @@ export async function renderApplicationsPage(ctx: Context, flash: PageProblem = 
   );
 }
 
-function ApplicationsSection({ applications }: { applications: ConnectedApplication[] }): VNode {
+interface ApplicationsSectionProps {
+  applications: ConnectedApplication[];
+  limits: SpendingLimits<string>;
+}
+
+function ApplicationsSection({ applications, limits }: ApplicationsSectionProps): VNode {
   return (
     <section class="card" aria-labelledby="with-access">
       <h2 id="with-access">Applications with access</h2>
@@ -43,6 +59,9 @@ function ApplicationsSection({ applications }: { applications: ConnectedApplicat
                   <br />
                   Access: {application.scopes.map((scope) => SCOPES[scope].toLowerCase()).join('; ')}.
                 </span>
+                {application.scopes.includes('svc:write') ? (
+                  <LimitLine application={application} limit={limits.get(application.clientId) ?? null} />
+                ) : null}
               </div>
               <a
                 class="button slight danger"
@@ -61,5 +80,26 @@ function ApplicationsSection({ applications }: { applications: ConnectedApplicat
         </a>
       </p>
     </section>
+  );
+}
+
+/** The spending limit of an application, with what is used of it. */
+function LimitLine({
+  application,
+  limit,
+}: {
+  application: ConnectedApplication;
+  limit: SpendingLimitState | null;
+}): VNode {
+  return (
+    <p class="small">
+      {limit === null ? 'No spending limit.' : `Spending limit: ${describeLimitUse(limit)}`}{' '}
+      <a
+        href={`${APPLICATIONS_PATH}${application.uuid}/limit/`}
+        aria-label={`${limit === null ? 'Set a limit for' : 'Change the spending limit of'} ${application.clientName}`}
+      >
+        {limit === null ? 'Set a limit' : 'Change'}
+      </a>
+    </p>
   );
 }

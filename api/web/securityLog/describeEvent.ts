@@ -1,7 +1,9 @@
 import type { SecurityEventName } from '../../../shared/domain/accounts/securityEvents.ts';
 import type { ProviderName } from '../../../shared/gateways/identity/index.ts';
+import type { SpendingPeriod } from '../../../shared/spec/states.ts';
 import type { SecurityEvent } from '../../../shared/tables/SecurityEvent.ts';
 import { PROVIDER_TITLES } from '../components/providerLogos.tsx';
+import { describeLimit } from '../components/spendingLimit.tsx';
 import { describeBrowser } from '../../../shared/lib/browserName.ts';
 
 type Details = SecurityEvent['details'];
@@ -25,6 +27,10 @@ const SENTENCES: Record<SecurityEventName, (details: Details) => string> = {
   application_connected: ({ application }) => `Access of ${application} approved`,
   application_disconnected: ({ application, reason }) =>
     `${application} disconnected${DISCONNECT_REASONS[String(reason)] ?? ''}`,
+  application_limit_changed: ({ application, credits, period }) =>
+    credits === undefined
+      ? `Spending limit of ${application} removed`
+      : `Spending limit of ${application} set to ${describeLimit({ credits: Number(credits), period: period as SpendingPeriod })}`,
   access_revoked: ({ sessions, keys, grants, webhooks = 0 }) =>
     `Support ended ${sessions} sessions, ${keys} API keys and ${grants} application grants, and disabled ${webhooks} webhook endpoints`,
   webhook_created: ({ host }) => `Webhook endpoint at ${host} created`,

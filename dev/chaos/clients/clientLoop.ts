@@ -12,6 +12,7 @@ import { refundOrDispute } from './actions/refundOrDispute.ts';
 import { suspendForAWhile } from './actions/suspend.ts';
 import { changeSubscription } from './actions/subscriptions.ts';
 import { changeWebhooks, sendTestEvents } from './actions/webhooks.ts';
+import { useTestMode } from './actions/testMode.ts';
 import { topUpWhileCreating, buyTopup } from './actions/topups.ts';
 import type { ChaosCustomer } from './customers.ts';
 import { isUsable, onboardCustomer } from './onboardCustomer.ts';
@@ -42,6 +43,7 @@ const ACTIONS: readonly (readonly [weight: number, action: ClientAction])[] = [
   [0.4, refundSucceeded],
   [0.3, deleteAccount],
   [3, changeWebhooks],
+  [3, useTestMode],
 ];
 const CALM_ACTIONS: readonly (readonly [weight: number, action: ClientAction])[] = [
   [40, createGeneration],
@@ -64,6 +66,7 @@ const UNSUBSCRIBED_ACTIONS: typeof ACTIONS = [
   [10, readLists],
   [10, buyTopup],
   [5, changeKeys],
+  [5, useTestMode],
 ];
 const CREATE_ONLY_ACTIONS: typeof ACTIONS = [
   [70, createGeneration],

@@ -47,6 +47,8 @@ export interface ChaosCustomer {
   /** Uuids of the latest generations, newest last. */
   generations: string[];
   session: McpSession | null;
+  /** Key that acts on the test account; null before it is created. */
+  testKey: string | null;
   /** Suspensions by staff, oldest first. */
   suspensions: Suspension[];
   /** Referral code of an affiliate. */
@@ -105,6 +107,7 @@ export function createCustomers(count: number, random: SeededRandom): ChaosCusto
       keys: [],
       generations: [],
       session: null,
+      testKey: null,
       suspensions: [],
       code: null,
       isReady: false,

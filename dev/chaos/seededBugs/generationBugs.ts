@@ -172,6 +172,12 @@ export const GENERATION_BUGS: readonly SeededBug[] = [
     foundBy: ['slots-are-what-is-queued'],
   },
   {
+    name: 'the claim does not compare live and test generations',
+    changes: [{ file: CLAIM, within: 'IS_ROUTED', find: 'AND $route.is_test = $g.is_test', replace: '' }],
+    sql: ['ALTER TABLE generations DROP CONSTRAINT generations_test_upstream_check'],
+    foundBy: ['test-generations-are-separate'],
+  },
+  {
     name: 'the parallel limit is not checked',
     changes: [
       {

@@ -1,6 +1,7 @@
 import { Keys, Ledger, Models, Plans, Usage } from './account.ts';
 import { Generations } from './generations.ts';
 import { type GenmeterOptions, Transport } from './transport.ts';
+import { Uploads } from './uploads.ts';
 import { Webhooks } from './webhooks.ts';
 
 /** Client of a genmeter service. It holds no connection and needs no closing. */
@@ -11,6 +12,7 @@ export class Genmeter {
   readonly usage: Usage;
   readonly ledger: Ledger;
   readonly keys: Keys;
+  readonly uploads: Uploads;
   readonly webhooks: Webhooks;
 
   constructor(options: GenmeterOptions) {
@@ -21,6 +23,7 @@ export class Genmeter {
     this.usage = new Usage(transport);
     this.ledger = new Ledger(transport);
     this.keys = new Keys(transport);
+    this.uploads = new Uploads(transport);
     this.webhooks = new Webhooks(transport);
   }
 }

@@ -6,6 +6,7 @@ export type { List, Page, Pagination } from './list.ts';
 export type { components, operations, paths, webhooks } from './schema.ts';
 export type { GenmeterOptions, IdempotentRequestOptions, RequestOptions } from './transport.ts';
 export type * from './types.ts';
+export type { ImageFile, Uploads } from './uploads.ts';
 export {
   verifyWebhook,
   type VerifyWebhookOptions,

@@ -33,7 +33,7 @@ export interface IdempotentRequestOptions extends RequestOptions {
 type QueryValue = string | number | boolean | Record<string, string> | null | undefined;
 
 export interface Call {
-  method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
+  method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   path: string;
   query?: object | undefined;
   body?: unknown;
@@ -42,6 +42,8 @@ export interface Call {
    * `Idempotency-Key`. `once` is repeated only if the service did not execute it.
    */
   repetition: 'safe' | 'keyed' | 'once';
+  /** Signed address that receives a file, instead of the path. The key is not sent to it. */
+  target?: { url: string; headers: Record<string, string>; file: Blob | ArrayBuffer | Uint8Array };
   /** Time for which the service may hold the response back, in addition to the timeout. */
   heldMs?: number;
 }
@@ -89,7 +91,8 @@ export class Transport {
     }
   }
 
-  #buildHeaders({ body, repetition }: Call, idempotencyKey: string | undefined): Record<string, string> {
+  #buildHeaders({ body, repetition, target }: Call, idempotencyKey: string | undefined): Record<string, string> {
+    if (target !== undefined) return target.headers;
     return {
       accept: 'application/json',
       ...(this.#key === undefined ? {} : { authorization: `Bearer ${this.#key}` }),
@@ -108,10 +111,10 @@ export class Transport {
     let response: Response;
     let text: string;
     try {
-      response = await this.#fetch(`${this.#baseUrl}${call.path}${formatQuery(call.query)}`, {
+      response = await this.#fetch(call.target?.url ?? `${this.#baseUrl}${call.path}${formatQuery(call.query)}`, {
         method: call.method,
         headers,
-        body: call.body === undefined ? null : JSON.stringify(call.body),
+        body: buildBody(call),
         redirect: 'manual',
         signal: controller.signal,
       });
@@ -126,6 +129,11 @@ export class Transport {
     }
     return readResponse(response, text) as Result;
   }
+}
+
+function buildBody({ body, target }: Call): NonNullable<RequestInit['body']> | null {
+  if (target !== undefined) return target.file as Blob;
+  return body === undefined ? null : JSON.stringify(body);
 }
 
 function parseBaseUrl(text: string): string {

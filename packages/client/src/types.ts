@@ -13,8 +13,13 @@ type ValueOfAny<Union, Name> = Union extends unknown ? (Name extends keyof Union
 export type VideoParams = Schemas['VideoParams'];
 export type ImageParams = Schemas['ImageParams'];
 type KnownParams = VideoParams | ImageParams;
-/** Parameters of a request. `models.list` returns those of each model. */
-export type GenerationParams = { [Name in KeyOfAny<KnownParams>]?: Open<ValueOfAny<KnownParams, Name>> };
+/**
+ * Parameters of a request. `models.list` returns those of each model, with the parameters and image inputs that an
+ * operator has configured. An image is `upload:<uuid>`, `generation:<uuid>` or an address.
+ */
+export type GenerationParams = { [Name in KeyOfAny<KnownParams>]?: Open<ValueOfAny<KnownParams, Name>> } & {
+  [name: string]: string | number | boolean | string[] | undefined;
+};
 
 export type Generation = OpenFields<Schemas['Generation'], 'model'>;
 export type Estimate = OpenFields<Schemas['Estimate'], 'model'>;
@@ -25,6 +30,8 @@ export type KeyUsage = Schemas['KeyUsage'];
 export type LedgerEntry = Schemas['LedgerEntry'];
 export type ApiKey = Schemas['ApiKey'];
 export type CreatedApiKey = Schemas['CreatedApiKey'];
+export type Upload = Schemas['Upload'];
+export type CreatedUpload = Schemas['CreatedUpload'];
 export type WebhookEndpoint = Schemas['WebhookEndpoint'];
 export type WebhookEndpointWithSecret = Schemas['WebhookEndpointWithSecret'];
 export type WebhookDelivery = Schemas['WebhookDelivery'];
@@ -45,6 +52,7 @@ export type GenerationFilters = OpenFields<Filters<'listGenerations'>, 'model'>;
 export type LedgerFilters = Filters<'listLedgerEntries'>;
 export type CreateApiKey = Body<'createApiKey'>;
 export type UpdateApiKey = Body<'updateApiKey'>;
+export type CreateUpload = Body<'createUpload'>;
 export type CreateWebhook = Body<'createWebhook'>;
 export type UpdateWebhook = Body<'updateWebhook'>;
 export type DeliveryFilters = Filters<'listWebhookDeliveries'>;

@@ -45,6 +45,7 @@ export type SecurityEventName =
   | 'key_revoked'
   | 'application_connected'
   | 'application_disconnected'
+  | 'application_limit_changed'
   | 'access_revoked'
   | 'webhook_created'
   | 'webhook_url_changed'

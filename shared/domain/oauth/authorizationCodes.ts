@@ -1,14 +1,19 @@
+import type { Knex } from 'knex';
 import { v7 as uuidv7 } from 'uuid';
 import { createBatcher } from '../../lib/batcher.ts';
 import { addMilliseconds, now } from '../../lib/clock.ts';
 import { isRejection } from '../../lib/database/errors.ts';
+import { db } from '../../lib/database/pool.ts';
 import { prepared, runStatement } from '../../lib/database/preparedStatements.ts';
 import { DB_WAIT_TIMEOUT } from '../../lib/database/waitTimeout.ts';
 import { randomHex, sha256 } from '../../lib/secrets.ts';
+import type { CreditLimit } from '../../presenters/spendingLimit.ts';
 import { AUTHORIZATION_CODE_SECONDS } from '../../spec/limits.ts';
 import { OAuthError, type Scope } from '../../spec/oauth.ts';
 import { INSERT_SECURITY_EVENTS, type RequestOrigin, SERVICE_ORIGIN } from '../accounts/securityEvents.ts';
+import { Account } from '../../tables/Account.ts';
 import { resourceUrl } from './accessTokens.ts';
+import { storeApprovedLimit } from './applicationLimits.ts';
 import { isEmailEnabled } from '../outbox/recordEvent.ts';
 import { LOG_REVOKED_GRANTS } from './grants.ts';
 import { getRedirectHost } from './redirectUris.ts';
@@ -27,6 +32,8 @@ export interface ApprovedRequest {
   redirectUri: string;
   /** SHA-256 of the client's verifier in base64url (RFC 7636). */
   codeChallenge: string;
+  /** Spending limit that the user chose; null for none. Undefined: not asked, so that the default applies. */
+  limit?: CreditLimit | null | undefined;
 }
 
 const ISSUE_CODE = prepared(
@@ -61,18 +68,31 @@ const ISSUE_CODE = prepared(
 );
 
 /**
- * Stores an approval as a grant with an authorization code.
+ * Stores an approval as a grant with an authorization code, and the spending limit of an application that may spend.
  * @returns the code; only its hash is stored.
  * @throws OAuthError invalid_client if the client was deleted while the consent page was open, or the account is being
  * deleted
  */
 export async function issueCode(
-  { codeChallenge, ...request }: ApprovedRequest,
+  { limit, ...request }: ApprovedRequest,
   origin: RequestOrigin = SERVICE_ORIGIN,
+): Promise<string> {
+  if (!request.scopes.includes('svc:write')) return insertCode(request, origin, db);
+  const { accountId, clientId } = request;
+  return Account.transaction(async (transaction) => {
+    await storeApprovedLimit(transaction, { accountId, clientId, limit }, origin);
+    return insertCode(request, origin, transaction);
+  });
+}
+
+async function insertCode(
+  { codeChallenge, ...request }: Omit<ApprovedRequest, 'limit'>,
+  origin: RequestOrigin,
+  connection: Knex,
 ): Promise<string> {
   const code = randomHex(32);
   const at = now();
-  const written = await runStatement(ISSUE_CODE, {
+  const bindings = {
     ...request,
     ...origin,
     codeChallenge,
@@ -83,7 +103,8 @@ export async function issueCode(
     codeHash: sha256(code),
     expiresAt: addMilliseconds(at, AUTHORIZATION_CODE_SECONDS * 1_000),
     now: at,
-  });
+  };
+  const written = await runStatement(ISSUE_CODE, bindings, connection);
   if (written.length === 0)
     throw new OAuthError(
       'invalid_client',

@@ -14,6 +14,7 @@ import { getRedirectHost } from './redirectUris.ts';
 export interface ConnectedApplication {
   /** UUID of one of its grants, which identifies it to {@link disconnectApplication}. */
   uuid: string;
+  clientId: string;
   clientName: string;
   /** Hosts of the redirect URIs of its grants, which distinguish applications of the same name. */
   clientHosts: string[];
@@ -52,6 +53,7 @@ export async function listConnectedApplications(accountId: number): Promise<Conn
   const rows = await runStatement<ConnectedApplicationRow>(LIST_CONNECTED_APPLICATIONS, { accountId, now: now() });
   return rows.map((row) => ({
     uuid: row.uuid,
+    clientId: row.client_id,
     clientName: row.name,
     clientHosts: [...new Set(row.redirect_uris.map(getRedirectHost))],
     scopes: row.scopes,

@@ -26,6 +26,7 @@ export type DeliveryTarget = Pick<
   | 'url'
   | 'secret'
   | 'private_key'
+  | 'public_key'
   | 'previous_secret'
   | 'previous_private_key'
   | 'previous_until'
@@ -48,8 +49,8 @@ export interface DueRequest extends EndpointLease {
 // keeps the planner from scanning the endpoints.
 const READ_DUE_DELIVERIES = prepared(
   'read_due_webhook_deliveries',
-  `SELECT e.id, e.uuid, e.account_id, e.url, e.secret, e.private_key, e.previous_secret, e.previous_private_key,
-          e.previous_until, e.failing_since, e.disabled_at,
+  `SELECT e.id, e.uuid, e.account_id, e.url, e.secret, e.private_key, e.public_key, e.previous_secret,
+          e.previous_private_key, e.previous_until, e.failing_since, e.disabled_at,
           d.id AS delivery_id, d.url AS delivery_url, d.attempts, v.uuid AS event_uuid, v.body, v.created_at AS recorded_at
      FROM json_to_recordset(:wanted) AS want (id bigint, token uuid, "limit" int, excluded bigint[])
      JOIN webhook_endpoints e ON e.id = ANY (cast(:ids AS bigint[])) AND e.id = want.id AND e.lease_token = want.token

@@ -1,0 +1,111 @@
+import type { Knex } from 'knex';
+import type { Transaction } from 'objection';
+import { config } from '../../lib/config.ts';
+import { db } from '../../lib/database/pool.ts';
+import { prepared, runStatement } from '../../lib/database/preparedStatements.ts';
+import type { CreditLimit, SpendingLimitState } from '../../presenters/spendingLimit.ts';
+import type { SpendingPeriod } from '../../spec/states.ts';
+import { Account } from '../../tables/Account.ts';
+import { OAuthClient } from '../../tables/OAuthClient.ts';
+import { recordSecurityEvent, type RequestOrigin } from '../accounts/securityEvents.ts';
+import { lockAccount } from '../credits/ledger.ts';
+import { listApplicationLimits } from '../spendingLimits/listSpendingLimits.ts';
+import { setSpendingLimit } from '../spendingLimits/setSpendingLimit.ts';
+
+/** Returns APPLICATION_SPENDING_LIMIT, the limit of applications that have not had one; null if it is not set. */
+export function getDefaultApplicationLimit(): CreditLimit | null {
+  if (config.APPLICATION_SPENDING_LIMIT === undefined) return null;
+  const [credits, period] = config.APPLICATION_SPENDING_LIMIT.split('/');
+  return { credits: Number(credits), period: period as SpendingPeriod };
+}
+
+/** Limit that the owner of an account is offered for an application. */
+export interface OfferedLimit {
+  /** The limit in force, or the default of an application that has not had one. Null: no limit. */
+  limit: CreditLimit | null;
+  /** The limit in force with its use; null if there is none. */
+  current: SpendingLimitState | null;
+}
+
+/** Returns the limit that the consent page of an application preselects. */
+export async function getOfferedLimit(
+  accountId: number,
+  clientId: string,
+  connection: Knex = db,
+): Promise<OfferedLimit> {
+  const current = (await listApplicationLimits(accountId, connection)).get(clientId);
+  // An owner who removed a limit is not offered the default again.
+  return current === undefined ? { limit: getDefaultApplicationLimit(), current: null } : { limit: current, current };
+}
+
+/** An application that is given access, and its new limit. */
+interface ApprovedLimit {
+  accountId: number;
+  clientId: string;
+  /** Null removes the limit. Undefined keeps it, and sets the default if the application has not had one. */
+  limit: CreditLimit | null | undefined;
+}
+
+/** Stores the limit of an approval in its transaction. Locks the account. */
+export async function storeApprovedLimit(
+  transaction: Transaction,
+  { accountId, clientId, limit }: ApprovedLimit,
+  origin: RequestOrigin,
+): Promise<void> {
+  await lockAccount(transaction, accountId);
+  const client = await OAuthClient.query(transaction).findById(clientId);
+  // The client was pruned in the meantime: the approval fails, too.
+  if (client === undefined) return;
+  const chosen = limit === undefined ? (await getOfferedLimit(accountId, clientId, transaction)).limit : limit;
+  await setApplicationLimit(transaction, { accountId, clientId, name: client.name }, chosen, origin);
+}
+
+const FIND_APPLICATION = prepared(
+  'find_connected_application',
+  `SELECT c.client_id, c.name FROM oauth_grants g JOIN oauth_clients c ON c.client_id = g.client_id
+    WHERE g.uuid = :uuid AND g.account_id = :accountId
+      AND EXISTS (SELECT FROM oauth_grants active
+                   WHERE active.account_id = g.account_id AND active.client_id = g.client_id
+                     AND active.connected_at IS NOT NULL AND active.revoked_at IS NULL)`,
+);
+
+/**
+ * Changes the limit of a connected application, effective for its next generation.
+ * @param uuid a grant of the application.
+ * @param limit null removes it.
+ * @returns false if the account has no such application.
+ */
+export async function changeApplicationLimit(
+  accountId: number,
+  uuid: string,
+  limit: CreditLimit | null,
+  origin: RequestOrigin,
+): Promise<boolean> {
+  return Account.transaction(async (transaction) => {
+    await lockAccount(transaction, accountId);
+    const [row] = await runStatement<{ client_id: string; name: string }>(
+      FIND_APPLICATION,
+      { uuid, accountId },
+      transaction,
+    );
+    if (row === undefined) return false;
+    const application = { accountId, clientId: row.client_id, name: row.name };
+    await setApplicationLimit(transaction, application, limit, origin);
+    return true;
+  });
+}
+
+async function setApplicationLimit(
+  transaction: Transaction,
+  { accountId, clientId, name }: { accountId: number; clientId: string; name: string },
+  limit: CreditLimit | null,
+  origin: RequestOrigin,
+): Promise<void> {
+  if (!(await setSpendingLimit(transaction, accountId, { clientId }, limit))) return;
+  await recordSecurityEvent(transaction, {
+    accountId,
+    event: 'application_limit_changed',
+    origin,
+    details: { application: name, ...(limit === null ? {} : { credits: limit.credits, period: limit.period }) },
+  });
+}
