@@ -50,7 +50,7 @@ async function runSteps(ctx: Context, route: Route): Promise<void> {
   const bodyError = await readBody(ctx, route).then(() => null, toError);
   // After a rejected body, the statement that would verify the key does not run.
   if (bodyError !== null && authentication === 'deferredKey') await authenticateRoute(ctx, 'account');
-  let isCounted = ctx.state.isPage === true;
+  let isCounted: boolean = ctx.state.isPage;
   const handle = async () => {
     if (!isCounted) await consumeRateLimit(ctx, getRateClass(ctx, route));
     isCounted = true;
