@@ -18,7 +18,7 @@ export interface Caller {
   isTest?: boolean;
   /** Version of the key's options, which that statement compares. */
   keyVersion?: number;
-  /** What the credential may do. Undefined: everything that the account may. */
+  /** Rights of the credential. Undefined: all rights of the account. */
   restrictions?: Restrictions;
 }
 

@@ -3,7 +3,7 @@ import { isInIpRanges } from '../../lib/ipRanges.ts';
 import { ServiceError } from '../../spec/errors.ts';
 import type { Scope } from '../../spec/oauth.ts';
 
-/** What a credential may do. Null: no restriction of that kind. */
+/** Rights of a credential. Null: no restriction of that kind. */
 export interface Restrictions {
   scopes: ReadonlySet<Scope> | null;
   /** Slugs of models. */
