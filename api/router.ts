@@ -1,8 +1,6 @@
 import { config } from '../shared/lib/config.ts';
 import { perService } from '../shared/lib/serviceScope.ts';
 import { isDevSignInAllowed } from '../shared/lib/signInSettings.ts';
-import type { StaffPermission } from '../shared/spec/staff.ts';
-import type { Handler } from './context.ts';
 import { llmsText, serverJson } from './mcp/discovery.ts';
 import * as mcp from './mcp/endpoint.ts';
 import { showConsent, submitConsent } from './oauth/authorize/handler.ts';
@@ -10,7 +8,7 @@ import { authorizationServer, jwks, protectedResource } from './oauth/metadata.t
 import { register } from './oauth/register.ts';
 import { revoke } from './oauth/revoke.ts';
 import { token } from './oauth/token.ts';
-import type { Authentication, RouteBody, RouteRateLimit } from './pipeline/route.ts';
+import type { HttpRoute } from './pipeline/route.ts';
 import * as admin from './rest/admin/routes.ts';
 import * as affiliate from './rest/affiliate/routes.ts';
 import * as apiKeys from './rest/apiKeys/routes.ts';
@@ -47,82 +45,65 @@ import * as webhookPages from './web/webhooks/handler.tsx';
 import * as webhookPage from './web/webhooks/endpointHandler.tsx';
 import { showUsagePage } from './web/usage/handler.tsx';
 import * as signIn from './web/signIn/handler.ts';
-import * as staffAccount from './web/staff/account/handler.tsx';
-import { showAccountSearch } from './web/staff/accountSearch.tsx';
-import * as accountActions from './web/staff/actions/accountActions.tsx';
-import * as creditActions from './web/staff/actions/creditActions.tsx';
-import * as generationActions from './web/staff/actions/generationActions.tsx';
-import { showAuditLog } from './web/staff/audit.tsx';
-import * as staffGeneration from './web/staff/generation.tsx';
-import { queueBoard } from './web/staff/queueBoard.ts';
-import * as reports from './web/staff/reports/handler.ts';
+import { STAFF_ROUTES } from './web/staff/routes.ts';
 import * as unsubscribePages from './web/unsubscribe/handler.tsx';
 
-type RouteMethod = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE' | '*';
-/** Method `*` and a path that ends in `/*` stand for all methods and all paths below. */
-export type HttpRoute = readonly [
-  method: RouteMethod,
-  path: string,
-  authentication: Authentication,
-  rateLimit: RouteRateLimit,
-  body: RouteBody,
-  handler: Handler,
-  /** Required for staff routes, and for no others. */
-  permission?: StaffPermission,
-];
-
-/** The whole interface: every address, who may use it, how it is counted, and the body that it takes. */
+/**
+ * The whole interface: every address, who may use it, how it is counted, the body that it takes, and the access or the
+ * permission that it requires.
+ */
 // biome-ignore format: aligned columns.
 export const HTTP_ROUTES: readonly HttpRoute[] = [
-  ['POST',   '/api/generations/create/',                         'deferredKey',     'create',    'json', generations.create],
-  ['POST',   '/api/generations/estimate/',                       'deferredKey',     'account',   'json', generations.estimate],
-  ['GET',    '/api/generations/',                                'account',         'account',   'none', generations.list],
-  ['GET',    '/api/generations/:uuid/',                          'deferredKey',     'account',   'none', generations.read],
-  ['DELETE', '/api/generations/:uuid/',                          'account',         'account',   'json', generations.remove],
-  ['POST',   '/api/generations/:uuid/cancel/',                   'account',         'account',   'json', generations.cancel],
+  ['POST',   '/api/generations/create/',                         'deferredKey',     'create',    'json', generations.create, 'svc:write'],
+  ['POST',   '/api/generations/estimate/',                       'deferredKey',     'account',   'json', generations.estimate, 'svc:write'],
+  ['GET',    '/api/generations/',                                'account',         'account',   'none', generations.list, 'svc:read'],
+  ['GET',    '/api/generations/:uuid/',                          'deferredKey',     'account',   'none', generations.read, 'svc:read'],
+  ['DELETE', '/api/generations/:uuid/',                          'account',         'account',   'json', generations.remove, 'svc:write'],
+  ['POST',   '/api/generations/:uuid/cancel/',                   'account',         'account',   'json', generations.cancel, 'svc:write'],
 
-  ['POST',   '/api/uploads/create/',                             'account',         'account',   'json', uploads.create],
-  ['GET',    '/api/uploads/:uuid/',                              'account',         'account',   'none', uploads.read],
+  ['POST',   '/api/uploads/create/',                             'account',         'account',   'json', uploads.create, 'svc:write'],
+  ['GET',    '/api/uploads/:uuid/',                              'account',         'account',   'none', uploads.read, 'svc:write'],
 
   ['GET',    '/api/models/',                                     'none',            'public',    'none', models.list],
 
-  ['POST',   '/api/keys/create/',                                'account',         'account',   'json', apiKeys.create],
-  ['GET',    '/api/keys/',                                       'account',         'account',   'none', apiKeys.list],
-  ['POST',   '/api/keys/:uuid/revoke/',                          'account',         'account',   'json', apiKeys.revoke],
+  ['POST',   '/api/keys/create/',                                'account',         'account',   'json', apiKeys.create, 'unrestricted'],
+  ['GET',    '/api/keys/',                                       'account',         'account',   'none', apiKeys.list, 'account'],
+  ['PATCH',  '/api/keys/:uuid/',                                 'account',         'account',   'json', apiKeys.update, 'unrestricted'],
+  ['POST',   '/api/keys/:uuid/revoke/',                          'account',         'account',   'json', apiKeys.revoke, 'account'],
 
-  ['GET',    '/api/usage/summary/',                              'account',         'account',   'none', usage.summary],
-  ['GET',    '/api/usage/keys/',                                 'account',         'account',   'none', usage.keys],
-  ['GET',    '/api/ledger/',                                     'account',         'account',   'none', usage.ledger],
+  ['GET',    '/api/usage/summary/',                              'account',         'account',   'none', usage.summary, 'svc:read'],
+  ['GET',    '/api/usage/keys/',                                 'account',         'account',   'none', usage.keys, 'svc:read'],
+  ['GET',    '/api/ledger/',                                     'account',         'account',   'none', usage.ledger, 'svc:read'],
 
-  ['POST',   '/api/webhooks/create/',                            'account',         'account',   'json', webhookEndpoints.create],
-  ['GET',    '/api/webhooks/',                                   'account',         'account',   'none', webhookEndpoints.list],
+  ['POST',   '/api/webhooks/create/',                            'account',         'account',   'json', webhookEndpoints.create, 'account'],
+  ['GET',    '/api/webhooks/',                                   'account',         'account',   'none', webhookEndpoints.list, 'account'],
   ['GET',    '/api/webhooks/default/secret/',                    'session',         'account',   'none', webhookEndpoints.readDefaultSecret],
   ['POST',   '/api/webhooks/default/rotate-secret/',             'session',         'account',   'json', webhookEndpoints.rotateDefault],
-  ['GET',    '/api/webhooks/:uuid/',                             'account',         'account',   'none', webhookEndpoints.read],
-  ['PATCH',  '/api/webhooks/:uuid/',                             'account',         'account',   'json', webhookEndpoints.update],
-  ['DELETE', '/api/webhooks/:uuid/',                             'account',         'account',   'json', webhookEndpoints.remove],
-  ['POST',   '/api/webhooks/:uuid/rotate-secret/',               'account',         'account',   'json', webhookEndpoints.rotate],
-  ['POST',   '/api/webhooks/:uuid/test/',                        'account',         'account',   'json', webhookEndpoints.test],
-  ['GET',    '/api/webhooks/:uuid/deliveries/',                  'account',         'account',   'none', webhookEndpoints.deliveries],
-  ['POST',   '/api/webhooks/:uuid/deliveries/:delivery/redeliver/', 'account',      'account',   'json', webhookEndpoints.redeliverOne],
+  ['GET',    '/api/webhooks/:uuid/',                             'account',         'account',   'none', webhookEndpoints.read, 'account'],
+  ['PATCH',  '/api/webhooks/:uuid/',                             'account',         'account',   'json', webhookEndpoints.update, 'account'],
+  ['DELETE', '/api/webhooks/:uuid/',                             'account',         'account',   'json', webhookEndpoints.remove, 'account'],
+  ['POST',   '/api/webhooks/:uuid/rotate-secret/',               'account',         'account',   'json', webhookEndpoints.rotate, 'account'],
+  ['POST',   '/api/webhooks/:uuid/test/',                        'account',         'account',   'json', webhookEndpoints.test, 'account'],
+  ['GET',    '/api/webhooks/:uuid/deliveries/',                  'account',         'account',   'none', webhookEndpoints.deliveries, 'account'],
+  ['POST',   '/api/webhooks/:uuid/deliveries/:delivery/redeliver/', 'account',      'account',   'json', webhookEndpoints.redeliverOne, 'account'],
 
   ['GET',    '/api/billing/plans/',                              'none',            'public',    'none', billing.plans],
-  ['GET',    '/api/billing/status/',                             'account',         'account',   'none', billing.status],
-  ['POST',   '/api/billing/checkout/',                           'account',         'payment',   'json', billing.checkout],
-  ['POST',   '/api/billing/portal/',                             'account',         'payment',   'json', billing.portal],
-  ['GET',    '/api/billing/invoices/',                           'account',         'account',   'none', billing.invoices],
+  ['GET',    '/api/billing/status/',                             'account',         'account',   'none', billing.status, 'svc:read'],
+  ['POST',   '/api/billing/checkout/',                           'account',         'payment',   'json', billing.checkout, 'account'],
+  ['POST',   '/api/billing/portal/',                             'account',         'payment',   'json', billing.portal, 'account'],
+  ['GET',    '/api/billing/invoices/',                           'account',         'account',   'none', billing.invoices, 'account'],
 
-  ['GET',    '/api/billing/topup/settings/',                     'account',         'account',   'none', billing.readTopupSettings],
-  ['PATCH',  '/api/billing/topup/settings/',                     'account',         'payment',   'json', billing.updateTopupSettings],
-  ['POST',   '/api/billing/topup/',                              'account',         'payment',   'json', billing.topup],
+  ['GET',    '/api/billing/topup/settings/',                     'account',         'account',   'none', billing.readTopupSettings, 'account'],
+  ['PATCH',  '/api/billing/topup/settings/',                     'account',         'payment',   'json', billing.updateTopupSettings, 'account'],
+  ['POST',   '/api/billing/topup/',                              'account',         'payment',   'json', billing.topup, 'account'],
   ['POST',   '/api/billing/webhooks/processor/',                 'none',            'unlimited', 'raw',  webhooks.receiveProcessorEvent],
 
-  ['GET',    '/api/notifications/settings/',                     'account',         'account',   'none', notifications.readSettings],
-  ['PATCH',  '/api/notifications/settings/',                     'account',         'account',   'json', notifications.updateSettings],
+  ['GET',    '/api/notifications/settings/',                     'account',         'account',   'none', notifications.readSettings, 'account'],
+  ['PATCH',  '/api/notifications/settings/',                     'account',         'account',   'json', notifications.updateSettings, 'account'],
 
-  ['POST',   '/api/affiliate/enroll/',                           'account',         'account',   'json', affiliate.enroll],
-  ['GET',    '/api/affiliate/status/',                           'account',         'account',   'none', affiliate.status],
-  ['POST',   '/api/affiliate/onboarding-link/',                  'account',         'payment',   'json', affiliate.createOnboardingLink],
+  ['POST',   '/api/affiliate/enroll/',                           'account',         'account',   'json', affiliate.enroll, 'account'],
+  ['GET',    '/api/affiliate/status/',                           'account',         'account',   'none', affiliate.status, 'account'],
+  ['POST',   '/api/affiliate/onboarding-link/',                  'account',         'payment',   'json', affiliate.createOnboardingLink, 'account'],
 
   ['GET',    '/api/admin/metrics/',                              'staff',           'account',   'none', admin.metrics, 'viewDashboard'],
 
@@ -226,43 +207,7 @@ export const HTTP_ROUTES: readonly HttpRoute[] = [
   ['GET',    '/account/payouts/',                                'pageSession',     'account',   'none', affiliatePages.redirectToAffiliatePage],
   ['GET',    '/account/sign-out/',                               'pageSession',     'account',   'none', account.redirectToOverviewPage],
 
-  ['GET',    '/admin/',                                          'staffSession',    'account',   'none', admin.staffPage, 'viewDashboard'],
-  ['GET',    '/admin/accounts/',                                 'staffSession',    'account',   'none', showAccountSearch, 'viewAccounts'],
-  ['GET',    '/admin/accounts/:uuid/',                           'staffSession',    'account',   'none', staffAccount.showAccount, 'viewAccounts'],
-  ['GET',    '/admin/accounts/:uuid/ledger/',                    'staffSession',    'account',   'none', staffAccount.showAccountLedger, 'viewAccounts'],
-  ['GET',    '/admin/accounts/:uuid/generations/',               'staffSession',    'account',   'none', staffAccount.showAccountGenerations, 'viewAccounts'],
-  ['GET',    '/admin/accounts/:uuid/adjust/',                    'staffSession',    'account',   'none', creditActions.adjustCredits.show, 'adjustCredits'],
-  ['POST',   '/admin/accounts/:uuid/adjust/',                    'staffSession',    'account',   'form', creditActions.adjustCredits.submit, 'adjustCredits'],
-  ['GET',    '/admin/accounts/:uuid/suspend/',                   'staffSession',    'account',   'none', accountActions.suspend.show, 'suspendAccounts'],
-  ['POST',   '/admin/accounts/:uuid/suspend/',                   'staffSession',    'account',   'form', accountActions.suspend.submit, 'suspendAccounts'],
-  ['GET',    '/admin/accounts/:uuid/reinstate/',                 'staffSession',    'account',   'none', accountActions.reinstate.show, 'suspendAccounts'],
-  ['POST',   '/admin/accounts/:uuid/reinstate/',                 'staffSession',    'account',   'form', accountActions.reinstate.submit, 'suspendAccounts'],
-  ['GET',    '/admin/accounts/:uuid/sign-out/',                  'staffSession',    'account',   'none', accountActions.signOut.show, 'revokeAccess'],
-  ['POST',   '/admin/accounts/:uuid/sign-out/',                  'staffSession',    'account',   'form', accountActions.signOut.submit, 'revokeAccess'],
-  ['GET',    '/admin/accounts/:uuid/revoke-access/',             'staffSession',    'account',   'none', accountActions.revokeAccess.show, 'revokeAccess'],
-  ['POST',   '/admin/accounts/:uuid/revoke-access/',             'staffSession',    'account',   'form', accountActions.revokeAccess.submit, 'revokeAccess'],
-  ['GET',    '/admin/keys/:uuid/revoke/',                        'staffSession',    'account',   'none', accountActions.revokeKey.show, 'revokeAccess'],
-  ['POST',   '/admin/keys/:uuid/revoke/',                        'staffSession',    'account',   'form', accountActions.revokeKey.submit, 'revokeAccess'],
-  ['GET',    '/admin/topups/:uuid/refund/',                      'staffSession',    'account',   'none', creditActions.refundTopup.show, 'refundTopups'],
-  ['POST',   '/admin/topups/:uuid/refund/',                      'staffSession',    'account',   'form', creditActions.refundTopup.submit, 'refundTopups'],
-  ['GET',    '/admin/generations/:uuid/',                        'staffSession',    'account',   'none', staffGeneration.showGeneration, 'viewAccounts'],
-  ['GET',    '/admin/generations/:uuid/content/',                'staffSession',    'account',   'none', staffGeneration.redirectToGeneration, 'viewContent'],
-  ['POST',   '/admin/generations/:uuid/content/',                'staffSession',    'account',   'form', staffGeneration.showGenerationContent, 'viewContent'],
-  ['GET',    '/admin/generations/:uuid/refund/',                 'staffSession',    'account',   'none', generationActions.refund.show, 'refundGenerations'],
-  ['POST',   '/admin/generations/:uuid/refund/',                 'staffSession',    'account',   'form', generationActions.refund.submit, 'refundGenerations'],
-  ['GET',    '/admin/generations/:uuid/requeue/',                'staffSession',    'account',   'none', generationActions.requeue.show, 'manageQueues'],
-  ['POST',   '/admin/generations/:uuid/requeue/',                'staffSession',    'account',   'form', generationActions.requeue.submit, 'manageQueues'],
-  ['GET',    '/admin/audit/',                                    'staffSession',    'account',   'none', showAuditLog, 'viewAuditLog'],
-  ['GET',    '/admin/reports/',                                  'staffSession',    'account',   'none', reports.showReports, 'viewReports'],
-  ['GET',    '/admin/reports/failures/',                         'staffSession',    'account',   'none', reports.showFailureReport, 'viewReports'],
-  ['GET',    '/admin/reports/upstreams/',                        'staffSession',    'account',   'none', reports.showUpstreamReport, 'viewReports'],
-  ['GET',    '/admin/reports/margin/',                           'staffSession',    'account',   'none', reports.showMarginReport, 'viewReports'],
-  ['GET',    '/admin/reports/onboarding/',                       'staffSession',    'account',   'none', reports.showOnboardingReport, 'viewReports'],
-  ['GET',    '/admin/reports/churn/',                            'staffSession',    'account',   'none', reports.showChurnReport, 'viewReports'],
-  ['GET',    '/admin/reports/payment-events/',                   'staffSession',    'account',   'none', reports.showPaymentEventReport, 'viewReports'],
-  ['GET',    '/admin/reports/affiliates/',                       'staffSession',    'account',   'none', reports.showAffiliateReport, 'viewReports'],
-  ['*',      '/admin/queues/api/*',                              'staffCall',       'account',   'raw',  queueBoard, 'manageQueues'],
-  ['*',      '/admin/queues/*',                                  'staffSession',    'account',   'raw',  queueBoard, 'manageQueues'],
+  ...STAFF_ROUTES,
 
   ['GET',    '/authorize',                                       'optionalSession', 'oauth',     'none', showConsent],
   ['POST',   '/authorize',                                       'optionalSession', 'oauth',     'form', submitConsent],

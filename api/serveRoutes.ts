@@ -5,8 +5,9 @@ import type { Context, State } from './context.ts';
 import { describeNotFound } from './pipeline/errors.ts';
 import { HttpError } from './pipeline/httpError.ts';
 import { consumeRateLimit } from './pipeline/rateLimit.ts';
+import { getRequiredAccess, type HttpRoute, isStaffRoute } from './pipeline/route.ts';
 import { runRoute } from './pipeline/runRoute.ts';
-import { type HttpRoute, servedRoutes } from './router.ts';
+import { servedRoutes } from './router.ts';
 
 /** Serves the routes of the table. All other requests get a 404, with `Allow` if only the method is wrong. */
 export function serveRoutes(): Koa.Middleware<State> {
@@ -39,8 +40,11 @@ function createRouter(): Router<State> {
   return router;
 }
 
-function run(ctx: Context, [, path, authentication, rateLimit, body, handler, permission]: HttpRoute): Promise<void> {
-  return runRoute(ctx, { path: path.replace(/\*$/, ''), authentication, rateLimit, body, handler, permission });
+function run(ctx: Context, route: HttpRoute): Promise<void> {
+  const [, path, authentication, rateLimit, body, handler] = route;
+  const access = getRequiredAccess(route);
+  const permission = isStaffRoute(route) ? route[6] : undefined;
+  return runRoute(ctx, { path: path.replace(/\*$/, ''), authentication, rateLimit, body, handler, access, permission });
 }
 
 /** Responds to requests without a route: 404, with `Allow` if the path exists for another method. */

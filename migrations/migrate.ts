@@ -27,6 +27,8 @@ import * as catalogPlans from './0022_catalog_plans.ts';
 import * as uploads from './0023_uploads.ts';
 import * as spendingLimits from './0024_spending_limits.ts';
 import * as spendingLimitsIndex from './0024_spending_limits_index.ts';
+import * as keyOptions from './0025_key_options.ts';
+import * as keyExpiryIndex from './0025_key_expiry_index.ts';
 import * as testAccounts from './0026_test_accounts.ts';
 import * as testAccountsIndex from './0026_test_accounts_index.ts';
 import * as canceledHours from './0029_canceled_hours.ts';
@@ -64,6 +66,8 @@ export const MIGRATIONS: Record<MigrationName, Migration> = {
   '0023_uploads': uploads,
   '0024_spending_limits': spendingLimits,
   '0024_spending_limits_index': spendingLimitsIndex,
+  '0025_key_options': keyOptions,
+  '0025_key_expiry_index': keyExpiryIndex,
   '0026_test_accounts': testAccounts,
   '0026_test_accounts_index': testAccountsIndex,
   '0029_canceled_hours': canceledHours,

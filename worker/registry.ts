@@ -31,6 +31,7 @@ import { dispatchGenerations } from '../shared/domain/generations/execution/disp
 import { pollGenerations } from '../shared/domain/generations/execution/poll.ts';
 import { sweepGenerations } from '../shared/domain/generations/execution/sweep.ts';
 import { runAccountDeletions } from '../shared/domain/accounts/deletionSweep.ts';
+import { revokeExpiredApiKeys } from '../shared/domain/accounts/expiredApiKeys.ts';
 import { pruneReferralNetworks } from '../shared/domain/affiliates/referrals.ts';
 import { pruneSecurityEvents } from '../shared/domain/accounts/securityEvents.ts';
 import { pruneExpiredSessions } from '../shared/domain/accounts/sessions.ts';
@@ -86,6 +87,7 @@ export const createProcessors = (): Processors => ({
     await pruneRetiredKeys();
   },
   'accountDeletions.run': singleFlight(runAccountDeletions),
+  'apiKeys.expire': singleFlight(revokeExpiredApiKeys),
   'sessions.prune': async () => {
     await pruneExpiredSessions();
     await pruneExpiredSignIns();

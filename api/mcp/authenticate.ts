@@ -38,7 +38,8 @@ function requireAllowedOrigin(ctx: Context): void {
 
 /**
  * Checks that the credential has the scope that a message needs, and counts the message against the rate limit.
- * @throws ServiceError invalid_api_key with status 403 without the scope; rate_limited, except for calls of tools.
+ * @throws ServiceError invalid_api_key with status 403, or insufficient_scope, without the scope; rate_limited, except for
+ *   calls of tools.
  */
 export async function authorizeMessage(ctx: Context, body: unknown): Promise<McpRequestContext> {
   const principal = requireCaller(ctx) as Principal;
@@ -46,6 +47,7 @@ export async function authorizeMessage(ctx: Context, body: unknown): Promise<Mcp
   if (scope !== null) requireScope(principal, scope);
   const requestContext: McpRequestContext = {
     principal,
+    reauthenticate: () => authenticateBearer(ctx),
     state: ctx.state,
     sessionId: null,
     clientFeatures: parseClientFeatures((body as { params?: unknown } | null | undefined)?.params),

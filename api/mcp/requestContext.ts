@@ -1,12 +1,16 @@
 import type { AuthInfo, RequestId, ServerContext } from '@modelcontextprotocol/server';
 import type { ServiceError } from '../../shared/spec/errors.ts';
 import type { State } from '../context.ts';
-import type { Principal } from '../pipeline/authenticateBearer.ts';
+import type { Scope } from '../../shared/spec/oauth.ts';
+import { type Principal, requireScope } from '../pipeline/authenticateBearer.ts';
+import { withCurrentKey } from '../pipeline/currentKey.ts';
 import type { ClientFeatures } from './clientFeatures.ts';
 
 /** The HTTP request behind a message, as handlers of tools and resources see it. */
 export interface McpRequestContext {
   principal: Principal;
+  /** Authenticates the request again. @throws ServiceError when the credential is no longer valid */
+  reauthenticate: () => Promise<Principal>;
   state: State;
   /** Null for stateless requests, which have no session. */
   sessionId: string | null;
@@ -28,4 +32,18 @@ export function toAuthInfo(requestContext: McpRequestContext): AuthInfo {
 /** Reads the context that {@link toAuthInfo} wrapped. */
 export function getMcpRequestContext(context: ServerContext): McpRequestContext {
   return context.http?.authInfo?.extra?.['requestContext'] as McpRequestContext;
+}
+
+/** Runs the work of a message, and again if the options of its API key have changed meanwhile. */
+export function runWithCurrentKey<Result>(
+  { principal, reauthenticate }: McpRequestContext,
+  scope: Scope,
+  work: (principal: Principal) => Promise<Result>,
+): Promise<Result> {
+  const refresh = async () => {
+    const present = await reauthenticate();
+    requireScope(present, scope);
+    return present;
+  };
+  return withCurrentKey(principal, refresh, work);
 }

@@ -15,7 +15,7 @@ import { perService } from '../../shared/lib/serviceScope.ts';
 import { ServiceError } from '../../shared/spec/errors.ts';
 import { IDEMPOTENCY_KEY_MAX_CHARACTERS } from '../../shared/spec/limits.ts';
 import { toServiceError } from '../pipeline/errors.ts';
-import { getMcpRequestContext } from './requestContext.ts';
+import { getMcpRequestContext, runWithCurrentKey } from './requestContext.ts';
 import { APPS_EXTENSION } from './apps/generationView.ts';
 import { buildIcon } from './icons.ts';
 import { registerResourceHandlers } from './resources/handlers.ts';
@@ -145,7 +145,11 @@ async function callTool(
     if (requestContext.rateLimitError !== null) throw requestContext.rateLimitError;
     // Before the arguments are parsed, which adds defaults to them.
     const call = toCanonicalJson([name, input]);
-    return toCallToolResult(await tool.run(input ?? {}, buildToolContext(context, call)));
+    const toolContext = buildToolContext(context, call);
+    const result = await runWithCurrentKey(requestContext, tool.scope, (principal) =>
+      tool.run(input ?? {}, { ...toolContext, principal }),
+    );
+    return toCallToolResult(result);
   } catch (thrown) {
     const error = toServiceError(thrown, requestContext);
     return requestAccountPage(error, requestContext, context) ?? toErrorResult(error);

@@ -11,6 +11,7 @@ export type AuditEvent =
   | 'identity_linked'
   | 'identity_removed'
   | 'key_created'
+  | 'key_changed'
   | 'key_revoked'
   | 'webhook_created'
   | 'webhook_deleted'

@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache';
-import type { Caller } from '../../shared/domain/accounts/accounts.ts';
-import { findApiKeyOwner, hashApiKey } from '../../shared/domain/accounts/apiKeys.ts';
+import type { Caller, KeyCaller } from '../../shared/domain/accounts/accounts.ts';
+import { findApiKeyOwner, hashApiKey } from '../../shared/domain/accounts/apiKeyOwners.ts';
 import { findSessionOwner, isSessionToken } from '../../shared/domain/accounts/sessions.ts';
 import { perService } from '../../shared/lib/serviceScope.ts';
 import { ServiceError } from '../../shared/spec/errors.ts';
@@ -13,10 +13,11 @@ import { requireAddressWithinRateLimit } from './rateLimit.ts';
 import { isSafeOrSameOrigin } from './csrf.ts';
 
 /**
- * Accounts that keys act on, for the keys that this process has seen valid. Validity itself is not cached: each request verifies it.
- * An entry is deleted when its key is revoked here or found revoked.
+ * Accounts and options of the keys that this process has seen valid. Neither is relied on: each request verifies that the
+ * key is valid and its options have not changed. An entry is replaced when they have, and deleted when its key is revoked
+ * here or found revoked.
  */
-const keyOwnerCache = perService(() => new LRUCache<string, Caller>({ max: 50_000 }));
+const keyOwnerCache = perService(() => new LRUCache<string, KeyCaller>({ max: 50_000 }));
 
 /**
  * Authenticates a request by an API key in either header, the session cookie, or both, which must belong to the same
@@ -52,13 +53,17 @@ export async function authenticateSession(ctx: Context): Promise<Caller> {
 
 /**
  * Verifies that the key of an authenticated caller is valid now.
+ * @returns the caller with the present options of the key.
  * @throws ServiceError invalid_api_key
  */
-export async function verifyKey(caller: Caller): Promise<void> {
-  if (caller.keyHash === null) return;
-  if ((await findApiKeyOwner(caller.keyHash))?.accountId === caller.accountId) return;
-  evictKey(caller.keyHash);
-  throw unknownKeyError();
+export async function verifyKey(caller: Caller): Promise<Caller> {
+  if (caller.keyHash === null) return caller;
+  try {
+    return await findAndCacheKeyOwner(caller.keyHash);
+  } catch (error) {
+    if (error instanceof ServiceError && error.code === 'invalid_api_key') evictKey(caller.keyHash);
+    throw error;
+  }
 }
 
 /** Removes a revoked key from the cache. From then on it is verified before anything is counted. */
@@ -78,13 +83,14 @@ export async function authenticateOptional(ctx: Context): Promise<void> {
   ctx.state.sessionToken = token;
 }
 
-async function findCachedKeyOwner(keyHash: Buffer): Promise<Caller> {
-  const name = keyHash.toString('base64');
-  const known = keyOwnerCache().get(name);
-  if (known !== undefined) return known;
+async function findCachedKeyOwner(keyHash: Buffer): Promise<KeyCaller> {
+  return keyOwnerCache().get(keyHash.toString('base64')) ?? findAndCacheKeyOwner(keyHash);
+}
+
+async function findAndCacheKeyOwner(keyHash: Buffer): Promise<KeyCaller> {
   const owner = await findApiKeyOwner(keyHash);
   if (owner === undefined) throw unknownKeyError();
-  keyOwnerCache().set(name, owner);
+  keyOwnerCache().set(keyHash.toString('base64'), owner);
   return owner;
 }
 

@@ -1,16 +1,18 @@
 import type { Caller } from '../../shared/domain/accounts/accounts.ts';
-import { findApiKeyOwner, hashApiKey, recordApiKeyLastUsed } from '../../shared/domain/accounts/apiKeys.ts';
+import { findApiKeyOwner, hashApiKey, recordApiKeyLastUsed } from '../../shared/domain/accounts/apiKeyOwners.ts';
+import { requireAccess, requireAllowedAddress } from '../../shared/domain/accounts/restrictions.ts';
 import { InvalidAccessTokenError, verifyAccessToken } from '../../shared/domain/oauth/accessTokens.ts';
 import { findGrantAccount, recordGrantUse } from '../../shared/domain/oauth/grants.ts';
 import { config } from '../../shared/lib/config.ts';
 
+import { ServiceError } from '../../shared/spec/errors.ts';
 import { ALL_SCOPES, type Scope } from '../../shared/spec/oauth.ts';
 import type { Context } from '../context.ts';
 import { readHeaderCredential } from './credentials.ts';
 import { HttpError } from './httpError.ts';
 import { recordUseThrottled, toKeyId } from './recordLastUsed.ts';
 
-/** An authenticated MCP client: an access token with some scopes, or an API key with all of them. */
+/** An authenticated MCP client: an access token with some scopes, or an API key. */
 export interface Principal extends Caller {
   scopes: ReadonlySet<Scope>;
   credential: 'key' | 'token';
@@ -24,18 +26,22 @@ const ALL_SCOPES_SET: ReadonlySet<Scope> = new Set(ALL_SCOPES);
  * Authenticates a request by its OAuth access token or API key. The database is queried each time, so that a revoked key or
  * a disconnected application is rejected immediately.
  * @throws HttpError invalid_api_key, with the `WWW-Authenticate` header from which a client starts its authorization.
+ * @throws ServiceError insufficient_scope if an API key may not be used from the address of the client.
  */
 export async function authenticateBearer(ctx: Context): Promise<Principal> {
   const presented = readCredential(ctx);
-  return presented.startsWith('svc_') ? authenticateApiKey(presented) : authenticateAccessToken(presented);
+  return presented.startsWith('svc_') ? authenticateApiKey(presented, ctx.ip) : authenticateAccessToken(presented);
 }
 
 /**
- * Requires a scope of the access token.
+ * Requires a scope of the access token or the API key.
  * @throws HttpError invalid_api_key, 403, with the scopes to request.
+ * @throws ServiceError insufficient_scope for an API key, to which no scopes can be added by connecting again.
  */
-export function requireScope({ scopes }: Principal, scope: Scope): void {
+export function requireScope(principal: Principal, scope: Scope): void {
+  const { scopes, credential } = principal;
   if (scopes.has(scope)) return;
+  if (credential === 'key') requireAccess(principal, scope);
   // Includes the granted scopes, so that a client that asks again keeps them.
   const requested = ALL_SCOPES.filter((name) => name === scope || scopes.has(name)).join(' ');
   throw new HttpError('invalid_api_key', `The access token lacks the scope ${scope}: connect again and allow it.`, {
@@ -64,12 +70,18 @@ function readCredential(ctx: Context): string {
   }
 }
 
-async function authenticateApiKey(key: string): Promise<Principal> {
+async function authenticateApiKey(key: string, address: string): Promise<Principal> {
   const keyHash = hashApiKey(key);
-  const owner = keyHash === null ? undefined : await findApiKeyOwner(keyHash);
-  if (keyHash === null || owner === undefined) throw invalidTokenError('The API key is unknown or revoked.');
-  recordUseThrottled(toKeyId(keyHash), () => recordApiKeyLastUsed(keyHash));
-  return { ...owner, scopes: ALL_SCOPES_SET, credential: 'key' };
+  const caller = keyHash === null ? undefined : await findApiKeyOwner(keyHash).catch(withChallenge);
+  if (caller === undefined) throw invalidTokenError('The API key is unknown or revoked.');
+  requireAllowedAddress(caller, address);
+  recordUseThrottled(toKeyId(caller.keyHash), () => recordApiKeyLastUsed(caller.keyHash));
+  return { ...caller, scopes: caller.restrictions?.scopes ?? ALL_SCOPES_SET, credential: 'key' };
+}
+
+/** Adds the challenge to the error for an expired key. */
+function withChallenge(error: unknown): never {
+  throw error instanceof ServiceError && error.code === 'invalid_api_key' ? invalidTokenError(error.message) : error;
 }
 
 async function authenticateAccessToken(text: string): Promise<Principal> {

@@ -1,4 +1,5 @@
 import { isDeletionRequested } from '../../shared/domain/accounts/deletion.ts';
+import { requireAccess, requireAllowedAddress } from '../../shared/domain/accounts/restrictions.ts';
 import { requireStaff } from '../../shared/domain/accounts/staff.ts';
 import { ServiceError } from '../../shared/spec/errors.ts';
 import { type Context, requireCaller } from '../context.ts';
@@ -14,12 +15,20 @@ const REQUIRED_SESSION: ReadonlySet<Authentication> = new Set(['pageSession', 's
 const STAFF_ONLY: ReadonlySet<Authentication> = new Set(['staff', 'staffSession', 'staffCall']);
 
 /**
- * Checks that the caller may use the route, and that a form comes from one of the service's own pages. While the account
+ * Checks that the caller may use the route with this credential, and that a form comes from one of the service's own pages. While the account
  * is being deleted, its owner gets the page that can undo it instead of all others.
  * @returns false if the response is a redirect or an error page already.
  */
-export async function authorize(ctx: Context, { authentication, body, path, permission }: Route): Promise<boolean> {
-  requireTestAccess(ctx.state.caller, ctx.method, path);
+export async function authorize(
+  ctx: Context,
+  { authentication, body, path, access, permission }: Route,
+): Promise<boolean> {
+  const { caller } = ctx.state;
+  if (caller !== undefined && access !== undefined) {
+    requireAllowedAddress(caller, ctx.ip);
+    requireAccess(caller, access);
+  }
+  requireTestAccess(caller, ctx.method, path);
   if (body === 'form' && authentication !== 'oauthCallback') {
     if (isCrossOriginForm(ctx)) {
       sendWrongAddressPage(ctx, serviceOrigin());
@@ -27,7 +36,7 @@ export async function authorize(ctx: Context, { authentication, body, path, perm
     }
     requireCsrfToken(ctx, ctx.state.form as URLSearchParams);
   }
-  if (REQUIRED_SESSION.has(authentication) && ctx.state.caller === undefined) {
+  if (REQUIRED_SESSION.has(authentication) && caller === undefined) {
     const isNavigation = body === 'form' || isSafeMethod(ctx.method);
     if (authentication === 'staffCall' || !isNavigation) throw new ServiceError('invalid_api_key', 'Sign in first.');
     redirectToSignInPage(ctx);

@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache';
-import { recordApiKeyLastUsed } from '../../shared/domain/accounts/apiKeys.ts';
+import { recordApiKeyLastUsed } from '../../shared/domain/accounts/apiKeyOwners.ts';
 import { recordSessionLastUsed } from '../../shared/domain/accounts/sessions.ts';
 import { sha256 } from '../../shared/lib/secrets.ts';
 import { perService } from '../../shared/lib/serviceScope.ts';

@@ -1,3 +1,4 @@
+import type { RequiredAccess } from '../../shared/domain/accounts/restrictions.ts';
 import type { StaffPermission } from '../../shared/spec/staff.ts';
 import type { Handler } from '../context.ts';
 import type { RateClass } from './rateLimit.ts';
@@ -33,6 +34,11 @@ export type Authentication =
   | 'signedLink'
   | 'oauthCallback';
 
+/** Credentials that include an API key. Their routes name the access that a restricted key must have. */
+export type KeyAuthentication = 'account' | 'deferredKey';
+/** Credentials of staff. Their routes name the permission that the role must hold. */
+export type StaffAuthentication = 'staff' | 'staffSession' | 'staffCall';
+
 /** A rate class, or `byMessage` if the handler counts the request once it has read the message. */
 export type RouteRateLimit = RateClass | 'byMessage';
 
@@ -46,6 +52,37 @@ export interface Route {
   rateLimit: RouteRateLimit;
   body: RouteBody;
   handler: Handler;
+  /** Access that an API key must have. */
+  access: RequiredAccess | undefined;
   /** Permission that the role of a staff member must hold. */
   permission: StaffPermission | undefined;
+}
+
+type RouteMethod = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE' | '*';
+/** Columns of every route. Method `*` and a path that ends in `/*` stand for all methods and all paths below. */
+type RouteColumns<Credentials extends Authentication> = [
+  method: RouteMethod,
+  path: string,
+  authentication: Credentials,
+  rateLimit: RouteRateLimit,
+  body: RouteBody,
+  handler: Handler,
+];
+
+/** A route, with the access that an API key must have, or the permission that the role of a staff member must hold. */
+export type HttpRoute =
+  | readonly [...RouteColumns<KeyAuthentication>, access: RequiredAccess]
+  | StaffRoute
+  | readonly [...RouteColumns<Exclude<Authentication, KeyAuthentication | StaffAuthentication>>, none?: undefined];
+export type StaffRoute = readonly [...RouteColumns<StaffAuthentication>, permission: StaffPermission];
+
+/** Returns whether a route is for staff. */
+export function isStaffRoute(route: HttpRoute): route is StaffRoute {
+  return route[2].startsWith('staff');
+}
+
+/** Returns the access that a route requires of an API key; undefined if it takes none. */
+export function getRequiredAccess(route: HttpRoute): RequiredAccess | undefined {
+  if (isStaffRoute(route)) return 'account';
+  return route[6];
 }

@@ -1,10 +1,11 @@
 import { hasImageModels } from '../../shared/lib/catalog/catalog.ts';
 import { ServiceError } from '../../shared/spec/errors.ts';
-import type { Context } from '../context.ts';
+import { type Context, requireCaller } from '../context.ts';
 import { authenticateMcp } from '../mcp/authenticate.ts';
 import { authenticate, authenticateOptional, authenticateSession, evictKey, verifyKey } from './authenticate.ts';
 import { authorize } from './authorize.ts';
 import { readFormBody, readJsonBody } from './body.ts';
+import { withCurrentKey } from './currentKey.ts';
 import { isOtherLocalHostname } from './csrf.ts';
 import { holdLargeBody, releaseLargeBody } from './largeBodies.ts';
 import { consumeRateLimit, isCountedByAddress, type RateClass, refundRateLimit } from './rateLimit.ts';
@@ -49,14 +50,18 @@ async function runSteps(ctx: Context, route: Route): Promise<void> {
   const bodyError = await readBody(ctx, route).then(() => null, toError);
   // After a rejected body, the statement that would verify the key does not run.
   if (bodyError !== null && authentication === 'deferredKey') await authenticateRoute(ctx, 'account');
-  try {
-    if (!ctx.state.isPage) await consumeRateLimit(ctx, getRateClass(ctx, route));
+  let isCounted: boolean = ctx.state.isPage;
+  const handle = async () => {
+    if (!isCounted) await consumeRateLimit(ctx, getRateClass(ctx, route));
+    isCounted = true;
     if (bodyError !== null) throw bodyError;
-    if (!(await authorize(ctx, route))) return;
-    await handler(ctx);
-  } catch (error) {
-    if (ctx.state.isPage || authentication === 'staffCall') throw error;
-    const rejection = await verifyDeferredKey(ctx, authentication, error);
+    if (await authorize(ctx, route)) await handler(ctx);
+  };
+  try {
+    if (authentication === 'deferredKey') await handleWithDeferredKey(ctx, handle);
+    else await handle();
+  } catch (rejection) {
+    if (ctx.state.isPage || authentication === 'staffCall') throw rejection;
     if (rejection instanceof ServiceError && rejection.code === 'invalid_api_key') {
       evictKey(ctx.state.caller?.keyHash);
       await refundRateLimit(ctx, getRateClass(ctx, route));
@@ -77,7 +82,8 @@ async function authenticateRoute(ctx: Context, authentication: Authentication): 
       return;
     }
     ctx.state.caller = await (authentication === 'session' ? authenticateSession(ctx) : authenticate(ctx));
-    if (authentication === 'account' || authentication === 'staff') await verifyKey(ctx.state.caller);
+    if (authentication === 'account' || authentication === 'staff')
+      ctx.state.caller = await verifyKey(ctx.state.caller);
   } catch (error) {
     if (error instanceof ServiceError && error.code !== 'rate_limited') await consumeRateLimit(ctx, 'public');
     throw error;
@@ -101,18 +107,12 @@ function getRateClass(ctx: Context, { authentication, rateLimit }: Route): RateC
   return hasOptionalCaller && ctx.state.caller === undefined && !isCountedByAddress(rateLimit) ? 'public' : rateLimit;
 }
 
-/**
- * Verifies the key of a request that failed before the statement that would have verified it: a 401 takes precedence
- * over every other code. A fault of the service stays as it is, because it describes the outcome.
- */
-async function verifyDeferredKey(ctx: Context, authentication: Authentication, error: unknown): Promise<unknown> {
-  if (authentication !== 'deferredKey' || ctx.state.caller === undefined) return error;
-  if (!(error instanceof ServiceError) || error.code === 'invalid_api_key' || error.code === 'internal_error')
-    return error;
-  return verifyKey(ctx.state.caller).then(
-    () => error,
-    (rejection: unknown) => rejection,
-  );
+/** Handles a request whose statement verifies the key. */
+function handleWithDeferredKey(ctx: Context, handle: () => Promise<void>): Promise<void> {
+  return withCurrentKey(requireCaller(ctx), verifyKey, (caller) => {
+    ctx.state.caller = caller;
+    return handle();
+  });
 }
 
 function toError(error: unknown): Error {

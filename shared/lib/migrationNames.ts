@@ -29,6 +29,8 @@ export const MIGRATION_NAMES = [
   '0023_uploads',
   '0024_spending_limits',
   '0024_spending_limits_index',
+  '0025_key_options',
+  '0025_key_expiry_index',
   '0026_test_accounts',
   '0026_test_accounts_index',
   '0029_canceled_hours',

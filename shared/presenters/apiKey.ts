@@ -1,6 +1,22 @@
 import Type, { type Static } from 'typebox';
+import { formatIpRange } from '../lib/ipRanges.ts';
+import { ALL_SCOPES } from '../spec/oauth.ts';
+import { CreditLimitUse, presentCreditLimit, type SpendingLimitState } from './spendingLimit.ts';
 import type { ApiKey } from '../tables/ApiKey.ts';
 import { Timestamp, timestampOrNull, Uuid } from './fields.ts';
+
+/** Options of a key in a response, which contains only those that are set. */
+export const KeyOptionsResponse = Type.Object({
+  scopes: Type.Optional(Type.Array(Type.Enum(ALL_SCOPES), { description: 'Without it: the whole account' })),
+  expires_at: Type.Optional(Type.Unsafe<Date>({ ...Timestamp, description: 'Without it: never' })),
+  credit_limit: Type.Optional(CreditLimitUse.properties.credit_limit),
+  credits_used: Type.Optional(CreditLimitUse.properties.credits_used),
+  resets_at: Type.Optional(CreditLimitUse.properties.resets_at),
+  allowed_models: Type.Optional(Type.Array(Type.String(), { description: 'Models; without it: all' })),
+  allowed_ips: Type.Optional(
+    Type.Array(Type.String(), { description: 'Addresses and ranges in CIDR notation; without it: all' }),
+  ),
+});
 
 export const ApiKeyResponse = Type.Object({
   uuid: Uuid,
@@ -10,9 +26,11 @@ export const ApiKeyResponse = Type.Object({
   revoked: Type.Boolean(),
   created_at: Timestamp,
   mode: Type.Optional(Type.Enum(['test'], { description: 'test for a test key; absent for others' })),
+  ...KeyOptionsResponse.properties,
 });
 
-export function presentApiKey(row: ApiKey): Static<typeof ApiKeyResponse> {
+/** @param limit spending limit of the key, if it has one. */
+export function presentApiKey(row: ApiKey, limit: SpendingLimitState | null = null): Static<typeof ApiKeyResponse> {
   return {
     uuid: row.uuid,
     name: row.name,
@@ -21,5 +39,20 @@ export function presentApiKey(row: ApiKey): Static<typeof ApiKeyResponse> {
     revoked: row.revoked_at !== null,
     created_at: row.created_at,
     ...(row.test_account_id === null ? {} : { mode: 'test' as const }),
+    ...presentKeyOptions(row, limit),
+  };
+}
+
+/** Presents the options that a key has. */
+export function presentKeyOptions(
+  { scopes, expires_at: expiresAt, allowed_models: models, allowed_ips: ips }: ApiKey,
+  limit: SpendingLimitState | null = null,
+): Static<typeof KeyOptionsResponse> {
+  return {
+    ...(scopes === null ? {} : { scopes }),
+    ...(expiresAt === null ? {} : { expires_at: expiresAt }),
+    ...(limit === null ? {} : presentCreditLimit(limit)),
+    ...(models === null ? {} : { allowed_models: models }),
+    ...(ips === null ? {} : { allowed_ips: ips.map(formatIpRange) }),
   };
 }

@@ -132,6 +132,8 @@ export const JOBS = {
   'paymentEvents.prune': { queue: 'maintenance', payload: EmptyPayload, attempts: 1, everyMs: HOUR_MS },
   /** Carries out the next step of requested account deletions. */
   'accountDeletions.run': { queue: 'billing', payload: EmptyPayload, attempts: 1, everyMs: MINUTE_MS },
+  /** Revokes API keys that have expired. */
+  'apiKeys.expire': { queue: 'maintenance', payload: EmptyPayload, attempts: 1, everyMs: MINUTE_MS },
   /** Deletes expired sessions, sign-ins that were never completed, and old security events. */
   'sessions.prune': { queue: 'maintenance', payload: EmptyPayload, attempts: 1, everyMs: HOUR_MS },
   /** Adds the metric deltas to the platform-wide totals, and once a minute updates the hourly sums of the reports. */

@@ -17,6 +17,8 @@ export const METADATA_FILTERS_MAX = 3;
 
 export const API_KEY_NAME_MAX_CHARACTERS = 64;
 export const ACTIVE_API_KEYS_MAX = 20;
+/** Maximum number of models and of addresses that an API key may be restricted to. */
+export const API_KEY_OPTION_ITEMS_MAX = 50;
 export const API_KEY_PREFIX_CHARACTERS = 12;
 export const API_KEY_LAST_USED_INTERVAL_MS = MINUTE_MS;
 

@@ -1,4 +1,5 @@
 import { Model } from 'objection';
+import type { Scope } from '../spec/oauth.ts';
 
 /** A personal API key. Only its hash and its first characters are stored. */
 export class ApiKey extends Model {
@@ -17,4 +18,13 @@ export class ApiKey extends Model {
   declare last_used_at: Date | null;
   declare revoked_at: Date | null;
   declare created_at: Date;
+  /** Null: the whole account. */
+  declare scopes: Scope[] | null;
+  declare expires_at: Date | null;
+  /** Slugs of the models that it may use; null: all. */
+  declare allowed_models: string[] | null;
+  /** Networks in CIDR notation from which it may be used; null: all. */
+  declare allowed_ips: string[] | null;
+  /** Number of changes of the options. */
+  declare version: number;
 }

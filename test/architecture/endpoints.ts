@@ -130,6 +130,7 @@ const OWN_ENDPOINTS = `
   GET    /assets/account.js                    public
   GET    /assets/style.css                     public
   GET    /api/usage/keys/                      key/cookie
+  PATCH  /api/keys/:uuid/                      key/cookie
   POST   /api/webhooks/create/                 key/cookie
   GET    /api/webhooks/                        key/cookie
   GET    /api/webhooks/default/secret/         cookie

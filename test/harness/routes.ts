@@ -32,6 +32,7 @@ export const VALID_BODIES: Readonly<Record<string, object>> = {
   'POST /api/generations/create/': { model: 'imgmodel-2', prompt: 'a', params: { resolution: '1K' } },
   'POST /api/generations/estimate/': { model: 'imgmodel-2', prompt: 'a', params: { resolution: '1K' } },
   'POST /api/keys/create/': { name: 'a' },
+  'PATCH /api/keys/:uuid/': { name: 'a' },
   'POST /api/webhooks/create/': { url: 'https://example.com/webhooks' },
   'PATCH /api/webhooks/:uuid/': { description: 'a' },
   'POST /api/billing/checkout/': { plan: 'studio' },

@@ -36,7 +36,7 @@ export async function getKeyNumber(service: TestService, { key }: TestCustomer):
 
 /** Creates another key of the account. @returns the customer with that key. */
 export async function addKey(customer: TestCustomer, name: string): Promise<TestCustomer> {
-  const { body } = await customer.request('POST', '/api/keys/create/', { body: { name } });
+  const { body } = await customer.requestWithSession('POST', '/api/keys/create/', { body: { name } });
   return new TestCustomer(customer.baseUrl, customer.email, customer.cookie, body.key);
 }
 

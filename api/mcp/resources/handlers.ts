@@ -4,7 +4,7 @@ import { readGeneration } from '../../../shared/domain/generations/read.ts';
 import type { Generation } from '../../../shared/tables/Generation.ts';
 import { toServiceError } from '../../pipeline/errors.ts';
 import { presentGeneration } from '../../../shared/presenters/generation.ts';
-import { getMcpRequestContext, type McpRequestContext } from '../requestContext.ts';
+import { getMcpRequestContext, type McpRequestContext, runWithCurrentKey } from '../requestContext.ts';
 import { GENERATION_VIEW_URI, getGenerationView } from '../apps/generationView.ts';
 import { buildIcon } from '../icons.ts';
 import { truncateText } from '../tools/callToolResult.ts';
@@ -122,7 +122,7 @@ async function withProtocolErrors<Result>(
   work: (requestContext: McpRequestContext) => Promise<Result>,
 ): Promise<Result> {
   try {
-    return await work(requestContext);
+    return await runWithCurrentKey(requestContext, 'svc:read', (principal) => work({ ...requestContext, principal }));
   } catch (thrown) {
     if (thrown instanceof ProtocolError) throw thrown;
     const { code, message } = toServiceError(thrown, requestContext);

@@ -1,5 +1,7 @@
-import { createApiKey, listApiKeys, revokeApiKey } from '../../../shared/domain/accounts/apiKeys.ts';
+import { createApiKey, listApiKeys, revokeApiKey, updateApiKey } from '../../../shared/domain/accounts/apiKeys.ts';
 import type { SaveResponse } from '../../../shared/domain/platform/idempotentRequests.ts';
+import { listKeyLimits, type SpendingLimits } from '../../../shared/domain/spendingLimits/listSpendingLimits.ts';
+import type { ApiKey } from '../../../shared/tables/ApiKey.ts';
 import { createBodyParser } from '../../../shared/lib/validation/bodyParser.ts';
 import { requireCaller, type Context } from '../../context.ts';
 import { audit } from '../../pipeline/auditLog.ts';
@@ -11,21 +13,21 @@ import { parsePage, parseUuidParam } from '../../pipeline/requestParameters.ts';
 import { presentCreatedApiKey } from './presenter.ts';
 import { presentApiKey } from '../../../shared/presenters/apiKey.ts';
 import { presentPage } from '../pagination.ts';
-import { CreateApiKeyRequest } from './schemas.ts';
+import { CreateApiKeyRequest, UpdateApiKeyRequest } from './schemas.ts';
 
 const parseCreate = createBodyParser(CreateApiKeyRequest);
+const parseUpdate = createBodyParser(UpdateApiKeyRequest);
 
 export async function create(ctx: Context): Promise<void> {
   const request = parseCreate(getJsonBody(ctx));
-  const { accountId } = requireCaller(ctx);
+  const caller = requireCaller(ctx);
+  const { accountId } = caller;
   ctx.body = await withIdempotency(ctx, 'keys.create', request, async (_id, saveResponse: SaveResponse<object>) => {
-    const created = await createApiKey(
-      accountId,
-      request.name,
-      (transaction, key) => saveResponse(transaction, presentCreatedApiKey(key)),
-      getRequestOrigin(ctx),
-      request.mode,
-    );
+    const created = await createApiKey(accountId, request, {
+      caller,
+      origin: getRequestOrigin(ctx),
+      onCreated: (transaction, key) => saveResponse(transaction, presentCreatedApiKey(key)),
+    });
     await audit(ctx, 'key_created', accountId, { key: created.row.uuid });
     return presentCreatedApiKey(created);
   });
@@ -34,7 +36,20 @@ export async function create(ctx: Context): Promise<void> {
 
 export async function list(ctx: Context): Promise<void> {
   const page = await listApiKeys(requireCaller(ctx).accountId, parsePage(ctx));
-  ctx.body = presentPage(page, '/api/keys/', presentApiKey);
+  const limits = await findKeyLimits(page.items);
+  ctx.body = presentPage(page, '/api/keys/', (key) => presentApiKey(key, limits.get(key.number)));
+}
+
+export async function update(ctx: Context): Promise<void> {
+  const caller = requireCaller(ctx);
+  const request = parseUpdate(getJsonBody(ctx));
+  const key = await updateApiKey(caller.accountId, parseUuidParam(ctx), request, {
+    caller,
+    origin: getRequestOrigin(ctx),
+  });
+  evictKey(key.key_hash);
+  await audit(ctx, 'key_changed', caller.accountId, { key: key.uuid });
+  ctx.body = presentApiKey(key, (await findKeyLimits([key])).get(key.number));
 }
 
 export async function revoke(ctx: Context): Promise<void> {
@@ -42,4 +57,11 @@ export async function revoke(ctx: Context): Promise<void> {
   evictKey(await revokeApiKey(accountId, parseUuidParam(ctx), { origin: getRequestOrigin(ctx) }));
   await audit(ctx, 'key_revoked', accountId, { key: parseUuidParam(ctx) });
   ctx.body = { revoked: true };
+}
+
+/** Finds the spending limits of keys of one account, by the number of the key. */
+async function findKeyLimits(keys: readonly ApiKey[]): Promise<SpendingLimits<number>> {
+  const accountId = keys[0]?.account_id;
+  const numbers = keys.map(({ number }) => number);
+  return accountId === undefined ? new Map() : listKeyLimits(accountId, numbers);
 }

@@ -1,7 +1,10 @@
 import Type from 'typebox';
+import { KeyOptionsResponse } from '../../../shared/presenters/apiKey.ts';
+import { CreditLimit } from '../../../shared/presenters/spendingLimit.ts';
+import { NO_OTHER_FIELDS, objectOrNull, textOrNull, Timestamp, Uuid } from '../../../shared/presenters/fields.ts';
+import { API_KEY_NAME_MAX_CHARACTERS, API_KEY_OPTION_ITEMS_MAX } from '../../../shared/spec/limits.ts';
+import { ALL_SCOPES, type Scope } from '../../../shared/spec/oauth.ts';
 import { KEY_MODES } from '../../../shared/spec/testMode.ts';
-import { API_KEY_NAME_MAX_CHARACTERS } from '../../../shared/spec/limits.ts';
-import { NO_OTHER_FIELDS, Timestamp, Uuid } from '../../../shared/presenters/fields.ts';
 
 export const CreatedApiKeyResponse = Type.Object({
   uuid: Uuid,
@@ -10,16 +13,67 @@ export const CreatedApiKeyResponse = Type.Object({
   prefix: Type.String(),
   created_at: Timestamp,
   mode: Type.Optional(Type.Enum(['test'], { description: 'test for a test key; absent for others' })),
+  ...KeyOptionsResponse.properties,
 });
 
 export const RevokedResponse = Type.Object({ revoked: Type.Boolean({ const: true }) });
 
+const KeyName = Type.String({
+  trimmed: true,
+  minLength: 1,
+  maxLength: API_KEY_NAME_MAX_CHARACTERS,
+  format: 'text',
+});
+
+/** Longest item of a list. `parseKeyOptions` checks the items further. */
+const ITEM_MAX_CHARACTERS = 100;
+
+const textListOrNull = (description: string) =>
+  Type.Unsafe<string[] | null>({
+    type: ['array', 'null'],
+    items: { type: 'string', minLength: 1, maxLength: ITEM_MAX_CHARACTERS },
+    minItems: 1,
+    maxItems: API_KEY_OPTION_ITEMS_MAX,
+    description,
+  });
+
+const KEY_OPTIONS = {
+  scopes: Type.Optional(
+    Type.Unsafe<Scope[] | null>({
+      type: ['array', 'null'],
+      items: { type: 'string', enum: ALL_SCOPES },
+      minItems: 1,
+      maxItems: API_KEY_OPTION_ITEMS_MAX,
+      description: 'What the key may do; null for the whole account',
+    }),
+  ),
+  expires_at: Type.Optional(
+    textOrNull({
+      maxLength: ITEM_MAX_CHARACTERS,
+      description: 'Future time from which the key is rejected, or a date, which is its start in UTC; null for never',
+    }),
+  ),
+  credit_limit: Type.Optional(
+    objectOrNull(
+      CreditLimit,
+      'Most credits that the key may spend in a UTC day, a UTC month or in total; null for no limit',
+    ),
+  ),
+  allowed_models: Type.Optional(textListOrNull('Models that the key may use; null for all')),
+  allowed_ips: Type.Optional(
+    textListOrNull('Addresses, or ranges in CIDR notation, from which the key may be used; null for all'),
+  ),
+};
+
 export const CreateApiKeyRequest = Type.Object(
   {
-    name: Type.String({ trimmed: true, minLength: 1, maxLength: API_KEY_NAME_MAX_CHARACTERS, format: 'text' }),
+    name: KeyName,
     mode: Type.Optional(
       Type.Enum([...KEY_MODES], { description: 'test for a key that costs nothing: see Test mode. Default: live' }),
     ),
+    ...KEY_OPTIONS,
   },
   NO_OTHER_FIELDS,
 );
+
+export const UpdateApiKeyRequest = Type.Object({ name: Type.Optional(KeyName), ...KEY_OPTIONS }, NO_OTHER_FIELDS);

@@ -33,13 +33,10 @@ export const createKey = withKeyErrors(async (ctx) => {
   const { response } = await executeIdempotent(
     idempotentRequest,
     async (_id, saveResponse: SaveResponse<{ name: string; key: string }>) => {
-      const created = await createApiKey(
-        accountId,
-        request.name,
-        (transaction, { key, row }) => saveResponse(transaction, { name: row.name, key }),
-        getRequestOrigin(ctx),
-        request.mode,
-      );
+      const created = await createApiKey(accountId, request, {
+        origin: getRequestOrigin(ctx),
+        onCreated: (transaction, { key, row }) => saveResponse(transaction, { name: row.name, key }),
+      });
       await audit(ctx, 'key_created', accountId, { key: created.row.uuid });
       return { name: created.row.name, key: created.key };
     },

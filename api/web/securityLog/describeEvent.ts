@@ -21,6 +21,8 @@ const SENTENCES: Record<SecurityEventName, (details: Details) => string> = {
   identity_linked: ({ provider }) => `${getProviderTitle(provider)} linked as a sign-in method`,
   identity_removed: ({ provider }) => `${getProviderTitle(provider)} removed as a sign-in method`,
   key_created: ({ name, prefix }) => `API key “${name}” (${prefix}…) created`,
+  key_changed: ({ name, prefix, changed }) =>
+    `API key “${name}” (${prefix}…) changed: ${String(changed).replaceAll('_', ' ')}`,
   key_revoked: ({ name, prefix }) => `API key “${name}” (${prefix}…) revoked`,
   application_connected: ({ application }) => `Access of ${application} approved`,
   application_disconnected: ({ application, reason }) =>

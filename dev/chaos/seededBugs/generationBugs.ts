@@ -151,9 +151,9 @@ export const GENERATION_BUGS: readonly SeededBug[] = [
     name: 'a revoked key is still accepted',
     changes: [
       {
-        file: 'shared/domain/accounts/apiKeys.ts',
+        file: 'shared/domain/accounts/apiKeyOwners.ts',
         within: 'FIND_KEY_OWNERS',
-        find: 'AND $k.revoked_at IS NULL',
+        find: 'AND ($k.revoked_at IS NULL OR $k.expires_at <= $k.revoked_at)',
         replace: '',
       },
     ],

@@ -9,6 +9,7 @@ import type {
   LedgerFilters,
   Model,
   Plan,
+  UpdateApiKey,
   UsageSummary,
 } from './types.ts';
 
@@ -89,6 +90,12 @@ export class Keys {
 
   list(options?: RequestOptions): List<ApiKey> {
     return listPages(this.#transport, '/api/keys/', {}, options);
+  }
+
+  /** Changes the name or options of a key; null removes an option. */
+  update(uuid: string, change: UpdateApiKey, options?: RequestOptions): Promise<ApiKey> {
+    const path = `/api/keys/${encodeURIComponent(uuid)}/`;
+    return this.#transport.request({ method: 'PATCH', path, body: change, repetition: 'safe' }, options);
   }
 
   /** Revokes a key, immediately and permanently. */

@@ -173,7 +173,7 @@ export interface paths {
         put?: never;
         /**
          * Create an API key
-         * @description The key is returned in this response only. An account has at most 20 active keys. A key with `mode: test` acts on a test account: its generations cost nothing and are watermarked samples, and it cannot change billing or API keys.
+         * @description The key is returned in this response only. An account has at most 20 active keys. A key with `mode: test` acts on a test account: its generations cost nothing and are watermarked samples, and it cannot change billing or API keys. Without options a key has all rights of the account. A key with any option cannot create or change keys; requests beyond its options get 403 `insufficient_scope`, and after its expiry 401 `invalid_api_key`.
          */
         post: operations["createApiKey"];
         delete?: never;
@@ -200,6 +200,26 @@ export interface paths {
         options?: never;
         head?: never;
         patch?: never;
+        trace?: never;
+    };
+    "/api/keys/{uuid}/": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        /**
+         * Change an API key
+         * @description What is not given stays as it is; null removes an option. Takes effect immediately. Without options a key has all rights of the account. A key with any option cannot create or change keys; requests beyond its options get 403 `insufficient_scope`, and after its expiry 401 `invalid_api_key`.
+         */
+        patch: operations["updateApiKey"];
         trace?: never;
     };
     "/api/keys/{uuid}/revoke/": {
@@ -1335,6 +1355,33 @@ export interface components {
              * @enum {string}
              */
             mode?: "test";
+            /** @description Without it: the whole account */
+            scopes?: ("svc:read" | "svc:write")[];
+            /**
+             * Format: date-time
+             * @description Without it: never
+             */
+            expires_at?: string;
+            credit_limit?: {
+                /** @description Most credits to spend */
+                credits: number;
+                /**
+                 * @description A UTC day, a UTC month, or all time
+                 * @enum {string}
+                 */
+                period: "day" | "month" | "total";
+            };
+            /** @description Credits used of the limit, less refunds */
+            credits_used?: number;
+            /**
+             * Format: date-time
+             * @description Start of the next day or month in UTC; null for the period total
+             */
+            resets_at?: string | null;
+            /** @description Models; without it: all */
+            allowed_models?: string[];
+            /** @description Addresses and ranges in CIDR notation; without it: all */
+            allowed_ips?: string[];
         };
         ApiKey: {
             /** Format: uuid */
@@ -1358,6 +1405,33 @@ export interface components {
              * @enum {string}
              */
             mode?: "test";
+            /** @description Without it: the whole account */
+            scopes?: ("svc:read" | "svc:write")[];
+            /**
+             * Format: date-time
+             * @description Without it: never
+             */
+            expires_at?: string;
+            credit_limit?: {
+                /** @description Most credits to spend */
+                credits: number;
+                /**
+                 * @description A UTC day, a UTC month, or all time
+                 * @enum {string}
+                 */
+                period: "day" | "month" | "total";
+            };
+            /** @description Credits used of the limit, less refunds */
+            credits_used?: number;
+            /**
+             * Format: date-time
+             * @description Start of the next day or month in UTC; null for the period total
+             */
+            resets_at?: string | null;
+            /** @description Models; without it: all */
+            allowed_models?: string[];
+            /** @description Addresses and ranges in CIDR notation; without it: all */
+            allowed_ips?: string[];
         };
         UsageSummary: {
             /** @description null without an active subscription */
@@ -2565,6 +2639,24 @@ export interface operations {
                      * @enum {string}
                      */
                     mode?: "live" | "test";
+                    /** @description What the key may do; null for the whole account */
+                    scopes?: ("svc:read" | "svc:write")[] | null;
+                    /** @description Future time from which the key is rejected, or a date, which is its start in UTC; null for never */
+                    expires_at?: string | null;
+                    /** @description Most credits that the key may spend in a UTC day, a UTC month or in total; null for no limit */
+                    credit_limit?: {
+                        /** @description Most credits to spend */
+                        credits: number;
+                        /**
+                         * @description A UTC day, a UTC month, or all time
+                         * @enum {string}
+                         */
+                        period: "day" | "month" | "total";
+                    } | null;
+                    /** @description Models that the key may use; null for all */
+                    allowed_models?: string[] | null;
+                    /** @description Addresses, or ranges in CIDR notation, from which the key may be used; null for all */
+                    allowed_ips?: string[] | null;
                 };
             };
         };
@@ -2621,6 +2713,63 @@ export interface operations {
             400: components["responses"]["ValidationError"];
             401: components["responses"]["InvalidApiKey"];
             403: components["responses"]["AccountSuspendedOrInsufficientScope"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["InternalError503"];
+        };
+    };
+    updateApiKey: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                uuid: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    name?: string;
+                    /** @description What the key may do; null for the whole account */
+                    scopes?: ("svc:read" | "svc:write")[] | null;
+                    /** @description Future time from which the key is rejected, or a date, which is its start in UTC; null for never */
+                    expires_at?: string | null;
+                    /** @description Most credits that the key may spend in a UTC day, a UTC month or in total; null for no limit */
+                    credit_limit?: {
+                        /** @description Most credits to spend */
+                        credits: number;
+                        /**
+                         * @description A UTC day, a UTC month, or all time
+                         * @enum {string}
+                         */
+                        period: "day" | "month" | "total";
+                    } | null;
+                    /** @description Models that the key may use; null for all */
+                    allowed_models?: string[] | null;
+                    /** @description Addresses, or ranges in CIDR notation, from which the key may be used; null for all */
+                    allowed_ips?: string[] | null;
+                };
+            };
+        };
+        responses: {
+            /** @description The changed key, as in the list. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApiKey"];
+                };
+            };
+            400: components["responses"]["ValidationError"];
+            401: components["responses"]["InvalidApiKey"];
+            403: components["responses"]["AccountSuspendedOrInsufficientScope"];
+            404: components["responses"]["NotFound"];
+            413: components["responses"]["ValidationError413"];
             429: components["responses"]["RateLimited"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["InternalError503"];

@@ -51,6 +51,7 @@ export type CreateGeneration = OpenFields<Omit<Body<'createGeneration'>, 'params
 export type GenerationFilters = OpenFields<Filters<'listGenerations'>, 'model'>;
 export type LedgerFilters = Filters<'listLedgerEntries'>;
 export type CreateApiKey = Body<'createApiKey'>;
+export type UpdateApiKey = Body<'updateApiKey'>;
 export type CreateUpload = Body<'createUpload'>;
 export type CreateWebhook = Body<'createWebhook'>;
 export type UpdateWebhook = Body<'updateWebhook'>;

@@ -5,6 +5,7 @@ import { ServiceError } from '../../spec/errors.ts';
 import { Account } from '../../tables/Account.ts';
 import { Referral } from '../../tables/Referral.ts';
 import { type ReferralClick, findReferrer } from '../affiliates/referrals.ts';
+import type { Restrictions } from './restrictions.ts';
 
 /** Account of a request, after its credential has been read. */
 export interface Caller {
@@ -15,6 +16,16 @@ export interface Caller {
   clientId: string | null;
   /** True for a test account, which a test key acts on. */
   isTest?: boolean;
+  /** Version of the key's options, which that statement compares. */
+  keyVersion?: number;
+  /** Rights of the credential. Undefined: all rights of the account. */
+  restrictions?: Restrictions;
+}
+
+/** Caller that an API key identifies. */
+export interface KeyCaller extends Caller {
+  keyHash: Buffer;
+  keyVersion: number;
 }
 
 export const ACCOUNT_SUSPENDED_DETAIL = 'The account is suspended. Contact support to have it reinstated.';

@@ -1,56 +1,66 @@
 import type { Transaction } from 'objection';
 import { v7 as uuidv7 } from 'uuid';
-import { createBatcher } from '../../lib/batcher.ts';
 import { now } from '../../lib/clock.ts';
 import { db } from '../../lib/database/pool.ts';
-import { prepared, runStatement } from '../../lib/database/preparedStatements.ts';
-import { DB_WAIT_TIMEOUT } from '../../lib/database/waitTimeout.ts';
 import { getPageOffset, type ListPage } from '../../lib/pagination.ts';
 import { randomHex, sha256 } from '../../lib/secrets.ts';
 import { ServiceError } from '../../spec/errors.ts';
-import {
-  ACTIVE_API_KEYS_MAX,
-  API_KEY_PREFIX_CHARACTERS,
-  API_KEY_LAST_USED_INTERVAL_MS,
-  PAGE_SIZE,
-} from '../../spec/limits.ts';
+import { ACTIVE_API_KEYS_MAX, API_KEY_PREFIX_CHARACTERS, PAGE_SIZE } from '../../spec/limits.ts';
 import type { KeyMode } from '../../spec/testMode.ts';
 import { Account } from '../../tables/Account.ts';
 import { ApiKey } from '../../tables/ApiKey.ts';
 import { lockAccount } from '../credits/ledger.ts';
+import type { CreditLimit, SpendingLimitState } from '../../presenters/spendingLimit.ts';
+import { buildUnusedLimit } from '../spendingLimits/listSpendingLimits.ts';
+import { setSpendingLimit } from '../spendingLimits/setSpendingLimit.ts';
 import { recordEvent } from '../outbox/recordEvent.ts';
-import { accountSuspendedError, type Caller } from './accounts.ts';
+import type { Caller } from './accounts.ts';
+import { type KeyOptionsInput, listChangedOptions, NO_KEY_OPTIONS, parseKeyOptions } from './apiKeyOptions.ts';
 import { describeOrigin, recordSecurityEvent, type RequestOrigin, SERVICE_ORIGIN } from './securityEvents.ts';
 import { ensureTestAccount, requireTestMode } from './testAccounts.ts';
-
-/** `svc_` and 40 hex characters (spec: API keys). */
-const KEY_FORMAT = /^svc_[0-9a-f]{40}$/;
-
-/** Returns the hash under which a key is stored, or null if the text is not a key. */
-export function hashApiKey(key: string): Buffer | null {
-  return KEY_FORMAT.test(key) ? sha256(key) : null;
-}
 
 /** A new key with its text, which is not stored. */
 export interface CreatedApiKey {
   key: string;
   row: ApiKey;
+  /** Spending limit, if it has one. */
+  limit: SpendingLimitState | null;
+}
+
+/** A key to create: its name, and the options that restrict it. */
+export interface NewApiKey extends KeyOptionsInput {
+  name: string;
+  /** `test` for a key that acts on the test account, which the first such key creates. */
+  mode?: KeyMode;
+  credit_limit?: CreditLimit | null;
+}
+
+/** Changes of a key; null removes an option. */
+type ApiKeyChange = Partial<Omit<NewApiKey, 'mode'>>;
+
+interface KeyChangeOptions {
+  origin?: RequestOrigin;
+  /** The caller that makes the request. Its key must still have the options with which it was admitted. */
+  caller?: Caller;
+}
+
+interface CreateKeyOptions extends KeyChangeOptions {
+  /** May write more rows in the same transaction. */
+  onCreated?: (transaction: Transaction, created: CreatedApiKey) => Promise<void>;
 }
 
 /**
  * Creates an API key. Its text is returned only here.
- * @param onCreated may write more rows in the same transaction.
- * @param mode `test` for a key that acts on the test account, which the first such key creates.
- * @throws ServiceError validation_error when the account has 20 active keys or is being deleted, or without test mode.
+ * @throws ServiceError validation_error for invalid options, when the account has 20 active keys, or is being deleted, or
+ *   without test mode; insufficient_scope if the caller's key was changed meanwhile.
  */
 export async function createApiKey(
   accountId: number,
-  name: string,
-  onCreated: (transaction: Transaction, created: CreatedApiKey) => Promise<void> = async () => {},
-  origin: RequestOrigin = SERVICE_ORIGIN,
-  mode: KeyMode = 'live',
+  { name, mode = 'live', credit_limit: creditLimit, ...input }: NewApiKey,
+  { origin = SERVICE_ORIGIN, caller, onCreated = async () => {} }: CreateKeyOptions = {},
 ): Promise<CreatedApiKey> {
   if (mode === 'test') requireTestMode();
+  const options = { ...NO_KEY_OPTIONS, ...parseKeyOptions(input) };
   const key = `svc_${randomHex(20)}`;
   return Account.transaction(async (transaction) => {
     // One statement checks the limit and counts, so that concurrent requests cannot create a 21st key.
@@ -61,6 +71,7 @@ export async function createApiKey(
       .patch({ key_count: db.raw('key_count + 1'), active_key_count: db.raw('active_key_count + 1') } as object)
       .returning('key_count');
     if (account === undefined) throw await explainRejectedKey(transaction, accountId);
+    await assertKeyUnchanged(transaction, caller);
     const row = await ApiKey.query(transaction).insertAndFetch({
       key_hash: sha256(key),
       uuid: uuidv7(),
@@ -70,6 +81,7 @@ export async function createApiKey(
       name,
       prefix: key.slice(0, API_KEY_PREFIX_CHARACTERS),
       created_at: now(),
+      ...options,
     });
     const details = describeKey(row);
     await recordSecurityEvent(transaction, { accountId, event: 'key_created', origin, details });
@@ -79,9 +91,25 @@ export async function createApiKey(
       subject: row.uuid,
       details: { ...details, ...describeOrigin(origin) },
     });
-    await onCreated(transaction, { key, row });
-    return { key, row };
+    if (creditLimit != null) await setKeyLimit(transaction, row, creditLimit);
+    const limit = creditLimit == null ? null : buildUnusedLimit(creditLimit);
+    const created = { key, row, limit };
+    await onCreated(transaction, created);
+    return created;
   });
+}
+
+/**
+ * Verifies that the key of a caller is valid and has not been changed since the request was admitted. The transaction has
+ * locked the account, as every change of a key does.
+ * @throws ServiceError insufficient_scope
+ */
+async function assertKeyUnchanged(transaction: Transaction, caller: Caller | undefined): Promise<void> {
+  if (caller === undefined || caller.keyHash === null) return;
+  const key = await ApiKey.query(transaction).findById(caller.keyHash).whereNull('revoked_at').select('version');
+  if (key?.version === (caller.keyVersion ?? 0)) return;
+  const detail = 'The API key of this request was changed or revoked while it ran. No key was created or changed.';
+  throw new ServiceError('insufficient_scope', detail);
 }
 
 async function explainRejectedKey(transaction: Transaction, accountId: number): Promise<ServiceError> {
@@ -128,6 +156,64 @@ export async function listActiveApiKeys(accountId: number): Promise<ApiKey[]> {
 }
 
 /**
+ * Changes the name or options of a key. What is not given stays as it is. Takes effect immediately on every process: a
+ * request that was admitted with the former options is rejected by its statement, and runs again with the present ones.
+ * @throws ServiceError not_found when the account has no such key; validation_error for invalid options, or if the key is
+ *   revoked or has expired; insufficient_scope if the caller's key was changed meanwhile.
+ */
+export async function updateApiKey(
+  accountId: number,
+  uuid: string,
+  { name, credit_limit: creditLimit, ...input }: ApiKeyChange,
+  { origin = SERVICE_ORIGIN, caller }: KeyChangeOptions = {},
+): Promise<ApiKey> {
+  return Account.transaction(async (transaction) => {
+    await lockAccount(transaction, accountId);
+    await assertKeyUnchanged(transaction, caller);
+    const key = await findKey(transaction, accountId, uuid);
+    assertChangeable(key);
+    const options = parseKeyOptions(input, key);
+    const isLimitChanged = creditLimit !== undefined && (await setKeyLimit(transaction, key, creditLimit));
+    const changed = [
+      ...(name === undefined || name === key.name ? [] : ['name']),
+      ...(isLimitChanged ? ['credit_limit'] : []),
+      ...listChangedOptions(key, options),
+    ];
+    if (changed.length === 0) return key;
+    const updated = await key.$query(transaction).patchAndFetch({
+      ...(name === undefined ? {} : { name }),
+      ...options,
+      version: key.version + 1,
+    });
+    const details = { ...describeKey(updated), changed: changed.join(', ') };
+    await recordSecurityEvent(transaction, { accountId, event: 'key_changed', origin, details });
+    return updated;
+  });
+}
+
+/** @throws ServiceError validation_error for a test key */
+function setKeyLimit(transaction: Transaction, key: ApiKey, limit: CreditLimit | null): Promise<boolean> {
+  if (key.test_account_id !== null && limit !== null) {
+    const detail = 'credit_limit: a test key spends no credits. Leave out credit_limit.';
+    throw new ServiceError('validation_error', detail, { field: 'credit_limit' });
+  }
+  return setSpendingLimit(transaction, key.account_id, { keyNumber: key.number }, limit);
+}
+
+/** @throws ServiceError validation_error */
+function assertChangeable({ revoked_at: revokedAt, expires_at: expiresAt }: ApiKey): void {
+  const problem = revokedAt !== null ? 'is revoked' : expiresAt !== null && expiresAt <= now() ? 'has expired' : null;
+  if (problem !== null)
+    throw new ServiceError('validation_error', `The API key ${problem} and cannot be changed. Create another one.`);
+}
+
+async function findKey(transaction: Transaction, accountId: number, uuid: string): Promise<ApiKey> {
+  const key = await ApiKey.query(transaction).findOne({ account_id: accountId, uuid });
+  if (key !== undefined) return key;
+  throw new ServiceError('not_found', 'Not found. This account has no API key with that UUID.');
+}
+
+/**
  * Revokes a key permanently. Revoking it again changes nothing.
  * @param onRevoked may write more rows in the same transaction, unless the key was revoked before.
  * @returns the hash of the key.
@@ -147,9 +233,7 @@ export async function revokeApiKey(
 ): Promise<Buffer> {
   return Account.transaction(async (transaction) => {
     await lockAccount(transaction, accountId);
-    const key = await ApiKey.query(transaction).findOne({ account_id: accountId, uuid });
-    if (key === undefined)
-      throw new ServiceError('not_found', 'Not found. This account has no API key with that UUID.');
+    const key = await findKey(transaction, accountId, uuid);
     if (key.revoked_at === null) {
       await key.$query(transaction).patch({ revoked_at: now() });
       await Account.query(transaction).where('id', accountId).decrement('active_key_count', 1);
@@ -161,64 +245,3 @@ export async function revokeApiKey(
     return key.key_hash;
   });
 }
-
-const FIND_KEY_OWNERS = prepared(
-  'find_api_key_owners',
-  `SELECT k.key_hash, coalesce(k.test_account_id, k.account_id) AS account_id, k.test_account_id IS NOT NULL AS is_test,
-          a.suspended_at IS NOT NULL AS is_suspended
-     FROM api_keys k JOIN accounts a ON a.id = k.account_id
-    WHERE k.key_hash = ANY (:hashes) AND k.revoked_at IS NULL`,
-);
-
-interface KeyOwnerRow {
-  key_hash: Buffer;
-  account_id: number;
-  is_test: boolean;
-  is_suspended: boolean;
-}
-
-const findOwnerByHash = createBatcher<Buffer, KeyOwnerRow | undefined>({
-  maxItems: 64,
-  maxInFlight: 2,
-  waitTimeout: DB_WAIT_TIMEOUT,
-  run: async (hashes) => {
-    const rows = await runStatement<KeyOwnerRow>(FIND_KEY_OWNERS, { hashes });
-    const owners = new Map(rows.map((row) => [row.key_hash.toString('hex'), row]));
-    return hashes.map((hash) => owners.get(hash.toString('hex')));
-  },
-});
-
-/**
- * Finds the account that an active key acts on, or undefined. Never cached, so that a revocation takes effect immediately.
- * @throws ServiceError account_suspended
- */
-export async function findApiKeyOwner(keyHash: Buffer): Promise<Caller | undefined> {
-  const owner = await findOwnerByHash(keyHash);
-  if (owner?.is_suspended === true) throw accountSuspendedError();
-  if (owner === undefined) return undefined;
-  return { accountId: owner.account_id, keyHash, clientId: null, ...(owner.is_test ? { isTest: true } : {}) };
-}
-
-const RECORD_LAST_USED = prepared(
-  'record_keys_last_used',
-  `UPDATE api_keys SET last_used_at = :now
-    WHERE key_hash IN (
-      SELECT key_hash FROM api_keys
-       WHERE key_hash = ANY (:hashes) AND (last_used_at IS NULL OR last_used_at <= :before)
-       ORDER BY key_hash FOR NO KEY UPDATE SKIP LOCKED)`,
-);
-
-/** Records that keys were used, at most once per key and 60 seconds over all processes. */
-export const recordApiKeyLastUsed = createBatcher<Buffer, void>({
-  maxItems: 64,
-  maxInFlight: 1,
-  run: async (hashes) => {
-    const at = now();
-    await runStatement(RECORD_LAST_USED, {
-      hashes,
-      now: at,
-      before: new Date(at.getTime() - API_KEY_LAST_USED_INTERVAL_MS),
-    });
-    return [];
-  },
-});

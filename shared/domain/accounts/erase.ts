@@ -79,7 +79,7 @@ export async function eraseAccount(accountId: number, onErased: OnErased = async
     const withoutAddresses = { hosted_invoice_url: null, pdf_url: null };
     await Invoice.query(transaction).patch(withoutAddresses).where({ account_id: accountId });
     await SpendingLimit.query(transaction).delete().where({ account_id: accountId });
-    await ApiKey.query(transaction).patch({ name: 'erased' }).where({ account_id: accountId });
+    await ApiKey.query(transaction).patch({ name: 'erased', allowed_ips: null }).where({ account_id: accountId });
     await account.$query(transaction).patch({
       email: `erased-${account.uuid}@erased.invalid`,
       first_name: '',

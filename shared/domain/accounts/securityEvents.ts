@@ -41,6 +41,7 @@ export type SecurityEventName =
   | 'identity_linked'
   | 'identity_removed'
   | 'key_created'
+  | 'key_changed'
   | 'key_revoked'
   | 'application_connected'
   | 'application_disconnected'

@@ -69,10 +69,11 @@ const prepareChargeStatement = (name: string, { hasKeys, hasInputs, hasLimits }:
      SELECT r.*, k.number AS api_key_number, r.key_hash IS NULL OR k.key_hash IS NOT NULL AS is_key_valid
        FROM json_to_recordset(:charges) AS r (uuid uuid, account_id bigint, key_hash text, model text, prompt text,
               params jsonb, credits integer, created_at timestamptz, deadline_at timestamptz, idempotency_key text,
-              webhook_url text, metadata jsonb, catalog_id bigint, oauth_client_id text${hasInputs ? ', inputs json' : ''})
+              webhook_url text, metadata jsonb, catalog_id bigint, oauth_client_id text, key_version integer${hasInputs ? ', inputs json' : ''})
        LEFT JOIN api_keys k
          ON k.key_hash = ANY (cast(:hashes AS bytea[])) AND k.key_hash = decode(r.key_hash, 'hex')
         AND coalesce(k.test_account_id, k.account_id) = r.account_id AND k.revoked_at IS NULL
+        AND k.version = r.key_version AND (k.expires_at IS NULL OR k.expires_at > :now)
    ), usable AS MATERIALIZED (
      ${USABLE_MODELS}${hasInputs ? LOCK_INPUTS : ''}
    ), ${hasLimits ? 'account' : 'locked'} AS MATERIALIZED (

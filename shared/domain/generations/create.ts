@@ -12,6 +12,7 @@ import { ServiceError } from '../../spec/errors.ts';
 import { GENERATION_DEADLINE_MS } from '../../spec/limits.ts';
 import { Generation } from '../../tables/Generation.ts';
 import type { Caller } from '../accounts/accounts.ts';
+import { requireAllowedModel } from '../accounts/restrictions.ts';
 import { chargeAutoTopupForGeneration } from '../billing/autoTopups.ts';
 import { keyReusedError } from '../platform/idempotentRequests.ts';
 import { buildNotCreatedDetail, describeRejection, priceRequest } from './admission.ts';
@@ -33,9 +34,10 @@ export interface CreateResult {
  * @param idempotencyKey makes the request safe to repeat: the first one that is accepted is charged, and the others
  *   receive its response (docs/decisions.md: Idempotency-Key).
  * @param requestId appears in the logs of all processes that work on the generation.
- * @throws ServiceError invalid_api_key, account_suspended, subscription_required, model_unavailable, parallel_limit_reached,
- *   spending_limit_reached or insufficient_credits, in this order of precedence; nothing is charged then.
- *   validation_error if the key was used for another request. internal_error with status 503 if the database is unavailable; the detail says whether the
+ * @throws ServiceError insufficient_scope if the API key may not use the model; otherwise invalid_api_key,
+ *   account_suspended, subscription_required, model_unavailable, parallel_limit_reached, spending_limit_reached or
+ *   insufficient_credits, in this order of precedence; nothing is charged then. validation_error if the key was used for
+ *   another request. internal_error with status 503 if the database is unavailable; the detail says whether the
  *   outcome is certain (docs/decisions.md: Certainty of rejections). internal_error with status 503 also while the
  *   outcome of an automatic top-up is unknown.
  */
@@ -45,6 +47,7 @@ export async function createGeneration(
   idempotencyKey: string | null = null,
   requestId: string | null = null,
 ): Promise<CreateResult> {
+  requireAllowedModel(caller, input.model);
   const { params, inputs, isReplay } = await requireReleasedCatalog()
     .then(() => checkRequest(caller, input, idempotencyKey))
     .catch((error: unknown) => {
@@ -57,6 +60,7 @@ export async function createGeneration(
     uuid: uuidv7(),
     account_id: caller.accountId,
     key_hash: caller.keyHash?.toString('hex') ?? null,
+    key_version: caller.keyVersion ?? 0,
     oauth_client_id: caller.clientId,
     ...stored,
     params,

@@ -19,6 +19,8 @@ export interface Debit extends Omit<CreateInput, 'max_credits'> {
   uuid: string;
   account_id: number;
   key_hash: string | null;
+  /** Version of the key's options that the request was admitted with. */
+  key_version: number;
   /** Application whose access token was sent. */
   oauth_client_id: string | null;
   credits: number;

@@ -1,6 +1,7 @@
 import { now } from '../../lib/clock.ts';
 import type { EstimateResponse } from '../../presenters/estimate.ts';
 import type { Caller } from '../accounts/accounts.ts';
+import { requireAllowedModel } from '../accounts/restrictions.ts';
 import { isAutoTopupExpected } from '../billing/autoTopups.ts';
 import { requireReleasedCatalog } from '../catalog/releases.ts';
 import { describeRejection, priceRequest } from './admission.ts';
@@ -11,9 +12,10 @@ import { parseRequestInputs, requirePriceWithinLimit, requireTestUpstream } from
 /**
  * Returns the price of a request and what a create would do with it now. Reads only: nothing is charged, topped up or
  * sent to the moderation service.
- * @throws ServiceError validation_error, invalid_api_key, account_suspended, or internal_error (503).
+ * @throws ServiceError validation_error, insufficient_scope, invalid_api_key, account_suspended, or internal_error (503).
  */
 export async function estimateGeneration(caller: Caller, input: CreateInput): Promise<EstimateResponse> {
+  requireAllowedModel(caller, input.model);
   await requireReleasedCatalog();
   requireTestUpstream(caller);
   requirePriceWithinLimit(caller, input);

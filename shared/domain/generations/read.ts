@@ -26,12 +26,13 @@ const READ = prepared(
           g.uuid, g.model, g.prompt, g.params, g.status, g.credits_charged, g.created_at, g.completed_at, g.output_path,
           g.thumbnail_path, g.is_watermarked, g.error_message, g.cancel_requested_at,
           g.metadata, g.polled_at, g.upstream_handle IS NOT NULL AS submitted
-     FROM unnest(cast(:uuids AS uuid[]), cast(:accounts AS bigint[]), cast(:hashes AS bytea[])) WITH ORDINALITY
-            AS wanted (uuid, account_id, key_hash, ordinal)
+     FROM unnest(cast(:uuids AS uuid[]), cast(:accounts AS bigint[]), cast(:hashes AS bytea[]),
+                 cast(:versions AS integer[])) WITH ORDINALITY
+            AS wanted (uuid, account_id, key_hash, key_version, ordinal)
      JOIN accounts a ON a.id = wanted.account_id
      LEFT JOIN api_keys k
        ON k.key_hash = wanted.key_hash AND coalesce(k.test_account_id, k.account_id) = wanted.account_id
-      AND k.revoked_at IS NULL
+      AND k.revoked_at IS NULL AND k.version = wanted.key_version AND (k.expires_at IS NULL OR k.expires_at > :now)
      LEFT JOIN generations g
        ON g.uuid = wanted.uuid AND g.account_id = wanted.account_id AND g.deleted_at IS NULL`,
 );
@@ -46,6 +47,8 @@ const readRow = createBatcher<ReadRequest, ReadRow>({
       uuids: wanted.map(({ uuid }) => uuid),
       accounts: wanted.map(({ caller }) => caller.accountId),
       hashes: wanted.map(({ caller }) => caller.keyHash),
+      versions: wanted.map(({ caller }) => caller.keyVersion ?? 0),
+      now: now(),
     });
     const byOrdinal: ReadRow[] = [];
     for (const row of rows) byOrdinal[row.ordinal - 1] = row;

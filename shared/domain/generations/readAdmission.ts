@@ -30,7 +30,7 @@ const READ_ADMISSION = prepared(
        FROM (VALUES (1)) AS one
        LEFT JOIN api_keys k
          ON k.key_hash = cast(:keyHash AS bytea) AND coalesce(k.test_account_id, k.account_id) = cast(:accountId AS bigint)
-        AND k.revoked_at IS NULL
+        AND k.revoked_at IS NULL AND k.version = :keyVersion AND (k.expires_at IS NULL OR k.expires_at > :now)
    ), usable AS (
      ${USABLE_MODELS}
    )
@@ -58,11 +58,12 @@ export async function readAdmission(
   idempotencyKey: string | null = null,
 ): Promise<Admission> {
   const at = now();
-  const { accountId, keyHash, clientId } = caller;
+  const { accountId, keyHash, keyVersion = 0, clientId } = caller;
   const credits = priceRequest(caller, input);
   const [row] = await runStatement<AdmissionRow>(READ_ADMISSION, {
     accountId,
     keyHash,
+    keyVersion,
     clientId,
     model: input.model,
     credits,

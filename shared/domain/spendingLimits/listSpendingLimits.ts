@@ -1,7 +1,7 @@
 import type { Knex } from 'knex';
 import { now } from '../../lib/clock.ts';
 import { db } from '../../lib/database/pool.ts';
-import type { SpendingLimitState } from '../../presenters/spendingLimit.ts';
+import type { CreditLimit, SpendingLimitState } from '../../presenters/spendingLimit.ts';
 import { SpendingLimit } from '../../tables/SpendingLimit.ts';
 import { getResetTime, getWindowStart } from './window.ts';
 
@@ -38,4 +38,9 @@ export function toSpendingLimitState({
   const current = getWindowStart(period, at);
   const isOver = windowStart !== null && current !== null && windowStart < current;
   return { credits, period, used: isOver ? 0 : used, resetsAt: getResetTime(period, at) };
+}
+
+/** Returns the state of a limit of which nothing is used yet. */
+export function buildUnusedLimit({ credits, period }: CreditLimit): SpendingLimitState {
+  return { credits, period, used: 0, resetsAt: getResetTime(period, now()) };
 }

@@ -30,7 +30,8 @@ function describeProblem({ keyword, params, parentSchema, message }: ErrorObject
     case 'maxLength':
       return `must have at ${keyword === 'minLength' ? 'least' : 'most'} ${String(limit)} character${limit === 1 ? '' : 's'}`;
     case 'minItems':
-      return `must have at least ${String(limit)} item${limit === 1 ? '' : 's'}`;
+    case 'maxItems':
+      return `must have at ${keyword === 'minItems' ? 'least' : 'most'} ${String(limit)} item${limit === 1 ? '' : 's'}`;
     case 'minimum':
     case 'maximum':
       return `must be at ${keyword === 'minimum' ? 'least' : 'most'} ${String(limit)}`;

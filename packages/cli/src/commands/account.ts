@@ -1,5 +1,6 @@
 import type { ApiKey, List, UsageSummary } from '@genmeter/client';
 import type { Command } from 'commander';
+import { type KeyFlags, readKeyOptions, withKeyOptions } from '../keyOptions.ts';
 import { formatFields, formatTable, formatTime, printResult, withJson } from '../output.ts';
 import { openClient, openPublicClient } from '../session.ts';
 import type { Terminal } from '../terminal.ts';
@@ -60,16 +61,29 @@ function addKeyCommands(keys: Command, terminal: Terminal): void {
       printResult(terminal, json, found, () => formatKeys(found));
     },
   );
-  withJson(
+  const create = withJson(
     keys
       .command('create')
       .description('create an API key, which is shown once')
       .argument('<name>')
       .option('--test', 'create a test key, whose generations cost nothing'),
-  ).action(async (name: string, { json, test }: JsonOption & { test?: true }) => {
-    const request = test === true ? { name, mode: 'test' as const } : { name };
+  );
+  withKeyOptions(create).action(async (name: string, { json, test, ...options }: KeyFlags & { test?: true }) => {
+    const request = { name, ...(test === true ? { mode: 'test' as const } : {}), ...readKeyOptions(options) };
     const created = await openClient(terminal).keys.create(request, { signal });
     printResult(terminal, json, created, () => created.key);
+  });
+  const update = withJson(
+    keys
+      .command('update')
+      .description('change the name or options of an API key; the value none removes an option')
+      .argument('<uuid>')
+      .option('--name <name>', 'new name'),
+  );
+  withKeyOptions(update).action(async (uuid: string, { json, name, ...options }: KeyFlags & { name?: string }) => {
+    const change = { ...(name === undefined ? {} : { name }), ...readKeyOptions(options) };
+    const key = await openClient(terminal).keys.update(uuid, change, { signal });
+    printResult(terminal, json, key, () => formatKeys([key]));
   });
   withJson(
     keys.command('revoke').description('revoke an API key, immediately and permanently').argument('<uuid>'),

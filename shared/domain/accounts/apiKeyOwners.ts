@@ -1,0 +1,113 @@
+import { createBatcher } from '../../lib/batcher.ts';
+import { now } from '../../lib/clock.ts';
+import { prepared, runStatement } from '../../lib/database/preparedStatements.ts';
+import { DB_WAIT_TIMEOUT } from '../../lib/database/waitTimeout.ts';
+import { sha256 } from '../../lib/secrets.ts';
+import { ServiceError } from '../../spec/errors.ts';
+import { API_KEY_LAST_USED_INTERVAL_MS } from '../../spec/limits.ts';
+import type { Scope } from '../../spec/oauth.ts';
+import { accountSuspendedError, type KeyCaller } from './accounts.ts';
+import type { Restrictions } from './restrictions.ts';
+
+/** `svc_` and 40 hex characters (spec: API keys). */
+const KEY_FORMAT = /^svc_[0-9a-f]{40}$/;
+
+/** Returns the hash under which a key is stored, or null if the text is not a key. */
+export function hashApiKey(key: string): Buffer | null {
+  return KEY_FORMAT.test(key) ? sha256(key) : null;
+}
+
+/** An expired key is found although it is revoked, so that its error can say why it stopped working. */
+const FIND_KEY_OWNERS = prepared(
+  'find_api_key_owners',
+  `SELECT k.key_hash, coalesce(k.test_account_id, k.account_id) AS account_id, k.test_account_id IS NOT NULL AS is_test,
+          a.suspended_at IS NOT NULL AS is_suspended, k.version, k.scopes, k.expires_at,
+          k.revoked_at IS NOT NULL OR k.expires_at <= :now AS has_expired, k.allowed_models, k.allowed_ips,
+          a.spending_limit_count > 0 AND EXISTS (
+            SELECT FROM spending_limits l
+             WHERE l.account_id = k.account_id AND l.key_number = k.number AND l.credits IS NOT NULL) AS has_limit
+     FROM api_keys k JOIN accounts a ON a.id = k.account_id
+    WHERE k.key_hash = ANY (:hashes) AND (k.revoked_at IS NULL OR k.expires_at <= k.revoked_at)`,
+);
+
+interface KeyOwnerRow {
+  key_hash: Buffer;
+  account_id: number;
+  is_test: boolean;
+  is_suspended: boolean;
+  version: number;
+  scopes: Scope[] | null;
+  expires_at: Date | null;
+  has_expired: boolean | null;
+  allowed_models: string[] | null;
+  allowed_ips: string[] | null;
+  has_limit: boolean;
+}
+
+const findOwnerByHash = createBatcher<Buffer, KeyOwnerRow | undefined>({
+  maxItems: 64,
+  maxInFlight: 2,
+  waitTimeout: DB_WAIT_TIMEOUT,
+  run: async (hashes) => {
+    const rows = await runStatement<KeyOwnerRow>(FIND_KEY_OWNERS, { hashes, now: now() });
+    const owners = new Map(rows.map((row) => [row.key_hash.toString('hex'), row]));
+    return hashes.map((hash) => owners.get(hash.toString('hex')));
+  },
+});
+
+/**
+ * Finds the account that an active key acts on, with the options of the key, or undefined. Never cached, so that a revocation takes
+ * effect immediately.
+ * @throws ServiceError account_suspended, or invalid_api_key for a key that has expired.
+ */
+export async function findApiKeyOwner(keyHash: Buffer): Promise<KeyCaller | undefined> {
+  const owner = await findOwnerByHash(keyHash);
+  if (owner === undefined) return undefined;
+  if (owner.has_expired === true) throw keyExpiredError(owner.expires_at);
+  if (owner.is_suspended) throw accountSuspendedError();
+  return {
+    accountId: owner.account_id,
+    keyHash,
+    clientId: null,
+    ...(owner.is_test ? { isTest: true } : {}),
+    keyVersion: owner.version,
+    restrictions: buildRestrictions(owner),
+  };
+}
+
+/** Returns the restrictions of a key; undefined if it has none of the options, and so all rights of its account. */
+function buildRestrictions(row: KeyOwnerRow): Restrictions | undefined {
+  const { scopes, expires_at: expiresAt, allowed_models: allowedModels, allowed_ips: allowedIps } = row;
+  const hasOption = row.has_limit || [scopes, expiresAt, allowedModels, allowedIps].some((option) => option !== null);
+  if (!hasOption) return undefined;
+  return { scopes: scopes === null ? null : new Set(scopes), allowedModels, allowedIps };
+}
+
+function keyExpiredError(expiresAt: Date | null): ServiceError {
+  const time = expiresAt === null ? '' : ` at ${expiresAt.toISOString()}`;
+  return new ServiceError('invalid_api_key', `The API key expired${time}. Create another one, and use that.`);
+}
+
+const RECORD_LAST_USED = prepared(
+  'record_keys_last_used',
+  `UPDATE api_keys SET last_used_at = :now
+    WHERE key_hash IN (
+      SELECT key_hash FROM api_keys
+       WHERE key_hash = ANY (:hashes) AND (last_used_at IS NULL OR last_used_at <= :before)
+       ORDER BY key_hash FOR NO KEY UPDATE SKIP LOCKED)`,
+);
+
+/** Records that keys were used, at most once per key and 60 seconds over all processes. */
+export const recordApiKeyLastUsed = createBatcher<Buffer, void>({
+  maxItems: 64,
+  maxInFlight: 1,
+  run: async (hashes) => {
+    const at = now();
+    await runStatement(RECORD_LAST_USED, {
+      hashes,
+      now: at,
+      before: new Date(at.getTime() - API_KEY_LAST_USED_INTERVAL_MS),
+    });
+    return [];
+  },
+});

@@ -1,0 +1,262 @@
+import { expect } from 'chai';
+import { type ApiResponse, IMAGE, type TestCustomer, VIDEO } from '../harness/apiClient.ts';
+import { expectError } from '../harness/errorEnvelope.ts';
+import { buildToolCall, openMcpSession, postMcp } from '../harness/mcpClient.ts';
+import { postUrlEncoded } from '../harness/oauthClient.ts';
+import { createRestrictedKey } from '../harness/restrictedKeys.ts';
+import { setAllModelsOnline } from '../harness/seeds.ts';
+import { type TestService, startTestService } from '../harness/testService.ts';
+
+const DAY_MS = 86_400_000;
+const OPTIONS = {
+  scopes: ['svc:read', 'svc:write'],
+  expires_at: '2099-01-01T00:00:00.000Z',
+  credit_limit: { credits: 100, period: 'month' },
+  allowed_models: ['imgmodel-2'],
+  allowed_ips: ['127.0.0.1', '192.0.2.0/24', '2001:db8::/32', '::1'],
+} as const;
+
+/** Values that are rejected, by field. */
+const INVALID: Record<string, readonly unknown[]> = {
+  scopes: ['svc:read', 5, {}, [], ['svc:admin'], [null], ['svc:read', 'account'], Array(51).fill('svc:read')],
+  expires_at: [5, true, {}, [], '', 'tomorrow', '2020-01-01', '2026-13-01', '2099-01-01T00:00:00', 'x'.repeat(101)],
+  credit_limit: [5, '5', [], {}, { credits: 5 }, { credits: 0, period: 'day' }, { credits: 5, period: 'week' }],
+  allowed_models: ['imgmodel-2', 5, {}, [], [5], [''], ['no-such-model'], ['a\u0000b'], Array(51).fill('imgmodel-2')],
+  allowed_ips: [
+    '192.0.2.7',
+    5,
+    {},
+    [],
+    [5],
+    [''],
+    ['x'],
+    ['192.0.2'],
+    ['192.0.2.7/33'],
+    ['192.0.2.7/24'],
+    ['2001:db8::1/32'],
+    ['fe80::1%eth0'],
+    ['example.com'],
+    ['192.0.2.7/'],
+    Array.from({ length: 51 }, (_, index) => `192.0.2.${index}`),
+  ],
+};
+
+const update = (owner: TestCustomer, uuid: string, body: unknown) =>
+  owner.requestWithSession('PATCH', `/api/keys/${uuid}/`, { body });
+const listKey = async (owner: TestCustomer, uuid: string) =>
+  (await owner.requestWithSession('GET', '/api/keys/')).body.data.find((key: { uuid: string }) => key.uuid === uuid);
+
+describe('options of API keys', () => {
+  let service: TestService;
+  let owner: TestCustomer;
+  before(async () => {
+    service = await startTestService({ workers: 0, apis: 2, env: { TRUSTED_PROXIES: '1' } });
+    await setAllModelsOnline(service);
+  });
+  beforeEach(async () => {
+    owner = await service.createCustomer('studio');
+  });
+  afterEach(() => service.moveClockTo(new Date()));
+  after(() => service.stop());
+
+  it('a created key and its list item contain the options that are set, in canonical form', async () => {
+    const body = { name: 'a', ...OPTIONS, allowed_ips: ['::ffff:192.0.2.7', '10.0.0.0/8', '192.0.2.7/32'] };
+    const created = await owner.requestWithSession('POST', '/api/keys/create/', { body });
+    expect(created.status).to.equal(201);
+    const expected = { ...OPTIONS, allowed_ips: ['192.0.2.7', '10.0.0.0/8'], credits_used: 0 };
+    expect(created.body).to.deep.include(expected);
+    expect(await listKey(owner, created.body.uuid)).to.deep.include(expected);
+  });
+
+  for (const [field, values] of Object.entries(INVALID)) {
+    for (const [index, value] of values.entries()) {
+      it(`${field}: rejects invalid value ${index + 1}, at the creation and as a change`, async () => {
+        const { uuid } = await createRestrictedKey(service, owner, {});
+        const before = await listKey(owner, uuid);
+        const body = { [field]: value };
+        expectError(
+          await owner.requestWithSession('POST', '/api/keys/create/', { body: { name: 'a', ...body } }),
+          'validation_error',
+          field,
+        );
+        expectError(await update(owner, uuid, body), 'validation_error', field);
+        expect(await listKey(owner, uuid)).to.deep.equal(before);
+      });
+    }
+  }
+
+  it('a change sets single options, keeps the others, and null removes them', async () => {
+    const { uuid } = await createRestrictedKey(service, owner, OPTIONS);
+    const changed = await update(owner, uuid, { name: 'renamed', scopes: ['svc:read'] });
+    expect(changed.status).to.equal(200);
+    expect(changed.body).to.deep.include({ name: 'renamed', scopes: ['svc:read'], allowed_models: ['imgmodel-2'] });
+    expect(changed.body).to.deep.equal(await listKey(owner, uuid));
+    const none = Object.fromEntries(Object.keys(OPTIONS).map((name) => [name, null]));
+    expect((await update(owner, uuid, none)).body).to.have.all.keys(
+      'uuid',
+      'name',
+      'prefix',
+      'last_used_at',
+      'revoked',
+      'created_at',
+    );
+    const log = await service.sql(
+      `SELECT details ->> 'changed' AS changed FROM security_events WHERE event = 'key_changed' AND account_id =
+         (SELECT id FROM accounts WHERE email = $1) ORDER BY id`,
+      [owner.email],
+    );
+    expect(log.map(({ changed: names }) => names)).to.deep.equal([
+      'name, scopes',
+      'credit_limit, scopes, expires_at, allowed_models, allowed_ips',
+    ]);
+  });
+
+  it('a revoked or unknown key cannot be changed, nor one of another account', async () => {
+    const { uuid } = await createRestrictedKey(service, owner, {});
+    expectError(await update(await service.createCustomer(null), uuid, { name: 'b' }), 'not_found');
+    await owner.requestWithSession('POST', `/api/keys/${uuid}/revoke/`);
+    expectError(await update(owner, uuid, { name: 'b' }), 'validation_error', 'revoked');
+  });
+
+  it('a change takes effect at once on a process that has just used the key', async () => {
+    const { uuid, customer } = await createRestrictedKey(service, owner, {});
+    const [here, there] = service.baseUrls.map((url) => customer.on(url)) as [TestCustomer, TestCustomer];
+    const generation = (await there.createGeneration(IMAGE)).body;
+    expect((await there.readGeneration(generation.uuid)).status).to.equal(200);
+    const answers = async (): Promise<(string | undefined)[]> => {
+      const responses = await Promise.all([there.createGeneration(IMAGE), there.readGeneration(generation.uuid)]);
+      return responses.map(({ body }: ApiResponse) => body.error);
+    };
+    await update(owner.on(here.baseUrl), uuid, { scopes: ['svc:read'] });
+    expect(await answers()).to.deep.equal(['insufficient_scope', undefined]);
+    await update(owner.on(here.baseUrl), uuid, { scopes: ['svc:write'] });
+    expect(await answers()).to.deep.equal([undefined, 'insufficient_scope']);
+    await update(owner.on(here.baseUrl), uuid, { scopes: null, allowed_ips: ['192.0.2.0/24'] });
+    expect(await answers()).to.deep.equal(['insufficient_scope', 'insufficient_scope']);
+    await update(owner.on(here.baseUrl), uuid, { allowed_ips: null, allowed_models: ['vidmodel-video'] });
+    expect(await answers()).to.deep.equal(['insufficient_scope', undefined]);
+    await update(owner.on(here.baseUrl), uuid, { allowed_models: null });
+    expect(await answers()).to.deep.equal([undefined, undefined]);
+  });
+
+  it('creates that race with changes are never rejected as an invalid key', async () => {
+    const { uuid, customer } = await createRestrictedKey(service, owner, {});
+    const way = customer.on(service.baseUrls[1] as string);
+    const codes = new Set<string>();
+    for (let round = 0; round < 15; round += 1) {
+      const [, ...responses] = await Promise.all([
+        update(owner, uuid, { allowed_models: round % 2 === 0 ? ['imgmodel-2'] : null }),
+        ...Array.from({ length: 4 }, () => way.createGeneration(VIDEO)),
+      ]);
+      for (const { status, body } of responses) codes.add(status === 201 ? 'created' : body.error);
+      expectError(
+        await update(owner, uuid, { allowed_models: ['imgmodel-2'] }).then(() => way.createGeneration(VIDEO)),
+        'insufficient_scope',
+      );
+      await service.sql('UPDATE accounts SET in_flight = in_flight WHERE email = $1', [owner.email]);
+      await update(owner, uuid, { allowed_models: null });
+    }
+    expect([...codes]).to.not.include('invalid_api_key');
+  });
+
+  it('a key restricted to models creates and estimates with those only, over REST and MCP', async () => {
+    const { customer } = await createRestrictedKey(service, owner, { allowed_models: ['imgmodel-2'] });
+    expect((await customer.createGeneration(IMAGE)).status).to.equal(201);
+    expectError(await customer.createGeneration(VIDEO), 'insufficient_scope', 'vidmodel-video');
+    const estimate = { ...VIDEO, prompt: 'a' };
+    expectError(
+      await customer.request('POST', '/api/generations/estimate/', { body: estimate }),
+      'insufficient_scope',
+      'vidmodel-video',
+    );
+    const headers = await openMcpSession(customer);
+    const call = buildToolCall('generate_video', { prompt: 'x', duration: 5, resolution: '720p' });
+    const { body } = await postMcp(customer, call, { headers });
+    expect(body.result.structuredContent.error).to.equal('insufficient_scope');
+  });
+
+  it('a key restricted to addresses is compared with the client that a trusted proxy names, also over MCP', async () => {
+    const { customer } = await createRestrictedKey(service, owner, { allowed_ips: ['192.0.2.0/24', '2001:db8::/32'] });
+    for (const [address, isAllowed] of [
+      ['192.0.2.7', true],
+      ['::ffff:192.0.2.7', true],
+      ['192.0.2.7:5678', true],
+      ['2001:db8:1::9', true],
+      ['192.0.3.7', false],
+      ['2001:db9::1', false],
+      ['nonsense', false],
+    ] as const) {
+      const headers = { 'x-forwarded-for': address };
+      const responses = [
+        await customer.request('GET', '/api/usage/summary/', { headers }),
+        await customer.request('POST', '/api/generations/estimate/', { headers, body: { ...IMAGE, prompt: 'a' } }),
+        await postMcp(customer, buildToolCall('get_usage', {}), { headers }),
+      ];
+      for (const response of responses) {
+        if (isAllowed) expect(response.body.error, address).to.not.equal('insufficient_scope');
+        else expectError(response, 'insufficient_scope');
+      }
+    }
+    // Without the header the client is the loopback address.
+    expectError(await customer.request('GET', '/api/usage/summary/'), 'insufficient_scope', '127.0.0.1');
+  });
+
+  it('an expired key gets a 401 that says so, on routes of every kind and over MCP', async () => {
+    const expiresAt = new Date(service.now.getTime() + DAY_MS).toISOString();
+    const { uuid, customer } = await createRestrictedKey(service, owner, { expires_at: expiresAt });
+    const [generation, way] = [
+      (await customer.createGeneration(IMAGE)).body,
+      customer.on(service.baseUrls[1] as string),
+    ];
+    expect((await way.readGeneration(generation.uuid)).status).to.equal(200);
+    await service.moveClockTo(new Date(Date.now() + DAY_MS + 1_000));
+    const responses = [
+      await way.readGeneration(generation.uuid),
+      await way.createGeneration(IMAGE),
+      await way.request('GET', '/api/usage/summary/'),
+      await postMcp(way, buildToolCall('get_usage', {})),
+    ];
+    for (const response of responses) expectError(response, 'invalid_api_key', 'expired');
+    expectError(await update(owner, uuid, { expires_at: null }), 'validation_error', 'expired');
+  });
+
+  it('a restricted key cannot create or change keys, nor lift its own options', async () => {
+    for (const options of Object.entries({ ...OPTIONS, allowed_ips: ['127.0.0.1', '::1'] })) {
+      const { uuid, customer } = await createRestrictedKey(service, owner, Object.fromEntries([options]));
+      const create = { body: { name: 'escalated' } };
+      expectError(await customer.request('POST', '/api/keys/create/', create), 'insufficient_scope');
+      expectError(
+        await customer.request('PATCH', `/api/keys/${uuid}/`, { body: { [options[0]]: null } }),
+        'insufficient_scope',
+      );
+      const page = await postUrlEncoded(
+        service.baseUrl,
+        '/account/keys/',
+        { name: 'escalated' },
+        { authorization: `Bearer ${customer.key}`, origin: service.baseUrl },
+      );
+      expect([page.status, page.headers.get('location')?.startsWith('/sign-in')]).to.deep.equal([303, true]);
+    }
+  });
+
+  it('a key without options can restrict itself, and cannot lift that again', async () => {
+    const { uuid, customer } = await createRestrictedKey(service, owner, {});
+    expect((await customer.request('PATCH', `/api/keys/${uuid}/`, { body: { scopes: ['svc:read'] } })).status).to.equal(
+      200,
+    );
+    expectError(
+      await customer.request('PATCH', `/api/keys/${uuid}/`, { body: { scopes: null } }),
+      'insufficient_scope',
+    );
+  });
+
+  it('the spending limit of a key is enforced, and a change of it takes effect at once', async () => {
+    const credit_limit = { credits: 10, period: 'day' };
+    const { uuid, customer } = await createRestrictedKey(service, owner, { credit_limit });
+    expect((await customer.createGeneration(IMAGE)).status).to.equal(201);
+    expect((await customer.createGeneration(IMAGE)).body.error).to.equal('spending_limit_reached');
+    expect(await listKey(owner, uuid)).to.deep.include({ credit_limit, credits_used: 8 });
+    await update(owner, uuid, { credit_limit: null });
+    expect((await customer.createGeneration(IMAGE)).status).to.equal(201);
+  });
+});
