@@ -8,7 +8,7 @@ import { startTestService, type TestService } from '../harness/testService.ts';
 const listApplications = async (someone: TestCustomer): Promise<{ page: string; path: string; token: string }[]> => {
   const page = await someone.requestWithSession('GET', '/account/applications/');
   const token = /name="csrf_token" value="([^"]+)"/.exec(page.body)?.[1] ?? '';
-  return [...page.body.matchAll(/href="(\/account\/applications\/[^"]+)"/g)].map(([, path]) => ({
+  return [...page.body.matchAll(/href="(\/account\/applications\/[^"]+\/end\/)"/g)].map(([, path]) => ({
     page: page.body,
     path: path as string,
     token,

@@ -55,7 +55,7 @@ describe('test mode', () => {
   const readStaffMetrics = async () =>
     JSON.stringify(
       await mode.service.sql(
-        `SELECT metric, label, sum(count) AS count, sum(amount) AS amount, count(*) AS rows
+        `SELECT metric, label, sum(count) AS count, sum(amount) AS amount
            FROM (SELECT metric, label, count, amount FROM metric_totals
                   UNION ALL SELECT metric, label, count, amount FROM metric_deltas) sums
           GROUP BY 1, 2 ORDER BY 1, 2`,

@@ -104,7 +104,10 @@ describe('input images', () => {
     service.upstream.submit = 'busy';
     const { uuid } = (await createAnimation(customer, { first_frame: name })).body;
     const readRow = async () => (await service.sql('SELECT * FROM generations WHERE uuid = $1', [uuid]))[0];
-    await eventually('released', async () => (await readRow()).leased_until !== null);
+    await eventually('claimed and released', async () => {
+      const { leased_until: until, submit_started_at: startedAt } = await readRow();
+      return until !== null && startedAt === null;
+    });
     await service.sql('ALTER TABLE uploads RENAME COLUMN content_type TO type');
     try {
       const { leased_until: earlier } = await readRow();
