@@ -15,6 +15,7 @@ export function formatReport(outcome: ChaosOutcome): string[] {
     `  requests    ${countRequests(outcome)}, ${outcome.generations} generations`,
     ...formatResponseLines(outcome),
     formatWebhooks(outcome),
+    `  limits      ${outcome.limited.accepted} creates with a spending limit were accepted, ${outcome.limited.rejected} were rejected because of it`,
     `  healed      first success after ${formatSeconds(outcome.firstSuccessMs)}, first create ${formatSeconds(outcome.firstCreateMs)}, all settled ${formatSeconds(outcome.drainedMs)}`,
     ...formatGuaranteeLines(outcome),
     `  memory      in the first and the last quarter: ${formatMemory(outcome)}`,

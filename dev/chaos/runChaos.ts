@@ -2,7 +2,14 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Violation } from '../../shared/domain/credits/integrity/index.ts';
 import { waitUntil } from '../local/servers/processes.ts';
 import { injectFaults, type InjectedFault } from './injectFaults.ts';
-import { countResponses, countWebhooks, startChaosClients, type WebhookCounts } from './clients/clients.ts';
+import {
+  countLimited,
+  countResponses,
+  countWebhooks,
+  type LimitedCounts,
+  startChaosClients,
+  type WebhookCounts,
+} from './clients/clients.ts';
 import { checkFirstSuccess, heal, NOT_HEALED, waitUntilDrained } from './heal.ts';
 import { createSeededRandom } from '../../test/fakes/seededRandom.ts';
 import { buildSchedule } from './schedule.ts';
@@ -40,6 +47,8 @@ export interface ChaosOutcome {
   responses: Map<string, Map<string, number>>;
   generations: number;
   webhooks: WebhookCounts;
+  /** Creates with a spending limit: those accepted, and those rejected because of it. */
+  limited: LimitedCounts;
   checks: number;
   /**
    * Times from healing to the first successful request, to the first successful create, and until all work had settled;
@@ -142,6 +151,7 @@ export async function runChaos(options: ChaosRunOptions): Promise<ChaosOutcome> 
       responses: countResponses(clients.store),
       generations: clients.store.generations.size,
       webhooks: countWebhooks(clients.store),
+      limited: countLimited(clients.store),
       checks: watch.checks,
       firstSuccessMs: healed.firstSuccessMs,
       firstCreateMs: healed.firstCreateMs,

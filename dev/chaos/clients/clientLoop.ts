@@ -3,6 +3,7 @@ import { cancelGeneration, createAndCancel } from './actions/cancel.ts';
 import { useMcpTools } from './actions/mcpTools.ts';
 import { createGeneration, createMany, createOnceInParallel, createWithUsedKey } from './actions/create.ts';
 import { changeKeys, tryPreviouslyRevokedKey } from './actions/keys.ts';
+import { useLimitedKey } from './actions/limitedKeys.ts';
 import { readLists } from './actions/lists.ts';
 import { readKnownGeneration } from './actions/read.ts';
 import { deleteAccount } from './actions/deleteAccount.ts';
@@ -38,6 +39,7 @@ const ACTIONS: readonly (readonly [weight: number, action: ClientAction])[] = [
   [4, createMany],
   [8, createOnceInParallel],
   [0.5, createWithUsedKey],
+  [6, useLimitedKey],
   [0.4, suspendForAWhile],
   [0.4, adjustCredits],
   [0.4, refundSucceeded],
@@ -88,6 +90,7 @@ export async function runClientLoop(state: ClientState, number: number): Promise
     for (let index = 0; ; index += 1) {
       const random = own.fork(`turn ${index}`);
       const rushes = state.isRush?.() === true;
+      if (rushes) state.lastRushAt = performance.now();
       const isHot = hot.length > 0 && !rushes && random.chance(HOT_SHARE);
       const customer = random.pick(isHot ? hot : state.customers);
       const step: Step = { state, customer, random, name: `${number}.${index}`, ids: 0 };

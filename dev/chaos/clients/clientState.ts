@@ -36,6 +36,8 @@ export interface ClientState extends ClientOptions {
   /** Names of keys that are being created and whose uuids are not known yet. */
   keysInProgress: Set<string>;
   stopping: AbortController;
+  /** When a client last acted in a rush, as of `performance.now`. */
+  lastRushAt: number;
   /** True if only ordinary creates and reads are sent. */
   isCalm: boolean;
 }
@@ -55,6 +57,7 @@ export function createClientState(options: ClientOptions): ClientState {
     origins: new Map(),
     keysInProgress: new Set(),
     stopping,
+    lastRushAt: -Infinity,
     isCalm: false,
   };
 }

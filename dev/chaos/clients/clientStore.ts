@@ -4,6 +4,9 @@ import type { ReceivedMessage } from '../webhookReceiver.ts';
 import type { ClientViolation } from './violations.ts';
 import { createWebhookStore, type WebhookStore } from './webhooks/webhookStore.ts';
 
+/** Kind of the creates with keys that have, or had, a spending limit. */
+export const LIMITED_CREATE = 'create with a limit';
+
 /** A request and its outcome. */
 export interface ClientRequest {
   /** Start time in milliseconds, as of `Date.now`. */
@@ -156,6 +159,20 @@ export function createClientStore(messages: readonly ReceivedMessage[]): ClientS
     staffRefunds: new Map(),
     webhooks: createWebhookStore(messages),
     violations: [],
+  };
+}
+
+export interface LimitedCounts {
+  accepted: number;
+  rejected: number;
+}
+
+/** Counts the creates with keys that have a spending limit. */
+export function countLimited({ requests }: Pick<ClientStore, 'requests'>): LimitedCounts {
+  const limited = requests.filter(({ kind }) => kind === LIMITED_CREATE);
+  return {
+    accepted: limited.filter(({ status }) => status === 201).length,
+    rejected: limited.filter(({ code }) => code === 'spending_limit_reached').length,
   };
 }
 

@@ -6,7 +6,13 @@ import { createClientState, type ClientOptions } from './clientState.ts';
 
 export { compareClientStore } from './compareWithDatabase.ts';
 export { compareAutoTopups } from './compareAutoTopups.ts';
-export { type ClientStore, type ClientRequest, countResponses } from './clientStore.ts';
+export {
+  type ClientStore,
+  type ClientRequest,
+  countLimited,
+  countResponses,
+  type LimitedCounts,
+} from './clientStore.ts';
 export { countWebhooks, type WebhookCounts } from './webhooks/webhookStore.ts';
 export type { ClientViolation } from './violations.ts';
 export type { ClientOptions } from './clientState.ts';

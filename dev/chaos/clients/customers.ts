@@ -34,6 +34,15 @@ export interface McpSession {
   requests: number;
 }
 
+/** A key whose spending limit clients change. */
+export interface LimitedKey extends ObservedKey {
+  /** Credits used of the limit, as far as responses tell. */
+  creditsUsed: number;
+  /** True if the period of the limit may be a day or a month. */
+  hasWindow: boolean;
+  isChanging: boolean;
+}
+
 /** A customer who has an account, or is about to have one. */
 export interface ChaosCustomer {
   index: number;
@@ -44,6 +53,8 @@ export interface ChaosCustomer {
   cookie: string | null;
   /** Known keys, including revoked ones. */
   keys: ObservedKey[];
+  /** Keys that have, or had, a spending limit. They are not among `keys`. */
+  limitedKeys: LimitedKey[];
   /** Uuids of the latest generations, newest last. */
   generations: string[];
   session: McpSession | null;
@@ -105,6 +116,7 @@ export function createCustomers(count: number, random: SeededRandom): ChaosCusto
       uuid: null,
       cookie: null,
       keys: [],
+      limitedKeys: [],
       generations: [],
       session: null,
       testKey: null,
@@ -113,6 +125,10 @@ export function createCustomers(count: number, random: SeededRandom): ChaosCusto
       isReady: false,
     };
   });
+}
+
+export function isLimited({ limitedKeys }: ChaosCustomer, { uuid }: ObservedKey): boolean {
+  return limitedKeys.some((key) => key.uuid === uuid);
 }
 
 /** Keys that no client has tried to revoke. */

@@ -30,6 +30,7 @@ const compile = (schema: TSchema): ValidateFunction => ajv.compile(schema);
 
 export const RESPONSE_SHAPES = {
   affiliateStatus: compile(AffiliateStatusResponse),
+  apiKey: compile(ApiKeyResponse),
   apiKeys: compile(pageResponse(ApiKeyResponse)),
   billingStatus: compile(getBillingStatusResponse()),
   checkout: compile(CheckoutResponse),

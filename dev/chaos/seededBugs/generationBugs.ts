@@ -190,6 +190,18 @@ export const GENERATION_BUGS: readonly SeededBug[] = [
     foundBy: ['slots-within-the-limit'],
   },
   {
+    name: 'the spending limit is read before its row is locked',
+    changes: [
+      {
+        file: 'shared/domain/spendingLimits/chargeLimits.ts',
+        within: 'DECIDE_LIMITS',
+        find: 'FOR NO KEY UPDATE OF l',
+        replace: '',
+      },
+    ],
+    foundBy: ['spending-limits-match-generations', 'spending-limits-are-kept'],
+  },
+  {
     name: 'a refund goes into the wrong bucket',
     changes: [
       {

@@ -1,5 +1,7 @@
+import { LIMITED_CREATE, type ObservedKey } from '../clientStore.ts';
 import { type RestResponse, sendWithKey, pickKey, type RestRequest } from '../restRequests.ts';
 import { newCreateRequest, recordCreateResponse, recordSent, type CreateRequest } from '../createRequests.ts';
+import { isLimited } from '../customers.ts';
 import { retryUntilKnown } from '../retry.ts';
 import { reportViolation, newStepId, type Step } from '../clientState.ts';
 
@@ -61,10 +63,16 @@ function buildWebhookUrl({ state }: Step, token: string | null): { webhook_url?:
 }
 
 /** Sends a create once, and records the outcome. */
-export async function sendCreate(step: Step, createRequest: CreateRequest, address?: string): Promise<RestResponse> {
+export async function sendCreate(
+  step: Step,
+  createRequest: CreateRequest,
+  address?: string,
+  key: ObservedKey = pickKey(step),
+): Promise<RestResponse> {
   const { observed, params } = createRequest;
+  const hasLimit = isLimited(step.customer, key);
   const request: RestRequest = {
-    kind: 'create',
+    kind: hasLimit ? LIMITED_CREATE : 'create',
     method: 'POST',
     path: '/api/generations/create/',
     body: { model: observed.model, prompt: observed.prompt, params, ...buildWebhookUrl(step, observed.webhookToken) },
@@ -74,6 +82,7 @@ export async function sendCreate(step: Step, createRequest: CreateRequest, addre
       'insufficient_credits',
       'parallel_limit_reached',
       'model_unavailable',
+      ...(hasLimit ? (['spending_limit_reached'] as const) : []),
       // Another create with a used key.
       ...(observed.idempotencyKey === null ? [] : (['validation_error'] as const)),
     ],
@@ -81,7 +90,6 @@ export async function sendCreate(step: Step, createRequest: CreateRequest, addre
     shape: 'generation',
     ...(address === undefined ? {} : { address }),
   };
-  const key = pickKey(step);
   recordSent(step, createRequest);
   const response = await sendWithKey(step, request, key);
   recordCreateResponse(step, createRequest, response, response.body, 'REST');

@@ -1,3 +1,4 @@
+import type { CreditLimit } from '../../../../shared/presenters/spendingLimit.ts';
 import { type RestResponse, sendWithKey, type RestRequest } from '../restRequests.ts';
 import type { ObservedKey } from '../clientStore.ts';
 import { getActiveKeys } from '../customers.ts';
@@ -20,10 +21,12 @@ export async function changeKeys(step: Step): Promise<void> {
 /**
  * Creates a key, with an idempotency key so that no unknown key is left behind.
  * @param send sends the request with a credential.
+ * @param limit spending limit; a key with one is not added to those that every action uses.
  */
 export async function createKey(
   step: Step,
   send: (request: RestRequest) => Promise<RestResponse>,
+  limit?: CreditLimit,
 ): Promise<ObservedKey | undefined> {
   const idempotencyKey = newStepId(step);
   const name = `key ${idempotencyKey}`;
@@ -32,7 +35,7 @@ export async function createKey(
     kind: 'make key',
     method: 'POST',
     path: '/api/keys/create/',
-    body: { name },
+    body: { name, ...(limit === undefined ? {} : { credit_limit: limit }) },
     headers: { 'idempotency-key': idempotencyKey },
     // There may be twenty keys already, some of them unknown.
     expectedErrors: ['validation_error'],
@@ -43,6 +46,7 @@ export async function createKey(
   keysInProgress.add(name);
   const response = await retryUntilKnown(step, () => send(request));
   const observed = response.isGood ? recordKey(step, response.body) : undefined;
+  if (observed !== undefined && limit === undefined) step.customer.keys.push(observed);
   keysInProgress.delete(name);
   if (response.status === 400) await revokeUnknownKeys(step, send);
   if (observed === undefined) return undefined;
@@ -64,7 +68,6 @@ function recordKey({ state, customer }: Step, { uuid, key }: { uuid: string; key
     revokedAt: null,
   };
   state.store.keys.set(uuid, observed);
-  customer.keys.push(observed);
   return observed;
 }
 

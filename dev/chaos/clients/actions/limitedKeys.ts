@@ -1,0 +1,114 @@
+import type { CreditLimit } from '../../../../shared/presenters/spendingLimit.ts';
+import { SPENDING_PERIODS } from '../../../../shared/spec/states.ts';
+import { newStepId, type ClientState, type Step } from '../clientState.ts';
+import { newCreateRequest, type CreateRequest } from '../createRequests.ts';
+import type { LimitedKey } from '../customers.ts';
+import { sendWithKey } from '../restRequests.ts';
+import { retryUntilKnown } from '../retry.ts';
+import { sendCreate } from './create.ts';
+import { createKey } from './keys.ts';
+
+const MAX_LIMITED_KEYS = 2;
+/** Number of simultaneous creates with one limited key. */
+const BURST_SIZE = 16;
+/**
+ * A rush ends some seconds after a month has passed. Requests that read the clock before that are completed this long
+ * after the rush. A window of the new month must not contain them, although they are charged later.
+ */
+const MONTH_SETTLED_MS = 8_000;
+
+/** Creates with a key that has a spending limit, or changes the limit. */
+export async function useLimitedKey(step: Step): Promise<void> {
+  const { customer, random, state } = step;
+  const usable = customer.limitedKeys.filter(({ hasWindow }) => !hasWindow || isMonthSettled(state));
+  if (usable.length === 0 || (customer.limitedKeys.length < MAX_LIMITED_KEYS && random.chance(0.2))) {
+    if (customer.limitedKeys.length < MAX_LIMITED_KEYS) await createLimitedKey(step);
+    return;
+  }
+  const key = random.pick(usable);
+  if (random.chance(0.3)) await changeLimit(step, key, pickLimit(step, key));
+  else if (random.chance(0.5)) await createWithLimit(step, key);
+  else await createManyWithLimit(step, key);
+}
+
+async function createLimitedKey(step: Step): Promise<void> {
+  const period = pickPeriod(step);
+  const limit = { credits: pickMargin(step), period };
+  const created = await createKey(step, (request) => sendWithKey(step, request), limit);
+  if (created === undefined) return;
+  step.customer.limitedKeys.push({ ...created, creditsUsed: 0, hasWindow: period !== 'total', isChanging: false });
+}
+
+function isMonthSettled({ isRush, lastRushAt }: ClientState): boolean {
+  return isRush?.() !== true && performance.now() - lastRushAt > MONTH_SETTLED_MS;
+}
+
+/** Chooses a period. Windows begin and change only while no month passes. */
+function pickPeriod({ state, random }: Step): CreditLimit['period'] {
+  return isMonthSettled(state) && random.chance(0.6) ? random.pick(SPENDING_PERIODS) : 'total';
+}
+
+/** Credits of a few generations. */
+function pickMargin({ random }: Step): number {
+  return random.nextBetween(8, 80);
+}
+
+/** Raises, lowers, removes or replaces a limit. */
+function pickLimit(step: Step, { creditsUsed }: LimitedKey): CreditLimit | null {
+  const { random } = step;
+  if (random.chance(0.15)) return null;
+  const credits = random.chance(0.25)
+    ? random.nextBetween(1, Math.max(1, creditsUsed))
+    : creditsUsed + pickMargin(step);
+  return { credits, period: pickPeriod(step) };
+}
+
+/** Changes the limit of a key, with an unrestricted key. Each key is changed by one client at a time. */
+async function changeLimit(step: Step, key: LimitedKey, limit: CreditLimit | null): Promise<void> {
+  if (key.isChanging) return;
+  key.isChanging = true;
+  if (limit !== null && limit.period !== 'total') key.hasWindow = true;
+  const response = await retryUntilKnown(step, () =>
+    sendWithKey(step, {
+      kind: 'change key',
+      method: 'PATCH',
+      path: `/api/keys/${key.uuid}/`,
+      body: { credit_limit: limit },
+      // The key of the request may be revoked while it runs.
+      expectedErrors: ['insufficient_scope'],
+      status: 200,
+      shape: 'apiKey',
+    }),
+  );
+  if (response.isGood) {
+    key.hasWindow = limit !== null && limit.period !== 'total';
+    key.creditsUsed = response.body.credits_used ?? key.creditsUsed;
+  }
+  key.isChanging = false;
+}
+
+async function createWithLimit(step: Step, key: LimitedKey): Promise<void> {
+  const request = newCreateRequest(step, newStepId(step));
+  await retryUntilKnown(step, () => sendLimited(step, key, request));
+}
+
+/** Raises the limit by the price of a few generations, and sends many more creates at the same moment to all processes. */
+async function createManyWithLimit(step: Step, key: LimitedKey): Promise<void> {
+  const { state, random } = step;
+  const period = key.hasWindow ? pickPeriod(step) : 'total';
+  await changeLimit(step, key, { credits: key.creditsUsed + pickMargin(step), period });
+  const requests = Array.from({ length: BURST_SIZE }, (_, index) =>
+    newCreateRequest(step, index % 2 === 0 ? null : newStepId(step)),
+  );
+  const sent = requests.map((request, index) =>
+    sendLimited(step, key, request, state.addresses[index % state.addresses.length]),
+  );
+  const changes = random.chance(0.3) ? [changeLimit(step, key, pickLimit(step, key))] : [];
+  await Promise.all([...sent, ...changes]);
+}
+
+async function sendLimited(step: Step, key: LimitedKey, request: CreateRequest, address?: string) {
+  const response = await sendCreate(step, request, address, key);
+  if (response.isGood) key.creditsUsed += response.body.credits_charged;
+  return response;
+}
