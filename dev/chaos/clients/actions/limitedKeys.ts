@@ -39,8 +39,8 @@ async function createLimitedKey(step: Step): Promise<void> {
   step.customer.limitedKeys.push({ ...created, creditsUsed: 0, hasWindow: period !== 'total', isChanging: false });
 }
 
-function isMonthSettled({ isRush, lastRushAt }: ClientState): boolean {
-  return isRush?.() !== true && performance.now() - lastRushAt > MONTH_SETTLED_MS;
+function isMonthSettled(state: ClientState): boolean {
+  return state.isRush?.() !== true && performance.now() - state.lastRushAt > MONTH_SETTLED_MS;
 }
 
 /** Chooses a period. Windows begin and change only while no month passes. */
