@@ -39,7 +39,7 @@ const ACTIONS: readonly (readonly [weight: number, action: ClientAction])[] = [
   [4, createMany],
   [8, createOnceInParallel],
   [0.5, createWithUsedKey],
-  [6, useLimitedKey],
+  [9, useLimitedKey],
   [0.4, suspendForAWhile],
   [0.4, adjustCredits],
   [0.4, refundSucceeded],
@@ -58,6 +58,7 @@ const RUSH_ACTIONS: readonly (readonly [weight: number, action: ClientAction])[]
   [25, createOnceInParallel],
   [30, topUpWhileCreating],
   [15, changeSubscription],
+  [25, useLimitedKey],
 ];
 const READ_ONLY_ACTIONS: typeof ACTIONS = [[1, readLists]];
 /** Actions of customers without a plan, whose payment comes too late and must be refunded. */

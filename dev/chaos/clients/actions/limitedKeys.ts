@@ -26,8 +26,8 @@ export async function useLimitedKey(step: Step): Promise<void> {
     return;
   }
   const key = random.pick(usable);
-  if (random.chance(0.3)) await changeLimit(step, key, pickLimit(step, key));
-  else if (random.chance(0.5)) await createWithLimit(step, key);
+  if (random.chance(0.2)) await changeLimit(step, key, pickLimit(step, key));
+  else if (random.chance(0.25)) await createWithLimit(step, key);
   else await createManyWithLimit(step, key);
 }
 
@@ -55,11 +55,13 @@ function pickMargin({ random }: Step): number {
 
 /** Raises, lowers, removes or replaces a limit. */
 function pickLimit(step: Step, { creditsUsed }: LimitedKey): CreditLimit | null {
-  const { random } = step;
+  const { random, state } = step;
   if (random.chance(0.15)) return null;
-  const credits = random.chance(0.25)
-    ? random.nextBetween(1, Math.max(1, creditsUsed))
-    : creditsUsed + pickMargin(step);
+  // A limit is lowered only while no month passes: the clocks of the charge and of the change would be a month apart.
+  const credits =
+    isMonthSettled(state) && random.chance(0.25)
+      ? random.nextBetween(1, Math.max(1, creditsUsed))
+      : creditsUsed + pickMargin(step);
   return { credits, period: pickPeriod(step) };
 }
 
