@@ -3,7 +3,7 @@ import { SPENDING_PERIODS } from '../../../../shared/spec/states.ts';
 import { newStepId, type ClientState, type Step } from '../clientState.ts';
 import { newCreateRequest, type CreateRequest } from '../createRequests.ts';
 import type { LimitedKey } from '../customers.ts';
-import { sendWithKey } from '../restRequests.ts';
+import { sendWithKey, type RestResponse } from '../restRequests.ts';
 import { retryUntilKnown } from '../retry.ts';
 import { sendCreate } from './create.ts';
 import { createKey } from './keys.ts';
@@ -109,7 +109,14 @@ async function createManyWithLimit(step: Step, key: LimitedKey): Promise<void> {
   await Promise.all([...sent, ...changes]);
 }
 
-async function sendLimited(step: Step, key: LimitedKey, request: CreateRequest, address?: string) {
+/** Sends a create, unless its charge could be in the wrong window because a month passes. */
+async function sendLimited(
+  step: Step,
+  key: LimitedKey,
+  request: CreateRequest,
+  address?: string,
+): Promise<Pick<RestResponse, 'isUnknown'>> {
+  if (key.hasWindow && !isMonthSettled(step.state)) return { isUnknown: false };
   const response = await sendCreate(step, request, address, key);
   if (response.isGood) key.creditsUsed += response.body.credits_charged;
   return response;
