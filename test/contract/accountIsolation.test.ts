@@ -75,6 +75,7 @@ describe('resources of another account', () => {
   /** Fields of forms that need more than the CSRF token. */
   const FORM_FIELDS: Record<string, Record<string, string>> = {
     '/account/webhooks/:uuid/': { action: 'disable' },
+    '/account/keys/:uuid/': { name: 'stolen' },
     '/account/applications/:uuid/limit/': { limit_credits: '7', limit_period: 'day' },
   };
 
@@ -116,6 +117,11 @@ describe('resources of another account', () => {
       isThere: async (uuid) => (await owner.readGeneration(uuid)).status === 200,
     },
     '/api/keys/:uuid/revoke/': { make: makeKey, isThere: isKeyActive },
+    '/account/keys/:uuid/': {
+      make: makeKey,
+      isThere: async (uuid) =>
+        (await service.sql('SELECT 1 FROM api_keys WHERE uuid = $1 AND version = 0', [uuid])).length === 1,
+    },
     '/account/keys/:uuid/revoke/': { make: makeKey, isThere: isKeyActive },
     '/api/webhooks/:uuid/': { make: makeWebhook, isThere: isWebhookUnchanged },
     '/api/webhooks/:uuid/rotate-secret/': { make: makeWebhook, isThere: isWebhookUnchanged },

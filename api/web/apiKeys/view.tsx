@@ -154,7 +154,7 @@ function describeOptions(key: ApiKey, limit: SpendingLimitState | null): string 
     limit === null ? null : `Spending limit: ${describeLimitUse(limit)}`,
     scopes === null ? null : `Scopes: ${scopes.join(', ')}.`,
     models === null ? null : `${formatCount(models.length, 'allowed model')}.`,
-    ips === null ? null : `${ips.length} allowed ${ips.length === 1 ? 'address' : 'addresses'} or ranges.`,
+    ips === null ? null : `${formatCount(ips.length, 'allowed address range')}.`,
   ].filter((sentence) => sentence !== null);
   return sentences.length === 0 ? 'Never expires, and may use the whole account.' : sentences.join(' ');
 }
