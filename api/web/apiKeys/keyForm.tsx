@@ -128,19 +128,23 @@ interface OptionFieldsProps {
 /** Fields for the options of a key. */
 export function KeyOptionFields({ values, limit, balance, hasLimit = true }: OptionFieldsProps): VNode {
   const { expiresAt, hasAllScopes, scopes, models, ips } = values;
+  const expiryField = {
+    id: 'key-expires-at',
+    name: 'expires_at',
+    value: expiresAt,
+    autocomplete: 'off',
+    'aria-describedby': 'key-expires-at-hint',
+  };
   return (
     <>
       <div class="field">
         <label for="key-expires-at">Expiry date</label>
-        <input
-          id="key-expires-at"
-          // Browsers show no time, and no invalid date, in a field for dates.
-          type={expiresAt === '' || DATE.test(expiresAt) ? 'date' : 'text'}
-          name="expires_at"
-          value={expiresAt}
-          autocomplete="off"
-          aria-describedby="key-expires-at-hint"
-        />
+        {/* Browsers show no time, and no invalid date, in a field for dates. */}
+        {expiresAt === '' || DATE.test(expiresAt) ? (
+          <input type="date" {...expiryField} />
+        ) : (
+          <input type="text" {...expiryField} />
+        )}
         <span class="hint" id="key-expires-at-hint">
           The key is rejected from the start of this day in UTC. Leave it empty for a key that never expires.
         </span>
