@@ -11,6 +11,7 @@ import type { TestService } from '../harness/testService.ts';
 type Fields = Record<string, string>;
 
 const KEYS_PAGE = '/account/keys/';
+const keyPage = (uuid: string) => `${KEYS_PAGE}${uuid}/`;
 const KEY = /svc_[0-9a-f]{40}/;
 /** Fields that browsers send if no option was entered, apart from the check boxes. */
 const EMPTY = { expires_at: '', limit_credits: '', limit_period: 'day', allowed_models: '', allowed_ips: '' };
@@ -92,7 +93,6 @@ describe('pages of API keys', () => {
 
   const at = (path: string) => `${service.baseUrl}${path}`;
   const show = async (path: string) => (await visitor.request(at(path))).text;
-  const keyPage = (uuid: string) => `${KEYS_PAGE}${uuid}/`;
 
   /** Sends a form with exactly these fields beside the hidden ones. */
   async function send(path: string, fields: Fields): Promise<HttpPage> {
