@@ -157,6 +157,8 @@ export const HTTP_ROUTES: readonly HttpRoute[] = [
   ['POST',   '/account/library/:uuid/delete/',                   'pageSession',     'account',   'form', library.deleteFromLibrary],
   ['POST',   '/account/profile/',                                'pageSession',     'account',   'form', settings.saveProfile],
   ['POST',   '/account/keys/',                                   'pageSession',     'account',   'form', apiKeyPages.createKey],
+  ['GET',    '/account/keys/:uuid/',                             'pageSession',     'account',   'none', apiKeyPages.showKeyPage],
+  ['POST',   '/account/keys/:uuid/',                             'pageSession',     'account',   'form', apiKeyPages.saveKey],
   ['GET',    '/account/keys/:uuid/revoke/',                      'pageSession',     'account',   'none', apiKeyPages.confirmRevokeKey],
   ['POST',   '/account/keys/:uuid/revoke/',                      'pageSession',     'account',   'form', apiKeyPages.revokeKey],
   ['GET',    '/account/webhooks/',                               'pageSession',     'account',   'none', webhookPages.showWebhooksPage],

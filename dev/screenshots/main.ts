@@ -164,7 +164,7 @@ async function listReviews(browser: Browser, staff: BrowserContext): Promise<Rev
   const resources = [
     generation,
     `${generation}delete/`,
-    `/account/keys/${keys.data[0]?.uuid ?? ''}/revoke/`,
+    ...['', 'revoke/'].map((page) => `/account/keys/${keys.data[0]?.uuid ?? ''}/${page}`),
     ...endpoints,
     `${endpoint}rotate/`,
     `${endpoint}delete/`,

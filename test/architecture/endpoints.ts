@@ -76,6 +76,8 @@ const OWN_ENDPOINTS = `
   POST   /account/profile/                     member
   GET    /account/keys/                        member
   POST   /account/keys/                        member
+  GET    /account/keys/:uuid/                  member
+  POST   /account/keys/:uuid/                  member
   GET    /account/keys/:uuid/revoke/           member
   POST   /account/keys/:uuid/revoke/           member
   GET    /account/webhooks/                    member

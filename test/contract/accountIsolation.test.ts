@@ -35,7 +35,8 @@ describe('resources of another account', () => {
   /** Requests a resource through a route. @returns the status, and the part of the response that depends on it. */
   async function requestResource(row: Route, customer: TestCustomer, uuid: string): Promise<[number, unknown]> {
     if (row.authentication !== 'pageSession') {
-      const { status, body }: ApiResponse = await customer.request(row.method, buildPath(row, uuid));
+      const options = row.path in BODIES ? { body: BODIES[row.path] } : {};
+      const { status, body }: ApiResponse = await customer.request(row.method, buildPath(row, uuid), options);
       return [status, body];
     }
     const visitor = createBrowserFor(customer);
@@ -72,9 +73,12 @@ describe('resources of another account', () => {
     return uuid;
   }
 
+  /** Bodies of requests that change nothing without one. */
+  const BODIES: Record<string, object> = { '/api/keys/:uuid/': { name: 'another name' } };
   /** Fields of forms that need more than the CSRF token. */
   const FORM_FIELDS: Record<string, Record<string, string>> = {
     '/account/webhooks/:uuid/': { action: 'disable' },
+    '/account/keys/:uuid/': { name: 'stolen' },
     '/account/applications/:uuid/limit/': { limit_credits: '7', limit_period: 'day' },
   };
 
@@ -115,7 +119,17 @@ describe('resources of another account', () => {
       make: async () => (await owner.createImage()).uuid,
       isThere: async (uuid) => (await owner.readGeneration(uuid)).status === 200,
     },
+    '/api/keys/:uuid/': {
+      make: makeKey,
+      isThere: async (uuid) =>
+        (await service.sql('SELECT 1 FROM api_keys WHERE uuid = $1 AND version = 0', [uuid])).length === 1,
+    },
     '/api/keys/:uuid/revoke/': { make: makeKey, isThere: isKeyActive },
+    '/account/keys/:uuid/': {
+      make: makeKey,
+      isThere: async (uuid) =>
+        (await service.sql('SELECT 1 FROM api_keys WHERE uuid = $1 AND version = 0', [uuid])).length === 1,
+    },
     '/account/keys/:uuid/revoke/': { make: makeKey, isThere: isKeyActive },
     '/api/webhooks/:uuid/': { make: makeWebhook, isThere: isWebhookUnchanged },
     '/api/webhooks/:uuid/rotate-secret/': { make: makeWebhook, isThere: isWebhookUnchanged },

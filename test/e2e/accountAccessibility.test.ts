@@ -113,7 +113,7 @@ describe('the accessibility of pages', () => {
     );
     limitPath = `/account/applications/${grant}/limit/`;
     confirmationPaths = [
-      `/account/keys/${String(key)}/revoke/`,
+      ...['', 'revoke/'].map((page) => `/account/keys/${String(key)}/${page}`),
       `/account/applications/${grant}/end/`,
       limitPath,
       `/account/sessions/${session}/end/`,

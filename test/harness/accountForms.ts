@@ -12,9 +12,9 @@ const PAGES_WITH_FORMS: readonly [action: RegExp, page: string][] = [
   [/^\/account\/delete\/undo\/$/, '/account/delete/'],
   [/^\/account\/(profile|identities\/.+\/link)\/$/, '/account/settings/'],
 ];
-/** Actions with a confirmation page at their own path, and those of the page of a webhook endpoint. */
+/** Actions with a confirmation page at their own path, and those of the page of a webhook endpoint or a key. */
 const ACTIONS_OF_OWN_PAGES =
-  /\/(revoke|remove|delete|cancel|rotate|end-others)\/$|\/(applications|sessions)\/.+\/(end|limit)\/$|\/webhooks\/[\w-]+\/$/;
+  /\/(revoke|remove|delete|cancel|rotate|end-others)\/$|\/(applications|sessions)\/.+\/(end|limit)\/$|\/(webhooks|keys)\/[\w-]+\/$/;
 
 /** Creates a customer, with a browser that is signed in. */
 export async function createVisitor(

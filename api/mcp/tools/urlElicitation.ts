@@ -15,7 +15,7 @@ const REQUEST_KEY = 'account_page';
 
 interface AccountPage {
   path: string;
-  /** What the user can do there. */
+  /** Action of the user there. */
   action: string;
 }
 
@@ -27,7 +27,7 @@ const PAGES: Partial<Record<ErrorCode, AccountPage>> = {
 
 /**
  * Asks a client that declared URL elicitation to open the page where its user can resolve the error. The page requires
- * a sign-in, and its address identifies nobody.
+ * a sign-in, and its address does not identify the user.
  * @returns the result that asks a stateless client; null for other clients and errors, and if the page was shown already.
  * @throws UrlElicitationRequiredError for a client with a session (MCP 2025-11-25: URL Elicitation Required Error).
  */

@@ -1,7 +1,6 @@
-import { createApiKey, listActiveApiKeys, revokeApiKey } from '../../../shared/domain/accounts/apiKeys.ts';
+import { createApiKey, revokeApiKey, updateApiKey } from '../../../shared/domain/accounts/apiKeys.ts';
 import { executeIdempotent, type SaveResponse } from '../../../shared/domain/platform/idempotentRequests.ts';
 import { createBodyParser } from '../../../shared/lib/validation/bodyParser.ts';
-import { ServiceError } from '../../../shared/spec/errors.ts';
 import { requireCaller, type Context } from '../../context.ts';
 import { audit } from '../../pipeline/auditLog.ts';
 import { evictKey } from '../../pipeline/authenticate.ts';
@@ -10,24 +9,29 @@ import { readFormIdempotencyKey } from '../../pipeline/idempotency.ts';
 import { seeOther } from '../../pipeline/redirect.ts';
 import { getRequestOrigin } from '../../pipeline/requestOrigin.ts';
 import { parseUuidParam } from '../../pipeline/requestParameters.ts';
-import { CreateApiKeyRequest } from '../../rest/apiKeys/schemas.ts';
+import { CreateApiKeyRequest, UpdateApiKeyRequest } from '../../rest/apiKeys/schemas.ts';
 import { sendConfirmationPage } from '../components/confirmationPage.tsx';
 import { formatRelativeTime } from '../components/formatTime.ts';
 import { showErrorsOn } from '../components/showErrorsOn.ts';
+import { readKeyRequest } from './keyForm.tsx';
+import { findActiveKey, renderKeyPage } from './keyPage.tsx';
 import { KEYS_PATH, renderKeysPage } from './view.tsx';
 
 const parseKeyForm = createBodyParser(CreateApiKeyRequest);
-const withKeyErrors = showErrorsOn(renderKeysPage);
+const parseKeyChange = createBodyParser(UpdateApiKeyRequest);
+const withListErrors = showErrorsOn(renderKeysPage);
+/** Errors are shown on the page of the key, or on that of all keys if this one does not exist. */
+const withKeyErrors: typeof withListErrors = (handler) => withListErrors(showErrorsOn(renderKeyPage)(handler));
 
 export async function showKeysPage(ctx: Context): Promise<void> {
   await renderKeysPage(ctx);
 }
 
-export const createKey = withKeyErrors(async (ctx) => {
+export const createKey = withListErrors(async (ctx) => {
   const { accountId } = requireCaller(ctx);
   const form = getForm(ctx);
   const mode = form.get('mode');
-  const request = parseKeyForm({ name: form.get('name') ?? undefined, ...(mode === null ? {} : { mode }) });
+  const request = parseKeyForm({ ...readKeyRequest(form), ...(mode === null ? {} : { mode }) });
   const idempotentRequest = { accountId, scope: 'account.key', key: readFormIdempotencyKey(ctx), request };
   // The response to the form contains the key. A redirect to a page with the key could be opened again.
   const { response } = await executeIdempotent(
@@ -44,13 +48,21 @@ export const createKey = withKeyErrors(async (ctx) => {
   await renderKeysPage(ctx, { newKey: response });
 });
 
+/** Shows the form for the name and options of a key. */
+export const showKeyPage = withListErrors((ctx) => renderKeyPage(ctx));
+
+export const saveKey = withKeyErrors(async (ctx) => {
+  const { accountId } = requireCaller(ctx);
+  const request = parseKeyChange(readKeyRequest(getForm(ctx)));
+  const key = await updateApiKey(accountId, parseUuidParam(ctx), request, { origin: getRequestOrigin(ctx) });
+  evictKey(key.key_hash);
+  await audit(ctx, 'key_changed', accountId, { key: key.uuid });
+  seeOther(ctx, `${KEYS_PATH}${key.uuid}/?done=saved`);
+});
+
 /** Asks for confirmation before an API key is revoked. */
-export const confirmRevokeKey = withKeyErrors(async (ctx) => {
-  const uuid = parseUuidParam(ctx);
-  const key = (await listActiveApiKeys(requireCaller(ctx).accountId)).find((active) => active.uuid === uuid);
-  if (key === undefined)
-    throw new ServiceError('not_found', 'This API key does not exist or has already been revoked.');
-  const { name, prefix, last_used_at: usedAt } = key;
+export const confirmRevokeKey = withListErrors(async (ctx) => {
+  const { uuid, name, prefix, last_used_at: usedAt } = await findActiveKey(ctx);
   const children = (
     <>
       <p>
@@ -68,7 +80,7 @@ export const confirmRevokeKey = withKeyErrors(async (ctx) => {
   });
 });
 
-export const revokeKey = withKeyErrors(async (ctx) => {
+export const revokeKey = withListErrors(async (ctx) => {
   const { accountId } = requireCaller(ctx);
   evictKey(await revokeApiKey(accountId, parseUuidParam(ctx), { origin: getRequestOrigin(ctx) }));
   await audit(ctx, 'key_revoked', accountId, { key: parseUuidParam(ctx) });

@@ -2,17 +2,22 @@ import type { VNode } from 'preact';
 import { v4 as uuidv4 } from 'uuid';
 import { getAccount } from '../../../shared/domain/accounts/accounts.ts';
 import { listActiveApiKeys } from '../../../shared/domain/accounts/apiKeys.ts';
+import { listKeyLimits, type SpendingLimits } from '../../../shared/domain/spendingLimits/listSpendingLimits.ts';
 import { config } from '../../../shared/lib/config.ts';
 import { ACTIVE_API_KEYS_MAX, API_KEY_NAME_MAX_CHARACTERS } from '../../../shared/spec/limits.ts';
+import type { SpendingLimitState } from '../../../shared/presenters/spendingLimit.ts';
 import type { Account } from '../../../shared/tables/Account.ts';
 import type { ApiKey } from '../../../shared/tables/ApiKey.ts';
 import { requireCaller, type Context } from '../../context.ts';
-import { consumeDraft, DRAFT_ACCOUNT_FIELD, type FormDraft } from '../../pipeline/cookies/draftCookie.ts';
+import { consumeDraft, DRAFT_ACCOUNT_FIELD } from '../../pipeline/cookies/draftCookie.ts';
 import { createCsrfToken } from '../../pipeline/csrf.ts';
 import { type Outcomes, type PageProblem, sendAccountAreaPage } from '../components/accountPage.tsx';
 import { CopyText } from '../components/copyText.tsx';
 import { Form, Notice } from '../components/form.tsx';
-import { formatRelativeTime, formatDate } from '../components/formatTime.ts';
+import { formatCount } from '../components/formatAmount.ts';
+import { formatRelativeTime, formatDate, formatDateTime } from '../components/formatTime.ts';
+import { describeLimitUse } from '../components/spendingLimit.tsx';
+import { hasOptions, KeyOptionFields, type KeyValues, NEW_KEY, readEnteredValues } from './keyForm.tsx';
 
 export const KEYS_PATH = '/account/keys/';
 
@@ -28,14 +33,23 @@ interface KeysFlash extends PageProblem {
 export async function renderKeysPage(ctx: Context, flash: KeysFlash = {}, status = 200): Promise<void> {
   const { accountId } = requireCaller(ctx);
   const [account, keys] = await Promise.all([getAccount(accountId), listActiveApiKeys(accountId)]);
+  const limits = await listKeyLimits(
+    accountId,
+    keys.map(({ number }) => number),
+  );
   const { newKey, ...problem } = flash;
+  // The errors of other forms are shown on this page, too.
+  const isRejected = problem.problem !== undefined && ctx.path === KEYS_PATH;
+  const entered = isRejected ? readEnteredValues(ctx.state.form) : undefined;
+  const draft = consumeDraft(ctx, account.uuid);
   const children = (
     <>
       {newKey === undefined ? null : <CreatedKeyNotice name={newKey.name} text={newKey.key} />}
       <KeysSection
         account={account}
         keys={keys}
-        draft={consumeDraft(ctx, account.uuid)}
+        limits={limits}
+        values={entered ?? { ...NEW_KEY, name: draft.name ?? '' }}
         csrfToken={createCsrfToken(ctx)}
       />
     </>
@@ -52,11 +66,13 @@ export async function renderKeysPage(ctx: Context, flash: KeysFlash = {}, status
 interface KeysProps {
   account: Account;
   keys: ApiKey[];
-  draft: FormDraft;
+  limits: SpendingLimits<number>;
+  /** Values of the form for a new key. */
+  values: KeyValues;
   csrfToken: string;
 }
 
-function KeysSection({ account, keys, draft, csrfToken }: KeysProps): VNode {
+function KeysSection({ account, keys, limits, values, csrfToken }: KeysProps): VNode {
   return (
     <section class="card" aria-labelledby="active-keys">
       <h2 id="active-keys">Active keys</h2>
@@ -79,6 +95,7 @@ function KeysSection({ account, keys, draft, csrfToken }: KeysProps): VNode {
                   <code>{key.prefix}…</code> created on {formatDate(key.created_at)},{' '}
                   {key.last_used_at === null ? 'never used' : `last used ${formatRelativeTime(key.last_used_at)}`}
                 </span>
+                <OptionsLine apiKey={key} limit={limits.get(key.number) ?? null} />
               </div>
               <a
                 class="button slight danger"
@@ -91,7 +108,7 @@ function KeysSection({ account, keys, draft, csrfToken }: KeysProps): VNode {
           ))}
         </ul>
       )}
-      <Form action="/account/keys/" token={csrfToken} class="inline">
+      <Form action={KEYS_PATH} token={csrfToken} class="apart">
         <input type="hidden" name="request" value={uuidv4()} />
         <input type="hidden" name={DRAFT_ACCOUNT_FIELD} value={account.uuid} />
         <div class="field">
@@ -100,28 +117,60 @@ function KeysSection({ account, keys, draft, csrfToken }: KeysProps): VNode {
             id="key-name"
             type="text"
             name="name"
-            value={draft.name}
+            value={values.name}
             required
             maxLength={API_KEY_NAME_MAX_CHARACTERS}
             placeholder="Production server"
             autocomplete="off"
           />
         </div>
-        {config.TEST_UPSTREAM_URL === undefined ? null : <ModeField />}
+        {config.TEST_UPSTREAM_URL === undefined ? null : <ModeField mode={values.mode} />}
+        <details open={hasOptions(values)}>
+          <summary>Options</summary>
+          <KeyOptionFields values={values} limit={null} balance={account.balance} />
+        </details>
         <button type="submit">Create API key</button>
       </Form>
     </section>
   );
 }
 
+/** Options of a key in short form, with the link to its page. */
+function OptionsLine({ apiKey, limit }: { apiKey: ApiKey; limit: SpendingLimitState | null }): VNode {
+  return (
+    <p class="small">
+      {describeOptions(apiKey, limit)}{' '}
+      <a href={`${KEYS_PATH}${apiKey.uuid}/`} aria-label={`Edit API key ${apiKey.name}`}>
+        Edit
+      </a>
+    </p>
+  );
+}
+
+function describeOptions(key: ApiKey, limit: SpendingLimitState | null): string {
+  const { scopes, expires_at: expiresAt, allowed_models: models, allowed_ips: ips } = key;
+  const sentences = [
+    expiresAt === null ? null : `Expires on ${formatDateTime(expiresAt)} UTC.`,
+    limit === null ? null : `Spending limit: ${describeLimitUse(limit)}`,
+    scopes === null ? null : `Scopes: ${scopes.join(', ')}.`,
+    models === null ? null : `${formatCount(models.length, 'allowed model')}.`,
+    ips === null ? null : `${formatCount(ips.length, 'allowed address range')}.`,
+  ].filter((sentence) => sentence !== null);
+  return sentences.length === 0 ? 'Never expires, and may use the whole account.' : sentences.join(' ');
+}
+
 /** Choice of the mode of a new key. */
-function ModeField(): VNode {
+function ModeField({ mode }: { mode: string }): VNode {
   return (
     <div class="field">
       <label for="key-mode">Mode</label>
       <select id="key-mode" name="mode" aria-describedby="key-mode-hint">
-        <option value="live">Live</option>
-        <option value="test">Test</option>
+        <option value="live" selected={mode !== 'test'}>
+          Live
+        </option>
+        <option value="test" selected={mode === 'test'}>
+          Test
+        </option>
       </select>
       <span id="key-mode-hint" class="quiet small">
         Generations of a test key cost nothing. Their outputs are watermarked samples.

@@ -27,10 +27,14 @@ export function readSpendingLimitValues(form: URLSearchParams): SpendingLimitVal
 
 /**
  * Parses the fields of a spending limit.
+ * @param periods periods that the form offers.
  * @returns null if the credits are empty, which means no limit; undefined if the form has no such field.
  * @throws ServiceError validation_error
  */
-export function parseSpendingLimit(form: URLSearchParams): CreditLimit | null | undefined {
+export function parseSpendingLimit(
+  form: URLSearchParams,
+  periods: readonly SpendingPeriod[] = OFFERED_PERIODS,
+): CreditLimit | null | undefined {
   const text = form.get('limit_credits')?.trim();
   if (text === undefined) return undefined;
   if (text === '') return null;
@@ -39,9 +43,11 @@ export function parseSpendingLimit(form: URLSearchParams): CreditLimit | null | 
     const detail = `The spending limit must be a whole number of credits from 1 to ${formatNumber(SPENDING_LIMIT_MAX_CREDITS)}, or empty for no limit.`;
     throw new ServiceError('validation_error', detail);
   }
-  const period = OFFERED_PERIODS.find((offered) => offered === form.get('limit_period'));
-  if (period === undefined)
-    throw new ServiceError('validation_error', 'The period of the spending limit must be a day or a month.');
+  const period = periods.find((offered) => offered === form.get('limit_period'));
+  if (period === undefined) {
+    const choices = periods.includes('total') ? 'a day, a month or the total' : 'a day or a month';
+    throw new ServiceError('validation_error', `The period of the spending limit must be ${choices}.`);
+  }
   return { credits, period };
 }
 
@@ -50,11 +56,13 @@ interface SpendingLimitFieldsProps {
   /** The limit in force. */
   current: SpendingLimitState | null;
   balance: number;
+  periods?: readonly SpendingPeriod[];
   isInvalid?: boolean;
 }
 
-/** Fields for the spending limit of an application, with its use and the balance. */
-export function SpendingLimitFields({ values, current, balance, isInvalid = false }: SpendingLimitFieldsProps): VNode {
+/** Fields for the spending limit of an application or an API key, with its use and the balance. */
+export function SpendingLimitFields(props: SpendingLimitFieldsProps): VNode {
+  const { values, current, balance, periods = OFFERED_PERIODS, isInvalid = false } = props;
   return (
     <fieldset>
       <legend>It may spend at most</legend>
@@ -73,9 +81,9 @@ export function SpendingLimitFields({ values, current, balance, isInvalid = fals
           />
         </div>
         <div class="field">
-          <label for="limit-period">Each</label>
+          <label for="limit-period">{periods.includes('total') ? 'Period' : 'Each'}</label>
           <select id="limit-period" name="limit_period">
-            {OFFERED_PERIODS.map((period) => (
+            {periods.map((period) => (
               <option value={period} selected={values.period === period}>
                 {period}
               </option>

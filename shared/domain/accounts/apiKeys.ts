@@ -194,7 +194,7 @@ export async function updateApiKey(
 /** @throws ServiceError validation_error for a test key */
 function setKeyLimit(transaction: Transaction, key: ApiKey, limit: CreditLimit | null): Promise<boolean> {
   if (key.test_account_id !== null && limit !== null) {
-    const detail = 'credit_limit: a test key spends no credits. Leave out credit_limit.';
+    const detail = 'credit_limit: a test key spends no credits and cannot have a limit.';
     throw new ServiceError('validation_error', detail, { field: 'credit_limit' });
   }
   return setSpendingLimit(transaction, key.account_id, { keyNumber: key.number }, limit);
