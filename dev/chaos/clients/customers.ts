@@ -36,7 +36,7 @@ export interface McpSession {
 
 /** A key whose spending limit clients change. */
 export interface LimitedKey extends ObservedKey {
-  /** Credits used of the limit, as far as responses tell. */
+  /** Credits used of the limit, as far as responses show. */
   creditsUsed: number;
   /** True if the period of the limit may be a day or a month. */
   hasWindow: boolean;
