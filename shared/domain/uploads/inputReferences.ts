@@ -3,6 +3,7 @@ import { v5 as uuidv5 } from 'uuid';
 import { isUuid } from '../../lib/uuid.ts';
 import { ServiceError } from '../../spec/errors.ts';
 import { DATA_URL_MAX_BYTES, IMAGE_URL_MAX_CHARACTERS } from '../../spec/limits.ts';
+import { canParseUrl } from '../../lib/canParseUrl.ts';
 
 /** An image as a parameter of a create request names it. */
 export type InputReference =
@@ -28,7 +29,7 @@ export function parseInputReference(value: string, field: string): InputReferenc
     return { form, uuid: uuid.toLowerCase() };
   }
   if (/^data:/i.test(value)) return parseDataUrl(value, field);
-  if (!/^https?:\/\//i.test(value) || !URL.canParse(value))
+  if (!/^https?:\/\//i.test(value) || !canParseUrl(value))
     throw inputError(
       field,
       'must be "upload:<uuid>", "generation:<uuid>", an https address, or "data:image/png;base64,…"',

@@ -3,6 +3,7 @@ import { config } from '../../lib/config.ts';
 import { isPrivateAddress } from '../../lib/ssrfGuard.ts';
 import { ServiceError } from '../../spec/errors.ts';
 import { WEBHOOK_URL_MAX_CHARACTERS } from '../../spec/limits.ts';
+import { canParseUrl } from '../../lib/canParseUrl.ts';
 
 /**
  * Checks an address that is to receive webhooks, and returns it unchanged. Names are resolved and checked when a
@@ -19,7 +20,7 @@ export function parseWebhookUrl(address: string, field = 'url'): string {
 /** Returns the reason why an address cannot receive webhooks, as the end of a sentence; undefined if it can. */
 function findProblem(address: string): string | undefined {
   if (address.length > WEBHOOK_URL_MAX_CHARACTERS) return `must have at most ${WEBHOOK_URL_MAX_CHARACTERS} characters`;
-  if (/[\s\p{Cc}]/u.test(address) || !/^https?:\/\//i.test(address) || !URL.canParse(address))
+  if (/[\s\p{Cc}]/u.test(address) || !/^https?:\/\//i.test(address) || !canParseUrl(address))
     return 'must be an address such as https://example.com/webhooks';
   const url = new URL(address);
   if (url.protocol !== 'https:' && config.NODE_ENV === 'production') return 'must begin with https://';

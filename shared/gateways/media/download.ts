@@ -6,6 +6,7 @@ import { config } from '../../lib/config.ts';
 import { perService } from '../../lib/serviceScope.ts';
 import { isPrivateAddress, lookupPublicAddress, resolvePublicAddress } from '../../lib/ssrfGuard.ts';
 import { RETRYABLE_STATUSES } from './retryableStatuses.ts';
+import { canParseUrl } from '../../lib/canParseUrl.ts';
 
 /** An output, or an image of a customer, that can never be stored: missing, of the wrong type, or too large. */
 export class InvalidOutputError extends Error {}
@@ -146,7 +147,7 @@ async function openDownload(
     const location = response.headers['location'];
     if (statusCode < 300 || statusCode >= 400 || typeof location !== 'string')
       throw toStatusError(statusCode, !leftOrigin && headers !== undefined, name);
-    address = URL.canParse(location, address) ? new URL(location, address).href : location;
+    address = canParseUrl(location, address) ? new URL(location, address).href : location;
   }
   throw new InvalidOutputError(`The ${name} has too many redirects.`);
 }
@@ -164,7 +165,7 @@ function toStatusError(statusCode: number, isAuthenticated: boolean, name: strin
 function selectDispatcher(address: string, policy: DownloadPolicy): Dispatcher {
   const { upstreamHost, allowsPrivateAddresses, isCustomers = false } = policy;
   const name = getName(policy);
-  const url = URL.canParse(address) ? new URL(address) : null;
+  const url = canParseUrl(address) ? new URL(address) : null;
   if (url === null || !/^https?:$/.test(url.protocol))
     throw new InvalidOutputError(`The ${name} has no usable address.`);
   if (isCustomers && url.protocol !== 'https:' && !allowsPrivateAddresses)

@@ -30,6 +30,7 @@ import {
   type UpstreamOutput,
   type UpstreamProgress,
 } from './upstream.ts';
+import { canParseUrl } from '../../lib/canParseUrl.ts';
 
 interface VideoHandle extends UpstreamHandle {
   id: string;
@@ -54,7 +55,7 @@ export function openaiUpstream({ upstream: { baseUrl, key, acceptsForm }, modelI
 
   /** Resolves a possibly relative address. Our key is sent to the origin of the upstream only. */
   function buildOutputResult(address: string, response: unknown): UpstreamResult {
-    if (!URL.canParse(address, baseUrl)) return NO_OUTPUT_RESULT;
+    if (!canParseUrl(address, baseUrl)) return NO_OUTPUT_RESULT;
     const url = new URL(address, baseUrl).href;
     return succeededResult({ url, headers: isSameOrigin(url, origin) ? credentials : undefined }, response);
   }

@@ -1,6 +1,7 @@
 import type { JsonResponse } from './http.ts';
 import { UpstreamError } from './upstream.ts';
 import { MINUTE_MS } from '../../spec/durations.ts';
+import { canParseUrl } from '../../lib/canParseUrl.ts';
 
 /** Reads the JSON responses of upstreams, which are untrusted. */
 
@@ -108,5 +109,5 @@ export function accountError(response: JsonResponse): UpstreamError {
 }
 
 export function isSameOrigin(url: unknown, origin: string): boolean {
-  return typeof url === 'string' && URL.canParse(url) && new URL(url).origin === origin;
+  return typeof url === 'string' && canParseUrl(url) && new URL(url).origin === origin;
 }

@@ -8,6 +8,7 @@ import { WEBHOOK_ATTEMPT_TIMEOUT_MS } from '../../spec/webhookDelivery.ts';
 import { createWebhookConnections, type WebhookConnections } from './connections.ts';
 import { describeFailure } from './describeFailure.ts';
 import { parseRetryAfterMs } from './retryAfter.ts';
+import { canParseUrl } from '../../lib/canParseUrl.ts';
 
 /** A message as one attempt sends it. */
 export interface WebhookRequest {
@@ -80,7 +81,7 @@ export async function postWebhook(
 
 /** Names are checked when they are resolved. An address is not resolved, so it is checked here. */
 function findAddressProblem(address: string): string | undefined {
-  if (!URL.canParse(address)) return 'invalid address';
+  if (!canParseUrl(address)) return 'invalid address';
   const { protocol, hostname } = new URL(address);
   if (protocol !== 'https:' && (protocol !== 'http:' || config.NODE_ENV === 'production')) return 'not https';
   const host = hostname.replace(/^\[|\]$/g, '');
