@@ -2,6 +2,7 @@ import type { VNode } from 'preact';
 import { formatIpRange } from '../../../shared/lib/ipRanges.ts';
 import type { SpendingLimitState } from '../../../shared/presenters/spendingLimit.ts';
 import { ServiceError } from '../../../shared/spec/errors.ts';
+import { API_KEY_NAME_MAX_CHARACTERS } from '../../../shared/spec/limits.ts';
 import { ALL_SCOPES, SCOPES } from '../../../shared/spec/oauth.ts';
 import { SPENDING_PERIODS } from '../../../shared/spec/states.ts';
 import type { ApiKey } from '../../../shared/tables/ApiKey.ts';
@@ -114,6 +115,25 @@ function readList(form: URLSearchParams, name: string): string[] | null | undefi
 /** Returns whether any option was entered. */
 export function hasOptions({ expiresAt, limit, hasAllScopes, scopes, models, ips }: KeyValues): boolean {
   return !hasAllScopes || [expiresAt, limit.credits, models, ips, ...scopes].some((text) => text !== '');
+}
+
+/** Field for the name of a key. */
+export function KeyNameField({ value, placeholder }: { value: string; placeholder?: string }): VNode {
+  return (
+    <div class="field">
+      <label for="key-name">Key name</label>
+      <input
+        id="key-name"
+        type="text"
+        name="name"
+        value={value}
+        required
+        maxLength={API_KEY_NAME_MAX_CHARACTERS}
+        placeholder={placeholder}
+        autocomplete="off"
+      />
+    </div>
+  );
 }
 
 interface OptionFieldsProps {

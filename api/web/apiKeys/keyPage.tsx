@@ -2,14 +2,13 @@ import { getAccount } from '../../../shared/domain/accounts/accounts.ts';
 import { listActiveApiKeys } from '../../../shared/domain/accounts/apiKeys.ts';
 import { listKeyLimits } from '../../../shared/domain/spendingLimits/listSpendingLimits.ts';
 import { ServiceError } from '../../../shared/spec/errors.ts';
-import { API_KEY_NAME_MAX_CHARACTERS } from '../../../shared/spec/limits.ts';
 import type { ApiKey } from '../../../shared/tables/ApiKey.ts';
 import { requireCaller, type Context } from '../../context.ts';
 import { createCsrfToken } from '../../pipeline/csrf.ts';
 import { parseUuidParam } from '../../pipeline/requestParameters.ts';
 import { type Outcomes, type PageProblem, sendAccountAreaPage } from '../components/accountPage.tsx';
 import { Form } from '../components/form.tsx';
-import { KeyOptionFields, readEnteredValues, toKeyValues } from './keyForm.tsx';
+import { KeyNameField, KeyOptionFields, readEnteredValues, toKeyValues } from './keyForm.tsx';
 import { KEYS_PATH } from './view.tsx';
 
 const OUTCOMES = {
@@ -43,18 +42,7 @@ export async function renderKeyPage(ctx: Context, flash: PageProblem = {}, statu
         <code>{key.prefix}…</code>
       </p>
       <Form action={`${KEYS_PATH}${key.uuid}/`} token={createCsrfToken(ctx)}>
-        <div class="field">
-          <label for="key-name">Key name</label>
-          <input
-            id="key-name"
-            type="text"
-            name="name"
-            value={values.name}
-            required
-            maxLength={API_KEY_NAME_MAX_CHARACTERS}
-            autocomplete="off"
-          />
-        </div>
+        <KeyNameField value={values.name} />
         <KeyOptionFields
           values={values}
           limit={limit}

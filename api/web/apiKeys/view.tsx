@@ -4,7 +4,7 @@ import { getAccount } from '../../../shared/domain/accounts/accounts.ts';
 import { listActiveApiKeys } from '../../../shared/domain/accounts/apiKeys.ts';
 import { listKeyLimits, type SpendingLimits } from '../../../shared/domain/spendingLimits/listSpendingLimits.ts';
 import { config } from '../../../shared/lib/config.ts';
-import { ACTIVE_API_KEYS_MAX, API_KEY_NAME_MAX_CHARACTERS } from '../../../shared/spec/limits.ts';
+import { ACTIVE_API_KEYS_MAX } from '../../../shared/spec/limits.ts';
 import type { SpendingLimitState } from '../../../shared/presenters/spendingLimit.ts';
 import type { Account } from '../../../shared/tables/Account.ts';
 import type { ApiKey } from '../../../shared/tables/ApiKey.ts';
@@ -17,7 +17,7 @@ import { Form, Notice } from '../components/form.tsx';
 import { formatCount } from '../components/formatAmount.ts';
 import { formatRelativeTime, formatDate, formatDateTime } from '../components/formatTime.ts';
 import { describeLimitUse } from '../components/spendingLimit.tsx';
-import { hasOptions, KeyOptionFields, type KeyValues, NEW_KEY, readEnteredValues } from './keyForm.tsx';
+import { hasOptions, KeyNameField, KeyOptionFields, type KeyValues, NEW_KEY, readEnteredValues } from './keyForm.tsx';
 
 export const KEYS_PATH = '/account/keys/';
 
@@ -111,19 +111,7 @@ function KeysSection({ account, keys, limits, values, csrfToken }: KeysProps): V
       <Form action={KEYS_PATH} token={csrfToken} class="apart">
         <input type="hidden" name="request" value={uuidv4()} />
         <input type="hidden" name={DRAFT_ACCOUNT_FIELD} value={account.uuid} />
-        <div class="field">
-          <label for="key-name">Key name</label>
-          <input
-            id="key-name"
-            type="text"
-            name="name"
-            value={values.name}
-            required
-            maxLength={API_KEY_NAME_MAX_CHARACTERS}
-            placeholder="Production server"
-            autocomplete="off"
-          />
-        </div>
+        <KeyNameField value={values.name} placeholder="Production server" />
         {config.TEST_UPSTREAM_URL === undefined ? null : <ModeField mode={values.mode} />}
         <details open={hasOptions(values)}>
           <summary>Options</summary>
