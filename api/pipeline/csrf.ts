@@ -2,6 +2,7 @@ import { createHmac, timingSafeEqual } from 'node:crypto';
 import type { Context } from '../context.ts';
 import { HttpError } from './httpError.ts';
 import { serviceOrigin } from './serviceOrigin.ts';
+import { canParseUrl } from '../../shared/lib/canParseUrl.ts';
 
 /** Hidden form field that carries the CSRF token. */
 export const CSRF_FIELD = 'csrf_token';
@@ -18,7 +19,7 @@ export function createCsrfToken(ctx: Context): string {
 /** Returns true for a form from another origin. That may be this service, opened under another name of the machine. */
 export function isCrossOriginForm(ctx: Context): boolean {
   const origin = ctx.get('origin');
-  return origin !== serviceOrigin() && URL.canParse(origin);
+  return origin !== serviceOrigin() && canParseUrl(origin);
 }
 
 const SAFE_METHODS = new Set(['GET', 'HEAD']);
@@ -42,7 +43,7 @@ const LOCAL_HOSTNAMES = new Set(['localhost', '127.0.0.1', '[::1]']);
 export function isOtherLocalHostname(ctx: Context): boolean {
   const address = `http://${ctx.req.headers.host ?? ''}`;
   const serviceUrl = new URL(serviceOrigin());
-  if (!LOCAL_HOSTNAMES.has(serviceUrl.hostname) || !URL.canParse(address)) return false;
+  if (!LOCAL_HOSTNAMES.has(serviceUrl.hostname) || !canParseUrl(address)) return false;
   const { hostname, port } = new URL(address);
   return LOCAL_HOSTNAMES.has(hostname) && hostname !== serviceUrl.hostname && port === serviceUrl.port;
 }

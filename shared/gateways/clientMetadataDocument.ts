@@ -3,6 +3,7 @@ import { config } from '../lib/config.ts';
 import { perService } from '../lib/serviceScope.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../spec/durations.ts';
 import { CLIENT_DOCUMENT_TIMEOUT_MS, isLocalHost, selectClientDocumentAgent } from './clientDocumentConnections.ts';
+import { canParseUrl } from '../lib/canParseUrl.ts';
 
 const DOCUMENT_MAX_BYTES = 5 * 1024;
 /** Bounds for the cache lifetime in the headers of a document, and the lifetime without one. */
@@ -36,7 +37,7 @@ const state = perService(() => ({ fetching: 0 }));
 
 /** Returns true if a client id is the address of a metadata document. */
 export function isMetadataDocumentUrl(clientId: string): boolean {
-  if (!/^https?:\/\//.test(clientId) || !URL.canParse(clientId)) return false;
+  if (!/^https?:\/\//.test(clientId) || !canParseUrl(clientId)) return false;
   const url = new URL(clientId);
   // Only the canonical form: no dot segments, no capitals in the host, no fragment, no credentials.
   if (url.href !== clientId || url.hash !== '' || url.username !== '' || url.password !== '') return false;

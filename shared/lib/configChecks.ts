@@ -4,6 +4,7 @@ import { validateMetricsSettings } from './listenSettings.ts';
 import { parseMailAddress } from './mailAddress.ts';
 import { parseRedisAddress } from './redisAddress.ts';
 import { validateSignInSettings } from './signInSettings.ts';
+import { canParseUrl } from './canParseUrl.ts';
 
 const URL_VARIABLES = [
   'BASE_URL',
@@ -33,7 +34,7 @@ export const CROSS_CHECKS: readonly ((values: Environment) => string[] | string 
   checkPayments,
   checkPaymentOptions,
   (values) =>
-    URL_VARIABLES.filter((name) => values[name] !== undefined && !URL.canParse(values[name])).map(
+    URL_VARIABLES.filter((name) => values[name] !== undefined && !canParseUrl(values[name])).map(
       (name) => `${name} must be an address such as https://example.com.`,
     ),
   checkRedisAddress,
@@ -99,7 +100,7 @@ function checkPaymentOptions(values: Environment): string[] {
 
 /** Returns true for an https address that is not local. Another check reports addresses that cannot be parsed. */
 function isPublicHttpsUrl(address: string | undefined): boolean {
-  if (address === undefined || !URL.canParse(address)) return false;
+  if (address === undefined || !canParseUrl(address)) return false;
   const { protocol, hostname } = new URL(address);
   return protocol === 'https:' && !LOCAL_HOST.test(hostname);
 }
@@ -118,7 +119,7 @@ const STRIPE_VARIABLES = [
 
 /** Checks BASE_URL, on which cookies, sign-in and tokens depend. */
 function checkPublicAddress({ NODE_ENV, BASE_URL }: Environment): string | undefined {
-  if (BASE_URL !== undefined && URL.canParse(BASE_URL) && new URL(BASE_URL).pathname !== '/')
+  if (BASE_URL !== undefined && canParseUrl(BASE_URL) && new URL(BASE_URL).pathname !== '/')
     return 'BASE_URL must be an address without a path, such as https://example.com.';
   if (NODE_ENV !== 'production' || BASE_URL?.startsWith('https:')) return undefined;
   return 'BASE_URL must be the https address that the service is reached at, with NODE_ENV=production.';
@@ -144,7 +145,7 @@ function checkMail({ SMTP_URL, MAIL_FROM, SECRET_KEY, NODE_ENV, BASE_URL }: Envi
     problems.push(
       'SECRET_KEY is not set, but SMTP_URL is: links to unsubscribe are signed with it. Set a random one: openssl rand -hex 32',
     );
-  if (SMTP_URL !== undefined && !(URL.canParse(SMTP_URL) && new URL(SMTP_URL).hostname !== ''))
+  if (SMTP_URL !== undefined && !(canParseUrl(SMTP_URL) && new URL(SMTP_URL).hostname !== ''))
     problems.push('SMTP_URL must be an address such as smtp://user:password@mail.example.com:587.');
   if (SMTP_URL !== undefined && MAIL_FROM === undefined)
     problems.push('MAIL_FROM is not set, but SMTP_URL is: set the sender, such as no-reply@example.com.');
@@ -160,7 +161,7 @@ function checkModeration({ MODERATION_URL, MODERATION_TOKEN }: Environment): str
       ? []
       : ['MODERATION_URL is not set, but MODERATION_TOKEN is: set the address of the moderation service.'];
   }
-  if (!URL.canParse(MODERATION_URL)) return [];
+  if (!canParseUrl(MODERATION_URL)) return [];
   const { protocol, hostname, username, password } = new URL(MODERATION_URL);
   const problems: string[] = [];
   if (protocol !== 'https:' && !LOCAL_HOST.test(hostname))

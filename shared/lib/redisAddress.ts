@@ -1,3 +1,5 @@
+import { canParseUrl } from './canParseUrl.ts';
+
 /** A host and port of a Redis server or Sentinel. */
 export interface RedisNode {
   host: string;
@@ -76,7 +78,7 @@ export const REDIS_URL_DESCRIPTION =
 
 /** ioredis parses the address of a single server itself. */
 function parseSingle(url: string, isTls: boolean): RedisAddress {
-  const parsed = URL.canParse(url) ? new URL(url) : undefined;
+  const parsed = canParseUrl(url) ? new URL(url) : undefined;
   if (parsed === undefined || parsed.hostname === '')
     throw new Error('REDIS_URL must have a host and a valid port, such as redis://host:6379.');
   decode(parsed.username);

@@ -17,6 +17,7 @@ import {
   toSpendingLimitValues,
 } from '../../web/components/spendingLimit.tsx';
 import type { AuthorizationRequest, ClientContext } from './validateRequest.ts';
+import { canParseUrl } from '../../../shared/lib/canParseUrl.ts';
 
 interface ConsentPageProps {
   request: AuthorizationRequest;
@@ -94,7 +95,7 @@ export function sendConsentPage(ctx: Context, { request, account, offered, rejec
  * if it is returned to a web address of the document, because other programs of a computer can receive it as well.
  */
 function Publisher({ client, redirectUri }: { client: OAuthClient; redirectUri: string }): VNode {
-  if (!URL.canParse(client.client_id)) {
+  if (!canParseUrl(client.client_id)) {
     return (
       <p>
         <span class="tag warn">Not verified</span> The application chose this name itself.

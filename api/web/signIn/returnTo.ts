@@ -3,6 +3,7 @@ import { config } from '../../../shared/lib/config.ts';
 import type { Context } from '../../context.ts';
 import { serviceOrigin } from '../../pipeline/serviceOrigin.ts';
 import type { SignInPageProblem } from './view.tsx';
+import { canParseUrl } from '../../../shared/lib/canParseUrl.ts';
 
 export const ACCOUNT_PATH = '/account/';
 
@@ -15,7 +16,7 @@ const RETURN_TO_MAX_CHARACTERS = 4_000;
 export function sanitizeReturnTo(returnTo: unknown): string {
   if (typeof returnTo !== 'string' || returnTo.length > RETURN_TO_MAX_CHARACTERS) return ACCOUNT_PATH;
   if (!returnTo.startsWith('/') || /[\u0000-\u0020\u007f\\]/.test(returnTo)) return ACCOUNT_PATH;
-  if (!URL.canParse(returnTo, config.BASE_URL)) return ACCOUNT_PATH;
+  if (!canParseUrl(returnTo, config.BASE_URL)) return ACCOUNT_PATH;
   const address = new URL(returnTo, config.BASE_URL);
   // An outcome belongs to the redirect after its action: see outcomeCookie.ts.
   if (address.searchParams.has('done')) address.searchParams.delete('done');
@@ -30,7 +31,7 @@ export function sanitizeReturnTo(returnTo: unknown): string {
  */
 export function getFormPagePath(ctx: Context): string {
   const referrer = ctx.get('referer');
-  const page = URL.canParse(referrer) ? new URL(referrer) : undefined;
+  const page = canParseUrl(referrer) ? new URL(referrer) : undefined;
   // Without the query, which may contain the outcome of an earlier action.
   return sanitizeReturnTo(page?.origin === serviceOrigin() ? page.pathname : ctx.path);
 }

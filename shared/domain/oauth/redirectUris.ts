@@ -1,4 +1,5 @@
 import { config } from '../../lib/config.ts';
+import { canParseUrl } from '../../lib/canParseUrl.ts';
 
 const REDIRECT_URI_MAX_CHARACTERS = 1_000;
 
@@ -26,7 +27,7 @@ const PLAIN_URI_CHARACTERS = /^[\x21\x23-\x26\x28-\x3b\x3d\x3f-\x5b\x5d\x5f\x61-
 /** Returns the reason why a URI cannot be a redirect URI, as the end of a sentence; undefined if it can. */
 export function findRedirectUriProblem(uri: string): string | undefined {
   if (uri.length > REDIRECT_URI_MAX_CHARACTERS) return `is longer than ${REDIRECT_URI_MAX_CHARACTERS} characters`;
-  if (!PLAIN_URI_CHARACTERS.test(uri) || !URL.canParse(uri)) return 'is not a valid URI';
+  if (!PLAIN_URI_CHARACTERS.test(uri) || !canParseUrl(uri)) return 'is not a valid URI';
   const url = new URL(uri);
   if (uri.includes('#')) return 'has a fragment';
   if (url.username !== '' || url.password !== '') return 'contains credentials';
@@ -48,7 +49,7 @@ function isClientScheme(scheme: string): boolean {
 /** Compares a URI with the registered ones: exactly, except for the port of a loopback address (RFC 8252, 7.3). */
 export function isRegisteredRedirectUri(uri: string, registered: readonly string[]): boolean {
   // Also applies rules that were added after the registration.
-  if (!URL.canParse(uri) || findRedirectUriProblem(uri) !== undefined) return false;
+  if (!canParseUrl(uri) || findRedirectUriProblem(uri) !== undefined) return false;
   if (registered.includes(uri)) return true;
   if (!isLoopbackUri(uri)) return false;
   return registered.some((known) => isLoopbackUri(known) && stripPort(known) === stripPort(uri));
@@ -66,7 +67,7 @@ function stripPort(uri: string): string {
 
 /** Returns the target of a redirect URI as users recognize it: its host, or the scheme of a local application. */
 export function getRedirectHost(uri: string): string {
-  if (!URL.canParse(uri)) return '';
+  if (!canParseUrl(uri)) return '';
   const url = new URL(uri);
   if (!/^https?:$/.test(url.protocol)) return `${url.protocol}//${url.host}`;
   return LOOPBACK_HOSTS.has(url.hostname) ? url.hostname : url.host;

@@ -22,6 +22,7 @@ import {
 import { buildTestUpstream, isTestUpstream, pickTestParams, TEST_INPUT, TEST_MODEL_IDS } from './testUpstream.ts';
 import { fillTemplate, listTableVariables, type TemplateVariables } from '../../lib/template.ts';
 import { PRICE_MAX_CENTS, parseUpstreamsVariable, type UpstreamsVariable } from './upstreamsVariable.ts';
+import { canParseUrl } from '../../lib/canParseUrl.ts';
 
 /** A provider, or a gateway to several, that runs generations. */
 export interface UpstreamSettings {
@@ -123,7 +124,7 @@ function readUpstreams(settings: Config, declared: UpstreamsVariable): Map<strin
     const defaults = (builtIn as Record<string, { base_url: string; key?: string }>)[name];
     const adapter = overrides.adapter ?? ADAPTER_NAMES.find((candidate) => candidate === name);
     const baseUrl = overrides.base_url ?? defaults?.base_url;
-    if (adapter === undefined || baseUrl === undefined || !URL.canParse(baseUrl)) {
+    if (adapter === undefined || baseUrl === undefined || !canParseUrl(baseUrl)) {
       throw new ConfigError(`UPSTREAMS/upstreams/${name} must have an "adapter" and a "base_url".`);
     }
     return [
