@@ -13,6 +13,7 @@ import { FakeStripe } from '../../test/fakes/stripe/fakeStripe.ts';
 import type { FakeUpstream } from '../../test/fakes/fakeUpstream.ts';
 import { startRandomUpstream } from './randomUpstream.ts';
 import { AUDIT_TRIGGERS_SQL } from './auditTriggers.ts';
+import { PAUSE_TRIGGERS_SQL } from './pausedTransactions.ts';
 import { mountSmallDisk, type SmallDisk } from './smallDisk.ts';
 import { ManagedProcess } from './managedProcess.ts';
 import type { SeededRandom } from '../../test/fakes/seededRandom.ts';
@@ -137,7 +138,7 @@ export async function startChaosEnvironment({
     // The default one is released last, because commands use it.
     await environment.migrate(databaseUrl, { CATALOG: SECOND_CATALOG });
     await environment.migrate(databaseUrl);
-    await executeStatements(databaseUrl, AUDIT_TRIGGERS_SQL, ...sql);
+    await executeStatements(databaseUrl, AUDIT_TRIGGERS_SQL, PAUSE_TRIGGERS_SQL, ...sql);
 
     const processes = new Map<string, ManagedProcess>();
     const unexpectedExits: string[] = [];

@@ -1,4 +1,5 @@
 import type { ChaosEnvironment, ProxySide } from '../environment.ts';
+import { PAUSES_MS, pauseTransactions } from '../pausedTransactions.ts';
 import { type Fault, type Faults, lockOnly } from './fault.ts';
 
 const PROXY_SIDES = ['apis', 'workers', 'all'];
@@ -98,6 +99,14 @@ export const SERVER_FAULTS: Faults = {
     durationMs: [2_000, 8_000],
     begin: (environment) => environment.disk?.fill(),
     end: (environment) => environment.disk?.free(),
+  },
+  'transactions paused': {
+    weight: 12,
+    targets: ['all tables'],
+    // A paused transaction holds its locks, so requests wait longer than during an outage alone.
+    locks: lockOnly('Postgres'),
+    durationMs: [PAUSES_MS, PAUSES_MS],
+    begin: ({ databaseUrl }) => pauseTransactions(databaseUrl),
   },
 };
 
