@@ -15,7 +15,7 @@ export function formatReport(outcome: ChaosOutcome): string[] {
     `  requests    ${countRequests(outcome)}, ${outcome.generations} generations`,
     ...formatResponseLines(outcome),
     formatWebhooks(outcome),
-    `  limits      ${outcome.limited.accepted} creates with a spending limit were accepted, ${outcome.limited.rejected} were rejected because of it`,
+    formatLimits(outcome),
     `  healed      first success after ${formatSeconds(outcome.firstSuccessMs)}, first create ${formatSeconds(outcome.firstCreateMs)}, all settled ${formatSeconds(outcome.drainedMs)}`,
     ...formatGuaranteeLines(outcome),
     `  memory      in the first and the last quarter: ${formatMemory(outcome)}`,
@@ -61,6 +61,13 @@ function formatResponseLines({ responses }: ChaosOutcome): string[] {
 
 function formatWebhooks({ webhooks: { endpoints, received, accepted, required } }: ChaosOutcome): string {
   return `  webhooks    ${received} attempts at ${endpoints} endpoints and single addresses, ${accepted} accepted; ${required} messages were required`;
+}
+
+function formatLimits({ limited }: ChaosOutcome): string {
+  const counts = Object.entries(limited).map(
+    ([who, { accepted, rejected }]) => `${accepted} and ${rejected} of ${who}`,
+  );
+  return `  limits      creates accepted under a spending limit, and rejected because of it: ${counts.join('; ')}`;
 }
 
 function formatGuaranteeLines({ guarantees }: ChaosOutcome): string[] {

@@ -3,9 +3,11 @@ import type { Violation } from '../../shared/domain/credits/integrity/index.ts';
 import { waitUntil } from '../local/servers/processes.ts';
 import { injectFaults, type InjectedFault } from './injectFaults.ts';
 import {
+  APPLICATION_CALL,
   countLimited,
   countResponses,
   countWebhooks,
+  LIMITED_CREATE,
   type LimitedCounts,
   startChaosClients,
   type WebhookCounts,
@@ -47,8 +49,8 @@ export interface ChaosOutcome {
   responses: Map<string, Map<string, number>>;
   generations: number;
   webhooks: WebhookCounts;
-  /** Creates with a spending limit: those accepted, and those rejected because of it. */
-  limited: LimitedCounts;
+  /** Creates with a spending limit, of keys and of applications: those accepted, and those rejected because of it. */
+  limited: { keys: LimitedCounts; applications: LimitedCounts };
   checks: number;
   /**
    * Times from healing to the first successful request, to the first successful create, and until all work had settled;
@@ -151,7 +153,10 @@ export async function runChaos(options: ChaosRunOptions): Promise<ChaosOutcome> 
       responses: countResponses(clients.store),
       generations: clients.store.generations.size,
       webhooks: countWebhooks(clients.store),
-      limited: countLimited(clients.store),
+      limited: {
+        keys: countLimited(clients.store, LIMITED_CREATE),
+        applications: countLimited(clients.store, APPLICATION_CALL),
+      },
       checks: watch.checks,
       firstSuccessMs: healed.firstSuccessMs,
       firstCreateMs: healed.firstCreateMs,

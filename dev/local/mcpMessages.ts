@@ -18,6 +18,20 @@ export function buildToolCall(name: string, args: object = {}, id: number | stri
   return { jsonrpc: '2.0', id, method: 'tools/call', params };
 }
 
+const STATELESS_VERSION = '2026-07-28';
+
+/** Metadata in each request of the stateless mode. */
+export const STATELESS_META = {
+  'io.modelcontextprotocol/protocolVersion': STATELESS_VERSION,
+  'io.modelcontextprotocol/clientInfo': { name: 'test', version: '1' },
+  'io.modelcontextprotocol/clientCapabilities': {},
+};
+
+/** Builds the headers of a tool call in the stateless mode. */
+export function buildStatelessCallHeaders(tool: string): Record<string, string> {
+  return { 'mcp-protocol-version': STATELESS_VERSION, 'mcp-method': 'tools/call', 'mcp-name': tool };
+}
+
 /** Builds the headers of a message: of a session, unless it initializes one. */
 export function buildMcpHeaders(key: string, sessionId?: string): Record<string, string> {
   const session = sessionId === undefined ? {} : buildSessionHeaders(sessionId);

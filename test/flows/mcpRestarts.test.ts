@@ -10,6 +10,7 @@ import {
   McpEventStream,
   openMcpSession,
   postMcp,
+  buildStatelessCallHeaders,
   STATELESS_META,
 } from '../harness/mcpClient.ts';
 import { FaultProxy } from '../fakes/faultProxy.ts';
@@ -17,11 +18,6 @@ import { RoundRobinProxy } from '../harness/roundRobinProxy.ts';
 import { eventually, type TestService, startTestService } from '../harness/testService.ts';
 import { scaleTimeout } from '../harness/scaleTimeout.ts';
 
-const STATELESS_CALL: Record<string, string> = {
-  'mcp-protocol-version': '2026-07-28',
-  'mcp-method': 'tools/call',
-  'mcp-name': 'get_generation',
-};
 const hasUpdateFor = (uri: string) => (events: McpEventStream) =>
   events.messages.some(({ params }) => params.uri === uri);
 
@@ -92,7 +88,9 @@ describe('MCP across restarts and outages', () => {
       const generation = await createPending();
       const args = { uuid: generation.uuid, wait_seconds: 45 };
       const isStateless = era === 'stateless';
-      const headers = isStateless ? STATELESS_CALL : await openMcpSession(customer.on(api.baseUrl));
+      const headers = isStateless
+        ? buildStatelessCallHeaders('get_generation')
+        : await openMcpSession(customer.on(api.baseUrl));
       const meta = { progressToken: 1, ...(isStateless ? STATELESS_META : {}) };
       // The response starts with the first progress notification, so the call is waiting.
       const response = await fetch(new URL('/mcp', api.baseUrl), {

@@ -4,7 +4,13 @@ import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/
 import { buildMcpHeaders, buildSessionHeaders, INITIALIZE, parseEvents } from '../../dev/local/mcpMessages.ts';
 import { type ApiResponse, type TestCustomer, request, type RequestOptions } from './apiClient.ts';
 
-export { ACCEPT_JSON_OR_SSE, buildToolCall, INITIALIZE } from '../../dev/local/mcpMessages.ts';
+export {
+  ACCEPT_JSON_OR_SSE,
+  buildStatelessCallHeaders,
+  buildToolCall,
+  INITIALIZE,
+  STATELESS_META,
+} from '../../dev/local/mcpMessages.ts';
 
 /** The generations of the official client: the one most MCP hosts use, and its successor in both its modes. */
 export const CLIENT_NAMES = ['sdk 1', 'sdk 2', 'sdk 2, stateless'] as const;
@@ -43,13 +49,6 @@ export function postMcp(customer: TestCustomer, message: unknown, options: Reque
   const headers = { ...buildMcpHeaders(customer.key), ...options.headers };
   return request(customer.baseUrl, 'POST', '/mcp', { body: message, ...options, headers });
 }
-
-/** Metadata in each request of the stateless mode. */
-export const STATELESS_META = {
-  'io.modelcontextprotocol/protocolVersion': '2026-07-28',
-  'io.modelcontextprotocol/clientInfo': { name: 'test', version: '1' },
-  'io.modelcontextprotocol/clientCapabilities': {},
-};
 
 /** Initializes a session. @returns the headers of its further requests. */
 export async function openMcpSession(customer: TestCustomer): Promise<Record<string, string>> {

@@ -1,4 +1,5 @@
 import { adjustCredits } from './actions/adjustCredits.ts';
+import { useApplication } from './actions/applications.ts';
 import { cancelGeneration, createAndCancel } from './actions/cancel.ts';
 import { useMcpTools } from './actions/mcpTools.ts';
 import { createGeneration, createMany, createOnceInParallel, createWithUsedKey } from './actions/create.ts';
@@ -40,6 +41,7 @@ const ACTIONS: readonly (readonly [weight: number, action: ClientAction])[] = [
   [8, createOnceInParallel],
   [0.5, createWithUsedKey],
   [9, useLimitedKey],
+  [6, useApplication],
   [0.4, suspendForAWhile],
   [0.4, adjustCredits],
   [0.4, refundSucceeded],

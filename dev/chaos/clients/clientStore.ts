@@ -6,6 +6,8 @@ import { createWebhookStore, type WebhookStore } from './webhooks/webhookStore.t
 
 /** Kind of the creates with keys that have, or had, a spending limit. */
 export const LIMITED_CREATE = 'create with a limit';
+/** Kind of the creates of applications, by a tool. */
+export const APPLICATION_CALL = 'mcp create of an application';
 
 /** A request and its outcome. */
 export interface ClientRequest {
@@ -39,6 +41,8 @@ export interface ObservedCreate {
   uuids: Set<string>;
   /** Last part of its `webhook_url`; null without one. */
   webhookToken: string | null;
+  /** Application that sent it; null for a key or a session. */
+  clientId: string | null;
 }
 
 /** A generation that a 201 or a tool result announced. Times as above. */
@@ -167,11 +171,11 @@ export interface LimitedCounts {
   rejected: number;
 }
 
-/** Counts the creates with keys that have a spending limit. */
-export function countLimited({ requests }: Pick<ClientStore, 'requests'>): LimitedCounts {
-  const limited = requests.filter(({ kind }) => kind === LIMITED_CREATE);
+/** Counts the creates of a kind that has spending limits: `LIMITED_CREATE` or `APPLICATION_CALL`. */
+export function countLimited({ requests }: Pick<ClientStore, 'requests'>, limitedKind: string): LimitedCounts {
+  const limited = requests.filter(({ kind }) => kind === limitedKind);
   return {
-    accepted: limited.filter(({ status }) => status === 201).length,
+    accepted: limited.filter(({ status, code }) => (status === 200 || status === 201) && code === null).length,
     rejected: limited.filter(({ code }) => code === 'spending_limit_reached').length,
   };
 }

@@ -9,8 +9,10 @@ export { compareAutoTopups } from './compareAutoTopups.ts';
 export {
   type ClientStore,
   type ClientRequest,
+  APPLICATION_CALL,
   countLimited,
   countResponses,
+  LIMITED_CREATE,
   type LimitedCounts,
 } from './clientStore.ts';
 export { countWebhooks, type WebhookCounts } from './webhooks/webhookStore.ts';

@@ -19,6 +19,7 @@ interface GenerationRow {
   status: string;
   credits_charged: number;
   is_canceled: boolean;
+  oauth_client_id: string | null;
   deleted_at: Date | null;
 }
 
@@ -53,7 +54,7 @@ async function compareGenerations(store: ClientStore, client: Queryable, report:
   const { rows } = await client.query(
     // The prompts of generations deleted a month ago have been purged.
     `SELECT g.uuid, a.uuid AS account_uuid, g.model, p.prompt, g.status, g.credits_charged,
-            g.cancel_requested_at IS NOT NULL AS is_canceled, g.deleted_at
+            g.cancel_requested_at IS NOT NULL AS is_canceled, g.oauth_client_id, g.deleted_at
        FROM generations g JOIN accounts a ON a.id = g.account_id JOIN chaos.prompts p ON p.generation = g.uuid
       WHERE a.uuid = ANY ($1::uuid[])`,
     [[...store.accounts.keys()]],
@@ -107,8 +108,10 @@ function compareCreate(observed: ObservedCreate | undefined, made: GenerationRow
     report('no-unrequested-generations', first.account_uuid, uuids, `no client sent "${first.prompt}"`);
     return;
   }
+  const { accountUuid, sent, rejected, prompt, clientId } = observed;
+  if (first.oauth_client_id !== clientId)
+    report('application-is-recorded', accountUuid, uuids, `was created by ${clientId}: ${first.oauth_client_id}`);
   if (observed.isStale) return;
-  const { accountUuid, sent, rejected, prompt } = observed;
   if (made.length > 1)
     report('one-generation-per-create', accountUuid, prompt, `sent ${sent} times, it led to ${uuids}`);
   if (sent === rejected) report('rejected-is-not-charged', accountUuid, prompt, `was rejected, and led to ${uuids}`);

@@ -46,6 +46,7 @@ export function newCreateRequest(
     isStale: false,
     uuids: new Set(),
     webhookToken: surface === 'REST' ? registerWebhookUrl(step, prompt) : null,
+    clientId: null,
   };
   state.store.createsByPrompt.set(prompt, observed);
   return { observed, params };

@@ -1,6 +1,7 @@
 import { getPlanSlugs } from '../../../shared/lib/catalog/catalog.ts';
 import type { PlanSlug } from '../../../shared/spec/plans.ts';
 import type { SeededRandom } from '../../../test/fakes/seededRandom.ts';
+import type { AccessToken } from './accessTokens.ts';
 import type { ObservedKey } from './clientStore.ts';
 import type { Suspension } from './suspensions.ts';
 
@@ -40,6 +41,18 @@ export interface LimitedKey extends ObservedKey {
   creditsUsed: number;
   /** True if the period of the limit may be a day or a month. */
   hasWindow: boolean;
+  /** Its generations, with the time of the response as of `performance.now`. */
+  created: { uuid: string; at: number }[];
+  isChanging: boolean;
+}
+
+/** An application that the customer connects, with a spending limit that clients change. */
+export interface Application {
+  clientId: string;
+  /** Unique within a run. */
+  name: string;
+  /** Tokens, including those that have expired or were revoked. */
+  tokens: AccessToken[];
   isChanging: boolean;
 }
 
@@ -55,6 +68,8 @@ export interface ChaosCustomer {
   keys: ObservedKey[];
   /** Keys that have, or had, a spending limit. They are not among `keys`. */
   limitedKeys: LimitedKey[];
+  /** Null until it is registered. */
+  application: Application | null;
   /** Uuids of the latest generations, newest last. */
   generations: string[];
   session: McpSession | null;
@@ -117,6 +132,7 @@ export function createCustomers(count: number, random: SeededRandom): ChaosCusto
       cookie: null,
       keys: [],
       limitedKeys: [],
+      application: null,
       generations: [],
       session: null,
       testKey: null,

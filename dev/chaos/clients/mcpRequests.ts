@@ -1,9 +1,17 @@
 import type { ErrorCode } from '../../../shared/spec/errors.ts';
 import { ERROR_STATUS } from '../../../shared/spec/errors.ts';
-import { buildMcpHeaders, buildToolCall, INITIALIZE, parseEvents } from '../../local/mcpMessages.ts';
+import {
+  buildMcpHeaders,
+  buildStatelessCallHeaders,
+  buildToolCall,
+  INITIALIZE,
+  parseEvents,
+  STATELESS_META,
+} from '../../local/mcpMessages.ts';
 import { pickKey, verifySuspension } from './restRequests.ts';
 import { mayBeSuspended } from './suspensions.ts';
-import type { ObservedKey } from './clientStore.ts';
+import { APPLICATION_CALL, type ObservedKey } from './clientStore.ts';
+import { type AccessToken, mayHaveExpired } from './accessTokens.ts';
 import { reportInternalError, recordRequest, type Json, parseJson, type HttpReply, sendHttp } from './httpClient.ts';
 import { reportViolation, type Step } from './clientState.ts';
 
@@ -25,6 +33,8 @@ export interface ToolCall {
   id: number;
   idempotencyKey: string | null;
   expectedErrors: readonly ErrorCode[];
+  /** Token of an application, which calls without a session. Default: a key, in the customer's session. */
+  token?: AccessToken;
 }
 
 /** Opens a session, unless the customer has one. @returns true if there is one. */
@@ -52,18 +62,25 @@ export async function initializeMcp(step: Step, key: ObservedKey, address: strin
   return reply;
 }
 
-/** Calls a tool in the customer's session. */
+/** Calls a tool. */
 export async function callTool(
   step: Step,
-  { name, args, id, idempotencyKey, expectedErrors }: ToolCall,
+  { name, args, id, idempotencyKey, expectedErrors, token }: ToolCall,
 ): Promise<ToolResult> {
   const { state, customer, random } = step;
-  const key = pickKey(step);
-  const session = customer.session?.id ?? '';
-  const body = buildToolCall(name, args, id, idempotencyKey === null ? undefined : { idempotencyKey });
-  const kind = `mcp ${name}`;
-  const headers = buildMcpHeaders(key.key, session);
-  const address = random.pick(state.addresses);
+  const key = token ?? pickKey(step);
+  const session = token === undefined ? (customer.session?.id ?? '') : undefined;
+  const meta = {
+    ...(token === undefined ? {} : STATELESS_META),
+    ...(idempotencyKey === null ? {} : { idempotencyKey }),
+  };
+  const body = buildToolCall(name, args, id, meta);
+  const kind = token === undefined ? `mcp ${name}` : APPLICATION_CALL;
+  const headers = {
+    ...buildMcpHeaders(key.key, session),
+    ...(token === undefined ? {} : buildStatelessCallHeaders(name)),
+  };
+  const address = token?.address ?? random.pick(state.addresses);
   const reply = await sendHttp(state, { kind, method: 'POST', path: '/mcp', address, headers, body });
   const message = reply.status === 200 ? findMessage(reply, id) : undefined;
   const observed: HttpReply = reply.status === 200 && message === undefined ? { ...reply, status: 'cut' } : reply;
@@ -109,7 +126,7 @@ function verifyTransport(step: Step, kind: string, reply: HttpReply, key: Observ
   verifySuspension(step, kind, reply);
   if (typeof status !== 'number') return;
   if (status === 500) return reportInternalError(step.state, step.customer.uuid, kind, reply);
-  if (status === 401 && key.revokeRequestedAt === null) {
+  if (status === 401 && key.revokeRequestedAt === null && !mayHaveExpired(step.state, key)) {
     reportViolation(step, 'valid-key-is-accepted', key.uuid, `${kind}: ${text.slice(0, 200)}`);
   }
   if (status === 200 && key.revokedAt !== null && beganAt > key.revokedAt) {

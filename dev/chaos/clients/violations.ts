@@ -6,12 +6,13 @@ export const STATEMENTS = {
   'errors-use-the-envelope': 'Every error uses the envelope with a documented code, and a 503 has Retry-After.',
   'responses-match-their-schema': 'Every response has the documented fields.',
   'expected-responses-only': 'A request is rejected only with an error that it can cause.',
-  'valid-key-is-accepted': 'A key is accepted until it is revoked.',
-  'revoked-key-is-rejected': 'All processes reject a key as soon as its revocation is acknowledged.',
+  'valid-key-is-accepted': 'A key or an access token is accepted until it is revoked.',
+  'revoked-key-is-rejected': 'All processes reject a key or an access token as soon as its revocation is acknowledged.',
   'suspended-account-is-rejected':
     'All processes reject the keys of an account as soon as its suspension is acknowledged, until it is reinstated.',
   'created-exists': 'Everything in a 201 response exists, with the same values.',
   'price-matches-the-catalog': 'A generation costs what the catalog says.',
+  'application-is-recorded': 'A generation records the application that created it, and no other one.',
   'end-is-final': 'A generation that has ended does not change.',
   'output-can-be-fetched': 'A succeeded generation has an output that can be downloaded.',
   'cancel-returns-the-outcome':

@@ -1,6 +1,7 @@
 import { BILLING_BUGS } from './billingBugs.ts';
 import { GENERATION_BUGS } from './generationBugs.ts';
+import { LIMIT_BUGS } from './limitBugs.ts';
 import type { SeededBug } from './seededBug.ts';
 import { WEBHOOK_BUGS } from './webhookBugs.ts';
 
-export const SEEDED_BUGS: readonly SeededBug[] = [...GENERATION_BUGS, ...BILLING_BUGS, ...WEBHOOK_BUGS];
+export const SEEDED_BUGS: readonly SeededBug[] = [...GENERATION_BUGS, ...LIMIT_BUGS, ...BILLING_BUGS, ...WEBHOOK_BUGS];

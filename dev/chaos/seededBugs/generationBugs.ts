@@ -190,16 +190,16 @@ export const GENERATION_BUGS: readonly SeededBug[] = [
     foundBy: ['slots-within-the-limit'],
   },
   {
-    name: 'the spending limit is read before its row is locked',
+    name: 'a generation records another catalog than the one of its price',
     changes: [
       {
-        file: 'shared/domain/spendingLimits/chargeLimits.ts',
-        within: 'DECIDE_LIMITS',
-        find: 'FOR NO KEY UPDATE OF l',
-        replace: '',
+        file: 'shared/domain/generations/create.ts',
+        within: 'createGeneration',
+        find: 'catalog_id: getCatalog().id,',
+        replace: 'catalog_id: null,',
       },
     ],
-    foundBy: ['spending-limits-match-generations', 'spending-limits-are-kept'],
+    foundBy: ['priced-and-run-by-one-catalog'],
   },
   {
     name: 'a refund goes into the wrong bucket',

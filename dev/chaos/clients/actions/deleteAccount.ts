@@ -1,9 +1,9 @@
 import { createGeneration } from './create.ts';
 import { createKey, tryRevokedKey } from './keys.ts';
 import { createCustomers, type ChaosCustomer } from '../customers.ts';
-import { type HttpReply, recordRequest, reportInternalError, sendHttp } from '../httpClient.ts';
+import { findCsrfToken, sendPageRequest } from '../pageRequests.ts';
 import { discoverOrigin, onboardCustomer, sendWithSession, signInCustomer } from '../onboardCustomer.ts';
-import { newStepId, reportViolation, sleepUnlessStopped, type Step } from '../clientState.ts';
+import { newStepId, sleepUnlessStopped, type Step } from '../clientState.ts';
 
 const DELETION_PATH = '/account/delete/';
 const MAX_ATTEMPTS = 20;
@@ -66,24 +66,25 @@ async function submitUntil(
   isDone: (page: string) => boolean,
 ): Promise<boolean> {
   const { state, random } = step;
+  const kind = `page ${action}`;
   for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt += 1) {
     if (attempt > 0) await sleepUnlessStopped(state, random.nextBetween(200, 1_000));
     const address = random.pick(state.addresses);
     const origin = await discoverOrigin(step, address);
-    const page = await sendPageRequest(step, { method: 'GET', path: DELETION_PATH, address, headers: {} });
+    const page = await sendPageRequest(step, { kind, method: 'GET', path: DELETION_PATH, address });
     if (page.status === 302 || page.status === 303) {
       if (!(await signInAgain(step))) return false;
     }
     if (page.status !== 200 || origin === null) continue;
     if (isDone(page.text)) return true;
-    const token = /name="csrf_token" value="([^"]+)"/.exec(page.text)?.[1];
+    const token = findCsrfToken(page.text);
     if (token === undefined || !page.text.includes(`action="${action}"`)) {
       // The session ended, or the sign-in is too long ago.
       if (!(await signInAgain(step))) return false;
       continue;
     }
     const form = { csrf_token: token, ...fields };
-    await sendPageRequest(step, { method: 'POST', path: action, address, headers: { origin }, form });
+    await sendPageRequest(step, { kind, method: 'POST', path: action, address, origin, form });
   }
   return false;
 }
@@ -98,25 +99,4 @@ async function signInAgain(step: Step): Promise<boolean> {
   if (customer.uuid !== null) state.store.accounts.delete(customer.uuid);
   customer.uuid = accountUuid;
   return isSame;
-}
-
-interface PageRequest {
-  method: 'GET' | 'POST';
-  path: string;
-  address: string;
-  headers: Record<string, string>;
-  form?: Record<string, string>;
-}
-
-/** Sends a request for a page with the session cookie. */
-async function sendPageRequest(step: Step, { headers, ...message }: PageRequest): Promise<HttpReply> {
-  const { state, customer } = step;
-  const kind = `page ${message.path}`;
-  const reply = await sendHttp(state, { ...message, kind, headers: { ...headers, cookie: customer.cookie ?? '' } });
-  recordRequest(state, kind, reply, null);
-  if (reply.status === 500) reportInternalError(state, customer.uuid, kind, reply);
-  const isExpected = typeof reply.status !== 'number' || [200, 302, 303, 400, 403, 500, 503].includes(reply.status);
-  if (!isExpected)
-    reportViolation(step, 'expected-responses-only', kind, `${reply.status}: ${reply.text.slice(0, 200)}`);
-  return reply;
 }

@@ -7,6 +7,8 @@ import { sendWithKey, type RestResponse } from '../restRequests.ts';
 import { retryUntilKnown } from '../retry.ts';
 import { sendCreate } from './create.ts';
 import { createKey } from './keys.ts';
+import { readGeneration } from './read.ts';
+import { refundGeneration } from './refundSucceeded.ts';
 
 const MAX_LIMITED_KEYS = 2;
 /** Number of simultaneous creates with one limited key. */
@@ -26,7 +28,8 @@ export async function useLimitedKey(step: Step): Promise<void> {
     return;
   }
   const key = random.pick(usable);
-  if (random.chance(0.2)) await changeLimit(step, key, pickLimit(step, key));
+  if (random.chance(0.25) && listEarlier(step, key).length > 0) await refundEarlier(step, key);
+  else if (random.chance(0.2)) await changeLimit(step, key, pickLimit(step, key));
   else if (random.chance(0.25)) await createWithLimit(step, key);
   else await createManyWithLimit(step, key);
 }
@@ -36,10 +39,17 @@ async function createLimitedKey(step: Step): Promise<void> {
   const limit = { credits: pickMargin(step), period };
   const created = await createKey(step, (request) => sendWithKey(step, request), limit);
   if (created === undefined) return;
-  step.customer.limitedKeys.push({ ...created, creditsUsed: 0, hasWindow: period !== 'total', isChanging: false });
+  step.customer.limitedKeys.push({
+    ...created,
+    creditsUsed: 0,
+    hasWindow: period !== 'total',
+    created: [],
+    isChanging: false,
+  });
 }
 
-function isMonthSettled(state: ClientState): boolean {
+/** Returns true if no month passes now, and requests from before the last one are completed. */
+export function isMonthSettled(state: ClientState): boolean {
   return state.isRush?.() !== true && performance.now() - state.lastRushAt > MONTH_SETTLED_MS;
 }
 
@@ -109,6 +119,24 @@ async function createManyWithLimit(step: Step, key: LimitedKey): Promise<void> {
   await Promise.all([...sent, ...changes]);
 }
 
+/** Lists generations from before the last month, if the limit has a window that they do not belong to. */
+function listEarlier({ state }: Step, { created, hasWindow }: LimitedKey): LimitedKey['created'] {
+  return hasWindow ? created.filter(({ at }) => at < state.lastRushAt) : [];
+}
+
+/** Refunds a generation of an earlier month as staff do, when the window of this month has been used. */
+async function refundEarlier(step: Step, key: LimitedKey): Promise<void> {
+  const { store } = step.state;
+  const earlier = step.random.pick(listEarlier(step, key));
+  key.created.splice(key.created.indexOf(earlier), 1);
+  const observed = store.generations.get(earlier.uuid);
+  if (observed === undefined) return;
+  if (observed.final === null) await readGeneration(step, observed);
+  if (observed.final?.status !== 'succeeded') return;
+  await createWithLimit(step, key);
+  await refundGeneration(step, earlier.uuid);
+}
+
 /** Sends a create, unless its charge could be in the wrong window because a month passes. */
 async function sendLimited(
   step: Step,
@@ -118,6 +146,9 @@ async function sendLimited(
 ): Promise<Pick<RestResponse, 'isUnknown'>> {
   if (key.hasWindow && !isMonthSettled(step.state)) return { isUnknown: false };
   const response = await sendCreate(step, request, address, key);
-  if (response.isGood) key.creditsUsed += response.body.credits_charged;
+  if (response.isGood) {
+    key.creditsUsed += response.body.credits_charged;
+    key.created.push({ uuid: response.body.uuid, at: response.endedAt });
+  }
   return response;
 }

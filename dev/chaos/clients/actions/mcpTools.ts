@@ -91,7 +91,8 @@ function nextMcpRequestId({ customer }: Step): number {
   return session.requests;
 }
 
-function verifyToolShape(step: Step, shape: ResponseShape, { structured }: ToolResult): void {
+/** Compares the result of a tool with the schema of the response. */
+export function verifyToolShape(step: Step, shape: ResponseShape, { structured }: ToolResult): void {
   const problem = findShapeProblem(shape, structured);
   if (problem !== null)
     reportViolation(step, 'responses-match-their-schema', shape, `${problem}: ${JSON.stringify(structured)}`);

@@ -1,0 +1,207 @@
+import { type AccessToken, mayHaveExpired } from '../accessTokens.ts';
+import {
+  buildLimitFields,
+  connectApplication,
+  type LimitChoice,
+  registerApplication,
+  revokeToken,
+  submitPageForm,
+} from '../oauthRequests.ts';
+import { type CreateRequest, newCreateRequest, recordCreateResponse, recordSent } from '../createRequests.ts';
+import type { Application } from '../customers.ts';
+import { signInCustomer } from '../onboardCustomer.ts';
+import { sendPageRequest } from '../pageRequests.ts';
+import { callTool, type ToolResult } from '../mcpRequests.ts';
+import { newStepId, type Step } from '../clientState.ts';
+import { retryUntilKnown } from '../retry.ts';
+import { isMonthSettled } from './limitedKeys.ts';
+import { verifyToolShape } from './mcpTools.ts';
+
+const APPLICATIONS_PATH = '/account/applications/';
+/** Number of simultaneous creates of one application. */
+const BURST_SIZE = 16;
+const MAX_PAGE_ATTEMPTS = 8;
+
+/**
+ * Uses an application of the customer, which all clients share: connects it on the consent page, creates with it under
+ * its limit, changes the limit, or disconnects it. Its limits have windows, which begin and change only while no month
+ * passes.
+ */
+export async function useApplication(step: Step): Promise<void> {
+  const { customer, random, state } = step;
+  if (!isMonthSettled(state)) return;
+  const { application } = customer;
+  if (application === null) {
+    await registerFor(step);
+    return;
+  }
+  const unconnected = state.addresses.filter((address) => listTokens(step, application, address).length === 0);
+  if (application.isChanging) await createInBurst(step, application);
+  else if (unconnected.length > 0) await change(application, () => connect(step, application, unconnected));
+  else if (random.chance(0.06)) await change(application, () => disconnect(step, application));
+  else if (random.chance(0.06)) await change(application, () => revokeOne(step, application));
+  else {
+    await change(application, () => changeLimit(step, application));
+    const changes = random.chance(0.2) ? [change(application, () => changeLimit(step, application))] : [];
+    await Promise.all([createInBurst(step, application), ...changes]);
+  }
+}
+
+/** Makes a change unless another client makes one. */
+async function change(application: Application, work: () => Promise<void>): Promise<void> {
+  if (application.isChanging) return;
+  application.isChanging = true;
+  await work();
+  application.isChanging = false;
+}
+
+/** Tokens that should be valid at an address. */
+function listTokens({ state }: Step, { tokens }: Application, address: string): AccessToken[] {
+  return tokens.filter(
+    (token) => token.address === address && token.revokeRequestedAt === null && !mayHaveExpired(state, token),
+  );
+}
+
+async function registerFor(step: Step): Promise<void> {
+  const name = `Assistant ${newStepId(step)}`;
+  const clientId = await registerApplication(step, name);
+  if (clientId === null) return;
+  step.customer.application ??= { clientId, name, tokens: [], isChanging: false };
+}
+
+async function connect(step: Step, application: Application, addresses: string[]): Promise<void> {
+  for (const address of addresses) {
+    if (!isMonthSettled(step.state)) return;
+    const token = await connectApplication(step, application.clientId, address, pickLimit(step));
+    if (token !== null) application.tokens.push(token);
+    // The client may have been deleted: registrations that were not approved within a day are.
+    else if (application.tokens.length === 0) step.customer.application = null;
+  }
+}
+
+/** Chooses credits of a few generations beyond those that are used; seldom fewer, or no limit. */
+function pickLimit({ random }: Step): LimitChoice {
+  return (used) => {
+    if (random.chance(0.05)) return null;
+    const credits = random.chance(0.15) ? random.nextBetween(1, Math.max(1, used)) : used + random.nextBetween(8, 80);
+    return { credits, period: random.pick(['day', 'month'] as const) };
+  };
+}
+
+/** Changes the limit on the page of the application. */
+async function changeLimit(step: Step, application: Application): Promise<void> {
+  if (!isMonthSettled(step.state)) return;
+  const address = step.random.pick(step.state.addresses);
+  const uuid = await findOnPage(step, application, address);
+  if (uuid === undefined) return;
+  const path = `${APPLICATIONS_PATH}${uuid}/limit/`;
+  await submitPageForm(step, {
+    kind: 'page limit',
+    address,
+    path,
+    fields: (page) => buildLimitFields(page, pickLimit(step)),
+  });
+}
+
+/** Finds the application in the list on the page. @returns the uuid in its links; undefined without a page. */
+async function findOnPage(step: Step, { name }: Application, address: string): Promise<string | undefined> {
+  const page = await sendPageRequest(step, {
+    kind: 'page applications',
+    method: 'GET',
+    path: APPLICATIONS_PATH,
+    address,
+  });
+  // The session has ended, as it does when a month passes.
+  if (page.status === 302 || page.status === 303) await signInCustomer(step);
+  return new RegExp(`/account/applications/([0-9a-f-]{36})/end/" aria-label="Disconnect ${name}"`).exec(page.text)?.[1];
+}
+
+/** Disconnects the application on its page, and tries all of its tokens as soon as that is acknowledged. */
+async function disconnect(step: Step, application: Application): Promise<void> {
+  const { state, customer, random } = step;
+  const tokens = application.tokens.filter(({ revokedAt }) => revokedAt === null);
+  for (const token of tokens) token.revokeRequestedAt ??= performance.now();
+  // A form whose response was lost may still be carried out, and would end later tokens.
+  let hasUnknownAttempt = false;
+  for (let attempt = 0; attempt < MAX_PAGE_ATTEMPTS; attempt += 1) {
+    const address = random.pick(state.addresses);
+    const uuid = await findOnPage(step, application, address);
+    if (uuid === undefined) continue;
+    const path = `${APPLICATIONS_PATH}${uuid}/end/`;
+    const reply = await submitPageForm(step, { kind: 'page disconnect', address, path, fields: () => ({}) });
+    if (reply?.status === 303 && String(reply.headers['location']).includes('done=disconnected')) {
+      for (const token of tokens) token.revokedAt ??= performance.now();
+      await tryRevoked(step, application, tokens);
+      if (hasUnknownAttempt) customer.application = null;
+      return;
+    }
+    hasUnknownAttempt ||= reply !== undefined;
+  }
+  customer.application = null;
+}
+
+/** Ends one token as the application does. The others continue. */
+async function revokeOne(step: Step, application: Application): Promise<void> {
+  const tokens = application.tokens.filter(({ revokeRequestedAt }) => revokeRequestedAt === null);
+  if (tokens.length === 0) return;
+  const token = step.random.pick(tokens);
+  token.revokeRequestedAt = performance.now();
+  const { isUnknown } = await retryUntilKnown(step, async () => ({
+    isUnknown: !(await revokeToken(step, application.clientId, token)),
+  }));
+  if (isUnknown) return;
+  token.revokedAt = performance.now();
+  await tryRevoked(step, application, [token]);
+}
+
+/** Creates with tokens that must be rejected; the comparison with the database finds a generation of these creates. */
+async function tryRevoked(step: Step, { clientId }: Application, tokens: readonly AccessToken[]): Promise<void> {
+  await Promise.all(tokens.map((token) => createWithToken(step, token, newRequest(step, clientId))));
+}
+
+/** Sends many creates at the same moment to all processes. */
+async function createInBurst(step: Step, application: Application): Promise<void> {
+  const { addresses } = step.state;
+  const sent = Array.from({ length: BURST_SIZE }, async (_, index) => {
+    const [token] = listTokens(step, application, addresses[index % addresses.length] as string);
+    if (token === undefined) return;
+    const request = newRequest(step, application.clientId);
+    const send = () => createWithToken(step, token, request);
+    await (index === 0 ? retryUntilKnown(step, send) : send());
+  });
+  await Promise.all(sent);
+}
+
+function newRequest(step: Step, clientId: string): CreateRequest {
+  const request = newCreateRequest(step, newStepId(step), 'MCP');
+  request.observed.clientId = clientId;
+  return request;
+}
+
+/** Creates with a tool once, unless the charge could be in the wrong window because a month passes. */
+async function createWithToken(
+  step: Step,
+  token: AccessToken,
+  request: CreateRequest,
+): Promise<Pick<ToolResult, 'isUnknown'>> {
+  const { observed, params } = request;
+  if (!isMonthSettled(step.state)) return { isUnknown: false };
+  recordSent(step, request);
+  const response = await callTool(step, {
+    name: observed.model === 'imgmodel-2' ? 'generate_image' : 'generate_video',
+    args: { prompt: observed.prompt, ...params },
+    id: 1,
+    idempotencyKey: observed.idempotencyKey,
+    expectedErrors: [
+      'subscription_required',
+      'insufficient_credits',
+      'parallel_limit_reached',
+      'model_unavailable',
+      'spending_limit_reached',
+    ],
+    token,
+  });
+  if (response.isGood) verifyToolShape(step, 'generation', response);
+  recordCreateResponse(step, request, response, response.structured, 'MCP');
+  return response;
+}

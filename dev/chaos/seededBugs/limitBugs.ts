@@ -1,0 +1,58 @@
+import type { SeededBug } from './seededBug.ts';
+
+const CHARGE_LIMITS = 'shared/domain/spendingLimits/chargeLimits.ts';
+
+/** Bugs in spending limits, and in the access of applications. */
+export const LIMIT_BUGS: readonly SeededBug[] = [
+  {
+    name: 'the spending limit is read before its row is locked',
+    changes: [
+      {
+        file: CHARGE_LIMITS,
+        within: 'DECIDE_LIMITS',
+        find: 'FOR NO KEY UPDATE OF l',
+        replace: '',
+      },
+    ],
+    foundBy: ['spending-limits-match-generations', 'spending-limits-are-kept'],
+  },
+  {
+    name: 'the limit of an application is not checked',
+    changes: [
+      {
+        file: CHARGE_LIMITS,
+        within: 'DECIDE_LIMITS',
+        find: '(l.key_number = $r.api_key_number OR l.client_id = $r.oauth_client_id)',
+        replace: 'l.key_number = $r.api_key_number',
+      },
+    ],
+    foundBy: ['spending-limits-match-generations', 'spending-limits-are-kept'],
+  },
+  {
+    name: 'a refund is returned to the present window of a limit, although an earlier one paid',
+    changes: [],
+    sql: [
+      `CREATE OR REPLACE FUNCTION return_refund_to_spending_limit() RETURNS trigger LANGUAGE plpgsql AS $$
+         BEGIN
+           UPDATE spending_limits SET used = greatest(used - NEW.credits_charged, 0)
+            WHERE account_id = NEW.account_id AND credits IS NOT NULL
+              AND (key_number = NEW.api_key_number OR client_id = NEW.oauth_client_id);
+           RETURN NULL;
+         END
+       $$`,
+    ],
+    foundBy: ['spending-limits-match-generations'],
+  },
+  {
+    name: 'the tokens of a disconnected application are still accepted',
+    changes: [
+      {
+        file: 'shared/domain/oauth/grants.ts',
+        within: 'FIND_ACTIVE_GRANTS',
+        find: 'AND $g.revoked_at IS NULL',
+        replace: '',
+      },
+    ],
+    foundBy: ['revoked-key-is-rejected', 'rejected-is-not-charged'],
+  },
+];
