@@ -1,5 +1,5 @@
 /**
- * An audit log of chaos in the service's database, written by triggers in the service's transactions: prompts and events
+ * An audit log of chaos in the service's database, written by triggers in the service's transactions: prompts, images and events
  * that the service may purge, and the times of top-up changes, of the ends of generations and of events by the clock of
  * Postgres, which no fault moves.
  */
@@ -46,6 +46,14 @@ export const AUDIT_TRIGGERS_SQL = `
     RETURN NULL;
   END $$;
   CREATE TRIGGER chaos_log_event AFTER INSERT OR UPDATE ON outbox_events FOR EACH ROW EXECUTE FUNCTION chaos.log_event();
+
+  CREATE TABLE chaos.inputs (generation uuid NOT NULL, upload uuid NOT NULL);
+  CREATE FUNCTION chaos.log_input() RETURNS trigger LANGUAGE plpgsql AS $$
+  BEGIN
+    INSERT INTO chaos.inputs VALUES (NEW.generation_uuid, NEW.upload_uuid);
+    RETURN NULL;
+  END $$;
+  CREATE TRIGGER chaos_log_input AFTER INSERT ON generation_inputs FOR EACH ROW EXECUTE FUNCTION chaos.log_input();
 
   -- The age is that of a failed message when it was claimed for the last time, by the clock of the service.
   CREATE TABLE chaos.emails (email uuid PRIMARY KEY, account bigint NOT NULL, kind text NOT NULL, age interval);

@@ -7,8 +7,16 @@ import type { CatalogModel, GenerationParams } from '../../shared/spec/catalog.t
  * upstream. Each process starts with one of them, and with another one after some restarts.
  */
 
-const SECOND_OFFERS: Record<string, { upstreams: string[]; credits: object | number }> = {
-  'vidmodel-video': { upstreams: ['fal:chaos/second/text-to-video'], credits: { base: 1, per_second: 9 } },
+/** Parameter of the second catalog that takes an image. */
+export const IMAGE_PARAMETER = 'first_frame';
+
+const SECOND_OFFERS: Record<string, { upstreams: string[]; credits: object | number; inputs?: object }> = {
+  // Only this one takes images: uploads are rejected by the processes with the other catalog.
+  'vidmodel-video': {
+    upstreams: ['fal:chaos/second/text-to-video'],
+    credits: { base: 1, per_second: 9 },
+    inputs: { [IMAGE_PARAMETER]: { role: 'first_frame' } },
+  },
   'imgmodel-2': {
     upstreams: ['fal:chaos/second-image'],
     credits: { $by: 'resolution', '1K': 9, '2K': 11, '4K': 13 },

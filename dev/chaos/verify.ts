@@ -2,6 +2,7 @@ import { checkInvariants, readAccountHistory, type Violation } from '../../share
 import { compareStripeWithDatabase as compareStripe } from '../../test/fakes/stripe/compareWithDatabase.ts';
 import { type ChaosClients, compareAutoTopups, compareClientStore } from './clients/clients.ts';
 import { compareCatalogs } from './catalogs.ts';
+import { compareImages } from './compareImages.ts';
 import { compareMails } from './compareMails.ts';
 import { compareUpstream } from './compareUpstream.ts';
 import { connectTo } from '../local/environment/databases.ts';
@@ -27,6 +28,7 @@ export async function checkEverything(
       ...(await compareStripe(environment.stripe.summarize(), client)),
       ...(await compareUpstream(environment.upstream.jobs, client)),
       ...(await compareCatalogs(client)),
+      ...(await compareImages(clients.store, environment.upstream.jobs, client)),
       ...(await compareClientStore(clients.store, client)),
       ...(await compareAutoTopups(clients.store, client)),
       ...(await compareMails(environment.mailReceiver.accepted, client)),

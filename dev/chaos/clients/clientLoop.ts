@@ -1,6 +1,7 @@
 import { adjustCredits } from './actions/adjustCredits.ts';
 import { useApplication } from './actions/applications.ts';
 import { cancelGeneration, createAndCancel } from './actions/cancel.ts';
+import { createWithImage } from './actions/images.ts';
 import { useMcpTools } from './actions/mcpTools.ts';
 import { createGeneration, createMany, createOnceInParallel, createWithUsedKey } from './actions/create.ts';
 import { changeKeys, tryPreviouslyRevokedKey } from './actions/keys.ts';
@@ -42,6 +43,7 @@ const ACTIONS: readonly (readonly [weight: number, action: ClientAction])[] = [
   [0.5, createWithUsedKey],
   [9, useLimitedKey],
   [6, useApplication],
+  [3, createWithImage],
   [0.4, suspendForAWhile],
   [0.4, adjustCredits],
   [0.4, refundSucceeded],

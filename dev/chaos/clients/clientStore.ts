@@ -43,6 +43,7 @@ export interface ObservedCreate {
   webhookToken: string | null;
   /** Application that sent it; null for a key or a session. */
   clientId: string | null;
+  hasImage: boolean;
 }
 
 /** A generation that a 201 or a tool result announced. Times as above. */

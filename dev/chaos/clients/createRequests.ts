@@ -21,15 +21,15 @@ export interface CreateRequest {
 /**
  * Builds a create with a unique prompt, and records it.
  * @param surface tools have no `webhook_url`.
+ * @param isVideo Customers that are to use up their credits create the most expensive output.
  */
 export function newCreateRequest(
   step: Step,
   idempotencyKey: string | null,
   surface: 'REST' | 'MCP' = 'REST',
+  isVideo = step.random.chance(step.customer.role.only === 'creates' ? 0.8 : 0.25),
 ): CreateRequest {
-  const { state, customer, random } = step;
-  // Customers that are to use up their credits create the most expensive output.
-  const isVideo = random.chance(customer.role.only === 'creates' ? 0.8 : 0.25);
+  const { state, customer } = step;
   const model = getModelBySlug(isVideo ? 'vidmodel-video' : 'imgmodel-2');
   const params = randomParams(step, model);
   const prompt = `A lighthouse of customer ${customer.index}, ${newStepId(step)}`;
@@ -47,6 +47,7 @@ export function newCreateRequest(
     uuids: new Set(),
     webhookToken: surface === 'REST' ? registerWebhookUrl(step, prompt) : null,
     clientId: null,
+    hasImage: false,
   };
   state.store.createsByPrompt.set(prompt, observed);
   return { observed, params };

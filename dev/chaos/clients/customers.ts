@@ -72,6 +72,8 @@ export interface ChaosCustomer {
   application: Application | null;
   /** Uuids of the latest generations, newest last. */
   generations: string[];
+  /** Uuid of an upload whose file was sent; null without one. */
+  upload: string | null;
   session: McpSession | null;
   /** Key that acts on the test account; null before it is created. */
   testKey: string | null;
@@ -134,6 +136,7 @@ export function createCustomers(count: number, random: SeededRandom): ChaosCusto
       limitedKeys: [],
       application: null,
       generations: [],
+      upload: null,
       session: null,
       testKey: null,
       suspensions: [],

@@ -8,7 +8,7 @@ const REQUEST_TIMEOUT_MS = 20_000;
 export interface HttpMessage {
   /** Kind of request in the statistics. */
   kind: string;
-  method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
+  method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   path: string;
   address: string;
   headers: Record<string, string>;
@@ -16,6 +16,8 @@ export interface HttpMessage {
   body?: object | undefined;
   /** Sent as a form. */
   form?: Record<string, string> | undefined;
+  /** Sent as it is. Its type is in the headers. */
+  file?: Buffer | undefined;
 }
 
 /** An HTTP response. Times are in milliseconds, as of `performance.now`. */
@@ -51,7 +53,8 @@ export async function sendHttp({ agent, stopping }: ClientState, message: HttpMe
   }
 }
 
-function encodeBody({ body, form }: HttpMessage): [contentType: string | null, body: string | null] {
+function encodeBody({ body, form, file }: HttpMessage): [contentType: string | null, body: string | Buffer | null] {
+  if (file !== undefined) return [null, file];
   if (form !== undefined) return ['application/x-www-form-urlencoded', new URLSearchParams(form).toString()];
   return body === undefined ? [null, null] : ['application/json', JSON.stringify(body)];
 }

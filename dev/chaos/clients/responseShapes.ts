@@ -15,6 +15,7 @@ import { getGenerationResponse } from '../../../shared/presenters/generation.ts'
 import { getModelResponse } from '../../../api/rest/models/schemas.ts';
 import { pageResponse } from '../../../api/rest/pagination.ts';
 import { getUserResponse } from '../../../api/rest/session/schemas.ts';
+import { CreatedUploadResponse } from '../../../api/rest/uploads/schemas.ts';
 import { getUsageResponse } from '../../../api/rest/usage/schemas.ts';
 import {
   DefaultSecretResponse,
@@ -35,6 +36,7 @@ export const RESPONSE_SHAPES = {
   billingStatus: compile(getBillingStatusResponse()),
   checkout: compile(CheckoutResponse),
   createdWebhook: compile(WebhookEndpointWithSecretResponse),
+  createdUpload: compile(CreatedUploadResponse),
   createdKey: compile(CreatedApiKeyResponse),
   error: compile(ErrorResponse),
   enroll: compile(EnrollResponse),

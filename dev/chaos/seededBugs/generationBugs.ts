@@ -4,6 +4,7 @@ const CLAIM = 'shared/domain/generations/execution/claim.ts';
 const COMPLETE = 'shared/domain/generations/execution/complete.ts';
 const ADMISSION = 'shared/domain/generations/admission.ts';
 const CHARGE = 'shared/domain/generations/charge.ts';
+const EXPIRE_UPLOADS = 'shared/domain/uploads/expireUploads.ts';
 const REGISTRY = 'worker/registry.ts';
 
 /** Bugs in creating, charging, running and ending generations. */
@@ -200,6 +201,19 @@ export const GENERATION_BUGS: readonly SeededBug[] = [
       },
     ],
     foundBy: ['priced-and-run-by-one-catalog'],
+  },
+  {
+    name: 'an image is deleted a day after its last use, although a generation has it',
+    changes: [
+      {
+        file: EXPIRE_UPLOADS,
+        within: 'expireUploads',
+        find: 'await runInBatches(KEEP_USED, { now: $at, later: addMilliseconds($at, UPLOAD_RETENTION_MS) });',
+        replace: '',
+      },
+      { file: EXPIRE_UPLOADS, within: 'DELETE_EXPIRED', find: 'AND NOT ${IS_USED}', replace: '' },
+    ],
+    foundBy: ['generations-have-their-images'],
   },
   {
     name: 'a refund goes into the wrong bucket',

@@ -83,8 +83,9 @@ export async function sendCreate(
       'parallel_limit_reached',
       'model_unavailable',
       ...(hasLimit ? (['spending_limit_reached'] as const) : []),
-      // Another create with a used key.
-      ...(observed.idempotencyKey === null ? [] : (['validation_error'] as const)),
+      // Another create with a used key, or an image that the catalog of the process does not take.
+      ...(observed.idempotencyKey === null && !observed.hasImage ? [] : (['validation_error'] as const)),
+      ...(observed.hasImage ? (['rate_limited'] as const) : []),
     ],
     status: 201,
     shape: 'generation',
