@@ -1,16 +1,16 @@
 import { executeStatements } from '../local/environment/databases.ts';
 import { waitUntil } from '../local/servers/processes.ts';
 
-/** Duration of the fault. */
-export const PAUSES_MS = 8_000;
+/** Maximum duration of the fault. */
+export const MAX_PAUSES_MS = 10_000;
 
 /**
  * Pauses of transactions between their snapshot and their first change, or between that change and their commit. Without
  * them, transactions of one row overlap for microseconds, and a missing lock is found by luck.
  *
  * Half of the transactions pause once: before the first statement that changes a table, which has its snapshot by then
- * and no lock, or at the end of that statement, when it holds all of its locks. The period ends by itself, so that no
- * statement is needed to end it.
+ * and no lock, or at the end of that statement, when it holds all of its locks. The period ends by itself if
+ * the database cannot be reached then.
  */
 export const PAUSE_TRIGGERS_SQL = `
   CREATE TABLE chaos.pauses (until timestamptz NOT NULL);
@@ -46,11 +46,18 @@ export const PAUSE_TRIGGERS_SQL = `
 
 /** Begins the pauses, as soon as the database can be reached. */
 export async function pauseTransactions(databaseUrl: string): Promise<void> {
-  const statement = `UPDATE chaos.pauses SET until = clock_timestamp() + interval '${PAUSES_MS} ms'`;
-  const begin = () =>
-    executeStatements(databaseUrl, statement).then(
-      () => true,
-      () => false,
-    );
-  await waitUntil(begin, PAUSES_MS);
+  await waitUntil(() => setEnd(databaseUrl, `clock_timestamp() + interval '${MAX_PAUSES_MS} ms'`), MAX_PAUSES_MS);
+}
+
+/** Ends the pauses. They end by themselves if the database cannot be reached. */
+export async function stopPauses(databaseUrl: string): Promise<void> {
+  await setEnd(databaseUrl, `'-infinity'`);
+}
+
+/** @returns true if the end was set. */
+async function setEnd(databaseUrl: string, end: string): Promise<boolean> {
+  return executeStatements(databaseUrl, `UPDATE chaos.pauses SET until = ${end}`).then(
+    () => true,
+    () => false,
+  );
 }

@@ -47,7 +47,10 @@ export function buildSchedule(seed: number, totalMs: number): PlannedFault[] {
       if (isFree(['Redis'], at - EMPTIED_BEFORE_MS)) {
         planned.push({ name: 'Redis emptied', target: 'Redis', atMs: at - EMPTIED_BEFORE_MS, durationMs: 0 });
       }
-      planned.push({ name: 'rush', target: 'clients', ...planRush(at, totalMs) });
+      const rush = planRush(at, totalMs);
+      planned.push({ name: 'rush', target: 'clients', ...rush });
+      // Everything that moves credits then meets itself in paused transactions.
+      planned.push({ name: 'transactions paused', target: 'all tables', ...rush });
       continue;
     }
     const chosen = chooseFault(random, (name, target) => isFree(FAULTS[name]?.locks(target) ?? [], at));

@@ -1,5 +1,5 @@
 import type { ChaosEnvironment, ProxySide } from '../environment.ts';
-import { PAUSES_MS, pauseTransactions } from '../pausedTransactions.ts';
+import { MAX_PAUSES_MS, pauseTransactions, stopPauses } from '../pausedTransactions.ts';
 import { type Fault, type Faults, lockOnly } from './fault.ts';
 
 const PROXY_SIDES = ['apis', 'workers', 'all'];
@@ -105,8 +105,9 @@ export const SERVER_FAULTS: Faults = {
     targets: ['all tables'],
     // A paused transaction holds its locks, so requests wait longer than during an outage alone.
     locks: lockOnly('Postgres'),
-    durationMs: [PAUSES_MS, PAUSES_MS],
+    durationMs: [4_000, MAX_PAUSES_MS],
     begin: ({ databaseUrl }) => pauseTransactions(databaseUrl),
+    end: ({ databaseUrl }) => stopPauses(databaseUrl),
   },
 };
 
