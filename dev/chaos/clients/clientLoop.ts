@@ -80,6 +80,10 @@ const CREATE_ONLY_ACTIONS: typeof ACTIONS = [
   [10, createMany],
   [20, readKnownGeneration],
 ];
+const LIMITS_ONLY_ACTIONS: typeof ACTIONS = [
+  [60, useLimitedKey],
+  [40, useApplication],
+];
 const TEST_ONLY_ACTIONS: typeof ACTIONS = [[1, sendTestEvents]];
 /** Share of all actions on accounts that many clients use at once. */
 const HOT_SHARE = 0.4;
@@ -110,6 +114,7 @@ function selectActions({ state, customer: { role } }: Step, rushes: boolean): ty
   if (role.only === 'reads') return READ_ONLY_ACTIONS;
   if (role.only === 'tests') return TEST_ONLY_ACTIONS;
   if (role.only === 'creates') return CREATE_ONLY_ACTIONS;
+  if (role.only === 'limits' && !state.isCalm) return LIMITS_ONLY_ACTIONS;
   if (role.plan === null && !state.isCalm) return UNSUBSCRIBED_ACTIONS;
   return state.isCalm ? CALM_ACTIONS : rushes ? RUSH_ACTIONS : ACTIONS;
 }

@@ -13,10 +13,10 @@ export interface CustomerRole {
   /** Threshold of automatic top-ups; null lets the seed choose. */
   threshold: number | null;
   /**
-   * `reads` only reads; `creates` creates, but neither buys credits nor changes its plan; `tests` only sends test events
-   * to its endpoints. Null does everything.
+   * `reads` only reads; `creates` creates, but neither buys credits nor changes its plan; `limits` creates only with keys
+   * and an application that have spending limits; `tests` only sends test events to its endpoints. Null does everything.
    */
-  only: 'reads' | 'creates' | 'tests' | null;
+  only: 'reads' | 'creates' | 'limits' | 'tests' | null;
   /** Used by many clients at once. */
   isHot: boolean;
   isAffiliate: boolean;
@@ -114,6 +114,8 @@ const ROLES: readonly (Partial<CustomerRole> & { isUnsubscribed?: boolean })[] =
   { plan: 'lite', isHot: true, hasAutoTopups: true, threshold: 0, only: 'creates' },
   // Its endpoints are released while the next event is recorded. No other event makes them due afterwards.
   { isUnsubscribed: true, only: 'tests' },
+  // Its parallel limit leaves room for the creates that meet at a spending limit.
+  { plan: 'studio', isHot: true, hasAutoTopups: true, only: 'limits' },
 ];
 
 export function createCustomers(count: number, random: SeededRandom): ChaosCustomer[] {
