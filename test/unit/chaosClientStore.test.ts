@@ -102,7 +102,9 @@ describe('the client store of a chaos run', () => {
     recordCreated(newCreateRequest(step, null), 'b');
     const lost = recordOutcome(UNKNOWN);
     const rejected = recordOutcome(REJECTED);
-    const row = { account_uuid: 'account-0', status: 'queued', deleted_at: null };
+    const connected = recordOutcome(UNKNOWN);
+    connected.observed.clientId = 'an application';
+    const row = { account_uuid: 'account-0', status: 'queued', oauth_client_id: null, deleted_at: null };
     const toRow = ({ observed }: CreateRequest, uuid: string) => ({
       ...row,
       uuid,
@@ -116,6 +118,7 @@ describe('the client store of a chaos run', () => {
       toRow(lost, 'l1'),
       toRow(lost, 'l2'),
       toRow(rejected, 'r'),
+      toRow(connected, 'c'),
     ];
     const accounts = state.customers.map(({ uuid, email, index }) => ({ id: String(index + 1), uuid, email }));
     const database = {
@@ -130,6 +133,7 @@ describe('the client store of a chaos run', () => {
       ['created-exists', '1', 'b'],
       ['one-generation-per-create', '1', lost.observed.prompt],
       ['rejected-is-not-charged', '1', rejected.observed.prompt],
+      ['application-is-recorded', '1', 'c'],
       ['paid-topup-is-credited', '2', 'cs_test_1'],
     ]);
   });
