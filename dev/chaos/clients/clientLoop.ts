@@ -42,7 +42,7 @@ const ACTIONS: readonly (readonly [weight: number, action: ClientAction])[] = [
   [8, createOnceInParallel],
   [0.5, createWithUsedKey],
   [9, useLimitedKey],
-  [6, useApplication],
+  [8, useApplication],
   [3, createWithImage],
   [0.4, suspendForAWhile],
   [0.4, adjustCredits],
@@ -81,8 +81,8 @@ const CREATE_ONLY_ACTIONS: typeof ACTIONS = [
   [20, readKnownGeneration],
 ];
 const LIMITS_ONLY_ACTIONS: typeof ACTIONS = [
-  [60, useLimitedKey],
-  [40, useApplication],
+  [50, useLimitedKey],
+  [50, useApplication],
 ];
 const TEST_ONLY_ACTIONS: typeof ACTIONS = [[1, sendTestEvents]];
 /** Share of all actions on accounts that many clients use at once. */

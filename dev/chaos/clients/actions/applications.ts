@@ -38,8 +38,8 @@ export async function useApplication(step: Step): Promise<void> {
   const unconnected = state.addresses.filter((address) => listTokens(step, application, address).length === 0);
   if (application.isChanging) await createInBurst(step, application);
   else if (unconnected.length > 0) await change(application, () => connect(step, application, unconnected));
-  else if (random.chance(0.06)) await change(application, () => disconnect(step, application));
-  else if (random.chance(0.06)) await change(application, () => revokeOne(step, application));
+  else if (random.chance(0.2)) await change(application, () => disconnect(step, application));
+  else if (random.chance(0.2)) await change(application, () => revokeOne(step, application));
   else {
     await change(application, () => changeLimit(step, application));
     const changes = random.chance(0.2) ? [change(application, () => changeLimit(step, application))] : [];
