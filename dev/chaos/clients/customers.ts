@@ -35,14 +35,19 @@ export interface McpSession {
   requests: number;
 }
 
+/** A generation of a key or an application with a limit, and the time of the response as of `performance.now`. */
+export interface CreatedUnderLimit {
+  uuid: string;
+  at: number;
+}
+
 /** A key whose spending limit clients change. */
 export interface LimitedKey extends ObservedKey {
   /** Credits used of the limit, as far as responses show. */
   creditsUsed: number;
   /** True if the period of the limit may be a day or a month. */
   hasWindow: boolean;
-  /** Its generations, with the time of the response as of `performance.now`. */
-  created: { uuid: string; at: number }[];
+  created: CreatedUnderLimit[];
   isChanging: boolean;
 }
 
@@ -53,6 +58,7 @@ export interface Application {
   name: string;
   /** Tokens, including those that have expired or were revoked. */
   tokens: AccessToken[];
+  created: CreatedUnderLimit[];
   isChanging: boolean;
 }
 

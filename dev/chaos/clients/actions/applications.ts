@@ -14,7 +14,7 @@ import { sendPageRequest } from '../pageRequests.ts';
 import { callTool, type ToolResult } from '../mcpRequests.ts';
 import { newStepId, type Step } from '../clientState.ts';
 import { retryUntilKnown } from '../retry.ts';
-import { isMonthSettled } from './limitedKeys.ts';
+import { isMonthSettled, listEarlier, refundEarlier } from './limitedKeys.ts';
 import { verifyToolShape } from './mcpTools.ts';
 
 const APPLICATIONS_PATH = '/account/applications/';
@@ -38,6 +38,8 @@ export async function useApplication(step: Step): Promise<void> {
   const unconnected = state.addresses.filter((address) => listTokens(step, application, address).length === 0);
   if (application.isChanging) await createInBurst(step, application);
   else if (unconnected.length > 0) await change(application, () => connect(step, application, unconnected));
+  else if (random.chance(0.25) && listEarlier(step, application.created).length > 0)
+    await refundEarlier(step, application.created, () => createInBurst(step, application));
   else if (random.chance(0.2)) await change(application, () => disconnect(step, application));
   else if (random.chance(0.2)) await change(application, () => revokeOne(step, application));
   else {
@@ -66,7 +68,7 @@ async function registerFor(step: Step): Promise<void> {
   const name = `Assistant ${newStepId(step)}`;
   const clientId = await registerApplication(step, name);
   if (clientId === null) return;
-  step.customer.application ??= { clientId, name, tokens: [], isChanging: false };
+  step.customer.application ??= { clientId, name, tokens: [], created: [], isChanging: false };
 }
 
 async function connect(step: Step, application: Application, addresses: string[]): Promise<void> {
@@ -168,6 +170,7 @@ async function createInBurst(step: Step, application: Application): Promise<void
     const request = newRequest(step, application.clientId);
     const send = () => createWithToken(step, token, request);
     await (index === 0 ? retryUntilKnown(step, send) : send());
+    for (const uuid of request.observed.uuids) application.created.push({ uuid, at: performance.now() });
   });
   await Promise.all(sent);
 }

@@ -2,7 +2,7 @@ import type { CreditLimit } from '../../../../shared/presenters/spendingLimit.ts
 import { SPENDING_PERIODS } from '../../../../shared/spec/states.ts';
 import { newStepId, type ClientState, type Step } from '../clientState.ts';
 import { newCreateRequest, type CreateRequest } from '../createRequests.ts';
-import type { LimitedKey } from '../customers.ts';
+import type { CreatedUnderLimit, LimitedKey } from '../customers.ts';
 import { sendWithKey, type RestResponse } from '../restRequests.ts';
 import { retryUntilKnown } from '../retry.ts';
 import { sendCreate } from './create.ts';
@@ -28,7 +28,8 @@ export async function useLimitedKey(step: Step): Promise<void> {
     return;
   }
   const key = random.pick(usable);
-  if (random.chance(0.25) && listEarlier(step, key).length > 0) await refundEarlier(step, key);
+  if (key.hasWindow && random.chance(0.25) && listEarlier(step, key.created).length > 0)
+    await refundEarlier(step, key.created, () => createWithLimit(step, key));
   else if (random.chance(0.2)) await changeLimit(step, key, pickLimit(step, key));
   else if (random.chance(0.25)) await createWithLimit(step, key);
   else await createManyWithLimit(step, key);
@@ -107,7 +108,7 @@ async function createWithLimit(step: Step, key: LimitedKey): Promise<void> {
 /** Raises the limit by the price of a few generations, and sends many more creates at the same moment to all processes. */
 async function createManyWithLimit(step: Step, key: LimitedKey): Promise<void> {
   const { state, random } = step;
-  const period = key.hasWindow ? pickPeriod(step) : 'total';
+  const period = key.hasWindow ? random.pick(['day', 'month'] as const) : 'total';
   await changeLimit(step, key, { credits: key.creditsUsed + pickMargin(step), period });
   const requests = Array.from({ length: BURST_SIZE }, (_, index) =>
     newCreateRequest(step, index % 2 === 0 ? null : newStepId(step)),
@@ -119,21 +120,29 @@ async function createManyWithLimit(step: Step, key: LimitedKey): Promise<void> {
   await Promise.all([...sent, ...changes]);
 }
 
-/** Lists generations from before the last month, if the limit has a window that they do not belong to. */
-function listEarlier({ state }: Step, { created, hasWindow }: LimitedKey): LimitedKey['created'] {
-  return hasWindow ? created.filter(({ at }) => at < state.lastRushAt) : [];
+/** Lists generations from before the last month: they do not belong to the window of this one. */
+export function listEarlier<Created extends { at: number }>({ state }: Step, created: readonly Created[]): Created[] {
+  return created.filter(({ at }) => at < state.lastRushAt);
 }
 
-/** Refunds a generation of an earlier month as staff do, when the window of this month has been used. */
-async function refundEarlier(step: Step, key: LimitedKey): Promise<void> {
+/**
+ * Refunds a generation of an earlier month as staff do, when the window of this month has been used.
+ * @param created generations of one credential.
+ * @param createAgain uses the window of this month.
+ */
+export async function refundEarlier(
+  step: Step,
+  created: CreatedUnderLimit[],
+  createAgain: () => Promise<void>,
+): Promise<void> {
   const { store } = step.state;
-  const earlier = step.random.pick(listEarlier(step, key));
-  key.created.splice(key.created.indexOf(earlier), 1);
+  const earlier = step.random.pick(listEarlier(step, created));
+  created.splice(created.indexOf(earlier), 1);
   const observed = store.generations.get(earlier.uuid);
   if (observed === undefined) return;
   if (observed.final === null) await readGeneration(step, observed);
   if (observed.final?.status !== 'succeeded') return;
-  await createWithLimit(step, key);
+  await createAgain();
   await refundGeneration(step, earlier.uuid);
 }
 
