@@ -1,10 +1,11 @@
 import type { IncomingHttpHeaders } from 'node:http';
+import type { CallbackKeys } from '../callbacks.ts';
 import type { Job, JobStore } from '../jobStore.ts';
 import type { RenderRequest } from '../renderRequests.ts';
 import type { ParsedBody } from './requestBody.ts';
 
 /** Kinds of requests, the same in every protocol. */
-export type Operation = 'submit' | 'status' | 'result' | 'cancel' | 'file' | 'probe';
+export type Operation = 'submit' | 'status' | 'result' | 'cancel' | 'file' | 'probe' | 'keys';
 
 /** A request, parsed as far as every protocol needs it. */
 export interface ProtocolRequest {
@@ -34,9 +35,14 @@ export interface ProtocolContext {
   /** Returns true if a submission is to be rejected by the content policy. */
   rejects: (renderRequest: RenderRequest) => boolean;
   readFile: (name: string) => Promise<Buffer>;
+  /** Keys that call-backs are signed with. */
+  callbackKeys: CallbackKeys;
   /** Fields added to every response with an output. */
   outputFields: object;
 }
+
+/** What a call-back is built from. */
+export type CallbackContext = Pick<ProtocolContext, 'base' | 'callbackKeys' | 'outputFields'>;
 
 /** A kind of request that a protocol answers. Parameters are the named groups of its path, decoded. */
 export interface Route {
