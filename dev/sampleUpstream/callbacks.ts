@@ -1,28 +1,11 @@
-import {
-  createHash,
-  createHmac,
-  generateKeyPairSync,
-  type KeyObject,
-  randomBytes,
-  randomUUID,
-  sign,
-} from 'node:crypto';
+import { createHash, createHmac, generateKeyPairSync, randomBytes, randomUUID, sign } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Job } from './jobStore.ts';
 import { buildFalCallback } from './protocols/fal.ts';
-import type { CallbackContext } from './protocols/protocol.ts';
+import type { CallbackContext, CallbackKeys } from './protocols/protocol.ts';
 import { buildPrediction, REPLICATE_NAMESPACE } from './protocols/replicate.ts';
 
 /** Call-backs of the sample upstream, signed as fal and Replicate sign theirs. */
-
-/** Keys that call-backs are signed with: fal's key pair and Replicate's secret. */
-export interface CallbackKeys {
-  /** JSON Web Key Set with the public key. */
-  keySet: { keys: object[] };
-  privateKey: KeyObject;
-  /** Secret of Standard Webhooks, with its prefix. */
-  secret: string;
-}
 
 /** A call-back, ready to be sent. */
 export interface Callback {

@@ -19,7 +19,7 @@ describe('call-backs of upstreams', () => {
     parser = await loadUpstreamParser();
   });
 
-  const settingsOf = (name: string, env: Env, own: object = {}) => {
+  const readSettings = (name: string, env: Env, own: object = {}) => {
     const UPSTREAMS = JSON.stringify({ upstreams: { [name]: own } });
     return parser.parse({ ...env, UPSTREAMS }).upstreams.get(name)?.callbacks;
   };
@@ -33,39 +33,39 @@ describe('call-backs of upstreams', () => {
       { ...publicEnv, BASE_URL: 'http://genmeter.example' },
       withoutSecret,
     ];
-    for (const env of places) expect(settingsOf('fal', env)).to.equal(undefined);
+    for (const env of places) expect(readSettings('fal', env)).to.equal(undefined);
   });
 
   it('are on at a public address, with the keys of the provider', () => {
     const serviceUrl = PUBLIC.BASE_URL;
-    expect(settingsOf('fal', publicEnv)).to.deep.equal({
+    expect(readSettings('fal', publicEnv)).to.deep.equal({
       serviceUrl,
       keysUrl: 'https://rest.fal.ai/.well-known/jwks.json',
       secret: null,
     });
-    expect(settingsOf('replicate', publicEnv)).to.deep.equal({
+    expect(readSettings('replicate', publicEnv)).to.deep.equal({
       serviceUrl,
       keysUrl: 'https://api.replicate.com/v1/webhooks/default/secret',
       secret: null,
     });
-    expect(settingsOf('openai', publicEnv)).to.equal(undefined);
+    expect(readSettings('openai', publicEnv)).to.equal(undefined);
   });
 
   it('are switched off, directed to another address, and given other keys by UPSTREAMS', () => {
-    expect(settingsOf('fal', publicEnv, { callbacks: false })).to.equal(undefined);
+    expect(readSettings('fal', publicEnv, { callbacks: false })).to.equal(undefined);
     const own = { adapter: 'fal', base_url: 'https://proxy.example/fal', key: 'k', callbacks: 'https://in.example/' };
-    expect(settingsOf('own', { SECRET_KEY: PUBLIC.SECRET_KEY }, own)).to.deep.equal({
+    expect(readSettings('own', { SECRET_KEY: PUBLIC.SECRET_KEY }, own)).to.deep.equal({
       serviceUrl: 'https://in.example',
       keysUrl: 'https://proxy.example/.well-known/jwks.json',
       secret: null,
     });
-    expect(settingsOf('fal', publicEnv, { callback_keys_url: 'https://keys.example/' })).to.include({
+    expect(readSettings('fal', publicEnv, { callback_keys_url: 'https://keys.example/' })).to.include({
       keysUrl: 'https://keys.example/',
     });
-    expect(settingsOf('replicate', publicEnv, { callback_secret: 'whsec_c2VjcmV0' })).to.include({
+    expect(readSettings('replicate', publicEnv, { callback_secret: 'whsec_c2VjcmV0' })).to.include({
       secret: 'whsec_c2VjcmV0',
     });
-    expect(settingsOf('fal', {}, { callbacks: true })).to.include({ serviceUrl: 'http://localhost:3000' });
+    expect(readSettings('fal', {}, { callbacks: true })).to.include({ serviceUrl: 'http://localhost:3000' });
   });
 
   it('are rejected where they cannot work', () => {

@@ -1,5 +1,5 @@
+import type { KeyObject } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
-import type { CallbackKeys } from '../callbacks.ts';
 import type { Job, JobStore } from '../jobStore.ts';
 import type { RenderRequest } from '../renderRequests.ts';
 import type { ParsedBody } from './requestBody.ts';
@@ -25,6 +25,15 @@ export interface JsonResponse {
   headers?: Record<string, string>;
 }
 
+/** Keys that call-backs are signed with: fal's key pair and Replicate's secret. */
+export interface CallbackKeys {
+  /** JSON Web Key Set with the public key. */
+  keySet: { keys: object[] };
+  privateKey: KeyObject;
+  /** Secret of Standard Webhooks, with its prefix. */
+  secret: string;
+}
+
 /** Functions of the server that a protocol uses. */
 export interface ProtocolContext {
   /** Address of the server, without a trailing slash. */
@@ -41,7 +50,7 @@ export interface ProtocolContext {
   outputFields: object;
 }
 
-/** What a call-back is built from. */
+/** Parts of the context that a call-back is built from. */
 export type CallbackContext = Pick<ProtocolContext, 'base' | 'callbackKeys' | 'outputFields'>;
 
 /** A kind of request that a protocol answers. Parameters are the named groups of its path, decoded. */

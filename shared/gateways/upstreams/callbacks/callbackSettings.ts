@@ -5,7 +5,7 @@ import { hasServerSecret } from '../../../lib/serverSecret.ts';
 import type { AdapterName } from '../modelPresets.ts';
 import type { UpstreamsVariable } from '../upstreamsVariable.ts';
 
-/** How an upstream reports to this service that a run has ended. */
+/** Settings of the requests by which an upstream reports that a run has ended. */
 export interface CallbackSettings {
   /** Address at which the upstream reaches this service, without a trailing slash. */
   serviceUrl: string;
