@@ -64,7 +64,7 @@ export function createJobStore(options: {
   delayMs: number;
   pool: RenderPool;
   files: MediaFiles;
-  onEnd(job: Job): void;
+  onEnd: (job: Job) => void;
 }): JobStore {
   const { delayMs, pool, files, onEnd } = options;
   const jobs = new Map<string, Job>();

@@ -23,6 +23,8 @@ describe('call-backs of upstreams', () => {
     const UPSTREAMS = JSON.stringify({ upstreams: { [name]: own } });
     return parser.parse({ ...env, UPSTREAMS }).upstreams.get(name)?.callbacks;
   };
+  const error = (name: string, own: object) =>
+    parser.getError({ UPSTREAMS: JSON.stringify({ upstreams: { [name]: own } }) });
   const publicEnv = { ...PUBLIC, ...STRIPE };
 
   it('are off at a local address, without https and without a secret', () => {
@@ -69,8 +71,6 @@ describe('call-backs of upstreams', () => {
   });
 
   it('are rejected where they cannot work', () => {
-    const error = (name: string, own: object, env: Env = {}) =>
-      parser.getError({ ...env, UPSTREAMS: JSON.stringify({ upstreams: { [name]: own } }) });
     expect(error('openai', { callbacks: true })).to.include('UPSTREAMS/upstreams/openai/callbacks must not be set');
     expect(error('fal', { callbacks: 'https://in.example' })).to.include('SECRET_KEY is not set');
     expect(error('fal', { callbacks: 'example' })).to.include('must be true, false, or an address');

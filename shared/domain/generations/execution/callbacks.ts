@@ -31,7 +31,7 @@ export interface ReceivedCallback {
   token: string;
   headers: IncomingHttpHeaders;
   /** Reads the body. Not called for a request that is rejected without it. */
-  readBody(): Promise<Buffer>;
+  readBody: () => Promise<Buffer>;
 }
 
 /**

@@ -1,4 +1,4 @@
-import { createHash, type KeyObject, verify } from 'node:crypto';
+import { createHash, verify } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 import type { CallbackProtocol } from './callbackProtocol.ts';
 
@@ -14,7 +14,7 @@ export const falCallbacks: CallbackProtocol = {
     const { requestId, userId, timestamp, signature } = readHeaders(headers);
     const hash = createHash('sha256').update(body).digest('hex');
     const message = Buffer.from([requestId, userId, timestamp, hash].join('\n'));
-    return keys.some((key) => verify(null, message, key as KeyObject, Buffer.from(signature, 'hex')));
+    return keys.some((key) => verify(null, message, key, Buffer.from(signature, 'hex')));
   },
 };
 

@@ -71,19 +71,18 @@ async function refetch(upstream: CallbackUpstream, cached: CachedKeys): Promise<
   const intervalMs = hasFailed ? RETRY_INTERVAL_MS : REFETCH_INTERVAL_MS;
   if (now().getTime() - cached.attemptedAt < intervalMs) return undefined;
   cached.attemptedAt = now().getTime();
-  cached.fetching = fetchKeys(upstream)
-    .then(
-      (keys) => {
-        cached.keys = keys;
-        cached.fetchedAt = now().getTime();
-        cached.attemptedAt = cached.fetchedAt;
-      },
-      (err: unknown) => {
-        logger.warn({ err, upstream: upstream.name }, 'keys of call-backs not fetched; polls continue');
-      },
-    )
-    .finally(() => (cached.fetching = undefined));
+  cached.fetching = fetchInto(upstream, cached).finally(() => (cached.fetching = undefined));
   return cached.fetching;
+}
+
+async function fetchInto(upstream: CallbackUpstream, cached: CachedKeys): Promise<void> {
+  try {
+    cached.keys = await fetchKeys(upstream);
+    cached.fetchedAt = now().getTime();
+    cached.attemptedAt = cached.fetchedAt;
+  } catch (err) {
+    logger.warn({ err, upstream: upstream.name }, 'keys of call-backs not fetched; polls continue');
+  }
 }
 
 async function fetchKeys({ adapter, key, callbacks }: CallbackUpstream): Promise<VerificationKeys> {
