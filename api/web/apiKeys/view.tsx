@@ -14,9 +14,8 @@ import { createCsrfToken } from '../../pipeline/csrf.ts';
 import { type Outcomes, type PageProblem, sendAccountAreaPage } from '../components/accountPage.tsx';
 import { CopyText } from '../components/copyText.tsx';
 import { Form, Notice } from '../components/form.tsx';
-import { formatCount } from '../components/formatAmount.ts';
-import { formatRelativeTime, formatDate, formatDateTime } from '../components/formatTime.ts';
-import { describeLimitUse } from '../components/spendingLimit.tsx';
+import { formatRelativeTime, formatDate } from '../components/formatTime.ts';
+import { describeKeyOptions } from '../components/keyOptions.ts';
 import { hasOptions, KeyNameField, KeyOptionFields, type KeyValues, NEW_KEY, readEnteredValues } from './keyForm.tsx';
 
 export const KEYS_PATH = '/account/keys/';
@@ -127,24 +126,12 @@ function KeysSection({ account, keys, limits, values, csrfToken }: KeysProps): V
 function OptionsLine({ apiKey, limit }: { apiKey: ApiKey; limit: SpendingLimitState | null }): VNode {
   return (
     <p class="small">
-      {describeOptions(apiKey, limit)}{' '}
+      {describeKeyOptions(apiKey, limit)}{' '}
       <a href={`${KEYS_PATH}${apiKey.uuid}/`} aria-label={`Edit API key ${apiKey.name}`}>
         Edit
       </a>
     </p>
   );
-}
-
-function describeOptions(key: ApiKey, limit: SpendingLimitState | null): string {
-  const { scopes, expires_at: expiresAt, allowed_models: models, allowed_ips: ips } = key;
-  const sentences = [
-    expiresAt === null ? null : `Expires on ${formatDateTime(expiresAt)} UTC.`,
-    limit === null ? null : `Spending limit: ${describeLimitUse(limit)}`,
-    scopes === null ? null : `Scopes: ${scopes.join(', ')}.`,
-    models === null ? null : `${formatCount(models.length, 'allowed model')}.`,
-    ips === null ? null : `${formatCount(ips.length, 'allowed address range')}.`,
-  ].filter((sentence) => sentence !== null);
-  return sentences.length === 0 ? 'Never expires, and may use the whole account.' : sentences.join(' ');
 }
 
 /** Choice of the mode of a new key. */
