@@ -31,8 +31,8 @@ export async function findActiveKey(ctx: Context): Promise<ApiKey> {
 export async function renderKeyPage(ctx: Context, flash: PageProblem = {}, status = 200): Promise<void> {
   const { accountId } = requireCaller(ctx);
   const key = await findActiveKey(ctx);
-  const [account, limits] = await Promise.all([getAccount(accountId), listKeyLimits(accountId, [key.number])]);
-  const limit = limits.get(key.number) ?? null;
+  const [account, limits] = await Promise.all([getAccount(accountId), listKeyLimits([key])]);
+  const limit = limits.get(key.uuid) ?? null;
   const version = String(key.version);
   const { form } = ctx.state;
   const isCurrent = (form?.get('version') ?? version) === version;

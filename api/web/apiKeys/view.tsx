@@ -32,10 +32,7 @@ interface KeysFlash extends PageProblem {
 export async function renderKeysPage(ctx: Context, flash: KeysFlash = {}, status = 200): Promise<void> {
   const { accountId } = requireCaller(ctx);
   const [account, keys] = await Promise.all([getAccount(accountId), listActiveApiKeys(accountId)]);
-  const limits = await listKeyLimits(
-    accountId,
-    keys.map(({ number }) => number),
-  );
+  const limits = await listKeyLimits(keys);
   const { newKey, ...problem } = flash;
   // The errors of other forms are shown on this page, too.
   const isRejected = problem.problem !== undefined && ctx.path === KEYS_PATH;
@@ -65,7 +62,7 @@ export async function renderKeysPage(ctx: Context, flash: KeysFlash = {}, status
 interface KeysProps {
   account: Account;
   keys: ApiKey[];
-  limits: SpendingLimits<number>;
+  limits: SpendingLimits;
   /** Values of the form for a new key. */
   values: KeyValues;
   csrfToken: string;
@@ -94,7 +91,7 @@ function KeysSection({ account, keys, limits, values, csrfToken }: KeysProps): V
                   <code>{key.prefix}…</code> created on {formatDate(key.created_at)},{' '}
                   {key.last_used_at === null ? 'never used' : `last used ${formatRelativeTime(key.last_used_at)}`}
                 </span>
-                <OptionsLine apiKey={key} limit={limits.get(key.number) ?? null} />
+                <OptionsLine apiKey={key} limit={limits.get(key.uuid) ?? null} />
               </div>
               <a
                 class="button slight danger"

@@ -48,10 +48,10 @@ export interface AccountOverview {
   events: UnprocessedEvent[];
   issues: string[];
   keys: ApiKey[];
-  keyLimits: SpendingLimits<number>;
+  keyLimits: SpendingLimits;
   sessions: ActiveWebSession[];
   applications: ConnectedApplication[];
-  applicationLimits: SpendingLimits<string>;
+  applicationLimits: SpendingLimits;
   identities: Identity[];
   /** null if the account is not an affiliate. */
   affiliate: AffiliateOverview | null;
@@ -88,13 +88,7 @@ export async function readAccountOverview(account: Account): Promise<AccountOver
     listRecentInvoices(id, ROWS_SHOWN),
     findRequestedDeletion(id),
   ]);
-  const [keyLimits, applicationLimits] = await Promise.all([
-    listKeyLimits(
-      id,
-      keys.map(({ number }) => number),
-    ),
-    listApplicationLimits(id),
-  ]);
+  const [keyLimits, applicationLimits] = await Promise.all([listKeyLimits(keys), listApplicationLimits(id)]);
   return {
     account,
     deletion,

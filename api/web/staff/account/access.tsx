@@ -28,7 +28,7 @@ export function AccessSections({ overview, ctx }: SectionProps): VNode {
           rows={keys.map((key) => [
             <code>{key.prefix}…</code>,
             key.test_account_id === null ? key.name : `${key.name} (test)`,
-            describeKeyOptions(key, keyLimits.get(key.number) ?? null),
+            describeKeyOptions(key, keyLimits.get(key.uuid) ?? null),
             formatShortDateTime(key.created_at),
             formatUse(key.last_used_at),
             mayRevoke ? (
