@@ -18,7 +18,11 @@ const model = (name: string, more: object) => ({
   ...more,
 });
 
-const PHOTO_EDIT = model('Photo edits', { sort_order: 1, inputs: { image: { role: 'reference', required: true } } });
+const PHOTO_EDIT = model('Photo edits', {
+  sort_order: 1,
+  upstreams: ['fal:acme/edits'],
+  inputs: { image: { role: 'reference', required: true } },
+});
 const PHOTO = model('Photos', {
   sort_order: 2,
   params: {
@@ -33,7 +37,7 @@ const PHOTO = model('Photos', {
 });
 const CLIP = model('Clips', {
   kind: 'video',
-  upstreams: ['fal:acme/clips'],
+  upstreams: ['fal:acme/text-to-video'],
   params: {
     duration: { type: 'integer', minimum: 3, maximum: 9, required: true },
     resolution: { enum: ['720p'], default: '720p' },
@@ -46,7 +50,11 @@ const PLANS = {
   team: { name: 'Team', price_monthly_cents: 5_000, monthly_credits: 4_000, parallel_limit: 4 },
 };
 const UPSTREAMS = JSON.stringify({
-  models: { 'fal:acme/images': { input: { prompt: '$prompt' } }, 'fal:acme/clips': { input: { prompt: '$prompt' } } },
+  models: {
+    'fal:acme/edits': { input: { prompt: '$prompt', image_url: '$reference' } },
+    'fal:acme/images': { input: { prompt: '$prompt' } },
+    'fal:acme/text-to-video': { input: { prompt: '$prompt' } },
+  },
 });
 
 const CASES = [

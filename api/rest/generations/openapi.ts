@@ -1,3 +1,4 @@
+import type { TSchema } from 'typebox';
 import { getCatalog, getModelSlugs } from '../../../shared/lib/catalog/catalog.ts';
 import {
   buildExampleRequest,
@@ -28,14 +29,18 @@ import {
 
 const listOffered = () => getCatalog().models.filter(({ hidden }) => !hidden);
 
-/** Request body with the `params` of both models. The catalog validates them for the requested one. */
+/** Builds a schema that accepts what any of these schemas accepts. */
+const anyOf = ([first, ...others]: TSchema[]): object =>
+  others.length === 0 ? { ...first } : { anyOf: [first, ...others] };
+
+/** Request body with the `params` of the models. The catalog validates them for the requested one. */
 const buildCreateGenerationBody = () =>
   ({
     ...getCreateGenerationRequest(),
     properties: {
       ...getCreateGenerationRequest().properties,
       params: {
-        anyOf: listOffered().map((model) => model.params),
+        ...anyOf(listOffered().map((model) => model.params)),
         description: 'Options of the model: see `GET /api/models/`',
       },
       metadata: {
