@@ -62,6 +62,7 @@ export {
   computeCostCents,
   buildUpstreamInput,
   type UpstreamRoute,
+  type UpstreamSettings,
   getUpstreamRoutes,
   findUpstreamRoute,
   findReleaseRoutes,
