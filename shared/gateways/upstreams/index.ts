@@ -57,6 +57,8 @@ export function requireUpstreamKeys(): void {
   }
 }
 
+export { isRecentCallback, verifyCallback } from './callbacks/index.ts';
+export type { CallbackRequest } from './callbacks/callbackProtocol.ts';
 export { closeUpstreamConnections } from './http.ts';
 export {
   computeCostCents,
@@ -64,6 +66,8 @@ export {
   type UpstreamRoute,
   type UpstreamSettings,
   getUpstreamRoutes,
+  findUpstreamSettings,
+  listUpstreamSettings,
   findUpstreamRoute,
   findReleaseRoutes,
   findTestRoute,
