@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { createVisitor } from '../harness/accountForms.ts';
-import type { TestCustomer } from '../harness/apiClient.ts';
+import { IMAGE, type TestCustomer } from '../harness/apiClient.ts';
 import type { HttpBrowser } from '../harness/httpBrowser.ts';
 import { setAllModelsOnline } from '../harness/seeds.ts';
 import { addTestKey, startTestModeService, type TestModeService } from '../harness/testMode.ts';
@@ -87,8 +87,10 @@ describe('test data on the pages of its owner', () => {
   });
 
   it('has metadata on the page of a generation, as live data', async () => {
-    const request = { metadata: { project: 'lighthouse', 'scene <b>': '12' } };
-    const { body } = await customer.createGeneration({ ...request });
+    const metadata = { project: 'lighthouse', 'scene <b>': '12' };
+    const { body } = await customer.request('POST', '/api/generations/create/', {
+      body: { ...IMAGE, prompt: 'a', metadata },
+    });
     const { text } = await visit(`${LIBRARY}${body.uuid}/`);
     expect(text).to.include('<dt>Metadata</dt><dd>project: lighthouse, scene &lt;b>: 12</dd>');
     expect((await visit(`${LIBRARY}${live}/`)).text).to.not.include('Metadata');

@@ -61,9 +61,9 @@ describe(`a service with ${LARGE_CATALOG_MODELS} models`, function () {
   });
 
   it('offers them to assistants in descriptions of limited length', async () => {
-    const { client, close } = await connectMcpClient(customer);
-    const { tools } = await client.listTools();
-    await close();
+    const mcp = await connectMcpClient(customer);
+    const { tools } = await mcp.client.listTools();
+    await mcp.close();
     const generate = tools.filter(({ name }: { name: string }) => name.startsWith('generate_'));
     expect(generate.flatMap(({ inputSchema }: any) => inputSchema.properties.model.enum)).to.have.members(SLUGS);
     for (const { name, description = '', inputSchema } of generate) {

@@ -30,7 +30,7 @@ import {
 const listOffered = () => getCatalog().models.filter(({ hidden }) => !hidden);
 
 /** Builds a schema that accepts what any of these schemas accepts. */
-const anyOf = ([first, ...others]: TSchema[]): object =>
+const buildChoice = ([first, ...others]: TSchema[]): object =>
   others.length === 0 ? { ...first } : { anyOf: [first, ...others] };
 
 /** Request body with the `params` of the models. The catalog validates them for the requested one. */
@@ -40,7 +40,7 @@ const buildCreateGenerationBody = () =>
     properties: {
       ...getCreateGenerationRequest().properties,
       params: {
-        ...anyOf(listOffered().map((model) => model.params)),
+        ...buildChoice(listOffered().map((model) => model.params)),
         description: 'Options of the model: see `GET /api/models/`',
       },
       metadata: {

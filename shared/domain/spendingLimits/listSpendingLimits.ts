@@ -15,14 +15,13 @@ export type SpendingLimits = ReadonlyMap<string, SpendingLimitState | null>;
 /** Lists the limits of API keys. */
 export async function listKeyLimits(keys: readonly ApiKey[], connection: Knex = db): Promise<SpendingLimits> {
   if (keys.length === 0) return new Map();
-  const nameCredential = (accountId: number, keyNumber: number | null) => `${accountId}:${keyNumber}`;
-  const uuids = new Map(keys.map((key) => [nameCredential(key.account_id, key.number), key.uuid]));
+  const uuids = new Map(keys.map((key) => [`${key.account_id}:${key.number}`, key.uuid]));
   const rows = await SpendingLimit.query(connection)
     .whereIn('account_id', [...new Set(keys.map((key) => key.account_id))])
     .whereIn('key_number', [...new Set(keys.map((key) => key.number))]);
   return new Map(
     rows.flatMap((row) => {
-      const uuid = uuids.get(nameCredential(row.account_id, row.key_number));
+      const uuid = uuids.get(`${row.account_id}:${row.key_number}`);
       return uuid === undefined ? [] : [[uuid, toSpendingLimitState(row)] as const];
     }),
   );

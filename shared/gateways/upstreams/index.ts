@@ -64,7 +64,6 @@ export {
   computeCostCents,
   buildUpstreamInput,
   type UpstreamRoute,
-  type UpstreamSettings,
   getUpstreamRoutes,
   findUpstreamSettings,
   listUpstreamSettings,

@@ -1,10 +1,5 @@
 import pLimit, { type LimitFunction } from 'p-limit';
-import {
-  getUpstream,
-  getUpstreamRoutes,
-  type UpstreamRoute,
-  type UpstreamSettings,
-} from '../../../gateways/upstreams/index.ts';
+import { getUpstream, getUpstreamRoutes, type UpstreamRoute } from '../../../gateways/upstreams/index.ts';
 import { now } from '../../../lib/clock.ts';
 import { config } from '../../../lib/config.ts';
 import { getOldestProbeTime, recordProbe } from './modelHealth.ts';
@@ -15,13 +10,13 @@ const PROBE_CONCURRENCY = 20;
 /** Probes every upstream of every model and records the results. A provider that hangs does not delay the others. */
 export async function checkModelHealth(): Promise<void> {
   const slots = new Map<string, LimitFunction>();
-  const getSlots = ({ name }: UpstreamSettings): LimitFunction => {
+  const getSlots = ({ upstream: { name } }: UpstreamRoute): LimitFunction => {
     const known = slots.get(name) ?? pLimit(PROBE_CONCURRENCY);
     slots.set(name, known);
     return known;
   };
   const routes = Object.values(getUpstreamRoutes()).flat();
-  await Promise.all(routes.map((route) => getSlots(route.upstream)(() => checkRoute(route))));
+  await Promise.all(routes.map((route) => getSlots(route)(() => checkRoute(route))));
 }
 
 async function checkRoute(route: UpstreamRoute): Promise<void> {
