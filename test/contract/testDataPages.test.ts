@@ -45,7 +45,7 @@ describe('test data on the pages of its owner', () => {
     expect(tests.text).to.include(`href="${LIBRARY}${test}/?mode=test"`);
   });
 
-  it('can be looked at, and not canceled or deleted', async () => {
+  it('can be read, and not canceled or deleted', async () => {
     const page = await visit(`${LIBRARY}${test}/?mode=test`);
     expect(page.status).to.equal(200);
     expect(page.text).to.include('a test lighthouse').and.to.include('<span class="tag">Test</span>');
@@ -84,6 +84,12 @@ describe('test data on the pages of its owner', () => {
       expect([status, text.includes('create a test key first')], path).to.deep.equal([404, true]);
       expect((await visit(`${path}?mode=other`, newcomer)).status).to.equal(400);
     }
+  });
+
+  it('comes from a test key, which the list of keys does not describe as one for the whole account', async () => {
+    const { text } = await visit('/account/keys/');
+    expect(text).to.include('Never expires, and creates test data only.');
+    expect(text).to.include('Never expires, and may use the whole account.');
   });
 
   it('has metadata on the page of a generation, as live data', async () => {

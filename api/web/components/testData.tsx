@@ -10,7 +10,7 @@ export const TEST_QUERY = 'mode=test';
 /** The account that a page shows. */
 export interface ShownAccount {
   accountId: number;
-  /** True for the test account, which the owner can only look at. */
+  /** True for the test account, which the owner can only read. */
   isTest: boolean;
   /** True if the account has test data to switch to. */
   hasTestData: boolean;
@@ -37,7 +37,7 @@ export function ModeNote({
 }): VNode | null {
   if (isTest)
     return (
-      <p class="notice">
+      <p class="card">
         <span class="tag">Test</span> You see what your test keys have created. It costs nothing, and is deleted after{' '}
         {TEST_RETENTION_DAYS} days. <a href={path}>Show live data</a>
       </p>

@@ -6,7 +6,7 @@ import type { Generation } from '../../../shared/tables/Generation.ts';
 /** A generation as clients see it, and whether its owner has asked to cancel it. */
 export interface ShownGeneration extends ReturnType<typeof presentGeneration> {
   isCancelRequested: boolean;
-  /** True for one of a test key, which the owner can only look at. */
+  /** True for one of a test key, which the owner can only read. */
   isTest: boolean;
 }
 
