@@ -6,6 +6,12 @@ export const SCOPES = {
 
 export type Scope = keyof typeof SCOPES;
 
+/** What the scopes of an application for the REST interface allow, which has more functions than the assistants' tools. */
+export const API_SCOPES: Record<Scope, string> = {
+  'svc:read': 'See your generations, your library, your plan, your ledger and how many credits you have used',
+  'svc:write': 'Create, cancel and delete images and videos; creating spends your credits',
+};
+
 export const ALL_SCOPES = Object.keys(SCOPES) as Scope[];
 
 /** OAuth error codes of this service, with their HTTP statuses (RFC 6749, 7009, 7591, 8707). */
