@@ -38,8 +38,7 @@ export const IDEMPOTENCY_KEY_PARAMETER = {
   schema: { type: 'string', minLength: 1, maxLength: IDEMPOTENCY_KEY_MAX_CHARACTERS, pattern: '^[ -~]+$' },
 };
 
-/** Builds the security schemes of a service. */
-export const buildSecuritySchemes = (baseUrl: string) => ({
+export const SECURITY_SCHEMES = {
   bearerKey: {
     type: 'http',
     scheme: 'bearer',
@@ -59,14 +58,15 @@ export const buildSecuritySchemes = (baseUrl: string) => ({
       'An access token of an application that a user has connected, for the resource `/api/` of the service.',
     flows: {
       authorizationCode: {
-        authorizationUrl: `${baseUrl}/authorize`,
-        tokenUrl: `${baseUrl}/token`,
-        refreshUrl: `${baseUrl}/token`,
+        // Relative to the address of the service.
+        authorizationUrl: '/authorize',
+        tokenUrl: '/token',
+        refreshUrl: '/token',
         scopes: API_SCOPES,
       },
     },
   },
-});
+};
 
 type SecurityRequirement = Readonly<Record<string, readonly string[]>>;
 

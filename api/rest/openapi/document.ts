@@ -6,7 +6,7 @@ import {
   RESPONSE_HEADERS,
   IDEMPOTENCY_KEY_PARAMETER,
   SECURITY_BY_CREDENTIALS,
-  buildSecuritySchemes,
+  SECURITY_SCHEMES,
   listSecurityRequirements,
 } from './components.ts';
 import { toHeaderRefs, buildErrorResponse, getErrorStatuses } from './errorResponses.ts';
@@ -62,7 +62,7 @@ export function buildOpenApiDocument(routes: readonly RouteRow[], baseUrl: strin
       schemas: schemas.schemasByName,
       responses,
       headers: Object.fromEntries(Object.entries(RESPONSE_HEADERS).filter(([name]) => headers.has(name))),
-      securitySchemes: buildSecuritySchemes(baseUrl),
+      securitySchemes: SECURITY_SCHEMES,
     },
   };
 }
