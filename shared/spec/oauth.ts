@@ -6,7 +6,7 @@ export const SCOPES = {
 
 export type Scope = keyof typeof SCOPES;
 
-/** What the scopes of an application for the REST interface allow, which has more functions than the assistants' tools. */
+/** The same for an application that uses the REST interface, which has more functions than the tools of assistants. */
 export const API_SCOPES: Record<Scope, string> = {
   'svc:read': 'See your generations, your library, your plan, your ledger and how many credits you have used',
   'svc:write': 'Create, cancel and delete images and videos; creating spends your credits',

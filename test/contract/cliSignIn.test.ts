@@ -85,11 +85,11 @@ describe('signing in to the command line through the browser', () => {
       ]);
     });
 
-    it('if nobody signs in before the time is over', async () => {
+    it('if the browser does not return in time', async () => {
       const { status, stderr } = await (await user.startLogin('--timeout', '1')).result;
       expect([status, stderr.split('\n').at(-2)]).to.deep.equal([
         3,
-        'Error: Nobody signed in within 1 seconds. Run genmeter login again, or genmeter login --key.',
+        'Error: There was no answer within 1 s. Run genmeter login again, or genmeter login --key.',
       ]);
     });
 

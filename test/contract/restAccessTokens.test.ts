@@ -27,6 +27,9 @@ const SCOPES: Record<string, readonly string[]> = {
   'a token for both scopes': ['svc:read', 'svc:write'],
 };
 
+/** Remaining requests of the limit that counted a request. */
+const remaining = ({ headers }: ApiResponse) => Number(/r=(\d+)/.exec(headers.get('ratelimit') ?? '')?.[1]);
+
 describe('access tokens on the REST interface', () => {
   let service: TestService;
   let client: OAuthTestClient;
@@ -267,7 +270,6 @@ describe('access tokens on the REST interface', () => {
     ];
     expect([again.status, again.body.uuid]).to.deep.equal([201, first.body.uuid]);
     expect(again.headers.get('idempotent-replayed')).to.equal('true');
-    const remaining = ({ headers }: ApiResponse) => Number(/r=(\d+)/.exec(headers.get('ratelimit') ?? '')?.[1]);
     expect(remaining(again)).to.equal(remaining(first) - 1);
   });
 

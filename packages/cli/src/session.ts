@@ -3,7 +3,7 @@ import { readCredentials } from './credentials.ts';
 import { getAccessToken } from './oauth/accessToken.ts';
 import { CommandError, EXIT, type Terminal } from './terminal.ts';
 
-/** How a command identifies the account: by an API key, or by the sign-in through the browser. */
+/** Credential of a command: an API key, or the sign-in through the browser. */
 type Access = { key: string } | 'browser' | undefined;
 
 /** The service and the access that a command uses: from the environment, otherwise from the last login. */

@@ -70,7 +70,7 @@ const ROTATE_REFRESH_TOKENS = prepared(
    SELECT ordinal, uuid, scopes, account_uuid, resource FROM consumed`,
 );
 
-/** What a client requests with a refresh token. */
+/** Parameters of a refresh. */
 interface RefreshRequest {
   clientId: string;
   /** Scopes of the new access token; empty for all scopes of the grant, which do not change. */

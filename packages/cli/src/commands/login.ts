@@ -35,14 +35,14 @@ export function addLoginCommands(program: Command, terminal: Terminal): void {
     .option('--key [key]', 'store this API key; without a value it is asked for, or read from the standard input')
     .option('--no-browser', 'print the address of the page only')
     .option('--timeout <seconds>', 'time to sign in', parseCount, DEFAULT_TIMEOUT_SECONDS);
-  withJson(login).action((options: LoginOptions) => logIn(options, terminal));
+  withJson(login).action((options: LoginOptions) => storeSignIn(options, terminal));
 
   withJson(program.command('logout').description('sign out: delete the stored credentials from this machine')).action(
-    ({ json }: { json?: boolean }) => logOut(json, terminal),
+    ({ json }: { json?: boolean }) => removeSignIn(json, terminal),
   );
 }
 
-async function logIn(options: LoginOptions, terminal: Terminal): Promise<void> {
+async function storeSignIn(options: LoginOptions, terminal: Terminal): Promise<void> {
   const { env, signal } = terminal;
   const previous = tryReadCredentials(env);
   const url = (options.url ?? (env['GENMETER_URL'] || previous?.url))?.replace(/\/+$/, '');
@@ -88,7 +88,7 @@ async function endAccess(credentials: Credentials | undefined): Promise<void> {
   if (credentials !== undefined && 'tokens' in credentials) await revoke(credentials.tokens);
 }
 
-async function logOut(json: boolean | undefined, terminal: Terminal): Promise<void> {
+async function removeSignIn(json: boolean | undefined, terminal: Terminal): Promise<void> {
   const { env } = terminal;
   const [isDeleted, deleted] = await withCredentialsLock(env, () => {
     const stored = tryReadCredentials(env);

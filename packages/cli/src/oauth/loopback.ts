@@ -50,7 +50,7 @@ export async function openLoopback(state: string): Promise<Loopback> {
       const ended = new AbortController();
       const expiry = delay(timeoutMs, undefined, { signal: AbortSignal.any([signal, ended.signal]) }).then(() => {
         const seconds = Math.round(timeoutMs / 1_000);
-        const detail = `Nobody signed in within ${seconds} seconds. Run genmeter login again, or genmeter login --key.`;
+        const detail = `There was no answer within ${seconds} s. Run genmeter login again, or genmeter login --key.`;
         throw new CommandError(EXIT.notSignedIn, 'timeout', detail);
       });
       try {
