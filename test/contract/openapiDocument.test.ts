@@ -99,7 +99,12 @@ describe('the OpenAPI document', () => {
     expect(security('GET /api/admin/metrics/')).to.deep.equal(anyOf);
     expect(security('GET /authentication/me/')).to.deep.equal([{ session: [] }]);
     expect(security('GET /api/models/')).to.deep.equal([]);
-    expect(document['components'].securitySchemes).to.deep.include.keys('bearerKey', 'headerKey', 'session', 'accessToken');
+    expect(document['components'].securitySchemes).to.deep.include.keys(
+      'bearerKey',
+      'headerKey',
+      'session',
+      'accessToken',
+    );
   });
 
   it('lists every error code of a create by status', () => {
