@@ -41,7 +41,7 @@ function describeAccess({ scopes, usesRest }: ConnectedApplication): string {
 
 interface ApplicationsSectionProps {
   applications: ConnectedApplication[];
-  limits: SpendingLimits<string>;
+  limits: SpendingLimits;
 }
 
 function ApplicationsSection({ applications, limits }: ApplicationsSectionProps): VNode {
