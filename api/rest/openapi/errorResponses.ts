@@ -16,7 +16,8 @@ const ERROR_MEANINGS: Record<ErrorCode, string> = {
   spending_limit_reached: 'The credit limit of the API key or application does not cover the price.',
   admin_required: 'The account is not a staff account, or its role does not include this.',
   account_suspended: 'The account is suspended: contact support.',
-  insufficient_scope: 'The API key is restricted to other scopes, models or addresses; `detail` names what is missing.',
+  insufficient_scope:
+    'The API key or access token is restricted to other scopes, models or addresses; `detail` names what is missing.',
   not_found: 'The resource does not exist or belongs to another account.',
   parallel_limit_reached: 'The account has as many generations in progress as its plan allows.',
   rate_limited: 'Too many requests: wait for `Retry-After` seconds.',
@@ -56,6 +57,7 @@ export function getErrorStatuses(code: ErrorCode, hasBody: boolean): number[] {
 /** Headers of each status, by their names in the components. */
 const HEADERS_BY_STATUS: Record<number, readonly string[]> = {
   401: ['WWW-Authenticate'],
+  403: ['WWW-Authenticate'],
   429: ['Retry-After'],
   503: ['Retry-After'],
 };
