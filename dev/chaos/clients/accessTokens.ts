@@ -1,5 +1,4 @@
 import type { ObservedKey } from './clientStore.ts';
-import type { ClientState } from './clientState.ts';
 
 /** A token of an application. Each API process is an issuer of its own here, and accepts only its own tokens. */
 export interface AccessToken extends ObservedKey {
@@ -12,6 +11,6 @@ export interface AccessToken extends ObservedKey {
 const EXPIRY_MARGIN_MS = 3 * 60_000;
 
 /** Returns true if a credential is a token that is, or will soon be, too old. Months pass during a run. */
-export function mayHaveExpired(state: ClientState, key: ObservedKey | AccessToken): boolean {
-  return 'expiresAt' in key && state.now().getTime() + EXPIRY_MARGIN_MS > key.expiresAt.getTime();
+export function mayHaveExpired(clock: { now(): Date }, key: ObservedKey | AccessToken): boolean {
+  return 'expiresAt' in key && clock.now().getTime() + EXPIRY_MARGIN_MS > key.expiresAt.getTime();
 }

@@ -105,6 +105,8 @@ const DEFAULT_ROLE = {
 const ROLES: readonly (Partial<CustomerRole> & { isUnsubscribed?: boolean })[] = [
   { plan: 'studio', isHot: true, hasAutoTopups: true },
   { plan: 'pro', isHot: true, hasAutoTopups: true },
+  // Its parallel limit leaves room for the creates that meet at a spending limit.
+  { plan: 'studio', isHot: true, hasAutoTopups: true, only: 'limits' },
   { isAffiliate: true },
   { isReferred: true },
   { isUnsubscribed: true },
@@ -120,8 +122,6 @@ const ROLES: readonly (Partial<CustomerRole> & { isUnsubscribed?: boolean })[] =
   { plan: 'lite', isHot: true, hasAutoTopups: true, threshold: 0, only: 'creates' },
   // Its endpoints are released while the next event is recorded. No other event makes them due afterwards.
   { isUnsubscribed: true, only: 'tests' },
-  // Its parallel limit leaves room for the creates that meet at a spending limit.
-  { plan: 'studio', isHot: true, hasAutoTopups: true, only: 'limits' },
 ];
 
 export function createCustomers(count: number, random: SeededRandom): ChaosCustomer[] {

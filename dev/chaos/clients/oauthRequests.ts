@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { CreditLimit } from '../../../shared/presenters/spendingLimit.ts';
 import type { AccessToken } from './accessTokens.ts';
-import { recordRequest, parseJson, reportInternalError, sendHttp, type HttpReply, type Json } from './httpClient.ts';
+import { recordRequest, parseJson, reportInternalError, sendHttp, type HttpReply } from './httpClient.ts';
 import { discoverOrigin, signInCustomer } from './onboardCustomer.ts';
 import { findCsrfToken, sendPageRequest } from './pageRequests.ts';
 import { newStepId, reportViolation, type Step } from './clientState.ts';
@@ -44,7 +44,7 @@ export async function connectApplication(
   // A month may have passed, or the account was suspended, since the approval.
   const reply = await sendOAuth(step, 'token', { address, form }, [200, 400]);
   if (reply.status !== 200) return null;
-  const { access_token: text, expires_in: seconds, scope } = parseJson(reply.text) as Json;
+  const { access_token: text, expires_in: seconds, scope } = parseJson(reply.text);
   if (typeof text !== 'string' || scope !== 'svc:read svc:write') {
     reportViolation(step, 'responses-match-their-schema', 'POST /token', reply.text.slice(0, 300));
     return null;

@@ -35,13 +35,17 @@ export async function useApplication(step: Step): Promise<void> {
     await registerFor(step);
     return;
   }
-  const unconnected = state.addresses.filter((address) => listTokens(step, application, address).length === 0);
+  const connected = state.addresses.filter((address) => listTokens(step, application, address).length > 0);
+  const unconnected = state.addresses.filter((address) => !connected.includes(address));
+  const isConnected = connected.length > 0;
   if (application.isChanging) await createInBurst(step, application);
-  else if (unconnected.length > 0) await change(application, () => connect(step, application, unconnected));
-  else if (random.chance(0.25) && listEarlier(step, application.created).length > 0)
+  else if (isConnected && random.chance(0.15)) await change(application, () => disconnect(step, application));
+  else if (isConnected && random.chance(0.15)) await change(application, () => revokeOne(step, application));
+  else if (unconnected.length > 0) {
+    await change(application, () => connect(step, application, unconnected));
+    await createInBurst(step, application);
+  } else if (random.chance(0.4) && listEarlier(step, application.created).length > 0)
     await refundEarlier(step, application.created, () => createInBurst(step, application));
-  else if (random.chance(0.2)) await change(application, () => disconnect(step, application));
-  else if (random.chance(0.2)) await change(application, () => revokeOne(step, application));
   else {
     await change(application, () => changeLimit(step, application));
     const changes = random.chance(0.2) ? [change(application, () => changeLimit(step, application))] : [];
@@ -168,7 +172,9 @@ async function createInBurst(step: Step, application: Application): Promise<void
     const [token] = listTokens(step, application, addresses[index % addresses.length] as string);
     if (token === undefined) return;
     const request = newRequest(step, application.clientId);
-    const send = () => createWithToken(step, token, request);
+    const send = async () =>
+      // A charge while a month passes could be in the wrong window.
+      isMonthSettled(step.state) ? createWithToken(step, token, request) : { isUnknown: false };
     await (index === 0 ? retryUntilKnown(step, send) : send());
     for (const uuid of request.observed.uuids) application.created.push({ uuid, at: performance.now() });
   });
@@ -181,14 +187,13 @@ function newRequest(step: Step, clientId: string): CreateRequest {
   return request;
 }
 
-/** Creates with a tool once, unless the charge could be in the wrong window because a month passes. */
+/** Creates with a tool once. */
 async function createWithToken(
   step: Step,
   token: AccessToken,
   request: CreateRequest,
 ): Promise<Pick<ToolResult, 'isUnknown'>> {
   const { observed, params } = request;
-  if (!isMonthSettled(step.state)) return { isUnknown: false };
   recordSent(step, request);
   const response = await callTool(step, {
     name: observed.model === 'imgmodel-2' ? 'generate_image' : 'generate_video',

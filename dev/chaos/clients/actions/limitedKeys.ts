@@ -28,7 +28,7 @@ export async function useLimitedKey(step: Step): Promise<void> {
     return;
   }
   const key = random.pick(usable);
-  if (key.hasWindow && random.chance(0.25) && listEarlier(step, key.created).length > 0)
+  if (key.hasWindow && random.chance(0.4) && listEarlier(step, key.created).length > 0)
     await refundEarlier(step, key.created, () => createWithLimit(step, key));
   else if (random.chance(0.2)) await changeLimit(step, key, pickLimit(step, key));
   else if (random.chance(0.25)) await createWithLimit(step, key);
@@ -56,7 +56,7 @@ export function isMonthSettled(state: ClientState): boolean {
 
 /** Chooses a period. Windows begin and change only while no month passes. */
 function pickPeriod({ state, random }: Step): CreditLimit['period'] {
-  return isMonthSettled(state) && random.chance(0.6) ? random.pick(SPENDING_PERIODS) : 'total';
+  return isMonthSettled(state) && random.chance(0.9) ? random.pick(SPENDING_PERIODS) : 'total';
 }
 
 /** Credits of a few generations. */
