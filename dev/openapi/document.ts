@@ -31,15 +31,15 @@ const TEXTS = ['description', 'summary', 'title', 'example', 'examples'];
 
 /** Returns a document without its texts and examples, on which no client depends. */
 export function removeTexts(document: Json): Json {
-  return removeTextsOf(document, false) as Json;
+  return omitTexts(document, false) as Json;
 }
 
 /** @param isNamed true if the keys are names of properties, not words of OpenAPI. */
-function removeTextsOf(value: unknown, isNamed: boolean): unknown {
-  if (Array.isArray(value)) return value.map((item) => removeTextsOf(item, false));
+function omitTexts(value: unknown, isNamed: boolean): unknown {
+  if (Array.isArray(value)) return value.map((item) => omitTexts(item, false));
   if (typeof value !== 'object' || value === null) return value;
   const kept = Object.entries(value).filter(([key]) => isNamed || !TEXTS.includes(key));
-  return Object.fromEntries(kept.map(([key, one]) => [key, removeTextsOf(one, key === 'properties' && !isNamed)]));
+  return Object.fromEntries(kept.map(([key, one]) => [key, omitTexts(one, key === 'properties' && !isNamed)]));
 }
 
 /** Replaces the address of a service, so that documents of two services can be compared. */

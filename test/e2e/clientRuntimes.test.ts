@@ -4,6 +4,7 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { build } from 'esbuild';
 import { expect } from 'chai';
+import type { Browser } from 'playwright-core';
 import { ROOT } from '../../dev/local/environment/build.ts';
 import { ClientProject } from '../harness/clientProject.ts';
 import { installRuntimes, type Runtimes } from '../harness/clientSuite/runtimes.ts';
@@ -15,6 +16,12 @@ import { appendRunEvent } from '../harness/runEvents.ts';
 
 const SUITE = join(ROOT, 'test/harness/clientSuite/suite.ts');
 const TITLES = CASES.map(({ title }) => title);
+
+function expectPassed({ passed, failed, called }: SuiteResult): void {
+  expect(failed).to.deep.equal([]);
+  expect(passed).to.deep.equal(TITLES);
+  expect(called.length).to.be.above(20);
+}
 
 describe('the client suite, with the client installed from its tarball', function () {
   this.timeout(240_000);
@@ -52,11 +59,6 @@ describe('the client suite, with the client installed from its tarball', functio
     project.remove();
   });
 
-  const expectPassed = ({ passed, failed, called }: SuiteResult): void => {
-    expect(failed).to.deep.equal([]);
-    expect(passed).to.deep.equal(TITLES);
-    expect(called.length).to.be.above(20);
-  };
   /** Runs the suite in a program and returns the result that it prints. */
   const runIn = async (file: string, args: string[]): Promise<SuiteResult> => {
     const settings = JSON.stringify(await suite.createSettings());
@@ -87,25 +89,38 @@ describe('the client suite, with the client installed from its tarball', functio
     expectPassed(await runIn(findRuntime('bun', this), []));
   });
 
-  it('passes in a browser, on a page of another origin that API_ALLOWED_ORIGINS lists', async function () {
-    const browser = await launchBrowser(this);
-    try {
-      const bundle = join(project.folder, 'bundle.js');
-      await build({
-        entryPoints: [join(project.folder, 'suite.mjs')],
-        outfile: bundle,
-        bundle: true,
-        format: 'iife',
-        globalName: 'suite',
-        platform: 'browser',
-      });
+  describe('in a browser', () => {
+    let browser: Browser;
+    let bundle: string;
+    before(async function () {
+      browser = await launchBrowser(this);
+      const outfile = join(project.folder, 'bundle.js');
+      const options = { bundle: true, format: 'iife', globalName: 'suite', platform: 'browser' } as const;
+      const contents = "export * from './suite.mjs'; export { Genmeter } from '@genmeter/client';";
+      await build({ stdin: { contents, resolveDir: project.folder }, outfile, ...options });
+      bundle = readFileSync(outfile, 'utf8');
+    });
+    after(() => browser?.close());
+
+    it('passes on a page of another origin that API_ALLOWED_ORIGINS lists', async () => {
       const page = await browser.newPage();
       await page.goto(origin);
-      await page.addScriptTag({ content: readFileSync(bundle, 'utf8') });
+      await page.addScriptTag({ content: bundle });
       const settings = JSON.stringify(await suite.createSettings());
       expectPassed(await page.evaluate<SuiteResult>(`suite.runSuite(${settings})`));
-    } finally {
-      await browser.close();
-    }
+    });
+
+    it('the client creates a generation on a page of the origin of the service', async () => {
+      const { baseUrl, keys } = await suite.createSettings();
+      const page = await browser.newPage({ bypassCSP: true });
+      await page.goto(`${baseUrl}/api/health/`);
+      await page.addScriptTag({ content: bundle });
+      const status = await page.evaluate(`(async () => {
+        const client = new suite.Genmeter({ baseUrl: location.origin, key: '${keys.main}' });
+        const { uuid } = await client.generations.create({ model: 'imgmodel-2', prompt: 'From a page', params: { resolution: '1K' } });
+        return (await client.generations.wait(uuid)).status;
+      })()`);
+      expect(status).to.equal('succeeded');
+    });
   });
 });

@@ -40,7 +40,7 @@ export class LossyProxy extends HttpFake {
     const name = [method, url, body].join('\n');
     const attempt = (this.#attempts.get(name) ?? 0) + 1;
     this.#attempts.set(name, attempt);
-    // Of a preflight request, clients have no control.
+    // Clients do not control preflight requests.
     const isFaulty = method !== 'OPTIONS' && attempt <= Number(times);
     if (isFaulty && this.#replace(fault, response)) return;
     const reply = await this.#forward(method, path, headers, body);

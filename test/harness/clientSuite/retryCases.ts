@@ -7,7 +7,7 @@ const CREATES = 4;
 /** An attempt that the proxy delays ends after this. */
 const TIMEOUT_MS = 1_500;
 
-/** What creates behind the proxy have caused. */
+/** Effects of creates behind the proxy. */
 interface Effects {
   /** UUIDs that the creates returned. */
   returned: string[];
