@@ -1,4 +1,4 @@
-import { lstatSync, mkdirSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import { lstatSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { ROOT } from '../../dev/local/environment/build.ts';
@@ -6,6 +6,7 @@ import { type ProgramOptions, type ProgramResult, startProgram } from '../../dev
 import { PNG } from '../fakes/misbehave.ts';
 import type { TestCustomer } from '../harness/apiClient.ts';
 import { CLIENT_GUIDE, ClientProject, SHELL_BLOCKS } from '../harness/clientProject.ts';
+import { getRedirectLocation, submitConsent } from '../harness/oauthClient.ts';
 import { allocatePort } from '../harness/ports.ts';
 import { appendRunEvent } from '../harness/runEvents.ts';
 import { eventually, startTestService, type TestService } from '../harness/testService.ts';
@@ -201,6 +202,39 @@ export async function receive(request: Request): Promise<number | undefined> {
     // The line is cleared before the result.
     expect(terminal.logs()).to.match(/in progress for \d+ s\r\u001b\[K[^]*succeeded/);
     expect(readFileSync(file)).to.deep.equal(PNG);
+  });
+
+  it('sign in through the browser, refresh the access from several processes at once, and sign out', async () => {
+    const home = { GENMETER_KEY: '', XDG_CONFIG_HOME: join(project.folder, 'signed-in') };
+    const genmeter = (...args: string[]) => project.run('genmeter', args, { env: home });
+    const login = startProgram({
+      name: 'genmeter',
+      file: 'genmeter',
+      args: ['login', '--no-browser'],
+      env: { ...project.env, ...home },
+      cwd: project.folder,
+    });
+    try {
+      await login.waitForLog('/authorize?');
+      const address = new URL(/http\S+\/authorize\S+/.exec(login.logs())?.[0] as string);
+      const consent = await submitConsent(service.baseUrl, customer, address.pathname + address.search);
+      expect((await fetch(getRedirectLocation(consent))).status).to.equal(200);
+      expect((await login.ended).status).to.equal(0);
+    } finally {
+      await login.kill();
+    }
+    const file = join(home.XDG_CONFIG_HOME, 'genmeter/credentials.json');
+    const { url, tokens } = JSON.parse(readFileSync(file, 'utf8'));
+    writeFileSync(file, JSON.stringify({ url, tokens: { ...tokens, expiresAt: 0 } }));
+    const results = await Promise.all(Array.from({ length: 5 }, () => genmeter('usage', '--json')));
+    expect(results.map(({ status }) => status)).to.deep.equal([0, 0, 0, 0, 0]);
+    const rotations = await service.sql(
+      `SELECT 1 FROM oauth_refresh_tokens t JOIN oauth_grants g ON g.uuid = t.grant_uuid WHERE g.client_id = $1`,
+      [tokens.clientId],
+    );
+    expect(rotations).to.have.length(2);
+    expect((await genmeter('logout')).status).to.equal(0);
+    expect((await genmeter('usage')).status).to.equal(3);
   });
 
   it('forward webhooks to the receiver of docs/client.md until ctrl-C', async () => {

@@ -88,6 +88,21 @@ export const ACCOUNT_CASES: SuiteCase[] = [
     },
   },
   {
+    title: 'getToken returns the credential of each request, and is called again with one that was rejected',
+    run: async (context) => {
+      const [unknown, key] = [`svc_${'0'.repeat(40)}`, context.settings.keys.main];
+      const calls: unknown[] = [];
+      const getToken = (rejected?: string): Promise<string> => {
+        calls.push(rejected ?? 'first');
+        return Promise.resolve(calls.length === 1 ? unknown : key);
+      };
+      const { usage } = context.openWith({ getToken });
+      await usage.summary();
+      await usage.summary();
+      checkEqual(calls, ['first', unknown, 'first'], 'calls');
+    },
+  },
+  {
     title: 'options that cannot be valid are rejected before a request',
     run: async (context) => {
       for (const options of [
