@@ -2,8 +2,8 @@ import { listUpstreamSettings } from '../../../gateways/upstreams/index.ts';
 import { findActiveCallbacks } from '../../../queues/callbackActivity.ts';
 import { REFRESH_INTERVAL_MS } from '../../../spec/limits.ts';
 
-/** Polls are this many times less frequent while the call-backs of the upstream arrive. */
-export const CALLBACK_POLL_FACTOR = 4;
+/** Delay before a poll while the call-backs of the upstream arrive: a lost one delays a result by no more. */
+const RARE_POLL_DELAY_MS = 8_000;
 
 /** Returns the upstreams whose call-backs arrive. Never rejects. */
 export async function listUpstreamsWithCallbacks(): Promise<string[]> {
@@ -15,5 +15,5 @@ export async function listUpstreamsWithCallbacks(): Promise<string[]> {
 /** Returns the delay between the submit of a generation and its first poll. */
 export async function getFirstPollDelayMs(upstream: string): Promise<number> {
   const isRare = (await listUpstreamsWithCallbacks()).includes(upstream);
-  return isRare ? CALLBACK_POLL_FACTOR * REFRESH_INTERVAL_MS : REFRESH_INTERVAL_MS;
+  return isRare ? RARE_POLL_DELAY_MS : REFRESH_INTERVAL_MS;
 }
