@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { createConfig, lintFromString } from '@redocly/openapi-core';
+import { lintDocument } from '../harness/openapiLint.ts';
 import { OpenApiValidator, getOpenApiValidator } from '../harness/openapiValidation.ts';
 import { type TestService, startTestService } from '../harness/testService.ts';
 import { expectError } from '../harness/errorEnvelope.ts';
@@ -28,16 +28,6 @@ function listOperations(document: Json): [string, Json][] {
       operation as Json,
     ]),
   );
-}
-
-async function lintDocument(document: Json): Promise<string[]> {
-  const config = await createConfig({
-    extends: ['recommended-strict'],
-    // The paths of the specification end in a slash.
-    rules: { 'no-path-trailing-slash': 'off' },
-  });
-  const problems = await lintFromString({ source: JSON.stringify(document), config });
-  return problems.map(({ ruleId, message, location }) => `${ruleId}: ${message} ${location[0]?.pointer}`);
 }
 
 describe('the OpenAPI document', () => {

@@ -36,7 +36,7 @@ export async function renderApplicationsPage(ctx: Context, flash: PageProblem = 
 
 interface ApplicationsSectionProps {
   applications: ConnectedApplication[];
-  limits: SpendingLimits<string>;
+  limits: SpendingLimits;
 }
 
 function ApplicationsSection({ applications, limits }: ApplicationsSectionProps): VNode {

@@ -1,5 +1,6 @@
 import { config } from '../../lib/config.ts';
 import { isInIpRanges } from '../../lib/ipRanges.ts';
+import { listBriefly } from '../../lib/listBriefly.ts';
 import { ServiceError } from '../../spec/errors.ts';
 import type { Scope } from '../../spec/oauth.ts';
 
@@ -46,7 +47,7 @@ export function requireAllowedModel({ restrictions }: RestrictedCaller, model: s
   const allowed = restrictions?.allowedModels ?? null;
   if (allowed === null || allowed.includes(model)) return;
   throw insufficientScopeError(
-    `This API key may not use ${model}, only ${allowed.join(', ')}. Choose one of these, or change the key on ${getKeysPage()}.`,
+    `This API key may not use ${model}, only ${listBriefly(allowed)}. Choose one of these, or change the key on ${getKeysPage()}.`,
   );
 }
 
