@@ -32,7 +32,7 @@ function createRefreshThrottle(name: string, isDue: string) {
          FROM open WHERE g.uuid = open.uuid AND g.account_id = open.account_id
        RETURNING ${CLAIMED_COLUMNS}, cast(1000 * extract(epoch FROM ${POLL_DELAY}) AS int) AS poll_delay_ms`,
     ),
-    async (at) => ({ before: addMilliseconds(at, -REFRESH_INTERVAL_MS), rare: await listUpstreamsWithCallbacks() }),
+    (at) => ({ before: addMilliseconds(at, -REFRESH_INTERVAL_MS), rare: listUpstreamsWithCallbacks() }),
   );
 }
 
