@@ -63,7 +63,6 @@ describe('the size of MCP results', () => {
   it('get_usage of an account without usage has no days', async () => {
     const usage = await call('get_usage');
     expect(usage.credits_by_day).to.deep.equal({});
-    console.log('IDLE', countBytes(usage), countBytes((await customer.request('GET', '/api/usage/summary/')).body));
     expect(countBytes(usage)).to.be.at.most(IDLE_USAGE_BYTES_MAX);
   });
 
