@@ -15,6 +15,7 @@ import * as apiKeys from './rest/apiKeys/routes.ts';
 import * as billing from './rest/billing/routes.ts';
 import * as webhooks from './rest/billing/webhook.ts';
 import * as generations from './rest/generations/routes.ts';
+import { receiveUpstreamCallback } from './rest/generations/upstreamCallback.ts';
 import { health, ready, serving } from './rest/health/routes.ts';
 import * as models from './rest/models/routes.ts';
 import * as notifications from './rest/notifications/routes.ts';
@@ -228,6 +229,9 @@ export const HTTP_ROUTES: readonly HttpRoute[] = [
   ['GET',    '/assets/account.js',                               'none',            'unlimited', 'none', accountScript],
   ['GET',    '/assets/style.css',                                'none',            'unlimited', 'none', stylesheet],
   ['GET',    '/media/:shard/:token/:file',                       'none',            'unlimited', 'none', media],
+
+  // Addresses with a token, which upstreams call once a run has ended.
+  ['POST',   '/upstream-events/:token',                          'none',            'unlimited', 'raw',  receiveUpstreamCallback],
 
   // Signed addresses of input images, if files are on disk.
   ['PUT',    '/uploads/:uuid/original',                          'none',            'public',    'raw',  receiveUpload],

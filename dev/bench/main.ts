@@ -12,6 +12,7 @@ import { measurePages } from './measurements/pages.ts';
 import { measurePartitioned } from './measurements/partitioned.ts';
 import { measurePipeline } from './measurements/pipeline.ts';
 import { measureReads } from './measurements/read.ts';
+import { measureThumbnails } from './measurements/thumbnails.ts';
 import { measureTokens } from './measurements/oauthTokens.ts';
 import { measureWebhooks } from './measurements/webhooks.ts';
 import { type FigureName, type BenchOptions, parseBenchOptions, USAGE } from './options.ts';
@@ -39,6 +40,7 @@ const MEASUREMENT_RUNNERS: [FigureName[], (stage: BenchEnvironment) => Promise<M
   [['tokens'], measureTokens],
   [['mcp'], measureMcp],
   [['catalog'], measureCatalog],
+  [['thumbnails'], measureThumbnails],
   [['partitioned'], measurePartitioned],
 ];
 

@@ -25,6 +25,7 @@ export const TARGETS = {
   growthUsage: growthTarget('usage summary'),
   growthStaff: growthTarget('staff metrics'),
   growthCreate: growthTarget('create'),
+  thumbnail: { title: "thumbnail of 1,024² pixels, CPU : sharp's defaults", reach: 0.7, aim: 0.65, better: 'less' },
   catalog: { title: 'create with 50 models : with two', reach: 1.02, aim: 1.02, better: 'less' },
   pageOverview: pageTarget('overview'),
   pageUsage: pageTarget('usage'),

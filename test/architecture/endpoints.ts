@@ -187,6 +187,7 @@ const OWN_ENDPOINTS = `
   GET    /media/:shard/:token/:file            public
   POST   /api/uploads/create/                  key/cookie
   GET    /api/uploads/:uuid/                   key/cookie
+  POST   /upstream-events/:token               public
   PUT    /uploads/:uuid/original               public
   GET    /uploads/:uuid/:file                  public
   GET    /api/billing/invoices/                key/cookie
