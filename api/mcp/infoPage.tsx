@@ -12,7 +12,7 @@ export function isBrowserRequest(ctx: Context): boolean {
   );
 }
 
-/** Returns what a tool does. The other sentences tell models how to use it. */
+/** Returns what a tool does. The other sentences explain to models how to use it. */
 function getFirstSentence(description: string): string {
   return description.split(/(?<=\.) /, 1).join('');
 }

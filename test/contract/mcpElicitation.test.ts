@@ -30,6 +30,14 @@ describe('MCP: URL elicitation', () => {
     return customer;
   }
 
+  /** Replaces the credential of a customer by the token of an application that may spend this. */
+  async function connectApplication(customer: TestCustomer, credits: number): Promise<TestCustomer> {
+    const client = await registerClient(service.baseUrl);
+    const { access_token: token } = await client.authorizeAndExchange(customer);
+    await setApplicationLimit(service, customer, client.clientId, { credits, period: 'day' });
+    return new TestCustomer(customer.baseUrl, customer.email, customer.cookie, token);
+  }
+
   for (const name of ['sdk 1', 'sdk 2'] as const) {
     it(`a client with URL elicitation receives the address of the billing page (${name})`, async () => {
       const customer = await createPoorCustomer();
@@ -51,14 +59,6 @@ describe('MCP: URL elicitation', () => {
   }
 
   describe('at a spending limit', () => {
-    /** Replaces the credential of a customer by the token of an application that may spend this. */
-    async function connectApplication(customer: TestCustomer, credits: number): Promise<TestCustomer> {
-      const client = await registerClient(service.baseUrl);
-      const { access_token: token } = await client.authorizeAndExchange(customer);
-      await setApplicationLimit(service, customer, client.clientId, { credits, period: 'day' });
-      return new TestCustomer(customer.baseUrl, customer.email, customer.cookie, token);
-    }
-
     it('a client receives the page of the limit of its key, and can repeat the call after the change', async () => {
       const customer = await service.createCustomer('studio');
       await setKeyLimit(service, customer, { credits: 10, period: 'month' });

@@ -131,9 +131,8 @@ describe('MCP tools', () => {
         const { plan, credits, credits_by_day: days, ...rest } = usage.structuredContent;
         expect(body.plan).to.deep.include(plan);
         expect(body.credits).to.deep.include(credits);
-        expect(credits).to.have.all.keys(
-          ...['balance', 'used_this_period', 'granted_this_period', 'rollover', 'period_end'],
-        );
+        const periodFields = ['balance', 'used_this_period', 'granted_this_period', 'rollover', 'period_end'];
+        expect(credits).to.have.all.keys(...periodFields);
         expect(rest).to.deep.equal({ jobs: body.jobs, by_model: body.by_model });
         for (const { date, credits_used: used } of body.history) expect(days[date] ?? 0, date).to.equal(used);
         expect(Object.values(days)).to.have.length.above(0).and.not.include(0);

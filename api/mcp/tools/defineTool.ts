@@ -27,7 +27,7 @@ interface ToolDefinition<Input extends TSchema> {
   icon: IconName;
   input: Input;
   output: TSchema;
-  /** What a call costs, such as `8 credits`. Undefined if nothing. */
+  /** Price of a call, such as `8 credits`. Undefined if it costs nothing. */
   price?: string;
   /** True if it creates a generation: it then requires `svc:write` and counts against the rate limit of creates. */
   spendsCredits: boolean;
