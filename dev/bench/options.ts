@@ -14,6 +14,7 @@ export const FIGURES = [
   'tokens',
   'mcp',
   'catalog',
+  'limits',
   'thumbnails',
   'partitioned',
 ] as const;
