@@ -4,7 +4,7 @@ import { isDevSignInAllowed } from '../shared/lib/signInSettings.ts';
 import { llmsText, serverJson } from './mcp/discovery.ts';
 import * as mcp from './mcp/endpoint.ts';
 import { showConsent, submitConsent } from './oauth/authorize/handler.ts';
-import { authorizationServer, jwks, protectedResource } from './oauth/metadata.ts';
+import { apiResource, authorizationServer, jwks, mcpResource } from './oauth/metadata.ts';
 import { register } from './oauth/register.ts';
 import { revoke } from './oauth/revoke.ts';
 import { token } from './oauth/token.ts';
@@ -218,8 +218,9 @@ export const HTTP_ROUTES: readonly HttpRoute[] = [
   ['POST',   '/register',                                        'none',            'oauth',     'raw',  register],
   ['POST',   '/revoke',                                          'none',            'oauth',     'raw',  revoke],
   ['GET',    '/jwks.json',                                       'none',            'public',    'none', jwks],
-  ['GET',    '/.well-known/oauth-protected-resource',            'none',            'public',    'none', protectedResource],
-  ['GET',    '/.well-known/oauth-protected-resource/mcp',        'none',            'public',    'none', protectedResource],
+  ['GET',    '/.well-known/oauth-protected-resource',            'none',            'public',    'none', mcpResource],
+  ['GET',    '/.well-known/oauth-protected-resource/mcp',        'none',            'public',    'none', mcpResource],
+  ['GET',    '/.well-known/oauth-protected-resource/api',        'none',            'public',    'none', apiResource],
   ['GET',    '/.well-known/oauth-authorization-server',          'none',            'public',    'none', authorizationServer],
   ['GET',    '/.well-known/oauth-authorization-server/mcp',      'none',            'public',    'none', authorizationServer],
   ['GET',    '/server.json',                                     'none',            'public',    'none', serverJson],

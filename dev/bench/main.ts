@@ -7,6 +7,7 @@ import { measureCreates } from './measurements/create.ts';
 import { measureCreditPeriods } from './measurements/creditPeriods.ts';
 import { measureDeliveries } from './measurements/deliveries.ts';
 import { measureGrowth } from './measurements/growth.ts';
+import { measureLimits } from './measurements/limits.ts';
 import { measureMcp } from './measurements/mcp.ts';
 import { measurePages } from './measurements/pages.ts';
 import { measurePartitioned } from './measurements/partitioned.ts';
@@ -42,6 +43,7 @@ const MEASUREMENT_RUNNERS: [FigureName[], (stage: BenchEnvironment) => Promise<M
   [['tokens'], measureTokens],
   [['mcp'], measureMcp],
   [['catalog'], measureCatalog],
+  [['limits'], measureLimits],
   [['thumbnails'], measureThumbnails],
   [['partitioned'], measurePartitioned],
 ];

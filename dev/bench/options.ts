@@ -15,6 +15,7 @@ export const FIGURES = [
   'tokens',
   'mcp',
   'catalog',
+  'limits',
   'thumbnails',
   'partitioned',
 ] as const;

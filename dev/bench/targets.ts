@@ -37,6 +37,8 @@ export const TARGETS = {
   growthUsage: growthTarget('usage summary'),
   growthStaff: growthTarget('staff metrics'),
   growthCreate: growthTarget('create'),
+  limitLatency: { title: 'create by a key with a spending limit : without', reach: 1.1, aim: 1.1, better: 'less' },
+  limitThroughput: { title: 'the same, 32 clients, per second', reach: 0.9, aim: 0.9, better: 'more' },
   thumbnail: { title: "thumbnail of 1,024² pixels, CPU : sharp's defaults", reach: 0.7, aim: 0.65, better: 'less' },
   catalog: { title: 'create with 50 models : with two', reach: 1.02, aim: 1.02, better: 'less' },
   pageOverview: pageTarget('overview'),

@@ -183,6 +183,7 @@ const OWN_ENDPOINTS = `
   GET    /admin/reports/affiliates/            operator
   POST   /revoke                               public
   GET    /.well-known/oauth-protected-resource/mcp     public
+  GET    /.well-known/oauth-protected-resource/api     public
   GET    /.well-known/oauth-authorization-server/mcp   public
   GET    /media/:shard/:token/:file            public
   POST   /api/uploads/create/                  key/cookie

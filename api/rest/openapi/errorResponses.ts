@@ -16,7 +16,8 @@ const ERROR_MEANINGS: Record<ErrorCode, string> = {
   spending_limit_reached: 'The credit limit of the API key or application does not cover the price.',
   admin_required: 'The account is not a staff account, or its role does not include this.',
   account_suspended: 'The account is suspended: contact support.',
-  insufficient_scope: 'The API key is restricted to other scopes, models or addresses; `detail` names what is missing.',
+  insufficient_scope:
+    'The API key or access token is restricted to other scopes, models or addresses; `detail` names what is missing.',
   not_found: 'The resource does not exist or belongs to another account.',
   parallel_limit_reached: 'The account has as many generations in progress as its plan allows.',
   rate_limited: 'Too many requests: wait for `Retry-After` seconds.',
@@ -33,7 +34,7 @@ const getErrorExamples = (): Record<ErrorCode, string> => ({
     'The balance does not cover the 35 credits of this generation. Top up, or wait for the next grant.',
   subscription_required: 'Creating generations requires an active subscription. Choose a plan, then try again.',
   spending_limit_reached:
-    'The spending limit of this API key is 100 credits per day: 96 are used, and this generation costs 8. The limit resets at 2026-11-22T00:00:00.000Z. The owner of the account can change the limit with PATCH /api/keys/0198c7a2-0000-7000-8000-000000000000/ or at https://genmeter.example/account/keys/.',
+    'The spending limit of this API key is 100 credits per day: 96 are used, and this generation costs 8. The limit resets at 2026-11-22T00:00:00.000Z. The owner of the account can change the limit at https://genmeter.example/account/keys/0198c7a2-0000-7000-8000-000000000000/ or with PATCH /api/keys/0198c7a2-0000-7000-8000-000000000000/.',
   admin_required: 'Staff access is required. Sign in with a staff account.',
   account_suspended: 'The account is suspended. Contact support to have it reinstated.',
   insufficient_scope:
@@ -56,6 +57,7 @@ export function getErrorStatuses(code: ErrorCode, hasBody: boolean): number[] {
 /** Headers of each status, by their names in the components. */
 const HEADERS_BY_STATUS: Record<number, readonly string[]> = {
   401: ['WWW-Authenticate'],
+  403: ['WWW-Authenticate'],
   429: ['Retry-After'],
   503: ['Retry-After'],
 };

@@ -14,5 +14,8 @@ export function describeKeyOptions(key: ApiKey, limit: SpendingLimitState | null
     models === null ? null : `${formatCount(models.length, 'allowed model')}.`,
     ips === null ? null : `${formatCount(ips.length, 'allowed address range')}.`,
   ].filter((sentence) => sentence !== null);
-  return sentences.length === 0 ? 'Never expires, and may use the whole account.' : sentences.join(' ');
+  if (sentences.length > 0) return sentences.join(' ');
+  return key.test_account_id === null
+    ? 'Never expires, and may use the whole account.'
+    : 'Never expires, and creates test data only.';
 }

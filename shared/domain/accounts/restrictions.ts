@@ -38,7 +38,7 @@ export function requireAccess({ keyHash, restrictions }: RestrictedCaller, requi
   const granted = [...scopes].join(' and ');
   const missing = required === 'account' ? 'access to the whole account' : `the scope ${required}`;
   throw insufficientScopeError(
-    `This request requires ${missing}, but this ${credential} has only ${granted}. ${adviseChange(keyHash)}`,
+    `This request requires ${missing}, but this ${credential} has only ${granted}. ${adviseChange(keyHash, required)}`,
   );
 }
 
@@ -60,10 +60,11 @@ export function requireAllowedAddress({ restrictions }: RestrictedCaller, addres
   );
 }
 
-function adviseChange(keyHash: Buffer | null): string {
-  return keyHash === null
-    ? 'Connect again and allow it.'
-    : `Use another API key, or change this one on ${getKeysPage()}.`;
+function adviseChange(keyHash: Buffer | null, required: RequiredAccess): string {
+  if (keyHash !== null) return `Use another API key, or change this one on ${getKeysPage()}.`;
+  return required === 'account'
+    ? `Use an API key, or the account pages at ${config.BASE_URL}/account/.`
+    : 'Connect again and allow it.';
 }
 
 const getKeysPage = () => `${config.BASE_URL}/account/keys/`;
