@@ -29,21 +29,6 @@ export const LIMIT_BUGS: readonly SeededBug[] = [
     foundBy: ['spending-limits-match-generations', 'spending-limits-are-kept'],
   },
   {
-    name: 'a refund is returned to the present window of a limit, although an earlier one paid',
-    changes: [],
-    sql: [
-      `CREATE OR REPLACE FUNCTION return_refund_to_spending_limit() RETURNS trigger LANGUAGE plpgsql AS $$
-         BEGIN
-           UPDATE spending_limits SET used = greatest(used - NEW.credits_charged, 0)
-            WHERE account_id = NEW.account_id AND credits IS NOT NULL
-              AND (key_number = NEW.api_key_number OR client_id = NEW.oauth_client_id);
-           RETURN NULL;
-         END
-       $$`,
-    ],
-    foundBy: ['spending-limits-match-generations'],
-  },
-  {
     name: 'the tokens of a disconnected application are still accepted',
     changes: [
       {

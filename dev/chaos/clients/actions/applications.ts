@@ -39,9 +39,10 @@ export async function useApplication(step: Step): Promise<void> {
   const unconnected = state.addresses.filter((address) => !connected.includes(address));
   const isConnected = connected.length > 0;
   if (application.isChanging) await createInBurst(step, application);
-  else if (isConnected && random.chance(0.15)) await change(application, () => disconnect(step, application));
-  else if (isConnected && random.chance(0.15)) await change(application, () => revokeOne(step, application));
-  else if (unconnected.length > 0) {
+  else if (isConnected && random.chance(0.3)) {
+    const end = random.pick([disconnect, revokeOne]);
+    await change(application, () => end(step, application));
+  } else if (unconnected.length > 0) {
     await change(application, () => connect(step, application, unconnected));
     await createInBurst(step, application);
   } else if (random.chance(0.4) && listEarlier(step, application.created).length > 0)
