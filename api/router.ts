@@ -4,7 +4,7 @@ import { isDevSignInAllowed } from '../shared/lib/signInSettings.ts';
 import { llmsText, serverJson } from './mcp/discovery.ts';
 import * as mcp from './mcp/endpoint.ts';
 import { showConsent, submitConsent } from './oauth/authorize/handler.ts';
-import { authorizationServer, jwks, protectedResource } from './oauth/metadata.ts';
+import { apiResource, authorizationServer, jwks, mcpResource } from './oauth/metadata.ts';
 import { register } from './oauth/register.ts';
 import { revoke } from './oauth/revoke.ts';
 import { token } from './oauth/token.ts';
@@ -15,6 +15,7 @@ import * as apiKeys from './rest/apiKeys/routes.ts';
 import * as billing from './rest/billing/routes.ts';
 import * as webhooks from './rest/billing/webhook.ts';
 import * as generations from './rest/generations/routes.ts';
+import { receiveUpstreamCallback } from './rest/generations/upstreamCallback.ts';
 import { health, ready, serving } from './rest/health/routes.ts';
 import * as models from './rest/models/routes.ts';
 import * as notifications from './rest/notifications/routes.ts';
@@ -217,8 +218,9 @@ export const HTTP_ROUTES: readonly HttpRoute[] = [
   ['POST',   '/register',                                        'none',            'oauth',     'raw',  register],
   ['POST',   '/revoke',                                          'none',            'oauth',     'raw',  revoke],
   ['GET',    '/jwks.json',                                       'none',            'public',    'none', jwks],
-  ['GET',    '/.well-known/oauth-protected-resource',            'none',            'public',    'none', protectedResource],
-  ['GET',    '/.well-known/oauth-protected-resource/mcp',        'none',            'public',    'none', protectedResource],
+  ['GET',    '/.well-known/oauth-protected-resource',            'none',            'public',    'none', mcpResource],
+  ['GET',    '/.well-known/oauth-protected-resource/mcp',        'none',            'public',    'none', mcpResource],
+  ['GET',    '/.well-known/oauth-protected-resource/api',        'none',            'public',    'none', apiResource],
   ['GET',    '/.well-known/oauth-authorization-server',          'none',            'public',    'none', authorizationServer],
   ['GET',    '/.well-known/oauth-authorization-server/mcp',      'none',            'public',    'none', authorizationServer],
   ['GET',    '/server.json',                                     'none',            'public',    'none', serverJson],
@@ -228,6 +230,9 @@ export const HTTP_ROUTES: readonly HttpRoute[] = [
   ['GET',    '/assets/account.js',                               'none',            'unlimited', 'none', accountScript],
   ['GET',    '/assets/style.css',                                'none',            'unlimited', 'none', stylesheet],
   ['GET',    '/media/:shard/:token/:file',                       'none',            'unlimited', 'none', media],
+
+  // Addresses with a token, which upstreams call once a run has ended.
+  ['POST',   '/upstream-events/:token',                          'none',            'unlimited', 'raw',  receiveUpstreamCallback],
 
   // Signed addresses of input images, if files are on disk.
   ['PUT',    '/uploads/:uuid/original',                          'none',            'public',    'raw',  receiveUpload],

@@ -58,7 +58,7 @@ function buildLlmsText(): string {
 > ${name} creates images and videos from text prompts and charges credits for each. It has a REST API and an MCP server for AI assistants.
 
 - Generations are asynchronous: create one, then read it until its status is \`succeeded\` or \`failed\`. Failed ones are refunded.
-- The REST API needs an API key, sent as \`Authorization: Bearer svc_...\`. The MCP server needs an API key or a sign-in with OAuth.
+- The REST API needs an API key, sent as \`Authorization: Bearer svc_...\`. The MCP server needs an API key or a sign-in with OAuth; the REST API also accepts access tokens for the resource \`${base}/api/\`.
 - Errors are \`{ "error": code, "detail": sentence }\`. Match on \`error\`.
 - Creating needs a subscription and enough credits. Send an \`Idempotency-Key\` header with each create, so that a retry is not charged twice.
 

@@ -1,24 +1,30 @@
-import { issuer, resourceUrl } from '../../shared/domain/oauth/accessTokens.ts';
+import { issuer } from '../../shared/domain/oauth/accessTokens.ts';
 import { areMetadataDocumentsAdvertised } from '../../shared/domain/oauth/clients.ts';
+import { getResourceUrl, type Resource } from '../../shared/domain/oauth/resources.ts';
 import { getPublishedKeys } from '../../shared/domain/oauth/signingKeys.ts';
 import { config } from '../../shared/lib/config.ts';
 import { ALL_SCOPES } from '../../shared/spec/oauth.ts';
-import type { Context } from '../context.ts';
+import type { Context, Handler } from '../context.ts';
 
 /** Shorter than the time between the publication of a new key and its first signature. */
 const METADATA_CACHE_CONTROL = 'public, max-age=300';
 
-/** Protected resource metadata of `/mcp` (RFC 9728). */
-export function protectedResource(ctx: Context): void {
-  ctx.set('cache-control', METADATA_CACHE_CONTROL);
-  ctx.body = {
-    resource: resourceUrl(),
-    authorization_servers: [issuer()],
-    scopes_supported: ALL_SCOPES,
-    bearer_methods_supported: ['header'],
-    resource_name: config.BRAND_NAME,
+/** Protected resource metadata (RFC 9728). */
+const describeResource =
+  (resource: Resource): Handler =>
+  (ctx) => {
+    ctx.set('cache-control', METADATA_CACHE_CONTROL);
+    ctx.body = {
+      resource: getResourceUrl(resource),
+      authorization_servers: [issuer()],
+      scopes_supported: ALL_SCOPES,
+      bearer_methods_supported: ['header'],
+      resource_name: config.BRAND_NAME,
+    };
   };
-}
+
+export const mcpResource = describeResource('mcp');
+export const apiResource = describeResource('api');
 
 /** Authorization server metadata (RFC 8414). */
 export async function authorizationServer(ctx: Context): Promise<void> {

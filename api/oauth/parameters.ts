@@ -1,6 +1,6 @@
 import { ServiceError } from '../../shared/spec/errors.ts';
 import { OAuthError } from '../../shared/spec/oauth.ts';
-import { resourceUrl } from '../../shared/domain/oauth/accessTokens.ts';
+import { findResource, getResourceUrl } from '../../shared/domain/oauth/resources.ts';
 import type { Context, Handler } from '../context.ts';
 import { readRawBody } from '../pipeline/body.ts';
 
@@ -15,7 +15,7 @@ const CONTROL_CHARACTER = /\p{Cc}/u;
 
 /**
  * Parses parameters by RFC 6749 (3.1, 3.2): one without a value counts as absent; repeated ones and control characters
- * are rejected. Only `resource` may be repeated (RFC 8707), if every value names this service.
+ * are rejected. Only `resource` may be repeated (RFC 8707), if every value names the same resource of this service.
  * @throws OAuthError invalid_request, invalid_target
  */
 export function parseParameters(query: URLSearchParams): OAuthParameters {
@@ -24,7 +24,7 @@ export function parseParameters(query: URLSearchParams): OAuthParameters {
     if (CONTROL_CHARACTER.test(name) || CONTROL_CHARACTER.test(value))
       throw new OAuthError('invalid_request', `${toPrintable(name)} must not contain control characters.`);
     if (value === '') continue;
-    if (name === 'resource') requireMatchingResource(value);
+    if (name === 'resource') requireOneResource(value, values[name]);
     else if (name in values) throw new OAuthError('invalid_request', `${toPrintable(name)} must not be repeated.`);
     values[name] = value;
   }
@@ -68,12 +68,13 @@ export function withOAuthErrors(handler: Handler): Handler {
   };
 }
 
-/** Checks the requested resource. Access tokens have one audience (spec: OAuth for MCP). */
-function requireMatchingResource(resource: string): void {
-  // Scheme and host are case-insensitive, the path is not (RFC 3986, 6.2.2.1).
-  const canonical = resource.replace(/^[a-z][a-z0-9+.-]*:\/\/[^/?#]*/i, (origin) => origin.toLowerCase());
-  if (canonical === resourceUrl() || canonical === `${resourceUrl()}/`) return;
-  throw new OAuthError('invalid_target', `resource must be ${resourceUrl()}.`);
+/** Checks a requested resource. An access token has one audience, so all values must name the same one. */
+function requireOneResource(value: string, previous: string | undefined): void {
+  const resource = findResource(value);
+  if (resource === undefined)
+    throw new OAuthError('invalid_target', `resource must be ${getResourceUrl('mcp')} or ${getResourceUrl('api')}.`);
+  if (previous !== undefined && findResource(previous) !== resource)
+    throw new OAuthError('invalid_target', 'resource must name one resource: request a token for each.');
 }
 
 /** Sanitizes a parameter name for an error description. */

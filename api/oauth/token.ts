@@ -3,6 +3,7 @@ import { issueAccessToken } from '../../shared/domain/oauth/accessTokens.ts';
 import { isKnownClient } from '../../shared/domain/oauth/clients.ts';
 import { exchangeCode } from '../../shared/domain/oauth/authorizationCodes.ts';
 import { type IssuedGrant, rotateRefreshToken } from '../../shared/domain/oauth/refreshTokens.ts';
+import { findResource } from '../../shared/domain/oauth/resources.ts';
 import { ACCESS_TOKEN_SECONDS, REFRESH_TOKEN_DAYS } from '../../shared/spec/limits.ts';
 import { OAuthError, parseScopes, type Scope } from '../../shared/spec/oauth.ts';
 import type { Context } from '../context.ts';
@@ -57,6 +58,7 @@ async function issueTokens(ctx: Context, parameters: OAuthParameters): Promise<o
 function createOAuthModel(parameters: OAuthParameters): OAuthModel {
   const clientId = requireParameter(parameters, 'client_id');
   const client: OAuth2Server.Client = { id: clientId, grants: GRANT_TYPES };
+  const resource = parameters['resource'] === undefined ? undefined : findResource(parameters['resource']);
   let issued: IssuedGrant | undefined;
 
   const grant = (): IssuedGrant => {
@@ -71,6 +73,7 @@ function createOAuthModel(parameters: OAuthParameters): OAuthModel {
         clientId,
         codeChallenge: computeCodeChallenge(parameters),
         redirectUri: parameters['redirect_uri'],
+        resource,
       };
       const exchanged = await exchangeCode(exchange).catch(rejectUnknownClient(clientId));
       issued = exchanged;
@@ -89,7 +92,7 @@ function createOAuthModel(parameters: OAuthParameters): OAuthModel {
     },
     getRefreshToken: async (text) => {
       const scopes = parameters['scope'] === undefined ? [] : parseScopes(parameters['scope']);
-      issued = await rotateRefreshToken(text, clientId, scopes).catch(rejectUnknownClient(clientId));
+      issued = await rotateRefreshToken(text, { clientId, scopes, resource }).catch(rejectUnknownClient(clientId));
       return { refreshToken: text, scope: issued.scopes, client, user: { accountUuid: issued.accountUuid } };
     },
     // The statement that found the code or token has already marked it as used.

@@ -5,6 +5,7 @@ import { findSessionOwner, isSessionToken } from '../../shared/domain/accounts/s
 import { perService } from '../../shared/lib/serviceScope.ts';
 import { ServiceError } from '../../shared/spec/errors.ts';
 import type { Context } from '../context.ts';
+import { authenticateAccessToken } from './authenticateToken.ts';
 import { SESSION_COOKIE } from './cookies/sessionCookie.ts';
 import { readHeaderCredential } from './credentials.ts';
 import { evictSession, isKnownSession } from './recordLastUsed.ts';
@@ -20,22 +21,24 @@ import { isSafeOrSameOrigin } from './csrf.ts';
 const keyOwnerCache = perService(() => new LRUCache<string, KeyCaller>({ max: 50_000 }));
 
 /**
- * Authenticates a request by an API key in either header, the session cookie, or both, which must belong to the same
- * account. A key that this process has seen before is not verified yet: `verifyKey` or the statement of the handler
- * does that.
+ * Authenticates a request by an API key in either header or an access token for the REST interface, the session cookie, or
+ * both, which must belong to the same account. A key that this process has seen before is not verified yet: `verifyKey`
+ * or the statement of the handler does that.
  * @throws ServiceError invalid_api_key
  */
 export async function authenticate(ctx: Context): Promise<Caller> {
   const token = ctx.cookies.get(SESSION_COOKIE) || undefined;
-  const keyHash = readApiKey(ctx);
-  if (keyHash === null && token === undefined) {
+  const credential = readCredential(ctx);
+  if (credential === null && token === undefined) {
     throw invalidApiKeyError('Send an API key as "Authorization: Bearer svc_…" or "X-API-Key: svc_…", or sign in.');
   }
   const session = token === undefined ? null : await authenticateSessionToken(ctx, token);
-  if (keyHash === null) return session as Caller;
-  const caller = await findCachedKeyOwner(keyHash);
+  if (credential === null) return session as Caller;
+  const isToken = typeof credential === 'string';
+  const caller = await (isToken ? authenticateAccessToken(credential, 'api') : findCachedKeyOwner(credential));
   if (session !== null && session.accountId !== caller.accountId) {
-    throw invalidApiKeyError('The API key and the session cookie belong to different accounts: send one of them.');
+    const name = isToken ? 'access token' : 'API key';
+    throw invalidApiKeyError(`The ${name} and the session cookie belong to different accounts: send one of them.`);
   }
   return caller;
 }
@@ -116,8 +119,11 @@ async function findSessionAccount(ctx: Context, token: string): Promise<number |
   return accountId;
 }
 
-/** Returns the hash of the API key in the headers, or null if there is none. */
-function readApiKey(ctx: Context): Buffer | null {
+/** Form of a JWT: three parts, of which the first begins with `{"` in base64url. */
+const ACCESS_TOKEN_FORMAT = /^eyJ[\w-]*\.[\w-]+\.[\w-]+$/;
+
+/** Returns the hash of the API key in the headers, the access token, or null if there is neither. */
+function readCredential(ctx: Context): Buffer | string | null {
   const credential = readHeaderCredential(ctx);
   switch (credential.kind) {
     case 'none':
@@ -128,6 +134,7 @@ function readApiKey(ctx: Context): Buffer | null {
       throw invalidApiKeyError('The Authorization and X-API-Key headers carry different keys: send one of them.');
     case 'bearer':
     case 'apiKeyHeader': {
+      if (credential.kind === 'bearer' && ACCESS_TOKEN_FORMAT.test(credential.value)) return credential.value;
       const hash = hashApiKey(credential.value);
       if (hash === null) throw invalidApiKeyError('An API key is "svc_" followed by 40 hex characters.');
       return hash;

@@ -1,13 +1,15 @@
 import type { Caller } from '../../shared/domain/accounts/accounts.ts';
 import { findApiKeyOwner, hashApiKey, recordApiKeyLastUsed } from '../../shared/domain/accounts/apiKeyOwners.ts';
 import { requireAccess, requireAllowedAddress } from '../../shared/domain/accounts/restrictions.ts';
-import { InvalidAccessTokenError, verifyAccessToken } from '../../shared/domain/oauth/accessTokens.ts';
-import { findGrantAccount, recordGrantUse } from '../../shared/domain/oauth/grants.ts';
-import { config } from '../../shared/lib/config.ts';
-
 import { ServiceError } from '../../shared/spec/errors.ts';
 import { ALL_SCOPES, type Scope } from '../../shared/spec/oauth.ts';
 import type { Context } from '../context.ts';
+import {
+  authenticateAccessToken,
+  buildInvalidTokenError,
+  buildScopeChallenge,
+  describeMetadata,
+} from './authenticateToken.ts';
 import { readHeaderCredential } from './credentials.ts';
 import { HttpError } from './httpError.ts';
 import { recordUseThrottled, toKeyId } from './recordLastUsed.ts';
@@ -18,8 +20,6 @@ export interface Principal extends Caller {
   credential: 'key' | 'token';
 }
 
-/** Parameter of `WWW-Authenticate` from which a client starts its authorization (RFC 9728). */
-const resourceMetadata = () => `resource_metadata="${config.BASE_URL}/.well-known/oauth-protected-resource"`;
 const ALL_SCOPES_SET: ReadonlySet<Scope> = new Set(ALL_SCOPES);
 
 /**
@@ -30,7 +30,8 @@ const ALL_SCOPES_SET: ReadonlySet<Scope> = new Set(ALL_SCOPES);
  */
 export async function authenticateBearer(ctx: Context): Promise<Principal> {
   const presented = readCredential(ctx);
-  return presented.startsWith('svc_') ? authenticateApiKey(presented, ctx.ip) : authenticateAccessToken(presented);
+  if (presented.startsWith('svc_')) return authenticateApiKey(presented, ctx.ip);
+  return { ...(await authenticateAccessToken(presented, 'mcp')), credential: 'token' };
 }
 
 /**
@@ -42,11 +43,9 @@ export function requireScope(principal: Principal, scope: Scope): void {
   const { scopes, credential } = principal;
   if (scopes.has(scope)) return;
   if (credential === 'key') requireAccess(principal, scope);
-  // Includes the granted scopes, so that a client that asks again keeps them.
-  const requested = ALL_SCOPES.filter((name) => name === scope || scopes.has(name)).join(' ');
   throw new HttpError('invalid_api_key', `The access token lacks the scope ${scope}: connect again and allow it.`, {
     status: 403,
-    headers: { 'www-authenticate': `Bearer error="insufficient_scope", scope="${requested}", ${resourceMetadata()}` },
+    headers: { 'www-authenticate': buildScopeChallenge('mcp', scopes, scope) },
   });
 }
 
@@ -56,7 +55,7 @@ function readCredential(ctx: Context): string {
   switch (credential.kind) {
     case 'none':
       throw new HttpError('invalid_api_key', 'Connect by OAuth, or send an API key as "Authorization: Bearer svc_…".', {
-        headers: { 'www-authenticate': `Bearer ${resourceMetadata()}` },
+        headers: { 'www-authenticate': `Bearer ${describeMetadata('mcp')}` },
       });
     case 'malformed':
       throw invalidTokenError('Write the header as "Authorization: Bearer …".');
@@ -84,19 +83,7 @@ function withChallenge(error: unknown): never {
   throw error instanceof ServiceError && error.code === 'invalid_api_key' ? invalidTokenError(error.message) : error;
 }
 
-async function authenticateAccessToken(text: string): Promise<Principal> {
-  const token = await verifyAccessToken(text).catch((error: unknown) => {
-    throw error instanceof InvalidAccessTokenError ? invalidTokenError(error.message) : error;
-  });
-  const accountId = await findGrantAccount(token.grantUuid);
-  if (accountId === undefined)
-    throw invalidTokenError('The application was disconnected from the account: connect it again.');
-  recordUseThrottled(`grant ${token.grantUuid}`, () => recordGrantUse(token.grantUuid));
-  return { accountId, keyHash: null, clientId: token.clientId, scopes: token.scopes, credential: 'token' };
-}
-
 /** Error for a credential that was sent and is not valid. */
 function invalidTokenError(detail: string): HttpError {
-  const challenge = `Bearer ${resourceMetadata()}, error="invalid_token", scope="${ALL_SCOPES.join(' ')}"`;
-  return new HttpError('invalid_api_key', detail, { headers: { 'www-authenticate': challenge } });
+  return buildInvalidTokenError('mcp', detail);
 }

@@ -1,9 +1,10 @@
 import { isDeletionRequested } from '../../shared/domain/accounts/deletion.ts';
-import { requireAccess, requireAllowedAddress } from '../../shared/domain/accounts/restrictions.ts';
+import { requireAllowedAddress } from '../../shared/domain/accounts/restrictions.ts';
 import { requireStaff } from '../../shared/domain/accounts/staff.ts';
 import { ServiceError } from '../../shared/spec/errors.ts';
 import { type Context, requireCaller } from '../context.ts';
 import { sendWrongAddressPage } from '../web/components/errorPage.tsx';
+import { requireRestAccess } from './authenticateToken.ts';
 import { isCrossOriginForm, isSafeMethod, requireCsrfToken } from './csrf.ts';
 import { DELETION_PATH, PATHS_DURING_DELETION } from '../web/accountDeletion/paths.ts';
 import { redirectToSignInPage, seeOther } from './redirect.ts';
@@ -26,7 +27,7 @@ export async function authorize(
   const { caller } = ctx.state;
   if (caller !== undefined && access !== undefined) {
     requireAllowedAddress(caller, ctx.ip);
-    requireAccess(caller, access);
+    requireRestAccess(caller, access);
   }
   requireTestAccess(caller, ctx.method, path);
   if (body === 'form' && authentication !== 'oauthCallback') {

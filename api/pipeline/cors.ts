@@ -7,6 +7,7 @@ import type { State } from '../context.ts';
 const CORS_METHODS: Record<string, string> = {
   '/.well-known/oauth-protected-resource': 'GET',
   '/.well-known/oauth-protected-resource/mcp': 'GET',
+  '/.well-known/oauth-protected-resource/api': 'GET',
   '/.well-known/oauth-authorization-server': 'GET',
   '/.well-known/oauth-authorization-server/mcp': 'GET',
   '/jwks.json': 'GET',

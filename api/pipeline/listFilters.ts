@@ -5,6 +5,7 @@ import type { GenerationFilter } from '../../shared/domain/generations/listFilte
 import { findMetadataFilters, parseMetadataFilter } from '../../shared/domain/generations/metadata.ts';
 import { DELIVERY_STATUSES, type DeliveryStatus } from '../../shared/domain/webhooks/deliveries.ts';
 import { INSTANT_FORM, parseInstant } from '../../shared/lib/instant.ts';
+import { listBriefly } from '../../shared/lib/listBriefly.ts';
 import type { CreatedRange } from '../../shared/lib/listFilter.ts';
 import { MODEL_KINDS } from '../../shared/spec/catalog.ts';
 import { ServiceError } from '../../shared/spec/errors.ts';
@@ -101,7 +102,7 @@ function parseChoice<Value extends string>(
   if (value === undefined) return undefined;
   const choice = values.find((one) => one === value);
   if (choice !== undefined) return choice;
-  throw new ServiceError('validation_error', `${name} must be one of: ${values.join(', ')}.`, { field: name });
+  throw new ServiceError('validation_error', `${name} must be one of: ${listBriefly(values)}.`, { field: name });
 }
 
 function parseTime(parameters: Parameters, name: string): Date | undefined {

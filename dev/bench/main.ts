@@ -7,11 +7,13 @@ import { measureCreates } from './measurements/create.ts';
 import { measureCreditPeriods } from './measurements/creditPeriods.ts';
 import { measureDeliveries } from './measurements/deliveries.ts';
 import { measureGrowth } from './measurements/growth.ts';
+import { measureLimits } from './measurements/limits.ts';
 import { measureMcp } from './measurements/mcp.ts';
 import { measurePages } from './measurements/pages.ts';
 import { measurePartitioned } from './measurements/partitioned.ts';
 import { measurePipeline } from './measurements/pipeline.ts';
 import { measureReads } from './measurements/read.ts';
+import { measureThumbnails } from './measurements/thumbnails.ts';
 import { measureTokens } from './measurements/oauthTokens.ts';
 import { measureWebhooks } from './measurements/webhooks.ts';
 import { type FigureName, type BenchOptions, parseBenchOptions, USAGE } from './options.ts';
@@ -39,6 +41,8 @@ const MEASUREMENT_RUNNERS: [FigureName[], (stage: BenchEnvironment) => Promise<M
   [['tokens'], measureTokens],
   [['mcp'], measureMcp],
   [['catalog'], measureCatalog],
+  [['limits'], measureLimits],
+  [['thumbnails'], measureThumbnails],
   [['partitioned'], measurePartitioned],
 ];
 

@@ -14,6 +14,8 @@ export const FIGURES = [
   'tokens',
   'mcp',
   'catalog',
+  'limits',
+  'thumbnails',
   'partitioned',
 ] as const;
 export type FigureName = (typeof FIGURES)[number];
@@ -40,6 +42,8 @@ export interface BenchOptions {
   growth: { small: number; large: number; requests: number };
   /** Number of MCP sessions to open. */
   mcp: { sessions: number };
+  /** Number of thumbnails of each format in a round. */
+  thumbnails: { repetitions: number };
   /** Number of accounts that are due at once. */
   grants: { accounts: number };
   /** Webhooks of a round, and for how long and how often the delay of events at a constant rate is measured. */
@@ -54,6 +58,7 @@ const FULL_RUN = {
   growth: { small: 10_000, large: 1_000_000, requests: 600 },
   grants: { accounts: 100_000 },
   mcp: { sessions: 10_000 },
+  thumbnails: { repetitions: 20 },
   deliveries: { events: 10_000, steadyMs: 20_000, steadyRounds: 5 },
   pipeline: { rounds: 3, leastInFlight: 500, mostInFlight: 8_000, bareMs: 6_000 },
 };
@@ -66,6 +71,7 @@ const QUICK_RUN = {
   growth: { small: 1_000, large: 20_000, requests: 60 },
   grants: { accounts: 10_000 },
   mcp: { sessions: 500 },
+  thumbnails: { repetitions: 2 },
   deliveries: { events: 500, steadyMs: 2_000, steadyRounds: 1 },
   pipeline: { rounds: 1, leastInFlight: 250, mostInFlight: 1_000, bareMs: 1_000 },
 };

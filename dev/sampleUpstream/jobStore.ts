@@ -22,6 +22,8 @@ export interface JobSubmission {
   /** The input as it was submitted. */
   input: RequestInput;
   renderRequest: RenderRequest;
+  /** Address that is called once the job has ended. Absent: none. */
+  callbackUrl?: string;
 }
 
 export interface Job extends JobSubmission {
@@ -58,8 +60,13 @@ const NO_OUTPUT_MESSAGE = 'The model could not generate what was asked for. Plea
  * fails. Finished jobs are deleted after an hour, the oldest sooner if there are more than 5,000 of them or 2 GiB of
  * files.
  */
-export function createJobStore(options: { delayMs: number; pool: RenderPool; files: MediaFiles }): JobStore {
-  const { delayMs, pool, files } = options;
+export function createJobStore(options: {
+  delayMs: number;
+  pool: RenderPool;
+  files: MediaFiles;
+  onEnd: (job: Job) => void;
+}): JobStore {
+  const { delayMs, pool, files, onEnd } = options;
   const jobs = new Map<string, Job>();
   const due = new Map<string, { timer: NodeJS.Timeout; outcome: JobOutcome }>();
   const ends = new EventEmitter();
@@ -104,6 +111,7 @@ export function createJobStore(options: { delayMs: number; pool: RenderPool; fil
     job.completedAt = Date.now();
     storedBytes += sumFileBytes(outcome);
     ends.emit(job.id);
+    onEnd(job);
     if (isFull()) sweep();
   }
 

@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { createServer } from 'node:http';
 import { join } from 'node:path';
+import { buildCallback, createCallbackKeys, isLocalCallback, sendCallback } from './callbacks.ts';
 import { createJobStore } from './jobStore.ts';
 import { openMediaFiles } from './mediaFiles.ts';
 import type { ProtocolContext, ProtocolResponse } from './protocols/protocol.ts';
@@ -43,7 +44,15 @@ const LOCAL_HOST = '127.0.0.1';
 export async function startSampleUpstream(options: SampleUpstreamOptions = {}): Promise<SampleUpstream> {
   const pool = options.pool ?? (await startRenderPool(RENDER_THREADS));
   const files = openMediaFiles(options.dataDir);
-  const jobs = createJobStore({ delayMs: options.delayMs ?? 1500, pool, files });
+  const jobs = createJobStore({
+    delayMs: options.delayMs ?? 1500,
+    pool,
+    files,
+    onEnd: (job) => {
+      const callback = buildCallback(job, context);
+      if (callback !== null && isLocalCallback(callback.url)) void sendCallback(callback);
+    },
+  });
   const server = createServer();
   const host = options.host ?? LOCAL_HOST;
   const port = await listenOnPort(server, options.port ?? 0, host);
@@ -55,6 +64,7 @@ export async function startSampleUpstream(options: SampleUpstreamOptions = {}): 
     acceptsKey: (key) => key !== undefined,
     rejects: ({ prompt }) => prompt.includes('[reject]'),
     readFile: (name) => readFile(join(files.folder, name)),
+    callbackKeys: createCallbackKeys(),
     // The real models send no such field; these outputs are watermarked.
     outputFields: { watermarked: true },
   };

@@ -4,6 +4,7 @@ import { perService } from '../lib/serviceScope.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../spec/durations.ts';
 import { CLIENT_DOCUMENT_TIMEOUT_MS, isLocalHost, selectClientDocumentAgent } from './clientDocumentConnections.ts';
 import { canParseUrl } from '../lib/canParseUrl.ts';
+import { readBounded } from './responseBody.ts';
 
 const DOCUMENT_MAX_BYTES = 5 * 1024;
 /** Bounds for the cache lifetime in the headers of a document, and the lifetime without one. */
@@ -82,17 +83,15 @@ async function readJsonText({ statusCode, headers, body }: Dispatcher.ResponseDa
       : /^application\/([\w.-]+\+)?json\s*(;|$)/i.test(type)
         ? undefined
         : 'is not of the type application/json';
-  const chunks: Buffer[] = [];
-  let bytes = 0;
-  // Leaving the loop early closes the connection.
-  for await (const chunk of body as AsyncIterable<Buffer>) {
-    if (problem !== undefined) break;
-    bytes += chunk.length;
-    if (bytes > DOCUMENT_MAX_BYTES) throw new InvalidMetadataError(`has more than ${DOCUMENT_MAX_BYTES} bytes`);
-    chunks.push(chunk);
-  }
+  const chunks = body as AsyncIterable<Uint8Array>;
+  const maxBytes = problem === undefined ? DOCUMENT_MAX_BYTES : 0;
+  const content = await readBounded(
+    chunks,
+    maxBytes,
+    () => new InvalidMetadataError(problem ?? `has more than ${DOCUMENT_MAX_BYTES} bytes`),
+  );
   if (problem !== undefined) throw new InvalidMetadataError(problem);
-  return Buffer.concat(chunks).toString();
+  return content.toString();
 }
 
 function parseJsonObject(text: string): Record<string, unknown> {

@@ -99,7 +99,7 @@ function checkPaymentOptions(values: Environment): string[] {
 }
 
 /** Returns true for an https address that is not local. Another check reports addresses that cannot be parsed. */
-function isPublicHttpsUrl(address: string | undefined): boolean {
+export function isPublicHttpsUrl(address: string | undefined): boolean {
   if (address === undefined || !canParseUrl(address)) return false;
   const { protocol, hostname } = new URL(address);
   return protocol === 'https:' && !LOCAL_HOST.test(hostname);

@@ -1,12 +1,11 @@
 import Type, { type Static } from 'typebox';
-import { getModelSlugs } from '../lib/catalog/catalog.ts';
 import { perService } from '../lib/serviceScope.ts';
-import { buildShownParams } from './generation.ts';
+import { buildModelSchema, buildShownParams } from './generation.ts';
 
 /** Price of a create, and what it would do now. */
 export const getEstimateResponse = perService(() =>
   Type.Object({
-    model: Type.Enum(getModelSlugs()),
+    model: buildModelSchema(),
     params: buildShownParams(),
     credits: Type.Integer({ description: 'Price of the generation' }),
     balance: Type.Integer(),

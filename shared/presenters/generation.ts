@@ -8,8 +8,8 @@ import { GENERATION_STATUSES } from '../spec/states.ts';
 import type { Generation } from '../tables/Generation.ts';
 import { countOrNull, textOrNull, Timestamp, timestampOrNull, Uuid } from './fields.ts';
 
-/** Slug of a model. A configured catalog may have had others, which generations keep. */
-const buildModelSchema = () => (getCatalog().id === null ? Type.Enum(getModelSlugs()) : Type.String());
+/** Slug of a model. A configured catalog may have had others, which generations keep, and has hidden ones. */
+export const buildModelSchema = () => (getCatalog().id === null ? Type.Enum(getModelSlugs()) : Type.String());
 
 /** Parameters of a generation, including the defaults that were filled in. */
 export const buildShownParams = () =>

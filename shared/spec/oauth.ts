@@ -6,6 +6,12 @@ export const SCOPES = {
 
 export type Scope = keyof typeof SCOPES;
 
+/** The same for an application that uses the REST interface, which has more functions than the tools of assistants. */
+export const API_SCOPES: Record<Scope, string> = {
+  'svc:read': 'See your generations, your library, your plan, your ledger and how many credits you have used',
+  'svc:write': 'Create, cancel and delete images and videos; creating spends your credits',
+};
+
 export const ALL_SCOPES = Object.keys(SCOPES) as Scope[];
 
 /** OAuth error codes of this service, with their HTTP statuses (RFC 6749, 7009, 7591, 8707). */

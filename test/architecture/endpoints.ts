@@ -183,10 +183,12 @@ const OWN_ENDPOINTS = `
   GET    /admin/reports/affiliates/            operator
   POST   /revoke                               public
   GET    /.well-known/oauth-protected-resource/mcp     public
+  GET    /.well-known/oauth-protected-resource/api     public
   GET    /.well-known/oauth-authorization-server/mcp   public
   GET    /media/:shard/:token/:file            public
   POST   /api/uploads/create/                  key/cookie
   GET    /api/uploads/:uuid/                   key/cookie
+  POST   /upstream-events/:token               public
   PUT    /uploads/:uuid/original               public
   GET    /uploads/:uuid/:file                  public
   GET    /api/billing/invoices/                key/cookie

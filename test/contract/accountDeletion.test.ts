@@ -171,7 +171,7 @@ describe('the deletion of an account by its owner', () => {
       customer.requestWithSession('POST', '/api/keys/create/', { body: { name: 'late' } }),
     );
     const { clientId, redirectUri } = await registerClient(service.baseUrl);
-    const approval = { accountId: id, clientId, scopes: ['svc:read' as const], redirectUri };
+    const approval = { accountId: id, clientId, resource: 'mcp' as const, scopes: ['svc:read' as const], redirectUri };
     const approvals = Array.from({ length: 5 }, () => issueCode({ ...approval, codeChallenge: 'x'.repeat(43) }));
     const approved = Promise.allSettled(approvals);
     await requestAccountDeletion(id, input);

@@ -1,4 +1,5 @@
 import { expect } from 'chai';
+import { modelMarginRatio } from '../../shared/lib/metrics.ts';
 import type { TestCustomer } from '../harness/apiClient.ts';
 import { connectMcpClient, type McpTestClient } from '../harness/mcpClient.ts';
 import { startTestService, type TestService } from '../harness/testService.ts';
@@ -163,10 +164,24 @@ describe('the margins of a catalog', () => {
     try {
       // The cheapest plan pays 2.5 cents for a credit: 7.5 cents for 3 credits.
       const margins = computeMargins();
-      expect(margins.map(({ model, ratio }) => [model, ratio])).to.deep.equal([
+      const expected = [
         ['photo-1', 0.5],
         ['draft-1', -1],
-      ]);
+      ];
+      expect(margins.map(({ model, ratio }) => [model, ratio])).to.deep.equal(expected);
+      // The worker exports them at its start, and warns about those below zero.
+      const { values } = await modelMarginRatio.get();
+      expect(values.map(({ labels, value }) => [labels.model, value])).to.deep.equal(expected);
+      const worker = await service.startWorker();
+      const warnings = worker.logs().match(/^.*model loses money at the rate of the cheapest plan.*$/gm) ?? [];
+      expect(warnings.map((line) => JSON.parse(line))).to.have.length(1);
+      expect(JSON.parse(warnings[0] ?? '')).to.deep.include({
+        level: 40,
+        model: 'draft-1',
+        params: { resolution: '1K', aspect_ratio: '1:1' },
+        revenueCents: 7.5,
+        costCents: 15,
+      });
     } finally {
       await service.stop();
     }

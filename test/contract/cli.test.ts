@@ -39,10 +39,10 @@ describe('the command line', () => {
   const file = () => join(folder, 'genmeter/credentials.json');
 
   describe('login', () => {
-    it('opens the page that creates API keys, asks for the key, and stores it for its owner only', async () => {
+    it('opens with --key the page that creates API keys, asks for the key, and stores it for its owner only', async () => {
       const terminal = createVisitor();
       terminal.secret = ` ${customer.key}\n`;
-      const { status, stdout, stderr } = await terminal.run('login', '--url', `${service.baseUrl}/`);
+      const { status, stdout, stderr } = await terminal.run('login', '--url', `${service.baseUrl}/`, '--key');
       expect(status, stderr).to.equal(0);
       expect(terminal.opened).to.deep.equal([`${service.baseUrl}/account/keys/`]);
       expect(stdout).to.include('Balance: 1100 credits');

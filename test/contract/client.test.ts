@@ -2,6 +2,7 @@ import { expect } from 'chai';
 import { Genmeter, GenmeterError } from '../../packages/client/src/index.ts';
 import { FaultProxy } from '../fakes/faultProxy.ts';
 import { IMAGE, type TestCustomer, VIDEO } from '../harness/apiClient.ts';
+import { registerClient } from '../harness/oauthClient.ts';
 import { startTestService, type TestService } from '../harness/testService.ts';
 
 const UNKNOWN_UUID = '01939b6e-5c1f-7a4d-9e0b-3f1d2c4b5a69';
@@ -114,6 +115,27 @@ describe('the client library', () => {
     expect(await readAll(webhooks.list())).to.have.length(1);
     await webhooks.delete(created.uuid);
     expect(await readAll(webhooks.list())).to.deep.equal([]);
+  });
+
+  it('takes access tokens from a function, and asks it once more for one that was rejected', async () => {
+    const oauth = await registerClient(service.baseUrl);
+    const { access_token: token } = await oauth.authorizeAndExchange(customer, { resource: `${service.baseUrl}/api/` });
+    const calls: (string | undefined)[] = [];
+    const open = (tokens: string[]) =>
+      new Genmeter({
+        baseUrl: service.baseUrl,
+        getToken: async (rejected) => {
+          calls.push(rejected);
+          return tokens[calls.length - 1] as string;
+        },
+      });
+    expect((await open(['expired', token]).usage.summary()).credits.balance).to.equal(1_100);
+    expect(calls.splice(0)).to.deep.equal([undefined, 'expired']);
+    expect(await catchError(open(['expired', 'revoked']).usage.summary())).to.include({ status: 401 });
+    expect(calls.splice(0)).to.deep.equal([undefined, 'expired']);
+    expect(() => new Genmeter({ baseUrl: service.baseUrl, key: customer.key, getToken: async () => token })).to.throw(
+      'Pass key or getToken, not both.',
+    );
   });
 
   it('throws the error of the service with its code, detail, status and request id', async () => {

@@ -12,6 +12,7 @@ const OPEN = [
   '/register',
   '/token',
   '/revoke',
+  '/.well-known/oauth-protected-resource/api',
 ];
 
 describe('OAuth discovery', () => {

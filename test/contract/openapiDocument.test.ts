@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { createConfig, lintFromString } from '@redocly/openapi-core';
+import { lintDocument } from '../harness/openapiLint.ts';
 import { OpenApiValidator, getOpenApiValidator } from '../harness/openapiValidation.ts';
 import { type TestService, startTestService } from '../harness/testService.ts';
 import { expectError } from '../harness/errorEnvelope.ts';
@@ -28,16 +28,6 @@ function listOperations(document: Json): [string, Json][] {
       operation as Json,
     ]),
   );
-}
-
-async function lintDocument(document: Json): Promise<string[]> {
-  const config = await createConfig({
-    extends: ['recommended-strict'],
-    // The paths of the specification end in a slash.
-    rules: { 'no-path-trailing-slash': 'off' },
-  });
-  const problems = await lintFromString({ source: JSON.stringify(document), config });
-  return problems.map(({ ruleId, message, location }) => `${ruleId}: ${message} ${location[0]?.pointer}`);
 }
 
 describe('the OpenAPI document', () => {
@@ -90,14 +80,21 @@ describe('the OpenAPI document', () => {
     expect(listOperations(getOpenApiValidator().document).map(([name]) => name)).to.have.members(rest);
   });
 
-  it('lists the accepted credentials: an API key in either header, the session cookie, or none', () => {
+  it('lists the accepted credentials: an API key in either header, the session cookie, a token with a scope, or none', () => {
     const security = (name: string) => Object.fromEntries(listOperations(document))[name]?.['security'];
     const anyOf = [{ bearerKey: [] }, { headerKey: [] }, { session: [] }];
-    expect(security('POST /api/generations/create/')).to.deep.equal(anyOf);
-    expect(security('GET /api/ledger/')).to.deep.equal(anyOf);
+    expect(security('POST /api/generations/create/')).to.deep.equal([...anyOf, { accessToken: ['svc:write'] }]);
+    expect(security('GET /api/ledger/')).to.deep.equal([...anyOf, { accessToken: ['svc:read'] }]);
+    expect(security('GET /api/keys/')).to.deep.equal(anyOf);
+    expect(security('GET /api/admin/metrics/')).to.deep.equal(anyOf);
     expect(security('GET /authentication/me/')).to.deep.equal([{ session: [] }]);
     expect(security('GET /api/models/')).to.deep.equal([]);
-    expect(document['components'].securitySchemes).to.deep.include.keys('bearerKey', 'headerKey', 'session');
+    expect(document['components'].securitySchemes).to.deep.include.keys(
+      'bearerKey',
+      'headerKey',
+      'session',
+      'accessToken',
+    );
   });
 
   it('lists every error code of a create by status', () => {

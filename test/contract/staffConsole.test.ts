@@ -1,6 +1,9 @@
 import { expect } from 'chai';
+import { sendAccountForm } from '../harness/accountForms.ts';
 import type { TestCustomer } from '../harness/apiClient.ts';
+import { createBrowserFor } from '../harness/httpBrowser.ts';
 import { registerClient } from '../harness/oauthClient.ts';
+import { createRestrictedKey } from '../harness/restrictedKeys.ts';
 import { completeAllGenerations, setAllModelsOnline } from '../harness/seeds.ts';
 import { findAccountUuid, StaffConsole } from '../harness/staffConsole.ts';
 import { startTestService, type TestService } from '../harness/testService.ts';
@@ -152,6 +155,26 @@ describe('the staff console', () => {
       for (const secret of [prompt, customer.key, 'aa/seeded/image.png']) expect(text).to.not.include(secret);
       expect(text).to.not.match(/<script|<style| style=| on\w+=/i);
       expect(text.length).to.be.below(100_000);
+    });
+
+    it('shows the options of keys and the limits of applications with their use, without a form', async () => {
+      const owner = await service.createCustomer('pro');
+      const options = { credit_limit: { credits: 50, period: 'month' }, scopes: ['svc:read', 'svc:write'] };
+      await (await createRestrictedKey(service, owner, options)).customer.createImage();
+      const client = await registerClient(service.baseUrl);
+      await client.authorizeAndExchange(owner);
+      const [{ uuid: grant }] = await service.sql('SELECT uuid FROM oauth_grants WHERE client_id = $1', [
+        client.clientId,
+      ]);
+      const limit = { limit_credits: '70', limit_period: 'day' };
+      const path = `/account/applications/${grant}/limit/`;
+      await sendAccountForm(service.baseUrl, createBrowserFor(owner), path, limit);
+      const { text } = await console.visit(`/admin/accounts/${await findAccountUuid(service, owner)}/`);
+      expect(text)
+        .to.match(/Spending limit: 8 of 50 credits a month are used; it resets on 1 \w+ \d{4}, 00:00 UTC\./)
+        .and.to.include('Scopes: svc:read, svc:write.')
+        .and.to.match(/0 of 70 credits a day are used; it resets on/);
+      expect(text).to.not.include('limit_credits');
     });
 
     it('lists refunds that are not completed as problems', async () => {

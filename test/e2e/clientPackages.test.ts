@@ -7,6 +7,7 @@ import { ROOT } from '../../dev/local/environment/build.ts';
 import { type ProgramOptions, runProgram, startProgram } from '../../dev/local/environment/program.ts';
 import type { TestCustomer } from '../harness/apiClient.ts';
 import { appendRunEvent } from '../harness/runEvents.ts';
+import { getRedirectLocation, submitConsent } from '../harness/oauthClient.ts';
 import { launchBrowser } from '../harness/realBrowser.ts';
 import { allocatePort } from '../harness/ports.ts';
 import { eventually, startTestService, type TestService } from '../harness/testService.ts';
@@ -155,6 +156,39 @@ export async function receive(request: Request): Promise<number | undefined> {
     expect(readdirSync(join(folder, 'work')))
       .to.have.length(2)
       .and.include('lighthouse.png');
+  });
+
+  it('sign in through the browser, refresh the access from several processes at once, and sign out', async () => {
+    const home = { ...env, GENMETER_KEY: '', XDG_CONFIG_HOME: join(folder, 'signed-in') };
+    const genmeter = (...args: string[]) => run({ file: 'genmeter', args, env: home, cwd: folder });
+    const login = startProgram({
+      name: 'genmeter',
+      file: 'genmeter',
+      args: ['login', '--no-browser'],
+      env: home,
+      cwd: folder,
+    });
+    try {
+      await login.waitForLog('/authorize?');
+      const address = new URL(/http\S+\/authorize\S+/.exec(login.logs())?.[0] as string);
+      const consent = await submitConsent(service.baseUrl, customer, address.pathname + address.search);
+      expect((await fetch(getRedirectLocation(consent))).status).to.equal(200);
+      expect((await login.ended).status).to.equal(0);
+    } finally {
+      await login.kill();
+    }
+    const file = join(home.XDG_CONFIG_HOME, 'genmeter/credentials.json');
+    const { url, tokens } = JSON.parse(readFileSync(file, 'utf8'));
+    writeFileSync(file, JSON.stringify({ url, tokens: { ...tokens, expiresAt: 0 } }));
+    const results = await Promise.all(Array.from({ length: 5 }, () => genmeter('usage', '--json')));
+    expect(results.map(({ status }) => status)).to.deep.equal([0, 0, 0, 0, 0]);
+    const rotations = await service.sql(
+      `SELECT 1 FROM oauth_refresh_tokens t JOIN oauth_grants g ON g.uuid = t.grant_uuid WHERE g.client_id = $1`,
+      [tokens.clientId],
+    );
+    expect(rotations).to.have.length(2);
+    expect((await genmeter('logout')).status).to.equal(0);
+    expect((await genmeter('usage')).status).to.equal(3);
   });
 
   it('forward webhooks to the receiver of docs/client.md until ctrl-C', async () => {

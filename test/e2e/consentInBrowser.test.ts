@@ -5,6 +5,7 @@ import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
 import type { Browser, Page } from 'playwright-core';
 import { expectOutcome, pressEnterOn, tabTo } from '../harness/browserPages.ts';
+import { CliUser } from '../harness/cliSignIn.ts';
 import { launchBrowser } from '../harness/realBrowser.ts';
 import { decodeClaims, createPkce, type OAuthTestClient, registerClient } from '../harness/oauthClient.ts';
 import { type TestService, startTestService } from '../harness/testService.ts';
@@ -84,6 +85,26 @@ describe('consent, in a real browser', () => {
     await pressEnterOn(page, page.getByRole('button', { name: 'Save' }));
     await expectOutcome(page, '/account/applications/?done=limit-saved', 'Spending limit saved');
     expect(await page.textContent('main')).to.include('0 of 120 credits a day are used');
+    await page.close();
+  });
+
+  it('signs the command line in, with the spending limit that the user enters', async () => {
+    const user = new CliUser(service, await service.createCustomer(null));
+    const login = await user.startLogin();
+    const page = await open(login.address.pathname + login.address.search);
+    await signIn(page);
+    expect(await page.locator('main').innerText())
+      .to.include('genmeter command line on')
+      .and.include('Create, cancel and delete images and videos');
+    await page.getByLabel('Credits', { exact: true }).fill('40');
+    await page.getByRole('button', { name: 'Allow', exact: true }).click();
+    await page.getByText('Return to the terminal').waitFor();
+    const { status, stderr } = await login.result;
+    expect(status, stderr).to.equal(0);
+    expect((await user.run('usage')).status).to.equal(0);
+    await page.goto('/account/applications/');
+    expect(await page.locator('main').innerText()).to.include('0 of 40 credits');
+    user.remove();
     await page.close();
   });
 

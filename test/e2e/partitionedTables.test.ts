@@ -8,13 +8,22 @@ import { createDatabase } from '../harness/databases.ts';
 import { expectRejection } from '../harness/expectRejection.ts';
 import { writeLedgerFixture } from '../harness/ledgerFixture.ts';
 
-/** Tests of creates, charges, settlement, refunds, lists, deletions, usage, sweeps and credit periods. */
+/**
+ * Tests of creates, charges, settlement, refunds, lists, deletions, usage, sweeps and credit periods, with input images,
+ * cancels, catalogs and spending limits.
+ */
 const FILES = [
+  'test/contract/generationCancellation.test.ts',
   'test/contract/generationFilters.test.ts',
+  'test/contract/generationInputs.test.ts',
   'test/contract/generations.test.ts',
   'test/contract/pagination.test.ts',
+  'test/contract/spendingLimits.test.ts',
+  'test/contract/uploads.test.ts',
   'test/contract/usageAndLedger.test.ts',
   'test/contract/usageByKey.test.ts',
+  'test/flows/cancelSubmitted.test.ts',
+  'test/flows/catalogReleases.test.ts',
   'test/flows/concurrentRequests.test.ts',
   'test/flows/creditPeriods.test.ts',
   'test/flows/generationLifecycle.test.ts',

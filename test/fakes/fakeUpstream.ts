@@ -2,6 +2,7 @@ import { EventEmitter, once } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { buildCallback, type Callback, createCallbackKeys, sendCallback } from '../../dev/sampleUpstream/callbacks.ts';
 import type { Job, JobFailure, JobOutcome, JobSubmission } from '../../dev/sampleUpstream/jobStore.ts';
 import type {
   JsonResponse,
@@ -65,6 +66,11 @@ export class FakeUpstream extends HttpFake {
   cancel: UpstreamFault | undefined;
   file: UpstreamFault | undefined;
   probe: UpstreamFault | undefined;
+  keys: UpstreamFault | undefined;
+  /** Keys that sign call-backs. A test replaces them to rotate them. */
+  callbackKeys = createCallbackKeys();
+  /** Sends the call-back of a job that has ended, for jobs that ask for one. */
+  deliver: (callback: Callback, job: UpstreamJob) => void = (callback) => void sendCallback(callback);
   /** Called for every accepted job before the response, and may change the job. */
   onAccepted: (job: UpstreamJob) => void = () => {};
   /** Changes the bodies of responses. */
@@ -78,9 +84,9 @@ export class FakeUpstream extends HttpFake {
 
   /** Removes all misbehavior. Keeps the key and what was recorded. */
   reset(): void {
-    const { outcome, isQueueing, failure, delayMs, picture, onAccepted, changeBody } = new FakeUpstream();
-    Object.assign(this, { outcome, isQueueing, failure, delayMs, picture, onAccepted, changeBody });
-    this.submit = this.status = this.result = this.cancel = this.file = this.probe = undefined;
+    const { outcome, isQueueing, failure, delayMs, picture, onAccepted, changeBody, deliver } = new FakeUpstream();
+    Object.assign(this, { outcome, isQueueing, failure, delayMs, picture, onAccepted, changeBody, deliver });
+    this.submit = this.status = this.result = this.cancel = this.file = this.probe = this.keys = undefined;
   }
 
   jobsFor(prompt: string): UpstreamJob[] {
@@ -107,6 +113,13 @@ export class FakeUpstream extends HttpFake {
         ? { kind, reason, message: this.failure }
         : { kind, files: [{ name, contentType: file.type, sizeBytes: this.readFile(name).length }] };
     this.#ends.emit('end', job);
+    const callback = this.buildCallback(job);
+    if (callback !== null) this.deliver(callback, job);
+  }
+
+  /** Builds the call-back of a job that has ended; null if none was asked for. */
+  buildCallback(job: UpstreamJob, at?: Date): Callback | null {
+    return buildCallback(job, { base: this.url, callbackKeys: this.callbackKeys, outputFields: {} }, at);
   }
 
   protected async handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -150,6 +163,7 @@ export class FakeUpstream extends HttpFake {
       acceptsKey: (key) => this.key === null || key === this.key,
       rejects: () => this.submit === 'refuse',
       readFile: async (name) => this.readFile(name),
+      callbackKeys: this.callbackKeys,
       outputFields: {},
       jobs: {
         submit: (submission) => this.accept(submission, request, socket),

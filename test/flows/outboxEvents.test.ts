@@ -195,6 +195,28 @@ describe('events of an account with a webhook endpoint, in a service that sends 
     expect(await countLow()).to.equal(2);
   });
 
+  it('contain the options of a key and what is used of its limit', async () => {
+    const { customer } = people;
+    const options = { credit_limit: { credits: 50, period: 'day' }, scopes: ['svc:read'], expires_at: '2099-01-01' };
+    const request = { body: { name: 'limited', ...options } };
+    const { body: created } = await customer.requestWithSession('POST', '/api/keys/create/', request);
+    const readPresent = async () =>
+      (await customer.requestWithSession('GET', '/api/keys/')).body.data.find(
+        ({ uuid }: { uuid: string }) => uuid === created.uuid,
+      );
+    const readData = async (type: string) => {
+      const body = (await listEvents(customer)).findLast((event) => event.type === type)?.body;
+      return JSON.parse(body ?? 'null')?.data;
+    };
+    await eventually('created', async () => (await readData('key.created'))?.uuid === created.uuid);
+    const present = await readPresent();
+    expect(present).to.deep.include({ credit_limit: options.credit_limit, credits_used: 0, scopes: ['svc:read'] });
+    expect(await readData('key.created')).to.deep.equal(present);
+    await customer.requestWithSession('POST', `/api/keys/${created.uuid}/revoke/`, { body: {} });
+    await eventually('revoked', async () => (await readData('key.revoked'))?.uuid === created.uuid);
+    expect(await readData('key.revoked')).to.deep.equal({ ...present, revoked: true });
+  });
+
   it('record a failed renewal with the time after which no credits can be spent', async () => {
     const customer = await billing.createCustomer('lite');
     billing.stripe.failRenewals = true;

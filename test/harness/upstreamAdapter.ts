@@ -7,7 +7,8 @@ import type {
   UpstreamError,
   UpstreamHandle,
 } from '../../shared/gateways/upstreams/upstream.ts';
-import type { UpstreamRoute, UpstreamSettings } from '../../shared/gateways/upstreams/upstreamConfig.ts';
+import type { UpstreamRoute } from '../../shared/gateways/upstreams/upstreamConfig.ts';
+import type { UpstreamSettings } from '../../shared/gateways/upstreams/upstreamSettings.ts';
 import type { ModelKind } from '../../shared/spec/catalog.ts';
 import { setTestConfig } from './testConfig.ts';
 

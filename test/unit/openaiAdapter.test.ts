@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import type { UpstreamHandle } from '../../shared/gateways/upstreams/upstream.ts';
-import type { UpstreamSettings } from '../../shared/gateways/upstreams/upstreamConfig.ts';
+import type { UpstreamSettings } from '../../shared/gateways/upstreams/upstreamSettings.ts';
 import { FakeUpstream, isForm } from '../fakes/fakeUpstream.ts';
 import type { VerbatimResponse } from '../fakes/misbehave.ts';
 import {

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { expect } from 'chai';
 import type { SubmitResult } from '../../shared/gateways/upstreams/upstream.ts';
-import type { UpstreamSettings } from '../../shared/gateways/upstreams/upstreamConfig.ts';
+import type { UpstreamSettings } from '../../shared/gateways/upstreams/upstreamSettings.ts';
 import { FakeUpstream, isForm } from '../fakes/fakeUpstream.ts';
 import { PNG, type VerbatimResponse } from '../fakes/misbehave.ts';
 import { returnImagesAs } from '../fakes/openaiImages.ts';

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import type { Upstream, UpstreamHandle } from '../../shared/gateways/upstreams/upstream.ts';
-import type { UpstreamSettings } from '../../shared/gateways/upstreams/upstreamConfig.ts';
+import type { UpstreamSettings } from '../../shared/gateways/upstreams/upstreamSettings.ts';
 import { FakeUpstream } from '../fakes/fakeUpstream.ts';
 import {
   type AdapterFactory,

@@ -1,5 +1,6 @@
 import Type, { type TObject, type TSchema } from 'typebox';
 import { createBodyParser, type Parse } from '../../../shared/lib/validation/bodyParser.ts';
+import { listBriefly } from '../../../shared/lib/listBriefly.ts';
 import type { CatalogModel, GenerationParams, ModelKind } from '../../../shared/spec/catalog.ts';
 import { getCreateGenerationRequest } from '../../rest/generations/schemas.ts';
 import { defineTool, type Tool } from './defineTool.ts';
@@ -24,6 +25,9 @@ const TEXTS = {
     other: 'For a still picture use generate_image.',
   },
 } as const satisfies Record<ModelKind, object>;
+
+/** Longest list of models with their descriptions. */
+const MODEL_TEXTS_MAX_CHARACTERS = 4_000;
 
 /** Fields of a call. The others are parameters of the model. */
 interface GenerateCall {
@@ -98,7 +102,7 @@ function uniteParams(models: readonly CatalogModel[]): TObject {
     const schemas = owners.map(({ params }) => withoutDefault(params.properties[name] as TSchema));
     const distinct = [...new Map(schemas.map((schema) => [JSON.stringify(schema), schema])).values()];
     const schema = distinct.length === 1 ? (distinct[0] as TSchema) : Type.Union(distinct);
-    const only = owners.length === models.length ? '' : ` Only ${owners.map(({ slug }) => slug).join(', ')}.`;
+    const only = owners.length === models.length ? '' : ` Only ${listBriefly(owners.map(({ slug }) => slug))}.`;
     const { description = '' } = distinct[0] as { description?: string };
     const text = `${description}${only}`.trim();
     return [name, text === '' ? schema : { ...schema, description: text }];
@@ -120,7 +124,7 @@ function describeTool(kind: ModelKind, models: readonly CatalogModel[]): string 
   const price =
     models.length === 1
       ? `Costs ${describePrice(models)}, charged immediately and refunded if it fails.`
-      : `The credits are charged immediately and refunded if it fails. Models: ${models.map(describeModel).join('; ')}.`;
+      : `The credits are charged immediately and refunded if it fails. Models: ${describeModels(models)}.`;
   return (
     `${creates} ${price} ${describeImages(models)}Returns immediately with the uuid of a queued generation; the ${kind} is usually ready ${ready}, and wait_seconds waits for it. ` +
     `Next, while it is queued: call get_generation with the uuid and wait_seconds 45${again}. Each call creates and charges a new ${kind}: do ` +
@@ -133,6 +137,13 @@ function describeImages(models: readonly CatalogModel[]): string {
   const names = new Set(models.flatMap(({ inputs }) => Object.keys(inputs)));
   if (names.size === 0) return '';
   return `To use an image that was generated before, pass "generation:" and its uuid as ${joinOr([...names])}. `;
+}
+
+/** Describes the models to choose from. Clients pass the text to their assistant with every request, so it stays short. */
+function describeModels(models: readonly CatalogModel[]): string {
+  const described = models.map(describeModel).join('; ');
+  if (described.length <= MODEL_TEXTS_MAX_CHARACTERS) return described;
+  return models.map((model) => `${model.slug} (${describePrice([model])})`).join('; ');
 }
 
 function describeModel(model: CatalogModel): string {

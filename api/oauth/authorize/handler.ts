@@ -27,6 +27,7 @@ import {
   type AuthorizationRequest,
   type ClientContext,
   parsePrompts,
+  readResource,
   readState,
   validateClient,
   validatePkce,
@@ -94,7 +95,8 @@ async function validateRequest(ctx: Context): Promise<AuthorizationRequest | und
     validateResponseType(parameters);
     const scopes = validateScopes(parameters);
     const codeChallenge = validatePkce(parameters);
-    return { ...context, scopes, codeChallenge, prompts: parsePrompts(parameters) };
+    const resource = readResource(parameters);
+    return { ...context, resource, scopes, codeChallenge, prompts: parsePrompts(parameters) };
   } catch (error) {
     if (!(error instanceof OAuthError)) throw error;
     if (context === undefined) return sendErrorToUser(ctx, error);
@@ -104,7 +106,7 @@ async function validateRequest(ctx: Context): Promise<AuthorizationRequest | und
 }
 
 async function approve(ctx: Context, request: AuthorizationRequest): Promise<void> {
-  const { client, scopes, redirectUri, codeChallenge } = request;
+  const { client, resource, scopes, redirectUri, codeChallenge } = request;
   const { accountId } = requireCaller(ctx);
   const form = getForm(ctx);
   let limit: CreditLimit | null | undefined;
@@ -118,6 +120,7 @@ async function approve(ctx: Context, request: AuthorizationRequest): Promise<voi
   const approvedRequest = {
     accountId,
     clientId: client.client_id,
+    resource,
     scopes,
     redirectUri,
     codeChallenge,

@@ -1,7 +1,7 @@
 import type { VNode } from 'preact';
 import type { OfferedLimit } from '../../../shared/domain/oauth/applicationLimits.ts';
 import { getRedirectHost } from '../../../shared/domain/oauth/redirectUris.ts';
-import { type OAuthError, SCOPES } from '../../../shared/spec/oauth.ts';
+import { API_SCOPES, type OAuthError, SCOPES } from '../../../shared/spec/oauth.ts';
 import type { Account } from '../../../shared/tables/Account.ts';
 import type { OAuthClient } from '../../../shared/tables/OAuthClient.ts';
 import type { Context } from '../../context.ts';
@@ -33,7 +33,8 @@ interface ConsentPageProps {
  * limit of a client that may spend.
  */
 export function sendConsentPage(ctx: Context, { request, account, offered, rejected }: ConsentPageProps): void {
-  const { client, redirectUri, scopes } = request;
+  const { client, redirectUri, resource, scopes } = request;
+  const texts = resource === 'api' ? API_SCOPES : SCOPES;
   const { email, balance } = account;
   const here = `/authorize?${ctx.querystring}`;
   const body = (
@@ -47,7 +48,7 @@ export function sendConsentPage(ctx: Context, { request, account, offered, rejec
       <ul class="plain">
         {scopes.map((scope) => (
           <li key={scope}>
-            {SCOPES[scope]}
+            {texts[scope]}
             {scope === 'svc:write' ? ` (${formatNumber(balance)} left)` : ''}
           </li>
         ))}

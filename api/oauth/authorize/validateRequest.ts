@@ -1,4 +1,5 @@
 import { findClientForConsent } from '../../../shared/domain/oauth/clients.ts';
+import { findResource, type Resource } from '../../../shared/domain/oauth/resources.ts';
 import { isRegisteredRedirectUri } from '../../../shared/domain/oauth/redirectUris.ts';
 import { ALL_SCOPES, OAuthError, parseScopes, type Scope } from '../../../shared/spec/oauth.ts';
 import type { OAuthClient } from '../../../shared/tables/OAuthClient.ts';
@@ -13,6 +14,7 @@ export interface ClientContext {
 
 /** A valid authorization request, as the user is asked to approve it. */
 export interface AuthorizationRequest extends ClientContext {
+  resource: Resource;
   scopes: Scope[];
   codeChallenge: string;
   /** Values of the parameter `prompt`. */
@@ -56,6 +58,11 @@ export function validateResponseType(parameters: OAuthParameters): void {
     throw new OAuthError('unsupported_response_type', 'response_type must be code.');
   if ((parameters['response_mode'] ?? 'query') !== 'query')
     throw new OAuthError('invalid_request', 'response_mode must be query.');
+}
+
+/** Returns the requested resource. Without one it is `/mcp` (spec: OAuth for MCP). */
+export function readResource(parameters: OAuthParameters): Resource {
+  return findResource(parameters['resource'] ?? '') ?? 'mcp';
 }
 
 /**

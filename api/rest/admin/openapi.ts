@@ -1,3 +1,4 @@
+import { getExampleRequest } from '../../../shared/lib/catalog/exampleRequests.ts';
 import { getExamplePlan } from '../../../shared/lib/catalog/offeredPlans.ts';
 import { getMetricsResponse } from './schemas.ts';
 import { EXAMPLE_TIMESTAMP } from '../openapi/examples.ts';
@@ -28,7 +29,9 @@ export const describeAdmin = (): FeatureDescription => ({
           daily: [
             { date: '2026-11-21', signups: 2, new_subscriptions: 1, credits_used: 840, provider_cost_cents: 1_310 },
           ],
-          by_model: [{ model: 'Image model', generations: 900, credits: 7_200, provider_cost_cents: 3_600 }],
+          by_model: [
+            { model: getExampleRequest().model.name, generations: 900, credits: 7_200, provider_cost_cents: 3_600 },
+          ],
         },
       },
       errorCodes: ['admin_required'],

@@ -1,3 +1,4 @@
+import { getExampleRequest } from '../../../shared/lib/catalog/exampleRequests.ts';
 import { ACTIVE_API_KEYS_MAX } from '../../../shared/spec/limits.ts';
 import { CreateApiKeyRequest, CreatedApiKeyResponse, RevokedResponse, UpdateApiKeyRequest } from './schemas.ts';
 import { ApiKeyResponse } from '../../../shared/presenters/apiKey.ts';
@@ -7,17 +8,17 @@ import { type FeatureDescription, PAGE_PARAMETER } from '../openapi/feature.ts';
 
 const EXAMPLE_KEY_PREFIX = 'svc_0123abcd';
 
-const EXAMPLE_OPTIONS = {
+const getExampleOptions = () => ({
   scopes: ['svc:read', 'svc:write'],
   expires_at: '2027-06-30T00:00:00.000Z',
-  allowed_models: ['imgmodel-2'],
+  allowed_models: [getExampleRequest().model.slug],
   allowed_ips: ['192.0.2.7', '2001:db8::/32'],
-};
+});
 
 const OPTIONS_NOTE =
   'Without options a key has all rights of the account. A key with any option cannot create or change keys; requests beyond its options get 403 `insufficient_scope`, and after its expiry 401 `invalid_api_key`.';
 
-export const API_KEYS_DESCRIPTION: FeatureDescription = {
+export const describeApiKeys = (): FeatureDescription => ({
   tag: { name: 'API keys', description: 'Personal keys, for programs.' },
   schemas: { ApiKey: ApiKeyResponse, CreatedApiKey: CreatedApiKeyResponse },
   operations: {
@@ -27,7 +28,7 @@ export const API_KEYS_DESCRIPTION: FeatureDescription = {
       description: `The key is returned in this response only. An account has at most ${ACTIVE_API_KEYS_MAX} active keys. A key with \`mode: test\` acts on a test account: its generations cost nothing and are watermarked samples, and it cannot change billing or API keys. ${OPTIONS_NOTE}`,
       body: {
         schema: CreateApiKeyRequest,
-        examples: { usual: { name: 'my script' }, restricted: { name: 'nightly job', ...EXAMPLE_OPTIONS } },
+        examples: { usual: { name: 'my script' }, restricted: { name: 'nightly job', ...getExampleOptions() } },
       },
       response: {
         status: 201,
@@ -66,7 +67,10 @@ export const API_KEYS_DESCRIPTION: FeatureDescription = {
       id: 'updateApiKey',
       summary: 'Change an API key',
       description: `What is not given stays as it is; null removes an option. Takes effect immediately. ${OPTIONS_NOTE}`,
-      body: { schema: UpdateApiKeyRequest, example: { expires_at: null, allowed_models: ['imgmodel-2'] } },
+      body: {
+        schema: UpdateApiKeyRequest,
+        example: { expires_at: null, allowed_models: [getExampleRequest().model.slug] },
+      },
       response: {
         status: 200,
         description: 'The changed key, as in the list.',
@@ -78,7 +82,7 @@ export const API_KEYS_DESCRIPTION: FeatureDescription = {
           last_used_at: null,
           revoked: false,
           created_at: EXAMPLE_TIMESTAMP,
-          ...EXAMPLE_OPTIONS,
+          ...getExampleOptions(),
         },
       },
     },
@@ -94,4 +98,4 @@ export const API_KEYS_DESCRIPTION: FeatureDescription = {
       },
     },
   },
-};
+});

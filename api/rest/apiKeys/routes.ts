@@ -1,7 +1,6 @@
 import { createApiKey, listApiKeys, revokeApiKey, updateApiKey } from '../../../shared/domain/accounts/apiKeys.ts';
 import type { SaveResponse } from '../../../shared/domain/platform/idempotentRequests.ts';
-import { listKeyLimits, type SpendingLimits } from '../../../shared/domain/spendingLimits/listSpendingLimits.ts';
-import type { ApiKey } from '../../../shared/tables/ApiKey.ts';
+import { listKeyLimits } from '../../../shared/domain/spendingLimits/listSpendingLimits.ts';
 import { createBodyParser } from '../../../shared/lib/validation/bodyParser.ts';
 import { requireCaller, type Context } from '../../context.ts';
 import { audit } from '../../pipeline/auditLog.ts';
@@ -36,8 +35,8 @@ export async function create(ctx: Context): Promise<void> {
 
 export async function list(ctx: Context): Promise<void> {
   const page = await listApiKeys(requireCaller(ctx).accountId, parsePage(ctx));
-  const limits = await findKeyLimits(page.items);
-  ctx.body = presentPage(page, '/api/keys/', (key) => presentApiKey(key, limits.get(key.number)));
+  const limits = await listKeyLimits(page.items);
+  ctx.body = presentPage(page, '/api/keys/', (key) => presentApiKey(key, limits.get(key.uuid)));
 }
 
 export async function update(ctx: Context): Promise<void> {
@@ -49,7 +48,7 @@ export async function update(ctx: Context): Promise<void> {
   });
   evictKey(key.key_hash);
   await audit(ctx, 'key_changed', caller.accountId, { key: key.uuid });
-  ctx.body = presentApiKey(key, (await findKeyLimits([key])).get(key.number));
+  ctx.body = presentApiKey(key, (await listKeyLimits([key])).get(key.uuid));
 }
 
 export async function revoke(ctx: Context): Promise<void> {
@@ -57,11 +56,4 @@ export async function revoke(ctx: Context): Promise<void> {
   evictKey(await revokeApiKey(accountId, parseUuidParam(ctx), { origin: getRequestOrigin(ctx) }));
   await audit(ctx, 'key_revoked', accountId, { key: parseUuidParam(ctx) });
   ctx.body = { revoked: true };
-}
-
-/** Finds the spending limits of keys of one account, by the number of the key. */
-async function findKeyLimits(keys: readonly ApiKey[]): Promise<SpendingLimits<number>> {
-  const accountId = keys[0]?.account_id;
-  const numbers = keys.map(({ number }) => number);
-  return accountId === undefined ? new Map() : listKeyLimits(accountId, numbers);
 }

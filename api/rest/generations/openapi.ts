@@ -1,4 +1,11 @@
+import type { TSchema } from 'typebox';
 import { getCatalog, getModelSlugs } from '../../../shared/lib/catalog/catalog.ts';
+import {
+  buildExampleRequest,
+  type ExampleRequest,
+  findExampleModel,
+  getExampleRequest,
+} from '../../../shared/lib/catalog/exampleRequests.ts';
 import { MODEL_KINDS } from '../../../shared/spec/catalog.ts';
 import {
   METADATA_FILTERS_MAX,
@@ -12,7 +19,7 @@ import { pageResponse } from '../pagination.ts';
 import { getCreateGenerationRequest } from './schemas.ts';
 import { getEstimateResponse } from '../../../shared/presenters/estimate.ts';
 import { getGenerationResponse } from '../../../shared/presenters/generation.ts';
-import { EXAMPLE_TIMESTAMP, EXAMPLE_UUID, examplePage } from '../openapi/examples.ts';
+import { EXAMPLE_TIMESTAMP, EXAMPLE_UUID, examplePage, getExampleCharge } from '../openapi/examples.ts';
 import {
   CREATED_RANGE_PARAMETERS,
   type FeatureDescription,
@@ -22,14 +29,18 @@ import {
 
 const listOffered = () => getCatalog().models.filter(({ hidden }) => !hidden);
 
-/** Request body with the `params` of both models. The catalog validates them for the requested one. */
+/** Builds a schema that accepts what any of these schemas accepts. */
+const buildChoice = ([first, ...others]: TSchema[]): object =>
+  others.length === 0 ? { ...first } : { anyOf: [first, ...others] };
+
+/** Request body with the `params` of the models. The catalog validates them for the requested one. */
 const buildCreateGenerationBody = () =>
   ({
     ...getCreateGenerationRequest(),
     properties: {
       ...getCreateGenerationRequest().properties,
       params: {
-        anyOf: listOffered().map((model) => model.params),
+        ...buildChoice(listOffered().map((model) => model.params)),
         description: 'Options of the model: see `GET /api/models/`',
       },
       metadata: {
@@ -53,42 +64,65 @@ const describePrices = () =>
     ? '8 credits for an image, 35 for a video of 5 seconds, 70 for one of 10 seconds'
     : 'see `pricing` of the model in `GET /api/models/`';
 
-const QUEUED_GENERATION = {
-  uuid: EXAMPLE_UUID,
-  model: 'imgmodel-2',
-  model_name: 'Image model',
-  kind: 'image',
-  prompt: 'A lighthouse at dusk',
-  params: { resolution: '1K', aspect_ratio: '1:1' },
-  status: 'queued',
-  output_url: null,
-  thumbnail_url: null,
-  credits_charged: 8,
-  error_message: null,
-  created_at: EXAMPLE_TIMESTAMP,
-  completed_at: null,
-  duration_ms: null,
-  is_watermarked: false,
-};
+/** Builds the example request, and its generation as responses show it. */
+function buildExamples() {
+  const request = getExampleRequest();
+  const { model, shownParams, credits } = request;
+  const queued = {
+    uuid: EXAMPLE_UUID,
+    model: model.slug,
+    model_name: model.name,
+    kind: model.kind,
+    prompt: EXAMPLE_PROMPT,
+    params: shownParams,
+    status: 'queued',
+    output_url: null,
+    thumbnail_url: null,
+    credits_charged: credits,
+    error_message: null,
+    created_at: EXAMPLE_TIMESTAMP,
+    completed_at: null,
+    duration_ms: null,
+    is_watermarked: false,
+  };
+  const succeeded = {
+    ...queued,
+    status: 'succeeded',
+    output_url: `https://cdn.example.org/4f/8c1d/${model.kind === 'image' ? 'image.png' : 'video.mp4'}`,
+    thumbnail_url: 'https://cdn.example.org/4f/8c1d/thumbnail.webp',
+    completed_at: '2026-11-21T09:30:07.000Z',
+    duration_ms: 7_000,
+  };
+  const canceled = {
+    ...queued,
+    status: 'failed',
+    error_message: 'Canceled.',
+    completed_at: '2026-11-21T09:30:02.000Z',
+    duration_ms: 2_000,
+  };
+  return { request, charge: getExampleCharge(), queued, succeeded, canceled };
+}
 
-const SUCCEEDED_GENERATION = {
-  ...QUEUED_GENERATION,
-  status: 'succeeded',
-  output_url: 'https://cdn.example.org/4f/8c1d/image.png',
-  thumbnail_url: 'https://cdn.example.org/4f/8c1d/thumbnail.webp',
-  completed_at: '2026-11-21T09:30:07.000Z',
-  duration_ms: 7_000,
-};
+const EXAMPLE_PROMPT = 'A lighthouse at dusk';
+const VIDEO_PROMPT = 'Waves against a lighthouse';
 
-const CANCELED_GENERATION = {
-  ...QUEUED_GENERATION,
-  status: 'failed',
-  error_message: 'Canceled.',
-  completed_at: '2026-11-21T09:30:02.000Z',
-  duration_ms: 2_000,
-};
+const buildCreateExample = ({ model, params }: ExampleRequest, prompt = EXAMPLE_PROMPT) => ({
+  model: model.slug,
+  prompt,
+  params,
+});
 
-export const describeGenerations = (): FeatureDescription => ({
+/** Builds a request for each kind of which a model is offered. */
+const buildCreateExamples = () =>
+  Object.fromEntries(
+    (['image', 'video'] as const).flatMap((kind) => {
+      const model = findExampleModel(kind);
+      const prompt = kind === 'image' ? EXAMPLE_PROMPT : VIDEO_PROMPT;
+      return model === undefined ? [] : [[kind, buildCreateExample(buildExampleRequest(model), prompt)]];
+    }),
+  );
+
+export const describeGenerations = (examples = buildExamples()): FeatureDescription => ({
   tag: { name: 'Generations', description: 'Videos and images: create one, wait for it, list them.' },
   schemas: { Generation: getGenerationResponse(), Estimate: getEstimateResponse(), ...nameParamsSchemas() },
   operations: {
@@ -98,20 +132,13 @@ export const describeGenerations = (): FeatureDescription => ({
       description: `Charges the credits and queues the generation: ${describePrices()}. Errors take precedence in this order: 401, 429, 400, 402 \`subscription_required\`, 503, 409, 402 \`spending_limit_reached\`, 402 \`insufficient_credits\`. A 4xx charges nothing. With content moderation, a denied prompt is 400 \`content_rejected\`. While the outcome of an automatic top-up is unknown, the response is 503 \`internal_error\`; repeat the request with the same \`Idempotency-Key\` to get the outcome.`,
       body: {
         schema: buildCreateGenerationBody(),
-        examples: {
-          image: { model: 'imgmodel-2', prompt: 'A lighthouse at dusk', params: { resolution: '1K' } },
-          video: {
-            model: 'vidmodel-video',
-            prompt: 'Waves against a lighthouse',
-            params: { duration: 5, resolution: '720p', audio: true },
-          },
-        },
+        examples: buildCreateExamples(),
       },
       response: {
         status: 201,
         description: 'The generation is charged and `queued`.',
         schema: getGenerationResponse(),
-        example: QUEUED_GENERATION,
+        example: examples.queued,
       },
       errorCodes: [
         'content_rejected',
@@ -130,18 +157,18 @@ export const describeGenerations = (): FeatureDescription => ({
         'Returns the price of a create with this body, and what the create would do now. Charges nothing, triggers no automatic top-up, and is not sent to content moderation. The price is exact; balance and `refusal` are those of the moment. Send `max_credits` with the create to be sure of the price.',
       body: {
         schema: buildCreateGenerationBody(),
-        example: { model: 'imgmodel-2', prompt: 'A lighthouse at dusk', params: { resolution: '1K' } },
+        example: buildCreateExample(examples.request),
       },
       response: {
         status: 200,
         description: 'The estimate, also if a create would be rejected.',
         schema: getEstimateResponse(),
         example: {
-          model: 'imgmodel-2',
-          params: QUEUED_GENERATION.params,
-          credits: 8,
-          balance: 1_100,
-          balance_after: 1_092,
+          model: examples.request.model.slug,
+          params: examples.request.shownParams,
+          credits: examples.charge.credits,
+          balance: examples.charge.granted,
+          balance_after: examples.charge.balance,
           affordable: true,
           refusal: null,
         },
@@ -185,7 +212,7 @@ export const describeGenerations = (): FeatureDescription => ({
         status: 200,
         description: 'One page of the list.',
         schema: pageResponse(getGenerationResponse()),
-        example: examplePage(SUCCEEDED_GENERATION),
+        example: examplePage(examples.succeeded),
       },
     },
     'GET /api/generations/:uuid/': {
@@ -206,7 +233,7 @@ export const describeGenerations = (): FeatureDescription => ({
         status: 200,
         description: 'The generation.',
         schema: getGenerationResponse(),
-        example: SUCCEEDED_GENERATION,
+        example: examples.succeeded,
       },
     },
     'POST /api/generations/:uuid/cancel/': {
@@ -218,13 +245,13 @@ export const describeGenerations = (): FeatureDescription => ({
         status: 200,
         description: 'The generation has ended, now or before.',
         schema: getGenerationResponse(),
-        example: CANCELED_GENERATION,
+        example: examples.canceled,
       },
       pendingResponse: {
         status: 202,
         description: 'The cancellation was requested. Read the generation until it has ended.',
         schema: getGenerationResponse(),
-        example: QUEUED_GENERATION,
+        example: examples.queued,
       },
     },
     'DELETE /api/generations/:uuid/': {

@@ -1,4 +1,5 @@
 import { IDEMPOTENCY_KEY_MAX_CHARACTERS } from '../../../shared/spec/limits.ts';
+import { ALL_SCOPES, API_SCOPES } from '../../../shared/spec/oauth.ts';
 import { EXAMPLE_UUID } from './examples.ts';
 import { SESSION_COOKIE } from '../../pipeline/cookies/sessionCookie.ts';
 
@@ -22,7 +23,10 @@ export const RESPONSE_HEADERS: Record<string, Record<string, unknown>> = {
     schema: { type: 'string', enum: ['true'] },
     example: 'true',
   },
-  'WWW-Authenticate': textHeader('The required kind of credential.', 'Bearer'),
+  'WWW-Authenticate': textHeader(
+    'The required kind of credential, and for an access token the scopes to request.',
+    'Bearer',
+  ),
   'X-Request-Id': textHeader('Id of the request in the logs of the service.', EXAMPLE_UUID),
 };
 
@@ -48,11 +52,31 @@ export const SECURITY_SCHEMES = {
     name: SESSION_COOKIE,
     description: "The session cookie. With it, changes must carry the service's own `Origin`, as browsers send it.",
   },
+  accessToken: {
+    type: 'oauth2',
+    description:
+      'An access token of an application that a user has connected, for the resource `/api/` of the service.',
+    flows: {
+      authorizationCode: {
+        // Relative to the address of the service.
+        authorizationUrl: '/authorize',
+        tokenUrl: '/token',
+        refreshUrl: '/token',
+        scopes: API_SCOPES,
+      },
+    },
+  },
 };
 
 type SecurityRequirement = Readonly<Record<string, readonly string[]>>;
 
 const ANY_CREDENTIAL: readonly SecurityRequirement[] = [{ bearerKey: [] }, { headerKey: [] }, { session: [] }];
+
+/** Lists the credentials that a documented route accepts. Access tokens are accepted where a scope is enough. */
+export function listSecurityRequirements(credentials: string, access: unknown): readonly SecurityRequirement[] {
+  const scope = ALL_SCOPES.find((name) => name === access);
+  return [...(SECURITY_BY_CREDENTIALS[credentials] ?? []), ...(scope === undefined ? [] : [{ accessToken: [scope] }])];
+}
 
 /** Security requirements by the authentication column of the router's table. */
 export const SECURITY_BY_CREDENTIALS: Record<string, readonly SecurityRequirement[]> = {

@@ -7,6 +7,7 @@ import {
   IDEMPOTENCY_KEY_PARAMETER,
   SECURITY_BY_CREDENTIALS,
   SECURITY_SCHEMES,
+  listSecurityRequirements,
 } from './components.ts';
 import { toHeaderRefs, buildErrorResponse, getErrorStatuses } from './errorResponses.ts';
 import { SchemaRegistry } from './schemaRegistry.ts';
@@ -86,7 +87,7 @@ function buildOperationObject(
   operation: TaggedOperation,
   components: ComponentsBuilder,
 ): Record<string, unknown> {
-  const [, path, credentials] = route;
+  const [, path, credentials, , , , access] = route;
   const { id, tag, summary, description, body } = operation;
   const parameters = [
     ...[...path.matchAll(/:(\w+)/g)].map(([, name]) => ({
@@ -103,7 +104,7 @@ function buildOperationObject(
     tags: [tag],
     summary,
     ...(description === undefined ? {} : { description }),
-    security: SECURITY_BY_CREDENTIALS[credentials],
+    security: listSecurityRequirements(credentials, access),
     ...(parameters.length === 0 ? {} : { parameters }),
     ...(body === undefined ? {} : { requestBody: buildRequestBodyObject(body, components) }),
     responses: {

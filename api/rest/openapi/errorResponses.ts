@@ -1,5 +1,7 @@
 import { BODY_LIMIT_BYTES } from '../../../shared/spec/limits.ts';
 import { EXAMPLE_UUID } from './examples.ts';
+import { getCatalog } from '../../../shared/lib/catalog/catalog.ts';
+import { getExampleRequest } from '../../../shared/lib/catalog/exampleRequests.ts';
 import { ERROR_STATUS, type ErrorCode } from '../../../shared/spec/errors.ts';
 import { errorResponseFor } from '../errorSchemas.ts';
 import type { SchemaRegistry } from './schemaRegistry.ts';
@@ -14,7 +16,8 @@ const ERROR_MEANINGS: Record<ErrorCode, string> = {
   spending_limit_reached: 'The credit limit of the API key or application does not cover the price.',
   admin_required: 'The account is not a staff account, or its role does not include this.',
   account_suspended: 'The account is suspended: contact support.',
-  insufficient_scope: 'The API key is restricted to other scopes, models or addresses; `detail` names what is missing.',
+  insufficient_scope:
+    'The API key or access token is restricted to other scopes, models or addresses; `detail` names what is missing.',
   not_found: 'The resource does not exist or belongs to another account.',
   parallel_limit_reached: 'The account has as many generations in progress as its plan allows.',
   rate_limited: 'Too many requests: wait for `Retry-After` seconds.',
@@ -22,8 +25,8 @@ const ERROR_MEANINGS: Record<ErrorCode, string> = {
   internal_error: 'A fault of the service. With 503, a part of it is temporarily unavailable.',
 };
 
-const ERROR_EXAMPLES: Record<ErrorCode, string> = {
-  validation_error: 'params.duration must be one of: 5, 10.',
+const getErrorExamples = (): Record<ErrorCode, string> => ({
+  validation_error: getInvalidParamExample(),
   content_rejected:
     'Depictions of this person are not allowed. This request was not charged. Change the prompt, then try again.',
   invalid_api_key: 'The API key is unknown or revoked.',
@@ -40,9 +43,9 @@ const ERROR_EXAMPLES: Record<ErrorCode, string> = {
   parallel_limit_reached:
     'The parallel generation limit of your plan is reached. Wait until a generation has finished, then try again.',
   rate_limited: 'Too many requests: wait 12 s, then continue more slowly.',
-  model_unavailable: 'imgmodel-2 is currently unavailable. No credits were charged. Try again later.',
+  model_unavailable: `${getExampleRequest().model.slug} is currently unavailable. No credits were charged. Try again later.`,
   internal_error: 'The service is temporarily unavailable. Try again in a few seconds.',
-};
+});
 
 /** Returns the statuses of a code. Some codes have more than the one in the specification's table. */
 export function getErrorStatuses(code: ErrorCode, hasBody: boolean): number[] {
@@ -54,6 +57,7 @@ export function getErrorStatuses(code: ErrorCode, hasBody: boolean): number[] {
 /** Headers of each status, by their names in the components. */
 const HEADERS_BY_STATUS: Record<number, readonly string[]> = {
   401: ['WWW-Authenticate'],
+  403: ['WWW-Authenticate'],
   429: ['Retry-After'],
   503: ['Retry-After'],
 };
@@ -86,9 +90,20 @@ export function toHeaderRefs(names: readonly string[]): Record<string, { $ref: s
 function getExampleDetail(code: ErrorCode, status: number): string {
   if (status === 413) return `The body must have at most ${BODY_LIMIT_BYTES} bytes.`;
   if (status === 500) return `Something failed on our side. Quote ${EXAMPLE_UUID} to support.`;
-  return ERROR_EXAMPLES[code];
+  return getErrorExamples()[code];
 }
 
 function toPascalCase(code: string): string {
   return code.replaceAll(/(?:^|_)([a-z])/g, (_, letter: string) => letter.toUpperCase());
+}
+
+/** Builds the error of a parameter that has a list of values. */
+function getInvalidParamExample(): string {
+  const params = getCatalog().models.flatMap(({ hidden, definition }) =>
+    hidden ? [] : Object.entries(definition.params),
+  );
+  const [name, param] = params.find(([, { enum: values }]) => values !== undefined) ?? [];
+  return param?.enum === undefined
+    ? 'params.size is not a known field.'
+    : `params.${name} must be one of: ${param.enum.join(', ')}.`;
 }

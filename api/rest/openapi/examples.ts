@@ -1,3 +1,4 @@
+import { getExampleRequest } from '../../../shared/lib/catalog/exampleRequests.ts';
 import { getExamplePlan } from '../../../shared/lib/catalog/offeredPlans.ts';
 import { presentAccountPlan } from '../../../shared/presenters/billingStatus.ts';
 
@@ -7,6 +8,13 @@ export const EXAMPLE_TIMESTAMP = '2026-11-21T09:30:00.000Z';
 
 /** Returns the plan of an account. */
 export const getExampleAccountPlan = () => presentAccountPlan(getExamplePlan());
+
+/** Returns the price of the example request, and the credits before and after it. */
+export function getExampleCharge() {
+  const { model, credits } = getExampleRequest();
+  const granted = Math.max(1_100, credits);
+  return { model, credits, granted, balance: granted - credits };
+}
 
 /** Builds a list response with one item. */
 export function examplePage(item: unknown): unknown {

@@ -1,7 +1,7 @@
 import { perService } from '../../../shared/lib/serviceScope.ts';
 import { describeAdmin } from '../admin/openapi.ts';
 import { AFFILIATE_DESCRIPTION } from '../affiliate/openapi.ts';
-import { API_KEYS_DESCRIPTION } from '../apiKeys/openapi.ts';
+import { describeApiKeys } from '../apiKeys/openapi.ts';
 import { describeBilling } from '../billing/openapi.ts';
 import { describeGenerations } from '../generations/openapi.ts';
 import { HEALTH_DESCRIPTION } from '../health/openapi.ts';
@@ -21,7 +21,7 @@ export const getFeatures: () => readonly FeatureDescription[] = perService(() =>
   describeGenerations(),
   describeModels(),
   UPLOADS_DESCRIPTION,
-  API_KEYS_DESCRIPTION,
+  describeApiKeys(),
   WEBHOOKS_DESCRIPTION,
   describeUsage(),
   describeBilling(),

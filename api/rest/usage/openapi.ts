@@ -1,4 +1,4 @@
-import { EXAMPLE_TIMESTAMP, EXAMPLE_UUID, examplePage } from '../openapi/examples.ts';
+import { EXAMPLE_TIMESTAMP, EXAMPLE_UUID, examplePage, getExampleCharge } from '../openapi/examples.ts';
 import { getExamplePlan } from '../../../shared/lib/catalog/offeredPlans.ts';
 import { LEDGER_ENTRY_TYPES } from '../../../shared/spec/states.ts';
 import {
@@ -12,7 +12,7 @@ import { presentUsagePlan } from './presenter.ts';
 import { KeyUsageResponse, getUsageResponse } from './schemas.ts';
 import { LedgerEntryResponse } from '../../../shared/presenters/ledgerEntry.ts';
 
-export const describeUsage = (): FeatureDescription => ({
+export const describeUsage = (charge = getExampleCharge()): FeatureDescription => ({
   tag: { name: 'Usage', description: 'Credit balance, usage history and ledger.' },
   schemas: { LedgerEntry: LedgerEntryResponse, UsageSummary: getUsageResponse(), KeyUsage: KeyUsageResponse },
   operations: {
@@ -26,16 +26,16 @@ export const describeUsage = (): FeatureDescription => ({
         example: {
           plan: presentUsagePlan(getExamplePlan()),
           credits: {
-            balance: 1_092,
-            used_this_period: 8,
-            granted_this_period: 1_100,
+            balance: charge.balance,
+            used_this_period: charge.credits,
+            granted_this_period: charge.granted,
             rollover: 0,
             period_start: '2026-11-01T00:00:00.000Z',
             period_end: '2026-12-01T00:00:00.000Z',
           },
           jobs: { in_flight: 0, parallel_limit: 5 },
-          history: [{ date: '2026-11-21', credits_used: 8, generations: 1 }],
-          by_model: [{ model: 'Image model', credits: 8, count: 1 }],
+          history: [{ date: '2026-11-21', credits_used: charge.credits, generations: 1 }],
+          by_model: [{ model: charge.model.name, credits: charge.credits, count: 1 }],
         },
       },
     },
@@ -80,12 +80,12 @@ export const describeUsage = (): FeatureDescription => ({
         example: examplePage({
           uuid: EXAMPLE_UUID,
           entry_type: 'burn',
-          amount: -8,
-          balance_after: 1_092,
-          description: 'Generation: imgmodel-2',
+          amount: -charge.credits,
+          balance_after: charge.balance,
+          description: `Generation: ${charge.model.slug}`,
           created_at: EXAMPLE_TIMESTAMP,
         }),
-        csvExample: `number,created_at,type,description,credits,balance_after,generation\r\n2,${EXAMPLE_TIMESTAMP},burn,Generation: imgmodel-2,-8,1092,${EXAMPLE_UUID}\r\n`,
+        csvExample: `number,created_at,type,description,credits,balance_after,generation\r\n2,${EXAMPLE_TIMESTAMP},burn,Generation: ${charge.model.slug},${-charge.credits},${charge.balance},${EXAMPLE_UUID}\r\n`,
       },
     },
   },

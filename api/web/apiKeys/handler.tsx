@@ -53,8 +53,13 @@ export const showKeyPage = withListErrors((ctx) => renderKeyPage(ctx));
 
 export const saveKey = withKeyErrors(async (ctx) => {
   const { accountId } = requireCaller(ctx);
-  const request = parseKeyChange(readKeyRequest(getForm(ctx)));
-  const key = await updateApiKey(accountId, parseUuidParam(ctx), request, { origin: getRequestOrigin(ctx) });
+  const form = getForm(ctx);
+  const request = parseKeyChange(readKeyRequest(form));
+  const version = form.get('version');
+  const key = await updateApiKey(accountId, parseUuidParam(ctx), request, {
+    origin: getRequestOrigin(ctx),
+    ...(version === null ? {} : { expectedVersion: version }),
+  });
   evictKey(key.key_hash);
   await audit(ctx, 'key_changed', accountId, { key: key.uuid });
   seeOther(ctx, `${KEYS_PATH}${key.uuid}/?done=saved`);

@@ -24,13 +24,19 @@ export async function findActiveKey(ctx: Context): Promise<ApiKey> {
   return key;
 }
 
-/** Renders the form for the name and options of a key, again with what was entered if that was not accepted. */
+/**
+ * Renders the form for the name and options of a key, again with what was entered if that was not accepted. After another
+ * change of the key it shows the present options, as the rest of what was entered may be outdated.
+ */
 export async function renderKeyPage(ctx: Context, flash: PageProblem = {}, status = 200): Promise<void> {
   const { accountId } = requireCaller(ctx);
   const key = await findActiveKey(ctx);
-  const [account, limits] = await Promise.all([getAccount(accountId), listKeyLimits(accountId, [key.number])]);
-  const limit = limits.get(key.number) ?? null;
-  const entered = flash.problem === undefined ? undefined : readEnteredValues(ctx.state.form);
+  const [account, limits] = await Promise.all([getAccount(accountId), listKeyLimits([key])]);
+  const limit = limits.get(key.uuid) ?? null;
+  const version = String(key.version);
+  const { form } = ctx.state;
+  const isCurrent = (form?.get('version') ?? version) === version;
+  const entered = flash.problem !== undefined && isCurrent ? readEnteredValues(form) : undefined;
   const values = entered ?? toKeyValues(key, limit);
   const children = (
     <section class="card" aria-labelledby="key">
@@ -42,6 +48,7 @@ export async function renderKeyPage(ctx: Context, flash: PageProblem = {}, statu
         <code>{key.prefix}…</code>
       </p>
       <Form action={`${KEYS_PATH}${key.uuid}/`} token={createCsrfToken(ctx)}>
+        <input type="hidden" name="version" value={version} />
         <KeyNameField value={values.name} />
         <KeyOptionFields
           values={values}

@@ -14,9 +14,8 @@ import { createCsrfToken } from '../../pipeline/csrf.ts';
 import { type Outcomes, type PageProblem, sendAccountAreaPage } from '../components/accountPage.tsx';
 import { CopyText } from '../components/copyText.tsx';
 import { Form, Notice } from '../components/form.tsx';
-import { formatCount } from '../components/formatAmount.ts';
-import { formatRelativeTime, formatDate, formatDateTime } from '../components/formatTime.ts';
-import { describeLimitUse } from '../components/spendingLimit.tsx';
+import { formatRelativeTime, formatDate } from '../components/formatTime.ts';
+import { describeKeyOptions } from '../components/keyOptions.ts';
 import { hasOptions, KeyNameField, KeyOptionFields, type KeyValues, NEW_KEY, readEnteredValues } from './keyForm.tsx';
 
 export const KEYS_PATH = '/account/keys/';
@@ -33,10 +32,7 @@ interface KeysFlash extends PageProblem {
 export async function renderKeysPage(ctx: Context, flash: KeysFlash = {}, status = 200): Promise<void> {
   const { accountId } = requireCaller(ctx);
   const [account, keys] = await Promise.all([getAccount(accountId), listActiveApiKeys(accountId)]);
-  const limits = await listKeyLimits(
-    accountId,
-    keys.map(({ number }) => number),
-  );
+  const limits = await listKeyLimits(keys);
   const { newKey, ...problem } = flash;
   // The errors of other forms are shown on this page, too.
   const isRejected = problem.problem !== undefined && ctx.path === KEYS_PATH;
@@ -66,7 +62,7 @@ export async function renderKeysPage(ctx: Context, flash: KeysFlash = {}, status
 interface KeysProps {
   account: Account;
   keys: ApiKey[];
-  limits: SpendingLimits<number>;
+  limits: SpendingLimits;
   /** Values of the form for a new key. */
   values: KeyValues;
   csrfToken: string;
@@ -95,7 +91,7 @@ function KeysSection({ account, keys, limits, values, csrfToken }: KeysProps): V
                   <code>{key.prefix}…</code> created on {formatDate(key.created_at)},{' '}
                   {key.last_used_at === null ? 'never used' : `last used ${formatRelativeTime(key.last_used_at)}`}
                 </span>
-                <OptionsLine apiKey={key} limit={limits.get(key.number) ?? null} />
+                <OptionsLine apiKey={key} limit={limits.get(key.uuid) ?? null} />
               </div>
               <a
                 class="button slight danger"
@@ -127,24 +123,12 @@ function KeysSection({ account, keys, limits, values, csrfToken }: KeysProps): V
 function OptionsLine({ apiKey, limit }: { apiKey: ApiKey; limit: SpendingLimitState | null }): VNode {
   return (
     <p class="small">
-      {describeOptions(apiKey, limit)}{' '}
+      {describeKeyOptions(apiKey, limit)}{' '}
       <a href={`${KEYS_PATH}${apiKey.uuid}/`} aria-label={`Edit API key ${apiKey.name}`}>
         Edit
       </a>
     </p>
   );
-}
-
-function describeOptions(key: ApiKey, limit: SpendingLimitState | null): string {
-  const { scopes, expires_at: expiresAt, allowed_models: models, allowed_ips: ips } = key;
-  const sentences = [
-    expiresAt === null ? null : `Expires on ${formatDateTime(expiresAt)} UTC.`,
-    limit === null ? null : `Spending limit: ${describeLimitUse(limit)}`,
-    scopes === null ? null : `Scopes: ${scopes.join(', ')}.`,
-    models === null ? null : `${formatCount(models.length, 'allowed model')}.`,
-    ips === null ? null : `${formatCount(ips.length, 'allowed address range')}.`,
-  ].filter((sentence) => sentence !== null);
-  return sentences.length === 0 ? 'Never expires, and may use the whole account.' : sentences.join(' ');
 }
 
 /** Choice of the mode of a new key. */

@@ -1,10 +1,13 @@
-import { changeApplicationLimit, getOfferedLimit } from '../../../shared/domain/oauth/applicationLimits.ts';
+import {
+  changeApplicationLimit,
+  formatLimit,
+  getOfferedLimit,
+} from '../../../shared/domain/oauth/applicationLimits.ts';
 import {
   type ConnectedApplication,
   disconnectApplication,
   listConnectedApplications,
 } from '../../../shared/domain/oauth/grants.ts';
-import type { CreditLimit } from '../../../shared/presenters/spendingLimit.ts';
 import { ServiceError } from '../../../shared/spec/errors.ts';
 import { requireCaller, type Context } from '../../context.ts';
 import { audit } from '../../pipeline/auditLog.ts';
@@ -16,7 +19,7 @@ import { sendConfirmationPage } from '../components/confirmationPage.tsx';
 import { formatRelativeTime } from '../components/formatTime.ts';
 import { showErrorsOn } from '../components/showErrorsOn.ts';
 import { parseSpendingLimit, readSpendingLimitValues, toSpendingLimitValues } from '../components/spendingLimit.tsx';
-import { renderLimitPage } from './limitPage.tsx';
+import { FORMER_LIMIT_FIELD, renderLimitPage } from './limitPage.tsx';
 import { APPLICATIONS_PATH, renderApplicationsPage } from './view.tsx';
 
 const NOT_CONNECTED = 'This application does not exist or has already been disconnected.';
@@ -65,22 +68,24 @@ export const showLimitPage = withApplicationErrors(async (ctx) => {
 export const saveApplicationLimit = withApplicationErrors(async (ctx) => {
   const { accountId } = requireCaller(ctx);
   const form = getForm(ctx);
-  let limit: CreditLimit | null | undefined;
+  const uuid = parseUuidParam(ctx);
+  const expected = form.get(FORMER_LIMIT_FIELD) ?? undefined;
   try {
-    limit = parseSpendingLimit(form);
+    const limit = parseSpendingLimit(form);
     if (limit === undefined) throw new ServiceError('validation_error', 'No spending limit was submitted.');
+    const change = { limit, ...(expected === undefined ? {} : { expected }) };
+    if (!(await changeApplicationLimit(accountId, uuid, change, getRequestOrigin(ctx))))
+      throw new ServiceError('not_found', NOT_CONNECTED);
+    await audit(ctx, 'grant_limit_changed', accountId, { grant: uuid, limit: formatLimit(limit) });
   } catch (error) {
-    if (!(error instanceof ServiceError)) throw error;
+    if (!(error instanceof ServiceError) || error.code !== 'validation_error') throw error;
     const application = await findApplication(ctx);
     const { current } = await getOfferedLimit(accountId, application.clientId);
-    const values = readSpendingLimitValues(form);
+    // After another change the present limit is shown.
+    const isCurrent = expected === undefined || expected === formatLimit(current);
+    const values = isCurrent ? readSpendingLimitValues(form) : toSpendingLimitValues(current);
     return renderLimitPage(ctx, { application, current, values, problem: error.message });
   }
-  const uuid = parseUuidParam(ctx);
-  if (!(await changeApplicationLimit(accountId, uuid, limit, getRequestOrigin(ctx))))
-    throw new ServiceError('not_found', NOT_CONNECTED);
-  const value = limit === null ? 'none' : `${limit.credits}/${limit.period}`;
-  await audit(ctx, 'grant_limit_changed', accountId, { grant: uuid, limit: value });
   seeOther(ctx, `${APPLICATIONS_PATH}?done=limit-saved`);
 });
 

@@ -1,4 +1,5 @@
 import { getAccount } from '../../../shared/domain/accounts/accounts.ts';
+import { formatLimit } from '../../../shared/domain/oauth/applicationLimits.ts';
 import type { ConnectedApplication } from '../../../shared/domain/oauth/grants.ts';
 import type { SpendingLimitState } from '../../../shared/presenters/spendingLimit.ts';
 import { requireCaller, type Context } from '../../context.ts';
@@ -7,6 +8,9 @@ import { type PageProblem, sendAccountAreaPage } from '../components/accountPage
 import { Form } from '../components/form.tsx';
 import { SpendingLimitFields, type SpendingLimitValues } from '../components/spendingLimit.tsx';
 import { APPLICATIONS_PATH } from './view.tsx';
+
+/** Field with the limit that the page shows as the one in force. */
+export const FORMER_LIMIT_FIELD = 'former_limit';
 
 interface LimitPageProps extends PageProblem {
   application: ConnectedApplication;
@@ -23,6 +27,7 @@ export async function renderLimitPage(ctx: Context, page: LimitPageProps): Promi
     <section class="card" aria-labelledby="limit">
       <h2 id="limit">{application.clientName}</h2>
       <Form action={`${APPLICATIONS_PATH}${application.uuid}/limit/`} token={createCsrfToken(ctx)}>
+        <input type="hidden" name={FORMER_LIMIT_FIELD} value={formatLimit(current)} />
         <SpendingLimitFields values={values} current={current} balance={balance} isInvalid={problem !== undefined} />
         <div class="buttons">
           <button type="submit" class="main">

@@ -5,7 +5,7 @@ import {
 } from '../../../shared/domain/spendingLimits/listSpendingLimits.ts';
 import type { SpendingLimitState } from '../../../shared/presenters/spendingLimit.ts';
 import { type ConnectedApplication, listConnectedApplications } from '../../../shared/domain/oauth/grants.ts';
-import { SCOPES } from '../../../shared/spec/oauth.ts';
+import { API_SCOPES, SCOPES } from '../../../shared/spec/oauth.ts';
 import { requireCaller, type Context } from '../../context.ts';
 import { type Outcomes, type PageProblem, sendAccountAreaPage } from '../components/accountPage.tsx';
 import { CONNECT_PATH } from '../connect/handler.tsx';
@@ -34,9 +34,14 @@ export async function renderApplicationsPage(ctx: Context, flash: PageProblem = 
   );
 }
 
+function describeAccess({ scopes, usesRest }: ConnectedApplication): string {
+  const texts = usesRest ? API_SCOPES : SCOPES;
+  return scopes.map((scope) => texts[scope].toLowerCase()).join('; ');
+}
+
 interface ApplicationsSectionProps {
   applications: ConnectedApplication[];
-  limits: SpendingLimits<string>;
+  limits: SpendingLimits;
 }
 
 function ApplicationsSection({ applications, limits }: ApplicationsSectionProps): VNode {
@@ -57,7 +62,7 @@ function ApplicationsSection({ applications, limits }: ApplicationsSectionProps)
                     ? 'never used'
                     : `last used ${formatRelativeTime(application.lastUsedAt)}`}
                   <br />
-                  Access: {application.scopes.map((scope) => SCOPES[scope].toLowerCase()).join('; ')}.
+                  Access: {describeAccess(application)}.
                 </span>
                 {application.scopes.includes('svc:write') ? (
                   <LimitLine application={application} limit={limits.get(application.clientId) ?? null} />

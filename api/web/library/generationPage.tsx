@@ -2,6 +2,7 @@ import type { VNode } from 'preact';
 import type { Generation } from '../../../shared/tables/Generation.ts';
 import type { Context } from '../../context.ts';
 import { type Outcomes, sendAccountAreaPage } from '../components/accountPage.tsx';
+import { TEST_QUERY } from '../components/testData.tsx';
 import { formatNumber } from '../components/formatAmount.ts';
 import { formatDateTime } from '../components/formatTime.ts';
 import {
@@ -29,8 +30,8 @@ const OUTCOMES = {
 export type CancelOutcome = keyof typeof OUTCOMES;
 
 /** Sends the page of one generation. While it is in progress, the script of the page updates it. */
-export function sendGenerationPage(ctx: Context, generation: Generation): void {
-  const shown = toShownGeneration(generation);
+export function sendGenerationPage(ctx: Context, generation: Generation, isTest: boolean): void {
+  const shown = toShownGeneration(generation, isTest);
   const name = truncateText(shown.prompt, NAME_CHARACTERS);
   const isQueued = shown.status === 'queued';
   const children = (
@@ -50,7 +51,7 @@ export function sendGenerationPage(ctx: Context, generation: Generation): void {
         <p class="text">{shown.prompt}</p>
       </section>
       <p>
-        <a href={LIBRARY_PATH}>Back to the library</a>
+        <a href={isTest ? `${LIBRARY_PATH}?${TEST_QUERY}` : LIBRARY_PATH}>Back to the library</a>
       </p>
     </>
   );
@@ -72,6 +73,7 @@ function Facts({ generation, createdAt }: { generation: ShownGeneration; created
       <dt>Status</dt>
       <dd>
         <StatusTag generation={generation} />
+        {generation.isTest ? <span class="tag">Test</span> : null}
       </dd>
       {error === null ? null : (
         <>
@@ -83,6 +85,12 @@ function Facts({ generation, createdAt }: { generation: ShownGeneration; created
       <dd>{generation.model_name}</dd>
       <dt>Parameters</dt>
       <dd>{describeParams(generation.params)}</dd>
+      {generation.metadata === undefined ? null : (
+        <>
+          <dt>Metadata</dt>
+          <dd>{describePairs(generation.metadata)}</dd>
+        </>
+      )}
       <dt>Credits</dt>
       <dd>{formatNumber(generation.credits_charged)}</dd>
       <dt>Created (UTC)</dt>
@@ -102,7 +110,13 @@ function Facts({ generation, createdAt }: { generation: ShownGeneration; created
 }
 
 function describeParams(params: object): string {
-  return Object.entries(params)
-    .map(([name, value]) => `${name.replaceAll('_', ' ')}: ${String(value)}`)
+  return describePairs(
+    Object.fromEntries(Object.entries(params).map(([name, value]) => [name.replaceAll('_', ' '), value])),
+  );
+}
+
+function describePairs(pairs: object): string {
+  return Object.entries(pairs)
+    .map(([name, value]) => `${name}: ${String(value)}`)
     .join(', ');
 }

@@ -6,10 +6,12 @@ import type { Generation } from '../../../shared/tables/Generation.ts';
 /** A generation as clients see it, and whether its owner has asked to cancel it. */
 export interface ShownGeneration extends ReturnType<typeof presentGeneration> {
   isCancelRequested: boolean;
+  /** True for one of a test key, which the owner can only read. */
+  isTest: boolean;
 }
 
-export function toShownGeneration(generation: Generation): ShownGeneration {
-  return { ...presentGeneration(generation), isCancelRequested: generation.cancel_requested_at !== null };
+export function toShownGeneration(generation: Generation, isTest: boolean): ShownGeneration {
+  return { ...presentGeneration(generation), isCancelRequested: generation.cancel_requested_at !== null, isTest };
 }
 
 const STATUS_TAGS = {
@@ -62,7 +64,7 @@ export function Preview({ generation, name }: PartProps): VNode {
 
 /** Links to download, cancel and delete a generation. */
 export function GenerationActions({ generation, name }: PartProps): VNode {
-  const { uuid, status, output_url: url, isCancelRequested } = generation;
+  const { uuid, status, output_url: url, isCancelRequested, isTest } = generation;
   return (
     <div class="buttons">
       {url === null ? null : (
@@ -70,14 +72,16 @@ export function GenerationActions({ generation, name }: PartProps): VNode {
           Download
         </a>
       )}
-      {status === 'queued' && !isCancelRequested ? (
+      {status === 'queued' && !isCancelRequested && !isTest ? (
         <a class="button slight" href={`/account/library/${uuid}/cancel/`} aria-label={`Cancel: ${name}`}>
           Cancel
         </a>
       ) : null}
-      <a class="button slight danger" href={`/account/library/${uuid}/delete/`} aria-label={`Delete: ${name}`}>
-        Delete
-      </a>
+      {isTest ? null : (
+        <a class="button slight danger" href={`/account/library/${uuid}/delete/`} aria-label={`Delete: ${name}`}>
+          Delete
+        </a>
+      )}
     </div>
   );
 }

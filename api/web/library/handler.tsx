@@ -10,26 +10,32 @@ import { buildGenerationQuery, dropEmptyFields, parseGenerationFilter } from '..
 import { parsePage, parseUuidParam } from '../../pipeline/requestParameters.ts';
 import { seeOther } from '../../pipeline/redirect.ts';
 import { sendConfirmationPage } from '../components/confirmationPage.tsx';
+import { findShownAccount } from '../components/testData.tsx';
 import { showErrorsOn } from '../components/showErrorsOn.ts';
 import { type CancelOutcome, sendGenerationPage } from './generationPage.tsx';
 import { LIBRARY_PATH, sendLibraryPage } from './view.tsx';
 
-const withLibraryErrors = showErrorsOn(async (ctx, flash, status) =>
-  sendLibraryPage(ctx, { list: await listGenerations(requireCaller(ctx).accountId, 1), query: '' }, flash, status),
-);
+const withLibraryErrors = showErrorsOn(async (ctx, flash, status) => {
+  const { accountId } = requireCaller(ctx);
+  const shown = { accountId, isTest: false, hasTestData: false };
+  sendLibraryPage(ctx, { shown, list: await listGenerations(accountId, 1), query: '' }, flash, status);
+});
 
-/** Shows one page of the account's generations, filtered by the form above them. */
+/** Shows one page of the account's generations, filtered by the form above them; with `?mode=test`, of its test keys. */
 export const showLibraryPage = withLibraryErrors(async (ctx: Context) => {
+  const shown = await findShownAccount(ctx);
   const parameters = dropEmptyFields(ctx.query);
   await loadReleasedModels();
   const filter = parseGenerationFilter(parameters);
-  const list = await listGenerations(requireCaller(ctx).accountId, parsePage(ctx), filter);
-  sendLibraryPage(ctx, { list, query: buildGenerationQuery(parameters) });
+  const list = await listGenerations(shown.accountId, parsePage(ctx), filter);
+  sendLibraryPage(ctx, { shown, list, query: buildGenerationQuery(parameters) });
 });
 
 /** Shows one generation. As a read of the API, it refreshes one that is in progress. */
 export const showGenerationPage = withLibraryErrors(async (ctx) => {
-  sendGenerationPage(ctx, await readGeneration(requireCaller(ctx), parseUuidParam(ctx)));
+  const { accountId, isTest } = await findShownAccount(ctx);
+  const caller = { ...requireCaller(ctx), accountId, isTest };
+  sendGenerationPage(ctx, await readGeneration(caller, parseUuidParam(ctx)), isTest);
 });
 
 /** Asks for confirmation before a generation is deleted. */

@@ -6,12 +6,15 @@ import type { GenerationStatus } from '../../../shared/spec/states.ts';
 import type { Context } from '../../context.ts';
 import { type Outcomes, type PageProblem, sendAccountAreaPage } from '../components/accountPage.tsx';
 import { type FilterChoice, FilteredPageLinks, FilterForm, MatchCount } from '../components/filterForm.tsx';
+import { PageLinks } from '../components/pageLinks.tsx';
+import { ModeNote, type ShownAccount, TEST_QUERY } from '../components/testData.tsx';
 import { formatNumber } from '../components/formatAmount.ts';
 import { formatDateTime } from '../components/formatTime.ts';
 import {
   GenerationActions,
   getShownError,
   Preview,
+  type ShownGeneration,
   StatusTag,
   toShownGeneration,
   truncateText,
@@ -36,6 +39,7 @@ const FILTERS: readonly FilterChoice[] = [
 ];
 
 interface ShownLibrary {
+  shown: ShownAccount;
   list: ListPage<Generation>;
   /** Filters of the list; empty for all generations. */
   query: string;
@@ -44,40 +48,57 @@ interface ShownLibrary {
 /** Sends one page of the library. Generations in progress are updated by the script of the page. */
 export function sendLibraryPage(
   ctx: Context,
-  { list, query }: ShownLibrary,
+  { shown, list, query }: ShownLibrary,
   flash: PageProblem = {},
   status = 200,
 ): void {
   const queued = list.items.filter((generation) => generation.status === 'queued').length;
   const children = (
     <>
-      {list.totalItems === 0 && query === '' ? null : (
+      <ModeNote shown={shown} path={LIBRARY_PATH} />
+      {shown.isTest || (list.totalItems === 0 && query === '') ? null : (
         <FilterForm path={LIBRARY_PATH} choices={FILTERS} kept={['model']} parameters={ctx.query} />
       )}
       {query === '' ? null : <MatchCount list={list} />}
       {queued === 0 ? null : <ProgressNote queued={queued} />}
       {list.items.length === 0 ? (
-        <p class="card">{describeEmptyPage(list, query)}</p>
+        <p class="card">{describeEmptyPage(list, query, shown.isTest)}</p>
       ) : (
         <ul class="gallery">
           {list.items.map((generation) => (
-            <GenerationCard generation={generation} />
+            <GenerationCard
+              generation={toShownGeneration(generation, shown.isTest)}
+              createdAt={generation.created_at}
+            />
           ))}
         </ul>
       )}
-      <FilteredPageLinks list={list} path={LIBRARY_PATH} query={query} />
+      {shown.isTest ? (
+        <PageLinks list={list} path={LIBRARY_PATH} query={TEST_QUERY} />
+      ) : (
+        <FilteredPageLinks list={list} path={LIBRARY_PATH} query={query} />
+      )}
     </>
   );
   sendAccountAreaPage(
     ctx,
-    { current: LIBRARY_PATH, heading: 'Library', outcomes: OUTCOMES, ...flash, children, isWide: true, hasMedia: true },
+    {
+      current: LIBRARY_PATH,
+      heading: shown.isTest ? 'Library: test data' : 'Library',
+      outcomes: OUTCOMES,
+      ...flash,
+      children,
+      isWide: true,
+      hasMedia: true,
+    },
     status,
   );
 }
 
-function describeEmptyPage({ totalItems }: ListPage<Generation>, query: string): string {
+function describeEmptyPage({ totalItems }: ListPage<Generation>, query: string, isTest: boolean): string {
   if (totalItems > 0) return 'This page is empty.';
   if (query !== '') return 'No generations match these filters.';
+  if (isTest) return 'No test generations yet. What you create with a test key appears here.';
   return 'No generations yet. What you create with the API or an assistant appears here.';
 }
 
@@ -95,8 +116,7 @@ function ProgressNote({ queued }: { queued: number }): VNode {
   );
 }
 
-function GenerationCard({ generation }: { generation: Generation }): VNode {
-  const shown = toShownGeneration(generation);
+function GenerationCard({ generation: shown, createdAt }: { generation: ShownGeneration; createdAt: Date }): VNode {
   const error = getShownError(shown);
   const isQueued = shown.status === 'queued';
   const name = truncateText(shown.prompt, LABEL_CHARACTERS);
@@ -104,11 +124,13 @@ function GenerationCard({ generation }: { generation: Generation }): VNode {
     <li class="card" id={`generation-${shown.uuid}`} data-live={isQueued ? 'element' : undefined}>
       <Preview generation={shown} name={name} />
       <p class="prompt">
-        <a href={`${LIBRARY_PATH}${shown.uuid}/`}>{truncateText(shown.prompt, LISTED_PROMPT_CHARACTERS)}</a>
+        <a href={`${LIBRARY_PATH}${shown.uuid}/${shown.isTest ? `?${TEST_QUERY}` : ''}`}>
+          {truncateText(shown.prompt, LISTED_PROMPT_CHARACTERS)}
+        </a>
       </p>
       <p class="quiet small">
         <StatusTag generation={shown} /> {shown.model_name}, {formatNumber(shown.credits_charged)} credits,{' '}
-        {formatDateTime(generation.created_at)}
+        {formatDateTime(createdAt)}
       </p>
       {error === null ? null : <p class="small">{error}</p>}
       <GenerationActions generation={shown} name={name} />

@@ -1,20 +1,22 @@
 import { getUsageSummary } from '../../../shared/domain/credits/usage.ts';
 import { getKeyUsageOverview } from '../../../shared/domain/credits/usageByKey.ts';
-import { requireCaller, type Context } from '../../context.ts';
+import type { Context } from '../../context.ts';
 import { sendAccountAreaPage } from '../components/accountPage.tsx';
 import { BarChart } from '../components/charts.tsx';
+import { findShownAccount, ModeNote } from '../components/testData.tsx';
 import { formatNumber } from '../components/formatAmount.ts';
 import { PeriodUsage } from './periodUsage.tsx';
 import { listKeyRows, UsageTable } from './usageTable.tsx';
 
 const USAGE_PATH = '/account/usage/';
 
-/** Shows credits and generations by day, by model and by API key. */
+/** Shows credits and generations by day, by model and by API key; with `?mode=test`, the generations of test keys. */
 export async function showUsagePage(ctx: Context): Promise<void> {
-  const { accountId } = requireCaller(ctx);
+  const shown = await findShownAccount(ctx);
+  const { accountId, isTest } = shown;
   const [summary, byKey] = await Promise.all([getUsageSummary(accountId), getKeyUsageOverview(accountId)]);
   const { history, byModel } = summary;
-  const children = (
+  const live = (
     <>
       <section class="card" aria-labelledby="period">
         <h2 id="period">This period</h2>
@@ -30,6 +32,12 @@ export async function showUsagePage(ctx: Context): Promise<void> {
           empty="No credits used in these days."
         />
       </section>
+    </>
+  );
+  const children = (
+    <>
+      <ModeNote shown={shown} path={USAGE_PATH} />
+      {isTest ? null : live}
       <section class="card" aria-labelledby="generations-by-day">
         <h2 id="generations-by-day">Generations by day</h2>
         <BarChart
@@ -44,11 +52,13 @@ export async function showUsagePage(ctx: Context): Promise<void> {
         <h2 id="by-model">By model, since the account was created</h2>
         <UsageTable title="Model" rows={byModel.map(({ model, ...sum }) => ({ label: model, ...sum }))} />
       </section>
-      <section class="card" aria-labelledby="by-key">
-        <h2 id="by-key">By API key, since the account was created</h2>
-        <UsageTable title="API key" rows={listKeyRows(byKey)} />
-      </section>
+      {isTest ? null : (
+        <section class="card" aria-labelledby="by-key">
+          <h2 id="by-key">By API key, since the account was created</h2>
+          <UsageTable title="API key" rows={listKeyRows(byKey)} />
+        </section>
+      )}
     </>
   );
-  sendAccountAreaPage(ctx, { current: USAGE_PATH, heading: 'Usage', children });
+  sendAccountAreaPage(ctx, { current: USAGE_PATH, heading: isTest ? 'Usage: test data' : 'Usage', children });
 }

@@ -18,7 +18,13 @@ interface Costs {
 /** Measures the processor time to issue a token, and to verify it for the first time and again. */
 async function measure(): Promise<Costs> {
   const scopes = new Set(['svc:read', 'svc:write'] as const);
-  const about = { accountUuid: crypto.randomUUID(), grantUuid: crypto.randomUUID(), clientId: 'bench', scopes };
+  const about = {
+    accountUuid: crypto.randomUUID(),
+    grantUuid: crypto.randomUUID(),
+    clientId: 'bench',
+    resource: 'mcp' as const,
+    scopes,
+  };
   const tokens: string[] = [];
   const issueUs = await measureCpuCost(async () => {
     for (let made = 0; made < TOKENS; made += 1) tokens.push(await issueAccessToken(about));

@@ -102,7 +102,7 @@ async function startEverything(
     ...process.env,
     DATABASE_URL: postgres.url,
     REDIS_URL: redis.url,
-    ...buildSampleEnv(settings.upstreams, sampleUrl),
+    ...buildSampleEnv(settings.upstreams, sampleUrl, settings.config.UPSTREAMS),
     TEST_UPSTREAM_URL: settings.config.TEST_UPSTREAM_URL ?? sampleUrl ?? '',
     ...mailEnv,
     ...buildWebhookEnv(settings.config),

@@ -1,4 +1,7 @@
 import { join, relative } from 'node:path';
+import { parseCatalog } from '../../../shared/lib/catalog/catalog.ts';
+import { getExampleRequest } from '../../../shared/lib/catalog/exampleRequests.ts';
+import { getExamplePlan } from '../../../shared/lib/catalog/offeredPlans.ts';
 import type { Config } from '../../../shared/lib/config.ts';
 
 /** One line of the summary: name, version, address and origin. */
@@ -49,19 +52,22 @@ export function formatBrowserAddresses(
   return `Open in a browser:\n\n${alignColumns(lines)}`;
 }
 
-/** Formats the commands that lead to a first image, ready to paste into a terminal in any folder. */
+/** Formats the commands that lead to a first image, or video if the catalog has no image model, ready to paste into a terminal in any folder. */
 export function formatFirstSteps(
-  { BASE_URL, STRIPE_SECRET_KEY }: Pick<Config, 'BASE_URL' | 'STRIPE_SECRET_KEY'>,
+  { BASE_URL, STRIPE_SECRET_KEY, CATALOG }: Pick<Config, 'BASE_URL' | 'STRIPE_SECRET_KEY' | 'CATALOG'>,
   dataDir: string,
 ): string {
+  const catalog = parseCatalog({ CATALOG });
+  const { model, params } = getExampleRequest(catalog);
+  const { kind } = model;
   const jar = quoteForShell(join(dataDir, 'cookies.txt'));
   const json = `-H 'Content-Type: application/json'`;
-  const request = { model: 'imgmodel-2', prompt: 'A lighthouse at dusk', params: { resolution: '1K' } };
+  const request = { model: model.slug, prompt: 'A lighthouse at dusk', params };
   const post = (path: string, body: unknown): string =>
-    `curl -sb ${jar} -H 'Origin: ${new URL(BASE_URL).origin}' ${json} -d '${JSON.stringify(body)}' ${BASE_URL}${path}`;
+    `curl -sb ${jar} -H 'Origin: ${new URL(BASE_URL).origin}' ${json} -d ${quoteForShell(JSON.stringify(body))} ${BASE_URL}${path}`;
   const signIn = `curl -sc ${jar} ${json} -d '{"email":"me@example.com"}' ${BASE_URL}/authentication/dev/sign-in/`;
-  const subscribe = post('/api/billing/checkout/', { plan: 'pro' });
-  // The response of the second command contains the image's address.
+  const subscribe = post('/api/billing/checkout/', { plan: getExamplePlan(catalog).slug });
+  // The response of the second command contains the address of the output.
   const create = [
     `UUID=$(${post('/api/generations/create/', request)} | sed 's/.*"uuid":"\\([^"]*\\)".*/\\1/')`,
     `curl -sb ${jar} "${BASE_URL}/api/generations/$UUID/?wait=30"`,
@@ -69,15 +75,15 @@ export function formatFirstSteps(
   const steps =
     STRIPE_SECRET_KEY === undefined
       ? [
-          'Create a first image, in another terminal; the last response contains its output_url:',
+          `Create a first ${kind}, in another terminal; the last response contains its output_url:`,
           [signIn, subscribe, ...create],
         ]
       : [
-          'Create a first image, in another terminal:',
+          `Create a first ${kind}, in another terminal:`,
           [signIn, subscribe],
           'Open the checkout_url of that response in a browser and pay (in test mode with the card 4242 4242 4242 4242).',
           `Stripe must reach ${BASE_URL}/api/billing/webhooks/processor/; on this machine "stripe listen" forwards to it.`,
-          'The output_url of the last response is the image:',
+          `The output_url of the last response is the ${kind}:`,
           create,
         ];
   return steps

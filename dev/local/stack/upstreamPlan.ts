@@ -1,6 +1,8 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import type { UpstreamConfig, UpstreamSettings } from '../../../shared/gateways/upstreams/upstreamConfig.ts';
+import type { UpstreamConfig } from '../../../shared/gateways/upstreams/upstreamConfig.ts';
+import type { UpstreamSettings } from '../../../shared/gateways/upstreams/upstreamSettings.ts';
+import { parseUpstreamsVariable } from '../../../shared/gateways/upstreams/upstreamsVariable.ts';
 import type { Config } from '../../../shared/lib/config.ts';
 import { choosePort } from '../servers/ports.ts';
 import { readServerRecord, writeServerRecordFile } from '../servers/runningServer.ts';
@@ -101,9 +103,17 @@ export async function prepareSampleUpstream(dataDir: string): Promise<SampleLaun
   return { url, env };
 }
 
-/** Variables that point the replaced providers at the sample upstream, if it runs. */
-export function buildSampleEnv({ replacedBySample }: UpstreamPlan, sampleUrl: string | null): Record<string, string> {
-  if (sampleUrl === null) return {};
+/**
+ * Variables that point the replaced providers at the sample upstream, if it runs, and ask it for call-backs: it is on
+ * this machine, so that it reaches the service at any address.
+ * @param declared UPSTREAMS of the configuration.
+ */
+export function buildSampleEnv(
+  { replacedBySample }: UpstreamPlan,
+  sampleUrl: string | null,
+  declared: string,
+): Record<string, string> {
+  if (sampleUrl === null || replacedBySample.length === 0) return {};
   const pairs = replacedBySample.flatMap((upstream): [string, string][] => {
     const { address, key } = PROVIDERS.find(({ name }) => name === upstream.name)!;
     return [
@@ -111,7 +121,12 @@ export function buildSampleEnv({ replacedBySample }: UpstreamPlan, sampleUrl: st
       [key, 'sample'],
     ];
   });
-  return Object.fromEntries(pairs);
+  const variable = parseUpstreamsVariable(declared);
+  const withCallbacks = replacedBySample
+    .filter(({ adapter }) => adapter !== 'openai')
+    .map(({ name }) => [name, { callbacks: true, ...variable.upstreams?.[name] }] as const);
+  const upstreams = { ...variable.upstreams, ...Object.fromEntries(withCallbacks) };
+  return { ...Object.fromEntries(pairs), UPSTREAMS: JSON.stringify({ ...variable, upstreams }) };
 }
 
 /** Formats a line for each upstream in use; if there are several, with its models. */

@@ -4,6 +4,7 @@ import type { Job, JobFailure } from '../jobStore.ts';
 import { readImageRequest, readVideoRequest, type RenderRequest } from '../renderRequests.ts';
 import { buildIssue, type InputIssue, readChoice, type RequestInput } from './inputValidation.ts';
 import {
+  type CallbackContext,
   type JsonResponse,
   type Protocol,
   type ProtocolContext,
@@ -70,7 +71,7 @@ function requestRoute(
   };
 }
 
-function submit(context: ProtocolContext, { body }: ProtocolRequest, model: string): JsonResponse {
+function submit(context: ProtocolContext, { body, query }: ProtocolRequest, model: string): JsonResponse {
   if (!('input' in body)) {
     if (body.problem === 'too large') return falError(413, 'Request body is too large');
     return inputError([buildIssue('', 'json_invalid', 'JSON decode error', null)]);
@@ -81,7 +82,16 @@ function submit(context: ProtocolContext, { body }: ProtocolRequest, model: stri
   if (issues.length === 0 && context.rejects(renderRequest)) issues.push(contentPolicyIssue(renderRequest.prompt));
   if (issues.length > 0) return inputError(issues);
   const namespace = `fal ${getApp(model)}`;
-  const job = context.jobs.submit({ id: randomUUID(), namespace, model, input: body.input, renderRequest });
+  const callbackUrl = query.get('fal_webhook');
+  const callback = callbackUrl === null ? {} : { callbackUrl };
+  const job = context.jobs.submit({
+    id: randomUUID(),
+    namespace,
+    model,
+    input: body.input,
+    renderRequest,
+    ...callback,
+  });
   if (!job) return falError(429, 'Too many requests are waiting', RETRY_LATER);
   const place = { queue_position: context.jobs.queuePosition(job) };
   const receipt = { status: 'IN_QUEUE', ...buildRequestUrls(job, context.base), ...place };
@@ -111,7 +121,7 @@ function buildStatus(job: Job, base: string, queuePosition: number, showsLogs: b
 }
 
 /** Builds the result: the media, or the error. */
-function buildResult({ outcome, renderRequest }: Job, { base, outputFields }: ProtocolContext): JsonResponse {
+function buildResult({ outcome, renderRequest }: Job, { base, outputFields }: CallbackContext): JsonResponse {
   if (!outcome) return falError(400, 'Request is still in progress');
   if (outcome.kind === 'failed') {
     const { status, type } = FAILURES[outcome.reason];
@@ -129,6 +139,13 @@ function buildResult({ outcome, renderRequest }: Job, { base, outputFields }: Pr
   }
   const images = media.map((image) => ({ ...image, width: renderRequest.width, height: renderRequest.height }));
   return { status: 200, body: { images, description: `Image of: ${renderRequest.prompt}`, ...outputFields } };
+}
+
+/** Builds the body of a call-back: the result, or the error. */
+export function buildFalCallback(job: Job, context: CallbackContext): object {
+  const { status, body: payload } = buildResult(job, context);
+  const outcome = status === 200 ? { status: 'OK' } : { status: 'ERROR', error: `Invalid status code: ${status}` };
+  return { request_id: job.id, gateway_request_id: job.id, ...outcome, payload };
 }
 
 function falError(status: number, detail: string, headers: Record<string, string> = {}): JsonResponse {

@@ -1,10 +1,11 @@
+import type { KeyObject } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Job, JobStore } from '../jobStore.ts';
 import type { RenderRequest } from '../renderRequests.ts';
 import type { ParsedBody } from './requestBody.ts';
 
 /** Kinds of requests, the same in every protocol. */
-export type Operation = 'submit' | 'status' | 'result' | 'cancel' | 'file' | 'probe';
+export type Operation = 'submit' | 'status' | 'result' | 'cancel' | 'file' | 'probe' | 'keys';
 
 /** A request, parsed as far as every protocol needs it. */
 export interface ProtocolRequest {
@@ -24,6 +25,15 @@ export interface JsonResponse {
   headers?: Record<string, string>;
 }
 
+/** Keys that call-backs are signed with: fal's key pair and Replicate's secret. */
+export interface CallbackKeys {
+  /** JSON Web Key Set with the public key. */
+  keySet: { keys: object[] };
+  privateKey: KeyObject;
+  /** Secret of Standard Webhooks, with its prefix. */
+  secret: string;
+}
+
 /** Functions of the server that a protocol uses. */
 export interface ProtocolContext {
   /** Address of the server, without a trailing slash. */
@@ -34,9 +44,14 @@ export interface ProtocolContext {
   /** Returns true if a submission is to be rejected by the content policy. */
   rejects: (renderRequest: RenderRequest) => boolean;
   readFile: (name: string) => Promise<Buffer>;
+  /** Keys that call-backs are signed with. */
+  callbackKeys: CallbackKeys;
   /** Fields added to every response with an output. */
   outputFields: object;
 }
+
+/** Parts of the context that a call-back is built from. */
+export type CallbackContext = Pick<ProtocolContext, 'base' | 'callbackKeys' | 'outputFields'>;
 
 /** A kind of request that a protocol answers. Parameters are the named groups of its path, decoded. */
 export interface Route {

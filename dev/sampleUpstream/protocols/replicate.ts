@@ -6,6 +6,7 @@ import { readImageRequest, readVideoRequest, type RenderRequest } from '../rende
 import { buildIssue, type InputIssue, readInteger, type RequestInput } from './inputValidation.ts';
 import {
   asSubmitted,
+  type CallbackContext,
   type JsonResponse,
   type Protocol,
   type ProtocolContext,
@@ -14,7 +15,7 @@ import {
 } from './protocol.ts';
 import { isObject } from './requestBody.ts';
 
-const NAMESPACE = 'replicate';
+export const REPLICATE_NAMESPACE = 'replicate';
 const IMAGE_FIELDS = { first: 'image', last: 'last_frame_image', references: ['reference_images', 'image_input'] };
 const VIDEO_SECONDS = { min: 1, max: 15 };
 const NOT_FOUND = replicateError(404, 'The requested resource could not be found.');
@@ -42,7 +43,7 @@ export const REPLICATE_PROTOCOL: Protocol = {
       path: /^\/v1\/predictions\/(?<id>[^/]+)$/,
       operation: 'status',
       respond: (context, _request, { id = '' }) => {
-        const job = context.jobs.find(NAMESPACE, id);
+        const job = context.jobs.find(REPLICATE_NAMESPACE, id);
         return job ? { status: 200, body: buildPrediction(job, context) } : NOT_FOUND;
       },
     },
@@ -51,11 +52,17 @@ export const REPLICATE_PROTOCOL: Protocol = {
       path: /^\/v1\/predictions\/(?<id>[^/]+)\/cancel$/,
       operation: 'cancel',
       respond: (context, _request, { id = '' }) => {
-        const job = context.jobs.find(NAMESPACE, id);
+        const job = context.jobs.find(REPLICATE_NAMESPACE, id);
         if (!job) return NOT_FOUND;
         context.jobs.cancel(job);
         return { status: 200, body: buildPrediction(job, context) };
       },
+    },
+    {
+      method: 'GET',
+      path: /^\/v1\/webhooks\/default\/secret$/,
+      operation: 'keys',
+      respond: ({ callbackKeys }) => ({ status: 200, body: { key: callbackKeys.secret } }),
     },
     {
       method: 'GET',
@@ -80,7 +87,7 @@ function createPrediction(
     if (body.problem === 'too large') return replicateError(413, 'The request body is too large.');
     return replicateError(400, 'The request body is not a JSON object.');
   }
-  const { version, input } = body.input;
+  const { version, input, webhook } = body.input;
   if (model === undefined && typeof version !== 'string') {
     return inputError([buildIssue('version', 'missing', 'version is required', version)]);
   }
@@ -90,8 +97,9 @@ function createPrediction(
   const renderRequest = { ...readRenderRequest(input, issues), images };
   if (issues.length === 0 && context.rejects(renderRequest)) issues.push(sensitiveContentIssue(renderRequest.prompt));
   if (issues.length > 0) return inputError(issues.map((found) => ({ ...found, field: `input.${found.field}` })));
-  const submission = { id: createPredictionId(), namespace: NAMESPACE, model: model ?? String(version) };
-  const job = context.jobs.submit({ ...submission, input, renderRequest });
+  const submission = { id: createPredictionId(), namespace: REPLICATE_NAMESPACE, model: model ?? String(version) };
+  const callback = typeof webhook === 'string' ? { callbackUrl: webhook } : {};
+  const job = context.jobs.submit({ ...submission, input, renderRequest, ...callback });
   if (!job) return replicateError(429, 'Request was throttled. Too many predictions are waiting.', RETRY_LATER);
   return { status: 201, body: buildPrediction(asSubmitted(job), context) };
 }
@@ -101,7 +109,7 @@ function readRenderRequest(input: RequestInput, issues: InputIssue[]): RenderReq
   return readVideoRequest(input, readInteger(input, 'duration', VIDEO_SECONDS, 5, issues), issues);
 }
 
-function buildPrediction(job: Job, { base, outputFields }: ProtocolContext): object {
+export function buildPrediction(job: Job, { base, outputFields }: CallbackContext): object {
   const { outcome, submittedAt, startedAt, completedAt } = job;
   const address = `${base}/v1/predictions/${job.id}`;
   return {

@@ -6,7 +6,9 @@ import { REPLICATE_PROTOCOL } from './replicate.ts';
 import { parseRequestBody } from './requestBody.ts';
 
 const FILE_PATH = /^\/files\/([^/]+)$/;
-const REPLICATE_PATH = /^\/v1\/(predictions|models\/[^/]+\/[^/]+)(\/|$)/;
+const REPLICATE_PATH = /^\/v1\/(predictions|models\/[^/]+\/[^/]+|webhooks\/default)(\/|$)/;
+/** Public keys of fal's call-backs, which are on a host of their own there. */
+const KEY_SET_PATH = '/.well-known/jwks.json';
 
 /** A request whose route is known, before it is carried out. */
 export interface RoutedRequest {
@@ -24,12 +26,16 @@ export async function readRequest(request: IncomingMessage): Promise<ProtocolReq
   return { method, path, query, headers, body: await parseRequestBody(request) };
 }
 
-/** Routes requests: files, without a key; OpenAI and Replicate under `/v1`; everything else is fal's. */
+/** Routes requests: files and public keys, without a key; OpenAI and Replicate under `/v1`; everything else is fal's. */
 export function routeRequest(request: ProtocolRequest, context: ProtocolContext): RoutedRequest {
   const { method, path, headers } = request;
   const isRead = method === 'GET' || method === 'HEAD';
   const file = FILE_PATH.exec(path)?.[1];
   if (file !== undefined && isRead) return { operation: 'file', jobId: undefined, respond: () => ({ file }) };
+  if (path === KEY_SET_PATH && isRead) {
+    const { keySet } = context.callbackKeys;
+    return { operation: 'keys', jobId: undefined, respond: () => ({ status: 200, body: keySet }) };
+  }
   if (path === '/' && isRead) return withoutRoute({ status: 200, body: { service: 'sample upstream' } });
   const isFal = !path.startsWith('/v1/');
   const protocol = isFal ? FAL_PROTOCOL : REPLICATE_PATH.test(path) ? REPLICATE_PROTOCOL : OPENAI_PROTOCOL;

@@ -1,16 +1,26 @@
-import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { CommandError, EXIT } from './terminal.ts';
 
 type Env = Record<string, string | undefined>;
 
-export interface Credentials {
-  url: string;
-  key: string;
+/** Access that a user has given to this program in the browser. */
+export interface Tokens {
+  /** Registration of this program at the service. */
+  clientId: string;
+  tokenEndpoint: string;
+  revocationEndpoint: string;
+  accessToken: string;
+  /** Time at which the access token expires, in milliseconds. */
+  expiresAt: number;
+  refreshToken: string;
 }
 
-/** Path of the file with the API key: `genmeter/credentials.json` in the folder for settings (XDG). */
+export type Credentials = { url: string; key: string } | { url: string; tokens: Tokens };
+
+/** Path of the file with the credentials: `genmeter/credentials.json` in the folder for settings (XDG). */
 export function getCredentialsFile(env: Env): string {
   const base = env['XDG_CONFIG_HOME'] || join(env['HOME'] || homedir(), '.config');
   return join(base, 'genmeter', 'credentials.json');
@@ -26,11 +36,25 @@ export function readCredentials(env: Env): Credentials | undefined {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
     throw new CommandError(EXIT.failure, 'credentials_file', `${file} cannot be read: ${(error as Error).message}.`);
   }
-  const stored = parseObject(text);
-  if (typeof stored['url'] === 'string' && typeof stored['key'] === 'string') {
-    return { url: stored['url'], key: stored['key'] };
-  }
+  const { url, key, tokens } = parseObject(text);
+  if (typeof url === 'string' && typeof key === 'string') return { url, key };
+  if (typeof url === 'string' && isTokens(tokens)) return { url, tokens };
   throw new CommandError(EXIT.failure, 'credentials_file', `${file} is damaged. Run genmeter login again.`);
+}
+
+/** Reads the stored credentials, as far as they can be read, before they are replaced or deleted. */
+export function tryReadCredentials(env: Env): Credentials | undefined {
+  try {
+    return readCredentials(env);
+  } catch {
+    return undefined;
+  }
+}
+
+function isTokens(value: unknown): value is Tokens {
+  const { expiresAt, ...texts } = Object(value) as Partial<Tokens>;
+  const names = ['clientId', 'tokenEndpoint', 'revocationEndpoint', 'accessToken', 'refreshToken'] as const;
+  return typeof expiresAt === 'number' && names.every((name) => typeof texts[name] === 'string');
 }
 
 /** Stores credentials in a file that only its owner can read, from its first byte on. */
@@ -53,6 +77,52 @@ export function deleteCredentials(env: Env): boolean {
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return false;
     throw error;
+  }
+}
+
+/** Longer than a refresh with its repetitions takes. */
+const LOCK_EXPIRY_MS = 60_000;
+const LOCK_POLL_MS = 50;
+
+/**
+ * Runs work that replaces the credentials while no other process does. A refresh token can be used once, so a process
+ * must not refresh with the token that another one is replacing. Two processes may take over an abandoned lock at the
+ * same time; that is harmless, because the service accepts concurrent refreshes within a minute.
+ */
+export async function withCredentialsLock<Result>(env: Env, work: () => Promise<Result> | Result): Promise<Result> {
+  const lock = `${getCredentialsFile(env)}.lock`;
+  mkdirSync(dirname(lock), { recursive: true, mode: 0o700 });
+  while (!tryCreate(lock)) {
+    if (isAbandoned(lock)) rmSync(lock, { force: true });
+    else await delay(LOCK_POLL_MS);
+  }
+  try {
+    return await work();
+  } finally {
+    rmSync(lock, { force: true });
+  }
+}
+
+function tryCreate(lock: string): boolean {
+  try {
+    writeFileSync(lock, String(process.pid), { mode: 0o600, flag: 'wx' });
+    return true;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false;
+    throw error;
+  }
+}
+
+/** Returns whether the process that holds a lock has ended, or holds it for too long. */
+function isAbandoned(lock: string): boolean {
+  try {
+    if (Date.now() - statSync(lock).mtimeMs > LOCK_EXPIRY_MS) return true;
+    const pid = Number(readFileSync(lock, 'utf8'));
+    // An empty file: its process is about to write its id.
+    if (pid > 0) process.kill(pid, 0);
+    return false;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'ESRCH';
   }
 }
 

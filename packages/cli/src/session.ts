@@ -1,10 +1,14 @@
-import { Genmeter } from '@genmeter/client';
+import { Genmeter, type GenmeterOptions } from '@genmeter/client';
 import { readCredentials } from './credentials.ts';
+import { getAccessToken } from './oauth/accessToken.ts';
 import { CommandError, EXIT, type Terminal } from './terminal.ts';
 
-/** The service and the API key that a command uses: from the environment, otherwise from the last login. */
-export function findCredentials({ env }: Terminal): { url: string; key: string | undefined } {
-  const [urlSetting, keySetting] = [env['GENMETER_URL'] || undefined, env['GENMETER_KEY'] || undefined];
+/** Credential of a command: an API key, or the sign-in through the browser. */
+type Access = { key: string } | 'browser' | undefined;
+
+/** The service and the access that a command uses: from the environment, otherwise from the last login. */
+function findAccess({ env }: Terminal): { url: string; access: Access } {
+  const [urlSetting, key] = [env['GENMETER_URL'] || undefined, env['GENMETER_KEY'] || undefined];
   const stored = readCredentials(env);
   const url = urlSetting ?? stored?.url;
   if (url === undefined) {
@@ -14,33 +18,36 @@ export function findCredentials({ env }: Terminal): { url: string; key: string |
       'Run genmeter login, or set GENMETER_URL and GENMETER_KEY.',
     );
   }
-  // The stored key belongs to the stored address and is not sent to another one.
-  return { url, key: keySetting ?? (url === stored?.url ? stored.key : undefined) };
+  if (key !== undefined) return { url, access: { key } };
+  // Stored credentials belong to the stored address and are not sent to another one.
+  if (stored === undefined || url !== stored.url) return { url, access: undefined };
+  return { url, access: 'key' in stored ? { key: stored.key } : 'browser' };
 }
 
 /** Opens a client for commands that need an account. */
 export function openClient(terminal: Terminal): Genmeter {
-  const { url, key } = findCredentials(terminal);
-  if (key === undefined) {
+  const { url, access } = findAccess(terminal);
+  if (access === undefined) {
     throw new CommandError(
       EXIT.notSignedIn,
       'not_signed_in',
       `There is no API key for ${url}. Run genmeter login --url ${url}, or set GENMETER_KEY.`,
     );
   }
-  return createClient(url, key);
+  if (access !== 'browser') return createClient(url, access);
+  return createClient(url, { getToken: (rejected) => getAccessToken(terminal, url, rejected) });
 }
 
 /** Opens a client for commands that need no account. */
 export function openPublicClient(terminal: Terminal): Genmeter {
-  const { url, key } = findCredentials(terminal);
-  return createClient(url, key);
+  const { url, access } = findAccess(terminal);
+  return createClient(url, typeof access === 'object' ? access : {});
 }
 
 /** Creates a client. @throws CommandError for an address or key that cannot be one. */
-export function createClient(url: string, key: string | undefined): Genmeter {
+export function createClient(url: string, access: Pick<GenmeterOptions, 'key' | 'getToken'>): Genmeter {
   try {
-    return new Genmeter({ baseUrl: url, key });
+    return new Genmeter({ baseUrl: url, ...access });
   } catch (error) {
     const detail = (error as Error).message.replace(/^baseUrl/, 'The address').replace(/^key/, 'The key');
     throw new CommandError(EXIT.usage, 'usage', detail);

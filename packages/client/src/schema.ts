@@ -1970,12 +1970,13 @@ export interface components {
                 };
             };
         };
-        /** @description `account_suspended`: The account is suspended: contact support. `insufficient_scope`: The API key is restricted to other scopes, models or addresses; `detail` names what is missing. */
+        /** @description `account_suspended`: The account is suspended: contact support. `insufficient_scope`: The API key or access token is restricted to other scopes, models or addresses; `detail` names what is missing. */
         AccountSuspendedOrInsufficientScope: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
                 RateLimit: components["headers"]["RateLimit"];
                 "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
                 [name: string]: unknown;
             };
             content: {
@@ -2173,12 +2174,13 @@ export interface components {
                 };
             };
         };
-        /** @description `admin_required`: The account is not a staff account, or its role does not include this. `account_suspended`: The account is suspended: contact support. `insufficient_scope`: The API key is restricted to other scopes, models or addresses; `detail` names what is missing. */
+        /** @description `admin_required`: The account is not a staff account, or its role does not include this. `account_suspended`: The account is suspended: contact support. `insufficient_scope`: The API key or access token is restricted to other scopes, models or addresses; `detail` names what is missing. */
         AdminRequiredOrAccountSuspendedOrInsufficientScope: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
                 RateLimit: components["headers"]["RateLimit"];
                 "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
                 [name: string]: unknown;
             };
             content: {
@@ -2199,6 +2201,7 @@ export interface components {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
                 RateLimit: components["headers"]["RateLimit"];
                 "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
                 [name: string]: unknown;
             };
             content: {
@@ -2238,7 +2241,7 @@ export interface components {
          */
         "Idempotent-Replayed": "true";
         /**
-         * @description The required kind of credential.
+         * @description The required kind of credential, and for an access token the scopes to request.
          * @example Bearer
          */
         "WWW-Authenticate": string;

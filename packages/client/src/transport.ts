@@ -8,6 +8,11 @@ const HEADER_VALUE = /^[\x21-\x7e]+$/;
 export interface GenmeterOptions {
   /** API key (`svc_...`). Without one only models and plans can be read. */
   key?: string | undefined;
+  /**
+   * Returns an OAuth access token, instead of a key. It is called for each attempt, and once more for a request whose
+   * token was rejected (401), with that token.
+   */
+  getToken?: ((rejected?: string) => Promise<string>) | undefined;
   /** Address of the service, such as `https://api.example.com`. */
   baseUrl: string;
   /** Replaces the global `fetch`, for example to use a proxy. */
@@ -52,6 +57,7 @@ export interface Call {
 export class Transport {
   readonly #baseUrl: string;
   readonly #key: string | undefined;
+  readonly #getToken: GenmeterOptions['getToken'];
   readonly #fetch: typeof fetch;
   readonly #timeoutMs: number;
   readonly #maxRetries: number;
@@ -62,6 +68,8 @@ export class Transport {
     if (this.#key !== undefined && !HEADER_VALUE.test(this.#key)) {
       throw new TypeError('key must be an API key: "svc_" followed by 40 hex characters.');
     }
+    this.#getToken = options.getToken;
+    if (this.#key !== undefined && this.#getToken !== undefined) throw new TypeError('Pass key or getToken, not both.');
     // Browsers require that the global function is called without another receiver.
     this.#fetch = options.fetch ?? ((...args) => globalThis.fetch(...args));
     this.#timeoutMs = parseNumber('timeout', options.timeout ?? DEFAULT_TIMEOUT_MS, 1);
@@ -76,11 +84,18 @@ export class Transport {
     const { signal } = options;
     const headers = this.#buildHeaders(call, options.idempotencyKey);
     let isOutcomeUnknown = false;
+    let rejected: string | undefined;
     for (let attempt = 0; ; attempt += 1) {
+      const token = call.target === undefined ? await this.#getToken?.(rejected) : undefined;
+      if (token !== undefined) headers['authorization'] = `Bearer ${token}`;
       try {
         return await this.#send<Result>(call, headers, signal);
       } catch (error) {
         if (!(error instanceof GenmeterError)) throw error;
+        if (error.status === 401 && token !== undefined && rejected === undefined) {
+          rejected = token;
+          continue;
+        }
         // The attempt whose response was lost has deleted it.
         if (call.method === 'DELETE' && error.status === 404 && isOutcomeUnknown) return undefined as Result;
         isOutcomeUnknown ||= error.status === undefined || error.status >= 500;

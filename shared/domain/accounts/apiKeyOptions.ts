@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { getCatalog } from '../../lib/catalog/catalog.ts';
 import { now } from '../../lib/clock.ts';
 import { INSTANT_FORM, parseInstant } from '../../lib/instant.ts';
+import { listBriefly } from '../../lib/listBriefly.ts';
 import { parseIpRange } from '../../lib/ipRanges.ts';
 import { ServiceError } from '../../spec/errors.ts';
 import { ALL_SCOPES, type Scope } from '../../spec/oauth.ts';
@@ -58,7 +59,7 @@ function parseModels(slugs: readonly string[], kept: readonly string[]): string[
     const listed = models.flatMap(({ slug, hidden }) => (hidden ? [] : [slug]));
     throw invalidOptionError(
       'allowed_models',
-      `: ${quote(unknown)} is not a model. The models are: ${listed.join(', ')}.`,
+      `: ${quote(unknown)} is not a model. The models are: ${listBriefly(listed)}.`,
     );
   }
   return [...new Set(slugs)];

@@ -44,6 +44,11 @@ interface KeyChangeOptions {
   caller?: Caller;
 }
 
+interface UpdateKeyOptions extends KeyChangeOptions {
+  /** Version that the caller has read. Without it, every version is overwritten. */
+  expectedVersion?: string;
+}
+
 interface CreateKeyOptions extends KeyChangeOptions {
   /** May write more rows in the same transaction. */
   onCreated?: (transaction: Transaction, created: CreatedApiKey) => Promise<void>;
@@ -159,13 +164,14 @@ export async function listActiveApiKeys(accountId: number): Promise<ApiKey[]> {
  * Changes the name or options of a key. What is not given stays as it is. Takes effect immediately on every process: a
  * request that was admitted with the former options is rejected by its statement, and runs again with the present ones.
  * @throws ServiceError not_found when the account has no such key; validation_error for invalid options, or if the key is
- *   revoked or has expired; insufficient_scope if the caller's key was changed meanwhile.
+ *   revoked or has expired, or would be changed and has another version than expected; insufficient_scope if the caller's
+ *   key was changed meanwhile.
  */
 export async function updateApiKey(
   accountId: number,
   uuid: string,
   { name, credit_limit: creditLimit, ...input }: ApiKeyChange,
-  { origin = SERVICE_ORIGIN, caller }: KeyChangeOptions = {},
+  { origin = SERVICE_ORIGIN, caller, expectedVersion }: UpdateKeyOptions = {},
 ): Promise<ApiKey> {
   return Account.transaction(async (transaction) => {
     await lockAccount(transaction, accountId);
@@ -180,6 +186,7 @@ export async function updateApiKey(
       ...listChangedOptions(key, options),
     ];
     if (changed.length === 0) return key;
+    if (expectedVersion !== undefined && expectedVersion !== String(key.version)) throw changedMeanwhile();
     const updated = await key.$query(transaction).patchAndFetch({
       ...(name === undefined ? {} : { name }),
       ...options,
@@ -205,6 +212,12 @@ function assertChangeable({ revoked_at: revokedAt, expires_at: expiresAt }: ApiK
   const problem = revokedAt !== null ? 'is revoked' : expiresAt !== null && expiresAt <= now() ? 'has expired' : null;
   if (problem !== null)
     throw new ServiceError('validation_error', `The API key ${problem} and cannot be changed. Create another one.`);
+}
+
+function changedMeanwhile(): ServiceError {
+  const detail =
+    'This API key was changed after you opened the page, so your changes were not saved. The form now shows its present options. Make your changes again.';
+  return new ServiceError('validation_error', detail);
 }
 
 async function findKey(transaction: Transaction, accountId: number, uuid: string): Promise<ApiKey> {

@@ -1,5 +1,6 @@
 import { config } from '../../lib/config.ts';
 import { isInIpRanges } from '../../lib/ipRanges.ts';
+import { listBriefly } from '../../lib/listBriefly.ts';
 import { ServiceError } from '../../spec/errors.ts';
 import type { Scope } from '../../spec/oauth.ts';
 
@@ -37,7 +38,7 @@ export function requireAccess({ keyHash, restrictions }: RestrictedCaller, requi
   const granted = [...scopes].join(' and ');
   const missing = required === 'account' ? 'access to the whole account' : `the scope ${required}`;
   throw insufficientScopeError(
-    `This request requires ${missing}, but this ${credential} has only ${granted}. ${adviseChange(keyHash)}`,
+    `This request requires ${missing}, but this ${credential} has only ${granted}. ${adviseChange(keyHash, required)}`,
   );
 }
 
@@ -46,7 +47,7 @@ export function requireAllowedModel({ restrictions }: RestrictedCaller, model: s
   const allowed = restrictions?.allowedModels ?? null;
   if (allowed === null || allowed.includes(model)) return;
   throw insufficientScopeError(
-    `This API key may not use ${model}, only ${allowed.join(', ')}. Choose one of these, or change the key on ${getKeysPage()}.`,
+    `This API key may not use ${model}, only ${listBriefly(allowed)}. Choose one of these, or change the key on ${getKeysPage()}.`,
   );
 }
 
@@ -59,10 +60,11 @@ export function requireAllowedAddress({ restrictions }: RestrictedCaller, addres
   );
 }
 
-function adviseChange(keyHash: Buffer | null): string {
-  return keyHash === null
-    ? 'Connect again and allow it.'
-    : `Use another API key, or change this one on ${getKeysPage()}.`;
+function adviseChange(keyHash: Buffer | null, required: RequiredAccess): string {
+  if (keyHash !== null) return `Use another API key, or change this one on ${getKeysPage()}.`;
+  return required === 'account'
+    ? `Use an API key, or the account pages at ${config.BASE_URL}/account/.`
+    : 'Connect again and allow it.';
 }
 
 const getKeysPage = () => `${config.BASE_URL}/account/keys/`;

@@ -6,10 +6,9 @@ import { config } from '../../lib/config.ts';
 import { perService } from '../../lib/serviceScope.ts';
 import { ACCESS_TOKEN_SECONDS } from '../../spec/limits.ts';
 import { SCOPES, type Scope } from '../../spec/oauth.ts';
+import { findResource, getResourceUrl, type Resource } from './resources.ts';
 import { findKeyByHeader, getSigningKey } from './signingKeys.ts';
 
-/** Audience of the access tokens; also accepted with a trailing slash (spec: OAuth for MCP). */
-export const resourceUrl = () => `${config.BASE_URL}/mcp`;
 export const issuer = () => config.BASE_URL;
 
 /** Claims of an access token. The grant is checked separately, at each use. */
@@ -17,6 +16,8 @@ export interface AccessToken {
   accountUuid: string;
   grantUuid: string;
   clientId: string;
+  /** The only resource that accepts the token. */
+  resource: Resource;
   scopes: ReadonlySet<Scope>;
   expiresAt: Date;
 }
@@ -36,7 +37,7 @@ export async function issueAccessToken(token: Omit<AccessToken, 'expiresAt'>): P
   const issuedAt = Math.floor(now().getTime() / 1_000);
   const claims = {
     iss: issuer(),
-    aud: resourceUrl(),
+    aud: getResourceUrl(token.resource),
     sub: token.accountUuid,
     client_id: token.clientId,
     scope: [...token.scopes].join(' '),
@@ -52,7 +53,7 @@ export async function issueAccessToken(token: Omit<AccessToken, 'expiresAt'>): P
 
 /**
  * Verifies an access token without the database: signature, issuer, audience and expiry. Valid tokens are cached until
- * they expire.
+ * they expire. The caller checks that the token is for its resource.
  * @throws InvalidAccessTokenError
  */
 export async function verifyAccessToken(token: string): Promise<AccessToken> {
@@ -91,8 +92,8 @@ async function parseSignedToken(token: string): Promise<AccessToken> {
 /** Parses signed claims. A missing claim or another type means that another version issued the token. */
 function parseClaims({ iss, aud, sub, client_id: clientId, scope, exp, grant }: Record<string, unknown>): AccessToken {
   if (iss !== issuer()) throw new InvalidAccessTokenError('The access token has another issuer.');
-  if (aud !== resourceUrl() && aud !== `${resourceUrl()}/`)
-    throw new InvalidAccessTokenError(`The access token is not for ${resourceUrl()}.`);
+  const resource = typeof aud === 'string' ? findResource(aud) : undefined;
+  if (resource === undefined) throw new InvalidAccessTokenError('The access token is not for this service.');
   if (typeof exp !== 'number' || exp * 1_000 <= now().getTime()) throw expiredTokenError();
   if (typeof sub !== 'string' || typeof clientId !== 'string' || typeof scope !== 'string' || typeof grant !== 'string')
     throw new InvalidAccessTokenError('The access token lacks a claim: request a new one.');
@@ -101,6 +102,7 @@ function parseClaims({ iss, aud, sub, client_id: clientId, scope, exp, grant }: 
     accountUuid: sub,
     grantUuid: grant,
     clientId,
+    resource,
     scopes: new Set(scopes),
     expiresAt: new Date(exp * 1_000),
   };

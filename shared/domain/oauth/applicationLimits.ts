@@ -4,6 +4,7 @@ import { config } from '../../lib/config.ts';
 import { db } from '../../lib/database/pool.ts';
 import { prepared, runStatement } from '../../lib/database/preparedStatements.ts';
 import type { CreditLimit, SpendingLimitState } from '../../presenters/spendingLimit.ts';
+import { ServiceError } from '../../spec/errors.ts';
 import type { SpendingPeriod } from '../../spec/states.ts';
 import { Account } from '../../tables/Account.ts';
 import { OAuthClient } from '../../tables/OAuthClient.ts';
@@ -73,12 +74,14 @@ const FIND_APPLICATION = prepared(
  * Changes the limit of a connected application, effective for its next generation.
  * @param uuid a grant of the application.
  * @param limit null removes it.
+ * @param expected limit that the caller has read, formatted. Without it, every limit is overwritten.
  * @returns false if the account has no such application.
+ * @throws ServiceError validation_error if the limit would be changed and is not the expected one.
  */
 export async function changeApplicationLimit(
   accountId: number,
   uuid: string,
-  limit: CreditLimit | null,
+  { limit, expected }: { limit: CreditLimit | null; expected?: string },
   origin: RequestOrigin,
 ): Promise<boolean> {
   return Account.transaction(async (transaction) => {
@@ -89,10 +92,24 @@ export async function changeApplicationLimit(
       transaction,
     );
     if (row === undefined) return false;
+    const current = (await listApplicationLimits(accountId, transaction)).get(row.client_id) ?? null;
+    if (expected !== undefined && ![expected, formatLimit(limit)].includes(formatLimit(current)))
+      throw changedMeanwhile();
     const application = { accountId, clientId: row.client_id, name: row.name };
     await setApplicationLimit(transaction, application, limit, origin);
     return true;
   });
+}
+
+/** Formats a limit as in APPLICATION_SPENDING_LIMIT, such as `200/day`. */
+export function formatLimit(limit: CreditLimit | null): string {
+  return limit === null ? 'none' : `${limit.credits}/${limit.period}`;
+}
+
+function changedMeanwhile(): ServiceError {
+  const detail =
+    'The spending limit was changed after you opened the page, so your change was not saved. The form now shows the present limit. Make your change again.';
+  return new ServiceError('validation_error', detail);
 }
 
 async function setApplicationLimit(

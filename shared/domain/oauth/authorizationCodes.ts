@@ -12,13 +12,13 @@ import { AUTHORIZATION_CODE_SECONDS } from '../../spec/limits.ts';
 import { OAuthError, type Scope } from '../../spec/oauth.ts';
 import { INSERT_SECURITY_EVENTS, type RequestOrigin, SERVICE_ORIGIN } from '../accounts/securityEvents.ts';
 import { Account } from '../../tables/Account.ts';
-import { resourceUrl } from './accessTokens.ts';
 import { storeApprovedLimit } from './applicationLimits.ts';
 import { isEmailEnabled } from '../outbox/recordEvent.ts';
 import { LOG_REVOKED_GRANTS } from './grants.ts';
 import { getRedirectHost } from './redirectUris.ts';
 import { runInBatches, STATEMENT_BATCH_SIZE } from '../../lib/database/runInBatches.ts';
 import { generateRefreshToken, getRefreshTokenExpiry, type IssuedGrant } from './refreshTokens.ts';
+import { getResourceUrl, GRANT_RESOURCE, type Resource } from './resources.ts';
 import { DAY_MS } from '../../spec/durations.ts';
 
 /** Retention of used authorization codes, so that a replay is detected. */
@@ -28,6 +28,7 @@ const USED_CODE_RETENTION_MS = DAY_MS;
 export interface ApprovedRequest {
   accountId: number;
   clientId: string;
+  resource: Resource;
   scopes: Scope[];
   redirectUri: string;
   /** SHA-256 of the client's verifier in base64url (RFC 7636). */
@@ -97,7 +98,7 @@ async function insertCode(
     ...origin,
     codeChallenge,
     uuid: uuidv7(),
-    resource: resourceUrl(),
+    resource: getResourceUrl(request.resource),
     host: getRedirectHost(request.redirectUri),
     sendsEmail: isEmailEnabled(),
     codeHash: sha256(code),
@@ -121,26 +122,30 @@ export interface CodeExchange {
   codeChallenge: string;
   /** Undefined if the client does not repeat it, as OAuth 2.1 allows. */
   redirectUri: string | undefined;
+  /** Undefined if the client does not name it again. */
+  resource: Resource | undefined;
 }
 
 /**
- * Exchanges a batch of codes. A code is consumed even if the exchange fails. If the verifier, the redirect URI and the
- * time match, the grant is connected and its first refresh token is stored.
+ * Exchanges a batch of codes. A code is consumed even if the exchange fails. If the verifier, the redirect URI, the
+ * resource and the time match, the grant is connected and its first refresh token is stored.
  */
 const EXCHANGE_CODES = prepared(
   'exchange_codes',
   `WITH item AS (
      SELECT * FROM unnest(cast(:codeHashes AS bytea[]), cast(:clientIds AS text[]), cast(:codeChallenges AS text[]),
-                          cast(:redirectUris AS text[]), cast(:tokenHashes AS bytea[]))
-       WITH ORDINALITY AS i (code_hash, client_id, code_challenge, redirect_uri, token_hash, ordinal)
+                          cast(:redirectUris AS text[]), cast(:resources AS text[]), cast(:tokenHashes AS bytea[]))
+       WITH ORDINALITY AS i (code_hash, client_id, code_challenge, redirect_uri, resource, token_hash, ordinal)
    ), consumed AS (
      UPDATE oauth_codes c SET used_at = :now
        FROM item i, oauth_grants g
       WHERE c.code_hash = ANY (cast(:codeHashes AS bytea[])) AND c.code_hash = i.code_hash AND c.used_at IS NULL
         AND g.uuid = c.grant_uuid AND g.client_id = i.client_id
      RETURNING i.ordinal, i.token_hash, c.grant_uuid, c.redirect_uri, c.code_challenge, c.expires_at,
+               ${GRANT_RESOURCE} AS resource,
                c.expires_at > :now AND c.code_challenge = i.code_challenge
-                 AND c.redirect_uri = coalesce(i.redirect_uri, c.redirect_uri) AS is_valid
+                 AND c.redirect_uri = coalesce(i.redirect_uri, c.redirect_uri)
+                 AND coalesce(i.resource, ${GRANT_RESOURCE}) = ${GRANT_RESOURCE} AS is_valid
    ), connected_grants AS (
      UPDATE oauth_grants g SET connected_at = :now, last_used_at = :now
        FROM consumed, accounts a
@@ -151,7 +156,7 @@ const EXCHANGE_CODES = prepared(
      INSERT INTO oauth_refresh_tokens (token_hash, grant_uuid, expires_at)
      SELECT token_hash, uuid, :tokenExpiresAt FROM connected_grants
    )
-   SELECT consumed.ordinal, consumed.code_challenge, consumed.redirect_uri, consumed.expires_at,
+   SELECT consumed.ordinal, consumed.code_challenge, consumed.redirect_uri, consumed.expires_at, consumed.resource,
           connected_grants.uuid, connected_grants.scopes, connected_grants.account_uuid
      FROM consumed LEFT JOIN connected_grants ON connected_grants.uuid = consumed.grant_uuid`,
 );
@@ -162,6 +167,7 @@ interface CodeExchangeRow {
   code_challenge: string;
   redirect_uri: string;
   expires_at: Date;
+  resource: Resource;
   uuid: string | null;
   scopes: Scope[];
   account_uuid: string;
@@ -183,6 +189,7 @@ const exchangeBatched = createBatcher<CodeExchangeItem, CodeExchangeRow | undefi
       clientIds: items.map(({ clientId }) => clientId),
       codeChallenges: items.map(({ codeChallenge }) => codeChallenge),
       redirectUris: items.map(({ redirectUri }) => redirectUri ?? null),
+      resources: items.map(({ resource }) => resource ?? null),
       tokenHashes: items.map(({ tokenHash }) => tokenHash),
       tokenExpiresAt: getRefreshTokenExpiry(at),
       now: at,
@@ -200,25 +207,22 @@ export interface ExchangedCode extends IssuedGrant {
 /**
  * Exchanges a code for tokens. Of simultaneous requests only one succeeds. A code that was used before revokes its grant,
  * because it may have been stolen (RFC 6749, 4.1.2).
- * @throws OAuthError invalid_grant
+ * @throws OAuthError invalid_grant, invalid_target
  */
-export async function exchangeCode({
-  code,
-  clientId,
-  codeChallenge,
-  redirectUri,
-}: CodeExchange): Promise<ExchangedCode> {
+export async function exchangeCode({ code, ...exchange }: CodeExchange): Promise<ExchangedCode> {
+  const { clientId } = exchange;
   const codeHash = sha256(code);
   const token = generateRefreshToken();
-  const row = await exchangeBatched({ codeHash, clientId, codeChallenge, redirectUri, tokenHash: token.hash });
+  const row = await exchangeBatched({ ...exchange, codeHash, tokenHash: token.hash });
   if (row === undefined) {
     await runStatement(REVOKE_REPLAYED, { codeHash, clientId, now: now(), reason: 'token_reuse', ...SERVICE_ORIGIN });
     throw new OAuthError('invalid_grant', 'The code is unknown, was used before, or belongs to another client.');
   }
-  if (row.uuid === null) throw new OAuthError('invalid_grant', describeExchangeError(row, codeChallenge, redirectUri));
+  if (row.uuid === null) throw buildExchangeError(row, exchange);
   return {
     grantUuid: row.uuid,
     accountUuid: row.account_uuid,
+    resource: row.resource,
     scopes: row.scopes,
     refreshToken: token.text,
     codeChallenge: row.code_challenge,
@@ -226,13 +230,23 @@ export async function exchangeCode({
   };
 }
 
-function describeExchangeError(row: CodeExchangeRow, codeChallenge: string, redirectUri: string | undefined): string {
-  if (row.expires_at <= now()) return `The code has expired: it is valid for ${AUTHORIZATION_CODE_SECONDS} seconds.`;
+function buildExchangeError(
+  row: CodeExchangeRow,
+  { codeChallenge, redirectUri, resource }: Omit<CodeExchange, 'code'>,
+): OAuthError {
+  if (row.expires_at <= now())
+    return invalidGrantError(`The code has expired: it is valid for ${AUTHORIZATION_CODE_SECONDS} seconds.`);
   if (row.code_challenge !== codeChallenge)
-    return 'code_verifier does not match the code_challenge of the authorization request.';
+    return invalidGrantError('code_verifier does not match the code_challenge of the authorization request.');
   if (row.redirect_uri !== (redirectUri ?? row.redirect_uri))
-    return 'redirect_uri does not match the authorization request.';
-  return 'The application was disconnected or the account suspended before the exchange.';
+    return invalidGrantError('redirect_uri does not match the authorization request.');
+  if (row.resource !== (resource ?? row.resource))
+    return new OAuthError('invalid_target', `The code is for the resource ${getResourceUrl(row.resource)}.`);
+  return invalidGrantError('The application was disconnected or the account suspended before the exchange.');
+}
+
+function invalidGrantError(description: string): OAuthError {
+  return new OAuthError('invalid_grant', description);
 }
 
 const REVOKE_REPLAYED = prepared(

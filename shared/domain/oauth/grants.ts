@@ -9,6 +9,7 @@ import { OAuthGrant } from '../../tables/OAuthGrant.ts';
 import { accountSuspendedError } from '../accounts/accounts.ts';
 import { INSERT_SECURITY_EVENTS, type RequestOrigin, SERVICE_ORIGIN } from '../accounts/securityEvents.ts';
 import { getRedirectHost } from './redirectUris.ts';
+import { GRANT_RESOURCE } from './resources.ts';
 
 /** An application that a user has connected, once or several times. */
 export interface ConnectedApplication {
@@ -19,6 +20,8 @@ export interface ConnectedApplication {
   /** Hosts of the redirect URIs of its grants, which distinguish applications of the same name. */
   clientHosts: string[];
   scopes: Scope[];
+  /** True if one of its grants is for the REST interface. */
+  usesRest: boolean;
   connectedAt: Date;
   lastUsedAt: Date | null;
 }
@@ -27,7 +30,7 @@ const LIST_CONNECTED_APPLICATIONS = prepared(
   'list_connected_applications',
   `SELECT (array_agg(g.uuid ORDER BY g.created_at DESC))[1] AS uuid, c.name, g.client_id,
           array_agg(DISTINCT g.redirect_uri) AS redirect_uris,
-          array_agg(DISTINCT s.scope ORDER BY s.scope) AS scopes,
+          array_agg(DISTINCT s.scope ORDER BY s.scope) AS scopes, bool_or(${GRANT_RESOURCE} = 'api') AS uses_rest,
           min(g.connected_at) AS connected_at, max(g.last_used_at) AS last_used_at
      FROM oauth_grants g
      JOIN oauth_clients c ON c.client_id = g.client_id
@@ -44,6 +47,7 @@ interface ConnectedApplicationRow {
   redirect_uris: string[];
   client_id: string;
   scopes: Scope[];
+  uses_rest: boolean;
   connected_at: Date;
   last_used_at: Date | null;
 }
@@ -57,6 +61,7 @@ export async function listConnectedApplications(accountId: number): Promise<Conn
     clientName: row.name,
     clientHosts: [...new Set(row.redirect_uris.map(getRedirectHost))],
     scopes: row.scopes,
+    usesRest: row.uses_rest,
     connectedAt: row.connected_at,
     lastUsedAt: row.last_used_at,
   }));

@@ -9,6 +9,7 @@ import { OAuthError, type Scope } from '../../spec/oauth.ts';
 import { ACCOUNT_SUSPENDED_DETAIL } from '../accounts/accounts.ts';
 import type { RequestOrigin } from '../accounts/securityEvents.ts';
 import { type RevokedGrant, revokeGrant } from './grants.ts';
+import { getResourceUrl, GRANT_RESOURCE, type Resource } from './resources.ts';
 import { runInBatches, STATEMENT_BATCH_SIZE } from '../../lib/database/runInBatches.ts';
 import { DAY_MS } from '../../spec/durations.ts';
 
@@ -16,6 +17,7 @@ import { DAY_MS } from '../../spec/durations.ts';
 export interface IssuedGrant {
   grantUuid: string;
   accountUuid: string;
+  resource: Resource;
   scopes: Scope[];
   refreshToken: string;
 }
@@ -50,8 +52,8 @@ const ROTATE_REFRESH_TOKENS = prepared(
   'rotate_refresh_tokens',
   `WITH item AS (
      SELECT * FROM unnest(cast(:tokenHashes AS bytea[]), cast(:clientIds AS text[]), cast(:scopes AS text[]),
-                          cast(:newHashes AS bytea[]))
-       WITH ORDINALITY AS i (token_hash, client_id, scopes, new_hash, ordinal)
+                          cast(:resources AS text[]), cast(:newHashes AS bytea[]))
+       WITH ORDINALITY AS i (token_hash, client_id, scopes, resource, new_hash, ordinal)
    ), consumed AS (
      UPDATE oauth_refresh_tokens t SET used_at = coalesce(t.used_at, :now), rotations = t.rotations + 1
        FROM item i, oauth_grants g JOIN accounts a ON a.id = g.account_id
@@ -59,19 +61,26 @@ const ROTATE_REFRESH_TOKENS = prepared(
         AND t.expires_at > :now AND t.rotations < :rotationsMax
         AND (t.used_at IS NULL OR (t.used_at > :graceStart AND NOT ${IS_SUPERSEDED}))
         AND g.uuid = t.grant_uuid AND g.client_id = i.client_id AND g.revoked_at IS NULL AND a.suspended_at IS NULL
-        AND string_to_array(i.scopes, ' ') <@ g.scopes
-     RETURNING i.ordinal, i.token_hash, i.new_hash, g.uuid, a.uuid AS account_uuid, g.scopes
+        AND string_to_array(i.scopes, ' ') <@ g.scopes AND coalesce(i.resource, ${GRANT_RESOURCE}) = ${GRANT_RESOURCE}
+     RETURNING i.ordinal, i.token_hash, i.new_hash, g.uuid, a.uuid AS account_uuid, g.scopes, ${GRANT_RESOURCE} AS resource
    ), renewed AS (
      INSERT INTO oauth_refresh_tokens (token_hash, grant_uuid, parent_hash, expires_at)
      SELECT new_hash, uuid, token_hash, :expiresAt FROM consumed
    )
-   SELECT ordinal, uuid, scopes, account_uuid FROM consumed`,
+   SELECT ordinal, uuid, scopes, account_uuid, resource FROM consumed`,
 );
 
-interface RotationItem {
-  tokenHash: Buffer;
+/** Parameters of a refresh. */
+interface RefreshRequest {
   clientId: string;
+  /** Scopes of the new access token; empty for all scopes of the grant, which do not change. */
   scopes: Scope[];
+  /** Undefined if the client does not name it. */
+  resource: Resource | undefined;
+}
+
+interface RotationItem extends RefreshRequest {
+  tokenHash: Buffer;
   newHash: Buffer;
 }
 
@@ -80,6 +89,7 @@ interface RotationRow {
   ordinal: number;
   uuid: string;
   scopes: Scope[];
+  resource: Resource;
   account_uuid: string;
 }
 
@@ -97,6 +107,7 @@ const rotateBatched = createBatcher<RotationItem, RotationRow | undefined>({
       clientIds: items.map(({ clientId }) => clientId),
       // As text, because the inner arrays of an SQL array must all have the same length.
       scopes: items.map(({ scopes }) => scopes.join(' ')),
+      resources: items.map(({ resource }) => resource ?? null),
       newHashes: items.map(({ newHash }) => newHash),
       graceStart: getGraceStart(at),
       rotationsMax: ROTATIONS_MAX,
@@ -114,21 +125,22 @@ function getGraceStart(at: Date): Date {
 
 /**
  * Exchanges a refresh token for the next one.
- * @param scopes scopes of the new access token; empty for all scopes of the grant, which do not change.
  * @throws OAuthError invalid_grant; reuse of a token revokes the whole grant
- * @throws OAuthError invalid_scope
+ * @throws OAuthError invalid_scope, invalid_target
  */
-export async function rotateRefreshToken(tokenText: string, clientId: string, scopes: Scope[]): Promise<IssuedGrant> {
+export async function rotateRefreshToken(tokenText: string, request: RefreshRequest): Promise<IssuedGrant> {
   const tokenHash = sha256(tokenText);
   const next = generateRefreshToken();
-  const row = await rotateBatched({ tokenHash, clientId, scopes, newHash: next.hash });
-  if (row === undefined) throw await explainRejection(tokenHash, clientId, scopes);
-  return { grantUuid: row.uuid, accountUuid: row.account_uuid, scopes: row.scopes, refreshToken: next.text };
+  const row = await rotateBatched({ ...request, tokenHash, newHash: next.hash });
+  if (row === undefined) throw await explainRejection(tokenHash, request);
+  const { uuid: grantUuid, account_uuid: accountUuid, resource, scopes } = row;
+  return { grantUuid, accountUuid, resource, scopes, refreshToken: next.text };
 }
 
 const FIND_REFRESH_TOKEN = prepared(
   'find_refresh_token',
-  `SELECT g.uuid, g.client_id, g.scopes, g.revoked_at, a.suspended_at, t.used_at, t.rotations, ${IS_SUPERSEDED} AS is_superseded
+  `SELECT g.uuid, g.client_id, g.scopes, ${GRANT_RESOURCE} AS resource, g.revoked_at, a.suspended_at, t.used_at, t.rotations,
+          ${IS_SUPERSEDED} AS is_superseded
      FROM oauth_refresh_tokens t
      JOIN oauth_grants g ON g.uuid = t.grant_uuid
      JOIN accounts a ON a.id = g.account_id
@@ -139,6 +151,7 @@ interface RefreshTokenRow {
   uuid: string;
   client_id: string;
   scopes: Scope[];
+  resource: Resource;
   revoked_at: Date | null;
   suspended_at: Date | null;
   used_at: Date | null;
@@ -150,7 +163,10 @@ interface RefreshTokenRow {
  * Determines why a token was rejected. A token that is used again after the grace period, or after its successor was used,
  * may have been stolen: its grant is revoked.
  */
-async function explainRejection(tokenHash: Buffer, clientId: string, scopes: Scope[]): Promise<OAuthError> {
+async function explainRejection(
+  tokenHash: Buffer,
+  { clientId, scopes, resource }: RefreshRequest,
+): Promise<OAuthError> {
   const [row] = await runStatement<RefreshTokenRow>(FIND_REFRESH_TOKEN, { tokenHash });
   if (row === undefined || row.client_id !== clientId)
     return new OAuthError('invalid_grant', 'The refresh token is unknown or belongs to another client.');
@@ -162,6 +178,8 @@ async function explainRejection(tokenHash: Buffer, clientId: string, scopes: Sco
   if (row.suspended_at !== null) return new OAuthError('invalid_grant', ACCOUNT_SUSPENDED_DETAIL);
   if (!scopes.every((scope) => row.scopes.includes(scope)))
     return new OAuthError('invalid_scope', `The grant has only the scope ${row.scopes.join(' ')}.`);
+  if (row.resource !== (resource ?? row.resource))
+    return new OAuthError('invalid_target', `The grant is for the resource ${getResourceUrl(row.resource)}.`);
   if (row.rotations >= ROTATIONS_MAX)
     return new OAuthError('invalid_grant', 'The refresh token was rotated too often: use one of its successors.');
   return new OAuthError('invalid_grant', 'The refresh token has expired.');

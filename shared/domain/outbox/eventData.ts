@@ -14,6 +14,7 @@ import {
   type WebhookData,
 } from '../../presenters/webhookData.ts';
 import { type EventType, isWebhookEventType, type WebhookEventType } from '../../spec/events.ts';
+import { listKeyLimits, type SpendingLimits } from '../spendingLimits/listSpendingLimits.ts';
 import { ApiKey } from '../../tables/ApiKey.ts';
 import { Generation } from '../../tables/Generation.ts';
 import { LedgerEntry } from '../../tables/LedgerEntry.ts';
@@ -23,6 +24,7 @@ import type { OutboxEvent } from '../../tables/OutboxEvent.ts';
 export interface EventSources {
   generations: ReadonlyMap<string, Generation>;
   keys: ReadonlyMap<string, ApiKey>;
+  keyLimits: SpendingLimits;
   entries: ReadonlyMap<string, LedgerEntry>;
 }
 
@@ -51,13 +53,15 @@ export async function readEventSources(transaction: Transaction, events: OutboxE
     ({ uuid }) => uuid,
   );
   await ensureModelsKnown([...generations.values()].map(({ model }) => model));
+  const keys = await read(
+    ['key.created', 'key.revoked'],
+    (uuids, ids) => ApiKey.query(transaction).whereIn('uuid', uuids).whereIn('account_id', ids),
+    ({ uuid }) => uuid,
+  );
   return {
     generations,
-    keys: await read(
-      ['key.created', 'key.revoked'],
-      (uuids, ids) => ApiKey.query(transaction).whereIn('uuid', uuids).whereIn('account_id', ids),
-      ({ uuid }) => uuid,
-    ),
+    keys,
+    keyLimits: await listKeyLimits([...keys.values()], transaction),
     entries: await read(
       ['credits.granted'],
       (keys, ids) => LedgerEntry.query(transaction).whereIn('effect_key', keys).whereIn('account_id', ids),
@@ -94,8 +98,8 @@ const BUILD_DATA: { [Type in WebhookEventType]: BuildData<Type> } = {
   'topup.succeeded': (event) => presentTopup(withDetails(event), 'succeeded'),
   'topup.failed': (event) => presentTopup(withDetails(event), 'failed'),
   'subscription.updated': buildBillingStatusData,
-  'key.created': (event, { keys }) => presentApiKey(find(keys, event)),
-  'key.revoked': (event, { keys }) => presentApiKey(find(keys, event)),
+  'key.created': buildKeyData,
+  'key.revoked': buildKeyData,
   'affiliate.commission': (event) => presentCommission(withDetails(event)),
   'affiliate.payout': (event) => presentPayout(withDetails(event)),
 };
@@ -105,6 +109,11 @@ function buildGenerationData(event: OutboxEvent, { generations }: EventSources) 
   const generation = find(generations, event);
   const data = presentGeneration(generation);
   return generation.deleted_at === null ? data : { ...data, output_url: null, thumbnail_url: null };
+}
+
+function buildKeyData(event: OutboxEvent, { keys, keyLimits }: EventSources) {
+  const key = find(keys, event);
+  return presentApiKey(key, keyLimits.get(key.uuid));
 }
 
 function buildBillingStatusData(event: OutboxEvent) {

@@ -2,26 +2,33 @@ import type { Knex } from 'knex';
 import { now } from '../../lib/clock.ts';
 import { db } from '../../lib/database/pool.ts';
 import type { CreditLimit, SpendingLimitState } from '../../presenters/spendingLimit.ts';
+import type { ApiKey } from '../../tables/ApiKey.ts';
 import { SpendingLimit } from '../../tables/SpendingLimit.ts';
 import { getResetTime, getWindowStart } from './window.ts';
 
-/** Limits by credential; null for one that was removed, nothing for one that was never set. */
-export type SpendingLimits<Credential> = ReadonlyMap<Credential, SpendingLimitState | null>;
+/**
+ * Limits by the uuid of the key, or the client id of the application; null for one that was removed, nothing for one that
+ * was never set.
+ */
+export type SpendingLimits = ReadonlyMap<string, SpendingLimitState | null>;
 
-/** Lists the limits of API keys, by the number of the key. */
-export async function listKeyLimits(
-  accountId: number,
-  keyNumbers: readonly number[],
-  connection: Knex = db,
-): Promise<SpendingLimits<number>> {
+/** Lists the limits of API keys. */
+export async function listKeyLimits(keys: readonly ApiKey[], connection: Knex = db): Promise<SpendingLimits> {
+  if (keys.length === 0) return new Map();
+  const uuids = new Map(keys.map((key) => [`${key.account_id}:${key.number}`, key.uuid]));
   const rows = await SpendingLimit.query(connection)
-    .where({ account_id: accountId })
-    .whereIn('key_number', [...keyNumbers]);
-  return new Map(rows.map((row) => [row.key_number as number, toSpendingLimitState(row)]));
+    .whereIn('account_id', [...new Set(keys.map((key) => key.account_id))])
+    .whereIn('key_number', [...new Set(keys.map((key) => key.number))]);
+  return new Map(
+    rows.flatMap((row) => {
+      const uuid = uuids.get(`${row.account_id}:${row.key_number}`);
+      return uuid === undefined ? [] : [[uuid, toSpendingLimitState(row)] as const];
+    }),
+  );
 }
 
 /** Lists the limits of all applications of an account, by the id of the client. */
-export async function listApplicationLimits(accountId: number, connection: Knex = db): Promise<SpendingLimits<string>> {
+export async function listApplicationLimits(accountId: number, connection: Knex = db): Promise<SpendingLimits> {
   const rows = await SpendingLimit.query(connection).where({ account_id: accountId }).whereNotNull('client_id');
   return new Map(rows.map((row) => [row.client_id as string, toSpendingLimitState(row)]));
 }

@@ -20,6 +20,7 @@ import { listRecentInvoices } from '../billing/invoices.ts';
 import { listRecentTopups } from '../billing/listTopups.ts';
 import { getSubscriptionOverview, type SubscriptionOverview } from '../billing/billingStatus.ts';
 import { listTopupRefunds } from '../billing/topupRefunds.ts';
+import { listApplicationLimits, listKeyLimits, type SpendingLimits } from '../spendingLimits/listSpendingLimits.ts';
 import { listGenerationsForStaff, type StaffGenerationPage } from './generations.ts';
 
 /** Latest rows of each list on the account page of staff. */
@@ -47,8 +48,10 @@ export interface AccountOverview {
   events: UnprocessedEvent[];
   issues: string[];
   keys: ApiKey[];
+  keyLimits: SpendingLimits;
   sessions: ActiveWebSession[];
   applications: ConnectedApplication[];
+  applicationLimits: SpendingLimits;
   identities: Identity[];
   /** null if the account is not an affiliate. */
   affiliate: AffiliateOverview | null;
@@ -85,6 +88,7 @@ export async function readAccountOverview(account: Account): Promise<AccountOver
     listRecentInvoices(id, ROWS_SHOWN),
     findRequestedDeletion(id),
   ]);
+  const [keyLimits, applicationLimits] = await Promise.all([listKeyLimits(keys), listApplicationLimits(id)]);
   return {
     account,
     deletion,
@@ -99,8 +103,10 @@ export async function readAccountOverview(account: Account): Promise<AccountOver
     events,
     issues,
     keys,
+    keyLimits,
     sessions,
     applications,
+    applicationLimits,
     identities,
     affiliate,
   };

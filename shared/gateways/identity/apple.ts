@@ -30,8 +30,7 @@ const SECRET_SECONDS = 300;
 
 function createAppleClientAuth({ issuer, clientId, teamId, keyId, privateKey }: AppleSettings): ClientAuth {
   const key = createPrivateKey(privateKey);
-  // The library awaits it, though its type does not say so.
-  // oxlint-disable-next-line typescript/no-misused-promises
+  // oxlint-disable-next-line typescript/no-misused-promises -- the library awaits it, though its type does not say so
   return async (_server, _client, body) => {
     const issuedAt = Math.floor(now().getTime() / 1_000);
     const secret = await new SignJWT()

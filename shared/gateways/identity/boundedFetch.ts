@@ -1,4 +1,5 @@
 import { config } from '../../lib/config.ts';
+import { readBounded } from '../responseBody.ts';
 
 /** Upper limit for responses of sign-in providers. */
 const RESPONSE_MAX_BYTES = 1024 * 1024;
@@ -12,17 +13,6 @@ export async function fetchBounded(url: string, options: RequestInit): Promise<R
     signal: AbortSignal.timeout(config.SIGN_IN_TIMEOUT_MS),
   });
   const { status, headers } = response;
-  const body = await readBoundedBody(response);
+  const body = await readBounded((response.body ?? []) as AsyncIterable<Uint8Array>, RESPONSE_MAX_BYTES);
   return new Response(NULL_BODY_STATUSES.has(status) ? null : body, { status, headers });
-}
-
-async function readBoundedBody(response: Response): Promise<Uint8Array<ArrayBuffer>> {
-  const chunks: Uint8Array[] = [];
-  let bytes = 0;
-  for await (const chunk of (response.body ?? []) as AsyncIterable<Uint8Array>) {
-    bytes += chunk.length;
-    if (bytes > RESPONSE_MAX_BYTES) throw new Error(`response exceeds ${RESPONSE_MAX_BYTES} bytes`);
-    chunks.push(chunk);
-  }
-  return Uint8Array.from(Buffer.concat(chunks));
 }

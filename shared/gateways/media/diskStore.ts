@@ -1,5 +1,6 @@
-import { access, constants, copyFile, mkdir, open, readFile, rename, rm, stat } from 'node:fs/promises';
+import { access, constants, copyFile, mkdir, readFile, rename, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
+import { flushToDisk } from './flushToDisk.ts';
 import { tooLargeError } from './download.ts';
 import { type MediaStore, StoreConfigError } from './mediaStore.ts';
 
@@ -14,7 +15,7 @@ export function diskStore(root: string): MediaStore {
       await mkdir(target, { recursive: true });
       for (const { localFile, name } of files) await rename(localFile, join(target, name));
       // Not every platform and file system supports fsync of a folder.
-      await syncDirectory(target).catch(() => {});
+      await flushToDisk(target, 'folder').catch(() => {});
     },
     movesFiles: true,
     getFile: async (path, localFile, maxBytes) => {
@@ -50,15 +51,5 @@ async function findFile<Result>(
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
     throw error;
-  }
-}
-
-/** Flushes the names in a folder to the disk. */
-async function syncDirectory(folder: string): Promise<void> {
-  const handle = await open(folder, 'r');
-  try {
-    await handle.sync();
-  } finally {
-    await handle.close();
   }
 }

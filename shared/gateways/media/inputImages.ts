@@ -1,4 +1,4 @@
-import { open, writeFile } from 'node:fs/promises';
+import { writeFile } from 'node:fs/promises';
 import { hasImageModels } from '../../lib/catalog/catalog.ts';
 import { config, ConfigError } from '../../lib/config.ts';
 import { getServerSecret } from '../../lib/serverSecret.ts';
@@ -6,6 +6,7 @@ import { IMAGE_MAX_BYTES } from '../../spec/limits.ts';
 import { getMediaFolder, getMediaStore } from './configuredStore.ts';
 import { download, InvalidOutputError, LocalFileError } from './download.ts';
 import { verifyMediaStore } from './storeOutput.ts';
+import { flushToDisk } from './flushToDisk.ts';
 import { cleanTempFiles, deleteTempFile, newTempFile } from './tempFiles.ts';
 import { DecodeError, reencodeImage } from './thumbnail.ts';
 
@@ -127,7 +128,7 @@ export async function decodeImage(
       const limit = `more than ${maxBytes / 1_000_000} MB when it is encoded without its metadata`;
       throw new InvalidImageError(`The image has ${limit}. Make it smaller.`);
     }
-    await flushFile(outputFile);
+    await flushToDisk(outputFile, 'file');
     return { localFile: outputFile, contentType: `image/${format}`, width, height, bytes };
   } catch (error) {
     if (!(error instanceof DecodeError)) throw error;
@@ -135,16 +136,6 @@ export async function decodeImage(
       ? 'The image has more than 50 megapixels.'
       : 'The image cannot be decoded: it must be an undamaged PNG, JPEG or WebP file.';
     throw new InvalidImageError(message, { cause: error });
-  }
-}
-
-/** Flushes the content of a file to the disk. */
-async function flushFile(localFile: string): Promise<void> {
-  const handle = await open(localFile, 'r+');
-  try {
-    await handle.sync();
-  } finally {
-    await handle.close();
   }
 }
 

@@ -3,6 +3,8 @@ import type { ReencodedImage, ReencodeRequest, ThumbnailResponse, ThumbnailReque
 import { readEarlyFrame } from './videoFrame.ts';
 
 const LONGER_SIDE_PX = 512;
+/** Takes two thirds of the processor time of the default, 4, and gives a file that is 1 to 5 % larger. */
+const THUMBNAIL_EFFORT = 2;
 const MAX_INPUT_PIXELS = 50_000_000;
 
 sharp.cache(false);
@@ -42,7 +44,7 @@ async function renderThumbnail({ kind, filePath, ffmpegPath }: ThumbnailSourceRe
   const picture = frame ? sharp(frame.data, DECODE_OPTIONS) : sharp(filePath, DECODE_OPTIONS).autoOrient();
   return picture
     .resize({ width: LONGER_SIDE_PX, height: LONGER_SIDE_PX, fit: 'inside', withoutEnlargement: true })
-    .webp({ quality: 80 })
+    .webp({ quality: 80, effort: THUMBNAIL_EFFORT })
     .toBuffer();
 }
 

@@ -48,8 +48,9 @@ export function falUpstream({ upstream: { baseUrl, key }, modelId, kind }: Upstr
     return requestJson(method, url, { headers });
   }
 
-  async function submit({ input }: SubmitRequest): Promise<SubmitResult> {
-    const response = await requestJson('POST', `${baseUrl}/${modelId}`, { headers, body: input });
+  async function submit({ input, callbackUrl }: SubmitRequest): Promise<SubmitResult> {
+    const query = callbackUrl === undefined ? '' : `?fal_webhook=${encodeURIComponent(callbackUrl)}`;
+    const response = await requestJson('POST', `${baseUrl}/${modelId}${query}`, { headers, body: input });
     if (response.status === 200 && isFalHandle(response.body, origin))
       return { state: 'accepted', handle: pickHandleFields(response.body) };
     // fal marks errors that would repeat for the same request.

@@ -57,12 +57,16 @@ export function requireUpstreamKeys(): void {
   }
 }
 
+export { isRecentCallback, verifyCallback } from './callbacks/index.ts';
+export type { CallbackRequest } from './callbacks/callbackProtocol.ts';
 export { closeUpstreamConnections } from './http.ts';
 export {
   computeCostCents,
   buildUpstreamInput,
   type UpstreamRoute,
   getUpstreamRoutes,
+  findUpstreamSettings,
+  listUpstreamSettings,
   findUpstreamRoute,
   findReleaseRoutes,
   findTestRoute,

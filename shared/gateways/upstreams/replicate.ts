@@ -49,13 +49,14 @@ export function replicateUpstream({ upstream: { baseUrl, key }, modelId, kind }:
     return requestJson(method, url, { headers });
   }
 
-  async function submit({ input, deadlineAt }: SubmitRequest): Promise<SubmitResult> {
+  async function submit({ input, deadlineAt, callbackUrl }: SubmitRequest): Promise<SubmitResult> {
+    const callback = callbackUrl === undefined ? {} : { webhook: callbackUrl, webhook_events_filter: ['completed'] };
     const response = await requestJson(
       'POST',
       `${baseUrl}${version === undefined ? `/models/${model}` : ''}/predictions`,
       {
         headers: { ...headers, prefer: 'respond-async', 'cancel-after': `${secondsUntil(deadlineAt)}s` },
-        body: version === undefined ? { input } : { version, input },
+        body: { ...(version === undefined ? {} : { version }), input, ...callback },
       },
     );
     const id = getField(response.body, 'id');

@@ -10,6 +10,8 @@ export interface SubmitRequest {
   images?: readonly SubmitImage[];
   /** Time after which the result is no longer used. */
   deadlineAt: Date;
+  /** Address that the upstream shall call once the run has ended. Absent: none. */
+  callbackUrl?: string;
   /** Returns the path of a new local file, for an upstream that responds with the output itself. */
   newFile(): Promise<string>;
 }

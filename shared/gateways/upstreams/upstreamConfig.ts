@@ -12,34 +12,11 @@ import type {
   ModelSlug,
 } from '../../spec/catalog.ts';
 import { addImageFields, buildImageVariables, buildSampleImages, type RoleImage } from './imageFields.ts';
-import {
-  ADAPTER_NAMES,
-  type AdapterName,
-  MODEL_PRESETS,
-  type UpstreamModelSettings,
-  DEFAULT_INPUTS,
-} from './modelPresets.ts';
-import { buildTestUpstream, isTestUpstream, pickTestParams, TEST_INPUT, TEST_MODEL_IDS } from './testUpstream.ts';
+import { MODEL_PRESETS, type UpstreamModelSettings, DEFAULT_INPUTS } from './modelPresets.ts';
+import { isTestUpstream, pickTestParams, TEST_INPUT, TEST_MODEL_IDS } from './testUpstream.ts';
 import { fillTemplate, listTableVariables, type TemplateVariables } from '../../lib/template.ts';
-import { PRICE_MAX_CENTS, parseUpstreamsVariable, type UpstreamsVariable } from './upstreamsVariable.ts';
-import { canParseUrl } from '../../lib/canParseUrl.ts';
-
-/** A provider, or a gateway to several, that runs generations. */
-export interface UpstreamSettings {
-  name: string;
-  adapter: AdapterName;
-  /** Without a trailing slash. */
-  baseUrl: string;
-  key: string | null;
-  /** Maximum number of concurrent generations, over all workers; null for no limit. */
-  concurrency: number | null;
-  /** Maximum number of submits per minute, over all workers; null for no limit. */
-  perMinute: number | null;
-  /** True if its outputs may be at private addresses. */
-  isLocal: boolean;
-  /** True if it takes the input of videos as form data and not as JSON. */
-  acceptsForm: boolean;
-}
+import { readUpstreams, type UpstreamSettings } from './upstreamSettings.ts';
+import { PRICE_MAX_CENTS, parseUpstreamsVariable } from './upstreamsVariable.ts';
 
 /** An upstream, and one of its models, that can run generations of a catalog model. */
 export interface UpstreamRoute {
@@ -107,42 +84,6 @@ function listRouteTexts(settings: Config, { slug, upstreams }: CatalogModel): { 
     const value = settings[variable];
     return value === undefined ? [] : [{ variable, value }];
   });
-}
-
-/** Reads the built-in upstreams, which have variables of their own, and merges UPSTREAMS into them. */
-function readUpstreams(settings: Config, declared: UpstreamsVariable): Map<string, UpstreamSettings> {
-  const builtIn = {
-    fal: { base_url: settings.FAL_BASE_URL, key: settings.FAL_KEY },
-    openai: { base_url: settings.OPENAI_BASE_URL, key: settings.OPENAI_API_KEY },
-    replicate: { base_url: settings.REPLICATE_BASE_URL, key: settings.REPLICATE_API_TOKEN },
-  };
-  const names = new Set([...Object.keys(builtIn), ...Object.keys(declared.upstreams ?? {})]);
-  if (names.has(TEST_UPSTREAM_NAME))
-    throw new ConfigError(`UPSTREAMS/upstreams/${TEST_UPSTREAM_NAME} is reserved: set TEST_UPSTREAM_URL instead.`);
-  const upstreams = [...names].map((name): [string, UpstreamSettings] => {
-    const overrides = declared.upstreams?.[name] ?? {};
-    const defaults = (builtIn as Record<string, { base_url: string; key?: string }>)[name];
-    const adapter = overrides.adapter ?? ADAPTER_NAMES.find((candidate) => candidate === name);
-    const baseUrl = overrides.base_url ?? defaults?.base_url;
-    if (adapter === undefined || baseUrl === undefined || !canParseUrl(baseUrl)) {
-      throw new ConfigError(`UPSTREAMS/upstreams/${name} must have an "adapter" and a "base_url".`);
-    }
-    return [
-      name,
-      {
-        name,
-        adapter,
-        baseUrl: baseUrl.replace(/\/+$/, ''),
-        key: overrides.key ?? defaults?.key ?? null,
-        concurrency: overrides.concurrency ?? null,
-        perMinute: overrides.per_minute ?? null,
-        isLocal: overrides.local ?? false,
-        acceptsForm: overrides.form ?? false,
-      },
-    ];
-  });
-  const testUpstream = settings.TEST_UPSTREAM_URL === undefined ? null : buildTestUpstream(settings.TEST_UPSTREAM_URL);
-  return new Map(testUpstream === null ? upstreams : [...upstreams, [testUpstream.name, testUpstream]]);
 }
 
 function readRoute(partialConfig: UpstreamConfig, model: CatalogModel, variable: string, value: string): UpstreamRoute {
@@ -278,6 +219,16 @@ const upstreamConfig = perService(() => parseUpstreams(config, getCatalog()));
 /** Returns the first choice and the optional fallback of each model. */
 export function getUpstreamRoutes(): Readonly<Record<ModelSlug, readonly UpstreamRoute[]>> {
   return upstreamConfig().routes;
+}
+
+/** Returns the settings of an upstream, or undefined if it is not configured. */
+export function findUpstreamSettings(name: string): UpstreamSettings | undefined {
+  return upstreamConfig().upstreams.get(name);
+}
+
+/** Returns the settings of all configured upstreams. */
+export function listUpstreamSettings(): UpstreamSettings[] {
+  return [...upstreamConfig().upstreams.values()];
 }
 
 /** Returns the routes of a model of another release. Leaves out those that this configuration does not support. */

@@ -27,6 +27,9 @@ const UpstreamsVariable = Type.Object(
             per_minute: Type.Optional(Type.Integer({ minimum: 1 })),
             local: Type.Optional(Type.Boolean()),
             form: Type.Optional(Type.Boolean()),
+            callbacks: Type.Optional(Type.Union([Type.Boolean(), Type.String({ pattern: '^https?://\\S+$' })])),
+            callback_keys_url: Type.Optional(Type.String({ pattern: '^https?://\\S+$' })),
+            callback_secret: Type.Optional(Type.String({ pattern: '^whsec_' })),
           },
           { additionalProperties: false },
         ),
@@ -84,8 +87,10 @@ function describeVariableError({ instancePath, keyword, params, propertyName, pa
       return `${path} must be one of ${(allowedValues as string[]).join(', ')}.`;
     case 'pattern':
       if (propertyName !== undefined) return `${path}: the name "${propertyName}" may contain only a-z, 0-9, _ and -.`;
+      if (path.endsWith('/callback_secret')) return `${path} must begin with whsec_, or be \${NAME} for a variable.`;
       return `${path} must be ${String(pattern).startsWith('^https') ? 'an address such as http://host/v1' : 'the key itself, or ${NAME} for a variable'}.`;
     case 'anyOf':
+      if (path.endsWith('/callbacks')) return `${path} must be true, false, or an address such as https://host.`;
       return `${path} must be a number from 0 to ${PRICE_MAX_CENTS}, or a table with "$by".`;
     case 'type':
       return `${path} must be ${/^[aeio]/.test(String(type)) ? 'an' : 'a'} ${String(type)}.`;

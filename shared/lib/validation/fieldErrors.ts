@@ -1,4 +1,5 @@
 import type { ErrorObject } from 'ajv/dist/2020.js';
+import { listBriefly } from '../listBriefly.ts';
 
 /** Describes an error of a body: the field, and a sentence that names it. */
 export function describeFieldError(error: ErrorObject, fieldPrefix: string): { field?: string; detail: string } {
@@ -19,7 +20,7 @@ function describeProblem({ keyword, params, parentSchema, message }: ErrorObject
     case 'additionalProperties':
       return 'is not a known field';
     case 'enum':
-      return `must be one of: ${(allowedValues as unknown[]).join(', ')}`;
+      return `must be one of: ${listBriefly(allowedValues as unknown[])}`;
     case 'type':
       return `must be ${withArticle(String(type).replaceAll(',', ' or '))}`;
     case 'format':

@@ -1,7 +1,10 @@
 import type { VNode } from 'preact';
 import { formatUsd } from '../../components/formatAmount.ts';
 import { formatShortDateTime, formatRelativeTime } from '../../components/formatTime.ts';
+import { describeKeyOptions } from '../../components/keyOptions.ts';
+import { describeLimitUse } from '../../components/spendingLimit.tsx';
 import { mayUse } from '../../components/staffPage.tsx';
+import type { SpendingLimitState } from '../../../../shared/presenters/spendingLimit.ts';
 import { describeBrowser } from '../../../../shared/lib/browserName.ts';
 import { Table } from '../../components/table.tsx';
 import { Facts, Section } from '../sections.tsx';
@@ -9,20 +12,23 @@ import type { SectionProps } from './profile.tsx';
 
 const formatUse = (usedAt: Date | null) => (usedAt === null ? 'never' : formatRelativeTime(usedAt));
 
+const describeLimit = (limit: SpendingLimitState | null) => (limit === null ? 'none' : describeLimitUse(limit));
+
 /** API keys, sessions, applications and sign-in methods, and the affiliate state. */
 export function AccessSections({ overview, ctx }: SectionProps): VNode {
-  const { keys, sessions, applications, identities } = overview;
+  const { keys, keyLimits, sessions, applications, applicationLimits, identities } = overview;
   const mayRevoke = mayUse(ctx, 'revokeAccess');
   return (
     <>
       <Section id="keys" title="API keys">
         <Table
           label="API keys"
-          columns={['Prefix', 'Name', 'Created', 'Last used', 'Action']}
+          columns={['Prefix', 'Name', 'Options', 'Created', 'Last used', 'Action']}
           empty="No active API keys."
           rows={keys.map((key) => [
             <code>{key.prefix}…</code>,
-            key.name,
+            key.test_account_id === null ? key.name : `${key.name} (test)`,
+            describeKeyOptions(key, keyLimits.get(key.uuid) ?? null),
             formatShortDateTime(key.created_at),
             formatUse(key.last_used_at),
             mayRevoke ? (
@@ -54,12 +60,13 @@ export function AccessSections({ overview, ctx }: SectionProps): VNode {
       <Section id="applications" title="Applications">
         <Table
           label="Applications"
-          columns={['Application', 'Hosts', 'Scopes', 'Connected', 'Last used']}
+          columns={['Application', 'Hosts', 'Scopes', 'Spending limit', 'Connected', 'Last used']}
           empty="No connected applications."
           rows={applications.map((application) => [
             application.clientName,
             application.clientHosts.join(', '),
             application.scopes.join(', '),
+            describeLimit(applicationLimits.get(application.clientId) ?? null),
             formatShortDateTime(application.connectedAt),
             formatUse(application.lastUsedAt),
           ])}

@@ -1,59 +1,115 @@
+import type { UsageSummary } from '@genmeter/client';
 import type { Command } from 'commander';
-import { deleteCredentials, readCredentials, writeCredentials } from '../credentials.ts';
+import { parseCount } from '../arguments.ts';
+import {
+  type Credentials,
+  deleteCredentials,
+  tryReadCredentials,
+  withCredentialsLock,
+  writeCredentials,
+} from '../credentials.ts';
+import { revoke } from '../oauth/server.ts';
+import { signIn } from '../oauth/signIn.ts';
 import { printResult, withJson } from '../output.ts';
 import { createClient } from '../session.ts';
 import { CommandError, EXIT, type Terminal } from '../terminal.ts';
 
 /** Page of the service where API keys are created; it asks for a sign-in first. */
 const KEYS_PAGE = '/account/keys/';
+const DEFAULT_TIMEOUT_SECONDS = 300;
 
 interface LoginOptions {
   url?: string;
-  key?: string;
+  /** True without a value: the key is asked for. */
+  key?: string | true;
   browser: boolean;
+  timeout: number;
   json?: boolean;
 }
 
 export function addLoginCommands(program: Command, terminal: Terminal): void {
   const login = program
     .command('login')
-    .description('store an API key: opens the page that creates one, and asks for it')
+    .description('sign in through the browser, or store an API key')
     .option('--url <url>', 'address of the service; default: GENMETER_URL, or that of the last login')
-    .option('--key <key>', 'store this key; without a terminal, it is read from the standard input')
-    .option('--no-browser', 'print the address of the page only');
-  withJson(login).action((options: LoginOptions) => storeKey(options, terminal));
+    .option('--key [key]', 'store this API key; without a value it is asked for, or read from the standard input')
+    .option('--no-browser', 'print the address of the page only')
+    .option('--timeout <seconds>', 'time to sign in', parseCount, DEFAULT_TIMEOUT_SECONDS);
+  withJson(login).action((options: LoginOptions) => storeSignIn(options, terminal));
 
-  withJson(program.command('logout').description('delete the stored API key from this machine')).action(
-    ({ json }: { json?: boolean }) => {
-      const isDeleted = deleteCredentials(terminal.env);
-      const text = isDeleted
-        ? 'Signed out. The API key remains valid until you revoke it on the account page.'
-        : 'Not signed in.';
-      printResult(terminal, json, { signed_out: isDeleted }, () => text);
-    },
+  withJson(program.command('logout').description('sign out: delete the stored credentials from this machine')).action(
+    ({ json }: { json?: boolean }) => removeSignIn(json, terminal),
   );
 }
 
-async function storeKey(
-  { url: urlOption, key: keyOption, browser, json }: LoginOptions,
-  terminal: Terminal,
-): Promise<void> {
+async function storeSignIn(options: LoginOptions, terminal: Terminal): Promise<void> {
   const { env, signal } = terminal;
-  const url = (urlOption ?? (env['GENMETER_URL'] || readCredentials(env)?.url))?.replace(/\/+$/, '');
+  const previous = tryReadCredentials(env);
+  const url = (options.url ?? (env['GENMETER_URL'] || previous?.url))?.replace(/\/+$/, '');
   if (url === undefined) {
     throw new CommandError(EXIT.usage, 'usage', 'Pass the address of the service: genmeter login --url https://...');
   }
-  createClient(url, undefined);
-  const key = (keyOption ?? (await askForKey(url, browser, terminal))).trim();
-  if (key === '') throw new CommandError(EXIT.usage, 'usage', 'No API key was entered.');
-  const summary = await createClient(url, key).usage.summary({ signal });
-  const file = writeCredentials(env, { url, key });
+  createClient(url, {});
+  let summary: UsageSummary;
+  let file: string;
+  if (options.key === undefined) {
+    const { browser: mayOpenBrowser, timeout } = options;
+    const clientId = previous?.url === url && 'tokens' in previous ? previous.tokens.clientId : undefined;
+    const tokens = await signIn({ url, clientId, mayOpenBrowser, timeoutMs: timeout * 1_000 }, terminal);
+    file = await replaceCredentials({ url, tokens }, terminal);
+    summary = await createClient(url, { getToken: async () => tokens.accessToken }).usage.summary({ signal });
+  } else {
+    const key = (options.key === true ? await askForKey(url, options.browser, terminal) : options.key).trim();
+    if (key === '') throw new CommandError(EXIT.usage, 'usage', 'No API key was entered.');
+    summary = await createClient(url, { key }).usage.summary({ signal });
+    file = await replaceCredentials({ url, key }, terminal);
+  }
   const result = { url, file, plan: summary.plan?.slug ?? null, balance: summary.credits.balance };
   printResult(
     terminal,
-    json,
+    options.json,
     result,
     () => `Signed in to ${url}. Balance: ${result.balance} credits. Stored in ${file}.`,
+  );
+}
+
+/** Stores credentials, and ends the access of those that they replace. */
+async function replaceCredentials(credentials: Credentials, { env }: Terminal): Promise<string> {
+  const [file, replaced] = await withCredentialsLock(env, () => {
+    const stored = tryReadCredentials(env);
+    return [writeCredentials(env, credentials), stored] as const;
+  });
+  // Otherwise the access ends by itself, 30 days after its last use.
+  await endAccess(replaced).catch(() => {});
+  return file;
+}
+
+async function endAccess(credentials: Credentials | undefined): Promise<void> {
+  if (credentials !== undefined && 'tokens' in credentials) await revoke(credentials.tokens);
+}
+
+async function removeSignIn(json: boolean | undefined, terminal: Terminal): Promise<void> {
+  const { env } = terminal;
+  const [isDeleted, deleted] = await withCredentialsLock(env, () => {
+    const stored = tryReadCredentials(env);
+    return [deleteCredentials(env), stored] as const;
+  });
+  if (deleted === undefined || 'key' in deleted) {
+    const text = isDeleted
+      ? 'Signed out. The API key remains valid until you revoke it on the account page.'
+      : 'Not signed in.';
+    return printResult(terminal, json, { signed_out: isDeleted }, () => text);
+  }
+  await endAccess(deleted).catch((error: Error) => {
+    const advice = `Disconnect it at ${deleted.url}/account/applications/.`;
+    const detail = `Signed out on this machine, but the access of this program could not be ended. ${error.message} ${advice}`;
+    throw new CommandError(EXIT.temporary, 'not_revoked', detail);
+  });
+  printResult(
+    terminal,
+    json,
+    { signed_out: true },
+    () => 'Signed out. This program has no access to your account anymore.',
   );
 }
 

@@ -2,6 +2,7 @@ import type { Knex } from 'knex';
 import { isTestUpstream, usesDispatchLoop } from '../../../gateways/upstreams/index.ts';
 import { addMilliseconds } from '../../../lib/clock.ts';
 import { prepared, runStatement } from '../../../lib/database/preparedStatements.ts';
+import { perService } from '../../../lib/serviceScope.ts';
 import { getLeaseMs } from './lease.ts';
 import { type ActiveRoute, getActiveRoutes } from './modelHealth.ts';
 import { type ClaimedGeneration, CLAIMED_COLUMNS, transition, WANTED_GENERATIONS } from './transition.ts';
@@ -18,25 +19,56 @@ const CLAIM_UPDATE = `
        FROM free WHERE g.uuid = free.uuid AND g.account_id = free.account_id
      RETURNING ${CLAIMED_COLUMNS}`;
 
+/** In the place of the null of generations of the default models. The ids of releases are hashes. */
+const DEFAULT_CATALOG_ID = 0;
 const ROUTE_RECORDSET =
-  'json_to_recordset(:routes) AS route (model text, upstream text, upstream_model text, catalog_id bigint, is_test boolean)';
+  'json_to_recordset(:routes) AS route (model text, upstream text, upstream_model text, catalog_ids bigint[], is_test boolean)';
 /** The test upstream runs the generations of test accounts, and no others. */
-const IS_ROUTED = `route.model = g.model AND route.catalog_id IS NOT DISTINCT FROM g.catalog_id
+const IS_ROUTED = `route.model = g.model AND coalesce(g.catalog_id, ${DEFAULT_CATALOG_ID}) = ANY (route.catalog_ids)
           AND route.is_test = g.is_test`;
 const IS_CLAIMABLE = `g.status = 'queued' AND g.upstream_handle IS NULL AND g.deadline_at > :now
           AND (g.leased_until IS NULL OR g.leased_until <= :now)`;
 
-/** Encodes routes for the claim statements. */
-function toRouteBindings(routes: ActiveRoute[]): string {
-  return JSON.stringify(
-    routes.map(({ model, upstream, modelId, catalogId }) => ({
+/** A row of the claim statements. */
+interface RouteRow {
+  model: string;
+  upstream: string;
+  upstream_model: string;
+  catalog_ids: number[];
+  is_test: boolean;
+}
+
+/** Encodes routes for the claim statements. Releases with the same route share a row: most models stay the same. */
+function toRouteBindings(routes: readonly ActiveRoute[]): string {
+  const rows = new Map<string, RouteRow>();
+  for (const { model, upstream, modelId, catalogId } of routes) {
+    const isTest = isTestUpstream(upstream);
+    const key = JSON.stringify([model, upstream.name, modelId, isTest]);
+    const row = rows.get(key) ?? {
       model,
       upstream: upstream.name,
       upstream_model: modelId,
-      catalog_id: catalogId,
-      is_test: isTestUpstream(upstream),
-    })),
-  );
+      catalog_ids: [],
+      is_test: isTest,
+    };
+    row.catalog_ids.push(catalogId ?? DEFAULT_CATALOG_ID);
+    rows.set(key, row);
+  }
+  return JSON.stringify([...rows.values()]);
+}
+
+/** The last encoded routes without a dispatch loop. */
+const encoded = perService(() => ({ routes: [] as readonly ActiveRoute[], bindings: '[]' }));
+
+/** Encodes the active routes without a dispatch loop, again only once they have changed. */
+async function encodeActiveRoutes(): Promise<string> {
+  const routes = await getActiveRoutes();
+  const last = encoded();
+  if (last.routes !== routes) {
+    const bindings = toRouteBindings(routes.filter((route) => !usesDispatchLoop(route)));
+    Object.assign(last, { routes, bindings });
+  }
+  return last.bindings;
 }
 
 /**
@@ -55,7 +87,7 @@ export const claimForSubmit = transition(
   ),
   async (at) => ({
     lease: addMilliseconds(at, getLeaseMs()),
-    routes: toRouteBindings((await getActiveRoutes()).filter((route) => !usesDispatchLoop(route))),
+    routes: await encodeActiveRoutes(),
   }),
 );
 

@@ -141,15 +141,12 @@ async function loadHealth(): Promise<Health> {
   const freshSince = addMilliseconds(at, -PROBE_STALE_MS);
   const probed = (await UpstreamHealth.query()).filter((row) => row.probed_at > freshSince);
   const isOpen = (row: UpstreamHealth) => row.circuit_open_until !== null && row.circuit_open_until > at;
-  const closed = probed.filter((row) => !isOpen(row));
+  const closed = new Map(probed.filter((row) => !isOpen(row)).map((row) => [`${row.position} ${row.model}`, row]));
+  const offline = probed.filter((row) => row.status === 'offline' || isOpen(row));
+  const offlineRoutes = new Set(offline.map(({ model, upstream }) => `${model} ${upstream}`));
   return {
-    getStatus: (model, position) =>
-      closed.find((row) => row.model === model && row.position === position)?.status ?? 'offline',
-    isKnownOffline: ({ model, upstream: { name }, modelId }) =>
-      probed.some(
-        (row) =>
-          row.model === model && row.upstream === `${name}:${modelId}` && (row.status === 'offline' || isOpen(row)),
-      ),
+    getStatus: (model, position) => closed.get(`${position} ${model}`)?.status ?? 'offline',
+    isKnownOffline: ({ model, upstream: { name }, modelId }) => offlineRoutes.has(`${model} ${name}:${modelId}`),
   };
 }
 

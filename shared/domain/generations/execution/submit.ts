@@ -14,14 +14,16 @@ import {
 import { now } from '../../../lib/clock.ts';
 import { logger } from '../../../lib/logger.ts';
 import { enqueueDispatch, enqueuePoll } from '../../../queues/enqueue.ts';
-import { REFRESH_INTERVAL_MS, UNCONFIRMED_SUBMITS_MAX } from '../../../spec/limits.ts';
+import { UNCONFIRMED_SUBMITS_MAX } from '../../../spec/limits.ts';
 import { findGenerationImages } from '../../uploads/generationImages.ts';
+import { buildCallbackUrl } from './callbacks.ts';
 import { cancelAtUpstream } from './cancel.ts';
 import { cancelUnsubmitted, failGeneration } from './complete.ts';
 import { finalizeGeneration } from './finalize.ts';
 import { getGenerationRoute } from './generationRoute.ts';
 import { withLease } from './lease.ts';
 import { openCircuit, recordProbe } from './modelHealth.ts';
+import { getFirstPollDelayMs } from './pollPace.ts';
 import { retryDuringOutage, retryUntilStored } from './retry.ts';
 import { recordAccepted, releaseGeneration } from './submitResult.ts';
 import type { ClaimedGeneration } from './transition.ts';
@@ -76,11 +78,13 @@ async function submitToUpstream(route: UpstreamRoute, generation: ClaimedGenerat
   const { inputs } = route;
   const images = await prepareOrRelease(generation, () => findGenerationImages(generation, inputs));
   const variables = { ...omitImageParams(inputs, generation.params), ...buildImageVariables(inputs, images) };
+  const callbackUrl = buildCallbackUrl(generation, route);
   const result = await getUpstream(route).submit({
     generationId: generation.uuid,
     input: buildUpstreamInput(route, { prompt: generation.prompt, ...variables }),
     images,
     deadlineAt: generation.deadline_at,
+    ...(callbackUrl === undefined ? {} : { callbackUrl }),
     newFile: newTempFile,
   });
   if (result.state === 'accepted') await handleAccepted(generation, route, result.handle);
@@ -93,11 +97,13 @@ async function handleAccepted(
   handle: UpstreamHandle,
 ): Promise<void> {
   const { uuid, account_id } = generation;
-  const acceptedSubmit = { uuid, account_id, handle, upstream: route.upstream.name, upstream_model: route.modelId };
+  const { name: upstream } = route.upstream;
+  const firstPollDelayMs = await getFirstPollDelayMs(upstream);
+  const acceptedSubmit = { uuid, account_id, handle, upstream, upstream_model: route.modelId, firstPollDelayMs };
   const outcome = await retryDuringOutage(generation, () => recordAccepted(acceptedSubmit));
   if (outcome !== 'late') {
-    logger.info({ generationId: uuid, upstream: route.upstream.name }, 'generation submitted');
-    void enqueuePoll(generation, outcome === 'cancel requested' ? 0 : REFRESH_INTERVAL_MS);
+    logger.info({ generationId: uuid, upstream }, 'generation submitted');
+    void enqueuePoll(generation, outcome === 'poll due' ? 0 : firstPollDelayMs);
     return;
   }
   logger.warn({ generationId: uuid }, 'submission accepted too late; cancelling it at the upstream');

@@ -3,7 +3,6 @@ import { addMilliseconds, now } from '../../../lib/clock.ts';
 import { isRejection } from '../../../lib/database/errors.ts';
 import { prepared, runStatement } from '../../../lib/database/preparedStatements.ts';
 import type { GenerationKey } from '../../../queues/catalog.ts';
-import { REFRESH_INTERVAL_MS } from '../../../spec/limits.ts';
 import { type ClaimedGeneration, CLOCK_SKEW_MS, SWEEP_GRACE_MS } from './transition.ts';
 
 interface AcceptedSubmit extends GenerationKey {
@@ -11,15 +10,17 @@ interface AcceptedSubmit extends GenerationKey {
   /** Upstream that issued the handle: a later claim may have chosen another one. */
   upstream: string;
   upstream_model: string;
+  /** Delay until the first poll. */
+  firstPollDelayMs: number;
 }
 
 const RECORD_ACCEPTED = prepared(
   'record_accepted',
   `WITH mine AS (
-     SELECT g.uuid, g.account_id, g.cancel_requested_at, r.handle, r.upstream, r.upstream_model
+     SELECT g.uuid, g.account_id, g.cancel_requested_at IS NOT NULL OR (g.upstream_handle IS NULL AND g.next_poll_at IS NOT NULL) AS is_poll_due, r.handle, r.upstream, r.upstream_model, r.due
        FROM generations g
        JOIN json_to_recordset(:receipts)
-              AS r (uuid uuid, account_id bigint, handle jsonb, upstream text, upstream_model text)
+              AS r (uuid uuid, account_id bigint, handle jsonb, upstream text, upstream_model text, due timestamptz)
          ON r.uuid = g.uuid AND r.account_id = g.account_id
       WHERE g.uuid = ANY (:uuids)
         AND ((g.status = 'queued' AND g.upstream_handle IS NULL) OR (g.upstream_handle = r.handle AND g.upstream = r.upstream))
@@ -27,34 +28,41 @@ const RECORD_ACCEPTED = prepared(
    ), recorded AS (
      UPDATE generations g
         SET upstream_handle = mine.handle, upstream = mine.upstream, upstream_model = mine.upstream_model,
-            submitted_at = g.submit_started_at, submit_started_at = NULL, leased_until = NULL, next_attempt_at = :due
+            submitted_at = g.submit_started_at, submit_started_at = NULL, leased_until = NULL,
+            next_attempt_at = CASE WHEN g.next_poll_at IS NULL THEN mine.due ELSE :soon END
        FROM mine
       WHERE g.uuid = mine.uuid AND g.account_id = mine.account_id AND g.upstream_handle IS NULL
    )
-   SELECT uuid, cancel_requested_at IS NOT NULL AS is_cancel_requested FROM mine`,
+   SELECT uuid, is_poll_due FROM mine`,
 );
 
 /**
  * Records the handle under which the upstream accepted a generation. Safe to repeat after a lost response: a row that
  * already has this handle counts as recorded, also if it has ended since.
- * @returns `late` if the generation ended before, or has the handle of another submission.
+ * @returns `late` if the generation ended before, or has the handle of another submission; `poll due` if its owner has
+ *   asked to cancel it, or its call-back has arrived already.
  */
-export const recordAccepted = createBatcher<AcceptedSubmit, 'recorded' | 'cancel requested' | 'late'>({
+export const recordAccepted = createBatcher<AcceptedSubmit, 'recorded' | 'poll due' | 'late'>({
   maxItems: 64,
   maxInFlight: 2,
   isItemError: isRejection,
   // Two submissions of one generation must not share a statement: only one of them is recorded.
   getKey: ({ uuid }) => uuid,
   run: async (receipts) => {
-    const due = addMilliseconds(now(), REFRESH_INTERVAL_MS + SWEEP_GRACE_MS);
+    const at = now();
     const uuids = receipts.map(({ uuid }) => uuid);
-    const rows = await runStatement<{ uuid: string; is_cancel_requested: boolean }>(RECORD_ACCEPTED, {
+    const rows = await runStatement<{ uuid: string; is_poll_due: boolean }>(RECORD_ACCEPTED, {
       uuids,
-      receipts: JSON.stringify(receipts),
-      due,
+      soon: addMilliseconds(at, SWEEP_GRACE_MS),
+      receipts: JSON.stringify(
+        receipts.map(({ firstPollDelayMs, ...receipt }) => ({
+          ...receipt,
+          due: addMilliseconds(at, firstPollDelayMs + SWEEP_GRACE_MS),
+        })),
+      ),
     });
     const recorded = new Map(
-      rows.map((row) => [row.uuid, row.is_cancel_requested ? 'cancel requested' : 'recorded'] as const),
+      rows.map((row) => [row.uuid, row.is_poll_due ? ('poll due' as const) : ('recorded' as const)]),
     );
     return uuids.map((uuid) => recorded.get(uuid) ?? 'late');
   },

@@ -1,0 +1,80 @@
+import type { Caller } from '../../shared/domain/accounts/accounts.ts';
+import { type RequiredAccess, requireAccess } from '../../shared/domain/accounts/restrictions.ts';
+import { InvalidAccessTokenError, verifyAccessToken } from '../../shared/domain/oauth/accessTokens.ts';
+import { findGrantAccount, recordGrantUse } from '../../shared/domain/oauth/grants.ts';
+import { getResourceUrl, type Resource } from '../../shared/domain/oauth/resources.ts';
+import { config } from '../../shared/lib/config.ts';
+import { ServiceError } from '../../shared/spec/errors.ts';
+import { ALL_SCOPES, type Scope } from '../../shared/spec/oauth.ts';
+import { HttpError } from './httpError.ts';
+import { recordUseThrottled } from './recordLastUsed.ts';
+
+/** An application with an access token, for the account that approved it. */
+export interface TokenCaller extends Caller {
+  clientId: string;
+  scopes: ReadonlySet<Scope>;
+}
+
+/**
+ * Authenticates an access token. The database is queried each time, so that a disconnected application is rejected
+ * immediately.
+ * @param resource the only audience that is accepted.
+ * @throws HttpError invalid_api_key, with the `WWW-Authenticate` header from which a client starts its authorization.
+ * @throws ServiceError account_suspended
+ */
+export async function authenticateAccessToken(text: string, resource: Resource): Promise<TokenCaller> {
+  const token = await verifyAccessToken(text).catch((error: unknown) => {
+    throw error instanceof InvalidAccessTokenError ? buildInvalidTokenError(resource, error.message) : error;
+  });
+  if (token.resource !== resource) {
+    const detail = `The access token is not for ${getResourceUrl(resource)}, but for ${getResourceUrl(token.resource)}.`;
+    throw buildInvalidTokenError(resource, detail);
+  }
+  const accountId = await findGrantAccount(token.grantUuid);
+  if (accountId === undefined)
+    throw buildInvalidTokenError(resource, 'The application was disconnected from the account: connect it again.');
+  recordUseThrottled(`grant ${token.grantUuid}`, () => recordGrantUse(token.grantUuid));
+  const { clientId, scopes } = token;
+  return {
+    accountId,
+    keyHash: null,
+    clientId,
+    scopes,
+    restrictions: { scopes, allowedModels: null, allowedIps: null },
+  };
+}
+
+/** Parameter of `WWW-Authenticate` from which a client starts its authorization (RFC 9728). */
+export function describeMetadata(resource: Resource): string {
+  const suffix = resource === 'mcp' ? '' : `/${resource}`;
+  return `resource_metadata="${config.BASE_URL}/.well-known/oauth-protected-resource${suffix}"`;
+}
+
+/** Error for a credential that was sent and is not valid. */
+export function buildInvalidTokenError(resource: Resource, detail: string): HttpError {
+  const challenge = `Bearer ${describeMetadata(resource)}, error="invalid_token", scope="${ALL_SCOPES.join(' ')}"`;
+  return new HttpError('invalid_api_key', detail, { headers: { 'www-authenticate': challenge } });
+}
+
+/** Challenge for a token without a scope. */
+export function buildScopeChallenge(resource: Resource, granted: ReadonlySet<Scope>, required: Scope): string {
+  // Includes the granted scopes, so that a client that asks again keeps them.
+  const requested = ALL_SCOPES.filter((name) => name === required || granted.has(name)).join(' ');
+  return `Bearer error="insufficient_scope", scope="${requested}", ${describeMetadata(resource)}`;
+}
+
+/**
+ * Requires an access of the credential of a REST request.
+ * @throws ServiceError insufficient_scope; with the challenge if an application can get the access by connecting again.
+ */
+export function requireRestAccess(caller: Caller, required: RequiredAccess): void {
+  try {
+    requireAccess(caller, required);
+  } catch (error) {
+    const granted = caller.clientId === null ? null : caller.restrictions?.scopes;
+    const isScope = required !== 'account' && required !== 'unrestricted';
+    if (!(error instanceof ServiceError) || granted == null || !isScope) throw error;
+    const headers = { 'www-authenticate': buildScopeChallenge('api', granted, required) };
+    throw new HttpError('insufficient_scope', error.message, { headers });
+  }
+}

@@ -1,0 +1,195 @@
+import { hostname } from 'node:os';
+import { setTimeout as delay } from 'node:timers/promises';
+import { type ErrorCode, GenmeterError } from '@genmeter/client';
+import type { Tokens } from '../credentials.ts';
+import { CommandError, EXIT } from '../terminal.ts';
+
+/** Path of the loopback address to which the browser returns. The service ignores its port (RFC 8252). */
+export const REDIRECT_PATH = '/callback';
+
+const REQUEST_TIMEOUT_MS = 10_000;
+/** Attempts of a refresh whose response was lost; the service accepts the same token again for a minute. */
+const REFRESH_ATTEMPTS = 3;
+const REFRESH_PAUSE_MS = 500;
+const ASSUMED_LIFETIME_SECONDS = 86_400;
+
+/** The authorization server of a service. */
+export interface AuthorizationServer {
+  issuer: string;
+  /** The REST interface, for which tokens are requested (RFC 8707). */
+  resource: string;
+  authorizationEndpoint: string;
+  tokenEndpoint: string;
+  registrationEndpoint: string;
+  revocationEndpoint: string;
+}
+
+/** Rejection of a request by the authorization server, with a code of its RFCs. */
+export class OAuthError extends Error {
+  override readonly name = 'OAuthError';
+  readonly code: string;
+
+  constructor(code: string, description: string) {
+    super(description);
+    this.code = code;
+  }
+}
+
+/**
+ * Finds the authorization server of a service (RFC 9728, RFC 8414).
+ * @throws CommandError if it has none, or its address is another one.
+ */
+export async function discover(url: string): Promise<AuthorizationServer> {
+  const resource = await readMetadata(`${url}/.well-known/oauth-protected-resource/api`, url);
+  const name = readText(resource, 'resource');
+  if (name !== `${url}/api/`) {
+    const detail = `The address of this service is ${name.replace(/\/api\/$/, '')}. Run genmeter login with that --url.`;
+    throw new CommandError(EXIT.usage, 'usage', detail);
+  }
+  const issuer = (resource['authorization_servers'] as unknown[] | undefined)?.[0];
+  if (typeof issuer !== 'string') throw unavailableError(url);
+  const server = await readMetadata(`${issuer}/.well-known/oauth-authorization-server`, url);
+  if (readText(server, 'issuer') !== issuer) throw unavailableError(url);
+  return {
+    issuer,
+    resource: name,
+    authorizationEndpoint: readText(server, 'authorization_endpoint'),
+    tokenEndpoint: readText(server, 'token_endpoint'),
+    registrationEndpoint: readText(server, 'registration_endpoint'),
+    revocationEndpoint: readText(server, 'revocation_endpoint'),
+  };
+}
+
+async function readMetadata(address: string, url: string): Promise<Record<string, unknown>> {
+  return send(address, {}).catch((error: unknown) => {
+    throw error instanceof GenmeterError && error.status === 404 ? unavailableError(url) : error;
+  });
+}
+
+function unavailableError(url: string): CommandError {
+  const detail = `${url} does not offer a sign-in through the browser. Run genmeter login --key.`;
+  return new CommandError(EXIT.failure, 'sign_in_unavailable', detail);
+}
+
+/** Registers this program (RFC 7591). @returns its client id. */
+export async function register({ registrationEndpoint }: AuthorizationServer): Promise<string> {
+  const metadata = {
+    client_name: `genmeter command line on ${hostname()}`.slice(0, 100),
+    redirect_uris: [`http://127.0.0.1${REDIRECT_PATH}`],
+    grant_types: ['authorization_code', 'refresh_token'],
+    response_types: ['code'],
+    token_endpoint_auth_method: 'none',
+    application_type: 'native',
+  };
+  const headers = { 'content-type': 'application/json' };
+  return readText(
+    await send(registrationEndpoint, { method: 'POST', headers, body: JSON.stringify(metadata) }),
+    'client_id',
+  );
+}
+
+/** Returns whether a registration still exists: only then the server accepts a revocation, of whatever token. */
+export async function isRegistered({ revocationEndpoint }: AuthorizationServer, clientId: string): Promise<boolean> {
+  try {
+    await postForm(revocationEndpoint, { client_id: clientId, token: 'none' });
+    return true;
+  } catch (error) {
+    if (error instanceof OAuthError) return false;
+    throw error;
+  }
+}
+
+interface CodeExchange {
+  clientId: string;
+  code: string;
+  verifier: string;
+  redirectUri: string;
+}
+
+export async function exchangeCode(server: AuthorizationServer, exchange: CodeExchange): Promise<Tokens> {
+  const { clientId, code, verifier, redirectUri } = exchange;
+  const { tokenEndpoint, revocationEndpoint, resource } = server;
+  const issued = await postForm(tokenEndpoint, {
+    grant_type: 'authorization_code',
+    client_id: clientId,
+    code,
+    code_verifier: verifier,
+    redirect_uri: redirectUri,
+    resource,
+  });
+  return { clientId, tokenEndpoint, revocationEndpoint, ...readTokens(issued) };
+}
+
+/** Exchanges a refresh token for the next tokens. @throws OAuthError if it is no longer valid. */
+export async function refresh(tokens: Tokens): Promise<Tokens> {
+  const fields = { grant_type: 'refresh_token', client_id: tokens.clientId, refresh_token: tokens.refreshToken };
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return { ...tokens, ...readTokens(await postForm(tokens.tokenEndpoint, fields)) };
+    } catch (error) {
+      if (!(error instanceof GenmeterError) || attempt === REFRESH_ATTEMPTS) throw error;
+      await delay(REFRESH_PAUSE_MS * attempt);
+    }
+  }
+}
+
+/** Ends the access of tokens (RFC 7009). */
+export async function revoke({ revocationEndpoint, clientId, refreshToken }: Tokens): Promise<void> {
+  await postForm(revocationEndpoint, { client_id: clientId, token: refreshToken, token_type_hint: 'refresh_token' });
+}
+
+function readTokens(issued: Record<string, unknown>): Pick<Tokens, 'accessToken' | 'expiresAt' | 'refreshToken'> {
+  return {
+    accessToken: readText(issued, 'access_token'),
+    // Without a time the token is used until it is rejected.
+    expiresAt: Date.now() + (Number(issued['expires_in']) || ASSUMED_LIFETIME_SECONDS) * 1_000,
+    refreshToken: readText(issued, 'refresh_token'),
+  };
+}
+
+function postForm(address: string, fields: Record<string, string>): Promise<Record<string, unknown>> {
+  return send(address, { method: 'POST', body: new URLSearchParams(fields) });
+}
+
+/**
+ * Sends a request and returns the object of its response; an empty one for an empty response.
+ * @throws OAuthError for a rejection by the authorization server, GenmeterError for every other failure.
+ */
+async function send(address: string, init: RequestInit): Promise<Record<string, unknown>> {
+  let response: Response;
+  let text: string;
+  try {
+    const signal = AbortSignal.timeout(REQUEST_TIMEOUT_MS);
+    response = await fetch(address, { ...init, redirect: 'error', signal });
+    text = await response.text();
+  } catch (cause) {
+    const reason = (cause as { cause?: { message?: string } }).cause?.message || (cause as Error).message;
+    throw new GenmeterError({ error: 'network_error', detail: `No response from ${address}: ${reason}.`, cause });
+  }
+  const body = parseObject(text);
+  if (response.ok && (body !== undefined || text === '')) return body ?? {};
+  const { error, error_description: description, detail } = body ?? {};
+  if (typeof error === 'string' && typeof description === 'string') throw new OAuthError(error, description);
+  const isEnvelope = !response.ok && typeof error === 'string' && typeof detail === 'string';
+  throw new GenmeterError({
+    error: isEnvelope ? (error as ErrorCode) : 'unexpected_response',
+    detail: isEnvelope ? detail : `${address} did not respond as expected (status ${response.status}).`,
+    status: response.status,
+    requestId: response.headers.get('x-request-id') ?? undefined,
+  });
+}
+
+function parseObject(text: string): Record<string, unknown> | undefined {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function readText(object: Record<string, unknown>, name: string): string {
+  const value = object[name];
+  if (typeof value === 'string') return value;
+  throw new GenmeterError({ error: 'unexpected_response', detail: `The response of the service lacks ${name}.` });
+}

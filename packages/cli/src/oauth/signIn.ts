@@ -1,0 +1,77 @@
+import { createHash, randomBytes } from 'node:crypto';
+import type { Tokens } from '../credentials.ts';
+import { CommandError, EXIT, type Terminal } from '../terminal.ts';
+import { openLoopback } from './loopback.ts';
+import { discover, exchangeCode, isRegistered, OAuthError, register } from './server.ts';
+
+export interface SignInOptions {
+  /** Address of the service. */
+  url: string;
+  /** Registration of an earlier sign-in, which keeps the spending limit of this program. */
+  clientId: string | undefined;
+  mayOpenBrowser: boolean;
+  timeoutMs: number;
+}
+
+/**
+ * Signs in through the browser: the user approves the access of this program on a page of the service, which returns to a
+ * port of this machine with a code (RFC 8252, with PKCE).
+ */
+export async function signIn(options: SignInOptions, terminal: Terminal): Promise<Tokens> {
+  try {
+    return await requestApproval(options, terminal);
+  } catch (error) {
+    if (!(error instanceof OAuthError)) throw error;
+    throw new CommandError(EXIT.failure, error.code, `The sign-in failed: ${error.message}`);
+  }
+}
+
+async function requestApproval(
+  { url, clientId: known, mayOpenBrowser, timeoutMs }: SignInOptions,
+  terminal: Terminal,
+): Promise<Tokens> {
+  const server = await discover(url);
+  const clientId = known !== undefined && (await isRegistered(server, known)) ? known : await register(server);
+  const [state, verifier] = [randomBytes(32).toString('base64url'), randomBytes(32).toString('base64url')];
+  const loopback = await openLoopback(state);
+  try {
+    const { redirectUri } = loopback;
+    const request = new URLSearchParams({
+      response_type: 'code',
+      client_id: clientId,
+      redirect_uri: redirectUri,
+      scope: 'svc:read svc:write',
+      state,
+      code_challenge: createHash('sha256').update(verifier).digest('base64url'),
+      code_challenge_method: 'S256',
+      resource: server.resource,
+    });
+    const address = `${server.authorizationEndpoint}?${request.toString()}`;
+    terminal.note(
+      `${mayOpenBrowser ? 'Sign in with the browser' : 'Open this address in a browser of this machine'}:\n${address}`,
+    );
+    if (mayOpenBrowser) terminal.openBrowser(address);
+    const redirect = await loopback.waitForRedirect(timeoutMs, terminal.signal);
+    return await exchangeCode(server, { clientId, code: readCode(redirect, server.issuer), verifier, redirectUri });
+  } finally {
+    loopback.close();
+  }
+}
+
+/** Returns the code of a redirect. @throws CommandError if the user or the server denied the access. */
+function readCode(redirect: URLSearchParams, issuer: string): string {
+  // RFC 9207: an answer of another server must not reach the token endpoint of this one.
+  if (redirect.get('iss') !== issuer)
+    throw new CommandError(
+      EXIT.failure,
+      'wrong_issuer',
+      `The answer does not come from ${issuer}. Nothing was stored.`,
+    );
+  const error = redirect.get('error');
+  if (error === 'access_denied')
+    throw new CommandError(EXIT.notSignedIn, error, 'The access was denied in the browser. Nothing was stored.');
+  const code = redirect.get('code');
+  if (error === null && code !== null) return code;
+  const description = redirect.get('error_description') ?? 'The answer contains no code.';
+  throw new OAuthError(error ?? 'invalid_request', description.replaceAll(/\p{Cc}+/gu, ' '));
+}

@@ -1,0 +1,57 @@
+import { type Config, ConfigError } from '../../../lib/config.ts';
+import { canParseUrl } from '../../../lib/canParseUrl.ts';
+import { isPublicHttpsUrl } from '../../../lib/configChecks.ts';
+import { hasServerSecret } from '../../../lib/serverSecret.ts';
+import type { AdapterName } from '../modelPresets.ts';
+import type { UpstreamsVariable } from '../upstreamsVariable.ts';
+
+/** Settings of the requests by which an upstream reports that a run has ended. */
+export interface CallbackSettings {
+  /** Address at which the upstream reaches this service, without a trailing slash. */
+  serviceUrl: string;
+  /** Address of the keys with which the upstream signs its call-backs. */
+  keysUrl: string;
+  /** Secret of the signatures; null if it is fetched, or if the signatures are those of a public key. */
+  secret: string | null;
+}
+
+type DeclaredUpstream = NonNullable<UpstreamsVariable['upstreams']>[string];
+
+const FAL_HOST = 'queue.fal.run';
+const FAL_KEYS_URL = 'https://rest.fal.ai/.well-known/jwks.json';
+
+/**
+ * Reads the call-backs of an upstream: by default on if the service has a public address, and a secret from which the
+ * addresses of call-backs are derived. Undefined if they are off.
+ * @throws ConfigError if they are on and cannot work.
+ */
+export function readCallbackSettings(
+  settings: Config,
+  { name, adapter, baseUrl }: { name: string; adapter: AdapterName; baseUrl: string },
+  declared: DeclaredUpstream,
+): CallbackSettings | undefined {
+  const { callbacks, callback_keys_url: keysUrl, callback_secret: secret = null } = declared;
+  const place = `UPSTREAMS/upstreams/${name}`;
+  if (callbacks === false) return undefined;
+  if (adapter === 'openai') {
+    if (callbacks === undefined) return undefined;
+    throw new ConfigError(`${place}/callbacks must not be set: this protocol has none.`);
+  }
+  const serviceUrl = (typeof callbacks === 'string' ? callbacks : settings.BASE_URL).replace(/\/+$/, '');
+  if (!canParseUrl(serviceUrl)) throw new ConfigError(`${place}/callbacks must be an address such as https://host.`);
+  if (keysUrl !== undefined && !canParseUrl(keysUrl))
+    throw new ConfigError(`${place}/callback_keys_url must be an address such as https://host/jwks.json.`);
+  const isPublic = isPublicHttpsUrl(serviceUrl);
+  const hasSecret = hasServerSecret(settings);
+  if (callbacks === undefined && !(isPublic && hasSecret)) return undefined;
+  if (isPublic && !hasSecret)
+    throw new ConfigError(`SECRET_KEY is not set, but ${place}/callbacks is: addresses of call-backs depend on it.`);
+  return { serviceUrl, keysUrl: keysUrl ?? getDefaultKeysUrl(adapter, baseUrl), secret };
+}
+
+/** fal publishes its keys on another host than its queue. Replicate returns the secret of the account. */
+function getDefaultKeysUrl(adapter: 'fal' | 'replicate', baseUrl: string): string {
+  if (adapter === 'replicate') return `${baseUrl}/webhooks/default/secret`;
+  const { origin, hostname } = new URL(baseUrl);
+  return hostname === FAL_HOST ? FAL_KEYS_URL : `${origin}/.well-known/jwks.json`;
+}

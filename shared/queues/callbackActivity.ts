@@ -1,0 +1,47 @@
+import { logger } from '../lib/logger.ts';
+import { perService } from '../lib/serviceScope.ts';
+import { getQueuePrefix } from './catalog.ts';
+import { getProducer } from './enqueue.ts';
+
+/**
+ * Upstreams whose call-backs arrive, in Redis. Polls of their generations are less frequent. A key that expires or is
+ * lost makes them as frequent as without call-backs, so a wrong one costs time only.
+ */
+
+/** Time after its last call-back for which an upstream counts as one that sends them. */
+const ACTIVE_MS = 60_000;
+/** Interval at which a process writes a key, and reads those of others. */
+const SYNC_INTERVAL_MS = 1_000;
+
+/** Keys of one hash slot, so that one command reads all of them. */
+const activityKey = (upstream: string) => `${getQueuePrefix('poll')}:callbacks:${upstream}`;
+
+const state = perService(() => ({
+  recordedAt: new Map<string, number>(),
+  active: new Set<string>(),
+  readAt: Number.NEGATIVE_INFINITY,
+}));
+
+/** Records that a call-back of an upstream has arrived. Never rejects. */
+export function recordCallbackActivity(upstream: string): void {
+  const { recordedAt } = state();
+  const at = performance.now();
+  if (at - (recordedAt.get(upstream) ?? Number.NEGATIVE_INFINITY) < SYNC_INTERVAL_MS) return;
+  recordedAt.set(upstream, at);
+  getProducer()
+    .set(activityKey(upstream), '1', 'PX', ACTIVE_MS)
+    .catch((err: unknown) => logger.debug({ err, upstream }, 'call-back not recorded'));
+}
+
+/** Returns those of these upstreams whose call-backs arrive; none while Redis is unavailable. */
+export async function findActiveCallbacks(upstreams: readonly string[]): Promise<ReadonlySet<string>> {
+  const current = state();
+  const at = performance.now();
+  if (upstreams.length === 0 || at - current.readAt < SYNC_INTERVAL_MS) return current.active;
+  current.readAt = at;
+  const values = await getProducer()
+    .mget(...upstreams.map(activityKey))
+    .catch(() => []);
+  current.active = new Set(upstreams.filter((_, index) => values[index] === '1'));
+  return current.active;
+}

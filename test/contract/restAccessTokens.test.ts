@@ -1,0 +1,299 @@
+import { expect } from 'chai';
+import { getRequiredAccess } from '../../api/pipeline/route.ts';
+import { HTTP_ROUTES } from '../../api/router.ts';
+import { suspendAccount, reinstateAccount } from '../../shared/domain/staff/suspension.ts';
+import { type ApiResponse, IMAGE, request, TestCustomer } from '../harness/apiClient.ts';
+import { createBrowserFor, findForm } from '../harness/httpBrowser.ts';
+import { expectError } from '../harness/errorEnvelope.ts';
+import { openMcpSession, postMcp, INITIALIZE } from '../harness/mcpClient.ts';
+import {
+  createPkce,
+  decodeClaims,
+  loadConsentPage,
+  type OAuthTestClient,
+  postUrlEncoded,
+  registerClient,
+} from '../harness/oauthClient.ts';
+import { expectOAuthError } from '../harness/oauthErrors.ts';
+import { getAccountId } from '../harness/outbox.ts';
+import { buildPath, filterRoutes, isChange, VALID_BODIES } from '../harness/routes.ts';
+import { setAllModelsOnline } from '../harness/seeds.ts';
+import { setApplicationLimit } from '../harness/spendingLimits.ts';
+import { type TestService, startTestService } from '../harness/testService.ts';
+
+const SCOPES: Record<string, readonly string[]> = {
+  'a token for svc:read': ['svc:read'],
+  'a token for svc:write': ['svc:write'],
+  'a token for both scopes': ['svc:read', 'svc:write'],
+};
+
+/** Remaining requests of the limit that counted a request. */
+const remaining = ({ headers }: ApiResponse) => Number(/r=(\d+)/.exec(headers.get('ratelimit') ?? '')?.[1]);
+
+describe('access tokens on the REST interface', () => {
+  let service: TestService;
+  let client: OAuthTestClient;
+  let owner: TestCustomer;
+  before(async () => {
+    service = await startTestService({
+      workers: 0,
+      env: { RATE_LIMITS: 'on', RATE_OAUTH_PER_MINUTE: '1000', RATE_PUBLIC_PER_MINUTE: '1000' },
+    });
+    await setAllModelsOnline(service);
+    client = await registerClient(service.baseUrl, { client_name: 'Desk program' });
+    owner = await service.createCustomer('studio');
+  });
+  after(() => service.stop());
+
+  const api = () => `${service.baseUrl}/api/`;
+  const metadata = () => `resource_metadata="${service.baseUrl}/.well-known/oauth-protected-resource/api"`;
+  const connect = (customer: TestCustomer, scope = 'svc:read svc:write', resource: string | undefined = api()) =>
+    client.authorizeAndExchange(customer, { scope, resource });
+  /** The customer with an access token in place of the key. */
+  const withToken = ({ email, cookie }: TestCustomer, token: string) =>
+    new TestCustomer(service.baseUrl, email, cookie, token);
+  const openApplication = async (customer: TestCustomer, scope?: string): Promise<TestCustomer> =>
+    withToken(customer, (await connect(customer, scope)).access_token);
+  function expectChallenge(response: ApiResponse, says: RegExp): void {
+    expectError(response, 'invalid_api_key');
+    expect(response.body.detail).to.match(says);
+    expect(response.headers.get('www-authenticate')).to.equal(
+      `Bearer ${metadata()}, error="invalid_token", scope="svc:read svc:write"`,
+    );
+  }
+
+  describe('have one audience', () => {
+    it('the metadata of the resource names the address and this authorization server, with and without a slash', async () => {
+      for (const path of ['/.well-known/oauth-protected-resource/api', '/.well-known/oauth-protected-resource/api/']) {
+        const { status, body } = await request(service.baseUrl, 'GET', path);
+        expect([status, body]).to.deep.equal([
+          200,
+          {
+            resource: api(),
+            authorization_servers: [service.baseUrl],
+            scopes_supported: ['svc:read', 'svc:write'],
+            bearer_methods_supported: ['header'],
+            resource_name: 'genmeter',
+          },
+        ]);
+      }
+    });
+
+    it('a token for /api/ is accepted by REST and rejected by /mcp', async () => {
+      const { access_token: token } = await connect(owner);
+      expect(decodeClaims(token)).to.include({ aud: api(), iss: service.baseUrl, client_id: client.clientId });
+      const program = withToken(owner, token);
+      expect((await program.request('GET', '/api/usage/summary/')).status).to.equal(200);
+      const rejected = await postMcp(program, INITIALIZE);
+      expectError(rejected, 'invalid_api_key');
+      expect(rejected.body.detail).to.equal(`The access token is not for ${service.baseUrl}/mcp, but for ${api()}.`);
+      expect(rejected.headers.get('www-authenticate')).to.include(
+        `resource_metadata="${service.baseUrl}/.well-known/oauth-protected-resource", error="invalid_token"`,
+      );
+    });
+
+    it('a token for /mcp, which is the default, is rejected by REST and accepted by /mcp', async () => {
+      for (const resource of [undefined, `${service.baseUrl}/mcp`]) {
+        const assistant = withToken(owner, (await client.authorizeAndExchange(owner, { resource })).access_token);
+        expect(decodeClaims(assistant.key).aud).to.equal(`${service.baseUrl}/mcp`);
+        expectChallenge(await assistant.request('GET', '/api/usage/summary/'), /not for .*\/api\/, but for .*\/mcp/);
+        expect(await openMcpSession(assistant)).to.be.an('object');
+      }
+    });
+
+    it('a refresh keeps the audience, and neither it nor an exchange can change it', async () => {
+      const { refresh_token: refreshToken } = await connect(owner);
+      expectOAuthError(await client.refresh(refreshToken, { resource: `${service.baseUrl}/mcp` }), 'invalid_target');
+      const same = await client.refresh(refreshToken, { resource: `${service.baseUrl}/api` });
+      expect(decodeClaims(same.body.access_token).aud).to.equal(api());
+      const next = await client.refresh(same.body.refresh_token);
+      expect(decodeClaims(next.body.access_token).aud).to.equal(api());
+
+      const { verifier, challenge } = createPkce();
+      const code = (await client.authorize(owner, challenge, { resource: api() })).get('code') as string;
+      expectOAuthError(
+        await client.exchangeCode(code, verifier, { resource: `${service.baseUrl}/mcp` }),
+        'invalid_target',
+      );
+    });
+
+    it('a request for both resources is rejected with invalid_target', async () => {
+      const { challenge } = createPkce();
+      const path = `${client.authorizePath(challenge, { resource: api() })}&resource=${service.baseUrl}/mcp`;
+      const { headers } = await request(service.baseUrl, 'GET', path, { headers: { cookie: owner.cookie } });
+      expect(new URL(headers.get('location') as string).searchParams.get('error')).to.equal('invalid_target');
+    });
+  });
+
+  it('the consent page and the list of applications say what a program may do over REST', async () => {
+    const page = await loadConsentPage(
+      service.baseUrl,
+      owner,
+      client.authorizePath(createPkce().challenge, { resource: api() }),
+    );
+    expect(page.body).to.include('Create, cancel and delete images and videos');
+    const customer = await service.createCustomer(null);
+    await openApplication(customer);
+    const { text } = await createBrowserFor(customer).request(`${service.baseUrl}/account/applications/`);
+    expect(text).to.include('create, cancel and delete images and videos');
+  });
+
+  describe('with scopes', () => {
+    const programs = new Map<string, TestCustomer>();
+    before(async () => {
+      for (const [kind, scopes] of Object.entries(SCOPES))
+        programs.set(kind, await openApplication(owner, scopes.join(' ')));
+    });
+
+    for (const [kind, scopes] of Object.entries(SCOPES)) {
+      for (const row of filterRoutes('account', 'deferredKey', 'staff')) {
+        const route = HTTP_ROUTES.find(([method, path]) => method === row.method && path === row.path);
+        const access = getRequiredAccess(route as (typeof HTTP_ROUTES)[number]) as string;
+        it(`${row.name} ${scopes.includes(access) ? 'admits' : 'rejects'} ${kind}`, async () => {
+          const body = VALID_BODIES[row.name] ?? {};
+          const options = isChange(row) ? { body } : {};
+          const response = await (programs.get(kind) as TestCustomer).request(row.method, buildPath(row), options);
+          if (scopes.includes(access)) {
+            expect([401, 403]).to.not.include(response.status);
+            return;
+          }
+          expectError(response, 'insufficient_scope');
+          expect(response.headers.get('www-authenticate')).to.equal(
+            access.startsWith('svc:')
+              ? `Bearer error="insufficient_scope", scope="svc:read svc:write", ${metadata()}`
+              : null,
+          );
+        });
+      }
+    }
+
+    for (const row of filterRoutes('session')) {
+      it(`${row.name} returns 401 with a token, because a session is required`, async () => {
+        const response = await (programs.get('a token for both scopes') as TestCustomer).request(
+          row.method,
+          buildPath(row),
+          isChange(row) ? { body: VALID_BODIES[row.name] ?? {} } : {},
+        );
+        expectError(response, 'invalid_api_key');
+        expect(response.headers.get('www-authenticate')).to.equal('Bearer');
+      });
+    }
+
+    it('a route for the whole account says that no connection allows it', async () => {
+      const { body } = await (programs.get('a token for both scopes') as TestCustomer).request('GET', '/api/keys/');
+      expect(body.detail).to.equal(
+        `This request requires access to the whole account, but this access token has only svc:read and svc:write. Use an API key, or the account pages at ${service.baseUrl}/account/.`,
+      );
+    });
+  });
+
+  describe('end', () => {
+    it('at once when the program revokes its refresh token', async () => {
+      const tokens = await connect(owner);
+      const program = withToken(owner, tokens.access_token);
+      expect((await program.request('GET', '/api/ledger/')).status).to.equal(200);
+      const fields = { token: tokens.refresh_token, client_id: client.clientId };
+      expect((await postUrlEncoded(service.baseUrl, '/revoke', fields)).status).to.equal(200);
+      expectChallenge(await program.request('GET', '/api/ledger/'), /disconnected/);
+      expectChallenge(await program.createGeneration(IMAGE), /disconnected/);
+      expectOAuthError(await client.refresh(tokens.refresh_token), 'invalid_grant');
+    });
+
+    it('at once when the owner disconnects the application', async () => {
+      const customer = await service.createCustomer();
+      const program = await openApplication(customer);
+      const visitor = createBrowserFor(customer);
+      const list = await visitor.request(`${service.baseUrl}/account/applications/`);
+      const path = /href="(\/account\/applications\/[^"]+\/end\/)"/.exec(list.text)?.[1] as string;
+      const { fields } = findForm((await visitor.request(service.baseUrl + path)).text, path);
+      await visitor.submitForm(service.baseUrl + path, fields);
+      expectChallenge(await program.createGeneration(IMAGE), /disconnected/);
+    });
+
+    it('when the account is deleted; a suspended one gets 403 account_suspended until it is reinstated', async () => {
+      const customer = await service.createCustomer();
+      const program = await openApplication(customer);
+      const accountId = await getAccountId(service, customer);
+      const actor = { kind: 'system', systemUser: 'test' } as const;
+      await suspendAccount(accountId, 'chargebacks', actor);
+      expectError(await program.request('GET', '/api/ledger/'), 'account_suspended');
+      expectError(await program.createGeneration(IMAGE), 'account_suspended');
+      await reinstateAccount(accountId, 'resolved', actor);
+      expect((await program.createGeneration(IMAGE)).status).to.equal(201);
+      await service.sql('UPDATE oauth_grants SET revoked_at = now() WHERE account_id = $1', [accountId]);
+      expectChallenge(await program.createGeneration(IMAGE), /disconnected/);
+    });
+  });
+
+  it('a create beyond the spending limit of the application is 402, over REST and MCP together', async () => {
+    const customer = await service.createCustomer();
+    const program = await openApplication(customer);
+    await setApplicationLimit(service, customer, client.clientId, { credits: 16, period: 'day' });
+    expect((await program.createGeneration(IMAGE)).status).to.equal(201);
+    const assistant = withToken(customer, (await client.authorizeAndExchange(customer)).access_token);
+    const headers = await openMcpSession(assistant);
+    const call = { name: 'generate_image', arguments: { prompt: 'a', resolution: '1K' } };
+    const created = await postMcp(
+      assistant,
+      { jsonrpc: '2.0', id: 2, method: 'tools/call', params: call },
+      { headers },
+    );
+    expect(created.body.result.isError).to.equal(undefined);
+    const rejected = await program.createGeneration(IMAGE);
+    expectError(rejected, 'spending_limit_reached');
+    expect(rejected.body.detail).to.include('The spending limit of the application Desk program is 16 credits per day');
+    const estimate = await program.request('POST', '/api/generations/estimate/', { body: { ...IMAGE, prompt: 'a' } });
+    expect(estimate.body.refusal.error).to.equal('spending_limit_reached');
+    // The limit is that of the application: the owner's key has its own.
+    expect((await customer.createGeneration(IMAGE)).status).to.equal(201);
+  });
+
+  it('20 concurrent creates with two tokens of one application spend exactly its limit', async () => {
+    const customer = await service.createCustomer('studio');
+    const programs = [await openApplication(customer), await openApplication(customer)];
+    await setApplicationLimit(service, customer, client.clientId, { credits: 24, period: 'month' });
+    const statuses = await Promise.all(
+      Array.from({ length: 20 }, async (_, index) => (await programs[index % 2]?.createGeneration(IMAGE))?.status),
+    );
+    expect(statuses.filter((status) => status === 201)).to.have.lengthOf(3);
+    expect(statuses.filter((status) => status === 402)).to.have.lengthOf(17);
+    expect(await customer.balance()).to.equal(3_000 - 24);
+  });
+
+  it('idempotency keys and rate limits are those of the account, whatever the credential', async () => {
+    const customer = await service.createCustomer();
+    const program = await openApplication(customer);
+    const options = { body: { ...IMAGE, prompt: 'once' }, headers: { 'idempotency-key': 'order-1' } };
+    const [first, again] = [
+      await customer.request('POST', '/api/generations/create/', options),
+      await program.request('POST', '/api/generations/create/', options),
+    ];
+    expect([again.status, again.body.uuid]).to.deep.equal([201, first.body.uuid]);
+    expect(again.headers.get('idempotent-replayed')).to.equal('true');
+    expect(remaining(again)).to.equal(remaining(first) - 1);
+  });
+
+  it('a token and a session must belong to the same account', async () => {
+    const program = await openApplication(owner);
+    const stranger = await service.createCustomer(null);
+    const response = await program.request('GET', '/api/ledger/', { headers: { cookie: stranger.cookie } });
+    expectError(response, 'invalid_api_key');
+    expect(response.body.detail).to.include('different accounts');
+    // The token restricts the request, although the session has all rights.
+    const both = await program.request('GET', '/api/keys/', { headers: { cookie: owner.cookie } });
+    expectError(both, 'insufficient_scope');
+  });
+
+  it('other credentials get the 401 that they have always got', async () => {
+    for (const credential of ['x', 'a.b.c', 'svc_short', 'eyJhbGciOiJub25lIn0..', `svc_${'0'.repeat(40)}`]) {
+      const response = await withToken(owner, credential).request('GET', '/api/ledger/');
+      expectError(response, 'invalid_api_key');
+      expect(response.headers.get('www-authenticate'), credential).to.equal('Bearer');
+      expect(response.body.detail).to.match(/^(An|The) API key is /);
+    }
+    // A token belongs into the Authorization header.
+    const { access_token: token } = await connect(owner);
+    const inHeader = await request(service.baseUrl, 'GET', '/api/ledger/', { headers: { 'x-api-key': token } });
+    expect([inHeader.status, inHeader.headers.get('www-authenticate')]).to.deep.equal([401, 'Bearer']);
+  });
+});

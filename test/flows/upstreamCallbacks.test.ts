@@ -1,0 +1,243 @@
+import { expect } from 'chai';
+import { sendCallback } from '../../dev/sampleUpstream/callbacks.ts';
+import { recordAccepted } from '../../shared/domain/generations/execution/submitResult.ts';
+import { FakeUpstream, type UpstreamJob } from '../fakes/fakeUpstream.ts';
+import type { TestCustomer } from '../harness/apiClient.ts';
+import { eventually, type TestService, startTestService } from '../harness/testService.ts';
+import {
+  buildCallback,
+  buildForgedCallback,
+  postCallback,
+  postponePolls,
+  readPollState,
+  waitForStoredEnd,
+} from '../harness/upstreamCallbacks.ts';
+
+const PROTOCOLS = {
+  fal: { VIDEO_UPSTREAM: 'fal:fal-ai/video', IMAGE_UPSTREAM: 'fal:fal-ai/image' },
+  replicate: {
+    VIDEO_UPSTREAM: 'replicate:bytedance/seedance-1-pro',
+    IMAGE_UPSTREAM: 'replicate:google/nano-banana-2',
+    REPLICATE_API_TOKEN: 'test',
+  },
+};
+
+for (const [name, env] of Object.entries(PROTOCOLS)) {
+  describe(`call-backs of ${name}`, () => {
+    const provider = new FakeUpstream();
+    let service: TestService;
+    let upstream: FakeUpstream;
+    let customer: TestCustomer;
+    before(async () => {
+      await provider.start();
+      service = await startTestService({
+        env: {
+          ...env,
+          FAL_BASE_URL: provider.url,
+          REPLICATE_BASE_URL: `${provider.url}/v1`,
+          UPSTREAMS: JSON.stringify({ upstreams: { [name]: { callbacks: true } } }),
+        },
+      });
+      await service.upstream.stop();
+      Object.defineProperty(service, 'upstream', { value: provider });
+      upstream = provider;
+      customer = await service.createCustomer('studio');
+    });
+    after(() => service.stop());
+    beforeEach(() => {
+      upstream.reset();
+      upstream.outcome = 'wait';
+      upstream.deliver = () => {};
+    });
+
+    /** Creates a generation whose job has ended at the upstream, and whose next poll is a minute away. */
+    async function createEnded(): Promise<{ uuid: string; prompt: string; job: UpstreamJob }> {
+      const { uuid, prompt } = await customer.createImage();
+      await postponePolls(service, uuid);
+      upstream.end(prompt, 'succeeded');
+      return { uuid, prompt, job: upstream.jobsFor(prompt)[0] as UpstreamJob };
+    }
+
+    it('end a generation at once, long before its next poll', async () => {
+      upstream.deliver = (callback) => void sendCallback(callback);
+      const { uuid } = await createEnded();
+      expect(await waitForStoredEnd(service, uuid, 10_000)).to.equal('succeeded');
+    });
+
+    it('are confirmed with 204 and no body', async () => {
+      const { uuid, job } = await createEnded();
+      const { status, text } = await postCallback(buildCallback(service, job));
+      expect([status, text]).to.deep.equal([204, '']);
+      expect(await waitForStoredEnd(service, uuid)).to.equal('succeeded');
+    });
+
+    it('are not believed: a generation that still runs at the upstream stays queued', async () => {
+      const { uuid, prompt } = await customer.createImage();
+      await postponePolls(service, uuid);
+      const job = upstream.jobsFor(prompt)[0] as UpstreamJob;
+      const polls = job.polls.length;
+      const ended = buildCallback(service, {
+        ...job,
+        completedAt: Date.now(),
+        outcome: { kind: 'failed', reason: 'broke down', message: 'a failure that did not happen' },
+      });
+      expect((await postCallback(ended)).status).to.equal(204);
+      await eventually('polled', () => job.polls.length > polls);
+      expect((await readPollState(service, uuid)).status).to.equal('queued');
+      upstream.end(prompt, 'succeeded');
+      expect((await customer.waitForEnd(uuid)).status).to.equal('succeeded');
+    });
+
+    it('change nothing if they are forged, changed, too old or sent elsewhere, and are all rejected alike', async () => {
+      const { uuid, job } = await createEnded();
+      const other = await createEnded();
+      const genuine = buildCallback(service, job);
+      const before = await readPollState(service, uuid);
+      const { url, headers, body } = genuine;
+      const at = (seconds: number) => new Date(service.now.getTime() + 1_000 * seconds);
+      const rejected = {
+        'by another key': buildForgedCallback(service, job),
+        'with a changed body': { ...genuine, body: body.replace('{', '{ ') },
+        'without a body': { ...genuine, body: '' },
+        'without headers': { ...genuine, headers: {} },
+        'with empty headers': { ...genuine, headers: mapValues(headers, () => '') },
+        'with nonsense as headers': { ...genuine, headers: mapValues(headers, () => 'v1,x') },
+        'too old': buildCallback(service, job, at(-310)),
+        'from the future': buildCallback(service, job, at(310)),
+        'to a changed address': { ...genuine, url: `${url.slice(0, -5)}AAAAA` },
+        'to a shortened address': { ...genuine, url: url.slice(0, -10) },
+        'to an invented address': { ...genuine, url: new URL('/upstream-events/x', url).href },
+      };
+      const bodies = new Set<string>();
+      for (const [what, callback] of Object.entries(rejected)) {
+        const { status, text } = await postCallback(callback);
+        expect(status, what).to.equal(404);
+        bodies.add(text);
+      }
+      expect(bodies.size).to.equal(1);
+      // It is genuine, and about another job than its address.
+      const misdirected = { ...buildCallback(service, other.job), url };
+      expect((await postCallback(misdirected)).status).to.equal(204);
+      expect(await readPollState(service, uuid)).to.deep.equal(before);
+      expect((await postCallback(genuine)).status).to.equal(204);
+      expect(await waitForStoredEnd(service, uuid)).to.equal('succeeded');
+    });
+
+    it('have no effect on a generation that has ended', async () => {
+      const { uuid, job } = await createEnded();
+      const callback = buildCallback(service, job);
+      await postCallback(callback);
+      await waitForStoredEnd(service, uuid);
+      const [before] = await service.sql('SELECT * FROM generations WHERE uuid = $1', [uuid]);
+      const polls = job.polls.length;
+      for (let repeat = 0; repeat < 3; repeat += 1) expect((await postCallback(callback)).status).to.equal(204);
+      const [after] = await service.sql('SELECT * FROM generations WHERE uuid = $1', [uuid]);
+      expect(after).to.deep.equal(before);
+      expect(job.polls).to.have.length(polls);
+    });
+
+    it('lead to at most one poll in 2 seconds, however often they are repeated', async () => {
+      const { uuid, prompt } = await customer.createImage();
+      await postponePolls(service, uuid);
+      const job = upstream.jobsFor(prompt)[0] as UpstreamJob;
+      const early = buildCallback(service, {
+        ...job,
+        completedAt: Date.now(),
+        outcome: { kind: 'succeeded', files: [] },
+      });
+      const polls = job.polls.length;
+      const until = Date.now() + 5_000;
+      while (Date.now() < until) {
+        const answers = await Promise.all(Array.from({ length: 10 }, () => postCallback(early)));
+        expect(new Set(answers.map(({ status }) => status))).to.deep.equal(new Set([204]));
+      }
+      expect(job.polls.length - polls).to.be.within(2, 4);
+      upstream.end(prompt, 'succeeded');
+      expect((await customer.waitForEnd(uuid)).status).to.equal('succeeded');
+    });
+
+    it('that arrive before the response to the submit is recorded make the first poll follow at once', async () => {
+      const { uuid, job } = await createEnded();
+      // As it is while the response is on its way.
+      const [row] = await service.sql(
+        `UPDATE generations SET submit_started_at = submitted_at, submitted_at = NULL, upstream_handle = NULL,
+                polled_at = NULL, next_poll_at = NULL, leased_until = now() + interval '1 minute'
+          WHERE uuid = $1
+         RETURNING uuid, account_id, upstream, upstream_model, 8000 AS "firstPollDelayMs",
+                   (SELECT upstream_handle FROM generations WHERE uuid = $1) AS handle`,
+        [uuid],
+      );
+      expect((await postCallback(buildCallback(service, job))).status).to.equal(204);
+      expect(await readPollState(service, uuid))
+        .to.include({ polled_at: null })
+        .and.not.include({ next_poll_at: null });
+      expect(await recordAccepted(row)).to.equal('poll due');
+      // The sweep enqueues the poll if the job is lost, as here.
+      expect(await waitForStoredEnd(service, uuid)).to.equal('succeeded');
+    });
+
+    it('of an earlier submit have no effect', async () => {
+      const { uuid, job } = await createEnded();
+      const callback = buildCallback(service, job);
+      await service.sql("UPDATE generations SET submitted_at = submitted_at + interval '1 second' WHERE uuid = $1", [
+        uuid,
+      ]);
+      const before = await readPollState(service, uuid);
+      expect((await postCallback(callback)).status).to.equal(204);
+      expect(await readPollState(service, uuid)).to.deep.equal(before);
+      expect((await customer.waitForEnd(uuid)).status).to.equal('succeeded');
+    });
+
+    it('may be lost: polls end the generation', async () => {
+      upstream.outcome = 'succeed';
+      const { uuid } = await customer.createImage();
+      expect(await waitForStoredEnd(service, uuid)).to.equal('succeeded');
+    });
+
+    it('stay queued until the sweep if their job is lost: the row says that a poll is due', async () => {
+      const { uuid, job } = await createEnded();
+      const startedAt = Date.now();
+      await postCallback(buildCallback(service, job));
+      const { next_attempt_at: due } = await readPollState(service, uuid);
+      expect(due.getTime()).to.be.below(startedAt + 10_000);
+      expect(await waitForStoredEnd(service, uuid)).to.equal('succeeded');
+    });
+
+    it('are answered with 503 while the keys cannot be fetched for the first time, and 204 afterwards', async () => {
+      const { uuid, job } = await createEnded();
+      upstream.keys = 'error';
+      const api = await service.startApi();
+      const { url, ...callback } = buildCallback(service, job);
+      const toNewApi = { ...callback, url: new URL(new URL(url).pathname, api.baseUrl).href };
+      expect((await postCallback(toNewApi)).status).to.equal(503);
+      expect((await readPollState(service, uuid)).status).to.equal('queued');
+      upstream.keys = undefined;
+      await eventually('verified', async () => (await postCallback(toNewApi)).status === 204);
+      expect(await waitForStoredEnd(service, uuid)).to.equal('succeeded');
+    });
+
+    it('are verified with new keys after a rotation, and a flood of forged ones causes no flood of fetches', async () => {
+      const countFetches = () => upstream.requests.filter(({ call }) => /jwks\.json|default\/secret/.test(call)).length;
+      const { uuid, job } = await createEnded();
+      const genuine = buildCallback(service, job);
+      await service.moveClockTo(new Date(service.now.getTime() + 2 * 60_000));
+      const fetches = countFetches();
+      const forged = Array.from({ length: 40 }, () => postCallback(buildForgedCallback(service, job)));
+      expect(new Set((await Promise.all(forged)).map(({ status }) => status))).to.deep.equal(new Set([404]));
+      expect(countFetches() - fetches).to.equal(1);
+      const other = buildForgedCallback(service, job);
+      upstream.callbackKeys = new FakeUpstream().callbackKeys;
+      expect((await postCallback(other)).status).to.equal(404);
+      expect(countFetches() - fetches).to.equal(1);
+      await service.moveClockTo(new Date(service.now.getTime() + 61_000));
+      expect((await postCallback(buildCallback(service, job))).status).to.equal(204);
+      expect(countFetches() - fetches).to.equal(2);
+      expect(await waitForStoredEnd(service, uuid)).to.equal('succeeded');
+      expect((await postCallback(genuine)).status).to.equal(404);
+    });
+  });
+}
+
+function mapValues(record: Record<string, string>, map: (value: string) => string): Record<string, string> {
+  return Object.fromEntries(Object.entries(record).map(([name, value]) => [name, map(value)]));
+}

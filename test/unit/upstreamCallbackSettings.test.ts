@@ -1,0 +1,115 @@
+import { expect } from 'chai';
+import { FakeUpstream } from '../fakes/fakeUpstream.ts';
+import { buildRoute, buildSubmission, getHandle, loadAdapter } from '../harness/upstreamAdapter.ts';
+import { type Env, loadUpstreamParser, type UpstreamParser } from '../harness/upstreamParser.ts';
+
+const PUBLIC = { BASE_URL: 'https://genmeter.example', SECRET_KEY: '0123456789abcdef', STRIPE_SECRET_KEY: 'sk_test_1' };
+const STRIPE = {
+  STRIPE_WEBHOOK_SECRET: 'whsec_1',
+  STRIPE_PRICE_LITE: 'price_1',
+  STRIPE_PRICE_STARTER: 'price_2',
+  STRIPE_PRICE_PRO: 'price_3',
+  STRIPE_PRICE_STUDIO: 'price_4',
+  STRIPE_PORTAL_CONFIGURATION: 'bpc_1',
+};
+
+describe('call-backs of upstreams', () => {
+  let parser: UpstreamParser;
+  before(async () => {
+    parser = await loadUpstreamParser();
+  });
+
+  const readSettings = (name: string, env: Env, own: object = {}) => {
+    const UPSTREAMS = JSON.stringify({ upstreams: { [name]: own } });
+    return parser.parse({ ...env, UPSTREAMS }).upstreams.get(name)?.callbacks;
+  };
+  const error = (name: string, own: object) =>
+    parser.getError({ UPSTREAMS: JSON.stringify({ upstreams: { [name]: own } }) });
+  const publicEnv = { ...PUBLIC, ...STRIPE };
+
+  it('are off at a local address, without https and without a secret', () => {
+    const { SECRET_KEY: _secret, ...withoutSecret } = publicEnv;
+    const places: Env[] = [
+      {},
+      { ...publicEnv, BASE_URL: 'https://localhost:3000' },
+      { ...publicEnv, BASE_URL: 'http://genmeter.example' },
+      withoutSecret,
+    ];
+    for (const env of places) expect(readSettings('fal', env)).to.equal(undefined);
+  });
+
+  it('are on at a public address, with the keys of the provider', () => {
+    const serviceUrl = PUBLIC.BASE_URL;
+    expect(readSettings('fal', publicEnv)).to.deep.equal({
+      serviceUrl,
+      keysUrl: 'https://rest.fal.ai/.well-known/jwks.json',
+      secret: null,
+    });
+    expect(readSettings('replicate', publicEnv)).to.deep.equal({
+      serviceUrl,
+      keysUrl: 'https://api.replicate.com/v1/webhooks/default/secret',
+      secret: null,
+    });
+    expect(readSettings('openai', publicEnv)).to.equal(undefined);
+  });
+
+  it('are switched off, directed to another address, and given other keys by UPSTREAMS', () => {
+    expect(readSettings('fal', publicEnv, { callbacks: false })).to.equal(undefined);
+    const own = { adapter: 'fal', base_url: 'https://proxy.example/fal', key: 'k', callbacks: 'https://in.example/' };
+    expect(readSettings('own', { SECRET_KEY: PUBLIC.SECRET_KEY }, own)).to.deep.equal({
+      serviceUrl: 'https://in.example',
+      keysUrl: 'https://proxy.example/.well-known/jwks.json',
+      secret: null,
+    });
+    expect(readSettings('fal', publicEnv, { callback_keys_url: 'https://keys.example/' })).to.include({
+      keysUrl: 'https://keys.example/',
+    });
+    expect(readSettings('replicate', publicEnv, { callback_secret: 'whsec_c2VjcmV0' })).to.include({
+      secret: 'whsec_c2VjcmV0',
+    });
+    expect(readSettings('fal', {}, { callbacks: true })).to.include({ serviceUrl: 'http://localhost:3000' });
+  });
+
+  it('are rejected where they cannot work', () => {
+    expect(error('openai', { callbacks: true })).to.include('UPSTREAMS/upstreams/openai/callbacks must not be set');
+    expect(error('fal', { callbacks: 'https://in.example' })).to.include('SECRET_KEY is not set');
+    expect(error('fal', { callbacks: 'example' })).to.include('must be true, false, or an address');
+    expect(error('replicate', { callback_secret: 'secret' })).to.include('must begin with whsec_');
+  });
+});
+
+describe('the submit of an upstream', () => {
+  const fake = new FakeUpstream('test');
+  before(() => fake.start());
+  after(() => fake.stop());
+
+  const callbackUrl = 'https://genmeter.example/upstream-events/a-b_c';
+
+  it('of fal carries the address of its call-back in the query, and is unchanged without one', async () => {
+    const upstream = (await loadAdapter('fal'))(buildRoute('fal', 'image', 'owner/name/path', { baseUrl: fake.url }));
+    const submission = buildSubmission();
+    getHandle(await upstream.submit({ ...submission, callbackUrl }));
+    getHandle(await upstream.submit(submission));
+    const [asking, plain] = fake.jobsFor(submission.input.prompt).map(({ request }) => request);
+    expect([...(asking?.query ?? [])]).to.deep.equal([['fal_webhook', callbackUrl]]);
+    expect([...(plain?.query ?? [])]).to.deep.equal([]);
+    expect(asking?.body).to.deep.equal(plain?.body);
+  });
+
+  it('of Replicate carries the address of its call-back in the body, and is unchanged without one', async () => {
+    const baseUrl = `${fake.url}/v1`;
+    for (const model of ['owner/name', 'owner/name:version']) {
+      const upstream = (await loadAdapter('replicate'))(buildRoute('replicate', 'image', model, { baseUrl }));
+      const submission = buildSubmission();
+      getHandle(await upstream.submit({ ...submission, callbackUrl }));
+      getHandle(await upstream.submit(submission));
+      const [asking, plain] = fake.jobsFor(submission.input.prompt).map(({ request }) => request);
+      const version = model.includes(':') ? { version: 'version' } : {};
+      const { input } = submission;
+      expect(plain?.body).to.deep.equal({ input: { ...version, input } });
+      expect(asking?.body).to.deep.equal({
+        input: { ...version, input, webhook: callbackUrl, webhook_events_filter: ['completed'] },
+      });
+    }
+  });
+});
