@@ -98,6 +98,16 @@ describe('MCP clients and frameworks, unmodified and set up as documented', func
     });
   }
 
+  /** Fails unless the last client registered itself, and was authorized. */
+  const expectAuthorized = async (name: RegExp) => {
+    const [client] = await service.sql(
+      `SELECT name, metadata_expires_at FROM oauth_clients JOIN oauth_grants USING (client_id)
+        WHERE connected_at IS NOT NULL ORDER BY connected_at DESC LIMIT 1`,
+    );
+    expect(client.name).to.match(name);
+    expect(client.metadata_expires_at).to.equal(null);
+  };
+
   describe('with sign-in in a real browser', () => {
     let browser: Browser;
     let signedOut: Assistants;
@@ -109,16 +119,6 @@ describe('MCP clients and frameworks, unmodified and set up as documented', func
       await browser?.close();
       await signedOut?.close();
     });
-
-    /** Fails unless the last client registered itself, and was authorized. */
-    const expectAuthorized = async (name: RegExp) => {
-      const [client] = await service.sql(
-        `SELECT name, metadata_expires_at FROM oauth_clients JOIN oauth_grants USING (client_id)
-          WHERE connected_at IS NOT NULL ORDER BY connected_at DESC LIMIT 1`,
-      );
-      expect(client.name).to.match(name);
-      expect(client.metadata_expires_at).to.equal(null);
-    };
 
     it('the inspector registers, is authorized and calls a tool', async () => {
       const { program, address } = await signedOut.startSignIn(
