@@ -12,6 +12,11 @@ export function isBrowserRequest(ctx: Context): boolean {
   );
 }
 
+/** Returns what a tool does. The other sentences explain to models how to use it. */
+function getFirstSentence(description: string): string {
+  return description.split(/(?<=\.) /, 1).join('');
+}
+
 /** Sends a page that explains the MCP endpoint to people who open it in a browser. */
 export function sendMcpInfoPage(ctx: Context): void {
   ctx.set('vary', 'Accept');
@@ -27,11 +32,15 @@ export function sendMcpInfoPage(ctx: Context): void {
         If an assistant cannot open a browser, give it an API key of <a href="/account/">your account</a> as the header{' '}
         <code>Authorization: Bearer svc_…</code>.
       </p>
-      <h2>What it can do</h2>
-      <ul class="plain">
-        {getTools().map(({ name, listing }) => (
+      <h2>Tools</h2>
+      <ul class="rows">
+        {getTools().map(({ name, description, price = 'no credits' }) => (
           <li key={name}>
-            <code>{name}</code>: {String(listing['title'])}
+            <div class="what">
+              <code>{name}</code>, {price}
+              <br />
+              <span class="quiet">{getFirstSentence(description)}</span>
+            </div>
           </li>
         ))}
       </ul>

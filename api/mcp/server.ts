@@ -31,7 +31,7 @@ const buildInstructions = () => `Creates ${describeOffer()} from text prompts, c
 1. generate_image or generate_video charges the credits and returns a uuid at once, or with wait_seconds 45 the finished image.
 2. get_generation with that uuid and wait_seconds 45 waits for the end; repeat it while the status is queued. An image takes seconds to a minute, a video 1 to 5 minutes.
 3. When it has succeeded, give the user output_url. When it has failed, the credits were refunded: error_message says why.
-list_library finds earlier results, get_usage returns the balance. Errors are { error, detail }: rate_limited, parallel_limit_reached and model_unavailable pass with time; on insufficient_credits and subscription_required ask the user to add credits or choose a plan at ${config.BASE_URL}/account/.`;
+list_library finds earlier results, get_usage returns the balance. Errors are { error, detail }: rate_limited, parallel_limit_reached and model_unavailable pass with time; on insufficient_credits and subscription_required ask the user to open ${config.BASE_URL}/account/billing/ and add credits or choose a plan.`;
 
 /** Describes kinds and prices: `images (8 credits) and videos (35 credits for 5 seconds, 70 for 10)`. */
 function describeOffer(): string {

@@ -1,5 +1,5 @@
+import { randomUUID } from 'node:crypto';
 import type Koa from 'koa';
-import { v7 as uuidv7 } from 'uuid';
 import { logger } from '../../shared/lib/logger.ts';
 import { httpRequestDuration, httpRequests } from '../../shared/lib/metrics.ts';
 import type { State } from '../context.ts';
@@ -18,7 +18,7 @@ const REQUEST_ID_PATTERN = /^[A-Za-z0-9._-]{1,64}$/;
 export const requestLog: Koa.Middleware<State> = async (ctx, next) => {
   const startedAt = performance.now();
   const given = ctx.get('x-request-id');
-  ctx.state.requestId = REQUEST_ID_PATTERN.test(given) ? given : uuidv7();
+  ctx.state.requestId = REQUEST_ID_PATTERN.test(given) ? given : randomUUID();
   ctx.state.log = logger.child({ requestId: ctx.state.requestId });
   ctx.set('x-request-id', ctx.state.requestId);
   await next();

@@ -14,6 +14,7 @@ import { measurePartitioned } from './measurements/partitioned.ts';
 import { measurePipeline } from './measurements/pipeline.ts';
 import { measureReads } from './measurements/read.ts';
 import { measureThumbnails } from './measurements/thumbnails.ts';
+import { measureTimeToResult } from './measurements/timeToResult.ts';
 import { measureTokens } from './measurements/oauthTokens.ts';
 import { measureWebhooks } from './measurements/webhooks.ts';
 import { type FigureName, type BenchOptions, parseBenchOptions, USAGE } from './options.ts';
@@ -33,6 +34,7 @@ const MEASUREMENT_RUNNERS: [FigureName[], (stage: BenchEnvironment) => Promise<M
   [['create', 'latency', 'hot'], measureCreates],
   [['read'], measureReads],
   [['pipeline'], measurePipeline],
+  [['result'], measureTimeToResult],
   [['growth'], measureGrowth],
   [['pages'], measurePages],
   [['grants'], measureCreditPeriods],

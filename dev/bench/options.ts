@@ -6,6 +6,7 @@ export const FIGURES = [
   'hot',
   'read',
   'pipeline',
+  'result',
   'growth',
   'pages',
   'grants',
@@ -48,6 +49,8 @@ export interface BenchOptions {
   grants: { accounts: number };
   /** Webhooks of a round, and for how long and how often the delay of events at a constant rate is measured. */
   deliveries: { events: number; steadyMs: number; steadyRounds: number };
+  /** Time for which creates are sent at each rate. */
+  timeToResult: { warmUpMs: number; durationMs: number };
   pipeline: { rounds: number; leastInFlight: number; mostInFlight: number; bareMs: number };
 }
 
@@ -60,6 +63,7 @@ const FULL_RUN = {
   mcp: { sessions: 10_000 },
   thumbnails: { repetitions: 20 },
   deliveries: { events: 10_000, steadyMs: 20_000, steadyRounds: 5 },
+  timeToResult: { warmUpMs: 5_000, durationMs: 20_000 },
   pipeline: { rounds: 3, leastInFlight: 500, mostInFlight: 8_000, bareMs: 6_000 },
 };
 
@@ -73,6 +77,7 @@ const QUICK_RUN = {
   mcp: { sessions: 500 },
   thumbnails: { repetitions: 2 },
   deliveries: { events: 500, steadyMs: 2_000, steadyRounds: 1 },
+  timeToResult: { warmUpMs: 2_000, durationMs: 4_000 },
   pipeline: { rounds: 1, leastInFlight: 250, mostInFlight: 1_000, bareMs: 1_000 },
 };
 

@@ -66,7 +66,7 @@ export function formatReportTable(rows: readonly ReportRow[]): string {
 }
 
 function formatValue(value: number, unit: string): string {
-  if (unit === 'MB') return `${Math.round(value)} MB`;
+  if (unit === 'MB' || unit === 'ms') return `${Math.round(value)} ${unit}`;
   return unit === 'µs' ? `${value.toFixed(1)} µs` : value.toFixed(2);
 }
 

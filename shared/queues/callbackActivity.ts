@@ -12,6 +12,8 @@ import { getProducer } from './enqueue.ts';
 const ACTIVE_MS = 60_000;
 /** Interval at which a process writes a key, and reads those of others. */
 const SYNC_INTERVAL_MS = 1_000;
+/** Age until which what a process has read is used. */
+const FRESH_MS = 10_000;
 
 /** Keys of one hash slot, so that one command reads all of them. */
 const activityKey = (upstream: string) => `${getQueuePrefix('poll')}:callbacks:${upstream}`;
@@ -19,6 +21,7 @@ const activityKey = (upstream: string) => `${getQueuePrefix('poll')}:callbacks:$
 const state = perService(() => ({
   recordedAt: new Map<string, number>(),
   active: new Set<string>(),
+  requestedAt: Number.NEGATIVE_INFINITY,
   readAt: Number.NEGATIVE_INFINITY,
 }));
 
@@ -33,15 +36,27 @@ export function recordCallbackActivity(upstream: string): void {
     .catch((err: unknown) => logger.debug({ err, upstream }, 'call-back not recorded'));
 }
 
-/** Returns those of these upstreams whose call-backs arrive; none while Redis is unavailable. */
-export async function findActiveCallbacks(upstreams: readonly string[]): Promise<ReadonlySet<string>> {
+/**
+ * Returns those of these upstreams whose call-backs arrive, as this process last read it. Waits for nothing: none is
+ * returned until Redis has answered, or if its answer is old.
+ */
+export function findActiveCallbacks(upstreams: readonly string[]): ReadonlySet<string> {
   const current = state();
   const at = performance.now();
-  if (upstreams.length === 0 || at - current.readAt < SYNC_INTERVAL_MS) return current.active;
-  current.readAt = at;
+  if (upstreams.length > 0 && at - current.requestedAt >= SYNC_INTERVAL_MS) {
+    current.requestedAt = at;
+    void readActivity(upstreams);
+  }
+  return at - current.readAt > FRESH_MS ? NONE : current.active;
+}
+
+async function readActivity(upstreams: readonly string[]): Promise<void> {
+  const current = state();
   const values = await getProducer()
     .mget(...upstreams.map(activityKey))
     .catch(() => []);
   current.active = new Set(upstreams.filter((_, index) => values[index] === '1'));
-  return current.active;
+  current.readAt = performance.now();
 }
+
+const NONE: ReadonlySet<string> = new Set();

@@ -30,6 +30,8 @@ export interface ErrorOptions {
   knownFields?: readonly string[];
   /** Time after which a retry can succeed. Makes an `internal_error` a temporary one. */
   retryAfterSeconds?: number;
+  /** Path of the page where the owner of the account can resolve it. The detail names the page, too. */
+  accountPath?: string;
 }
 
 /**
@@ -41,14 +43,20 @@ export class ServiceError extends Error {
   readonly field: string | undefined;
   readonly knownFields: readonly string[] | undefined;
   readonly retryAfterSeconds: number | undefined;
+  readonly accountPath: string | undefined;
 
-  constructor(code: ErrorCode, detail: string, { field, knownFields, retryAfterSeconds }: ErrorOptions = {}) {
+  constructor(
+    code: ErrorCode,
+    detail: string,
+    { field, knownFields, retryAfterSeconds, accountPath }: ErrorOptions = {},
+  ) {
     super(detail);
     this.name = 'ServiceError';
     this.code = code;
     this.field = field;
     this.knownFields = knownFields;
     this.retryAfterSeconds = retryAfterSeconds;
+    this.accountPath = accountPath;
   }
 
   /** True for a fault of the service: the same request may succeed later. False for a rejected request. */

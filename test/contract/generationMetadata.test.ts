@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
 import { IMAGE, type TestCustomer } from '../harness/apiClient.ts';
 import { expectError } from '../harness/errorEnvelope.ts';
+import { buildToolCall, openMcpSession, postMcp } from '../harness/mcpClient.ts';
 import { completeAllGenerations, setAllModelsOnline } from '../harness/seeds.ts';
 import { startTestService, type TestService } from '../harness/testService.ts';
 
@@ -128,6 +129,19 @@ describe('metadata of generations', () => {
       expect(await find({ 'x[y] &=': 'a&b=c"' })).to.deep.equal(['odd']);
       expect(await find({ a: '3' })).to.deep.equal([]);
       expect(await find({ d: '' })).to.deep.equal([]);
+    });
+
+    it('is an argument of list_library over MCP', async () => {
+      const headers = await openMcpSession(owner);
+      const list = async (metadata: object) => {
+        const call = buildToolCall('list_library', { metadata, status: 'queued' });
+        const { data } = (await postMcp(owner, call, { headers })).body.result.structuredContent;
+        return data.map(({ uuid }: { uuid: string }) => uuid);
+      };
+      expect(await list({ b: '2', a: '1' })).to.deep.equal([uuids['a1b2c3'], uuids['a1b2']]);
+      expect(await list({ 'x[y] &=': 'a&b=c"' })).to.deep.equal([uuids['odd']]);
+      expect(await list({ a: '3' })).to.deep.equal([]);
+      expect(await list({})).to.have.length(6);
     });
 
     it('combines with the other filters', async () => {

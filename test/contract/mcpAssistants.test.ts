@@ -196,6 +196,22 @@ describe('MCP for assistants', () => {
     expect(nexts[2]).to.match(/^The balance covers no generation: .*\/account\/billing\//);
   });
 
+  it('no URL in a text is directly followed by a full stop', async () => {
+    const poor = await service.createCustomer('lite');
+    await seedImages(service, poor, 195);
+    for (const customer of [await service.createCustomer(null), poor]) {
+      const assistant = await connectMcpClient(customer);
+      const texts: string[] = [assistant.client.getInstructions()];
+      for (const call of [
+        { name: 'generate_image', arguments: IMAGE },
+        { name: 'get_usage', arguments: {} },
+      ])
+        texts.push((await assistant.client.callTool(call)).content[0].text);
+      for (const text of texts) expect(text).to.match(/http\S+\/account\/billing\/ /);
+      await assistant.close();
+    }
+  });
+
   it('stateless lists that are the same for every account may be cached for an hour, and others not', async () => {
     const customer = await service.createCustomer('pro');
     const list = async (method: string) => {

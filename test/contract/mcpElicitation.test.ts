@@ -1,7 +1,9 @@
 import { expect } from 'chai';
-import type { TestCustomer } from '../harness/apiClient.ts';
+import { TestCustomer } from '../harness/apiClient.ts';
 import { CLIENT_NAMES, connectMcpClient } from '../harness/mcpClient.ts';
+import { registerClient } from '../harness/oauthClient.ts';
 import { addTopupCredits, seedImages, setAllModelsOnline } from '../harness/seeds.ts';
+import { setApplicationLimit, setKeyLimit } from '../harness/spendingLimits.ts';
 import { startTestService, type TestService } from '../harness/testService.ts';
 
 const CALL = { name: 'generate_image', arguments: { prompt: 'a lighthouse', resolution: '1K' } };
@@ -28,6 +30,14 @@ describe('MCP: URL elicitation', () => {
     return customer;
   }
 
+  /** Replaces the credential of a customer by the token of an application that may spend this. */
+  async function connectApplication(customer: TestCustomer, credits: number): Promise<TestCustomer> {
+    const client = await registerClient(service.baseUrl);
+    const { access_token: token } = await client.authorizeAndExchange(customer);
+    await setApplicationLimit(service, customer, client.clientId, { credits, period: 'day' });
+    return new TestCustomer(customer.baseUrl, customer.email, customer.cookie, token);
+  }
+
   for (const name of ['sdk 1', 'sdk 2'] as const) {
     it(`a client with URL elicitation receives the address of the billing page (${name})`, async () => {
       const customer = await createPoorCustomer();
@@ -47,6 +57,57 @@ describe('MCP: URL elicitation', () => {
       await assistant.close();
     });
   }
+
+  describe('at a spending limit', () => {
+    it('a client receives the page of the limit of its key, and can repeat the call after the change', async () => {
+      const customer = await service.createCustomer('studio');
+      await setKeyLimit(service, customer, { credits: 10, period: 'month' });
+      const { body } = await customer.request('GET', '/api/keys/');
+      const assistant = await connectMcpClient(customer, 'sdk 1', undefined, URL_ELICITATION);
+      expect((await assistant.client.callTool(CALL)).structuredContent.credits_charged).to.equal(8);
+      const error = await catchError(assistant.client.callTool(CALL));
+      expect(error.code).to.equal(-32_042);
+      const [{ url, message }] = error.elicitations;
+      expect(url).to.equal(`${service.baseUrl}/account/keys/${body.data[0].uuid}/`);
+      expect(message)
+        .to.match(/is 10 credits per month: 8 are used, and this generation costs 8\./)
+        .and.match(/The limit resets at \d{4}-\d\d-01T00:00:00\.000Z\./)
+        .and.match(/Change the limit on its page, then repeat the request\.$/);
+      const page = await customer.requestWithSession('GET', new URL(url).pathname);
+      expect([page.status, page.body.includes('limit_credits')]).to.deep.equal([200, true]);
+      await setKeyLimit(service, customer, { credits: 16, period: 'month' });
+      expect((await assistant.client.callTool(CALL)).structuredContent.credits_charged).to.equal(8);
+      await assistant.close();
+    });
+
+    it('a stateless client receives the page of connected applications, and a tool error after the second attempt', async () => {
+      const customer = await service.createCustomer('studio');
+      const application = await connectApplication(customer, 5);
+      const assistant = await connectMcpClient(application, 'sdk 2, stateless', undefined, URL_ELICITATION);
+      const shown: any[] = [];
+      assistant.client.setRequestHandler('elicitation/create', async ({ params }: any) => {
+        shown.push(params);
+        return { action: 'decline' };
+      });
+      const { isError, structuredContent } = await assistant.client.callTool(CALL);
+      expect([isError, structuredContent.error]).to.deep.equal([true, 'spending_limit_reached']);
+      expect(shown.map(({ url }) => url)).to.deep.equal([`${service.baseUrl}/account/applications/`]);
+      expect(shown[0].message).to.match(/It costs more than the whole limit, so waiting does not help\./);
+      expect(await customer.balance()).to.equal(3_000);
+      await assistant.close();
+    });
+
+    it('a client without the capability receives the tool error with the limit and what the person can do', async () => {
+      const application = await connectApplication(await service.createCustomer('studio'), 5);
+      const assistant = await connectMcpClient(application);
+      const { isError, structuredContent, content } = await assistant.client.callTool(CALL);
+      expect([isError, structuredContent.error]).to.deep.equal([true, 'spending_limit_reached']);
+      expect(content[0].text)
+        .to.include(`at ${service.baseUrl}/account/applications/ (connected applications).`)
+        .and.match(/Do not repeat the call before that; ask the user\.$/);
+      await assistant.close();
+    });
+  });
 
   it('an account without a plan is sent to the plans', async () => {
     const assistant = await connectMcpClient(await service.createCustomer(null), 'sdk 1', undefined, URL_ELICITATION);

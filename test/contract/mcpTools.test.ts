@@ -115,18 +115,27 @@ describe('MCP tools', () => {
         expect(body.pagination).to.deep.include(pagination);
         expect(data.map(({ uuid }: any) => uuid)).to.deep.equal(body.data.map(({ uuid }: any) => uuid));
         data.forEach((item: any, index: number) => expect(body.data[index]).to.deep.include(item));
-        expect(data[0]).not.to.have.any.keys('duration_ms', 'model_name', 'thumbnail_url');
+        const always = ['uuid', 'kind', 'status', 'prompt', 'credits_charged', 'created_at'];
+        const byStatus: Record<string, string[]> = { succeeded: ['output_url'], failed: ['error_message'], queued: [] };
+        for (const item of data) expect(item).to.have.all.keys(...always, ...(byStatus[item.status] ?? []));
         expect(listed.structuredContent.next).to.match(/get_generation/);
         for (const { uuid } of listed.structuredContent.data) expect(listed.content[0].text).to.include(uuid);
         const past = await use('list_library', { page: 9 });
         expect(past.structuredContent.data).to.deep.equal([]);
+        expect(past.structuredContent.next).to.equal('There is no page 9: the last one is 1.');
       });
 
       it('get_usage returns the same figures as the usage summary', async () => {
         const usage = await use('get_usage');
         const { body } = await customer.request('GET', '/api/usage/summary/');
-        const history = body.history.filter(({ generations }: any) => generations > 0);
-        expect(usage.structuredContent).to.deep.equal({ ...body, history });
+        const { plan, credits, credits_by_day: days, ...rest } = usage.structuredContent;
+        expect(body.plan).to.deep.include(plan);
+        expect(body.credits).to.deep.include(credits);
+        const periodFields = ['balance', 'used_this_period', 'granted_this_period', 'rollover', 'period_end'];
+        expect(credits).to.have.all.keys(...periodFields);
+        expect(rest).to.deep.equal({ jobs: body.jobs, by_model: body.by_model });
+        for (const { date, credits_used: used } of body.history) expect(days[date] ?? 0, date).to.equal(used);
+        expect(Object.values(days)).to.have.length.above(0).and.not.include(0);
         expect(usage.content[0].text).to.include(`${usage.structuredContent.credits.balance} credits`);
       });
 

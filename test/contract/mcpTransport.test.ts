@@ -214,6 +214,24 @@ describe('MCP transport', () => {
       }
     });
 
+    it('the info page has the effect and the price of each tool', async () => {
+      const { body } = await get({ accept: 'text/html' });
+      const text = (body as string).replaceAll(/<[^>]+>/g, '');
+      for (const [line, advice] of [
+        [/generate_image, 8 creditsCreates an image from a text prompt\./, 'Next, while it is queued'],
+        [
+          /generate_video, 35 credits for 5 seconds and 70 for 10Creates a video of 5 or 10 seconds/,
+          'do not repeat it',
+        ],
+        [/get_generation, no creditsReturns the status of an image or video/, 'rather than often with 0'],
+        [/list_library, no creditsLists the images and videos of the account/, 'If the uuid is known'],
+        [/get_usage, no creditsReturns the credit balance/, 'insufficient_credits'],
+      ] as const) {
+        expect(text).to.match(line);
+        expect(text).to.not.include(advice);
+      }
+    });
+
     it('GET without "Accept: text/event-stream" returns 406', async () => {
       expect((await get({ ...bearer(), ...session, accept: 'application/json' })).status).to.equal(406);
     });

@@ -62,7 +62,9 @@ describe('the spending limit', () => {
     expect(response.body.detail)
       .to.include('The limit resets at 20')
       .and.include('-05-31T00:00:00.000Z.')
-      .and.include(`PATCH /api/keys/${body.data[0].uuid}/ or at ${service.baseUrl}/account/keys/.`);
+      .and.include(
+        `at ${service.baseUrl}/account/keys/${body.data[0].uuid}/ or with PATCH /api/keys/${body.data[0].uuid}/.`,
+      );
     expect(await customer.balance()).to.equal(3_000 - 16);
     expect(await readUsed(service, customer)).to.equal(16);
   });
@@ -183,7 +185,7 @@ describe('the spending limit', () => {
     expect([isError, structuredContent.error]).to.deep.equal([true, 'spending_limit_reached']);
     expect(structuredContent.detail)
       .to.match(/^The spending limit of the application .+ is 16 credits per month: 16 are used/)
-      .and.include(`under connected applications: ${service.baseUrl}/account/applications/.`);
+      .and.include(`at ${service.baseUrl}/account/applications/ (connected applications).`);
     await customer.createImage();
     expect(await readUsed(service, customer)).to.equal(16);
     await service.checkIntegrity();

@@ -1,5 +1,6 @@
 import { expect } from 'chai';
 import { sendCallback } from '../../dev/sampleUpstream/callbacks.ts';
+import { listUpstreamsWithCallbacks } from '../../shared/domain/generations/execution/pollPace.ts';
 import { recordAccepted } from '../../shared/domain/generations/execution/submitResult.ts';
 import { FakeUpstream, type UpstreamJob } from '../fakes/fakeUpstream.ts';
 import type { TestCustomer } from '../harness/apiClient.ts';
@@ -186,6 +187,25 @@ for (const [name, env] of Object.entries(PROTOCOLS)) {
       expect((await postCallback(callback)).status).to.equal(204);
       expect(await readPollState(service, uuid)).to.deep.equal(before);
       expect((await customer.waitForEnd(uuid)).status).to.equal('succeeded');
+    });
+
+    it('end a read that waits, without polls of that read while call-backs arrive', async () => {
+      upstream.deliver = (callback) => void sendCallback(callback);
+      // A verified call-back shows that they arrive.
+      const earlier = await createEnded();
+      expect(await waitForStoredEnd(service, earlier.uuid)).to.equal('succeeded');
+      await eventually('known to arrive', () => listUpstreamsWithCallbacks().includes(name));
+      const { uuid, prompt } = await customer.createImage();
+      const waiting = customer.request('GET', `/api/generations/${uuid}/?wait=20`);
+      await eventually('submitted', () => upstream.jobsFor(prompt).length === 1);
+      // Without call-backs, the read would cause a poll every 2 seconds.
+      await new Promise((resolve) => setTimeout(resolve, 5_000));
+      const job = upstream.jobsFor(prompt)[0] as UpstreamJob;
+      expect(job.polls.length).to.be.below(2);
+      upstream.end(prompt, 'succeeded');
+      const endedAt = Date.now();
+      expect((await waiting).body.status).to.equal('succeeded');
+      expect(Date.now() - endedAt).to.be.below(2_500);
     });
 
     it('may be lost: polls end the generation', async () => {

@@ -49,12 +49,12 @@ export function toErrorResult({ code, message, knownFields }: ServiceError): Cal
   };
 }
 
-const accountPageUrl = () => `${config.BASE_URL}/account/`;
+const billingPageUrl = () => `${config.BASE_URL}/account/billing/`;
 
-/** Advice for the model that is added to the error's own detail. */
+/** Advice for the model that is added to the error's own detail. No URL is followed by a full stop, which some clients add to it. */
 const NEXT_STEPS: Partial<Record<ServiceError['code'], () => string>> = {
-  subscription_required: () => `The user can choose a plan at ${accountPageUrl()}.`,
-  insufficient_credits: () => `get_usage returns the balance; the user can add credits at ${accountPageUrl()}.`,
+  subscription_required: () => `At ${billingPageUrl()} the user can choose a plan.`,
+  insufficient_credits: () => `get_usage returns the balance; at ${billingPageUrl()} the user can add credits.`,
   spending_limit_reached: () => 'Do not repeat the call before that; ask the user.',
   parallel_limit_reached: () => 'get_usage returns the limit; get_generation waits for a generation to end.',
   not_found: () => 'list_library lists the existing generations.',

@@ -7,6 +7,7 @@ import { GENERATION_VIEW_TOOL_META } from '../apps/generationView.ts';
 import { buildIcon, type IconName } from '../icons.ts';
 import type { McpRequestContext } from '../requestContext.ts';
 import type { ToolResult } from './callToolResult.ts';
+import { toShape } from './resultShape.ts';
 
 /** Request context of a tool call. */
 export interface ToolContext extends McpRequestContext {
@@ -26,6 +27,8 @@ interface ToolDefinition<Input extends TSchema> {
   icon: IconName;
   input: Input;
   output: TSchema;
+  /** Price of a call, such as `8 credits`. Undefined if it costs nothing. */
+  price?: string;
   /** True if it creates a generation: it then requires `svc:write` and counts against the rate limit of creates. */
   spendsCredits: boolean;
   /** True if the result is a generation, which clients with the MCP Apps extension show in the chat. */
@@ -36,6 +39,8 @@ interface ToolDefinition<Input extends TSchema> {
 /** A tool as the server lists and calls it. */
 export interface Tool {
   name: string;
+  description: string;
+  price: string | undefined;
   scope: Scope;
   rateClass: 'create' | 'account';
   /** Entry in the response to `tools/list`. */
@@ -48,7 +53,7 @@ export interface Tool {
 
 /** Builds a tool from its definition: input validation, listing, scope and rate class. */
 export function defineTool<Input extends TSchema>(definition: ToolDefinition<Input>): Tool {
-  const { name, title, description, icon, input, output, spendsCredits, hasView = false } = definition;
+  const { name, title, description, price, icon, input, output, spendsCredits, hasView = false } = definition;
   const parse = createBodyParser(input);
   const listing = {
     name,
@@ -57,7 +62,7 @@ export function defineTool<Input extends TSchema>(definition: ToolDefinition<Inp
     icons: [buildIcon(icon)],
     inputSchema: toPublicSchema(input),
     // Some clients validate error results against the output schema, although the protocol exempts them.
-    outputSchema: { type: 'object', anyOf: [toPublicSchema(output), toPublicSchema(ErrorResponse)] },
+    outputSchema: { type: 'object', anyOf: [toShape(output), toShape(ErrorResponse)] },
     annotations: {
       title,
       readOnlyHint: !spendsCredits,
@@ -69,6 +74,8 @@ export function defineTool<Input extends TSchema>(definition: ToolDefinition<Inp
   };
   return {
     name,
+    description,
+    price,
     scope: spendsCredits ? 'svc:write' : 'svc:read',
     rateClass: spendsCredits ? 'create' : 'account',
     listing,

@@ -54,6 +54,7 @@ export function buildGenerateTool(kind: ModelKind): Tool | null {
     name: `generate_${kind}`,
     title: `Generate ${TEXTS[kind].noun}`,
     description: describeTool(kind, models),
+    price: describePrice(models),
     icon: kind,
     input: buildInput(kind, describeParams(kind, params, models), choice),
     output: buildSubmitOutput(),

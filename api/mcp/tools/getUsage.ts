@@ -1,9 +1,10 @@
-import Type from 'typebox';
+import Type, { type Static } from 'typebox';
 import { getCatalog } from '../../../shared/lib/catalog/catalog.ts';
 import { config } from '../../../shared/lib/config.ts';
 import { getUsageSummary } from '../../../shared/domain/credits/usage.ts';
 import { getUsageResponse } from '../../rest/usage/schemas.ts';
 import { presentUsage } from '../../rest/usage/presenter.ts';
+import { objectOrNull } from '../../../shared/presenters/fields.ts';
 import { NextStep } from './callToolResult.ts';
 import { defineTool } from './defineTool.ts';
 import { describePrice, describePriceBriefly, listOfferedModels } from './modelTexts.ts';
@@ -19,28 +20,59 @@ export const getUsage = () =>
       `insufficient_credits, subscription_required or parallel_limit_reached. ${describePrices()}`,
     icon: 'usage',
     input: Type.Object({}, { additionalProperties: false }),
-    output: Type.Object({ ...getUsageResponse().properties, next: Type.Optional(NextStep) }),
+    output: buildUsageOutput(),
     spendsCredits: false,
     run: async (_input, { principal }) => {
       const usage = presentUsage(await getUsageSummary(principal.accountId));
-      // Days without usage are left out, because every token costs the client.
-      const history = usage.history.filter((day) => day.generations > 0 || day.credits_used !== 0);
       const next = getNextStep(usage);
       return {
         text: describeUsage(usage, next),
-        structured: { ...usage, history, ...(next === null ? {} : { next }) },
+        structured: { ...summarize(usage), ...(next === null ? {} : { next }) },
       };
     },
   });
 
 type Usage = ReturnType<typeof presentUsage>;
 
+const PlanSummary = Type.Object({ slug: Type.String(), name: Type.String(), monthly_credits: Type.Integer() });
+
+/** Fewer fields than the usage summary of REST, and the credits of a day as one number, to save the model's context. */
+export const buildUsageOutput = () => {
+  const { credits, jobs, by_model } = getUsageResponse().properties;
+  return Type.Object({
+    plan: objectOrNull(PlanSummary, 'null without an active subscription'),
+    credits: Type.Omit(credits, ['period_start']),
+    jobs,
+    credits_by_day: Type.Unsafe<Record<string, number>>({
+      type: 'object',
+      additionalProperties: { type: 'integer' },
+      description: 'Credits by date (UTC), for the last 30 days; days without usage are left out',
+    }),
+    by_model,
+    next: Type.Optional(NextStep),
+  });
+};
+
+function summarize({ plan, credits, jobs, history, by_model }: Usage): Static<ReturnType<typeof buildUsageOutput>> {
+  const { period_start: _, ...period } = credits;
+  const days = history.flatMap(({ date, credits_used: used }): [string, number][] =>
+    used === 0 ? [] : [[date, used]],
+  );
+  return {
+    plan: plan && { slug: plan.slug, name: plan.name, monthly_credits: plan.monthly_credits },
+    credits: period,
+    jobs,
+    credits_by_day: Object.fromEntries(days),
+    by_model,
+  };
+}
+
 /** Says what the user has to do before the next generation; null if nothing. */
 function getNextStep({ plan, credits }: Usage): string | null {
   const page = `${config.BASE_URL}/account/billing/`;
   if (plan === null) return `No active subscription: the user can choose a plan at ${page} before generating.`;
   const cheapest = Math.min(...getCatalog().models.flatMap(({ hidden, creditsBase }) => (hidden ? [] : [creditsBase])));
-  return credits.balance < cheapest ? `The balance covers no generation: the user can add credits at ${page}.` : null;
+  return credits.balance < cheapest ? `The balance covers no generation: at ${page} the user can add credits.` : null;
 }
 
 function describeUsage({ plan, credits, jobs, by_model }: Usage, next: string | null): string {

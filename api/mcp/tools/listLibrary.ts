@@ -41,26 +41,30 @@ const buildInput = () =>
           description: 'Only generations created before this time: a date in UTC, or a time with its zone.',
         }),
       ),
+      // Validated by `parseGenerationFilter`.
+      metadata: Type.Optional(
+        Type.Unsafe<Record<string, unknown>>({
+          type: 'object',
+          description: 'Only generations created over the REST API with these metadata: up to 3 keys and their values.',
+        }),
+      ),
     },
     { additionalProperties: false, required: [] },
   );
 
-/** Fewer fields than REST returns, to save the model's context. get_generation returns all of them. */
+/** Fewer fields than REST returns, and none that is null, to save the model's context. get_generation returns all. */
+const buildLibraryItem = () =>
+  Type.Object({
+    ...Type.Pick(getGenerationResponse(), ['uuid', 'kind', 'status', 'prompt', 'credits_charged', 'created_at'])
+      .properties,
+    output_url: Type.Optional(Type.String()),
+    error_message: Type.Optional(Type.String()),
+  });
+
 export const buildLibraryOutput = () =>
   Type.Object({
     pagination: Type.Pick(PaginationResponse, ['current_page', 'total_pages', 'total_items']),
-    data: Type.Array(
-      Type.Pick(getGenerationResponse(), [
-        'uuid',
-        'kind',
-        'status',
-        'prompt',
-        'output_url',
-        'error_message',
-        'credits_charged',
-        'created_at',
-      ]),
-    ),
+    data: Type.Array(buildLibraryItem()),
     next: NextStep,
   });
 
@@ -70,43 +74,49 @@ export const listLibrary = () =>
     title: 'List the library',
     description:
       'Lists the images and videos of the account, newest first, 20 per page: prompt, status and download URL. Use it ' +
-      'to find an earlier generation, with filters by status, kind, model and time; costs no credits. If the uuid is ' +
-      'known, use get_generation.',
+      'to find an earlier generation, with filters by status, kind, model, time and metadata; costs no credits. If the ' +
+      'uuid is known, use get_generation.',
     icon: 'library',
     input: buildInput(),
     output: buildLibraryOutput(),
     spendsCredits: false,
-    run: async ({ page, ...filters }, { principal }) => {
+    run: async ({ page, metadata = {}, ...filters }, { principal }) => {
       await loadReleasedModels();
-      const filter = parseGenerationFilter(filters);
+      const pairs = Object.entries(metadata).map(([key, value]) => [`metadata[${key}]`, value]);
+      const filter = parseGenerationFilter({ ...filters, ...Object.fromEntries(pairs) });
       const isFiltered = hasConditions(filter);
       const found = await listGenerations(principal.accountId, page, filter);
       const items = found.items.map(presentGeneration);
       const { current_page, total_items, total_pages } = presentPage(found, '/api/generations/', () => null).pagination;
-      const lines = items.map(formatLine);
+      const missing = page > total_pages ? describeMissingPage(page, total_pages) : null;
       const again = isFiltered ? ' and the same filters' : '';
       const more = page < total_pages ? ` Call list_library with page ${page + 1}${again} for older ones.` : '';
       const structured = {
         pagination: { current_page, total_pages, total_items },
-        data: items.map(({ uuid, kind, status, prompt, output_url, error_message, credits_charged, created_at }) => ({
-          uuid,
-          kind,
-          status,
-          prompt: truncateText(prompt, PROMPT_SHOWN_CHARACTERS),
-          output_url,
-          error_message,
-          credits_charged,
-          created_at,
-        })),
-        next: `Prompts are shortened; get_generation returns a generation in full.${more}`,
+        data: items.map(presentItem),
+        next: missing ?? `get_generation returns one in full; long prompts are shortened here.${more}`,
       };
-      const head = `${describePage(page, total_pages)} ${describeTotal(total_items, isFiltered)}.`;
-      return { text: [head, ...lines].join('\n'), structured };
+      const head = `${missing ?? `Page ${page} of ${total_pages};`} ${describeTotal(total_items, isFiltered)}.`;
+      return { text: [head, ...items.map(formatLine)].join('\n'), structured };
     },
   });
 
-function describePage(page: number, pages: number): string {
-  return page > pages ? `There is no page ${page}: the last one is ${pages}.` : `Page ${page} of ${pages};`;
+function presentItem(generation: PresentedGeneration) {
+  const { uuid, kind, status, prompt, credits_charged, created_at, output_url, error_message } = generation;
+  return {
+    uuid,
+    kind,
+    status,
+    prompt: truncateText(prompt, PROMPT_SHOWN_CHARACTERS),
+    credits_charged,
+    created_at,
+    ...(output_url === null ? {} : { output_url }),
+    ...(error_message === null ? {} : { error_message }),
+  };
+}
+
+function describeMissingPage(page: number, pages: number): string {
+  return `There is no page ${page}: the last one is ${pages}.`;
 }
 
 function describeTotal(count: number, isFiltered: boolean): string {

@@ -16,7 +16,7 @@ import { WAIT_MAX_SECONDS } from '../../../shared/spec/limits.ts';
 export const DryRun = Type.Optional(
   Type.Boolean({
     description:
-      'true returns the price, the balance after it and the reason for a rejection, if any, without creating or charging anything. Use it when the user wants to know the cost first.',
+      'true returns the price, the balance after it and a possible rejection, and creates nothing. Use it when the user wants to know the cost first.',
   }),
 );
 
@@ -25,8 +25,7 @@ export const WaitSeconds = Type.Integer({
   minimum: 0,
   maximum: WAIT_MAX_SECONDS,
   default: 0,
-  description:
-    'Seconds to wait for the result: the call returns as soon as the generation has ended, or after this time. 0 returns immediately.',
+  description: 'Seconds to wait for the result. The call returns as soon as it has ended; 0 returns immediately.',
 });
 
 /** Result of the tools that create a generation: the generation, or with `dry_run` its estimate. */

@@ -14,7 +14,8 @@ import type { McpRequestContext } from '../requestContext.ts';
 const REQUEST_KEY = 'account_page';
 
 interface AccountPage {
-  path: string;
+  /** Undefined if the error names the path. */
+  path?: string;
   /** Action of the user there. */
   action: string;
 }
@@ -23,6 +24,7 @@ interface AccountPage {
 const PAGES: Partial<Record<ErrorCode, AccountPage>> = {
   insufficient_credits: { path: '/account/billing/', action: 'Add credits on the billing page' },
   subscription_required: { path: '/account/billing/', action: 'Choose a plan on the billing page' },
+  spending_limit_reached: { action: 'Change the limit on its page' },
 };
 
 /**
@@ -32,13 +34,14 @@ const PAGES: Partial<Record<ErrorCode, AccountPage>> = {
  * @throws UrlElicitationRequiredError for a client with a session (MCP 2025-11-25: URL Elicitation Required Error).
  */
 export function requestAccountPage(
-  { code, message: detail }: ServiceError,
+  { code, message: detail, accountPath }: ServiceError,
   { clientFeatures, sessionId }: McpRequestContext,
   { mcpReq }: ServerContext,
 ): CallToolResult | InputRequiredResult | null {
   const page = PAGES[code];
-  if (page === undefined || !clientFeatures.has('urlElicitation')) return null;
-  const url = `${config.BASE_URL}${page.path}`;
+  const path = page?.path ?? accountPath;
+  if (page === undefined || path === undefined || !clientFeatures.has('urlElicitation')) return null;
+  const url = `${config.BASE_URL}${path}`;
   const message = `${detail} ${page.action}, then repeat the request.`;
   if (sessionId !== null) {
     const elicitation = { mode: 'url' as const, elicitationId: randomUUID(), url, message };

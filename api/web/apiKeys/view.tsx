@@ -1,5 +1,5 @@
 import type { VNode } from 'preact';
-import { v4 as uuidv4 } from 'uuid';
+import { randomUUID } from 'node:crypto';
 import { getAccount } from '../../../shared/domain/accounts/accounts.ts';
 import { listActiveApiKeys } from '../../../shared/domain/accounts/apiKeys.ts';
 import { listKeyLimits, type SpendingLimits } from '../../../shared/domain/spendingLimits/listSpendingLimits.ts';
@@ -105,7 +105,7 @@ function KeysSection({ account, keys, limits, values, csrfToken }: KeysProps): V
         </ul>
       )}
       <Form action={KEYS_PATH} token={csrfToken} class="apart">
-        <input type="hidden" name="request" value={uuidv4()} />
+        <input type="hidden" name="request" value={randomUUID()} />
         <input type="hidden" name={DRAFT_ACCOUNT_FIELD} value={account.uuid} />
         <KeyNameField value={values.name} placeholder="Production server" />
         {config.TEST_UPSTREAM_URL === undefined ? null : <ModeField mode={values.mode} />}

@@ -1,5 +1,5 @@
 import { getCatalog } from '../../../shared/lib/catalog/catalog.ts';
-import { v4 as uuidv4 } from 'uuid';
+import { randomUUID } from 'node:crypto';
 import type { VNode } from 'preact';
 import { getAccount } from '../../../shared/domain/accounts/accounts.ts';
 import { getAutoTopupSettings } from '../../../shared/domain/billing/autoTopupSettings.ts';
@@ -124,7 +124,7 @@ function PlanCard({ plan, current, csrfToken }: { plan: Plan; current: Plan | nu
       </ul>
       {isCurrent ? null : (
         <Form action="/account/plan/" token={csrfToken}>
-          <input type="hidden" name="request" value={uuidv4()} />
+          <input type="hidden" name="request" value={randomUUID()} />
           <input type="hidden" name="plan" value={plan.slug} />
           <button type="submit" class={current === null && plan.highlight ? 'main wide' : 'wide'}>
             {current === null ? `Subscribe to ${plan.name}` : `Change to ${plan.name}`}
@@ -148,7 +148,7 @@ function TopupSection(props: { account: Account; plan: Plan | null; csrfToken: s
         <p>Credits are sold with a plan: choose one first.</p>
       ) : (
         <Form action="/account/billing/topup/" token={csrfToken}>
-          <input type="hidden" name="request" value={uuidv4()} />
+          <input type="hidden" name="request" value={randomUUID()} />
           <fieldset>
             <legend>Amount</legend>
             <div class="choices">

@@ -1,4 +1,4 @@
-import { v4 as uuidv4 } from 'uuid';
+import { randomUUID } from 'node:crypto';
 import { now } from '../../../shared/lib/clock.ts';
 import type { WebhookEndpoint } from '../../../shared/tables/WebhookEndpoint.ts';
 import type { Context } from '../../context.ts';
@@ -37,7 +37,7 @@ export function sendRotationConfirmation(ctx: Context, { name, path, previousUnt
     children,
     button: 'Rotate secret',
     action: `${path}rotate/`,
-    fields: { request: uuidv4() },
+    fields: { request: randomUUID() },
     cancelPath: path,
   });
 }

@@ -1,5 +1,5 @@
 import type { VNode } from 'preact';
-import { v4 as uuidv4 } from 'uuid';
+import { randomUUID } from 'node:crypto';
 import { listEndpoints } from '../../../shared/domain/webhooks/endpoints.ts';
 import { WEBHOOK_ENDPOINTS_MAX } from '../../../shared/spec/limits.ts';
 import type { WebhookEndpoint } from '../../../shared/tables/WebhookEndpoint.ts';
@@ -124,7 +124,7 @@ function AddSection({ count, values, csrfToken }: AddSectionProps): VNode {
         <p>Your account has {WEBHOOK_ENDPOINTS_MAX} endpoints, the maximum. Delete one to add another.</p>
       ) : (
         <Form action={WEBHOOKS_PATH} token={csrfToken}>
-          <input type="hidden" name="request" value={uuidv4()} />
+          <input type="hidden" name="request" value={randomUUID()} />
           <EndpointFields values={values} />
           <button type="submit">Add endpoint</button>
         </Form>

@@ -1,6 +1,7 @@
 import { serveParent } from '../childProcess.ts';
 import { type LoopClient, type ClosedLoop, runLoop, startLoop } from './closedLoop.ts';
 import { type HttpConnection, openHttpConnection } from './connection.ts';
+import { runOpenLoop } from './openLoop.ts';
 
 /** Prepared requests to one server, sent in rotation; each must return the same status. */
 export interface PreparedRequests {
@@ -23,9 +24,14 @@ function prepare({ requests, ...rest }: PreparedRequests): void {
   prepared.set(rest.name, { ...rest, requests: requests.map((text) => Buffer.from(text)), sent: 0, connections: [] });
 }
 
-async function getClients(name: string, count: number): Promise<LoopClient[]> {
+function getPlan(name: string): Preparation {
   const plan = prepared.get(name);
   if (plan === undefined) throw new Error(`There are no requests named ${name}.`);
+  return plan;
+}
+
+async function getClients(name: string, count: number): Promise<LoopClient[]> {
+  const plan = getPlan(name);
   while (plan.connections.length < count) plan.connections.push(await openHttpConnection(plan.port));
   return plan.connections.slice(0, count).map((connection) => (done) => send(plan, connection, done));
 }
@@ -62,6 +68,13 @@ serveParent({
   alternate,
   run: async (name: string, clients: number, durationMs: number) =>
     runLoop(await getClients(name, clients), durationMs),
+  runOpen: async (name: string, perSecond: number, durationMs: number) => {
+    const plan = getPlan(name);
+    const open = () => openHttpConnection(plan.port);
+    return runOpenLoop(perSecond, durationMs, plan.connections, open, (connection, done) =>
+      send(plan, connection, done),
+    );
+  },
   start: async (name: string, clients: number, allowed: number) => {
     running = startLoop(await getClients(name, clients), allowed);
   },

@@ -1,4 +1,3 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import type { Client } from 'pg';
 import type { BenchChild, BenchProcess } from '../childProcess.ts';
@@ -9,7 +8,7 @@ import { seedDatabase } from '../seed.ts';
 import type { BenchApi, BenchEnvironment } from '../environment.ts';
 import { alternateRounds, median, medianRatio } from '../../local/statistics.ts';
 import { medianMicroseconds, readMemoryUsage, withProcessorTime } from '../processUsage.ts';
-import { waitForSteadyState } from '../waitForSteadyState.ts';
+import { countQueued, waitForSteadyState, waitForWorker } from '../waitForSteadyState.ts';
 import { verifyAllSucceeded, verifySums } from '../verify.ts';
 
 /** The service's default, which the bare worker uses as well. */
@@ -176,18 +175,4 @@ async function runBareRound({ environment, adder, performer }: PipelineFixture):
   await waitForSteadyState(async () => (await performed()) - before >= done);
   const jobs = to.jobs - from!.jobs;
   return (1_000 * jobs) / JOBS_PER_GENERATION / (to.at - from!.at);
-}
-
-async function countQueued(client: Client): Promise<number> {
-  const { rows } = await client.query<{ queued: number }>('SELECT sum(in_flight)::int AS queued FROM accounts');
-  return rows[0]?.queued ?? 0;
-}
-
-/** The worker probes the models when it starts; the seeded probe times are in the future until then. */
-async function waitForWorker(client: Client): Promise<void> {
-  await waitForSteadyState(async () => {
-    const { rowCount } = await client.query('SELECT 1 FROM upstream_health WHERE probed_at > now()');
-    return rowCount === 0;
-  });
-  await delay(1_000);
 }

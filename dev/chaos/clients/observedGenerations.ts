@@ -8,7 +8,8 @@ interface ShownGeneration {
   /** Missing in list_library. */
   model?: string;
   status: string;
-  output_url: string | null;
+  /** Missing in list_library until succeeded. */
+  output_url?: string | null;
   credits_charged: number;
 }
 
@@ -43,7 +44,7 @@ export function recordShownGeneration(step: Step, shown: ShownGeneration, beganA
 
 function recordShownStatus(step: Step, known: ObservedGeneration, shown: ShownGeneration, beganAt: number): void {
   const { uuid, final } = known;
-  const { status, output_url: url } = shown;
+  const { status, output_url: url = null } = shown;
   // Each process may build URLs with another origin; only the path is the same.
   const outputPath = url === null ? null : new URL(url).pathname;
   if (status === 'queued') {

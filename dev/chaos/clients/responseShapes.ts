@@ -1,5 +1,6 @@
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import type { TSchema } from 'typebox';
+import { buildUsageOutput } from '../../../api/mcp/tools/getUsage.ts';
 import { buildLibraryOutput } from '../../../api/mcp/tools/listLibrary.ts';
 import {
   AffiliateStatusResponse,
@@ -48,6 +49,7 @@ export const RESPONSE_SHAPES = {
   revoked: compile(RevokedResponse),
   topupSettings: compile(TopupSettingsResponse),
   usage: compile(getUsageResponse()),
+  usageByTool: compile(buildUsageOutput()),
   user: compile(getUserResponse()),
   webhook: compile(WebhookEndpointResponse),
   webhookDeliveries: compile(pageResponse(DeliveryResponse)),

@@ -1,7 +1,8 @@
 import { getModelBySlug } from '../../lib/catalog/catalog.ts';
+import { ServiceError } from '../../spec/errors.ts';
 import { ACCOUNT_SUSPENDED_DETAIL, type Caller } from '../accounts/accounts.ts';
 import { buildWindowUse } from '../spendingLimits/chargeLimits.ts';
-import { describeReachedLimit } from '../spendingLimits/describeReachedLimit.ts';
+import { buildReachedLimitError } from '../spendingLimits/reachedLimitError.ts';
 import type { CreateInput, Rejection } from './debit.ts';
 
 /*
@@ -59,14 +60,14 @@ export const buildAdmissionRule = ({
                  WHEN a.balance < r.credits THEN 'insufficient_credits'
                  ELSE 'accepted' END`;
 
-/** Returns the detail of a rejection, for the client. */
-export async function describeRejection(
+/** Builds the error of a rejection, for the client. */
+export async function buildRejectionError(
   rejection: Rejection,
   request: { model: string; credits: number },
   caller: Caller,
-): Promise<string> {
-  if (rejection === 'spending_limit_reached') return describeReachedLimit(caller, request.credits);
-  return REJECTION_DETAILS[rejection](request);
+): Promise<ServiceError> {
+  if (rejection === 'spending_limit_reached') return buildReachedLimitError(caller, request.credits);
+  return new ServiceError(rejection, REJECTION_DETAILS[rejection](request));
 }
 
 const REJECTION_DETAILS: Record<

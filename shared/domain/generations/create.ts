@@ -15,7 +15,7 @@ import type { Caller } from '../accounts/accounts.ts';
 import { requireAllowedModel } from '../accounts/restrictions.ts';
 import { chargeAutoTopupForGeneration } from '../billing/autoTopups.ts';
 import { keyReusedError } from '../platform/idempotentRequests.ts';
-import { buildNotCreatedDetail, describeRejection, priceRequest } from './admission.ts';
+import { buildNotCreatedDetail, buildRejectionError, priceRequest } from './admission.ts';
 import { chargeGeneration } from './charge.ts';
 import { isSameRequest } from './compareRequests.ts';
 import type { ChargeOutcome, CreateInput, Debit } from './debit.ts';
@@ -87,7 +87,7 @@ export async function createGeneration(
   if (outcome === 'unknown') throw databaseUnavailableError(OUTCOME_UNKNOWN_DETAIL);
   if (outcome === 'input_unavailable') throw new ServiceError('validation_error', INPUT_UNAVAILABLE_DETAIL);
   if (outcome === 'limits_changing') throw limitsChangingError(debit);
-  if (outcome !== 'accepted') throw new ServiceError(outcome, await describeRejection(outcome, debit, caller));
+  if (outcome !== 'accepted') throw await buildRejectionError(outcome, debit, caller);
   return dispatchCreated(debit);
 }
 
@@ -119,8 +119,8 @@ async function chargeWithAutoTopup(debit: Debit, caller: Caller): Promise<Charge
   if (afterTopup === 'input_unavailable')
     throw new ServiceError('validation_error', `${INPUT_UNAVAILABLE_DETAIL} ${TOPUP_CHARGED_DETAIL}`);
   if (afterTopup === 'limits_changing') throw limitsChangingError(debit, TOPUP_CHARGED_DETAIL);
-  const detail = await describeRejection(afterTopup, debit, caller);
-  throw new ServiceError(afterTopup, `${detail} ${TOPUP_CHARGED_DETAIL}`);
+  const { message, accountPath } = await buildRejectionError(afterTopup, debit, caller);
+  throw new ServiceError(afterTopup, `${message} ${TOPUP_CHARGED_DETAIL}`, { accountPath });
 }
 
 const INPUT_UNAVAILABLE_DETAIL = 'An image of params was deleted meanwhile. Send it again, then repeat the request.';

@@ -4,7 +4,7 @@ import type { Caller } from '../accounts/accounts.ts';
 import { requireAllowedModel } from '../accounts/restrictions.ts';
 import { isAutoTopupExpected } from '../billing/autoTopups.ts';
 import { requireReleasedCatalog } from '../catalog/releases.ts';
-import { describeRejection, priceRequest } from './admission.ts';
+import { buildRejectionError, priceRequest } from './admission.ts';
 import type { CreateInput } from './debit.ts';
 import { type Admission, readAdmission } from './readAdmission.ts';
 import { parseRequestInputs, requirePriceWithinLimit, requireTestUpstream } from './requestChecks.ts';
@@ -41,7 +41,7 @@ async function findRejection(
   caller: Caller,
 ): Promise<EstimateResponse['refusal']> {
   if (outcome === 'accepted' || outcome === 'replayed') return null;
-  const detail = await describeRejection(outcome, request, caller);
+  const { message: detail } = await buildRejectionError(outcome, request, caller);
   const triesTopup = outcome === 'insufficient_credits' && isAutoTopupExpected(account, hasPendingTopup, now());
   return { error: outcome, detail: triesTopup ? `${detail} ${TOPUP_EXPECTED_DETAIL}` : detail };
 }

@@ -10,6 +10,7 @@ import { ServiceError } from '../../spec/errors.ts';
 import { REFRESH_INTERVAL_MS, REFRESH_WAIT_MS } from '../../spec/limits.ts';
 import type { Generation } from '../../tables/Generation.ts';
 import { accountSuspendedError, type Caller } from '../accounts/accounts.ts';
+import { listUpstreamsWithCallbacks } from './execution/pollPace.ts';
 
 interface ReadRequest {
   uuid: string;
@@ -25,7 +26,7 @@ const READ = prepared(
           a.suspended_at IS NOT NULL AS is_suspended,
           g.uuid, g.model, g.prompt, g.params, g.status, g.credits_charged, g.created_at, g.completed_at, g.output_path,
           g.thumbnail_path, g.is_watermarked, g.error_message, g.cancel_requested_at,
-          g.metadata, g.polled_at, g.upstream_handle IS NOT NULL AS submitted
+          g.metadata, g.upstream, g.polled_at, g.upstream_handle IS NOT NULL AS submitted
      FROM unnest(cast(:uuids AS uuid[]), cast(:accounts AS bigint[]), cast(:hashes AS bytea[]),
                  cast(:versions AS integer[])) WITH ORDINALITY
             AS wanted (uuid, account_id, key_hash, key_version, ordinal)
@@ -80,20 +81,24 @@ export async function readGeneration(caller: Caller, uuid: string, wait?: WaitOp
   return findGeneration(caller, uuid);
 }
 
-/** Reads the row again after every update, and every 2 seconds without one: updates may get lost. */
+/**
+ * Reads the row again after every update, and every 2 seconds without one: updates may get lost. While the upstream's
+ * call-backs arrive only the first read refreshes: a poll a moment before the call-back would delay the next by 2 seconds.
+ */
 async function waitForCompletion(
   caller: Caller,
   initial: ReadRow,
   { seconds, isAborted }: WaitOptions,
 ): Promise<Generation> {
   const deadline = performance.now() + 1_000 * seconds;
-  for (;;) {
+  for (let isFirst = true; ; isFirst = false) {
     const leftMs = deadline - performance.now();
     // Subscribed before the row is read, so that no update in between is missed.
     const update = waitForGenerationUpdate(initial.uuid, Math.min(REFRESH_INTERVAL_MS, leftMs));
     const row = await findGeneration(caller, initial.uuid);
     if (row.status !== 'queued' || leftMs <= 0 || !isAcceptingWaiters() || isAborted()) return row;
-    if (isRefreshDue(row)) void enqueueRefresh({ uuid: row.uuid, account_id: caller.accountId });
+    const isCalledBack = !isFirst && listUpstreamsWithCallbacks().includes(row.upstream ?? '');
+    if (isRefreshDue(row) && !isCalledBack) void enqueueRefresh({ uuid: row.uuid, account_id: caller.accountId });
     await update;
   }
 }

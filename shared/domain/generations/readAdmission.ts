@@ -1,10 +1,9 @@
 import { addMilliseconds, now } from '../../lib/clock.ts';
 import { prepared, runStatement } from '../../lib/database/preparedStatements.ts';
-import { ServiceError } from '../../spec/errors.ts';
 import { PROBE_STALE_MS } from '../../spec/limits.ts';
 import type { Caller } from '../accounts/accounts.ts';
 import type { AutoTopupState } from '../billing/autoTopups.ts';
-import { buildAdmissionRule, describeRejection, priceRequest, USABLE_MODELS } from './admission.ts';
+import { buildAdmissionRule, buildRejectionError, priceRequest, USABLE_MODELS } from './admission.ts';
 import type { CreateInput, Rejection } from './debit.ts';
 
 type CredentialRejection = 'invalid_api_key' | 'account_suspended';
@@ -74,7 +73,7 @@ export async function readAdmission(
   const outcome = row?.outcome ?? 'invalid_api_key';
   if (row === undefined || outcome === 'invalid_api_key' || outcome === 'account_suspended') {
     const rejection = outcome === 'account_suspended' ? outcome : 'invalid_api_key';
-    throw new ServiceError(rejection, await describeRejection(rejection, { model: input.model, credits }, caller));
+    throw await buildRejectionError(rejection, { model: input.model, credits }, caller);
   }
   return { ...row, outcome };
 }

@@ -23,7 +23,7 @@ import {
 } from '../uploads/prepareInputs.ts';
 import { isAutoTopupExpected } from '../billing/autoTopups.ts';
 import { buildImageUrl } from '../uploads/uploadAddresses.ts';
-import { buildNotCreatedDetail, describeRejection, priceRequest } from './admission.ts';
+import { buildNotCreatedDetail, buildRejectionError, priceRequest } from './admission.ts';
 import type { CreateInput } from './debit.ts';
 import { type Admission, readAdmission } from './readAdmission.ts';
 
@@ -81,7 +81,7 @@ async function requireAdmission(caller: Caller, admission: Admission, input: Cre
   if (outcome === 'model_unavailable') return;
   if (outcome === 'insufficient_credits' && isAutoTopupExpected(admission, hasPendingTopup, now())) return;
   const request = { model: input.model, credits: priceRequest(caller, input) };
-  throw new ServiceError(outcome, await describeRejection(outcome, request, caller));
+  throw await buildRejectionError(outcome, request, caller);
 }
 
 /**

@@ -1,4 +1,4 @@
-import { v4 as uuidv4 } from 'uuid';
+import { randomUUID } from 'node:crypto';
 import {
   fetchClientMetadataDocument,
   InvalidMetadataError,
@@ -28,7 +28,7 @@ const APPROVAL_REQUEST_GRACE_MS = HOUR_MS;
 /** Registers a client under a new id (RFC 7591). */
 export async function registerClient({ name, redirectUris }: ClientMetadata): Promise<OAuthClient> {
   return OAuthClient.query().insertAndFetch({
-    client_id: uuidv4(),
+    client_id: randomUUID(),
     name,
     redirect_uris: redirectUris,
     created_at: now(),

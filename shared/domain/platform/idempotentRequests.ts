@@ -1,6 +1,6 @@
+import { randomUUID } from 'node:crypto';
 import { setTimeout } from 'node:timers/promises';
 import type { Transaction } from 'objection';
-import { v4 as uuidv4 } from 'uuid';
 import { addMilliseconds, now } from '../../lib/clock.ts';
 import { prepared } from '../../lib/database/preparedStatements.ts';
 import { runInBatches, STATEMENT_BATCH_SIZE } from '../../lib/database/runInBatches.ts';
@@ -55,7 +55,7 @@ export async function executeIdempotent<Response>(
   work: (id: string, saveResponse: SaveResponse<Response>) => Promise<Response>,
 ): Promise<{ response: Response; isReplay: boolean }> {
   const { key } = request;
-  if (key === null) return { response: await work(uuidv4(), async () => {}), isReplay: false };
+  if (key === null) return { response: await work(randomUUID(), async () => {}), isReplay: false };
   const keyed = { ...request, key };
   const deadline = performance.now() + WAIT_TIMEOUT_MS;
   for (;;) {
@@ -96,7 +96,7 @@ async function claimRequest(keyed: KeyedRequest): Promise<IdempotentRequest | un
     account_id: keyed.accountId,
     scope: keyed.scope,
     key_hash: sha256(keyed.key),
-    id: uuidv4(),
+    id: randomUUID(),
     request_hash: sha256(JSON.stringify(keyed.request)),
     created_at: now(),
   };

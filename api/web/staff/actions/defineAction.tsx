@@ -1,5 +1,5 @@
 import type { ComponentChildren, VNode } from 'preact';
-import { v4 as uuidv4 } from 'uuid';
+import { randomUUID } from 'node:crypto';
 import { isUuid } from '../../../../shared/lib/uuid.ts';
 import { ServiceError } from '../../../../shared/spec/errors.ts';
 import { STAFF_REASON_MAX_CHARACTERS } from '../../../../shared/spec/staff.ts';
@@ -79,7 +79,7 @@ async function sendActionPage<Target>(
     <section class="card" aria-label="Confirmation">
       <div class="stack">{consequences}</div>
       <Form action={ctx.path.replace(/\/?$/, '/')} token={createCsrfToken(ctx)} class="apart">
-        <input type="hidden" name="request" value={getSentRequest(form) ?? uuidv4()} />
+        <input type="hidden" name="request" value={getSentRequest(form) ?? randomUUID()} />
         {renderFields?.(form)}
         <ReasonField value={form.get('reason') ?? ''} />
         <div class="buttons apart">

@@ -67,7 +67,7 @@ async function listLibraryByTool(step: Step): Promise<void> {
 }
 
 async function getUsageByTool(step: Step): Promise<void> {
-  const response = await callReadTool(step, 'get_usage', {}, 'usage');
+  const response = await callReadTool(step, 'get_usage', {}, 'usageByTool');
   if (response.isGood) recordUsage(step, response.structured);
 }
 

@@ -45,7 +45,8 @@ export async function receiveCallback({ token, headers, readBody }: ReceivedCall
   const upstream = target && findUpstreamSettings(target.upstream);
   if (target === undefined || upstream?.callbacks === undefined) throw rejectCallback('unknown address');
   if (!isRecentCallback(upstream, headers)) throw rejectCallback('signature missing, malformed or too old');
-  const jobId = await verifyCallback(upstream, { headers, body: await readBody() }).catch(toVerificationError);
+  const body = await readBody();
+  const jobId = await verifyCallback(upstream, { headers, body }).catch(toVerificationError);
   if (jobId === undefined) throw rejectCallback('signature invalid');
   recordCallbackActivity(upstream.name);
   await makePollDue(target, jobId);

@@ -1,15 +1,15 @@
 import { addMilliseconds } from '../../../lib/clock.ts';
 import { prepared } from '../../../lib/database/preparedStatements.ts';
 import { REFRESH_INTERVAL_MS } from '../../../spec/limits.ts';
-import { CALLBACK_POLL_FACTOR, listUpstreamsWithCallbacks } from './pollPace.ts';
+import { listUpstreamsWithCallbacks } from './pollPace.ts';
 import { CLOCK_SKEW_MS, SWEEP_GRACE_MS, CLAIMED_COLUMNS, transition, WANTED_GENERATIONS } from './transition.ts';
 
 /**
- * Delay between two polls: `age / 5`, at least 2 and at most 8 seconds. Four times as long while call-backs arrive, but
- * not after a request to cancel, which polls carry out.
+ * Delay between two polls: `age / 5`, at least 2 and at most 8 seconds. Always 8 seconds while call-backs arrive, but not
+ * after a request to cancel, which polls carry out.
  */
-const POLL_DELAY = `least(interval '8 seconds', greatest(interval '2 seconds', (cast(:now AS timestamptz) - g.created_at) / 5))
-       * CASE WHEN g.upstream = ANY (cast(:rare AS text[])) AND g.cancel_requested_at IS NULL THEN ${CALLBACK_POLL_FACTOR} ELSE 1 END`;
+const POLL_DELAY = `CASE WHEN g.upstream = ANY (cast(:rare AS text[])) AND g.cancel_requested_at IS NULL THEN interval '8 seconds'
+       ELSE least(interval '8 seconds', greatest(interval '2 seconds', (cast(:now AS timestamptz) - g.created_at) / 5)) END`;
 
 /**
  * Acquires the right to poll a generation's upstream, or returns undefined if another process polled it less than
@@ -32,7 +32,7 @@ function createRefreshThrottle(name: string, isDue: string) {
          FROM open WHERE g.uuid = open.uuid AND g.account_id = open.account_id
        RETURNING ${CLAIMED_COLUMNS}, cast(1000 * extract(epoch FROM ${POLL_DELAY}) AS int) AS poll_delay_ms`,
     ),
-    async (at) => ({ before: addMilliseconds(at, -REFRESH_INTERVAL_MS), rare: await listUpstreamsWithCallbacks() }),
+    (at) => ({ before: addMilliseconds(at, -REFRESH_INTERVAL_MS), rare: listUpstreamsWithCallbacks() }),
   );
 }
 

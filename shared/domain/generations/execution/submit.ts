@@ -98,7 +98,7 @@ async function handleAccepted(
 ): Promise<void> {
   const { uuid, account_id } = generation;
   const { name: upstream } = route.upstream;
-  const firstPollDelayMs = await getFirstPollDelayMs(upstream);
+  const firstPollDelayMs = getFirstPollDelayMs(upstream);
   const acceptedSubmit = { uuid, account_id, handle, upstream, upstream_model: route.modelId, firstPollDelayMs };
   const outcome = await retryDuringOutage(generation, () => recordAccepted(acceptedSubmit));
   if (outcome !== 'late') {

@@ -3,6 +3,7 @@ import { isOutage } from '../../lib/database/errors.ts';
 import { prepared, runStatement } from '../../lib/database/preparedStatements.ts';
 import { logger } from '../../lib/logger.ts';
 import type { SpendingLimitState } from '../../presenters/spendingLimit.ts';
+import { ServiceError } from '../../spec/errors.ts';
 import type { SpendingPeriod } from '../../spec/states.ts';
 import type { SpendingLimit } from '../../tables/SpendingLimit.ts';
 import type { Caller } from '../accounts/accounts.ts';
@@ -26,14 +27,14 @@ type ReachedLimitRow = Pick<SpendingLimit, 'credits' | 'period' | 'window_start'
 const PERIOD_TEXTS: Record<SpendingPeriod, string> = { day: 'per day', month: 'per month', total: 'in total' };
 
 /**
- * Returns the detail of a rejection because of a spending limit. The limit is read again, so it may have changed since;
- * without the database the sentence has no figures.
+ * Builds the rejection because of a spending limit. The limit is read again, so it may have changed since; without the
+ * database the sentence has no figures.
  * @param credits price of the request.
  */
-export async function describeReachedLimit(
+export async function buildReachedLimitError(
   { accountId, keyHash, clientId }: Pick<Caller, 'accountId' | 'keyHash' | 'clientId'>,
   credits: number,
-): Promise<string> {
+): Promise<ServiceError> {
   const bindings = { accountId, keyHash, clientId };
   const [row] = await runStatement<ReachedLimitRow>(FIND_REACHED_LIMIT, bindings).catch((error: unknown) => {
     if (!isOutage(error)) throw error;
@@ -41,25 +42,29 @@ export async function describeReachedLimit(
     return [];
   });
   const limit = row === undefined ? null : toSpendingLimitState(row);
-  if (row === undefined || limit === null)
-    return `A spending limit does not cover the ${credits} credits of this generation. ${describeRemedy(undefined)}`;
-  const owner = row.key_uuid === null ? `the application ${row.client_name ?? clientId}` : 'this API key';
-  return [
+  if (row === undefined || limit === null) {
+    const pages = `${buildPageUrl(KEYS_PATH)} or ${buildPageUrl(APPLICATIONS_PATH)}`;
+    const detail = `A spending limit does not cover the ${credits} credits of this generation. At ${pages} the owner of the account can change it.`;
+    return new ServiceError('spending_limit_reached', detail);
+  }
+  const { key_uuid: keyUuid, client_name: clientName } = row;
+  const owner = keyUuid === null ? `the application ${clientName ?? clientId}` : 'this API key';
+  const accountPath = keyUuid === null ? APPLICATIONS_PATH : `${KEYS_PATH}${keyUuid}/`;
+  const change = keyUuid === null ? '(connected applications)' : `or with PATCH /api/keys/${keyUuid}/`;
+  const detail = [
     `The spending limit of ${owner} is ${limit.credits} credits ${PERIOD_TEXTS[limit.period]}: ${limit.used} are used, and this generation costs ${credits}.`,
     describeReset(limit, credits),
-    describeRemedy(row),
+    `The owner of the account can change the limit at ${buildPageUrl(accountPath)} ${change}.`,
   ].join(' ');
+  return new ServiceError('spending_limit_reached', detail, { accountPath });
 }
+
+const KEYS_PATH = '/account/keys/';
+const APPLICATIONS_PATH = '/account/applications/';
+
+const buildPageUrl = (path: string): string => `${config.BASE_URL}${path}`;
 
 function describeReset({ credits: limit, resetsAt }: SpendingLimitState, credits: number): string {
   if (credits > limit) return 'It costs more than the whole limit, so waiting does not help.';
   return resetsAt === null ? 'The limit does not reset.' : `The limit resets at ${resetsAt.toISOString()}.`;
-}
-
-function describeRemedy(row: Pick<ReachedLimitRow, 'key_uuid'> | undefined): string {
-  const pages = `${config.BASE_URL}/account`;
-  if (row === undefined) return `The owner of the account can change it at ${pages}/keys/ or ${pages}/applications/.`;
-  return row.key_uuid === null
-    ? `The owner of the account can change the limit under connected applications: ${pages}/applications/.`
-    : `The owner of the account can change the limit with PATCH /api/keys/${row.key_uuid}/ or at ${pages}/keys/.`;
 }
