@@ -12,6 +12,9 @@ import {
   type Json,
   OPENAPI_FILE,
   OPENAPI_PATH,
+  RELEASED_FILE,
+  RELEASED_PATH,
+  removeTexts,
 } from './document.ts';
 
 const USAGE = `npm run openapi [-- options]
@@ -19,12 +22,14 @@ const USAGE = `npm run openapi [-- options]
 Rewrites ${OPENAPI_PATH}, the checked-in description of the REST interface, from the code, and
 ${CLIENT_TYPES_PATH}, the types of the client library, from the description.
 
-  --check          change nothing; fail if a file is outdated or breaks clients of the previously committed version
-  --against <ref>  compare with the version at this commit or branch instead, for example origin/main`;
+  --check          change nothing; fail if a file is outdated or breaks clients of the last release
+  --against <ref>  compare with the version at this commit or branch instead, for example origin/main
+  --release        also store the interface as that of the last release, ${RELEASED_PATH}`;
 
-const { check, against } = readCommandLine('npm run openapi', USAGE, {
+const { check, against, release } = readCommandLine('npm run openapi', USAGE, {
   check: { type: 'boolean' },
   against: { type: 'string' },
+  release: { type: 'boolean' },
 });
 const text = formatOpenApiDocument(buildCurrentDocument());
 const clientTypes = await generateTypes(JSON.parse(text) as Json);
@@ -32,24 +37,21 @@ if (check === true || against !== undefined) process.exitCode = checkDocument(ag
 else {
   writeFileSync(OPENAPI_FILE, text);
   writeFileSync(CLIENT_TYPES_FILE, clientTypes);
+  if (release === true) writeFileSync(RELEASED_FILE, formatOpenApiDocument(removeTexts(JSON.parse(text) as Json)));
 }
 
 function checkDocument(ref: string | undefined): number {
   const isCurrent = isUpToDate(OPENAPI_PATH, OPENAPI_FILE, text);
   if (!isUpToDate(CLIENT_TYPES_PATH, CLIENT_TYPES_FILE, clientTypes) || !isCurrent) return 1;
-  const before = findBaseline(ref);
-  if (before === undefined) {
-    console.log(`${OPENAPI_PATH} is up to date. There is no committed version to compare it with.`);
-    return 0;
-  }
+  const [name, before] = readBaseline(ref);
   const after = JSON.parse(text) as Json;
   const changes = findBreakingChanges(before, after);
   const [oldMajor, newMajor] = [before, after].map(({ info }) => String(info.version).split('.')[0]);
   if (changes.length === 0 || oldMajor !== newMajor) {
-    console.log(`${OPENAPI_PATH} is up to date and compatible with the version before.`);
+    console.log(`${OPENAPI_PATH} is up to date and compatible with ${name}.`);
     return 0;
   }
-  console.error(`${OPENAPI_PATH} breaks existing clients. Undo this, or raise the major version:\n`);
+  console.error(`${OPENAPI_PATH} breaks clients of ${name}. Undo this, or raise the major version:\n`);
   for (const change of changes) console.error(`  ${change}`);
   return 1;
 }
@@ -60,25 +62,12 @@ function isUpToDate(path: string, file: string, expected: string): boolean {
   return false;
 }
 
-/** The version at a commit; without one, the last committed version that differs from the current document. */
-function findBaseline(ref: string | undefined): Json | undefined {
-  const commits = ref === undefined ? git('log', '-n', '5', '--format=%H', '--', OPENAPI_PATH) : ref;
-  const versions = (commits ?? '').split(/\s+/).filter((name) => name !== '');
-  const contents = versions.map((name) => git('show', `${name}:${OPENAPI_PATH}`));
-  const baseline = contents.find((content) => content !== undefined && (ref !== undefined || content !== text));
-  return baseline === undefined ? undefined : (JSON.parse(baseline) as Json);
-}
-
-function git(...args: string[]): string | undefined {
-  try {
-    return execFileSync('git', args, {
-      cwd: dirname(dirname(OPENAPI_FILE)),
-      encoding: 'utf8',
-      stdio: ['ignore', 'pipe', 'ignore'],
-      maxBuffer: 64 * 1024 * 1024,
-    });
-  } catch {
-    // Without git, or outside of a repository, there is no history.
-    return undefined;
+/** Returns the interface to compare with, and its name: that of the last release, or the version at a commit. */
+function readBaseline(ref: string | undefined): [name: string, document: Json] {
+  if (ref === undefined) {
+    const released = JSON.parse(readFileSync(RELEASED_FILE, 'utf8')) as Json;
+    return [`release ${String(released['info'].version)}`, released];
   }
+  const options = { cwd: dirname(dirname(OPENAPI_FILE)), maxBuffer: 64 * 1024 * 1024 };
+  return [ref, JSON.parse(execFileSync('git', ['show', `${ref}:${OPENAPI_PATH}`], options).toString()) as Json];
 }

@@ -6,19 +6,24 @@ import {
   formatOpenApiDocument,
   type Json,
   OPENAPI_FILE,
+  RELEASED_FILE,
+  removeTexts,
   withDefaultBaseUrl,
 } from '../../dev/openapi/document.ts';
 import { generateTypes } from '../../packages/client/codegen/generateTypes.ts';
 import { startTestService } from '../harness/testService.ts';
 
 const stored = JSON.parse(readFileSync(OPENAPI_FILE, 'utf8')) as Json;
+const released = JSON.parse(readFileSync(RELEASED_FILE, 'utf8')) as Json;
 
 /** Finds what a change of the stored document breaks. */
-const changesAfter = (change: (document: Json) => void): string[] => {
+const changesAfter = (change: (document: Json) => void, before = stored): string[] => {
   const changed = structuredClone(stored);
   change(changed);
-  return findBreakingChanges(stored, changed);
+  return findBreakingChanges(before, changed);
 };
+/** Finds what a change of the stored document breaks for clients of the last release. */
+const breaksAfter = (change: (document: Json) => void): string[] => changesAfter(change, released);
 const createBody = (document: Json) => document['paths']['/api/billing/topup/'].post.requestBody;
 const topupSchema = (document: Json): Json => createBody(document).content['application/json'].schema;
 const schemas = (document: Json): Json => document['components'].schemas;
@@ -37,6 +42,37 @@ describe('docs/openapi.json', () => {
 
   it('the types of the client library are generated from it; npm run openapi updates them', async () => {
     expect(readFileSync(CLIENT_TYPES_FILE, 'utf8')).to.equal(await generateTypes(stored));
+  });
+
+  it('does not break clients of the last release; npm run openapi -- --release stores it as one', () => {
+    const [major, releasedMajor] = [stored, released].map(({ info }) => String(info.version).split('.')[0]);
+    if (major === releasedMajor) expect(findBreakingChanges(released, stored)).to.deep.equal([]);
+    expect(removeTexts(released)).to.deep.equal(released);
+    expect(findBreakingChanges(removeTexts(stored), stored)).to.deep.equal([]);
+  });
+
+  describe('compared with the last release', () => {
+    it('reports a removed path, a removed field, a new required field and a changed type', () => {
+      const removedPath = breaksAfter((document) => delete document['paths']['/api/usage/summary/']);
+      expect(removedPath).to.deep.equal(['GET /api/usage/summary/: removed']);
+      const removedField = breaksAfter((document) => delete schemas(document)['LedgerEntry'].properties.amount);
+      expect(removedField).to.include('GET /api/ledger/: response 200.data[].amount: removed');
+      const required = breaksAfter((document) => {
+        topupSchema(document)['properties'].note = { type: 'string' };
+        topupSchema(document)['required'] = [...topupSchema(document)['required'], 'note'];
+      });
+      expect(required).to.deep.equal(['POST /api/billing/topup/: request.note: became required']);
+      const changedType = breaksAfter((document) => {
+        schemas(document)['LedgerEntry'].properties.amount = { type: 'string' };
+      });
+      expect(changedType.join('\n')).to.include('amount: type changed (integer to string)');
+    });
+
+    it('accepts a change of what no release contains', () => {
+      const path = '/api/generations/estimate/';
+      expect([path in stored['paths'], path in released['paths']]).to.deep.equal([true, false]);
+      expect(breaksAfter((document) => delete document['paths'][path])).to.deep.equal([]);
+    });
   });
 
   describe('its compatibility check', () => {

@@ -1,6 +1,8 @@
 import { expect } from 'chai';
 import { getRequiredAccess } from '../../api/pipeline/route.ts';
 import { HTTP_ROUTES } from '../../api/router.ts';
+import { requestAccountDeletion } from '../../shared/domain/accounts/deletion.ts';
+import { SERVICE_ORIGIN } from '../../shared/domain/accounts/securityEvents.ts';
 import { suspendAccount, reinstateAccount } from '../../shared/domain/staff/suspension.ts';
 import { type ApiResponse, IMAGE, request, TestCustomer } from '../harness/apiClient.ts';
 import { createBrowserFor, findForm } from '../harness/httpBrowser.ts';
@@ -220,7 +222,8 @@ describe('access tokens on the REST interface', () => {
       expectError(await program.createGeneration(IMAGE), 'account_suspended');
       await reinstateAccount(accountId, 'resolved', actor);
       expect((await program.createGeneration(IMAGE)).status).to.equal(201);
-      await service.sql('UPDATE oauth_grants SET revoked_at = now() WHERE account_id = $1', [accountId]);
+      const sessionToken = customer.cookie.replace('token=', '');
+      await requestAccountDeletion(accountId, { email: customer.email, sessionToken, origin: SERVICE_ORIGIN });
       expectChallenge(await program.createGeneration(IMAGE), /disconnected/);
     });
   });
@@ -264,10 +267,8 @@ describe('access tokens on the REST interface', () => {
     const customer = await service.createCustomer();
     const program = await openApplication(customer);
     const options = { body: { ...IMAGE, prompt: 'once' }, headers: { 'idempotency-key': 'order-1' } };
-    const [first, again] = [
-      await customer.request('POST', '/api/generations/create/', options),
-      await program.request('POST', '/api/generations/create/', options),
-    ];
+    const first = await customer.request('POST', '/api/generations/create/', options);
+    const again = await program.request('POST', '/api/generations/create/', options);
     expect([again.status, again.body.uuid]).to.deep.equal([201, first.body.uuid]);
     expect(again.headers.get('idempotent-replayed')).to.equal('true');
     expect(remaining(again)).to.equal(remaining(first) - 1);

@@ -1,32 +1,25 @@
-import { lstatSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { lstatSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { buildSync } from 'esbuild';
 import { expect } from 'chai';
 import { ROOT } from '../../dev/local/environment/build.ts';
-import { type ProgramOptions, runProgram, startProgram } from '../../dev/local/environment/program.ts';
+import { type ProgramOptions, type ProgramResult, startProgram } from '../../dev/local/environment/program.ts';
+import { PNG } from '../fakes/misbehave.ts';
 import type { TestCustomer } from '../harness/apiClient.ts';
-import { appendRunEvent } from '../harness/runEvents.ts';
+import { CLIENT_GUIDE, ClientProject, SHELL_BLOCKS } from '../harness/clientProject.ts';
 import { getRedirectLocation, submitConsent } from '../harness/oauthClient.ts';
-import { launchBrowser } from '../harness/realBrowser.ts';
 import { allocatePort } from '../harness/ports.ts';
+import { appendRunEvent } from '../harness/runEvents.ts';
 import { eventually, startTestService, type TestService } from '../harness/testService.ts';
 
-const DOCUMENT = readFileSync(join(ROOT, 'docs/client.md'), 'utf8');
-const [install, ...shellBlocks] = [...DOCUMENT.matchAll(/^```sh\n([^]*?)^```$/gm)].map(([, block = '']) => block);
-const listenBlocks = shellBlocks.filter((block) => block.includes('webhooks listen'));
-/** Programs of the document, by the name in their first line. */
+const listenBlocks = SHELL_BLOCKS.filter((block) => block.includes('webhooks listen'));
+const PYTHON_GUIDE = readFileSync(join(ROOT, 'docs/python.md'), 'utf8');
+/** Programs of the guides, by the name in their first line. */
 const PROGRAMS = new Map(
-  [...DOCUMENT.matchAll(/^```js\n\/\/ (\w+\.mjs)[^]*?^```$/gm)].map(([block, name = '']) => [
-    name,
-    block.split('\n').slice(1, -1).join('\n'),
-  ]),
+  [...`${CLIENT_GUIDE}\n${PYTHON_GUIDE}`.matchAll(/^```(?:js|python)\n(?:\/\/|#) (\w+\.(?:mjs|py))[^]*?^```$/gm)].map(
+    ([block, name = '']) => [name, block.split('\n').slice(1, -1).join('\n')],
+  ),
 );
-/** Runs a program to its end. */
-async function run(options: Omit<ProgramOptions, 'name'>): Promise<{ status: number | null; output: string }> {
-  const { status, out, err } = await runProgram(options);
-  return { status, output: out + err };
-}
+const MODULES = [...PROGRAMS.keys()].filter((name) => name.endsWith('.mjs'));
 const STRICT = ['--noEmit', '--strict', '--target', 'es2022'];
 const NODE_TYPES = ['--module', 'nodenext', '--types', 'node', '--typeRoots', join(ROOT, 'node_modules/@types')];
 const BROWSER_TYPES = [
@@ -42,51 +35,46 @@ const BROWSER_TYPES = [
 const TYPESCRIPT_7 = join(ROOT, 'node_modules/typescript/bin/tsc');
 const TYPESCRIPT_5 = join(ROOT, 'packages/client/node_modules/typescript/bin/tsc');
 
+function skip(context: Mocha.Context, reason: string): never {
+  appendRunEvent({ kind: 'skip', file: context.test?.file ?? '', reason });
+  return context.skip();
+}
+
 describe('the packages for customers, installed from their tarballs', function () {
-  this.timeout(120_000);
+  this.timeout(180_000);
   let service: TestService;
   let customer: TestCustomer;
-  let folder: string;
-  let env: Record<string, string>;
+  let project: ClientProject;
 
   before(async () => {
-    folder = mkdtempSync(join(tmpdir(), 'genmeter-packages-'));
     service = await startTestService();
     customer = await service.createCustomer('studio');
-    env = {
-      PATH: `${join(folder, 'node_modules/.bin')}:${process.env['PATH']}`,
-      HOME: folder,
-      GENMETER_URL: service.baseUrl,
-      GENMETER_KEY: customer.key,
-      PROJECT: folder,
-      // Nothing is read from a registry: the lock file of the service pins the same version.
-      npm_config_offline: 'true',
-      npm_config_audit: 'false',
-      npm_config_fund: 'false',
-      npm_config_update_notifier: 'false',
-    };
-    writeFileSync(join(folder, 'package.json'), '{ "private": true, "type": "module" }');
-    const commander = `npm pack --silent ./node_modules/commander --ignore-scripts --pack-destination "$PROJECT"
-      cd "$PROJECT" && npm install --silent ./commander-*.tgz`;
-    await runShell(commander, ROOT);
-    await runShell(install as string, ROOT);
+    project = new ClientProject({ GENMETER_URL: service.baseUrl, GENMETER_KEY: customer.key });
+    await project.install();
   });
+  beforeEach(() => service.upstream.reset());
   after(async () => {
     await service.stop();
-    rmSync(folder, { recursive: true, force: true });
+    project.remove();
   });
 
-  /** Runs a script as in a shell of the customer, and fails if a line of it fails. */
-  const runShell = async (script: string, cwd = folder): ReturnType<typeof run> => {
-    const result = await run({ file: 'bash', args: ['-euc', script], env, cwd });
-    expect(result.status, result.output).to.equal(0);
-    return result;
+  const runNode = async (args: string[]): Promise<{ status: number | null; output: string }> => {
+    const { status, out, err } = await project.run(process.execPath, args);
+    return { status, output: out + err };
   };
-  const runNode = (args: string[]): ReturnType<typeof run> => run({ args, env, cwd: folder });
+  /** Runs a command with --json and returns what it printed. */
+  const runJson = async (args: string[], env: ProgramOptions['env'] = {}): Promise<any> => {
+    const { status, out, err } = await project.run('genmeter', [...args, '--json'], { env });
+    expect([status, err], args.join(' ')).to.deep.equal([0, '']);
+    return JSON.parse(out);
+  };
+  /** Runs a program that a machine may not have. @returns null if it is missing. */
+  const tryRun = (file: string, args: string[]): Promise<ProgramResult | null> =>
+    project.run(file, args).catch(() => null);
 
   it('contain the build, its types and nothing else; the client depends on no other package', () => {
     for (const name of ['client', 'cli']) {
-      const installed = join(folder, 'node_modules/@genmeter', name);
+      const installed = join(project.folder, 'node_modules/@genmeter', name);
       expect(readdirSync(installed)).to.have.members(['README.md', 'dist', 'package.json']);
       const manifest = JSON.parse(readFileSync(join(installed, 'package.json'), 'utf8'));
       expect(manifest.version).to.equal(JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')).version);
@@ -94,7 +82,7 @@ describe('the packages for customers, installed from their tarballs', function (
         name === 'client' ? [] : ['@genmeter/client', 'commander'],
       );
     }
-    expect(lstatSync(join(folder, 'node_modules/@genmeter/client')).isDirectory()).to.equal(true);
+    expect(lstatSync(join(project.folder, 'node_modules/@genmeter/client')).isDirectory()).to.equal(true);
   });
 
   for (const [name, tsc, options] of [
@@ -116,57 +104,115 @@ export async function receive(request: Request): Promise<number | undefined> {
   return event.type === 'generation.succeeded' ? event.data.credits_charged : undefined;
 }
 `;
-      writeFileSync(join(folder, 'typed.ts'), source);
+      project.write('typed.ts', source);
       const { status, output } = await runNode([tsc, ...STRICT, ...options, 'typed.ts']);
       expect(status, output).to.equal(0);
     });
   }
 
   it('run the programs of docs/client.md, which have no type errors', async () => {
-    expect([...PROGRAMS.keys()]).to.deep.equal(['first.mjs', 'lists.mjs', 'errors.mjs', 'receiver.mjs']);
-    expect(PROGRAMS.size).to.equal([...DOCUMENT.matchAll(/^```js$/gm)].length);
-    for (const [name, program] of PROGRAMS) writeFileSync(join(folder, name), program);
-    const check = await runNode([TYPESCRIPT_7, ...STRICT, ...NODE_TYPES, '--allowJs', '--checkJs', ...PROGRAMS.keys()]);
+    expect(MODULES).to.deep.equal(['first.mjs', 'lists.mjs', 'errors.mjs', 'receiver.mjs']);
+    expect(MODULES.length).to.equal([...CLIENT_GUIDE.matchAll(/^```js$/gm)].length);
+    for (const [name, program] of PROGRAMS) project.write(name, program);
+    const check = await runNode([TYPESCRIPT_7, ...STRICT, ...NODE_TYPES, '--allowJs', '--checkJs', ...MODULES]);
     expect(check.status, check.output).to.equal(0);
     expect((await runNode(['first.mjs'])).output).to.match(/^succeeded http\S+\.png\s*$/);
     expect((await runNode(['lists.mjs'])).output).to.match(/^\S{36} A lighthouse at dusk\n1 of 1\s*$/);
     expect((await runNode(['errors.mjs'])).output).to.match(/^validation_error 400 prompt .* \S{36}\s*$/);
   });
 
-  it('have an example in Python, which runs without a package', async function () {
-    const [, program] = /^```python\n([^]*?)^```$/m.exec(DOCUMENT) ?? [];
-    const python = await run({ file: 'python3', args: ['--version'], env }).catch(() => null);
-    if (python === null) {
-      appendRunEvent({ kind: 'skip', file: this.test?.file ?? '', reason: 'python3 is not on the PATH' });
-      return this.skip();
-    }
-    writeFileSync(join(folder, 'first.py'), program as string);
-    const { status, output } = await run({ file: 'python3', args: ['first.py'], env, cwd: folder });
-    expect([status, output]).to.satisfy(() => status === 0 && /^succeeded http\S+\.png\s*$/.test(output), output);
-  });
+  for (const [name, module] of [
+    ['first.py', 'urllib.request'],
+    ['first_httpx.py', 'httpx'],
+  ] as const) {
+    it(`have an alternative in docs/python.md, which runs with ${module}`, async function () {
+      expect([...PROGRAMS.keys()]).to.include(name);
+      const python = await tryRun('python3', ['-c', `import ${module}`]);
+      if (python === null) return skip(this, 'python3 is not on the PATH');
+      if (python.status !== 0) return skip(this, `python3 has no ${module}`);
+      project.write(name, PROGRAMS.get(name) as string);
+      const { status, out, err } = await project.run('python3', [name]);
+      expect(status, err).to.equal(0);
+      expect(out).to.match(/^succeeded http\S+\.png\s*$/);
+    });
+  }
 
   it('run the commands of docs/client.md', async () => {
-    expect([shellBlocks.length, listenBlocks.length]).to.deep.equal([3, 1]);
-    mkdirSync(join(folder, 'work'));
-    for (const block of shellBlocks.filter((one) => !listenBlocks.includes(one))) {
-      const { output } = await runShell(block, join(folder, 'work'));
-      expect(output).to.include('succeeded');
+    expect([SHELL_BLOCKS.length, listenBlocks.length]).to.deep.equal([3, 1]);
+    const folder = join(project.folder, 'work');
+    mkdirSync(folder);
+    for (const block of SHELL_BLOCKS.filter((one) => !listenBlocks.includes(one))) {
+      expect((await project.runShell(block, folder)).out).to.include('succeeded');
     }
-    expect(statSync(join(folder, '.config/genmeter/credentials.json')).mode & 0o777).to.equal(0o600);
-    expect(readdirSync(join(folder, 'work')))
-      .to.have.length(2)
-      .and.include('lighthouse.png');
+    expect(statSync(join(project.folder, '.config/genmeter/credentials.json')).mode & 0o777).to.equal(0o600);
+    expect(readdirSync(folder)).to.have.length(2).and.include('lighthouse.png');
+  });
+
+  it('create, change, list and revoke keys with options, which apply to the commands that use them', async () => {
+    const options = ['--scopes', 'svc:read,svc:write', '--expires', '2099-01-01', '--limit', '20/day'];
+    const places = ['--models', 'imgmodel-2', '--ips', '127.0.0.0/8,::1'];
+    const { key, ...created } = await runJson(['keys', 'create', 'nightly job', ...options, ...places]);
+    expect(created).to.deep.include({
+      name: 'nightly job',
+      scopes: ['svc:read', 'svc:write'],
+      expires_at: '2099-01-01T00:00:00.000Z',
+      credit_limit: { credits: 20, period: 'day' },
+      allowed_models: ['imgmodel-2'],
+      allowed_ips: ['127.0.0.0/8', '::1'],
+    });
+    const env = { GENMETER_KEY: key };
+    const createImage = ['create', 'image', 'A lighthouse', '--wait'];
+    const image = await runJson(createImage, env);
+    await runJson(createImage, env);
+    const limited = await project.run('genmeter', [...createImage, '--json'], { env });
+    expect([limited.status, JSON.parse(limited.err).error]).to.deep.equal([4, 'spending_limit_reached']);
+    const video = await project.run('genmeter', ['create', 'video', 'Waves', '--json'], { env });
+    expect([video.status, JSON.parse(video.err).error]).to.deep.equal([1, 'insufficient_scope']);
+
+    const removed = ['--limit', 'none', '--models', 'none', '--expires', 'none', '--name', 'weekly job'];
+    const changed = await runJson(['keys', 'update', created.uuid, ...removed]);
+    expect(changed).to.include({ name: 'weekly job' });
+    expect(changed).to.not.have.any.keys('credit_limit', 'allowed_models', 'expires_at');
+    await runJson(createImage, env);
+    const listed = await runJson(['list', '-n', '3', '--kind', 'image'], env);
+    expect(listed.map(({ uuid }: { uuid: string }) => uuid)[2]).to.equal(image.uuid);
+    expect((await runJson(['usage'], env)).credits.balance).to.equal(await customer.balance());
+    const used = (await runJson(['usage', '--by-key'])).find((one: { uuid: string }) => one.uuid === created.uuid);
+    expect(used).to.include({ name: 'weekly job', credits: 24, count: 3 });
+    expect(await runJson(['keys', 'revoke', created.uuid])).to.deep.equal({ revoked: true });
+    expect((await project.run('genmeter', ['usage'], { env })).status).to.equal(3);
+  });
+
+  it('show the progress of a create on a terminal, then store its output', async function () {
+    const file = join(project.folder, 'slow.png');
+    if ((await tryRun('script', ['--version'])) === null) return skip(this, 'script is not on the PATH');
+    service.upstream.outcome = 'wait';
+    const prompt = 'A slow lighthouse';
+    const command = `genmeter create image '${prompt}' -o ${file}`;
+    const args = ['--quiet', '--return', '--command', command, '/dev/null'];
+    const terminal = startProgram({ name: 'script', file: 'script', args, env: project.env, cwd: project.folder });
+    try {
+      await terminal.waitForLog(/image \S{36}: in progress for 0 s/);
+      await terminal.waitForLog(/in progress for [1-9]\d* s/);
+      service.upstream.end(prompt, 'succeeded');
+      expect((await terminal.ended).status, terminal.logs()).to.equal(0);
+    } finally {
+      await terminal.kill();
+    }
+    // The line is cleared before the result.
+    expect(terminal.logs()).to.match(/in progress for \d+ s\r\u001b\[K[^]*succeeded/);
+    expect(readFileSync(file)).to.deep.equal(PNG);
   });
 
   it('sign in through the browser, refresh the access from several processes at once, and sign out', async () => {
-    const home = { ...env, GENMETER_KEY: '', XDG_CONFIG_HOME: join(folder, 'signed-in') };
-    const genmeter = (...args: string[]) => run({ file: 'genmeter', args, env: home, cwd: folder });
+    const home = { GENMETER_KEY: '', XDG_CONFIG_HOME: join(project.folder, 'signed-in') };
+    const genmeter = (...args: string[]) => project.run('genmeter', args, { env: home });
     const login = startProgram({
       name: 'genmeter',
       file: 'genmeter',
       args: ['login', '--no-browser'],
-      env: home,
-      cwd: folder,
+      env: { ...project.env, ...home },
+      cwd: project.folder,
     });
     try {
       await login.waitForLog('/authorize?');
@@ -194,15 +240,17 @@ export async function receive(request: Request): Promise<number | undefined> {
   it('forward webhooks to the receiver of docs/client.md until ctrl-C', async () => {
     const port = await allocatePort();
     const secret = `whsec_${Buffer.alloc(32, 'k').toString('base64')}`;
+    const { env, folder: cwd } = project;
+    project.write('receiver.mjs', PROGRAMS.get('receiver.mjs') as string);
     const receiver = startProgram({
       name: 'receiver',
       args: ['receiver.mjs'],
       env: { ...env, WEBHOOK_SECRET: secret, PORT: String(port) },
-      cwd: folder,
+      cwd,
     });
     // A shell replaces itself by the command, so that the signal reaches the program.
     const command = `exec ${(listenBlocks[0] as string).trim().replace(':4000', `:${port}`)} --secret ${secret} --json`;
-    const listener = startProgram({ name: 'genmeter', file: 'bash', args: ['-c', command], env, cwd: folder });
+    const listener = startProgram({ name: 'genmeter', file: 'bash', args: ['-c', command], env, cwd });
     try {
       await listener.waitForLog('"ready":true');
       const { uuid } = await customer.createImage();
@@ -216,44 +264,10 @@ export async function receive(request: Request): Promise<number | undefined> {
   });
 
   it('exit with a status and one line about the error, also without a network', async () => {
-    const unreachable = { ...env, GENMETER_URL: 'http://127.0.0.1:1' };
-    const missing = await run({ file: 'genmeter', args: ['get', 'unknown'], env, cwd: folder });
-    expect([missing.status, missing.output.trim().split('\n').length]).to.deep.equal([1, 1]);
-    const offline = await run({ file: 'genmeter', args: ['usage', '--json'], env: unreachable, cwd: folder });
-    expect([offline.status, JSON.parse(offline.output).error]).to.deep.equal([5, 'network_error']);
-    const { status } = await runProgram({
-      file: 'bash',
-      args: ['-c', 'genmeter --help | head -n 1'],
-      env,
-      cwd: folder,
-    });
-    expect(status).to.equal(0);
-  });
-
-  it('work in a real browser, on a page of the origin of the service', async function () {
-    const browser = await launchBrowser(this);
-    try {
-      buildSync({
-        stdin: { contents: "export { Genmeter, verifyWebhook } from '@genmeter/client';", resolveDir: folder },
-        bundle: true,
-        format: 'iife',
-        globalName: 'genmeter',
-        platform: 'browser',
-        outfile: join(folder, 'bundle.js'),
-      });
-      const page = await browser.newPage({ bypassCSP: true });
-      await page.goto(`${service.baseUrl}/api/health/`);
-      await page.evaluate(
-        `(() => { ${readFileSync(join(folder, 'bundle.js'), 'utf8')}; window.genmeter = genmeter; })()`,
-      );
-      const status = await page.evaluate(`(async () => {
-        const client = new genmeter.Genmeter({ baseUrl: location.origin, key: '${customer.key}' });
-        const { uuid } = await client.generations.create({ model: 'imgmodel-2', prompt: 'From a page', params: { resolution: '1K' } });
-        return (await client.generations.wait(uuid)).status;
-      })()`);
-      expect(status).to.equal('succeeded');
-    } finally {
-      await browser.close();
-    }
+    const missing = await project.run('genmeter', ['get', 'unknown']);
+    expect([missing.status, (missing.out + missing.err).trim().split('\n').length]).to.deep.equal([1, 1]);
+    const offline = await project.run('genmeter', ['usage', '--json'], { env: { GENMETER_URL: 'http://127.0.0.1:1' } });
+    expect([offline.status, JSON.parse(offline.out + offline.err).error]).to.deep.equal([5, 'network_error']);
+    expect((await project.run('bash', ['-c', 'genmeter --help | head -n 1'])).status).to.equal(0);
   });
 });

@@ -1,18 +1,19 @@
 import type { UpdateApiKey } from '@genmeter/client';
 import { type Command, InvalidArgumentError } from 'commander';
 
+/** Value that removes an option. Commander replaces a parsed null by an empty text, so it becomes null afterwards. */
+const NONE = 'none';
+type None = typeof NONE;
+
 /** Options of the commands that create and change API keys. */
 export interface KeyFlags {
   json?: boolean;
-  scopes?: UpdateApiKey['scopes'];
+  scopes?: NonNullable<UpdateApiKey['scopes']> | None;
   expires?: string;
-  limit?: UpdateApiKey['credit_limit'];
-  models?: string[] | null;
-  ips?: string[] | null;
+  limit?: NonNullable<UpdateApiKey['credit_limit']> | None;
+  models?: string[] | None;
+  ips?: string[] | None;
 }
-
-/** Value that removes an option. */
-const NONE = 'none';
 
 export function withKeyOptions(command: Command): Command {
   return command
@@ -26,20 +27,22 @@ export function withKeyOptions(command: Command): Command {
 /** Returns the options in the form of a request. */
 export function readKeyOptions({ scopes, expires, limit, models, ips }: KeyFlags): UpdateApiKey {
   return {
-    ...(scopes === undefined ? {} : { scopes }),
-    ...(expires === undefined ? {} : { expires_at: expires === NONE ? null : expires }),
-    ...(limit === undefined ? {} : { credit_limit: limit }),
-    ...(models === undefined ? {} : { allowed_models: models }),
-    ...(ips === undefined ? {} : { allowed_ips: ips }),
+    ...(scopes === undefined ? {} : { scopes: toValue(scopes) }),
+    ...(expires === undefined ? {} : { expires_at: toValue(expires) }),
+    ...(limit === undefined ? {} : { credit_limit: toValue(limit) }),
+    ...(models === undefined ? {} : { allowed_models: toValue(models) }),
+    ...(ips === undefined ? {} : { allowed_ips: toValue(ips) }),
   };
 }
 
-function parseList(text: string): string[] | null {
-  return text === NONE ? null : text.split(',').map((item) => item.trim());
+const toValue = <Value>(value: Value | None): Value | null => (value === NONE ? null : value);
+
+function parseList(text: string): string[] | None {
+  return text === NONE ? NONE : text.split(',').map((item) => item.trim());
 }
 
-function parseLimit(text: string): UpdateApiKey['credit_limit'] {
-  if (text === NONE) return null;
+function parseLimit(text: string): KeyFlags['limit'] {
+  if (text === NONE) return NONE;
   const [, credits, period] = /^([1-9]\d*)\/(day|month|total)$/.exec(text) ?? [];
   if (credits === undefined || period === undefined)
     throw new InvalidArgumentError('Write credits/period, such as 200/day, 500/month or 900/total.');

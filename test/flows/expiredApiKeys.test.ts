@@ -1,0 +1,85 @@
+import { expect } from 'chai';
+import { verifyWebhook } from '../../packages/client/src/index.ts';
+import { WebhookReceiver } from '../fakes/webhookReceiver.ts';
+import { IMAGE, type TestCustomer } from '../harness/apiClient.ts';
+import { runJob } from '../harness/billingService.ts';
+import { expectError } from '../harness/errorEnvelope.ts';
+import { createRestrictedKey } from '../harness/restrictedKeys.ts';
+import { eventually, startTestService, type TestService } from '../harness/testService.ts';
+import { createTestEndpoint } from '../harness/webhookFixture.ts';
+
+const HOUR_MS = 3_600_000;
+const ACTIVE_KEYS_MAX = 20;
+
+describe('API keys that expire', () => {
+  const receiver = new WebhookReceiver();
+  let service: TestService;
+  let owner: TestCustomer;
+  before(async () => {
+    service = await startTestService({ env: { WEBHOOK_ADDRESSES: 'any' } });
+    await receiver.start();
+  });
+  beforeEach(async () => {
+    owner = await service.createCustomer();
+  });
+  afterEach(() => service.moveClockTo(new Date()));
+  after(async () => {
+    await service.stop();
+    await receiver.stop();
+  });
+
+  const inHours = (hours: number) => new Date(service.now.getTime() + hours * HOUR_MS);
+  const createKey = (hours: number) =>
+    createRestrictedKey(service, owner, {
+      expires_at: inHours(hours).toISOString(),
+      scopes: ['svc:read', 'svc:write'],
+    });
+  const createPlainKey = () => owner.requestWithSession('POST', '/api/keys/create/', { body: { name: 'one more' } });
+  const expireKeys = () => runJob({ service }, 'maintenance', 'apiKeys.expire');
+  const listKeys = async (): Promise<any[]> => (await owner.requestWithSession('GET', '/api/keys/')).body.data;
+
+  it('are revoked by the worker with one event and one line of the security log, and the others stay active', async () => {
+    const { secret } = await createTestEndpoint(service, owner, `${receiver.url}/keys`);
+    const [first, second, later] = [await createKey(1), await createKey(2), await createKey(48)];
+    const { body: generation } = await first.customer.createGeneration(IMAGE);
+    const ended = await first.customer.waitForEnd(generation.uuid);
+    await service.moveClockTo(inHours(3));
+    await expireKeys();
+    await expireKeys();
+
+    const keys = await listKeys();
+    const states = new Map(keys.map(({ uuid, revoked }) => [uuid, revoked]));
+    expect([first, second, later].map(({ uuid }) => states.get(uuid))).to.deep.equal([true, true, false]);
+    expectError(await first.customer.createGeneration(IMAGE), 'invalid_api_key');
+    // Generations of the key remain.
+    expect((await later.customer.readGeneration(generation.uuid)).body).to.deep.equal(ended);
+
+    const readRevoked = () =>
+      Promise.all(
+        receiver
+          .at('/keys')
+          .filter(({ body }) => body.includes('"key.revoked"'))
+          .map(({ body, headers }) =>
+            verifyWebhook(body, headers, secret, { toleranceSeconds: 24 * 3_600 }).then((event) => event.data as any),
+          ),
+      );
+    await eventually('both events arrived', async () => (await readRevoked()).length >= 2);
+    const revoked = await readRevoked();
+    expect(revoked.map(({ uuid }) => uuid)).to.have.members([first.uuid, second.uuid]);
+    expect(revoked.find(({ uuid }) => uuid === first.uuid)).to.deep.equal(keys.find(({ uuid }) => uuid === first.uuid));
+    const lines = await service.sql(
+      `SELECT event FROM security_events WHERE account_id = (SELECT id FROM accounts WHERE email = $1)
+        AND event = 'key_revoked'`,
+      [owner.email],
+    );
+    expect(lines).to.have.length(2);
+  });
+
+  it('no longer count toward the active keys of the account', async () => {
+    for (let count = 1; count < ACTIVE_KEYS_MAX; count += 1) await createKey(1);
+    expectError(await createPlainKey(), 'validation_error');
+    await service.moveClockTo(inHours(2));
+    await expireKeys();
+    expect((await createPlainKey()).status).to.equal(201);
+  });
+});
