@@ -1,5 +1,6 @@
 import type { Queryable, Violation } from '../../shared/domain/credits/integrity/invariant.ts';
 import type { UpstreamJob } from '../../test/fakes/fakeUpstream.ts';
+import { CALLBACK_ONLY } from './randomCallbacks.ts';
 
 const STATEMENTS = {
   'runs-have-a-generation': 'Every run of an upstream belongs to a charged generation.',
@@ -7,6 +8,7 @@ const STATEMENTS = {
   'canceled-runs-were-obsolete':
     'A run is canceled only if its generation has ended or waits for another run, or if its owner canceled it before the run started.',
   'canceled-generations-did-not-run': 'A generation that its owner has canceled has no run that started.',
+  'call-backs-are-not-believed': 'No generation has ended as a call-back says that the upstream does not confirm.',
   'success-has-an-output': 'A generation has succeeded only if the upstream produced an output.',
 } as const;
 
@@ -20,6 +22,7 @@ interface GenerationRow {
   ended_before_deadline: boolean;
   is_cancel_requested: boolean;
   is_canceled: boolean;
+  error_message: string | null;
 }
 
 /**
@@ -50,7 +53,8 @@ export async function compareUpstream(jobs: readonly UpstreamJob[], client: Quer
   const { rows } = await client.query(
     `SELECT account_id::text AS account_id, uuid, p.prompt, status, unconfirmed_submits,
             upstream_handle ->> 'request_id' AS request_id, completed_at < deadline_at AS ended_before_deadline,
-            cancel_requested_at IS NOT NULL AS is_cancel_requested, coalesce(error_message = 'Canceled.', false) AS is_canceled
+            cancel_requested_at IS NOT NULL AS is_cancel_requested, coalesce(error_message = 'Canceled.', false) AS is_canceled,
+            error_message
        FROM generations g JOIN chaos.prompts p ON p.generation = g.uuid`,
   );
   const generations = new Map((rows as GenerationRow[]).map((row) => [row.prompt, row]));
@@ -87,6 +91,8 @@ export async function compareUpstream(jobs: readonly UpstreamJob[], client: Quer
     // An earlier submit of unknown outcome may have led to a run whose handle is not known.
     if (row.is_canceled && row.unconfirmed_submits === 0 && started !== undefined)
       report('canceled-generations-did-not-run', row, row.uuid, `run ${started.id} had started`);
+    if (row.error_message?.includes(CALLBACK_ONLY) === true)
+      report('call-backs-are-not-believed', row, row.uuid, row.error_message);
     if (row.status === 'succeeded' && !isMade)
       report('success-has-an-output', row, row.uuid, 'the upstream produced nothing');
   }

@@ -11,6 +11,7 @@ import { startRedis } from '../local/servers/redis.ts';
 import { FaultProxy } from '../../test/fakes/faultProxy.ts';
 import { FakeStripe } from '../../test/fakes/stripe/fakeStripe.ts';
 import type { FakeUpstream } from '../../test/fakes/fakeUpstream.ts';
+import { sendRandomCallbacks } from './randomCallbacks.ts';
 import { startRandomUpstream } from './randomUpstream.ts';
 import { AUDIT_TRIGGERS_SQL } from './auditTriggers.ts';
 import { PAUSE_TRIGGERS_SQL } from './pausedTransactions.ts';
@@ -124,6 +125,7 @@ export async function startChaosEnvironment({
     const stripe = await new FakeStripe({ seed: random.fork('stripe').nextBelow(2 ** 31) }).start();
     closers.add(() => stripe.stop());
     let advancedMs = 0;
+    sendRandomCallbacks(upstream, random.fork('callbacks'), () => new Date(Date.now() + advancedMs));
     const receiver = await new WebhookReceiver(random.fork('webhooks'), () => advancedMs).start();
     closers.add(() => receiver.close());
     const mailReceiver = await new MailReceiver(random.fork('mail')).start();
@@ -173,10 +175,16 @@ export async function startChaosEnvironment({
       const proxy = await openProxy(`http://127.0.0.1:${port}`);
       proxies.apis.push(proxy);
       const address = proxy.url.replace(/\/$/, '');
-      start('api', index, { PORT: String(port), HOST: '127.0.0.1', BASE_URL: address });
+      start('api', index, {
+        PORT: String(port),
+        HOST: '127.0.0.1',
+        BASE_URL: address,
+        UPSTREAMS: callbacksVia(address),
+      });
     }
-    for (let index = 1; index <= WORKERS; index += 1) start('worker', index, {});
     const addresses = proxies.apis.map(({ url }) => url.replace(/\/$/, ''));
+    for (let index = 1; index <= WORKERS; index += 1)
+      start('worker', index, { UPSTREAMS: callbacksVia(addresses[index % APIS] as string) });
     stripe.webhookUrl = `${addresses[0]}/api/billing/webhooks/processor/`;
 
     stripe.delivery.now = () => Date.now() + advancedMs;
@@ -216,6 +224,9 @@ export async function startChaosEnvironment({
     throw error;
   }
 }
+
+/** Value of UPSTREAMS with which the upstream calls the API at an address. */
+const callbacksVia = (address: string) => JSON.stringify({ upstreams: { fal: { callbacks: address } } });
 
 /** The default configuration otherwise; the addresses of the fakes are added to it. */
 const CHAOS_ENV = {

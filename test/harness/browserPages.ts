@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { expect } from 'chai';
@@ -62,4 +63,17 @@ export async function findAxeViolations(page: Page): Promise<string[]> {
   return violations.flatMap(({ id, help, nodes }) =>
     nodes.map(({ html, failureSummary = '' }) => `${id}: ${help}: ${html.slice(0, 200)} ${failureSummary}`),
   );
+}
+
+/** Opens the address at which a program asks for access, signs in as a new user, and allows it. */
+export async function allowInBrowser(browser: Browser, address: string): Promise<void> {
+  const page = await browser.newPage();
+  page.setDefaultTimeout(30_000);
+  await page.goto(address);
+  await page.getByLabel('E-mail address').fill(`${randomUUID()}@example.com`);
+  await page.getByRole('button', { name: 'Sign in' }).click();
+  await page.getByRole('button', { name: 'Allow', exact: true }).click();
+  // The program shows a page of its own.
+  await page.waitForURL((url) => url.origin !== new URL(address).origin);
+  await page.close();
 }

@@ -1,6 +1,7 @@
 import type { SeededBug } from './seededBug.ts';
 
 const CLAIM = 'shared/domain/generations/execution/claim.ts';
+const CALLBACKS = 'shared/domain/generations/execution/callbacks.ts';
 const COMPLETE = 'shared/domain/generations/execution/complete.ts';
 const ADMISSION = 'shared/domain/generations/admission.ts';
 const CHARGE = 'shared/domain/generations/charge.ts';
@@ -177,6 +178,27 @@ export const GENERATION_BUGS: readonly SeededBug[] = [
     changes: [{ file: CLAIM, within: 'IS_ROUTED', find: 'AND $route.is_test = $g.is_test', replace: '' }],
     sql: ['ALTER TABLE generations DROP CONSTRAINT generations_test_upstream_check'],
     foundBy: ['test-generations-are-separate'],
+  },
+  {
+    name: 'a call-back of an upstream is believed without asking the upstream',
+    changes: [
+      {
+        file: CALLBACKS,
+        find: "import { enqueuePoll } from '../../../queues/enqueue.ts';",
+        replace:
+          "import { enqueuePoll } from '../../../queues/enqueue.ts';\nimport { failGeneration } from './complete.ts';",
+      },
+      {
+        file: CALLBACKS,
+        within: 'receiveCallback',
+        find: 'await makePollDue($target, $jobId);',
+        replace: `const event = JSON.parse(body.toString()) as { status: string; payload: { detail: string } };
+          if (event.status === 'ERROR')
+            await failGeneration({ uuid: $target.uuid, account_id: $target.accountId, message: event.payload.detail });
+          else await makePollDue($target, $jobId);`,
+      },
+    ],
+    foundBy: ['call-backs-are-not-believed'],
   },
   {
     name: 'the parallel limit is not checked',
