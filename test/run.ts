@@ -25,7 +25,7 @@ import { sortForParallelRun, updateTimings } from './harness/timings.ts';
  *     npm test -- --update-timings
  */
 /** Most files wait most of the time; those of `test/e2e` run whole services and browsers, which compute. */
-const MAX_JOBS = 5;
+const MAX_JOBS = 6;
 const MAX_END_TO_END_JOBS = 4;
 
 /** The data of a test run need not survive a power failure. */
@@ -64,7 +64,7 @@ async function main(): Promise<number> {
       await createTemplateDatabase(postgres.url, redis.url, folder, selection.partitions);
     }
     const most = needs.build ? MAX_END_TO_END_JOBS : MAX_JOBS;
-    const jobs = selection.jobs ?? Math.min(most, availableParallelism() + 3);
+    const jobs = selection.jobs ?? Math.min(most, availableParallelism() + 4);
     const seconds = ((performance.now() - started) / 1_000).toFixed(1);
     const on = servers === undefined ? '' : ` on ${servers.postgres.source} and ${servers.redis.source}`;
     console.log(`${files.length} files, ${jobs} at a time${on}; prepared in ${seconds} s.\n`);
