@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises';
 import { getCatalog } from '../../../lib/catalog/catalog.ts';
 import {
   findReleaseRoutes,
@@ -72,6 +73,8 @@ const state = perService(() => ({
   activeRoutes: undefined as { routes: ActiveRoute[]; releases: readonly Release[]; cachedAt: number } | undefined,
   /** Choices of releases of other processes, by release. */
   choices: new Map<number | null, ModelChoices[]>(),
+  /** Choices of models of those releases, by their definition: most models are the same in all of them. */
+  routesByDefinition: new Map<string, readonly UpstreamRoute[]>(),
 }));
 
 /**
@@ -84,7 +87,12 @@ export async function getActiveRoutes(): Promise<ActiveRoute[]> {
   const cached = state().activeRoutes;
   const isCurrent = cached?.releases === releases && now().getTime() - cached.cachedAt < ROUTE_CACHE_MS;
   if (isCurrent) return cached.routes;
-  const choices = releases.flatMap(listChoices);
+  const choices: ModelChoices[] = [];
+  for (const release of releases) {
+    choices.push(...listChoices(release));
+    // The routes of a release of 200 models take half a second.
+    await setImmediate();
+  }
   const isSimple = choices.every(({ routes }) => routes.length <= 1);
   const choose = isSimple ? ([first]: readonly UpstreamRoute[]) => first : await loadChooser();
   const live = choices.flatMap((model) => {
@@ -105,11 +113,19 @@ function listChoices({ id, models }: Release): ModelChoices[] {
   if (known !== undefined) return known;
   const choices = models.map((model) => ({
     catalogId: id,
-    routes: findReleaseRoutes(model).filter(hasKey),
+    routes: findRoutesOnce(model),
     isOwn: false,
   }));
   state().choices.set(id, choices);
   return choices;
+}
+
+function findRoutesOnce(model: CatalogModel): readonly UpstreamRoute[] {
+  const { routesByDefinition } = state();
+  const key = JSON.stringify([model.slug, model.definition]);
+  const routes = routesByDefinition.get(key) ?? findReleaseRoutes(model).filter(hasKey);
+  routesByDefinition.set(key, routes);
+  return routes;
 }
 
 function listTestRoutes({ id, models }: Release): ActiveRoute[] {
