@@ -22,19 +22,12 @@ const DRAIN_ATTEMPTS_MS = 5_000;
 interface DeliveryState {
   served: Map<number, HeldEndpoint>;
   slots: AttemptSlots;
-  healthy: Claims;
-  failing: Claims;
-  timer: NodeJS.Timeout | undefined;
-  drainingSince: number | undefined;
-}
-
-/** Claims of healthy or of failing endpoints. Those of failing ones take their time beside the others, not between them. */
-interface Claims {
-  isFailing: boolean;
   isClaiming: boolean;
   claimAgain: boolean;
   /** True if the last claim left endpoints that are due. */
   isCrowded: boolean;
+  timer: NodeJS.Timeout | undefined;
+  drainingSince: number | undefined;
 }
 
 interface HeldEndpoint {
@@ -46,8 +39,9 @@ const deliveryState = perService(
   (): DeliveryState => ({
     served: new Map(),
     slots: pLimit(ATTEMPTS_MAX),
-    healthy: { isFailing: false, isClaiming: false, claimAgain: false, isCrowded: false },
-    failing: { isFailing: true, isClaiming: false, claimAgain: false, isCrowded: false },
+    isClaiming: false,
+    claimAgain: false,
+    isCrowded: false,
     timer: undefined,
     drainingSince: undefined,
   }),
@@ -65,36 +59,34 @@ export async function deliverWebhooks(): Promise<void> {
 }
 
 async function claimAllDue(state: DeliveryState): Promise<void> {
-  await Promise.all([claimWhileAsked(state, state.healthy), claimWhileAsked(state, state.failing)]);
-}
-
-async function claimWhileAsked(state: DeliveryState, claims: Claims): Promise<void> {
-  claims.claimAgain = true;
-  if (claims.isClaiming) return;
-  claims.isClaiming = true;
+  state.claimAgain = true;
+  if (state.isClaiming) return;
+  state.isClaiming = true;
   try {
-    while (claims.claimAgain && !isDraining()) {
-      claims.claimAgain = false;
-      await claimDue(state, claims);
+    while (state.claimAgain && !isDraining()) {
+      state.claimAgain = false;
+      await claimDue(state);
     }
   } finally {
-    claims.isClaiming = false;
+    state.isClaiming = false;
   }
 }
 
-async function claimDue(state: DeliveryState, claims: Claims): Promise<void> {
-  const room = getRoom(state, claims);
-  const claimed = room > 0 ? await claimEndpoints(claims.isFailing, room, [...state.served.keys()]) : [];
-  for (const lease of claimed) startService(state, lease);
-  // If all places were taken, more may be due.
-  claims.isCrowded = claimed.length >= room;
+async function claimDue(state: DeliveryState): Promise<void> {
+  const served = [...state.served.values()];
+  const failing = served.filter(({ endpoint }) => endpoint.lease.isFailing).length;
+  const isHealthyFull = await claim(state, false, ATTEMPTS_MAX - served.length);
+  const room = Math.min(FAILING_ENDPOINTS_MAX - failing, ATTEMPTS_MAX - state.served.size);
+  const isFailingFull = await claim(state, true, room);
+  state.isCrowded = isHealthyFull || isFailingFull;
 }
 
-function getRoom({ served }: DeliveryState, { isFailing }: Claims): number {
-  const room = ATTEMPTS_MAX - served.size;
-  if (!isFailing) return room;
-  const failing = [...served.values()].filter(({ endpoint }) => endpoint.lease.isFailing).length;
-  return Math.min(room, FAILING_ENDPOINTS_MAX - failing);
+/** @returns true if more may be due than there is room for. */
+async function claim(state: DeliveryState, isFailing: boolean, room: number): Promise<boolean> {
+  if (room <= 0) return true;
+  const claimed = await claimEndpoints(isFailing, room, [...state.served.keys()]);
+  for (const lease of claimed) startService(state, lease);
+  return claimed.length === room;
 }
 
 function startService(state: DeliveryState, lease: ClaimedEndpoint): void {
@@ -110,10 +102,8 @@ async function finishService(state: DeliveryState, id: number, done: Promise<boo
   state.served.delete(id);
   webhookEndpointsServed.set(state.served.size);
   if (state.served.size === 0) stopTimer(state);
-  if (isDue || isCrowded(state)) triggerClaim(state);
+  if (isDue || state.isCrowded) triggerClaim(state);
 }
-
-const isCrowded = ({ healthy, failing }: DeliveryState): boolean => healthy.isCrowded || failing.isCrowded;
 
 function stopTimer(state: DeliveryState): void {
   clearInterval(state.timer);
@@ -154,10 +144,10 @@ function abortLateAttempts(state: DeliveryState): void {
 }
 
 /** Makes room for endpoints that wait, when others have been served for a while. */
-function endTurns(state: DeliveryState): void {
-  if (!isCrowded(state)) return;
+function endTurns({ isCrowded, served }: DeliveryState): void {
+  if (!isCrowded) return;
   const before = performance.now() - TURN_MS;
-  for (const { endpoint } of state.served.values()) if (endpoint.startedAt <= before) endpoint.isEnding = true;
+  for (const { endpoint } of served.values()) if (endpoint.startedAt <= before) endpoint.isEnding = true;
 }
 
 /** Extends old leases. An endpoint whose lease has been lost gets no further attempts. */
