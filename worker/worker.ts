@@ -28,6 +28,8 @@ import { createProcessors, type Processors } from './registry.ts';
 
 /** Interval of the maintenance that must continue while Redis is unavailable or has lost its schedules. */
 const MAINTENANCE_INTERVAL_MS = 5_000;
+/** Time that a start waits for the first probes. Those of a large catalog take longer while a provider hangs. */
+const FIRST_PROBES_MAX_MS = 10_000;
 
 /** Time that Redis has to acknowledge completed jobs when a worker shuts down. */
 const REDIS_ACK_TIMEOUT_MS = 2_000;
@@ -68,7 +70,9 @@ export async function startWorker(): Promise<WorkerHandle> {
   if (isMetricsEnabled()) await measureBacklog().catch(logWarning('backlog not measured; will retry'));
   const maintenanceTimer = setInterval(() => void runMaintenance(), MAINTENANCE_INTERVAL_MS);
   // Probes now and not at the next scheduled run: no generation can be created before the first probe.
-  await processors['models.healthCheck']({}).catch(logWarning('models not probed; will retry'));
+  const probes = processors['models.healthCheck']({});
+  runInBackground(probes, 'models not probed; will retry');
+  await Promise.race([probes.catch(() => {}), setTimeout(FIRST_PROBES_MAX_MS, undefined, { ref: false })]);
   // Work that became due while no worker was running. The start does not wait for it.
   runInBackground(processors['creditPeriods.renew']({}), 'credit periods not renewed; will retry');
   runInBackground(processors['billing.maintain']({}), 'billing maintenance failed; will retry');
