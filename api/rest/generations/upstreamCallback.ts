@@ -7,7 +7,7 @@ import { consumeRateLimit } from '../../pipeline/rateLimit.ts';
 /**
  * Receives the call-back of an upstream. Rejected requests count against the address that sent them, and are
  * answered with 429 above its limit. Verified ones are accepted also from there, because providers share addresses with
- * strangers. To tell them apart takes one decryption; only a token of this service leads to more work.
+ * strangers. The check of a token is one decryption; only a token of this service leads to more work.
  */
 export async function receiveUpstreamCallback(ctx: Context): Promise<void> {
   const { token } = (ctx as unknown as { params: { token: string } }).params;
