@@ -101,8 +101,12 @@ function checkPaymentOptions(values: Environment): string[] {
 /** Returns true for an https address that is not local. Another check reports addresses that cannot be parsed. */
 export function isPublicHttpsUrl(address: string | undefined): boolean {
   if (address === undefined || !canParseUrl(address)) return false;
-  const { protocol, hostname } = new URL(address);
-  return protocol === 'https:' && !LOCAL_HOST.test(hostname);
+  return new URL(address).protocol === 'https:' && !isLocalUrl(address);
+}
+
+/** Returns true if the host of an address is this machine. The address must be one that can be parsed. */
+export function isLocalUrl(address: string): boolean {
+  return LOCAL_HOST.test(new URL(address).hostname);
 }
 
 /** Host names and addresses of this machine. */

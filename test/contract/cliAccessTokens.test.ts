@@ -1,9 +1,36 @@
-import { statSync, utimesSync, writeFileSync } from 'node:fs';
+import { mkdirSync, rmdirSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { text } from 'node:stream/consumers';
 import { expect } from 'chai';
 import { request } from '../harness/apiClient.ts';
+import { HttpFake } from '../fakes/httpFake.ts';
 import { CliUser } from '../harness/cliSignIn.ts';
 import { TestTerminal } from '../harness/cliTerminal.ts';
+import { setAllModelsOnline } from '../harness/seeds.ts';
 import { startTestService, type TestService } from '../harness/testService.ts';
+
+/** The token endpoint of the service, after an intervention; or its rejection. */
+class TokenEndpoint extends HttpFake {
+  readonly forms: URLSearchParams[] = [];
+  readonly #target: string;
+  readonly #intervene: () => object | undefined;
+
+  /** @param intervene called before each response. Returns a rejection, if the request is not to reach the service. */
+  constructor(target: string, intervene: () => object | undefined) {
+    super();
+    this.#target = target;
+    this.#intervene = intervene;
+  }
+
+  protected async handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const form = new URLSearchParams(await text(request));
+    this.forms.push(form);
+    const rejection = this.#intervene();
+    if (rejection !== undefined) return void response.writeHead(400).end(JSON.stringify(rejection));
+    const answer = await fetch(this.#target, { method: 'POST', body: form });
+    response.writeHead(answer.status).end(await answer.text());
+  }
+}
 
 describe('the command line, signed in through the browser', () => {
   let service: TestService;
@@ -11,6 +38,7 @@ describe('the command line, signed in through the browser', () => {
 
   before(async () => {
     service = await startTestService({ workers: 0 });
+    await setAllModelsOnline(service);
   });
   after(() => service.stop());
   beforeEach(async () => {
@@ -28,6 +56,19 @@ describe('the command line, signed in through the browser', () => {
         [user.customer.email],
       )
     )[0].n as number;
+
+  /** Makes it impossible to write the file of this process that replaces the credentials. */
+  const block = (): undefined => {
+    mkdirSync(`${user.file}.${process.pid}`);
+  };
+  const unblock = () => rmdirSync(`${user.file}.${process.pid}`);
+
+  /** Expires the access token, and directs its refresh to an endpoint with this intervention. */
+  const expireWith = async (intervene: () => object | undefined) => {
+    const endpoint = await new TokenEndpoint(user.readCredentials().tokens.tokenEndpoint, intervene).start();
+    user.changeTokens({ expiresAt: 0, tokenEndpoint: `${endpoint.url}/token` });
+    return endpoint;
+  };
 
   describe('the access token', () => {
     it('is refreshed once if several commands find it expired', async () => {
@@ -73,6 +114,66 @@ describe('the command line, signed in through the browser', () => {
       ]);
     });
 
+    it('is not refreshed while the next tokens cannot be stored, and the sign-in remains', async () => {
+      user.changeTokens({ expiresAt: 0 });
+      const before = user.readCredentials();
+      block();
+      const { status, stderr } = await user.run('usage');
+      expect(status).to.equal(1);
+      expect(stderr).to.match(/^Error: \S+\/credentials\.json cannot be written: .*\n$/);
+      expect(user.readCredentials()).to.deep.equal(before);
+      expect(await countRefreshTokens()).to.equal(1);
+      unblock();
+      expect((await user.run('usage')).status).to.equal(0);
+      expect(user.listFiles()).to.deep.equal(['credentials.json']);
+    });
+
+    it('is used until the command ends, with a warning, if the refreshed tokens cannot be stored', async () => {
+      const endpoint = await expireWith(block);
+      const stored = user.readCredentials();
+      // Two requests.
+      const { status, stderr } = await user.run('create', 'image', 'A lighthouse');
+      expect(status, stderr).to.equal(0);
+      expect(
+        stderr.match(/^The refreshed sign-in could not be stored in .*Run genmeter login before .*$/gm),
+      ).to.have.lengthOf(1);
+      expect(endpoint.forms).to.have.lengthOf(1);
+      expect(user.readCredentials()).to.deep.equal(stored);
+      unblock();
+      await endpoint.stop();
+    });
+
+    it('is used, and no copy of the tokens remains, if the file cannot be replaced', async () => {
+      const endpoint = await expireWith((): undefined => {
+        rmSync(user.file);
+        mkdirSync(user.file);
+      });
+      const { status, stderr } = await user.run('usage');
+      expect(status, stderr).to.equal(0);
+      expect(stderr).to.include('The refreshed sign-in could not be stored');
+      expect(user.listFiles()).to.deep.equal(['credentials.json']);
+      await endpoint.stop();
+    });
+
+    it('is requested for the REST interface, and a process that does not issue it does not end the sign-in', async () => {
+      const error_description = 'resource must be /mcp of this service.';
+      let rejection: object | undefined = { error: 'invalid_target', error_description };
+      const endpoint = await expireWith(() => rejection);
+      const stored = user.readCredentials();
+      const { status, stderr } = await user.run('usage');
+      expect([status, stderr]).to.deep.equal([
+        5,
+        `Error: The sign-in could not be refreshed. ${error_description} Try again in a minute.\n`,
+      ]);
+      expect(user.readCredentials()).to.deep.equal(stored);
+      rejection = undefined;
+      expect((await user.run('usage')).status).to.equal(0);
+      expect(endpoint.forms.map((form) => form.get('resource'))).to.deep.equal(
+        Array(2).fill(`${service.baseUrl}/api/`),
+      );
+      await endpoint.stop();
+    });
+
     it('is not sent to another address, and not needed for public commands', async () => {
       const elsewhere = new TestTerminal({ XDG_CONFIG_HOME: user.folder, GENMETER_URL: 'http://127.0.0.1:9' });
       expect((await elsewhere.run('usage')).stderr).to.include('no API key for http://127.0.0.1:9');
@@ -92,6 +193,18 @@ describe('the command line, signed in through the browser', () => {
       expect((await request(service.baseUrl, 'GET', '/api/ledger/', { headers })).status).to.equal(401);
       expect((await user.run('usage')).status).to.equal(3);
       expect((await user.run('logout')).stdout).to.equal('Not signed in.\n');
+    });
+
+    it('deletes a damaged file and says where to end access of both kinds', async () => {
+      writeFileSync(user.file, '{"url":');
+      const { status, stdout } = await user.run('logout');
+      expect([status, stdout]).to.deep.equal([
+        0,
+        'Signed out on this machine. The deleted file could not be read. ' +
+          'If it contained an API key, the key remains valid until you revoke it on the account page. ' +
+          'If you had signed in through the browser, disconnect this program on the page /account/applications/ of the service.\n',
+      ]);
+      expect(user.listFiles()).to.deep.equal([]);
     });
 
     it('deletes the file and says where to end the access if the service does not respond', async () => {

@@ -1,9 +1,10 @@
 import { expect } from 'chai';
-import { sendCallback } from '../../dev/sampleUpstream/callbacks.ts';
+import { type Callback, sendCallback } from '../../dev/sampleUpstream/callbacks.ts';
 import { listUpstreamsWithCallbacks } from '../../shared/domain/generations/execution/pollPace.ts';
 import { recordAccepted } from '../../shared/domain/generations/execution/submitResult.ts';
 import { FakeUpstream, type UpstreamJob } from '../fakes/fakeUpstream.ts';
 import type { TestCustomer } from '../harness/apiClient.ts';
+import { setAllModelsOnline } from '../harness/seeds.ts';
 import { eventually, type TestService, startTestService } from '../harness/testService.ts';
 import {
   buildCallback,
@@ -227,8 +228,7 @@ for (const [name, env] of Object.entries(PROTOCOLS)) {
       const { uuid, job } = await createEnded();
       upstream.keys = 'error';
       const api = await service.startApi();
-      const { url, ...callback } = buildCallback(service, job);
-      const toNewApi = { ...callback, url: new URL(new URL(url).pathname, api.baseUrl).href };
+      const toNewApi = redirect(buildCallback(service, job), api);
       expect((await postCallback(toNewApi)).status).to.equal(503);
       expect((await readPollState(service, uuid)).status).to.equal('queued');
       upstream.keys = undefined;
@@ -236,8 +236,22 @@ for (const [name, env] of Object.entries(PROTOCOLS)) {
       expect(await waitForStoredEnd(service, uuid)).to.equal('succeeded');
     });
 
+    it('are accepted from an address that is over its limit, because providers share addresses with strangers', async () => {
+      const { uuid, job } = await createEnded();
+      const api = await service.startApi({ RATE_LIMITS: 'on', RATE_PUBLIC_PER_MINUTE: '3' });
+      const genuine = redirect(buildCallback(service, job), api);
+      const invented = { ...genuine, url: new URL('/upstream-events/x', api.baseUrl).href };
+      const statuses: number[] = [];
+      for (let count = 0; count < 5; count += 1) statuses.push((await postCallback(invented)).status);
+      expect(statuses).to.deep.equal([404, 404, 404, 429, 429]);
+      expect((await postCallback(redirect(buildForgedCallback(service, job), api))).status).to.equal(429);
+      expect((await postCallback(genuine)).status).to.equal(204);
+      expect(await waitForStoredEnd(service, uuid)).to.equal('succeeded');
+    });
+
+    const countFetches = () => upstream.requests.filter(({ call }) => /jwks\.json|default\/secret/.test(call)).length;
+
     it('are verified with new keys after a rotation, and a flood of forged ones causes no flood of fetches', async () => {
-      const countFetches = () => upstream.requests.filter(({ call }) => /jwks\.json|default\/secret/.test(call)).length;
       const { uuid, job } = await createEnded();
       const genuine = buildCallback(service, job);
       await service.moveClockTo(new Date(service.now.getTime() + 2 * 60_000));
@@ -255,7 +269,25 @@ for (const [name, env] of Object.entries(PROTOCOLS)) {
       expect(await waitForStoredEnd(service, uuid)).to.equal('succeeded');
       expect((await postCallback(genuine)).status).to.equal(404);
     });
+
+    it('do not wait for new keys that are fetched because an hour has passed', async () => {
+      await setAllModelsOnline(service);
+      const { job } = await createEnded();
+      expect((await postCallback(buildCallback(service, job))).status).to.equal(204);
+      await service.moveClockTo(new Date(service.now.getTime() + 61 * 60_000));
+      upstream.keys = 'hang';
+      const fetches = countFetches();
+      const startedAt = Date.now();
+      expect((await postCallback(buildCallback(service, job))).status).to.equal(204);
+      expect(Date.now() - startedAt).to.be.below(1_000);
+      await eventually('fetched', () => countFetches() === fetches + 1);
+    });
   });
+}
+
+/** Directs a call-back to another API of the service. */
+function redirect(callback: Callback, { baseUrl }: { baseUrl: string }): Callback {
+  return { ...callback, url: new URL(new URL(callback.url).pathname, baseUrl).href };
 }
 
 function mapValues(record: Record<string, string>, map: (value: string) => string): Record<string, string> {

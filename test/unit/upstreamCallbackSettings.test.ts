@@ -27,13 +27,14 @@ describe('call-backs of upstreams', () => {
     parser.getError({ UPSTREAMS: JSON.stringify({ upstreams: { [name]: own } }) });
   const publicEnv = { ...PUBLIC, ...STRIPE };
 
-  it('are off at a local address, without https and without a secret', () => {
+  it('are off at a local address, without https and without SECRET_KEY', () => {
     const { SECRET_KEY: _secret, ...withoutSecret } = publicEnv;
     const places: Env[] = [
       {},
       { ...publicEnv, BASE_URL: 'https://localhost:3000' },
       { ...publicEnv, BASE_URL: 'http://genmeter.example' },
       withoutSecret,
+      { ...withoutSecret, DATABASE_URL: 'postgres://user:password@host/name' },
     ];
     for (const env of places) expect(readSettings('fal', env)).to.equal(undefined);
   });
@@ -54,6 +55,7 @@ describe('call-backs of upstreams', () => {
   });
 
   it('are switched off, directed to another address, and given other keys by UPSTREAMS', () => {
+    const secret = Buffer.alloc(24, 'secret');
     expect(readSettings('fal', publicEnv, { callbacks: false })).to.equal(undefined);
     const own = { adapter: 'fal', base_url: 'https://proxy.example/fal', key: 'k', callbacks: 'https://in.example/' };
     expect(readSettings('own', { SECRET_KEY: PUBLIC.SECRET_KEY }, own)).to.deep.equal({
@@ -64,17 +66,39 @@ describe('call-backs of upstreams', () => {
     expect(readSettings('fal', publicEnv, { callback_keys_url: 'https://keys.example/' })).to.include({
       keysUrl: 'https://keys.example/',
     });
-    expect(readSettings('replicate', publicEnv, { callback_secret: 'whsec_c2VjcmV0' })).to.include({
-      secret: 'whsec_c2VjcmV0',
+    expect(
+      readSettings('replicate', publicEnv, { callback_secret: `whsec_${secret.toString('base64')}` }),
+    ).to.deep.include({
+      secret,
     });
     expect(readSettings('fal', {}, { callbacks: true })).to.include({ serviceUrl: 'http://localhost:3000' });
   });
 
   it('are rejected where they cannot work', () => {
     expect(error('openai', { callbacks: true })).to.include('UPSTREAMS/upstreams/openai/callbacks must not be set');
-    expect(error('fal', { callbacks: 'https://in.example' })).to.include('SECRET_KEY is not set');
     expect(error('fal', { callbacks: 'example' })).to.include('must be true, false, or an address');
     expect(error('replicate', { callback_secret: 'secret' })).to.include('must begin with whsec_');
+  });
+
+  it('are rejected with a secret that could verify none of them', () => {
+    const place = 'UPSTREAMS/upstreams/replicate/callback_secret';
+    for (const callback_secret of ['whsec_', 'whsec_abc', 'whsec_c2VjcmV0'])
+      expect(error('replicate', { callback_secret })).to.include(`${place} must be whsec_ and at least 16 bytes`);
+    const secret = { callback_secret: `whsec_${Buffer.alloc(24).toString('base64')}` };
+    expect(error('fal', secret)).to.include('UPSTREAMS/upstreams/fal/callback_secret must not be set');
+  });
+
+  it('are rejected at an address that is not local without SECRET_KEY, also with a password of the database', () => {
+    for (const DATABASE_URL of ['postgres://user@host/name', 'postgres://user:password@host/name']) {
+      const getError = (callbacks: string | boolean, env: Env = {}) =>
+        parser.getError({ DATABASE_URL, ...env, UPSTREAMS: JSON.stringify({ upstreams: { fal: { callbacks } } }) });
+      const sentence = 'SECRET_KEY is not set, but UPSTREAMS/upstreams/fal/callbacks is';
+      expect(getError('https://in.example')).to.include(sentence);
+      expect(getError('http://in.example')).to.include(sentence);
+      expect(getError(true, { BASE_URL: 'http://in.example' })).to.include(sentence);
+      expect(getError('http://127.0.0.1:3000')).to.equal('nothing');
+      expect(getError('http://in.example', { SECRET_KEY: PUBLIC.SECRET_KEY })).to.equal('nothing');
+    }
   });
 });
 

@@ -5,6 +5,7 @@ import { addCreateCommand } from './commands/create.ts';
 import { addGenerationCommands } from './commands/generations.ts';
 import { addLoginCommands } from './commands/login.ts';
 import { addWebhookCommands } from './commands/webhooks.ts';
+import { toLine } from './output.ts';
 import { CommandError, EXIT, type ExitCode, type Terminal } from './terminal.ts';
 import { VERSION } from './version.ts';
 
@@ -57,12 +58,12 @@ function reportError(error: unknown, isJson: boolean, terminal: Terminal): ExitC
     const { error: code, detail, status, requestId } = error;
     const id = requestId === undefined ? '' : ` (request ${requestId})`;
     const json = { error: code, detail, status: status ?? null, request_id: requestId ?? null };
-    terminal.note(isJson ? JSON.stringify(json) : `Error: ${detail}${id}`);
+    terminal.note(isJson ? JSON.stringify(json) : toLine(`Error: ${detail}${id}`));
     return chooseExitCode(error);
   }
   const isOwn = error instanceof CommandError;
   const code = isOwn ? error.code : name;
-  terminal.note(isJson ? JSON.stringify({ error: code, detail: message }) : `Error: ${message}`);
+  terminal.note(isJson ? JSON.stringify({ error: code, detail: message }) : toLine(`Error: ${message}`));
   return isOwn ? error.exitCode : EXIT.failure;
 }
 

@@ -60,12 +60,32 @@ function isTokens(value: unknown): value is Tokens {
 /** Stores credentials in a file that only its owner can read, from its first byte on. */
 export function writeCredentials(env: Env, credentials: Credentials): string {
   const file = getCredentialsFile(env);
+  const temporary = writeTemporaryFile(file, credentials);
+  try {
+    renameSync(temporary, file);
+  } catch (error) {
+    rmSync(temporary);
+    throw error;
+  }
+  return file;
+}
+
+/** Checks that credentials of this size can be stored. @throws CommandError otherwise. */
+export function requireWritable(env: Env, credentials: Credentials): void {
+  const file = getCredentialsFile(env);
+  try {
+    rmSync(writeTemporaryFile(file, credentials));
+  } catch (error) {
+    throw new CommandError(EXIT.failure, 'credentials_file', `${file} cannot be written: ${(error as Error).message}.`);
+  }
+}
+
+function writeTemporaryFile(file: string, credentials: Credentials): string {
   mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
   const temporary = `${file}.${process.pid}`;
   rmSync(temporary, { force: true });
   writeFileSync(temporary, `${JSON.stringify(credentials, null, 2)}\n`, { mode: 0o600, flag: 'wx' });
-  renameSync(temporary, file);
-  return file;
+  return temporary;
 }
 
 /** Deletes the stored credentials. @returns whether there were any. */

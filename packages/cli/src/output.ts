@@ -31,12 +31,13 @@ export function formatTable(headings: readonly string[], rows: readonly (readonl
     .join('\n');
 }
 
-const CONTROL_CHARACTERS = /[\u0000-\u001f\u007f-\u009f]+/g;
+/** Replaces characters that control the terminal, which texts of the service or of users may contain. */
+export const toLine = (text: string): string => text.replaceAll(/\p{Cc}+/gu, ' ');
+
 const CELL_MAX_CHARACTERS = 60;
 
-/** Text of a cell on one line, without characters that control the terminal. */
 function toCell(value: string | number): string {
-  const text = String(value).replaceAll(CONTROL_CHARACTERS, ' ');
+  const text = toLine(String(value));
   return text.length > CELL_MAX_CHARACTERS ? `${text.slice(0, CELL_MAX_CHARACTERS - 1)}…` : text;
 }
 
@@ -92,7 +93,5 @@ export function formatGeneration(generation: Generation): string {
  * @param width of the names.
  */
 export function formatFields(fields: readonly [name: string, value: string | number][], width: number): string {
-  return fields
-    .map(([name, value]) => `${name.padEnd(width)}${String(value).replaceAll(CONTROL_CHARACTERS, ' ')}`)
-    .join('\n');
+  return fields.map(([name, value]) => `${name.padEnd(width)}${toLine(String(value))}`).join('\n');
 }

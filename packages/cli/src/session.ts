@@ -1,6 +1,6 @@
 import { Genmeter, type GenmeterOptions } from '@genmeter/client';
 import { readCredentials } from './credentials.ts';
-import { getAccessToken } from './oauth/accessToken.ts';
+import { createTokenSource } from './oauth/accessToken.ts';
 import { CommandError, EXIT, type Terminal } from './terminal.ts';
 
 /** Credential of a command: an API key, or the sign-in through the browser. */
@@ -35,7 +35,7 @@ export function openClient(terminal: Terminal): Genmeter {
     );
   }
   if (access !== 'browser') return createClient(url, access);
-  return createClient(url, { getToken: (rejected) => getAccessToken(terminal, url, rejected) });
+  return createClient(url, { getToken: createTokenSource(terminal, url) });
 }
 
 /** Opens a client for commands that need no account. */

@@ -14,8 +14,11 @@ import { printResult, withJson } from '../output.ts';
 import { createClient } from '../session.ts';
 import { CommandError, EXIT, type Terminal } from '../terminal.ts';
 
-/** Page of the service where API keys are created; it asks for a sign-in first. */
+/** Page of the service where API keys are created and revoked; it asks for a sign-in first. */
 const KEYS_PAGE = '/account/keys/';
+/** Page of the service where the access of this program can be ended. */
+const APPLICATIONS_PAGE = '/account/applications/';
+const STILL_VALID = 'remains valid until you revoke it on the account page';
 const DEFAULT_TIMEOUT_SECONDS = 300;
 
 interface LoginOptions {
@@ -94,14 +97,11 @@ async function removeSignIn(json: boolean | undefined, terminal: Terminal): Prom
     const stored = tryReadCredentials(env);
     return [deleteCredentials(env), stored] as const;
   });
-  if (deleted === undefined || 'key' in deleted) {
-    const text = isDeleted
-      ? 'Signed out. The API key remains valid until you revoke it on the account page.'
-      : 'Not signed in.';
-    return printResult(terminal, json, { signed_out: isDeleted }, () => text);
+  if (!isDeleted || deleted === undefined || 'key' in deleted) {
+    return printResult(terminal, json, { signed_out: isDeleted }, () => describeDeletion(isDeleted, deleted));
   }
   await endAccess(deleted).catch((error: Error) => {
-    const advice = `Disconnect it at ${deleted.url}/account/applications/.`;
+    const advice = `Disconnect it at ${deleted.url}${APPLICATIONS_PAGE}.`;
     const detail = `Signed out on this machine, but the access of this program could not be ended. ${error.message} ${advice}`;
     throw new CommandError(EXIT.temporary, 'not_revoked', detail);
   });
@@ -113,9 +113,20 @@ async function removeSignIn(json: boolean | undefined, terminal: Terminal): Prom
   );
 }
 
+/** Says what remains valid after a deletion that has ended nothing at the service. */
+function describeDeletion(isDeleted: boolean, deleted: Credentials | undefined): string {
+  if (!isDeleted) return 'Not signed in.';
+  if (deleted !== undefined) return `Signed out. The API key ${STILL_VALID}.`;
+  return [
+    'Signed out on this machine. The deleted file could not be read.',
+    `If it contained an API key, the key ${STILL_VALID}.`,
+    `If you had signed in through the browser, disconnect this program on the page ${APPLICATIONS_PAGE} of the service.`,
+  ].join(' ');
+}
+
 function askForKey(url: string, mayOpenBrowser: boolean, terminal: Terminal): Promise<string> {
   if (terminal.isInteractive) {
-    const page = `${url}${KEYS_PAGE}`;
+    const page = new URL(`${url}${KEYS_PAGE}`).href;
     terminal.note(`Create an API key on ${page}, then paste it here.`);
     if (mayOpenBrowser) terminal.openBrowser(page);
   }

@@ -1,29 +1,51 @@
-import { readCredentials, type Tokens, withCredentialsLock, writeCredentials } from '../credentials.ts';
+import {
+  getCredentialsFile,
+  readCredentials,
+  requireWritable,
+  type Tokens,
+  withCredentialsLock,
+  writeCredentials,
+} from '../credentials.ts';
 import { CommandError, EXIT, type Terminal } from '../terminal.ts';
 import { OAuthError, refresh } from './server.ts';
 
 /** Time before the expiry at which a token is replaced, so that it is valid when the request arrives. */
 const EXPIRY_MARGIN_MS = 60_000;
+/** Rejections that are final: the access has ended, or the registration of this program was deleted. */
+const ENDED_CODES = ['invalid_grant', 'invalid_client'];
 
 /**
- * Returns a valid access token of the stored sign-in, refreshed if necessary. The file is read each time, since another
- * process may have replaced the tokens.
- * @param rejected a token that the service has rejected.
- * @throws CommandError if the sign-in has ended.
+ * Creates a function that returns a valid access token of the stored sign-in, refreshed if necessary. The file is read
+ * each time, since another process may have replaced the tokens. The function takes a token that the service has
+ * rejected, and throws CommandError if there is no valid one.
  */
-export async function getAccessToken({ env }: Terminal, url: string, rejected?: string): Promise<string> {
-  const isUsable = ({ accessToken, expiresAt }: Tokens) =>
-    accessToken !== rejected && expiresAt > Date.now() + EXPIRY_MARGIN_MS;
-  const read = () => readTokens(env, url);
-  const present = read();
-  if (isUsable(present)) return present.accessToken;
-  return withCredentialsLock(env, async () => {
-    const stored = read();
-    if (isUsable(stored)) return stored.accessToken;
-    const tokens = await refresh(stored).catch(toSignedOutError);
-    writeCredentials(env, { url, tokens });
-    return tokens.accessToken;
-  });
+export function createTokenSource(terminal: Terminal, url: string): (rejected?: string) => Promise<string> {
+  const { env } = terminal;
+  /** Tokens of this process that could not be stored, and the refresh token in the file that they replace. */
+  let unstored: { replaced: string; tokens: Tokens } | undefined;
+  const choose = (stored: Tokens) => (stored.refreshToken === unstored?.replaced ? unstored.tokens : stored);
+  return async (rejected) => {
+    const isUsable = ({ accessToken, expiresAt }: Tokens) =>
+      accessToken !== rejected && expiresAt > Date.now() + EXPIRY_MARGIN_MS;
+    const present = choose(readTokens(env, url));
+    if (isUsable(present)) return present.accessToken;
+    return withCredentialsLock(env, async () => {
+      const stored = readTokens(env, url);
+      const last = choose(stored);
+      if (isUsable(last)) return last.accessToken;
+      // A refresh token can be used once: the sign-in would end with the loss of the next one.
+      if (last === stored) requireWritable(env, { url, tokens: stored });
+      const tokens = await refresh(last, url).catch(toCommandError);
+      try {
+        writeCredentials(env, { url, tokens });
+      } catch (error) {
+        unstored = { replaced: stored.refreshToken, tokens };
+        const problem = `The refreshed sign-in could not be stored in ${getCredentialsFile(env)}`;
+        terminal.note(`${problem}: ${(error as Error).message}. Run genmeter login before the next command.`);
+      }
+      return tokens.accessToken;
+    });
+  };
 }
 
 function readTokens(env: Terminal['env'], url: string): Tokens {
@@ -32,8 +54,12 @@ function readTokens(env: Terminal['env'], url: string): Tokens {
   throw new CommandError(EXIT.notSignedIn, 'not_signed_in', 'The sign-in was ended meanwhile. Run genmeter login.');
 }
 
-function toSignedOutError(error: unknown): never {
+function toCommandError(error: unknown): never {
   if (!(error instanceof OAuthError)) throw error;
-  const detail = `The sign-in has ended. ${error.message} Run genmeter login.`;
-  throw new CommandError(EXIT.notSignedIn, 'not_signed_in', detail);
+  if (ENDED_CODES.includes(error.code)) {
+    const detail = `The sign-in has ended. ${error.message} Run genmeter login.`;
+    throw new CommandError(EXIT.notSignedIn, 'not_signed_in', detail);
+  }
+  const detail = `The sign-in could not be refreshed. ${error.message} Try again in a minute.`;
+  throw new CommandError(EXIT.temporary, error.code, detail);
 }

@@ -42,23 +42,51 @@ export class OAuthError extends Error {
 export async function discover(url: string): Promise<AuthorizationServer> {
   const resource = await readMetadata(`${url}/.well-known/oauth-protected-resource/api`, url);
   const name = readText(resource, 'resource');
-  if (name !== `${url}/api/`) {
+  if (name !== getResource(url)) {
     const detail = `The address of this service is ${name.replace(/\/api\/$/, '')}. Run genmeter login with that --url.`;
     throw new CommandError(EXIT.usage, 'usage', detail);
   }
   const issuer = (resource['authorization_servers'] as unknown[] | undefined)?.[0];
   if (typeof issuer !== 'string') throw unavailableError(url);
+  const origin = parseWebAddress('authorization_servers', issuer, url).origin;
   const server = await readMetadata(`${issuer}/.well-known/oauth-authorization-server`, url);
   if (readText(server, 'issuer') !== issuer) throw unavailableError(url);
+  const readEndpoint = (field: string): string => {
+    const address = parseWebAddress(field, readText(server, field), url);
+    if (address.origin === origin) return address.href;
+    throw unsafeAddressError(`${field} (${address.href}) is not an address of ${origin}`);
+  };
   return {
     issuer,
     resource: name,
-    authorizationEndpoint: readText(server, 'authorization_endpoint'),
-    tokenEndpoint: readText(server, 'token_endpoint'),
-    registrationEndpoint: readText(server, 'registration_endpoint'),
-    revocationEndpoint: readText(server, 'revocation_endpoint'),
+    authorizationEndpoint: readEndpoint('authorization_endpoint'),
+    tokenEndpoint: readEndpoint('token_endpoint'),
+    registrationEndpoint: readEndpoint('registration_endpoint'),
+    revocationEndpoint: readEndpoint('revocation_endpoint'),
   };
 }
+
+const LOOPBACK_HOST = /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/;
+
+/**
+ * Parses an address of the metadata. Only https is accepted, because the operating system opens other schemes with other
+ * programs; http as well on this machine, or if the service itself uses it.
+ */
+function parseWebAddress(field: string, text: string, serviceUrl: string): URL {
+  const address = URL.canParse(text) ? new URL(text) : undefined;
+  if (address?.protocol === 'https:') return address;
+  const isHttpAllowed = new URL(serviceUrl).protocol === 'http:' || LOOPBACK_HOST.test(address?.hostname ?? '');
+  if (address?.protocol === 'http:' && isHttpAllowed) return address;
+  throw unsafeAddressError(`${field} (${address?.href ?? text}) is not an https address`);
+}
+
+function unsafeAddressError(problem: string): CommandError {
+  const detail = `${problem}. The sign-in was not started. Check the address of the service, or run genmeter login --key.`;
+  return new CommandError(EXIT.failure, 'unsafe_address', `In the metadata of the service, ${detail}`);
+}
+
+/** The REST interface of a service as a resource (RFC 8707). */
+const getResource = (serviceUrl: string): string => `${serviceUrl}/api/`;
 
 async function readMetadata(address: string, url: string): Promise<Record<string, unknown>> {
   return send(address, {}).catch((error: unknown) => {
@@ -120,9 +148,19 @@ export async function exchangeCode(server: AuthorizationServer, exchange: CodeEx
   return { clientId, tokenEndpoint, revocationEndpoint, ...readTokens(issued) };
 }
 
-/** Exchanges a refresh token for the next tokens. @throws OAuthError if it is no longer valid. */
-export async function refresh(tokens: Tokens): Promise<Tokens> {
-  const fields = { grant_type: 'refresh_token', client_id: tokens.clientId, refresh_token: tokens.refreshToken };
+/**
+ * Exchanges a refresh token for the next tokens. The resource is named so that a process of a release without this
+ * resource rejects the request: it would issue a token for another one.
+ * @throws OAuthError if the token is no longer valid, or the server rejects the request.
+ */
+export async function refresh(tokens: Tokens, serviceUrl: string): Promise<Tokens> {
+  const { clientId, refreshToken } = tokens;
+  const fields = {
+    grant_type: 'refresh_token',
+    client_id: clientId,
+    refresh_token: refreshToken,
+    resource: getResource(serviceUrl),
+  };
   for (let attempt = 1; ; attempt += 1) {
     try {
       return { ...tokens, ...readTokens(await postForm(tokens.tokenEndpoint, fields)) };

@@ -36,7 +36,8 @@ async function requestApproval(
   const loopback = await openLoopback(state);
   try {
     const { redirectUri } = loopback;
-    const request = new URLSearchParams({
+    const address = new URL(server.authorizationEndpoint);
+    const parameters = {
       response_type: 'code',
       client_id: clientId,
       redirect_uri: redirectUri,
@@ -45,12 +46,13 @@ async function requestApproval(
       code_challenge: createHash('sha256').update(verifier).digest('base64url'),
       code_challenge_method: 'S256',
       resource: server.resource,
-    });
-    const address = `${server.authorizationEndpoint}?${request.toString()}`;
+    };
+    for (const [name, value] of Object.entries(parameters)) address.searchParams.set(name, value);
+    const { href } = address;
     terminal.note(
-      `${mayOpenBrowser ? 'Sign in with the browser' : 'Open this address in a browser of this machine'}:\n${address}`,
+      `${mayOpenBrowser ? 'Sign in with the browser' : 'Open this address in a browser of this machine'}:\n${href}`,
     );
-    if (mayOpenBrowser) terminal.openBrowser(address);
+    if (mayOpenBrowser) terminal.openBrowser(href);
     const redirect = await loopback.waitForRedirect(timeoutMs, terminal.signal);
     return await exchangeCode(server, { clientId, code: readCode(redirect, server.issuer), verifier, redirectUri });
   } finally {
@@ -72,6 +74,5 @@ function readCode(redirect: URLSearchParams, issuer: string): string {
     throw new CommandError(EXIT.notSignedIn, error, 'The access was denied in the browser. Nothing was stored.');
   const code = redirect.get('code');
   if (error === null && code !== null) return code;
-  const description = redirect.get('error_description') ?? 'The answer contains no code.';
-  throw new OAuthError(error ?? 'invalid_request', description.replaceAll(/\p{Cc}+/gu, ' '));
+  throw new OAuthError(error ?? 'invalid_request', redirect.get('error_description') ?? 'The answer contains no code.');
 }

@@ -2,7 +2,7 @@ import { listUpstreamSettings } from '../../../gateways/upstreams/index.ts';
 import { findActiveCallbacks } from '../../../queues/callbackActivity.ts';
 import { REFRESH_INTERVAL_MS } from '../../../spec/limits.ts';
 
-/** Delay before a poll while the call-backs of the upstream arrive: a lost one delays a result by no more. */
+/** Delay before a poll while the call-backs of the upstream arrive: after a lost one, the next poll finds the result. */
 const RARE_POLL_DELAY_MS = 8_000;
 
 /** Lists the upstreams whose call-backs arrive. */

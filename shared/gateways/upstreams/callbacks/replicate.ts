@@ -5,6 +5,7 @@ import type { CallbackProtocol } from './callbackProtocol.ts';
 /** A header lists a signature for each secret that is valid during a rotation. */
 const SIGNATURES_MAX = 8;
 const SIGNATURE_BYTES = 32;
+const SECRET_MIN_BYTES = 16;
 
 /** Call-backs of Replicate: Standard Webhooks, with the secret of the account. */
 export const replicateCallbacks: CallbackProtocol = {
@@ -21,6 +22,13 @@ export const replicateCallbacks: CallbackProtocol = {
     });
   },
 };
+
+/** Parses a secret of Standard Webhooks: `whsec_` and the key in base64. Undefined for other values. */
+export function parseSecret(secret: unknown): Buffer | undefined {
+  if (typeof secret !== 'string') return undefined;
+  const key = Buffer.from(secret.replace(/^whsec_/, ''), 'base64');
+  return key.length < SECRET_MIN_BYTES ? undefined : key;
+}
 
 function readHeaders(headers: IncomingHttpHeaders) {
   const read = (name: string) => String(headers[`webhook-${name}`] ?? '');

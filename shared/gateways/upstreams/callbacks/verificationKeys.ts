@@ -9,6 +9,7 @@ import { UpstreamError } from '../upstream.ts';
 import type { UpstreamSettings } from '../upstreamSettings.ts';
 import type { VerificationKeys } from './callbackProtocol.ts';
 import type { CallbackSettings } from './callbackSettings.ts';
+import { parseSecret } from './replicate.ts';
 
 /** Age at which keys are fetched again. fal allows a day. */
 const FRESH_MS = HOUR_MS;
@@ -35,7 +36,8 @@ interface CachedKeys {
 const cache = perService(() => new Map<string, CachedKeys>());
 
 /**
- * Verifies a signature with the keys of an upstream. The keys are cached, and fetched again if none of them fits.
+ * Verifies a signature with the keys of an upstream. The keys are cached, and fetched again if none of them fits. Keys
+ * that are no longer fresh are used while others are fetched, so that only a signature that none of them fits waits.
  * @param verify returns true if the signature is that of one of the keys.
  * @throws UpstreamError unavailable if the keys were never fetched and cannot be.
  */
@@ -44,9 +46,10 @@ export async function verifyWithKeys(
   verify: (keys: VerificationKeys) => boolean,
 ): Promise<boolean> {
   const { secret } = upstream.callbacks;
-  if (secret !== null) return verify([parseSecret(secret)]);
+  if (secret !== null) return verify([secret]);
   const cached = getCached(upstream.name);
-  if (cached.keys === undefined || now().getTime() - cached.fetchedAt > FRESH_MS) await refetch(upstream, cached);
+  if (cached.keys === undefined) await refetch(upstream, cached);
+  else if (now().getTime() - cached.fetchedAt > FRESH_MS) void refetch(upstream, cached);
   const { keys } = cached;
   if (keys === undefined) throw new UpstreamError('unavailable', `the keys of ${upstream.name} are not available`);
   if (verify(keys)) return true;
@@ -91,7 +94,10 @@ async function fetchKeys({ adapter, key, callbacks }: CallbackUpstream): Promise
   if (adapter === 'replicate') headers['authorization'] = `Bearer ${key}`;
   const { status, body } = await requestJson('GET', callbacks.keysUrl, { headers });
   if (status !== 200) throw new Error(`${callbacks.keysUrl} returned status ${status}`);
-  return adapter === 'replicate' ? [parseSecret(getField(body, 'key'))] : parseKeySet(body);
+  if (adapter !== 'replicate') return parseKeySet(body);
+  const secret = parseSecret(getField(body, 'key'));
+  if (secret === undefined) throw new Error('the secret is not one of Standard Webhooks');
+  return [secret];
 }
 
 /** Parses a JSON Web Key Set (RFC 7517). Keys of other types are for other purposes. */
@@ -108,12 +114,4 @@ function parseKeySet(body: unknown): KeyObject[] {
   });
   if (keys.length === 0) throw new Error('the key set contains no Ed25519 key');
   return keys;
-}
-
-/** Parses a secret of Standard Webhooks: `whsec_` and the key in base64. */
-function parseSecret(secret: unknown): Buffer {
-  const encoded = typeof secret === 'string' ? secret.replace(/^whsec_/, '') : '';
-  const key = Buffer.from(encoded, 'base64');
-  if (key.length < 16) throw new Error('the secret is not one of Standard Webhooks');
-  return key;
 }
