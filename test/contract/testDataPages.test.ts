@@ -76,6 +76,24 @@ describe('test data on the pages of its owner', () => {
     expect(text).to.not.match(/id="(period|credits-by-day|by-key)"/);
   });
 
+  it('keeps its filter on the next page of the library', async () => {
+    const { visitor: browser, customer } = await createVisitor(service, 'pro');
+    const { tester } = await addTestKey(customer);
+    for (let count = 0; count < 21; count += 1) {
+      const { uuid } = await tester.createImage(`test image ${count}`);
+      await service.sql(
+        `WITH ended AS (
+           UPDATE generations SET status = 'succeeded', completed_at = now(), output_path = 'aa/seeded/image.png'
+            WHERE uuid = $1 RETURNING account_id
+         ) UPDATE accounts SET in_flight = in_flight - 1 FROM ended WHERE id = account_id`,
+        [uuid],
+      );
+    }
+    const { text } = await visit(`${LIBRARY}?mode=test&kind=image`, browser);
+    const [, next = ''] = /href="([^"]*page=2[^"]*)"/.exec(text) ?? [];
+    expect(next.replaceAll('&amp;', '&')).to.include('mode=test').and.to.include('kind=image');
+  });
+
   it('is not offered to an account without a test key, whose address with mode=test is not found', async () => {
     const { visitor: newcomer } = await createVisitor(service);
     expect((await visit(LIBRARY, newcomer)).text).to.not.include('Show test data');

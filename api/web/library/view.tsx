@@ -74,7 +74,7 @@ export function sendLibraryPage(
         </ul>
       )}
       {shown.isTest ? (
-        <PageLinks list={list} path={LIBRARY_PATH} query={TEST_QUERY} />
+        <PageLinks list={list} path={LIBRARY_PATH} query={query === '' ? TEST_QUERY : `${TEST_QUERY}&${query}`} />
       ) : (
         <FilteredPageLinks list={list} path={LIBRARY_PATH} query={query} />
       )}
