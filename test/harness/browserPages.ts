@@ -48,7 +48,10 @@ export async function expectFits(page: Page): Promise<void> {
 export async function expectOutcome(page: Page, address: string, title: string): Promise<void> {
   await page.waitForURL(`**${address}`);
   expect(await page.title()).to.match(new RegExp(`^${title} · `));
-  expect(await page.locator('.notice:focus').count(), address).to.equal(1);
+  // The browser applies autofocus with the next frame, which may follow the load event.
+  const focused = page.locator('.notice:focus');
+  await focused.first().waitFor();
+  expect(await focused.count(), address).to.equal(1);
   await expectFits(page);
 }
 
