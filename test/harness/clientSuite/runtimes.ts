@@ -2,11 +2,10 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { startProgram } from '../../../dev/local/environment/program.ts';
 import { requireTestEnv } from '../databases.ts';
+import { OFFLINE } from '../offline.ts';
 
 /** Time limit for the download of the runtimes. */
 const INSTALL_TIMEOUT_MS = 90_000;
-/** Errors of npm without access to the registry. */
-const OFFLINE = /\b(ENOTFOUND|EAI_AGAIN|ECONNREFUSED|ENETUNREACH|ETIMEDOUT|ENOTCACHED|ECONNRESET)\b/;
 
 /** Packages with the executable of a runtime, by platform. They need no install script. */
 const DENO_VERSION = '2.9.6';
