@@ -7,17 +7,22 @@ export function setTestConfig(env: Record<string, string> = {}): void {
   setConfig(parseConfig({ DATABASE_URL: 'postgres://user@host/name', REDIS_URL: 'redis://host:6379', ...env }));
 }
 
-/** Settings with which a process starts in production. */
-export const PRODUCTION_ENV = {
-  NODE_ENV: 'production',
-  BASE_URL: 'https://genmeter.example',
-  STRIPE_SECRET_KEY: 'sk_live_1',
+/** Settings that a Stripe key requires. */
+export const STRIPE_ENV = {
   STRIPE_WEBHOOK_SECRET: 'whsec_1',
   STRIPE_PRICE_LITE: 'price_1',
   STRIPE_PRICE_STARTER: 'price_2',
   STRIPE_PRICE_PRO: 'price_3',
   STRIPE_PRICE_STUDIO: 'price_4',
   STRIPE_PORTAL_CONFIGURATION: 'bpc_1',
+};
+
+/** Settings with which a process starts in production. */
+export const PRODUCTION_ENV = {
+  NODE_ENV: 'production',
+  BASE_URL: 'https://genmeter.example',
+  STRIPE_SECRET_KEY: 'sk_live_1',
+  ...STRIPE_ENV,
   GITHUB_CLIENT_ID: 'id',
   GITHUB_CLIENT_SECRET: 'secret',
 };

@@ -1,17 +1,10 @@
 import { expect } from 'chai';
 import { FakeUpstream } from '../fakes/fakeUpstream.ts';
+import { STRIPE_ENV } from '../harness/testConfig.ts';
 import { buildRoute, buildSubmission, getHandle, loadAdapter } from '../harness/upstreamAdapter.ts';
 import { type Env, loadUpstreamParser, type UpstreamParser } from '../harness/upstreamParser.ts';
 
 const PUBLIC = { BASE_URL: 'https://genmeter.example', SECRET_KEY: '0123456789abcdef', STRIPE_SECRET_KEY: 'sk_test_1' };
-const STRIPE = {
-  STRIPE_WEBHOOK_SECRET: 'whsec_1',
-  STRIPE_PRICE_LITE: 'price_1',
-  STRIPE_PRICE_STARTER: 'price_2',
-  STRIPE_PRICE_PRO: 'price_3',
-  STRIPE_PRICE_STUDIO: 'price_4',
-  STRIPE_PORTAL_CONFIGURATION: 'bpc_1',
-};
 
 describe('call-backs of upstreams', () => {
   let parser: UpstreamParser;
@@ -25,7 +18,7 @@ describe('call-backs of upstreams', () => {
   };
   const error = (name: string, own: object) =>
     parser.getError({ UPSTREAMS: JSON.stringify({ upstreams: { [name]: own } }) });
-  const publicEnv = { ...PUBLIC, ...STRIPE };
+  const publicEnv = { ...PUBLIC, ...STRIPE_ENV };
 
   it('are off at a local address, without https and without SECRET_KEY', () => {
     const { SECRET_KEY: _secret, ...withoutSecret } = publicEnv;
