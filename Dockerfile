@@ -9,8 +9,11 @@ FROM node:22-slim AS build
 WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
 RUN npm ci --ignore-scripts
-COPY tsconfig.json tsconfig.build.json ./
-COPY dev/clean.mjs dev/copyAssets.mjs dev/slimModules.mjs dev/
+COPY tsconfig.json ./
+COPY dev/slimModules.mjs dev/
+COPY Procfile ./
+COPY dev/build dev/build
+COPY dev/local/environment dev/local/environment
 COPY shared shared
 COPY api api
 COPY worker worker

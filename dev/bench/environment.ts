@@ -25,6 +25,8 @@ export interface BenchEnvironment {
   release(databaseUrl: string, catalog: string): Promise<void>;
   api(databaseUrl: string, env?: Record<string, string>): Promise<BenchApi>;
   worker(databaseUrl: string, env: Record<string, string>): Promise<BenchProcess>;
+  /** Builds the variables of a process that the measurement starts itself. */
+  buildEnv(databaseUrl: string, env: Record<string, string>): Record<string, string>;
   /** Starts a module of the bench as a process with the service's configuration for a database. */
   child(module: string, databaseUrl: string): Promise<BenchChild>;
   close(): Promise<void>;
@@ -89,6 +91,7 @@ export async function startBenchEnvironment(
         return { ...watchWarnings(api), port: api.port };
       },
       worker: async (databaseUrl, env) => watchWarnings(environment.startWorker(place(databaseUrl, env))),
+      buildEnv: (databaseUrl, env) => environment.buildEnv({ databaseUrl, env }),
       child: async (module, databaseUrl) => {
         const child = await startBenchChild(join(import.meta.dirname, module), environment.buildEnv({ databaseUrl }));
         closers.add(() => child.end());

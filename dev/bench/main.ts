@@ -13,6 +13,7 @@ import { measurePages } from './measurements/pages.ts';
 import { measurePartitioned } from './measurements/partitioned.ts';
 import { measurePipeline } from './measurements/pipeline.ts';
 import { measureReads } from './measurements/read.ts';
+import { measureStart } from './measurements/start.ts';
 import { measureThumbnails } from './measurements/thumbnails.ts';
 import { measureTimeToResult } from './measurements/timeToResult.ts';
 import { measureTokens } from './measurements/oauthTokens.ts';
@@ -45,6 +46,7 @@ const MEASUREMENT_RUNNERS: [FigureName[], (stage: BenchEnvironment) => Promise<M
   [['catalog'], measureCatalog],
   [['limits'], measureLimits],
   [['thumbnails'], measureThumbnails],
+  [['start'], measureStart],
   [['partitioned'], measurePartitioned],
 ];
 

@@ -17,6 +17,7 @@ export const FIGURES = [
   'catalog',
   'limits',
   'thumbnails',
+  'start',
   'partitioned',
 ] as const;
 export type FigureName = (typeof FIGURES)[number];

@@ -21,6 +21,13 @@ const growthTarget = (what: string): Target => ({ title: `growth: ${what}`, reac
 /** Pages read several tables, so their times vary more than those of one request of the API. */
 const pageTarget = (what: string): Target => ({ title: `page growth: ${what}`, reach: 1.5, aim: 1.1, better: 'less' });
 
+const startTarget = (what: string): Target => ({
+  title: `processor time until the ${what} is ready : the same code in modules`,
+  reach: 0.5,
+  aim: 0.4,
+  better: 'less',
+});
+
 export const TARGETS = {
   create32: { title: 'create, 32 clients : bare statement', reach: 0.6, aim: 0.9, better: 'more' },
   create128: { title: 'create, 128 clients : bare statement', reach: 0.9, aim: 1.15, better: 'more' },
@@ -76,6 +83,10 @@ export const TARGETS = {
     aim: 1.05,
     better: 'less',
   },
+  startApi: startTarget('API'),
+  startWorker: startTarget('worker'),
+  idleApi: { title: 'RSS of the idle API', reach: 126, aim: 120, better: 'less', unit: 'MB' },
+  idleWorker: { title: 'RSS of the idle worker', reach: 104, aim: 100, better: 'less', unit: 'MB' },
   memoryApi: { title: 'RSS of the API under load', reach: 150, aim: 125, better: 'less', unit: 'MB' },
   memoryWorker: { title: 'RSS of the worker under load', reach: 150, aim: 110, better: 'less', unit: 'MB' },
 } as const satisfies Record<string, Target>;

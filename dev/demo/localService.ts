@@ -41,7 +41,7 @@ export async function ensureServiceRunning(
       );
     }
     if (!isServiceReady(response)) await waitUntilServiceReady(baseUrl, () => false);
-    console.log(`Using the service at ${baseUrl}.`);
+    console.log(`Using the service: ${baseUrl}`);
     return;
   }
   if (!canStart) throw new Error(`Nothing responses at ${baseUrl}: start the service there, or unset BASE_URL.`);
@@ -73,7 +73,7 @@ async function waitUntilServiceReady(baseUrl: string, isAborted: () => boolean):
   const response = await waitForService(baseUrl, START_TIMEOUT_MS, isAborted);
   clearTimeout(waitingNotice);
   if (isServiceReady(response)) return;
-  if (response.kind !== 'service') throw new Error(`The service does not respond at ${baseUrl}.`);
+  if (response.kind !== 'service') throw new Error(`No response from the service: ${baseUrl}`);
   const offline = response.models.filter(({ status }) => status === 'offline').map(({ slug }) => slug);
   throw new Error(
     `${offline.join(' and ') || 'Some model'} is offline: see the log of the worker, and check its upstream.`,

@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
+import { build } from 'esbuild';
 import { CORE_SCHEMA, load, loadAll, mergeTag } from 'js-yaml';
 import { Environment } from '../../shared/lib/configVariables.ts';
 import { HelmChart } from '../harness/helmTemplate.ts';
@@ -205,13 +206,26 @@ describe('the container image', () => {
     expect(dockerfile).to.match(/^USER node$/m);
   });
 
-  it('copies every file that its build steps run', () => {
-    const scripts = [
-      ...dockerfile.matchAll(/node (dev\/\S+\.mjs)/g),
-      ...read('package.json').matchAll(/node (dev\/\S+\.mjs)/g),
-    ];
-    expect(scripts.map(([, file]) => file)).to.include('dev/slimModules.mjs');
-    for (const [, file = ''] of scripts)
-      expect(dockerfile).to.match(new RegExp(`^COPY.*${file.replace('.', '\\.')}`, 'm'));
+  it('copies every file that its build steps run and import', async () => {
+    const copied = [...dockerfile.matchAll(/^COPY (?!--from)(.+) \S+$/gm)].flatMap(([, paths = '']) =>
+      paths.split(' '),
+    );
+    const steps = `${dockerfile} ${(JSON.parse(read('package.json')) as { scripts: { build: string } }).scripts.build}`;
+    const scripts = [...steps.matchAll(/node (?:--import tsx )?(dev\/\S+\.(?:mjs|ts))/g)].map(([, file = '']) => file);
+    expect(scripts).to.have.members(['dev/slimModules.mjs', 'dev/build/main.ts']);
+    const { metafile } = await build({
+      absWorkingDir: fileURLToPath(ROOT),
+      entryPoints: scripts,
+      bundle: true,
+      packages: 'external',
+      platform: 'node',
+      format: 'esm',
+      metafile: true,
+      write: false,
+      outdir: 'out',
+    });
+    const isCopied = (file: string) => copied.some((path) => file === path || file.startsWith(`${path}/`));
+    expect(Object.keys(metafile.inputs).filter((file) => !isCopied(file))).to.deep.equal([]);
+    expect(copied).to.include('Procfile');
   });
 });

@@ -13,7 +13,7 @@ export async function openCommandService(
   kind: ProcessKind,
 ): Promise<Service> {
   const env = withLocalService(environment, ({ baseUrl }) => {
-    process.stderr.write(`Using the databases of the local service at ${baseUrl}.\n`);
+    process.stderr.write(`Using the databases of the local service: ${baseUrl}\n`);
   });
   const service = await openService(parseConfig(env, kind), { log: process.stderr, usesUpstreams: false });
   try {

@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { closeSync, openSync, readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
 import { CollectedLog } from './collectedLog.ts';
 
 const READY_TIMEOUT_MS = 50_000;
@@ -183,5 +184,5 @@ export async function runProgram(options: Omit<ProgramOptions, 'name' | 'output'
 
 /** Returns the arguments of node for a TypeScript file. */
 export function buildSourceArgs(main: string, ...args: string[]): string[] {
-  return ['--import', import.meta.resolve('tsx'), main, ...args];
+  return ['--import', createRequire(import.meta.url).resolve('tsx'), main, ...args];
 }

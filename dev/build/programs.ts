@@ -1,0 +1,13 @@
+/** The programs of a deployment, by the name of their bundle. */
+export const PROGRAMS = {
+  api: 'api/main.ts',
+  worker: 'worker/main.ts',
+  release: 'migrations/main.ts',
+  admin: 'worker/cli/admin/main.ts',
+  check: 'worker/cli/check/main.ts',
+  rotateKeys: 'api/oauth/rotateKeys.ts',
+  sampleUpstream: 'dev/sampleUpstream/main.ts',
+};
+
+/** Files and folders that programs read at run time, from beside their own file. */
+export const ASSETS = ['api/web/styles', 'api/web/scripts', 'api/mcp/apps/page'];
