@@ -6,8 +6,10 @@ import { perService } from '../../lib/serviceScope.ts';
 import { type ClaimedEndpoint, claimEndpoints, renewLeases } from './leases.ts';
 import { type AttemptSlots, type ServedEndpoint, serveEndpoint } from './serveEndpoint.ts';
 
-/** Number of attempts in flight of this process, and of endpoints that it serves. */
+/** Number of attempts in flight of this process. */
 export const ATTEMPTS_MAX = 2_048;
+/** Number of healthy endpoints that this process serves. */
+const HEALTHY_ENDPOINTS_MAX = ATTEMPTS_MAX;
 /** Number of endpoints whose last attempt failed. Each has one attempt in flight, so they use half of the connections. */
 export const FAILING_ENDPOINTS_MAX = ATTEMPTS_MAX / 2;
 
@@ -20,14 +22,25 @@ const TURN_MS = 5_000;
 const DRAIN_ATTEMPTS_MS = 5_000;
 
 interface DeliveryState {
-  served: Map<number, HeldEndpoint>;
+  healthy: Claims;
+  failing: Claims;
   slots: AttemptSlots;
+  timer: NodeJS.Timeout | undefined;
+  drainingSince: number | undefined;
+}
+
+/**
+ * The healthy or the failing endpoints that this process serves. The two are claimed at the same time, and each has its own
+ * maximum: claims of failing endpoints, which hold their place for as long as their receivers hang, delay no healthy one.
+ */
+interface Claims {
+  readonly isFailing: boolean;
+  readonly maxServed: number;
+  served: Map<number, HeldEndpoint>;
   isClaiming: boolean;
   claimAgain: boolean;
   /** True if the last claim left endpoints that are due. */
   isCrowded: boolean;
-  timer: NodeJS.Timeout | undefined;
-  drainingSince: number | undefined;
 }
 
 interface HeldEndpoint {
@@ -35,17 +48,30 @@ interface HeldEndpoint {
   renewedAt: number;
 }
 
+const createClaims = (isFailing: boolean, maxServed: number): Claims => ({
+  isFailing,
+  maxServed,
+  served: new Map(),
+  isClaiming: false,
+  claimAgain: false,
+  isCrowded: false,
+});
+
 const deliveryState = perService(
   (): DeliveryState => ({
-    served: new Map(),
+    healthy: createClaims(false, HEALTHY_ENDPOINTS_MAX),
+    failing: createClaims(true, FAILING_ENDPOINTS_MAX),
     slots: pLimit(ATTEMPTS_MAX),
-    isClaiming: false,
-    claimAgain: false,
-    isCrowded: false,
     timer: undefined,
     drainingSince: undefined,
   }),
 );
+
+/** Returns the endpoints of both kinds. */
+const listServed = ({ healthy, failing }: DeliveryState): HeldEndpoint[] => [
+  ...healthy.served.values(),
+  ...failing.served.values(),
+];
 
 /**
  * Starts to deliver to all endpoints that have a delivery due, as far as this process has room. Resolves when nothing
@@ -55,54 +81,62 @@ export async function deliverWebhooks(): Promise<void> {
   const state = deliveryState();
   // The deliveries may be those of an endpoint that is served here.
   wakeServed(state);
-  await claimAllDue(state);
+  await claimBoth(state);
 }
 
-async function claimAllDue(state: DeliveryState): Promise<void> {
-  state.claimAgain = true;
-  if (state.isClaiming) return;
-  state.isClaiming = true;
+/** Waits for both kinds, also if one fails. */
+async function claimBoth(state: DeliveryState): Promise<void> {
+  const results = await Promise.allSettled([claimAllDue(state, state.healthy), claimAllDue(state, state.failing)]);
+  const failure = results.find((result) => result.status === 'rejected');
+  if (failure !== undefined) throw failure.reason;
+}
+
+async function claimAllDue(state: DeliveryState, claims: Claims): Promise<void> {
+  claims.claimAgain = true;
+  if (claims.isClaiming) return;
+  claims.isClaiming = true;
   try {
-    while (state.claimAgain && !isDraining()) {
-      state.claimAgain = false;
-      await claimDue(state);
+    while (claims.claimAgain && !isDraining()) {
+      claims.claimAgain = false;
+      await claimDue(state, claims);
     }
   } finally {
-    state.isClaiming = false;
+    claims.isClaiming = false;
   }
 }
 
-async function claimDue(state: DeliveryState): Promise<void> {
-  const served = [...state.served.values()];
-  const failing = served.filter(({ endpoint }) => endpoint.lease.isFailing).length;
-  const isHealthyFull = await claim(state, false, ATTEMPTS_MAX - served.length);
-  const room = Math.min(FAILING_ENDPOINTS_MAX - failing, ATTEMPTS_MAX - state.served.size);
-  const isFailingFull = await claim(state, true, room);
-  state.isCrowded = isHealthyFull || isFailingFull;
+async function claimDue(state: DeliveryState, claims: Claims): Promise<void> {
+  const room = claims.maxServed - claims.served.size;
+  const excluded = listServed(state).map(({ endpoint }) => endpoint.lease.id);
+  const claimed = room > 0 ? await claimEndpoints(claims.isFailing, room, excluded) : [];
+  for (const lease of claimed) startService(state, claims, lease);
+  // If all places are taken, more may be due.
+  claims.isCrowded = claimed.length === room;
 }
 
-/** @returns true if more may be due than there is room for. */
-async function claim(state: DeliveryState, isFailing: boolean, room: number): Promise<boolean> {
-  if (room <= 0) return true;
-  const claimed = await claimEndpoints(isFailing, room, [...state.served.keys()]);
-  for (const lease of claimed) startService(state, lease);
-  return claimed.length === room;
-}
-
-function startService(state: DeliveryState, lease: ClaimedEndpoint): void {
+function startService(state: DeliveryState, claims: Claims, lease: ClaimedEndpoint): void {
   const { served, done } = serveEndpoint(lease, state.slots);
-  state.served.set(lease.id, { endpoint: served, renewedAt: performance.now() });
-  webhookEndpointsServed.set(state.served.size);
+  const held = { endpoint: served, renewedAt: performance.now() };
+  claims.served.set(lease.id, held);
+  webhookEndpointsServed.set(listServed(state).length);
   state.timer ??= setInterval(() => void tick(state), TICK_MS);
-  trackInFlight(finishService(state, lease.id, done));
+  trackInFlight(finishService(state, claims, held, done));
 }
 
-async function finishService(state: DeliveryState, id: number, done: Promise<boolean>): Promise<void> {
+async function finishService(
+  state: DeliveryState,
+  claims: Claims,
+  held: HeldEndpoint,
+  done: Promise<boolean>,
+): Promise<void> {
   const isDue = await done;
-  state.served.delete(id);
-  webhookEndpointsServed.set(state.served.size);
-  if (state.served.size === 0) stopTimer(state);
-  if (isDue || state.isCrowded) triggerClaim(state);
+  claims.served.delete(held.endpoint.lease.id);
+  const servedCount = listServed(state).length;
+  webhookEndpointsServed.set(servedCount);
+  if (servedCount === 0) stopTimer(state);
+  // The first attempt that succeeds makes a failing endpoint a healthy one.
+  if (isDue) triggerClaim(() => claimBoth(state));
+  else if (claims.isCrowded) triggerClaim(() => claimAllDue(state, claims));
 }
 
 function stopTimer(state: DeliveryState): void {
@@ -114,23 +148,23 @@ function stopTimer(state: DeliveryState): void {
  * Starts a pass without waiting for it. After a failure, the sweep starts the next one. The endpoints that are served here
  * are not read again, as no delivery was created: with many of them, that would be most of the work.
  */
-function triggerClaim(state: DeliveryState): void {
+function triggerClaim(claim: () => Promise<void>): void {
   if (isDraining()) return;
   trackInFlight(
-    claimAllDue(state).catch((err: unknown) => {
+    claim().catch((err: unknown) => {
       logger.warn({ err }, 'webhook endpoints not claimed; sweep will retry');
     }),
   );
 }
 
 /** Continues services that wait for an attempt: a delivery may have become due meanwhile. */
-function wakeServed({ served }: DeliveryState): void {
-  for (const { endpoint } of served.values()) endpoint.checkForMore();
+function wakeServed(state: DeliveryState): void {
+  for (const { endpoint } of listServed(state)) endpoint.checkForMore();
 }
 
 async function tick(state: DeliveryState): Promise<void> {
   if (isDraining()) abortLateAttempts(state);
-  else endTurns(state);
+  else for (const claims of [state.healthy, state.failing]) endTurns(claims);
   wakeServed(state);
   await renewServed(state).catch((err: unknown) => logger.warn({ err }, 'webhook leases not renewed; will retry'));
 }
@@ -138,22 +172,22 @@ async function tick(state: DeliveryState): Promise<void> {
 function abortLateAttempts(state: DeliveryState): void {
   state.drainingSince ??= performance.now();
   if (performance.now() - state.drainingSince < DRAIN_ATTEMPTS_MS) return;
-  for (const { endpoint } of state.served.values()) {
+  for (const { endpoint } of listServed(state)) {
     for (const { abort } of endpoint.attempts.values()) abort.abort();
   }
 }
 
-/** Makes room for endpoints that wait, when others have been served for a while. */
-function endTurns({ isCrowded, served }: DeliveryState): void {
+/** Makes room for endpoints that wait, when others of their kind have been served for a while. */
+function endTurns({ isCrowded, served }: Claims): void {
   if (!isCrowded) return;
   const before = performance.now() - TURN_MS;
   for (const { endpoint } of served.values()) if (endpoint.startedAt <= before) endpoint.isEnding = true;
 }
 
 /** Extends old leases. An endpoint whose lease has been lost gets no further attempts. */
-async function renewServed({ served }: DeliveryState): Promise<void> {
+async function renewServed(state: DeliveryState): Promise<void> {
   const startedAt = performance.now();
-  const old = [...served.values()].filter(({ renewedAt }) => renewedAt <= startedAt - RENEW_AFTER_MS);
+  const old = listServed(state).filter(({ renewedAt }) => renewedAt <= startedAt - RENEW_AFTER_MS);
   if (old.length === 0) return;
   const mine = await renewLeases(old.map(({ endpoint }) => endpoint.lease));
   for (const held of old) {
