@@ -23,16 +23,14 @@ export function serveRoutes(): Koa.Middleware<State> {
 
 function createRouter(): Router<State> {
   const router = new Router<State>({ sensitive: true });
-  for (const route of listExactRoutes()) {
+  const routes = listExactRoutes();
+  const fixedPaths = routes.map(([, path]) => path).filter((path) => !path.includes(':'));
+  for (const route of routes) {
     const [method, path] = route;
+    const pattern = toPathPattern(path);
     // Registered without the trailing slash, a path matches with and without it.
     // `create` in `/api/generations/create/` is not a uuid, whatever the method.
-    const fixed = new Set(
-      listExactRoutes()
-        .map(([, other]) => other)
-        .filter((other) => other !== path && !other.includes(':') && toPathPattern(path).test(other))
-        .map(stripTrailingSlash),
-    );
+    const fixed = new Set(fixedPaths.filter((other) => other !== path && pattern.test(other)).map(stripTrailingSlash));
     router.register(stripTrailingSlash(path), [method], (ctx) =>
       fixed.has(stripTrailingSlash(ctx.path)) ? notFound(ctx) : run(ctx, route),
     );

@@ -53,6 +53,7 @@ export async function authorizeMessage(ctx: Context, body: unknown): Promise<Mcp
     clientFeatures: parseClientFeatures((body as { params?: unknown } | null | undefined)?.params),
     messageId: readMessageId(body),
     rateLimitError: null,
+    disconnection: null,
     isAborted: () => ctx.res.destroyed,
   };
   try {

@@ -20,6 +20,8 @@ export interface McpRequestContext {
   messageId: RequestId | null;
   /** Set when the account exceeded its rate limit: the tool is not run, and this error is its result. */
   rateLimitError: ServiceError | null;
+  /** Set when the application was disconnected while the message ran: a response that has not begun becomes a 401. */
+  disconnection: ServiceError | null;
   /** Returns whether the client has closed the connection. */
   isAborted: () => boolean;
 }
@@ -32,6 +34,17 @@ export function toAuthInfo(requestContext: McpRequestContext): AuthInfo {
 /** Reads the context that {@link toAuthInfo} wrapped. */
 export function getMcpRequestContext(context: ServerContext): McpRequestContext {
   return context.http?.authInfo?.extra?.['requestContext'] as McpRequestContext;
+}
+
+/** Records an error if it says that the application of the message was disconnected. */
+export function recordDisconnection(requestContext: McpRequestContext, error: ServiceError): void {
+  const isToken = requestContext.principal.grantUuid !== undefined;
+  if (isToken && error.code === 'invalid_api_key') requestContext.disconnection = error;
+}
+
+/** @throws ServiceError invalid_api_key if the application was disconnected while the message ran. */
+export function requireConnection({ disconnection }: McpRequestContext): void {
+  if (disconnection !== null) throw disconnection;
 }
 
 /** Runs the work of a message, and again if the options of its API key have changed meanwhile. */

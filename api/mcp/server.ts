@@ -15,7 +15,7 @@ import { perService } from '../../shared/lib/serviceScope.ts';
 import { ServiceError } from '../../shared/spec/errors.ts';
 import { IDEMPOTENCY_KEY_MAX_CHARACTERS } from '../../shared/spec/limits.ts';
 import { toServiceError } from '../pipeline/errors.ts';
-import { getMcpRequestContext, runWithCurrentKey } from './requestContext.ts';
+import { getMcpRequestContext, recordDisconnection, runWithCurrentKey } from './requestContext.ts';
 import { APPS_EXTENSION } from './apps/generationView.ts';
 import { buildIcon } from './icons.ts';
 import { registerResourceHandlers } from './resources/handlers.ts';
@@ -152,6 +152,7 @@ async function callTool(
     return toCallToolResult(result);
   } catch (thrown) {
     const error = toServiceError(thrown, requestContext);
+    recordDisconnection(requestContext, error);
     return requestAccountPage(error, requestContext, context) ?? toErrorResult(error);
   }
 }

@@ -72,7 +72,10 @@ export function withOAuthErrors(handler: Handler): Handler {
 function requireOneResource(value: string, previous: string | undefined): void {
   const resource = findResource(value);
   if (resource === undefined)
-    throw new OAuthError('invalid_target', `resource must be ${getResourceUrl('mcp')} or ${getResourceUrl('api')}.`);
+    throw new OAuthError(
+      'invalid_target',
+      `resource must be ${getResourceUrl('mcp')} or ${getResourceUrl('api')} here.`,
+    );
   if (previous !== undefined && findResource(previous) !== resource)
     throw new OAuthError('invalid_target', 'resource must name one resource: request a token for each.');
 }

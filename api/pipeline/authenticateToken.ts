@@ -1,4 +1,4 @@
-import type { Caller } from '../../shared/domain/accounts/accounts.ts';
+import { APPLICATION_DISCONNECTED_DETAIL, type Caller } from '../../shared/domain/accounts/accounts.ts';
 import { type RequiredAccess, requireAccess } from '../../shared/domain/accounts/restrictions.ts';
 import { InvalidAccessTokenError, verifyAccessToken } from '../../shared/domain/oauth/accessTokens.ts';
 import { findGrantAccount, recordGrantUse } from '../../shared/domain/oauth/grants.ts';
@@ -12,6 +12,7 @@ import { recordUseThrottled } from './recordLastUsed.ts';
 /** An application with an access token, for the account that approved it. */
 export interface TokenCaller extends Caller {
   clientId: string;
+  grantUuid: string;
   scopes: ReadonlySet<Scope>;
 }
 
@@ -27,18 +28,18 @@ export async function authenticateAccessToken(text: string, resource: Resource):
     throw error instanceof InvalidAccessTokenError ? buildInvalidTokenError(resource, error.message) : error;
   });
   if (token.resource !== resource) {
-    const detail = `The access token is not for ${getResourceUrl(resource)}, but for ${getResourceUrl(token.resource)}.`;
+    const detail = `The access token is not for ${getResourceUrl(resource)} but for ${getResourceUrl(token.resource)} instead.`;
     throw buildInvalidTokenError(resource, detail);
   }
   const accountId = await findGrantAccount(token.grantUuid);
-  if (accountId === undefined)
-    throw buildInvalidTokenError(resource, 'The application was disconnected from the account: connect it again.');
+  if (accountId === undefined) throw buildInvalidTokenError(resource, APPLICATION_DISCONNECTED_DETAIL);
   recordUseThrottled(`grant ${token.grantUuid}`, () => recordGrantUse(token.grantUuid));
-  const { clientId, scopes } = token;
+  const { clientId, grantUuid, scopes } = token;
   return {
     accountId,
     keyHash: null,
     clientId,
+    grantUuid,
     scopes,
     restrictions: { scopes, allowedModels: null, allowedIps: null },
   };
@@ -54,6 +55,15 @@ export function describeMetadata(resource: Resource): string {
 export function buildInvalidTokenError(resource: Resource, detail: string): HttpError {
   const challenge = `Bearer ${describeMetadata(resource)}, error="invalid_token", scope="${ALL_SCOPES.join(' ')}"`;
   return new HttpError('invalid_api_key', detail, { headers: { 'www-authenticate': challenge } });
+}
+
+/**
+ * Adds the challenge to the rejection of an application that was disconnected while its request ran. Returns every other
+ * error unchanged.
+ */
+export function addTokenChallenge(error: ServiceError, caller: Caller | undefined, resource: Resource): ServiceError {
+  if (error.code !== 'invalid_api_key' || caller?.grantUuid === undefined || error instanceof HttpError) return error;
+  return buildInvalidTokenError(resource, error.message);
 }
 
 /** Challenge for a token without a scope. */

@@ -3,6 +3,7 @@ import { ServiceError } from '../../shared/spec/errors.ts';
 import { type Context, requireCaller } from '../context.ts';
 import { authenticateMcp } from '../mcp/authenticate.ts';
 import { authenticate, authenticateOptional, authenticateSession, evictKey, verifyKey } from './authenticate.ts';
+import { addTokenChallenge } from './authenticateToken.ts';
 import { authorize } from './authorize.ts';
 import { readFormBody, readJsonBody } from './body.ts';
 import { withCurrentKey } from './currentKey.ts';
@@ -66,7 +67,9 @@ async function runSteps(ctx: Context, route: Route): Promise<void> {
       evictKey(ctx.state.caller?.keyHash);
       await refundRateLimit(ctx, getRateClass(ctx, route));
       await consumeRateLimit(ctx, 'public');
-    } else recordLastUsed(ctx);
+      throw addTokenChallenge(rejection, ctx.state.caller, authentication === 'mcp' ? 'mcp' : 'api');
+    }
+    recordLastUsed(ctx);
     throw rejection;
   }
   recordLastUsed(ctx);

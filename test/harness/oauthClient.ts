@@ -158,16 +158,23 @@ export async function signInAndAllow(baseUrl: string, address: URL): Promise<URL
 
 /** The storage of an MCP client, in memory. */
 export class MemoryOAuthProvider {
-  readonly redirectUrl = REDIRECT_URI;
-  readonly clientMetadata = {
-    client_name: 'MCP test client',
-    redirect_uris: [REDIRECT_URI],
-    grant_types: ['authorization_code', 'refresh_token'],
-    response_types: ['code'],
-    token_endpoint_auth_method: 'none',
-  };
+  readonly redirectUrl: string;
   stored: Record<string, any> = {};
   authorizationUrl: URL | undefined;
+
+  constructor(redirectUrl = REDIRECT_URI) {
+    this.redirectUrl = redirectUrl;
+  }
+
+  get clientMetadata() {
+    return {
+      client_name: 'MCP test client',
+      redirect_uris: [this.redirectUrl],
+      grant_types: ['authorization_code', 'refresh_token'],
+      response_types: ['code'],
+      token_endpoint_auth_method: 'none',
+    };
+  }
 
   state = () => 'the state';
   clientInformation = () => this.stored['client'];

@@ -48,6 +48,6 @@ function buildAccent(): string {
 }
 
 function readPart(name: string): string {
-  // `npm run build` copies the folder next to the compiled module.
+  // `npm run build` copies the folder next to the bundle.
   return readFileSync(new URL(`./page/${name}`, import.meta.url), 'utf8');
 }

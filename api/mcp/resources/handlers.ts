@@ -4,7 +4,12 @@ import { readGeneration } from '../../../shared/domain/generations/read.ts';
 import type { Generation } from '../../../shared/tables/Generation.ts';
 import { toServiceError } from '../../pipeline/errors.ts';
 import { presentGeneration } from '../../../shared/presenters/generation.ts';
-import { getMcpRequestContext, type McpRequestContext, runWithCurrentKey } from '../requestContext.ts';
+import {
+  getMcpRequestContext,
+  type McpRequestContext,
+  recordDisconnection,
+  runWithCurrentKey,
+} from '../requestContext.ts';
 import { GENERATION_VIEW_URI, getGenerationView } from '../apps/generationView.ts';
 import { buildIcon } from '../icons.ts';
 import { truncateText } from '../tools/callToolResult.ts';
@@ -125,7 +130,9 @@ async function withProtocolErrors<Result>(
     return await runWithCurrentKey(requestContext, 'svc:read', (principal) => work({ ...requestContext, principal }));
   } catch (thrown) {
     if (thrown instanceof ProtocolError) throw thrown;
-    const { code, message } = toServiceError(thrown, requestContext);
+    const error = toServiceError(thrown, requestContext);
+    recordDisconnection(requestContext, error);
+    const { code, message } = error;
     if (code === 'not_found') throw resourceNotFoundError(uri, message);
     throw new ProtocolError(ProtocolErrorCode.InternalError, message, { error: code, detail: message });
   }

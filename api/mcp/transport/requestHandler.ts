@@ -1,7 +1,7 @@
 import type { JSONRPCNotification, JSONRPCRequest, JSONRPCResponse, RequestId } from '@modelcontextprotocol/server';
 import { perService } from '../../../shared/lib/serviceScope.ts';
 import type { Context } from '../../context.ts';
-import type { McpRequestContext } from '../requestContext.ts';
+import { type McpRequestContext, requireConnection } from '../requestContext.ts';
 import { buildServer } from '../server.ts';
 import type { AcceptedTypes } from './message.ts';
 import { createMultiplexer } from './multiplexer.ts';
@@ -66,6 +66,7 @@ export async function handleMcpRequest(
   const response = await pending.response;
   pendingSse().delete(upgrade);
   if (inFlightNumbers().get(key) === pending.number) inFlightNumbers().delete(key);
+  if (stream === undefined) requireConnection(requestContext);
   if (response !== null) await beforeResponse?.(response);
   if (stream === undefined && accepted.json) {
     // A cancelled request has no response.

@@ -16,7 +16,7 @@ import { ServiceError } from '../../../shared/spec/errors.ts';
 import { KEEP_ALIVE_INTERVAL_MS, REVALIDATION_INTERVAL_MS } from './sse.ts';
 import type { Context } from '../../context.ts';
 import { consumeRateLimit } from '../../pipeline/rateLimit.ts';
-import { type McpRequestContext, toAuthInfo } from '../requestContext.ts';
+import { type McpRequestContext, requireConnection, toAuthInfo } from '../requestContext.ts';
 import { buildGenerationUri, parseGenerationUri } from '../resources/generationUri.ts';
 import { subscribeLocal } from '../resources/subscriptions.ts';
 import { buildServer } from '../server.ts';
@@ -103,6 +103,7 @@ export async function handleStateless(
     for (const id of generationIds.length > 0 ? await filterCompleted(generationIds) : []) {
       for (const listener of addedListeners) listener(buildUpdateEvent(id));
     }
+    if (!isEventStream(response)) requireConnection(requestContext);
     await sendLibraryResponse(ctx, response);
   } finally {
     clearInterval(revalidation);
@@ -178,11 +179,15 @@ function pickMcpHeaders(ctx: Context): Headers {
   return headers;
 }
 
+function isEventStream({ headers }: Response): boolean {
+  return headers.get('content-type')?.startsWith('text/event-stream') === true;
+}
+
 /** Sends the library's response to the client. */
 async function sendLibraryResponse(ctx: Context, response: Response): Promise<void> {
   ctx.status = response.status;
   for (const [name, value] of response.headers) if (name !== 'connection') ctx.set(name, value);
-  if (response.headers.get('content-type')?.startsWith('text/event-stream') !== true || response.body === null) {
+  if (!isEventStream(response) || response.body === null) {
     const text = await response.text();
     ctx.body = text === '' ? null : text;
     if (text !== '') ctx.set('content-type', response.headers.get('content-type') ?? 'application/json');

@@ -93,6 +93,6 @@ export async function cancel(ctx: Context): Promise<void> {
 }
 
 export async function remove(ctx: Context): Promise<void> {
-  await deleteGeneration(requireCaller(ctx).accountId, parseUuidParam(ctx));
+  await deleteGeneration(requireCaller(ctx), parseUuidParam(ctx));
   ctx.status = 204;
 }

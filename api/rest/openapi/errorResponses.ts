@@ -34,11 +34,11 @@ const getErrorExamples = (): Record<ErrorCode, string> => ({
     'The balance does not cover the 35 credits of this generation. Top up, or wait for the next grant.',
   subscription_required: 'Creating generations requires an active subscription. Choose a plan, then try again.',
   spending_limit_reached:
-    'The spending limit of this API key is 100 credits per day: 96 are used, and this generation costs 8. The limit resets at 2026-11-22T00:00:00.000Z. The owner of the account can change the limit at https://genmeter.example/account/keys/0198c7a2-0000-7000-8000-000000000000/ or with PATCH /api/keys/0198c7a2-0000-7000-8000-000000000000/.',
+    'The spending limit of this API key is 100 credits per day: 96 are used, and this generation costs 8. The limit resets at 2026-11-22T00:00:00.000Z. The owner of the account can change the limit at https://genmeter.example/account/keys/0198c7a2-0000-7000-8000-000000000000/ or with PATCH /api/keys/0198c7a2-0000-7000-8000-000000000000/ and a new credit_limit.',
   admin_required: 'Staff access is required. Sign in with a staff account.',
   account_suspended: 'The account is suspended. Contact support to have it reinstated.',
   insufficient_scope:
-    'This request requires the scope svc:write, but this API key has only svc:read. Use another API key, or change this one on https://genmeter.example/account/keys/.',
+    'This request requires the scope svc:write, but this API key has only svc:read. Use another API key, or open https://genmeter.example/account/keys/ to change this one.',
   not_found: 'Not found. This account has no generation with that UUID.',
   parallel_limit_reached:
     'The parallel generation limit of your plan is reached. Wait until a generation has finished, then try again.',

@@ -14,6 +14,8 @@ export interface Caller {
   keyHash: Buffer | null;
   /** Application whose access token was sent; null for a key or a session. */
   clientId: string | null;
+  /** Grant of that token, which the statement that serves the request checks again. */
+  grantUuid?: string;
   /** True for a test account, which a test key acts on. */
   isTest?: boolean;
   /** Version of the key's options, which that statement compares. */
@@ -33,6 +35,17 @@ export const ACCOUNT_SUSPENDED_DETAIL = 'The account is suspended. Contact suppo
 /** Builds the error for every use of a credential of a suspended account. */
 export function accountSuspendedError(): ServiceError {
   return new ServiceError('account_suspended', ACCOUNT_SUSPENDED_DETAIL);
+}
+
+export const APPLICATION_DISCONNECTED_DETAIL = 'The application was disconnected from the account: connect it again.';
+
+/** Builds the error for a key that is not valid, or an application that was disconnected while its request ran. */
+export function invalidCredentialError({ grantUuid }: Pick<Caller, 'grantUuid'>): ServiceError {
+  const isToken = grantUuid !== undefined;
+  return new ServiceError(
+    'invalid_api_key',
+    isToken ? APPLICATION_DISCONNECTED_DETAIL : 'The API key is unknown or revoked.',
+  );
 }
 
 /** Profile fields that the account owner can set. */

@@ -237,9 +237,12 @@ export async function revokeApiKey(
   uuid: string,
   {
     origin = SERVICE_ORIGIN,
+    expiredBy,
     onRevoked = async () => {},
   }: {
     origin?: RequestOrigin;
+    /** Revokes the key only if its expiry is not later. */
+    expiredBy?: Date;
     /** May write more rows in the same transaction. */
     onRevoked?: (transaction: Transaction, key: ApiKey) => Promise<void>;
   } = {},
@@ -247,7 +250,8 @@ export async function revokeApiKey(
   return Account.transaction(async (transaction) => {
     await lockAccount(transaction, accountId);
     const key = await findKey(transaction, accountId, uuid);
-    if (key.revoked_at === null) {
+    const isExpired = expiredBy === undefined || (key.expires_at !== null && key.expires_at <= expiredBy);
+    if (key.revoked_at === null && isExpired) {
       await key.$query(transaction).patch({ revoked_at: now() });
       await Account.query(transaction).where('id', accountId).decrement('active_key_count', 1);
       const details = describeKey(key);

@@ -165,7 +165,7 @@ async function deleteAllGenerations(accountId: number): Promise<number> {
       .select('uuid')
       .orderBy('number')
       .limit(BATCH_SIZE);
-    for (const { uuid } of rows) await deleteGeneration(accountId, uuid);
+    for (const { uuid } of rows) await deleteGeneration({ accountId }, uuid);
     deleted += rows.length;
     if (rows.length < BATCH_SIZE) return deleted;
   }

@@ -32,7 +32,7 @@ export function requireAccess({ keyHash, restrictions }: RestrictedCaller, requi
   const credential = keyHash === null ? 'access token' : 'API key';
   if (required === 'unrestricted')
     throw insufficientScopeError(
-      `This ${credential} cannot create or change API keys, because it is restricted. Use an API key without options, or ${getKeysPage()}.`,
+      `This ${credential} cannot create or change API keys, because it is restricted. Use an API key without options, or open ${getKeysPage()} in a browser.`,
     );
   if (scopes === null || (required !== 'account' && scopes.has(required))) return;
   const granted = [...scopes].join(' and ');
@@ -47,7 +47,7 @@ export function requireAllowedModel({ restrictions }: RestrictedCaller, model: s
   const allowed = restrictions?.allowedModels ?? null;
   if (allowed === null || allowed.includes(model)) return;
   throw insufficientScopeError(
-    `This API key may not use ${model}, only ${listBriefly(allowed)}. Choose one of these, or change the key on ${getKeysPage()}.`,
+    `This API key may not use ${model}, only ${listBriefly(allowed)}. Choose one of these, or open ${getKeysPage()} to change the key.`,
   );
 }
 
@@ -56,14 +56,14 @@ export function requireAllowedAddress({ restrictions }: RestrictedCaller, addres
   const allowed = restrictions?.allowedIps ?? null;
   if (allowed === null || isInIpRanges(allowed, address)) return;
   throw insufficientScopeError(
-    `This API key may not be used from the address ${address}. Add the address to the key on ${getKeysPage()}.`,
+    `This API key may not be used from ${address} because it allows other addresses only. Open ${getKeysPage()} to add this one.`,
   );
 }
 
 function adviseChange(keyHash: Buffer | null, required: RequiredAccess): string {
-  if (keyHash !== null) return `Use another API key, or change this one on ${getKeysPage()}.`;
+  if (keyHash !== null) return `Use another API key, or open ${getKeysPage()} to change this one.`;
   return required === 'account'
-    ? `Use an API key, or the account pages at ${config.BASE_URL}/account/.`
+    ? `Use an API key, or open ${config.BASE_URL}/account/ in a browser.`
     : 'Connect again and allow it.';
 }
 

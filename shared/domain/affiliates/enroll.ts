@@ -36,10 +36,7 @@ export async function enrollAffiliate(accountId: number): Promise<Affiliate> {
 export async function getAffiliate(accountId: number): Promise<Affiliate> {
   const affiliate = await Affiliate.query().findById(accountId);
   if (affiliate !== undefined) return affiliate;
-  throw new ServiceError(
-    'not_found',
-    'The account is not an affiliate yet. Enroll first, with POST /api/affiliate/enroll/.',
-  );
+  throw new ServiceError('not_found', 'The account is not an affiliate yet. Send POST /api/affiliate/enroll/ first.');
 }
 
 /** Returns the referral link of an affiliate. */

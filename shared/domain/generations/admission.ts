@@ -1,6 +1,6 @@
 import { getModelBySlug } from '../../lib/catalog/catalog.ts';
 import { ServiceError } from '../../spec/errors.ts';
-import { ACCOUNT_SUSPENDED_DETAIL, type Caller } from '../accounts/accounts.ts';
+import { ACCOUNT_SUSPENDED_DETAIL, type Caller, invalidCredentialError } from '../accounts/accounts.ts';
 import { buildWindowUse } from '../spendingLimits/chargeLimits.ts';
 import { buildReachedLimitError } from '../spendingLimits/reachedLimitError.ts';
 import type { CreateInput, Rejection } from './debit.ts';
@@ -66,15 +66,15 @@ export async function buildRejectionError(
   request: { model: string; credits: number },
   caller: Caller,
 ): Promise<ServiceError> {
+  if (rejection === 'invalid_api_key') return invalidCredentialError(caller);
   if (rejection === 'spending_limit_reached') return buildReachedLimitError(caller, request.credits);
   return new ServiceError(rejection, REJECTION_DETAILS[rejection](request));
 }
 
 const REJECTION_DETAILS: Record<
-  Exclude<Rejection, 'spending_limit_reached'>,
+  Exclude<Rejection, 'invalid_api_key' | 'spending_limit_reached'>,
   (request: { model: string; credits: number }) => string
 > = {
-  invalid_api_key: () => 'The API key is unknown or revoked.',
   account_suspended: () => ACCOUNT_SUSPENDED_DETAIL,
   subscription_required: () =>
     'Creating generations requires an active subscription, and an account that is not being deleted. Choose a plan, or undo the deletion, then try again.',

@@ -16,7 +16,7 @@ import { findGeneration } from './read.ts';
  */
 export async function cancelGeneration(caller: Caller, uuid: string): Promise<Generation> {
   const key = { uuid, account_id: caller.accountId };
-  const cancellation = await cancelUnsubmitted(key, null);
+  const cancellation = await cancelUnsubmitted(key, null, caller.grantUuid);
   if (cancellation?.hasEnded === false) {
     logger.info({ generationId: uuid, isSubmitted: cancellation.isSubmitted }, 'cancellation requested');
     // A submit in progress is cancelled by its worker, once it is accepted.

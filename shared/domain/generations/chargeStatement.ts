@@ -1,9 +1,10 @@
 import { addMilliseconds, now } from '../../lib/clock.ts';
-import { prepared, runStatement } from '../../lib/database/preparedStatements.ts';
+import { prepared, runStatement, type Statement } from '../../lib/database/preparedStatements.ts';
 import { enqueueAutoTopup } from '../../queues/enqueue.ts';
 import { PROBE_STALE_MS } from '../../spec/limits.ts';
 import { buildLowCreditsThreshold } from '../credits/lowCredits.ts';
 import { isEmailEnabled } from '../outbox/recordEvent.ts';
+import { buildGrantDecision } from '../oauth/lockGrants.ts';
 import { COUNT_SPENDING, DECIDE_LIMITS, mayHaveLimits, rememberLimits } from '../spendingLimits/chargeLimits.ts';
 import { buildAdmissionRule, USABLE_MODELS } from './admission.ts';
 import type { ChargeOutcome, Debit } from './debit.ts';
@@ -48,6 +49,7 @@ const INSERT_INPUTS = `
 interface ChargeParts {
   hasKeys: boolean;
   hasInputs: boolean;
+  hasGrants: boolean;
   /** Without them, requests of an account with spending limits get `limits_apply`. */
   hasLimits: boolean;
 }
@@ -62,21 +64,24 @@ interface ChargeParts {
  * checks constraints on the row version that the statement saw first, and would reject after a concurrent charge. The
  * array parameters repeat values of the rows: without them the planner estimates 100 rows and scans small tables.
  */
-const prepareChargeStatement = (name: string, { hasKeys, hasInputs, hasLimits }: ChargeParts) =>
-  prepared(
+function prepareChargeStatement(name: string, { hasKeys, hasInputs, hasGrants, hasLimits }: ChargeParts): Statement {
+  // The grants are decided about after the accounts are locked, and the limits after the grants.
+  const [decided, decision] = hasLimits ? ['account', 'decision'] : ['locked', 'outcome'];
+  const [first, firstDecision] = hasGrants ? ['applicant', 'admission'] : [decided, decision];
+  return prepared(
     name,
     `WITH request AS MATERIALIZED (
      SELECT r.*, k.number AS api_key_number, r.key_hash IS NULL OR k.key_hash IS NOT NULL AS is_key_valid
        FROM json_to_recordset(:charges) AS r (uuid uuid, account_id bigint, key_hash text, model text, prompt text,
               params jsonb, credits integer, created_at timestamptz, deadline_at timestamptz, idempotency_key text,
-              webhook_url text, metadata jsonb, catalog_id bigint, oauth_client_id text, key_version integer${hasInputs ? ', inputs json' : ''})
+              webhook_url text, metadata jsonb, catalog_id bigint, oauth_client_id text, key_version integer${hasInputs ? ', inputs json' : ''}${hasGrants ? ', grant_uuid uuid' : ''})
        LEFT JOIN api_keys k
          ON k.key_hash = ANY (cast(:hashes AS bytea[])) AND k.key_hash = decode(r.key_hash, 'hex')
         AND coalesce(k.test_account_id, k.account_id) = r.account_id AND k.revoked_at IS NULL
         AND k.version = r.key_version AND (k.expires_at IS NULL OR k.expires_at > :now)
    ), usable AS MATERIALIZED (
      ${USABLE_MODELS}${hasInputs ? LOCK_INPUTS : ''}
-   ), ${hasLimits ? 'account' : 'locked'} AS MATERIALIZED (
+   ), ${first} AS MATERIALIZED (
      SELECT a.id, r.uuid, r.model, r.prompt, r.params, ${PRICE} AS credits, r.created_at, r.deadline_at, r.idempotency_key,
             r.webhook_url, r.metadata, r.catalog_id, a.balance, a.plan_credits, a.topup_credits, a.period_used, a.in_flight,
             a.generation_count,
@@ -86,15 +91,15 @@ const prepareChargeStatement = (name: string, { hasKeys, hasInputs, hasLimits }:
             a.credits_low_since, ${LOW_THRESHOLD} AS low_threshold,
             NOT ${IS_TEST} AND a.credits_low_since IS NULL AND a.balance - r.credits < ${LOW_THRESHOLD}
               AND (cast(:sendsEmail AS boolean) OR a.webhook_count > 0) AS is_credits_low,
-            ${hasLimits ? 'a.spending_limit_count, r.key_hash IS NOT NULL OR r.oauth_client_id IS NOT NULL AS has_credential,' : ''}
+            ${hasGrants ? 'r.grant_uuid,' : ''}${hasLimits ? 'a.spending_limit_count, r.key_hash IS NOT NULL OR r.oauth_client_id IS NOT NULL AS has_credential,' : ''}
             ${buildAdmissionRule({ hasKeys, hasInputs, limits: hasLimits ? 'checked later' : 'detected' })}
-              AS ${hasLimits ? 'decision' : 'outcome'}
+              AS ${firstDecision}
        FROM request r
        JOIN accounts a ON a.id = ANY (cast(:accounts AS bigint[])) AND a.id = r.account_id
        LEFT JOIN usable ON usable.model = r.model
        ${hasKeys ? JOIN_FIRST_WITH_KEY : ''}${hasInputs ? JOIN_MISSING : ''}
       ORDER BY a.id
-        FOR NO KEY UPDATE OF a${hasLimits ? DECIDE_LIMITS : ''}
+        FOR NO KEY UPDATE OF a${hasGrants ? buildGrantDecision(decided, decision) : ''}${hasLimits ? DECIDE_LIMITS : ''}
    ), charged AS (
      UPDATE accounts a
         SET balance = locked.balance - locked.credits,
@@ -150,27 +155,35 @@ const prepareChargeStatement = (name: string, { hasKeys, hasInputs, hasLimits }:
    )
    SELECT uuid, outcome, outcome = 'accepted' AND leaves_low AS is_low FROM locked`,
   );
+}
 
-const CHARGE_STATEMENT = prepareChargeStatement('charge_generations', {
-  hasKeys: false,
-  hasInputs: false,
-  hasLimits: false,
-});
-const CHARGE_STATEMENT_WITH_KEYS = prepareChargeStatement('charge_generations_with_keys', {
-  hasKeys: true,
-  hasInputs: false,
-  hasLimits: false,
-});
-const CHARGE_STATEMENT_WITH_INPUTS = prepareChargeStatement('charge_generations_with_inputs', {
-  hasKeys: true,
-  hasInputs: true,
-  hasLimits: false,
-});
-const CHARGE_STATEMENT_WITH_LIMITS = prepareChargeStatement('charge_generations_with_limits', {
-  hasKeys: true,
-  hasInputs: true,
-  hasLimits: true,
-});
+type BatchParts = Omit<ChargeParts, 'hasGrants'>;
+
+/** A batch runs no part that none of its requests needs: also a part without work takes time to start. */
+const VARIANTS: readonly [name: string, parts: BatchParts][] = [
+  ['charge_generations', { hasKeys: false, hasInputs: false, hasLimits: false }],
+  ['charge_generations_with_keys', { hasKeys: true, hasInputs: false, hasLimits: false }],
+  ['charge_generations_with_inputs', { hasKeys: true, hasInputs: true, hasLimits: false }],
+  ['charge_generations_with_limits', { hasKeys: false, hasInputs: false, hasLimits: true }],
+  ['charge_generations_with_keys_and_limits', { hasKeys: true, hasInputs: false, hasLimits: true }],
+  ['charge_generations_with_inputs_and_limits', { hasKeys: true, hasInputs: true, hasLimits: true }],
+];
+
+const buildStatements = (suffix: string, hasGrants: boolean) =>
+  VARIANTS.map(([name, parts]) => ({
+    parts,
+    statement: prepareChargeStatement(name + suffix, { ...parts, hasGrants }),
+  }));
+const STATEMENTS = buildStatements('', false);
+/** For batches with a request of an application. */
+const STATEMENTS_BY_GRANTS = buildStatements('_by_grants', true);
+
+function findStatement({ hasKeys, hasInputs, hasGrants, hasLimits }: ChargeParts): Statement {
+  const found = (hasGrants ? STATEMENTS_BY_GRANTS : STATEMENTS).find(
+    ({ parts }) => parts.hasKeys === hasKeys && parts.hasInputs === hasInputs && parts.hasLimits === hasLimits,
+  );
+  return (found as NonNullable<typeof found>).statement;
+}
 
 /** Outcome of one run of a charge statement. The first two decide nothing, and the request is charged again. */
 export type StatementOutcome =
@@ -185,15 +198,10 @@ export async function runChargeStatement(charges: Debit[]): Promise<StatementOut
   const at = now();
   const keys = charges.map((charge) => charge.idempotency_key).filter((key) => key !== null);
   const hasLimits = charges.some((charge) => hasCredential(charge) && mayHaveLimits(charge.account_id));
-  const hasInputs = hasLimits || charges.some((charge) => charge.inputs !== undefined);
+  const hasInputs = charges.some((charge) => charge.inputs !== undefined);
   const hasKeys = keys.length > 0 || hasInputs;
-  const statement = hasLimits
-    ? CHARGE_STATEMENT_WITH_LIMITS
-    : hasInputs
-      ? CHARGE_STATEMENT_WITH_INPUTS
-      : hasKeys
-        ? CHARGE_STATEMENT_WITH_KEYS
-        : CHARGE_STATEMENT;
+  const hasGrants = charges.some((charge) => charge.grant_uuid !== undefined);
+  const statement = findStatement({ hasKeys, hasInputs, hasGrants, hasLimits });
   const rows = await runStatement<{ uuid: string; outcome: StatementOutcome; is_low: boolean }>(statement, {
     charges: JSON.stringify(charges),
     accounts: charges.map((charge) => charge.account_id),
@@ -203,6 +211,7 @@ export async function runChargeStatement(charges: Debit[]): Promise<StatementOut
     due: addMilliseconds(at, DISPATCH_GRACE_MS),
     sendsEmail: isEmailEnabled(),
     ...(hasKeys ? { keys } : {}),
+    ...(hasGrants ? { grants: charges.map((charge) => charge.grant_uuid ?? null) } : {}),
   });
   const outcomes = new Map(rows.map((row) => [row.uuid, row.outcome]));
   const low = new Set(rows.filter((row) => row.is_low).map((row) => row.uuid));

@@ -62,6 +62,7 @@ export async function createGeneration(
     key_hash: caller.keyHash?.toString('hex') ?? null,
     key_version: caller.keyVersion ?? 0,
     oauth_client_id: caller.clientId,
+    ...(caller.grantUuid === undefined ? {} : { grant_uuid: caller.grantUuid }),
     ...stored,
     params,
     credits: priceRequest(caller, input),

@@ -23,6 +23,8 @@ export interface Debit extends Omit<CreateInput, 'max_credits'> {
   key_version: number;
   /** Application whose access token was sent. */
   oauth_client_id: string | null;
+  /** Grant of that token. */
+  grant_uuid?: string;
   credits: number;
   /** True if it is of a test account. */
   is_test: boolean;

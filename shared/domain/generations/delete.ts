@@ -1,15 +1,20 @@
 import { now } from '../../lib/clock.ts';
 import { prepared, runStatement } from '../../lib/database/preparedStatements.ts';
 import { ServiceError } from '../../spec/errors.ts';
+import { type Caller, invalidCredentialError } from '../accounts/accounts.ts';
+import { findGrantAccount } from '../oauth/grants.ts';
+import { LOCK_GRANT } from '../oauth/lockGrants.ts';
 import { blockSize, BLOCK_LEVELS } from './ordinals.ts';
 
 const LEVEL_VALUES = BLOCK_LEVELS.map((level) => `(${level}, ${blockSize(level)})`).join(', ');
 
-const DELETE = prepared(
-  'delete_generation',
-  `WITH owner AS MATERIALIZED (
+/** @param hasGrant true if an application deletes: nothing happens if its grant was revoked. */
+const prepareDelete = (name: string, hasGrant: boolean) =>
+  prepared(
+    name,
+    `WITH ${hasGrant ? 'account' : 'owner'} AS MATERIALIZED (
      SELECT id, generations_deleted FROM accounts WHERE id = :accountId FOR NO KEY UPDATE
-   ), gone AS (
+   ), ${hasGrant ? LOCK_GRANT : ''} gone AS (
      UPDATE generations g SET deleted_at = :now
        FROM owner
       WHERE g.uuid = :uuid AND g.account_id = owner.id AND g.deleted_at IS NULL
@@ -30,15 +35,27 @@ const DELETE = prepared(
      ON CONFLICT (media_token) DO NOTHING
    )
    SELECT number FROM gone`,
-);
+  );
+
+const DELETE = prepareDelete('delete_generation', false);
+const DELETE_BY_GRANT = prepareDelete('delete_generation_by_grant', true);
 
 /**
  * Deletes a generation: it disappears from all lists, and its files are deleted soon after. Credits are not refunded. A
  * queued generation keeps its slot until it ends, and is still refunded if it fails.
- * @throws ServiceError not_found if it does not exist, was deleted before, or belongs to another account.
+ * @throws ServiceError not_found if it does not exist, was deleted before, or belongs to another account; invalid_api_key
+ *   if the caller's grant was revoked.
  */
-export async function deleteGeneration(accountId: number, uuid: string): Promise<void> {
-  const rows = await runStatement(DELETE, { accountId, uuid, now: now() });
-  if (rows.length === 0)
-    throw new ServiceError('not_found', 'Not found. This account has no generation with that UUID.');
+export async function deleteGeneration(
+  { accountId, grantUuid }: Pick<Caller, 'accountId' | 'grantUuid'>,
+  uuid: string,
+): Promise<void> {
+  const bindings = { accountId, uuid, now: now() };
+  const rows = await (grantUuid === undefined
+    ? runStatement(DELETE, bindings)
+    : runStatement(DELETE_BY_GRANT, { ...bindings, grant: grantUuid }));
+  if (rows.length > 0) return;
+  if (grantUuid !== undefined && (await findGrantAccount(grantUuid)) === undefined)
+    throw invalidCredentialError({ grantUuid });
+  throw new ServiceError('not_found', 'Not found. This account has no generation with that UUID.');
 }

@@ -23,7 +23,7 @@ export async function pruneTestGenerations(): Promise<void> {
   for (;;) {
     const rows = await runStatement<GenerationKey>(FIND_OLD_TESTS, { before });
     for (const { uuid, account_id: accountId } of rows) {
-      await deleteGeneration(accountId, uuid).catch((error: unknown) => {
+      await deleteGeneration({ accountId }, uuid).catch((error: unknown) => {
         // Its owner has deleted it meanwhile.
         if (!(error instanceof ServiceError && error.code === 'not_found')) throw error;
       });

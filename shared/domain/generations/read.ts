@@ -9,7 +9,7 @@ import { enqueueRefresh } from '../../queues/enqueue.ts';
 import { ServiceError } from '../../spec/errors.ts';
 import { REFRESH_INTERVAL_MS, REFRESH_WAIT_MS } from '../../spec/limits.ts';
 import type { Generation } from '../../tables/Generation.ts';
-import { accountSuspendedError, type Caller } from '../accounts/accounts.ts';
+import { accountSuspendedError, type Caller, invalidCredentialError } from '../accounts/accounts.ts';
 import { listUpstreamsWithCallbacks } from './execution/pollPace.ts';
 
 interface ReadRequest {
@@ -17,26 +17,46 @@ interface ReadRequest {
   caller: Caller;
 }
 
-type ReadRow = Generation & { ordinal: number; is_key_valid: boolean; is_suspended: boolean; submitted: boolean };
+interface ReadRow extends Generation {
+  ordinal: number;
+  is_key_valid: boolean;
+  /** Missing unless a caller of the batch has a grant. */
+  is_grant_valid?: boolean;
+  is_suspended: boolean;
+  submitted: boolean;
+}
 
-/** Looks up the API key and reads the generation, in one statement for a batch of reads. */
-const READ = prepared(
-  'read_generations',
-  `SELECT wanted.ordinal, wanted.key_hash IS NULL OR k.key_hash IS NOT NULL AS is_key_valid,
+/**
+ * Builds the statement that looks up the API key and reads the generation, for a batch of reads.
+ * @param hasGrants true if it also looks up the grants of applications.
+ */
+const prepareRead = (name: string, hasGrants: boolean) =>
+  prepared(
+    name,
+    `SELECT wanted.ordinal, wanted.key_hash IS NULL OR k.key_hash IS NOT NULL AS is_key_valid,
+          ${hasGrants ? 'wanted.grant_uuid IS NULL OR o.uuid IS NOT NULL AS is_grant_valid,' : ''}
           a.suspended_at IS NOT NULL AS is_suspended,
           g.uuid, g.model, g.prompt, g.params, g.status, g.credits_charged, g.created_at, g.completed_at, g.output_path,
           g.thumbnail_path, g.is_watermarked, g.error_message, g.cancel_requested_at,
           g.metadata, g.upstream, g.polled_at, g.upstream_handle IS NOT NULL AS submitted
      FROM unnest(cast(:uuids AS uuid[]), cast(:accounts AS bigint[]), cast(:hashes AS bytea[]),
-                 cast(:versions AS integer[])) WITH ORDINALITY
-            AS wanted (uuid, account_id, key_hash, key_version, ordinal)
+                 cast(:versions AS integer[])${hasGrants ? ', cast(:grants AS uuid[])' : ''}) WITH ORDINALITY
+            AS wanted (uuid, account_id, key_hash, key_version, ${hasGrants ? 'grant_uuid,' : ''} ordinal)
      JOIN accounts a ON a.id = wanted.account_id
      LEFT JOIN api_keys k
        ON k.key_hash = wanted.key_hash AND coalesce(k.test_account_id, k.account_id) = wanted.account_id
       AND k.revoked_at IS NULL AND k.version = wanted.key_version AND (k.expires_at IS NULL OR k.expires_at > :now)
+     ${hasGrants ? JOIN_GRANT : ''}
      LEFT JOIN generations g
        ON g.uuid = wanted.uuid AND g.account_id = wanted.account_id AND g.deleted_at IS NULL`,
-);
+  );
+
+const JOIN_GRANT = `LEFT JOIN oauth_grants o
+       ON o.uuid = wanted.grant_uuid AND o.account_id = wanted.account_id AND o.revoked_at IS NULL`;
+
+const READ = prepareRead('read_generations', false);
+/** For batches with a caller that is an application. */
+const READ_BY_GRANTS = prepareRead('read_generations_by_grants', true);
 
 const readRow = createBatcher<ReadRequest, ReadRow>({
   maxItems: 64,
@@ -44,11 +64,13 @@ const readRow = createBatcher<ReadRequest, ReadRow>({
   waitTimeout: DB_WAIT_TIMEOUT,
   isItemError: isRejection,
   run: async (wanted) => {
-    const rows = await runStatement<ReadRow>(READ, {
+    const hasGrants = wanted.some(({ caller }) => caller.grantUuid !== undefined);
+    const rows = await runStatement<ReadRow>(hasGrants ? READ_BY_GRANTS : READ, {
       uuids: wanted.map(({ uuid }) => uuid),
       accounts: wanted.map(({ caller }) => caller.accountId),
       hashes: wanted.map(({ caller }) => caller.keyHash),
       versions: wanted.map(({ caller }) => caller.keyVersion ?? 0),
+      ...(hasGrants ? { grants: wanted.map(({ caller }) => caller.grantUuid ?? null) } : {}),
       now: now(),
     });
     const byOrdinal: ReadRow[] = [];
@@ -109,7 +131,7 @@ async function waitForCompletion(
  */
 export async function findGeneration(caller: Caller, uuid: string): Promise<ReadRow> {
   const row = await readRow({ uuid, caller });
-  if (!row.is_key_valid) throw new ServiceError('invalid_api_key', 'The API key is unknown or revoked.');
+  if (!row.is_key_valid || row.is_grant_valid === false) throw invalidCredentialError(caller);
   if (row.is_suspended) throw accountSuspendedError();
   if (row.uuid === null)
     throw new ServiceError('not_found', 'Not found. This account has no generation with that UUID.');

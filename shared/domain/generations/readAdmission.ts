@@ -19,13 +19,15 @@ export interface Admission extends AutoTopupState {
 
 type AdmissionRow = Omit<Admission, 'outcome'> & { outcome: Admission['outcome'] | CredentialRejection };
 
-const READ_ADMISSION = prepared(
-  'read_admission',
-  `WITH request AS (
+/** @param andIsGrantValid condition about the grant of the caller. */
+const prepareReadAdmission = (name: string, andIsGrantValid: string) =>
+  prepared(
+    name,
+    `WITH request AS (
      SELECT cast(:accountId AS bigint) AS account_id, cast(:model AS text) AS model,
             cast(:credits AS integer) AS credits, cast(:idempotencyKey AS text) AS idempotency_key,
             cast(:clientId AS text) AS oauth_client_id, k.number AS api_key_number,
-            cast(:keyHash AS bytea) IS NULL OR k.number IS NOT NULL AS is_key_valid
+            (cast(:keyHash AS bytea) IS NULL OR k.number IS NOT NULL)${andIsGrantValid} AS is_key_valid
        FROM (VALUES (1)) AS one
        LEFT JOIN api_keys k
          ON k.key_hash = cast(:keyHash AS bytea) AND coalesce(k.test_account_id, k.account_id) = cast(:accountId AS bigint)
@@ -44,6 +46,15 @@ const READ_ADMISSION = prepared(
        ON first.account_id = r.account_id AND first.idempotency_key = r.idempotency_key
      LEFT JOIN spending_limits l
        ON l.account_id = r.account_id AND (l.key_number = r.api_key_number OR l.client_id = r.oauth_client_id)`,
+  );
+
+const READ_ADMISSION = prepareReadAdmission('read_admission', '');
+const READ_ADMISSION_BY_GRANT = prepareReadAdmission(
+  'read_admission_by_grant',
+  ` AND EXISTS (
+              SELECT FROM oauth_grants g
+               WHERE g.uuid = cast(:grantUuid AS uuid) AND g.account_id = cast(:accountId AS bigint)
+                 AND g.revoked_at IS NULL)`,
 );
 
 /**
@@ -57,13 +68,14 @@ export async function readAdmission(
   idempotencyKey: string | null = null,
 ): Promise<Admission> {
   const at = now();
-  const { accountId, keyHash, keyVersion = 0, clientId } = caller;
+  const { accountId, keyHash, keyVersion = 0, clientId, grantUuid } = caller;
   const credits = priceRequest(caller, input);
-  const [row] = await runStatement<AdmissionRow>(READ_ADMISSION, {
+  const [row] = await runStatement<AdmissionRow>(grantUuid === undefined ? READ_ADMISSION : READ_ADMISSION_BY_GRANT, {
     accountId,
     keyHash,
     keyVersion,
     clientId,
+    ...(grantUuid === undefined ? {} : { grantUuid }),
     model: input.model,
     credits,
     idempotencyKey,

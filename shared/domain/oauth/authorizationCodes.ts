@@ -241,7 +241,10 @@ function buildExchangeError(
   if (row.redirect_uri !== (redirectUri ?? row.redirect_uri))
     return invalidGrantError('redirect_uri does not match the authorization request.');
   if (row.resource !== (resource ?? row.resource))
-    return new OAuthError('invalid_target', `The code is for the resource ${getResourceUrl(row.resource)}.`);
+    return new OAuthError(
+      'invalid_target',
+      `The code is for ${getResourceUrl(row.resource)} and not for the resource of this request.`,
+    );
   return invalidGrantError('The application was disconnected or the account suspended before the exchange.');
 }
 

@@ -179,7 +179,10 @@ async function explainRejection(
   if (!scopes.every((scope) => row.scopes.includes(scope)))
     return new OAuthError('invalid_scope', `The grant has only the scope ${row.scopes.join(' ')}.`);
   if (row.resource !== (resource ?? row.resource))
-    return new OAuthError('invalid_target', `The grant is for the resource ${getResourceUrl(row.resource)}.`);
+    return new OAuthError(
+      'invalid_target',
+      `The grant is for ${getResourceUrl(row.resource)} and not for the resource of this request.`,
+    );
   if (row.rotations >= ROTATIONS_MAX)
     return new OAuthError('invalid_grant', 'The refresh token was rotated too often: use one of its successors.');
   return new OAuthError('invalid_grant', 'The refresh token has expired.');

@@ -23,7 +23,8 @@ export const buildWindowUse = (at: string): string =>
  * that its newest version is read: that of a joined row would be the version of the snapshot.
  *
  * A limit that was inserted while the statement waited for the account is not in its snapshot. Limits are numbered
- * without gaps, so the snapshot is too old exactly if it lacks the last one of the locked account: `stale`.
+ * without gaps, so the snapshot is too old exactly if it lacks the last one of the locked account: `stale`. A credential
+ * has one limit, so that is of interest only for one without.
  */
 export const DECIDE_LIMITS = `
    ), spending AS MATERIALIZED (
@@ -40,14 +41,14 @@ export const DECIDE_LIMITS = `
      SELECT account.*,
             CASE WHEN account.decision NOT IN ('accepted', 'insufficient_credits') OR NOT account.has_credential
                    THEN account.decision
-                 WHEN account.spending_limit_count > 0 AND newest.number IS NULL THEN 'stale'
+                 WHEN spending.number IS NULL AND account.spending_limit_count > 0
+                      AND (SELECT newest.number FROM spending_limits newest
+                            WHERE newest.account_id = account.id AND newest.number = account.spending_limit_count) IS NULL
+                   THEN 'stale'
                  WHEN spending.used + account.credits > spending.credits THEN 'spending_limit_reached'
                  ELSE account.decision END AS outcome
        FROM account
-       LEFT JOIN spending ON spending.uuid = account.uuid
-       LEFT JOIN spending_limits newest
-         ON newest.account_id = ANY (cast(:accounts AS bigint[])) AND newest.account_id = account.id
-        AND newest.number = account.spending_limit_count`;
+       LEFT JOIN spending ON spending.uuid = account.uuid`;
 
 /**
  * Common table expression that adds the charges to their limits. Every column of a constraint is written from the

@@ -50,7 +50,8 @@ export async function buildReachedLimitError(
   const { key_uuid: keyUuid, client_name: clientName } = row;
   const owner = keyUuid === null ? `the application ${clientName ?? clientId}` : 'this API key';
   const accountPath = keyUuid === null ? APPLICATIONS_PATH : `${KEYS_PATH}${keyUuid}/`;
-  const change = keyUuid === null ? '(connected applications)' : `or with PATCH /api/keys/${keyUuid}/`;
+  const change =
+    keyUuid === null ? '(connected applications)' : `or with PATCH /api/keys/${keyUuid}/ and a new credit_limit`;
   const detail = [
     `The spending limit of ${owner} is ${limit.credits} credits ${PERIOD_TEXTS[limit.period]}: ${limit.used} are used, and this generation costs ${credits}.`,
     describeReset(limit, credits),

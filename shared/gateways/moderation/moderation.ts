@@ -104,7 +104,7 @@ function toSentence(reason: unknown): string {
   const text = typeof reason === 'string' ? reason.replaceAll(/[\p{Cc}\s]+/gu, ' ').trim() : '';
   if (text === '') return DEFAULT_REASON;
   const short = text.slice(0, REASON_MAX_CHARACTERS).toWellFormed();
-  return /[.!?…]$/.test(short) ? short : `${short}.`;
+  return /[.!?\u2026]$/.test(short) ? short : `${short}.`;
 }
 
 /** Closes idle connections. */

@@ -6,6 +6,7 @@ import { prepared, runStatement, type Statement } from '../../../lib/database/pr
 import { logger } from '../../../lib/logger.ts';
 import { creditsRefunded, generationsCompleted } from '../../../lib/metrics.ts';
 import type { GenerationKey } from '../../../queues/catalog.ts';
+import { LOCK_GRANT } from '../../oauth/lockGrants.ts';
 import { enqueueEventDispatch } from '../../../queues/enqueue.ts';
 import { publishGenerationUpdate } from '../../../queues/generationUpdates.ts';
 import { MINUTE_MS } from '../../../spec/durations.ts';
@@ -105,14 +106,19 @@ const DECIDE_CANCELLATION = `
      RETURNING g.uuid, g.upstream_handle IS NOT NULL AS is_submitted, g.polled_at
    ),`;
 
-/** Builds the statement that fails generations, or the one that cancels a generation. Both refund in the same way. */
-const prepareFailStatement = (name: 'fail_generations' | 'cancel_generation', isCancellation: boolean) =>
+type FailStatementName = 'fail_generations' | 'cancel_generation' | 'cancel_generation_by_grant';
+
+/**
+ * Builds the statement that fails generations, or one that cancels a generation. All refund in the same way.
+ * @param hasGrant true if an application cancels: nothing happens if its grant was revoked.
+ */
+const prepareFailStatement = (name: FailStatementName, isCancellation: boolean, hasGrant = false) =>
   prepared(
     name,
     `WITH result AS MATERIALIZED (
      SELECT * FROM json_to_recordset(:ends) AS r (uuid uuid, account_id bigint, message text, claimed_at timestamptz)
-   ), owner AS MATERIALIZED (${LOCK_OWNERS}
-   ), ${isCancellation ? DECIDE_CANCELLATION : ''} ended AS (
+   ), ${hasGrant ? 'account' : 'owner'} AS MATERIALIZED (${LOCK_OWNERS}
+   ), ${hasGrant ? LOCK_GRANT : ''}${isCancellation ? DECIDE_CANCELLATION : ''} ended AS (
      UPDATE generations g SET status = 'failed', completed_at = :now, error_message = result.message
             ${isCancellation ? ', cancel_requested_at = coalesce(g.cancel_requested_at, :now)' : ''}
        FROM result, owner ${isCancellation ? ', target' : ''}
@@ -170,6 +176,7 @@ const prepareFailStatement = (name: 'fail_generations' | 'cancel_generation', is
 
 const FAIL_GENERATIONS = prepareFailStatement('fail_generations', false);
 const CANCEL_GENERATION = prepareFailStatement('cancel_generation', true);
+const CANCEL_GENERATION_BY_GRANT = prepareFailStatement('cancel_generation_by_grant', true, true);
 
 /** Ends a generation with its output. @returns false if it had ended before. */
 export const completeGeneration: (success: GenerationSuccess) => Promise<boolean> =
@@ -192,14 +199,19 @@ export type Cancellation = { hasEnded: true } | { hasEnded: false; isSubmitted: 
 /**
  * Ends and refunds a generation that certainly was not submitted, and records the request for any other queued one.
  * @param claimedAt fencing token of the caller's own claim; null if the caller has none.
+ * @param grantUuid grant of the application that cancels. Nothing happens if it was revoked.
  */
 export async function cancelUnsubmitted(
   { uuid, account_id }: GenerationKey,
   claimedAt: Date | null,
+  grantUuid?: string,
 ): Promise<Cancellation | undefined> {
   const end = { uuid, account_id, message: FAILURE_MESSAGES.canceledByOwner, claimed_at: claimedAt };
   type CancelRow = EndedRow & { has_ended: boolean; is_submitted: boolean; polled_at: Date | null };
-  const [row] = await runStatement<CancelRow>(CANCEL_GENERATION, buildEndBindings([end]));
+  const bindings = buildEndBindings([end]);
+  const [row] = await (grantUuid === undefined
+    ? runStatement<CancelRow>(CANCEL_GENERATION, bindings)
+    : runStatement<CancelRow>(CANCEL_GENERATION_BY_GRANT, { ...bindings, grant: grantUuid }));
   if (row === undefined) return undefined;
   if (!row.has_ended) return { hasEnded: false, isSubmitted: row.is_submitted, polledAt: row.polled_at };
   publishEnds([end], [row]);
