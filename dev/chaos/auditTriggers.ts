@@ -1,7 +1,7 @@
 /**
  * An audit log of chaos in the service's database, written by triggers in the service's transactions: prompts, images and events
- * that the service may purge, and the times of top-up changes, of the ends of generations and of events by the clock of
- * Postgres, which no fault moves.
+ * that the service may purge, the times of top-up changes, of the ends of generations and of events by the clock of
+ * Postgres, which no fault moves, and the commits after which the use of a spending limit was wrong.
  */
 export const AUDIT_TRIGGERS_SQL = `
   CREATE SCHEMA chaos;
@@ -67,4 +67,24 @@ export const AUDIT_TRIGGERS_SQL = `
     RETURN NULL;
   END $$;
   CREATE TRIGGER chaos_log_email AFTER INSERT OR UPDATE ON emails FOR EACH ROW EXECUTE FUNCTION chaos.log_email();
+
+  CREATE TABLE chaos.wrong_windows (account bigint NOT NULL, detail text NOT NULL);
+  CREATE FUNCTION chaos.check_window() RETURNS trigger LANGUAGE plpgsql AS $$
+  BEGIN
+    INSERT INTO chaos.wrong_windows
+    SELECT l.account_id,
+           format('limit %s, %s since %s: used %s; its generations after number %s cost %s', l.number, l.period,
+                  coalesce(l.window_start::text, 'the start'), l.used, l.generation_count_at_window_start, paid.credits)
+      FROM spending_limits l
+     CROSS JOIN LATERAL (
+           SELECT coalesce(sum(g.credits_charged), 0) AS credits FROM generations g
+            WHERE g.account_id = l.account_id AND g.number > l.generation_count_at_window_start
+              AND (g.api_key_number = l.key_number OR g.oauth_client_id = l.client_id)
+              AND g.status <> 'failed' AND g.refunded_at IS NULL) paid
+     WHERE l.account_id = NEW.account_id AND l.number = NEW.number AND l.credits IS NOT NULL AND l.used <> paid.credits;
+    RETURN NULL;
+  END $$;
+  -- At the commit, which still holds the lock of the account.
+  CREATE CONSTRAINT TRIGGER chaos_check_window AFTER INSERT OR UPDATE ON spending_limits DEFERRABLE INITIALLY DEFERRED
+    FOR EACH ROW EXECUTE FUNCTION chaos.check_window();
 `;

@@ -2,6 +2,7 @@ import { readdirSync } from 'node:fs';
 import { SECOND_CATALOG } from './catalogs.ts';
 import { join } from 'node:path';
 import { Redis } from 'ioredis';
+import { ROOT } from '../local/environment/build.ts';
 import { createDatabase, executeStatements } from '../local/environment/databases.ts';
 import { createEnvironment } from '../local/environment/environment.ts';
 import { createScratchFolder } from '../local/environment/scratchFolder.ts';
@@ -15,6 +16,7 @@ import { sendRandomCallbacks } from './randomCallbacks.ts';
 import { startRandomUpstream } from './randomUpstream.ts';
 import { AUDIT_TRIGGERS_SQL } from './auditTriggers.ts';
 import { PAUSE_TRIGGERS_SQL } from './pausedTransactions.ts';
+import { type ChaosModeration, startModeration } from './moderation.ts';
 import { mountSmallDisk, type SmallDisk } from './smallDisk.ts';
 import { ManagedProcess } from './managedProcess.ts';
 import type { SeededRandom } from '../../test/fakes/seededRandom.ts';
@@ -43,6 +45,8 @@ export interface ChaosEnvironment {
   /** Receives the webhooks of all customers. */
   receiver: WebhookReceiver;
   mailReceiver: MailReceiver;
+  /** Null if creates are not moderated. */
+  moderation: ChaosModeration | null;
   processes: Map<string, ManagedProcess>;
   /** Addresses of the API processes. */
   addresses: string[];
@@ -52,6 +56,8 @@ export interface ChaosEnvironment {
   unexpectedExits: string[];
   /** True during a rush, when all clients act on many accounts at once. */
   isRush: boolean;
+  /** Number of processes whose clock is wrong, or was until a moment ago. */
+  skewedClocks: number;
   /** Current time of the service. */
   now(): Date;
   /** Time that `advanceTime` has added, in milliseconds. */
@@ -74,6 +80,7 @@ export interface ChaosEnvironmentOptions {
   build: string;
   /** Statements for the migrated database, run before the service starts, which seed bugs. */
   sql: string[];
+  isModerated: boolean;
 }
 
 const APIS = 2;
@@ -87,6 +94,7 @@ export async function startChaosEnvironment({
   random,
   build,
   sql,
+  isModerated,
 }: ChaosEnvironmentOptions): Promise<ChaosEnvironment> {
   const folder = createScratchFolder('chaos-');
   const environment = await createEnvironment({
@@ -130,6 +138,8 @@ export async function startChaosEnvironment({
     closers.add(() => receiver.close());
     const mailReceiver = await new MailReceiver(random.fork('mail')).start();
     closers.add(() => mailReceiver.stop());
+    const moderation = isModerated ? await startModeration() : null;
+    closers.add(async () => moderation?.service.stop());
     const proxies = {
       postgres: { apis: await openProxy(databaseUrl), workers: await openProxy(databaseUrl) },
       redis: { apis: await openProxy(redis.url), workers: await openProxy(redis.url) },
@@ -155,6 +165,7 @@ export async function startChaosEnvironment({
           FAL_BASE_URL: upstream.url,
           TEST_UPSTREAM_URL: upstream.url,
           SMTP_URL: mailReceiver.url,
+          ...(moderation === null ? {} : { MODERATION_URL: `${moderation.service.url}/check` }),
           ...ownEnv,
         },
         logName: name.replace(' ', '-'),
@@ -200,11 +211,13 @@ export async function startChaosEnvironment({
       stripe,
       receiver,
       mailReceiver,
+      moderation,
       processes,
       addresses,
       databaseUrl,
       unexpectedExits,
       isRush: false,
+      skewedClocks: 0,
       now: () => new Date(Date.now() + advancedMs),
       advancedMs: () => advancedMs,
       enqueueDuplicateJobs: (times, only) => enqueueDuplicateJobs(redis.url, REDIS_PREFIX, times, only),
@@ -238,6 +251,9 @@ const CHAOS_ENV = {
   WEBHOOK_ADDRESSES: 'any',
   MAIL_FROM: 'no-reply@example.com',
   FAL_KEY: 'chaos',
+  // Videos of the fake upstream have no frame that a decoder could find.
+  MEDIA_FFMPEG_PATH: join(ROOT, 'test/fakes/ffmpeg.sh'),
+  MODERATION_TIMEOUT_MS: '800',
 };
 
 /** The data folder, whose owner Postgres runs as. It is elsewhere if that account cannot enter ours. */

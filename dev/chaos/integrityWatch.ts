@@ -3,6 +3,8 @@ import pg from 'pg';
 import { checkInvariants, type Violation } from '../../shared/domain/credits/integrity/index.ts';
 import { type ClientStore, compareAutoTopups } from './clients/clients.ts';
 import { findWronglyCancelled } from './compareUpstream.ts';
+import { findWrongWindows } from './compareWindows.ts';
+import { findUnmoderated } from './moderation.ts';
 import { readProcessMemory } from '../local/procfs.ts';
 import type { ChaosEnvironment } from './environment.ts';
 
@@ -77,6 +79,8 @@ async function runChecks(
     return [
       ...(await findWronglyCancelled(environment.upstream.jobs, client)),
       ...(await compareAutoTopups(store, client)),
+      ...(await findWrongWindows(client)),
+      ...(await findUnmoderated(environment.moderation, client)),
       ...(await checkInvariants(client, { isDrained: false, now: environment.now() })),
     ];
   } catch (error) {

@@ -83,6 +83,8 @@ export async function runChaos(options: ChaosRunOptions): Promise<ChaosOutcome> 
     random: random.fork('environment'),
     build: options.build,
     sql: options.sql,
+    // The checks before a decision hide what the charge misses, so that half of the runs are not moderated.
+    isModerated: seed % 2 === 0,
   });
   const watchForTime = watchStalls();
   const { stalls } = watchForTime;
@@ -106,6 +108,7 @@ export async function runChaos(options: ChaosRunOptions): Promise<ChaosOutcome> 
       runAdmin: (args) => environment.runAdmin(args),
       now: () => environment.now(),
       isRush: () => environment.isRush,
+      hasSkewedClock: () => environment.skewedClocks > 0,
     });
     await waitUntil(
       () => clients.countReady() >= Math.min(MIN_READY_CUSTOMERS, options.accounts),

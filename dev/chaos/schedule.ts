@@ -24,7 +24,12 @@ const RUSH_BEFORE_MS = 3_000;
 const RUSH_AFTER_MS = 4_000;
 /** Refunds fail from this share of a run until its end. */
 const REFUNDS_FAIL_SHARE = 0.75;
+/** Moderation fails after this share of a run: creates without a decision are rare otherwise. */
+const MODERATION_FAILS_SHARE = 0.6;
+const MODERATION_FAILS_MS = 5_000;
 const MIN_TWO_MONTHS_RUN_MS = 50_000;
+/** A run has at least this length after a jump to the end of a day: generations of that day are refunded afterwards. */
+const MIN_LEFT_FOR_DAY_MS = 21_000;
 
 /** Plans the faults of a run: the same seed gives the same schedule. All faults end within the run. */
 export function buildSchedule(seed: number, totalMs: number): PlannedFault[] {
@@ -34,6 +39,8 @@ export function buildSchedule(seed: number, totalMs: number): PlannedFault[] {
   const months = (totalMs < MIN_TWO_MONTHS_RUN_MS ? MONTH_CHANGE_SHARES.slice(0, 1) : MONTH_CHANGE_SHARES).map(
     (part) => part * totalMs,
   );
+  if (totalMs > MIN_LEFT_FOR_DAY_MS)
+    planned.push({ name: 'day change', target: '10 s before midnight', atMs: 0, durationMs: 0 });
   const isFree = (holds: readonly string[], at: number) => holds.every((lockName) => (freeAt.get(lockName) ?? 0) <= at);
 
   for (let at = FIRST_FAULT_MS; at < totalMs; at += random.nextBetween(MIN_GAP_MS, MAX_GAP_MS)) {
@@ -43,7 +50,9 @@ export function buildSchedule(seed: number, totalMs: number): PlannedFault[] {
       // No process may be paused or use another clock at that time.
       at = Math.max(at, ...lockName.map((name) => freeAt.get(name) ?? 0));
       if (at >= totalMs) break;
-      planned.push({ name: 'month change', target: 'everything', atMs: at, durationMs: 0 });
+      // A day ends soon after the month has settled, or not within the run.
+      const target = at + MIN_LEFT_FOR_DAY_MS < totalMs ? '17 s before midnight' : 'noon';
+      planned.push({ name: 'month change', target, atMs: at, durationMs: 0 });
       if (isFree(['Redis'], at - EMPTIED_BEFORE_MS)) {
         planned.push({ name: 'Redis emptied', target: 'Redis', atMs: at - EMPTIED_BEFORE_MS, durationMs: 0 });
       }
@@ -60,6 +69,10 @@ export function buildSchedule(seed: number, totalMs: number): PlannedFault[] {
     for (const lockName of FAULTS[chosen.name]?.locks(chosen.target) ?? [])
       freeAt.set(lockName, at + chosen.durationMs + RECOVERY_MS);
   }
+  const moderationMs = Math.round(MODERATION_FAILS_SHARE * totalMs);
+  const moderationFault = random.pick(FAULTS['moderation fails']?.targets ?? []);
+  const failsMs = Math.min(MODERATION_FAILS_MS, totalMs - moderationMs);
+  planned.push({ name: 'moderation fails', target: moderationFault, atMs: moderationMs, durationMs: failsMs });
   const refundsMs = Math.round(REFUNDS_FAIL_SHARE * totalMs);
   const target = random.pick(FAULTS['refunds fail']?.targets ?? []);
   planned.push({ name: 'refunds fail', target, atMs: refundsMs, durationMs: totalMs - refundsMs });

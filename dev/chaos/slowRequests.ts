@@ -34,9 +34,10 @@ export function findSlowRequests(
       const isDatabase = request.at + request.durationMs - Math.max(request.at, wentAt) > limitMs;
       const isOther = meanwhile.some(
         ({ name, target }) =>
-          name === 'month change' ||
+          /^(day|month) change$/.test(name) ||
           name.startsWith('Stripe') ||
           name === 'charge responses lost' ||
+          name === 'moderation fails' ||
           (target === api && /process|client|clock/.test(name)),
       );
       return isDatabase && !isOther && !stalls.some((stall) => overlaps(stall, request));

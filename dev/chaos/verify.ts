@@ -5,6 +5,8 @@ import { compareCatalogs } from './catalogs.ts';
 import { compareImages } from './compareImages.ts';
 import { compareMails } from './compareMails.ts';
 import { compareUpstream } from './compareUpstream.ts';
+import { findWrongWindows } from './compareWindows.ts';
+import { findUnmoderated } from './moderation.ts';
 import { connectTo } from '../local/environment/databases.ts';
 import type { ChaosEnvironment } from './environment.ts';
 import type { InjectedFault } from './injectFaults.ts';
@@ -31,6 +33,8 @@ export async function checkEverything(
       ...(await compareImages(clients.store, environment.upstream.jobs, client)),
       ...(await compareClientStore(clients.store, client)),
       ...(await compareAutoTopups(clients.store, client)),
+      ...(await findWrongWindows(client)),
+      ...(await findUnmoderated(environment.moderation, client)),
       ...(await compareMails(environment.mailReceiver.accepted, client)),
       ...drainedViolations,
       ...findSlowRequests(clients.store.requests, faults, environment.addresses, stalls, speed),

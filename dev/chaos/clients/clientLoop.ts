@@ -3,9 +3,17 @@ import { useApplication } from './actions/applications.ts';
 import { cancelGeneration, createAndCancel } from './actions/cancel.ts';
 import { createWithImage } from './actions/images.ts';
 import { useMcpTools } from './actions/mcpTools.ts';
-import { createGeneration, createMany, createOnceInParallel, createWithUsedKey } from './actions/create.ts';
+import {
+  createDeniedContent,
+  createGeneration,
+  createMany,
+  createOnceInParallel,
+  createWithUsedKey,
+} from './actions/create.ts';
 import { changeKeys, tryPreviouslyRevokedKey } from './actions/keys.ts';
-import { useLimitedKey } from './actions/limitedKeys.ts';
+import { estimateAndCreate } from './actions/estimates.ts';
+import { isDayTurning, useLimitedKey } from './actions/limitedKeys.ts';
+import { useExpiringKey, useRestrictedKey } from './actions/restrictedKeys.ts';
 import { readLists } from './actions/lists.ts';
 import { readKnownGeneration } from './actions/read.ts';
 import { deleteAccount } from './actions/deleteAccount.ts';
@@ -44,6 +52,10 @@ const ACTIONS: readonly (readonly [weight: number, action: ClientAction])[] = [
   [9, useLimitedKey],
   [8, useApplication],
   [3, createWithImage],
+  [5, useRestrictedKey],
+  [2, useExpiringKey],
+  [3, estimateAndCreate],
+  [1, createDeniedContent],
   [0.4, suspendForAWhile],
   [0.4, adjustCredits],
   [0.4, refundSucceeded],
@@ -63,6 +75,12 @@ const RUSH_ACTIONS: readonly (readonly [weight: number, action: ClientAction])[]
   [30, topUpWhileCreating],
   [15, changeSubscription],
   [25, useLimitedKey],
+];
+/** Actions around midnight: charges in both windows of daily limits, and refunds of the earlier one. */
+const DAY_TURN_ACTIONS: typeof ACTIONS = [
+  [60, useLimitedKey],
+  [30, useApplication],
+  [10, createGeneration],
 ];
 const READ_ONLY_ACTIONS: typeof ACTIONS = [[1, readLists]];
 /** Actions of customers without a plan, whose payment comes too late and must be refunded. */
@@ -116,7 +134,8 @@ function selectActions({ state, customer: { role } }: Step, rushes: boolean): ty
   if (role.only === 'creates') return CREATE_ONLY_ACTIONS;
   if (role.only === 'limits' && !state.isCalm) return LIMITS_ONLY_ACTIONS;
   if (role.plan === null && !state.isCalm) return UNSUBSCRIBED_ACTIONS;
-  return state.isCalm ? CALM_ACTIONS : rushes ? RUSH_ACTIONS : ACTIONS;
+  if (state.isCalm) return CALM_ACTIONS;
+  return rushes ? RUSH_ACTIONS : isDayTurning(state) ? DAY_TURN_ACTIONS : ACTIONS;
 }
 
 function pickAction(

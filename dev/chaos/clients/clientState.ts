@@ -24,6 +24,8 @@ export interface ClientOptions {
   now(): Date;
   /** Returns true during a rush; without this function there are none. */
   isRush?(): boolean;
+  /** Returns true while the clock of a process is wrong; without this function all are right. */
+  hasSkewedClock?(): boolean;
 }
 
 /** State that all clients share. */

@@ -44,6 +44,8 @@ export interface ObservedCreate {
   /** Application that sent it; null for a key or a session. */
   clientId: string | null;
   hasImage: boolean;
+  /** True if the options of its key do not allow it. */
+  isForbidden: boolean;
 }
 
 /** A generation that a 201 or a tool result announced. Times as above. */

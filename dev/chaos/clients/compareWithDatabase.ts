@@ -108,9 +108,11 @@ function compareCreate(observed: ObservedCreate | undefined, made: GenerationRow
     report('no-unrequested-generations', first.account_uuid, uuids, `no client sent "${first.prompt}"`);
     return;
   }
-  const { accountUuid, sent, rejected, prompt, clientId } = observed;
+  const { accountUuid, sent, rejected, prompt, clientId, isForbidden } = observed;
   if (first.oauth_client_id !== clientId)
     report('application-is-recorded', accountUuid, uuids, `was created by ${clientId}: ${first.oauth_client_id}`);
+  if (isForbidden)
+    report('key-options-are-kept', accountUuid, prompt, `was created, which the options of its key forbid: ${uuids}`);
   if (observed.isStale) return;
   if (made.length > 1)
     report('one-generation-per-create', accountUuid, prompt, `sent ${sent} times, it led to ${uuids}`);

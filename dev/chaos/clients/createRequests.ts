@@ -22,17 +22,19 @@ export interface CreateRequest {
  * Builds a create with a unique prompt, and records it.
  * @param surface tools have no `webhook_url`.
  * @param isVideo Customers that are to use up their credits create the most expensive output.
+ * @param subject begins the prompt.
  */
 export function newCreateRequest(
   step: Step,
   idempotencyKey: string | null,
   surface: 'REST' | 'MCP' = 'REST',
   isVideo = step.random.chance(step.customer.role.only === 'creates' ? 0.8 : 0.25),
+  subject = 'A lighthouse',
 ): CreateRequest {
   const { state, customer } = step;
   const model = getModelBySlug(isVideo ? 'vidmodel-video' : 'imgmodel-2');
   const params = randomParams(step, model);
-  const prompt = `A lighthouse of customer ${customer.index}, ${newStepId(step)}`;
+  const prompt = `${subject} of customer ${customer.index}, ${newStepId(step)}`;
   const observed: ObservedCreate = {
     prompt,
     accountUuid: customer.uuid as string,
@@ -48,6 +50,7 @@ export function newCreateRequest(
     webhookToken: surface === 'REST' ? registerWebhookUrl(step, prompt) : null,
     clientId: null,
     hasImage: false,
+    isForbidden: false,
   };
   state.store.createsByPrompt.set(prompt, observed);
   return { observed, params };

@@ -35,10 +35,10 @@ export interface McpSession {
   requests: number;
 }
 
-/** A generation of a key or an application with a limit, and the time of the response as of `performance.now`. */
+/** A generation of a key or an application with a limit, and the time of the response by the clock of the service. */
 export interface CreatedUnderLimit {
   uuid: string;
-  at: number;
+  at: Date;
 }
 
 /** A key whose spending limit clients change. */
@@ -48,6 +48,20 @@ export interface LimitedKey extends ObservedKey {
   /** True if the period of the limit may be a day or a month. */
   hasWindow: boolean;
   created: CreatedUnderLimit[];
+  isChanging: boolean;
+}
+
+/** Options of a key that restrict what it may do. Null: no restriction of that kind. */
+export interface KeyOptions {
+  scopes: string[] | null;
+  allowed_models: string[] | null;
+  allowed_ips: string[] | null;
+}
+
+/** A key whose options clients change. */
+export interface RestrictedKey extends ObservedKey {
+  /** Options of the last change, whatever its outcome. */
+  options: KeyOptions;
   isChanging: boolean;
 }
 
@@ -74,6 +88,8 @@ export interface ChaosCustomer {
   keys: ObservedKey[];
   /** Keys that have, or had, a spending limit. They are not among `keys`. */
   limitedKeys: LimitedKey[];
+  /** Keys with other options. They are not among `keys` either. */
+  restrictedKeys: RestrictedKey[];
   /** Null until it is registered. */
   application: Application | null;
   /** Uuids of the latest generations, newest last. */
@@ -142,6 +158,7 @@ export function createCustomers(count: number, random: SeededRandom): ChaosCusto
       cookie: null,
       keys: [],
       limitedKeys: [],
+      restrictedKeys: [],
       application: null,
       generations: [],
       upload: null,
@@ -156,6 +173,10 @@ export function createCustomers(count: number, random: SeededRandom): ChaosCusto
 
 export function isLimited({ limitedKeys }: ChaosCustomer, { uuid }: ObservedKey): boolean {
   return limitedKeys.some((key) => key.uuid === uuid);
+}
+
+export function isRestricted({ restrictedKeys }: ChaosCustomer, { uuid }: ObservedKey): boolean {
+  return restrictedKeys.some((key) => key.uuid === uuid);
 }
 
 /** Keys that no client has tried to revoke. */

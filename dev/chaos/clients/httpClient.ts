@@ -1,3 +1,4 @@
+import { Readable } from 'node:stream';
 import { request } from 'undici';
 import { addViolation } from './violations.ts';
 import { StoppedError, type ClientState } from './clientState.ts';
@@ -14,6 +15,8 @@ export interface HttpMessage {
   headers: Record<string, string>;
   /** Sent as JSON. */
   body?: object | undefined;
+  /** Holds back the second half of the JSON until it resolves. */
+  heldBack?: Promise<unknown> | undefined;
   /** Sent as a form. */
   form?: Record<string, string> | undefined;
   /** Sent as it is. Its type is in the headers. */
@@ -53,10 +56,20 @@ export async function sendHttp({ agent, stopping }: ClientState, message: HttpMe
   }
 }
 
-function encodeBody({ body, form, file }: HttpMessage): [contentType: string | null, body: string | Buffer | null] {
+function encodeBody({ body, form, file, heldBack }: HttpMessage): [contentType: string | null, body: RequestBody] {
   if (file !== undefined) return [null, file];
+  if (heldBack !== undefined) return ['application/json', Readable.from(sendInHalves(JSON.stringify(body), heldBack))];
   if (form !== undefined) return ['application/x-www-form-urlencoded', new URLSearchParams(form).toString()];
   return body === undefined ? [null, null] : ['application/json', JSON.stringify(body)];
+}
+
+type RequestBody = string | Buffer | Readable | null;
+
+async function* sendInHalves(text: string, heldBack: Promise<unknown>): AsyncGenerator<string> {
+  const middle = Math.floor(text.length / 2);
+  yield text.slice(0, middle);
+  await heldBack;
+  yield text.slice(middle);
 }
 
 /** Records a request when it has ended. */

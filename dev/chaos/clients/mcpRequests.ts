@@ -35,6 +35,8 @@ export interface ToolCall {
   expectedErrors: readonly ErrorCode[];
   /** Token of an application, which calls without a session. Default: a key, in the customer's session. */
   token?: AccessToken;
+  /** Holds back a part of the call until it resolves. */
+  heldBack?: Promise<unknown>;
 }
 
 /** Opens a session, unless the customer has one. @returns true if there is one. */
@@ -65,7 +67,7 @@ export async function initializeMcp(step: Step, key: ObservedKey, address: strin
 /** Calls a tool. */
 export async function callTool(
   step: Step,
-  { name, args, id, idempotencyKey, expectedErrors, token }: ToolCall,
+  { name, args, id, idempotencyKey, expectedErrors, token, heldBack }: ToolCall,
 ): Promise<ToolResult> {
   const { state, customer, random } = step;
   const key = token ?? pickKey(step);
@@ -75,13 +77,14 @@ export async function callTool(
     ...(idempotencyKey === null ? {} : { idempotencyKey }),
   };
   const body = buildToolCall(name, args, id, meta);
-  const kind = token === undefined ? `mcp ${name}` : APPLICATION_CALL;
+  const kind =
+    token === undefined ? `mcp ${name}` : name.startsWith('generate_') ? APPLICATION_CALL : `mcp ${name} by a token`;
   const headers = {
     ...buildMcpHeaders(key.key, session),
     ...(token === undefined ? {} : buildStatelessCallHeaders(name)),
   };
   const address = token?.address ?? random.pick(state.addresses);
-  const reply = await sendHttp(state, { kind, method: 'POST', path: '/mcp', address, headers, body });
+  const reply = await sendHttp(state, { kind, method: 'POST', path: '/mcp', address, headers, body, heldBack });
   const message = reply.status === 200 ? findMessage(reply, id) : undefined;
   const observed: HttpReply = reply.status === 200 && message === undefined ? { ...reply, status: 'cut' } : reply;
   const response = interpretToolResult(observed, message);

@@ -1,5 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { CreditLimit } from '../../../shared/presenters/spendingLimit.ts';
+import { DAY_MS } from '../../../shared/spec/durations.ts';
+import { REFRESH_TOKEN_DAYS } from '../../../shared/spec/limits.ts';
 import type { AccessToken } from './accessTokens.ts';
 import { recordRequest, parseJson, reportInternalError, sendHttp, type HttpReply } from './httpClient.ts';
 import { discoverOrigin, signInCustomer } from './onboardCustomer.ts';
@@ -44,11 +46,9 @@ export async function connectApplication(
   // A month may have passed, or the account was suspended, since the approval.
   const reply = await sendOAuth(step, 'token', { address, form }, [200, 400]);
   if (reply.status !== 200) return null;
-  const { access_token: text, expires_in: seconds, scope } = parseJson(reply.text);
-  if (typeof text !== 'string' || scope !== 'svc:read svc:write') {
-    reportViolation(step, 'responses-match-their-schema', 'POST /token', reply.text.slice(0, 300));
-    return null;
-  }
+  const issued = readTokens(step, reply);
+  if (issued === null) return null;
+  const { accessToken: text, refreshToken, seconds } = issued;
   return {
     uuid: `token of ${clientId} for ${newStepId(step)}`,
     key: text,
@@ -57,7 +57,38 @@ export async function connectApplication(
     revokedAt: null,
     address,
     expiresAt: new Date(requestedAt.getTime() + 1_000 * seconds),
+    refreshToken,
+    refreshExpiresAt: new Date(requestedAt.getTime() + REFRESH_TOKEN_DAYS * DAY_MS),
   };
+}
+
+/** Tokens of a response. */
+export interface IssuedTokens {
+  accessToken: string;
+  refreshToken: string;
+  /** Until the access token expires. */
+  seconds: number;
+}
+
+function readTokens(step: Step, { text }: HttpReply): IssuedTokens | null {
+  const { access_token: accessToken, refresh_token: refreshToken, expires_in: seconds, scope } = parseJson(text);
+  if (typeof accessToken === 'string' && typeof refreshToken === 'string' && scope === 'svc:read svc:write')
+    return { accessToken, refreshToken, seconds };
+  reportViolation(step, 'responses-match-their-schema', 'POST /token', text.slice(0, 300));
+  return null;
+}
+
+/** Exchanges a refresh token once. @returns the tokens, or the reason why there are none. */
+export async function refreshOnce(
+  step: Step,
+  clientId: string,
+  address: string,
+  refreshToken: string,
+): Promise<IssuedTokens | 'rejected' | 'unknown'> {
+  const form = { grant_type: 'refresh_token', refresh_token: refreshToken, client_id: clientId };
+  const reply = await sendOAuth(step, 'token', { address, form }, [200, 400]);
+  if (reply.status === 200) return readTokens(step, reply) ?? 'unknown';
+  return reply.status === 400 ? 'rejected' : 'unknown';
 }
 
 interface Approval {

@@ -12,6 +12,7 @@ import { ApiKeyResponse } from '../../../shared/presenters/apiKey.ts';
 import { CheckoutResponse, PortalResponse, TopupSettingsResponse } from '../../../api/rest/billing/schemas.ts';
 import { getBillingStatusResponse } from '../../../shared/presenters/billingStatus.ts';
 import { ErrorResponse } from '../../../api/rest/errorSchemas.ts';
+import { getEstimateResponse } from '../../../shared/presenters/estimate.ts';
 import { getGenerationResponse } from '../../../shared/presenters/generation.ts';
 import { getModelResponse } from '../../../api/rest/models/schemas.ts';
 import { pageResponse } from '../../../api/rest/pagination.ts';
@@ -40,6 +41,7 @@ export const RESPONSE_SHAPES = {
   createdUpload: compile(CreatedUploadResponse),
   createdKey: compile(CreatedApiKeyResponse),
   error: compile(ErrorResponse),
+  estimate: compile(getEstimateResponse()),
   enroll: compile(EnrollResponse),
   generation: compile(getGenerationResponse()),
   generations: compile(pageResponse(getGenerationResponse())),

@@ -8,6 +8,13 @@ export const STATEMENTS = {
   'expected-responses-only': 'A request is rejected only with an error that it can cause.',
   'valid-key-is-accepted': 'A key or an access token is accepted until it is revoked.',
   'revoked-key-is-rejected': 'All processes reject a key or an access token as soon as its revocation is acknowledged.',
+  'key-options-are-kept':
+    'From the acknowledgement of a change on, all processes reject what the options of a key do not allow: scopes, models and addresses.',
+  'expired-key-is-rejected': 'All processes reject a key from its expiry on.',
+  'refresh-returns-tokens':
+    'Every refresh with a valid token returns tokens of its own, also of several at the same moment and after lost responses.',
+  'used-refresh-token-is-rejected': 'A refresh token is rejected once one of its successors was used.',
+  'estimate-is-the-price': 'A create costs what an estimate of the same process said before and after it.',
   'suspended-account-is-rejected':
     'All processes reject the keys of an account as soon as its suspension is acknowledged, until it is reinstated.',
   'created-exists': 'Everything in a 201 response exists, with the same values.',

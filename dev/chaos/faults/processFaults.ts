@@ -1,10 +1,20 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { DAY_MS } from '../../../shared/spec/durations.ts';
 import type { ChaosEnvironment } from '../environment.ts';
 import type { ManagedProcess } from '../managedProcess.ts';
 import { PROCESSES, type Faults } from './fault.ts';
 
-const MONTH_MS = 31 * 24 * 60 * 60 * 1_000;
+const MONTH_MS = 31 * DAY_MS;
+/** Times of the day, in UTC, to which the clocks of a fault are moved, in milliseconds before midnight. */
+const TIMES_OF_DAY: Record<string, number> = {
+  '10 s before midnight': 10_000,
+  '17 s before midnight': 17_000,
+  noon: DAY_MS / 2,
+};
 /** The size of a jump of a corrected clock, or after a machine paused. Leases shift by as much. */
 const CLOCK_JUMP_MS = 60_000;
+/** A process reads the time of a corrected clock within this time. */
+const CLOCK_SETTLES_MS = 1_000;
 
 const lockTarget = (target: string) => [target];
 
@@ -31,22 +41,38 @@ export const PROCESS_FAULTS: Faults = {
     targets: PROCESSES,
     locks: lockTarget,
     durationMs: [3_000, 10_000],
-    begin: (environment, target, random) =>
+    begin: (environment, target, random) => {
+      environment.skewedClocks += 1;
       getProcess(environment, target).setClock(
         environment.advancedMs() + Math.round((2 * random.next() - 1) * CLOCK_JUMP_MS),
-      ),
-    end: (environment, target) => getProcess(environment, target).setClock(environment.advancedMs()),
+      );
+    },
+    end: async (environment, target) => {
+      getProcess(environment, target).setClock(environment.advancedMs());
+      await delay(CLOCK_SETTLES_MS);
+      environment.skewedClocks -= 1;
+    },
+  },
+  'day change': {
+    weight: 0,
+    targets: ['10 s before midnight'],
+    locks: () => [...PROCESSES, 'Stripe', 'webhooks'],
+    durationMs: [0, 0],
+    begin: (environment, target) => {
+      environment.stripe.delivery.sendDropped();
+      environment.advanceTime(getTimeUntil(target, environment.now()));
+    },
   },
   'month change': {
     weight: 0,
-    targets: ['everything'],
+    targets: ['17 s before midnight', 'noon'],
     // No process may be paused, use another clock, or miss webhooks meanwhile.
     locks: () => [...PROCESSES, 'Stripe', 'webhooks'],
     durationMs: [0, 0],
-    begin: (environment) => {
+    begin: (environment, target) => {
       // Stripe would retry for days, and be asked for events that never arrived.
       environment.stripe.delivery.sendDropped();
-      environment.advanceTime(MONTH_MS);
+      environment.advanceTime(MONTH_MS + getTimeUntil(target, environment.now()));
       // Concurrent renewals meet each other.
       return environment.enqueueDuplicateJobs(6, 'creditPeriods.renew');
     },
@@ -65,6 +91,12 @@ export const PROCESS_FAULTS: Faults = {
     },
   },
 };
+
+/** Returns the milliseconds until a time of the day, which is a name of `TIMES_OF_DAY`. */
+function getTimeUntil(name: string, now: Date): number {
+  const at = DAY_MS - (TIMES_OF_DAY[name] ?? 0);
+  return (at - (now.getTime() % DAY_MS) + DAY_MS) % DAY_MS;
+}
 
 function getProcess(environment: ChaosEnvironment, name: string): ManagedProcess {
   const managedProcess = environment.processes.get(name);

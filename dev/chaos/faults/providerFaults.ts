@@ -1,6 +1,8 @@
 import type { Misbehaviour } from '../../../test/fakes/misbehave.ts';
 import type { Fault as StripeFault } from '../../../test/fakes/stripe/faults.ts';
 import type { UpstreamFault } from '../../../test/fakes/fakeUpstream.ts';
+import type { ModerationFault } from '../../../test/fakes/moderationService.ts';
+import { MODERATION_FAULTS } from '../moderation.ts';
 import { type Faults, lockOnly } from './fault.ts';
 
 type UpstreamRequest = 'submit' | 'status' | 'result' | 'file';
@@ -20,7 +22,7 @@ const STRIPE_FAULTS: StripeFault[] = [
   'drop after doing',
 ];
 
-/** Faults of the model provider and of Stripe. */
+/** Faults of the model provider, of Stripe and of the moderation service. */
 export const PROVIDER_FAULTS: Faults = {
   'upstream misbehaves': {
     weight: 8,
@@ -87,6 +89,19 @@ export const PROVIDER_FAULTS: Faults = {
     },
     end: ({ stripe }) => {
       delete stripe.faults['refunds.create'];
+    },
+  },
+  'moderation fails': {
+    // Once in a run: see ../schedule.ts.
+    weight: 0,
+    targets: MODERATION_FAULTS,
+    locks: lockOnly('moderation'),
+    durationMs: [0, 0],
+    begin: ({ moderation }, target) => {
+      if (moderation !== null) moderation.fault = target as ModerationFault;
+    },
+    end: ({ moderation }) => {
+      if (moderation !== null) moderation.fault = null;
     },
   },
   'webhooks delayed': {

@@ -1,6 +1,8 @@
 import { spawnSync } from 'node:child_process';
 import { cpSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { bundlePrograms } from '../../build/bundlePrograms.ts';
+import { readProcfileFlags } from '../../build/procfileFlags.ts';
 import { ROOT } from '../../local/environment/build.ts';
 import { createScratchFolder } from '../../local/environment/scratchFolder.ts';
 import { applyCodeChange } from './codeChange.ts';
@@ -12,13 +14,14 @@ export interface BuggyBuild {
   remove(): void;
 }
 
-const SOURCES = ['api', 'migrations', 'shared', 'worker', 'package.json', 'tsconfig.json', 'tsconfig.build.json'];
+const SOURCES = ['api', 'dev/sampleUpstream', 'migrations', 'shared', 'worker', 'package.json', 'tsconfig.json'];
+const MODULES = SOURCES.filter((name) => !name.includes('.'));
 
 /**
  * Copies the source, applies the changes of a bug and compiles the result.
  * @throws Error if a change does not fit the source, or if the changed source does not compile.
  */
-export function buildWithBug(bug: SeededBug): BuggyBuild {
+export async function buildWithBug(bug: SeededBug): Promise<BuggyBuild> {
   const folder = createScratchFolder('chaos-seeded-bug-');
   const remove = () => {
     rmSync(folder, { recursive: true, force: true });
@@ -33,7 +36,7 @@ export function buildWithBug(bug: SeededBug): BuggyBuild {
       const path = join(folder, change.file);
       writeFileSync(path, applyCodeChange(readFileSync(path, 'utf8'), change));
     }
-    compile(bug, folder);
+    await compile(bug, folder);
     return { folder, remove };
   } catch (error) {
     remove();
@@ -41,13 +44,14 @@ export function buildWithBug(bug: SeededBug): BuggyBuild {
   }
 }
 
-function compile({ name }: SeededBug, folder: string): void {
+async function compile({ name }: SeededBug, folder: string): Promise<void> {
+  // The bundler does not check types, and a name that does not exist would look like a bug that was found.
+  writeFileSync(join(folder, 'tsconfig.bug.json'), JSON.stringify({ extends: './tsconfig.json', include: MODULES }));
   const tsc = join(ROOT, 'node_modules/typescript/bin/tsc');
-  const { status, stdout, stderr } = spawnSync(process.execPath, [tsc, '-p', 'tsconfig.build.json'], {
+  const { status, stdout, stderr } = spawnSync(process.execPath, [tsc, '-p', 'tsconfig.bug.json'], {
     cwd: folder,
     encoding: 'utf8',
   });
   if (status !== 0) throw new Error(`The service with the bug "${name}" does not compile:\n${stdout}${stderr}`);
-  // As `npm run build` does: files that the modules read at run time.
-  spawnSync(process.execPath, [join(ROOT, 'dev/copyAssets.mjs'), join(folder, 'dist')], { cwd: folder });
+  await bundlePrograms({ root: folder, folder: join(folder, 'dist'), getFlags: readProcfileFlags });
 }

@@ -1,5 +1,6 @@
 import type { SeededBug } from './seededBug.ts';
 
+const REFRESH_TOKENS = 'shared/domain/oauth/refreshTokens.ts';
 const CHARGE_LIMITS = 'shared/domain/spendingLimits/chargeLimits.ts';
 
 /** Bugs in spending limits, and in the access of applications. */
@@ -29,12 +30,66 @@ export const LIMIT_BUGS: readonly SeededBug[] = [
     foundBy: ['spending-limits-match-generations', 'spending-limits-are-kept'],
   },
   {
+    name: 'a refund is returned to the present window of a limit, whichever window was charged',
+    changes: [
+      {
+        file: 'migrations/0024_spending_limits.ts',
+        find: 'AND generation_count_at_window_start < NEW.number;',
+        replace: ';',
+      },
+    ],
+    foundBy: ['windows-match-at-every-commit', 'spending-limits-match-generations'],
+  },
+  {
     name: 'the tokens of a disconnected application are still accepted',
     changes: [
       {
         file: 'shared/domain/oauth/grants.ts',
         within: 'FIND_ACTIVE_GRANTS',
         find: 'AND $g.revoked_at IS NULL',
+        replace: '',
+      },
+    ],
+    foundBy: ['revoked-key-is-rejected', 'rejected-is-not-charged'],
+  },
+  {
+    name: 'the refresh tokens of a disconnected application return new tokens',
+    changes: [
+      { file: REFRESH_TOKENS, within: 'ROTATE_REFRESH_TOKENS', find: 'AND $g.revoked_at IS NULL', replace: '' },
+    ],
+    foundBy: ['revoked-key-is-rejected'],
+  },
+  {
+    name: 'a refresh token is accepted although its successor was used',
+    changes: [
+      {
+        file: REFRESH_TOKENS,
+        within: 'ROTATE_REFRESH_TOKENS',
+        find: 'AND NOT ${IS_SUPERSEDED})',
+        replace: ')',
+      },
+    ],
+    foundBy: ['used-refresh-token-is-rejected'],
+  },
+  {
+    name: 'a refresh token that is used again is rejected, and its grant continues',
+    changes: [
+      {
+        file: REFRESH_TOKENS,
+        within: 'explainRejection',
+        find: "await revokeGrant($row.uuid, 'token_reuse');",
+        replace: '',
+      },
+    ],
+    foundBy: ['revoked-key-is-rejected'],
+  },
+  {
+    name: 'the grant of an application is not checked in the charge',
+    changes: [
+      {
+        file: 'shared/domain/oauth/lockGrants.ts',
+        within: 'buildGrantDecision',
+        find: 'WHERE $g.revoked_at IS NULL',
         replace: '',
       },
     ],

@@ -57,7 +57,7 @@ async function runAll(seeds: number, seconds: number, only: string): Promise<voi
 }
 
 async function tryBug(bug: SeededBug, seeds: number, seconds: number): Promise<BugResult> {
-  const build = buildWithBug(bug);
+  const build = await buildWithBug(bug);
   try {
     for (let seed = 1; seed <= seeds; seed += 1) {
       const startedAt = performance.now();

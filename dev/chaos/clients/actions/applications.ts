@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { type AccessToken, mayHaveExpired } from '../accessTokens.ts';
 import {
   buildLimitFields,
@@ -12,10 +13,11 @@ import type { Application } from '../customers.ts';
 import { signInCustomer } from '../onboardCustomer.ts';
 import { sendPageRequest } from '../pageRequests.ts';
 import { callTool, type ToolResult } from '../mcpRequests.ts';
-import { newStepId, type Step } from '../clientState.ts';
+import { newStepId, reportViolation, sleepUnlessStopped, type Step } from '../clientState.ts';
 import { retryUntilKnown } from '../retry.ts';
-import { isMonthSettled, listEarlier, refundEarlier } from './limitedKeys.ts';
+import { isDayTurning, isMonthSettled, listEarlier, refundEarlier } from './limitedKeys.ts';
 import { verifyToolShape } from './mcpTools.ts';
+import { listRefreshable, refreshTokens, tryEndedGrant } from './refreshTokens.ts';
 
 const APPLICATIONS_PATH = '/account/applications/';
 /** Number of simultaneous creates of one application. */
@@ -29,23 +31,29 @@ const MAX_PAGE_ATTEMPTS = 8;
  */
 export async function useApplication(step: Step): Promise<void> {
   const { customer, random, state } = step;
-  if (!isMonthSettled(state)) return;
   const { application } = customer;
   if (application === null) {
     await registerFor(step);
+    return;
+  }
+  const refreshable = listRefreshable(step, application);
+  if (refreshable.length > 0 && random.chance(0.25)) {
+    await change(application, () => refreshTokens(step, application, random.pick(refreshable)));
     return;
   }
   const connected = state.addresses.filter((address) => listTokens(step, application, address).length > 0);
   const unconnected = state.addresses.filter((address) => !connected.includes(address));
   const isConnected = connected.length > 0;
   if (application.isChanging) await createInBurst(step, application);
-  else if (isConnected && random.chance(0.3)) {
+  else if (isConnected && random.chance(0.5)) {
     const end = random.pick([disconnect, revokeOne]);
     await change(application, () => end(step, application));
-  } else if (unconnected.length > 0) {
+  } else if (!isMonthSettled(state)) return;
+  else if (unconnected.length > 0) {
     await change(application, () => connect(step, application, unconnected));
     await createInBurst(step, application);
-  } else if (random.chance(0.4) && listEarlier(step, application.created).length > 0)
+    if (random.chance(0.5)) await change(application, () => disconnect(step, application));
+  } else if (random.chance(isDayTurning(state) ? 0.7 : 0.4) && listEarlier(step, application.created).length > 0)
     await refundEarlier(step, application.created, () => createInBurst(step, application));
   else {
     await change(application, () => changeLimit(step, application));
@@ -96,7 +104,11 @@ function pickLimit({ random }: Step): LimitChoice {
 }
 
 /** Changes the limit on the page of the application. */
-async function changeLimit(step: Step, application: Application): Promise<void> {
+async function changeLimit(
+  step: Step,
+  application: Application,
+  chooseLimit: LimitChoice = pickLimit(step),
+): Promise<void> {
   if (!isMonthSettled(step.state)) return;
   const address = step.random.pick(step.state.addresses);
   const uuid = await findOnPage(step, application, address);
@@ -106,7 +118,7 @@ async function changeLimit(step: Step, application: Application): Promise<void> 
     kind: 'page limit',
     address,
     path,
-    fields: (page) => buildLimitFields(page, pickLimit(step)),
+    fields: (page) => buildLimitFields(page, chooseLimit),
   });
 }
 
@@ -123,10 +135,56 @@ async function findOnPage(step: Step, { name }: Application, address: string): P
   return new RegExp(`/account/applications/([0-9a-f-]{36})/end/" aria-label="Disconnect ${name}"`).exec(page.text)?.[1];
 }
 
+/** Maximum time for which a create is held back. The service waits 30 s for a body. */
+const HELD_BACK_MAX_MS = 12_000;
+
+/**
+ * Ends tokens while creates with each of them are incomplete, and completes these once that is acknowledged.
+ * @param end sets `revokedAt` of the tokens.
+ */
+async function endDuringCreates(
+  step: Step,
+  application: Application,
+  tokens: readonly AccessToken[],
+  end: () => Promise<void>,
+): Promise<void> {
+  // Otherwise the limit would reject most of the creates.
+  await changeLimit(step, application, () => null);
+  const ended = new AbortController();
+  const heldBack = Promise.race([once(ended.signal, 'abort'), sleepUnlessStopped(step.state, HELD_BACK_MAX_MS)]);
+  const completed = heldBack.then(
+    () => performance.now(),
+    () => performance.now(),
+  );
+  const creates = Promise.all(
+    [...tokens, ...tokens].map(async (token) => {
+      const request = newRequest(step, application.clientId);
+      const { isGood } = await createWithToken(step, token, request, completed);
+      if (!isGood || token.revokedAt === null || token.revokedAt > (await completed)) return;
+      const detail = 'a create was accepted that was completed after the revocation';
+      reportViolation(step, 'revoked-key-is-rejected', token.uuid, detail);
+    }),
+  );
+  // Handled below, after the end.
+  creates.catch(() => {});
+  try {
+    // The service reads the heads of the creates, and checks their tokens.
+    await sleepUnlessStopped(step.state, 50);
+    await end();
+  } finally {
+    ended.abort();
+    await creates;
+  }
+}
+
 /** Disconnects the application on its page, and tries all of its tokens as soon as that is acknowledged. */
 async function disconnect(step: Step, application: Application): Promise<void> {
-  const { state, customer, random } = step;
   const tokens = application.tokens.filter(({ revokedAt }) => revokedAt === null);
+  await endDuringCreates(step, application, tokens, () => disconnectOnPage(step, application, tokens));
+}
+
+async function disconnectOnPage(step: Step, application: Application, tokens: readonly AccessToken[]): Promise<void> {
+  const { state, customer, random } = step;
   for (const token of tokens) token.revokeRequestedAt ??= performance.now();
   // A form whose response was lost may still be carried out, and would end later tokens.
   let hasUnknownAttempt = false;
@@ -152,18 +210,25 @@ async function revokeOne(step: Step, application: Application): Promise<void> {
   const tokens = application.tokens.filter(({ revokeRequestedAt }) => revokeRequestedAt === null);
   if (tokens.length === 0) return;
   const token = step.random.pick(tokens);
-  token.revokeRequestedAt = performance.now();
-  const { isUnknown } = await retryUntilKnown(step, async () => ({
-    isUnknown: !(await revokeToken(step, application.clientId, token)),
-  }));
-  if (isUnknown) return;
-  token.revokedAt = performance.now();
-  await tryRevoked(step, application, [token]);
+  await endDuringCreates(step, application, [token], async () => {
+    token.revokeRequestedAt = performance.now();
+    const { isUnknown } = await retryUntilKnown(step, async () => ({
+      isUnknown: !(await revokeToken(step, application.clientId, token)),
+    }));
+    if (isUnknown) return;
+    token.revokedAt = performance.now();
+    await tryRevoked(step, application, [token]);
+  });
 }
 
 /** Creates with tokens that must be rejected; the comparison with the database finds a generation of these creates. */
-async function tryRevoked(step: Step, { clientId }: Application, tokens: readonly AccessToken[]): Promise<void> {
-  await Promise.all(tokens.map((token) => createWithToken(step, token, newRequest(step, clientId))));
+async function tryRevoked(step: Step, application: Application, tokens: readonly AccessToken[]): Promise<void> {
+  await Promise.all(
+    tokens.flatMap((token) => [
+      createWithToken(step, token, newRequest(step, application.clientId)),
+      tryEndedGrant(step, application, token),
+    ]),
+  );
 }
 
 /** Sends many creates at the same moment to all processes. */
@@ -177,7 +242,7 @@ async function createInBurst(step: Step, application: Application): Promise<void
       // A charge while a month passes could be in the wrong window.
       isMonthSettled(step.state) ? createWithToken(step, token, request) : { isUnknown: false };
     await (index === 0 ? retryUntilKnown(step, send) : send());
-    for (const uuid of request.observed.uuids) application.created.push({ uuid, at: performance.now() });
+    for (const uuid of request.observed.uuids) application.created.push({ uuid, at: step.state.now() });
   });
   await Promise.all(sent);
 }
@@ -193,7 +258,8 @@ async function createWithToken(
   step: Step,
   token: AccessToken,
   request: CreateRequest,
-): Promise<Pick<ToolResult, 'isUnknown'>> {
+  heldBack?: Promise<unknown>,
+): Promise<Pick<ToolResult, 'isGood' | 'isUnknown'>> {
   const { observed, params } = request;
   recordSent(step, request);
   const response = await callTool(step, {
@@ -209,6 +275,7 @@ async function createWithToken(
       'spending_limit_reached',
     ],
     token,
+    ...(heldBack === undefined ? {} : { heldBack }),
   });
   if (response.isGood) verifyToolShape(step, 'generation', response);
   recordCreateResponse(step, request, response, response.structured, 'MCP');

@@ -28,7 +28,7 @@ export async function createAndCancel(step: Step): Promise<void> {
 }
 
 /** Cancels a generation until the outcome of the request is known, and compares the response with its status. */
-async function sendCancel(step: Step, known: ObservedGeneration, address?: string): Promise<void> {
+export async function sendCancel(step: Step, known: ObservedGeneration, address?: string): Promise<void> {
   known.cancelRequestedAt ??= performance.now();
   const response = await retryUntilKnown(step, () =>
     sendWithKey(step, {

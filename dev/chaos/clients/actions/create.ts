@@ -1,7 +1,8 @@
 import { LIMITED_CREATE, type ObservedKey } from '../clientStore.ts';
 import { type RestResponse, sendWithKey, pickKey, type RestRequest } from '../restRequests.ts';
 import { newCreateRequest, recordCreateResponse, recordSent, type CreateRequest } from '../createRequests.ts';
-import { isLimited } from '../customers.ts';
+import { DENIED_SUBJECT } from '../../moderation.ts';
+import { isLimited, isRestricted } from '../customers.ts';
 import { retryUntilKnown } from '../retry.ts';
 import { reportViolation, newStepId, type Step } from '../clientState.ts';
 
@@ -40,6 +41,12 @@ export async function createOnceInParallel(step: Step): Promise<void> {
     sendCreate(step, request, addresses[index % addresses.length]),
   );
   await Promise.all(sent);
+}
+
+/** Sends a create that the moderation service denies. The comparison with the database finds it if it is accepted. */
+export async function createDeniedContent(step: Step): Promise<void> {
+  const request = newCreateRequest(step, newStepId(step), 'REST', undefined, DENIED_SUBJECT);
+  await retryUntilKnown(step, () => sendCreate(step, request));
 }
 
 /** Sends another create with a used idempotency key, which must be rejected and have no effect. */
@@ -83,6 +90,8 @@ export async function sendCreate(
       'parallel_limit_reached',
       'model_unavailable',
       ...(hasLimit ? (['spending_limit_reached'] as const) : []),
+      ...(isRestricted(step.customer, key) ? (['insufficient_scope'] as const) : []),
+      ...(observed.prompt.startsWith(DENIED_SUBJECT) ? (['content_rejected'] as const) : []),
       // Another create with a used key, or an image that the catalog of the process does not take.
       ...(observed.idempotencyKey === null && !observed.hasImage ? [] : (['validation_error'] as const)),
       ...(observed.hasImage ? (['rate_limited'] as const) : []),

@@ -1,4 +1,3 @@
-import type { CreditLimit } from '../../../../shared/presenters/spendingLimit.ts';
 import { type RestResponse, sendWithKey, type RestRequest } from '../restRequests.ts';
 import type { ObservedKey } from '../clientStore.ts';
 import { getActiveKeys } from '../customers.ts';
@@ -21,12 +20,12 @@ export async function changeKeys(step: Step): Promise<void> {
 /**
  * Creates a key, with an idempotency key so that no unknown key is left behind.
  * @param send sends the request with a credential.
- * @param limit spending limit; a key with one is not added to those that every action uses.
+ * @param options options of the key; a key with options is not added to those that every action uses.
  */
 export async function createKey(
   step: Step,
   send: (request: RestRequest) => Promise<RestResponse>,
-  limit?: CreditLimit,
+  options?: object,
 ): Promise<ObservedKey | undefined> {
   const idempotencyKey = newStepId(step);
   const name = `key ${idempotencyKey}`;
@@ -35,7 +34,7 @@ export async function createKey(
     kind: 'make key',
     method: 'POST',
     path: '/api/keys/create/',
-    body: { name, ...(limit === undefined ? {} : { credit_limit: limit }) },
+    body: { name, ...options },
     headers: { 'idempotency-key': idempotencyKey },
     // There may be twenty keys already, some of them unknown.
     expectedErrors: ['validation_error'],
@@ -46,7 +45,7 @@ export async function createKey(
   keysInProgress.add(name);
   const response = await retryUntilKnown(step, () => send(request));
   const observed = response.isGood ? recordKey(step, response.body) : undefined;
-  if (observed !== undefined && limit === undefined) step.customer.keys.push(observed);
+  if (observed !== undefined && options === undefined) step.customer.keys.push(observed);
   keysInProgress.delete(name);
   if (response.status === 400) await revokeUnknownKeys(step, send);
   if (observed === undefined) return undefined;

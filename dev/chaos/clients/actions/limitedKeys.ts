@@ -1,4 +1,5 @@
 import type { CreditLimit } from '../../../../shared/presenters/spendingLimit.ts';
+import { DAY_MS } from '../../../../shared/spec/durations.ts';
 import { SPENDING_PERIODS } from '../../../../shared/spec/states.ts';
 import { newStepId, type ClientState, type Step } from '../clientState.ts';
 import { newCreateRequest, type CreateRequest } from '../createRequests.ts';
@@ -6,11 +7,13 @@ import type { CreatedUnderLimit, LimitedKey } from '../customers.ts';
 import { sendWithKey, type RestResponse } from '../restRequests.ts';
 import { retryUntilKnown } from '../retry.ts';
 import { sendCreate } from './create.ts';
+import { sendCancel } from './cancel.ts';
 import { createKey } from './keys.ts';
-import { readGeneration } from './read.ts';
 import { refundGeneration } from './refundSucceeded.ts';
 
 const MAX_LIMITED_KEYS = 2;
+/** Generations of earlier days are refunded newest first: these may still run. */
+const LATEST = 5;
 /** Number of simultaneous creates with one limited key. */
 const BURST_SIZE = 16;
 /**
@@ -18,6 +21,8 @@ const BURST_SIZE = 16;
  * after the rush. A window of the new month must not contain them, although they are charged later.
  */
 const MONTH_SETTLED_MS = 8_000;
+/** Time before and after midnight in which clients create and refund within limits. */
+const DAY_TURN_MS = 6_000;
 
 /** Creates with a key that has a spending limit, or changes the limit. */
 export async function useLimitedKey(step: Step): Promise<void> {
@@ -28,7 +33,7 @@ export async function useLimitedKey(step: Step): Promise<void> {
     return;
   }
   const key = random.pick(usable);
-  if (key.hasWindow && random.chance(0.4) && listEarlier(step, key.created).length > 0)
+  if (key.hasWindow && random.chance(isDayTurning(state) ? 0.7 : 0.4) && listEarlier(step, key.created).length > 0)
     await refundEarlier(step, key.created, () => createWithLimit(step, key));
   else if (random.chance(0.2)) await changeLimit(step, key, pickLimit(step, key));
   else if (random.chance(0.25)) await createWithLimit(step, key);
@@ -37,8 +42,8 @@ export async function useLimitedKey(step: Step): Promise<void> {
 
 async function createLimitedKey(step: Step): Promise<void> {
   const period = pickPeriod(step);
-  const limit = { credits: pickMargin(step), period };
-  const created = await createKey(step, (request) => sendWithKey(step, request), limit);
+  const options = { credit_limit: { credits: pickMargin(step), period } };
+  const created = await createKey(step, (request) => sendWithKey(step, request), options);
   if (created === undefined) return;
   step.customer.limitedKeys.push({
     ...created,
@@ -120,15 +125,25 @@ async function createManyWithLimit(step: Step, key: LimitedKey): Promise<void> {
   await Promise.all([...sent, ...changes]);
 }
 
-/** Lists generations from before the last month: they do not belong to the window of this one. */
-export function listEarlier<Created extends { at: number }>({ state }: Step, created: readonly Created[]): Created[] {
-  return created.filter(({ at }) => at < state.lastRushAt);
+/** Returns true while a UTC day ends or has just begun, unless a month passes. */
+export function isDayTurning(state: ClientState): boolean {
+  const sinceMidnight = state.now().getTime() % DAY_MS;
+  return isMonthSettled(state) && (sinceMidnight < DAY_TURN_MS || sinceMidnight > DAY_MS - DAY_TURN_MS);
+}
+
+const getUtcDay = (at: Date): string => at.toISOString().slice(0, 'YYYY-MM-DD'.length);
+
+/** Lists generations of earlier days: they do not belong to the present window of a day, or of a month that began since. */
+export function listEarlier({ state }: Step, created: readonly CreatedUnderLimit[]): CreatedUnderLimit[] {
+  const today = getUtcDay(state.now());
+  return created.filter(({ at }) => getUtcDay(at) < today);
 }
 
 /**
- * Refunds a generation of an earlier month as staff do, when the window of this month has been used.
+ * Refunds a generation of an earlier day when the window of this day has been used: as staff do, or, if it has not ended,
+ * by a cancellation.
  * @param created generations of one credential.
- * @param createAgain uses the window of this month.
+ * @param createAgain uses the present window.
  */
 export async function refundEarlier(
   step: Step,
@@ -136,14 +151,13 @@ export async function refundEarlier(
   createAgain: () => Promise<void>,
 ): Promise<void> {
   const { store } = step.state;
-  const earlier = step.random.pick(listEarlier(step, created));
+  const earlier = step.random.pick(listEarlier(step, created).slice(-LATEST));
   created.splice(created.indexOf(earlier), 1);
   const observed = store.generations.get(earlier.uuid);
   if (observed === undefined) return;
-  if (observed.final === null) await readGeneration(step, observed);
-  if (observed.final?.status !== 'succeeded') return;
   await createAgain();
-  await refundGeneration(step, earlier.uuid);
+  if (observed.final === null) await sendCancel(step, observed);
+  if (observed.final?.status === 'succeeded') await refundGeneration(step, earlier.uuid, 1);
 }
 
 /** Sends a create, unless its charge could be in the wrong window because a month passes. */
@@ -157,7 +171,7 @@ async function sendLimited(
   const response = await sendCreate(step, request, address, key);
   if (response.isGood) {
     key.creditsUsed += response.body.credits_charged;
-    key.created.push({ uuid: response.body.uuid, at: response.endedAt });
+    key.created.push({ uuid: response.body.uuid, at: step.state.now() });
   }
   return response;
 }
