@@ -45,7 +45,7 @@ describe('the command line', () => {
       const { status, stdout, stderr } = await terminal.run('login', '--url', `${service.baseUrl}/`, '--key');
       expect(status, stderr).to.equal(0);
       expect(terminal.opened).to.deep.equal([`${service.baseUrl}/account/keys/`]);
-      expect(stdout).to.include('Balance: 1100 credits');
+      expect(stdout).to.include('balance of 1100 credits');
       expect(JSON.parse(readFileSync(file(), 'utf8'))).to.deep.equal({ url: service.baseUrl, key: customer.key });
       expect(statSync(file()).mode & 0o777).to.equal(0o600);
       expect(statSync(join(folder, 'genmeter')).mode & 0o777).to.equal(0o700);
@@ -70,7 +70,7 @@ describe('the command line', () => {
         '--key',
         `svc_${'0'.repeat(40)}`,
       );
-      expect([status, readdirSync(folder)]).to.deep.equal([3, []]);
+      expect([status, readdirSync(join(folder, 'genmeter'))]).to.deep.equal([3, []]);
       expect(stderr).to.include('unknown or revoked');
     });
 
@@ -80,7 +80,7 @@ describe('the command line', () => {
         'usage',
       );
       expect(status).to.equal(3);
-      expect(stderr).to.include('no API key for http://127.0.0.1:9');
+      expect(stderr).to.include('There is no sign-in for http://127.0.0.1:9 yet.');
     });
 
     it('is needed by commands that use the account, and logout deletes the key', async () => {
@@ -146,7 +146,7 @@ describe('the command line', () => {
 
     it('prints the price instead with --estimate, and fails above --max-credits', async () => {
       const { status, stdout } = await run('create', 'video', 'Waves', '-d', '10', '--estimate');
-      expect([status, stdout]).to.deep.equal([0, '70 credits of 1100; 1030 remain.\n']);
+      expect([status, stdout]).to.deep.equal([0, 'It costs 70 of 1100 credits; 1030 remain.\n']);
       const poor = createTerminal({ GENMETER_KEY: (await service.createCustomer(null)).key });
       expect((await poor.run('create', 'image', 'A lighthouse', '--estimate')).stdout).to.include(
         'It would be rejected:',
@@ -169,10 +169,10 @@ describe('the command line', () => {
     });
 
     it('says why the output could not be stored, and leaves no part of a file', async () => {
-      const target = join(folder, 'missing/lighthouse.png');
+      const target = join(folder, `${'lighthouse'.repeat(30)}.png`);
       const { status, stderr } = await run('create', 'image', 'A lighthouse', '-o', target);
       expect(status).to.equal(5);
-      expect(stderr).to.match(/could not be stored \(ENOENT.*genmeter get \S+ -o /s);
+      expect(stderr).to.match(/could not be stored \(ENAMETOOLONG.*genmeter get \S+ -o /s);
       expect(readdirSync(folder)).to.deep.equal([]);
     });
   });
@@ -253,6 +253,22 @@ describe('the command line', () => {
       expect(stderr.length, args.join(' ')).to.be.above(10);
     }
     expect((await createTerminal({ GENMETER_URL: 'localhost' }).run('models')).status).to.equal(2);
+  });
+
+  it('delete prints what was deleted before an error, and says what the error is', async () => {
+    const [first, last] = [await customer.createImage(), await customer.createImage()];
+    const missing = first.uuid.replace(/.{12}$/, '000000000000');
+    const { status, stdout, stderr } = await run('delete', first.uuid, missing, last.uuid, '--json');
+    expect([status, JSON.parse(stdout)]).to.deep.equal([1, { deleted: [first.uuid] }]);
+    expect(JSON.parse(stderr)).to.include({ error: 'not_found' });
+    expect((await run('delete', last.uuid)).stdout).to.equal(`Deleted ${last.uuid}\n`);
+    expect((await run('list')).stdout).to.equal('No generations.\n');
+  });
+
+  it('create charges nothing if its output could not be stored', async () => {
+    const { status, stderr } = await run('create', 'image', 'A lighthouse', '-o', join(folder, 'missing/a.png'));
+    expect([status, stderr.includes(`the folder ${folder}/missing of --output: ENOENT`)]).to.deep.equal([2, true]);
+    expect(await customer.balance()).to.equal(1_100);
   });
 
   it('prints help and version', async () => {

@@ -67,14 +67,19 @@ describe('the metadata of the service that the command line signs in to', () => 
         'authorization_endpoint',
         'https://elsewhere.example/\u001b[2J',
         'https://elsewhere.example/%1B[2J',
-        `an address of ${service.url}`,
+        `an address of ${service.url} as it should be`,
       ],
-      ['token_endpoint', 'http://127.0.0.1:9/token', 'http://127.0.0.1:9/token', `an address of ${service.url}`],
+      [
+        'token_endpoint',
+        'http://127.0.0.1:9/token',
+        'http://127.0.0.1:9/token',
+        `an address of ${service.url} as it should be`,
+      ],
       [
         'registration_endpoint',
         'https://elsewhere.example',
         'https://elsewhere.example/',
-        `an address of ${service.url}`,
+        `an address of ${service.url} as it should be`,
       ],
       ['revocation_endpoint', 'data:text/plain,x', 'data:text/plain,x', 'an https address'],
     ] as const;

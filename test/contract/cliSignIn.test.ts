@@ -1,83 +1,75 @@
 import { createServer } from 'node:http';
-import { mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs';
+import { mkdirSync, statSync, writeFileSync } from 'node:fs';
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { expect } from 'chai';
-import { CliUser } from '../harness/cliSignIn.ts';
+import { provideCliUser } from '../harness/cliSignIn.ts';
 import { decodeClaims } from '../harness/oauthClient.ts';
-import { setAllModelsOnline } from '../harness/seeds.ts';
-import { startTestService, type TestService } from '../harness/testService.ts';
 
 describe('signing in to the command line through the browser', () => {
-  let service: TestService;
-  let user: CliUser;
-
-  before(async () => {
-    service = await startTestService({ workers: 0 });
-    await setAllModelsOnline(service);
-  });
-  after(() => service.stop());
-  beforeEach(async () => {
-    user = new CliUser(service, await service.createCustomer());
-  });
-  afterEach(() => user.remove());
+  const cli = provideCliUser();
 
   it('opens the consent page, stores tokens for its owner only, and commands use them', async () => {
-    const login = await user.startLogin();
+    const login = await cli.user.startLogin();
     expect(login.terminal.opened).to.deep.equal([login.address.href]);
     const redirectUri = login.address.searchParams.get('redirect_uri') as string;
     expect(redirectUri).to.match(/^http:\/\/127\.0\.0\.1:\d+\/callback$/);
-    const response = await fetch(await user.decide(login));
+    const response = await fetch(await cli.user.decide(login));
     expect([response.status, await response.text()].join(' '))
       .to.include('200')
       .and.include('Return to the terminal');
     const { status, stdout, stderr } = await login.result;
     expect(status, stderr).to.equal(0);
-    expect(stdout).to.include(`Signed in to ${service.baseUrl}. Balance: 1100 credits.`);
-    const { url, tokens } = user.readCredentials();
-    expect(url).to.equal(service.baseUrl);
-    expect(decodeClaims(tokens.accessToken)).to.include({ aud: `${service.baseUrl}/api/`, client_id: tokens.clientId });
-    expect(statSync(user.file).mode & 0o777).to.equal(0o600);
-    expect(user.listFiles()).to.deep.equal(['credentials.json']);
+    expect(stdout).to.equal(
+      `Signed in to ${cli.service.baseUrl} with a balance of 1100 credits.\nStored in ${cli.user.file}\n`,
+    );
+    const { url, tokens } = cli.user.readCredentials();
+    expect(url).to.equal(cli.service.baseUrl);
+    expect(decodeClaims(tokens.accessToken)).to.include({
+      aud: `${cli.service.baseUrl}/api/`,
+      client_id: tokens.clientId,
+    });
+    expect(statSync(cli.user.file).mode & 0o777).to.equal(0o600);
+    expect(cli.user.listFiles()).to.deep.equal(['credentials.json']);
     // The port is closed.
     expect(await fetch(redirectUri).then(String, () => 'closed')).to.equal('closed');
 
-    expect((await user.run('create', 'image', 'A lighthouse')).status).to.equal(0);
-    expect(await user.customer.balance()).to.equal(1_092);
-    expect((await user.run('usage', '--by-key')).status).to.equal(0);
-    const keys = await user.run('keys');
+    expect((await cli.user.run('create', 'image', 'A lighthouse')).status).to.equal(0);
+    expect(await cli.user.customer.balance()).to.equal(1_092);
+    expect((await cli.user.run('usage', '--by-key')).status).to.equal(0);
+    const keys = await cli.user.run('keys');
     expect([keys.status, keys.stderr]).to.deep.equal([
       1,
       keys.stderr.match(/^Error: This request requires access to the whole account, .*\n$/)?.[0],
     ]);
-    const [client] = await service.sql('SELECT name FROM oauth_clients WHERE client_id = $1', [tokens.clientId]);
+    const [client] = await cli.service.sql('SELECT name FROM oauth_clients WHERE client_id = $1', [tokens.clientId]);
     expect(client.name).to.match(/^genmeter command line on \S/);
   });
 
   it('prints the address only with --no-browser', async () => {
-    const login = await user.startLogin('--no-browser', '--json');
+    const login = await cli.user.startLogin('--no-browser', '--json');
     expect(login.terminal.opened).to.deep.equal([]);
-    await fetch(await user.decide(login));
+    await fetch(await cli.user.decide(login));
     const { status, stdout } = await login.result;
     expect([status, JSON.parse(stdout)]).to.deep.equal([
       0,
-      { url: service.baseUrl, file: user.file, plan: 'pro', balance: 1_100 },
+      { url: cli.service.baseUrl, file: cli.user.file, plan: 'pro', balance: 1_100 },
     ]);
   });
 
   it('observes the spending limit of the consent page, with status 4', async () => {
-    await user.logIn({ limit_credits: '8', limit_period: 'day' });
-    expect((await user.run('create', 'image', 'A lighthouse')).status).to.equal(0);
-    const { status, stderr } = await user.run('create', 'image', 'A lighthouse', '--json');
+    await cli.user.logIn({ limit_credits: '8', limit_period: 'day' });
+    expect((await cli.user.run('create', 'image', 'A lighthouse')).status).to.equal(0);
+    const { status, stderr } = await cli.user.run('create', 'image', 'A lighthouse', '--json');
     expect([status, JSON.parse(stderr).error]).to.deep.equal([4, 'spending_limit_reached']);
   });
 
   describe('stores nothing', () => {
-    afterEach(() => expect(readdirSync(user.folder)).to.deep.equal([]));
+    afterEach(() => expect(cli.user.listFiles()).to.deep.equal([]));
 
     it('if the user denies the access', async () => {
-      const login = await user.startLogin();
-      await fetch(await user.decide(login, 'deny'));
+      const login = await cli.user.startLogin();
+      await fetch(await cli.user.decide(login, 'deny'));
       const { status, stderr } = await login.result;
       expect([status, stderr.split('\n').at(-2)]).to.deep.equal([
         3,
@@ -86,7 +78,7 @@ describe('signing in to the command line through the browser', () => {
     });
 
     it('if the browser does not return in time', async () => {
-      const { status, stderr } = await (await user.startLogin('--timeout', '1')).result;
+      const { status, stderr } = await (await cli.user.startLogin('--timeout', '1')).result;
       expect([status, stderr.split('\n').at(-2)]).to.deep.equal([
         3,
         'Error: There was no answer within 1 s. Run genmeter login again, or genmeter login --key.',
@@ -94,30 +86,30 @@ describe('signing in to the command line through the browser', () => {
     });
 
     it('if it is interrupted', async () => {
-      const login = await user.startLogin();
+      const login = await cli.user.startLogin();
       login.terminal.interrupt();
       expect((await login.result).status).to.equal(130);
     });
 
     it('if the answer names another server, and the code is not sent', async () => {
       for (const iss of ['https://elsewhere.example', null]) {
-        const login = await user.startLogin();
-        const answer = await user.decide(login);
+        const login = await cli.user.startLogin();
+        const answer = await cli.user.decide(login);
         if (iss === null) answer.searchParams.delete('iss');
         else answer.searchParams.set('iss', iss);
         await fetch(answer);
         const { status, stderr } = await login.result;
         expect([status, stderr.split('\n').at(-2)]).to.deep.equal([
           1,
-          `Error: The answer does not come from ${service.baseUrl}. Nothing was stored.`,
+          `Error: The answer comes from another server than ${cli.service.baseUrl} and was ignored. Nothing was stored.`,
         ]);
       }
-      expect(await user.listActiveGrants()).to.deep.equal([]);
+      expect(await cli.user.listActiveGrants()).to.deep.equal([]);
     });
 
     it('if the service rejects the code', async () => {
-      const login = await user.startLogin();
-      const answer = await user.decide(login);
+      const login = await cli.user.startLogin();
+      const answer = await cli.user.decide(login);
       answer.searchParams.set('code', '0'.repeat(64));
       await fetch(answer);
       const { status, stderr } = await login.result;
@@ -126,7 +118,7 @@ describe('signing in to the command line through the browser', () => {
     });
 
     it('if nothing listens at the address, with status 5', async () => {
-      const { status, stderr } = await user.run('login', '--url', 'http://127.0.0.1:9');
+      const { status, stderr } = await cli.user.run('login', '--url', 'http://127.0.0.1:9');
       expect(status).to.equal(5);
       expect(stderr).to.match(/^Error: No response from http:\/\/127\.0\.0\.1:9\/.*\n$/);
     });
@@ -135,25 +127,25 @@ describe('signing in to the command line through the browser', () => {
       const old = createServer((_request, response) => response.writeHead(404).end('{}')).listen(0, '127.0.0.1');
       await once(old, 'listening');
       const url = `http://127.0.0.1:${(old.address() as AddressInfo).port}`;
-      const { status, stderr } = await user.run('login', '--url', url);
+      const { status, stderr } = await cli.user.run('login', '--url', url);
       expect([status, stderr]).to.deep.equal([
         1,
         `Error: ${url} does not offer a sign-in through the browser. Run genmeter login --key.\n`,
       ]);
       old.close();
-      const other = service.baseUrl.replace('127.0.0.1', 'localhost');
-      expect(other).to.not.equal(service.baseUrl);
-      const moved = await user.run('login', '--url', other);
+      const other = cli.service.baseUrl.replace('127.0.0.1', 'localhost');
+      expect(other).to.not.equal(cli.service.baseUrl);
+      const moved = await cli.user.run('login', '--url', other);
       expect([moved.status, moved.stderr]).to.deep.equal([
         2,
-        `Error: The address of this service is ${service.baseUrl}. Run genmeter login with that --url.\n`,
+        `Error: This service has another address. Run: genmeter login --url ${cli.service.baseUrl}\n`,
       ]);
     });
   });
 
   it('ignores requests to its port that do not carry the state of this sign-in', async () => {
-    const login = await user.startLogin();
-    const answer = await user.decide(login);
+    const login = await cli.user.startLogin();
+    const answer = await cli.user.decide(login);
     for (const change of [
       (url: URL) => url.searchParams.set('state', 'another'),
       (url: URL) => url.searchParams.delete('state'),
@@ -169,22 +161,27 @@ describe('signing in to the command line through the browser', () => {
   });
 
   it('a second sign-in keeps the registration and ends the first, and a key ends it as well', async () => {
-    await user.logIn();
-    const { clientId } = user.readCredentials().tokens;
-    await user.logIn();
-    expect(user.readCredentials().tokens.clientId).to.equal(clientId);
-    expect(await user.listActiveGrants()).to.deep.equal([{ client_id: clientId, resource: `${service.baseUrl}/api/` }]);
-    expect((await user.run('login', '--key', user.customer.key)).status).to.equal(0);
-    expect(user.readCredentials()).to.deep.equal({ url: service.baseUrl, key: user.customer.key });
-    expect(await user.listActiveGrants()).to.deep.equal([]);
+    await cli.user.logIn();
+    const { clientId } = cli.user.readCredentials().tokens;
+    await cli.user.logIn();
+    expect(cli.user.readCredentials().tokens.clientId).to.equal(clientId);
+    expect(await cli.user.listActiveGrants()).to.deep.equal([
+      { client_id: clientId, resource: `${cli.service.baseUrl}/api/` },
+    ]);
+    expect((await cli.user.run('login', '--key', cli.user.customer.key)).status).to.equal(0);
+    expect(cli.user.readCredentials()).to.deep.equal({ url: cli.service.baseUrl, key: cli.user.customer.key });
+    expect(await cli.user.listActiveGrants()).to.deep.equal([]);
   });
 
   it('registers again if the service has deleted the registration', async () => {
-    mkdirSync(user.settings);
+    mkdirSync(cli.user.settings);
     const tokens = { accessToken: 'a', refreshToken: 'b', expiresAt: 0, clientId: 'deleted' };
-    const endpoints = { tokenEndpoint: `${service.baseUrl}/token`, revocationEndpoint: `${service.baseUrl}/revoke` };
-    writeFileSync(user.file, JSON.stringify({ url: service.baseUrl, tokens: { ...tokens, ...endpoints } }));
-    await user.logIn();
-    expect(user.readCredentials().tokens.clientId).to.not.equal('deleted');
+    const endpoints = {
+      tokenEndpoint: `${cli.service.baseUrl}/token`,
+      revocationEndpoint: `${cli.service.baseUrl}/revoke`,
+    };
+    writeFileSync(cli.user.file, JSON.stringify({ url: cli.service.baseUrl, tokens: { ...tokens, ...endpoints } }));
+    await cli.user.logIn();
+    expect(cli.user.readCredentials().tokens.clientId).to.not.equal('deleted');
   });
 });

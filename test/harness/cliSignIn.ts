@@ -4,7 +4,8 @@ import { join } from 'node:path';
 import type { TestCustomer } from './apiClient.ts';
 import { type CliResult, TestTerminal } from './cliTerminal.ts';
 import { getRedirectLocation, submitConsent } from './oauthClient.ts';
-import { eventually, type TestService } from './testService.ts';
+import { setAllModelsOnline } from './seeds.ts';
+import { eventually, startTestService, type TestService } from './testService.ts';
 
 /** A `genmeter login` that waits for the browser. */
 export interface PendingLogin {
@@ -84,4 +85,30 @@ export class CliUser {
   remove(): void {
     rmSync(this.folder, { recursive: true, force: true });
   }
+}
+
+/** A service, and the user of the present test. */
+export interface CliFixture {
+  service: TestService;
+  user: CliUser;
+}
+
+/**
+ * Registers hooks for the tests of a suite: one service, and a new user for each test.
+ * @param prepare runs with each user before its test.
+ */
+export function provideCliUser(prepare: (user: CliUser) => Promise<void> = async () => {}): CliFixture {
+  const fixture = {} as CliFixture;
+  before(async () => {
+    fixture.service = await startTestService({ workers: 0 });
+    await setAllModelsOnline(fixture.service);
+  });
+  after(() => fixture.service.stop());
+  beforeEach(async () => {
+    const { service } = fixture;
+    fixture.user = new CliUser(service, await service.createCustomer());
+    await prepare(fixture.user);
+  });
+  afterEach(() => fixture.user.remove());
+  return fixture;
 }

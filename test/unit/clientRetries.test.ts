@@ -91,6 +91,17 @@ describe('the retries of the client', () => {
     expect(own).to.equal('order-7');
   });
 
+  it('do not conceal an idempotency key that a header cannot contain', async () => {
+    const { generations } = createClient();
+    for (const idempotencyKey of ['', 'order-\u20ac', 'a\nb']) {
+      const thrown = await generations.create(IMAGE, { idempotencyKey }).catch((error: unknown) => error);
+      expect(thrown).to.be.instanceOf(TypeError).and.include({
+        message: 'idempotencyKey must consist of printable ASCII characters.',
+      });
+    }
+    expect(service.requests).to.deep.equal([]);
+  });
+
   it('wait as long as Retry-After asks for', async () => {
     service.replies = [error(429, 'rate_limited', { 'retry-after': '1' }), created];
     await createClient().generations.create(IMAGE);
@@ -185,7 +196,7 @@ describe('the retries of the client', () => {
   it('describe responses that are not those of the service', async () => {
     service.replies = [redirect, text, page];
     const client = createClient({ maxRetries: 0 });
-    expect((await catchError(client.usage.summary())).detail).to.include('redirects to https://example.com/');
+    expect((await catchError(client.usage.summary())).detail).to.match(/ redirects\. .*: https:\/\/example\.com\/$/);
     expect(await catchError(client.usage.summary())).to.include({ error: 'unexpected_response', status: 200 });
     expect(await catchError(client.usage.summary())).to.include({ error: 'unexpected_response', status: 502 });
   });

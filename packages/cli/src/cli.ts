@@ -10,32 +10,49 @@ import { CommandError, EXIT, type ExitCode, type Terminal } from './terminal.ts'
 import { VERSION } from './version.ts';
 
 const EXIT_CODES = `
+Start with: genmeter login --url https://api.example.com
+GENMETER_URL and GENMETER_KEY in the environment replace the stored sign-in.
+Help for a command: genmeter create image --help
+
 Exit status: 0 success, 1 error, 2 wrong command line, 3 not signed in, 4 credits or subscription missing,
 5 temporary error (try again), 6 the generation failed, 130 interrupted.`;
 
 /** Runs a command line. @returns the status of the process. */
 export async function runCli(args: readonly string[], terminal: Terminal): Promise<ExitCode> {
-  const program = createProgram(terminal);
+  const isJson = args.includes('--json');
+  const program = createProgram(terminal, isJson);
   try {
     await program.parseAsync(args, { from: 'user' });
     return EXIT.success;
   } catch (error) {
-    // Commander has printed the help, the version, or the mistake in the command line.
-    if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.success : EXIT.usage;
-    return reportError(error, args.includes('--json'), terminal);
+    if (!(error instanceof CommanderError)) return reportError(error, isJson, terminal);
+    // Commander has printed the help, the version, or the mistake in the command line for people.
+    if (error.exitCode === 0) return EXIT.success;
+    if (isJson) terminal.note(JSON.stringify({ error: 'usage', detail: describeMistake(error) }));
+    return EXIT.usage;
   }
 }
 
-function createProgram(terminal: Terminal): Command {
+const MISTAKE_START = /^error: (.)/;
+
+/** Describes a mistake in the command line as the other errors do. */
+function describeMistake({ code, message }: CommanderError): string {
+  if (code === 'commander.help') return 'A command is missing. See genmeter --help.';
+  return toLine(message.replace(MISTAKE_START, (_start, first: string) => first.toUpperCase()));
+}
+
+function createProgram(terminal: Terminal, isJson: boolean): Command {
   const program = new Command('genmeter');
   program
     .description('Create videos and images, and manage the account.')
     .version(VERSION)
-    .showHelpAfterError('Add --help for the options.')
+    .showHelpAfterError('Add --help for the options and examples.')
     .addHelpText('after', EXIT_CODES)
     .configureOutput({
       writeOut: (text) => terminal.print(text.trimEnd()),
-      writeErr: (text) => terminal.note(text.trimEnd()),
+      outputError: (text, write) =>
+        write(text.replace(MISTAKE_START, (_start, first: string) => `Error: ${first.toUpperCase()}`)),
+      writeErr: (text) => (isJson ? undefined : terminal.note(text.trimEnd())),
     })
     .exitOverride();
   addLoginCommands(program, terminal);
@@ -46,7 +63,10 @@ function createProgram(terminal: Terminal): Command {
   return program;
 }
 
-function reportError(error: unknown, isJson: boolean, terminal: Terminal): ExitCode {
+function reportError(thrown: unknown, isJson: boolean, terminal: Terminal): ExitCode {
+  const { cause } = thrown as Error;
+  // The client wraps errors of the sign-in.
+  const error = cause instanceof CommandError ? cause : thrown;
   if (terminal.signal.aborted || (error as Error).name === 'AbortError') {
     terminal.note(
       isJson ? JSON.stringify({ error: 'interrupted', detail: 'The command was interrupted.' }) : 'Interrupted.',

@@ -33,7 +33,7 @@ export function readCredentials(env: Env): Credentials | undefined {
   try {
     text = readFileSync(file, 'utf8');
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    if (isMissing(error)) return undefined;
     throw new CommandError(EXIT.failure, 'credentials_file', `${file} cannot be read: ${(error as Error).message}.`);
   }
   const { url, key, tokens } = parseObject(text);
@@ -57,64 +57,95 @@ function isTokens(value: unknown): value is Tokens {
   return typeof expiresAt === 'number' && names.every((name) => typeof texts[name] === 'string');
 }
 
-/** Stores credentials in a file that only its owner can read, from its first byte on. */
+/**
+ * Stores credentials in a file that only its owner can read, from its first byte on.
+ * @throws CommandError if the file cannot be written.
+ */
 export function writeCredentials(env: Env, credentials: Credentials): string {
   const file = getCredentialsFile(env);
-  const temporary = writeTemporaryFile(file, credentials);
-  try {
-    renameSync(temporary, file);
-  } catch (error) {
-    rmSync(temporary);
-    throw error;
-  }
-  return file;
+  return changeSettings(file, () => {
+    const temporary = writeTemporaryFile(file, `${JSON.stringify(credentials, null, 2)}\n`);
+    try {
+      renameSync(temporary, file);
+    } catch (error) {
+      rmSync(temporary);
+      throw error;
+    }
+    return file;
+  });
 }
 
-/** Checks that credentials of this size can be stored. @throws CommandError otherwise. */
-export function requireWritable(env: Env, credentials: Credentials): void {
+/** More than credentials take. */
+const PROBE_BYTES = 8_192;
+
+/** Checks that credentials can be stored. @throws CommandError otherwise. */
+export function requireWritable(env: Env): void {
   const file = getCredentialsFile(env);
-  try {
-    rmSync(writeTemporaryFile(file, credentials));
-  } catch (error) {
-    throw new CommandError(EXIT.failure, 'credentials_file', `${file} cannot be written: ${(error as Error).message}.`);
-  }
+  changeSettings(file, () => {
+    rmSync(writeTemporaryFile(file, ' '.repeat(PROBE_BYTES)));
+    if (statSync(file, { throwIfNoEntry: false })?.isDirectory() === true) throw new Error('it is a folder');
+  });
 }
 
-function writeTemporaryFile(file: string, credentials: Credentials): string {
+function writeTemporaryFile(file: string, text: string): string {
   mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
   const temporary = `${file}.${process.pid}`;
   rmSync(temporary, { force: true });
-  writeFileSync(temporary, `${JSON.stringify(credentials, null, 2)}\n`, { mode: 0o600, flag: 'wx' });
+  writeFileSync(temporary, text, { mode: 0o600, flag: 'wx' });
   return temporary;
 }
 
-/** Deletes the stored credentials. @returns whether there were any. */
-export function deleteCredentials(env: Env): boolean {
+/** Deletes the stored credentials. @throws CommandError if the file cannot be deleted. */
+export function deleteCredentials(env: Env): void {
   const file = getCredentialsFile(env);
+  changeSettings(file, () => rmSync(file, { force: true }));
+}
+
+/** Returns whether there may be a file with credentials: it exists, or its folder cannot be read. */
+export function mayHaveCredentials(env: Env): boolean {
   try {
-    rmSync(file);
+    statSync(getCredentialsFile(env));
     return true;
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return false;
-    throw error;
+    return !isMissing(error);
   }
 }
 
-/** Longer than a refresh with its repetitions takes. */
-const LOCK_EXPIRY_MS = 60_000;
+function isMissing(error: unknown): boolean {
+  return ['ENOENT', 'ENOTDIR'].includes((error as NodeJS.ErrnoException).code ?? '');
+}
+
+/** Changes files in the folder of the credentials. @throws CommandError that says what to do if that is impossible. */
+function changeSettings<Result>(file: string, change: () => Result): Result {
+  try {
+    return change();
+  } catch (error) {
+    const advice = `Make sure that you can write to the folder ${dirname(file)} or set XDG_CONFIG_HOME to another one.`;
+    const detail = `${file} cannot be written: ${(error as Error).message}. ${advice}`;
+    throw new CommandError(EXIT.failure, 'credentials_file', detail);
+  }
+}
+
+/** Longer than a refresh takes. */
+const LOCK_EXPIRY_MS = 30_000;
 const LOCK_POLL_MS = 50;
 
 /**
  * Runs work that replaces the credentials while no other process does. A refresh token can be used once, so a process
  * must not refresh with the token that another one is replacing. Two processes may take over an abandoned lock at the
  * same time; that is harmless, because the service accepts concurrent refreshes within a minute.
+ * @throws CommandError if the folder cannot be written to; the reason of the signal when it aborts before the work.
  */
-export async function withCredentialsLock<Result>(env: Env, work: () => Promise<Result> | Result): Promise<Result> {
-  const lock = `${getCredentialsFile(env)}.lock`;
-  mkdirSync(dirname(lock), { recursive: true, mode: 0o700 });
-  while (!tryCreate(lock)) {
-    if (isAbandoned(lock)) rmSync(lock, { force: true });
-    else await delay(LOCK_POLL_MS);
+export async function withCredentialsLock<Result>(
+  env: Env,
+  signal: AbortSignal,
+  work: () => Promise<Result> | Result,
+): Promise<Result> {
+  const file = getCredentialsFile(env);
+  const lock = `${file}.lock`;
+  while (!changeSettings(file, () => tryCreate(lock))) {
+    if (isAbandoned(lock)) changeSettings(file, () => rmSync(lock, { force: true }));
+    else await delay(LOCK_POLL_MS, undefined, { signal });
   }
   try {
     return await work();
@@ -124,6 +155,7 @@ export async function withCredentialsLock<Result>(env: Env, work: () => Promise<
 }
 
 function tryCreate(lock: string): boolean {
+  mkdirSync(dirname(lock), { recursive: true, mode: 0o700 });
   try {
     writeFileSync(lock, String(process.pid), { mode: 0o600, flag: 'wx' });
     return true;

@@ -31,6 +31,15 @@ export function formatTable(headings: readonly string[], rows: readonly (readonl
     .join('\n');
 }
 
+/** Formats a list in columns, or says that it is empty. */
+export function formatList(
+  name: string,
+  headings: readonly string[],
+  rows: readonly (readonly (string | number)[])[],
+): string {
+  return rows.length === 0 ? `No ${name}.` : formatTable(headings, rows);
+}
+
 /** Replaces characters that control the terminal, which texts of the service or of users may contain. */
 export const toLine = (text: string): string => text.replaceAll(/\p{Cc}+/gu, ' ');
 
@@ -46,8 +55,8 @@ export const formatTime = (iso: string | null): string =>
   iso === null ? '-' : `${iso.slice(0, 19).replace('T', ' ')}Z`;
 
 export function formatGenerations(generations: readonly Generation[]): string {
-  if (generations.length === 0) return 'No generations.';
-  return formatTable(
+  return formatList(
+    'generations',
     ['UUID', 'STATUS', 'KIND', 'CREDITS', 'CREATED', 'PROMPT'],
     generations.map((one) => [
       one.uuid,
@@ -61,7 +70,7 @@ export function formatGenerations(generations: readonly Generation[]): string {
 }
 
 export function formatEstimate(estimate: Estimate): string {
-  const price = `${estimate.credits} credits of ${estimate.balance}; ${estimate.balance_after} remain.`;
+  const price = `It costs ${estimate.credits} of ${estimate.balance} credits; ${estimate.balance_after} remain.`;
   return estimate.refusal === null ? price : `${price}\nIt would be rejected: ${estimate.refusal.detail}`;
 }
 

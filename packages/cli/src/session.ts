@@ -9,13 +9,14 @@ type Access = { key: string } | 'browser' | undefined;
 /** The service and the access that a command uses: from the environment, otherwise from the last login. */
 function findAccess({ env }: Terminal): { url: string; access: Access } {
   const [urlSetting, key] = [env['GENMETER_URL'] || undefined, env['GENMETER_KEY'] || undefined];
+  if (urlSetting !== undefined && key !== undefined) return { url: urlSetting, access: { key } };
   const stored = readCredentials(env);
   const url = urlSetting ?? stored?.url;
   if (url === undefined) {
     throw new CommandError(
       EXIT.notSignedIn,
       'not_signed_in',
-      'Run genmeter login, or set GENMETER_URL and GENMETER_KEY.',
+      'Not signed in. Set GENMETER_URL and GENMETER_KEY, or run: genmeter login --url ADDRESS',
     );
   }
   if (key !== undefined) return { url, access: { key } };
@@ -31,7 +32,7 @@ export function openClient(terminal: Terminal): Genmeter {
     throw new CommandError(
       EXIT.notSignedIn,
       'not_signed_in',
-      `There is no API key for ${url}. Run genmeter login --url ${url}, or set GENMETER_KEY.`,
+      `There is no sign-in for ${url} yet. Set GENMETER_KEY, or run: genmeter login --url ${url}`,
     );
   }
   if (access !== 'browser') return createClient(url, access);
@@ -49,7 +50,10 @@ export function createClient(url: string, access: Pick<GenmeterOptions, 'key' | 
   try {
     return new Genmeter({ baseUrl: url, ...access });
   } catch (error) {
-    const detail = (error as Error).message.replace(/^baseUrl/, 'The address').replace(/^key/, 'The key');
+    const detail = (error as Error).message
+      .replace(/^baseUrl must be the address of the service/, 'The address of the service must be a URL')
+      .replace(/^baseUrl/, 'The address of the service')
+      .replace(/^key/, 'The key');
     throw new CommandError(EXIT.usage, 'usage', detail);
   }
 }

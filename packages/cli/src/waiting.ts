@@ -29,7 +29,7 @@ export async function waitWithProgress(
   try {
     return await client.generations.wait(generation.uuid, { signal: terminal.signal });
   } catch (error) {
-    terminal.note(`The generation continues. See it with: genmeter get ${generation.uuid} --wait`);
+    terminal.note(`The generation continues. See its outcome with: genmeter get ${generation.uuid} --wait`);
     throw error;
   } finally {
     clearInterval(timer);

@@ -1,18 +1,22 @@
-import { computeRetryDelay, parseRetryAfter, sleep } from './backoff.ts';
-import { type ErrorCode, GenmeterError } from './errors.ts';
+import { computeRetryDelay, sleep } from './backoff.ts';
+import { GenmeterError } from './errors.ts';
+import { networkError, readResponse, timeoutError } from './response.ts';
 
 const DEFAULT_TIMEOUT_MS = 60_000;
 const DEFAULT_MAX_RETRIES = 4;
 const HEADER_VALUE = /^[\x21-\x7e]+$/;
+const IDEMPOTENCY_KEY = /^[\x20-\x7e]+$/;
 
 export interface GenmeterOptions {
   /** API key (`svc_...`). Without one only models and plans can be read. */
   key?: string | undefined;
   /**
    * Returns an OAuth access token, instead of a key. It is called for each attempt, and once more for a request whose
-   * token was rejected (401), with that token.
+   * token was rejected (401), with that token. The timeout includes it; the signal aborts when the attempt times out or
+   * the request is ended. A call that fails is repeated, except after a GenmeterError that is not transient. The last
+   * error is thrown as it is.
    */
-  getToken?: ((rejected?: string) => Promise<string>) | undefined;
+  getToken?: ((rejected: string | undefined, signal: AbortSignal) => Promise<string>) | undefined;
   /** Address of the service, such as `https://api.example.com`. */
   baseUrl: string;
   /** Replaces the global `fetch`, for example to use a proxy. */
@@ -53,6 +57,14 @@ export interface Call {
   heldMs?: number;
 }
 
+/** Progress of an attempt. */
+interface Attempt {
+  /** True while `getToken` runs. The request has not been sent then. */
+  isAwaitingToken: boolean;
+  /** Token with which the request is sent. */
+  token?: string;
+}
+
 /** Sends requests, and repeats those that failed for a transient reason. */
 export class Transport {
   readonly #baseUrl: string;
@@ -82,28 +94,58 @@ export class Transport {
    */
   async request<Result>(call: Call, options: IdempotentRequestOptions = {}): Promise<Result> {
     const { signal } = options;
-    const headers = this.#buildHeaders(call, options.idempotencyKey);
+    const { idempotencyKey } = options;
+    if (idempotencyKey !== undefined && !IDEMPOTENCY_KEY.test(idempotencyKey)) {
+      throw new TypeError('idempotencyKey must consist of printable ASCII characters.');
+    }
+    const headers = this.#buildHeaders(call, idempotencyKey);
     let isOutcomeUnknown = false;
     let rejected: string | undefined;
-    for (let attempt = 0; ; attempt += 1) {
-      const token = call.target === undefined ? await this.#getToken?.(rejected) : undefined;
-      if (token !== undefined) headers['authorization'] = `Bearer ${token}`;
+    for (let number = 0; ; number += 1) {
+      const attempt: Attempt = { isAwaitingToken: false };
       try {
-        return await this.#send<Result>(call, headers, signal);
+        return await this.#limitTime(call, attempt, signal, async (ended) => {
+          await this.#addToken(call, attempt, headers, rejected, ended);
+          return this.#send<Result>(call, headers, ended);
+        });
       } catch (error) {
-        if (!(error instanceof GenmeterError)) throw error;
-        if (error.status === 401 && token !== undefined && rejected === undefined) {
+        signal?.throwIfAborted();
+        const { isAwaitingToken: isUnsent, token } = attempt;
+        const { status, retryAfterMs } = error instanceof GenmeterError ? error : {};
+        if (!isUnsent && status === 401 && token !== undefined && rejected === undefined) {
           rejected = token;
           continue;
         }
         // The attempt whose response was lost has deleted it.
-        if (call.method === 'DELETE' && error.status === 404 && isOutcomeUnknown) return undefined as Result;
-        isOutcomeUnknown ||= error.status === undefined || error.status >= 500;
-        const delayMs = computeRetryDelay(attempt, error.retryAfterMs);
-        if (attempt >= this.#maxRetries || !mayRepeat(call, error) || delayMs === undefined) throw error;
+        if (!isUnsent && status === 404 && call.method === 'DELETE' && isOutcomeUnknown) return undefined as Result;
+        isOutcomeUnknown ||= !isUnsent && (status === undefined || status >= 500);
+        const delayMs = computeRetryDelay(number, retryAfterMs);
+        const isRepeatable = isUnsent ? mayRequestTokenAgain(error) : mayRepeat(call, error);
+        if (number >= this.#maxRetries || !isRepeatable || delayMs === undefined) throw error;
         await sleep(delayMs, signal);
       }
     }
+  }
+
+  /** Adds the token of `getToken` to the headers. */
+  async #addToken(
+    { target }: Call,
+    attempt: Attempt,
+    headers: Record<string, string>,
+    rejected: string | undefined,
+    ended: AbortSignal,
+  ): Promise<void> {
+    if (this.#getToken === undefined || target !== undefined) return;
+    attempt.isAwaitingToken = true;
+    const token: unknown = await this.#getToken(rejected, ended);
+    // The attempt may have ended meanwhile.
+    ended.throwIfAborted();
+    attempt.isAwaitingToken = false;
+    if (typeof token !== 'string' || !HEADER_VALUE.test(token)) {
+      throw new TypeError('getToken must return an access token.');
+    }
+    attempt.token = token;
+    headers['authorization'] = `Bearer ${token}`;
   }
 
   #buildHeaders({ body, repetition, target }: Call, idempotencyKey: string | undefined): Record<string, string> {
@@ -117,12 +159,31 @@ export class Transport {
     };
   }
 
-  async #send<Result>(call: Call, headers: Record<string, string>, signal: AbortSignal | undefined): Promise<Result> {
+  /** Runs an attempt until it ends, its time is over, or the signal aborts. */
+  async #limitTime<Result>(
+    { heldMs = 0 }: Call,
+    attempt: Attempt,
+    signal: AbortSignal | undefined,
+    work: (ended: AbortSignal) => Promise<Result>,
+  ): Promise<Result> {
     signal?.throwIfAborted();
     const controller = new AbortController();
+    const aborted = new Promise<never>((_resolve, reject) => {
+      controller.signal.addEventListener('abort', () => reject(controller.signal.reason as Error));
+    });
     const abort = () => controller.abort(signal?.reason);
-    const timer = setTimeout(() => controller.abort(), this.#timeoutMs + (call.heldMs ?? 0));
+    const expire = () => controller.abort(timeoutError(attempt.isAwaitingToken ? 'getToken' : this.#baseUrl));
+    const timer = setTimeout(expire, this.#timeoutMs + heldMs);
     signal?.addEventListener('abort', abort, { once: true });
+    try {
+      return await Promise.race([work(controller.signal), aborted]);
+    } finally {
+      clearTimeout(timer);
+      signal?.removeEventListener('abort', abort);
+    }
+  }
+
+  async #send<Result>(call: Call, headers: Record<string, string>, signal: AbortSignal): Promise<Result> {
     let response: Response;
     let text: string;
     try {
@@ -131,16 +192,12 @@ export class Transport {
         headers,
         body: buildBody(call),
         redirect: 'manual',
-        signal: controller.signal,
+        signal,
       });
       // A connection that breaks here has lost the response as well.
       text = await response.text();
     } catch (cause) {
-      signal?.throwIfAborted();
-      throw describeFailure(cause, controller.signal.aborted, this.#baseUrl);
-    } finally {
-      clearTimeout(timer);
-      signal?.removeEventListener('abort', abort);
+      throw networkError(cause, this.#baseUrl);
     }
     return readResponse(response, text) as Result;
   }
@@ -187,54 +244,22 @@ function createIdempotencyKey(): string {
  * Returns whether a failed request may be sent again. A 429 was not executed. After any other transient failure it may
  * have been, so only requests without a second effect are repeated.
  */
-function mayRepeat({ repetition }: Call, { error, status }: GenmeterError): boolean {
-  if (status === 429) return true;
-  const isTransient =
+function mayRepeat({ repetition }: Call, error: unknown): boolean {
+  if (!(error instanceof GenmeterError)) return false;
+  return error.status === 429 || (isTransient(error) && repetition !== 'once');
+}
+
+/** Returns whether a failure of `getToken` may be transient. Nothing is known of errors that are not of the client. */
+function mayRequestTokenAgain(error: unknown): boolean {
+  return !(error instanceof GenmeterError) || isTransient(error);
+}
+
+function isTransient({ error, status }: GenmeterError): boolean {
+  return (
+    status === 429 ||
     status === 503 ||
     error === 'network_error' ||
     error === 'timeout' ||
-    (error === 'unexpected_response' && (status === 502 || status === 504));
-  return isTransient && repetition !== 'once';
-}
-
-function describeFailure(cause: unknown, isTimeout: boolean, baseUrl: string): GenmeterError {
-  if (isTimeout) return new GenmeterError({ error: 'timeout', detail: `${baseUrl} did not respond in time.`, cause });
-  // Node hides the reason behind "fetch failed".
-  const reason = (cause as { cause?: { message?: string } }).cause?.message || (cause as Error).message;
-  return new GenmeterError({
-    error: 'network_error',
-    detail: `No response from ${baseUrl}: ${reason.replace(/[.?!]+$/, '')}.`,
-    cause,
-  });
-}
-
-function readResponse(response: Response, text: string): unknown {
-  const { status, headers } = response;
-  const json = parseJson(text);
-  if (response.ok && (json !== undefined || text === '')) return json;
-  const { error, detail } = (json ?? {}) as { error?: unknown; detail?: unknown };
-  const isEnvelope = !response.ok && typeof error === 'string' && typeof detail === 'string';
-  throw new GenmeterError({
-    error: isEnvelope ? (error as ErrorCode) : 'unexpected_response',
-    detail: isEnvelope ? detail : describeUnexpected(response),
-    status,
-    requestId: headers.get('x-request-id') ?? undefined,
-    retryAfterMs: parseRetryAfter(headers.get('retry-after')),
-  });
-}
-
-function describeUnexpected({ status, type, headers }: Response): string {
-  if (type === 'opaqueredirect' || (status >= 300 && status < 400)) {
-    const target = headers.get('location');
-    return `The address redirects${target === null ? '' : ` to ${target}`}. Set baseUrl to the final address.`;
-  }
-  return `The response (status ${status}) is not one of the service. Check baseUrl, and the proxies in front of it.`;
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text) as unknown;
-  } catch {
-    return undefined;
-  }
+    (error === 'unexpected_response' && (status === 502 || status === 504))
+  );
 }

@@ -51,11 +51,15 @@ export async function startSuiteService(env: Record<string, string> = {}): Promi
   moderation.decide = ({ body }) => ({ allow: !String(body.prompt).includes('[forbidden]'), reason: 'Forbidden' });
   const [proxy, testUpstream] = [new LossyProxy(), new FakeUpstream()];
   await Promise.all([moderation.start(), proxy.start(), testUpstream.start()]);
-  const gone = { adapter: 'openai', base_url: 'http://127.0.0.1:9/v1', local: true };
+  const upstreams = {
+    // Without call-backs, the end of each generation is noticed two seconds later.
+    fal: { callbacks: true },
+    gone: { adapter: 'openai', base_url: 'http://127.0.0.1:9/v1', local: true },
+  };
   const service = await startTestService({
     env: {
       CATALOG: buildCatalog(),
-      UPSTREAMS: JSON.stringify({ upstreams: { gone }, models: { 'gone:images': { input: { prompt: '$prompt' } } } }),
+      UPSTREAMS: JSON.stringify({ upstreams, models: { 'gone:images': { input: { prompt: '$prompt' } } } }),
       MODERATION_URL: moderation.url,
       TEST_UPSTREAM_URL: testUpstream.url,
       WEBHOOK_ADDRESSES: 'any',
@@ -115,6 +119,9 @@ async function createAccounts(service: TestService): Promise<Record<SuiteAccount
   >;
   await seedImages(service, accounts.reader, READER_IMAGES);
   await seedImages(service, accounts.poor, (await accounts.poor.balance()) - IMAGE_CREDITS + 1);
+  // Creates without keys are repeated as often as responses are late: the slots must not be what ends that.
+  await service.sql('UPDATE accounts SET parallel_limit = 100 WHERE email = $1', [accounts.retries.email]);
+  service.fabricated.add('entitlement-matches-subscription');
   const [suspended] = await service.sql('SELECT id FROM accounts WHERE email = $1', [accounts.suspended.email]);
   await suspendAccount(Number(suspended.id), 'test', { kind: 'system', systemUser: 'test' });
   return Object.fromEntries(names.map((name) => [name, accounts[name].key])) as Record<SuiteAccount, string>;

@@ -1,6 +1,8 @@
 import type { GenerationParams, Genmeter, Model } from '@genmeter/client';
 import type { Command } from 'commander';
-import { collectPair, parseCount } from '../arguments.ts';
+import { collectPair, parseCount, parseIdempotencyKey } from '../arguments.ts';
+import { requireTarget } from '../download.ts';
+import { withExamples } from '../help.ts';
 import { formatEstimate, printResult, withJson } from '../output.ts';
 import { openClient } from '../session.ts';
 import { CommandError, EXIT, type Terminal } from '../terminal.ts';
@@ -23,10 +25,19 @@ type Kind = Model['kind'];
 
 export function addCreateCommand(program: Command, terminal: Terminal): void {
   const create = program.command('create').description('create an image or a video');
-  addKind(create, 'image', terminal);
-  addKind(create, 'video', terminal)
+  withExamples(
+    addKind(create, 'image', terminal),
+    'create image "A lighthouse at dusk" -r 2K -o lighthouse.png',
+    'create image "A lighthouse at dusk" --estimate',
+  );
+  const video = addKind(create, 'video', terminal)
     .option('-d, --duration <seconds>', 'length; default: the shortest of the model', parseCount)
     .option('--audio', 'with sound');
+  withExamples(
+    video,
+    'create video "Waves against a lighthouse" -d 5 --audio --wait',
+    'create video "Waves against a lighthouse" --max-credits 35 --idempotency-key order-17 --json',
+  );
 }
 
 function addKind(create: Command, kind: Kind, terminal: Terminal): Command {
@@ -34,15 +45,19 @@ function addKind(create: Command, kind: Kind, terminal: Terminal): Command {
     .command(kind)
     .description(`create ${kind === 'image' ? 'an image' : 'a video'}; the credits are charged at once`)
     .argument('<prompt>', 'description of the result')
-    .option('-m, --model <slug>', 'default: the first one that is available; see genmeter models')
-    .option('-r, --resolution <value>', 'default: the lowest of the model')
-    .option('-a, --aspect-ratio <ratio>', 'such as 16:9; default: that of the model')
-    .option('--webhook-url <url>', 'address that receives the webhook of its end')
-    .option('--idempotency-key <key>', 'repeating the command with the same key does not charge again')
-    .option('--metadata <key=value>', 'stored with it; can be repeated', collectPair)
-    .option('--max-credits <number>', 'fail if the price is higher', parseCount)
+    .option('-m, --model <slug>', 'model; default: the first one that is available, see genmeter models')
+    .option('-r, --resolution <value>', 'resolution; default: the lowest of the model')
+    .option('-a, --aspect-ratio <ratio>', 'format, such as 16:9; default: that of the model')
+    .option('--webhook-url <url>', 'address that receives a webhook when the generation ends')
+    .option(
+      '--idempotency-key <key>',
+      'repeating the command with the same key does not charge again',
+      parseIdempotencyKey,
+    )
+    .option('--metadata <key=value>', 'stored with the generation; can be repeated', collectPair)
+    .option('--max-credits <number>', 'create nothing if the price is higher', parseCount)
     .option('--estimate', 'print the price and the balance, and create nothing')
-    .option('-w, --wait', 'wait until it has ended')
+    .option('-w, --wait', 'wait until the generation has ended')
     .option('-o, --output <file>', 'wait, then store the output in this file or folder');
   return withJson(command).action((prompt: string, options: CreateOptions) =>
     createGeneration(kind, prompt, options, terminal),
@@ -50,6 +65,7 @@ function addKind(create: Command, kind: Kind, terminal: Terminal): Command {
 }
 
 async function createGeneration(kind: Kind, prompt: string, options: CreateOptions, terminal: Terminal): Promise<void> {
+  requireTarget(options.output);
   const client = openClient(terminal);
   const { signal } = terminal;
   const model = await findModel(client, kind, options.model, signal);
@@ -76,7 +92,9 @@ async function findModel(client: Genmeter, kind: Kind, slug: string | undefined,
   const found = slug === undefined ? (models.find(isAvailable) ?? models[0]) : models.find((one) => one.slug === slug);
   if (found !== undefined) return found;
   const known = models.map((model) => model.slug).join(', ');
-  throw new CommandError(EXIT.usage, 'usage', `There is no ${kind} model ${slug ?? ''}. Models: ${known}.`);
+  const detail =
+    known === '' ? `The service has no ${kind} model.` : `There is no ${kind} model ${slug}. Choose one of: ${known}.`;
+  throw new CommandError(EXIT.usage, 'usage', detail);
 }
 
 const isAvailable = ({ status }: Model): boolean => status !== 'offline';

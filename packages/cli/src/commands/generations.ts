@@ -1,6 +1,8 @@
 import type { Generation, GenerationFilters } from '@genmeter/client';
 import { type Command, Option } from 'commander';
 import { collectPair, parseCount } from '../arguments.ts';
+import { requireTarget } from '../download.ts';
+import { EXAMPLE_UUID, withExamples } from '../help.ts';
 import { formatGeneration, formatGenerations, printResult, withJson } from '../output.ts';
 import { openClient } from '../session.ts';
 import type { Terminal } from '../terminal.ts';
@@ -24,46 +26,60 @@ export function addGenerationCommands(program: Command, terminal: Terminal): voi
     .command('list')
     .description('list generations, newest first')
     .option('-n, --limit <number>', 'most generations to list', parseCount, DEFAULT_LIMIT)
-    .addOption(new Option('--status <status>').choices(['queued', 'succeeded', 'failed']))
-    .addOption(new Option('--kind <kind>').choices(['video', 'image']))
-    .option('--model <slug>')
-    .option('--metadata <key=value>', 'with this pair; can be repeated', collectPair)
-    .option('--after <time>', 'created at this date or ISO 8601 time or later')
-    .option('--before <time>', 'created before it');
+    .addOption(new Option('--status <status>', 'with this status').choices(['queued', 'succeeded', 'failed']))
+    .addOption(new Option('--kind <kind>', 'of this kind').choices(['video', 'image']))
+    .option('--model <slug>', 'of this model')
+    .option('--metadata <key=value>', 'with this pair of metadata; can be repeated', collectPair)
+    .option('--after <time>', 'created at this date or ISO 8601 time, or later')
+    .option('--before <time>', 'created before this date or time');
+  withExamples(list, 'list --kind video --status succeeded -n 5', 'list --metadata order=17 --after 2026-01-01 --json');
   withJson(list).action((options: ListOptions) => listGenerations(options, terminal));
 
   const get = program
     .command('get')
     .description('show a generation')
-    .argument('<uuid>')
-    .option('-w, --wait', 'wait until it has ended')
+    .argument('<uuid>', 'UUID of the generation')
+    .option('-w, --wait', 'wait until the generation has ended')
     .option('-o, --output <file>', 'wait, then store the output in this file or folder');
+  withExamples(get, `get ${EXAMPLE_UUID}`, `get ${EXAMPLE_UUID} --wait -o .`);
   withJson(get).action(async (uuid: string, options: FinishOptions) => {
+    requireTarget(options.output);
     const client = openClient(terminal);
     const generation = await client.generations.get(uuid, { signal: terminal.signal });
     await finish(client, generation, options, terminal);
   });
 
-  withJson(
-    program
-      .command('cancel')
-      .description('cancel a queued generation; it is refunded if it has not started')
-      .argument('<uuid>'),
-  ).action(async (uuid: string, { json }: { json?: boolean }) => {
+  const cancel = program
+    .command('cancel')
+    .description('cancel a queued generation; it is refunded if it has not started')
+    .argument('<uuid>', 'UUID of the generation');
+  withExamples(cancel, `cancel ${EXAMPLE_UUID}`);
+  withJson(cancel).action(async (uuid: string, { json }: { json?: boolean }) => {
     const generation = await openClient(terminal).generations.cancel(uuid, { signal: terminal.signal });
     if (generation.status === 'queued')
-      terminal.note('Its provider has to confirm. Follow it with genmeter get --wait.');
+      terminal.note(`The provider has to confirm the cancellation. See the outcome with: genmeter get ${uuid} --wait`);
     printResult(terminal, json, generation, () => formatGeneration(generation));
   });
 
   const remove = program
     .command('delete')
     .description('delete generations and their files, without a refund')
-    .argument('<uuid...>');
+    .argument('<uuid...>', 'UUIDs of the generations');
+  withExamples(remove, `delete ${EXAMPLE_UUID}`);
   withJson(remove).action(async (uuids: string[], { json }: { json?: boolean }) => {
     const client = openClient(terminal);
-    for (const uuid of uuids) await client.generations.delete(uuid, { signal: terminal.signal });
-    printResult(terminal, json, { deleted: uuids }, () => uuids.map((uuid) => `Deleted ${uuid}.`).join('\n'));
+    const deleted: string[] = [];
+    try {
+      for (const uuid of uuids) {
+        await client.generations.delete(uuid, { signal: terminal.signal });
+        deleted.push(uuid);
+      }
+    } finally {
+      // An error concerns the first of the others.
+      if (deleted.length > 0) {
+        printResult(terminal, json, { deleted }, () => deleted.map((uuid) => `Deleted ${uuid}`).join('\n'));
+      }
+    }
   });
 }
 

@@ -4,10 +4,13 @@ import { parseCount } from '../arguments.ts';
 import {
   type Credentials,
   deleteCredentials,
+  mayHaveCredentials,
+  requireWritable,
   tryReadCredentials,
   withCredentialsLock,
   writeCredentials,
 } from '../credentials.ts';
+import { withExamples } from '../help.ts';
 import { revoke } from '../oauth/server.ts';
 import { signIn } from '../oauth/signIn.ts';
 import { printResult, withJson } from '../output.ts';
@@ -36,13 +39,16 @@ export function addLoginCommands(program: Command, terminal: Terminal): void {
     .description('sign in through the browser, or store an API key')
     .option('--url <url>', 'address of the service; default: GENMETER_URL, or that of the last login')
     .option('--key [key]', 'store this API key; without a value it is asked for, or read from the standard input')
-    .option('--no-browser', 'print the address of the page only')
-    .option('--timeout <seconds>', 'time to sign in', parseCount, DEFAULT_TIMEOUT_SECONDS);
+    .option('--no-browser', 'print the address of the page, and do not open it')
+    .option('--timeout <seconds>', 'time to sign in in the browser', parseCount, DEFAULT_TIMEOUT_SECONDS);
+  withExamples(login, 'login --url https://api.example.com', 'login --url https://api.example.com --key < key.txt');
   withJson(login).action((options: LoginOptions) => storeSignIn(options, terminal));
 
-  withJson(program.command('logout').description('sign out: delete the stored credentials from this machine')).action(
-    ({ json }: { json?: boolean }) => removeSignIn(json, terminal),
-  );
+  const logout = program
+    .command('logout')
+    .description('sign out: end the access of this program, and delete the stored credentials');
+  withExamples(logout, 'logout');
+  withJson(logout).action(({ json }: { json?: boolean }) => removeSignIn(json, terminal));
 }
 
 async function storeSignIn(options: LoginOptions, terminal: Terminal): Promise<void> {
@@ -53,6 +59,7 @@ async function storeSignIn(options: LoginOptions, terminal: Terminal): Promise<v
     throw new CommandError(EXIT.usage, 'usage', 'Pass the address of the service: genmeter login --url https://...');
   }
   createClient(url, {});
+  requireWritable(env);
   let summary: UsageSummary;
   let file: string;
   if (options.key === undefined) {
@@ -72,19 +79,27 @@ async function storeSignIn(options: LoginOptions, terminal: Terminal): Promise<v
     terminal,
     options.json,
     result,
-    () => `Signed in to ${url}. Balance: ${result.balance} credits. Stored in ${file}.`,
+    () => `Signed in to ${url} with a balance of ${result.balance} credits.\nStored in ${file}`,
   );
 }
 
-/** Stores credentials, and ends the access of those that they replace. */
-async function replaceCredentials(credentials: Credentials, { env }: Terminal): Promise<string> {
-  const [file, replaced] = await withCredentialsLock(env, () => {
-    const stored = tryReadCredentials(env);
-    return [writeCredentials(env, credentials), stored] as const;
-  });
-  // Otherwise the access ends by itself, 30 days after its last use.
-  await endAccess(replaced).catch(() => {});
-  return file;
+/**
+ * Stores credentials, and ends the access of those that they replace.
+ * @throws CommandError if they cannot be stored; their access is ended then.
+ */
+async function replaceCredentials(credentials: Credentials, { env, signal }: Terminal): Promise<string> {
+  let unused: Credentials | undefined = credentials;
+  try {
+    return await withCredentialsLock(env, signal, () => {
+      const replaced = tryReadCredentials(env);
+      const file = writeCredentials(env, credentials);
+      unused = replaced;
+      return file;
+    });
+  } finally {
+    // Otherwise the access ends by itself, 30 days after its last use.
+    await endAccess(unused).catch(() => {});
+  }
 }
 
 async function endAccess(credentials: Credentials | undefined): Promise<void> {
@@ -92,30 +107,27 @@ async function endAccess(credentials: Credentials | undefined): Promise<void> {
 }
 
 async function removeSignIn(json: boolean | undefined, terminal: Terminal): Promise<void> {
-  const { env } = terminal;
-  const [isDeleted, deleted] = await withCredentialsLock(env, () => {
+  const { env, signal } = terminal;
+  if (!mayHaveCredentials(env)) return printResult(terminal, json, { signed_out: false }, () => 'Not signed in.');
+  const deleted = await withCredentialsLock(env, signal, () => {
     const stored = tryReadCredentials(env);
-    return [deleteCredentials(env), stored] as const;
+    deleteCredentials(env);
+    return stored;
   });
-  if (!isDeleted || deleted === undefined || 'key' in deleted) {
-    return printResult(terminal, json, { signed_out: isDeleted }, () => describeDeletion(isDeleted, deleted));
+  const result = { signed_out: true };
+  if (deleted === undefined || 'key' in deleted) {
+    return printResult(terminal, json, result, () => describeDeletion(deleted));
   }
   await endAccess(deleted).catch((error: Error) => {
-    const advice = `Disconnect it at ${deleted.url}${APPLICATIONS_PAGE}.`;
+    const advice = `To end it, disconnect it on this page: ${deleted.url}${APPLICATIONS_PAGE}`;
     const detail = `Signed out on this machine, but the access of this program could not be ended. ${error.message} ${advice}`;
     throw new CommandError(EXIT.temporary, 'not_revoked', detail);
   });
-  printResult(
-    terminal,
-    json,
-    { signed_out: true },
-    () => 'Signed out. This program has no access to your account anymore.',
-  );
+  printResult(terminal, json, result, () => 'Signed out. This program has no access to your account anymore.');
 }
 
 /** Says what remains valid after a deletion that has ended nothing at the service. */
-function describeDeletion(isDeleted: boolean, deleted: Credentials | undefined): string {
-  if (!isDeleted) return 'Not signed in.';
+function describeDeletion(deleted: Credentials | undefined): string {
   if (deleted !== undefined) return `Signed out. The API key ${STILL_VALID}.`;
   return [
     'Signed out on this machine. The deleted file could not be read.',

@@ -2,7 +2,8 @@ import { randomBytes } from 'node:crypto';
 import type { WebhookEndpoint } from '@genmeter/client';
 import { type Command, InvalidArgumentError } from 'commander';
 import { type ForwardResult, forwardEvent } from '../forwardEvent.ts';
-import { formatTable, printResult, withJson } from '../output.ts';
+import { withExamples, withoutArguments } from '../help.ts';
+import { formatList, printResult, withJson } from '../output.ts';
 import { openClient } from '../session.ts';
 import type { Terminal } from '../terminal.ts';
 import { watchEndings } from '../watchEndings.ts';
@@ -20,24 +21,23 @@ interface ListenOptions {
 export function addWebhookCommands(program: Command, terminal: Terminal): void {
   const webhooks = program.command('webhooks').description('webhook endpoints, and a local receiver');
 
-  withJson(webhooks.command('list', { isDefault: true }).description('list webhook endpoints')).action(
-    async ({ json }: { json?: boolean }) => {
-      const found: WebhookEndpoint[] = [];
-      for await (const endpoint of openClient(terminal).webhooks.list({ signal: terminal.signal }))
-        found.push(endpoint);
-      printResult(terminal, json, found, () =>
-        formatTable(
-          ['UUID', 'STATE', 'URL', 'EVENTS'],
-          found.map((one) => [one.uuid, one.enabled ? 'enabled' : 'disabled', one.url, one.events?.join(' ') ?? 'all']),
-        ),
-      );
-    },
-  );
+  const list = withoutArguments(webhooks.command('list', { isDefault: true }).description('list webhook endpoints'));
+  withExamples(withJson(list), 'webhooks list', 'webhooks list --json').action(async ({ json }: { json?: boolean }) => {
+    const found: WebhookEndpoint[] = [];
+    for await (const endpoint of openClient(terminal).webhooks.list({ signal: terminal.signal })) found.push(endpoint);
+    printResult(terminal, json, found, () =>
+      formatList(
+        'webhook endpoints',
+        ['UUID', 'STATE', 'URL', 'EVENTS'],
+        found.map((one) => [one.uuid, one.enabled ? 'enabled' : 'disabled', one.url, one.events?.join(' ') ?? 'all']),
+      ),
+    );
+  });
 
   const listen = webhooks
     .command('listen')
     .description('send generation.succeeded and generation.failed to a receiver on this machine, until interrupted')
-    .requiredOption('--forward-to <url>', 'address of the receiver', parseUrl)
+    .requiredOption('--forward-to <url>', 'address of the receiver (required)', parseUrl)
     .option('--secret <whsec>', 'secret that signs the messages; default: a new one, which is printed', parseSecret)
     .option(
       '--interval <seconds>',
@@ -45,6 +45,11 @@ export function addWebhookCommands(program: Command, terminal: Terminal): void {
       parseInterval,
       DEFAULT_INTERVAL_SECONDS,
     );
+  withExamples(
+    listen,
+    'webhooks listen --forward-to http://localhost:4000/webhooks',
+    'webhooks listen --forward-to http://localhost:4000/webhooks --interval 10 --json',
+  );
   withJson(listen).action((options: ListenOptions) => listenForEndings(options, terminal));
 }
 

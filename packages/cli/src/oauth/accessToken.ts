@@ -1,5 +1,5 @@
+import { GenmeterError, type GenmeterOptions } from '@genmeter/client';
 import {
-  getCredentialsFile,
   readCredentials,
   requireWritable,
   type Tokens,
@@ -17,35 +17,44 @@ const ENDED_CODES = ['invalid_grant', 'invalid_client'];
 /**
  * Creates a function that returns a valid access token of the stored sign-in, refreshed if necessary. The file is read
  * each time, since another process may have replaced the tokens. The function takes a token that the service has
- * rejected, and throws CommandError if there is no valid one.
+ * rejected. It throws a GenmeterError, with the CommandError as its cause if there is no valid token.
  */
-export function createTokenSource(terminal: Terminal, url: string): (rejected?: string) => Promise<string> {
+export function createTokenSource(terminal: Terminal, url: string): NonNullable<GenmeterOptions['getToken']> {
   const { env } = terminal;
   /** Tokens of this process that could not be stored, and the refresh token in the file that they replace. */
   let unstored: { replaced: string; tokens: Tokens } | undefined;
   const choose = (stored: Tokens) => (stored.refreshToken === unstored?.replaced ? unstored.tokens : stored);
-  return async (rejected) => {
+
+  const findToken = async (rejected: string | undefined, signal: AbortSignal): Promise<string> => {
     const isUsable = ({ accessToken, expiresAt }: Tokens) =>
       accessToken !== rejected && expiresAt > Date.now() + EXPIRY_MARGIN_MS;
     const present = choose(readTokens(env, url));
     if (isUsable(present)) return present.accessToken;
-    return withCredentialsLock(env, async () => {
+    return withCredentialsLock(env, signal, async () => {
       const stored = readTokens(env, url);
       const last = choose(stored);
       if (isUsable(last)) return last.accessToken;
-      // A refresh token can be used once: the sign-in would end with the loss of the next one.
-      if (last === stored) requireWritable(env, { url, tokens: stored });
+      // A refresh token can be used once: the sign-in would end with the loss of the next one. For the same reason the
+      // signal does not end the refresh.
+      if (last === stored) requireWritable(env);
       const tokens = await refresh(last, url).catch(toCommandError);
       try {
         writeCredentials(env, { url, tokens });
       } catch (error) {
         unstored = { replaced: stored.refreshToken, tokens };
-        const problem = `The refreshed sign-in could not be stored in ${getCredentialsFile(env)}`;
-        terminal.note(`${problem}: ${(error as Error).message}. Run genmeter login before the next command.`);
+        const advice = 'Run genmeter login before the next command.';
+        terminal.note(`The refreshed sign-in could not be stored. ${(error as Error).message} ${advice}`);
       }
       return tokens.accessToken;
     });
   };
+  return (rejected, signal) => findToken(rejected, signal).catch(toFinalError);
+}
+
+/** Makes the client end the request with the error of a command, instead of requesting the token again. */
+function toFinalError(error: unknown): never {
+  if (!(error instanceof CommandError)) throw error;
+  throw new GenmeterError({ error: 'invalid_api_key', detail: error.message, cause: error });
 }
 
 function readTokens(env: Terminal['env'], url: string): Tokens {

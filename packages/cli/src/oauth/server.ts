@@ -1,5 +1,4 @@
 import { hostname } from 'node:os';
-import { setTimeout as delay } from 'node:timers/promises';
 import { type ErrorCode, GenmeterError } from '@genmeter/client';
 import type { Tokens } from '../credentials.ts';
 import { CommandError, EXIT } from '../terminal.ts';
@@ -8,9 +7,6 @@ import { CommandError, EXIT } from '../terminal.ts';
 export const REDIRECT_PATH = '/callback';
 
 const REQUEST_TIMEOUT_MS = 10_000;
-/** Attempts of a refresh whose response was lost; the service accepts the same token again for a minute. */
-const REFRESH_ATTEMPTS = 3;
-const REFRESH_PAUSE_MS = 500;
 const ASSUMED_LIFETIME_SECONDS = 86_400;
 
 /** The authorization server of a service. */
@@ -43,7 +39,7 @@ export async function discover(url: string): Promise<AuthorizationServer> {
   const resource = await readMetadata(`${url}/.well-known/oauth-protected-resource/api`, url);
   const name = readText(resource, 'resource');
   if (name !== getResource(url)) {
-    const detail = `The address of this service is ${name.replace(/\/api\/$/, '')}. Run genmeter login with that --url.`;
+    const detail = `This service has another address. Run: genmeter login --url ${name.replace(/\/api\/$/, '')}`;
     throw new CommandError(EXIT.usage, 'usage', detail);
   }
   const issuer = (resource['authorization_servers'] as unknown[] | undefined)?.[0];
@@ -54,7 +50,7 @@ export async function discover(url: string): Promise<AuthorizationServer> {
   const readEndpoint = (field: string): string => {
     const address = parseWebAddress(field, readText(server, field), url);
     if (address.origin === origin) return address.href;
-    throw unsafeAddressError(`${field} (${address.href}) is not an address of ${origin}`);
+    throw unsafeAddressError(`${field} (${address.href}) is not an address of ${origin} as it should be`);
   };
   return {
     issuer,
@@ -150,7 +146,8 @@ export async function exchangeCode(server: AuthorizationServer, exchange: CodeEx
 
 /**
  * Exchanges a refresh token for the next tokens. The resource is named so that a process of a release without this
- * resource rejects the request: it would issue a token for another one.
+ * resource rejects the request: it would issue a token for another one. The service accepts the same refresh token again
+ * for a minute, so the client repeats a refresh whose response was lost.
  * @throws OAuthError if the token is no longer valid, or the server rejects the request.
  */
 export async function refresh(tokens: Tokens, serviceUrl: string): Promise<Tokens> {
@@ -161,14 +158,7 @@ export async function refresh(tokens: Tokens, serviceUrl: string): Promise<Token
     refresh_token: refreshToken,
     resource: getResource(serviceUrl),
   };
-  for (let attempt = 1; ; attempt += 1) {
-    try {
-      return { ...tokens, ...readTokens(await postForm(tokens.tokenEndpoint, fields)) };
-    } catch (error) {
-      if (!(error instanceof GenmeterError) || attempt === REFRESH_ATTEMPTS) throw error;
-      await delay(REFRESH_PAUSE_MS * attempt);
-    }
-  }
+  return { ...tokens, ...readTokens(await postForm(tokens.tokenEndpoint, fields)) };
 }
 
 /** Ends the access of tokens (RFC 7009). */

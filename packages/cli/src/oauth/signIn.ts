@@ -67,7 +67,7 @@ function readCode(redirect: URLSearchParams, issuer: string): string {
     throw new CommandError(
       EXIT.failure,
       'wrong_issuer',
-      `The answer does not come from ${issuer}. Nothing was stored.`,
+      `The answer comes from another server than ${issuer} and was ignored. Nothing was stored.`,
     );
   const error = redirect.get('error');
   if (error === 'access_denied')
