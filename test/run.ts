@@ -8,10 +8,11 @@ import { startProgram } from '../dev/local/environment/program.ts';
 import { createScratchFolder } from '../dev/local/environment/scratchFolder.ts';
 import { type Servers, startServers } from '../dev/local/environment/servers.ts';
 import { getErrorMessage } from '../dev/local/servers/errorDetails.ts';
-import { bundlePrograms } from './harness/bundle.ts';
+import { buildPrograms } from './harness/builtPrograms.ts';
 import { type FileSelection, findNeeds, parseArguments, findTestFiles } from './harness/selectFiles.ts';
 import { createTemplateDatabase } from './harness/databases.ts';
 import { readRunEvents } from './harness/runEvents.ts';
+import { bundleTests } from './harness/moduleBundle.ts';
 import { sortForParallelRun, updateTimings } from './harness/timings.ts';
 
 /**
@@ -28,8 +29,17 @@ import { sortForParallelRun, updateTimings } from './harness/timings.ts';
 const MAX_JOBS = 6;
 const MAX_END_TO_END_JOBS = 4;
 
-/** The data of a test run need not survive a power failure. */
-const POSTGRES_SETTINGS = { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off', max_wal_size: '256MB' };
+/**
+ * The data of a test run need not survive a power failure. Databases of a single file are too young for autovacuum,
+ * which would visit all of them again and again.
+ */
+const POSTGRES_SETTINGS = {
+  fsync: 'off',
+  synchronous_commit: 'off',
+  full_page_writes: 'off',
+  max_wal_size: '256MB',
+  autovacuum: 'off',
+};
 
 process.exit(await main());
 
@@ -49,7 +59,7 @@ async function main(): Promise<number> {
   let servers: Servers | undefined;
   try {
     const started = performance.now();
-    const bundling = needs.bundle ? bundlePrograms(folder) : Promise.resolve();
+    const bundling = Promise.all([bundleTests(folder, files), needs.programs ? buildPrograms(folder) : undefined]);
     const building = needs.build ? buildDist() : Promise.resolve();
     // Settles all of them even if one fails: a server that did start has to be stopped.
     const starting = needs.servers

@@ -10,7 +10,7 @@ const PARTS = ['base.css', 'page.css', 'controls.css', 'content.css', 'dashboard
 
 /** Stylesheet of all pages. */
 export const getStylesheet = perService(() => {
-  // `npm run build` copies the folder next to the compiled module.
+  // `npm run build` copies the folder next to the bundle.
   const parts = PARTS.map((name) => readFileSync(new URL(`./styles/${name}`, import.meta.url), 'utf8'));
   return createVersionedText([...parts, buildBrandStyles()].join(''));
 });

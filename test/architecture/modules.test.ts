@@ -1,5 +1,9 @@
 import { spawnSync } from 'node:child_process';
+import { mkdtempSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { expect } from 'chai';
+import { bundleModules } from '../harness/moduleBundle.ts';
 import { findImports, isUnder, ROOT, sources } from './sources.ts';
 
 /** Main modules, which read the environment and pass it to `parseConfig`. */
@@ -43,14 +47,15 @@ describe('deployed modules', () => {
     }
   });
 
-  it('importing a module has no effect: no error without a configuration, no output, nothing left open', () => {
+  it('importing a module has no effect: no error without a configuration, no output, nothing left open', async () => {
     const modules = sources.map(({ path }) => path).filter((path) => !PROGRAMS.includes(path));
     // Scripts for the browser are read as files.
     const imported = modules.filter(
       (path) => !/thumbnailProcess|\.d\.ts$|^api\/(?:web\/scripts|mcp\/apps\/page)\//.test(path),
     );
-    const script = `for (const path of ${JSON.stringify(imported)}) await import('./' + path);`;
-    const child = spawnSync(process.execPath, ['--import', 'tsx', '--input-type=module', '-e', script], {
+    const bundle = await bundleModules(mkdtempSync(join(tmpdir(), 'deployed-')), imported);
+    const script = `for (const importModule of Object.values(require(${JSON.stringify(bundle)}))) importModule();`;
+    const child = spawnSync(process.execPath, ['-e', script], {
       cwd: ROOT,
       env: { PATH: process.env['PATH'] },
       encoding: 'utf8',

@@ -1,9 +1,14 @@
+import { UnauthorizedError } from '@modelcontextprotocol/sdk/client/auth.js';
+import { Client } from '@modelcontextprotocol/sdk/client/index.js';
+import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import { expect } from 'chai';
-import { request } from '../harness/apiClient.ts';
+import { request, type TestCustomer } from '../harness/apiClient.ts';
+import { getRedirectLocation, MemoryOAuthProvider, submitConsent } from '../harness/oauthClient.ts';
 import { type RunningApi, startTestService, type TestService } from '../harness/testService.ts';
 
 const isText = (value: unknown, most: number) =>
   typeof value === 'string' && value.length >= 1 && value.length <= most && value.trim() === value;
+const createClient = () => new Client({ name: 'editor', version: '1.0.0' });
 const isUrl = (value: unknown) => typeof value === 'string' && /^https?:\/\/\S+$/.test(value) && URL.canParse(value);
 
 /** The rules of the MCP registry for a description of the version 2025-12-11, as far as they concern remote servers. */
@@ -116,7 +121,7 @@ describe('the files for registries and language models', () => {
     expect(text).to.include('(http://api.Pixels.example/mcp)');
   });
 
-  it('links for Cursor and VS Code contain the settings of this server', async () => {
+  it('links for Cursor and VS Code contain settings with which a client signs in and connects', async () => {
     const customer = await service.createCustomer(null);
     const mcp = `${service.baseUrl}/mcp`;
     for (const [path, headers] of [
@@ -127,10 +132,35 @@ describe('the files for registries and language models', () => {
       const cursor = new URL(/href="(cursor:[^"]+)"/.exec(page)?.[1] ?? '');
       expect(cursor.href.startsWith('cursor://anysphere.cursor-deeplink/mcp/install?'), path).to.equal(true);
       expect(cursor.searchParams.get('name')).to.equal('genmeter');
-      const settings = Buffer.from(cursor.searchParams.get('config') ?? '', 'base64').toString();
-      expect(JSON.parse(settings)).to.deep.equal({ url: mcp });
+      const settings = JSON.parse(Buffer.from(cursor.searchParams.get('config') ?? '', 'base64').toString());
+      expect(settings).to.deep.equal({ url: mcp });
+      await connectAsEditor(settings.url, 'cursor://anysphere.cursor-mcp/oauth/callback', customer);
+
       const vsCode = /href="vscode:mcp\/install\?([^"]+)"/.exec(page)?.[1] ?? '';
-      expect(JSON.parse(decodeURIComponent(vsCode))).to.deep.equal({ name: 'genmeter', type: 'http', url: mcp });
+      const server = JSON.parse(decodeURIComponent(vsCode));
+      expect(server).to.deep.equal({ name: 'genmeter', type: 'http', url: mcp });
+      await connectAsEditor(server.url, 'http://127.0.0.1:33418/', customer);
     }
   });
+
+  /** Connects as an editor that has only the address: the server asks for a sign-in, and the customer allows it. */
+  async function connectAsEditor(url: string, redirectUrl: string, customer: TestCustomer): Promise<void> {
+    const authProvider = new MemoryOAuthProvider(redirectUrl);
+    const open = () => new StreamableHTTPClientTransport(new URL(url), { authProvider });
+    const rejected = open();
+    const error = await createClient()
+      .connect(rejected)
+      .catch((thrown: unknown) => thrown);
+    expect(error).to.be.instanceOf(UnauthorizedError);
+    const { pathname, search } = authProvider.authorizationUrl as URL;
+    const location = getRedirectLocation(await submitConsent(service.baseUrl, customer, pathname + search));
+    expect(location.startsWith(`${redirectUrl}?`), location).to.equal(true);
+    await rejected.finishAuth(new URL(location).searchParams.get('code') as string);
+
+    const client = createClient();
+    await client.connect(open());
+    const { structuredContent }: any = await client.callTool({ name: 'get_usage', arguments: {} });
+    expect(structuredContent.credits.balance).to.equal(0);
+    await client.close();
+  }
 });

@@ -99,7 +99,7 @@ describe('scopes of API keys', () => {
       params: { resolution: '1K' },
     });
     expect(body.detail).to.equal(
-      `This request requires the scope svc:write, but this API key has only svc:read. Use another API key, or change this one on ${service.baseUrl}/account/keys/.`,
+      `This request requires the scope svc:write, but this API key has only svc:read. Use another API key, or open ${service.baseUrl}/account/keys/ to change this one.`,
     );
   });
 

@@ -1,12 +1,16 @@
 import { randomUUID } from 'node:crypto';
-import { rm } from 'node:fs/promises';
+import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect } from 'chai';
+import { runProgram } from '../../dev/local/environment/program.ts';
 import type { TestCustomer } from '../harness/apiClient.ts';
+import { requireTestEnv } from '../harness/databases.ts';
+import { ExecutableDocument } from '../harness/executableDocument.ts';
 import { CLIENT_NAMES, connectMcpClient, type McpTestClient, postMcp, STATELESS_META } from '../harness/mcpClient.ts';
 import { seedImages } from '../harness/seeds.ts';
 import { eventually, startTestService, type TestService } from '../harness/testService.ts';
 
+const TOOLS = ['generate_image', 'generate_video', 'get_generation', 'get_usage', 'list_library'];
 const IMAGE = { prompt: 'a lighthouse', resolution: '1K' };
 
 /** Lists every property below a schema, with its path. */
@@ -243,6 +247,23 @@ describe('MCP for assistants', () => {
     ]);
     await assistant.close();
   });
+
+  for (const name of ['sdk1', 'sdk2']) {
+    it(`${name}.mjs of docs/agent-frameworks.md lists the tools and calls one`, async () => {
+      const customer = await service.createCustomer('pro');
+      const { baseUrl } = service;
+      const guide = new ExecutableDocument('docs/agent-frameworks.md', { baseUrl, key: customer.key });
+      // The packages of the project are beside it.
+      const file = join(requireTestEnv('TEST_FOLDER'), `${name}.mjs`);
+      await writeFile(file, guide.findFile(`${name}.mjs`));
+      const env = { GENMETER_URL: baseUrl, GENMETER_KEY: customer.key };
+      const { status, out, err } = await runProgram({ args: [file], env });
+      expect(status, err).to.equal(0);
+      const [tools = '', balance] = out.trim().split(' ');
+      expect(tools.split(',')).to.have.members(TOOLS);
+      expect(balance).to.equal(String(await customer.balance()));
+    });
+  }
 
   it('a key that is revoked during the wait does not hide that a generation was created', async () => {
     service.upstream.outcome = 'wait';

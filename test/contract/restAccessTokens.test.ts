@@ -87,8 +87,7 @@ describe('access tokens on the REST interface', () => {
       const program = withToken(owner, token);
       expect((await program.request('GET', '/api/usage/summary/')).status).to.equal(200);
       const rejected = await postMcp(program, INITIALIZE);
-      expectError(rejected, 'invalid_api_key');
-      expect(rejected.body.detail).to.equal(`The access token is not for ${service.baseUrl}/mcp, but for ${api()}.`);
+      expectError(rejected, 'invalid_api_key', ` is not for ${service.baseUrl}/mcp but for ${api()} instead.`);
       expect(rejected.headers.get('www-authenticate')).to.include(
         `resource_metadata="${service.baseUrl}/.well-known/oauth-protected-resource", error="invalid_token"`,
       );
@@ -98,7 +97,7 @@ describe('access tokens on the REST interface', () => {
       for (const resource of [undefined, `${service.baseUrl}/mcp`]) {
         const assistant = withToken(owner, (await client.authorizeAndExchange(owner, { resource })).access_token);
         expect(decodeClaims(assistant.key).aud).to.equal(`${service.baseUrl}/mcp`);
-        expectChallenge(await assistant.request('GET', '/api/usage/summary/'), /not for .*\/api\/, but for .*\/mcp/);
+        expectChallenge(await assistant.request('GET', '/api/usage/summary/'), /not for .*\/api\/ but for .*\/mcp /);
         expect(await openMcpSession(assistant)).to.be.an('object');
       }
     });
@@ -184,7 +183,7 @@ describe('access tokens on the REST interface', () => {
     it('a route for the whole account says that no connection allows it', async () => {
       const { body } = await (programs.get('a token for both scopes') as TestCustomer).request('GET', '/api/keys/');
       expect(body.detail).to.equal(
-        `This request requires access to the whole account, but this access token has only svc:read and svc:write. Use an API key, or the account pages at ${service.baseUrl}/account/.`,
+        `This request requires access to the whole account, but this access token has only svc:read and svc:write. Use an API key, or open ${service.baseUrl}/account/ in a browser.`,
       );
     });
   });

@@ -63,7 +63,7 @@ describe('the spending limit', () => {
       .to.include('The limit resets at 20')
       .and.include('-05-31T00:00:00.000Z.')
       .and.include(
-        `at ${service.baseUrl}/account/keys/${body.data[0].uuid}/ or with PATCH /api/keys/${body.data[0].uuid}/.`,
+        `at ${service.baseUrl}/account/keys/${body.data[0].uuid}/ or with PATCH /api/keys/${body.data[0].uuid}/ and a new credit_limit.`,
       );
     expect(await customer.balance()).to.equal(3_000 - 16);
     expect(await readUsed(service, customer)).to.equal(16);

@@ -3,7 +3,7 @@ import type { Browser, Page } from 'playwright-core';
 import { enrollAffiliate, signUpReferred } from '../harness/affiliates.ts';
 import type { TestCustomer } from '../harness/apiClient.ts';
 import { type BillingService, startBillingService } from '../harness/billingService.ts';
-import { expectFits, findAxeViolations, NARROW_WIDTH, openContext } from '../harness/browserPages.ts';
+import { expectFits, findAxeViolations, NARROW_WIDTH, openContext, STYLE_RULES } from '../harness/browserPages.ts';
 import { createPkce, type OAuthTestClient, registerClient } from '../harness/oauthClient.ts';
 import { launchBrowser } from '../harness/realBrowser.ts';
 import { findAccountUuid, StaffConsole } from '../harness/staffConsole.ts';
@@ -29,7 +29,14 @@ async function setView(page: Page, { colorScheme, viewport }: (typeof VIEWS)[num
   await page.setViewportSize(viewport);
 }
 
-/** Checks a state in every view, and adds the violations to those of each view. */
+/** Visible elements, which the rules that do not depend on styles read. */
+const countVisible = (page: Page): Promise<number> =>
+  page.evaluate('[...document.querySelectorAll("body *")].filter((element) => element.checkVisibility()).length');
+
+/**
+ * Checks a state in every view, and adds the violations to those of each view. All rules apply to the first one; every
+ * view shows the same elements, so that only the rules about styles can find something else in another one.
+ */
 async function checkState(page: Page, [, path, prepare]: State, found: string[][]): Promise<void> {
   await setView(page, VIEWS[0]);
   const response = await page.goto(path);
@@ -38,10 +45,13 @@ async function checkState(page: Page, [, path, prepare]: State, found: string[][
   await page.evaluate('for (const details of document.querySelectorAll("details")) details.open = true');
   // A page that reloads stays as it is.
   await page.evaluate('for (const one of document.querySelectorAll("[data-reload-to]")) one.dataset.reloadTo = "#"');
+  const visible = await countVisible(page);
   for (const [index, view] of VIEWS.entries()) {
     await setView(page, view);
     await expectFits(page);
-    found[index]?.push(...(await findAxeViolations(page)).map((violation) => `${path}: ${violation}`));
+    expect(await countVisible(page), `${path}: visible elements`).to.equal(visible);
+    const violations = await findAxeViolations(page, index === 0 ? undefined : STYLE_RULES);
+    found[index]?.push(...violations.map((violation) => `${path}: ${violation}`));
   }
 }
 
@@ -217,12 +227,14 @@ describe('the accessibility of pages', () => {
     return context.newPage();
   }
 
-  it('is checked by rules that find a field without a label', async () => {
+  it('is checked by rules that find a field without a label and a text without contrast', async () => {
     const page = await openPage(fresh);
     await page.goto('/account/keys/');
     await page.evaluate('document.querySelector("label[for=key-name]").remove()');
     await page.evaluate('document.querySelector("#key-name").removeAttribute("placeholder")');
     expect((await findAxeViolations(page)).join('\n')).to.match(/^label: [^\n]+key-name/);
+    await page.evaluate('document.querySelector("h1").style.color = "#ccc"');
+    expect((await findAxeViolations(page, STYLE_RULES)).join('\n')).to.match(/^color-contrast: [^\n]+<h1/);
     await page.context().close();
   });
 

@@ -87,7 +87,7 @@ describe('npm start', function () {
         args: ['dist/worker/cli/admin/main.js', 'find-account', 'me@example.com'],
         env,
       });
-      expect([found.status, found.err]).to.deep.equal([0, `Using the databases of the local service at ${baseUrl}.\n`]);
+      expect([found.status, found.err]).to.deep.equal([0, `Using the databases of the local service: ${baseUrl}\n`]);
       expect(found.out).to.include('1092');
       const given = ['grant-credits', 'me@example.com', '5', '--request', 'one', '--apply'];
       const granted = await runProgram({ args: ['dist/worker/cli/admin/main.js', ...given], env });
@@ -107,7 +107,7 @@ describe('npm start', function () {
       const allowed = await runProgram({ args: [...demo, '--url', second.baseUrl], env: elsewhere });
       expect([allowed.status, allowed.err]).to.deep.equal([0, '']);
       expect((await runProgram({ args: demo, env: { DATA_DIR: dataDir, PORT: port } })).out).to.include(
-        `Using the service at ${second.baseUrl}.`,
+        `Using the service: ${second.baseUrl}`,
       );
     });
 

@@ -2,7 +2,7 @@ import { readAudit } from '../harness/staffConsole.ts';
 import { expect } from 'chai';
 import { Queue } from 'bullmq';
 import { Redis } from 'ioredis';
-import { runBundled } from '../harness/bundle.ts';
+import { runBundled } from '../harness/builtPrograms.ts';
 import type { TestCustomer } from '../harness/apiClient.ts';
 import { decodeClaims, registerClient } from '../harness/oauthClient.ts';
 import { eventually, type TestService, startTestService } from '../harness/testService.ts';

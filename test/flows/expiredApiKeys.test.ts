@@ -75,6 +75,42 @@ describe('API keys that expire', () => {
     expect(lines).to.have.length(2);
   });
 
+  it('stay active if their expiry is moved before the worker locks the account', async () => {
+    const moved = await createKey(1);
+    await service.moveClockTo(inHours(2));
+    const lock = await service.database.connect();
+    try {
+      await lock.query('BEGIN');
+      await lock.query('SELECT 1 FROM accounts WHERE email = $1 FOR UPDATE', [owner.email]);
+      const running = expireKeys();
+      await eventually('the worker waits for the account', async () => (await service.countLockWaits()) > 0);
+      await lock.query('UPDATE api_keys SET expires_at = $2 WHERE uuid = $1', [moved.uuid, inHours(24)]);
+      await lock.query('COMMIT');
+      await running;
+    } finally {
+      lock.release();
+    }
+    expect((await listKeys()).find(({ uuid }) => uuid === moved.uuid).revoked).to.equal(false);
+  });
+
+  it('are revoked although an earlier one fails, which the job reports and the next run revokes', async () => {
+    const [failing, other] = [await createKey(1), await createKey(2)];
+    await service.moveClockTo(inHours(3));
+    await service.sql(
+      `CREATE FUNCTION fail() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE 'damaged row'; END $$;
+       CREATE TRIGGER fail BEFORE UPDATE ON api_keys FOR EACH ROW WHEN (NEW.uuid = '${failing.uuid}') EXECUTE FUNCTION fail()`,
+    );
+    const readStates = async () => {
+      const keys = await listKeys();
+      return [failing, other].map(({ uuid }) => keys.find((key) => key.uuid === uuid).revoked);
+    };
+    expect(await expireKeys().catch(String)).to.include('damaged row');
+    expect(await readStates()).to.deep.equal([false, true]);
+    await service.sql('DROP TRIGGER fail ON api_keys');
+    await expireKeys();
+    expect(await readStates()).to.deep.equal([true, true]);
+  });
+
   it('no longer count toward the active keys of the account', async () => {
     for (let count = 1; count < ACTIVE_KEYS_MAX; count += 1) await createKey(1);
     expectError(await createPlainKey(), 'validation_error');

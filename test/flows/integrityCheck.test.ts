@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import pg from 'pg';
-import { runBundled } from '../harness/bundle.ts';
+import { runBundled } from '../harness/builtPrograms.ts';
 import {
   checkInvariants,
   findViolations,

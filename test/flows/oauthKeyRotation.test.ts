@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'chai';
 import { createLocalJWKSet, decodeProtectedHeader, type JSONWebKeySet, jwtVerify } from 'jose';
-import { runBundled } from '../harness/bundle.ts';
+import { runBundled } from '../harness/builtPrograms.ts';
 import { type TestCustomer, request } from '../harness/apiClient.ts';
 import { createDatabase } from '../harness/databases.ts';
 import { type OAuthTestClient, postUrlEncoded, registerClient } from '../harness/oauthClient.ts';

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import pg from 'pg';
-import { runBundled } from '../harness/bundle.ts';
+import { runBundled } from '../harness/builtPrograms.ts';
 import { MIGRATION_NAMES } from '../../shared/lib/migrationNames.ts';
 import { createDatabase, runRelease } from '../harness/databases.ts';
 import { eventually, type TestService, startTestService } from '../harness/testService.ts';

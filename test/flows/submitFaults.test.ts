@@ -124,8 +124,8 @@ describe('an upstream that accepts a submit too late', () => {
         IMAGE_UPSTREAM_FALLBACK: 'second:some/image',
         UPSTREAMS: JSON.stringify({ upstreams }),
         PROBE_INTERVAL_MS: '500',
-        // A short lease: it lasts for a submit and the round trips to the database.
-        UPSTREAM_TIMEOUT_MS: '3000',
+        // The second submit lasts until the first one has been recorded: after another one the generation would fail.
+        UPSTREAM_TIMEOUT_MS: '30000',
         DATABASE_TIMEOUT_MS: '1500',
       },
     });
@@ -138,6 +138,11 @@ describe('an upstream that accepts a submit too late', () => {
     service.upstream.onAccepted = () => {};
     service.upstream.status = 'error';
     await service.startWorker();
+    await eventually('its first choice is offline', async () => {
+      const rows = await service.sql("SELECT status FROM upstream_health WHERE model = 'imgmodel-2' ORDER BY position");
+      return rows[0]?.status === 'offline';
+    });
+    await service.sql("UPDATE generations SET leased_until = now() - interval '1 minute', next_attempt_at = now()");
     // The worker without a database takes some of the jobs, too.
     await eventually('claimed for the other', () => second.submits >= 1, 60_000);
     proxy.open();

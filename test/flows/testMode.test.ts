@@ -8,7 +8,7 @@ import type { Actor } from '../../shared/domain/staff/audit.ts';
 import { refundGeneration } from '../../shared/domain/staff/generationActions.ts';
 import { reinstateAccount, suspendAccount } from '../../shared/domain/staff/suspension.ts';
 import { isSignedWith, WebhookReceiver } from '../fakes/webhookReceiver.ts';
-import { runBundled } from '../harness/bundle.ts';
+import { runBundled } from '../harness/builtPrograms.ts';
 import { IMAGE, type TestCustomer } from '../harness/apiClient.ts';
 import { expectError } from '../harness/errorEnvelope.ts';
 import { expectRejection } from '../harness/expectRejection.ts';

@@ -102,7 +102,7 @@ export class TestCustomer {
   }
 
   /** Polls as the specification requires of clients, until the generation has ended. */
-  async waitForEnd(uuid: string, withinMs = 30_000): Promise<any> {
+  async waitForEnd(uuid: string, withinMs = 45_000): Promise<any> {
     const until = Date.now() + withinMs;
     for (;;) {
       const { status, body } = await this.readGeneration(uuid);
@@ -141,7 +141,12 @@ export async function createCustomer(baseUrl: string, plan: string | null = 'pro
   const cookie = signIn.headers.getSetCookie()[0]?.split(';')[0];
   if (cookie === undefined) throw new Error(`Not signed in: ${signIn.status} ${JSON.stringify(signIn.body)}`);
   const session = new TestCustomer(baseUrl, email, cookie, '');
-  if (plan !== null) await session.requestWithSession('POST', '/api/billing/checkout/', { body: { plan } });
-  const { body } = await session.requestWithSession('POST', '/api/keys/create/', { body: { name: 'test' } });
-  return new TestCustomer(baseUrl, email, cookie, body.key);
+  const send = async (path: string, body: object, status: number): Promise<any> => {
+    const response = await session.requestWithSession('POST', path, { body });
+    if (response.status === status) return response.body;
+    throw new Error(`${path} returned ${response.status} ${JSON.stringify(response.body)}`);
+  };
+  if (plan !== null) await send('/api/billing/checkout/', { plan }, 200);
+  const { key } = await send('/api/keys/create/', { name: 'test' }, 201);
+  return new TestCustomer(baseUrl, email, cookie, key);
 }

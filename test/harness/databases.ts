@@ -1,6 +1,6 @@
 import * as databases from '../../dev/local/environment/databases.ts';
 import { partitionByAccount } from '../../dev/partitioning/partitionByAccount.ts';
-import { runBundled } from './bundle.ts';
+import { runBundled } from './builtPrograms.ts';
 
 const TEMPLATE_DATABASE = 'genmeter_template';
 

@@ -18,6 +18,9 @@ const STATUS_BY_CODE = {
   model_unavailable: 503,
 } as const;
 
+/** An address that cannot be copied without the punctuation after it, unless it is an example. */
+export const GLUED_ADDRESS = /(?<!such as )https?:\/\/[^\s"]+[.,;](\s|$)/;
+
 /**
  * Fails unless a response is the error envelope with this code and its status.
  * @param mentions a part of `detail`, such as the name of the invalid field
@@ -35,7 +38,8 @@ export function expectError(
   expect(body.detail)
     .to.be.a('string')
     .that.includes(mentions)
-    .and.matches(/\S.*\.$/s);
+    .and.matches(/\S.*\.$/s)
+    .and.not.match(GLUED_ADDRESS);
   expect(headers.get('content-type')).to.equal('application/json; charset=utf-8');
 }
 

@@ -1,5 +1,6 @@
 import { relative } from 'node:path';
 import Mocha from 'mocha';
+import { restoreSourcePositions } from './sourcePositions.ts';
 
 const { Base } = Mocha.reporters;
 
@@ -31,7 +32,7 @@ export function describeFailure({ runnable, error, file }: Failure, number: numb
     logs.length === 0 ? '' : indent(`Last ${logs.length} lines of the service log:\n${logs.join('\n')}`),
     file === undefined ? '' : `  Run it alone: ${buildRerunCommand(runnable, file)}`,
   ];
-  return parts.filter(Boolean).join('\n\n');
+  return restoreSourcePositions(parts.filter(Boolean).join('\n\n'));
 }
 
 /** An error of another process, which arrives as a plain object. */

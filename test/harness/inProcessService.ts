@@ -5,7 +5,7 @@ import type { Clock } from '../../shared/lib/clock.ts';
 import { parseConfig, setConfig } from '../../shared/lib/config.ts';
 import { openService, type Service } from '../../shared/service.ts';
 import { startWorker, type WorkerHandle } from '../../worker/worker.ts';
-import { BUNDLE } from './bundle.ts';
+import { findThumbnailProgram } from './builtPrograms.ts';
 import { recordLog } from './testLogs.ts';
 import type { ServiceHandle } from './serviceProcess.ts';
 
@@ -55,7 +55,7 @@ export class InProcessService {
   /** The first caller decides: PORT and BASE_URL are those of the API. */
   #open(env: Record<string, string>): Promise<Service> {
     const config = () => parseConfig({ NODE_ENV: 'test', ...this.#env, ...env });
-    const thumbnailProgram = `${BUNDLE}/thumbnailProcess.js`;
+    const thumbnailProgram = findThumbnailProgram();
     this.#service ??= openService(config(), { clock: this.#clock, log: this.#log, thumbnailProgram });
     return this.#service;
   }

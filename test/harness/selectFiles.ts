@@ -71,10 +71,10 @@ function listTestFiles(folder: string): string[] {
 
 /** The preparations that the files of a run need. */
 export interface Needs {
-  /** Postgres, Redis, the template database and the bundle. */
+  /** Postgres, Redis, the template database and the programs. */
   servers: boolean;
-  /** The bundle of the service's programs. */
-  bundle: boolean;
+  /** The built programs of the service. */
+  programs: boolean;
   /** The output of `npm run build`. */
   build: boolean;
 }
@@ -96,7 +96,7 @@ export function findNeeds(files: readonly string[]): Needs {
   const servers = modules.has('test/harness/databases.ts');
   return {
     servers,
-    bundle: servers || modules.has('test/harness/bundle.ts'),
+    programs: servers || modules.has('test/harness/builtPrograms.ts'),
     build: files.some((file) => file.startsWith(END_TO_END)),
   };
 }

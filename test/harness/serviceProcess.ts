@@ -1,5 +1,5 @@
 import { type Program, startProgram } from '../../dev/local/environment/program.ts';
-import { BUNDLE } from './bundle.ts';
+import { findProgram } from './builtPrograms.ts';
 import { recordLog } from './testLogs.ts';
 
 /** An API server or a worker, in a process of its own or in the test's, where `kill` can only close it. */
@@ -8,7 +8,7 @@ export type ServiceHandle = Pick<Program, 'logs' | 'waitForLog' | 'stop' | 'kill
 const READY_MESSAGE = { api: 'api listening', worker: 'worker ready' } as const;
 
 /**
- * Starts the bundled program, without the memory limits of the Procfile and with a movable clock, and waits until it
+ * Starts the built program, without the memory limits of the Procfile and with a movable clock, and waits until it
  * logs that it is ready.
  */
 export async function startServiceProcess(
@@ -18,7 +18,7 @@ export async function startServiceProcess(
 ): Promise<Program> {
   const program = startProgram({
     name,
-    args: [`${BUNDLE}/${name}.js`],
+    args: [findProgram(name)],
     env: { NODE_ENV: 'test', ...env },
     clockOffsetMs,
     onOutput: recordLog,

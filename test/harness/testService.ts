@@ -234,7 +234,7 @@ export async function startTestService(options: TestServiceOptions = {}): Promis
 export async function eventually(
   description: string,
   isTrue: () => Promise<boolean> | boolean,
-  withinMs = 20_000,
+  withinMs = 45_000,
 ): Promise<void> {
   const until = Date.now() + withinMs;
   while (!(await isTrue())) {

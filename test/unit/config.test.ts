@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { expect } from 'chai';
 import { parseConfig } from '../../shared/lib/config.ts';
-import { BUNDLE } from '../harness/bundle.ts';
+import { findProgram } from '../harness/builtPrograms.ts';
 import { getConfigError, GOOD } from '../harness/configErrors.ts';
 
 describe('the configuration', () => {
@@ -226,7 +226,7 @@ describe('the configuration', () => {
   });
 
   it('makes a process exit with status 78 and the message on stderr when variables are missing', () => {
-    const { status, stdout, stderr } = spawnSync(process.execPath, [`${BUNDLE}/api.js`], { env: {}, encoding: 'utf8' });
+    const { status, stdout, stderr } = spawnSync(process.execPath, [findProgram('api')], { env: {}, encoding: 'utf8' });
     expect([status, stdout]).to.deep.equal([78, '']);
     expect(stderr).to.match(/^DATABASE_URL is not set: .+\. REDIS_URL is not set: .+\.\n$/);
   });

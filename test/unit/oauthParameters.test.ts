@@ -25,7 +25,7 @@ describe('the parameter resource of OAuth requests', () => {
       'http://pixels.example:8080',
     ])
       expect(() => parse(resource), resource).to.throw(
-        'resource must be http://pixels.example:8080/mcp or http://pixels.example:8080/api/.',
+        'resource must be http://pixels.example:8080/mcp or http://pixels.example:8080/api/ here.',
       );
   });
 });

@@ -6,7 +6,7 @@ import Stripe from 'stripe';
 import { EVENT_TYPES } from '../../shared/gateways/payments/eventTypes.ts';
 import { DEFAULT_PLANS } from '../../shared/spec/plans.ts';
 import { FakeStripe } from '../fakes/stripe/fakeStripe.ts';
-import { runBundled } from '../harness/bundle.ts';
+import { runBundled } from '../harness/builtPrograms.ts';
 import { StripeFixture } from '../harness/stripeFixture.ts';
 
 describe('the setup of Stripe', () => {

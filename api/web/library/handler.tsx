@@ -96,6 +96,6 @@ function describeCancellation({ status, error_message: error }: Generation): Can
 }
 
 export const deleteFromLibrary = withLibraryErrors(async (ctx) => {
-  await deleteGeneration(requireCaller(ctx).accountId, parseUuidParam(ctx));
+  await deleteGeneration(requireCaller(ctx), parseUuidParam(ctx));
   seeOther(ctx, `${LIBRARY_PATH}?done=deleted`);
 });

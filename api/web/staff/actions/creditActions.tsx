@@ -71,7 +71,7 @@ function AdjustmentFields({ form }: { form: URLSearchParams }): VNode {
 }
 
 function parseCredits(form: URLSearchParams): number {
-  const text = (form.get('credits') ?? '').trim().replace(/^[−–]/, '-');
+  const text = (form.get('credits') ?? '').trim().replace(/^[\u2212\u2013]/, '-');
   const credits = /^[+-]?\d{1,6}$/.test(text) ? Number(text) : Number.NaN;
   if (credits !== 0 && Math.abs(credits) <= ADJUSTMENT_MAX_CREDITS) return credits;
   throw new ServiceError(
