@@ -76,6 +76,8 @@ export class FakeUpstream extends HttpFake {
   /** Changes the bodies of responses. */
   changeBody: (body: any, operation: Operation) => unknown = (body) => body;
   readonly #ends = new EventEmitter().setMaxListeners(0);
+  /** How the next job of a prompt ends, for prompts that were ended before a worker submitted them. */
+  readonly #earlyEnds = new Map<string, JobOutcome['kind']>();
 
   constructor(key: string | null = null) {
     super();
@@ -98,9 +100,14 @@ export class FakeUpstream extends HttpFake {
     for (const job of this.jobsFor(prompt)) job.startedAt ??= Date.now();
   }
 
-  /** Ends every job of a prompt, also one that has already ended in another way. */
+  /**
+   * Ends every job of a prompt, also one that has already ended in another way. If the worker has not submitted any yet, the
+   * first one ends when it does.
+   */
   end(prompt: string, kind: JobOutcome['kind']): void {
-    for (const job of this.jobsFor(prompt)) this.finish(job, kind);
+    const jobs = this.jobsFor(prompt);
+    if (jobs.length === 0) this.#earlyEnds.set(prompt, kind);
+    for (const job of jobs) this.finish(job, kind);
   }
 
   finish(job: UpstreamJob, kind: JobOutcome['kind'], reason: JobFailure['reason'] = 'invalid input'): void {
@@ -187,7 +194,10 @@ export class FakeUpstream extends HttpFake {
     this.jobs.push(job);
     this.onAccepted(job);
     if (this.submit === 'drop after acceptance') socket.destroy();
-    if (this.outcome !== 'wait') this.finish(job, this.outcome === 'succeed' ? 'succeeded' : 'failed');
+    const earlyEnd = this.#earlyEnds.get(prompt);
+    this.#earlyEnds.delete(prompt);
+    if (earlyEnd !== undefined) this.finish(job, earlyEnd);
+    else if (this.outcome !== 'wait') this.finish(job, this.outcome === 'succeed' ? 'succeeded' : 'failed');
     return job;
   }
 
