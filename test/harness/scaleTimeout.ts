@@ -1,6 +1,6 @@
 import { measureSlowness } from '../../dev/local/machineSpeed.ts';
 
-/** Some 100 ms: with several test files per processor, a shorter measurement often sees an undisturbed moment. */
+/** Samples to take, together about 100 ms: a shorter measurement often sees a moment without the other test files. */
 const SAMPLES = 20;
 
 /**
