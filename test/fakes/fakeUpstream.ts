@@ -76,7 +76,7 @@ export class FakeUpstream extends HttpFake {
   /** Changes the bodies of responses. */
   changeBody: (body: any, operation: Operation) => unknown = (body) => body;
   readonly #ends = new EventEmitter().setMaxListeners(0);
-  /** How the next job of a prompt ends, for prompts that were ended before a worker submitted them. */
+  /** Outcome of the next job by prompt, for prompts that were ended before a worker submitted them. */
   readonly #earlyEnds = new Map<string, JobOutcome['kind']>();
 
   constructor(key: string | null = null) {
