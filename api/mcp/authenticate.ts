@@ -38,12 +38,16 @@ function requireAllowedOrigin(ctx: Context): void {
 
 /**
  * Checks that the credential has the scope that a message needs, and counts the message against the rate limit.
+ * @param isBodyLate true if the body was not complete when the request was authenticated. The credential may have ended
+ *   meanwhile, so it is checked again, except for creates, whose statement does that.
  * @throws ServiceError invalid_api_key with status 403, or insufficient_scope, without the scope; rate_limited, except for
  *   calls of tools.
  */
-export async function authorizeMessage(ctx: Context, body: unknown): Promise<McpRequestContext> {
-  const principal = requireCaller(ctx) as Principal;
+export async function authorizeMessage(ctx: Context, body: unknown, isBodyLate: boolean): Promise<McpRequestContext> {
   const { scope, rateClass, isCall } = getMessageRequirements(body);
+  const isChecked = !isBodyLate || rateClass === 'create';
+  const principal = isChecked ? (requireCaller(ctx) as Principal) : await authenticateBearer(ctx);
+  ctx.state.caller = principal;
   if (scope !== null) requireScope(principal, scope);
   const requestContext: McpRequestContext = {
     principal,

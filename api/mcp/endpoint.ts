@@ -29,8 +29,9 @@ import { handleStateless } from './transport/stateless.ts';
 /** `POST /mcp`: handles one message of a client. */
 export const post = withTransportErrors(async (ctx) => {
   const accepted = parseAcceptedTypes(ctx);
+  const isBodyLate = !ctx.req.complete;
   const body = await readMessageBody(ctx);
-  const requestContext = await authorizeMessage(ctx, body);
+  const requestContext = await authorizeMessage(ctx, body, isBodyLate);
   const inbound = classifyMessage(ctx, body);
   if (inbound.kind === 'stateless') {
     return handleStateless(ctx, inbound.message, requestContext, () => revalidateCredentials(ctx));

@@ -49,8 +49,7 @@ async function runSteps(ctx: Context, route: Route): Promise<void> {
   // For programs the body comes first: until it is complete, nothing is counted against the account (its key may be
   // revoked).
   const bodyError = await readBody(ctx, route).then(() => null, toError);
-  // After a rejected body, the statement that would verify the key does not run.
-  if (bodyError !== null && authentication === 'deferredKey') await authenticateRoute(ctx, 'account');
+  await verifyRouteKey(ctx, authentication, bodyError !== null);
   let isCounted: boolean = ctx.state.isPage;
   const handle = async () => {
     if (!isCounted) await consumeRateLimit(ctx, getRateClass(ctx, route));
@@ -75,18 +74,32 @@ async function runSteps(ctx: Context, route: Route): Promise<void> {
   recordLastUsed(ctx);
 }
 
-/** Identifies the caller. Failed attempts are counted against the address that they come from. */
+/** Identifies the caller. A key that this process has seen before is verified once the body is complete. */
 async function authenticateRoute(ctx: Context, authentication: Authentication): Promise<void> {
   if (WITHOUT_SESSION.has(authentication)) return;
   if (ctx.state.isPage || authentication === 'staffCall') return authenticateOptional(ctx);
+  await countRejections(ctx, async () => {
+    if (authentication === 'mcp') ctx.state.caller = await authenticateMcp(ctx);
+    else ctx.state.caller = await (authentication === 'session' ? authenticateSession(ctx) : authenticate(ctx));
+  });
+}
+
+/**
+ * Verifies the key of a request whose body is complete: it may have been revoked or changed while the body arrived. A
+ * deferred one is verified by the statement of the handler, which does not run after a rejected body.
+ */
+async function verifyRouteKey(ctx: Context, authentication: Authentication, isBodyRejected: boolean): Promise<void> {
+  const isDeferred = authentication === 'deferredKey' && isBodyRejected;
+  if (!isDeferred && authentication !== 'account' && authentication !== 'staff') return;
+  await countRejections(ctx, async () => {
+    ctx.state.caller = await verifyKey(isDeferred ? await authenticate(ctx) : requireCaller(ctx));
+  });
+}
+
+/** Counts failed attempts to authenticate against the address that they come from. */
+async function countRejections(ctx: Context, authenticateCaller: () => Promise<void>): Promise<void> {
   try {
-    if (authentication === 'mcp') {
-      ctx.state.caller = await authenticateMcp(ctx);
-      return;
-    }
-    ctx.state.caller = await (authentication === 'session' ? authenticateSession(ctx) : authenticate(ctx));
-    if (authentication === 'account' || authentication === 'staff')
-      ctx.state.caller = await verifyKey(ctx.state.caller);
+    await authenticateCaller();
   } catch (error) {
     if (error instanceof ServiceError && error.code !== 'rate_limited') await consumeRateLimit(ctx, 'public');
     throw error;

@@ -1,4 +1,5 @@
 import { listChildPids } from '../local/procfs.ts';
+import { isAlive, waitUntil } from '../local/servers/processes.ts';
 import type { RunningServer } from '../local/servers/runningServer.ts';
 
 /** Postgres or Redis, with control over all of its processes. */
@@ -13,6 +14,9 @@ export interface ControlledServer {
   stop(): Promise<void>;
 }
 
+/** A killed process ends as soon as it is scheduled, which takes a while on a busy machine. */
+const END_TIMEOUT_MS = 60_000;
+
 /** @param start starts the server again on its port. */
 export function controlServer(
   server: RunningServer,
@@ -21,8 +25,8 @@ export function controlServer(
   let running = server;
   const { port, url } = running;
   const pids = () => (running.pid === null ? [] : [running.pid, ...listChildPids(running.pid)]);
-  const signal = (name: NodeJS.Signals) => {
-    for (const pid of pids()) {
+  const signal = (name: NodeJS.Signals, to = pids()) => {
+    for (const pid of to) {
       try {
         process.kill(pid, name);
       } catch {
@@ -36,7 +40,11 @@ export function controlServer(
     pause: () => signal('SIGSTOP'),
     resume: () => signal('SIGCONT'),
     killAndRestart: async () => {
-      signal('SIGKILL');
+      const killed = pids();
+      signal('SIGKILL', killed);
+      // Until then its files say that it is ready, and the start would attach to it.
+      if (!(await waitUntil(() => !killed.some(isAlive), END_TIMEOUT_MS)))
+        throw new Error(`The processes ${killed.join(', ')} were killed and do not end.`);
       running = await start(port);
     },
     stop: async () => {

@@ -1,5 +1,6 @@
 import { readdirSync } from 'node:fs';
 import { SECOND_CATALOG } from './catalogs.ts';
+import { ClockWatch } from './clockWatch.ts';
 import { join } from 'node:path';
 import { Redis } from 'ioredis';
 import { ROOT } from '../local/environment/build.ts';
@@ -56,8 +57,7 @@ export interface ChaosEnvironment {
   unexpectedExits: string[];
   /** True during a rush, when all clients act on many accounts at once. */
   isRush: boolean;
-  /** Number of processes whose clock is wrong, or was until a moment ago. */
-  skewedClocks: number;
+  clocks: ClockWatch;
   /** Current time of the service. */
   now(): Date;
   /** Time that `advanceTime` has added, in milliseconds. */
@@ -217,7 +217,7 @@ export async function startChaosEnvironment({
       databaseUrl,
       unexpectedExits,
       isRush: false,
-      skewedClocks: 0,
+      clocks: new ClockWatch(),
       now: () => new Date(Date.now() + advancedMs),
       advancedMs: () => advancedMs,
       enqueueDuplicateJobs: (times, only) => enqueueDuplicateJobs(redis.url, REDIS_PREFIX, times, only),
@@ -225,7 +225,9 @@ export async function startChaosEnvironment({
       emptyRedis: () => emptyRedis(redis.url),
       advanceTime: (milliseconds) => {
         advancedMs += milliseconds;
-        for (const managedProcess of processes.values()) managedProcess.setClock(advancedMs);
+        chaosEnvironment.clocks.disturb();
+        const moved = [...processes.values()].map((managedProcess) => managedProcess.setClock(advancedMs));
+        void chaosEnvironment.clocks.correct(Promise.all(moved));
         stripe.jumpTo(new Date(Date.now() + advancedMs));
       },
       close,

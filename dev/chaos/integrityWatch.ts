@@ -85,16 +85,19 @@ async function runChecks(
     ];
   } catch (error) {
     // Errors are expected only from a database that is down, paused, full or starting.
-    if (isOutage(error as Error & { code?: string })) return null;
+    if (isDatabaseOutage(error as Error & { code?: string })) return null;
     throw error;
   } finally {
     await client.end().catch(() => {});
   }
 }
 
-/** Lost connections, and the Postgres error codes for a lack of resources, a stop or a start. */
-function isOutage({ code = '', message }: Error & { code?: string }): boolean {
-  return /^(53|57|58|08|25P03)/.test(code) || !/^[0-9A-Z]{5}$/.test(code) || /timeout|terminat/i.test(message);
+/**
+ * Returns true for the Postgres error codes for a lack of resources, a stop or a start, and for lost connections, whose
+ * codes have no digit, such as EPIPE.
+ */
+export function isDatabaseOutage({ code = '', message }: Error & { code?: string }): boolean {
+  return /^(53|57|58|08|25P0[34])/.test(code) || !/\d/.test(code) || /timeout|terminat/i.test(message);
 }
 
 export function addDistinct(violations: Violation[], violation: Violation): void {

@@ -66,10 +66,10 @@ export class ManagedProcess {
     return signal === 'SIGKILL' ? null : performance.now() - startedAt;
   }
 
-  /** Sets how far its clock is ahead, in milliseconds. */
-  setClock(offsetMs: number): void {
+  /** Sets how far its clock is ahead, in milliseconds. Resolves when the process uses it, or has ended. */
+  async setClock(offsetMs: number): Promise<void> {
     this.#clockOffsetMs = offsetMs;
-    void this.#supervised.current.moveClock(offsetMs);
+    await this.#supervised.current.moveClock(offsetMs);
   }
 
   /**

@@ -108,7 +108,7 @@ export async function runChaos(options: ChaosRunOptions): Promise<ChaosOutcome> 
       runAdmin: (args) => environment.runAdmin(args),
       now: () => environment.now(),
       isRush: () => environment.isRush,
-      hasSkewedClock: () => environment.skewedClocks > 0,
+      haveClocksAgreedSince: (time) => environment.clocks.haveAgreedSince(time),
     });
     await waitUntil(
       () => clients.countReady() >= Math.min(MIN_READY_CUSTOMERS, options.accounts),

@@ -3,6 +3,7 @@ import { type ApiResponse, IMAGE, type TestCustomer, VIDEO } from '../harness/ap
 import { expectError } from '../harness/errorEnvelope.ts';
 import { buildToolCall, openMcpSession, postMcp } from '../harness/mcpClient.ts';
 import { postUrlEncoded } from '../harness/oauthClient.ts';
+import { sendRequestHead } from '../harness/rawRequest.ts';
 import { createRestrictedKey } from '../harness/restrictedKeys.ts';
 import { setAllModelsOnline } from '../harness/seeds.ts';
 import { type TestService, startTestService } from '../harness/testService.ts';
@@ -137,6 +138,36 @@ describe('options of API keys', () => {
     expect(await answers()).to.deep.equal(['insufficient_scope', undefined]);
     await update(owner.on(here.baseUrl), uuid, { allowed_models: null });
     expect(await answers()).to.deep.equal([undefined, undefined]);
+  });
+
+  it('a key that is restricted or revoked while a body arrives is rejected when the body is complete', async () => {
+    const { uuid, customer } = await createRestrictedKey(service, owner, {});
+    const { uuid: generation } = (await customer.createGeneration(IMAGE)).body;
+    const requests = [
+      ['DELETE', `/api/generations/${generation}/`],
+      ['POST', `/api/generations/${generation}/cancel/`],
+      ['POST', '/api/webhooks/create/'],
+    ] as const;
+    const sendAcross = async (change: () => Promise<unknown>): Promise<string[]> => {
+      const headers = { authorization: `Bearer ${customer.key}` };
+      const unfinished = await Promise.all(
+        requests.map(([method, path]) => sendRequestHead(customer.baseUrl, method, path, headers)),
+      );
+      // By then, the service has looked the key up.
+      await customer.readGeneration(generation);
+      await change();
+      for (const request of unfinished) request.end('{}');
+      return Promise.all(unfinished.map(({ reply }) => reply));
+    };
+    for (const reply of await sendAcross(() => update(owner, uuid, { scopes: ['svc:read'] })))
+      expect(reply)
+        .to.match(/^HTTP\/1\.1 403 /)
+        .and.include('"insufficient_scope"');
+    for (const reply of await sendAcross(() => owner.requestWithSession('POST', `/api/keys/${uuid}/revoke/`)))
+      expect(reply)
+        .to.match(/^HTTP\/1\.1 401 /)
+        .and.include('"invalid_api_key"');
+    expect((await owner.readGeneration(generation)).body.status).to.equal('queued');
   });
 
   it('creates that race with changes are never rejected as an invalid key', async () => {

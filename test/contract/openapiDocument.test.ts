@@ -1,4 +1,5 @@
 import { expect } from 'chai';
+import { WEBHOOK_EVENT_TYPES, WEBHOOK_TEST_TYPE } from '../../shared/spec/events.ts';
 import { lintDocument } from '../harness/openapiLint.ts';
 import { OpenApiValidator, getOpenApiValidator } from '../harness/openapiValidation.ts';
 import { type TestService, startTestService } from '../harness/testService.ts';
@@ -117,6 +118,18 @@ describe('the OpenAPI document', () => {
       503: ['model_unavailable', 'internal_error'],
     });
     expect(Object.keys(responses['201'].headers)).to.include.members(['RateLimit', 'Idempotent-Replayed']);
+  });
+
+  it('has a webhook of each type, whose data has the schema of the response to GET', () => {
+    const { webhooks, paths } = document as { webhooks: Json; paths: Json };
+    expect(Object.keys(webhooks)).to.have.members([...WEBHOOK_EVENT_TYPES, WEBHOOK_TEST_TYPE]);
+    const getSchema = ({ content }: Json) => content['application/json'].schema;
+    const getData = (type: string) => getSchema(webhooks[type].post.requestBody).properties.data;
+    const getResponse = (path: string) => getSchema(paths[path].get.responses['200']);
+    for (const type of ['generation.succeeded', 'generation.failed'])
+      expect(getData(type)).to.deep.equal(getResponse('/api/generations/{uuid}/'));
+    expect(getData('subscription.updated')).to.deep.equal(getResponse('/api/billing/status/'));
+    expect(getData('key.created')).to.deep.equal(getResponse('/api/keys/').properties.data.items);
   });
 
   it('contains the limits that requests are validated against', async () => {

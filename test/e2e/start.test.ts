@@ -73,6 +73,8 @@ describe('npm start', function () {
       const { baseUrl } = second;
       const output = second.logs();
       for (const path of ['/account/', '/api/docs/', '/admin/']) expect(output).to.include(` ${baseUrl}${path} `);
+      const mailbox = /(http:\S+) +e-mail messages that the service sends/.exec(output)?.[1] ?? '';
+      expect(await (await fetch(mailbox)).text()).to.include('<h1>Messages</h1>');
       expect(output).to.include('for staff: me@example.com');
       // The printed commands, run in another folder.
       const commands = output.split('\n').filter((line) => /^ {2}(curl|UUID=)/.test(line));

@@ -7,7 +7,9 @@ import { grantStaffRights, isStaff } from '../../shared/domain/accounts/staff.ts
 import { sha256 } from '../../shared/lib/secrets.ts';
 import { createPerson, type FakePerson } from '../fakes/identity/person.ts';
 import { startFakeGitHub, startFakeGoogle } from '../fakes/identity/providers.ts';
+import { expectError } from '../harness/errorEnvelope.ts';
 import { captureError } from '../harness/expectRejection.ts';
+import { getAccountId } from '../harness/outbox.ts';
 import { eventually, type TestService, startTestService } from '../harness/testService.ts';
 
 const STAFF_EMAIL = 'boss@example.com';
@@ -72,6 +74,28 @@ describe('ending access to an account while it is being used', () => {
     const rows = await service.sql('SELECT provider FROM identities WHERE account_id = $1', [account.id]);
     expect(rows).to.deep.equal([{ provider: 'google' }]);
   });
+
+  for (const [method, getPath] of [
+    ['POST', () => '/api/keys/create/'],
+    ['PATCH', (uuid: string) => `/api/keys/${uuid}/`],
+  ] as const) {
+    it(`rejects ${method} ${getPath('{uuid}')} of a key that was revoked while the request waited for the account`, async () => {
+      const customer = await service.createCustomer(null);
+      const accountId = await getAccountId(service, customer);
+      const created = await customer.requestWithSession('POST', '/api/keys/create/', { body: { name: 'other' } });
+      const revoked = await whileSessionsEnd(
+        accountId,
+        () => customer.request(method, getPath(created.body.uuid), { body: { name: 'another' } }),
+        'UPDATE api_keys SET revoked_at = now() WHERE account_id = $1 AND number = 1',
+      );
+      expectError(revoked, 'insufficient_scope', 'was changed or revoked while it ran');
+      const { data } = (await customer.requestWithSession('GET', '/api/keys/')).body;
+      expect(data.map(({ name }: { name: string }) => name))
+        .to.have.length(2)
+        .and.include('other');
+      await service.sql('UPDATE api_keys SET revoked_at = NULL WHERE account_id = $1', [accountId]);
+    });
+  }
 
   it('creates another account for an address whose account was erased while the sign-in waited for it', async () => {
     const person = createPerson();

@@ -159,6 +159,15 @@ describe('an application that is disconnected while its request runs', () => {
     });
   }
 
+  for (const tool of ['list_library', 'get_usage']) {
+    it(`gets it for a call of ${tool} whose body it held back`, async () => {
+      const connection = await connect(`${service.baseUrl}/mcp`);
+      const headers = { accept: ACCEPT_JSON_OR_SSE, ...buildStatelessCallHeaders(tool) };
+      const call = buildToolCall(tool, {}, 1, STATELESS_META);
+      expectDisconnected(await sendAcrossDisconnect(connection, '/mcp', call, { headers }), '');
+    });
+  }
+
   it('ends a read with wait by 401 within a round, over REST and /mcp', async () => {
     const [rest, assistant] = [await connect(), await connect(`${service.baseUrl}/mcp`)];
     const { uuid } = await rest.program.createImage();

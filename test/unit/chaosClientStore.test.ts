@@ -8,6 +8,7 @@ import {
   type CreateRequest,
 } from '../../dev/chaos/clients/createRequests.ts';
 import { createClientState, type Step, type ClientState } from '../../dev/chaos/clients/clientState.ts';
+import { ClockWatch } from '../../dev/chaos/clockWatch.ts';
 import { createSeededRandom } from '../fakes/seededRandom.ts';
 import { FakeStripe } from '../fakes/stripe/fakeStripe.ts';
 
@@ -16,15 +17,18 @@ const REJECTED = { isGood: false, isUnknown: false };
 const UNKNOWN = { isGood: false, isUnknown: true };
 
 describe('the client store of a chaos run', () => {
+  let clocks: ClockWatch;
   let state: ClientState;
   let step: Step;
 
   beforeEach(() => {
+    clocks = new ClockWatch();
     const options = {
       addresses: ['http://127.0.0.1:1'],
       accounts: 2,
       clients: 1,
       now: () => new Date(),
+      haveClocksAgreedSince: (time: number) => clocks.haveAgreedSince(time),
       runAdmin: async () => true,
       receiver: { buildUrl: (token: string) => token, messages: [] },
     };
@@ -136,6 +140,27 @@ describe('the client store of a chaos run', () => {
       ['application-is-recorded', '1', 'c'],
       ['paid-topup-is-credited', '2', 'cs_test_1'],
     ]);
+  });
+
+  it('keeps a rejection for lack of credits only if no clock was moved during its request', async () => {
+    const reject = (beganAt: number) => {
+      const create = newCreateRequest(step, null);
+      recordSent(step, create);
+      const times = { beganAt, endedAt: performance.now() };
+      const response = { ...REJECTED, code: 'insufficient_credits', text: 'no credits', ...times };
+      recordCreateResponse(step, create, response, undefined, 'REST');
+    };
+    const count = () => state.store.rejectedCreates.length;
+    reject(performance.now());
+    expect(count()).to.equal(1);
+    clocks.disturb();
+    reject(performance.now());
+    const beforeCorrection = performance.now();
+    await clocks.correct(Promise.resolve());
+    reject(beforeCorrection);
+    expect(count()).to.equal(1);
+    reject(performance.now());
+    expect(count()).to.equal(2);
   });
 
   it('contains the same prompts for the same seed', () => {

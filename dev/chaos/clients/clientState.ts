@@ -24,8 +24,8 @@ export interface ClientOptions {
   now(): Date;
   /** Returns true during a rush; without this function there are none. */
   isRush?(): boolean;
-  /** Returns true while the clock of a process is wrong; without this function all are right. */
-  hasSkewedClock?(): boolean;
+  /** Returns true if the clocks of all processes have agreed since a time of `performance.now`. */
+  haveClocksAgreedSince(time: number): boolean;
 }
 
 /** State that all clients share. */

@@ -81,7 +81,8 @@ export function recordSent({ state }: Step, { observed }: CreateRequest): void {
   markIfStale(state, observed);
 }
 
-function markIfStale(state: ClientState, observed: ObservedCreate): void {
+/** Marks a create whose idempotency key may have expired. */
+export function markIfStale(state: ClientState, observed: ObservedCreate): void {
   if (Math.abs(state.now().getTime() - observed.firstSentAt.getTime()) > KEY_VALID_MS) observed.isStale = true;
 }
 
@@ -130,7 +131,7 @@ const NOT_CREATED = /no generation was created|(nothing was|no credits were) cha
 
 /** Records a rejection. Some 503 responses are definite too, and say so. */
 function recordRejection(
-  { store }: ClientState,
+  state: ClientState,
   observed: ObservedCreate,
   {
     isUnknown,
@@ -141,11 +142,12 @@ function recordRejection(
   }: Pick<RestResponse, 'isUnknown'> & Partial<RejectionDetails>,
 ): void {
   if (!isUnknown || NOT_CREATED.test(text)) observed.rejected += 1;
-  if (code !== 'insufficient_credits') return;
+  // One process may have decided by its old clock, before an hour had passed since the last top-up.
+  if (code !== 'insufficient_credits' || !state.haveClocksAgreedSince(beganAt)) return;
   const respondedAt = Date.now() - (performance.now() - endedAt);
   const at = respondedAt - (endedAt - beganAt);
   const { accountUuid, prompt } = observed;
-  store.rejectedCreates.push({
+  state.store.rejectedCreates.push({
     accountUuid,
     prompt,
     at,

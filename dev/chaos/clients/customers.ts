@@ -63,6 +63,8 @@ export interface RestrictedKey extends ObservedKey {
   /** Options of the last change, whatever its outcome. */
   options: KeyOptions;
   isChanging: boolean;
+  /** Earliest time of the next change, as of `performance.now`. */
+  nextChangeAt: number;
 }
 
 /** An application that the customer connects, with a spending limit that clients change. */

@@ -1,4 +1,3 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import { DAY_MS } from '../../../shared/spec/durations.ts';
 import type { ChaosEnvironment } from '../environment.ts';
 import type { ManagedProcess } from '../managedProcess.ts';
@@ -13,8 +12,6 @@ const TIMES_OF_DAY: Record<string, number> = {
 };
 /** The size of a jump of a corrected clock, or after a machine paused. Leases shift by as much. */
 const CLOCK_JUMP_MS = 60_000;
-/** A process reads the time of a corrected clock within this time. */
-const CLOCK_SETTLES_MS = 1_000;
 
 const lockTarget = (target: string) => [target];
 
@@ -42,16 +39,12 @@ export const PROCESS_FAULTS: Faults = {
     locks: lockTarget,
     durationMs: [3_000, 10_000],
     begin: (environment, target, random) => {
-      environment.skewedClocks += 1;
-      getProcess(environment, target).setClock(
-        environment.advancedMs() + Math.round((2 * random.next() - 1) * CLOCK_JUMP_MS),
-      );
+      environment.clocks.disturb();
+      const jumpMs = Math.round((2 * random.next() - 1) * CLOCK_JUMP_MS);
+      void getProcess(environment, target).setClock(environment.advancedMs() + jumpMs);
     },
-    end: async (environment, target) => {
-      getProcess(environment, target).setClock(environment.advancedMs());
-      await delay(CLOCK_SETTLES_MS);
-      environment.skewedClocks -= 1;
-    },
+    end: (environment, target) =>
+      environment.clocks.correct(getProcess(environment, target).setClock(environment.advancedMs())),
   },
   'day change': {
     weight: 0,

@@ -9,7 +9,7 @@ export const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
 export async function buildDist(): Promise<void> {
   const isWindows = process.platform === 'win32';
   const file = isWindows ? 'npm.cmd' : 'npm';
-  const args = ['run', '--silent', 'build', '--', '--noCheck'];
+  const args = ['run', '--silent', 'build'];
   const build = startProgram({
     name: 'npm',
     file,

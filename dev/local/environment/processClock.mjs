@@ -17,7 +17,7 @@ globalThis.Date = MovedDate;
 
 process.on('message', (message) => {
   offsetMs = Number(message);
-  process.send?.('clock moved');
+  process.send?.(message);
 });
 // The parent has died, so that no other process would stop this one.
 process.on('disconnect', () => process.exit(1));

@@ -1,5 +1,4 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { closeSync, openSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { CollectedLog } from './collectedLog.ts';
@@ -131,7 +130,15 @@ export class Program {
   /** Sets its clock this many milliseconds ahead. Resolves when the program uses it, or has ended. */
   async moveClock(offsetMs: number): Promise<void> {
     if (!this.child.connected) return;
-    const moved = once(this.child, 'message').catch(() => {});
+    const moved = new Promise<void>((resolve) => {
+      const listen = (confirmed: unknown) => {
+        // An earlier move may be confirmed first.
+        if (confirmed !== offsetMs) return;
+        this.child.off('message', listen);
+        resolve();
+      };
+      this.child.on('message', listen);
+    });
     // With a callback, a channel that has just been closed is not an error.
     this.child.send(offsetMs, () => {});
     await Promise.race([moved, this.ended]);

@@ -67,6 +67,9 @@ const deliveryState = perService(
   }),
 );
 
+/** Counts the endpoints of both kinds, at each start and end of a service: a list of thousands would cost as much as it. */
+const countServed = ({ healthy, failing }: DeliveryState): number => healthy.served.size + failing.served.size;
+
 /** Returns the endpoints of both kinds. */
 const listServed = ({ healthy, failing }: DeliveryState): HeldEndpoint[] => [
   ...healthy.served.values(),
@@ -118,7 +121,7 @@ function startService(state: DeliveryState, claims: Claims, lease: ClaimedEndpoi
   const { served, done } = serveEndpoint(lease, state.slots);
   const held = { endpoint: served, renewedAt: performance.now() };
   claims.served.set(lease.id, held);
-  webhookEndpointsServed.set(listServed(state).length);
+  webhookEndpointsServed.set(countServed(state));
   state.timer ??= setInterval(() => void tick(state), TICK_MS);
   trackInFlight(finishService(state, claims, held, done));
 }
@@ -131,7 +134,7 @@ async function finishService(
 ): Promise<void> {
   const isDue = await done;
   claims.served.delete(held.endpoint.lease.id);
-  const servedCount = listServed(state).length;
+  const servedCount = countServed(state);
   webhookEndpointsServed.set(servedCount);
   if (servedCount === 0) stopTimer(state);
   // The first attempt that succeeds makes a failing endpoint a healthy one.

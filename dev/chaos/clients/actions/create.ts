@@ -1,6 +1,12 @@
 import { LIMITED_CREATE, type ObservedKey } from '../clientStore.ts';
 import { type RestResponse, sendWithKey, pickKey, type RestRequest } from '../restRequests.ts';
-import { newCreateRequest, recordCreateResponse, recordSent, type CreateRequest } from '../createRequests.ts';
+import {
+  type CreateRequest,
+  markIfStale,
+  newCreateRequest,
+  recordCreateResponse,
+  recordSent,
+} from '../createRequests.ts';
 import { DENIED_SUBJECT } from '../../moderation.ts';
 import { isLimited, isRestricted } from '../customers.ts';
 import { retryUntilKnown } from '../retry.ts';
@@ -56,7 +62,9 @@ export async function createWithUsedKey(step: Step): Promise<void> {
   if (!first.isGood || request.observed.isStale) return;
   const other = newCreateRequest(step, request.observed.idempotencyKey);
   const response = await sendCreate(step, other);
-  if (!response.isGood || other.observed.isStale) return;
+  // The clock may have been moved meanwhile.
+  markIfStale(step.state, request.observed);
+  if (!response.isGood || request.observed.isStale) return;
   reportViolation(
     step,
     'same-key-same-response',

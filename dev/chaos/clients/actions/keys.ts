@@ -25,7 +25,7 @@ export async function changeKeys(step: Step): Promise<void> {
 export async function createKey(
   step: Step,
   send: (request: RestRequest) => Promise<RestResponse>,
-  options?: object,
+  options?: { expires_at?: string; scopes?: string[]; credit_limit?: object },
 ): Promise<ObservedKey | undefined> {
   const idempotencyKey = newStepId(step);
   const name = `key ${idempotencyKey}`;
@@ -36,15 +36,15 @@ export async function createKey(
     path: '/api/keys/create/',
     body: { name, ...options },
     headers: { 'idempotency-key': idempotencyKey },
-    // There may be twenty keys already, some of them unknown.
-    expectedErrors: ['validation_error'],
+    // There may be twenty keys already, some of them unknown; or the key of the request was revoked while it ran.
+    expectedErrors: ['validation_error', 'insufficient_scope'],
     status: 201,
     shape: 'createdKey',
   };
   const { keysInProgress } = step.state;
   keysInProgress.add(name);
   const response = await retryUntilKnown(step, () => send(request));
-  const observed = response.isGood ? recordKey(step, response.body) : undefined;
+  const observed = response.isGood ? recordKey(step, response.body, options?.expires_at !== undefined) : undefined;
   if (observed !== undefined && options === undefined) step.customer.keys.push(observed);
   keysInProgress.delete(name);
   if (response.status === 400) await revokeUnknownKeys(step, send);
@@ -58,12 +58,17 @@ export async function createKey(
   return observed;
 }
 
-function recordKey({ state, customer }: Step, { uuid, key }: { uuid: string; key: string }): ObservedKey {
+/** @param expires true for a key that the service revokes by itself. */
+function recordKey(
+  { state, customer }: Step,
+  { uuid, key }: { uuid: string; key: string },
+  expires: boolean,
+): ObservedKey {
   const observed: ObservedKey = {
     uuid,
     key,
     accountUuid: customer.uuid as string,
-    revokeRequestedAt: null,
+    revokeRequestedAt: expires ? performance.now() : null,
     revokedAt: null,
   };
   state.store.keys.set(uuid, observed);

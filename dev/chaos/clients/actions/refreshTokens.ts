@@ -1,5 +1,5 @@
 import { type AccessToken, mayHaveExpiredRefresh } from '../accessTokens.ts';
-import { newStepId, reportViolation, type ClientState, type Step } from '../clientState.ts';
+import { newStepId, reportViolation, type Step } from '../clientState.ts';
 import type { Application } from '../customers.ts';
 import { callTool } from '../mcpRequests.ts';
 import { type IssuedTokens, refreshOnce } from '../oauthRequests.ts';
@@ -21,14 +21,19 @@ export function listRefreshable({ state }: Step, { tokens }: Application): Acces
 
 /**
  * Refreshes with one token several times at the same moment and after lost responses: each time there are tokens. Once one
- * of these was refreshed, the first one is used again now and then: it must be rejected, with all tokens of its grant.
+ * of these was refreshed, the first one is used again now and then: it must be rejected, with all tokens of its grant. A
+ * refresh of unknown outcome may be carried out after that too, so that the grant may have ended from then on.
  */
 export async function refreshTokens(step: Step, application: Application, token: AccessToken): Promise<void> {
   const { random, state } = step;
   const first = token.refreshToken as string;
   token.refreshToken = null;
-  const refresh = (text: string, address = random.pick(state.addresses)) =>
-    refreshUntilKnown(step, application, address, text);
+  let mayBeRepeated = false;
+  const refresh = async (text: string, address = random.pick(state.addresses)) => {
+    const { result, hasUnknownAttempt } = await refreshUntilKnown(step, application, address, text);
+    mayBeRepeated ||= hasUnknownAttempt;
+    return result;
+  };
   const watch = watchCircumstances(step);
   const results = await Promise.all(
     Array.from({ length: PARALLEL_REFRESHES }, (_, index) =>
@@ -45,8 +50,9 @@ export async function refreshTokens(step: Step, application: Application, token:
   const [used, ...others] = issued;
   if (used === undefined || isRejected) return;
   const next = await refresh(used.refreshToken);
-  if (next === 'rejected' && watch.isClear()) reportRejection(step, token, 'a successor was rejected');
-  if (next === 'rejected') token.revokeRequestedAt ??= performance.now();
+  if (next === 'rejected' && !mayBeRepeated && watch.isClear())
+    reportRejection(step, token, 'a successor was rejected');
+  if (next === 'rejected' || mayBeRepeated) token.revokeRequestedAt ??= performance.now();
   if (typeof next !== 'object') return;
   token.refreshToken = next.refreshToken;
   await useAccessToken(step, token);
@@ -60,7 +66,7 @@ export async function refreshTokens(step: Step, application: Application, token:
       token.uuid,
       'it returned tokens after a successor was used',
     );
-  if (again !== 'rejected') return;
+  if (again !== 'rejected' || !watch.isClear()) return;
   token.revokedAt ??= performance.now();
   await tryEndedGrant(
     step,
@@ -77,31 +83,28 @@ function reportRejection(step: Step, token: AccessToken, detail: string): void {
 /** Watches whether something else than the tokens explains a rejection: a suspension, a clock, or too much time. */
 function watchCircumstances({ customer, state }: Step): { isClear: () => boolean } {
   const beganAt = performance.now();
-  const offset = readClockOffset(state);
-  const isExact = () => state.hasSkewedClock?.() !== true;
-  const wasExact = isExact();
   return {
     isClear: () => {
       const endedAt = performance.now();
-      const isInTime = endedAt - beganAt < GRACE_MS && Math.abs(readClockOffset(state) - offset) < 1_000;
-      return wasExact && isExact() && isInTime && !mayBeSuspended(customer.suspensions, { beganAt, endedAt });
+      const isInTime = endedAt - beganAt < GRACE_MS && state.haveClocksAgreedSince(beganAt);
+      return isInTime && !mayBeSuspended(customer.suspensions, { beganAt, endedAt });
     },
   };
 }
-
-const readClockOffset = (state: ClientState): number => state.now().getTime() - performance.now();
 
 async function refreshUntilKnown(
   step: Step,
   { clientId }: Application,
   address: string,
   text: string,
-): Promise<IssuedTokens | 'rejected' | 'unknown'> {
+): Promise<{ result: IssuedTokens | 'rejected' | 'unknown'; hasUnknownAttempt: boolean }> {
+  let hasUnknownAttempt = false;
   const { result } = await retryUntilKnown(step, async () => {
     const outcome = await refreshOnce(step, clientId, address, text);
+    hasUnknownAttempt ||= outcome === 'unknown';
     return { result: outcome, isUnknown: outcome === 'unknown' };
   });
-  return result;
+  return { result, hasUnknownAttempt };
 }
 
 /** Uses an access token for a tool that reads. `callTool` checks the response. */

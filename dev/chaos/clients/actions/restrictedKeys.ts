@@ -10,6 +10,8 @@ import { createKey } from './keys.ts';
 const MAX_RESTRICTED_KEYS = 2;
 /** Changes of one key in one action. */
 const CHANGES = 5;
+/** An attempt of unknown outcome may be carried out this much later. */
+const LATE_ATTEMPT_MS = 30_000;
 const UNRESTRICTED: KeyOptions = { scopes: null, allowed_models: null, allowed_ips: null };
 /** Options that forbid some or all requests of clients, which have the address 127.0.0.1. */
 const RESTRICTIONS: readonly Partial<KeyOptions>[] = [
@@ -36,12 +38,17 @@ export async function useRestrictedKey(step: Step): Promise<void> {
   if (restrictedKeys.length === 0 || (restrictedKeys.length < MAX_RESTRICTED_KEYS && random.chance(0.2))) {
     const created = await createKey(step, (request) => sendWithKey(step, request), { scopes: ['svc:read'] });
     if (created === undefined) return;
-    restrictedKeys.push({ ...created, options: { ...UNRESTRICTED, scopes: ['svc:read'] }, isChanging: false });
+    restrictedKeys.push({
+      ...created,
+      options: { ...UNRESTRICTED, scopes: ['svc:read'] },
+      isChanging: false,
+      nextChangeAt: 0,
+    });
   }
   const key = random.pick(restrictedKeys);
   if (key.isChanging) return;
   key.isChanging = true;
-  for (let change = 0; change < CHANGES && !step.state.isCalm; change += 1) {
+  for (let change = 0; change < CHANGES && canChange(step, key); change += 1) {
     const [isChanged] = await Promise.all([changeOptions(step, key), createEverywhere(step, key, false)]);
     if (!isChanged) continue;
     // All processes know these options when they change.
@@ -51,14 +58,17 @@ export async function useRestrictedKey(step: Step): Promise<void> {
   key.isChanging = false;
 }
 
+const canChange = ({ state }: Step, { nextChangeAt }: RestrictedKey): boolean =>
+  !state.isCalm && performance.now() >= nextChangeAt;
+
 /** @returns true if the change was acknowledged. */
 async function changeOptions(step: Step, key: RestrictedKey): Promise<boolean> {
   const { random } = step;
   const isRestricted = RESTRICTIONS.some((some) => JSON.stringify({ ...UNRESTRICTED, ...some }) === describe(key));
   const options = { ...UNRESTRICTED, ...random.pick(isRestricted ? PERMISSIONS : RESTRICTIONS) };
   key.options = options;
-  const response = await retryUntilKnown(step, () =>
-    sendWithKey(step, {
+  const response = await retryUntilKnown(step, async () => {
+    const attempt = await sendWithKey(step, {
       kind: 'change key',
       method: 'PATCH',
       path: `/api/keys/${key.uuid}/`,
@@ -67,8 +77,11 @@ async function changeOptions(step: Step, key: RestrictedKey): Promise<boolean> {
       expectedErrors: ['insufficient_scope'],
       status: 200,
       shape: 'apiKey',
-    }),
-  );
+    });
+    // A later change would be undone by it.
+    if (attempt.isUnknown) key.nextChangeAt = performance.now() + LATE_ATTEMPT_MS;
+    return attempt;
+  });
   return response.isGood;
 }
 
@@ -85,6 +98,8 @@ async function createEverywhere(step: Step, key: RestrictedKey, isSettled: boole
       const request = newCreateRequest(step, newStepId(step), 'REST', kind === 'video');
       request.observed.isForbidden = isSettled && isForbidden(key, request);
       const response = await sendCreate(step, request, address, key);
+      // It may be carried out after the next change.
+      if (response.isUnknown) request.observed.isForbidden = false;
       if (!response.isGood || !request.observed.isForbidden) return;
       const detail = `created ${request.observed.model} at ${address} with the options ${describe(key)}`;
       reportViolation(step, 'key-options-are-kept', key.uuid, detail);
@@ -138,15 +153,11 @@ export async function useExpiringKey(step: Step): Promise<void> {
   const options = { expires_at: expiresAt.toISOString() };
   const key = await createKey(step, (request) => sendWithKey(step, request), options);
   if (key === undefined) return;
-  // The service revokes it when it has expired.
-  key.revokeRequestedAt = performance.now();
-  state.store.keys.delete(key.uuid);
   await useEverywhere(step, key);
   await sleepUnlessStopped(state, Math.max(0, beganAt + validMs + EXPIRY_MARGIN_MS - performance.now()));
-  const isExact = () => state.hasSkewedClock?.() !== true;
-  const wasExact = isExact();
+  const usedAt = performance.now();
   const isAccepted = await useEverywhere(step, key);
-  if (!isAccepted || !wasExact || !isExact()) return;
+  if (!isAccepted || !state.haveClocksAgreedSince(usedAt)) return;
   reportViolation(
     step,
     'expired-key-is-rejected',

@@ -44,7 +44,8 @@ async function createTestKey(step: Step): Promise<string | null> {
     path: '/api/keys/create/',
     body: { name: `test key ${idempotencyKey}`, mode: 'test' },
     headers: { 'idempotency-key': idempotencyKey },
-    expectedErrors: ['validation_error'],
+    // As for other keys.
+    expectedErrors: ['validation_error', 'insufficient_scope'],
     status: 201,
     shape: 'createdKey',
   };
