@@ -53,6 +53,14 @@ describe('the S3 store', () => {
       }
     });
 
+    it('stores data in memory with its type and length, without a checksum', async () => {
+      await open().putFiles('ab/cdef', [{ data: CONTENT, name: 'image.webp', contentType: 'image/webp' }]);
+      expect(bucket.uploads[0]).to.include({ 'content-length': '20', 'x-amz-content-sha256': 'UNSIGNED-PAYLOAD' });
+      const response = await fetch(`${bucket.publicUrl}/ab/cdef/image.webp`);
+      expect(response.headers.get('content-type')).to.equal('image/webp');
+      expect(Buffer.from(await response.arrayBuffer())).to.deep.equal(CONTENT);
+    });
+
     it('leaves the local file in place', async () => {
       await open().putFiles('ab/cdef', [{ localFile: file, name: 'image.png', contentType: 'image/png' }]);
       expect(await readFile(file)).to.deep.equal(CONTENT);
@@ -104,6 +112,14 @@ describe('the S3 store', () => {
 
   describe('while the bucket misbehaves', () => {
     for (const mode of ['error', 'busy', 'drop', 'hang'] as const) {
+      it(`attempts an upload of data in memory that fails with ${mode} three times`, async () => {
+        bucket.mode = mode;
+        bucket.failures = 2;
+        await open().putFiles('ab/cdef', [{ data: CONTENT, name: 'image.png', contentType: 'image/png' }]);
+        expect(bucket.uploads).to.have.length(3);
+        expect(await (await fetch(`${bucket.publicUrl}/ab/cdef/image.png`)).text()).to.equal(CONTENT.toString());
+      });
+
       it(`retries an upload that fails with ${mode} until it succeeds`, async () => {
         bucket.mode = mode;
         bucket.failures = 1;

@@ -66,6 +66,21 @@ describe('thumbnails', () => {
     expect(await listThumbnailProcesses()).to.deep.equal(started);
   });
 
+  for (const format of ['png', 'jpeg', 'webp'] as const) {
+    it(`of an image in memory are those of the same image in a file (${format})`, async () => {
+      const filePath = join(folder, `memory.${format}`);
+      const create = { width: 1_024, height: 512, channels: 3, background: 'teal' } as const;
+      await sharp({ create }).withMetadata({ orientation: 6 }).toFormat(format).toFile(filePath);
+      const data = await readFile(filePath);
+      const [fromData, fromFile] = await Promise.all([
+        makeThumbnail({ kind: 'image', data }),
+        makeThumbnail({ kind: 'image', filePath }),
+      ]);
+      expect(Buffer.from(fromData)).to.deep.equal(Buffer.from(fromFile));
+      expect(await getHeight(fromData)).to.equal(512);
+    });
+  }
+
   it('that cannot be made do not affect those before and after them', async () => {
     const [first, last] = await pictures(2);
     const [before, failure, after] = [
@@ -125,13 +140,16 @@ describe('thumbnails', () => {
       const svg = Buffer.from(
         '<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"><rect width="9" height="9"/></svg>',
       );
-      await writeFile(filePath, format === 'svg' ? svg : await sharp(svg).toFormat(format).toBuffer());
+      const data = format === 'svg' ? svg : await sharp(svg).toFormat(format).toBuffer();
+      await writeFile(filePath, data);
       await expectRejection(makeImageThumbnail(filePath), /./);
+      await expectRejection(makeThumbnail({ kind: 'image', data }), /unsupported image format/);
     });
   }
 
   it('are not made of a file that crashes the process, and those after it are made by another process', async () => {
     const [first, ...rest] = await pictures(20);
+    const contents = await Promise.all(rest.map(({ filePath }) => readFile(filePath)));
     const ffmpegPath = await program('deadly', 'kill -9 $PPID');
     const before = makeImageThumbnail(first!.filePath);
     const failure = expectRejection(
@@ -139,7 +157,9 @@ describe('thumbnails', () => {
       /ended \(SIGKILL\)/,
     );
     const [old] = await listThumbnailProcesses();
-    const behind = rest.map(({ filePath }) => makeImageThumbnail(filePath));
+    const behind = rest.map(({ filePath }, index) =>
+      index % 2 === 0 ? makeImageThumbnail(filePath) : makeThumbnail({ kind: 'image', data: contents[index]! }),
+    );
     expect(await getHeight(await before)).to.equal(first!.height);
     await failure;
     expect(await Promise.all(behind.map(async (thumbnail) => getHeight(await thumbnail)))).to.deep.equal(

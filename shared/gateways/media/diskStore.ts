@@ -1,23 +1,32 @@
-import { access, constants, copyFile, mkdir, readFile, rename, rm, stat } from 'node:fs/promises';
+import { mkdirSync } from 'node:fs';
+import { access, constants, copyFile, mkdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { flushToDisk } from './flushToDisk.ts';
 import { tooLargeError } from './download.ts';
+import { flushFolder, isOnLocalDisk, tryWriteNewFile } from './localDisk.ts';
 import { type MediaStore, StoreConfigError } from './mediaStore.ts';
+import { deleteTempFile, newTempFile } from './tempFiles.ts';
 
 /**
  * Stores outputs below a folder. Local files are moved there, so they must be on the same file system. Stored files
- * survive a power failure: content is flushed before the rename, so no name ever refers to a partial file.
+ * survive a power failure: their content and their names are flushed before `putFiles` resolves. A file whose writer
+ * died may be partial, but no row names it, and the next attempt replaces it.
  */
-export function diskStore(root: string): MediaStore {
+export function diskStore(root: string, detectLocalDisk = isOnLocalDisk): MediaStore {
+  let isLocal: boolean | undefined;
   return {
     putFiles: async (folder, files) => {
       const target = join(root, folder);
-      await mkdir(target, { recursive: true });
-      for (const { localFile, name } of files) await rename(localFile, join(target, name));
+      if (isLocal === true) mkdirSync(target, { recursive: true });
+      else await mkdir(target, { recursive: true });
+      const writesDirectly = (isLocal ??= await detectLocalDisk(root));
+      await Promise.all(
+        files.map((file) => ('data' in file ? writeData(join(target, file.name), file.data, writesDirectly) : null)),
+      );
+      for (const file of files) if ('localFile' in file) await rename(file.localFile, join(target, file.name));
       // Not every platform and file system supports fsync of a folder.
-      await flushToDisk(target, 'folder').catch(() => {});
+      await (writesDirectly ? flushFolder(target) : flushToDisk(target, 'folder')).catch(() => {});
     },
-    movesFiles: true,
     getFile: async (path, localFile, maxBytes) => {
       const copied = await findFile(join(root, path), maxBytes, (file) => copyFile(file, localFile));
       return copied !== null;
@@ -51,5 +60,20 @@ async function findFile<Result>(
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
     throw error;
+  }
+}
+
+/**
+ * Writes a file and flushes its content. It gets its name at once if that is free, otherwise by a rename: the other file
+ * may be complete and in use, or belong to an attempt that is still writing or has died.
+ */
+async function writeData(file: string, data: Uint8Array, writesDirectly: boolean): Promise<void> {
+  if (writesDirectly && (await tryWriteNewFile(file, data))) return;
+  const localFile = await newTempFile();
+  try {
+    await writeFile(localFile, data, { flush: true });
+    await rename(localFile, file);
+  } finally {
+    await deleteTempFile(localFile);
   }
 }

@@ -38,9 +38,6 @@ const getDefaultLimits = (): DownloadLimits => ({
   idleMs: 15_000,
 });
 
-/** Number of first bytes that are returned, enough to detect the format. */
-export const HEAD_BYTES = 16;
-
 const REDIRECTS_MAX = 3;
 
 /** Customers' images are fetched while a request waits. */
@@ -57,10 +54,9 @@ const agents = perService(() => ({
 }));
 
 /**
- * Streams an output to a local file, within limits of size and time. Private addresses are rejected unless the policy
+ * Streams a source to a local file, within limits of size and time. Private addresses are rejected unless the policy
  * allows them. Headers are sent to the host of the first address only. A `data:` address is decoded. After an error the
- * file may contain a part of the output.
- * @returns the first bytes, for format detection.
+ * file may contain a part of the source.
  * @throws InvalidOutputError if a retry would not help; LocalFileError or any other error if it may.
  */
 export async function download(
@@ -68,34 +64,41 @@ export async function download(
   policy: DownloadPolicy,
   localFile: string,
   limits: Partial<DownloadLimits> = {},
-): Promise<Buffer> {
-  const { maxBytes, timeoutMs, idleMs } = { ...getDefaultLimits(), ...limits };
-  const signal = AbortSignal.timeout(timeoutMs);
-  const options = { headers: source.headers, signal, headersTimeout: idleMs, bodyTimeout: idleMs };
-  let head = Buffer.alloc(0);
-  let bytes = 0;
-  let sourceError: unknown;
-  async function* pass(): AsyncGenerator<Buffer> {
-    // Requested only once the file is open. The announced length may be missing or wrong, so bytes are counted.
-    try {
-      for await (const chunk of streamBytes(source.url, policy, options, maxBytes)) {
-        bytes += chunk.length;
-        if (bytes > maxBytes) throw tooLargeError(maxBytes, getName(policy));
-        if (head.length < HEAD_BYTES) head = Buffer.concat([head, chunk.subarray(0, HEAD_BYTES - head.length)]);
-        yield chunk;
-      }
-    } catch (error) {
-      sourceError = error;
-      throw error;
-    }
-  }
+): Promise<void> {
+  const incoming = openSource(source, policy, limits);
+  await writeChunks(incoming.chunks, localFile, incoming);
+}
+
+/**
+ * Downloads a small source to memory, and any other one to a new local file. Rules and errors are those of
+ * {@link download}.
+ * @param memoryMaxBytes largest size in memory. The length need not be announced, and one that is wrong has no effect.
+ */
+export async function downloadContent(
+  source: DownloadSource,
+  policy: DownloadPolicy,
+  memoryMaxBytes: number,
+  newFile: () => Promise<string>,
+  limits: Partial<DownloadLimits> = {},
+): Promise<{ data: Buffer } | { localFile: string }> {
+  const incoming = openSource(source, policy, limits);
+  const { chunks } = incoming;
+  const start: Buffer[] = [];
   try {
-    await writeFile(localFile, pass(), { signal, flush: true });
-  } catch (error) {
-    if (error === sourceError || signal.aborted) throw error;
-    throw new LocalFileError('The file could not be written.', { cause: error });
+    let bytes = 0;
+    while (Math.max(bytes, incoming.announcedBytes) <= memoryMaxBytes) {
+      const next = await chunks.next();
+      if (next.done === true) return { data: Buffer.concat(start) };
+      start.push(next.value);
+      bytes += next.value.length;
+    }
+    const localFile = await newFile();
+    await writeChunks(continueWith(start, chunks), localFile, incoming);
+    return { localFile };
+  } finally {
+    // Closes the connection if the file could not be opened.
+    await chunks.return(undefined);
   }
-  return head;
 }
 
 interface DownloadSource {
@@ -103,14 +106,58 @@ interface DownloadSource {
   headers?: Record<string, string>;
 }
 
-async function* streamBytes(
-  url: string,
-  policy: DownloadPolicy,
-  options: DownloadRequestOptions,
-  maxBytes: number,
-): AsyncGenerator<Buffer> {
-  if (/^data:/i.test(url)) yield* decodeDataUrl(url);
-  else yield* (await openDownload(url, policy, options, maxBytes)) as AsyncIterable<Buffer>;
+/** A source while it is downloaded. */
+interface IncomingSource {
+  /** Chunks of limited total size. The request is sent when the first one is read. */
+  chunks: AsyncGenerator<Buffer, void>;
+  /** Length by the response's headers, which may be wrong. 0 until they have arrived, and if they have none. */
+  announcedBytes: number;
+  signal: AbortSignal;
+  /** Error of the source, as opposed to those of the local file. */
+  error?: unknown;
+}
+
+function openSource(source: DownloadSource, policy: DownloadPolicy, limits: Partial<DownloadLimits>): IncomingSource {
+  const { maxBytes, timeoutMs, idleMs } = { ...getDefaultLimits(), ...limits };
+  const signal = AbortSignal.timeout(timeoutMs);
+  const options = { headers: source.headers, signal, headersTimeout: idleMs, bodyTimeout: idleMs };
+  async function* open(): AsyncGenerator<Buffer, void> {
+    if (/^data:/i.test(source.url)) return yield* decodeDataUrl(source.url);
+    const { body, announcedBytes } = await openDownload(source.url, policy, options, maxBytes);
+    incoming.announcedBytes = announcedBytes;
+    yield* body as AsyncIterable<Buffer>;
+  }
+  async function* pass(): AsyncGenerator<Buffer, void> {
+    let bytes = 0;
+    try {
+      for await (const chunk of open()) {
+        bytes += chunk.length;
+        if (bytes > maxBytes) throw tooLargeError(maxBytes, getName(policy));
+        yield chunk;
+      }
+    } catch (error) {
+      incoming.error = error;
+      throw error;
+    }
+  }
+  const incoming: IncomingSource = { chunks: pass(), announcedBytes: 0, signal };
+  return incoming;
+}
+
+async function writeChunks(chunks: AsyncIterable<Buffer>, localFile: string, incoming: IncomingSource): Promise<void> {
+  const { signal } = incoming;
+  try {
+    await writeFile(localFile, chunks, { signal, flush: true });
+  } catch (error) {
+    if (error === incoming.error || signal.aborted) throw error;
+    throw new LocalFileError('The file could not be written.', { cause: error });
+  }
+}
+
+async function* continueWith(start: Buffer[], rest: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+  // Removed from the array, so that what is written does not stay in memory.
+  for (let chunk = start.shift(); chunk !== undefined; chunk = start.shift()) yield chunk;
+  yield* rest;
 }
 
 type DownloadRequestOptions = Pick<Dispatcher.RequestOptions, 'headersTimeout' | 'bodyTimeout'> & {
@@ -124,7 +171,7 @@ async function openDownload(
   policy: DownloadPolicy,
   { headers, ...options }: DownloadRequestOptions,
   maxBytes: number,
-): Promise<Readable> {
+): Promise<{ body: Readable; announcedBytes: number }> {
   const name = getName(policy);
   let address = url;
   let leftOrigin = false;
@@ -140,8 +187,9 @@ async function openDownload(
       throw error.code === 'EPRIVATE' ? privateAddressError(name) : error;
     });
     const { statusCode, body } = response;
-    const isTooLarge = Number(response.headers['content-length']) > maxBytes;
-    if (statusCode === 200 && !isTooLarge) return body;
+    const announcedBytes = Number(response.headers['content-length'] ?? 0);
+    const isTooLarge = announcedBytes > maxBytes;
+    if (statusCode === 200 && !isTooLarge) return { body, announcedBytes };
     await body.dump({ signal: options.signal, limit: 16_384 });
     if (statusCode === 200) throw tooLargeError(maxBytes, name);
     const location = response.headers['location'];

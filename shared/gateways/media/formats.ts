@@ -1,6 +1,9 @@
 import { open } from 'node:fs/promises';
 import type { ModelKind } from '../../spec/catalog.ts';
-import { HEAD_BYTES, InvalidOutputError } from './download.ts';
+import { InvalidOutputError } from './download.ts';
+
+/** Number of first bytes that the detection needs. */
+const HEAD_BYTES = 16;
 
 interface Format {
   kind: ModelKind;

@@ -1,15 +1,17 @@
 /** Time for which browsers and CDNs may cache an output, and may still serve a deleted one. */
 export const MEDIA_CACHE_SECONDS = 86_400;
 
-/** A complete file on the local disk, with its name and type in the store. */
-export interface FinishedFile {
-  localFile: string;
+/** Content of a file: in memory if it is small, otherwise in a local file. */
+export type FileContent = { data: Uint8Array } | { localFile: string };
+
+/** A complete file, with its name and type in the store. */
+export type FinishedFile = FileContent & {
   /** File name in the folder. */
   name: string;
   contentType: string;
   /** True for a file that no cache may keep. */
   isPrivate?: boolean;
-}
+};
 
 /** A request that a client without our keys may send to the store. */
 export interface PresignedRequest {
@@ -23,12 +25,10 @@ export interface PresignedRequest {
 /** Storage of outputs. Paths are relative, with forward slashes; clients see them after CDN_URL. */
 export interface MediaStore {
   /**
-   * Stores complete files in a folder, one after the other, each atomically. Replaces existing files. The caller has
-   * flushed their content to the disk.
+   * Stores complete files in a folder and replaces existing ones atomically. The caller has flushed local files to the
+   * disk. They may be moved, but not before every file in memory is stored.
    */
   putFiles(folder: string, files: FinishedFile[]): Promise<void>;
-  /** True if `putFiles` moves the local files instead of copying them. */
-  movesFiles: boolean;
   /**
    * Copies a stored file to a new local file.
    * @returns false if it does not exist.

@@ -1,6 +1,6 @@
 import { createReadStream } from 'node:fs';
 import { stat, writeFile } from 'node:fs/promises';
-import { addAbortSignal, type Readable } from 'node:stream';
+import { addAbortSignal, Readable } from 'node:stream';
 import { buffer as readBuffer } from 'node:stream/consumers';
 import { setTimeout } from 'node:timers/promises';
 import { tooLargeError } from './download.ts';
@@ -25,7 +25,6 @@ export function s3Store(options: S3Options, limits: S3Limits = S3_LIMITS): Media
     putFiles: async (folder, files) => {
       for (const file of files) await upload(await connect(), `${folder}/${file.name}`, file);
     },
-    movesFiles: false,
     getFile: async (path, localFile, maxBytes) => {
       const signal = AbortSignal.timeout(limits.uploadMs);
       const body = await openObject(await connect(), path, maxBytes, signal);
@@ -47,7 +46,7 @@ export function s3Store(options: S3Options, limits: S3Limits = S3_LIMITS): Media
 /** Uploads a file with retries, because the SDK does not retry requests with a stream as body. */
 async function upload(connection: S3Connection, path: string, file: FinishedFile): Promise<void> {
   const { limits } = connection;
-  const { size } = await stat(file.localFile);
+  const size = 'data' in file ? file.data.length : (await stat(file.localFile)).size;
   const signal = AbortSignal.timeout(limits.uploadMs + Math.ceil(size / limits.minBytesPerMs));
   for (let attempt = 1; ; attempt += 1) {
     try {
@@ -62,11 +61,12 @@ async function upload(connection: S3Connection, path: string, file: FinishedFile
 async function putObject(
   { client, sdk, bucket, toKey, withExplainedErrors }: S3Connection,
   path: string,
-  { localFile, contentType, isPrivate }: FinishedFile,
+  file: FinishedFile,
   size: number,
   signal: AbortSignal,
 ): Promise<void> {
-  const body = createReadStream(localFile);
+  // A stream also for data in memory: the SDK would repeat the requests that `upload` repeats.
+  const body: Readable = 'data' in file ? Readable.from([file.data]) : createReadStream(file.localFile);
   const unreadable = new AbortController();
   body.once('error', (error) => unreadable.abort(error));
   const command = new sdk.PutObjectCommand({
@@ -74,8 +74,8 @@ async function putObject(
     Key: toKey(path),
     Body: body,
     ContentLength: size,
-    ContentType: contentType,
-    CacheControl: isPrivate === true ? 'private, no-store' : CACHE_CONTROL,
+    ContentType: file.contentType,
+    CacheControl: file.isPrivate === true ? 'private, no-store' : CACHE_CONTROL,
   });
   try {
     await withExplainedErrors(client.send(command, { abortSignal: AbortSignal.any([signal, unreadable.signal]) }));

@@ -1,12 +1,11 @@
-import { writeFile } from 'node:fs/promises';
 import { config, ConfigError } from '../../lib/config.ts';
 import { logger } from '../../lib/logger.ts';
 import type { ModelKind } from '../../spec/catalog.ts';
 import type { UpstreamOutput } from '../upstreams/upstream.ts';
-import { download, type DownloadPolicy } from './download.ts';
+import { downloadContent, type DownloadPolicy } from './download.ts';
 import { readHead, sniffFormat } from './formats.ts';
 import { deleteTempFile, newTempFile, checkTempFolder } from './tempFiles.ts';
-import { StoreConfigError } from './mediaStore.ts';
+import { type FileContent, StoreConfigError } from './mediaStore.ts';
 import { getMediaFolder, getMediaStore } from './configuredStore.ts';
 import { makeThumbnail } from './thumbnail.ts';
 
@@ -47,6 +46,12 @@ export interface StoredOutput {
 }
 
 /**
+ * Largest image that is kept in memory until it is stored. A larger one goes through a temporary file, and so does a
+ * video, because ffmpeg reads files only. The slots of the callers bound how many there are at a time.
+ */
+const MEMORY_MAX_BYTES = 1024 * 1024;
+
+/**
  * Copies an output to our store with a thumbnail. The paths depend only on the name and the secret token, so a retry
  * after a crash writes the same files. A thumbnail that cannot be made is skipped. An output that came as a local file
  * is kept after an error, for the retry; the caller deletes it.
@@ -55,44 +60,46 @@ export interface StoredOutput {
 export async function storeOutput(input: StoreOutputInput): Promise<StoredOutput> {
   const { output, policy, kind, name, mediaToken } = input;
   const folder = getMediaFolder(mediaToken);
-  const localFile = 'file' in output ? output.file : await newTempFile();
-  const localThumbnail = `${localFile}.webp`;
-  let isStored = false;
+  const tempFiles: string[] = [];
+  const newFile = async () => {
+    const file = await newTempFile();
+    tempFiles.push(file);
+    return file;
+  };
   try {
-    const head = 'url' in output ? await download(output, policy, localFile) : await readHead(localFile);
+    const content =
+      'file' in output
+        ? { localFile: output.file }
+        : await downloadContent(output, policy, kind === 'image' ? MEMORY_MAX_BYTES : 0, newFile);
+    const head = 'data' in content ? content.data : await readHead(content.localFile);
     const { extension, contentType } = sniffFormat(head, kind);
-    const original = { localFile, name: `${name}.${extension}`, contentType };
-    const thumbnail = { localFile: localThumbnail, name: `${name}.thumbnail.webp`, contentType: 'image/webp' };
-    const hasThumbnail = await tryMakeThumbnail(input, localFile, localThumbnail);
-    // The output last: if storing the thumbnail fails, an output that came as a file must still exist.
-    await getMediaStore().putFiles(folder, hasThumbnail ? [thumbnail, original] : [original]);
-    isStored = true;
+    const original = { ...content, name: `${name}.${extension}`, contentType };
+    const data = await tryMakeThumbnail(input, content);
+    const thumbnail = data === null ? null : { data, name: `${name}.thumbnail.webp`, contentType: 'image/webp' };
+    await getMediaStore().putFiles(folder, thumbnail === null ? [original] : [thumbnail, original]);
+    if ('file' in output) tempFiles.push(output.file);
     return {
       outputPath: `${folder}/${original.name}`,
-      thumbnailPath: hasThumbnail ? `${folder}/${thumbnail.name}` : null,
+      thumbnailPath: thumbnail === null ? null : `${folder}/${thumbnail.name}`,
     };
   } finally {
-    if (!isStored || !getMediaStore().movesFiles) {
-      await deleteTempFile(localThumbnail);
-      if (isStored || 'url' in output) await deleteTempFile(localFile);
-    }
+    // A store may have moved them.
+    for (const file of tempFiles) await deleteTempFile(file);
   }
 }
 
-/** @returns whether the thumbnail was made. */
+/** @returns null if the thumbnail cannot be made. */
 async function tryMakeThumbnail(
   { kind, generationId }: StoreOutputInput,
-  localFile: string,
-  thumbnail: string,
-): Promise<boolean> {
+  content: FileContent,
+): Promise<Uint8Array | null> {
   try {
-    const image = await makeThumbnail({ kind, filePath: localFile }, { ffmpegPath: config.MEDIA_FFMPEG_PATH });
-    await writeFile(thumbnail, image, { flush: true });
-    return true;
+    const source =
+      'data' in content ? { kind: 'image' as const, data: content.data } : { kind, filePath: content.localFile };
+    return await makeThumbnail(source, { ffmpegPath: config.MEDIA_FFMPEG_PATH });
   } catch (err) {
     logger.warn({ err, generationId }, 'thumbnail not made');
-    await deleteTempFile(thumbnail);
-    return false;
+    return null;
   }
 }
 

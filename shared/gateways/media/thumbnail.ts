@@ -3,10 +3,8 @@ import { createRequire } from 'node:module';
 import { fileURLToPath } from 'node:url';
 import { getDecoderEnvironment } from './decoderEnvironment.ts';
 
-export interface ThumbnailSource {
-  kind: 'image' | 'video';
-  filePath: string;
-}
+/** An image in memory or in a file, or a video in a file. */
+export type ThumbnailSource = { kind: 'image'; data: Uint8Array } | { kind: 'image' | 'video'; filePath: string };
 
 export interface ThumbnailOptions {
   /** Path of the ffmpeg that decodes videos. Default: the one on the PATH. */

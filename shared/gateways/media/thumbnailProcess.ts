@@ -39,13 +39,19 @@ const DECODE_OPTIONS = { limitInputPixels: MAX_INPUT_PIXELS, failOn: 'error', se
 
 type ThumbnailSourceRequest = Exclude<ThumbnailRequest, ReencodeRequest>;
 
-async function renderThumbnail({ kind, filePath, ffmpegPath }: ThumbnailSourceRequest): Promise<Buffer> {
-  const frame = kind === 'video' ? await readEarlyFrame(filePath, ffmpegPath) : null;
-  const picture = frame ? sharp(frame.data, DECODE_OPTIONS) : sharp(filePath, DECODE_OPTIONS).autoOrient();
+async function renderThumbnail(request: ThumbnailSourceRequest): Promise<Buffer> {
+  const picture = await openPicture(request);
   return picture
     .resize({ width: LONGER_SIDE_PX, height: LONGER_SIDE_PX, fit: 'inside', withoutEnlargement: true })
     .webp({ quality: 80, effort: THUMBNAIL_EFFORT })
     .toBuffer();
+}
+
+async function openPicture(request: ThumbnailSourceRequest): Promise<Sharp> {
+  if ('data' in request) return sharp(request.data, DECODE_OPTIONS).autoOrient();
+  const { kind, filePath, ffmpegPath } = request;
+  if (kind === 'image') return sharp(filePath, DECODE_OPTIONS).autoOrient();
+  return sharp((await readEarlyFrame(filePath, ffmpegPath)).data, DECODE_OPTIONS);
 }
 
 const ENCODERS: Record<ReencodedImage['format'], (picture: Sharp) => Sharp> = {
