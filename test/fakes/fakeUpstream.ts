@@ -21,7 +21,7 @@ export interface UpstreamJob extends Job {
   prompt: string;
   /** The request that submitted it. */
   request: ProtocolRequest;
-  /** Times of its status requests. */
+  /** Times of the requests for its status or result. */
   polls: number[];
   /** A cancel was requested. A job that was running at that moment has failed. */
   cancelled: boolean;
@@ -141,7 +141,7 @@ export class FakeUpstream extends HttpFake {
       this.submits += 1;
       await this.submitHold;
     }
-    if (operation === 'status') this.find(jobId)?.polls.push(Date.now());
+    if (operation === 'status' || operation === 'result') this.find(jobId)?.polls.push(Date.now());
     const fault = operation === null ? undefined : this[operation];
     if (misbehave(fault, request, response)) return;
     const answer = await routed.respond();

@@ -22,13 +22,13 @@ describe('the processes of the Procfile', () => {
     await service.moveClockTo(new Date(service.now.getTime() + 2_100));
     const polls = () => service.upstream.jobsFor(prompt)[0]?.polls.length ?? 0;
     const before = polls();
-    service.upstream.status = 'hang';
+    service.upstream.status = service.upstream.result = 'hang';
     const read = customer.on(second.baseUrl).readGeneration(uuid);
     await eventually('the read waits for the upstream', () => polls() > before);
     const stopped = second.stop();
     expect((await read).status).to.equal(200);
     expect(await stopped).to.equal(0);
-    service.upstream.status = undefined;
+    service.upstream.status = service.upstream.result = undefined;
     service.upstream.end(prompt, 'succeeded');
     expect((await customer.waitForEnd(uuid)).status).to.equal('succeeded');
   });

@@ -39,11 +39,11 @@ describe('generations while the upstream misbehaves', () => {
   }
 
   for (const how of ['error', 'garbage', 'hang', 'drop', 'busy'] as Misbehaviour[]) {
-    it(`keeps polling after a status request that fails with ${how}`, async () => {
-      service.upstream.status = how;
+    it(`keeps polling after a poll that fails with ${how}`, async () => {
+      service.upstream.status = service.upstream.result = how;
       const { uuid, prompt } = await customer.createImage();
       await eventually('asked', () => (service.upstream.jobsFor(prompt)[0]?.polls.length ?? 0) > 0);
-      service.upstream.status = undefined;
+      service.upstream.status = service.upstream.result = undefined;
       expect((await customer.waitForEnd(uuid)).status).to.equal('succeeded');
     });
   }

@@ -68,6 +68,12 @@ export function getHandle(submission: SubmitResult): UpstreamHandle {
   return submission.handle;
 }
 
+/** Builds the handle of a request `r1` of the app `owner/app` in fal's queue. */
+export function buildFalHandle(url: string): UpstreamHandle {
+  const address = `${url}/owner/app/requests/r1`;
+  return { request_id: 'r1', status_url: `${address}/status`, response_url: address, cancel_url: `${address}/cancel` };
+}
+
 /** Returns the error of a call, which must be an UpstreamError. */
 export async function captureUpstreamError(call: Promise<unknown>): Promise<UpstreamError> {
   try {

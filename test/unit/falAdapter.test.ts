@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
-import type { Upstream, UpstreamHandle } from '../../shared/gateways/upstreams/upstream.ts';
+import type { Upstream } from '../../shared/gateways/upstreams/upstream.ts';
 import type { UpstreamRoute } from '../../shared/gateways/upstreams/upstreamConfig.ts';
 import type { ModelKind } from '../../shared/spec/catalog.ts';
 import { FakeUpstream } from '../fakes/fakeUpstream.ts';
@@ -8,6 +8,7 @@ import type { VerbatimResponse } from '../fakes/misbehave.ts';
 import {
   type AdapterFactory,
   BROKE_DOWN,
+  buildFalHandle,
   buildRoute,
   buildSubmission,
   captureUpstreamError,
@@ -75,7 +76,7 @@ describe('the fal adapter', () => {
   const seen = (result: VerbatimResponse, status: unknown = { status: 'COMPLETED' }, kind?: ModelKind) => {
     fake.status = { status: 200, body: status };
     fake.result = result;
-    return upstream(kind).poll(buildHandle(fake.url));
+    return upstream(kind).poll(buildFalHandle(fake.url));
   };
 
   describe('with the default models', () => {
@@ -129,7 +130,7 @@ describe('the fal adapter', () => {
 
   describe('submit', () => {
     it('keeps only the id and the addresses of the response', async () => {
-      const handle = buildHandle(fake.url);
+      const handle = buildFalHandle(fake.url);
       const submission = await submitted({ status: 200, body: { ...handle, status: 'IN_QUEUE', queue_position: 3 } });
       expect(submission).to.deep.equal({ state: 'accepted', handle });
       expect(fake.requests).to.deep.equal([{ call: SUBMIT, authorization: 'Key test' }]);
@@ -137,7 +138,7 @@ describe('the fal adapter', () => {
 
     for (const field of ['status_url', 'response_url', 'cancel_url']) {
       it(`rejects a response whose ${field} is at another origin`, async () => {
-        const body = { ...buildHandle(fake.url), [field]: `${stranger.url}/owner/app/requests/r1` };
+        const body = { ...buildFalHandle(fake.url), [field]: `${stranger.url}/owner/app/requests/r1` };
         expect(await captureUpstreamError(submitted({ status: 200, body }))).to.include({
           fault: 'unknown',
           hasResponse: true,
@@ -178,7 +179,7 @@ describe('the fal adapter', () => {
     it('reports running while fal responds with 202', async () => {
       for (const status of ['IN_QUEUE', 'IN_PROGRESS']) {
         fake.status = { status: 202, body: { status } };
-        expect(await upstream().poll(buildHandle(fake.url))).to.include({ state: 'running' });
+        expect(await upstream().poll(buildFalHandle(fake.url))).to.include({ state: 'running' });
       }
     });
 
@@ -240,14 +241,14 @@ describe('the fal adapter', () => {
     }
 
     it('never sends the key to another origin, even if a handle contains an address there', async () => {
-      expect(await captureUpstreamError(upstream().poll(buildHandle(stranger.url)))).to.include({
+      expect(await captureUpstreamError(upstream().poll(buildFalHandle(stranger.url)))).to.include({
         fault: 'unavailable',
       });
-      expect(await captureUpstreamError(upstream().cancel(buildHandle(stranger.url)))).to.include({
+      expect(await captureUpstreamError(upstream().cancel(buildFalHandle(stranger.url)))).to.include({
         fault: 'unavailable',
       });
       fake.status = { status: 200, body: { status: 'COMPLETED' } };
-      const half = { ...buildHandle(fake.url), response_url: `${stranger.url}/owner/app/requests/r1` };
+      const half = { ...buildFalHandle(fake.url), response_url: `${stranger.url}/owner/app/requests/r1` };
       expect(await captureUpstreamError(upstream().poll(half))).to.include({ fault: 'unavailable' });
       expect(stranger.requests).to.deep.equal([]);
     });
@@ -255,7 +256,7 @@ describe('the fal adapter', () => {
 
   it('cancels with the key, and ignores a cancellation that comes too late', async () => {
     fake.cancel = { status: 400, body: { status: 'ALREADY_COMPLETED' } };
-    await upstream().cancel(buildHandle(fake.url));
+    await upstream().cancel(buildFalHandle(fake.url));
     expect(fake.requests).to.deep.equal([{ call: CANCEL, authorization: 'Key test' }]);
   });
 
@@ -264,12 +265,3 @@ describe('the fal adapter', () => {
     expect(fake.requests).to.deep.equal([{ call: PROBE, authorization: 'Key test' }]);
   });
 });
-
-function buildHandle(url: string): UpstreamHandle {
-  return {
-    request_id: 'r1',
-    status_url: `${url}/owner/app/requests/r1/status`,
-    response_url: `${url}/owner/app/requests/r1`,
-    cancel_url: `${url}/owner/app/requests/r1/cancel`,
-  };
-}

@@ -35,9 +35,18 @@ function reply(socket: Socket, request: string): void {
     const id = /\/requests\/([^/]+)/.exec(pathname)?.[1] ?? '';
     const endAt = endsAt.get(id);
     if (endAt === undefined) socket.write(buildResponse(404, { detail: 'Request not found' }));
-    else if (performance.now() < endAt) socket.write(buildResponse(202, { status: 'IN_PROGRESS' }));
-    else socket.write(buildResponse(200, pathname.endsWith('/status') ? { status: 'COMPLETED' } : RESULT));
+    else socket.write(pathname.endsWith('/status') ? buildStatus(endAt) : buildResult(endAt));
   }
+}
+
+function buildStatus(endAt: number): string {
+  const hasEnded = performance.now() >= endAt;
+  return buildResponse(hasEnded ? 200 : 202, { status: hasEnded ? 'COMPLETED' : 'IN_PROGRESS' });
+}
+
+function buildResult(endAt: number): string {
+  if (performance.now() >= endAt) return buildResponse(200, RESULT);
+  return buildResponse(400, { detail: 'Request is still in progress' });
 }
 
 function submit(model: string, callbackUrl: string | null): object {

@@ -14,6 +14,7 @@ import { requestJson, type JsonResponse } from './http.ts';
 import type { UpstreamRoute } from './upstreamConfig.ts';
 import {
   type CancelResult,
+  type PollOptions,
   type SubmitResult,
   type Upstream,
   UpstreamError,
@@ -34,7 +35,8 @@ const UNKNOWN_REQUEST_ID = '00000000-0000-0000-0000-000000000000';
 
 /**
  * Adapter for fal's queue: submits a request, polls the addresses that the submission returns, and fetches the result.
- * The queue has no idempotency key, so a submit whose response is lost has an unknown outcome.
+ * A poll of a run that may have ended asks for the result first, which saves the request for the status. The queue has no
+ * idempotency key, so a submit whose response is lost has an unknown outcome.
  */
 export function falUpstream({ upstream: { baseUrl, key }, modelId, kind }: UpstreamRoute): Upstream {
   const headers = { authorization: `Key ${key}`, accept: 'application/json' };
@@ -60,8 +62,13 @@ export function falUpstream({ upstream: { baseUrl, key }, modelId, kind }: Upstr
     throw toSubmitError(response, describeFalFailure);
   }
 
-  async function poll(handle: UpstreamHandle): Promise<UpstreamProgress> {
+  async function poll(handle: UpstreamHandle, options?: PollOptions): Promise<UpstreamProgress> {
     const { status_url: statusUrl, response_url: responseUrl } = handle as FalHandle;
+    if (options?.mayHaveEnded === true) {
+      const early = await withRetryableErrors(() => sendToOrigin('GET', responseUrl));
+      const progress = parseEarlyResult(early, kind);
+      if (progress !== undefined) return progress;
+    }
     const status = await withRetryableErrors(() => sendToOrigin('GET', statusUrl));
     if (status.status === 202) return parseFalProgress(status.body);
     if (status.status === 404) throw new UpstreamError('gone', 'The upstream does not have this request.');
@@ -92,6 +99,19 @@ export function falUpstream({ upstream: { baseUrl, key }, modelId, kind }: Upstr
 
 function parseFalProgress(body: unknown): UpstreamProgress {
   return getField(body, 'status') === 'IN_QUEUE' ? { state: 'running', isWaiting: true } : { state: 'running' };
+}
+
+/** Error detail of a result that is requested before the run has ended. */
+const STILL_IN_PROGRESS = 'Request is still in progress';
+
+/**
+ * Parses a result that was requested without a status before it. Undefined if it is not clear what the response means:
+ * fal documents results of completed requests only, and passes on the errors of models, so the status decides.
+ */
+function parseEarlyResult({ status, body }: JsonResponse, kind: ModelKind): UpstreamProgress | undefined {
+  if (status === 400 && getField(body, 'detail') === STILL_IN_PROGRESS) return { state: 'running' };
+  const output = status === 200 ? parseFalOutput(body, kind) : undefined;
+  return output?.state === 'succeeded' ? output : undefined;
 }
 
 /** Returns true if the queue did not return the result, as opposed to a failed request without one. */

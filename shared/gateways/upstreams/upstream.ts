@@ -45,6 +45,14 @@ export type CancelResult = 'did_not_run' | 'unknown';
 /** A synchronous upstream responds with the result; any other responds with a handle. */
 export type SubmitResult = { state: 'accepted'; handle: UpstreamHandle } | UpstreamResult;
 
+export interface PollOptions {
+  /**
+   * The run may have ended: an upstream that has a separate address for the result asks there first. The response may then
+   * lack `isWaiting`.
+   */
+  mayHaveEnded: boolean;
+}
+
 /** One model of a provider. Every adapter implements this, and throws only `UpstreamError`. */
 export interface Upstream {
   kind: ModelKind;
@@ -52,7 +60,7 @@ export interface Upstream {
   isSynchronous: boolean;
   submit(request: SubmitRequest): Promise<SubmitResult>;
   /** Reads the progress of a generation. Never called if submits are synchronous. */
-  poll(handle: UpstreamHandle): Promise<UpstreamProgress>;
+  poll(handle: UpstreamHandle, options?: PollOptions): Promise<UpstreamProgress>;
   /** Requests the cancellation of a generation. It is not an error if that comes too late. */
   cancel(handle: UpstreamHandle): Promise<CancelResult>;
   /** Resolves if the upstream responds as one that can accept submits. */

@@ -29,7 +29,7 @@ export function withMetrics(name: string, upstream: Upstream): Upstream {
     kind: upstream.kind,
     isSynchronous: upstream.isSynchronous,
     submit: measure('submit', (request) => upstream.submit(request)),
-    poll: measure('poll', (handle) => upstream.poll(handle)),
+    poll: measure('poll', (handle, options) => upstream.poll(handle, options)),
     cancel: measure('cancel', (handle) => upstream.cancel(handle)),
     probe: measure('probe', () => upstream.probe()),
   };

@@ -27,6 +27,12 @@ import { MINUTE_MS } from '../../../spec/durations.ts';
 /** Age from which "unknown to the upstream" means lost: a new submission may not be visible everywhere at first. */
 const LOST_AFTER_MS = MINUTE_MS;
 
+/**
+ * Age up to which polls ask for the result first, where the upstream has one without a status. Later they ask for the
+ * status: most polls of a long run find it running.
+ */
+const SHORT_RUN_MS = MINUTE_MS;
+
 const pollSlots = perService(() => pLimit(config.UPSTREAM_CONCURRENCY));
 const readSlots = perService(() => pLimit(config.UPSTREAM_CONCURRENCY));
 
@@ -80,7 +86,7 @@ async function pollUpstream(generation: ClaimedGeneration): Promise<UpstreamProg
     const route = await getGenerationRoute(generation);
     if (route === undefined)
       throw new UpstreamError('unavailable', `upstream ${generation.upstream} is no longer configured`);
-    return await getUpstream(route).poll(generation.upstream_handle);
+    return await getUpstream(route).poll(generation.upstream_handle, { mayHaveEnded: mayHaveEnded(generation) });
   } catch (error) {
     if (!(error instanceof UpstreamError)) throw error;
     const isNotFound = error.fault === 'gone';
@@ -89,6 +95,11 @@ async function pollUpstream(generation: ClaimedGeneration): Promise<UpstreamProg
     logger[isNotFound ? 'info' : 'warn']({ err: error, generationId: generation.uuid }, 'poll failed; will retry');
     return { state: 'running' };
   }
+}
+
+/** Returns false also for a generation that is to be canceled: only a status says that it has not started. */
+function mayHaveEnded(generation: ClaimedGeneration): boolean {
+  return generation.cancel_requested_at === null && !isOlderThan(generation, SHORT_RUN_MS);
 }
 
 function scheduleNextPoll(generation: ClaimedGeneration): void {
