@@ -32,6 +32,7 @@ import * as keyExpiryIndex from './0025_key_expiry_index.ts';
 import * as testAccounts from './0026_test_accounts.ts';
 import * as testAccountsIndex from './0026_test_accounts_index.ts';
 import * as canceledHours from './0029_canceled_hours.ts';
+import * as generationFillfactor from './0030_generation_fillfactor.ts';
 
 /** A migration, and the indexes on existing tables that are built before its transaction. */
 export interface Migration extends Knex.Migration {
@@ -71,6 +72,7 @@ export const MIGRATIONS: Record<MigrationName, Migration> = {
   '0026_test_accounts': testAccounts,
   '0026_test_accounts_index': testAccountsIndex,
   '0029_canceled_hours': canceledHours,
+  '0030_generation_fillfactor': generationFillfactor,
 };
 
 /** Key of the advisory lock that serializes migrations. An arbitrary constant, used for nothing else. */

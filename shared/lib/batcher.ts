@@ -7,6 +7,11 @@ export interface BatcherOptions<Item, Result> {
   run(items: Item[]): Promise<Result[]>;
   maxItems: number;
   maxInFlight: number;
+  /**
+   * Minimum time between the starts of two batches, so that a steady flow forms larger ones. The first item after a pause
+   * of that length runs at once, and a full batch never waits. Default: none.
+   */
+  intervalMs?: number;
   /** Items with the same key never run at the same time. */
   getKey?: (item: Item) => unknown;
   /** Returns true for errors that a single item may have caused. Each item of the batch then runs by itself. */
@@ -46,7 +51,7 @@ interface Lane<Entry> {
  *   or of `waitTimeout`.
  */
 export function createBatcher<Item, Result>(options: BatcherOptions<Item, Result>): (item: Item) => Promise<Result> {
-  const { maxItems, maxInFlight, getKey, isItemError, waitTimeout } = options;
+  const { maxItems, maxInFlight, intervalMs = 0, getKey, isItemError, waitTimeout } = options;
   type Entry = QueuedItem<Item, Result>;
   const ready = new Set<Entry>();
   /** For each key with a queued or running item, the items that wait for it. */
@@ -55,6 +60,9 @@ export function createBatcher<Item, Result>(options: BatcherOptions<Item, Result
   let lastProgressAt = 0;
   let inFlight = 0;
   let scheduled = false;
+  /** Time from which a batch may start that is not full. */
+  let nextStartAt = 0;
+  let intervalTimer: NodeJS.Timeout | undefined;
 
   function addItem(entry: Entry): void {
     if (waitTimeout !== undefined) entry.timer = setTimeout(rejectIfStalled, waitTimeout.timeoutMs, entry, waitTimeout);
@@ -125,6 +133,7 @@ export function createBatcher<Item, Result>(options: BatcherOptions<Item, Result
   async function flush(): Promise<void> {
     const batch = takeBatch();
     inFlight += 1;
+    if (intervalMs > 0) nextStartAt = performance.now() + intervalMs;
     try {
       const results = await options.run(batch.map((entry) => entry.item));
       batch.forEach((entry, index) => resolveItem(entry, results[index] as Result));
@@ -146,14 +155,34 @@ export function createBatcher<Item, Result>(options: BatcherOptions<Item, Result
     }
   }
 
+  function canStart(): boolean {
+    return ready.size > 0 && inFlight < maxInFlight;
+  }
+
+  /** Returns the time until the next batch may start, in milliseconds. */
+  function getDelayMs(): number {
+    return intervalMs === 0 || ready.size >= maxItems ? 0 : nextStartAt - performance.now();
+  }
+
   // Deferred to the end of the event loop's turn, so that items that arrive in one turn share a batch.
   function schedule(): void {
-    if (scheduled || ready.size === 0 || inFlight >= maxInFlight) return;
+    if (scheduled || !canStart()) return;
+    const delayMs = getDelayMs();
+    if (delayMs > 0) {
+      intervalTimer ??= setTimeout(endInterval, Math.ceil(delayMs));
+      return;
+    }
     scheduled = true;
     setImmediate(() => {
       scheduled = false;
-      while (ready.size > 0 && inFlight < maxInFlight) void flush();
+      while (canStart() && getDelayMs() <= 0) void flush();
+      schedule();
     });
+  }
+
+  function endInterval(): void {
+    intervalTimer = undefined;
+    schedule();
   }
 
   return (item) =>

@@ -34,6 +34,7 @@ export const MIGRATION_NAMES = [
   '0026_test_accounts',
   '0026_test_accounts_index',
   '0029_canceled_hours',
+  '0030_generation_fillfactor',
 ] as const;
 
 export type MigrationName = (typeof MIGRATION_NAMES)[number];

@@ -48,14 +48,12 @@ describe('the statements of filtered lists', () => {
       after(() => client.end());
 
       for (const mode of ['force_generic_plan', 'force_custom_plan']) {
-        for (const { name, sql } of [
+        for (const { name, text, parameters } of [
           getListFilteredStatement(['vidmodel-video', 'imgmodel-2']),
           LIST_FILTERED_LEDGER,
         ]) {
           it(`${name} reads no more than the limit of ${ITEMS} matches, with ${mode}`, async () => {
-            const values = [...sql.matchAll(/:(\w+)/g)].map(([, parameter = '']) => PARAMETERS[parameter]);
-            let count = 0;
-            const text = sql.replaceAll(/:\w+/g, () => `$${(count += 1)}`);
+            const values = parameters.map((parameter) => PARAMETERS[parameter]);
             await client.query(`SET plan_cache_mode = ${mode}; PREPARE ${name}_${mode} AS ${text}`);
             const { rows } = await client.query(
               `EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF) EXECUTE ${name}_${mode} (${values.join(', ')})`,

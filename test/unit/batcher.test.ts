@@ -108,6 +108,87 @@ describe('a batcher', () => {
     }
   });
 
+  describe('with an interval', () => {
+    const intervalMs = 5;
+    let nowMs = 1_000;
+    const pass = async (ms: number) => {
+      nowMs += ms;
+      mock.timers.tick(ms);
+      await nextTurn();
+    };
+    beforeEach(() => {
+      mock.timers.enable({ apis: ['setTimeout'] });
+      mock.method(performance, 'now', () => nowMs);
+    });
+    afterEach(() => {
+      mock.timers.reset();
+      mock.restoreAll();
+    });
+
+    it('runs the first item at once, and those that follow within the interval together at its end', async () => {
+      const { submit, batches, seen } = createObservedBatcher({ intervalMs });
+      const answers = [submit('a')];
+      await nextTurn();
+      expect(seen()).to.deep.equal([['a']]);
+      batches[0]?.end();
+      answers.push(submit('b'));
+      await pass(intervalMs - 1);
+      answers.push(submit('c'));
+      await nextTurn();
+      expect(seen()).to.deep.equal([['a']]);
+      await pass(1);
+      expect(seen()).to.deep.equal([['a'], ['b', 'c']]);
+      batches[1]?.end();
+      expect(await Promise.all(answers)).to.deep.equal(['a!', 'b!', 'c!']);
+    });
+
+    it('runs an item at once after a pause of that length', async () => {
+      const { submit, batches, seen } = createObservedBatcher({ intervalMs });
+      for (const item of ['a', 'b']) {
+        const answer = submit(item);
+        await nextTurn();
+        batches.at(-1)?.end();
+        expect(await answer).to.equal(`${item}!`);
+        await pass(intervalMs);
+      }
+      expect(seen()).to.deep.equal([['a'], ['b']]);
+    });
+
+    it('runs a full batch at once', async () => {
+      const { submit, batches, seen } = createObservedBatcher({ intervalMs });
+      const answers = [submit('a')];
+      await nextTurn();
+      batches[0]?.end();
+      await nextTurn();
+      answers.push(...['b', 'c', 'd', 'e'].map(submit));
+      await nextTurn();
+      expect(seen()).to.deep.equal([['a'], ['b', 'c', 'd']]);
+      batches[1]?.end();
+      await nextTurn();
+      expect(seen()).to.have.length(2);
+      await pass(intervalMs);
+      expect(seen()).to.deep.equal([['a'], ['b', 'c', 'd'], ['e']]);
+      batches[2]?.end();
+      expect(await Promise.all(answers)).to.deep.equal(['a!', 'b!', 'c!', 'd!', 'e!']);
+    });
+
+    it('waits for a batch that takes longer, and then runs what has gathered without another interval', async () => {
+      const { submit, batches, seen } = createObservedBatcher({ intervalMs });
+      const answers = [submit('a')];
+      await nextTurn();
+      answers.push(submit('b'));
+      await pass(2 * intervalMs);
+      answers.push(submit('c'));
+      expect(seen()).to.deep.equal([['a']]);
+      batches[0]?.end();
+      await nextTurn();
+      await nextTurn();
+      expect(seen()).to.deep.equal([['a'], ['b', 'c']]);
+      batches[1]?.end();
+      expect(await Promise.all(answers)).to.deep.equal(['a!', 'b!', 'c!']);
+    });
+  });
+
   describe('with a wait timeout', () => {
     const LATE = 'no turn in time';
     const waitTimeout = { timeoutMs: 50, createError: () => new Error(LATE) };

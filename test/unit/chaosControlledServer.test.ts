@@ -12,7 +12,7 @@ describe('a server that a chaos run controls', () => {
     const { pid = 0 } = spawn('sh', ['-c', loop], { stdio: 'ignore' });
     await waitUntil(() => listChildPids(pid).length === CHILDREN, 10_000);
     const server = {
-      name: 'test',
+      name: 'postgres' as const,
       version: '1',
       url: 'tcp://127.0.0.1:1',
       port: 1,

@@ -129,11 +129,32 @@ describe('the fal adapter', () => {
   });
 
   describe('submit', () => {
-    it('keeps only the id and the addresses of the response', async () => {
-      const handle = buildFalHandle(fake.url);
-      const submission = await submitted({ status: 200, body: { ...handle, status: 'IN_QUEUE', queue_position: 3 } });
-      expect(submission).to.deep.equal({ state: 'accepted', handle });
+    it('keeps only the id of the response if the addresses follow from it', async () => {
+      const body = { ...buildFalHandle(fake.url), status: 'IN_QUEUE', queue_position: 3 };
+      expect(await submitted({ status: 200, body })).to.deep.equal({ state: 'accepted', handle: { request_id: 'r1' } });
       expect(fake.requests).to.deep.equal([{ call: SUBMIT, authorization: 'Key test' }]);
+    });
+
+    it('keeps the addresses of the response that do not follow from the id', async () => {
+      const response_url = `${fake.url}/owner/app/text-to-video/requests/r1`;
+      const rest = { status_url: `${response_url}/status`, cancel_url: `${response_url}/cancel` };
+      const cancel_url = `${fake.url}/owner/app/cancellations/r1`;
+      for (const [addresses, kept] of [
+        [{ cancel_url }, { cancel_url }],
+        [{ response_url, ...rest }, { response_url }],
+      ]) {
+        const submission = await submitted({ status: 200, body: { ...buildFalHandle(fake.url), ...addresses } });
+        expect(submission).to.deep.equal({ state: 'accepted', handle: { request_id: 'r1', ...kept } });
+      }
+    });
+
+    it('polls by the id alone as by the addresses that earlier releases stored', async () => {
+      fake.status = { status: 200, body: { status: 'COMPLETED' } };
+      fake.result = { status: 200, body: { video: { url: 'https://v3.fal.media/out' } } };
+      for (const handle of [{ request_id: 'r1' }, buildFalHandle(fake.url)])
+        expect(await upstream().poll(handle)).to.include({ state: 'succeeded' });
+      const calls = ['GET /owner/app/requests/r1/status', 'GET /owner/app/requests/r1'];
+      expect(fake.requests.map(({ call }) => call)).to.deep.equal([...calls, ...calls]);
     });
 
     for (const field of ['status_url', 'response_url', 'cancel_url']) {
@@ -256,8 +277,9 @@ describe('the fal adapter', () => {
 
   it('cancels with the key, and ignores a cancellation that comes too late', async () => {
     fake.cancel = { status: 400, body: { status: 'ALREADY_COMPLETED' } };
-    await upstream().cancel(buildFalHandle(fake.url));
-    expect(fake.requests).to.deep.equal([{ call: CANCEL, authorization: 'Key test' }]);
+    for (const handle of [buildFalHandle(fake.url), { request_id: 'r1' }]) await upstream().cancel(handle);
+    const call = { call: CANCEL, authorization: 'Key test' };
+    expect(fake.requests).to.deep.equal([call, call]);
   });
 
   it('probes the queue for a request that does not exist', async () => {

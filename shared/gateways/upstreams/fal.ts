@@ -23,12 +23,18 @@ import {
   type UpstreamProgress,
 } from './upstream.ts';
 
-interface FalHandle extends UpstreamHandle {
-  request_id: string;
-  status_url: string;
+interface FalAddresses {
   response_url: string;
+  status_url: string;
   cancel_url: string;
 }
+
+/** A request of the queue: its id, and those of its addresses that do not follow from the id. */
+interface FalHandle extends UpstreamHandle, Partial<FalAddresses> {
+  request_id: string;
+}
+
+type FalReceipt = FalAddresses & { request_id: string };
 
 /** Request id that the probe asks for. A working queue responds that it does not exist. */
 const UNKNOWN_REQUEST_ID = '00000000-0000-0000-0000-000000000000';
@@ -50,11 +56,27 @@ export function falUpstream({ upstream: { baseUrl, key }, modelId, kind }: Upstr
     return requestJson(method, url, { headers });
   }
 
+  /** Returns the addresses in a handle, and the usual ones in the place of those that it does not contain. */
+  function getAddresses({ request_id: id, ...stored }: FalHandle): FalAddresses {
+    const { response_url = `${baseUrl}/${app}/requests/${id}` } = stored;
+    const { status_url = `${response_url}/status`, cancel_url = `${response_url}/cancel` } = stored;
+    return { response_url, status_url, cancel_url };
+  }
+
+  /** Every change of a generation's row may write the handle again, so it contains only what cannot be derived. */
+  function buildHandle({ request_id, ...addresses }: FalReceipt): FalHandle {
+    const handle: FalHandle = { request_id };
+    for (const name of ADDRESSES) {
+      if (getAddresses(handle)[name] !== addresses[name]) handle[name] = addresses[name];
+    }
+    return handle;
+  }
+
   async function submit({ input, callbackUrl }: SubmitRequest): Promise<SubmitResult> {
     const query = callbackUrl === undefined ? '' : `?fal_webhook=${encodeURIComponent(callbackUrl)}`;
     const response = await requestJson('POST', `${baseUrl}/${modelId}${query}`, { headers, body: input });
-    if (response.status === 200 && isFalHandle(response.body, origin))
-      return { state: 'accepted', handle: pickHandleFields(response.body) };
+    if (response.status === 200 && isFalReceipt(response.body, origin))
+      return { state: 'accepted', handle: buildHandle(response.body) };
     // fal marks errors that would repeat for the same request.
     if (response.status >= 500 && response.headers['x-fal-retryable'] === 'false') {
       throw new UpstreamError('rejected', describeFalFailure(response.body));
@@ -63,7 +85,7 @@ export function falUpstream({ upstream: { baseUrl, key }, modelId, kind }: Upstr
   }
 
   async function poll(handle: UpstreamHandle, options?: PollOptions): Promise<UpstreamProgress> {
-    const { status_url: statusUrl, response_url: responseUrl } = handle as FalHandle;
+    const { status_url: statusUrl, response_url: responseUrl } = getAddresses(handle as FalHandle);
     if (options?.mayHaveEnded === true) {
       const early = await withRetryableErrors(() => sendToOrigin('GET', responseUrl));
       const progress = parseEarlyResult(early, kind);
@@ -82,7 +104,7 @@ export function falUpstream({ upstream: { baseUrl, key }, modelId, kind }: Upstr
 
   /** A 200 with `OK` confirms that the request was removed from the queue. Others say that a signal was sent, or nothing. */
   async function cancel(handle: UpstreamHandle): Promise<CancelResult> {
-    const response = await sendToOrigin('PUT', (handle as FalHandle).cancel_url);
+    const response = await sendToOrigin('PUT', getAddresses(handle as FalHandle).cancel_url);
     return response.status === 200 && getField(response.body, 'status') === 'OK' ? 'did_not_run' : 'unknown';
   }
 
@@ -172,15 +194,12 @@ function getErrorType(body: unknown): string | undefined {
   );
 }
 
-const HANDLE_FIELDS = ['request_id', 'status_url', 'response_url', 'cancel_url'] as const;
+/** In this order, since the others follow from the first. */
+const ADDRESSES = ['response_url', 'status_url', 'cancel_url'] as const;
 
-function isFalHandle(body: unknown, origin: string): body is FalHandle {
+function isFalReceipt(body: unknown, origin: string): body is FalReceipt {
   return (
-    HANDLE_FIELDS.every((name) => isSafeString(getField(body, name))) &&
-    HANDLE_FIELDS.slice(1).every((name) => isSameOrigin(getField(body, name), origin))
+    ['request_id', ...ADDRESSES].every((name) => isSafeString(getField(body, name))) &&
+    ADDRESSES.every((name) => isSameOrigin(getField(body, name), origin))
   );
-}
-
-function pickHandleFields({ request_id, status_url, response_url, cancel_url }: FalHandle): FalHandle {
-  return { request_id, status_url, response_url, cancel_url };
 }

@@ -1,5 +1,7 @@
 import type { Knex } from 'knex';
+import type { Client } from 'pg';
 import { db } from './pool.ts';
+import { traceStatement } from './tracedQueries.ts';
 
 /** Values for the `:name` parameters of a statement. */
 export type Bindings = Record<string, unknown>;
@@ -7,21 +9,58 @@ export type Bindings = Record<string, unknown>;
 export interface Statement {
   /** Name of the prepared statement on each connection. */
   name: string;
-  sql: string;
+  /** Text with `$1`, `$2`, … in the place of the names. */
+  text: string;
+  /** Names of the parameters, in the order of their numbers. */
+  parameters: string[];
 }
 
-/** Declares a statement that is prepared once per connection: about 2.5 times as fast as sending its text each time. */
+/** A quoted string or a cast, which contain no parameters; or the name of a parameter. */
+const PARAMETER = /'[^']*'|::|:([a-z]\w*)/gi;
+
+/**
+ * Declares a statement that is prepared once per connection: about 2.5 times as fast as sending its text each time.
+ * A parameter that occurs several times is sent once, so it has the same type in all places.
+ */
 export function prepared(name: string, sql: string): Statement {
-  return { name, sql };
+  const parameters: string[] = [];
+  const text = sql.replace(PARAMETER, (match, parameter: string | undefined) => {
+    if (parameter === undefined) return match;
+    if (!parameters.includes(parameter)) parameters.push(parameter);
+    return `$${parameters.indexOf(parameter) + 1}`;
+  });
+  return { name, text, parameters };
 }
 
-/** Runs a prepared statement and returns its rows. */
+/** Members of knex's client, which it does not declare. */
+interface ConnectionSource {
+  acquireConnection(): Promise<Client>;
+  releaseConnection(connection: Client): Promise<void>;
+}
+
+/**
+ * Runs a prepared statement and returns its rows. It is sent by the driver itself, on a connection of knex's pool or of
+ * the transaction: knex would parse and copy the text each time, which costs more than the rest of the call.
+ */
 export async function runStatement<Row>(
-  statement: Statement,
+  { name, text, parameters }: Statement,
   bindings: Bindings,
-  connection: Knex = db,
+  within: Knex | Knex.Transaction = db,
 ): Promise<Row[]> {
-  const query = connection.raw(statement.sql, bindings as Knex.ValueDict).options({ name: statement.name });
-  const result = (await query) as unknown as { rows: Row[] };
-  return result.rows;
+  const values = parameters.map((parameter) => {
+    const value = bindings[parameter];
+    // The driver would send null.
+    if (value === undefined) throw new Error(`Parameter ${parameter} of the statement ${name} has no value.`);
+    return value;
+  });
+  const client = within.client as ConnectionSource;
+  const connection = await client.acquireConnection();
+  try {
+    // The connection of a transaction that has ended may serve another one by now.
+    if ('isCompleted' in within && within.isCompleted()) throw new Error(`${name}: the transaction has ended.`);
+    const result = await traceStatement(name, () => connection.query({ name, text, values }));
+    return result.rows as Row[];
+  } finally {
+    await client.releaseConnection(connection);
+  }
 }

@@ -1,17 +1,16 @@
 import { type Span, SpanKind, trace } from '@opentelemetry/api';
 import type { Knex } from 'knex';
-import { markFailed, startSpan } from '../tracing.ts';
+import { isTracing, markFailed, startSpan } from '../tracing.ts';
 
 /** A query as knex reports it. */
 interface Query {
   __knexQueryUid: string;
   sql: string;
-  options?: { name?: string };
 }
 
 /**
- * Records the queries of a pool that belong to a request or a job. A statement that serves several callers at once
- * belongs to the one that started it.
+ * Records the queries of a pool that belong to a request or a job. Prepared statements, which do not pass through knex,
+ * use {@link traceStatement}.
  */
 export function traceQueries(pool: Knex): void {
   const spans = new Map<string, Span>();
@@ -23,12 +22,34 @@ export function traceQueries(pool: Knex): void {
     span.end();
   };
   pool.on('query', (query: Query) => {
-    if (trace.getActiveSpan() === undefined) return;
-    // The name of a prepared statement, else its verb. The text is several KB.
-    const name = query.options?.name ?? /^\s*(\w+)/.exec(query.sql)?.[1]?.toUpperCase() ?? 'query';
-    const attributes = { 'db.system.name': 'postgresql', 'db.query.summary': name };
-    spans.set(query.__knexQueryUid, startSpan({ name, kind: SpanKind.CLIENT, attributes }));
+    // The verb only: the text may be several KB.
+    const span = startQuerySpan(/^\s*(\w+)/.exec(query.sql)?.[1]?.toUpperCase() ?? 'query');
+    if (span !== undefined) spans.set(query.__knexQueryUid, span);
   });
   pool.on('query-response', (_response: unknown, query: Query) => end(query));
   pool.on('query-error', (error: unknown, query: Query) => end(query, error));
+}
+
+/**
+ * Sends a prepared statement, and records it if it belongs to a request or a job. A statement that serves several
+ * callers at once belongs to the one that started it.
+ */
+export async function traceStatement<Result>(name: string, send: () => Promise<Result>): Promise<Result> {
+  const span = isTracing() ? startQuerySpan(name) : undefined;
+  if (span === undefined) return send();
+  try {
+    return await send();
+  } catch (error) {
+    markFailed(span, error);
+    throw error;
+  } finally {
+    span.end();
+  }
+}
+
+/** Starts a span below the active one. Returns undefined if none is active. */
+function startQuerySpan(name: string): Span | undefined {
+  if (trace.getActiveSpan() === undefined) return undefined;
+  const attributes = { 'db.system.name': 'postgresql', 'db.query.summary': name };
+  return startSpan({ name, kind: SpanKind.CLIENT, attributes });
 }

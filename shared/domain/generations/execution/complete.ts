@@ -11,6 +11,7 @@ import { enqueueEventDispatch } from '../../../queues/enqueue.ts';
 import { publishGenerationUpdate } from '../../../queues/generationUpdates.ts';
 import { MINUTE_MS } from '../../../spec/durations.ts';
 import type { WebhookEventType } from '../../../spec/events.ts';
+import { STEP_INTERVAL_MS } from './transition.ts';
 
 /** Delay before files of a failed generation are deleted from storage. Far longer than a download can take. */
 const ORPHANED_MEDIA_DELAY_MS = 15 * MINUTE_MS;
@@ -223,6 +224,7 @@ function createEndBatcher(statement: Statement) {
   return createBatcher<GenerationSuccess | GenerationFailure, boolean>({
     maxItems: 64,
     maxInFlight: 2,
+    intervalMs: STEP_INTERVAL_MS,
     isItemError: isRejection,
     getKey: (end) => end.uuid,
     run: async (ends) => {

@@ -3,7 +3,7 @@ import { addMilliseconds, now } from '../../../lib/clock.ts';
 import { isRejection } from '../../../lib/database/errors.ts';
 import { prepared, runStatement } from '../../../lib/database/preparedStatements.ts';
 import type { GenerationKey } from '../../../queues/catalog.ts';
-import { type ClaimedGeneration, CLOCK_SKEW_MS, SWEEP_GRACE_MS } from './transition.ts';
+import { type ClaimedGeneration, CLOCK_SKEW_MS, STEP_INTERVAL_MS, SWEEP_GRACE_MS } from './transition.ts';
 
 interface AcceptedSubmit extends GenerationKey {
   handle: Record<string, unknown>;
@@ -45,6 +45,7 @@ const RECORD_ACCEPTED = prepared(
 export const recordAccepted = createBatcher<AcceptedSubmit, 'recorded' | 'poll due' | 'late'>({
   maxItems: 64,
   maxInFlight: 2,
+  intervalMs: STEP_INTERVAL_MS,
   isItemError: isRejection,
   // Two submissions of one generation must not share a statement: only one of them is recorded.
   getKey: ({ uuid }) => uuid,

@@ -13,6 +13,12 @@ import type { Generation } from '../../../tables/Generation.ts';
 /** Delay between the time a transition is due and the time the sweep re-enqueues it. */
 export const SWEEP_GRACE_MS = 3_000;
 
+/**
+ * Time between two batches of the same step. In a steady flow it makes them larger; each step of a generation waits for
+ * no longer than that, and none while the process has little to do.
+ */
+export const STEP_INTERVAL_MS = 5;
+
 /** Tolerated difference between the clocks of two machines. */
 export const CLOCK_SKEW_MS = 500;
 
@@ -67,6 +73,7 @@ export function transition(
   return createBatcher<GenerationKey, ClaimedGeneration | undefined>({
     maxItems: 64,
     maxInFlight: 2,
+    intervalMs: STEP_INTERVAL_MS,
     isItemError: isRejection,
     getKey: ({ uuid }) => uuid,
     run: async (generations) => {

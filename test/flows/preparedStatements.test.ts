@@ -1,0 +1,81 @@
+import { expect } from 'chai';
+import type { Knex } from 'knex';
+import { isOutcomeUnknown, isRejection } from '../../shared/lib/database/errors.ts';
+import { db } from '../../shared/lib/database/pool.ts';
+import { prepared, runStatement } from '../../shared/lib/database/preparedStatements.ts';
+import { type TestService, startTestService } from '../harness/testService.ts';
+
+const GET_SESSION = prepared('get_test_session', 'SELECT pg_backend_pid() AS pid, :mark AS mark');
+const FAIL = prepared('fail_test', 'SELECT 1 / cast(:divisor AS int)');
+
+const capture = (promise: Promise<unknown>): Promise<Error> =>
+  promise.then(
+    () => expect.fail('no error'),
+    (error: Error) => error,
+  );
+
+describe('a prepared statement', () => {
+  let service: TestService;
+  before(async () => {
+    service = await startTestService({ workers: 0, env: { DATABASE_POOL_MAX: '2', DATABASE_TIMEOUT_MS: '1000' } });
+  });
+  after(() => service.stop());
+
+  /** Occupies a connection of the pool, so that one is left for the test. */
+  let held: Knex.Transaction;
+  beforeEach(async () => {
+    held = await db.transaction();
+  });
+  afterEach(() => held.rollback());
+
+  it('numbers its parameters by name, and leaves quoted strings and casts as they are', () => {
+    const statement = prepared('text', `SELECT :b::text, :a, ':a', 'it''s :a', cast(:b AS int), '{}'::jsonb`);
+    expect(statement.parameters).to.deep.equal(['b', 'a']);
+    expect(statement.text).to.equal(`SELECT $1::text, $2, ':a', 'it''s :a', cast($1 AS int), '{}'::jsonb`);
+  });
+
+  it('runs in the transaction that it is given, and is rejected once that has ended', async () => {
+    const transaction = await db.transaction();
+    const [before] = await runStatement<{ pid: number }>(GET_SESSION, { mark: 'a' }, transaction);
+    const { rows } = await transaction.raw('SELECT pg_backend_pid() AS pid');
+    expect(before?.pid).to.equal(rows[0].pid);
+    await transaction.commit();
+    const error = await capture(runStatement(GET_SESSION, { mark: 'a' }, transaction));
+    expect(error.message).to.equal('get_test_session: the transaction has ended.');
+  });
+
+  it('is rejected without a value for each parameter, and sends null for null', async () => {
+    const error = await capture(runStatement(GET_SESSION, { mark: undefined }));
+    expect(error.message).to.equal('Parameter mark of the statement get_test_session has no value.');
+    expect(await runStatement(GET_SESSION, { mark: null })).to.deep.include.members([
+      { pid: (await runStatement<{ pid: number }>(GET_SESSION, { mark: '' }))[0]?.pid, mark: null },
+    ]);
+  });
+
+  it('is rejected with the error of Postgres, without its text, and the connection stays usable', async () => {
+    const [before] = await runStatement<{ pid: number }>(GET_SESSION, { mark: '' });
+    const error = await capture(runStatement(FAIL, { divisor: 0 }));
+    expect(error).to.include({ message: 'division by zero', code: '22012' });
+    expect(isRejection(error)).to.equal(true);
+    expect((await runStatement<{ pid: number }>(GET_SESSION, { mark: '' }))[0]?.pid).to.equal(before?.pid);
+  });
+
+  it('has an unknown outcome if its connection is lost, and the next one gets a new connection', async () => {
+    const [before] = await runStatement<{ pid: number }>(GET_SESSION, { mark: '' });
+    const sleep = runStatement(prepared('sleep_test', 'SELECT pg_sleep(:seconds)'), { seconds: 0.9 });
+    const failed = capture(sleep);
+    await service.sql(`SELECT pg_terminate_backend($1)`, [before?.pid]);
+    expect(isOutcomeUnknown(await failed)).to.equal(true);
+    expect((await runStatement<{ pid: number }>(GET_SESSION, { mark: '' }))[0]?.pid).to.not.equal(before?.pid);
+  });
+
+  it('waits for a connection of the pool only until the timeout', async () => {
+    const transaction = await db.transaction();
+    try {
+      const error = await capture(runStatement(GET_SESSION, { mark: '' }));
+      expect(error.name).to.equal('KnexTimeoutError');
+    } finally {
+      await transaction.rollback();
+    }
+  });
+});
