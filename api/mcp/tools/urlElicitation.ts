@@ -3,12 +3,11 @@ import {
   type CallToolResult,
   inputRequired,
   type InputRequiredResult,
-  type ServerContext,
   UrlElicitationRequiredError,
 } from '@modelcontextprotocol/server';
 import { config } from '../../../shared/lib/config.ts';
 import type { ErrorCode, ServiceError } from '../../../shared/spec/errors.ts';
-import type { McpRequestContext } from '../requestContext.ts';
+import type { ToolCall } from './callTool.ts';
 
 /** Key of the request within a stateless result. */
 const REQUEST_KEY = 'account_page';
@@ -35,8 +34,7 @@ const PAGES: Partial<Record<ErrorCode, AccountPage>> = {
  */
 export function requestAccountPage(
   { code, message: detail, accountPath }: ServiceError,
-  { clientFeatures, sessionId }: McpRequestContext,
-  { mcpReq }: ServerContext,
+  { requestContext: { clientFeatures, sessionId }, hasInputResponses }: ToolCall,
 ): CallToolResult | InputRequiredResult | null {
   const page = PAGES[code];
   const path = page?.path ?? accountPath;
@@ -48,6 +46,6 @@ export function requestAccountPage(
     throw new UrlElicitationRequiredError([elicitation], `${code}: ${message} ${url}`);
   }
   // The client has shown the page already.
-  if (mcpReq.inputResponses !== undefined) return null;
+  if (hasInputResponses) return null;
   return inputRequired({ inputRequests: { [REQUEST_KEY]: inputRequired.elicitUrl({ url, message }) } });
 }
