@@ -67,13 +67,13 @@ describe('an MCP call without metadata', () => {
   it('is rejected by the library if it is not one', async () => {
     const params = { name: 'get_usage', arguments: {} };
     const message = { jsonrpc: '2.0', id: 1, method: 'tools/call', params };
-    const codeOf = async (changed: object) => (await send({ ...message, ...changed })).body.error?.code;
-    expect(await codeOf({ params: { ...params, arguments: null } })).to.equal(-32_602);
-    expect(await codeOf({ params: { ...params, arguments: [] } })).to.equal(-32_602);
-    expect(await codeOf({ params: { ...params, name: 1 } })).to.equal(-32_602);
-    expect(await codeOf({ id: 1.5 })).to.equal(-32_600);
-    expect(await codeOf({ jsonrpc: '1.0' })).to.equal(-32_600);
-    expect(await codeOf({ extra: 1 })).to.equal(-32_600);
+    const getCode = async (changed: object) => (await send({ ...message, ...changed })).body.error?.code;
+    expect(await getCode({ params: { ...params, arguments: null } })).to.equal(-32_602);
+    expect(await getCode({ params: { ...params, arguments: [] } })).to.equal(-32_602);
+    expect(await getCode({ params: { ...params, name: 1 } })).to.equal(-32_602);
+    expect(await getCode({ id: 1.5 })).to.equal(-32_600);
+    expect(await getCode({ jsonrpc: '1.0' })).to.equal(-32_600);
+    expect(await getCode({ extra: 1 })).to.equal(-32_600);
     expect((await send(message, { 'mcp-protocol-version': '2026-07-28' })).status).to.equal(400);
   });
 

@@ -6,7 +6,7 @@ import { expect } from 'chai';
 import { trackConnections } from '../../api/connections.ts';
 
 const RESPONSE = 'r'.repeat(20_000);
-/** As much of the responses as the operating system may hold for both ends of a connection. */
+/** Limit for the part of the responses that the operating system holds for both ends of a connection. */
 const SOCKET_BUFFERS_BYTES = 24 * 1024 * 1024;
 const MEGABYTE = 1024 * 1024;
 
@@ -112,7 +112,7 @@ describe('the requests of a connection', () => {
       await delay(300);
     }
     expect(handled.length * RESPONSE.length).to.be.below(SOCKET_BUFFERS_BYTES);
-    // What is not sent is one response at most.
+    // One response at most is not sent.
     expect(accepted[0]?.writableLength)
       .to.be.above(0)
       .and.below(RESPONSE.length + 1_000);

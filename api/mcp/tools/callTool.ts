@@ -54,7 +54,7 @@ export async function callTool(
   } catch (thrown) {
     const error = toServiceError(thrown, requestContext);
     recordDisconnection(requestContext, error);
-    return requestAccountPage(error, toolCall) ?? toErrorResult(error);
+    return requestAccountPage(error, requestContext, toolCall.hasInputResponses) ?? toErrorResult(error);
   }
 }
 

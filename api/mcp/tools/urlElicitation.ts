@@ -7,7 +7,7 @@ import {
 } from '@modelcontextprotocol/server';
 import { config } from '../../../shared/lib/config.ts';
 import type { ErrorCode, ServiceError } from '../../../shared/spec/errors.ts';
-import type { ToolCall } from './callTool.ts';
+import type { McpRequestContext } from '../requestContext.ts';
 
 /** Key of the request within a stateless result. */
 const REQUEST_KEY = 'account_page';
@@ -29,12 +29,14 @@ const PAGES: Partial<Record<ErrorCode, AccountPage>> = {
 /**
  * Asks a client that declared URL elicitation to open the page where its user can resolve the error. The page requires
  * a sign-in, and its address does not identify the user.
+ * @param hasInputResponses true if a stateless client repeats its request after it was asked.
  * @returns the result that asks a stateless client; null for other clients and errors, and if the page was shown already.
  * @throws UrlElicitationRequiredError for a client with a session (MCP 2025-11-25: URL Elicitation Required Error).
  */
 export function requestAccountPage(
   { code, message: detail, accountPath }: ServiceError,
-  { requestContext: { clientFeatures, sessionId }, hasInputResponses }: ToolCall,
+  { clientFeatures, sessionId }: McpRequestContext,
+  hasInputResponses: boolean,
 ): CallToolResult | InputRequiredResult | null {
   const page = PAGES[code];
   const path = page?.path ?? accountPath;
