@@ -10,6 +10,16 @@ import { type TestService, startTestService } from '../harness/testService.ts';
 
 const PIPELINED = 600;
 
+function buildRequest(method: string, path: string, headers: Record<string, string>, body = ''): string {
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`);
+  return `${method} ${path} HTTP/1.1\r\n${lines.join('\r\n')}\r\n\r\n${body}`;
+}
+
+/** Returns the number of requests that the service has handled. */
+async function countHandled(): Promise<number> {
+  return (await httpRequests.get()).values.reduce((sum, { value }) => sum + value, 0);
+}
+
 describe('a client that pipelines requests', () => {
   let service: TestService;
   let customer: TestCustomer;
@@ -29,21 +39,11 @@ describe('a client that pipelines requests', () => {
   });
   after(() => service.stop());
 
-  function buildRequest(method: string, path: string, headers: Record<string, string>, body = ''): string {
-    const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`);
-    return `${method} ${path} HTTP/1.1\r\n${lines.join('\r\n')}\r\n\r\n${body}`;
-  }
-
   function open(): Socket {
     const { hostname, port } = new URL(service.baseUrl);
     const socket = connect(Number(port), hostname);
     socket.on('error', () => {});
     return socket;
-  }
-
-  /** Returns the number of requests that the service has handled. */
-  async function countHandled(): Promise<number> {
-    return (await httpRequests.get()).values.reduce((sum, { value }) => sum + value, 0);
   }
 
   for (const name of ['tools/list of MCP', 'the OpenAPI document', 'a page']) {

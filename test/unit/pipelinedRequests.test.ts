@@ -1,4 +1,4 @@
-import { once } from 'node:events';
+import { EventEmitter, once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { type AddressInfo, connect, type Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -9,6 +9,14 @@ const RESPONSE = 'r'.repeat(20_000);
 /** Limit for the part of the responses that the operating system holds for both ends of a connection. */
 const SOCKET_BUFFERS_BYTES = 24 * 1024 * 1024;
 const MEGABYTE = 1024 * 1024;
+
+function open(port: number): Socket {
+  const socket = connect(port, '127.0.0.1');
+  socket.on('error', () => {});
+  return socket;
+}
+
+const buildGet = (path: string, padding = 0) => `GET ${path} HTTP/1.1\r\nhost: a\r\nx: ${'p'.repeat(padding)}\r\n\r\n`;
 
 describe('the requests of a connection', () => {
   let server: Server;
@@ -33,30 +41,22 @@ describe('the requests of a connection', () => {
     server.close();
   });
 
+  async function track(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    handled.push(request.url ?? '');
+    running += 1;
+    maxRunning = Math.max(maxRunning, running);
+    response.once('finish', () => (running -= 1));
+    await handle(request, response);
+  }
+
   async function start(limits: { unreadResponseTimeoutMs?: number } = {}): Promise<number> {
     server = createServer();
     server.on('connection', (socket: Socket) => accepted.push(socket));
-    const track = async (request: IncomingMessage, response: ServerResponse) => {
-      handled.push(request.url ?? '');
-      running += 1;
-      maxRunning = Math.max(maxRunning, running);
-      response.once('finish', () => (running -= 1));
-      await handle(request, response);
-    };
     trackConnections(server, (request, response) => void track(request, response), limits);
     server.listen(0, '127.0.0.1');
     await once(server, 'listening');
     return (server.address() as AddressInfo).port;
   }
-
-  function open(port: number): Socket {
-    const socket = connect(port, '127.0.0.1');
-    socket.on('error', () => {});
-    return socket;
-  }
-
-  const buildGet = (path: string, padding = 0) =>
-    `GET ${path} HTTP/1.1\r\nhost: a\r\nx: ${'p'.repeat(padding)}\r\n\r\n`;
 
   it('are handled one after the other, and answered in their order', async () => {
     handle = async ({ url }, response) => {
@@ -76,8 +76,8 @@ describe('the requests of a connection', () => {
   });
 
   it('are not read while a response takes long, however many a client sends', async () => {
-    let finish: () => void = () => {};
-    const finished = new Promise<void>((resolve) => (finish = resolve));
+    const finishing = new EventEmitter();
+    const finished = once(finishing, 'finished');
     handle = async (_request, response) => {
       await finished;
       response.end('done');
@@ -90,7 +90,7 @@ describe('the requests of a connection', () => {
     await delay(300);
     expect(handled).to.deep.equal(['/0']);
     expect(accepted[0]?.bytesRead).to.be.below(MEGABYTE);
-    finish();
+    finishing.emit('finished');
     let text = '';
     socket.on('data', (chunk: Buffer) => (text += chunk.toString()));
     await once(socket, 'close');
