@@ -1,3 +1,4 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import helmet from 'helmet';
 import Koa from 'koa';
 import { config } from '../shared/lib/config.ts';
@@ -10,11 +11,11 @@ import { discardUnreadBody } from './pipeline/body.ts';
 import { handleErrors } from './pipeline/errors.ts';
 import { requestLog } from './pipeline/requestLog.ts';
 import { traceRequests } from './pipeline/traceRequests.ts';
-import { notFound, serveRoutes } from './serveRoutes.ts';
+import { serveRoutes } from './serveRoutes.ts';
 
-/** Security headers of all responses: data that must not be run, framed or sniffed. Pages replace the policy. */
-const createHelmet = () =>
-  helmet({
+/** Returns the security headers of all responses: data that must not be run, framed or sniffed. Pages replace the policy. */
+function listSecurityHeaders(): [name: string, value: string][] {
+  const setHeaders = helmet({
     contentSecurityPolicy: { useDefaults: false, directives: { defaultSrc: ["'none'"], frameAncestors: ["'none'"] } },
     crossOriginResourcePolicy: { policy: 'same-site' },
     strictTransportSecurity: config.BASE_URL.startsWith('https:'),
@@ -27,13 +28,19 @@ const createHelmet = () =>
     xPermittedCrossDomainPolicies: false,
     xXssProtection: false,
   });
+  // They do not depend on the request.
+  const headers: [string, string][] = [];
+  const setHeader = (name: string, value: string) => headers.push([name, value]);
+  setHeaders({} as IncomingMessage, { setHeader, removeHeader: () => {} } as unknown as ServerResponse, () => {});
+  return headers;
+}
 
 /**
  * Builds the application. The order of the middleware matters.
  * @param isDraining returns true once the process is stopping: readiness is 503.
  */
 export function createApp(isDraining: () => boolean = () => false): Koa<State> {
-  const secure = createHelmet();
+  const securityHeaders = listSecurityHeaders();
   const app = new Koa<State>({ proxy: config.TRUSTED_PROXIES > 0, maxIpsCount: config.TRUSTED_PROXIES });
   app.use((ctx, next) => {
     ctx.state.isDraining = isDraining();
@@ -42,16 +49,13 @@ export function createApp(isDraining: () => boolean = () => false): Koa<State> {
   app.use(discardUnreadBody);
   if (isTracing()) app.use(traceRequests);
   app.use(requestLog);
-  app.use(
-    (ctx, next) =>
-      new Promise((resolve, reject) => {
-        secure(ctx.req, ctx.res, (error) => (error === undefined ? resolve(next()) : reject(error)));
-      }),
-  );
+  app.use((ctx, next) => {
+    for (const [name, value] of securityHeaders) ctx.res.setHeader(name, value);
+    return next();
+  });
   app.use(cors);
   app.use(handleErrors);
-  app.use(serveRoutes());
-  app.use(notFound);
+  app.use(serveRoutes);
   // A client that disconnects during a response is not an error of the service.
   app.on('error', (err: Error) => logger.debug({ err }, 'client disconnected during the response'));
   return app;

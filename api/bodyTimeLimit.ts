@@ -6,6 +6,12 @@ import { UPLOAD_TIME_LIMIT_MS } from '../shared/spec/limits.ts';
 export const BODY_TIME_LIMIT_MS = 30_000;
 const CHECK_INTERVAL_MS = 1_000;
 
+/** A request with its response. */
+export interface Exchange {
+  request: IncomingMessage;
+  response: ServerResponse;
+}
+
 /** A request that may have a time limit of its own. */
 interface TimedRequest extends IncomingMessage {
   bodyTimeLimitMs?: number;
@@ -19,22 +25,20 @@ export function allowSlowBody(request: IncomingMessage): void {
 /**
  * Ends requests whose body does not arrive in time, with a 400. Checks all incomplete requests from time to time, so that
  * it adds nothing to the others.
- * @param requests in progress.
+ * @param listStarted lists the requests that are handled now.
  */
-export function limitBodyTime(
-  server: Server,
-  requests: ReadonlyMap<TimedRequest, ServerResponse>,
-  timeLimitMs: number,
-): void {
+export function limitBodyTime(server: Server, listStarted: () => Iterable<Exchange>, timeLimitMs: number): void {
   let incompleteSince = new Map<TimedRequest, number>();
   const checking = setInterval(
     () => {
       const at = performance.now();
-      const incomplete = [...requests.keys()].filter((request) => !request.complete);
-      incompleteSince = new Map(incomplete.map((request) => [request, incompleteSince.get(request) ?? at]));
-      for (const [request, since] of incompleteSince) {
-        if (at - since < (request.bodyTimeLimitMs ?? timeLimitMs)) continue;
-        endRequest(request, requests.get(request));
+      const earlier = incompleteSince;
+      incompleteSince = new Map();
+      for (const { request, response } of listStarted()) {
+        if (request.complete) continue;
+        const since = earlier.get(request) ?? at;
+        incompleteSince.set(request, since);
+        if (at - since >= ((request as TimedRequest).bodyTimeLimitMs ?? timeLimitMs)) endRequest(request, response);
       }
     },
     Math.min(CHECK_INTERVAL_MS, timeLimitMs),
@@ -43,8 +47,8 @@ export function limitBodyTime(
   server.once('close', () => clearInterval(checking));
 }
 
-function endRequest({ socket }: IncomingMessage, response: ServerResponse | undefined): void {
-  if (response?.headersSent === true) socket.destroy();
+function endRequest({ socket }: IncomingMessage, response: ServerResponse): void {
+  if (response.headersSent) socket.destroy();
   else rejectConnection(socket, 'The body did not arrive in time. Send the request again.');
 }
 

@@ -1,85 +1,117 @@
-import Router from '@koa/router';
 import type Koa from 'koa';
 import { ServiceError } from '../shared/spec/errors.ts';
+import { perService } from '../shared/lib/serviceScope.ts';
 import type { Context, State } from './context.ts';
 import { describeNotFound } from './pipeline/errors.ts';
 import { HttpError } from './pipeline/httpError.ts';
 import { consumeRateLimit } from './pipeline/rateLimit.ts';
-import { getRequiredAccess, type HttpRoute, isStaffRoute } from './pipeline/route.ts';
+import { getRequiredAccess, type HttpRoute, isStaffRoute, type Route } from './pipeline/route.ts';
 import { runRoute } from './pipeline/runRoute.ts';
 import { servedRoutes } from './router.ts';
 
-/** Serves the routes of the table. All other requests get a 404, with `Allow` if only the method is wrong. */
-export function serveRoutes(): Koa.Middleware<State> {
-  const prefixRoutes = servedRoutes().filter(([method]) => method === '*');
-  const router = createRouter();
-  const serveExact = router.routes() as unknown as Koa.Middleware<State>;
-  return async (ctx, next) => {
-    const route = prefixRoutes.find(([, path]) => isBelow(ctx.path, path));
-    if (route !== undefined) await run(ctx, route);
-    else await serveExact(ctx, next);
-  };
+/** A route whose path has parameters. */
+interface PatternRoute {
+  method: string;
+  pattern: RegExp;
+  route: Route;
 }
 
-function createRouter(): Router<State> {
-  const router = new Router<State>({ sensitive: true });
-  const routes = listExactRoutes();
-  const fixedPaths = routes.map(([, path]) => path).filter((path) => !path.includes(':'));
-  for (const route of routes) {
-    const [method, path] = route;
-    const pattern = toPathPattern(path);
-    // Registered without the trailing slash, a path matches with and without it.
-    // `create` in `/api/generations/create/` is not a uuid, whatever the method.
-    const fixed = new Set(fixedPaths.filter((other) => other !== path && pattern.test(other)).map(stripTrailingSlash));
-    router.register(stripTrailingSlash(path), [method], (ctx) =>
-      fixed.has(stripTrailingSlash(ctx.path)) ? notFound(ctx) : run(ctx, route),
-    );
+interface RouteTable {
+  /** Routes for everything below a path. */
+  prefixes: Route[];
+  /** Routes without parameters: by path without its trailing slash, then by method. */
+  fixed: Map<string, Map<string, Route>>;
+  patterns: PatternRoute[];
+}
+
+const routeTable = perService(buildRouteTable);
+
+/**
+ * Serves the routes of the table, with and without the trailing slash. All other requests get a 404, with `Allow` if only
+ * the method is wrong. `create` in `/api/generations/create/` is not a uuid, whatever the method.
+ */
+export const serveRoutes: Koa.Middleware<State> = (ctx) => {
+  const { prefixes, fixed, patterns } = routeTable();
+  const requestPath = ctx.path;
+  const below = prefixes.find(({ path }) => requestPath.startsWith(path) || `${requestPath}/` === path);
+  if (below !== undefined) return runRoute(ctx, below);
+  const method = ctx.method === 'HEAD' ? 'GET' : ctx.method;
+  const byMethod = fixed.get(stripTrailingSlash(requestPath));
+  if (byMethod !== undefined) {
+    const route = byMethod.get(method);
+    return route === undefined ? notFound(ctx) : runRoute(ctx, route);
   }
-  return router;
+  for (const { method: accepted, pattern, route } of patterns) {
+    const match = accepted === method ? pattern.exec(requestPath) : null;
+    if (match === null) continue;
+    (ctx as unknown as { params: Record<string, string> }).params = decodeParams(match.groups ?? {});
+    return runRoute(ctx, route);
+  }
+  return notFound(ctx);
+};
+
+function buildRouteTable(): RouteTable {
+  const table: RouteTable = { prefixes: [], fixed: new Map(), patterns: [] };
+  for (const row of servedRoutes()) {
+    const [method, path] = row;
+    const route = toRoute(row);
+    if (method === '*') {
+      table.prefixes.push(route);
+    } else if (path.includes(':')) {
+      table.patterns.push({ method, pattern: toPathPattern(path), route });
+    } else {
+      const key = stripTrailingSlash(path);
+      const byMethod = table.fixed.get(key) ?? new Map<string, Route>();
+      if (!byMethod.has(method)) byMethod.set(method, route);
+      table.fixed.set(key, byMethod);
+    }
+  }
+  return table;
 }
 
-function run(ctx: Context, route: HttpRoute): Promise<void> {
-  const [, path, authentication, rateLimit, body, handler] = route;
-  const access = getRequiredAccess(route);
-  const permission = isStaffRoute(route) ? route[6] : undefined;
-  return runRoute(ctx, { path: path.replace(/\*$/, ''), authentication, rateLimit, body, handler, access, permission });
+function toRoute(row: HttpRoute): Route {
+  const [, path, authentication, rateLimit, body, handler] = row;
+  const access = getRequiredAccess(row);
+  const permission = isStaffRoute(row) ? row[6] : undefined;
+  return { path: path.replace(/\*$/, ''), authentication, rateLimit, body, handler, access, permission };
+}
+
+function decodeParams(groups: Record<string, string>): Record<string, string> {
+  return Object.fromEntries(Object.entries(groups).map(([name, text]) => [name, decodeParam(text)]));
+}
+
+function decodeParam(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
 }
 
 /** Responds to requests without a route: 404, with `Allow` if the path exists for another method. */
-export async function notFound(ctx: Context): Promise<void> {
+async function notFound(ctx: Context): Promise<void> {
   // Browsers get a page; programs do not ask for one.
   ctx.state.isPage = ctx.method === 'GET' && ctx.get('accept').includes('text/html');
   await consumeRateLimit(ctx, 'public');
-  const paths = new Set(findMatchingPaths(ctx.path));
-  const allowed = listExactRoutes()
-    .filter(([, path]) => paths.has(path))
-    .map(([method]) => method);
+  const allowed = listMethods(ctx.path);
   if (allowed.length === 0) throw new ServiceError('not_found', describeNotFound(ctx));
-  throw new HttpError('not_found', describeNotFound(ctx), { headers: { allow: [...new Set(allowed)].join(', ') } });
+  throw new HttpError('not_found', describeNotFound(ctx), { headers: { allow: allowed.join(', ') } });
 }
 
-/** Lists the paths of the table that match a request: those without parameters, if there are any, otherwise all. */
-function findMatchingPaths(requestPath: string): string[] {
-  const paths = listExactRoutes()
-    .map(([, path]) => path)
-    .filter((path) => toPathPattern(path).test(requestPath));
-  const fixed = paths.filter((path) => !path.includes(':'));
-  return fixed.length > 0 ? fixed : paths;
-}
-
-function listExactRoutes(): HttpRoute[] {
-  return servedRoutes().filter(([method]) => method !== '*');
-}
-
-/** Returns true for `/a/b` and everything below it, if the pattern is `/a/b/*`. */
-function isBelow(path: string, pattern: string): boolean {
-  return `${path}/`.startsWith(pattern.replace(/\*$/, ''));
+/** Lists the methods of a path: of the path without parameters, if it exists, otherwise of all that match. */
+function listMethods(requestPath: string): string[] {
+  const { fixed, patterns } = routeTable();
+  const byMethod = fixed.get(stripTrailingSlash(requestPath));
+  if (byMethod !== undefined) return [...byMethod.keys()];
+  return [...new Set(patterns.flatMap(({ method, pattern }) => (pattern.test(requestPath) ? [method] : [])))];
 }
 
 function stripTrailingSlash(path: string): string {
-  return path.replace(/(.)\/$/, '$1');
+  return path.length > 1 && path.endsWith('/') ? path.slice(0, -1) : path;
 }
 
+/** Builds the pattern of a path, with a group for each parameter. */
 function toPathPattern(path: string): RegExp {
-  return new RegExp(`^${path.replace(/\/$/, '').replaceAll(/:\w+/g, '[^/]+')}/?$`);
+  const literal = stripTrailingSlash(path).replaceAll('.', String.raw`\.`);
+  return new RegExp(`^${literal.replaceAll(/:(\w+)/g, '(?<$1>[^/]+)')}/?$`);
 }

@@ -46,9 +46,8 @@ export async function startApi(): Promise<ApiServer> {
   );
 
   const server = createServer();
-  const connections = trackConnections(server);
   const handleRequest = createApp(() => connections.isDraining()).callback();
-  server.on('request', (request, response) => void handleRequest(request, response));
+  const connections = trackConnections(server, (request, response) => void handleRequest(request, response));
   server.keepAliveTimeout = KEEP_ALIVE_MS;
   server.requestTimeout = UPLOAD_TIME_LIMIT_MS;
   server.headersTimeout = HEADERS_TIMEOUT_MS;

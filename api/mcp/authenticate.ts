@@ -13,6 +13,7 @@ import { parseClientFeatures } from './clientFeatures.ts';
 import type { McpRequestContext } from './requestContext.ts';
 import { findTool } from './tools/index.ts';
 import { readMessageId } from './transport/message.ts';
+import { prefetchMcpSession } from './transport/session.ts';
 
 const allowedOrigins = perService(
   () => new Set([serviceOrigin(), ...config.MCP_ALLOWED_ORIGINS.split(',').map((origin) => origin.trim())]),
@@ -25,6 +26,7 @@ const allowedOrigins = perService(
 export async function authenticateMcp(ctx: Context): Promise<Caller | undefined> {
   if (isBrowserRequest(ctx)) return undefined;
   requireAllowedOrigin(ctx);
+  prefetchMcpSession(ctx);
   return authenticateBearer(ctx);
 }
 

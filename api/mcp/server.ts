@@ -1,6 +1,4 @@
 import {
-  type CallToolResult,
-  type InputRequiredResult,
   type JSONRPCRequest,
   ProtocolError,
   ProtocolErrorCode,
@@ -9,21 +7,15 @@ import {
   type ServerContext,
 } from '@modelcontextprotocol/server';
 import { AjvJsonSchemaValidator } from '@modelcontextprotocol/server/validators/ajv';
-import { toCanonicalJson } from '../../shared/lib/canonicalJson.ts';
 import { config } from '../../shared/lib/config.ts';
 import { perService } from '../../shared/lib/serviceScope.ts';
-import { ServiceError } from '../../shared/spec/errors.ts';
-import { IDEMPOTENCY_KEY_MAX_CHARACTERS } from '../../shared/spec/limits.ts';
-import { toServiceError } from '../pipeline/errors.ts';
-import { getMcpRequestContext, recordDisconnection, runWithCurrentKey } from './requestContext.ts';
+import { getMcpRequestContext } from './requestContext.ts';
 import { APPS_EXTENSION } from './apps/generationView.ts';
 import { buildIcon } from './icons.ts';
 import { registerResourceHandlers } from './resources/handlers.ts';
-import { toErrorResult, toCallToolResult } from './tools/callToolResult.ts';
-import { requestAccountPage } from './tools/urlElicitation.ts';
+import { callTool } from './tools/callTool.ts';
 import { describePrice, listOfferedModels } from './tools/modelTexts.ts';
-import { getTools, findTool } from './tools/index.ts';
-import type { ToolContext } from './tools/defineTool.ts';
+import { getTools } from './tools/index.ts';
 import { HOUR_MS } from '../../shared/spec/durations.ts';
 import { VERSION } from '../../shared/spec/version.ts';
 
@@ -121,64 +113,16 @@ export function buildServer({ withIcon = true } = {}): Server {
     // Caches between clients must not return this list to a client without the extension.
     return { tools: getAppsToolListings(), ...(sessionId === null ? { cacheScope: 'private' as const } : {}) };
   });
-  server.setRequestHandler('tools/call', ({ params }, context) => callTool(params.name, params.arguments, context));
+  server.setRequestHandler('tools/call', ({ params }, context) => {
+    const { _meta: meta, signal, notify, inputResponses } = context.mcpReq;
+    return callTool(params.name, params.arguments, {
+      requestContext: getMcpRequestContext(context),
+      meta,
+      isCancelled: () => signal.aborted,
+      notify,
+      hasInputResponses: inputResponses !== undefined,
+    });
+  });
   registerResourceHandlers(server);
   return server;
-}
-
-/** Runs a tool. Errors of the service become tool results that the model can read; an unknown tool is a protocol error. */
-async function callTool(
-  name: string,
-  input: unknown,
-  context: ServerContext,
-): Promise<CallToolResult | InputRequiredResult> {
-  const tool = findTool(name);
-  if (tool === undefined)
-    throw new ProtocolError(
-      ProtocolErrorCode.InvalidParams,
-      `Unknown tool: ${name.slice(0, 64)}. Known tools: ${getTools()
-        .map((known) => known.name)
-        .join(', ')}.`,
-    );
-  const requestContext = getMcpRequestContext(context);
-  try {
-    if (requestContext.rateLimitError !== null) throw requestContext.rateLimitError;
-    // Before the arguments are parsed, which adds defaults to them.
-    const call = toCanonicalJson([name, input]);
-    const toolContext = buildToolContext(context, call);
-    const result = await runWithCurrentKey(requestContext, tool.scope, (principal) =>
-      tool.run(input ?? {}, { ...toolContext, principal }),
-    );
-    return toCallToolResult(result);
-  } catch (thrown) {
-    const error = toServiceError(thrown, requestContext);
-    recordDisconnection(requestContext, error);
-    return requestAccountPage(error, requestContext, context) ?? toErrorResult(error);
-  }
-}
-
-function buildToolContext(context: ServerContext, call: string): ToolContext {
-  const { _meta: meta, signal, notify } = context.mcpReq;
-  const requestContext = getMcpRequestContext(context);
-  const token = meta?.progressToken;
-  const report = (progress: number, total: number, message: string) => {
-    const params = { progressToken: token, progress, total, message };
-    void notify({ method: 'notifications/progress', params }).catch(() => {});
-  };
-  return {
-    ...requestContext,
-    isAborted: () => signal.aborted || requestContext.isAborted(),
-    reportProgress: token === undefined ? null : report,
-    idempotencyKey: parseMetaIdempotencyKey(meta),
-    call,
-  };
-}
-
-/** @throws ServiceError validation_error */
-function parseMetaIdempotencyKey(meta: Record<string, unknown> | undefined): string | null {
-  const key = meta?.['idempotencyKey'];
-  if (key === undefined) return null;
-  if (typeof key === 'string' && /^[\x20-\x7e]+$/.test(key) && key.length <= IDEMPOTENCY_KEY_MAX_CHARACTERS) return key;
-  const detail = `_meta.idempotencyKey must have 1 to ${IDEMPOTENCY_KEY_MAX_CHARACTERS} plain ASCII characters, such as a UUID.`;
-  throw new ServiceError('validation_error', detail);
 }

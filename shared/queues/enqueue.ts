@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { SpanKind } from '@opentelemetry/api';
 import { Queue } from 'bullmq';
 import { createBatcher } from '../lib/batcher.ts';
@@ -118,11 +119,15 @@ export function enqueueRefresh(generation: GenerationKey): Promise<boolean> {
   });
 }
 
-/** Enqueues the processing of a stored event. Never rejects: the sweep retries. */
+/** Minimum time between two jobs of payment events, which arrive in bursts and take seconds to matter. */
+const PAYMENT_EVENTS_INTERVAL_MS = 20;
+
+/** Enqueues the processing of a stored event, at once or with the next job. Never rejects: the sweep retries. */
 export function enqueuePaymentEvent(eventId: string): Promise<boolean> {
-  return enqueueBatched('paymentEvents.process', eventId, eventId, 0, (eventIds) =>
-    enqueue('paymentEvents.process', { eventIds }),
-  );
+  return enqueueBatched('paymentEvents.process', eventId, eventId, 0, async (eventIds) => {
+    await enqueue('paymentEvents.process', { eventIds });
+    if (eventIds.length < MAX_IDS_PER_JOB) await delay(PAYMENT_EVENTS_INTERVAL_MS);
+  });
 }
 
 /** Enqueues an automatic top-up for an account below its threshold. Never rejects: the sweep retries. */

@@ -9,11 +9,16 @@ describe('trackConnections', () => {
   let server: Server;
   let connections: Connections;
   let responses: ServerResponse[];
+  let respond: ((response: ServerResponse) => void) | undefined;
   let port: number;
   beforeEach(async () => {
     responses = [];
-    server = createServer((_request, response) => responses.push(response));
-    connections = trackConnections(server);
+    respond = undefined;
+    server = createServer();
+    connections = trackConnections(server, (_request, response) => {
+      responses.push(response);
+      respond?.(response);
+    });
     server.listen(0, '127.0.0.1');
     await once(server, 'listening');
     ({ port } = server.address() as AddressInfo);
@@ -67,7 +72,8 @@ describe('trackConnections', () => {
   it('closes connections with their next response while it drains, and accepts new ones', async () => {
     const GET = 'GET / HTTP/1.1\r\nhost: a\r\n\r\n';
     const [idle, busy, pipelined] = [await send(GET), await send(GET), await send(GET + GET)];
-    while (responses.length < 4) await once(server, 'request');
+    // The second request of the third connection waits for the first.
+    while (responses.length < 3) await once(server, 'request');
     responses[0]?.end('done');
     while (!idle.text.includes('done')) await once(idle, 'data');
     expect(idle.text).to.match(/^connection: keep-alive/im);
@@ -76,7 +82,9 @@ describe('trackConnections', () => {
     const late = await send(GET);
     idle.write(GET);
     pipelined.write(GET);
-    while (responses.length < 7) await once(server, 'request');
+    while (responses.length < 5) await once(server, 'request');
+    // The last request of the third connection is read once the second is handled.
+    respond = (response) => void setTimeout(() => response.end('done'), 50);
     for (const response of responses) response.end('done');
     for (const socket of [idle, busy, pipelined, late]) {
       if (!socket.closed) await once(socket, 'close');
@@ -93,13 +101,14 @@ describe('trackConnections', () => {
     let requests: IncomingMessage[];
     beforeEach(async () => {
       requests = [];
-      limited = createServer((request, response) => {
+      limited = createServer();
+      const handle = (request: IncomingMessage, response: ServerResponse) => {
         requests.push(request);
         request.on('error', () => {}).resume();
         if (request.url === '/slow') allowSlowBody(request);
         request.on('end', () => response.end('done'));
-      });
-      trackConnections(limited, TIME_LIMIT_MS);
+      };
+      trackConnections(limited, handle, { bodyTimeLimitMs: TIME_LIMIT_MS });
       limited.listen(0, '127.0.0.1');
       await once(limited, 'listening');
       ({ port } = limited.address() as AddressInfo);

@@ -90,12 +90,13 @@ export function buildResourceLinks(generation: PresentedGeneration): ResourceLin
 function buildResourceLink(uri: string, title: string, name: string, audience: ('user' | 'assistant')[]): ResourceLink {
   const extension = /\.(\w+)$/.exec(uri)?.[1] ?? '';
   const mimeType = getContentType(uri);
+  // In the order in which the library writes the fields.
   return {
-    type: 'resource_link',
-    uri,
     name: extension === '' ? name : `${name}.${extension}`,
     title,
+    uri,
     ...(mimeType === undefined ? {} : { mimeType }),
     annotations: { audience },
+    type: 'resource_link',
   };
 }

@@ -3,7 +3,6 @@ import {
   type CallToolResult,
   inputRequired,
   type InputRequiredResult,
-  type ServerContext,
   UrlElicitationRequiredError,
 } from '@modelcontextprotocol/server';
 import { config } from '../../../shared/lib/config.ts';
@@ -30,13 +29,14 @@ const PAGES: Partial<Record<ErrorCode, AccountPage>> = {
 /**
  * Asks a client that declared URL elicitation to open the page where its user can resolve the error. The page requires
  * a sign-in, and its address does not identify the user.
+ * @param hasInputResponses true if a stateless client repeats its request after it was asked.
  * @returns the result that asks a stateless client; null for other clients and errors, and if the page was shown already.
  * @throws UrlElicitationRequiredError for a client with a session (MCP 2025-11-25: URL Elicitation Required Error).
  */
 export function requestAccountPage(
   { code, message: detail, accountPath }: ServiceError,
   { clientFeatures, sessionId }: McpRequestContext,
-  { mcpReq }: ServerContext,
+  hasInputResponses: boolean,
 ): CallToolResult | InputRequiredResult | null {
   const page = PAGES[code];
   const path = page?.path ?? accountPath;
@@ -48,6 +48,6 @@ export function requestAccountPage(
     throw new UrlElicitationRequiredError([elicitation], `${code}: ${message} ${url}`);
   }
   // The client has shown the page already.
-  if (mcpReq.inputResponses !== undefined) return null;
+  if (hasInputResponses) return null;
   return inputRequired({ inputRequests: { [REQUEST_KEY]: inputRequired.elicitUrl({ url, message }) } });
 }

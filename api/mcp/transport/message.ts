@@ -4,10 +4,12 @@ import {
   isJSONRPCRequest,
   type JSONRPCNotification,
   type JSONRPCRequest,
+  SUPPORTED_PROTOCOL_VERSIONS,
 } from '@modelcontextprotocol/server';
 import { BODY_LIMIT_BYTES } from '../../../shared/spec/limits.ts';
 import type { Context, Handler } from '../../context.ts';
 import { readRawBody } from '../../pipeline/body.ts';
+import { isPlainCall } from './plainCall.ts';
 
 /** JSON-RPC error codes that the transport itself returns. */
 const PARSE_ERROR = -32_700;
@@ -125,9 +127,12 @@ export function classifyMessage(ctx: Context, body: unknown): InboundMessage {
   if (body === undefined) throw new McpTransportError(400, PARSE_ERROR, 'The body must be valid JSON.');
   if (Array.isArray(body))
     throw new McpTransportError(400, INVALID_REQUEST, 'Batches are not supported: send one message per request.');
+  const version = getHeader(ctx, 'mcp-protocol-version');
+  const hasSessions = version === undefined || SUPPORTED_PROTOCOL_VERSIONS.includes(version);
+  if (hasSessions && isPlainCall(body)) return { kind: 'request', message: body };
   const classified = classifyInboundRequest({
     httpMethod: 'POST',
-    protocolVersionHeader: getHeader(ctx, 'mcp-protocol-version'),
+    protocolVersionHeader: version,
     mcpMethodHeader: getHeader(ctx, 'mcp-method'),
     mcpNameHeader: getHeader(ctx, 'mcp-name'),
     body,

@@ -1,4 +1,5 @@
 import {
+  type CallToolResult,
   INVALID_PARAMS,
   type JSONRPCMessage,
   type JSONRPCNotification,
@@ -10,6 +11,9 @@ import {
   type Transport,
 } from '@modelcontextprotocol/server';
 import { type McpRequestContext, toAuthInfo } from '../requestContext.ts';
+import { callTool } from '../tools/callTool.ts';
+import { findTool } from '../tools/index.ts';
+import { isPlainCall, type PlainCall } from './plainCall.ts';
 
 interface InFlightRequest {
   /** Id that the client gave the request. */
@@ -40,7 +44,7 @@ interface Multiplexer {
 /**
  * Connects one server to all clients. The library sees a single connection on which every request has a unique number;
  * the client's own id and the receiver of the response are kept until the response arrives. Building a server for each
- * session or request would cost more than serving it.
+ * session or request would cost more than serving it. A plain call does not need the library at all.
  */
 export async function createMultiplexer(server: Server): Promise<Multiplexer> {
   const inFlight = new Map<RequestId, InFlightRequest>();
@@ -66,10 +70,16 @@ export async function createMultiplexer(server: Server): Promise<Multiplexer> {
     request: (message, requestContext, notify) => {
       lastNumber += 1;
       const number = lastNumber;
-      const response = new Promise<JSONRPCResponse | null>((settle) => {
+      const response = new Promise<JSONRPCResponse | null>((settle, reject) => {
         inFlight.set(number, { id: message.id, notify, settle });
+        if (isPlainCall(message) && canCallDirectly(message, requestContext)) {
+          void callDirectly(message, requestContext, () => !inFlight.has(number))
+            .then((result) => settle({ result, jsonrpc: '2.0', id: message.id }), reject)
+            .finally(() => inFlight.delete(number));
+        } else {
+          receive({ ...message, id: number }, requestContext);
+        }
       });
-      receive({ ...message, id: number }, requestContext);
       return { number, response };
     },
     notify: (message) => receive(message),
@@ -79,6 +89,27 @@ export async function createMultiplexer(server: Server): Promise<Multiplexer> {
       inFlight.delete(number);
     },
   };
+}
+
+/** Returns whether a tool can be called without the library, which the errors of unknown tools and URL elicitation need. */
+function canCallDirectly({ params }: PlainCall, { clientFeatures }: McpRequestContext): boolean {
+  return findTool(params.name) !== undefined && !clientFeatures.has('urlElicitation');
+}
+
+/** Calls a tool without the library, with the same result. */
+function callDirectly(
+  { params }: PlainCall,
+  requestContext: McpRequestContext,
+  isCancelled: () => boolean,
+): Promise<CallToolResult> {
+  return callTool(params.name, params.arguments, {
+    requestContext,
+    meta: undefined,
+    isCancelled,
+    // Only calls with a progress token have notifications.
+    notify: async () => {},
+    hasInputResponses: false,
+  }) as Promise<CallToolResult>;
 }
 
 /**

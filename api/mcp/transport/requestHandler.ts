@@ -63,9 +63,10 @@ export async function handleMcpRequest(
   inFlightNumbers().set(key, pending.number);
   const upgrade = { since: performance.now(), begin: upgradeToSse };
   if (accepted.sse && beforeResponse === undefined) pendingSse().add(upgrade);
-  const response = await pending.response;
-  pendingSse().delete(upgrade);
-  if (inFlightNumbers().get(key) === pending.number) inFlightNumbers().delete(key);
+  const response = await pending.response.finally(() => {
+    pendingSse().delete(upgrade);
+    if (inFlightNumbers().get(key) === pending.number) inFlightNumbers().delete(key);
+  });
   if (stream === undefined) requireConnection(requestContext);
   if (response !== null) await beforeResponse?.(response);
   if (stream === undefined && accepted.json) {

@@ -65,6 +65,17 @@ const readStoredSession = createBatcher<string, string | null>({
   run: (ids) => withMcpRedis((redis) => redis.mget(ids.map(mcpKeys.session))),
 });
 
+const SESSION_ID_PATTERN = /^[0-9a-f]{48}$/;
+
+/** Starts to read the session that a request names, while its credential is checked. Only the account of the session may use it. */
+export function prefetchMcpSession(ctx: Context): void {
+  const id = getHeader(ctx, 'mcp-session-id');
+  if (id === undefined || !SESSION_ID_PATTERN.test(id)) return;
+  ctx.state.mcpSession = readStoredSession(id);
+  // Awaited later, or not at all if the credential is invalid.
+  ctx.state.mcpSession.catch(() => {});
+}
+
 /**
  * Finds the session that a request names in its header.
  * @throws McpTransportError 400 without the header; 404 when the session has ended or belongs to another account.
@@ -75,7 +86,8 @@ export async function requireMcpSession(ctx: Context): Promise<McpSession> {
     const message = 'Mcp-Session-Id is missing. Send "initialize" first: its response has the session id.';
     throw new McpTransportError(400, TRANSPORT_ERROR, message);
   }
-  const session = await findMcpSession(id, requireCaller(ctx).accountId);
+  const text = await (ctx.state.mcpSession ?? readStoredSession(id));
+  const session = text === null ? null : await useMcpSession(id, requireCaller(ctx).accountId, text);
   if (session !== null) return session;
   throw new McpTransportError(
     404,
@@ -85,12 +97,10 @@ export async function requireMcpSession(ctx: Context): Promise<McpSession> {
 }
 
 /**
- * Finds a session of an account. Null when it has ended or belongs to another account.
+ * Parses a stored session, and records its use. Null when it belongs to another account.
  * @throws ServiceError 503 while Redis is unavailable.
  */
-async function findMcpSession(id: string, accountId: number): Promise<McpSession | null> {
-  const text = await readStoredSession(id);
-  if (text === null) return null;
+async function useMcpSession(id: string, accountId: number, text: string): Promise<McpSession | null> {
   const { account, version, features, touched } = JSON.parse(text) as StoredMcpSession;
   if (account !== accountId) return null;
   const session = { id, accountId, version, clientFeatures: new Set(features) };
