@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -15,26 +15,29 @@ class ForeignService extends HttpFake {
   status: 'queued' | 'succeeded' | 'failed' = 'succeeded';
   uuid = CONTROLS;
 
-  readonly #describe = (): object => ({
-    uuid: this.uuid,
-    status: this.status,
-    kind: 'image',
-    model: CONTROLS,
-    prompt: CONTROLS,
-    params: { [CONTROLS]: CONTROLS },
-    metadata: { [CONTROLS]: CONTROLS },
-    credits_charged: 8,
-    created_at: new Date(0).toISOString(),
-    completed_at: new Date().toISOString(),
-    error_message: this.status === 'failed' ? CONTROLS : null,
-    output_url: this.status === 'succeeded' ? `${this.url}/output.png` : null,
-  });
+  #describe(): object {
+    return {
+      uuid: this.uuid,
+      status: this.status,
+      kind: 'image',
+      model: CONTROLS,
+      prompt: CONTROLS,
+      params: { [CONTROLS]: CONTROLS },
+      metadata: { [CONTROLS]: CONTROLS },
+      credits_charged: 8,
+      created_at: new Date(0).toISOString(),
+      completed_at: new Date().toISOString(),
+      error_message: this.status === 'failed' ? CONTROLS : null,
+      output_url: this.status === 'succeeded' ? `${this.url}/output.png` : null,
+    };
+  }
 
   protected handle(request: IncomingMessage, response: ServerResponse): void {
     const path = request.url as string;
     if (path.startsWith('/output')) response.end('picture');
     else if (path.startsWith('/api/keys/create/')) response.end(JSON.stringify({ key: CONTROLS }));
-    else if (path.startsWith('/api/generations/?')) response.end(JSON.stringify({ data: [this.#describe()] }));
+    else if (path.startsWith('/api/generations/?'))
+      response.end(JSON.stringify({ data: [this.#describe()], pagination: { next: null } }));
     else if (path.includes('missing')) {
       response.writeHead(404, { 'content-type': 'application/json' });
       response.end(JSON.stringify({ error: 'not_found', detail: CONTROLS }));
@@ -90,7 +93,7 @@ describe('texts of a service that the command line prints or uses', () => {
     service.uuid = FOLDERS;
     const { status, stderr } = await createTerminal().run('get', 'one', '-o', target);
     expect(status, stderr).to.equal(0);
-    expect(readdirSync(target)).to.deep.equal(['outside.png']);
-    expect(existsSync(join(folder, 'outside.png'))).to.equal(false);
+    expect(readdirSync(target)).to.deep.equal(['______outside.png']);
+    expect(readdirSync(folder)).to.deep.equal(['one']);
   });
 });

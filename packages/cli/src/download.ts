@@ -1,6 +1,6 @@
 import { accessSync, constants, createWriteStream, existsSync, statSync } from 'node:fs';
 import { rename, rm } from 'node:fs/promises';
-import { basename, dirname, join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import type { Generation } from '@genmeter/client';
 import { CommandError, EXIT } from './terminal.ts';
@@ -51,7 +51,7 @@ export async function downloadOutput(generation: Generation, target: string, sig
   return file;
 }
 
-/** Returns a name without folders, whatever the service returns as uuid. */
+/** Returns a name without folders and control characters, whatever the service returns as uuid. */
 function nameFile(uuid: string, url: string): string {
-  return basename(`${uuid}${/\.\w+$/.exec(new URL(url).pathname)?.[0] ?? ''}`);
+  return `${uuid.replaceAll(/[^\w-]/g, '_')}${/\.\w+$/.exec(new URL(url).pathname)?.[0] ?? ''}`;
 }
