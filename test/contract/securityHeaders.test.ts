@@ -54,6 +54,13 @@ describe('every response', () => {
     }
   });
 
+  it('has no CORS headers for any origin unless some are listed', async () => {
+    for (const origin of ['https://studio.example', 'null', '']) {
+      const { headers } = await customer.request('GET', '/api/models/', { headers: { origin } });
+      expect(headers.get('access-control-allow-origin'), origin).to.equal(null);
+    }
+  });
+
   it('has its own request id', () => {
     const ids = responses.map(({ headers }) => headers.get('x-request-id'));
     for (const id of ids) expect(id).to.match(/^[A-Za-z0-9._-]{1,64}$/);
