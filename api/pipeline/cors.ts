@@ -32,7 +32,8 @@ const API_HEADERS = 'Authorization, Content-Type, X-API-Key, Idempotency-Key';
 const EXPOSED_HEADERS = 'WWW-Authenticate, Mcp-Session-Id, Retry-After, RateLimit, RateLimit-Policy, X-Request-Id';
 const PREFLIGHT_CACHE_SECONDS = 86_400;
 
-const apiOrigins = perService(() => new Set(config.API_ALLOWED_ORIGINS.split(',').map((origin) => origin.trim())));
+/** Empty unless configured: an empty `Origin` is not one of a page. */
+const apiOrigins = perService(() => new Set(config.API_ALLOWED_ORIGINS.match(/[^\s,]+/g)));
 
 /**
  * Adds CORS headers to the responses of these paths, errors included, and answers preflight requests. Not `@koa/cors`:

@@ -52,6 +52,15 @@ describe('calls of the REST API from pages of other origins', () => {
     expect(bodies.map(getAllowedOrigin)).to.deep.equal([null, null, null, null, null]);
   });
 
+  it('pages without an origin of their own, such as sandboxed frames and files, get no headers', async () => {
+    const headers = await Promise.all(
+      ['null', '', 'file://', `${PAGE}.other.example`, PAGE.replace('https', 'http'), `${PAGE}:8443`].map((origin) =>
+        customer.request('GET', '/api/usage/summary/', { headers: { origin } }),
+      ),
+    );
+    expect(headers.map(getAllowedOrigin)).to.deep.equal(headers.map(() => null));
+  });
+
   it('the description of the interface remains readable by every page', async () => {
     const response = await fetch(`${service.baseUrl}/api/openapi.json`, { headers: { origin: OTHER } });
     expect(getAllowedOrigin(response)).to.equal('*');

@@ -54,6 +54,13 @@ describe('every response', () => {
     }
   });
 
+  it('has no CORS headers for any origin unless some are listed', async () => {
+    for (const origin of ['https://studio.example', 'null', '']) {
+      const { headers } = await customer.request('GET', '/api/models/', { headers: { origin } });
+      expect(headers.get('access-control-allow-origin'), origin).to.equal(null);
+    }
+  });
+
   it('has its own request id', () => {
     const ids = responses.map(({ headers }) => headers.get('x-request-id'));
     for (const id of ids) expect(id).to.match(/^[A-Za-z0-9._-]{1,64}$/);
@@ -110,6 +117,18 @@ describe('every response', () => {
     const token = customer.cookie.slice('token='.length);
     await customer.request('GET', '/api/keys/?page=1&note=hidden-query', { headers: { 'x-request-id': id } });
     await customer.requestWithSession('PATCH', '/authentication/me/', { body: { first_name: 'hidden-name' } });
+    const url = 'https://example.com/hidden-path?token=hidden-parameter';
+    const webhook = await customer.request('POST', '/api/webhooks/create/', { body: { url } });
+    expect(webhook.status).to.equal(201);
+    // Addresses that are credentials.
+    for (const [method, path] of [
+      ['POST', '/unsubscribe/hidden-token'],
+      ['POST', '/upstream-events/hidden-token'],
+      ['PUT', `/uploads/${webhook.body.uuid}/original?expires=1&signature=hidden-signature`],
+      ['GET', '/media/hidden/hidden/hidden.png'],
+      ['GET', '/hidden-address'],
+    ] as const)
+      expect((await request(service.baseUrl, method, path)).status, path).to.equal(404);
     // The last test of this file: stopping the process flushes its log.
     await service.apis[0]?.stop();
     const logs = service.apis[0]?.logs() ?? '';
@@ -127,6 +146,7 @@ describe('every response', () => {
       customer.email,
       'prompt that is secret',
       'hidden-',
+      webhook.body.secret,
     ]) {
       expect(logs.includes(secret), `the logs contain ${secret.slice(0, 12)}`).to.equal(false);
     }

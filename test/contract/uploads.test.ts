@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 import { expect } from 'chai';
 import sharp from 'sharp';
+import { buildImageUrl } from '../../shared/domain/uploads/uploadAddresses.ts';
 import type { TestCustomer } from '../harness/apiClient.ts';
 import { expectError, UUID } from '../harness/errorEnvelope.ts';
 import { buildImageCatalog, createUpload, makeImage, putFile, upload } from '../harness/inputImages.ts';
@@ -174,6 +175,17 @@ describe('uploads', () => {
     const folder = `${service.env['MEDIA_DIR']}/uploads/${hex.slice(0, 2)}/${hex.slice(2)}`;
     expect(await readdir(folder)).to.deep.equal(['image.jpg']);
     expect((await readFile(`${folder}/image.jpg`)).includes('Jane Doe')).to.equal(false);
+  });
+
+  it('an image is served as an image, without scripts, frames and caches', async () => {
+    const uuid = (await upload(customer, image)).slice('upload:'.length);
+    expect((await read(uuid)).body.status).to.equal('ready');
+    const [row] = await service.sql('SELECT * FROM uploads WHERE uuid = $1', [uuid]);
+    const { status, headers } = await fetch(await buildImageUrl(row, new Date(Date.now() + HOUR_MS)));
+    expect([status, headers.get('content-type')]).to.deep.equal([200, 'image/png']);
+    expect(headers.get('x-content-type-options')).to.equal('nosniff');
+    expect(headers.get('content-security-policy')).to.equal("default-src 'none'; sandbox");
+    expect(headers.get('cache-control')).to.equal('private, no-store');
   });
 
   it('reads at the same time decode an upload once or twice, with the same result', async () => {

@@ -201,6 +201,22 @@ describe('the view of a generation in a chat, in a real browser', function () {
     expect(await text()).to.include(rejected.structuredContent.detail);
   });
 
+  it('shows texts of prompts and errors as texts, whatever markup they contain', async () => {
+    const markup = '<img src=x onerror="document.title=1"><script>document.title=1</script>';
+    const created = await callTool('generate_image', { ...IMAGE_CALL, prompt: markup });
+    await customer.waitForEnd(created.structuredContent.uuid);
+    const args = { uuid: created.structuredContent.uuid };
+    await showResult('get_generation', args, await callTool('get_generation', args));
+    await headline('Image ready');
+    expect(await text()).to.include(markup);
+    const failed = { isError: true, content: [], structuredContent: { error: 'validation_error', detail: markup } };
+    await showResult('generate_image', { ...IMAGE_CALL, prompt: markup }, failed);
+    await headline('The request failed');
+    expect(await text()).to.include(markup);
+    expect(await view().locator('main script, main [onerror]').count()).to.equal(0);
+    expect(await view().title()).to.not.equal('1');
+  });
+
   it('loads nothing from other origins than that of the outputs', async () => {
     const { uuid } = await customer.createImage();
     await customer.waitForEnd(uuid);

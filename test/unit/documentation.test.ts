@@ -22,6 +22,8 @@ const EXTERNAL_NAMES = new Set(
    NEW_DATABASE_URL STANDBY_URL GENMETER_KEY GPU_KEY NNNN_subject generations_model_idx`.split(/\s+/),
 );
 const EXTERNAL_PREFIXES = /^(?:pg|OTEL|nodejs|process)_\w+$/;
+/** Files of tests, each with words of titles. */
+const NAMED_TESTS = /`((?:contract|e2e|flows|unit)\/\w+)`: ("[^"]+"(?:, "[^"]+")*)/g;
 /** Endings of the series of a histogram. */
 const DERIVED_SUFFIX = /_(?:bucket|sum|count)$/;
 
@@ -221,16 +223,28 @@ describe('the documentation', () => {
     expect(named.filter(({ name }) => scripts[name] === undefined)).to.deep.equal([]);
   });
 
-  it('names only tests that exist in docs/security.md, by words of their titles', () => {
-    const named = [
-      ...read('docs/security.md').matchAll(/`((?:contract|e2e|flows|unit)\/\w+)`: ("[^"]+"(?:, "[^"]+")*)/g),
-    ];
+  const pagesAboutSecurity = ['docs/security.md', 'docs/security-features.md'].map(read);
+
+  it('names only tests that exist in the pages about security, by words of their titles', () => {
+    const named = pagesAboutSecurity.flatMap((text) => [...text.matchAll(NAMED_TESTS)]);
     const titles = named.flatMap(([, file = '', list = '']) =>
       [...list.matchAll(/"([^"]+)"/g)].map(([, title = '']) => ({ file, title })),
     );
-    expect(titles.length).to.be.above(100);
+    expect(titles.length).to.be.above(300);
     const missing = titles.filter(({ file, title }) => !read(`test/${file}.test.ts`).includes(title));
     expect(missing).to.deep.equal([]);
+  });
+
+  it('names the titles of tests in each row about a protection', () => {
+    const rows = pagesAboutSecurity
+      .flatMap((text) => [...text.matchAll(/^\|.*\| Test \|\n\|[-|]+\n((?:\|.*\n)+)/gm)])
+      .flatMap(([, body = '']) => body.trim().split('\n'));
+    expect(rows.length).to.be.above(100);
+    const incomplete = rows.filter((row) => {
+      const files = row.match(/`(?:contract|e2e|flows|unit)\/\w+`/g) ?? [];
+      return files.length === 0 || files.length !== [...row.matchAll(NAMED_TESTS)].length;
+    });
+    expect(incomplete).to.deep.equal([]);
   });
 
   it('keeps the README short enough to read at once', () => {

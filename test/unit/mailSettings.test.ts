@@ -1,8 +1,12 @@
 import { expect } from 'chai';
 import { toMailError } from '../../shared/gateways/mail/mailError.ts';
+import { closeMailTransport, sendMail } from '../../shared/gateways/mail/mailTransport.ts';
 import { parseMailAddress } from '../../shared/lib/mailAddress.ts';
 import { parseConfig } from '../../shared/lib/config.ts';
+import { FakeSmtpServer } from '../fakes/smtpServer.ts';
 import { getConfigError, GOOD } from '../harness/configErrors.ts';
+import { captureError } from '../harness/expectRejection.ts';
+import { PRODUCTION_ENV, setTestConfig } from '../harness/testConfig.ts';
 
 const SMTP_URL = 'smtp://user:p%40ss@mail.example.com:587';
 
@@ -46,6 +50,32 @@ describe('the settings of e-mail', () => {
     });
     expect(parseMailAddress('<a@example.com>')).to.deep.equal({ name: null, address: 'a@example.com' });
     expect(parseMailAddress('Name <a@example.com> x')).to.equal(null);
+  });
+});
+
+describe('the connection to the mail server', () => {
+  const smtp = new FakeSmtpServer();
+  before(() => smtp.start());
+  after(() => smtp.stop());
+  afterEach(() => closeMailTransport());
+
+  const send = (env: Record<string, string>) => {
+    setTestConfig({ MAIL_FROM: 'no-reply@example.com', SECRET_KEY: 'a'.repeat(32), ...env });
+    const content = { subject: 'subject', text: 'text', html: '', headers: {} };
+    return sendMail({ to: 'ann@example.com', uuid: '1', ...content });
+  };
+
+  it('must be encrypted in production, except on this machine', async () => {
+    // The same server at an address that is not one of this machine in the sense of the rule.
+    const elsewhere = smtp.url.replace('127.0.0.1', '0.0.0.0');
+    const error = await captureError(send({ ...PRODUCTION_ENV, SMTP_URL: elsewhere }));
+    expect(error).to.include({ fault: 'unavailable' });
+    expect(smtp.attempts).to.deep.equal([]);
+    await closeMailTransport();
+    await send({ ...PRODUCTION_ENV, SMTP_URL: smtp.url });
+    await closeMailTransport();
+    await send({ SMTP_URL: elsewhere });
+    expect(smtp.attempts).to.deep.equal(['ann@example.com', 'ann@example.com']);
   });
 });
 

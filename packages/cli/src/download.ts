@@ -30,7 +30,7 @@ export function requireTarget(target: string | undefined): void {
 export async function downloadOutput(generation: Generation, target: string, signal: AbortSignal): Promise<string> {
   const { output_url: url, uuid } = generation;
   if (url === null) throw new CommandError(EXIT.failure, 'no_output', `Generation ${uuid} has no output.`);
-  const file = isFolder(target) ? join(target, `${uuid}${/\.\w+$/.exec(new URL(url).pathname)?.[0] ?? ''}`) : target;
+  const file = isFolder(target) ? join(target, nameFile(uuid, url)) : target;
   const partial = `${file}.part`;
   try {
     const response = await fetch(url, { signal });
@@ -49,4 +49,9 @@ export async function downloadOutput(generation: Generation, target: string, sig
     );
   }
   return file;
+}
+
+/** Returns a name without folders and control characters, whatever the service returns as uuid. */
+function nameFile(uuid: string, url: string): string {
+  return `${uuid.replaceAll(/[^\w-]/g, '_')}${/\.\w+$/.exec(new URL(url).pathname)?.[0] ?? ''}`;
 }

@@ -7,14 +7,14 @@ export function withJson(command: Command): Command {
   return command.option('--json', 'print JSON');
 }
 
-/** Prints a result: as JSON, or as text for people. */
+/** Prints a result: as JSON, or as text for people, without characters that control the terminal. */
 export function printResult(
   terminal: Terminal,
   isJson: boolean | undefined,
   result: unknown,
   text: () => string,
 ): void {
-  terminal.print(isJson === true ? JSON.stringify(result, null, 2) : text());
+  terminal.print(isJson === true ? JSON.stringify(result, null, 2) : text().split('\n').map(toLine).join('\n'));
 }
 
 /** Formats rows in columns. */

@@ -1,7 +1,7 @@
 import { setInterval } from 'node:timers';
 import type { Generation, Genmeter } from '@genmeter/client';
 import { downloadOutput } from './download.ts';
-import { formatGeneration, printResult } from './output.ts';
+import { formatGeneration, printResult, toLine } from './output.ts';
 import { CommandError, EXIT, type Terminal } from './terminal.ts';
 
 const PROGRESS_INTERVAL_MS = 500;
@@ -22,14 +22,14 @@ export async function waitWithProgress(
   const startedAt = Date.parse(generation.created_at);
   const show = () => {
     const seconds = Math.max(0, Math.round((Date.now() - startedAt) / 1_000));
-    terminal.progress(`${generation.kind} ${generation.uuid}: in progress for ${seconds} s`);
+    terminal.progress(toLine(`${generation.kind} ${generation.uuid}: in progress for ${seconds} s`));
   };
   show();
   const timer = setInterval(show, PROGRESS_INTERVAL_MS);
   try {
     return await client.generations.wait(generation.uuid, { signal: terminal.signal });
   } catch (error) {
-    terminal.note(`The generation continues. See its outcome with: genmeter get ${generation.uuid} --wait`);
+    terminal.note(toLine(`The generation continues. See its outcome with: genmeter get ${generation.uuid} --wait`));
     throw error;
   } finally {
     clearInterval(timer);

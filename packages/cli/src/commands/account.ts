@@ -2,7 +2,7 @@ import type { ApiKey, List, UsageSummary } from '@genmeter/client';
 import type { Command } from 'commander';
 import { type KeyFlags, readKeyOptions, withKeyOptions } from '../keyOptions.ts';
 import { EXAMPLE_UUID, withExamples, withoutArguments } from '../help.ts';
-import { formatFields, formatList, formatTable, formatTime, printResult, withJson } from '../output.ts';
+import { formatFields, formatList, formatTable, formatTime, printResult, toLine, withJson } from '../output.ts';
 import { openClient, openPublicClient } from '../session.ts';
 import { CommandError, EXIT, type Terminal } from '../terminal.ts';
 
@@ -79,7 +79,7 @@ function addKeyCommands(keys: Command, terminal: Terminal): void {
   withKeyOptions(create).action(async (name: string, { json, test, ...options }: KeyFlags & { test?: true }) => {
     const request = { name, ...(test === true ? { mode: 'test' as const } : {}), ...readKeyOptions(options) };
     const created = await openClient(terminal).keys.create(request, { signal });
-    printResult(terminal, json, created, () => created.key);
+    printResult(terminal, json, created, () => toLine(created.key));
   });
   const update = withJson(
     keys

@@ -3,7 +3,7 @@ import type { WebhookEndpoint } from '@genmeter/client';
 import { type Command, InvalidArgumentError } from 'commander';
 import { type ForwardResult, forwardEvent } from '../forwardEvent.ts';
 import { withExamples, withoutArguments } from '../help.ts';
-import { formatList, printResult, withJson } from '../output.ts';
+import { formatList, printResult, toLine, withJson } from '../output.ts';
 import { openClient } from '../session.ts';
 import type { Terminal } from '../terminal.ts';
 import { watchEndings } from '../watchEndings.ts';
@@ -84,7 +84,7 @@ async function listenForEndings(
     intervalMs: interval * 1_000,
     signal,
     onReady,
-    onOutage: (error) => terminal.note(`Reading failed, trying again: ${error.message}`),
+    onOutage: (error) => terminal.note(toLine(`Reading failed, trying again: ${error.message}`)),
   });
   for await (const generation of endings) {
     const result = await forwardEvent(generation, forwardTo, key, signal);
@@ -93,5 +93,5 @@ async function listenForEndings(
 }
 
 function formatForwardResult({ type, uuid, status, error }: ForwardResult): string {
-  return `${new Date().toISOString().slice(11, 19)}  ${type}  ${uuid}  ${error ?? status}`;
+  return toLine(`${new Date().toISOString().slice(11, 19)}  ${type}  ${uuid}  ${error ?? status}`);
 }
