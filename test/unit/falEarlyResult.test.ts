@@ -88,7 +88,7 @@ describe('the fal adapter, polling a run that may have ended', () => {
     fake.end(prompt, 'succeeded');
     states.push((await poll({ handle })).state);
     expect(states).to.deep.equal(['running', 'running', 'succeeded']);
-    expect(listCalls()).to.deep.equal(Array(3).fill(`GET ${new URL(handle['response_url'] as string).pathname}`));
+    expect(listCalls()).to.deep.equal(Array(3).fill(`GET /owner/app/requests/${handle['request_id'] as string}`));
   });
 
   for (const result of UNCLEAR) {
