@@ -102,7 +102,7 @@ describe('migrations', () => {
       }
       await MIGRATIONS['0030_generation_fillfactor'].up(db);
       const { rows } = await db.raw(
-        "SELECT reloptions FROM pg_class WHERE relkind = 'r' AND relname ~ '^generations(_p[0-9]+)?$'",
+        "SELECT reloptions FROM pg_class WHERE relkind = 'r' AND relname ~ '^generations(|_p[0-9]+)$'",
       );
       expect(rows).to.deep.equal(Array.from({ length: partitions || 1 }, () => ({ reloptions: ['fillfactor=45'] })));
     }
