@@ -8,6 +8,7 @@ import { measureCreditPeriods } from './measurements/creditPeriods.ts';
 import { measureDeliveries } from './measurements/deliveries.ts';
 import { measureGrowth } from './measurements/growth.ts';
 import { measureLimits } from './measurements/limits.ts';
+import { measureLoad } from './measurements/load.ts';
 import { measureMcp } from './measurements/mcp.ts';
 import { measurePages } from './measurements/pages.ts';
 import { measurePartitioned } from './measurements/partitioned.ts';
@@ -35,6 +36,7 @@ const log = (line: string) =>
 const MEASUREMENT_RUNNERS: [FigureName[], (stage: BenchEnvironment) => Promise<Measurement[]>][] = [
   [['create', 'latency', 'hot'], measureCreates],
   [['read'], measureReads],
+  [['load'], measureLoad],
   [['pipeline'], measurePipeline],
   [['result'], measureTimeToResult],
   [['growth'], measureGrowth],

@@ -7,6 +7,7 @@ export const FIGURES = [
   'latency',
   'hot',
   'read',
+  'load',
   'pipeline',
   'result',
   'growth',
@@ -55,6 +56,8 @@ export interface BenchOptions {
   thumbnails: { repetitions: number };
   /** Number of accounts that are due at once. */
   grants: { accounts: number };
+  /** Rounds of latencies under load; times to find the capacity, and at each share of it. */
+  load: { rounds: number; capacityMs: number; loadMs: number };
   /** Webhooks of a round, and for how long and how often the delay of events at a constant rate is measured. */
   deliveries: { events: number; steadyMs: number; steadyRounds: number };
   /** Time for which creates are sent at each rate. */
@@ -68,6 +71,7 @@ const FULL_RUN = {
   accounts: 1_000,
   growth: { small: 10_000, large: 1_000_000, requests: 600 },
   grants: { accounts: 100_000 },
+  load: { rounds: 5, capacityMs: 1_500, loadMs: 4_000 },
   mcp: { sessions: 10_000 },
   thumbnails: { repetitions: 20 },
   deliveries: { events: 10_000, steadyMs: 20_000, steadyRounds: 5 },
@@ -82,6 +86,7 @@ const QUICK_RUN = {
   accounts: 200,
   growth: { small: 1_000, large: 20_000, requests: 60 },
   grants: { accounts: 10_000 },
+  load: { rounds: 1, capacityMs: 300, loadMs: 500 },
   mcp: { sessions: 500 },
   thumbnails: { repetitions: 2 },
   deliveries: { events: 500, steadyMs: 2_000, steadyRounds: 1 },
