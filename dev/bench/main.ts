@@ -7,6 +7,7 @@ import { measureCreates } from './measurements/create.ts';
 import { measureCreditPeriods } from './measurements/creditPeriods.ts';
 import { measureDeliveries } from './measurements/deliveries.ts';
 import { measureGrowth } from './measurements/growth.ts';
+import { measureIsolation } from './measurements/isolation.ts';
 import { measureLimits } from './measurements/limits.ts';
 import { measureLoad } from './measurements/load.ts';
 import { measureMcp } from './measurements/mcp.ts';
@@ -42,6 +43,7 @@ const MEASUREMENT_RUNNERS: [FigureName[], (stage: BenchEnvironment) => Promise<M
   [['growth'], measureGrowth],
   [['pages'], measurePages],
   [['grants'], measureCreditPeriods],
+  [['isolation'], measureIsolation],
   [['webhooks'], measureWebhooks],
   [['deliveries'], measureDeliveries],
   [['tokens'], measureTokens],
