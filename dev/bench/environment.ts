@@ -19,12 +19,15 @@ export interface BenchEnvironment {
   postgres: RunningServer;
   redis: RunningServer;
   log(line: string): void;
-  /** Creates a migrated, empty database, and opens a client on it. */
-  database(name: string): Promise<{ url: string; client: pg.Client }>;
+  /**
+   * Creates a migrated, empty database, and opens a client on it.
+   * @param checkout another version, which migrates it.
+   */
+  database(name: string, checkout?: string): Promise<{ url: string; client: pg.Client }>;
   /** Releases a catalog on a database. */
   release(databaseUrl: string, catalog: string): Promise<void>;
-  api(databaseUrl: string, env?: Record<string, string>): Promise<BenchApi>;
-  worker(databaseUrl: string, env: Record<string, string>): Promise<BenchProcess>;
+  api(databaseUrl: string, env?: Record<string, string>, checkout?: string): Promise<BenchApi>;
+  worker(databaseUrl: string, env: Record<string, string>, checkout?: string): Promise<BenchProcess>;
   /** Builds the variables of a process that the measurement starts itself. */
   buildEnv(databaseUrl: string, env: Record<string, string>): Record<string, string>;
   /** Starts a module of the bench as a process with the service's configuration for a database. */
@@ -40,6 +43,8 @@ const POSTGRES_SETTINGS = {
   checkpoint_timeout: '1h',
 };
 export const REDIS_PREFIX = 'bench';
+/** Keeps the queues of another version apart. */
+const OTHER_REDIS_PREFIX = 'bench-other';
 
 /** Starts the servers, builds the service and migrates the database that the others are copied from. */
 export async function startBenchEnvironment(
@@ -57,9 +62,10 @@ export async function startBenchEnvironment(
   const close = () => environment.close({ onError: (error) => log(error.message) });
   const flags = options.profile === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${options.profile}`];
   let services = 0;
-  const place = (databaseUrl: string, env: Record<string, string>) => {
+  const place = (databaseUrl: string, env: Record<string, string>, checkout?: string) => {
     services += 1;
-    return { databaseUrl, env, flags, logName: `service-${services}` };
+    const prefix: Record<string, string> = checkout === undefined ? {} : { REDIS_PREFIX: OTHER_REDIS_PREFIX };
+    return { databaseUrl, env: { ...env, ...prefix }, checkout, flags, logName: `service-${services}` };
   };
 
   /** Reports the warnings that a process has logged when it ends. */
@@ -79,18 +85,21 @@ export async function startBenchEnvironment(
       redis,
       log,
       close,
-      database: async (name) => {
-        const url = await createDatabase(postgres.url, name, 'TEMPLATE genmeter');
+      database: async (name, checkout) => {
+        const template = checkout === undefined ? 'genmeter' : 'template1';
+        const url = await createDatabase(postgres.url, name, `TEMPLATE ${template}`);
+        if (checkout !== undefined) await environment.migrate(url, {}, checkout);
         const client = await connectTo(url);
         closers.add(() => client.end());
         return { url, client };
       },
       release: (databaseUrl, catalog) => environment.migrate(databaseUrl, { CATALOG: catalog }),
-      api: async (databaseUrl, env = {}) => {
-        const api = await environment.startApi(place(databaseUrl, env));
+      api: async (databaseUrl, env = {}, checkout) => {
+        const api = await environment.startApi(place(databaseUrl, env, checkout));
         return { ...watchWarnings(api), port: api.port };
       },
-      worker: async (databaseUrl, env) => watchWarnings(environment.startWorker(place(databaseUrl, env))),
+      worker: async (databaseUrl, env, checkout) =>
+        watchWarnings(environment.startWorker(place(databaseUrl, env, checkout))),
       buildEnv: (databaseUrl, env) => environment.buildEnv({ databaseUrl, env }),
       child: async (module, databaseUrl) => {
         const child = await startBenchChild(join(import.meta.dirname, module), environment.buildEnv({ databaseUrl }));

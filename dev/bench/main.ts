@@ -7,7 +7,9 @@ import { measureCreates } from './measurements/create.ts';
 import { measureCreditPeriods } from './measurements/creditPeriods.ts';
 import { measureDeliveries } from './measurements/deliveries.ts';
 import { measureGrowth } from './measurements/growth.ts';
+import { measureIsolation } from './measurements/isolation.ts';
 import { measureLimits } from './measurements/limits.ts';
+import { measureLoad } from './measurements/load.ts';
 import { measureMcp } from './measurements/mcp.ts';
 import { measurePages } from './measurements/pages.ts';
 import { measurePartitioned } from './measurements/partitioned.ts';
@@ -17,13 +19,14 @@ import { measureStart } from './measurements/start.ts';
 import { measureThumbnails } from './measurements/thumbnails.ts';
 import { measureTimeToResult } from './measurements/timeToResult.ts';
 import { measureTokens } from './measurements/oauthTokens.ts';
+import { compareVersions } from './measurements/versions.ts';
 import { measureWebhooks } from './measurements/webhooks.ts';
 import { type FigureName, type BenchOptions, parseBenchOptions, USAGE } from './options.ts';
 import { type Measurement, toReportRows, formatReportTable } from './report.ts';
 import { startBenchEnvironment, type BenchEnvironment } from './environment.ts';
 
 /**
- * `npm run bench [-- --quick] [--only create,read] [--json FILE] [--profile FOLDER] [--built]`: measures the built
+ * `npm run bench [-- --quick] [--only create,read] [--against FOLDER] [--json FILE] [--profile FOLDER] [--built]`: measures the built
  * service against its baselines, and prints how the ratios compare with the targets.
  */
 const options = parseOptionsOrExit();
@@ -34,11 +37,13 @@ const log = (line: string) =>
 const MEASUREMENT_RUNNERS: [FigureName[], (stage: BenchEnvironment) => Promise<Measurement[]>][] = [
   [['create', 'latency', 'hot'], measureCreates],
   [['read'], measureReads],
+  [['load'], measureLoad],
   [['pipeline'], measurePipeline],
   [['result'], measureTimeToResult],
   [['growth'], measureGrowth],
   [['pages'], measurePages],
   [['grants'], measureCreditPeriods],
+  [['isolation'], measureIsolation],
   [['webhooks'], measureWebhooks],
   [['deliveries'], measureDeliveries],
   [['tokens'], measureTokens],
@@ -54,7 +59,10 @@ log('building; starting Postgres and Redis');
 const environment = await startBenchEnvironment(options, log);
 const measurements: Measurement[] = [];
 try {
-  for (const [names, measure] of MEASUREMENT_RUNNERS) {
+  if (options.against !== undefined) {
+    measurements.push(...(await compareVersions(environment, options.against, options.only)));
+  }
+  for (const [names, measure] of options.against === undefined ? MEASUREMENT_RUNNERS : []) {
     const wanted = names.filter((name) => options.only.includes(name));
     if (wanted.length === 0) continue;
     log(`measuring ${wanted.join(', ')}`);

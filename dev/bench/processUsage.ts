@@ -23,14 +23,32 @@ export function readProcessorMs(pid: number): number | null {
   );
 }
 
+/** Processor time in milliseconds that a process has used so far, its children apart. */
+export function readOwnProcessorMs(pid: number): number | null {
+  return readProcessStat(pid)?.ms ?? null;
+}
+
+/** Processor time in milliseconds that the children of a process have used so far. */
+export function readChildrenProcessorMs(pid: number): number | null {
+  const total = readProcessorMs(pid);
+  const own = readOwnProcessorMs(pid);
+  return total === null || own === null ? null : total - own;
+}
+
+/** A process with its children, by its id, or a function that reads its processor time in milliseconds. */
+export type MeasuredProcess = number | null | (() => number | null);
+
 /** Runs work, and reports the microseconds of processor time that each process spent per item. */
 export async function withProcessorTime<Result>(
-  processes: Record<string, number | null>,
+  processes: Record<string, MeasuredProcess>,
   work: () => Promise<Result>,
   countItems: (result: Result) => number,
 ): Promise<{ result: Result; microseconds: Record<string, number> }> {
-  const sample = () =>
-    Object.entries(processes).map(([name, pid]) => [name, pid === null ? null : readProcessorMs(pid)] as const);
+  const read = (process: MeasuredProcess) => {
+    if (typeof process === 'function') return process();
+    return process === null ? null : readProcessorMs(process);
+  };
+  const sample = () => Object.entries(processes).map(([name, process]) => [name, read(process)] as const);
   const before = new Map(sample());
   const result = await work();
   const microseconds: Record<string, number> = {};

@@ -16,6 +16,13 @@ const resultTarget = (rate: number): Target => ({
   unit: 'ms',
 });
 
+const loadTarget = (what: string): Target => ({
+  title: `${what} at 80 % of capacity, p99 : bare Koa at 80 % of its own`,
+  reach: 1.5,
+  aim: 1.5,
+  better: 'less',
+});
+
 const growthTarget = (what: string): Target => ({ title: `growth: ${what}`, reach: 1.2, aim: 1.05, better: 'less' });
 
 /** Pages read several tables, so their times vary more than those of one request of the API. */
@@ -34,6 +41,9 @@ export const TARGETS = {
   latency: { title: 'create, 2 clients, median : bare Koa and statement', reach: 2, aim: 1.3, better: 'less' },
   hot: { title: 'create, one hot account : bare statement', reach: 0.5, aim: 1, better: 'more' },
   read: { title: 'read by key : bare Koa and one select', reach: 1.2, aim: 1.6, better: 'more' },
+  loadCreate: loadTarget('create'),
+  loadRead: loadTarget('read'),
+  loadList: loadTarget('list'),
   pipeline: { title: 'whole pipeline : bare BullMQ, two jobs each', reach: 0.3, aim: 1, better: 'more' },
   result5: resultTarget(5),
   result50: resultTarget(50),
@@ -55,6 +65,12 @@ export const TARGETS = {
   pageBilling: pageTarget('billing'),
   pageReport: pageTarget('a report for staff'),
   grants: { title: 'monthly grants : one bare insert of as many rows', reach: 0.5, aim: 0.5, better: 'more' },
+  isolation: {
+    title: 'create, p99, while 1,000,000 credit periods are renewed : before',
+    reach: 1.2,
+    aim: 1.2,
+    better: 'less',
+  },
   webhooks: { title: 'webhook, 32 clients, p99 : bare Koa and one insert', reach: 2, aim: 1.5, better: 'less' },
   deliveries1: { title: 'webhooks delivered, 1 endpoint : bare BullMQ and a POST', reach: 0.3, aim: 1, better: 'more' },
   deliveries100: { title: 'the same, 100 endpoints', reach: 0.3, aim: 1, better: 'more' },

@@ -2,11 +2,12 @@ import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import Koa from 'koa';
 import pg from 'pg';
+import { PAGE_SIZE } from '../../../shared/spec/limits.ts';
 import { serveParent } from '../childProcess.ts';
 import { captureChargeStatement } from '../load/chargeStatement.ts';
 
 /**
- * The minimum a web server can do for a create or a read: Koa without middleware, and one prepared statement on a pool
+ * The minimum a web server can do for a create, a read or a list: Koa without middleware, and one prepared statement on a pool
  * of connections. It validates nothing, parses no body and checks no keys.
  */
 const charge = await captureChargeStatement();
@@ -15,6 +16,12 @@ const pool = new pg.Pool({ connectionString: process.env['DATABASE_URL'], max: 1
 const READ = `SELECT uuid, model, prompt, params, status, credits_charged, created_at, completed_at, output_path,
                      thumbnail_path, is_watermarked, error_message
                 FROM generations WHERE uuid = $1`;
+
+const LIST = `SELECT uuid, model, prompt, params, status, credits_charged, created_at, completed_at, output_path,
+                     thumbnail_path, is_watermarked, error_message, cancel_requested_at, metadata
+                FROM generations
+               WHERE account_id = $1 AND deleted_at IS NULL
+               ORDER BY number DESC LIMIT ${PAGE_SIZE}`;
 
 const app = new Koa();
 app.use(async (ctx) => {
@@ -27,6 +34,11 @@ app.use(async (ctx) => {
     });
     ctx.status = rows[0]?.outcome === 'accepted' ? 201 : 409;
     ctx.body = rows[0];
+    return;
+  }
+  if (what === 'list') {
+    const { rows } = await pool.query({ name: 'list', text: LIST, values: [id] });
+    ctx.body = rows;
     return;
   }
   const { rows } = await pool.query({ name: 'read', text: READ, values: [id] });

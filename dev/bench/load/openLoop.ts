@@ -5,7 +5,12 @@ export interface OpenLoopResult {
   sent: number;
   /** Most requests in progress at a time. */
   mostInFlight: number;
+  /** Time from when each request was to be sent until its response, so that a delayed sender hides nothing. */
+  latenciesMs: number[];
 }
+
+/** More requests at a time wait for a free connection, and their time counts. */
+const MAX_CONNECTIONS = 1_000;
 
 /**
  * Sends requests at the times that a rate demands. Each takes a connection that is free, or a new one: a request that
@@ -21,37 +26,55 @@ export async function runOpenLoop(
 ): Promise<OpenLoopResult> {
   const total = Math.round((perSecond * durationMs) / 1_000);
   const startedAt = performance.now();
+  const getDueAt = (index: number) => startedAt + (1_000 * index) / perSecond;
   const free = [...connections];
+  const waiting: number[] = [];
+  const latenciesMs: number[] = [];
+  let opening = 0;
   let failure: Error | null = null;
   let inFlight = 0;
   let mostInFlight = 0;
+  let finish: (() => void) | undefined;
 
-  async function exchange(): Promise<void> {
+  function fail(error: unknown): void {
+    failure ??= error as Error;
+    finish?.();
+  }
+
+  /** Sends the requests that wait, and opens connections for those that remain. */
+  function sendWaiting(): void {
+    while (waiting.length > 0 && free.length > 0) exchange(free.pop() as HttpConnection, waiting.shift() as number);
+    while (waiting.length > opening && connections.length + opening < MAX_CONNECTIONS) {
+      opening += 1;
+      open().then((connection) => {
+        opening -= 1;
+        connections.push(connection);
+        free.push(connection);
+        sendWaiting();
+      }, fail);
+    }
+  }
+
+  function exchange(connection: HttpConnection, dueAt: number): void {
     inFlight += 1;
     mostInFlight = Math.max(mostInFlight, inFlight);
-    let connection = free.pop();
-    if (connection === undefined) {
-      connection = await open();
-      connections.push(connection);
-    }
-    const used = connection;
-    await new Promise<void>((resolve) => {
-      send(used, (error) => {
-        failure ??= error;
-        resolve();
-      });
+    send(connection, (error) => {
+      inFlight -= 1;
+      if (error !== null) return fail(error);
+      latenciesMs.push(performance.now() - dueAt);
+      free.push(connection);
+      sendWaiting();
+      if (latenciesMs.length === total) finish?.();
     });
-    free.push(used);
-    inFlight -= 1;
   }
 
-  const exchanges: Promise<void>[] = [];
-  for (let sent = 0; sent < total && failure === null; sent += 1) {
-    const waitMs = startedAt + (1_000 * sent) / perSecond - performance.now();
+  for (let index = 0; index < total && failure === null; index += 1) {
+    const waitMs = getDueAt(index) - performance.now();
     if (waitMs > 0) await new Promise((resolve) => setTimeout(resolve, waitMs));
-    exchanges.push(exchange());
+    waiting.push(getDueAt(index));
+    sendWaiting();
   }
-  await Promise.all(exchanges);
+  if (failure === null && latenciesMs.length < total) await new Promise<void>((resolve) => (finish = resolve));
   if (failure !== null) throw failure;
-  return { sent: total, mostInFlight };
+  return { sent: total, mostInFlight, latenciesMs };
 }

@@ -8,7 +8,7 @@ import { buildMcpHeaders, buildToolCall, INITIALIZE } from '../../local/mcpMessa
 import { alternateRounds, median, type Rounds, medianRatio } from '../../local/statistics.ts';
 import { medianMicroseconds, readMemoryUsage, withProcessorTime } from '../processUsage.ts';
 
-const CLIENTS = 32;
+export const CLIENTS = 32;
 const TOOL_CALL = buildToolCall('get_usage');
 
 /**
@@ -65,7 +65,7 @@ function summarizeComparison(
 }
 
 /** Opens a session for each account, and prepares its calls. */
-async function prepareCalls(http: BenchChild, name: string, port: number, accounts: number[]): Promise<void> {
+export async function prepareCalls(http: BenchChild, name: string, port: number, accounts: number[]): Promise<void> {
   const requests = await Promise.all(
     accounts.map(async (account) => {
       const headers = { 'content-type': 'application/json', ...buildMcpHeaders(getAccountKey(account)) };

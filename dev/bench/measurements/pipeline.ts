@@ -1,33 +1,21 @@
-import { Redis } from 'ioredis';
-import type { Client } from 'pg';
-import type { BenchChild, BenchProcess } from '../childProcess.ts';
-import type { LoopResult } from '../load/closedLoop.ts';
-import type { Measurement } from '../report.ts';
-import { buildCreateRequest, listSpreadAccounts } from '../httpRequests.ts';
-import { seedDatabase } from '../seed.ts';
-import type { BenchApi, BenchEnvironment } from '../environment.ts';
 import { alternateRounds, median, medianRatio } from '../../local/statistics.ts';
-import { medianMicroseconds, readMemoryUsage, withProcessorTime } from '../processUsage.ts';
-import { countQueued, waitForSteadyState, waitForWorker } from '../waitForSteadyState.ts';
-import { verifyAllSucceeded, verifySums } from '../verify.ts';
+import type { BenchChild } from '../childProcess.ts';
+import { readDatabaseUsage } from '../databaseUsage.ts';
+import type { BenchEnvironment } from '../environment.ts';
+import type { LoopResult } from '../load/closedLoop.ts';
+import { emptyRedis, findSaturation, runPipelineRound, startPipeline, WORKER_CONCURRENCY } from '../pipelineRounds.ts';
+import { medianMicroseconds, readMemoryUsage } from '../processUsage.ts';
+import type { Measurement } from '../report.ts';
+import { waitForSteadyState } from '../waitForSteadyState.ts';
 
-/** The service's default, which the bare worker uses as well. */
-const CONCURRENCY = 16;
 const JOBS_PER_GENERATION = 2;
-const CREATE_CLIENTS = 32;
 /** Enough waiting jobs that the bare worker is never idle. */
 const BARE_BACKLOG = 4_000;
 
-interface PipelineFixture {
-  environment: BenchEnvironment;
-  client: Client;
-  api: BenchApi;
-  worker: BenchProcess;
-  http: BenchChild;
-  upstream: BenchChild;
+/** Jobs that do nothing: a process that adds them, and one that performs them. */
+interface BareQueue {
   adder: BenchChild;
   performer: BenchChild;
-  created: number;
 }
 
 /**
@@ -36,37 +24,27 @@ interface PipelineFixture {
  * loop of their own on the same Redis.
  */
 export async function measurePipeline(environment: BenchEnvironment): Promise<Measurement[]> {
-  const { url, client } = await environment.database('bench_pipeline');
-  await seedDatabase(client, { accounts: environment.options.accounts, hotRows: 0, rowsPerAccount: 0 });
-  const upstream = await environment.child('./baselines/instantUpstream.ts', url);
-  const base = await upstream.call<string>('base');
-  const api = await environment.api(url);
-  const env = { FAL_BASE_URL: base, FAL_KEY: 'bench', WORKER_CONCURRENCY: String(CONCURRENCY) };
-  const worker = await environment.worker(url, env);
-  await waitForWorker(client);
-  const http = await environment.child('./load/httpLoad.ts', url);
-  const requests = listSpreadAccounts(environment.options.accounts).map((account) => buildCreateRequest(account));
-  await http.call('prepare', { name: 'create', port: api.port, expect: 201, requests });
-  const adder = await environment.child('./baselines/bareQueue.ts', url);
-  const performer = await environment.child('./baselines/bareQueue.ts', url);
-  await performer.call('startWorking', CONCURRENCY);
+  const pipeline = await startPipeline(environment, 'bench_pipeline');
+  const { api, worker, client } = pipeline;
+  const bare: BareQueue = {
+    adder: await environment.child('./baselines/bareQueue.ts', environment.postgres.url),
+    performer: await environment.child('./baselines/bareQueue.ts', environment.postgres.url),
+  };
+  await bare.performer.call('startWorking', WORKER_CONCURRENCY);
   const idle = readMemoryUsage(worker.pid);
-  const fixture: PipelineFixture = { environment, client, api, worker, http, upstream, adder, performer, created: 0 };
 
-  const inFlight = await findSaturation(fixture);
+  const inFlight = await findSaturation(pipeline);
   const { a, b } = await alternateRounds(
     environment.options.pipeline.rounds,
-    () => runServiceRound(fixture, inFlight),
-    () => runBareRound(fixture),
+    () => runPipelineRound(pipeline, inFlight),
+    () => runBareRound(environment, bare),
   );
   const loaded = readMemoryUsage(worker.pid);
   const apiMemory = readMemoryUsage(api.pid);
-  await verifySums(client, fixture.created);
-  await verifyAllSucceeded(client);
-  await Promise.all([api, worker, http, upstream, adder, performer].map((process) => process.end()));
-  const redis = new Redis(environment.redis.url);
-  await redis.flushall();
-  redis.disconnect();
+  const { updates, hotUpdates } = await readDatabaseUsage(client);
+  await pipeline.end();
+  await Promise.all([bare.adder.end(), bare.performer.end()]);
+  await emptyRedis(environment);
 
   const perSecond = { a: a.map((round) => round.perSecond), b };
   return [
@@ -78,8 +56,10 @@ export async function measurePipeline(environment: BenchEnvironment): Promise<Me
         'bare/s': median(b),
         'in flight': inFlight,
         'median s': median(a.map(({ medianSeconds }) => medianSeconds)),
-        bare: `added one by one, 32 in flight; processed at concurrency ${CONCURRENCY}`,
+        bare: `added one by one, 32 in flight; processed at concurrency ${WORKER_CONCURRENCY}`,
         ...medianMicroseconds(a),
+        'WAL bytes': median(a.map(({ walBytes }) => walBytes)),
+        'HOT updates': `${((100 * hotUpdates) / updates).toFixed(0)} %`,
       },
     },
     {
@@ -95,71 +75,7 @@ export async function measurePipeline(environment: BenchEnvironment): Promise<Me
   ];
 }
 
-/**
- * Finds, while the code warms up, how many generations must be in flight: with too few, all of them wait for the two
- * seconds at the same time, and the machine idles. Doubles the number until that gains next to nothing.
- */
-async function findSaturation(fixture: PipelineFixture): Promise<number> {
-  const { leastInFlight, mostInFlight } = fixture.environment.options.pipeline;
-  let before = 0;
-  for (let inFlight = leastInFlight; ; inFlight *= 2) {
-    const { perSecond } = await runServiceRound(fixture, inFlight);
-    if (perSecond < 1.1 * before || inFlight >= mostInFlight) return inFlight;
-    before = perSecond;
-  }
-}
-
-interface ServiceRound {
-  perSecond: number;
-  medianSeconds: number;
-  microseconds: Record<string, number>;
-}
-
-/**
- * Runs three times as many generations as are in flight at a time. Only the middle third counts, in the order of their
- * end: the number in flight is constant, and it covers a whole cycle if they end in bursts.
- */
-async function runServiceRound(fixture: PipelineFixture, inFlight: number): Promise<ServiceRound> {
-  const { environment, client, http, upstream, api, worker } = fixture;
-  const total = 3 * inFlight;
-  const delivered = async () => (await upstream.call<{ delivered: number }>('counts')).delivered;
-  const before = await delivered();
-  const startedAt = new Date();
-  const processes = {
-    api: api.pid,
-    worker: worker.pid,
-    postgres: environment.postgres.pid,
-    redis: environment.redis.pid,
-    client: http.pid,
-    upstream: upstream.pid,
-  };
-  const { microseconds } = await withProcessorTime(
-    processes,
-    async () => {
-      await http.call('start', 'create', CREATE_CLIENTS, inFlight);
-      await waitForSteadyState(async () => {
-        const ended = (await delivered()) - before;
-        await http.call('allow', Math.min(total, ended + inFlight));
-        return ended >= total;
-      });
-      fixture.created += (await http.call<LoopResult>('stop')).done;
-      await waitForSteadyState(async () => (await countQueued(client)) === 0);
-    },
-    () => total,
-  );
-  const { rows } = await client.query<{ from: Date; to: Date; seconds: number }>(
-    `SELECT min(completed_at) AS from, max(completed_at) AS to,
-            percentile_cont(0.5) WITHIN GROUP (ORDER BY extract(epoch FROM completed_at - created_at)) AS seconds
-       FROM (SELECT created_at, completed_at, row_number() OVER (ORDER BY completed_at) AS place
-               FROM generations WHERE created_at >= $1) ended
-      WHERE place BETWEEN $2 AND 2 * $2::int`,
-    [startedAt, inFlight],
-  );
-  const { from, to, seconds } = rows[0]!;
-  return { perSecond: (1_000 * inFlight) / (to.getTime() - from.getTime()), medianSeconds: seconds, microseconds };
-}
-
-async function runBareRound({ environment, adder, performer }: PipelineFixture): Promise<number> {
+async function runBareRound({ options }: BenchEnvironment, { adder, performer }: BareQueue): Promise<number> {
   const performed = () => performer.call<number>('performed');
   const before = await performed();
   let from: { at: number; jobs: number } | undefined;
@@ -169,7 +85,7 @@ async function runBareRound({ environment, adder, performer }: PipelineFixture):
     to = { at: performance.now(), jobs: (await performed()) - before };
     await adder.call('allow', to.jobs + BARE_BACKLOG);
     if (to.jobs >= BARE_BACKLOG) from ??= to;
-    return from !== undefined && to.at - from.at >= environment.options.pipeline.bareMs;
+    return from !== undefined && to.at - from.at >= options.pipeline.bareMs;
   });
   const { done } = await adder.call<LoopResult>('stopAdding');
   await waitForSteadyState(async () => (await performed()) - before >= done);

@@ -26,7 +26,8 @@ export async function buildDist(): Promise<void> {
 /**
  * Returns the arguments of node for an API or a worker as it is deployed: with its flags from the Procfile.
  * @param folder of the build.
+ * @param checkout with the Procfile. Default: this project.
  */
-export function buildServiceArgs(folder: string, program: 'api' | 'worker'): string[] {
-  return [...readProcfileFlags(program), join(folder, `dist/${program}/main.js`)];
+export function buildServiceArgs(folder: string, program: 'api' | 'worker', checkout = ROOT): string[] {
+  return [...readProcfileFlags(program, checkout), join(folder, `dist/${program}/main.js`)];
 }

@@ -19,6 +19,8 @@ export interface EnvironmentOptions extends ServersOptions {
 
 export interface ServiceOptions {
   databaseUrl: string;
+  /** Another checkout of the project, with a build. Default: the build of the environment. */
+  checkout?: string;
   /** Default: the address of the environment's Redis. */
   redisUrl?: string;
   env?: Record<string, string>;
@@ -72,9 +74,13 @@ export class Environment {
     return { ...buildServiceEnv({ databaseUrl, redisUrl, redisPrefix, mediaDir }), ...common, ...env };
   }
 
-  /** Runs the release step against a database. @param env variables beside the usual ones, such as CATALOG. */
-  async migrate(databaseUrl: string, env: Record<string, string> = {}): Promise<void> {
-    const args = [join(this.#build, 'dist/migrations/main.js')];
+  /**
+   * Runs the release step against a database.
+   * @param env variables beside the usual ones, such as CATALOG.
+   * @param checkout another checkout of the project, with a build.
+   */
+  async migrate(databaseUrl: string, env: Record<string, string> = {}, checkout = this.#build): Promise<void> {
+    const args = [join(checkout, 'dist/migrations/main.js')];
     const { status, out, err } = await runProgram({ args, env: this.buildEnv({ databaseUrl, env }) });
     if (status !== 0) throw new Error(`The release step exited with ${status}:\n${out}${err}`);
   }
@@ -88,10 +94,10 @@ export class Environment {
 
   /** Starts an API or a worker as it is deployed, with its log in `logs`. The caller stops it. */
   launch(name: 'api' | 'worker', options: ServiceOptions): Program {
-    const { flags = [], clockOffsetMs, logName = name } = options;
+    const { flags = [], clockOffsetMs, logName = name, checkout } = options;
     return startProgram({
       name: logName,
-      args: [...flags, ...buildServiceArgs(this.#build, name)],
+      args: [...flags, ...buildServiceArgs(checkout ?? this.#build, name, checkout)],
       env: this.buildEnv(options),
       cwd: ROOT,
       output: { file: join(this.folder, 'logs', `${logName}.log`) },

@@ -1,0 +1,134 @@
+import type { Client } from 'pg';
+import { quantile } from '../../local/statistics.ts';
+import type { BenchEnvironment } from '../environment.ts';
+import { buildCreateRequest, listSpreadAccounts } from '../httpRequests.ts';
+import type { OpenLoopResult } from '../load/openLoop.ts';
+import { emptyRedis } from '../pipelineRounds.ts';
+import { withProcessorTime } from '../processUsage.ts';
+import type { Measurement } from '../report.ts';
+import { seedDatabase } from '../seed.ts';
+import { verifySums } from '../verify.ts';
+
+/** About as many as the whole pipeline completes on two processors. */
+const CREATES_PER_SECOND = 200;
+/** Creates are sent in slices of this time until the renewal has ended. */
+const SLICE_MS = 2_000;
+
+/**
+ * Accounts on the largest plan with an unspent month that ends now, in no particular order. The rows are
+ * consistent, so that triggers and foreign keys are off: a million checks would take minutes.
+ */
+const buildDueAccountsSql = (accounts: number) => `
+  SET session_replication_role = replica;
+  CREATE TEMPORARY TABLE due AS
+    SELECT base.id + n AS id, gen_random_uuid() AS uuid, n,
+           date_trunc('second', now()) - interval '1 month' - (n::bigint * 7919 % 3600) * interval '1 second' AS began
+      FROM generate_series(1, ${accounts}) AS n, (SELECT max(id) AS id FROM subscriptions) base;
+  INSERT INTO accounts (id, uuid, email, social_provider, onboarding_step, created_at, plan_slug, spendable_until, parallel_limit,
+                        balance, plan_credits, period_start, period_end, period_granted, ledger_count, subscription_id)
+  OVERRIDING SYSTEM VALUE
+  SELECT 1000000 + id, gen_random_uuid(), 'due-' || n || '@example.com', 'dev', 'complete', began, 'studio',
+         now() + interval '1 year', 8, 3000, 3000, began, began + interval '1 month', 3000, 1, id
+    FROM due;
+  INSERT INTO subscriptions (id, uuid, account_id, plan_slug, status, processor, started_at, current_period_end, paid_until, created_at)
+  OVERRIDING SYSTEM VALUE
+  SELECT id, uuid, 1000000 + id, 'studio', 'active', 'stripe', began, now() + interval '1 year', now() + interval '1 year', began
+    FROM due;
+  INSERT INTO ledger_entries (account_id, number, entry_type, amount, plan_amount, balance_after, description, effect_key, created_at)
+  SELECT 1000000 + id, 1, 'grant', 3000, 3000, 3000, 'Monthly credits: Studio plan', 'grant:' || uuid || ':0', began
+    FROM due;
+  DROP TABLE due;
+  SET session_replication_role = origin`;
+
+/** The accounts that create are due as well, somewhere among the others. */
+const ALSO_DUE_SQL = `
+  UPDATE subscriptions SET started_at = now() - interval '10 months' - (account_id * 7919 % 3600) * interval '1 second'
+   WHERE id IN (SELECT subscription_id FROM accounts WHERE key_count > 0);
+  UPDATE accounts a
+     SET period_index = 9, period_start = s.started_at + interval '9 months', period_end = s.started_at + interval '10 months'
+    FROM subscriptions s WHERE s.id = a.subscription_id AND a.key_count > 0`;
+
+/** A renewal resets what a month has used; the sums are those of all months. */
+const UNDO_PERIOD_USED_SQL = `
+  UPDATE accounts a
+     SET period_used = period_used + (SELECT coalesce(sum(credits_charged), 0) FROM generations
+                                       WHERE account_id = a.id AND number <= a.generation_count_at_period_start)
+   WHERE key_count > 0`;
+
+/**
+ * Measures creates at a constant rate before and while the credit periods of a million accounts are renewed, those that
+ * create included. No worker takes the generations: the renewal runs as in the worker's job, in a process of its own.
+ */
+export async function measureIsolation(environment: BenchEnvironment): Promise<Measurement[]> {
+  const { accounts, isolation } = environment.options;
+  const { url, client } = await environment.database('bench_isolation');
+  await seedDatabase(client, { accounts, hotRows: 0, rowsPerAccount: 0 });
+  await seedDueAccounts(client, isolation.accounts);
+  environment.log(`${isolation.accounts.toLocaleString('en-US')} accounts are due`);
+  const api = await environment.api(url);
+  const http = await environment.child('./load/httpLoad.ts', url);
+  const renewal = await environment.child('./load/creditPeriods.ts', url);
+  const requests = listSpreadAccounts(accounts).map((account) => buildCreateRequest(account));
+  await http.call('prepare', { name: 'create', port: api.port, expect: 201, requests });
+  let created = 0;
+
+  async function sendCreates(durationMs: number): Promise<number[]> {
+    const result = await http.call<OpenLoopResult>('runOpen', 'create', CREATES_PER_SECOND, durationMs);
+    created += result.sent;
+    return result.latenciesMs;
+  }
+
+  // The first creates run cold code.
+  await sendCreates(isolation.beforeMs / 2);
+  const before = await sendCreates(isolation.beforeMs);
+  let isRenewing = true;
+  const renewing = renewal.call<{ renewed: number; ms: number }>('renew').finally(() => (isRenewing = false));
+  const during: number[] = [];
+  const { microseconds } = await withProcessorTime(
+    { renewal: renewal.pid, postgres: environment.postgres.pid },
+    async () => {
+      while (isRenewing) during.push(...(await sendCreates(SLICE_MS)));
+    },
+    () => isolation.accounts,
+  );
+  const { renewed, ms } = await renewing;
+  const after = await sendCreates(isolation.beforeMs / 2);
+  const expected = isolation.accounts + (await countCreators(client));
+  if (renewed !== expected) throw new Error(`${renewed} periods were renewed, but ${expected} were due.`);
+  await client.query(UNDO_PERIOD_USED_SQL);
+  await verifySums(client, created);
+  await Promise.all([api.end(), http.end(), renewal.end()]);
+  await emptyRedis(environment);
+  const formatQuantiles = (latencies: number[]) =>
+    [0.5, 0.99, 0.999].map((share) => quantile(latencies, share).toPrecision(3)).join(' / ');
+  return [
+    {
+      target: 'isolation',
+      value: quantile(during, 0.99) / quantile(before, 0.99),
+      parts: {
+        'p50 / p99 / p99.9 ms': formatQuantiles(during),
+        before: formatQuantiles(before),
+        after: formatQuantiles(after),
+        'creates/s': CREATES_PER_SECOND,
+        periods: renewed,
+        seconds: ms / 1_000,
+        'periods/s': (1_000 * renewed) / ms,
+        ...microseconds,
+      },
+    },
+  ];
+}
+
+async function seedDueAccounts(client: Client, accounts: number): Promise<void> {
+  await client.query(buildDueAccountsSql(accounts));
+  await client.query(ALSO_DUE_SQL);
+  await client.query('VACUUM ANALYZE');
+  await client.query('CHECKPOINT');
+}
+
+async function countCreators(client: Client): Promise<number> {
+  const { rows } = await client.query<{ count: number }>(
+    'SELECT count(*)::int AS count FROM accounts WHERE key_count > 0',
+  );
+  return rows[0]!.count;
+}

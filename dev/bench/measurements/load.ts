@@ -1,0 +1,141 @@
+import type { Client } from 'pg';
+import { alternateRounds, median, medianRatio, quantile } from '../../local/statistics.ts';
+import type { BenchChild } from '../childProcess.ts';
+import type { BenchEnvironment } from '../environment.ts';
+import { buildCreateRequest, buildGetRequest, listSpreadAccounts } from '../httpRequests.ts';
+import type { LoopResult } from '../load/closedLoop.ts';
+import type { PreparedRequests } from '../load/httpLoad.ts';
+import type { OpenLoopResult } from '../load/openLoop.ts';
+import { emptyRedis } from '../pipelineRounds.ts';
+import type { Measurement } from '../report.ts';
+import { seedDatabase } from '../seed.ts';
+import type { TargetName } from '../targets.ts';
+import { verifySums } from '../verify.ts';
+
+/** Clients of the closed loop that finds the capacity. */
+const CLIENTS = 128;
+/** Generations of each account: more than a page. */
+const ROWS_PER_ACCOUNT = 30;
+
+/** Shares of the capacity at which requests are sent, with the figure of the larger one. */
+const SHARES = [0.5, 0.8] as const;
+const OPERATIONS = { create: 'loadCreate', read: 'loadRead', list: 'loadList' } as const satisfies Record<
+  string,
+  TargetName
+>;
+type Operation = keyof typeof OPERATIONS;
+
+interface LoadFixture {
+  environment: BenchEnvironment;
+  http: BenchChild;
+  /** Accepted creates of both sides. */
+  created: number;
+}
+
+/** Latencies at each share of the capacity. */
+interface LoadRound {
+  capacity: number;
+  latenciesMs: number[][];
+}
+
+/**
+ * Measures the latencies of creates, reads and lists at half and at four fifths of what the service can do, beside bare
+ * Koa with one statement at the same shares of what that can do. Requests are sent at a constant rate, and latency counts
+ * from when a request was to be sent: while the service stalls, requests that it delays count.
+ */
+export async function measureLoad(environment: BenchEnvironment): Promise<Measurement[]> {
+  const { accounts } = environment.options;
+  const { url, client } = await environment.database('bench_load');
+  await seedDatabase(client, { accounts, hotRows: ROWS_PER_ACCOUNT, rowsPerAccount: ROWS_PER_ACCOUNT });
+  const api = await environment.api(url);
+  const bareKoa = await environment.child('./baselines/bareKoa.ts', url);
+  const http = await environment.child('./load/httpLoad.ts', url);
+  // The bare server has created one generation to capture the statement.
+  const fixture: LoadFixture = { environment, http, created: 1 };
+  const ports = { service: api.port, bare: await bareKoa.call<number>('port') };
+  const requests = await buildRequests(client, listSpreadAccounts(accounts));
+  for (const [name, prepared] of Object.entries(requests)) {
+    for (const side of ['service', 'bare'] as const)
+      await http.call('prepare', { ...prepared[side], name: `${side} ${name}`, port: ports[side] });
+  }
+  const measurements: Measurement[] = [];
+  for (const name of Object.keys(OPERATIONS) as Operation[])
+    measurements.push(...(await measureOperation(fixture, name)));
+  await verifySums(client, accounts * ROWS_PER_ACCOUNT + fixture.created);
+  await Promise.all([api.end(), bareKoa.end(), http.end()]);
+  await emptyRedis(environment);
+  return measurements;
+}
+
+type OperationRequests = Record<'service' | 'bare', Pick<PreparedRequests, 'expect' | 'requests'>>;
+
+async function buildRequests(client: Client, accounts: number[]): Promise<Record<Operation, OperationRequests>> {
+  const { rows } = await client.query<{ uuid: string; account: string }>(
+    `SELECT uuid, account_id AS account FROM generations ORDER BY md5(uuid::text) LIMIT 4000`,
+  );
+  const both = (expect: number, service: string[], bare: string[]): OperationRequests => ({
+    service: { expect, requests: service },
+    bare: { expect, requests: bare },
+  });
+  const readFrom = (folder: string) =>
+    rows.map(({ uuid, account }) => buildGetRequest(Number(account), `${folder}/${uuid}`));
+  return {
+    create: both(
+      201,
+      accounts.map((account) => buildCreateRequest(account)),
+      accounts.map((account) => buildCreateRequest(account, `/charge/${account}`)),
+    ),
+    read: both(200, readFrom('/api/generations'), readFrom('/read')),
+    list: both(
+      200,
+      accounts.map((account) => buildGetRequest(account, '/api/generations/')),
+      accounts.map((account) => buildGetRequest(account, `/list/${account}`)),
+    ),
+  };
+}
+
+async function measureOperation(fixture: LoadFixture, name: Operation): Promise<Measurement[]> {
+  const { rounds } = fixture.environment.options.load;
+  const service = () => runRound(fixture, `service ${name}`, name === 'create');
+  const bare = () => runRound(fixture, `bare ${name}`, name === 'create');
+  // The first round of each runs cold code.
+  await service();
+  await bare();
+  const { a, b } = await alternateRounds(rounds, service, bare);
+  return SHARES.map((share, index) => {
+    const p99 = (side: LoadRound[]) => side.map(({ latenciesMs }) => quantile(latenciesMs[index]!, 0.99));
+    const isLast = index === SHARES.length - 1;
+    return {
+      ...(isLast ? { target: OPERATIONS[name] } : { title: `${name} at ${100 * share} % of capacity, p99 : bare Koa` }),
+      value: medianRatio({ a: p99(a), b: p99(b) }),
+      parts: {
+        'p50 / p99 / p99.9 ms': formatQuantiles(a, index),
+        bare: formatQuantiles(b, index),
+        'per s': share * median(a.map(({ capacity }) => capacity)),
+        'bare per s': share * median(b.map(({ capacity }) => capacity)),
+      },
+    };
+  });
+}
+
+/** Finds the capacity in a closed loop at once before each load, since the speed of the machine varies. */
+async function runRound(fixture: LoadFixture, name: string, creates: boolean): Promise<LoadRound> {
+  const { http, environment } = fixture;
+  const { capacityMs, loadMs } = environment.options.load;
+  const { done, perSecond: capacity } = await http.call<LoopResult>('run', name, CLIENTS, capacityMs);
+  let sent = done;
+  const latenciesMs: number[][] = [];
+  for (const share of SHARES) {
+    const result = await http.call<OpenLoopResult>('runOpen', name, share * capacity, loadMs);
+    sent += result.sent;
+    latenciesMs.push(result.latenciesMs);
+  }
+  if (creates) fixture.created += sent;
+  return { capacity, latenciesMs };
+}
+
+/** Median over the rounds. */
+function formatQuantiles(rounds: LoadRound[], index: number): string {
+  const of = (share: number) => median(rounds.map(({ latenciesMs }) => quantile(latenciesMs[index]!, share)));
+  return [0.5, 0.99, 0.999].map((share) => of(share).toPrecision(3)).join(' / ');
+}
