@@ -64,7 +64,7 @@ export const TARGETS = {
   pageLibrary: pageTarget('library'),
   pageBilling: pageTarget('billing'),
   pageReport: pageTarget('a report for staff'),
-  grants: { title: 'monthly grants : one bare insert of as many rows', reach: 0.5, aim: 0.5, better: 'more' },
+  grants: { title: 'monthly grants : one bare insert of as many rows', reach: 0.45, aim: 0.5, better: 'more' },
   isolation: {
     title: 'create, p99, while 1,000,000 credit periods are renewed : before',
     reach: 1.2,
