@@ -46,13 +46,16 @@ export async function runOpenLoop(
     while (waiting.length > 0 && free.length > 0) exchange(free.pop() as HttpConnection, waiting.shift() as number);
     while (waiting.length > opening && connections.length + opening < MAX_CONNECTIONS) {
       opening += 1;
-      open().then((connection) => {
-        opening -= 1;
-        connections.push(connection);
-        free.push(connection);
-        sendWaiting();
-      }, fail);
+      void openOne().catch(fail);
     }
+  }
+
+  async function openOne(): Promise<void> {
+    const connection = await open();
+    opening -= 1;
+    connections.push(connection);
+    free.push(connection);
+    sendWaiting();
   }
 
   function exchange(connection: HttpConnection, dueAt: number): void {
@@ -68,7 +71,8 @@ export async function runOpenLoop(
     });
   }
 
-  for (let index = 0; index < total && failure === null; index += 1) {
+  for (let index = 0; index < total; index += 1) {
+    if (failure !== null) break;
     const waitMs = getDueAt(index) - performance.now();
     if (waitMs > 0) await new Promise((resolve) => setTimeout(resolve, waitMs));
     waiting.push(getDueAt(index));

@@ -81,13 +81,13 @@ export async function measureIsolation(environment: BenchEnvironment): Promise<M
   // The first creates run cold code.
   await sendCreates(isolation.beforeMs / 2);
   const before = await sendCreates(isolation.beforeMs);
-  let isRenewing = true;
-  const renewing = renewal.call<{ renewed: number; ms: number }>('renew').finally(() => (isRenewing = false));
+  const state = { isRenewing: true };
+  const renewing = renewal.call<{ renewed: number; ms: number }>('renew').finally(() => (state.isRenewing = false));
   const during: number[] = [];
   const { microseconds } = await withProcessorTime(
     { renewal: renewal.pid, postgres: environment.postgres.pid },
     async () => {
-      while (isRenewing) during.push(...(await sendCreates(SLICE_MS)));
+      while (state.isRenewing) during.push(...(await sendCreates(SLICE_MS)));
     },
     () => isolation.accounts,
   );
@@ -99,8 +99,6 @@ export async function measureIsolation(environment: BenchEnvironment): Promise<M
   await verifySums(client, created);
   await Promise.all([api.end(), http.end(), renewal.end()]);
   await emptyRedis(environment);
-  const formatQuantiles = (latencies: number[]) =>
-    [0.5, 0.99, 0.999].map((share) => quantile(latencies, share).toPrecision(3)).join(' / ');
   return [
     {
       target: 'isolation',
@@ -117,6 +115,10 @@ export async function measureIsolation(environment: BenchEnvironment): Promise<M
       },
     },
   ];
+}
+
+function formatQuantiles(latencies: number[]): string {
+  return [0.5, 0.99, 0.999].map((share) => quantile(latencies, share).toPrecision(3)).join(' / ');
 }
 
 async function seedDueAccounts(client: Client, accounts: number): Promise<void> {

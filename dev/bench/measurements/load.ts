@@ -73,25 +73,25 @@ async function buildRequests(client: Client, accounts: number[]): Promise<Record
   const { rows } = await client.query<{ uuid: string; account: string }>(
     `SELECT uuid, account_id AS account FROM generations ORDER BY md5(uuid::text) LIMIT 4000`,
   );
-  const both = (expect: number, service: string[], bare: string[]): OperationRequests => ({
-    service: { expect, requests: service },
-    bare: { expect, requests: bare },
-  });
   const readFrom = (folder: string) =>
     rows.map(({ uuid, account }) => buildGetRequest(Number(account), `${folder}/${uuid}`));
   return {
-    create: both(
+    create: toRequests(
       201,
       accounts.map((account) => buildCreateRequest(account)),
       accounts.map((account) => buildCreateRequest(account, `/charge/${account}`)),
     ),
-    read: both(200, readFrom('/api/generations'), readFrom('/read')),
-    list: both(
+    read: toRequests(200, readFrom('/api/generations'), readFrom('/read')),
+    list: toRequests(
       200,
       accounts.map((account) => buildGetRequest(account, '/api/generations/')),
       accounts.map((account) => buildGetRequest(account, `/list/${account}`)),
     ),
   };
+}
+
+function toRequests(expect: number, service: string[], bare: string[]): OperationRequests {
+  return { service: { expect, requests: service }, bare: { expect, requests: bare } };
 }
 
 async function measureOperation(fixture: LoadFixture, name: Operation): Promise<Measurement[]> {

@@ -68,12 +68,15 @@ async function comparePipelines(environment: BenchEnvironment, checkout: string)
   ];
 }
 
+function getHotShare({ updates, hotUpdates }: DatabaseUsage): number {
+  return hotUpdates / updates;
+}
+
 function compareHotUpdates(title: string, present: DatabaseUsage, other: DatabaseUsage): Measurement {
-  const share = ({ updates, hotUpdates }: DatabaseUsage) => hotUpdates / updates;
-  const toPercent = (usage: DatabaseUsage) => `${(100 * share(usage)).toFixed(1)} %`;
+  const toPercent = (usage: DatabaseUsage) => `${(100 * getHotShare(usage)).toFixed(1)} %`;
   return {
     title,
-    value: share(present) / share(other),
+    value: getHotShare(present) / getHotShare(other),
     parts: { new: toPercent(present), old: toPercent(other) },
   };
 }
