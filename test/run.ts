@@ -25,8 +25,9 @@ import { sortForParallelRun, updateTimings } from './harness/timings.ts';
  *     npm test -- --partitions 4 test/flows/creditPeriods.test.ts
  *     npm test -- --update-timings
  */
-/** Most files wait most of the time; those of `test/e2e` run whole services and browsers, which compute. */
-const MAX_JOBS = 6;
+/** More files at a time than twice the processors would make each slower, and exceed time limits on a slow machine. */
+const JOBS_PER_PROCESSOR = 2;
+/** The files of `test/e2e` run whole services and browsers. */
 const MAX_END_TO_END_JOBS = 4;
 
 /**
@@ -73,8 +74,8 @@ async function main(): Promise<number> {
       Object.assign(variables, { TEST_DATABASE_URL: postgres.url, TEST_REDIS_URL: redis.url });
       await createTemplateDatabase(postgres.url, redis.url, folder, selection.partitions);
     }
-    const most = needs.build ? MAX_END_TO_END_JOBS : MAX_JOBS;
-    const jobs = selection.jobs ?? Math.min(most, availableParallelism() + 4);
+    const most = needs.build ? MAX_END_TO_END_JOBS : Infinity;
+    const jobs = selection.jobs ?? Math.min(most, JOBS_PER_PROCESSOR * availableParallelism());
     const seconds = ((performance.now() - started) / 1_000).toFixed(1);
     const on = servers === undefined ? '' : ` on ${servers.postgres.source} and ${servers.redis.source}`;
     console.log(`${files.length} files, ${jobs} at a time${on}; prepared in ${seconds} s.\n`);

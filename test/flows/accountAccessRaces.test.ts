@@ -30,6 +30,27 @@ async function signIn(person: FakePerson) {
   return { ...result, token };
 }
 
+/** Runs work that has to wait for an account, and ends the account's sessions before it gets the lock. */
+async function whileSessionsEnd<Result>(
+  service: TestService,
+  accountId: number,
+  work: () => Promise<Result>,
+  change = 'DELETE FROM sessions WHERE account_id = $1',
+): Promise<Result> {
+  const client = await service.database.connect();
+  try {
+    await client.query('BEGIN');
+    await client.query('SELECT FROM accounts WHERE id = $1 FOR UPDATE', [accountId]);
+    const running = work();
+    await eventually('the work waits for the account', async () => (await service.countLockWaits()) > 0);
+    await client.query(change, [accountId]);
+    await client.query('COMMIT');
+    return await running;
+  } finally {
+    client.release();
+  }
+}
+
 describe('ending access to an account while it is being used', () => {
   let service: TestService;
   let google: Awaited<ReturnType<typeof startFakeGoogle>>;
@@ -45,29 +66,9 @@ describe('ending access to an account while it is being used', () => {
     await Promise.all([google.fake.stop(), github.fake.stop()]);
   });
 
-  /** Runs work that has to wait for an account, and ends the account's sessions before it gets the lock. */
-  async function whileSessionsEnd<Result>(
-    accountId: number,
-    work: () => Promise<Result>,
-    change = 'DELETE FROM sessions WHERE account_id = $1',
-  ): Promise<Result> {
-    const client = await service.database.connect();
-    try {
-      await client.query('BEGIN');
-      await client.query('SELECT FROM accounts WHERE id = $1 FOR UPDATE', [accountId]);
-      const running = work();
-      await eventually('the work waits for the account', async () => (await service.countLockWaits()) > 0);
-      await client.query(change, [accountId]);
-      await client.query('COMMIT');
-      return await running;
-    } finally {
-      client.release();
-    }
-  }
-
   it('does not link an identity for a session that ended while the link waited for the account', async () => {
     const { account, token } = await signIn(createPerson());
-    const linked = await whileSessionsEnd(account.id, () =>
+    const linked = await whileSessionsEnd(service, account.id, () =>
       linkIdentity('github', toIdentity(createPerson()), sha256(token)),
     );
     expect(linked).to.deep.equal({ problem: 'expired' });
@@ -75,34 +76,17 @@ describe('ending access to an account while it is being used', () => {
     expect(rows).to.deep.equal([{ provider: 'google' }]);
   });
 
-  for (const [method, getPath] of [
-    ['POST', () => '/api/keys/create/'],
-    ['PATCH', (uuid: string) => `/api/keys/${uuid}/`],
-  ] as const) {
-    it(`rejects ${method} ${getPath('{uuid}')} of a key that was revoked while the request waited for the account`, async () => {
-      const customer = await service.createCustomer(null);
-      const accountId = await getAccountId(service, customer);
-      const created = await customer.requestWithSession('POST', '/api/keys/create/', { body: { name: 'other' } });
-      const revoked = await whileSessionsEnd(
-        accountId,
-        () => customer.request(method, getPath(created.body.uuid), { body: { name: 'another' } }),
-        'UPDATE api_keys SET revoked_at = now() WHERE account_id = $1 AND number = 1',
-      );
-      expectError(revoked, 'insufficient_scope', 'was changed or revoked while it ran');
-      const { data } = (await customer.requestWithSession('GET', '/api/keys/')).body;
-      expect(data.map(({ name }: { name: string }) => name))
-        .to.have.length(2)
-        .and.include('other');
-      await service.sql('UPDATE api_keys SET revoked_at = NULL WHERE account_id = $1', [accountId]);
-    });
-  }
-
   it('creates another account for an address whose account was erased while the sign-in waited for it', async () => {
     const person = createPerson();
     const { id } = await findOrCreateAccountByEmail(person.email, 'dev');
     const erase = `UPDATE accounts SET email = 'erased-' || uuid || '@erased.invalid', erased_at = now(),
                           deletion_requested_at = now() WHERE id = $1`;
-    const result = await whileSessionsEnd(id, () => signInWithIdentity('google', toIdentity(person), null), erase);
+    const result = await whileSessionsEnd(
+      service,
+      id,
+      () => signInWithIdentity('google', toIdentity(person), null),
+      erase,
+    );
     if (result.problem !== null) throw new Error(result.problem);
     expect(result.account.id).to.not.equal(id);
     expect(await service.sql('SELECT 1 FROM identities WHERE account_id = $1', [id])).to.deep.equal([]);
@@ -132,4 +116,35 @@ describe('ending access to an account while it is being used', () => {
     expect(next.account.id).to.equal(first.account.id);
     expect(await hasRights(next.token)).to.equal(true);
   });
+});
+
+describe('revoking a key while it is being used', () => {
+  let service: TestService;
+  before(async () => {
+    service = await startTestService({ workers: 0 });
+  });
+  after(() => service.stop());
+
+  for (const [method, getPath] of [
+    ['POST', () => '/api/keys/create/'],
+    ['PATCH', (uuid: string) => `/api/keys/${uuid}/`],
+  ] as const) {
+    it(`rejects ${method} ${getPath('{uuid}')} of a key that was revoked while the request waited for the account`, async () => {
+      const customer = await service.createCustomer(null);
+      const accountId = await getAccountId(service, customer);
+      const created = await customer.requestWithSession('POST', '/api/keys/create/', { body: { name: 'other' } });
+      const revoked = await whileSessionsEnd(
+        service,
+        accountId,
+        () => customer.request(method, getPath(created.body.uuid), { body: { name: 'another' } }),
+        'UPDATE api_keys SET revoked_at = now() WHERE account_id = $1 AND number = 1',
+      );
+      expectError(revoked, 'insufficient_scope', 'was changed or revoked while it ran');
+      const { data } = (await customer.requestWithSession('GET', '/api/keys/')).body;
+      expect(data.map(({ name }: { name: string }) => name))
+        .to.have.length(2)
+        .and.include('other');
+      await service.sql('UPDATE api_keys SET revoked_at = NULL WHERE account_id = $1', [accountId]);
+    });
+  }
 });

@@ -142,15 +142,16 @@ describe('the client store of a chaos run', () => {
     ]);
   });
 
+  const reject = (beganAt: number) => {
+    const create = newCreateRequest(step, null);
+    recordSent(step, create);
+    const times = { beganAt, endedAt: performance.now() };
+    const response = { ...REJECTED, code: 'insufficient_credits', text: 'no credits', ...times };
+    recordCreateResponse(step, create, response, undefined, 'REST');
+  };
+  const count = () => state.store.rejectedCreates.length;
+
   it('keeps a rejection for lack of credits only if no clock was moved during its request', async () => {
-    const reject = (beganAt: number) => {
-      const create = newCreateRequest(step, null);
-      recordSent(step, create);
-      const times = { beganAt, endedAt: performance.now() };
-      const response = { ...REJECTED, code: 'insufficient_credits', text: 'no credits', ...times };
-      recordCreateResponse(step, create, response, undefined, 'REST');
-    };
-    const count = () => state.store.rejectedCreates.length;
     reject(performance.now());
     expect(count()).to.equal(1);
     clocks.disturb();

@@ -53,17 +53,17 @@ describe('the settings of e-mail', () => {
   });
 });
 
+const send = (env: Record<string, string>) => {
+  setTestConfig({ MAIL_FROM: 'no-reply@example.com', SECRET_KEY: 'a'.repeat(32), ...env });
+  const content = { subject: 'subject', text: 'text', html: '', headers: {} };
+  return sendMail({ to: 'ann@example.com', uuid: '1', ...content });
+};
+
 describe('the connection to the mail server', () => {
   const smtp = new FakeSmtpServer();
   before(() => smtp.start());
   after(() => smtp.stop());
   afterEach(() => closeMailTransport());
-
-  const send = (env: Record<string, string>) => {
-    setTestConfig({ MAIL_FROM: 'no-reply@example.com', SECRET_KEY: 'a'.repeat(32), ...env });
-    const content = { subject: 'subject', text: 'text', html: '', headers: {} };
-    return sendMail({ to: 'ann@example.com', uuid: '1', ...content });
-  };
 
   it('must be encrypted in production, except on this machine', async () => {
     // The same server at an address that is not one of this machine in the sense of the rule.

@@ -15,7 +15,7 @@ const impatient = () => ({
   ...S3_LIMITS,
   idleMs: scaleTimeout(500),
   requestMs: scaleTimeout(3_000),
-  uploadMs: scaleTimeout(5_000),
+  uploadMs: scaleTimeout(15_000),
   probeMs: scaleTimeout(1_000),
 });
 
