@@ -21,7 +21,9 @@ export function diskStore(root: string, detectLocalDisk = isOnLocalDisk): MediaS
       else await mkdir(target, { recursive: true });
       const writesDirectly = (isLocal ??= await detectLocalDisk(root));
       await Promise.all(
-        files.map((file) => ('data' in file ? writeData(join(target, file.name), file.data, writesDirectly) : null)),
+        files.flatMap((file) =>
+          'data' in file ? [writeData(join(target, file.name), file.data, writesDirectly)] : [],
+        ),
       );
       for (const file of files) if ('localFile' in file) await rename(file.localFile, join(target, file.name));
       // Not every platform and file system supports fsync of a folder.
