@@ -127,10 +127,13 @@ describe('the requests of a connection', () => {
     socket.write(buildGet('/', 300).repeat(sent));
     await delay(200);
     let bytes = 0;
-    while (bytes < sent * RESPONSE.length) {
+    let responseBytes = Infinity;
+    while (bytes < sent * responseBytes) {
       const chunk = socket.read() as Buffer | null;
       if (chunk === null) await once(socket, 'readable');
-      else bytes += chunk.length;
+      // All responses have headers of the same length.
+      else if (bytes === 0) responseBytes = chunk.indexOf('\r\n\r\n') + 4 + RESPONSE.length;
+      bytes += chunk?.length ?? 0;
       await delay(1);
     }
     expect(handled).to.have.length(sent);
