@@ -63,6 +63,8 @@ describe('the Procfile, in a Procfile runner', function () {
     await eventually('the service is ready', isReady, 120_000).catch((error: Error) =>
       expect.fail(`${error.message}\n${processes.logs()}`),
     );
+    // The worker may start after the API.
+    await processes.waitForLog(/worker\.1.*"msg":"worker ready"/, 120_000);
     signalGroup(processes, 'SIGINT');
     // The runner ends after both.
     await processes.ended;
