@@ -29,6 +29,8 @@ import { sortForParallelRun, updateTimings } from './harness/timings.ts';
 const JOBS_PER_PROCESSOR = 2;
 /** The files of `test/e2e` run whole services and browsers. */
 const MAX_END_TO_END_JOBS = 4;
+/** Fewer collections of garbage that is young: they took a tenth of the processor time of mocha's processes. */
+const MOCHA_NODE_OPTIONS = '--max-semi-space-size=64';
 
 /**
  * The data of a test run need not survive a power failure. Databases of a single file are too young for autovacuum,
@@ -79,7 +81,11 @@ async function main(): Promise<number> {
     const seconds = ((performance.now() - started) / 1_000).toFixed(1);
     const on = servers === undefined ? '' : ` on ${servers.postgres.source} and ${servers.redis.source}`;
     console.log(`${files.length} files, ${jobs} at a time${on}; prepared in ${seconds} s.\n`);
-    const env = { ...process.env, ...variables };
+    const env = {
+      ...process.env,
+      ...variables,
+      NODE_OPTIONS: `${process.env['NODE_OPTIONS'] ?? ''} ${MOCHA_NODE_OPTIONS}`,
+    };
     const status = await runMocha(
       ['--jobs', String(jobs), ...selection.mochaArguments, ...sortForParallelRun(files)],
       env,
