@@ -13,7 +13,7 @@ import {
 } from '../shared/domain/billing/paymentEvents.ts';
 import { runBillingMaintenance } from '../shared/domain/billing/maintenance.ts';
 import { backfillPaymentEvents, reconcilePayments } from '../shared/domain/billing/reconcile.ts';
-import { renewDueCreditPeriods } from '../shared/domain/credits/periods.ts';
+import { renewDueCreditPeriods } from '../shared/domain/credits/renewDuePeriods.ts';
 import { pruneIdempotentRequests } from '../shared/domain/platform/idempotentRequests.ts';
 import { pruneEmails, sendEmails } from '../shared/domain/emails/sendEmails.ts';
 import { recordReminders } from '../shared/domain/emails/reminders.ts';

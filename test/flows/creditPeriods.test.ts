@@ -2,6 +2,8 @@ import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
 import fc from 'fast-check';
 import type pg from 'pg';
+import { renewDueCreditPeriods } from '../../shared/domain/credits/renewDuePeriods.ts';
+import { resetDraining, startDraining } from '../../shared/lib/drain.ts';
 import { runJob } from '../harness/billingService.ts';
 import { captureError } from '../harness/expectRejection.ts';
 import { eventually, type TestService, startTestService } from '../harness/testService.ts';
@@ -72,23 +74,23 @@ function computeExpected(account: Sample, at: Date) {
   return { entries, index, planCredits, granted, rollover, periodEnd: addMonthsModel(account.startedAt, index + 1) };
 }
 
+/** Invariants that inserted accounts violate: they have no history before their current period. */
+const WITHOUT_HISTORY = [
+  'entries-name-their-cause',
+  'entry-signs-match-their-type',
+  'accounts-use-their-own-subscription',
+  'entitlement-matches-subscription',
+  'one-grant-a-month',
+  'periods-renew-atomically',
+  'accounts-are-in-their-latest-period',
+  'used-this-month-is-burned-this-month',
+];
+
 describe('credit period renewals', () => {
   let service: TestService;
   before(async () => {
     service = await startTestService({ apis: 0, workers: 0 });
-    // The inserted accounts have no history before their current period.
-    for (const name of [
-      'entries-name-their-cause',
-      'entry-signs-match-their-type',
-      'accounts-use-their-own-subscription',
-      'entitlement-matches-subscription',
-      'one-grant-a-month',
-      'periods-renew-atomically',
-      'accounts-are-in-their-latest-period',
-      'used-this-month-is-burned-this-month',
-    ]) {
-      service.fabricated.add(name);
-    }
+    for (const name of WITHOUT_HISTORY) service.fabricated.add(name);
   });
   after(() => service.stop());
 
@@ -162,6 +164,50 @@ describe('credit period renewals', () => {
     await runJob({ service }, 'maintenance', 'creditPeriods.renew');
     await eventually('the first account is renewed', async () => (await readPeriodIndex(first.id)) === 1);
   });
+});
+
+describe('a run that renews credit periods', () => {
+  let service: TestService;
+  before(async () => {
+    service = await startTestService({ workers: 0 });
+    for (const name of WITHOUT_HISTORY) service.fabricated.add(name);
+    const credits = { planCredits: 5, topupCredits: 0, granted: 200 };
+    const startedAt = new Date(Date.now() - 40 * DAY_MS);
+    const account: Sample = { plan: 'lite', status: 'active', startedAt, index: 0, paidMonths: 12, ...credits };
+    for (let index = 0; index < 250; index += 1) await insert(service, account);
+  });
+  after(() => service.stop());
+
+  it('renews none while the process shuts down', async () => {
+    startDraining();
+    expect(await renewDueCreditPeriods()).to.equal(0);
+    resetDraining();
+    expect(await countDue(service, new Date())).to.equal(250);
+  });
+
+  it('ends at its time limit after a batch, and leaves the other accounts to the next run', async () => {
+    expect(await renewDueCreditPeriods({ runMaxMs: 1, pauseFactor: 0 })).to.equal(100);
+    expect(await countDue(service, new Date())).to.equal(150);
+    expect(readRuns()).to.deep.equal([{ renewedCount: 100, hasPaused: false }]);
+  });
+
+  it('pauses after a batch of full size, and renews all other accounts', async () => {
+    expect(await renewDueCreditPeriods()).to.equal(150);
+    expect(await countDue(service, new Date())).to.equal(0);
+    expect(readRuns()).to.deep.equal([
+      { renewedCount: 100, hasPaused: false },
+      { renewedCount: 150, hasPaused: true },
+    ]);
+    expect(await renewDueCreditPeriods()).to.equal(0);
+  });
+
+  /** The runs that the service has logged. */
+  function readRuns(): { renewedCount: number; hasPaused: boolean }[] {
+    const lines = (service.apis[0]?.logs() ?? '').split('\n').filter((line) => line.includes('credit periods renewed'));
+    return lines
+      .map((line) => JSON.parse(line))
+      .map(({ renewedCount, pausedMs }) => ({ renewedCount, hasPaused: pausedMs > 0 }));
+  }
 });
 
 async function countDue(service: TestService, at: Date): Promise<number> {

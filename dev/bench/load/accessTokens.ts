@@ -1,9 +1,10 @@
+import { issueAccessToken, verifyAccessToken } from '../../../shared/domain/oauth/accessTokens.ts';
+import { parseConfig } from '../../../shared/lib/config.ts';
+import { openService } from '../../../shared/service.ts';
 import { serveParent } from '../childProcess.ts';
 
 /** The service's own verification of access tokens, in a process that does nothing else. */
-// Importing it connects the table classes to their database.
-await import('../../../shared/lib/database/pool.ts');
-const { issueAccessToken, verifyAccessToken } = await import('../../../shared/domain/oauth/accessTokens.ts');
+await openService(parseConfig(process.env));
 
 /** Fewer than the cache of verified tokens holds. */
 const TOKENS = 4_000;

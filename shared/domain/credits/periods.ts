@@ -2,10 +2,7 @@ import { getPlanBySlug } from '../../lib/catalog/catalog.ts';
 import type { Transaction } from 'objection';
 import { addMonths } from '../../lib/calendar.ts';
 import { now } from '../../lib/clock.ts';
-import { isRejection } from '../../lib/database/errors.ts';
 import { prepared, runStatement } from '../../lib/database/preparedStatements.ts';
-import { logger } from '../../lib/logger.ts';
-import { creditPeriodsRenewed } from '../../lib/metrics.ts';
 import { Account } from '../../tables/Account.ts';
 import type { Subscription } from '../../tables/Subscription.ts';
 import { type EntryInput, postEntries } from './ledger.ts';
@@ -107,9 +104,6 @@ function buildPlanCreditsExpiry({ plan_credits: left }: Account, description: st
   return [{ entryType: 'expiry', amount: -left, planAmount: -left, description, effectKey }];
 }
 
-/** Accounts that one statement renews. */
-const BATCH_SIZE = 1_000;
-
 /**
  * Renews the credit period of as many due accounts as fit one statement: the plan credits expire, at most a month's
  * worth of them rolls over, and the next month is granted, as ledger entries in this order.
@@ -119,7 +113,7 @@ const BATCH_SIZE = 1_000;
  * skipped and found by the next statement. The effect key makes a month's grant unique, and the account's row advances
  * in the same statement.
  */
-const prepareRenewal = (name: string, condition: string, limit: string) =>
+export const prepareRenewal = (name: string, condition: string, limit = '') =>
   prepared(
     name,
     `WITH plan AS MATERIALIZED (
@@ -171,65 +165,11 @@ const prepareRenewal = (name: string, condition: string, limit: string) =>
        FROM due WHERE webhook_count > 0
      ON CONFLICT (account_id, type, subject) DO NOTHING
    )
-   SELECT cast(count(*) AS int) AS accounts FROM due`,
+   SELECT cast(count(*) AS int) AS accounts, max(period_end) AS "lastEnd" FROM due`,
   );
 
-const RENEW_DUE_PERIODS = prepareRenewal('renew_credit_periods', '', `ORDER BY a.period_end LIMIT ${BATCH_SIZE}`);
-const RENEW_ACCOUNT_PERIOD = prepareRenewal('renew_account_credit_period', 'AND a.id = :account', '');
-
-/**
- * Renews the credit period of every account whose month has ended. After an outage an account is renewed once for each
- * month that has passed, in order.
- * @returns the number of renewed periods.
- */
-export async function renewDueCreditPeriods(): Promise<number> {
-  let renewedCount = 0;
-  for (;;) {
-    const accounts = await renewBatch();
-    renewedCount += accounts;
-    creditPeriodsRenewed.inc(accounts);
-    if (accounts === 0) break;
-  }
-  if (renewedCount > 0) logger.info({ renewedCount }, 'credit periods renewed');
-  return renewedCount;
-}
-
-async function renewBatch(): Promise<number> {
-  try {
-    const [row] = await runStatement<{ accounts: number }>(RENEW_DUE_PERIODS, { now: now(), until: now() });
-    return row?.accounts ?? 0;
-  } catch (error) {
-    if (!isRejection(error)) throw error;
-    logger.error({ err: error }, 'batch renewal of credit periods failed; renewing accounts one by one');
-    return renewOneByOne();
-  }
-}
-
-/** Renews due accounts separately, so that one that the database rejects does not block the others. */
-async function renewOneByOne(): Promise<number> {
-  const due = await Account.query()
-    .select('accounts.id')
-    // Suspended and lapsed accounts are not due, and must not fill the batch.
-    .innerJoin('subscriptions', 'subscriptions.id', 'accounts.subscription_id')
-    .where('subscriptions.status', 'active')
-    .whereNotNull('accounts.plan_slug')
-    .where('accounts.period_end', '<=', now())
-    .whereColumn('accounts.period_end', '<', 'subscriptions.paid_until')
-    .orderBy('accounts.period_end')
-    .limit(BATCH_SIZE);
-  let renewedCount = 0;
-  for (const { id } of due) {
-    try {
-      const bindings = { now: now(), until: now(), account: id };
-      const [row] = await runStatement<{ accounts: number }>(RENEW_ACCOUNT_PERIOD, bindings);
-      renewedCount += row?.accounts ?? 0;
-    } catch (error) {
-      if (!isRejection(error)) throw error;
-      logger.error({ err: error, accountId: id }, 'credit period not renewed');
-    }
-  }
-  return renewedCount;
-}
+/** Renews the due period of one account. */
+export const RENEW_ACCOUNT_PERIOD = prepareRenewal('renew_account_credit_period', 'AND a.id = :account');
 
 /**
  * Renews the due periods of one account that the caller has locked, before a calculation from its current month: an
