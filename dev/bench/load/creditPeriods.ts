@@ -7,8 +7,8 @@ await openService(parseConfig(process.env));
 
 /** The service's own renewal of credit periods. */
 serveParent({
-  /** With its pauses, as in the worker's job, but in a single run. */
-  renew: () => measure({ runMaxMs: Infinity }),
+  /** With its pauses, as in the worker's job, but for a given time. */
+  renew: (runMaxMs: number) => measure({ runMaxMs }),
   renewWithoutPauses: () => measure({ runMaxMs: Infinity, pauseFactor: 0 }),
 });
 

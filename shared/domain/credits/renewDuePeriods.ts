@@ -17,8 +17,8 @@ const BATCH_SIZE = 100;
 /** Accounts that are renewed separately at a time. */
 const ONE_BY_ONE_MAX = 1_000;
 
-/** While very many months end, four fifths of the time are left to requests. */
-const PAUSE_FACTOR = 4;
+/** While very many months end, three quarters of the time are left to requests. */
+const PAUSE_FACTOR = 3;
 
 /** Shorter than the interval of the job, so that one process at a time renews. */
 const RUN_MAX_MS = 25_000;
