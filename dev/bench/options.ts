@@ -57,8 +57,8 @@ export interface BenchOptions {
   thumbnails: { repetitions: number };
   /** Number of accounts that are due at once. */
   grants: { accounts: number };
-  /** Accounts that are due while creates continue, and for how long these are measured before and during the renewal. */
-  isolation: { accounts: number; beforeMs: number; duringMs: number };
+  /** Accounts that are due while creates continue; rounds with and without their renewal, and the time of each. */
+  isolation: { accounts: number; rounds: number; roundMs: number };
   /** Rounds of latencies under load; times to find the capacity, and at each share of it. */
   load: { rounds: number; capacityMs: number; loadMs: number };
   /** Webhooks of a round, and for how long and how often the delay of events at a constant rate is measured. */
@@ -74,7 +74,7 @@ const FULL_RUN = {
   accounts: 1_000,
   growth: { small: 10_000, large: 1_000_000, requests: 600 },
   grants: { accounts: 100_000 },
-  isolation: { accounts: 1_000_000, beforeMs: 60_000, duringMs: 120_000 },
+  isolation: { accounts: 1_000_000, rounds: 5, roundMs: 20_000 },
   load: { rounds: 5, capacityMs: 1_500, loadMs: 4_000 },
   mcp: { sessions: 10_000 },
   thumbnails: { repetitions: 20 },
@@ -90,7 +90,7 @@ const QUICK_RUN = {
   accounts: 200,
   growth: { small: 1_000, large: 20_000, requests: 60 },
   grants: { accounts: 10_000 },
-  isolation: { accounts: 10_000, beforeMs: 2_000, duringMs: 4_000 },
+  isolation: { accounts: 10_000, rounds: 1, roundMs: 2_000 },
   load: { rounds: 1, capacityMs: 300, loadMs: 500 },
   mcp: { sessions: 500 },
   thumbnails: { repetitions: 2 },

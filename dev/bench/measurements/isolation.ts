@@ -1,5 +1,5 @@
 import type { Client } from 'pg';
-import { quantile } from '../../local/statistics.ts';
+import { alternateRounds, medianRatio, quantile } from '../../local/statistics.ts';
 import type { BenchEnvironment } from '../environment.ts';
 import { buildCreateRequest, listSpreadAccounts } from '../httpRequests.ts';
 import type { OpenLoopResult } from '../load/openLoop.ts';
@@ -10,9 +10,6 @@ import { verifySums } from '../verify.ts';
 
 /** About as many as the whole pipeline completes on two processors. */
 const CREATES_PER_SECOND = 200;
-/** Creates are sent in slices of this time until the renewal has ended. */
-const SLICE_MS = 2_000;
-
 /**
  * Accounts on the largest plan with an unspent month that ends now, in no particular order. The rows are
  * consistent, so that triggers and foreign keys are off: a million checks would take minutes.
@@ -55,9 +52,9 @@ const UNDO_PERIOD_USED_SQL = `
    WHERE key_count > 0`;
 
 /**
- * Measures creates at a constant rate before and while the credit periods of a million due accounts are renewed, those
- * that create included. No worker takes the generations: the renewal runs as in the worker's job, in a process of its
- * own, and is not awaited to its end, which can take an hour.
+ * Measures creates at a constant rate, in turn with and without a renewal of credit periods beside them, while a million
+ * accounts are due, those that create included. No worker takes the generations: the renewal runs as in the worker's
+ * job, in a process of its own, and stays incomplete, since it can take an hour.
  */
 export async function measureIsolation(environment: BenchEnvironment): Promise<Measurement[]> {
   const { accounts, isolation } = environment.options;
@@ -70,25 +67,25 @@ export async function measureIsolation(environment: BenchEnvironment): Promise<M
   const renewal = await environment.child('./load/creditPeriods.ts', url);
   const requests = listSpreadAccounts(accounts).map((account) => buildCreateRequest(account));
   await http.call('prepare', { name: 'create', port: api.port, expect: 201, requests });
-  let created = 0;
+  let [created, renewed] = [0, 0];
 
-  async function sendCreates(durationMs: number): Promise<number[]> {
-    const result = await http.call<OpenLoopResult>('runOpen', 'create', CREATES_PER_SECOND, durationMs);
+  async function createAlone(): Promise<number[]> {
+    const result = await http.call<OpenLoopResult>('runOpen', 'create', CREATES_PER_SECOND, isolation.roundMs);
     created += result.sent;
     return result.latenciesMs;
   }
 
-  // The first creates run cold code.
-  await sendCreates(isolation.beforeMs / 2);
-  const before = await sendCreates(isolation.beforeMs);
-  const state = { isRenewing: true };
-  const renewing = renewal
-    .call<{ renewed: number; ms: number }>('renew', isolation.duringMs)
-    .finally(() => (state.isRenewing = false));
-  const during: number[] = [];
-  while (state.isRenewing) during.push(...(await sendCreates(SLICE_MS)));
-  const { renewed, ms } = await renewing;
-  const after = await sendCreates(isolation.beforeMs / 2);
+  async function createDuringRenewal(): Promise<number[]> {
+    const renewing = renewal.call<{ renewed: number }>('renew', isolation.roundMs);
+    const latencies = await createAlone();
+    renewed += (await renewing).renewed;
+    return latencies;
+  }
+
+  // The first creates and renewals run cold code.
+  await createDuringRenewal();
+  const renewedBefore = renewed;
+  const rounds = await alternateRounds(isolation.rounds, createDuringRenewal, createAlone);
   const remaining = await countDue(client);
   const expected = isolation.accounts + (await countCreators(client));
   if (renewed + remaining !== expected)
@@ -100,22 +97,24 @@ export async function measureIsolation(environment: BenchEnvironment): Promise<M
   return [
     {
       target: 'isolation',
-      value: quantile(during, 0.99) / quantile(before, 0.99),
+      value: medianRatio({ a: getP99(rounds.a), b: getP99(rounds.b) }),
       parts: {
-        'p50 / p99 / p99.9 ms': formatQuantiles(during),
-        before: formatQuantiles(before),
-        after: formatQuantiles(after),
+        'p50 / p99 / p99.9 ms': formatQuantiles(rounds.a),
+        without: formatQuantiles(rounds.b),
         'creates/s': CREATES_PER_SECOND,
-        periods: renewed,
-        seconds: ms / 1_000,
-        'periods/s': (1_000 * renewed) / ms,
+        'periods/s': (1_000 * (renewed - renewedBefore)) / (isolation.rounds * isolation.roundMs),
       },
     },
   ];
 }
 
-function formatQuantiles(latencies: number[]): string {
-  return [0.5, 0.99, 0.999].map((share) => quantile(latencies, share).toPrecision(3)).join(' / ');
+function getP99(rounds: number[][]): number[] {
+  return rounds.map((latencies) => quantile(latencies, 0.99));
+}
+
+/** Of all rounds. */
+function formatQuantiles(rounds: number[][]): string {
+  return [0.5, 0.99, 0.999].map((share) => quantile(rounds.flat(), share).toPrecision(3)).join(' / ');
 }
 
 async function seedDueAccounts(client: Client, accounts: number): Promise<void> {
