@@ -112,7 +112,7 @@ function getP99(rounds: number[][]): number[] {
   return rounds.map((latencies) => quantile(latencies, 0.99));
 }
 
-/** Of all rounds. */
+/** Quantiles over all rounds. */
 function formatQuantiles(rounds: number[][]): string {
   return [0.5, 0.99, 0.999].map((share) => quantile(rounds.flat(), share).toPrecision(3)).join(' / ');
 }
