@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { IMAGE, TestCustomer, VIDEO } from '../harness/apiClient.ts';
 import { refundGeneration } from '../../shared/domain/staff/generationActions.ts';
-import { HOUR_MS } from '../../shared/spec/durations.ts';
+import { DAY_MS, HOUR_MS } from '../../shared/spec/durations.ts';
 import { expectError } from '../harness/errorEnvelope.ts';
 import { buildToolCall, openMcpSession, postMcp } from '../harness/mcpClient.ts';
 import { registerClient } from '../harness/oauthClient.ts';
@@ -213,5 +213,21 @@ describe('the spending limit', () => {
     await customer.createImage();
     expectError(await customer.createGeneration(IMAGE), 'spending_limit_reached', '16 are used');
     await service.checkIntegrity();
+  });
+
+  it('does not count the generations of a day before, in whichever order they were charged', async () => {
+    const customer = await service.createCustomer('studio');
+    const midnight = Math.ceil(service.now.getTime() / DAY_MS) * DAY_MS;
+    await moveClockTo(new Date(midnight - 10_000));
+    await customer.createImage();
+    // Charged last, with a clock that is behind that of the first one.
+    await moveClockTo(new Date(midnight - 20_000));
+    await customer.createImage();
+    await moveClockTo(new Date(midnight + HOUR_MS));
+    await setKeyLimit(service, customer, { credits: 100, period: 'day' });
+    expect(await readUsed(service, customer)).to.equal(0);
+    await service.checkIntegrity();
+    await customer.createImage();
+    expect(await readUsed(service, customer)).to.equal(8);
   });
 });

@@ -57,44 +57,46 @@ export async function setSpendingLimit(
   return true;
 }
 
+/** Number of generations before the window: all of them if it has none yet, and none of them without a start. */
+const WINDOW_COUNT = `(SELECT CASE WHEN cast(:windowStart AS timestamptz) IS NULL THEN 0
+                               ELSE coalesce((SELECT number FROM first) - 1, generation_count) END
+                         FROM accounts WHERE id = :accountId)`;
+
 /**
- * Finds the last generation before the window, by its burn, and sums the later ones of the credential. Deleted
- * generations count, and only ledger entries lead to them.
+ * Finds the first generation of the window, by its burn, and sums those of the credential from that one on. Deleted
+ * generations count, and only ledger entries lead to them. Of concurrent creates the one that began first may be charged
+ * last: as with charges, all that are charged after the first one of a window belong to it.
  */
 const READ_WINDOW_OF_KEY = prepared(
   'read_spending_window_of_key',
-  `WITH earlier AS MATERIALIZED (
-     SELECT g.number, l.number AS entry
+  `WITH first AS MATERIALIZED (
+     SELECT min(l.number) AS entry, min(g.number) AS number
        FROM ledger_entries l JOIN generations g ON g.uuid = l.generation_uuid AND g.account_id = l.account_id
-      WHERE l.account_id = :accountId AND l.entry_type = 'burn' AND l.created_at < :windowStart
-      ORDER BY l.created_at DESC, l.number DESC LIMIT 1
+      WHERE l.account_id = :accountId AND l.entry_type = 'burn' AND l.created_at >= :windowStart
    ), used AS (
      SELECT sum(g.credits_charged) AS credits
        FROM ledger_entries l JOIN generations g ON g.uuid = l.generation_uuid AND g.account_id = l.account_id
-      WHERE l.account_id = :accountId AND l.entry_type = 'burn'
-        AND l.number > coalesce((SELECT entry FROM earlier), 0)
+      WHERE l.account_id = :accountId AND l.entry_type = 'burn' AND l.number >= (SELECT entry FROM first)
         AND EXISTS (SELECT FROM usage_keys WHERE account_id = :accountId AND key_number = :keyNumber)
         AND g.api_key_number = :keyNumber AND g.status <> 'failed' AND g.refunded_at IS NULL
    )
-   SELECT coalesce((SELECT number FROM earlier), 0) AS generation_count_at_window_start,
+   SELECT ${WINDOW_COUNT} AS generation_count_at_window_start,
           cast(coalesce((SELECT credits FROM used), 0) AS bigint) AS used`,
 );
 
 /** The same for an application. The index on `oauth_client_id` contains its generations. */
 const READ_WINDOW_OF_APPLICATION = prepared(
   'read_spending_window_of_application',
-  `WITH earlier AS MATERIALIZED (
-     SELECT g.number
+  `WITH first AS MATERIALIZED (
+     SELECT min(g.number) AS number
        FROM ledger_entries l JOIN generations g ON g.uuid = l.generation_uuid AND g.account_id = l.account_id
-      WHERE l.account_id = :accountId AND l.entry_type = 'burn' AND l.created_at < :windowStart
-      ORDER BY l.created_at DESC, l.number DESC LIMIT 1
+      WHERE l.account_id = :accountId AND l.entry_type = 'burn' AND l.created_at >= :windowStart
    ), used AS (
      SELECT sum(g.credits_charged) AS credits FROM generations g
-      WHERE g.account_id = :accountId AND g.oauth_client_id = :clientId
-        AND g.number > coalesce((SELECT number FROM earlier), 0)
+      WHERE g.account_id = :accountId AND g.oauth_client_id = :clientId AND g.number > ${WINDOW_COUNT}
         AND g.status <> 'failed' AND g.refunded_at IS NULL
    )
-   SELECT coalesce((SELECT number FROM earlier), 0) AS generation_count_at_window_start,
+   SELECT ${WINDOW_COUNT} AS generation_count_at_window_start,
           cast(coalesce((SELECT credits FROM used), 0) AS bigint) AS used`,
 );
 
