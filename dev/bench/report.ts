@@ -73,3 +73,8 @@ function formatValue(value: number, unit: string): string {
 function formatPart(part: number): string {
   return part >= 100 ? Math.round(part).toLocaleString('en-US') : String(Number(part.toPrecision(3)));
 }
+
+/** Formats the quantiles "p50 / p99 / p99.9". @param getQuantile returns the value below which a share (0 to 1) lies. */
+export function formatQuantiles(getQuantile: (share: number) => number): string {
+  return [0.5, 0.99, 0.999].map((share) => getQuantile(share).toPrecision(3)).join(' / ');
+}

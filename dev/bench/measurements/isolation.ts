@@ -4,12 +4,13 @@ import type { BenchEnvironment } from '../environment.ts';
 import { buildCreateRequest, listSpreadAccounts } from '../httpRequests.ts';
 import type { OpenLoopResult } from '../load/openLoop.ts';
 import { emptyRedis } from '../pipelineRounds.ts';
-import type { Measurement } from '../report.ts';
+import { formatQuantiles, type Measurement } from '../report.ts';
 import { seedDatabase } from '../seed.ts';
 import { verifySums } from '../verify.ts';
 
 /** About as many as the whole pipeline completes on two processors. */
 const CREATES_PER_SECOND = 200;
+
 /**
  * Accounts on the largest plan with an unspent month that ends now, in no particular order. The rows are
  * consistent, so that triggers and foreign keys are off: a million checks would take minutes.
@@ -99,8 +100,8 @@ export async function measureIsolation(environment: BenchEnvironment): Promise<M
       target: 'isolation',
       value: medianRatio({ a: getP99(rounds.a), b: getP99(rounds.b) }),
       parts: {
-        'p50 / p99 / p99.9 ms': formatQuantiles(rounds.a),
-        without: formatQuantiles(rounds.b),
+        'p50 / p99 / p99.9 ms': formatQuantiles((share) => quantile(rounds.a.flat(), share)),
+        without: formatQuantiles((share) => quantile(rounds.b.flat(), share)),
         'creates/s': CREATES_PER_SECOND,
         'periods/s': (1_000 * (renewed - renewedBefore)) / (isolation.rounds * isolation.roundMs),
       },
@@ -110,11 +111,6 @@ export async function measureIsolation(environment: BenchEnvironment): Promise<M
 
 function getP99(rounds: number[][]): number[] {
   return rounds.map((latencies) => quantile(latencies, 0.99));
-}
-
-/** Quantiles over all rounds. */
-function formatQuantiles(rounds: number[][]): string {
-  return [0.5, 0.99, 0.999].map((share) => quantile(rounds.flat(), share).toPrecision(3)).join(' / ');
 }
 
 async function seedDueAccounts(client: Client, accounts: number): Promise<void> {

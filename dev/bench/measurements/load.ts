@@ -7,7 +7,7 @@ import type { LoopResult } from '../load/closedLoop.ts';
 import type { PreparedRequests } from '../load/httpLoad.ts';
 import type { OpenLoopResult } from '../load/openLoop.ts';
 import { emptyRedis } from '../pipelineRounds.ts';
-import type { Measurement } from '../report.ts';
+import { formatQuantiles, type Measurement } from '../report.ts';
 import { seedDatabase } from '../seed.ts';
 import type { TargetName } from '../targets.ts';
 import { verifySums } from '../verify.ts';
@@ -103,14 +103,16 @@ async function measureOperation(fixture: LoadFixture, name: Operation): Promise<
   await bare();
   const { a, b } = await alternateRounds(rounds, service, bare);
   return SHARES.map((share, index) => {
-    const p99 = (side: LoadRound[]) => side.map(({ latenciesMs }) => quantile(latenciesMs[index]!, 0.99));
+    const quantiles = (side: LoadRound[], of: number) =>
+      side.map(({ latenciesMs }) => quantile(latenciesMs[index]!, of));
+    const formatMedians = (side: LoadRound[]) => formatQuantiles((of) => median(quantiles(side, of)));
     const isLast = index === SHARES.length - 1;
     return {
       ...(isLast ? { target: OPERATIONS[name] } : { title: `${name} at ${100 * share} % of capacity, p99 : bare Koa` }),
-      value: medianRatio({ a: p99(a), b: p99(b) }),
+      value: medianRatio({ a: quantiles(a, 0.99), b: quantiles(b, 0.99) }),
       parts: {
-        'p50 / p99 / p99.9 ms': formatQuantiles(a, index),
-        bare: formatQuantiles(b, index),
+        'p50 / p99 / p99.9 ms': formatMedians(a),
+        bare: formatMedians(b),
         'per s': share * median(a.map(({ capacity }) => capacity)),
         'bare per s': share * median(b.map(({ capacity }) => capacity)),
       },
@@ -132,10 +134,4 @@ async function runRound(fixture: LoadFixture, name: string, creates: boolean): P
   }
   if (creates) fixture.created += sent;
   return { capacity, latenciesMs };
-}
-
-/** Median over the rounds. */
-function formatQuantiles(rounds: LoadRound[], index: number): string {
-  const of = (share: number) => median(rounds.map(({ latenciesMs }) => quantile(latenciesMs[index]!, share)));
-  return [0.5, 0.99, 0.999].map((share) => of(share).toPrecision(3)).join(' / ');
 }
