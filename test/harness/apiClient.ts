@@ -1,4 +1,7 @@
 import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import { Agent, type IncomingMessage, request as sendHttpRequest } from 'node:http';
+import { text as readText } from 'node:stream/consumers';
 import { assertMatchesOpenApi } from './openapiValidation.ts';
 
 export interface ApiResponse {
@@ -15,9 +18,11 @@ export interface RequestOptions {
   headers?: Record<string, string>;
 }
 
+const agent = new Agent({ keepAlive: true });
+
 /**
  * Sends one HTTP request to the service: JSON in, JSON out, whatever the status. Fails if the response does not match
- * the OpenAPI document.
+ * the OpenAPI document. `fetch` would take three times as much processor time.
  */
 export async function request(
   baseUrl: string,
@@ -26,20 +31,30 @@ export async function request(
   options: RequestOptions = {},
 ): Promise<ApiResponse> {
   const raw = options.rawBody ?? (options.body === undefined ? undefined : JSON.stringify(options.body));
-  const response = await fetch(new URL(path, baseUrl), {
-    method,
-    headers: { ...(raw === undefined ? {} : { 'content-type': 'application/json' }), ...options.headers },
-    body: raw as string | undefined,
-    redirect: 'manual',
-  });
-  const text = await response.text();
+  // Node adds the length of a body to some methods only.
+  const content = { 'content-type': 'application/json', 'content-length': String(Buffer.byteLength(raw ?? '')) };
+  const headers = { ...(raw === undefined ? {} : content), ...options.headers };
+  const sent = sendHttpRequest(new URL(path, baseUrl), { agent, method, headers });
+  // After a response that did not wait for the whole body, the connection may break.
+  sent.on('error', () => {});
+  sent.end(raw);
+  const [response] = (await once(sent, 'response')) as [IncomingMessage];
+  const text = await readText(response);
   const reply = {
-    status: response.status,
-    headers: response.headers,
+    status: response.statusCode as number,
+    headers: toHeaders(response),
     body: text === '' ? undefined : parseJsonOrText(text),
   };
   assertMatchesOpenApi(method, path, reply);
   return reply;
+}
+
+function toHeaders({ headersDistinct }: IncomingMessage): Headers {
+  const headers = new Headers();
+  for (const [name, values = []] of Object.entries(headersDistinct)) {
+    for (const value of values) headers.append(name, value);
+  }
+  return headers;
 }
 
 function parseJsonOrText(text: string): unknown {
