@@ -99,9 +99,12 @@ export async function bundlePrograms({ root, folder, otherPrograms, getFlags }: 
  */
 function assertAscii(folder: string): void {
   for (const name of readdirSync(folder)) {
-    const found = /.{0,40}[^\x00-\x7f]/.exec(readFileSync(join(folder, name), 'latin1'));
-    if (found !== null && name.endsWith('.js'))
-      throw new Error(`${name} is not ASCII; write \\u escapes in the regular expression at: ${found[0]}`);
+    if (!name.endsWith('.js')) continue;
+    const text = readFileSync(join(folder, name), 'latin1');
+    const place = text.search(/[^\x00-\x7f]/);
+    if (place === -1) continue;
+    const found = text.slice(Math.max(0, place - 40), place + 1);
+    throw new Error(`${name} is not ASCII; write \\u escapes in the regular expression at: ${found}`);
   }
 }
 
