@@ -2,17 +2,21 @@ import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
+import knex from 'knex';
 import pg from 'pg';
 import type { Program } from '../../dev/local/environment/program.ts';
 import { buildServiceEnv } from '../../dev/local/environment/serviceEnv.ts';
 import { allocatePort } from './ports.ts';
 import { type TestCustomer, createCustomer, request } from './apiClient.ts';
-import { createDatabase, requireTestEnv, runRelease } from './databases.ts';
+import { createDatabase, requireTestEnv } from './databases.ts';
 import { InProcessService } from './inProcessService.ts';
 import { type ServiceHandle, startServiceProcess } from './serviceProcess.ts';
 import { endWithFile, removeEnded } from './testLogs.ts';
 import { FakeUpstream } from '../fakes/fakeUpstream.ts';
+import { releaseCatalog } from '../../shared/domain/catalog/release.ts';
 import { checkInvariants } from '../../shared/domain/credits/integrity/index.ts';
+import { parseCatalog } from '../../shared/lib/catalog/catalog.ts';
+import { parseConfig } from '../../shared/lib/config.ts';
 
 /** Decodes every video at once. The decoder in WebAssembly takes up to a second of processor time for each. */
 const FAKE_FFMPEG = fileURLToPath(new URL('../fakes/ffmpeg.sh', import.meta.url));
@@ -190,10 +194,14 @@ export class TestService {
   }
 }
 
-/** Releases a catalog. @throws Error if it was refused. */
+/**
+ * Releases a catalog to a migrated database, as the release step does, which takes a process.
+ * @throws ConfigError if it cannot be released.
+ */
 export async function release(databaseUrl: string, CATALOG: string): Promise<void> {
-  const { status, output } = await runRelease(databaseUrl, { CATALOG });
-  if (status !== 0) throw new Error(`The release failed: ${output}`);
+  const config = parseConfig({ DATABASE_URL: databaseUrl, REDIS_URL: requireTestEnv('TEST_REDIS_URL'), CATALOG });
+  const database = knex({ client: 'pg', connection: databaseUrl, pool: { min: 0, max: 1 } });
+  await releaseCatalog(database, parseCatalog(config)).finally(() => database.destroy());
 }
 
 /** Starts a service: one API and one worker by default. */
