@@ -16,7 +16,7 @@ import { bundleTests } from './harness/moduleBundle.ts';
 import { sortForParallelRun, updateTimings } from './harness/timings.ts';
 
 /**
- * Runs tests: all but `test/e2e` unless files or folders are named. Starts what they need (Postgres and Redis on free
+ * Runs tests: those of `npm test` unless files or folders are named. Starts what they need (Postgres and Redis on free
  * ports, a template database, the bundled programs, for `test/e2e` the build) and hands the files to mocha in an
  * order that balances the processes. Other options are passed to mocha.
  *

@@ -17,10 +17,10 @@ const FILES = [
   'test/contract/generationInputs.test.ts',
   'test/contract/spendingLimits.test.ts',
   'test/contract/usageByKey.test.ts',
-  'test/flows/cancelSubmitted.test.ts',
-  'test/flows/concurrentRequests.test.ts',
+  'test/resilience/cancelSubmitted.test.ts',
+  'test/resilience/concurrentRequests.test.ts',
   'test/flows/creditPeriods.test.ts',
-  'test/flows/sweepFairness.test.ts',
+  'test/resilience/sweepFairness.test.ts',
 ];
 
 describe('tables that are partitioned by account', () => {

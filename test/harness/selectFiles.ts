@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 
-/** Default paths of `npm test`: all but `test/e2e`. */
+/** Paths of `npm test`. The other folders have scripts of their own. */
 const DEFAULT_PATHS = ['test/architecture', 'test/writingStyle.test.ts', 'test/unit', 'test/contract', 'test/flows'];
 const END_TO_END = 'test/e2e/';
 /** Options of mocha that take a value, which must not be taken for a file. */

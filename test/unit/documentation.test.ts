@@ -23,7 +23,7 @@ const EXTERNAL_NAMES = new Set(
 );
 const EXTERNAL_PREFIXES = /^(?:pg|OTEL|nodejs|process)_\w+$/;
 /** Files of tests, each with words of titles. */
-const NAMED_TESTS = /`((?:contract|e2e|flows|unit)\/\w+)`: ("[^"]+"(?:, "[^"]+")*)/g;
+const NAMED_TESTS = /`((?:contract|e2e|flows|resilience|unit)\/\w+)`: ("[^"]+"(?:, "[^"]+")*)/g;
 /** Endings of the series of a histogram. */
 const DERIVED_SUFFIX = /_(?:bucket|sum|count)$/;
 
@@ -152,7 +152,17 @@ describe('the documentation', () => {
       paths.some(
         (path) => path.endsWith(`/${name}`) || path.includes(`/${name}/`) || path.endsWith(`/${name}.test.ts`),
       );
-    const roots = [...SOURCE_FOLDERS, 'docs', 'unit', 'contract', 'flows', 'e2e', 'domain', 'gateways'].join('|');
+    const roots = [
+      ...SOURCE_FOLDERS,
+      'docs',
+      'unit',
+      'contract',
+      'flows',
+      'resilience',
+      'e2e',
+      'domain',
+      'gateways',
+    ].join('|');
     const pattern = new RegExp(`\`((?:${roots})/[\\w./-]+?)/?\``, 'g');
     const unknown = documents
       .filter((path) => path !== 'CHANGELOG.md')
@@ -241,7 +251,7 @@ describe('the documentation', () => {
       .flatMap(([, body = '']) => body.trim().split('\n'));
     expect(rows.length).to.be.above(100);
     const incomplete = rows.filter((row) => {
-      const files = row.match(/`(?:contract|e2e|flows|unit)\/\w+`/g) ?? [];
+      const files = row.match(/`(?:contract|e2e|flows|resilience|unit)\/\w+`/g) ?? [];
       return files.length === 0 || files.length !== [...row.matchAll(NAMED_TESTS)].length;
     });
     expect(incomplete).to.deep.equal([]);
