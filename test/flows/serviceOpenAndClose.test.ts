@@ -1,33 +1,39 @@
+import { join } from 'node:path';
 import { expect } from 'chai';
 import { runProgram } from '../../dev/local/environment/program.ts';
 import { createDatabase, requireTestEnv } from '../harness/databases.ts';
+import { bundleModules } from '../harness/moduleBundle.ts';
 import { allocatePort } from '../harness/ports.ts';
+
+const MODULES = ['shared/lib/config.ts', 'shared/service.ts', 'api/server.ts', 'worker/worker.ts'];
 
 /** Opens, uses and closes a service with API and worker repeatedly. Then no open handle should remain. */
 const SCRIPT = `
-  const { parseConfig } = await import('./shared/lib/config.ts');
-  const { openService } = await import('./shared/service.ts');
-  const { startApi } = await import('./api/server.ts');
-  const { startWorker } = await import('./worker/worker.ts');
-  for (let count = 0; count < Number(process.argv[1]); count += 1) {
-    const service = await openService(parseConfig(process.env), { log: { write: () => {} } });
-    const second = await openService(parseConfig(process.env)).catch((error) => error.message);
-    if (!second.includes('open in this process already')) throw new Error(second);
-    const api = await startApi();
-    const worker = await startWorker();
-    const response = await fetch('http://127.0.0.1:' + api.port + '/api/models/');
-    console.log((await response.json()).data.map(({ status }) => status).join());
-    await worker.close();
-    await api.close();
-    await service.close();
+  async function main(bundle, times) {
+    const [{ parseConfig }, { openService }, { startApi }, { startWorker }] =
+      Object.values(require(bundle)).map((importModule) => importModule());
+    for (let count = 0; count < Number(times); count += 1) {
+      const service = await openService(parseConfig(process.env), { log: { write: () => {} } });
+      const second = await openService(parseConfig(process.env)).catch((error) => error.message);
+      if (!second.includes('open in this process already')) throw new Error(second);
+      const api = await startApi();
+      const worker = await startWorker();
+      const response = await fetch('http://127.0.0.1:' + api.port + '/api/models/');
+      console.log((await response.json()).data.map(({ status }) => status).join());
+      await worker.close();
+      await api.close();
+      await service.close();
+    }
+    console.log('closed');
   }
-  console.log('closed');`;
+  void main(...process.argv.slice(1));`;
 
 describe('a service', () => {
   it('can be opened and closed twice in one process without leaving an open handle', async () => {
     const port = await allocatePort();
+    const bundle = await bundleModules(join(requireTestEnv('TEST_FOLDER'), 'service'), MODULES);
     const { status, out, err } = await runProgram({
-      args: ['--import', 'tsx', '--input-type=module', '-e', SCRIPT, '2'],
+      args: ['-e', SCRIPT, bundle, '2'],
       env: {
         TMPDIR: process.env['TMPDIR'],
         NODE_ENV: 'test',
