@@ -1,6 +1,10 @@
+import { cpSync, symlinkSync } from 'node:fs';
+import { join, resolve } from 'node:path';
 import { expect } from 'chai';
 import { runProgram } from '../../dev/local/environment/program.ts';
 import { CommandLineError, parseCommandLine } from '../../shared/lib/commandLine.ts';
+import { requireTestEnv } from '../harness/databases.ts';
+import { startTestService } from '../harness/testService.ts';
 
 /** Every command for people, with the main file that its script in `package.json` names. */
 const COMMANDS: [name: string, main: string][] = [
@@ -39,6 +43,31 @@ describe('command lines', function () {
       expect(err).to.match(/^Unknown option '--hepl'\./);
     });
   }
+
+  it('npm run admin and npm run check run from the sources without a build', async () => {
+    const service = await startTestService({ workers: 0 });
+    const customer = await service.createCustomer('pro');
+    const clone = join(requireTestEnv('TEST_FOLDER'), 'clone');
+    for (const part of ['package.json', 'shared', 'worker']) cpSync(part, join(clone, part), { recursive: true });
+    symlinkSync(resolve('node_modules'), join(clone, 'node_modules'), 'dir');
+    const scripts = [
+      ['admin', 'find-account', customer.email],
+      ['check', '--json'],
+    ] as const;
+    for (const [script, ...args] of scripts) {
+      const env = { ...service.env, HOME: clone };
+      const { status, out, err } = await runProgram({
+        file: 'npm',
+        args: ['run', '--silent', script, '--', ...args],
+        env,
+        cwd: clone,
+      });
+      expect([status, err], out).to.deep.equal([0, '']);
+      if (script === 'check') expect(JSON.parse(out).holds).to.equal(true);
+      else expect(out).to.include(customer.email);
+    }
+    await service.stop();
+  });
 
   it('npm run chaos rejects a negative seed and names the allowed range', async () => {
     const { status, err } = await run('dev/chaos/main.ts', '--seed', '-1');

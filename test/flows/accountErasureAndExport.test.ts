@@ -2,7 +2,7 @@ import { readAudit } from '../harness/staffConsole.ts';
 import { expect } from 'chai';
 import { Queue } from 'bullmq';
 import { Redis } from 'ioredis';
-import { runBundled } from '../harness/builtPrograms.ts';
+import { runAdminInProcess } from '../harness/adminCommand.ts';
 import type { TestCustomer } from '../harness/apiClient.ts';
 import { decodeClaims, registerClient } from '../harness/oauthClient.ts';
 import { eventually, type TestService, startTestService } from '../harness/testService.ts';
@@ -13,12 +13,11 @@ const image = async (customer: TestCustomer, prompt: string) =>
 describe('the data of an account', () => {
   let service: TestService;
   before(async () => {
-    service = await startTestService();
+    service = await startTestService({ spawn: 'all' });
   });
   after(() => service.stop());
 
-  /** Runs an admin command from the build, as in a deployment. */
-  const admin = (...args: string[]) => runBundled('admin', args, { env: { NODE_ENV: 'test', ...service.env } });
+  const admin = (...args: string[]) => runAdminInProcess(args, service.env);
   const getRow = async ({ email }: TestCustomer) =>
     (await service.sql('SELECT * FROM accounts WHERE email = $1', [email]))[0];
   const getTexts = async (accountId: number) =>

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
-import { runAdmin } from '../harness/adminCommand.ts';
+import { runAdminInProcess } from '../harness/adminCommand.ts';
 import type { TestCustomer } from '../harness/apiClient.ts';
 import { setAllModelsOnline } from '../harness/seeds.ts';
 import { eventually, type TestService, startTestService } from '../harness/testService.ts';
@@ -11,13 +11,13 @@ describe('list-stuck-generations and requeue-generations', () => {
   let service: TestService;
   let customer: TestCustomer;
   before(async () => {
-    service = await startTestService({ workers: 0 });
+    service = await startTestService({ workers: 0, spawn: 'all' });
     await setAllModelsOnline(service);
     customer = await service.createCustomer('pro');
   });
   after(() => service.stop());
 
-  const admin = (...args: string[]) => runAdmin(args, service.env);
+  const admin = (...args: string[]) => runAdminInProcess(args, service.env);
 
   /** Creates a generation that has waited for a long time without being dispatched. */
   const stuckImage = async () => {

@@ -1,3 +1,4 @@
+import type { Writable } from 'node:stream';
 import { parseConfig, type ProcessKind } from '../../shared/lib/config.ts';
 import { requireNewestCatalog } from '../../shared/domain/catalog/releases.ts';
 import { withLocalService } from '../../shared/lib/localService.ts';
@@ -11,11 +12,12 @@ import { openService, type Service } from '../../shared/service.ts';
 export async function openCommandService(
   environment: Record<string, string | undefined>,
   kind: ProcessKind,
+  stderr: Writable = process.stderr,
 ): Promise<Service> {
   const env = withLocalService(environment, ({ baseUrl }) => {
-    process.stderr.write(`Using the databases of the local service: ${baseUrl}\n`);
+    stderr.write(`Using the databases of the local service: ${baseUrl}\n`);
   });
-  const service = await openService(parseConfig(env, kind), { log: process.stderr, usesUpstreams: false });
+  const service = await openService(parseConfig(env, kind), { log: stderr, usesUpstreams: false });
   try {
     if (kind === 'admin') await requireNewestCatalog();
   } catch (error) {

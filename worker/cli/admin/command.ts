@@ -1,10 +1,19 @@
+import type { Writable } from 'node:stream';
+
+/** Output of a command. Logs and errors go to stderr. */
+export interface CommandStreams {
+  stdout: Writable;
+  stderr: Writable;
+}
+
 /** Input and output of a command of `npm run admin`. */
-export interface CommandContext {
+export interface CommandContext extends CommandStreams {
   /** Positional arguments, in order. */
   args: string[];
   options: Record<string, string | boolean | undefined>;
   /** False for a dry run, which only prints the changes. */
   shouldApply: boolean;
+  /** Writes a line to stdout. */
   print: (line: string) => void;
 }
 

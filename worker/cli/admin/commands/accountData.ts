@@ -32,10 +32,10 @@ export async function revokeAllAccess({
 }
 
 /** Prints the stored data of an account as JSON. */
-export async function exportAccountData({ args: [query = ''], options }: CommandContext): Promise<void> {
+export async function exportAccountData({ args: [query = ''], options, stdout }: CommandContext): Promise<void> {
   const account = await lookUpAccountForStaff(query);
   const exported = await exportAccountByStaff(account, parseReason(options), getSystemActor());
-  await pipeline(exported, process.stdout, { end: false });
+  await pipeline(exported, stdout, { end: false });
 }
 
 /** Erases the personal data of an account. */
