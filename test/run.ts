@@ -25,8 +25,8 @@ import { sortForParallelRun, updateTimings } from './harness/timings.ts';
  *     npm test -- --partitions 4 test/flows/creditPeriods.test.ts
  *     npm test -- --update-timings
  */
-/** More files at a time than twice the processors would make each slower, and exceed time limits on a slow machine. */
-const JOBS_PER_PROCESSOR = 2;
+/** Tests wait for a third of their time. More files at a time would exceed time limits on a slow machine. */
+const JOBS_PER_PROCESSOR = 3;
 /** The files of `test/e2e` run whole services and browsers. */
 const MAX_END_TO_END_JOBS = 4;
 /** Fewer collections of garbage that is young: they took a tenth of the processor time of mocha's processes. */

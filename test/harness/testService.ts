@@ -201,7 +201,11 @@ export class TestService {
 export async function release(databaseUrl: string, CATALOG: string): Promise<void> {
   const config = parseConfig({ DATABASE_URL: databaseUrl, REDIS_URL: requireTestEnv('TEST_REDIS_URL'), CATALOG });
   const database = knex({ client: 'pg', connection: databaseUrl, pool: { min: 0, max: 1 } });
-  await releaseCatalog(database, parseCatalog(config)).finally(() => database.destroy());
+  try {
+    await releaseCatalog(database, parseCatalog(config));
+  } finally {
+    await database.destroy();
+  }
 }
 
 /** Starts a service: one API and one worker by default. */

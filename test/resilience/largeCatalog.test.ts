@@ -18,7 +18,8 @@ describe(`a service with ${LARGE_CATALOG_MODELS} models`, function () {
   let service: TestService;
   let customer: TestCustomer;
   before(async () => {
-    service = await startTestService({ env: { CATALOG } });
+    // A process that records hundreds of probes at once on a busy machine is late to read the responses.
+    service = await startTestService({ env: { CATALOG, DATABASE_TIMEOUT_MS: '20000' } });
     customer = await service.createCustomer('studio');
   });
   after(() => service.stop());
