@@ -1,4 +1,4 @@
-import { LRUCache } from 'lru-cache';
+import { createLruCache } from '../../shared/lib/lruCache.ts';
 import type { Caller, KeyCaller } from '../../shared/domain/accounts/accounts.ts';
 import { findApiKeyOwner, hashApiKey } from '../../shared/domain/accounts/apiKeyOwners.ts';
 import { findSessionOwner, isSessionToken } from '../../shared/domain/accounts/sessions.ts';
@@ -18,7 +18,7 @@ import { isSafeOrSameOrigin } from './csrf.ts';
  * key is valid and its options have not changed. An entry is replaced when they have, and deleted when its key is revoked
  * here or found revoked.
  */
-const keyOwnerCache = perService(() => new LRUCache<string, KeyCaller>({ max: 50_000 }));
+const keyOwnerCache = perService(() => createLruCache<string, KeyCaller>(50_000));
 
 /**
  * Authenticates a request by an API key in either header or an access token for the REST interface, the session cookie, or

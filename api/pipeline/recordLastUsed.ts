@@ -1,4 +1,4 @@
-import { LRUCache } from 'lru-cache';
+import { createLruCache } from '../../shared/lib/lruCache.ts';
 import { recordApiKeyLastUsed } from '../../shared/domain/accounts/apiKeyOwners.ts';
 import { recordSessionLastUsed } from '../../shared/domain/accounts/sessions.ts';
 import { sha256 } from '../../shared/lib/secrets.ts';
@@ -7,7 +7,7 @@ import { API_KEY_LAST_USED_INTERVAL_MS } from '../../shared/spec/limits.ts';
 import type { Context } from '../context.ts';
 
 /** Time at which this process last recorded a use, by credential. */
-const recordedAt = perService(() => new LRUCache<string, number>({ max: 100_000 }));
+const recordedAt = perService(() => createLruCache<string, number>(100_000));
 
 /** Records the use of the request's credentials in `last_used_at`, at most once a minute and without delaying it. */
 export function recordLastUsed(ctx: Context): void {

@@ -1,5 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
-import { LRUCache } from 'lru-cache';
+import { createLruCache } from './lruCache.ts';
 
 /**
  * Correlation for the logs: the request that created a generation and the job that works on it in this process. Used by
@@ -9,14 +9,14 @@ import { LRUCache } from 'lru-cache';
 /** Far more generations than one process works on at a time. */
 const MAX_ENTRIES = 20_000;
 
-const requestIdByGeneration = new LRUCache<string, string>({ max: MAX_ENTRIES });
+const requestIdByGeneration = createLruCache<string, string>(MAX_ENTRIES);
 /** Fields that identify a job in a log line. Job ids are unique within their queue only. */
 interface JobContext {
   queue: string;
   jobId: string;
 }
 
-const jobByGeneration = new LRUCache<string, JobContext>({ max: MAX_ENTRIES });
+const jobByGeneration = createLruCache<string, JobContext>(MAX_ENTRIES);
 const currentJob = new AsyncLocalStorage<JobContext>();
 
 /** Stores the request that created a generation. */

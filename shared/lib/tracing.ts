@@ -9,7 +9,7 @@ import {
   SpanStatusCode,
   trace,
 } from '@opentelemetry/api';
-import { LRUCache } from 'lru-cache';
+import { createLruCache, type LRUCache } from './lruCache.ts';
 import { perService } from './serviceScope.ts';
 
 /**
@@ -30,7 +30,7 @@ export function isTracing(): boolean {
 
 /** Called when the SDK was registered. */
 export function enableTracing(): void {
-  state().traceparents = new LRUCache({ max: MAX_ENTRIES });
+  state().traceparents = createLruCache(MAX_ENTRIES);
 }
 
 export interface SpanDetails {

@@ -1,6 +1,6 @@
 import { randomUUID, sign, verify } from 'node:crypto';
 import { promisify } from 'node:util';
-import { LRUCache } from 'lru-cache';
+import { createLruCache } from '../../lib/lruCache.ts';
 import { now } from '../../lib/clock.ts';
 import { config } from '../../lib/config.ts';
 import { perService } from '../../lib/serviceScope.ts';
@@ -27,7 +27,7 @@ export class InvalidAccessTokenError extends Error {}
 
 /** Well above the longest token that this service issues. */
 const ACCESS_TOKEN_MAX_CHARACTERS = 4_096;
-const verifiedTokens = perService(() => new LRUCache<string, AccessToken>({ max: 10_000 }));
+const verifiedTokens = perService(() => createLruCache<string, AccessToken>(10_000));
 // On the thread pool, so that signing does not block the event loop.
 const signOnThreadPool = promisify(sign);
 

@@ -1,4 +1,4 @@
-import { LRUCache } from 'lru-cache';
+import { createLruCache } from '../../lib/lruCache.ts';
 import { perService } from '../../lib/serviceScope.ts';
 
 /*
@@ -65,7 +65,7 @@ export const COUNT_SPENDING = `
         AND l.number = spending.number AND spending.credits IS NOT NULL`;
 
 /** Accounts that have had a spending limit. Their charges go to the statement that checks limits directly. */
-const accountsWithLimits = perService(() => new LRUCache<number, true>({ max: 50_000 }));
+const accountsWithLimits = perService(() => createLruCache<number, true>(50_000));
 
 export function rememberLimits(accountId: number): void {
   accountsWithLimits().set(accountId, true);
