@@ -14,7 +14,7 @@ export function runAdmin(args: string[], env: Record<string, string> = {}): Prom
  */
 export async function runAdminInProcess(args: string[], env: Record<string, string> = {}): Promise<ProgramResult> {
   const [stdout, stderr] = [new CollectedOutput(), new CollectedOutput()];
-  const status = await runAdminCommand(args, { NODE_ENV: 'test', ...env }, { stdout, stderr });
+  const status = await runAdminCommand({ NODE_ENV: 'test', ...env }, args, { stdout, stderr });
   return { status, out: stdout.text, err: stderr.text };
 }
 

@@ -3,5 +3,5 @@ import { runAdminCommand } from './runAdminCommand.ts';
 
 /** Commands for staff: `npm run admin -- <command>`, in a deployment `node dist/worker/cli/admin/main.js <command>`. */
 runMain(async () => {
-  process.exitCode = await runAdminCommand(process.argv.slice(2), process.env, process);
+  process.exitCode = await runAdminCommand(process.env, process.argv.slice(2), process);
 });

@@ -3,12 +3,10 @@ import { toSentence } from '../../../shared/lib/commandLine.ts';
 import { type CommandContext, type Command, type CommandStreams, UsageError } from './command.ts';
 import { COMMANDS } from './commands.ts';
 
-type CommandOutput = Pick<CommandContext, 'stdout' | 'stderr' | 'print'>;
-
 type Environment = Record<string, string | undefined>;
 
 /** Runs a command. @returns its exit code. */
-type Execute = (command: Command, context: Pick<CommandContext, 'args' | 'options' | 'shouldApply'>) => Promise<number>;
+type Execute = (command: Command, context: CommandContext) => Promise<number>;
 
 /**
  * Runs a command for staff in this process, in which no service may be open.
@@ -16,14 +14,13 @@ type Execute = (command: Command, context: Pick<CommandContext, 'args' | 'option
  * @throws ConfigError if the configuration is invalid.
  */
 export async function runAdminCommand(
-  args: readonly string[],
   env: Environment,
+  args: readonly string[],
   streams: CommandStreams,
 ): Promise<number> {
   let status = 0;
-  const print = (line: string) => void streams.stdout.write(`${line}\n`);
-  const program = createProgram({ ...streams, print }, async (command, context) => {
-    status = await executeCommand(command, { ...context, ...streams, print }, env);
+  const program = createProgram(streams, async (command, context) => {
+    status = await executeCommand(env, command, context);
     return status;
   });
   try {
@@ -35,13 +32,13 @@ export async function runAdminCommand(
   return status;
 }
 
-function createProgram(output: CommandOutput, execute: Execute): CommanderCommand {
+function createProgram({ stdout, stderr }: CommandStreams, execute: Execute): CommanderCommand {
   const program = new CommanderCommand('npm run admin --')
     .usage('<command> ...')
     .configureHelp({ subcommandTerm: (command) => command.name(), helpWidth: 120 })
     .configureOutput({
-      writeOut: (text) => output.stdout.write(text),
-      writeErr: (text) => output.stderr.write(text),
+      writeOut: (text) => stdout.write(text),
+      writeErr: (text) => stderr.write(text),
       outputError: (message, write) => write(`${toSentence(message)}\n`),
     })
     .helpCommand(false)
@@ -54,7 +51,8 @@ function createProgram(output: CommandOutput, execute: Execute): CommanderComman
 Each command has its own --help. Commands change data only with --apply. They use the databases of DATABASE_URL and
 REDIS_URL; if neither is set, those of the service that npm start runs on DATA_DIR (default: .data).`,
     );
-  for (const [name, command] of Object.entries(COMMANDS)) addCommand(program, name, command, output, execute);
+  for (const [name, command] of Object.entries(COMMANDS))
+    addCommand(program, name, command, { stdout, stderr }, execute);
   return program;
 }
 
@@ -62,10 +60,11 @@ function addCommand(
   program: CommanderCommand,
   name: string,
   command: Command,
-  { print }: CommandOutput,
+  streams: CommandStreams,
   execute: Execute,
 ): void {
   const { summary, args, details, options, isMutating } = command;
+  const print = (line: string) => void streams.stdout.write(`${line}\n`);
   const added = program.command(`${name} ${args}`.trim()).summary(summary).description(`${summary}.\n${details}`);
   for (const [flags, description] of Object.entries(options)) added.option(flags, description);
   added
@@ -75,7 +74,7 @@ function addCommand(
       const values = added.opts<CommandContext['options']>();
       const shouldApply = values['apply'] === true;
       try {
-        const status = await execute(command, { args: added.args, options: values, shouldApply });
+        const status = await execute(command, { args: added.args, options: values, shouldApply, print, ...streams });
         if (status === 0 && isMutating && !shouldApply) {
           print('Nothing was changed: this was a dry run. Use --apply to apply the changes.');
         }
@@ -87,7 +86,7 @@ function addCommand(
 }
 
 /** Runs a command in a service of its own. @returns the exit code. If it is not 0, the reason is on stderr. */
-async function executeCommand(command: Command, context: CommandContext, env: Environment): Promise<number> {
+async function executeCommand(env: Environment, command: Command, context: CommandContext): Promise<number> {
   const run = await command.load();
   const [{ openCommandService }, { describeDatabaseError }, { logger }, { ServiceError }] = await Promise.all([
     import('../commandService.ts'),
