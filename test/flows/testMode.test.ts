@@ -8,7 +8,7 @@ import type { Actor } from '../../shared/domain/staff/audit.ts';
 import { refundGeneration } from '../../shared/domain/staff/generationActions.ts';
 import { reinstateAccount, suspendAccount } from '../../shared/domain/staff/suspension.ts';
 import { isSignedWith, WebhookReceiver } from '../fakes/webhookReceiver.ts';
-import { runBundled } from '../harness/builtPrograms.ts';
+import { runAdmin } from '../harness/adminCommand.ts';
 import { IMAGE, type TestCustomer } from '../harness/apiClient.ts';
 import { expectError } from '../harness/errorEnvelope.ts';
 import { expectRejection } from '../harness/expectRejection.ts';
@@ -151,9 +151,7 @@ describe('test mode with the sample upstream', () => {
     const { tester } = await addTestKey(customer);
     const { output_url: url } = await end(tester, 'only in test mode');
     const id = await readLiveId(customer);
-    const { out } = await runBundled('admin', ['export-account', customer.email], {
-      env: { NODE_ENV: 'test', ...service.env },
-    });
+    const { out } = await runAdmin(['export-account', customer.email], service.env);
     const exported = JSON.parse(out);
     expect(exported.generations).to.deep.equal([]);
     expect(exported.test_generations).to.have.lengthOf(1);
@@ -183,9 +181,7 @@ describe('test mode with the sample upstream', () => {
     const { tester } = await addTestKey(customer);
     const { uuid } = await end(tester, 'nothing to refund');
     await expectRejection(refundGeneration(uuid, 'bad', ACTOR), /cost nothing/);
-    const { out } = await runBundled('admin', ['find-account', String((await readTestRow(customer)).id)], {
-      env: { NODE_ENV: 'test', ...service.env },
-    });
+    const { out } = await runAdmin(['find-account', String((await readTestRow(customer)).id)], service.env);
     expect(out).to.include(customer.email);
   });
 

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
-import { Agent, type IncomingMessage, request as sendHttpRequest } from 'node:http';
+import { Agent, type ClientRequest, type IncomingMessage, request as sendHttpRequest } from 'node:http';
 import { text as readText } from 'node:stream/consumers';
 import { assertMatchesOpenApi } from './openapiValidation.ts';
 
@@ -35,26 +35,25 @@ export async function request(
   const content = { 'content-type': 'application/json', 'content-length': String(Buffer.byteLength(raw ?? '')) };
   const headers = { ...(raw === undefined ? {} : content), ...options.headers };
   const sent = sendHttpRequest(new URL(path, baseUrl), { agent, method, headers });
-  // After a response that did not wait for the whole body, the connection may break.
-  sent.on('error', () => {});
   sent.end(raw);
-  const [response] = (await once(sent, 'response')) as [IncomingMessage];
-  const text = await readText(response);
-  const reply = {
-    status: response.statusCode as number,
-    headers: toHeaders(response),
-    body: text === '' ? undefined : parseJsonOrText(text),
-  };
+  const { text, ...head } = await receiveResponse(sent);
+  const reply = { ...head, body: text === '' ? undefined : parseJsonOrText(text) };
   assertMatchesOpenApi(method, path, reply);
   return reply;
 }
 
-function toHeaders({ headersDistinct }: IncomingMessage): Headers {
+/** Receives the whole response to a request. */
+export async function receiveResponse(
+  sent: ClientRequest,
+): Promise<Pick<ApiResponse, 'status' | 'headers'> & { text: string }> {
+  // After a response that did not wait for the whole body, the connection may break.
+  sent.on('error', () => {});
+  const [response] = (await once(sent, 'response')) as [IncomingMessage];
   const headers = new Headers();
-  for (const [name, values = []] of Object.entries(headersDistinct)) {
+  for (const [name, values = []] of Object.entries(response.headersDistinct)) {
     for (const value of values) headers.append(name, value);
   }
-  return headers;
+  return { status: response.statusCode as number, headers, text: await readText(response) };
 }
 
 function parseJsonOrText(text: string): unknown {

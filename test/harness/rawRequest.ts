@@ -1,7 +1,7 @@
 import { once } from 'node:events';
-import { type IncomingMessage, request as httpRequest } from 'node:http';
+import { request as httpRequest } from 'node:http';
 import { connect } from 'node:net';
-import type { ApiResponse } from './apiClient.ts';
+import { type ApiResponse, receiveResponse } from './apiClient.ts';
 
 export interface RawRequestOptions {
   headers?: Record<string, string | string[]>;
@@ -18,17 +18,9 @@ export async function sendRawRequest(
   const { hostname, port } = new URL(baseUrl);
   const request = httpRequest({ hostname, port, method, path, headers, agent: false });
   request.end(body);
-  const [response] = (await once(request, 'response')) as [IncomingMessage];
-  const chunks: Buffer[] = [];
-  for await (const chunk of response) chunks.push(chunk as Buffer);
-  const text = Buffer.concat(chunks).toString();
-  const isJson = response.headers['content-type']?.includes('json') === true && text !== '';
-  return {
-    status: response.statusCode ?? 0,
-    headers: new Headers(response.headers as Record<string, string>),
-    body: isJson ? JSON.parse(text) : undefined,
-    text,
-  };
+  const { status, headers: received, text } = await receiveResponse(request);
+  const isJson = received.get('content-type')?.includes('json') === true && text !== '';
+  return { status, headers: received, body: isJson ? JSON.parse(text) : undefined, text };
 }
 
 /** Sends arbitrary bytes. @returns the response until the service closed the connection. */
