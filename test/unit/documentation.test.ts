@@ -22,8 +22,11 @@ const EXTERNAL_NAMES = new Set(
    NEW_DATABASE_URL STANDBY_URL GENMETER_KEY GPU_KEY NNNN_subject generations_model_idx`.split(/\s+/),
 );
 const EXTERNAL_PREFIXES = /^(?:pg|OTEL|nodejs|process)_\w+$/;
+/** Folders of tests that documents name without `test/`. */
+const TEST_FOLDERS = ['contract', 'e2e', 'flows', 'resilience', 'unit'];
+const TEST_FILE = `\`((?:${TEST_FOLDERS.join('|')})/\\w+)\``;
 /** Files of tests, each with words of titles. */
-const NAMED_TESTS = /`((?:contract|e2e|flows|resilience|unit)\/\w+)`: ("[^"]+"(?:, "[^"]+")*)/g;
+const NAMED_TESTS = new RegExp(`${TEST_FILE}: ("[^"]+"(?:, "[^"]+")*)`, 'g');
 /** Endings of the series of a histogram. */
 const DERIVED_SUFFIX = /_(?:bucket|sum|count)$/;
 
@@ -152,17 +155,7 @@ describe('the documentation', () => {
       paths.some(
         (path) => path.endsWith(`/${name}`) || path.includes(`/${name}/`) || path.endsWith(`/${name}.test.ts`),
       );
-    const roots = [
-      ...SOURCE_FOLDERS,
-      'docs',
-      'unit',
-      'contract',
-      'flows',
-      'resilience',
-      'e2e',
-      'domain',
-      'gateways',
-    ].join('|');
+    const roots = [...SOURCE_FOLDERS, ...TEST_FOLDERS, 'docs', 'domain', 'gateways'].join('|');
     const pattern = new RegExp(`\`((?:${roots})/[\\w./-]+?)/?\``, 'g');
     const unknown = documents
       .filter((path) => path !== 'CHANGELOG.md')
@@ -251,7 +244,7 @@ describe('the documentation', () => {
       .flatMap(([, body = '']) => body.trim().split('\n'));
     expect(rows.length).to.be.above(100);
     const incomplete = rows.filter((row) => {
-      const files = row.match(/`(?:contract|e2e|flows|resilience|unit)\/\w+`/g) ?? [];
+      const files = row.match(new RegExp(TEST_FILE, 'g')) ?? [];
       return files.length === 0 || files.length !== [...row.matchAll(NAMED_TESTS)].length;
     });
     expect(incomplete).to.deep.equal([]);
