@@ -1,7 +1,7 @@
-import { createLruCache } from '../../shared/lib/lruCache.ts';
 import type { Caller, KeyCaller } from '../../shared/domain/accounts/accounts.ts';
 import { findApiKeyOwner, hashApiKey } from '../../shared/domain/accounts/apiKeyOwners.ts';
 import { findSessionOwner, isSessionToken } from '../../shared/domain/accounts/sessions.ts';
+import { createLruCache } from '../../shared/lib/lruCache.ts';
 import { perService } from '../../shared/lib/serviceScope.ts';
 import { ServiceError } from '../../shared/spec/errors.ts';
 import type { Context } from '../context.ts';

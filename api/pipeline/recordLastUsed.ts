@@ -1,6 +1,6 @@
-import { createLruCache } from '../../shared/lib/lruCache.ts';
 import { recordApiKeyLastUsed } from '../../shared/domain/accounts/apiKeyOwners.ts';
 import { recordSessionLastUsed } from '../../shared/domain/accounts/sessions.ts';
+import { createLruCache } from '../../shared/lib/lruCache.ts';
 import { sha256 } from '../../shared/lib/secrets.ts';
 import { perService } from '../../shared/lib/serviceScope.ts';
 import { API_KEY_LAST_USED_INTERVAL_MS } from '../../shared/spec/limits.ts';

@@ -1,8 +1,8 @@
 import { randomUUID, sign, verify } from 'node:crypto';
 import { promisify } from 'node:util';
-import { createLruCache } from '../../lib/lruCache.ts';
 import { now } from '../../lib/clock.ts';
 import { config } from '../../lib/config.ts';
+import { createLruCache } from '../../lib/lruCache.ts';
 import { perService } from '../../lib/serviceScope.ts';
 import { ACCESS_TOKEN_SECONDS } from '../../spec/limits.ts';
 import { SCOPES, type Scope } from '../../spec/oauth.ts';
