@@ -1,4 +1,3 @@
-import { once } from 'node:events';
 import { type AccessToken, mayHaveExpired } from '../accessTokens.ts';
 import {
   buildLimitFields,
@@ -150,9 +149,10 @@ async function endDuringCreates(
 ): Promise<void> {
   // Otherwise the limit would reject most of the creates.
   await changeLimit(step, application, () => null);
+  // A charge while a month passes could be in the wrong window.
+  if (!isMonthSettled(step.state)) return await end();
   const ended = new AbortController();
-  const heldBack = Promise.race([once(ended.signal, 'abort'), sleepUnlessStopped(step.state, HELD_BACK_MAX_MS)]);
-  const completed = heldBack.then(
+  const completed = holdBack(step, ended.signal).then(
     () => performance.now(),
     () => performance.now(),
   );
@@ -175,6 +175,12 @@ async function endDuringCreates(
     ended.abort();
     await creates;
   }
+}
+
+/** Waits until tokens have ended or a month is about to pass, for as long as the service waits for a body. */
+async function holdBack({ state }: Step, ended: AbortSignal): Promise<void> {
+  const endsAt = performance.now() + HELD_BACK_MAX_MS;
+  while (!ended.aborted && isMonthSettled(state) && performance.now() < endsAt) await sleepUnlessStopped(state, 20);
 }
 
 /** Disconnects the application on its page, and tries all of its tokens as soon as that is acknowledged. */
