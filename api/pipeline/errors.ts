@@ -1,5 +1,5 @@
 import type Koa from 'koa';
-import { isOutage } from '../../shared/lib/database/errors.ts';
+import { isDeadlock, isOutage } from '../../shared/lib/database/errors.ts';
 import { ServiceError } from '../../shared/spec/errors.ts';
 import type { State } from '../context.ts';
 import { sendErrorPage } from '../web/components/errorPage.tsx';
@@ -31,7 +31,7 @@ export function describeNotFound(ctx: Koa.ParameterizedContext): string {
 /** Converts anything thrown into an error that a client may see. Unknown errors are logged in full. */
 export function toServiceError(thrown: unknown, ctx: { state: State }): ServiceError {
   if (thrown instanceof ServiceError) return thrown;
-  if (isOutage(thrown)) {
+  if (isOutage(thrown) || isDeadlock(thrown)) {
     ctx.state.log.error({ error: (thrown as Error).message }, 'database unavailable');
     const detail = 'The service is temporarily unavailable. Try again in a few seconds.';
     return new ServiceError('internal_error', detail, { retryAfterSeconds: 5 });

@@ -1,12 +1,17 @@
 import { expect } from 'chai';
 import type { Knex } from 'knex';
-import { isOutcomeUnknown, isRejection } from '../../shared/lib/database/errors.ts';
+import { isDeadlock, isOutcomeUnknown, isRejection } from '../../shared/lib/database/errors.ts';
 import { db } from '../../shared/lib/database/pool.ts';
 import { prepared, runStatement } from '../../shared/lib/database/preparedStatements.ts';
-import { type TestService, startTestService } from '../harness/testService.ts';
+import { type TestService, eventually, startTestService } from '../harness/testService.ts';
 
 const GET_SESSION = prepared('get_test_session', 'SELECT pg_backend_pid() AS pid, :mark AS mark');
 const END_SESSION = prepared('end_test_session', 'SELECT pg_terminate_backend(pg_backend_pid())');
+const LOCK_SECOND_THEN_FIRST = prepared(
+  'lock_in_test',
+  `WITH second AS MATERIALIZED (SELECT pg_advisory_xact_lock(2) AS lock)
+   SELECT pg_advisory_xact_lock(1), lock FROM second`,
+);
 const FAIL = prepared('fail_test', 'SELECT 1 / cast(:divisor AS int)');
 
 const capture = (promise: Promise<unknown>): Promise<Error> =>
@@ -72,6 +77,42 @@ describe('a prepared statement', () => {
     try {
       const error = await capture(runStatement(GET_SESSION, { mark: '' }));
       expect(error.name).to.equal('KnexTimeoutError');
+    } finally {
+      await transaction.rollback();
+    }
+  });
+});
+
+describe('a prepared statement that Postgres ends because of a deadlock', () => {
+  let service: TestService;
+  before(async () => {
+    service = await startTestService({ workers: 0, env: { DATABASE_TIMEOUT_MS: '10000' } });
+  });
+  after(() => service.stop());
+
+  /** Runs beside a transaction that locks in the other order. Only the statement looks for deadlocks. */
+  async function runInDeadlock(within?: Knex.Transaction): Promise<unknown> {
+    const other = await db.transaction();
+    await other.raw(`SET LOCAL deadlock_timeout = '1min'`);
+    await other.raw('SELECT pg_advisory_xact_lock(1)');
+    const running = runStatement(LOCK_SECOND_THEN_FIRST, {}, within).then(
+      () => undefined,
+      (error: unknown) => error,
+    );
+    await eventually('the statement waits', async () => (await service.countLockWaits()) === 1);
+    await other.raw('SELECT pg_advisory_xact_lock(2)');
+    await other.commit();
+    return running;
+  }
+
+  it('is repeated outside of a transaction', async () => {
+    expect(await runInDeadlock()).to.equal(undefined);
+  });
+
+  it('is rejected in a transaction', async () => {
+    const transaction = await db.transaction();
+    try {
+      expect(isDeadlock(await runInDeadlock(transaction))).to.equal(true);
     } finally {
       await transaction.rollback();
     }

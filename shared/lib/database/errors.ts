@@ -13,6 +13,14 @@ export function isDuplicate(error: unknown): boolean {
   return error instanceof Error && getErrorCode(error) === '23505';
 }
 
+/**
+ * Returns true if Postgres ended the transaction because it and others waited for each other. It was rolled back, and may
+ * succeed when it is repeated.
+ */
+export function isDeadlock(error: unknown): boolean {
+  return error instanceof Error && getErrorCode(error) === '40P01';
+}
+
 /** Returns true if the database rejected the statement. In a batch, a single item may be the cause. */
 export function isRejection(error: unknown): boolean {
   return !isOutage(error);

@@ -1,5 +1,7 @@
 import type { Knex } from 'knex';
 import type { Client } from 'pg';
+import { logger } from '../logger.ts';
+import { isDeadlock } from './errors.ts';
 import { db } from './pool.ts';
 import { traceStatement } from './tracedQueries.ts';
 
@@ -41,6 +43,9 @@ interface ConnectionSource {
 /**
  * Runs a prepared statement and returns its rows. It is sent by the driver itself, on a connection of knex's pool or of
  * the transaction: knex would parse and copy the text each time, which costs more than the rest of the call.
+ *
+ * Outside of a transaction it is repeated once after a deadlock. Postgres ends any of the transactions that wait, also
+ * one that only queues for a row of two others.
  */
 export async function runStatement<Row>(
   { name, text, parameters }: Statement,
@@ -58,7 +63,12 @@ export async function runStatement<Row>(
   try {
     // The connection of a transaction that has ended may serve another one by now.
     if ('isCompleted' in within && within.isCompleted()) throw new Error(`${name}: the transaction has ended.`);
-    const result = await traceStatement(name, () => connection.query({ name, text, values }));
+    const send = () => traceStatement(name, () => connection.query({ name, text, values }));
+    const result = await send().catch((error: unknown) => {
+      if (within !== db || !isDeadlock(error)) throw error;
+      logger.warn({ statement: name }, 'deadlock detected; statement is repeated');
+      return send();
+    });
     return result.rows as Row[];
   } finally {
     await client.releaseConnection(connection);

@@ -1,0 +1,18 @@
+import { expect } from 'chai';
+import { toServiceError } from '../../api/pipeline/errors.ts';
+import type { State } from '../../api/context.ts';
+
+describe('an error of the database in a request', () => {
+  const state = { requestId: 'id', log: { error: () => {} } } as unknown as State;
+  const convert = (code: string) => toServiceError(Object.assign(new Error('failed'), { code }), { state });
+
+  it('is a 503 that says when to try again, if the transaction was ended because of a deadlock', () => {
+    expect(convert('40P01')).to.include({ code: 'internal_error', retryAfterSeconds: 5 });
+  });
+
+  it('is a 500 with the id of the request, if it is of any other kind', () => {
+    const error = convert('22012');
+    expect(error).to.include({ code: 'internal_error', retryAfterSeconds: undefined });
+    expect(error.message).to.include('Quote id to support.');
+  });
+});
