@@ -1,4 +1,5 @@
 import { readdirSync } from 'node:fs';
+import { cp } from 'node:fs/promises';
 import { SECOND_CATALOG } from './catalogs.ts';
 import { ClockWatch } from './clockWatch.ts';
 import { join } from 'node:path';
@@ -105,9 +106,13 @@ export async function startChaosEnvironment({
     env: CHAOS_ENV,
   });
   const { closers, description } = environment;
-  const close = (keepsLogs: boolean) => environment.close({ keepsLogs });
+  const dataDir = join(folder, 'postgres');
+  const close = async (keepsLogs: boolean) => {
+    // Postgres names the statements of a deadlock in its log only.
+    if (keepsLogs) await cp(join(dataDir, 'postgres.log'), join(folder, 'logs', 'postgres.log'));
+    await environment.close({ keepsLogs });
+  };
   try {
-    const dataDir = join(folder, 'postgres');
     const postgres = controlServer(environment.postgres, (port) =>
       startPostgres({ dataDir, settings: POSTGRES_SETTINGS, port }),
     );
