@@ -135,8 +135,16 @@ async function storeResponse(keyed: KeyedRequest, response: unknown, transaction
   const updatedRows = await queryRequest(keyed, transaction)
     .whereNull('response')
     .patch({ response: encrypt(response, keyed) });
-  // Another process has stored a response: roll this transaction back.
-  if (transaction !== undefined && updatedRows === 0) throw new Error('The request already has a response.');
+  // Another process has taken the request over and stored a response: roll this transaction back.
+  if (transaction !== undefined && updatedRows === 0) throw takenOverError();
+}
+
+function takenOverError(): ServiceError {
+  return new ServiceError(
+    'internal_error',
+    'This request took so long that its repetition was carried out instead. Send it again with the same Idempotency-Key to get the response.',
+    { retryAfterSeconds: 1 },
+  );
 }
 
 /**

@@ -1,0 +1,40 @@
+import { expect } from 'chai';
+import { executeIdempotent } from '../../shared/domain/platform/idempotentRequests.ts';
+import { ServiceError } from '../../shared/spec/errors.ts';
+import { Account } from '../../shared/tables/Account.ts';
+import { type TestService, startTestService } from '../harness/testService.ts';
+
+describe('a request with an Idempotency-Key whose repetition was carried out because it took too long', () => {
+  let service: TestService;
+  before(async () => {
+    service = await startTestService({ workers: 0 });
+  });
+  after(() => service.stop());
+
+  it('is rolled back, and answered 503 with how to get the response', async () => {
+    await service.createCustomer();
+    const [account] = await service.sql('SELECT id FROM accounts');
+    const request = { accountId: Number(account.id), scope: 'keys.create', key: 'once', request: {} };
+    const rename = (name: string, meanwhile: () => Promise<void>) =>
+      executeIdempotent<string>(request, async (_, saveResponse) => {
+        await meanwhile();
+        return Account.transaction(async (transaction) => {
+          await Account.query(transaction).patch({ stripe_customer_id: name }).where({ id: request.accountId });
+          await saveResponse(transaction, name);
+          return name;
+        });
+      });
+    const slow = rename('slow', async () => {
+      await service.sql(`UPDATE idempotent_requests SET created_at = created_at - interval '1 day'`);
+      expect(await rename('repeated', async () => {})).to.deep.equal({ response: 'repeated', isReplay: false });
+    });
+    const error = await slow.catch((thrown: unknown) => thrown);
+    expect(error).to.be.instanceOf(ServiceError);
+    expect(error).to.include({ code: 'internal_error', retryAfterSeconds: 1 });
+    expect((error as Error).message).to.include('Send it again with the same Idempotency-Key');
+    expect(await service.sql('SELECT stripe_customer_id FROM accounts')).to.deep.equal([
+      { stripe_customer_id: 'repeated' },
+    ]);
+    expect(await rename('slow', async () => {})).to.deep.equal({ response: 'repeated', isReplay: true });
+  });
+});
