@@ -108,9 +108,12 @@ export async function startChaosEnvironment({
   const { closers, description } = environment;
   const dataDir = join(folder, 'postgres');
   const close = async (keepsLogs: boolean) => {
-    // Postgres names the statements of a deadlock in its log only.
-    if (keepsLogs) await cp(join(dataDir, 'postgres.log'), join(folder, 'logs', 'postgres.log'));
-    await environment.close({ keepsLogs });
+    try {
+      // Postgres names the statements of a deadlock in its log only.
+      if (keepsLogs) await cp(join(dataDir, 'postgres.log'), join(folder, 'logs', 'postgres.log'));
+    } finally {
+      await environment.close({ keepsLogs });
+    }
   };
   try {
     const postgres = controlServer(environment.postgres, (port) =>

@@ -177,7 +177,7 @@ async function endDuringCreates(
   }
 }
 
-/** Waits until tokens have ended or a month is about to pass, for as long as the service waits for a body. */
+/** Waits until tokens have ended or a month is about to pass, but less than the service waits for a body. */
 async function holdBack({ state }: Step, ended: AbortSignal): Promise<void> {
   const endsAt = performance.now() + HELD_BACK_MAX_MS;
   while (!ended.aborted && isMonthSettled(state) && performance.now() < endsAt) await sleepUnlessStopped(state, 20);
