@@ -1,6 +1,6 @@
 import { type RestResponse, sendWithKey, type RestRequest } from '../restRequests.ts';
 import type { ObservedKey } from '../clientStore.ts';
-import { getActiveKeys } from '../customers.ts';
+import { getActiveKeys, type KeyOptions } from '../customers.ts';
 import { retryUntilKnown } from '../retry.ts';
 import { reportViolation, newStepId, type Step } from '../clientState.ts';
 import { probeRevokedKey } from './mcpTools.ts';
@@ -25,7 +25,7 @@ export async function changeKeys(step: Step): Promise<void> {
 export async function createKey(
   step: Step,
   send: (request: RestRequest) => Promise<RestResponse>,
-  options?: { expires_at?: string; scopes?: string[]; credit_limit?: object },
+  options?: Partial<KeyOptions> & { expires_at?: string; credit_limit?: object },
 ): Promise<ObservedKey | undefined> {
   const idempotencyKey = newStepId(step);
   const name = `key ${idempotencyKey}`;

@@ -7,7 +7,7 @@ import { retryUntilKnown } from '../retry.ts';
 import { sendCreate } from './create.ts';
 import { createKey } from './keys.ts';
 
-const MAX_RESTRICTED_KEYS = 2;
+const MAX_RESTRICTED_KEYS = 3;
 /** Changes of one key in one action. */
 const CHANGES = 5;
 /** An attempt of unknown outcome may be carried out this much later. */
@@ -31,31 +31,42 @@ const PERMISSIONS: readonly Partial<KeyOptions>[] = [
 /** An expired key is used this long after its expiry at the earliest: the clocks of machines differ a little. */
 const EXPIRY_MARGIN_MS = 2_000;
 
-/** Changes the options of a key several times while it is used, and checks that what they forbid is rejected afterwards. */
+/**
+ * Uses a key with options: a new one, or one whose options it changes several times meanwhile. Checks that what the options
+ * forbid is rejected afterwards.
+ */
 export async function useRestrictedKey(step: Step): Promise<void> {
   const { customer, random } = step;
   const { restrictedKeys } = customer;
-  if (restrictedKeys.length === 0 || (restrictedKeys.length < MAX_RESTRICTED_KEYS && random.chance(0.2))) {
-    const created = await createKey(step, (request) => sendWithKey(step, request), { scopes: ['svc:read'] });
-    if (created === undefined) return;
-    restrictedKeys.push({
-      ...created,
-      options: { ...UNRESTRICTED, scopes: ['svc:read'] },
-      isChanging: false,
-      nextChangeAt: 0,
-    });
+  const usable = restrictedKeys.filter((key) => !key.isChanging && canChange(step, key));
+  if (restrictedKeys.length < MAX_RESTRICTED_KEYS && (usable.length === 0 || random.chance(0.2))) {
+    await createRestrictedKey(step);
+    return;
   }
-  const key = random.pick(restrictedKeys);
-  if (key.isChanging) return;
+  if (usable.length === 0) return;
+  const key = random.pick(usable);
   key.isChanging = true;
   for (let change = 0; change < CHANGES && canChange(step, key); change += 1) {
     const [isChanged] = await Promise.all([changeOptions(step, key), createEverywhere(step, key, false)]);
-    if (!isChanged) continue;
-    // All processes know these options when they change.
-    await createEverywhere(step, key, true);
-    await readEverywhere(step, key);
+    if (isChanged) await useSettled(step, key);
   }
   key.isChanging = false;
+}
+
+async function createRestrictedKey(step: Step): Promise<void> {
+  const restriction = step.random.pick(RESTRICTIONS);
+  const created = await createKey(step, (request) => sendWithKey(step, request), restriction);
+  if (created === undefined) return;
+  const key = { ...created, options: { ...UNRESTRICTED, ...restriction }, isChanging: true, nextChangeAt: 0 };
+  step.customer.restrictedKeys.push(key);
+  await useSettled(step, key);
+  key.isChanging = false;
+}
+
+/** Creates and reads with a key whose options all processes know. */
+async function useSettled(step: Step, key: RestrictedKey): Promise<void> {
+  await createEverywhere(step, key, true);
+  await readEverywhere(step, key);
 }
 
 const canChange = ({ state }: Step, { nextChangeAt }: RestrictedKey): boolean =>
