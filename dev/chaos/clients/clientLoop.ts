@@ -31,7 +31,7 @@ import { sleepUnlessStopped, StoppedError, type Step, type ClientState } from '.
 
 type ClientAction = (turn: Step) => Promise<void>;
 
-/** The actions of clients, with their share in percent. */
+/** The actions of clients, each with its weight. */
 const ACTIONS: readonly (readonly [weight: number, action: ClientAction])[] = [
   [22, createGeneration],
   [22.5, readKnownGeneration],
@@ -52,7 +52,7 @@ const ACTIONS: readonly (readonly [weight: number, action: ClientAction])[] = [
   [9, useLimitedKey],
   [8, useApplication],
   [3, createWithImage],
-  [5, useRestrictedKey],
+  [10, useRestrictedKey],
   [2, useExpiringKey],
   [3, estimateAndCreate],
   [1, createDeniedContent],
