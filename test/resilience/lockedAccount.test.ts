@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import type pg from 'pg';
 import { type TestCustomer, IMAGE } from '../harness/apiClient.ts';
+import { scaleTimeout } from '../harness/scaleTimeout.ts';
 import { type TestService, startTestService } from '../harness/testService.ts';
 
 describe('while an account is locked beyond the database timeout', () => {
@@ -9,7 +10,9 @@ describe('while an account is locked beyond the database timeout', () => {
   let other: TestCustomer;
   let lock: pg.PoolClient;
   before(async () => {
-    service = await startTestService({ env: { DATABASE_TIMEOUT_MS: '500', DATABASE_POOL_MAX: '2' } });
+    service = await startTestService({
+      env: { DATABASE_TIMEOUT_MS: String(scaleTimeout(1_000)), DATABASE_POOL_MAX: '2' },
+    });
     service.upstream.outcome = 'wait';
     [slow, other] = await Promise.all([service.createCustomer('studio'), service.createCustomer('studio')]);
   });
