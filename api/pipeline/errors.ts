@@ -31,8 +31,10 @@ export function describeNotFound(ctx: Koa.ParameterizedContext): string {
 /** Converts anything thrown into an error that a client may see. Unknown errors are logged in full. */
 export function toServiceError(thrown: unknown, ctx: { state: State }): ServiceError {
   if (thrown instanceof ServiceError) return thrown;
-  if (isOutage(thrown) || isDeadlock(thrown)) {
-    ctx.state.log.error({ error: (thrown as Error).message }, 'database unavailable');
+  const hasDeadlock = isDeadlock(thrown);
+  if (hasDeadlock || isOutage(thrown)) {
+    const event = hasDeadlock ? 'transaction ended by a deadlock' : 'database unavailable';
+    ctx.state.log.error({ error: (thrown as Error).message }, event);
     const detail = 'The service is temporarily unavailable. Try again in a few seconds.';
     return new ServiceError('internal_error', detail, { retryAfterSeconds: 5 });
   }
