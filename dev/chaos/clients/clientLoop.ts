@@ -53,7 +53,7 @@ const ACTIONS: readonly (readonly [weight: number, action: ClientAction])[] = [
   [8, useApplication],
   [3, createWithImage],
   [10, useRestrictedKey],
-  [2, useExpiringKey],
+  [4, useExpiringKey],
   [3, estimateAndCreate],
   [1, createDeniedContent],
   [0.4, suspendForAWhile],

@@ -158,7 +158,8 @@ async function readEverywhere(step: Step, key: RestrictedKey): Promise<void> {
 /** Creates a key that expires soon, and uses it before and after its expiry. */
 export async function useExpiringKey(step: Step): Promise<void> {
   const { state } = step;
-  const validMs = step.random.nextBetween(1_000, 2_000);
+  // Long enough for a slow machine to use it before, so that processes remember a key that was valid.
+  const validMs = step.random.nextBetween(3_000, 6_000);
   const beganAt = performance.now();
   const expiresAt = new Date(state.now().getTime() + validMs);
   const options = { expires_at: expiresAt.toISOString() };
