@@ -215,6 +215,19 @@ describe('the spending limit', () => {
     await service.checkIntegrity();
   });
 
+  it('counts a generation that began before the window and is charged in it', async () => {
+    const midnight = Math.ceil(service.now.getTime() / DAY_MS) * DAY_MS;
+    const customer = await createLimited(16);
+    await moveClockTo(new Date(midnight + 60_000));
+    await customer.createImage();
+    // A request can be delayed by minutes where processes stand still.
+    await moveClockTo(new Date(midnight - 10 * 60_000));
+    await customer.createImage();
+    expect(await readUsed(service, customer)).to.equal(16);
+    expectError(await customer.createGeneration(IMAGE), 'spending_limit_reached', '16 are used');
+    await service.checkIntegrity();
+  });
+
   it('does not count the generations of a day before, in whichever order they were charged', async () => {
     const customer = await service.createCustomer('studio');
     const midnight = Math.ceil(service.now.getTime() / DAY_MS) * DAY_MS;

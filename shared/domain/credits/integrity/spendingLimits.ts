@@ -1,9 +1,13 @@
 import { CLOCK_SKEW_INTERVAL, type Invariant } from './invariant.ts';
 
-/** Generations of the window of each limit that is in force: what they cost, less refunds, and when the last one was charged. */
+/**
+ * Generations of the window of each limit that is in force: what they cost, less refunds, when the last one was charged, and
+ * whether the first one is from an earlier window. A later one may be: it began before the window and was charged in it.
+ */
 const WINDOWS = `
   SELECT l.account_id, l.number, coalesce(sum(g.credits_charged) FILTER (WHERE g.status <> 'failed' AND g.refunded_at IS NULL), 0) AS credits,
-         max(g.created_at) AS charged_at, count(g.uuid) FILTER (WHERE g.created_at < l.window_start - ${CLOCK_SKEW_INTERVAL}) AS earlier
+         max(g.created_at) AS charged_at,
+         coalesce(min(g.number) FILTER (WHERE g.created_at < l.window_start - ${CLOCK_SKEW_INTERVAL}) = min(g.number), false) AS starts_early
     FROM spending_limits l
     LEFT JOIN generations g ON g.account_id = l.account_id AND g.number > l.generation_count_at_window_start
           AND (g.api_key_number = l.key_number OR g.oauth_client_id = l.client_id)
@@ -19,10 +23,11 @@ export const SPENDING_LIMIT_INVARIANTS: readonly Invariant[] = [
     checkedWhen: 'always',
     query: `
       SELECT l.account_id, 'spending limit ' || l.number AS subject,
-             format('%s since %s: used %s; the generations after number %s cost %s, %s of them are from an earlier window', l.period,
-                    coalesce(l.window_start::text, 'the start'), l.used, l.generation_count_at_window_start, w.credits, w.earlier) AS detail
+             format('%s since %s: used %s; the generations after number %s cost %s, and the first is from %s window', l.period,
+                    coalesce(l.window_start::text, 'the start'), l.used, l.generation_count_at_window_start, w.credits,
+                    CASE WHEN w.starts_early THEN 'an earlier' ELSE 'this' END) AS detail
         FROM spending_limits l JOIN (${WINDOWS}) w USING (account_id, number)
-       WHERE l.used <> w.credits OR w.earlier > 0`,
+       WHERE l.used <> w.credits OR w.starts_early`,
   },
   {
     name: 'spending-limits-are-kept',
