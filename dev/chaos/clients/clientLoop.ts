@@ -52,7 +52,7 @@ const ACTIONS: readonly (readonly [weight: number, action: ClientAction])[] = [
   [9, useLimitedKey],
   [8, useApplication],
   [3, createWithImage],
-  [10, useRestrictedKey],
+  [20, useRestrictedKey],
   [4, useExpiringKey],
   [3, estimateAndCreate],
   [1, createDeniedContent],

@@ -37,6 +37,8 @@ export interface ClientState extends ClientOptions {
   origins: Map<string, string>;
   /** Names of keys that are being created and whose uuids are not known yet. */
   keysInProgress: Set<string>;
+  /** Number of restrictions that keys were given. */
+  restrictionCount: number;
   stopping: AbortController;
   /** When a client last acted in a rush, as of `performance.now`. */
   lastRushAt: number;
@@ -58,6 +60,7 @@ export function createClientState(options: ClientOptions): ClientState {
     customers: createCustomers(options.accounts, options.random),
     origins: new Map(),
     keysInProgress: new Set(),
+    restrictionCount: 0,
     stopping,
     lastRushAt: -Infinity,
     isCalm: false,

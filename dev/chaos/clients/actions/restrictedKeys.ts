@@ -54,13 +54,19 @@ export async function useRestrictedKey(step: Step): Promise<void> {
 }
 
 async function createRestrictedKey(step: Step): Promise<void> {
-  const restriction = step.random.pick(RESTRICTIONS);
+  const restriction = nextRestriction(step);
   const created = await createKey(step, (request) => sendWithKey(step, request), restriction);
   if (created === undefined) return;
   const key = { ...created, options: { ...UNRESTRICTED, ...restriction }, isChanging: true, nextChangeAt: 0 };
   step.customer.restrictedKeys.push(key);
   await useSettled(step, key);
   key.isChanging = false;
+}
+
+/** Returns one restriction after another: a short run on a slow machine has few of them, and needs each. */
+function nextRestriction({ state }: Step): Partial<KeyOptions> {
+  state.restrictionCount += 1;
+  return RESTRICTIONS[state.restrictionCount % RESTRICTIONS.length] as Partial<KeyOptions>;
 }
 
 /** Creates and reads with a key whose options all processes know. */
@@ -76,7 +82,7 @@ const canChange = ({ state }: Step, { nextChangeAt }: RestrictedKey): boolean =>
 async function changeOptions(step: Step, key: RestrictedKey): Promise<boolean> {
   const { random } = step;
   const isRestricted = RESTRICTIONS.some((some) => JSON.stringify({ ...UNRESTRICTED, ...some }) === describe(key));
-  const options = { ...UNRESTRICTED, ...random.pick(isRestricted ? PERMISSIONS : RESTRICTIONS) };
+  const options = { ...UNRESTRICTED, ...(isRestricted ? random.pick(PERMISSIONS) : nextRestriction(step)) };
   key.options = options;
   const response = await retryUntilKnown(step, async () => {
     const attempt = await sendWithKey(step, {
