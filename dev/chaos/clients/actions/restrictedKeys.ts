@@ -2,7 +2,7 @@ import { newStepId, reportViolation, sleepUnlessStopped, type Step } from '../cl
 import { type CreateRequest, newCreateRequest } from '../createRequests.ts';
 import type { ObservedKey } from '../clientStore.ts';
 import type { KeyOptions, RestrictedKey } from '../customers.ts';
-import { sendWithKey } from '../restRequests.ts';
+import { type RestResponse, sendWithKey } from '../restRequests.ts';
 import { retryUntilKnown } from '../retry.ts';
 import { sendCreate } from './create.ts';
 import { createKey } from './keys.ts';
@@ -117,12 +117,18 @@ async function createEverywhere(step: Step, key: RestrictedKey, isSettled: boole
       const response = await sendCreate(step, request, address, key);
       // It may be carried out after the next change.
       if (response.isUnknown) request.observed.isForbidden = false;
-      if (!response.isGood || !request.observed.isForbidden) return;
-      const detail = `created ${request.observed.model} at ${address} with the options ${describe(key)}`;
+      if (!request.observed.isForbidden || !isAdmitted(response)) return;
+      const result = response.code ?? 'created';
+      const detail = `${request.observed.model} at ${address} with the options ${describe(key)}: ${result}`;
       reportViolation(step, 'key-options-are-kept', key.uuid, detail);
     }),
   );
   await Promise.all(sent);
+}
+
+/** Returns true if a create was accepted, or was rejected only because of what is checked after the key. */
+function isAdmitted({ isGood, code }: RestResponse): boolean {
+  return isGood || code === 'parallel_limit_reached' || code === 'insufficient_credits';
 }
 
 function isForbidden(
@@ -192,7 +198,7 @@ async function useEverywhere(step: Step, key: ObservedKey): Promise<boolean> {
 
 /** Creates and reads with a key that may have expired. @returns true if one of the requests was accepted. */
 async function useKey(step: Step, key: ObservedKey, address: string): Promise<boolean> {
-  const responses = await Promise.all([
+  const [created, read] = await Promise.all([
     sendCreate(step, newCreateRequest(step, newStepId(step)), address, key),
     sendWithKey(
       step,
@@ -207,5 +213,5 @@ async function useKey(step: Step, key: ObservedKey, address: string): Promise<bo
       key,
     ),
   ]);
-  return responses.some(({ isGood }) => isGood);
+  return isAdmitted(created) || read.isGood;
 }
