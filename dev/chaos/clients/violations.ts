@@ -14,7 +14,8 @@ export const STATEMENTS = {
   'refresh-returns-tokens':
     'Every refresh with a valid token returns tokens of its own, also of several at the same moment and after lost responses.',
   'used-refresh-token-is-rejected': 'A refresh token is rejected once one of its successors was used.',
-  'estimate-is-the-price': 'A create costs what an estimate of the same process said before and after it.',
+  'estimate-is-the-price':
+    'An estimate is a price of the catalog, and a create costs what an estimate of the same process said before and after it.',
   'suspended-account-is-rejected':
     'All processes reject the keys of an account as soon as its suspension is acknowledged, until it is reinstated.',
   'created-exists': 'Everything in a 201 response exists, with the same values.',

@@ -12,15 +12,21 @@ export async function estimateAndCreate(step: Step): Promise<void> {
 }
 
 /**
- * Creates between two estimates at the same process. If these are equal, the process had one catalog throughout, and the
- * create must cost as much.
+ * Creates between two estimates at the same process. Each is a price of one of the catalogs. If both are equal, the process
+ * had one catalog throughout, and the create must cost as much.
  */
 async function compareEstimate(step: Step, address: string): Promise<void> {
   const request = newCreateRequest(step, newStepId(step));
+  const { prompt, prices } = request.observed;
   const before = await estimate(step, request, address);
   if (before === undefined) return;
   const response = await sendCreate(step, request, address);
   const after = await estimate(step, request, address);
+  for (const credits of [before, after]) {
+    if (credits === undefined || prices.includes(credits)) continue;
+    const detail = `the estimate was ${credits} credits instead of ${prices.join(' or ')}`;
+    reportViolation(step, 'estimate-is-the-price', prompt, detail);
+  }
   if (!response.isGood || before !== after || response.body.credits_charged === before) return;
   const detail = `${response.body.credits_charged} credits were charged, and the estimate was ${before}`;
   reportViolation(step, 'estimate-is-the-price', response.body.uuid, detail);
