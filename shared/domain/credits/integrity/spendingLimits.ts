@@ -19,7 +19,7 @@ export const SPENDING_LIMIT_INVARIANTS: readonly Invariant[] = [
   {
     name: 'spending-limits-match-generations',
     statement:
-      'The use of a spending limit equals the cost of the generations that its key or application created in the window, less refunds.',
+      'The use of a spending limit equals the cost of the generations that its key or application was charged for in the window, less refunds.',
     checkedWhen: 'always',
     query: `
       SELECT l.account_id, 'spending limit ' || l.number AS subject,
