@@ -219,7 +219,8 @@ describe('the spending limit', () => {
     const midnight = Math.ceil(service.now.getTime() / DAY_MS) * DAY_MS;
     const customer = await createLimited(16);
     await moveClockTo(new Date(midnight + 60_000));
-    await customer.createImage();
+    // Generations end before the clock moves back, or they would end before they began.
+    await customer.waitForEnd((await customer.createImage()).uuid);
     // A request can be delayed by minutes where processes stand still.
     await moveClockTo(new Date(midnight - 10 * 60_000));
     await customer.createImage();
@@ -232,7 +233,7 @@ describe('the spending limit', () => {
     const customer = await service.createCustomer('studio');
     const midnight = Math.ceil(service.now.getTime() / DAY_MS) * DAY_MS;
     await moveClockTo(new Date(midnight - 10_000));
-    await customer.createImage();
+    await customer.waitForEnd((await customer.createImage()).uuid);
     // Charged last, with a clock that is behind that of the first one.
     await moveClockTo(new Date(midnight - 20_000));
     await customer.createImage();

@@ -83,8 +83,11 @@ describe('trackConnections', () => {
     idle.write(GET);
     pipelined.write(GET);
     while (responses.length < 5) await once(server, 'request');
-    // The last request of the third connection is read once the second is handled.
-    respond = (response) => void setTimeout(() => response.end('done'), 50);
+    // The last request of the third connection is read once the second is handled, which ends then.
+    respond = (second) => {
+      respond = (last) => void last.end('done');
+      server.once('request', () => second.end('done'));
+    };
     for (const response of responses) response.end('done');
     for (const socket of [idle, busy, pipelined, late]) {
       if (!socket.closed) await once(socket, 'close');
