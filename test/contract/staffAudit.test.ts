@@ -48,6 +48,7 @@ describe('the audit log', () => {
     'POST /admin/accounts/:uuid/suspend/': onAccount('suspend'),
     'POST /admin/accounts/:uuid/reinstate/': async () => {
       const uuid = await findAccountUuid(service, customer);
+      service.fabricated.add('suspensions-are-audited');
       await service.sql('UPDATE accounts SET suspended_at = now() WHERE uuid = $1', [uuid]);
       return { action: `/admin/accounts/${uuid}/reinstate/` };
     },

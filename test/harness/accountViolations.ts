@@ -65,6 +65,7 @@ export const ACCOUNT_CORRUPTIONS: Record<string, Corruption[]> = {
   'suspensions-are-audited': [
     breakCustomer('UPDATE accounts SET suspended_at = now() WHERE id = 1'),
     breakCustomer(suspensionSql('account.suspend', null)),
+    breakCustomer(suspensionSql('account.reinstate', null)),
   ],
   'suspended-creates-nothing': [
     breakCustomer(`${suspensionSql('account.suspend', 5)}; ${suspensionSql('account.reinstate', 6)}`),
