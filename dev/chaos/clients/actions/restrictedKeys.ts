@@ -196,22 +196,23 @@ async function useEverywhere(step: Step, key: ObservedKey): Promise<boolean> {
   return accepted.includes(true);
 }
 
-/** Creates and reads with a key that may have expired. @returns true if one of the requests was accepted. */
+/**
+ * Creates and then reads with a key that may have expired: the rejection of a read would remove the key from the memory of the process.
+ * @returns true if one of the requests was accepted.
+ */
 async function useKey(step: Step, key: ObservedKey, address: string): Promise<boolean> {
-  const [created, read] = await Promise.all([
-    sendCreate(step, newCreateRequest(step, newStepId(step)), address, key),
-    sendWithKey(
-      step,
-      {
-        kind: 'usage with an expiring key',
-        method: 'GET',
-        path: '/api/usage/summary/',
-        address,
-        status: 200,
-        shape: 'usage',
-      },
-      key,
-    ),
-  ]);
+  const created = await sendCreate(step, newCreateRequest(step, newStepId(step)), address, key);
+  const read = await sendWithKey(
+    step,
+    {
+      kind: 'usage with an expiring key',
+      method: 'GET',
+      path: '/api/usage/summary/',
+      address,
+      status: 200,
+      shape: 'usage',
+    },
+    key,
+  );
   return isAdmitted(created) || read.isGood;
 }
