@@ -40,7 +40,7 @@ interface LoadRound {
 
 /**
  * Measures the latencies of creates, reads and lists at half and at four fifths of what the service can do, beside bare
- * Koa with one statement at the same shares of what that can do. Requests are sent at a constant rate, and latency counts
+ * Koa with one statement at the same shares of what that can do; then both at the same rate. Requests are sent at a constant rate, and latency counts
  * from when a request was to be sent: while the service stalls, requests that it delays count.
  */
 export async function measureLoad(environment: BenchEnvironment): Promise<Measurement[]> {
@@ -102,22 +102,60 @@ async function measureOperation(fixture: LoadFixture, name: Operation): Promise<
   await service();
   await bare();
   const { a, b } = await alternateRounds(rounds, service, bare);
-  return SHARES.map((share, index) => {
-    const quantiles = (side: LoadRound[], of: number) =>
-      side.map(({ latenciesMs }) => quantile(latenciesMs[index]!, of));
-    const formatMedians = (side: LoadRound[]) => formatQuantiles((of) => median(quantiles(side, of)));
+  const shares = SHARES.map((share, index): Measurement => {
     const isLast = index === SHARES.length - 1;
+    const getLatencies = (side: LoadRound[]) => side.map(({ latenciesMs }) => latenciesMs[index]!);
+    const { value, parts } = compareLatencies(getLatencies(a), getLatencies(b));
+    const perSecond = { 'per s': share * getCapacity(a), 'bare per s': share * getCapacity(b) };
     return {
       ...(isLast ? { target: OPERATIONS[name] } : { title: `${name} at ${100 * share} % of capacity, p99 : bare Koa` }),
-      value: medianRatio({ a: quantiles(a, 0.99), b: quantiles(b, 0.99) }),
-      parts: {
-        'p50 / p99 / p99.9 ms': formatMedians(a),
-        bare: formatMedians(b),
-        'per s': share * median(a.map(({ capacity }) => capacity)),
-        'bare per s': share * median(b.map(({ capacity }) => capacity)),
-      },
+      value,
+      parts: { ...parts, ...perSecond },
     };
   });
+  return [...shares, await measureAtSameRate(fixture, name, Math.min(getCapacity(a), getCapacity(b)))];
+}
+
+const getCapacity = (side: LoadRound[]): number => median(side.map(({ capacity }) => capacity));
+
+const getQuantiles = (rounds: number[][], of: number): number[] =>
+  rounds.map((latenciesMs) => quantile(latenciesMs, of));
+
+/** Compares the latencies of the rounds of both sides. */
+function compareLatencies(a: number[][], b: number[][]): Pick<Measurement, 'value' | 'parts'> {
+  const formatMedians = (side: number[][]) => formatQuantiles((of) => median(getQuantiles(side, of)));
+  return {
+    value: medianRatio({ a: getQuantiles(a, 0.99), b: getQuantiles(b, 0.99) }),
+    parts: { 'p50 / p99 / p99.9 ms': formatMedians(a), bare: formatMedians(b) },
+  };
+}
+
+/** Measures both sides at the same rate: the larger share of the lower one of their capacities. */
+async function measureAtSameRate(fixture: LoadFixture, name: Operation, capacity: number): Promise<Measurement> {
+  const { rounds, loadMs } = fixture.environment.options.load;
+  const share = Math.max(...SHARES);
+  const perSecond = share * capacity;
+  const run = async (side: 'service' | 'bare') => {
+    const { sent, latenciesMs } = await fixture.http.call<OpenLoopResult>(
+      'runOpen',
+      `${side} ${name}`,
+      perSecond,
+      loadMs,
+    );
+    if (name === 'create') fixture.created += sent;
+    return latenciesMs;
+  };
+  const { a, b } = await alternateRounds(
+    rounds,
+    () => run('service'),
+    () => run('bare'),
+  );
+  const { value, parts } = compareLatencies(a, b);
+  return {
+    title: `${name} at ${100 * share} % of the lower capacity, p99 : bare Koa at the same rate`,
+    value,
+    parts: { ...parts, 'per s': perSecond },
+  };
 }
 
 /** Finds the capacity in a closed loop at once before each load, since the speed of the machine varies. */
