@@ -158,6 +158,12 @@ export const GENERATION_BUGS: readonly SeededBug[] = [
         find: 'AND ($k.revoked_at IS NULL OR $k.expires_at <= $k.revoked_at)',
         replace: '',
       },
+      {
+        file: 'shared/domain/accounts/apiKeyOwners.ts',
+        within: 'FIND_KEY_OWNERS',
+        find: '$k.revoked_at IS NOT NULL OR $k.expires_at <= :now AS has_expired',
+        replace: '$k.expires_at <= :now AS has_expired',
+      },
     ],
     foundBy: ['revoked-key-is-rejected'],
   },
