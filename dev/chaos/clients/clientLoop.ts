@@ -43,7 +43,7 @@ const ACTIONS: readonly (readonly [weight: number, action: ClientAction])[] = [
   [4, buyTopup],
   [2, topUpWhileCreating],
   [5, changeSubscription],
-  [3, changeKeys],
+  [5, changeKeys],
   [1, tryPreviouslyRevokedKey],
   [1, refundOrDispute],
   [4, createMany],

@@ -52,6 +52,18 @@ export const KEY_BUGS: readonly SeededBug[] = [
     foundBy: ['key-options-are-kept'],
   },
   {
+    name: 'a revoked key creates at processes that remember it',
+    changes: [
+      {
+        file: CHARGE_STATEMENT,
+        within: 'prepareChargeStatement',
+        find: 'AND $k.revoked_at IS NULL',
+        replace: '',
+      },
+    ],
+    foundBy: ['revoked-key-is-rejected'],
+  },
+  {
     name: 'an expired key creates until it is revoked',
     changes: [
       {

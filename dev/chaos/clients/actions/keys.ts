@@ -3,19 +3,34 @@ import type { ObservedKey } from '../clientStore.ts';
 import { getActiveKeys, type KeyOptions } from '../customers.ts';
 import { retryUntilKnown } from '../retry.ts';
 import { reportViolation, newStepId, type Step } from '../clientState.ts';
+import { newCreateRequest } from '../createRequests.ts';
+import { sendCreate } from './create.ts';
 import { probeRevokedKey } from './mcpTools.ts';
 
 const PARALLEL_REVOCATIONS = 4;
 /** With more known keys than this, keys are revoked rather than created. */
 const MAX_KEYS = 5;
 
-/** Creates a key, or revokes one and checks that it is rejected. */
+/** Creates a key, or revokes one and checks that it is rejected: one of several, or the new one after its first uses. */
 export async function changeKeys(step: Step): Promise<void> {
   const good = getActiveKeys(step.customer);
-  const isToRevoke = good.length > 1 && (good.length >= MAX_KEYS || step.random.chance(0.5));
-  if (isToRevoke) await revokeKey(step, step.random.pick(good));
-  else await createKey(step, (question) => sendWithKey(step, question));
+  if (good.length > 1 && (good.length >= MAX_KEYS || step.random.chance(0.5))) {
+    await revokeKey(step, step.random.pick(good));
+    return;
+  }
+  const created = await createKey(step, (request) => sendWithKey(step, request));
+  if (created === undefined || step.random.chance(0.3)) return;
+  await Promise.all(step.state.addresses.map((address) => sendWithKey(step, { ...READ_USAGE, address }, created)));
+  await revokeKey(step, created);
 }
+
+const READ_USAGE = {
+  kind: 'usage with a new key',
+  method: 'GET',
+  path: '/api/usage/summary/',
+  status: 200,
+  shape: 'usage',
+} as const;
 
 /**
  * Creates a key, with an idempotency key so that no unknown key is left behind.
@@ -89,7 +104,7 @@ function buildRevocation(uuid: string): RestRequest {
   return { kind: 'revoke key', method: 'POST', path: `/api/keys/${uuid}/revoke/`, status: 200, shape: 'revoked' };
 }
 
-/** Revokes a key, sometimes several times at once, and tries it at every address as soon as that is acknowledged. */
+/** Revokes a key, sometimes several times at once, and uses it at every address as soon as that is acknowledged. */
 async function revokeKey(step: Step, key: ObservedKey): Promise<void> {
   key.revokeRequestedAt = performance.now();
   const times = step.random.chance(0.25) ? PARALLEL_REVOCATIONS : 1;
@@ -98,7 +113,13 @@ async function revokeKey(step: Step, key: ObservedKey): Promise<void> {
   );
   if (!responses.some(({ isGood }) => isGood)) return;
   key.revokedAt = performance.now();
-  await Promise.all(step.state.addresses.map((address) => tryRevokedKey(step, key, address)));
+  await Promise.all(step.state.addresses.map((address) => useRevokedKey(step, key, address)));
+}
+
+/** Creates and then reads with a revoked key: the rejection of a read would remove it from the memory of the process. */
+async function useRevokedKey(step: Step, key: ObservedKey, address: string): Promise<void> {
+  await sendCreate(step, newCreateRequest(step, newStepId(step)), address, key);
+  await tryRevokedKey(step, key, address);
 }
 
 /** Tries a key that was revoked some time ago. */
