@@ -2,6 +2,7 @@ import type { Caller, KeyCaller } from '../../shared/domain/accounts/accounts.ts
 import { findApiKeyOwner, hashApiKey } from '../../shared/domain/accounts/apiKeyOwners.ts';
 import { findSessionOwner, isSessionToken } from '../../shared/domain/accounts/sessions.ts';
 import { createLruCache } from '../../shared/lib/lruCache.ts';
+import { sha256 } from '../../shared/lib/secrets.ts';
 import { perService } from '../../shared/lib/serviceScope.ts';
 import { ServiceError } from '../../shared/spec/errors.ts';
 import type { Context } from '../context.ts';
@@ -69,6 +70,20 @@ export async function verifyKey(caller: Caller): Promise<Caller> {
   }
 }
 
+/**
+ * Verifies once more that the session of a request is open: it may have ended while the body arrived. A page then has no
+ * caller, as without the cookie.
+ * @throws ServiceError invalid_api_key
+ */
+export async function verifySession(ctx: Context): Promise<void> {
+  const { caller, isPage, sessionToken } = ctx.state;
+  if (sessionToken === undefined || (await findSessionOwner(sessionToken)) === caller?.accountId) return;
+  evictSession(sessionToken);
+  if (!isPage) throw sessionEndedError();
+  ctx.state.caller = undefined;
+  ctx.state.sessionToken = undefined;
+}
+
 /** Removes a revoked key from the cache. From then on it is verified before anything is counted. */
 export function evictKey(keyHash: Buffer | null | undefined): void {
   if (keyHash != null) keyOwnerCache().delete(keyHash.toString('base64'));
@@ -82,7 +97,7 @@ export async function authenticateOptional(ctx: Context): Promise<void> {
   const token = ctx.cookies.get(SESSION_COOKIE) || undefined;
   const accountId = token === undefined ? undefined : await findSessionAccount(ctx, token);
   if (accountId === undefined) return;
-  ctx.state.caller = { accountId, keyHash: null, clientId: null };
+  ctx.state.caller = buildSessionCaller(accountId, token as string);
   ctx.state.sessionToken = token;
 }
 
@@ -99,12 +114,21 @@ async function findAndCacheKeyOwner(keyHash: Buffer): Promise<KeyCaller> {
 
 async function authenticateSessionToken(ctx: Context, token: string): Promise<Caller> {
   const accountId = await findSessionAccount(ctx, token);
-  if (accountId === undefined) throw invalidApiKeyError('The session has ended: sign in again.');
+  if (accountId === undefined) throw sessionEndedError();
   if (!isSafeOrSameOrigin(ctx))
     throw invalidApiKeyError(`With the session cookie, changes must come with "Origin: ${serviceOrigin()}".`);
   ctx.state.sessionToken = token;
-  return { accountId, keyHash: null, clientId: null };
+  return buildSessionCaller(accountId, token);
 }
+
+const buildSessionCaller = (accountId: number, token: string): Caller => ({
+  accountId,
+  keyHash: null,
+  clientId: null,
+  sessionHash: sha256(token),
+});
+
+const sessionEndedError = () => invalidApiKeyError('The session has ended: sign in again.');
 
 /**
  * Finds the account of a session cookie. A cookie that this process has not seen valid costs a query, so addresses over

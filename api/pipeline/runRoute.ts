@@ -2,7 +2,14 @@ import { hasImageModels } from '../../shared/lib/catalog/catalog.ts';
 import { ServiceError } from '../../shared/spec/errors.ts';
 import { type Context, requireCaller } from '../context.ts';
 import { authenticateMcp } from '../mcp/authenticate.ts';
-import { authenticate, authenticateOptional, authenticateSession, evictKey, verifyKey } from './authenticate.ts';
+import {
+  authenticate,
+  authenticateOptional,
+  authenticateSession,
+  evictKey,
+  verifyKey,
+  verifySession,
+} from './authenticate.ts';
 import { addTokenChallenge } from './authenticateToken.ts';
 import { authorize } from './authorize.ts';
 import { readFormBody, readJsonBody } from './body.ts';
@@ -50,6 +57,7 @@ async function runSteps(ctx: Context, route: Route): Promise<void> {
   // revoked).
   const bodyError = await readBody(ctx, route).then(() => null, toError);
   await verifyRouteKey(ctx, authentication, bodyError !== null);
+  if (!ctx.state.isPage || ctx.method === 'POST') await countRejections(ctx, () => verifySession(ctx));
   let isCounted: boolean = ctx.state.isPage;
   const handle = async () => {
     if (!isCounted) await consumeRateLimit(ctx, getRateClass(ctx, route));

@@ -10,6 +10,7 @@ import { startFakeGitHub, startFakeGoogle } from '../fakes/identity/providers.ts
 import { expectError } from '../harness/errorEnvelope.ts';
 import { captureError } from '../harness/expectRejection.ts';
 import { getAccountId } from '../harness/outbox.ts';
+import { sendRequestHead } from '../harness/rawRequest.ts';
 import { eventually, type TestService, startTestService } from '../harness/testService.ts';
 
 const STAFF_EMAIL = 'boss@example.com';
@@ -118,7 +119,7 @@ describe('ending access to an account while it is being used', () => {
   });
 });
 
-describe('revoking a key while it is being used', () => {
+describe('ending a session or revoking a key while it is being used', () => {
   let service: TestService;
   before(async () => {
     service = await startTestService({ workers: 0 });
@@ -147,4 +148,53 @@ describe('revoking a key while it is being used', () => {
       await service.sql('UPDATE api_keys SET revoked_at = NULL WHERE account_id = $1', [accountId]);
     });
   }
+
+  it('creates no key and changes no webhook for a session that ended while they waited for the account', async () => {
+    const customer = await service.createCustomer('pro');
+    const id = await getAccountId(service, customer);
+    const url = 'https://example.com/hook';
+    const { uuid } = (await customer.request('POST', '/api/webhooks/create/', { body: { url } })).body;
+    const requests = [
+      ['POST', '/api/keys/create/', { name: 'late' }],
+      ['POST', '/api/webhooks/create/', { url: `${url}/late` }],
+      ['PATCH', `/api/webhooks/${uuid}/`, { url: `${url}/late` }],
+    ] as const;
+    const replies = await whileSessionsEnd(service, id, () =>
+      Promise.all(requests.map(([method, path, body]) => customer.requestWithSession(method, path, { body }))),
+    );
+    for (const reply of replies) expectError(reply, 'invalid_api_key', 'The session ended while the request ran.');
+    expect(await service.sql(`SELECT 1 FROM api_keys WHERE account_id = $1 AND name = 'late'`, [id])).to.deep.equal([]);
+    expect(await service.sql('SELECT url FROM webhook_endpoints WHERE account_id = $1', [id])).to.deep.equal([{ url }]);
+  });
+
+  it('enables no webhook for a key that was revoked while the change waited for the account', async () => {
+    const customer = await service.createCustomer('pro');
+    const id = await getAccountId(service, customer);
+    const { uuid } = (
+      await customer.request('POST', '/api/webhooks/create/', { body: { url: 'https://example.com/hook' } })
+    ).body;
+    const change = (enabled: boolean) => customer.request('PATCH', `/api/webhooks/${uuid}/`, { body: { enabled } });
+    expect((await change(false)).body.enabled).to.equal(false);
+    const revoke = `UPDATE api_keys SET revoked_at = now() WHERE account_id = $1`;
+    service.fabricated.add('keys-are-counted');
+    expectError(await whileSessionsEnd(service, id, () => change(true), revoke), 'insufficient_scope');
+    const read = await customer.requestWithSession('GET', `/api/webhooks/${uuid}/`);
+    expect(read.body.enabled).to.equal(false);
+  });
+
+  it('rejects a request whose session ended while its body arrived', async () => {
+    const customer = await service.createCustomer('pro');
+    const id = await getAccountId(service, customer);
+    const headers = { cookie: customer.cookie, origin: new URL(customer.baseUrl).origin };
+    const paths = ['/api/keys/create/', '/api/generations/create/', '/api/webhooks/create/', '/api/uploads/create/'];
+    const unfinished = await Promise.all(paths.map((path) => sendRequestHead(customer.baseUrl, 'POST', path, headers)));
+    // By then, the service has looked the sessions up.
+    expect((await customer.requestWithSession('GET', '/api/keys/')).status).to.equal(200);
+    await service.sql('DELETE FROM sessions WHERE account_id = $1', [id]);
+    for (const request of unfinished) request.end('{}');
+    for (const { reply } of unfinished)
+      expect(await reply)
+        .to.match(/^HTTP\/1\.1 401 /)
+        .and.include('The session has ended');
+  });
 });

@@ -31,9 +31,11 @@ export async function create(ctx: Context): Promise<void> {
   const { url, events, description } = parseCreate(getJsonBody(ctx));
   // In a fixed order, because an idempotency key compares requests as JSON.
   const request = { url, events, description };
-  const { accountId } = requireCaller(ctx);
+  const caller = requireCaller(ctx);
+  const { accountId } = caller;
   ctx.body = await withIdempotency(ctx, 'webhooks.create', request, async (_id, saveResponse: SaveResponse<object>) => {
     const created = await createEndpoint(accountId, request, {
+      caller,
       origin: getRequestOrigin(ctx),
       onDone: (transaction, result) => saveResponse(transaction, presentEndpointWithSecret(result)),
     });
@@ -54,9 +56,10 @@ export async function read(ctx: Context): Promise<void> {
 
 export async function update(ctx: Context): Promise<void> {
   const changes = parseUpdate(getJsonBody(ctx));
-  const { accountId } = requireCaller(ctx);
-  const origin = getRequestOrigin(ctx);
-  ctx.body = presentWebhookEndpoint(await updateEndpoint(accountId, parseUuidParam(ctx), changes, { origin }));
+  const caller = requireCaller(ctx);
+  const options = { caller, origin: getRequestOrigin(ctx) };
+  const endpoint = await updateEndpoint(caller.accountId, parseUuidParam(ctx), changes, options);
+  ctx.body = presentWebhookEndpoint(endpoint);
 }
 
 export async function remove(ctx: Context): Promise<void> {

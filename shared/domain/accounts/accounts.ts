@@ -12,6 +12,8 @@ export interface Caller {
   accountId: number;
   /** Set if the API key is still to be checked, by the statement that serves the request. */
   keyHash: Buffer | null;
+  /** Hash of the session cookie, if that is the credential. */
+  sessionHash?: Buffer;
   /** Application whose access token was sent; null for a key or a session. */
   clientId: string | null;
   /** Grant of that token, which the statement that serves the request checks again. */

@@ -16,6 +16,7 @@ import { setSpendingLimit } from '../spendingLimits/setSpendingLimit.ts';
 import { recordEvent } from '../outbox/recordEvent.ts';
 import type { Caller } from './accounts.ts';
 import { type KeyOptionsInput, listChangedOptions, NO_KEY_OPTIONS, parseKeyOptions } from './apiKeyOptions.ts';
+import { assertCredentialUnchanged } from './assertCredentialUnchanged.ts';
 import { describeOrigin, recordSecurityEvent, type RequestOrigin, SERVICE_ORIGIN } from './securityEvents.ts';
 import { ensureTestAccount, requireTestMode } from './testAccounts.ts';
 
@@ -76,7 +77,7 @@ export async function createApiKey(
       .patch({ key_count: db.raw('key_count + 1'), active_key_count: db.raw('active_key_count + 1') } as object)
       .returning('key_count');
     if (account === undefined) throw await explainRejectedKey(transaction, accountId);
-    await assertKeyUnchanged(transaction, caller);
+    await assertCredentialUnchanged(transaction, caller);
     const row = await ApiKey.query(transaction).insertAndFetch({
       key_hash: sha256(key),
       uuid: uuidv7(),
@@ -102,19 +103,6 @@ export async function createApiKey(
     await onCreated(transaction, created);
     return created;
   });
-}
-
-/**
- * Verifies that the key of a caller is valid and has not been changed since the request was admitted. The transaction has
- * locked the account, as every change of a key does.
- * @throws ServiceError insufficient_scope
- */
-async function assertKeyUnchanged(transaction: Transaction, caller: Caller | undefined): Promise<void> {
-  if (caller === undefined || caller.keyHash === null) return;
-  const key = await ApiKey.query(transaction).findById(caller.keyHash).whereNull('revoked_at').select('version');
-  if (key?.version === (caller.keyVersion ?? 0)) return;
-  const detail = 'The API key of this request was changed or revoked while it ran. No key was created or changed.';
-  throw new ServiceError('insufficient_scope', detail);
 }
 
 async function explainRejectedKey(transaction: Transaction, accountId: number): Promise<ServiceError> {
@@ -175,7 +163,7 @@ export async function updateApiKey(
 ): Promise<ApiKey> {
   return Account.transaction(async (transaction) => {
     await lockAccount(transaction, accountId);
-    await assertKeyUnchanged(transaction, caller);
+    await assertCredentialUnchanged(transaction, caller);
     const key = await findKey(transaction, accountId, uuid);
     assertChangeable(key);
     const options = parseKeyOptions(input, key);

@@ -12,6 +12,8 @@ import { WEBHOOK_ENDPOINTS_MAX } from '../../spec/limits.ts';
 import { Account } from '../../tables/Account.ts';
 import { OutboxEvent } from '../../tables/OutboxEvent.ts';
 import { WebhookEndpoint } from '../../tables/WebhookEndpoint.ts';
+import type { Caller } from '../accounts/accounts.ts';
+import { assertCredentialUnchanged } from '../accounts/assertCredentialUnchanged.ts';
 import { assertNotDeleting } from '../accounts/assertNotDeleting.ts';
 import { recordSecurityEvent, type RequestOrigin, SERVICE_ORIGIN } from '../accounts/securityEvents.ts';
 import { lockAccount } from '../credits/ledger.ts';
@@ -32,6 +34,8 @@ export interface EndpointInput {
 
 export interface EndpointOptions {
   origin?: RequestOrigin;
+  /** Who changes the endpoint. The change fails if the credential was revoked meanwhile. */
+  caller?: Caller;
   /** May write more rows in the same transaction. */
   onDone?: (transaction: Transaction, result: EndpointWithSecret) => Promise<void>;
 }
@@ -44,11 +48,12 @@ export interface EndpointOptions {
 export async function createEndpoint(
   accountId: number,
   { url, events, description = '' }: EndpointInput,
-  { origin = SERVICE_ORIGIN, onDone = async () => {} }: EndpointOptions = {},
+  { origin = SERVICE_ORIGIN, caller, onDone = async () => {} }: EndpointOptions = {},
 ): Promise<EndpointWithSecret> {
   const address = parseWebhookUrl(url);
   return Account.transaction(async (transaction) => {
     assertNotDeleting(await lockAccount(transaction, accountId), 'url');
+    await assertCredentialUnchanged(transaction, caller);
     if ((await queryManagedEndpoints(accountId, transaction).resultSize()) >= WEBHOOK_ENDPOINTS_MAX) {
       const detail = `url: the account already has ${WEBHOOK_ENDPOINTS_MAX} webhook endpoints, the maximum. Delete one first.`;
       throw new ServiceError('validation_error', detail, { field: 'url' });
@@ -94,10 +99,11 @@ export async function updateEndpoint(
   accountId: number,
   uuid: string,
   { url, events, description, enabled }: Partial<EndpointInput> & { enabled?: boolean },
-  { origin = SERVICE_ORIGIN }: Pick<EndpointOptions, 'origin'> = {},
+  { origin = SERVICE_ORIGIN, caller }: Pick<EndpointOptions, 'origin' | 'caller'> = {},
 ): Promise<WebhookEndpoint> {
   const address = url === undefined ? undefined : parseWebhookUrl(url);
   return changeEndpoint(accountId, uuid, async (transaction, endpoint) => {
+    await assertCredentialUnchanged(transaction, caller);
     const isMoved = address !== undefined && address !== endpoint.url;
     let changed = await endpoint.$query(transaction).patchAndFetch({
       // Failures of the former address do not count for another one.
