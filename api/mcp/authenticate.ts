@@ -78,6 +78,9 @@ interface MessageRequirements {
   isCall: boolean;
 }
 
+/** Methods that read the library begin with one of these. Completions list the generations of the account. */
+const LIBRARY_METHODS = ['resources/', 'subscriptions/', 'completion/'];
+
 function getMessageRequirements(body: unknown): MessageRequirements {
   const { id, method, params } = (body ?? {}) as {
     id?: unknown;
@@ -91,8 +94,7 @@ function getMessageRequirements(body: unknown): MessageRequirements {
     const rateClass = params?.arguments?.dry_run === true ? 'account' : tool.rateClass;
     return { scope: tool.scope, rateClass, isCall: id !== undefined };
   }
-  const readsLibrary =
-    typeof method === 'string' && (method.startsWith('resources/') || method.startsWith('subscriptions/'));
+  const readsLibrary = typeof method === 'string' && LIBRARY_METHODS.some((prefix) => method.startsWith(prefix));
   return { scope: readsLibrary ? 'svc:read' : null, rateClass: 'account', isCall: false };
 }
 
