@@ -106,6 +106,27 @@ describe('generations while the upstream misbehaves', () => {
     expect((await customer.waitForEnd(uuid)).status).to.equal('succeeded');
   });
 
+  it('fails a generation that the upstream does not know a minute after its submission, however old it is', async () => {
+    service.upstream.outcome = 'wait';
+    const { uuid, prompt } = await customer.createVideo();
+    await eventually('submitted', () => service.upstream.jobsFor(prompt).length === 1);
+    const [job] = service.upstream.jobsFor(prompt);
+    const submittedAgo = (minutes: number) =>
+      service.sql(
+        `UPDATE generations SET submitted_at = now() - make_interval(mins => $2), created_at = now() - interval '20 minutes'
+          WHERE uuid = $1 AND submitted_at IS NOT NULL RETURNING 1`,
+        [uuid, minutes],
+      );
+    await eventually('recorded', async () => (await submittedAgo(0)).length === 1);
+    const { jobs } = service.upstream;
+    jobs.splice(jobs.indexOf(job as (typeof jobs)[number]), 1);
+    await customer.request('GET', `/api/generations/${uuid}/?wait=5`);
+    expect((await customer.readGeneration(uuid)).body.status).to.equal('queued');
+    await submittedAgo(2);
+    const ended = await customer.waitForEnd(uuid);
+    expect(ended).to.include({ status: 'failed', error_message: 'The model lost this generation.' });
+  });
+
   it('fails and refunds a generation past its deadline, cancels it upstream, and ignores a late success', async () => {
     service.upstream.outcome = 'wait';
     const balance = await customer.balance();

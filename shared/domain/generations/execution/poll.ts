@@ -24,7 +24,7 @@ import { acquirePoll, acquireReadRefresh } from './refreshThrottle.ts';
 import type { ClaimedGeneration } from './transition.ts';
 import { MINUTE_MS } from '../../../spec/durations.ts';
 
-/** Age from which "unknown to the upstream" means lost: a new submission may not be visible everywhere at first. */
+/** Time since the submission from which "unknown to the upstream" means lost: at first it may not be visible everywhere. */
 const LOST_AFTER_MS = MINUTE_MS;
 
 /**
@@ -90,7 +90,7 @@ async function pollUpstream(generation: ClaimedGeneration): Promise<UpstreamProg
   } catch (error) {
     if (!(error instanceof UpstreamError)) throw error;
     const isNotFound = error.fault === 'gone';
-    if (isNotFound && isOlderThan(generation, LOST_AFTER_MS))
+    if (isNotFound && isLongAgo(generation.submitted_at ?? generation.created_at, LOST_AFTER_MS))
       return { state: 'failed', message: 'The model lost this generation.' };
     logger[isNotFound ? 'info' : 'warn']({ err: error, generationId: generation.uuid }, 'poll failed; will retry');
     return { state: 'running' };
@@ -99,7 +99,7 @@ async function pollUpstream(generation: ClaimedGeneration): Promise<UpstreamProg
 
 /** Returns false also for a generation that is to be canceled: only a status says that it has not started. */
 function mayHaveEnded(generation: ClaimedGeneration): boolean {
-  return generation.cancel_requested_at === null && !isOlderThan(generation, SHORT_RUN_MS);
+  return generation.cancel_requested_at === null && !isLongAgo(generation.created_at, SHORT_RUN_MS);
 }
 
 function scheduleNextPoll(generation: ClaimedGeneration): void {
@@ -121,6 +121,6 @@ async function finalizeOrRetry(generation: ClaimedGeneration, result: UpstreamRe
   }
 }
 
-function isOlderThan(generation: ClaimedGeneration, milliseconds: number): boolean {
-  return now().getTime() - generation.created_at.getTime() > milliseconds;
+function isLongAgo(time: Date, milliseconds: number): boolean {
+  return now().getTime() - time.getTime() > milliseconds;
 }
