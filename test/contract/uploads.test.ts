@@ -175,6 +175,13 @@ describe('uploads', () => {
     const folder = `${service.env['MEDIA_DIR']}/uploads/${hex.slice(0, 2)}/${hex.slice(2)}`;
     expect(await readdir(folder)).to.deep.equal(['image.jpg']);
     expect((await readFile(`${folder}/image.jpg`)).includes('Jane Doe')).to.equal(false);
+    // Sending a file may begin just before the address expires, and take ten minutes.
+    const deletions = await service.sql(
+      `SELECT 1 FROM upload_deletions d, uploads u
+        WHERE u.uuid = $1 AND d.next_attempt_at = u.created_at + interval '70 minutes'`,
+      [created.uuid],
+    );
+    expect(deletions).to.have.length(1);
   });
 
   it('an image is served as an image, without scripts, frames and caches', async () => {

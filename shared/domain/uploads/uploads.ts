@@ -5,7 +5,7 @@ import { addMilliseconds, now } from '../../lib/clock.ts';
 import { prepared, runStatement } from '../../lib/database/preparedStatements.ts';
 import { ServiceError } from '../../spec/errors.ts';
 import { DAY_MS } from '../../spec/durations.ts';
-import { UNUSED_UPLOADS_MAX, UPLOAD_ADDRESS_MS, UPLOAD_RETENTION_MS } from '../../spec/limits.ts';
+import { UNUSED_UPLOADS_MAX, UPLOAD_ADDRESS_MS, UPLOAD_RETENTION_MS, UPLOAD_TIME_LIMIT_MS } from '../../spec/limits.ts';
 import { Upload } from '../../tables/Upload.ts';
 
 /**
@@ -13,8 +13,11 @@ import { Upload } from '../../tables/Upload.ts';
  * row, which expires.
  */
 
-/** Time within which a client may send the file of an upload, as an interval of the database. */
-export const ADDRESS_TIME = `${UPLOAD_ADDRESS_MS} milliseconds`;
+/**
+ * Time within which the file of an upload may arrive, as an interval of the database: sending it begins before the
+ * address expires, and may take some minutes.
+ */
+export const ADDRESS_TIME = `${UPLOAD_ADDRESS_MS + UPLOAD_TIME_LIMIT_MS} milliseconds`;
 
 /** Adds a row, or returns the one that the same image has already. Counts what no generation uses. */
 const ADD_UPLOAD = prepared(
