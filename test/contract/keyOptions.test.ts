@@ -206,21 +206,6 @@ describe('options of API keys', () => {
     expect(body.result.structuredContent.error).to.equal('insufficient_scope');
   });
 
-  it('a key without svc:read lists no generations over MCP, neither as resources nor as completions', async () => {
-    const { customer } = await createRestrictedKey(service, owner, { scopes: ['svc:write'] });
-    await customer.createImage();
-    const headers = await openMcpSession(customer);
-    const ref = { type: 'ref/resource', uri: 'generation://{uuid}' };
-    const calls = {
-      'resources/list': {},
-      'completion/complete': { ref, argument: { name: 'uuid', value: '' } },
-    };
-    for (const [method, params] of Object.entries(calls)) {
-      const response = await postMcp(customer, { jsonrpc: '2.0', id: 1, method, params }, { headers });
-      expectError(response, 'insufficient_scope', 'svc:read');
-    }
-  });
-
   it('a key restricted to addresses is compared with the client that a trusted proxy names, also over MCP', async () => {
     const { customer } = await createRestrictedKey(service, owner, { allowed_ips: ['192.0.2.0/24', '2001:db8::/32'] });
     for (const [address, isAllowed] of [

@@ -1,6 +1,8 @@
 import { expect } from 'chai';
 import type { ApiResponse, RequestOptions, TestCustomer } from '../harness/apiClient.ts';
+import { expectError } from '../harness/errorEnvelope.ts';
 import { openMcpSession, postMcp, STATELESS_META } from '../harness/mcpClient.ts';
+import { createRestrictedKey } from '../harness/restrictedKeys.ts';
 import { startTestService, type TestService } from '../harness/testService.ts';
 
 const PING = { jsonrpc: '2.0', id: 5, method: 'ping' };
@@ -144,5 +146,19 @@ describe('MCP messages', () => {
     const { status, body } = await postMcp(customer, message, { headers });
     expect([status, body.result.tools.length]).to.deep.equal([200, 5]);
     expect((await postMcp(customer, LIST, { headers })).status).to.equal(400);
+  });
+
+  it('a key without svc:read lists no generations over MCP, neither as resources nor as completions', async () => {
+    const restricted = await createRestrictedKey(service, customer, { scopes: ['svc:write'] });
+    const headers = await openMcpSession(restricted.customer);
+    const ref = { type: 'ref/resource', uri: 'generation://{uuid}' };
+    const calls = {
+      'resources/list': {},
+      'completion/complete': { ref, argument: { name: 'uuid', value: '' } },
+    };
+    for (const [method, params] of Object.entries(calls)) {
+      const response = await postMcp(restricted.customer, { jsonrpc: '2.0', id: 1, method, params }, { headers });
+      expectError(response, 'insufficient_scope', 'svc:read');
+    }
   });
 });

@@ -34,7 +34,7 @@ export interface EndpointInput {
 
 export interface EndpointOptions {
   origin?: RequestOrigin;
-  /** Who changes the endpoint. The change fails if the credential was revoked meanwhile. */
+  /** Caller whose credential must not have been revoked meanwhile. */
   caller?: Caller;
   /** May write more rows in the same transaction. */
   onDone?: (transaction: Transaction, result: EndpointWithSecret) => Promise<void>;
