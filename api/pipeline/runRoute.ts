@@ -57,7 +57,7 @@ async function runSteps(ctx: Context, route: Route): Promise<void> {
   // revoked).
   const bodyError = await readBody(ctx, route).then(() => null, toError);
   await verifyRouteKey(ctx, authentication, bodyError !== null);
-  if (!ctx.state.isPage || ctx.method === 'POST') await countRejections(ctx, () => verifySession(ctx));
+  if (ctx.method !== 'GET') await countRejections(ctx, () => verifySession(ctx));
   let isCounted: boolean = ctx.state.isPage;
   const handle = async () => {
     if (!isCounted) await consumeRateLimit(ctx, getRateClass(ctx, route));
