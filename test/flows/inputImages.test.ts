@@ -238,8 +238,8 @@ describe('input images', () => {
     await eraseAccount(Number(id));
     expect(await hasExpired(getUuid(name))).to.equal(true);
     expect(await service.sql('SELECT FROM generation_inputs WHERE account_id = $1', [id])).to.deep.equal([]);
-    // Until its address has expired, a client could still send a file.
-    service.clockOffsetMs = HOUR_MS + 60_000;
+    // A client could begin to send a file until its address expires, and continue for ten minutes.
+    service.clockOffsetMs = HOUR_MS + 11 * 60_000;
     await sweep();
     await waitUntilDeleted(token);
   });

@@ -79,7 +79,7 @@ describe('input images in a bucket', () => {
     expect((await createAnimation(customer, { first_frame: `upload:${created.uuid}` })).status).to.equal(201);
   });
 
-  it('that are sent again after they were decoded are deleted once their address has expired', async () => {
+  it('that are sent again after they were decoded are deleted ten minutes after their address has expired', async () => {
     const image = await makeImage();
     const created = await createUpload(customer, image.length);
     await putFile(created, image);
@@ -87,7 +87,7 @@ describe('input images in a bucket', () => {
     expect((await customer.waitForEnd(body.uuid)).status).to.equal('succeeded');
     expect((await putFile(created, image)).status).to.equal(200);
     expect(await listUploadKeys()).to.have.length(2);
-    service.clockOffsetMs = HOUR_MS + 60_000;
+    service.clockOffsetMs = HOUR_MS + 11 * 60_000;
     await deleteDueUploadFiles();
     const [key, ...others] = await listUploadKeys();
     expect(key).to.match(/image\.png$/);

@@ -124,7 +124,7 @@ const COMPLETE_UPLOAD = prepared(
 /**
  * Records that the decoded image is stored in a reserved folder. Of several processes that decoded the same upload one
  * does; the files of the others are deleted. So an image that is ready never changes, whatever its client still sends to
- * the address of the upload. What it sends is deleted when the address has expired.
+ * the address of the upload. What it sends is deleted when nothing can arrive any more.
  * @returns the row, or undefined if it was deleted meanwhile.
  */
 export async function completeUpload(
