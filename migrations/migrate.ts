@@ -33,6 +33,7 @@ import * as testAccounts from './0026_test_accounts.ts';
 import * as testAccountsIndex from './0026_test_accounts_index.ts';
 import * as canceledHours from './0029_canceled_hours.ts';
 import * as generationFillfactor from './0030_generation_fillfactor.ts';
+import * as keyChanges from './0031_key_changes.ts';
 
 /** A migration, and the indexes on existing tables that are built before its transaction. */
 export interface Migration extends Knex.Migration {
@@ -73,6 +74,7 @@ export const MIGRATIONS: Record<MigrationName, Migration> = {
   '0026_test_accounts_index': testAccountsIndex,
   '0029_canceled_hours': canceledHours,
   '0030_generation_fillfactor': generationFillfactor,
+  '0031_key_changes': keyChanges,
 };
 
 /** Key of the advisory lock that serializes migrations. An arbitrary constant, used for nothing else. */

@@ -35,6 +35,7 @@ export const MIGRATION_NAMES = [
   '0026_test_accounts_index',
   '0029_canceled_hours',
   '0030_generation_fillfactor',
+  '0031_key_changes',
 ] as const;
 
 export type MigrationName = (typeof MIGRATION_NAMES)[number];

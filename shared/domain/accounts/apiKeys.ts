@@ -180,6 +180,7 @@ export async function updateApiKey(
       ...options,
       version: key.version + 1,
     });
+    await Account.query(transaction).findById(accountId).increment('key_change_count', 1);
     const details = { ...describeKey(updated), changed: changed.join(', ') };
     await recordSecurityEvent(transaction, { accountId, event: 'key_changed', origin, details });
     return updated;
@@ -241,7 +242,12 @@ export async function revokeApiKey(
     const isExpired = expiredBy === undefined || (key.expires_at !== null && key.expires_at <= expiredBy);
     if (key.revoked_at === null && isExpired) {
       await key.$query(transaction).patch({ revoked_at: now() });
-      await Account.query(transaction).where('id', accountId).decrement('active_key_count', 1);
+      await Account.query(transaction)
+        .findById(accountId)
+        .patch({
+          active_key_count: db.raw('active_key_count - 1'),
+          key_change_count: db.raw('key_change_count + 1'),
+        } as object);
       const details = describeKey(key);
       await recordSecurityEvent(transaction, { accountId, event: 'key_revoked', origin, details });
       await recordEvent(transaction, { accountId, type: 'key.revoked', subject: uuid, details });

@@ -40,6 +40,7 @@ export const COLUMNS = {
     'ledger_count',
     'key_count',
     'active_key_count',
+    'key_change_count',
     'spending_limit_count',
     'webhook_count',
     'credits_low_threshold',

@@ -1,5 +1,6 @@
 import type { Transaction } from 'objection';
 import { now } from '../../lib/clock.ts';
+import { db } from '../../lib/database/pool.ts';
 import { Account } from '../../tables/Account.ts';
 import { ApiKey } from '../../tables/ApiKey.ts';
 import { OAuthGrant } from '../../tables/OAuthGrant.ts';
@@ -38,7 +39,9 @@ export async function revokeAccess(
     await recordEvent(transaction, { accountId, type: 'key.revoked', subject, details });
   }
   const grants = await revokeAccountGrants(accountId, transaction);
-  await Account.query(transaction).findById(accountId).patch({ active_key_count: 0 });
+  await Account.query(transaction)
+    .findById(accountId)
+    .patch({ active_key_count: 0, key_change_count: db.raw('key_change_count + 1') } as object);
   return { sessions, keys: keys.length, grants };
 }
 

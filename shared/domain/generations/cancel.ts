@@ -22,8 +22,12 @@ export async function cancelGeneration(caller: Caller, uuid: string): Promise<Ge
     // A submit in progress is cancelled by its worker, once it is accepted.
     if (cancellation.isSubmitted) void enqueuePoll(key, getPollDelayMs(cancellation.polledAt));
   }
-  return findGeneration(caller, uuid);
+  // The credential allowed what was carried out. It may have been changed or revoked since.
+  return findGeneration(cancellation === undefined ? caller : { ...OWNER, accountId: caller.accountId }, uuid);
 }
+
+/** Caller that acts on an account itself, without a credential. */
+const OWNER = { keyHash: null, clientId: null };
 
 /** Returns the time until the upstream may be polled again. */
 function getPollDelayMs(polledAt: Date | null): number {

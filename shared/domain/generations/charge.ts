@@ -111,12 +111,12 @@ const chargeInBatch = createBatcher<Debit, StatementOutcome>({
   run: chargeExactlyOnce,
 });
 
-/** Runs of a charge that decided nothing. Each more than one needs a new spending limit within milliseconds. */
+/** Runs of a charge that decided nothing. Each more than one needs a new limit or a changed key within milliseconds. */
 const UNDECIDED_RUNS_MAX = 10;
 
 /**
  * Charges and queues one generation, batched with concurrent requests, or returns the reason for the rejection. A run
- * that decides nothing because of the account's spending limits is repeated in a batch of its own, so that its errors do
+ * that decides nothing because of the account's spending limits or API keys is repeated in a batch of its own, so that its errors do
  * not affect the requests that the first batch has decided.
  */
 export async function chargeGeneration(charge: Debit): Promise<ChargeOutcome> {
@@ -124,5 +124,5 @@ export async function chargeGeneration(charge: Debit): Promise<ChargeOutcome> {
     const outcome = await chargeInBatch(charge);
     if (outcome !== 'limits_apply' && outcome !== 'stale') return outcome;
   }
-  return 'limits_changing';
+  return 'credentials_changing';
 }

@@ -63,6 +63,9 @@ interface ChargeParts {
  * New values are computed from the locked row (`locked.balance - locked.credits`) and not from `a.balance`: Postgres
  * checks constraints on the row version that the statement saw first, and would reject after a concurrent charge. The
  * array parameters repeat values of the rows: without them the planner estimates 100 rows and scans small tables.
+ *
+ * The API keys are those of the statement's snapshot, from before it waited for the accounts. A key changes only while its
+ * account is locked, and that counts the change: `stale` if the locked row has counted more than the one in the snapshot.
  */
 function prepareChargeStatement(name: string, { hasKeys, hasInputs, hasGrants, hasLimits }: ChargeParts): Statement {
   // The grants are decided about after the accounts are locked, and the limits after the grants.
@@ -71,7 +74,8 @@ function prepareChargeStatement(name: string, { hasKeys, hasInputs, hasGrants, h
   return prepared(
     name,
     `WITH request AS MATERIALIZED (
-     SELECT r.*, k.number AS api_key_number, r.key_hash IS NULL OR k.key_hash IS NOT NULL AS is_key_valid
+     SELECT r.*, k.number AS api_key_number, r.key_hash IS NULL OR k.key_hash IS NOT NULL AS is_key_valid,
+            CASE WHEN k.key_hash IS NOT NULL THEN seen.key_change_count END AS key_change_count
        FROM json_to_recordset(:charges) AS r (uuid uuid, account_id bigint, key_hash text, model text, prompt text,
               params jsonb, credits integer, created_at timestamptz, deadline_at timestamptz, idempotency_key text,
               webhook_url text, metadata jsonb, catalog_id bigint, oauth_client_id text, key_version integer${hasInputs ? ', inputs json' : ''}${hasGrants ? ', grant_uuid uuid' : ''})
@@ -79,6 +83,7 @@ function prepareChargeStatement(name: string, { hasKeys, hasInputs, hasGrants, h
          ON k.key_hash = ANY (cast(:hashes AS bytea[])) AND k.key_hash = decode(r.key_hash, 'hex')
         AND coalesce(k.test_account_id, k.account_id) = r.account_id AND k.revoked_at IS NULL
         AND k.version = r.key_version AND (k.expires_at IS NULL OR k.expires_at > :now)
+       LEFT JOIN accounts seen ON seen.id = ANY (cast(:accounts AS bigint[])) AND seen.id = r.account_id
    ), usable AS MATERIALIZED (
      ${USABLE_MODELS}${hasInputs ? LOCK_INPUTS : ''}
    ), ${first} AS MATERIALIZED (
@@ -92,8 +97,9 @@ function prepareChargeStatement(name: string, { hasKeys, hasInputs, hasGrants, h
             NOT ${IS_TEST} AND a.credits_low_since IS NULL AND a.balance - r.credits < ${LOW_THRESHOLD}
               AND (cast(:sendsEmail AS boolean) OR a.webhook_count > 0) AS is_credits_low,
             ${hasGrants ? 'r.grant_uuid,' : ''}${hasLimits ? 'a.spending_limit_count, r.key_hash IS NOT NULL OR r.oauth_client_id IS NOT NULL AS has_credential,' : ''}
-            ${buildAdmissionRule({ hasKeys, hasInputs, limits: hasLimits ? 'checked later' : 'detected' })}
-              AS ${firstDecision}
+            CASE WHEN a.key_change_count <> r.key_change_count THEN 'stale'
+                 ELSE ${buildAdmissionRule({ hasKeys, hasInputs, limits: hasLimits ? 'checked later' : 'detected' })}
+                 END AS ${firstDecision}
        FROM request r
        JOIN accounts a ON a.id = ANY (cast(:accounts AS bigint[])) AND a.id = r.account_id
        LEFT JOIN usable ON usable.model = r.model
@@ -189,7 +195,7 @@ function findStatement({ hasKeys, hasInputs, hasGrants, hasLimits }: ChargeParts
 export type StatementOutcome =
   /** The account has spending limits, which this statement does not check. */
   | 'limits_apply'
-  /** A spending limit of the account was added after the snapshot of the statement. */
+  /** A spending limit of the account was added, or an API key changed or revoked, after the snapshot of the statement. */
   | 'stale'
   | ChargeOutcome;
 

@@ -87,7 +87,7 @@ export async function createGeneration(
   }
   if (outcome === 'unknown') throw databaseUnavailableError(OUTCOME_UNKNOWN_DETAIL);
   if (outcome === 'input_unavailable') throw new ServiceError('validation_error', INPUT_UNAVAILABLE_DETAIL);
-  if (outcome === 'limits_changing') throw limitsChangingError(debit);
+  if (outcome === 'credentials_changing') throw credentialsChangingError(debit);
   if (outcome !== 'accepted') throw await buildRejectionError(outcome, debit, caller);
   return dispatchCreated(debit);
 }
@@ -119,7 +119,7 @@ async function chargeWithAutoTopup(debit: Debit, caller: Caller): Promise<Charge
   if (afterTopup === 'accepted' || afterTopup === 'replayed' || afterTopup === 'unknown') return afterTopup;
   if (afterTopup === 'input_unavailable')
     throw new ServiceError('validation_error', `${INPUT_UNAVAILABLE_DETAIL} ${TOPUP_CHARGED_DETAIL}`);
-  if (afterTopup === 'limits_changing') throw limitsChangingError(debit, TOPUP_CHARGED_DETAIL);
+  if (afterTopup === 'credentials_changing') throw credentialsChangingError(debit, TOPUP_CHARGED_DETAIL);
   const { message, accountPath } = await buildRejectionError(afterTopup, debit, caller);
   throw new ServiceError(afterTopup, `${message} ${TOPUP_CHARGED_DETAIL}`, { accountPath });
 }
@@ -127,8 +127,8 @@ async function chargeWithAutoTopup(debit: Debit, caller: Caller): Promise<Charge
 const INPUT_UNAVAILABLE_DETAIL = 'An image of params was deleted meanwhile. Send it again, then repeat the request.';
 const TOPUP_CHARGED_DETAIL = 'An automatic top-up was charged and credited.';
 
-function limitsChangingError({ idempotency_key: key }: Debit, ...more: string[]): ServiceError {
-  const detail = buildNotCreatedDetail(key, 'The spending limits of the account are being changed.');
+function credentialsChangingError({ idempotency_key: key }: Debit, ...more: string[]): ServiceError {
+  const detail = buildNotCreatedDetail(key, 'The API keys or spending limits of the account are being changed.');
   return new ServiceError('internal_error', [detail, ...more].join(' '), { retryAfterSeconds: 1 });
 }
 

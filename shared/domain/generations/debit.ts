@@ -50,13 +50,13 @@ export type ChargeOutcome =
   | 'parallel_limit_reached'
   | 'spending_limit_reached'
   | 'insufficient_credits'
-  /** Spending limits of the account were added during each attempt: nothing was charged. */
-  | 'limits_changing'
+  /** Spending limits or API keys of the account changed during each attempt: nothing was charged. */
+  | 'credentials_changing'
   /** The response of the database was lost: the statement may have been committed, or may still be. */
   | 'unknown';
 
 /** A decision against the request, whose reason the client receives. */
 export type Rejection = Exclude<
   ChargeOutcome,
-  'accepted' | 'replayed' | 'unknown' | 'input_unavailable' | 'limits_changing'
+  'accepted' | 'replayed' | 'unknown' | 'input_unavailable' | 'credentials_changing'
 >;
