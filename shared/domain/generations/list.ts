@@ -3,7 +3,6 @@ import { prepared, runStatement } from '../../lib/database/preparedStatements.ts
 import { hasConditions } from '../../lib/listFilter.ts';
 import { getPageOffset, type ListPage } from '../../lib/pagination.ts';
 import { PAGE_SIZE } from '../../spec/limits.ts';
-import { Account } from '../../tables/Account.ts';
 import { Generation } from '../../tables/Generation.ts';
 import { type GenerationFilter, listFilteredGenerations } from './listFiltered.ts';
 import { findBlock } from './ordinals.ts';
@@ -13,15 +12,25 @@ interface GenerationCounts {
   generations_deleted: number;
 }
 
-const LIST_PAGE = prepared(
-  'list_generations',
-  `SELECT uuid, model, prompt, params, status, credits_charged, created_at, completed_at, output_path, thumbnail_path,
-          is_watermarked, error_message, cancel_requested_at, metadata
-     FROM generations
-    WHERE account_id = :accountId AND number <= :newest AND deleted_at IS NULL
-    ORDER BY number DESC
-   OFFSET :skip LIMIT :limit`,
+const buildPage = (start: string, skip = '') => `
+     SELECT number, uuid, model, prompt, params, status, credits_charged, created_at, completed_at, output_path,
+            thumbnail_path, is_watermarked, error_message, cancel_requested_at, metadata
+       FROM generations
+      WHERE account_id = :accountId AND number <= ${start} AND deleted_at IS NULL
+      ORDER BY number DESC
+     ${skip} LIMIT :limit`;
+
+/** Reads the counts with the page, which has no rows if generations of the account were deleted. */
+const LIST_UNDELETED_PAGE = prepared(
+  'list_undeleted_generations',
+  `SELECT a.generation_count, a.generations_deleted, page.*
+     FROM accounts a
+     LEFT JOIN LATERAL (${buildPage('(a.generation_count - cast(:offset AS bigint)) AND a.generations_deleted = 0')}
+     ) page ON true
+    WHERE a.id = :accountId
+    ORDER BY page.number DESC`,
 );
+const LIST_PAGE = prepared('list_generations', buildPage(':newest', 'OFFSET :skip'));
 
 /**
  * Lists the generations of an account, newest first. Every page takes about the same time, however long the list is:
@@ -34,17 +43,25 @@ export async function listGenerations(
   filter: GenerationFilter = {},
 ): Promise<ListPage<Generation>> {
   if (hasConditions(filter)) return listFilteredGenerations(accountId, page, filter);
-  const counts: GenerationCounts = await Account.query()
-    .findById(accountId)
-    .select('generation_count', 'generations_deleted')
-    .throwIfNotFound();
+  const offset = getPageOffset(page);
+  const found = await runStatement<Generation & GenerationCounts>(LIST_UNDELETED_PAGE, {
+    accountId,
+    offset,
+    limit: PAGE_SIZE,
+  });
+  const counts = found[0] as GenerationCounts;
   const totalItems = counts.generation_count - counts.generations_deleted;
-  const remaining = totalItems - getPageOffset(page);
+  const remaining = totalItems - offset;
   if (remaining <= 0) return { page, totalItems, items: [] };
-  const { newest, skip } = await findPageStart(accountId, remaining, counts);
-  const rows = await runStatement<Generation>(LIST_PAGE, { accountId, newest, skip, limit: PAGE_SIZE });
+  const rows = counts.generations_deleted === 0 ? found : await listRemaining(accountId, remaining, counts);
   await ensureModelsKnown(rows.map(({ model }) => model));
   return { page, totalItems, items: rows.map((row) => Generation.fromDatabaseJson(row)) };
+}
+
+/** Reads the page whose first item is the rank-th oldest remaining generation. */
+async function listRemaining(accountId: number, rank: number, counts: GenerationCounts): Promise<Generation[]> {
+  const { newest, skip } = await findPageStart(accountId, rank, counts);
+  return runStatement<Generation>(LIST_PAGE, { accountId, newest, skip, limit: PAGE_SIZE });
 }
 
 /** Finds the start of the page whose first item is the rank-th oldest remaining generation. */
@@ -53,7 +70,6 @@ async function findPageStart(
   rank: number,
   counts: GenerationCounts,
 ): Promise<{ newest: number; skip: number }> {
-  if (counts.generations_deleted === 0) return { newest: rank, skip: 0 };
   const block = await findBlock(accountId, rank);
   // Numbers of the last block that are not assigned yet.
   const unassigned = Math.max(0, block.lastNumber - counts.generation_count);
