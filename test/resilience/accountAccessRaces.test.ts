@@ -10,6 +10,7 @@ import { startFakeGitHub, startFakeGoogle } from '../fakes/identity/providers.ts
 import { expectError } from '../harness/errorEnvelope.ts';
 import { captureError } from '../harness/expectRejection.ts';
 import { getAccountId } from '../harness/outbox.ts';
+import { createPkce, registerClient, submitConsent } from '../harness/oauthClient.ts';
 import { sendRequestHead } from '../harness/rawRequest.ts';
 import { eventually, type TestService, startTestService } from '../harness/testService.ts';
 
@@ -165,6 +166,19 @@ describe('ending a session or revoking a key while it is being used', () => {
     for (const reply of replies) expectError(reply, 'invalid_api_key', 'The session ended while the request ran.');
     expect(await service.sql(`SELECT 1 FROM api_keys WHERE account_id = $1 AND name = 'late'`, [id])).to.deep.equal([]);
     expect(await service.sql('SELECT url FROM webhook_endpoints WHERE account_id = $1', [id])).to.deep.equal([{ url }]);
+  });
+
+  it('approves no application for a session that ended while the approval waited for the account', async () => {
+    const client = await registerClient(service.baseUrl);
+    for (const scope of ['svc:read', 'svc:read svc:write']) {
+      const customer = await service.createCustomer('pro');
+      const id = await getAccountId(service, customer);
+      const path = client.authorizePath(createPkce().challenge, { scope });
+      const reply = await whileSessionsEnd(service, id, () => submitConsent(service.baseUrl, customer, path));
+      expect(reply.status).to.equal(401);
+      expect(String(reply.body)).to.include('sign in again');
+      expect(await service.sql('SELECT 1 FROM oauth_grants WHERE account_id = $1', [id])).to.deep.equal([]);
+    }
   });
 
   it('enables no webhook for a key that was revoked while the change waited for the account', async () => {

@@ -107,7 +107,8 @@ async function validateRequest(ctx: Context): Promise<AuthorizationRequest | und
 
 async function approve(ctx: Context, request: AuthorizationRequest): Promise<void> {
   const { client, resource, scopes, redirectUri, codeChallenge } = request;
-  const { accountId } = requireCaller(ctx);
+  const caller = requireCaller(ctx);
+  const { accountId } = caller;
   const form = getForm(ctx);
   let limit: CreditLimit | null | undefined;
   try {
@@ -126,7 +127,7 @@ async function approve(ctx: Context, request: AuthorizationRequest): Promise<voi
     codeChallenge,
     limit,
   };
-  const issued = issueCode(approvedRequest, getRequestOrigin(ctx));
+  const issued = issueCode(approvedRequest, { origin: getRequestOrigin(ctx), caller });
   const code = await issued.catch((error: unknown) => sendErrorToUser(ctx, error));
   if (code === undefined) return;
   await audit(ctx, 'grant_given', accountId, { client: client.client_id, scopes });

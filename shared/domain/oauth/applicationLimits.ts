@@ -47,13 +47,12 @@ interface ApprovedLimit {
   limit: CreditLimit | null | undefined;
 }
 
-/** Stores the limit of an approval in its transaction. Locks the account. */
+/** Stores the limit of an approval in its transaction, which has locked the account. */
 export async function storeApprovedLimit(
   transaction: Transaction,
   { accountId, clientId, limit }: ApprovedLimit,
   origin: RequestOrigin,
 ): Promise<void> {
-  await lockAccount(transaction, accountId);
   const client = await OAuthClient.query(transaction).findById(clientId);
   // The client was pruned in the meantime: the approval fails, too.
   if (client === undefined) return;

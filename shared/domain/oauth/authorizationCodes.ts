@@ -1,15 +1,17 @@
-import type { Knex } from 'knex';
+import type { Transaction } from 'objection';
 import { v7 as uuidv7 } from 'uuid';
 import { createBatcher } from '../../lib/batcher.ts';
 import { addMilliseconds, now } from '../../lib/clock.ts';
 import { isRejection } from '../../lib/database/errors.ts';
-import { db } from '../../lib/database/pool.ts';
 import { prepared, runStatement } from '../../lib/database/preparedStatements.ts';
 import { DB_WAIT_TIMEOUT } from '../../lib/database/waitTimeout.ts';
 import { randomHex, sha256 } from '../../lib/secrets.ts';
 import type { CreditLimit } from '../../presenters/spendingLimit.ts';
 import { AUTHORIZATION_CODE_SECONDS } from '../../spec/limits.ts';
 import { OAuthError, type Scope } from '../../spec/oauth.ts';
+import type { Caller } from '../accounts/accounts.ts';
+import { assertCredentialUnchanged } from '../accounts/assertCredentialUnchanged.ts';
+import { lockAccount } from '../credits/ledger.ts';
 import { INSERT_SECURITY_EVENTS, type RequestOrigin, SERVICE_ORIGIN } from '../accounts/securityEvents.ts';
 import { Account } from '../../tables/Account.ts';
 import { storeApprovedLimit } from './applicationLimits.ts';
@@ -40,8 +42,7 @@ export interface ApprovedRequest {
 const ISSUE_CODE = prepared(
   'issue_authorization_code',
   `WITH owner AS MATERIALIZED (
-     -- Waits for a request to delete the account, which revokes the grants that it finds.
-     SELECT id FROM accounts WHERE id = :accountId AND deletion_requested_at IS NULL FOR SHARE
+     SELECT id FROM accounts WHERE id = :accountId AND deletion_requested_at IS NULL
    ), client AS (
      UPDATE oauth_clients SET last_used_at = :now FROM owner WHERE client_id = :clientId
      RETURNING client_id, name, owner.id AS account_id
@@ -70,18 +71,20 @@ const ISSUE_CODE = prepared(
 
 /**
  * Stores an approval as a grant with an authorization code, and the spending limit of an application that may spend.
+ * @param caller whose session approved.
  * @returns the code; only its hash is stored.
  * @throws OAuthError invalid_client if the client was deleted while the consent page was open, or the account is being
- * deleted
+ * deleted; ServiceError invalid_api_key if the session ended meanwhile
  */
 export async function issueCode(
   { limit, ...request }: ApprovedRequest,
-  origin: RequestOrigin = SERVICE_ORIGIN,
+  { origin = SERVICE_ORIGIN, caller }: { origin?: RequestOrigin; caller?: Caller } = {},
 ): Promise<string> {
-  if (!request.scopes.includes('svc:write')) return insertCode(request, origin, db);
-  const { accountId, clientId } = request;
+  const { accountId, clientId, scopes } = request;
   return Account.transaction(async (transaction) => {
-    await storeApprovedLimit(transaction, { accountId, clientId, limit }, origin);
+    await lockAccount(transaction, accountId);
+    await assertCredentialUnchanged(transaction, caller);
+    if (scopes.includes('svc:write')) await storeApprovedLimit(transaction, { accountId, clientId, limit }, origin);
     return insertCode(request, origin, transaction);
   });
 }
@@ -89,7 +92,7 @@ export async function issueCode(
 async function insertCode(
   { codeChallenge, ...request }: Omit<ApprovedRequest, 'limit'>,
   origin: RequestOrigin,
-  connection: Knex,
+  transaction: Transaction,
 ): Promise<string> {
   const code = randomHex(32);
   const at = now();
@@ -105,7 +108,7 @@ async function insertCode(
     expiresAt: addMilliseconds(at, AUTHORIZATION_CODE_SECONDS * 1_000),
     now: at,
   };
-  const written = await runStatement(ISSUE_CODE, bindings, connection);
+  const written = await runStatement(ISSUE_CODE, bindings, transaction);
   if (written.length === 0)
     throw new OAuthError(
       'invalid_client',
