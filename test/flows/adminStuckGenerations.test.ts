@@ -5,7 +5,7 @@ import type { TestCustomer } from '../harness/apiClient.ts';
 import { setAllModelsOnline } from '../harness/seeds.ts';
 import { eventually, type TestService, startTestService } from '../harness/testService.ts';
 
-const LONG_AGO = `interval '5 minutes'`;
+const IDLE_MS = 5 * 60_000;
 
 describe('list-stuck-generations and requeue-generations', () => {
   let service: TestService;
@@ -21,11 +21,10 @@ describe('list-stuck-generations and requeue-generations', () => {
 
   /** Creates a generation that has waited for a long time without being dispatched. */
   const stuckImage = async () => {
+    await service.moveClockTo(new Date(Date.now() - IDLE_MS));
     const { uuid } = await customer.createImage();
-    await service.sql(
-      `UPDATE generations SET created_at = created_at - ${LONG_AGO}, next_attempt_at = now() + interval '1 hour' WHERE uuid = $1`,
-      [uuid],
-    );
+    await service.moveClockTo(new Date());
+    await service.sql(`UPDATE generations SET next_attempt_at = now() + interval '1 hour' WHERE uuid = $1`, [uuid]);
     return uuid as string;
   };
 
@@ -36,7 +35,7 @@ describe('list-stuck-generations and requeue-generations', () => {
       await stuckImage(),
       await stuckImage(),
     ];
-    await service.sql(`UPDATE generations SET leased_until = now() + ${LONG_AGO} WHERE uuid = $1`, [held]);
+    await service.sql(`UPDATE generations SET leased_until = now() + interval '5 minutes' WHERE uuid = $1`, [held]);
     await service.sql('UPDATE generations SET polled_at = now() WHERE uuid = $1', [looked]);
     const { status, out } = await admin('list-stuck-generations');
     expect(status).to.equal(0);
