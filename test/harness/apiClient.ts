@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { Agent, type ClientRequest, type IncomingMessage, request as sendHttpRequest } from 'node:http';
+import { connect, type Socket, type TcpNetConnectOpts } from 'node:net';
 import { text as readText } from 'node:stream/consumers';
 import { assertMatchesOpenApi } from './openapiValidation.ts';
 
@@ -18,7 +19,15 @@ export interface RequestOptions {
   headers?: Record<string, string>;
 }
 
-const agent = new Agent({ keepAlive: true });
+/**
+ * Opens a connection that may break while a body is still being sent after its response has arrived. Node has no listener
+ * for that error, so that it would end the process.
+ */
+export function openConnection(options: TcpNetConnectOpts): Socket {
+  return connect(options).on('error', () => {});
+}
+
+const agent = Object.assign(new Agent({ keepAlive: true }), { createConnection: openConnection });
 
 /**
  * Sends one HTTP request to the service: JSON in, JSON out, whatever the status. Fails if the response does not match

@@ -1,7 +1,9 @@
 import { once } from 'node:events';
-import { request as httpRequest } from 'node:http';
+import { Agent, request as httpRequest } from 'node:http';
 import { connect } from 'node:net';
-import { type ApiResponse, receiveResponse } from './apiClient.ts';
+import { type ApiResponse, openConnection, receiveResponse } from './apiClient.ts';
+
+const connectionPerRequest = Object.assign(new Agent(), { createConnection: openConnection });
 
 export interface RawRequestOptions {
   headers?: Record<string, string | string[]>;
@@ -16,7 +18,7 @@ export async function sendRawRequest(
   { headers = {}, body }: RawRequestOptions = {},
 ): Promise<ApiResponse & { text: string }> {
   const { hostname, port } = new URL(baseUrl);
-  const request = httpRequest({ hostname, port, method, path, headers, agent: false });
+  const request = httpRequest({ hostname, port, method, path, headers, agent: connectionPerRequest });
   request.end(body);
   const { status, headers: received, text } = await receiveResponse(request);
   const isJson = received.get('content-type')?.includes('json') === true && text !== '';
