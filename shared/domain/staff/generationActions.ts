@@ -6,7 +6,7 @@ import { Account } from '../../tables/Account.ts';
 import { Generation } from '../../tables/Generation.ts';
 import { lockAccount } from '../credits/ledger.ts';
 import { requeueGenerations } from '../generations/execution/stuckGenerations.ts';
-import { refundSucceededGeneration } from '../generations/refund.ts';
+import { refundSucceededGeneration } from '../generations/refundSucceeded.ts';
 import { type Actor, recordAuditEntry } from './audit.ts';
 import { findGenerationForStaff } from './generations.ts';
 
