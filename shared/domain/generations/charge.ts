@@ -116,8 +116,8 @@ const UNDECIDED_RUNS_MAX = 10;
 
 /**
  * Charges and queues one generation, batched with concurrent requests, or returns the reason for the rejection. A run
- * that decides nothing because of the account's spending limits or API keys is repeated in a batch of its own, so that its errors do
- * not affect the requests that the first batch has decided.
+ * that decides nothing because of the account's spending limits or API keys is repeated in a batch of its own, so that
+ * its errors do not affect the requests that the first batch has decided.
  */
 export async function chargeGeneration(charge: Debit): Promise<ChargeOutcome> {
   for (let run = 0; run < UNDECIDED_RUNS_MAX; run += 1) {

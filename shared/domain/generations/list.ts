@@ -12,11 +12,12 @@ interface GenerationCounts {
   generations_deleted: number;
 }
 
-const buildPage = (start: string, skip = '') => `
+/** @param position condition of the page's first item. */
+const buildPage = (position: string, skip = '') => `
      SELECT number, uuid, model, prompt, params, status, credits_charged, created_at, completed_at, output_path,
             thumbnail_path, is_watermarked, error_message, cancel_requested_at, metadata
        FROM generations
-      WHERE account_id = :accountId AND number <= ${start} AND deleted_at IS NULL
+      WHERE account_id = :accountId AND ${position} AND deleted_at IS NULL
       ORDER BY number DESC
      ${skip} LIMIT :limit`;
 
@@ -25,12 +26,12 @@ const LIST_UNDELETED_PAGE = prepared(
   'list_undeleted_generations',
   `SELECT a.generation_count, a.generations_deleted, page.*
      FROM accounts a
-     LEFT JOIN LATERAL (${buildPage('(a.generation_count - cast(:offset AS bigint)) AND a.generations_deleted = 0')}
+     LEFT JOIN LATERAL (${buildPage('a.generations_deleted = 0 AND number <= a.generation_count - cast(:offset AS bigint)')}
      ) page ON true
     WHERE a.id = :accountId
     ORDER BY page.number DESC`,
 );
-const LIST_PAGE = prepared('list_generations', buildPage(':newest', 'OFFSET :skip'));
+const LIST_PAGE = prepared('list_generations', buildPage('number <= :newest', 'OFFSET :skip'));
 
 /**
  * Lists the generations of an account, newest first. Every page takes about the same time, however long the list is:
