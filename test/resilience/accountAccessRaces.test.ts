@@ -9,10 +9,11 @@ import { createPerson, type FakePerson } from '../fakes/identity/person.ts';
 import { startFakeGitHub, startFakeGoogle } from '../fakes/identity/providers.ts';
 import { expectError } from '../harness/errorEnvelope.ts';
 import { captureError } from '../harness/expectRejection.ts';
+import { waitForLockWaits, whileAccountIsLocked } from '../harness/lockedAccount.ts';
 import { getAccountId } from '../harness/outbox.ts';
 import { createPkce, registerClient, submitConsent } from '../harness/oauthClient.ts';
 import { sendRequestHead } from '../harness/rawRequest.ts';
-import { eventually, type TestService, startTestService } from '../harness/testService.ts';
+import { type TestService, startTestService } from '../harness/testService.ts';
 
 const STAFF_EMAIL = 'boss@example.com';
 
@@ -39,18 +40,13 @@ async function whileSessionsEnd<Result>(
   work: () => Promise<Result>,
   change = 'DELETE FROM sessions WHERE account_id = $1',
 ): Promise<Result> {
-  const client = await service.database.connect();
-  try {
-    await client.query('BEGIN');
-    await client.query('SELECT FROM accounts WHERE id = $1 FOR UPDATE', [accountId]);
-    const running = work();
-    await eventually('the work waits for the account', async () => (await service.countLockWaits()) > 0);
-    await client.query(change, [accountId]);
-    await client.query('COMMIT');
-    return await running;
-  } finally {
-    client.release();
-  }
+  let running: Promise<Result> | undefined;
+  await whileAccountIsLocked(service, accountId, async (holder) => {
+    running = work();
+    await waitForLockWaits(service);
+    await holder.query(change, [accountId]);
+  });
+  return running as Promise<Result>;
 }
 
 describe('ending access to an account while it is being used', () => {

@@ -1,9 +1,11 @@
 import { expect } from 'chai';
 import { type ApiResponse, IMAGE, type TestCustomer } from '../harness/apiClient.ts';
 import { expectError } from '../harness/errorEnvelope.ts';
+import { waitForLockWaits, whileAccountIsLocked } from '../harness/lockedAccount.ts';
+import { getAccountId } from '../harness/outbox.ts';
 import { createRestrictedKey } from '../harness/restrictedKeys.ts';
 import { setAllModelsOnline } from '../harness/seeds.ts';
-import { eventually, type TestService, startTestService } from '../harness/testService.ts';
+import { type TestService, startTestService } from '../harness/testService.ts';
 
 describe('a request that waits for the account while its API key is changed', () => {
   let service: TestService;
@@ -31,19 +33,10 @@ describe('a request that waits for the account while its API key is changed', ()
 
   /** Locks the account, lets the requests wait for it in their order, and releases it. */
   async function sendInOrder({ owner }: Key, ...requests: (() => Promise<ApiResponse>)[]): Promise<ApiResponse[]> {
-    const holder = await service.database.connect();
     const responses: Promise<ApiResponse>[] = [];
-    try {
-      await holder.query('BEGIN');
-      await holder.query('SELECT FROM accounts WHERE email = $1 FOR UPDATE', [owner.email]);
-      for (const send of requests) {
-        const waits = responses.push(send());
-        await eventually('the request waits for the account', async () => (await service.countLockWaits()) === waits);
-      }
-      await holder.query('COMMIT');
-    } finally {
-      holder.release();
-    }
+    await whileAccountIsLocked(service, await getAccountId(service, owner), async () => {
+      for (const send of requests) await waitForLockWaits(service, responses.push(send()));
+    });
     return Promise.all(responses);
   }
 

@@ -3,6 +3,7 @@ import { expect } from 'chai';
 import { disconnectApplication } from '../../shared/domain/oauth/grants.ts';
 import { type ApiResponse, IMAGE, TestCustomer } from '../harness/apiClient.ts';
 import { countOccurrences, expectError } from '../harness/errorEnvelope.ts';
+import { waitForLockWaits, whileAccountIsLocked } from '../harness/lockedAccount.ts';
 import {
   ACCEPT_JSON_OR_SSE,
   buildStatelessCallHeaders,
@@ -204,7 +205,7 @@ describe('an application that is disconnected while its request runs', () => {
       const connection = await connect();
       const options = { ...(await prepare(connection)), body: { ...IMAGE, prompt: 'a lighthouse' } };
       const before = await countGenerations(connection.customer);
-      const response = await whileAccountIsLocked(connection, () =>
+      const response = await disconnectWhileWaiting(connection, () =>
         connection.program.request('POST', '/api/generations/create/', options),
       );
       expectError(response, 'invalid_api_key', 'disconnected');
@@ -215,7 +216,7 @@ describe('an application that is disconnected while its request runs', () => {
   it('is rejected by a cancellation that waits for the account while the disconnection is committed', async () => {
     const connection = await connect();
     const { uuid } = await connection.program.createImage();
-    const response = await whileAccountIsLocked(connection, () =>
+    const response = await disconnectWhileWaiting(connection, () =>
       connection.program.request('POST', `/api/generations/${uuid}/cancel/`),
     );
     expectError(response, 'invalid_api_key', 'disconnected');
@@ -223,16 +224,17 @@ describe('an application that is disconnected while its request runs', () => {
   });
 
   /** Sends a request that waits for the account, and disconnects the application before the account is released. */
-  async function whileAccountIsLocked(connection: Connection, send: () => Promise<ApiResponse>): Promise<ApiResponse> {
-    const holder = await service.database.connect();
-    await holder.query('BEGIN');
-    await holder.query('SELECT FROM accounts WHERE email = $1 FOR NO KEY UPDATE', [connection.customer.email]);
-    const response = send();
-    await eventually('the request waits for the account', async () => (await service.countLockWaits()) > 0);
-    await endGrants(connection);
-    await holder.query('COMMIT');
-    holder.release();
-    return response;
+  async function disconnectWhileWaiting(
+    connection: Connection,
+    send: () => Promise<ApiResponse>,
+  ): Promise<ApiResponse> {
+    let response: Promise<ApiResponse> | undefined;
+    await whileAccountIsLocked(service, await getAccountId(service, connection.customer), async () => {
+      response = send();
+      await waitForLockWaits(service);
+      await endGrants(connection);
+    });
+    return response as Promise<ApiResponse>;
   }
 
   it('creates nothing after the disconnection is committed, however many creates are running', async function () {
@@ -266,14 +268,12 @@ describe('an application that is disconnected while its request runs', () => {
     const bySession = () =>
       customer.requestWithSession('POST', '/api/generations/create/', { body: { ...IMAGE, prompt: 'a' } });
     await endGrants(ended);
-    const holder = await service.database.connect();
-    await holder.query('BEGIN');
+    let responses: Promise<ApiResponse>[] = [];
     // The batch waits for this account, and contains all that arrive before it runs.
-    await holder.query('SELECT FROM accounts WHERE email = $1 FOR NO KEY UPDATE', [kept.customer.email]);
-    const responses = [kept.program.createGeneration(IMAGE), byKey.createGeneration(IMAGE), bySession()];
-    await eventually('the batch waits for the account', async () => (await service.countLockWaits()) > 0);
-    await holder.query('COMMIT');
-    holder.release();
+    await whileAccountIsLocked(service, await getAccountId(service, kept.customer), async () => {
+      responses = [kept.program.createGeneration(IMAGE), byKey.createGeneration(IMAGE), bySession()];
+      await waitForLockWaits(service);
+    });
     expect((await Promise.all(responses)).map(({ status }) => status)).to.deep.equal([201, 201, 201]);
     const { uuid } = (await kept.program.createGeneration(IMAGE)).body;
     const reads = await Promise.all([
