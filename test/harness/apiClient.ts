@@ -1,7 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
-import { Agent, type ClientRequest, type IncomingMessage, request as sendHttpRequest } from 'node:http';
-import { connect, type Socket, type TcpNetConnectOpts } from 'node:net';
+import {
+  Agent,
+  type AgentOptions,
+  type ClientRequest,
+  type IncomingMessage,
+  request as sendHttpRequest,
+} from 'node:http';
+import { connect, type TcpNetConnectOpts } from 'node:net';
 import { text as readText } from 'node:stream/consumers';
 import { assertMatchesOpenApi } from './openapiValidation.ts';
 
@@ -19,15 +25,17 @@ export interface RequestOptions {
   headers?: Record<string, string>;
 }
 
+const createConnection = (address: TcpNetConnectOpts) => connect(address).on('error', () => {});
+
 /**
- * Opens a connection that may break while a body is still being sent after its response has arrived. Node has no listener
- * for that error, so that it would end the process.
+ * Creates an agent whose connections may break while a body is still being sent after its response has arrived. Node has no
+ * listener for that error, so that it would end the process.
  */
-export function openConnection(options: TcpNetConnectOpts): Socket {
-  return connect(options).on('error', () => {});
+export function createAgent(options: AgentOptions): Agent {
+  return Object.assign(new Agent(options), { createConnection });
 }
 
-const agent = Object.assign(new Agent({ keepAlive: true }), { createConnection: openConnection });
+const agent = createAgent({ keepAlive: true });
 
 /**
  * Sends one HTTP request to the service: JSON in, JSON out, whatever the status. Fails if the response does not match

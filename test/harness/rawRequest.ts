@@ -1,9 +1,10 @@
 import { once } from 'node:events';
-import { Agent, request as httpRequest } from 'node:http';
+import { request as httpRequest } from 'node:http';
 import { connect } from 'node:net';
-import { type ApiResponse, openConnection, receiveResponse } from './apiClient.ts';
+import { type ApiResponse, createAgent, receiveResponse } from './apiClient.ts';
 
-const connectionPerRequest = Object.assign(new Agent(), { createConnection: openConnection });
+/** Opens a connection for each request. */
+const connectionPerRequest = createAgent({ keepAlive: false });
 
 export interface RawRequestOptions {
   headers?: Record<string, string | string[]>;
