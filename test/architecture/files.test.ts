@@ -54,4 +54,12 @@ describe('files', () => {
       `Split these files by subject into files of at most ${FILE_LINES_MAX} lines; move tables of data into a file beside them.`,
     ).to.deep.equal([]);
   });
+
+  it('contract tests start no worker: those that need one belong to test/flows', () => {
+    const startsWorker = /\bstart(?:Test|TestMode|Billing|Suite)Service\((?![^;]*\bworkers: 0\b)/;
+    const withWorkers = readdirSync(join(ROOT, 'test/contract')).filter((name) =>
+      startsWorker.test(readFileSync(join(ROOT, 'test/contract', name), 'utf8')),
+    );
+    expect(withWorkers).to.deep.equal([]);
+  });
 });

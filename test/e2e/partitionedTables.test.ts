@@ -14,9 +14,9 @@ import { writeLedgerFixture } from '../harness/ledgerFixture.ts';
  */
 const FILES = [
   'test/contract/generationFilters.test.ts',
-  'test/contract/generationInputs.test.ts',
-  'test/contract/spendingLimits.test.ts',
-  'test/contract/usageByKey.test.ts',
+  'test/flows/generationInputs.test.ts',
+  'test/flows/spendingLimits.test.ts',
+  'test/flows/usageByKey.test.ts',
   'test/resilience/cancelSubmitted.test.ts',
   'test/resilience/concurrentRequests.test.ts',
   'test/flows/creditPeriods.test.ts',
