@@ -112,8 +112,10 @@ function buildPlanCreditsExpiry({ plan_credits: left }: Account, description: st
  * months are granted, with the credits of the released plan, whatever catalog this process has. Locked accounts are
  * skipped and found by the next statement. The effect key makes a month's grant unique, and the account's row advances
  * in the same statement.
+ * @param options.limit order and number of the accounts.
+ * @param options.columns further columns of the result.
  */
-export const prepareRenewal = (name: string, condition: string, limit = '') =>
+export const prepareRenewal = (name: string, condition: string, { limit = '', columns = '' } = {}) =>
   prepared(
     name,
     `WITH plan AS MATERIALIZED (
@@ -165,7 +167,7 @@ export const prepareRenewal = (name: string, condition: string, limit = '') =>
        FROM due WHERE webhook_count > 0
      ON CONFLICT (account_id, type, subject) DO NOTHING
    )
-   SELECT cast(count(*) AS int) AS accounts, max(period_end) AS "lastEnd" FROM due`,
+   SELECT cast(count(*) AS int) AS accounts, max(period_end) AS "lastEnd"${columns} FROM due`,
   );
 
 /** Renews the due period of one account. */

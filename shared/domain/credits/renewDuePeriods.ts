@@ -23,12 +23,16 @@ const PAUSE_FACTOR = 3;
 /** Shorter than the interval of the job, so that one process at a time renews. */
 const RUN_MAX_MS = 25_000;
 
-/** Renews from a period's end on, so that the dead index entries of earlier batches are not read again. */
-const RENEW_DUE_PERIODS = prepareRenewal(
-  'renew_credit_periods',
-  'AND a.period_end >= :from',
-  `ORDER BY a.period_end LIMIT ${BATCH_SIZE}`,
-);
+/**
+ * Renews from a period's end on, so that the dead index entries of earlier batches are not read again.
+ *
+ * Commits without waiting for the disk. If Postgres crashes before the flush, the periods are due again, and nothing was
+ * built on their renewal: each commit that is waited for flushes the earlier ones.
+ */
+const RENEW_DUE_PERIODS = prepareRenewal('renew_credit_periods', 'AND a.period_end >= :from', {
+  limit: `ORDER BY a.period_end LIMIT ${BATCH_SIZE}`,
+  columns: `, set_config('synchronous_commit', 'off', true)`,
+});
 
 /** Before the end of every period. */
 const START = new Date(0);
