@@ -13,7 +13,7 @@ import * as admin from './rest/admin/routes.ts';
 import * as affiliate from './rest/affiliate/routes.ts';
 import * as apiKeys from './rest/apiKeys/routes.ts';
 import * as billing from './rest/billing/routes.ts';
-import * as webhooks from './rest/billing/webhook.ts';
+import * as webhooks from './rest/billing/paymentWebhook.ts';
 import * as generations from './rest/generations/routes.ts';
 import { receiveUpstreamCallback } from './rest/generations/upstreamCallback.ts';
 import { health, ready, serving } from './rest/health/routes.ts';

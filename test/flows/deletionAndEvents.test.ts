@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { eraseAccount } from '../../shared/domain/accounts/erase.ts';
-import { failGeneration } from '../../shared/domain/generations/execution/complete.ts';
+import { failGeneration } from '../../shared/domain/generations/execution/completeOrFail.ts';
 import { checkModelHealth } from '../../shared/domain/generations/execution/healthCheck.ts';
 import { purgeDeletedGenerations } from '../../shared/domain/generations/purge.ts';
 import { dispatchEvents } from '../../shared/domain/outbox/dispatchEvents.ts';

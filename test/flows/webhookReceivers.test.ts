@@ -8,12 +8,8 @@ import { expect } from 'chai';
 import { Webhook } from 'standardwebhooks';
 import { findFreePort } from '../../dev/local/servers/ports.ts';
 import { waitUntil } from '../../dev/local/servers/processes.ts';
-import {
-  generateSigningKeys,
-  parsePrivateKey,
-  parseSecret,
-  signMessage,
-} from '../../shared/domain/webhooks/signingKeys.ts';
+import { generateSigningKeys, parsePrivateKey, parseSecret } from '../../shared/domain/webhooks/signingKeys.ts';
+import { signWebhook } from '../../shared/domain/webhooks/signature.ts';
 import { appendRunEvent } from '../harness/runEvents.ts';
 
 const DOCUMENT = new URL('../../docs/webhooks.md', import.meta.url);
@@ -40,7 +36,7 @@ const openKeys = ({ secret, privateKey }: typeof keys, until: Date | null = null
 /** Signs a message as a delivery does, with the keys of an endpoint. */
 function buildHeaders(signingKeys = [openKeys(keys)], sentAt = Date.now(), id = 'msg_1'): Record<string, string> {
   const timestamp = Math.floor(sentAt / 1_000);
-  const signature = signMessage(signingKeys, { id, timestamp, body: BODY });
+  const signature = signWebhook(signingKeys, { id, timestamp, body: BODY });
   return {
     'content-type': 'application/json',
     'webhook-id': id,

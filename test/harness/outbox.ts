@@ -1,4 +1,4 @@
-import { completeGeneration } from '../../shared/domain/generations/execution/complete.ts';
+import { completeGeneration } from '../../shared/domain/generations/execution/completeOrFail.ts';
 import { createEndpoint } from '../../shared/domain/webhooks/endpoints.ts';
 import type { WebhookEventType } from '../../shared/spec/events.ts';
 import { IMAGE, type TestCustomer } from './apiClient.ts';

@@ -6,8 +6,8 @@ import {
   parsePrivateKey,
   parseSecret,
   type SigningKeys,
-  signMessage,
 } from '../../shared/domain/webhooks/signingKeys.ts';
+import { signWebhook } from '../../shared/domain/webhooks/signature.ts';
 
 const BODY = JSON.stringify({ type: 'generation.succeeded', data: { prompt: 'a lighthouse – 灯台 🗼' } });
 const HOUR_MS = 3_600_000;
@@ -26,7 +26,7 @@ function sign(signingKeys = [openKeys(keys)], sentAt = Date.now()): Record<strin
   return {
     'webhook-id': 'msg_1',
     'webhook-timestamp': String(timestamp),
-    'webhook-signature': signMessage(signingKeys, { id: 'msg_1', timestamp, body: BODY }),
+    'webhook-signature': signWebhook(signingKeys, { id: 'msg_1', timestamp, body: BODY }),
   };
 }
 
@@ -99,7 +99,7 @@ describe('verifyWebhook', () => {
 
   it('rejects a signed body that is not JSON', async () => {
     const timestamp = Math.floor(Date.now() / 1_000);
-    const signature = signMessage([openKeys(keys)], { id: 'msg_1', timestamp, body: 'hello' });
+    const signature = signWebhook([openKeys(keys)], { id: 'msg_1', timestamp, body: 'hello' });
     const headers = { 'webhook-id': 'msg_1', 'webhook-timestamp': String(timestamp), 'webhook-signature': signature };
     expect(await expectRejected('hello', headers, keys.secret)).to.include('not JSON');
   });

@@ -4,7 +4,8 @@ import { join } from 'node:path';
 import { expect } from 'chai';
 import { type Env, loadUpstreamParser, type UpstreamParser } from '../harness/upstreamParser.ts';
 import { listParams } from '../../shared/lib/catalog/paramValues.ts';
-import { DEFAULT_MODELS, type GenerationParams, type ModelDefinition } from '../../shared/spec/catalog.ts';
+import type { GenerationParams, ModelDefinition } from '../../shared/spec/catalog.ts';
+import { DEFAULT_MODELS } from '../../shared/spec/defaultModels.ts';
 
 const SECRET = 'sk-do-not-print-5f1e';
 

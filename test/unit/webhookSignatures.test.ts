@@ -10,10 +10,10 @@ import {
   parseSecret,
   type SigningKey,
   type SigningKeys,
-  signMessage,
   type StoredKeys,
   sealKeys,
 } from '../../shared/domain/webhooks/signingKeys.ts';
+import { signWebhook } from '../../shared/domain/webhooks/signature.ts';
 import { setTestConfig } from '../harness/testConfig.ts';
 
 const UUID = '01939b6e-5c1f-7a4d-9e0b-3f1d2c4b5a69';
@@ -37,7 +37,7 @@ const now = () => Math.floor(Date.now() / 1_000);
 
 function buildHeaders(keys: readonly SigningKey[], timestamp = now()) {
   const id = `msg_${UUID}`;
-  const signature = signMessage(keys, { id, timestamp, body: BODY });
+  const signature = signWebhook(keys, { id, timestamp, body: BODY });
   return { 'webhook-id': id, 'webhook-timestamp': String(timestamp), 'webhook-signature': signature };
 }
 
@@ -90,7 +90,7 @@ describe('webhook signatures', () => {
       privateKey: parsePrivateKey('whsk_VEVTVFNJR05JTkdLRVlET05PVFVTRVRISVNGT1JBTlk='),
       until: null,
     };
-    expect(signMessage([key], KNOWN).split(' ')).to.deep.equal([
+    expect(signWebhook([key], KNOWN).split(' ')).to.deep.equal([
       'v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=',
       'v1a,tQ9V2XOqn7jL/DQenEFpqIugdBVtiMmER5mhSkXBNwM0mkATuDe6KYYUuxqtaiHeYGb7KaaBRdM5WqyeFiL8Ag==',
     ]);

@@ -1,4 +1,4 @@
-import { completeGeneration } from '../../../shared/domain/generations/execution/complete.ts';
+import { completeGeneration } from '../../../shared/domain/generations/execution/completeOrFail.ts';
 import { parseConfig } from '../../../shared/lib/config.ts';
 import type { GenerationKey } from '../../../shared/queues/catalog.ts';
 import { openService } from '../../../shared/service.ts';

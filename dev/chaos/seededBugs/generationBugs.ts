@@ -2,7 +2,7 @@ import type { SeededBug } from './seededBug.ts';
 
 const CLAIM = 'shared/domain/generations/execution/claim.ts';
 const CALLBACKS = 'shared/domain/generations/execution/callbacks.ts';
-const COMPLETE = 'shared/domain/generations/execution/complete.ts';
+const COMPLETE = 'shared/domain/generations/execution/completeOrFail.ts';
 const ADMISSION = 'shared/domain/generations/admission.ts';
 const CHARGE = 'shared/domain/generations/charge.ts';
 const EXPIRE_UPLOADS = 'shared/domain/uploads/expireUploads.ts';
@@ -192,7 +192,7 @@ export const GENERATION_BUGS: readonly SeededBug[] = [
         file: CALLBACKS,
         find: "import { enqueuePoll } from '../../../queues/enqueue.ts';",
         replace:
-          "import { enqueuePoll } from '../../../queues/enqueue.ts';\nimport { failGeneration } from './complete.ts';",
+          "import { enqueuePoll } from '../../../queues/enqueue.ts';\nimport { failGeneration } from './completeOrFail.ts';",
       },
       {
         file: CALLBACKS,

@@ -1,6 +1,6 @@
 import type { SeededBug } from './seededBug.ts';
 
-const COMPLETE = 'shared/domain/generations/execution/complete.ts';
+const COMPLETE = 'shared/domain/generations/execution/completeOrFail.ts';
 
 /** Bugs in recording, dispatching and delivering events. */
 export const WEBHOOK_BUGS: readonly SeededBug[] = [

@@ -4,7 +4,7 @@ import { enqueuePoll } from '../../queues/enqueue.ts';
 import { REFRESH_INTERVAL_MS } from '../../spec/limits.ts';
 import type { Generation } from '../../tables/Generation.ts';
 import type { Caller } from '../accounts/accounts.ts';
-import { cancelUnsubmitted } from './execution/complete.ts';
+import { cancelUnsubmitted } from './execution/completeOrFail.ts';
 import { findGeneration } from './read.ts';
 
 /**

@@ -1,5 +1,5 @@
 import { listOtherModels } from '../../lib/catalog/knownModels.ts';
-import { DEFAULT_MODELS } from '../../spec/catalog.ts';
+import { DEFAULT_MODELS } from '../../spec/defaultModels.ts';
 import { sha256 } from '../../lib/secrets.ts';
 import { loadReleasedModels } from '../catalog/knownModels.ts';
 import { getCatalog } from '../../lib/catalog/catalog.ts';

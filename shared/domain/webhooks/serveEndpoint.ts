@@ -9,7 +9,8 @@ import { type DeliveryTarget, type DueDelivery, readDueDeliveries } from './dueD
 import { disableAfterFailure, failPendingDeliveries, getDisabledReason } from './disableFailing.ts';
 import { type ClaimedEndpoint, releaseEndpoint } from './leases.ts';
 import { recordOutcome, toOutcome } from './outcomes.ts';
-import { openSigningKeys, type SigningKey, signMessage } from './signingKeys.ts';
+import { signWebhook } from './signature.ts';
+import { openSigningKeys, type SigningKey } from './signingKeys.ts';
 
 /** An attempt after this time is slow: until it ends, the endpoint gets few further ones. */
 const SLOW_MS = 1_000;
@@ -221,7 +222,7 @@ async function post(service: Service, delivery: DueDelivery, attempt: Attempt): 
   const headers = {
     'webhook-id': id,
     'webhook-timestamp': String(timestamp),
-    'webhook-signature': signMessage(keys, { id, timestamp, body }),
+    'webhook-signature': signWebhook(keys, { id, timestamp, body }),
   };
   attempt.startedAt = performance.now();
   const result = await postWebhook({ url: delivery.url ?? target.url ?? '', headers, body }, attempt.abort);

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
-import { type CatalogModel, DEFAULT_MODELS, type ModelDefinition } from '../../spec/catalog.ts';
+import type { CatalogModel, ModelDefinition } from '../../spec/catalog.ts';
+import { DEFAULT_MODELS } from '../../spec/defaultModels.ts';
 import { ServiceError } from '../../spec/errors.ts';
 import { DEFAULT_PLANS, type Plan } from '../../spec/plans.ts';
 import { toCanonicalJson } from '../canonicalJson.ts';

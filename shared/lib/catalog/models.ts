@@ -1,6 +1,7 @@
 import Type, { type TObject, type TSchema } from 'typebox';
 import { v5 as uuidv5 } from 'uuid';
-import { type CatalogModel, DEFAULT_MODELS, type ModelDefinition, type ParamDefinition } from '../../spec/catalog.ts';
+import type { CatalogModel, ModelDefinition, ParamDefinition } from '../../spec/catalog.ts';
+import { DEFAULT_MODELS } from '../../spec/defaultModels.ts';
 import { buildInputParams, listRequiredInputs } from './inputParams.ts';
 import { isOptional } from './paramValues.ts';
 import { computePrice, getAbsentParams, listPrices } from './price.ts';

@@ -9,7 +9,7 @@ import {
 } from '../../../gateways/upstreams/index.ts';
 import { logger } from '../../../lib/logger.ts';
 import { scheduleOrphanedMediaDeletion } from '../mediaDeletions.ts';
-import { failGeneration, completeGeneration } from './complete.ts';
+import { failGeneration, completeGeneration } from './completeOrFail.ts';
 import { retryDuringOutage, type RetryPolicy, tryOnce } from './retry.ts';
 import type { ClaimedGeneration } from './transition.ts';
 

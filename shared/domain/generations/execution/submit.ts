@@ -18,7 +18,7 @@ import { UNCONFIRMED_SUBMITS_MAX } from '../../../spec/limits.ts';
 import { findGenerationImages } from '../../uploads/generationImages.ts';
 import { buildCallbackUrl } from './callbacks.ts';
 import { cancelAtUpstream } from './cancel.ts';
-import { cancelUnsubmitted, failGeneration } from './complete.ts';
+import { cancelUnsubmitted, failGeneration } from './completeOrFail.ts';
 import { finalizeGeneration } from './finalize.ts';
 import { getGenerationRoute } from './generationRoute.ts';
 import { withLease } from './lease.ts';

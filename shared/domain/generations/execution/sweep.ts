@@ -5,7 +5,7 @@ import { logger } from '../../../lib/logger.ts';
 import type { GenerationKey } from '../../../queues/catalog.ts';
 import type { Generation } from '../../../tables/Generation.ts';
 import { cancelAtUpstream } from './cancel.ts';
-import { failGeneration } from './complete.ts';
+import { failGeneration } from './completeOrFail.ts';
 import { onSlotFreed } from './dispatchLoop.ts';
 import { getGenerationRoute } from './generationRoute.ts';
 import { enqueueNextStep } from './nextStep.ts';

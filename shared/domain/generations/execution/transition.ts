@@ -8,7 +8,7 @@ import type { Generation } from '../../../tables/Generation.ts';
 /*
  * Parts that the state transitions of a generation between its charge and its end share. Each is one conditional
  * statement, in the file of its step: the process whose update finds the row in the expected state wins. SKIP LOCKED
- * keeps transitions from waiting for each other. Its end, and the refund of a failed one, are in complete.ts.
+ * keeps transitions from waiting for each other. Its end, and the refund of a failed one, are in completeOrFail.ts.
  */
 
 /** Delay between the time a transition is due and the time the sweep re-enqueues it. */
