@@ -59,8 +59,8 @@ export const HTTP_ROUTES: readonly HttpRoute[] = [
   ['POST',   '/api/generations/estimate/',                       'deferredKey',     'account',   'json', generations.estimate, 'svc:write'],
   ['GET',    '/api/generations/',                                'account',         'account',   'none', generations.list, 'svc:read'],
   ['GET',    '/api/generations/:uuid/',                          'deferredKey',     'account',   'none', generations.read, 'svc:read'],
-  ['DELETE', '/api/generations/:uuid/',                          'account',         'account',   'json', generations.remove, 'svc:write'],
-  ['POST',   '/api/generations/:uuid/cancel/',                   'account',         'account',   'json', generations.cancel, 'svc:write'],
+  ['DELETE', '/api/generations/:uuid/',                          'deferredKey',     'account',   'json', generations.remove, 'svc:write'],
+  ['POST',   '/api/generations/:uuid/cancel/',                   'deferredKey',     'account',   'json', generations.cancel, 'svc:write'],
 
   ['POST',   '/api/uploads/create/',                             'account',         'account',   'json', uploads.create, 'svc:write'],
   ['GET',    '/api/uploads/:uuid/',                              'account',         'account',   'none', uploads.read, 'svc:write'],

@@ -1,4 +1,4 @@
-import type { Caller, KeyCaller } from '../../shared/domain/accounts/accounts.ts';
+import { type Caller, type KeyCaller, SESSION_ENDED_DETAIL } from '../../shared/domain/accounts/accounts.ts';
 import { findApiKeyOwner, hashApiKey } from '../../shared/domain/accounts/apiKeyOwners.ts';
 import { findSessionOwner, isSessionToken } from '../../shared/domain/accounts/sessions.ts';
 import { createLruCache } from '../../shared/lib/lruCache.ts';
@@ -128,7 +128,7 @@ const buildSessionCaller = (accountId: number, token: string): Caller => ({
   sessionHash: sha256(token),
 });
 
-const sessionEndedError = () => invalidApiKeyError('The session has ended: sign in again.');
+const sessionEndedError = () => invalidApiKeyError(SESSION_ENDED_DETAIL);
 
 /**
  * Finds the account of a session cookie. A cookie that this process has not seen valid costs a query, so addresses over

@@ -7,7 +7,7 @@ import type { RateClass } from './rateLimit.ts';
  * Credentials that a route accepts. For programs, with errors as JSON:
  * - `none`: public.
  * - `account`: an API key or the session cookie.
- * - `deferredKey`: as `account`, but the handler's own statement verifies the key, which saves a round trip.
+ * - `deferredKey`: as `account`, but the handler's own statement or transaction verifies the key.
  * - `staff`: as `account`, for staff accounts.
  * - `session`: the session cookie only.
  * - `mcp`: an access token or an API key. Requests of browsers must have an allowed origin.

@@ -1,20 +1,24 @@
 import { expect } from 'chai';
+import { signOutAccount } from '../../shared/domain/staff/accessActions.ts';
 import { type ApiResponse, IMAGE, type TestCustomer } from '../harness/apiClient.ts';
 import { expectError } from '../harness/errorEnvelope.ts';
 import { waitForLockWaits, whileAccountIsLocked } from '../harness/lockedAccount.ts';
 import { getAccountId } from '../harness/outbox.ts';
 import { createRestrictedKey } from '../harness/restrictedKeys.ts';
 import { setAllModelsOnline } from '../harness/seeds.ts';
-import { type TestService, startTestService } from '../harness/testService.ts';
+import { addTestKey, startTestModeService, type TestModeService } from '../harness/testMode.ts';
+import type { TestService } from '../harness/testService.ts';
 
-describe('a request that waits for the account while its API key is changed', () => {
+describe('a request that waits for the account while its credential is changed', () => {
+  let mode: TestModeService;
   let service: TestService;
   before(async () => {
-    service = await startTestService({ apis: 2, workers: 0 });
+    mode = await startTestModeService({ apis: 2, workers: 0 });
+    service = mode.service;
     await setAllModelsOnline(service);
   });
   afterEach(() => service.checkIntegrity());
-  after(() => service.stop());
+  after(() => mode.stop());
 
   interface Key {
     uuid: string;
@@ -40,16 +44,21 @@ describe('a request that waits for the account while its API key is changed', ()
     return Promise.all(responses);
   }
 
+  const revoke = (key: Key) => () => key.owner.requestWithSession('POST', `/api/keys/${key.uuid}/revoke/`);
+
+  /** As staff do. */
+  const signOut = (key: Key) => async (): Promise<ApiResponse> => {
+    const accountId = await getAccountId(service, key.owner);
+    const ended = await signOutAccount(accountId, 'a stolen cookie', { kind: 'system', systemUser: 'test' });
+    return { status: ended > 0 ? 200 : 404 } as ApiResponse;
+  };
+
   const readGenerationCount = async ({ owner }: Key): Promise<number> =>
     (await owner.request('GET', '/api/generations/')).body.pagination?.total_items ?? NaN;
 
   it('creates nothing after its key was revoked', async () => {
     const key = await createKey();
-    const [revoked, created] = await sendInOrder(
-      key,
-      () => key.owner.requestWithSession('POST', `/api/keys/${key.uuid}/revoke/`),
-      () => key.customer.createGeneration(IMAGE),
-    );
+    const [revoked, created] = await sendInOrder(key, revoke(key), () => key.customer.createGeneration(IMAGE));
     expect(revoked?.status).to.equal(200);
     expectError(created as ApiResponse, 'invalid_api_key');
     expect(await readGenerationCount(key)).to.equal(1);
@@ -91,5 +100,107 @@ describe('a request that waits for the account while its API key is changed', ()
     expect([renamed?.status, canceled?.status]).to.deep.equal([200, 200]);
     expect(canceled?.body.status).to.equal('failed');
     expect(await key.owner.balance()).to.equal(3_000 - 8);
+  });
+
+  it('runs nothing in test mode after its test key was revoked', async () => {
+    const { owner } = await createKey();
+    const { uuid, tester } = await addTestKey(owner);
+    const customer = tester.on(service.baseUrls[1] as string);
+    await customer.createImage();
+    const [testAccount] = await service.sql<{ id: number }>('SELECT id FROM accounts WHERE live_account_id = $1', [
+      await getAccountId(service, owner),
+    ]);
+    const responses: Promise<ApiResponse>[] = [];
+    await whileAccountIsLocked(service, testAccount!.id, async () => {
+      responses.push(owner.requestWithSession('POST', `/api/keys/${uuid}/revoke/`));
+      await waitForLockWaits(service, 1);
+      responses.push(customer.createGeneration(IMAGE));
+      await waitForLockWaits(service, 2);
+    });
+    const [revoked, created] = await Promise.all(responses);
+    expect(revoked?.status).to.equal(200);
+    expectError(created as ApiResponse, 'invalid_api_key');
+  });
+
+  it('creates nothing after staff ended its session', async () => {
+    const key = await createKey();
+    const body = { prompt: 'a lighthouse', ...IMAGE };
+    const [signedOut, created] = await sendInOrder(key, signOut(key), () =>
+      key.owner.requestWithSession('POST', '/api/generations/create/', { body }),
+    );
+    expect(signedOut?.status).to.equal(200);
+    expectError(created as ApiResponse, 'invalid_api_key', 'session has ended');
+    expect(await readGenerationCount(key)).to.equal(1);
+  });
+
+  it('creates with a session that stays open while a key of the account is revoked', async () => {
+    const key = await createKey();
+    const body = { prompt: 'a lighthouse', ...IMAGE };
+    const [revoked, created] = await sendInOrder(key, revoke(key), () =>
+      key.owner.requestWithSession('POST', '/api/generations/create/', { body }),
+    );
+    expect([revoked?.status, created?.status]).to.deep.equal([200, 201]);
+  });
+
+  const CHANGES = {
+    cancels: ['POST', (uuid: string) => `/api/generations/${uuid}/cancel/`],
+    deletes: ['DELETE', (uuid: string) => `/api/generations/${uuid}/`],
+  } as const;
+  for (const [what, [method, getPath]] of Object.entries(CHANGES)) {
+    it(`${what} nothing after its key was revoked`, async () => {
+      const key = await createKey();
+      const { uuid } = await key.customer.createImage();
+      const [revoked, response] = await sendInOrder(key, revoke(key), () =>
+        key.customer.request(method, getPath(uuid)),
+      );
+      expect(revoked?.status).to.equal(200);
+      expectError(response as ApiResponse, 'invalid_api_key');
+      expect((await key.owner.readGeneration(uuid)).body.status).to.equal('queued');
+      expect(await key.owner.balance()).to.equal(3_000 - 16);
+    });
+
+    it(`${what} nothing after its key lost the scope`, async () => {
+      const key = await createKey();
+      const { uuid } = await key.customer.createImage();
+      const body = { scopes: ['svc:read'] };
+      const [changed, response] = await sendInOrder(
+        key,
+        () => key.owner.requestWithSession('PATCH', `/api/keys/${key.uuid}/`, { body }),
+        () => key.customer.request(method, getPath(uuid)),
+      );
+      expect(changed?.status).to.equal(200);
+      expectError(response as ApiResponse, 'insufficient_scope');
+      expect((await key.owner.readGeneration(uuid)).body.status).to.equal('queued');
+    });
+
+    it(`${what} nothing after staff ended its session`, async () => {
+      const key = await createKey();
+      const { uuid } = await key.customer.createImage();
+      const [signedOut, response] = await sendInOrder(key, signOut(key), () =>
+        key.owner.requestWithSession(method, getPath(uuid)),
+      );
+      expect(signedOut?.status).to.equal(200);
+      expectError(response as ApiResponse, 'invalid_api_key');
+      expect((await key.customer.readGeneration(uuid)).body.status).to.equal('queued');
+    });
+  }
+
+  it('changes no webhook endpoint after its key was revoked', async () => {
+    const key = await createKey();
+    const { body: endpoint } = await key.owner.request('POST', '/api/webhooks/create/', {
+      body: { url: 'https://hooks.example.com/' },
+    });
+    const path = `/api/webhooks/${endpoint.uuid}/`;
+    const responses = await sendInOrder(
+      key,
+      revoke(key),
+      () => key.customer.request('POST', `${path}rotate-secret/`, { body: {} }),
+      () => key.customer.request('POST', `${path}test/`, { body: {} }),
+      () => key.customer.request('DELETE', path),
+    );
+    expect(responses.shift()?.status).to.equal(200);
+    for (const response of responses) expectError(response, 'insufficient_scope', 'Nothing was created or changed');
+    expect((await key.owner.request('GET', path)).body).to.include({ public_key: endpoint.public_key });
+    expect((await key.owner.request('GET', `${path}deliveries/`)).body.pagination.total_items).to.equal(0);
   });
 });

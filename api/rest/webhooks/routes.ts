@@ -63,19 +63,22 @@ export async function update(ctx: Context): Promise<void> {
 }
 
 export async function remove(ctx: Context): Promise<void> {
-  const { accountId } = requireCaller(ctx);
+  const caller = requireCaller(ctx);
+  const { accountId } = caller;
   const webhook = parseUuidParam(ctx);
-  await deleteEndpoint(accountId, webhook, { origin: getRequestOrigin(ctx) });
+  await deleteEndpoint(accountId, webhook, { caller, origin: getRequestOrigin(ctx) });
   await audit(ctx, 'webhook_deleted', accountId, { webhook });
   ctx.status = 204;
 }
 
 /** Accepts an idempotency key: a rotation that is repeated after a lost response would end the keys that are in use. */
 export async function rotate(ctx: Context): Promise<void> {
-  const { accountId } = requireCaller(ctx);
+  const caller = requireCaller(ctx);
+  const { accountId } = caller;
   const webhook = parseUuidParam(ctx);
   const work = async (_id: string, saveResponse: SaveResponse<object>) => {
     const rotated = await rotateSecret(accountId, webhook, {
+      caller,
       origin: getRequestOrigin(ctx),
       onDone: (transaction, result) => saveResponse(transaction, presentEndpointWithSecret(result)),
     });
@@ -86,7 +89,7 @@ export async function rotate(ctx: Context): Promise<void> {
 }
 
 export async function test(ctx: Context): Promise<void> {
-  ctx.body = presentDelivery(await sendTestEvent(requireCaller(ctx).accountId, parseUuidParam(ctx)));
+  ctx.body = presentDelivery(await sendTestEvent(requireCaller(ctx), parseUuidParam(ctx)));
 }
 
 export async function deliveries(ctx: Context): Promise<void> {
@@ -113,7 +116,10 @@ async function findSecretOwner(ctx: Context): Promise<number> {
 
 export async function rotateDefault(ctx: Context): Promise<void> {
   const accountId = await findSecretOwner(ctx);
-  const rotated = await rotateDefaultSecret(accountId, getRequestOrigin(ctx));
+  const rotated = await rotateDefaultSecret(accountId, {
+    caller: requireCaller(ctx),
+    origin: getRequestOrigin(ctx),
+  });
   await audit(ctx, 'webhook_secret_rotated', accountId, { webhook: rotated.uuid });
   ctx.body = presentDefaultSecret(rotated);
 }

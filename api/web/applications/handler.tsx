@@ -66,7 +66,8 @@ export const showLimitPage = withApplicationErrors(async (ctx) => {
 });
 
 export const saveApplicationLimit = withApplicationErrors(async (ctx) => {
-  const { accountId } = requireCaller(ctx);
+  const caller = requireCaller(ctx);
+  const { accountId } = caller;
   const form = getForm(ctx);
   const uuid = parseUuidParam(ctx);
   const expected = form.get(FORMER_LIMIT_FIELD) ?? undefined;
@@ -74,7 +75,7 @@ export const saveApplicationLimit = withApplicationErrors(async (ctx) => {
     const limit = parseSpendingLimit(form);
     if (limit === undefined) throw new ServiceError('validation_error', 'No spending limit was submitted.');
     const change = { limit, ...(expected === undefined ? {} : { expected }) };
-    if (!(await changeApplicationLimit(accountId, uuid, change, getRequestOrigin(ctx))))
+    if (!(await changeApplicationLimit(caller, uuid, change, getRequestOrigin(ctx))))
       throw new ServiceError('not_found', NOT_CONNECTED);
     await audit(ctx, 'grant_limit_changed', accountId, { grant: uuid, limit: formatLimit(limit) });
   } catch (error) {

@@ -5,13 +5,16 @@ import { getErrorStatus } from '../../pipeline/httpError.ts';
 type RenderProblem = (ctx: Context, flash: { problem: string }, status: number) => Promise<void>;
 type PageHandler = (ctx: Context) => Promise<void>;
 
-/** Returns a wrapper for the handlers of a page's forms: a service error is shown on that page. */
+/**
+ * Returns a wrapper for the handlers of a page's forms: a service error is shown on that page. One about the session is
+ * not, since the page is for signed-in customers.
+ */
 export function showErrorsOn(render: RenderProblem): (handler: PageHandler) => PageHandler {
   return (handler) => async (ctx) => {
     try {
       await handler(ctx);
     } catch (error) {
-      if (!(error instanceof ServiceError)) throw error;
+      if (!(error instanceof ServiceError) || error.code === 'invalid_api_key') throw error;
       await render(ctx, { problem: toUserMessage(error) }, getErrorStatus(error));
     }
   };

@@ -1,3 +1,4 @@
+import type { Caller } from '../../../shared/domain/accounts/accounts.ts';
 import {
   deleteEndpoint,
   getEndpoint,
@@ -36,22 +37,22 @@ export const showEndpointPage = withEndpointErrors(async (ctx) => {
 });
 
 /** Actions of the page of an endpoint, by the field `action` of their forms. Each names its outcome. */
-const ACTIONS: Record<string, (ctx: Context, accountId: number, uuid: string) => Promise<EndpointOutcome>> = {
-  async save(ctx, accountId, uuid) {
+const ACTIONS: Record<string, (ctx: Context, caller: Caller, uuid: string) => Promise<EndpointOutcome>> = {
+  async save(ctx, caller, uuid) {
     const request = parseEndpointForm(readEndpointRequest(getForm(ctx)));
-    await updateEndpoint(accountId, uuid, request, { origin: getRequestOrigin(ctx) });
+    await updateEndpoint(caller.accountId, uuid, request, { caller, origin: getRequestOrigin(ctx) });
     return 'saved';
   },
-  async enable(_ctx, accountId, uuid) {
-    await updateEndpoint(accountId, uuid, { enabled: true });
+  async enable(_ctx, caller, uuid) {
+    await updateEndpoint(caller.accountId, uuid, { enabled: true }, { caller });
     return 'enabled';
   },
-  async disable(_ctx, accountId, uuid) {
-    await updateEndpoint(accountId, uuid, { enabled: false });
+  async disable(_ctx, caller, uuid) {
+    await updateEndpoint(caller.accountId, uuid, { enabled: false }, { caller });
     return 'disabled';
   },
-  async test(_ctx, accountId, uuid) {
-    await sendTestEvent(accountId, uuid);
+  async test(_ctx, caller, uuid) {
+    await sendTestEvent(caller, uuid);
     return 'tested';
   },
 };
@@ -65,7 +66,7 @@ export const submitEndpointPage = withEndpointErrors(async (ctx) => {
   const action = Object.hasOwn(ACTIONS, name) ? ACTIONS[name] : undefined;
   if (action === undefined)
     throw new ServiceError('validation_error', 'The form names no action. Reload the page and try again.');
-  seeOther(ctx, `${path}?done=${await action(ctx, requireCaller(ctx).accountId, uuid)}`);
+  seeOther(ctx, `${path}?done=${await action(ctx, requireCaller(ctx), uuid)}`);
 });
 
 /** Asks for confirmation before the secret of an endpoint is rotated. */
@@ -79,7 +80,8 @@ export const confirmRotateSecret = withEndpointErrors(async (ctx) => {
 });
 
 export const rotateEndpointSecret = withEndpointErrors(async (ctx) => {
-  const { accountId } = requireCaller(ctx);
+  const caller = requireCaller(ctx);
+  const { accountId } = caller;
   const uuid = parseUuidParam(ctx);
   const key = readFormIdempotencyKey(ctx);
   // A form that is sent twice rotates once: a second rotation would end the signatures of the secret in use.
@@ -87,6 +89,7 @@ export const rotateEndpointSecret = withEndpointErrors(async (ctx) => {
     { accountId, scope: 'account.webhook.rotate', key, request: { uuid } },
     async (_id, saveResponse: SaveResponse<{ secret: string }>) => {
       const { secret } = await rotateSecret(accountId, uuid, {
+        caller,
         origin: getRequestOrigin(ctx),
         onDone: (transaction, rotated) => saveResponse(transaction, { secret: rotated.secret }),
       });
@@ -103,9 +106,10 @@ export const confirmDeleteEndpoint = withEndpointErrors(async (ctx) => {
 });
 
 export const deleteEndpointOfAccount = withEndpointErrors(async (ctx) => {
-  const { accountId } = requireCaller(ctx);
+  const caller = requireCaller(ctx);
+  const { accountId } = caller;
   const uuid = parseUuidParam(ctx);
-  await deleteEndpoint(accountId, uuid, { origin: getRequestOrigin(ctx) });
+  await deleteEndpoint(accountId, uuid, { caller, origin: getRequestOrigin(ctx) });
   await audit(ctx, 'webhook_deleted', accountId, { webhook: uuid });
   seeOther(ctx, `${WEBHOOKS_PATH}?done=deleted`);
 });

@@ -27,7 +27,8 @@ export async function showWebhooksPage(ctx: Context): Promise<void> {
 }
 
 export const addEndpoint = withWebhookErrors(async (ctx) => {
-  const { accountId } = requireCaller(ctx);
+  const caller = requireCaller(ctx);
+  const { accountId } = caller;
   const request = parseEndpointForm(readEndpointRequest(getForm(ctx)));
   const idempotentRequest = { accountId, scope: 'account.webhook', key: readFormIdempotencyKey(ctx), request };
   // The response to the form contains the secret. A redirect to a page with it could be opened again.
@@ -35,6 +36,7 @@ export const addEndpoint = withWebhookErrors(async (ctx) => {
     idempotentRequest,
     async (_id, saveResponse: SaveResponse<{ uuid: string; secret: string }>) => {
       const { endpoint, secret } = await createEndpoint(accountId, request, {
+        caller,
         origin: getRequestOrigin(ctx),
         onDone: (transaction, created) =>
           saveResponse(transaction, { uuid: created.endpoint.uuid, secret: created.secret }),
@@ -66,7 +68,8 @@ export function confirmRotateDefaultSecret(ctx: Context): void {
 }
 
 export const rotateDefault = withDefaultErrors(async (ctx) => {
-  const { accountId } = requireCaller(ctx);
+  const caller = requireCaller(ctx);
+  const { accountId } = caller;
   const idempotentRequest = {
     accountId,
     scope: 'account.webhook.rotate',
@@ -75,7 +78,7 @@ export const rotateDefault = withDefaultErrors(async (ctx) => {
   };
   // A form that is sent twice rotates once: a second rotation would end the signatures of the secret in use.
   await executeIdempotent(idempotentRequest, async () => {
-    const { uuid } = await rotateDefaultSecret(accountId, getRequestOrigin(ctx));
+    const { uuid } = await rotateDefaultSecret(accountId, { caller, origin: getRequestOrigin(ctx) });
     await audit(ctx, 'webhook_secret_rotated', accountId, { webhook: uuid });
     return {};
   });

@@ -26,6 +26,9 @@ export interface Caller {
   restrictions?: Restrictions;
 }
 
+/** Builds the caller of work that the service does on an account by itself, without a credential. */
+export const buildServiceCaller = (accountId: number): Caller => ({ accountId, keyHash: null, clientId: null });
+
 /** Caller that an API key identifies. */
 export interface KeyCaller extends Caller {
   keyHash: Buffer;
@@ -41,13 +44,16 @@ export function accountSuspendedError(): ServiceError {
 
 export const APPLICATION_DISCONNECTED_DETAIL = 'The application was disconnected from the account: connect it again.';
 
-/** Builds the error for a key that is not valid, or an application that was disconnected while its request ran. */
-export function invalidCredentialError({ grantUuid }: Pick<Caller, 'grantUuid'>): ServiceError {
-  const isToken = grantUuid !== undefined;
-  return new ServiceError(
-    'invalid_api_key',
-    isToken ? APPLICATION_DISCONNECTED_DETAIL : 'The API key is unknown or revoked.',
-  );
+export const SESSION_ENDED_DETAIL = 'The session has ended: sign in again.';
+
+/** Builds the error for a key that is not valid, or a session or an application that was ended while its request ran. */
+export function invalidCredentialError({
+  grantUuid,
+  sessionHash,
+}: Pick<Caller, 'grantUuid' | 'sessionHash'>): ServiceError {
+  if (grantUuid !== undefined) return new ServiceError('invalid_api_key', APPLICATION_DISCONNECTED_DETAIL);
+  if (sessionHash !== undefined) return new ServiceError('invalid_api_key', SESSION_ENDED_DETAIL);
+  return new ServiceError('invalid_api_key', 'The API key is unknown or revoked.');
 }
 
 /** Profile fields that the account owner can set. */

@@ -16,7 +16,7 @@ import { setSpendingLimit } from '../spendingLimits/setSpendingLimit.ts';
 import { recordEvent } from '../outbox/recordEvent.ts';
 import type { Caller } from './accounts.ts';
 import { type KeyOptionsInput, listChangedOptions, NO_KEY_OPTIONS, parseKeyOptions } from './apiKeyOptions.ts';
-import { assertCredentialUnchanged } from './assertCredentialUnchanged.ts';
+import { assertCredentialUnchanged, countCredentialChange } from './credentialChanges.ts';
 import { describeOrigin, recordSecurityEvent, type RequestOrigin, SERVICE_ORIGIN } from './securityEvents.ts';
 import { ensureTestAccount, requireTestMode } from './testAccounts.ts';
 
@@ -180,7 +180,7 @@ export async function updateApiKey(
       ...options,
       version: key.version + 1,
     });
-    await Account.query(transaction).findById(accountId).increment('key_change_count', 1);
+    await countCredentialChange(transaction, accountId);
     const details = { ...describeKey(updated), changed: changed.join(', ') };
     await recordSecurityEvent(transaction, { accountId, event: 'key_changed', origin, details });
     return updated;
@@ -242,12 +242,8 @@ export async function revokeApiKey(
     const isExpired = expiredBy === undefined || (key.expires_at !== null && key.expires_at <= expiredBy);
     if (key.revoked_at === null && isExpired) {
       await key.$query(transaction).patch({ revoked_at: now() });
-      await Account.query(transaction)
-        .findById(accountId)
-        .patch({
-          active_key_count: db.raw('active_key_count - 1'),
-          key_change_count: db.raw('key_change_count + 1'),
-        } as object);
+      await Account.query(transaction).findById(accountId).decrement('active_key_count', 1);
+      await countCredentialChange(transaction, accountId);
       const details = describeKey(key);
       await recordSecurityEvent(transaction, { accountId, event: 'key_revoked', origin, details });
       await recordEvent(transaction, { accountId, type: 'key.revoked', subject: uuid, details });

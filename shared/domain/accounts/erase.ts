@@ -26,6 +26,7 @@ import { findTestAccountId } from './testAccounts.ts';
 import { lockAccount } from '../credits/ledger.ts';
 import { purgeAccountGenerations } from '../generations/purge.ts';
 import { deleteGeneration } from '../generations/delete.ts';
+import { buildServiceCaller } from './accounts.ts';
 import { deleteAccountUploads } from '../uploads/expireUploads.ts';
 
 /** Writes the audit entry of an erasure by staff, in its transaction. */
@@ -165,7 +166,7 @@ async function deleteAllGenerations(accountId: number): Promise<number> {
       .select('uuid')
       .orderBy('number')
       .limit(BATCH_SIZE);
-    for (const { uuid } of rows) await deleteGeneration({ accountId }, uuid);
+    for (const { uuid } of rows) await deleteGeneration(buildServiceCaller(accountId), uuid);
     deleted += rows.length;
     if (rows.length < BATCH_SIZE) return deleted;
   }

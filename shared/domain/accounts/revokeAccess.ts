@@ -1,6 +1,5 @@
 import type { Transaction } from 'objection';
 import { now } from '../../lib/clock.ts';
-import { db } from '../../lib/database/pool.ts';
 import { Account } from '../../tables/Account.ts';
 import { ApiKey } from '../../tables/ApiKey.ts';
 import { OAuthGrant } from '../../tables/OAuthGrant.ts';
@@ -8,6 +7,7 @@ import { Session } from '../../tables/Session.ts';
 import { revokeAccountGrants } from '../oauth/grants.ts';
 import { recordEvent } from '../outbox/recordEvent.ts';
 import { disableEndpoints } from '../webhooks/endpointState.ts';
+import { countCredentialChange } from './credentialChanges.ts';
 import { findTestAccountId } from './testAccounts.ts';
 
 /** Number of credentials that were ended. */
@@ -39,9 +39,8 @@ export async function revokeAccess(
     await recordEvent(transaction, { accountId, type: 'key.revoked', subject, details });
   }
   const grants = await revokeAccountGrants(accountId, transaction);
-  await Account.query(transaction)
-    .findById(accountId)
-    .patch({ active_key_count: 0, key_change_count: db.raw('key_change_count + 1') } as object);
+  await Account.query(transaction).findById(accountId).patch({ active_key_count: 0 });
+  await countCredentialChange(transaction, accountId);
   return { sessions, keys: keys.length, grants };
 }
 

@@ -48,7 +48,7 @@ export const buildAdmissionRule = ({
   hasInputs: boolean;
   limits: keyof typeof LIMIT_RULES;
 }): string =>
-  `CASE WHEN NOT r.is_key_valid THEN 'invalid_api_key'
+  `CASE WHEN NOT r.is_credential_valid THEN 'invalid_api_key'
                  WHEN a.suspended_at IS NOT NULL THEN 'account_suspended'
                  ${hasKeys ? "WHEN first.uuid IS NOT NULL THEN 'replayed'" : ''}${hasInputs ? " WHEN missing.uuid IS NOT NULL THEN 'input_unavailable'" : ''}
                  WHEN a.live_account_id IS NULL AND (a.spendable_until IS NULL OR a.spendable_until <= :now)

@@ -3,7 +3,7 @@ import { logger } from '../../lib/logger.ts';
 import { enqueuePoll } from '../../queues/enqueue.ts';
 import { REFRESH_INTERVAL_MS } from '../../spec/limits.ts';
 import type { Generation } from '../../tables/Generation.ts';
-import type { Caller } from '../accounts/accounts.ts';
+import { buildServiceCaller, type Caller } from '../accounts/accounts.ts';
 import { cancelUnsubmitted } from './execution/completeOrFail.ts';
 import { findGeneration } from './read.ts';
 
@@ -12,22 +12,20 @@ import { findGeneration } from './read.ts';
  * queued one the request is recorded: the worker asks the upstream, and refunds once that confirms that the generation
  * has not run. Safe to repeat: one that has ended stays as it is.
  * @returns the generation as it is now: `queued` if the outcome is not known yet.
- * @throws ServiceError not_found if it does not exist, was deleted, or belongs to another account; invalid_api_key.
+ * @throws ServiceError not_found if it does not exist, was deleted, or belongs to another account; otherwise invalid_api_key
+ *   or account_suspended, or insufficient_scope if the key was changed meanwhile.
  */
 export async function cancelGeneration(caller: Caller, uuid: string): Promise<Generation> {
   const key = { uuid, account_id: caller.accountId };
-  const cancellation = await cancelUnsubmitted(key, null, caller.grantUuid);
+  const cancellation = await cancelUnsubmitted(key, null, caller);
   if (cancellation?.hasEnded === false) {
     logger.info({ generationId: uuid, isSubmitted: cancellation.isSubmitted }, 'cancellation requested');
     // A submit in progress is cancelled by its worker, once it is accepted.
     if (cancellation.isSubmitted) void enqueuePoll(key, getPollDelayMs(cancellation.polledAt));
   }
   // The credential allowed what was carried out. It may have been changed or revoked since.
-  return findGeneration(cancellation === undefined ? caller : { ...OWNER, accountId: caller.accountId }, uuid);
+  return findGeneration(cancellation === undefined ? caller : buildServiceCaller(caller.accountId), uuid);
 }
-
-/** Caller that acts on an account itself, without a credential. */
-const OWNER = { keyHash: null, clientId: null };
 
 /** Returns the time until the upstream may be polled again. */
 function getPollDelayMs(polledAt: Date | null): number {

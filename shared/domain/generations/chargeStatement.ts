@@ -45,6 +45,9 @@ const INSERT_INPUTS = `
      SELECT charged.uuid, charged.id, input.role, input.position, input.upload_uuid
        FROM charged JOIN input ON input.uuid = charged.uuid`;
 
+/** For EXISTS, the planner might read all sessions at once. */
+const IS_SESSION_OPEN = `(SELECT true FROM sessions s WHERE s.token_hash = decode(r.session_hash, 'hex')) IS NOT NULL`;
+
 /** Parts of the statement that only some requests need. */
 interface ChargeParts {
   hasKeys: boolean;
@@ -64,8 +67,9 @@ interface ChargeParts {
  * checks constraints on the row version that the statement saw first, and would reject after a concurrent charge. The
  * array parameters repeat values of the rows: without them the planner estimates 100 rows and scans small tables.
  *
- * The API keys are those of the statement's snapshot, from before it waited for the accounts. A key changes only while its
- * account is locked, and that counts the change: `stale` if the locked row has counted more than the one in the snapshot.
+ * API keys and sessions are those of the statement's snapshot, from before it waited for the accounts. A key changes, and
+ * staff end sessions, only while the account is locked, and that is counted: `stale` if the locked row has counted more than
+ * the one in the snapshot.
  */
 function prepareChargeStatement(name: string, { hasKeys, hasInputs, hasGrants, hasLimits }: ChargeParts): Statement {
   // The grants are decided about after the accounts are locked, and the limits after the grants.
@@ -74,11 +78,15 @@ function prepareChargeStatement(name: string, { hasKeys, hasInputs, hasGrants, h
   return prepared(
     name,
     `WITH request AS MATERIALIZED (
-     SELECT r.*, k.number AS api_key_number, r.key_hash IS NULL OR k.key_hash IS NOT NULL AS is_key_valid,
-            CASE WHEN k.key_hash IS NOT NULL THEN seen.key_change_count END AS key_change_count
+     SELECT r.*, k.number AS api_key_number,
+            CASE WHEN r.key_hash IS NOT NULL THEN k.key_hash IS NOT NULL
+                 WHEN r.session_hash IS NOT NULL THEN ${IS_SESSION_OPEN} ELSE true END AS is_credential_valid,
+            CASE WHEN k.key_hash IS NOT NULL OR r.session_hash IS NOT NULL
+                 THEN seen.key_change_count END AS key_change_count
        FROM json_to_recordset(:charges) AS r (uuid uuid, account_id bigint, key_hash text, model text, prompt text,
               params jsonb, credits integer, created_at timestamptz, deadline_at timestamptz, idempotency_key text,
-              webhook_url text, metadata jsonb, catalog_id bigint, oauth_client_id text, key_version integer${hasInputs ? ', inputs json' : ''}${hasGrants ? ', grant_uuid uuid' : ''})
+              webhook_url text, metadata jsonb, catalog_id bigint, oauth_client_id text, key_version integer,
+              session_hash text${hasInputs ? ', inputs json' : ''}${hasGrants ? ', grant_uuid uuid' : ''})
        LEFT JOIN api_keys k
          ON k.key_hash = ANY (cast(:hashes AS bytea[])) AND k.key_hash = decode(r.key_hash, 'hex')
         AND coalesce(k.test_account_id, k.account_id) = r.account_id AND k.revoked_at IS NULL

@@ -61,6 +61,7 @@ export async function createGeneration(
     account_id: caller.accountId,
     key_hash: caller.keyHash?.toString('hex') ?? null,
     key_version: caller.keyVersion ?? 0,
+    ...(caller.sessionHash === undefined ? {} : { session_hash: caller.sessionHash.toString('hex') }),
     oauth_client_id: caller.clientId,
     ...(caller.grantUuid === undefined ? {} : { grant_uuid: caller.grantUuid }),
     ...stored,

@@ -21,6 +21,8 @@ export interface Debit extends Omit<CreateInput, 'max_credits'> {
   key_hash: string | null;
   /** Version of the key's options that the request was admitted with. */
   key_version: number;
+  /** Hash of the session cookie in hexadecimal digits, if that is the credential. */
+  session_hash?: string;
   /** Application whose access token was sent. */
   oauth_client_id: string | null;
   /** Grant of that token. */

@@ -2,6 +2,7 @@ import { now } from '../../lib/clock.ts';
 import { prepared, runStatement } from '../../lib/database/preparedStatements.ts';
 import { ServiceError } from '../../spec/errors.ts';
 import { type Caller, invalidCredentialError } from '../accounts/accounts.ts';
+import { withVerifiedCredential } from '../accounts/credentialChanges.ts';
 import { findGrantAccount } from '../oauth/grants.ts';
 import { LOCK_GRANT } from '../oauth/lockGrants.ts';
 import { blockSize, BLOCK_LEVELS } from './ordinals.ts';
@@ -44,16 +45,17 @@ const DELETE_BY_GRANT = prepareDelete('delete_generation_by_grant', true);
  * Deletes a generation: it disappears from all lists, and its files are deleted soon after. Credits are not refunded. A
  * queued generation keeps its slot until it ends, and is still refunded if it fails.
  * @throws ServiceError not_found if it does not exist, was deleted before, or belongs to another account; invalid_api_key
- *   if the caller's grant was revoked.
+ *   if the caller's grant was revoked or its session ended; account_suspended; insufficient_scope if its key was changed
+ *   or revoked meanwhile.
  */
-export async function deleteGeneration(
-  { accountId, grantUuid }: Pick<Caller, 'accountId' | 'grantUuid'>,
-  uuid: string,
-): Promise<void> {
+export async function deleteGeneration(caller: Caller, uuid: string): Promise<void> {
+  const { accountId, grantUuid } = caller;
   const bindings = { accountId, uuid, now: now() };
-  const rows = await (grantUuid === undefined
-    ? runStatement(DELETE, bindings)
-    : runStatement(DELETE_BY_GRANT, { ...bindings, grant: grantUuid }));
+  const rows = await withVerifiedCredential(caller, (transaction) =>
+    grantUuid === undefined
+      ? runStatement(DELETE, bindings, transaction)
+      : runStatement(DELETE_BY_GRANT, { ...bindings, grant: grantUuid }, transaction),
+  );
   if (rows.length > 0) return;
   if (grantUuid !== undefined && (await findGrantAccount(grantUuid)) === undefined)
     throw invalidCredentialError({ grantUuid });

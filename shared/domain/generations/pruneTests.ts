@@ -6,6 +6,7 @@ import type { GenerationKey } from '../../queues/catalog.ts';
 import { DAY_MS } from '../../spec/durations.ts';
 import { ServiceError } from '../../spec/errors.ts';
 import { TEST_RETENTION_DAYS } from '../../spec/testMode.ts';
+import { buildServiceCaller } from '../accounts/accounts.ts';
 import { deleteGeneration } from './delete.ts';
 
 const BATCH_SIZE = 500;
@@ -23,7 +24,7 @@ export async function pruneTestGenerations(): Promise<void> {
   for (;;) {
     const rows = await runStatement<GenerationKey>(FIND_OLD_TESTS, { before });
     for (const { uuid, account_id: accountId } of rows) {
-      await deleteGeneration({ accountId }, uuid).catch((error: unknown) => {
+      await deleteGeneration(buildServiceCaller(accountId), uuid).catch((error: unknown) => {
         // Its owner has deleted it meanwhile.
         if (!(error instanceof ServiceError && error.code === 'not_found')) throw error;
       });

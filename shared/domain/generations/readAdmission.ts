@@ -27,7 +27,7 @@ const prepareReadAdmission = (name: string, andIsGrantValid: string) =>
      SELECT cast(:accountId AS bigint) AS account_id, cast(:model AS text) AS model,
             cast(:credits AS integer) AS credits, cast(:idempotencyKey AS text) AS idempotency_key,
             cast(:clientId AS text) AS oauth_client_id, k.number AS api_key_number,
-            (cast(:keyHash AS bytea) IS NULL OR k.number IS NOT NULL)${andIsGrantValid} AS is_key_valid
+            (cast(:keyHash AS bytea) IS NULL OR k.number IS NOT NULL)${andIsGrantValid} AS is_credential_valid
        FROM (VALUES (1)) AS one
        LEFT JOIN api_keys k
          ON k.key_hash = cast(:keyHash AS bytea) AND coalesce(k.test_account_id, k.account_id) = cast(:accountId AS bigint)

@@ -8,6 +8,8 @@ import { ServiceError } from '../../spec/errors.ts';
 import type { SpendingPeriod } from '../../spec/states.ts';
 import { Account } from '../../tables/Account.ts';
 import { OAuthClient } from '../../tables/OAuthClient.ts';
+import type { Caller } from '../accounts/accounts.ts';
+import { assertCredentialUnchanged } from '../accounts/credentialChanges.ts';
 import { recordSecurityEvent, type RequestOrigin } from '../accounts/securityEvents.ts';
 import { lockAccount } from '../credits/ledger.ts';
 import { listApplicationLimits } from '../spendingLimits/listSpendingLimits.ts';
@@ -75,16 +77,19 @@ const FIND_APPLICATION = prepared(
  * @param limit null removes it.
  * @param expected limit that the caller has read, formatted. Without it, every limit is overwritten.
  * @returns false if the account has no such application.
- * @throws ServiceError validation_error if the limit would be changed and is not the expected one.
+ * @throws ServiceError validation_error if the limit would be changed and is not the expected one; invalid_api_key if the
+ *   session of the caller ended meanwhile.
  */
 export async function changeApplicationLimit(
-  accountId: number,
+  caller: Caller,
   uuid: string,
   { limit, expected }: { limit: CreditLimit | null; expected?: string },
   origin: RequestOrigin,
 ): Promise<boolean> {
+  const { accountId } = caller;
   return Account.transaction(async (transaction) => {
     await lockAccount(transaction, accountId);
+    await assertCredentialUnchanged(transaction, caller);
     const [row] = await runStatement<{ client_id: string; name: string }>(
       FIND_APPLICATION,
       { uuid, accountId },

@@ -10,7 +10,7 @@ import type { CreditLimit } from '../../presenters/spendingLimit.ts';
 import { AUTHORIZATION_CODE_SECONDS } from '../../spec/limits.ts';
 import { OAuthError, type Scope } from '../../spec/oauth.ts';
 import type { Caller } from '../accounts/accounts.ts';
-import { assertCredentialUnchanged } from '../accounts/assertCredentialUnchanged.ts';
+import { assertCredentialUnchanged } from '../accounts/credentialChanges.ts';
 import { lockAccount } from '../credits/ledger.ts';
 import { INSERT_SECURITY_EVENTS, type RequestOrigin, SERVICE_ORIGIN } from '../accounts/securityEvents.ts';
 import { Account } from '../../tables/Account.ts';

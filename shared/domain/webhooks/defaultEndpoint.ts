@@ -4,6 +4,8 @@ import { now } from '../../lib/clock.ts';
 import { UnreadableSecretError } from '../../lib/encryption.ts';
 import { ServiceError } from '../../spec/errors.ts';
 import { WebhookEndpoint } from '../../tables/WebhookEndpoint.ts';
+import type { Caller } from '../accounts/accounts.ts';
+import { assertCredentialUnchanged } from '../accounts/credentialChanges.ts';
 import { type RequestOrigin, SERVICE_ORIGIN } from '../accounts/securityEvents.ts';
 import { lockAccount } from '../credits/ledger.ts';
 import { replaceKeys } from './rotateSecret.ts';
@@ -97,13 +99,18 @@ function readSecret(endpoint: WebhookEndpoint): string {
   }
 }
 
-/** Replaces the default secret of an account. The former one signs as well for 24 hours. */
+/**
+ * Replaces the default secret of an account. The former one signs as well for 24 hours.
+ * @param caller whose session must not have ended meanwhile.
+ */
 export async function rotateDefaultSecret(
   accountId: number,
-  origin: RequestOrigin = SERVICE_ORIGIN,
+  { origin = SERVICE_ORIGIN, caller }: { origin?: RequestOrigin; caller?: Caller } = {},
 ): Promise<DefaultSecret> {
   const { endpoint, secret } = await WebhookEndpoint.transaction(async (transaction) => {
-    return replaceKeys(transaction, await lockOrCreate(transaction, accountId), origin);
+    const locked = await lockOrCreate(transaction, accountId);
+    await assertCredentialUnchanged(transaction, caller);
+    return replaceKeys(transaction, locked, origin);
   });
   return { uuid: endpoint.uuid, secret, publicKey: endpoint.public_key };
 }

@@ -13,7 +13,7 @@ import { Account } from '../../tables/Account.ts';
 import { OutboxEvent } from '../../tables/OutboxEvent.ts';
 import { WebhookEndpoint } from '../../tables/WebhookEndpoint.ts';
 import type { Caller } from '../accounts/accounts.ts';
-import { assertCredentialUnchanged } from '../accounts/assertCredentialUnchanged.ts';
+import { assertCredentialUnchanged } from '../accounts/credentialChanges.ts';
 import { assertNotDeleting } from '../accounts/assertNotDeleting.ts';
 import { recordSecurityEvent, type RequestOrigin, SERVICE_ORIGIN } from '../accounts/securityEvents.ts';
 import { lockAccount } from '../credits/ledger.ts';
@@ -102,8 +102,7 @@ export async function updateEndpoint(
   { origin = SERVICE_ORIGIN, caller }: Pick<EndpointOptions, 'origin' | 'caller'> = {},
 ): Promise<WebhookEndpoint> {
   const address = url === undefined ? undefined : parseWebhookUrl(url);
-  return changeEndpoint(accountId, uuid, async (transaction, endpoint) => {
-    await assertCredentialUnchanged(transaction, caller);
+  return changeEndpoint(accountId, uuid, caller, async (transaction, endpoint) => {
     const isMoved = address !== undefined && address !== endpoint.url;
     let changed = await endpoint.$query(transaction).patchAndFetch({
       // Failures of the former address do not count for another one.
@@ -137,10 +136,11 @@ const DELETE_DELIVERIES = prepared(
 export async function deleteEndpoint(
   accountId: number,
   uuid: string,
-  { origin = SERVICE_ORIGIN }: Pick<EndpointOptions, 'origin'> = {},
+  { origin = SERVICE_ORIGIN, caller }: Pick<EndpointOptions, 'origin' | 'caller'> = {},
 ): Promise<void> {
-  await runInBatches(DELETE_DELIVERIES, { endpointId: (await getEndpoint(accountId, uuid)).id });
-  await changeEndpoint(accountId, uuid, async (transaction, endpoint) => {
+  const { id: endpointId } = await changeEndpoint(accountId, uuid, caller, async (_transaction, endpoint) => endpoint);
+  await runInBatches(DELETE_DELIVERIES, { endpointId });
+  await changeEndpoint(accountId, uuid, caller, async (transaction, endpoint) => {
     await endpoint.$query(transaction).delete();
     await updateWebhookCount(transaction, accountId);
     await recordChange(transaction, endpoint, 'webhook_deleted', origin);
@@ -154,9 +154,9 @@ export async function deleteEndpoint(
 export async function rotateSecret(
   accountId: number,
   uuid: string,
-  { origin = SERVICE_ORIGIN, onDone = async () => {} }: EndpointOptions = {},
+  { origin = SERVICE_ORIGIN, caller, onDone = async () => {} }: EndpointOptions = {},
 ): Promise<EndpointWithSecret> {
-  return changeEndpoint(accountId, uuid, async (transaction, endpoint) => {
+  return changeEndpoint(accountId, uuid, caller, async (transaction, endpoint) => {
     const rotated = await replaceKeys(transaction, endpoint, origin);
     await onDone(transaction, rotated);
     return rotated;
@@ -167,8 +167,9 @@ export async function rotateSecret(
  * Sends an event of the type `webhook.test` to an endpoint, whatever types it receives. Its data is the endpoint.
  * @throws ServiceError not_found, or validation_error while the endpoint is disabled.
  */
-export async function sendTestEvent(accountId: number, uuid: string): Promise<ListedDelivery> {
-  const delivery = await changeEndpoint(accountId, uuid, async (transaction, endpoint) => {
+export async function sendTestEvent(caller: Caller, uuid: string): Promise<ListedDelivery> {
+  const { accountId } = caller;
+  const delivery = await changeEndpoint(accountId, uuid, caller, async (transaction, endpoint) => {
     assertEnabled(endpoint);
     const at = now();
     const event = await OutboxEvent.query(transaction).insertAndFetch({
@@ -187,14 +188,19 @@ export async function sendTestEvent(accountId: number, uuid: string): Promise<Li
   return delivery;
 }
 
-/** Runs a change of an endpoint with the account and the endpoint locked, in this order. */
+/**
+ * Runs a change of an endpoint with the account and the endpoint locked, in this order.
+ * @throws ServiceError if the credential of the caller was changed or revoked meanwhile
+ */
 async function changeEndpoint<Result>(
   accountId: number,
   uuid: string,
+  caller: Caller | undefined,
   change: (transaction: Transaction, endpoint: WebhookEndpoint) => Promise<Result>,
 ): Promise<Result> {
   return Account.transaction(async (transaction) => {
     await lockAccount(transaction, accountId);
+    await assertCredentialUnchanged(transaction, caller);
     const endpoint = await queryManagedEndpoints(accountId, transaction).findOne({ uuid }).forNoKeyUpdate();
     if (endpoint === undefined) throw endpointNotFoundError();
     return change(transaction, endpoint);

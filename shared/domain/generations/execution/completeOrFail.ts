@@ -6,6 +6,8 @@ import { prepared, runStatement, type Statement } from '../../../lib/database/pr
 import { logger } from '../../../lib/logger.ts';
 import { creditsRefunded, generationsCompleted } from '../../../lib/metrics.ts';
 import type { GenerationKey } from '../../../queues/catalog.ts';
+import { buildServiceCaller, type Caller } from '../../accounts/accounts.ts';
+import { withVerifiedCredential } from '../../accounts/credentialChanges.ts';
 import { LOCK_GRANT } from '../../oauth/lockGrants.ts';
 import { enqueueEventDispatch } from '../../../queues/enqueue.ts';
 import { publishGenerationUpdate } from '../../../queues/generationUpdates.ts';
@@ -200,19 +202,23 @@ export type Cancellation = { hasEnded: true } | { hasEnded: false; isSubmitted: 
 /**
  * Ends and refunds a generation that certainly was not submitted, and records the request for any other queued one.
  * @param claimedAt fencing token of the caller's own claim; null if the caller has none.
- * @param grantUuid grant of the application that cancels. Nothing happens if it was revoked.
+ * @param caller who cancels. Nothing happens if the grant of an application was revoked.
+ * @throws ServiceError if the key or the session of the caller is not valid any more
  */
 export async function cancelUnsubmitted(
   { uuid, account_id }: GenerationKey,
   claimedAt: Date | null,
-  grantUuid?: string,
+  caller: Caller = buildServiceCaller(account_id),
 ): Promise<Cancellation | undefined> {
+  const { grantUuid } = caller;
   const end = { uuid, account_id, message: FAILURE_MESSAGES.canceledByOwner, claimed_at: claimedAt };
   type CancelRow = EndedRow & { has_ended: boolean; is_submitted: boolean; polled_at: Date | null };
   const bindings = buildEndBindings([end]);
-  const [row] = await (grantUuid === undefined
-    ? runStatement<CancelRow>(CANCEL_GENERATION, bindings)
-    : runStatement<CancelRow>(CANCEL_GENERATION_BY_GRANT, { ...bindings, grant: grantUuid }));
+  const [row] = await withVerifiedCredential(caller, (transaction) =>
+    grantUuid === undefined
+      ? runStatement<CancelRow>(CANCEL_GENERATION, bindings, transaction)
+      : runStatement<CancelRow>(CANCEL_GENERATION_BY_GRANT, { ...bindings, grant: grantUuid }, transaction),
+  );
   if (row === undefined) return undefined;
   if (!row.has_ended) return { hasEnded: false, isSubmitted: row.is_submitted, polledAt: row.polled_at };
   publishEnds([end], [row]);

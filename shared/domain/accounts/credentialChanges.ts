@@ -1,0 +1,67 @@
+import type { Transaction } from 'objection';
+import { now } from '../../lib/clock.ts';
+import { ServiceError } from '../../spec/errors.ts';
+import { Account } from '../../tables/Account.ts';
+import { ApiKey } from '../../tables/ApiKey.ts';
+import { Session } from '../../tables/Session.ts';
+import { lockAccount } from '../credits/ledger.ts';
+import { accountSuspendedError, type Caller } from './accounts.ts';
+
+/**
+ * Credentials that are changed or revoked while a request waits for their account. Every change of a key, every revocation
+ * and every sign-out by staff locks the account; a request verifies its credential again once it has the lock.
+ */
+
+/**
+ * Counts a change of the API keys of an account that the transaction has locked, or a sign-out by staff: charges that wait
+ * for the account, or for its test account, are then decided again.
+ */
+export async function countCredentialChange(transaction: Transaction, accountId: number): Promise<void> {
+  await Account.query(transaction)
+    .where('id', accountId)
+    .orWhere('live_account_id', accountId)
+    .increment('key_change_count', 1);
+}
+
+/**
+ * Verifies that the key of a caller is valid and has not been changed since the request was admitted, or that its session is
+ * open, and keeps the session open until the transaction ends. The transaction has locked the account. A grant is verified
+ * by the statement that uses it.
+ * @throws ServiceError insufficient_scope for a key, invalid_api_key for a session.
+ */
+export async function assertCredentialUnchanged(transaction: Transaction, caller: Caller | undefined): Promise<void> {
+  if (caller?.sessionHash !== undefined) {
+    const session = await Session.query(transaction).findById(caller.sessionHash).select('uuid').forKeyShare();
+    if (session !== undefined) return;
+    const detail = 'The session ended while the request ran. Nothing was created or changed: sign in again.';
+    throw new ServiceError('invalid_api_key', detail);
+  }
+  if (caller === undefined || caller.keyHash === null) return;
+  const key = await ApiKey.query(transaction)
+    .findById(caller.keyHash)
+    .whereNull('revoked_at')
+    .where((valid) => valid.whereNull('expires_at').orWhere('expires_at', '>', now()))
+    .select('version');
+  if (key?.version === (caller.keyVersion ?? 0)) return;
+  const detail = 'The API key of this request was changed or revoked while it ran. Nothing was created or changed.';
+  throw new ServiceError('insufficient_scope', detail);
+}
+
+/**
+ * Runs a change with the account of its caller locked and its key or session verified. Without either, the change runs by
+ * itself.
+ * @param change takes the transaction, if there is one, and locks the account before anything else.
+ * @throws ServiceError account_suspended; insufficient_scope for a key, invalid_api_key for a session.
+ */
+export async function withVerifiedCredential<Result>(
+  caller: Caller,
+  change: (transaction?: Transaction) => Promise<Result>,
+): Promise<Result> {
+  if (caller.keyHash === null && caller.sessionHash === undefined) return change();
+  return Account.transaction(async (transaction) => {
+    const { suspended_at: suspendedAt } = await lockAccount(transaction, caller.accountId);
+    if (suspendedAt !== null) throw accountSuspendedError();
+    await assertCredentialUnchanged(transaction, caller);
+    return change(transaction);
+  });
+}
