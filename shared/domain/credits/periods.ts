@@ -112,6 +112,9 @@ function buildPlanCreditsExpiry({ plan_credits: left }: Account, description: st
  * months are granted, with the credits of the released plan, whatever catalog this process has. Locked accounts are
  * skipped and found by the next statement. The effect key makes a month's grant unique, and the account's row advances
  * in the same statement.
+ *
+ * OFFSET 0 makes the planner look up subscription and plan for each account in the order of the index, until the limit is
+ * reached. Otherwise it may join and sort all due accounts for each batch.
  * @param options.limit order and number of the accounts.
  * @param options.columns further columns of the result.
  */
@@ -125,9 +128,11 @@ export const prepareRenewal = (name: string, condition: string, { limit = '', co
             least(a.plan_credits, a.period_granted) AS carried, plan.credits AS granted, plan.name AS plan_name,
             a.webhook_count, a.credits_low_since, a.credits_low_threshold, s.uuid AS subscription, s.started_at
        FROM accounts a
-       JOIN subscriptions s ON s.id = a.subscription_id AND s.status = 'active'
-       JOIN plan ON plan.slug = a.plan_slug
-      WHERE a.plan_slug IS NOT NULL AND a.period_end <= :until AND a.period_end < s.paid_until ${condition}
+       CROSS JOIN LATERAL (
+         SELECT uuid, started_at FROM subscriptions
+          WHERE id = a.subscription_id AND status = 'active' AND a.period_end < paid_until OFFSET 0) s
+       CROSS JOIN LATERAL (SELECT name, credits FROM plan WHERE slug = a.plan_slug OFFSET 0) plan
+      WHERE a.plan_slug IS NOT NULL AND a.period_end <= :until ${condition}
       ${limit}
         FOR NO KEY UPDATE OF a SKIP LOCKED
    ), renewed AS (

@@ -17,19 +17,20 @@ const BATCH_SIZE = 100;
 /** Accounts that are renewed separately at a time. */
 const ONE_BY_ONE_MAX = 1_000;
 
-/** While very many months end, three quarters of the time are left to requests. */
+/** While very many months end, statements of renewals run for a quarter of the time. */
 const PAUSE_FACTOR = 3;
 
 /** Shorter than the interval of the job, so that one process at a time renews. */
 const RUN_MAX_MS = 25_000;
 
 /**
- * Renews from a period's end on, so that the dead index entries of earlier batches are not read again.
+ * Renews from a period's end on, so that the dead index entries of earlier batches are not read again. The bound is a
+ * comparison of rows: between two bounds of one column the planner expects so few accounts that it sorts all.
  *
  * Commits without waiting for the disk. If Postgres crashes before the flush, the periods are due again, and nothing was
  * built on their renewal: each commit that is waited for flushes the earlier ones.
  */
-const RENEW_DUE_PERIODS = prepareRenewal('renew_credit_periods', 'AND a.period_end >= :from', {
+export const RENEW_DUE_PERIODS = prepareRenewal('renew_credit_periods', 'AND (a.period_end, a.id) >= (:from, 0)', {
   limit: `ORDER BY a.period_end LIMIT ${BATCH_SIZE}`,
   columns: `, set_config('synchronous_commit', 'off', true)`,
 });
