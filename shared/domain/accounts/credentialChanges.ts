@@ -40,7 +40,7 @@ export async function assertCredentialUnchanged(transaction: Transaction, caller
   const key = await ApiKey.query(transaction)
     .findById(caller.keyHash)
     .whereNull('revoked_at')
-    .where((valid) => valid.whereNull('expires_at').orWhere('expires_at', '>', now()))
+    .where((valid) => void valid.whereNull('expires_at').orWhere('expires_at', '>', now()))
     .select('version');
   if (key?.version === (caller.keyVersion ?? 0)) return;
   const detail = 'The API key of this request was changed or revoked while it ran. Nothing was created or changed.';
