@@ -2,6 +2,7 @@ import { expect } from 'chai';
 import pg from 'pg';
 import { RENEW_DUE_PERIODS } from '../../shared/domain/credits/renewDuePeriods.ts';
 import { createDatabase } from '../harness/databases.ts';
+import { eventually } from '../harness/testService.ts';
 
 const DUE = 10_000;
 
@@ -19,9 +20,11 @@ const SEED = `
   VACUUM ANALYZE accounts, subscriptions`;
 
 describe('the statement that renews due credit periods', () => {
+  let connection: string;
   let client: pg.Client;
   before(async () => {
-    client = new pg.Client(await createDatabase());
+    connection = await createDatabase();
+    client = new pg.Client(connection);
     await client.connect();
     for (const statement of SEED.split(';\n')) await client.query(statement);
   });
@@ -41,4 +44,45 @@ describe('the statement that renews due credit periods', () => {
       expect(Number(read), plan).to.equal(100);
     });
   }
+
+  it('decides by the present plan and paid time of an account that changes after its snapshot', async () => {
+    const { text, parameters } = RENEW_DUE_PERIODS;
+    // The statement reads the plans after it has taken its snapshot, and before it locks the first account.
+    await client.query('ALTER TABLE catalog_plans RENAME TO stored_plans');
+    await client.query('CREATE VIEW catalog_plans AS SELECT p.* FROM stored_plans p, pg_sleep(1)');
+    const { rows: due } = await client.query<{ id: string }>(
+      'SELECT id FROM accounts WHERE period_end <= now() ORDER BY period_end LIMIT 3',
+    );
+    const [downgraded, renewed, other] = due.map(({ id }) => id);
+    await client.query(`UPDATE subscriptions SET paid_until = now() - interval '1 minute' WHERE account_id = $1`, [
+      renewed,
+    ]);
+    const values: Record<string, unknown> = { now: new Date(), until: new Date(), from: new Date(0) };
+    const renewing = client.query(
+      text,
+      parameters.map((parameter) => values[parameter]),
+    );
+    const owner = new pg.Client(connection);
+    await owner.connect();
+    await eventually('the statement waits', async () => {
+      const { rows } = await owner.query(`SELECT FROM pg_stat_activity WHERE wait_event = 'PgSleep'`);
+      return rows.length > 0;
+    });
+    await owner.query(`UPDATE accounts SET plan_slug = 'lite' WHERE id = $1`, [downgraded]);
+    // As another run, which renews the last month that was paid.
+    await owner.query(
+      `UPDATE accounts a SET period_end = s.paid_until, period_index = 11
+         FROM subscriptions s WHERE s.id = a.subscription_id AND a.id = $1`,
+      [renewed],
+    );
+    await owner.query(`UPDATE accounts SET period_end = now() - interval '1 hour' WHERE id = $1`, [other]);
+    await renewing;
+    const { rows } = await owner.query<{ account_id: string; grants: number }>(
+      `SELECT account_id, cast(count(*) AS int) AS grants FROM ledger_entries
+        WHERE entry_type = 'grant' AND account_id = ANY ($1) GROUP BY account_id`,
+      [[downgraded, renewed, other]],
+    );
+    await owner.end();
+    expect(rows).to.deep.equal([{ account_id: other, grants: 1 }]);
+  });
 });

@@ -1,7 +1,9 @@
 import { expect } from 'chai';
+import { revokeOtherWebSessions } from '../../shared/domain/accounts/sessions.ts';
 import { signOutAccount } from '../../shared/domain/staff/accessActions.ts';
 import { type ApiResponse, IMAGE, type TestCustomer } from '../harness/apiClient.ts';
 import { expectError } from '../harness/errorEnvelope.ts';
+import { createBrowserFor, findForm } from '../harness/httpBrowser.ts';
 import { waitForLockWaits, whileAccountIsLocked } from '../harness/lockedAccount.ts';
 import { getAccountId } from '../harness/outbox.ts';
 import { createRestrictedKey } from '../harness/restrictedKeys.ts';
@@ -199,8 +201,42 @@ describe('a request that waits for the account while its credential is changed',
       () => key.customer.request('DELETE', path),
     );
     expect(responses.shift()?.status).to.equal(200);
-    for (const response of responses) expectError(response, 'insufficient_scope', 'Nothing was created or changed');
+    for (const response of responses) expectError(response, 'invalid_api_key', 'Nothing was created or changed');
     expect((await key.owner.request('GET', path)).body).to.include({ public_key: endpoint.public_key });
     expect((await key.owner.request('GET', `${path}deliveries/`)).body.pagination.total_items).to.equal(0);
+  });
+
+  for (const [name, path, fields] of [
+    ['API key', '/account/keys/', { name: 'of a thief', all_scopes: 'on', limit_period: 'day' }],
+    ['webhook endpoint', '/account/webhooks/', { url: 'https://thief.example.com/', all_events: 'on' }],
+  ] as const) {
+    it(`creates no ${name} by its page after staff ended its session`, async () => {
+      const key = await createKey();
+      const browser = createBrowserFor(key.owner);
+      const address = `${key.owner.baseUrl}${path}`;
+      const { fields: hidden } = findForm((await browser.request(address)).text, path);
+      const [signedOut, page] = await sendInOrder(key, signOut(key), async () => {
+        const { status, text } = await browser.submitForm(address, { ...hidden, ...fields });
+        return { status, body: text } as ApiResponse;
+      });
+      expect([signedOut?.status, page?.status]).to.deep.equal([200, 401]);
+      expect(page?.body).to.not.match(/svc_[0-9a-f]{40}|whsec_/);
+      const list = await key.customer.request('GET', path.replace('/account/', '/api/'));
+      expect(JSON.stringify(list.body)).to.not.include('thief');
+    });
+  }
+
+  it('creates nothing after its owner signed out of all other browsers', async () => {
+    const key = await createKey();
+    const accountId = await getAccountId(service, key.owner);
+    const body = { prompt: 'a lighthouse', ...IMAGE };
+    const [signedOut, created] = await sendInOrder(
+      key,
+      async () =>
+        ({ status: (await revokeOtherWebSessions(accountId, 'f'.repeat(64))) > 0 ? 200 : 404 }) as ApiResponse,
+      () => key.owner.requestWithSession('POST', '/api/generations/create/', { body }),
+    );
+    expect(signedOut?.status).to.equal(200);
+    expectError(created as ApiResponse, 'invalid_api_key', 'session has ended');
   });
 });

@@ -28,7 +28,8 @@ export async function showKeysPage(ctx: Context): Promise<void> {
 }
 
 export const createKey = withListErrors(async (ctx) => {
-  const { accountId } = requireCaller(ctx);
+  const caller = requireCaller(ctx);
+  const { accountId } = caller;
   const form = getForm(ctx);
   const mode = form.get('mode');
   const request = parseKeyForm({ ...readKeyRequest(form), ...(mode === null ? {} : { mode }) });
@@ -38,6 +39,7 @@ export const createKey = withListErrors(async (ctx) => {
     idempotentRequest,
     async (_id, saveResponse: SaveResponse<{ name: string; key: string }>) => {
       const created = await createApiKey(accountId, request, {
+        caller,
         origin: getRequestOrigin(ctx),
         onCreated: (transaction, { key, row }) => saveResponse(transaction, { name: row.name, key }),
       });
@@ -52,11 +54,13 @@ export const createKey = withListErrors(async (ctx) => {
 export const showKeyPage = withListErrors((ctx) => renderKeyPage(ctx));
 
 export const saveKey = withKeyErrors(async (ctx) => {
-  const { accountId } = requireCaller(ctx);
+  const caller = requireCaller(ctx);
+  const { accountId } = caller;
   const form = getForm(ctx);
   const request = parseKeyChange(readKeyRequest(form));
   const version = form.get('version');
   const key = await updateApiKey(accountId, parseUuidParam(ctx), request, {
+    caller,
     origin: getRequestOrigin(ctx),
     ...(version === null ? {} : { expectedVersion: version }),
   });

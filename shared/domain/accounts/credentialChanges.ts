@@ -1,5 +1,7 @@
 import type { Transaction } from 'objection';
 import { now } from '../../lib/clock.ts';
+import { isDeadlock } from '../../lib/database/errors.ts';
+import { logger } from '../../lib/logger.ts';
 import { ServiceError } from '../../spec/errors.ts';
 import { Account } from '../../tables/Account.ts';
 import { ApiKey } from '../../tables/ApiKey.ts';
@@ -8,12 +10,12 @@ import { lockAccount } from '../credits/ledger.ts';
 import { accountSuspendedError, type Caller } from './accounts.ts';
 
 /**
- * Credentials that are changed or revoked while a request waits for their account. Every change of a key, every revocation
- * and every sign-out by staff locks the account; a request verifies its credential again once it has the lock.
+ * Credentials that are changed or revoked while a request waits for their account. What changes or revokes them locks the
+ * account, except a browser that signs itself out; a request verifies its credential again once it has the lock.
  */
 
 /**
- * Counts a change of the API keys of an account that the transaction has locked, or a sign-out by staff: charges that wait
+ * Counts a change of the API keys, or an end of sessions, of an account that the transaction has locked: charges that wait
  * for the account, or for its test account, are then decided again.
  */
 export async function countCredentialChange(transaction: Transaction, accountId: number): Promise<void> {
@@ -27,7 +29,8 @@ export async function countCredentialChange(transaction: Transaction, accountId:
  * Verifies that the key of a caller is valid and has not been changed since the request was admitted, or that its session is
  * open, and keeps the session open until the transaction ends. The transaction has locked the account. A grant is verified
  * by the statement that uses it.
- * @throws ServiceError insufficient_scope for a key, invalid_api_key for a session.
+ * @throws ServiceError insufficient_scope for a key that was changed; invalid_api_key for one that was revoked or has
+ *   expired, or for a session that has ended.
  */
 export async function assertCredentialUnchanged(transaction: Transaction, caller: Caller | undefined): Promise<void> {
   if (caller?.sessionHash !== undefined) {
@@ -43,25 +46,34 @@ export async function assertCredentialUnchanged(transaction: Transaction, caller
     .where((valid) => void valid.whereNull('expires_at').orWhere('expires_at', '>', now()))
     .select('version');
   if (key?.version === (caller.keyVersion ?? 0)) return;
-  const detail = 'The API key of this request was changed or revoked while it ran. Nothing was created or changed.';
-  throw new ServiceError('insufficient_scope', detail);
+  const [code, change] =
+    key === undefined
+      ? (['invalid_api_key', 'was revoked or has expired'] as const)
+      : (['insufficient_scope', 'was changed'] as const);
+  throw new ServiceError(code, `The API key of this request ${change} while it ran. Nothing was created or changed.`);
 }
 
 /**
  * Runs a change with the account of its caller locked and its key or session verified. Without either, the change runs by
- * itself.
+ * itself. After a deadlock, which ends the transaction without a change, it runs again.
  * @param change takes the transaction, if there is one, and locks the account before anything else.
- * @throws ServiceError account_suspended; insufficient_scope for a key, invalid_api_key for a session.
+ * @throws ServiceError account_suspended, and those of {@link assertCredentialUnchanged}
  */
 export async function withVerifiedCredential<Result>(
   caller: Caller,
   change: (transaction?: Transaction) => Promise<Result>,
 ): Promise<Result> {
   if (caller.keyHash === null && caller.sessionHash === undefined) return change();
-  return Account.transaction(async (transaction) => {
-    const { suspended_at: suspendedAt } = await lockAccount(transaction, caller.accountId);
-    if (suspendedAt !== null) throw accountSuspendedError();
-    await assertCredentialUnchanged(transaction, caller);
-    return change(transaction);
+  const run = () =>
+    Account.transaction(async (transaction) => {
+      const { suspended_at: suspendedAt } = await lockAccount(transaction, caller.accountId);
+      if (suspendedAt !== null) throw accountSuspendedError();
+      await assertCredentialUnchanged(transaction, caller);
+      return change(transaction);
+    });
+  return run().catch((error: unknown) => {
+    if (!isDeadlock(error)) throw error;
+    logger.warn('deadlock detected; change is repeated');
+    return run();
   });
 }

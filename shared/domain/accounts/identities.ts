@@ -21,6 +21,7 @@ import { revokeAccessAndWebhooks } from './revokeAccess.ts';
 import { getAccount, findOrCreateAccountByEmail } from './accounts.ts';
 import type { ReferralClick } from '../affiliates/referrals.ts';
 import { lockAccount } from '../credits/ledger.ts';
+import { countCredentialChange } from './credentialChanges.ts';
 import { recordSecurityEvent, type RequestOrigin, SERVICE_ORIGIN } from './securityEvents.ts';
 import { findActiveSession } from './sessions.ts';
 import { grantStaffRights } from './staff.ts';
@@ -176,6 +177,7 @@ export async function removeIdentity(
     }
     const opened = Session.query(transaction).where({ identity_uuid: uuid });
     await (currentToken === null ? opened : opened.whereNot('token_hash', sha256(currentToken))).delete();
+    await countCredentialChange(transaction, accountId);
     await Identity.query(transaction).delete().where({ uuid });
     const details = { provider: removed.provider };
     await recordSecurityEvent(transaction, { accountId, event: 'identity_removed', origin, details });

@@ -11,6 +11,7 @@ import { Identity } from '../../tables/Identity.ts';
 import { Session } from '../../tables/Session.ts';
 import { DAY_MS, MINUTE_MS } from '../../spec/durations.ts';
 import { lockAccount } from '../credits/ledger.ts';
+import { countCredentialChange } from './credentialChanges.ts';
 import { isEmailEnabled, recordEvent } from '../outbox/recordEvent.ts';
 import { accountSuspendedError } from './accounts.ts';
 import {
@@ -201,11 +202,13 @@ export async function revokeWebSession(
   origin: RequestOrigin = SERVICE_ORIGIN,
 ): Promise<void> {
   await Session.transaction(async (transaction) => {
+    await lockAccount(transaction, accountId);
     const [ended] = await Session.query(transaction)
       .where({ account_id: accountId, uuid })
       .delete()
       .returning('user_agent');
     if (ended === undefined) throw sessionNotFoundError();
+    await countCredentialChange(transaction, accountId);
     const details = { ended_browser: ended.user_agent };
     await recordSecurityEvent(transaction, { accountId, event: 'session_ended', origin, details });
   });
@@ -226,11 +229,13 @@ export async function revokeOtherWebSessions(
   origin: RequestOrigin = SERVICE_ORIGIN,
 ): Promise<number> {
   return Session.transaction(async (transaction) => {
+    await lockAccount(transaction, accountId);
     const sessions = await Session.query(transaction)
       .where({ account_id: accountId })
       .whereNot('token_hash', sha256(token))
       .delete();
     if (sessions > 0) {
+      await countCredentialChange(transaction, accountId);
       await recordSecurityEvent(transaction, { accountId, event: 'session_ended', origin, details: { sessions } });
     }
     return sessions;

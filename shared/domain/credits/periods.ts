@@ -114,7 +114,9 @@ function buildPlanCreditsExpiry({ plan_credits: left }: Account, description: st
  * in the same statement.
  *
  * OFFSET 0 makes the planner look up subscription and plan for each account in the order of the index, until the limit is
- * reached. Otherwise it may join and sort all due accounts for each batch.
+ * reached. Otherwise it may join and sort all due accounts for each batch. If another transaction has changed the account
+ * since the snapshot, Postgres evaluates only the outer WHERE for its new row, so that repeats the conditions; as CASE, for
+ * which the planner does not expect fewer rows than the limit.
  * @param options.limit order and number of the accounts.
  * @param options.columns further columns of the result.
  */
@@ -129,10 +131,12 @@ export const prepareRenewal = (name: string, condition: string, { limit = '', co
             a.webhook_count, a.credits_low_since, a.credits_low_threshold, s.uuid AS subscription, s.started_at
        FROM accounts a
        CROSS JOIN LATERAL (
-         SELECT uuid, started_at FROM subscriptions
+         SELECT id, uuid, started_at, paid_until FROM subscriptions
           WHERE id = a.subscription_id AND status = 'active' AND a.period_end < paid_until OFFSET 0) s
-       CROSS JOIN LATERAL (SELECT name, credits FROM plan WHERE slug = a.plan_slug OFFSET 0) plan
+       CROSS JOIN LATERAL (SELECT slug, name, credits FROM plan WHERE slug = a.plan_slug OFFSET 0) plan
       WHERE a.plan_slug IS NOT NULL AND a.period_end <= :until ${condition}
+        AND CASE WHEN s.id = a.subscription_id AND a.period_end < s.paid_until AND plan.slug = a.plan_slug THEN true
+                 ELSE false END
       ${limit}
         FOR NO KEY UPDATE OF a SKIP LOCKED
    ), renewed AS (

@@ -2,8 +2,9 @@ import { now } from '../../lib/clock.ts';
 import { logger } from '../../lib/logger.ts';
 import { enqueuePoll } from '../../queues/enqueue.ts';
 import { REFRESH_INTERVAL_MS } from '../../spec/limits.ts';
-import type { Generation } from '../../tables/Generation.ts';
-import { buildServiceCaller, type Caller } from '../accounts/accounts.ts';
+import { Generation } from '../../tables/Generation.ts';
+import type { Caller } from '../accounts/accounts.ts';
+import { ensureModelsKnown } from '../catalog/knownModels.ts';
 import { cancelUnsubmitted } from './execution/completeOrFail.ts';
 import { findGeneration } from './read.ts';
 
@@ -23,8 +24,11 @@ export async function cancelGeneration(caller: Caller, uuid: string): Promise<Ge
     // A submit in progress is cancelled by its worker, once it is accepted.
     if (cancellation.isSubmitted) void enqueuePoll(key, getPollDelayMs(cancellation.polledAt));
   }
-  // The credential allowed what was carried out. It may have been changed or revoked since.
-  return findGeneration(cancellation === undefined ? caller : buildServiceCaller(caller.accountId), uuid);
+  if (cancellation === undefined) return findGeneration(caller, uuid);
+  // Carried out, whatever has happened to the credential, the account and the generation since.
+  const generation = await Generation.query().findOne(key).throwIfNotFound();
+  await ensureModelsKnown([generation.model]);
+  return generation;
 }
 
 /** Returns the time until the upstream may be polled again. */

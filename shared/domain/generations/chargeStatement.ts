@@ -67,9 +67,9 @@ interface ChargeParts {
  * checks constraints on the row version that the statement saw first, and would reject after a concurrent charge. The
  * array parameters repeat values of the rows: without them the planner estimates 100 rows and scans small tables.
  *
- * API keys and sessions are those of the statement's snapshot, from before it waited for the accounts. A key changes, and
- * staff end sessions, only while the account is locked, and that is counted: `stale` if the locked row has counted more than
- * the one in the snapshot.
+ * API keys and sessions are those of the statement's snapshot, from before it waited for the accounts. What changes or ends
+ * them locks the account and counts: `stale` if the locked row has counted more than the one in the snapshot. A browser that
+ * signs itself out does neither.
  */
 function prepareChargeStatement(name: string, { hasKeys, hasInputs, hasGrants, hasLimits }: ChargeParts): Statement {
   // The grants are decided about after the accounts are locked, and the limits after the grants.

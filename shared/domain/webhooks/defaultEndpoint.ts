@@ -108,9 +108,10 @@ export async function rotateDefaultSecret(
   { origin = SERVICE_ORIGIN, caller }: { origin?: RequestOrigin; caller?: Caller } = {},
 ): Promise<DefaultSecret> {
   const { endpoint, secret } = await WebhookEndpoint.transaction(async (transaction) => {
-    const locked = await lockOrCreate(transaction, accountId);
+    // The account of the session before its test account, as everywhere.
+    if (caller !== undefined) await lockAccount(transaction, caller.accountId);
     await assertCredentialUnchanged(transaction, caller);
-    return replaceKeys(transaction, locked, origin);
+    return replaceKeys(transaction, await lockOrCreate(transaction, accountId), origin);
   });
   return { uuid: endpoint.uuid, secret, publicKey: endpoint.public_key };
 }

@@ -140,7 +140,8 @@ export async function deleteEndpoint(
 ): Promise<void> {
   const { id: endpointId } = await changeEndpoint(accountId, uuid, caller, async (_transaction, endpoint) => endpoint);
   await runInBatches(DELETE_DELIVERIES, { endpointId });
-  await changeEndpoint(accountId, uuid, caller, async (transaction, endpoint) => {
+  // The credential allowed the deletion of the deliveries, which is not undone.
+  await changeEndpoint(accountId, uuid, undefined, async (transaction, endpoint) => {
     await endpoint.$query(transaction).delete();
     await updateWebhookCount(transaction, accountId);
     await recordChange(transaction, endpoint, 'webhook_deleted', origin);
