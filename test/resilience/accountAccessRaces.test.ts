@@ -137,7 +137,7 @@ describe('ending a session or revoking a key while it is being used', () => {
         () => customer.request(method, getPath(created.body.uuid), { body: { name: 'another' } }),
         'UPDATE api_keys SET revoked_at = now() WHERE account_id = $1 AND number = 1',
       );
-      expectError(revoked, 'insufficient_scope', 'was changed or revoked while it ran');
+      expectError(revoked, 'invalid_api_key', 'was revoked or has expired while it ran');
       const { data } = (await customer.requestWithSession('GET', '/api/keys/')).body;
       expect(data.map(({ name }: { name: string }) => name))
         .to.have.length(2)
@@ -187,7 +187,7 @@ describe('ending a session or revoking a key while it is being used', () => {
     expect((await change(false)).body.enabled).to.equal(false);
     const revoke = `UPDATE api_keys SET revoked_at = now() WHERE account_id = $1`;
     service.fabricated.add('keys-are-counted');
-    expectError(await whileSessionsEnd(service, id, () => change(true), revoke), 'insufficient_scope');
+    expectError(await whileSessionsEnd(service, id, () => change(true), revoke), 'invalid_api_key');
     const read = await customer.requestWithSession('GET', `/api/webhooks/${uuid}/`);
     expect(read.body.enabled).to.equal(false);
   });

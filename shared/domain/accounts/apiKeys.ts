@@ -58,7 +58,7 @@ interface CreateKeyOptions extends KeyChangeOptions {
 /**
  * Creates an API key. Its text is returned only here.
  * @throws ServiceError validation_error for invalid options, when the account has 20 active keys, or is being deleted, or
- *   without test mode; insufficient_scope if the caller's key was changed meanwhile.
+ *   without test mode; insufficient_scope or invalid_api_key if the caller's key was changed or revoked meanwhile.
  */
 export async function createApiKey(
   accountId: number,
