@@ -4,6 +4,7 @@ import { partitionByAccount } from '../../dev/partitioning/partitionByAccount.ts
 import { LIST_FILTERED_LEDGER } from '../../shared/domain/credits/listFilteredLedger.ts';
 import { getListFilteredStatement } from '../../shared/domain/generations/listFiltered.ts';
 import { createDatabase } from '../harness/databases.ts';
+import { explainPrepared, PLAN_CACHE_MODES } from '../harness/explainPrepared.ts';
 
 const ITEMS = 30_000;
 const MAX = 1_001;
@@ -47,18 +48,10 @@ describe('the statements of filtered lists', () => {
       });
       after(() => client.end());
 
-      for (const mode of ['force_generic_plan', 'force_custom_plan']) {
-        for (const { name, text, parameters } of [
-          getListFilteredStatement(['vidmodel-video', 'imgmodel-2']),
-          LIST_FILTERED_LEDGER,
-        ]) {
-          it(`${name} reads no more than the limit of ${ITEMS} matches, with ${mode}`, async () => {
-            const values = parameters.map((parameter) => PARAMETERS[parameter]);
-            await client.query(`SET plan_cache_mode = ${mode}; PREPARE ${name}_${mode} AS ${text}`);
-            const { rows } = await client.query(
-              `EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF) EXECUTE ${name}_${mode} (${values.join(', ')})`,
-            );
-            const plan = rows.map((row) => row['QUERY PLAN'] as string).join('\n');
+      for (const mode of PLAN_CACHE_MODES) {
+        for (const statement of [getListFilteredStatement(['vidmodel-video', 'imgmodel-2']), LIST_FILTERED_LEDGER]) {
+          it(`${statement.name} reads no more than the limit of ${ITEMS} matches, with ${mode}`, async () => {
+            const plan = await explainPrepared(client, statement, PARAMETERS, mode);
             const read = [...plan.matchAll(/actual rows=(\d+)/g)].map(([, number]) => Number(number));
             expect(Math.max(...read), plan).to.equal(MAX);
           });

@@ -2,6 +2,7 @@ import { expect } from 'chai';
 import pg from 'pg';
 import { RENEW_DUE_PERIODS } from '../../shared/domain/credits/renewDuePeriods.ts';
 import { createDatabase } from '../harness/databases.ts';
+import { explainPrepared, PLAN_CACHE_MODES } from '../harness/explainPrepared.ts';
 import { eventually } from '../harness/testService.ts';
 
 const DUE = 10_000;
@@ -20,26 +21,21 @@ const SEED = `
   VACUUM ANALYZE accounts, subscriptions`;
 
 describe('the statement that renews due credit periods', () => {
-  let connection: string;
   let client: pg.Client;
+  /** Changes accounts while `client` waits. */
+  let changes: pg.Client;
   before(async () => {
-    connection = await createDatabase();
-    client = new pg.Client(connection);
-    await client.connect();
+    const connection = await createDatabase();
+    [client, changes] = [new pg.Client(connection), new pg.Client(connection)];
+    await Promise.all([client.connect(), changes.connect()]);
     for (const statement of SEED.split(';\n')) await client.query(statement);
   });
-  after(() => client.end());
+  after(() => Promise.all([client.end(), changes.end()]));
 
-  for (const mode of ['force_generic_plan', 'force_custom_plan']) {
+  for (const mode of PLAN_CACHE_MODES) {
     it(`reads only the accounts of its batch of ${DUE} that are due, with ${mode}`, async () => {
-      const { name, text, parameters } = RENEW_DUE_PERIODS;
-      const values: Record<string, string> = { now: 'now()', until: 'now()', from: `'1970-01-01'` };
-      await client.query(`SET plan_cache_mode = ${mode}; PREPARE ${name}_${mode} AS ${text}`);
-      const { rows } = await client.query<{ 'QUERY PLAN': string }>(
-        `EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF)
-         EXECUTE ${name}_${mode} (${parameters.map((parameter) => values[parameter]).join(', ')})`,
-      );
-      const plan = rows.map((row) => row['QUERY PLAN']).join('\n');
+      const values = { now: 'now()', until: 'now()', from: `'1970-01-01'` };
+      const plan = await explainPrepared(client, RENEW_DUE_PERIODS, values, mode);
       const [, read] = /using accounts_period_end_idx on accounts a \(actual rows=(\d+)/.exec(plan) ?? [];
       expect(Number(read), plan).to.equal(100);
     });
@@ -62,27 +58,26 @@ describe('the statement that renews due credit periods', () => {
       text,
       parameters.map((parameter) => values[parameter]),
     );
-    const owner = new pg.Client(connection);
-    await owner.connect();
     await eventually('the statement waits', async () => {
-      const { rows } = await owner.query(`SELECT FROM pg_stat_activity WHERE wait_event = 'PgSleep'`);
+      const { rows } = await changes.query(
+        `SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event = 'PgSleep'`,
+      );
       return rows.length > 0;
     });
-    await owner.query(`UPDATE accounts SET plan_slug = 'lite' WHERE id = $1`, [downgraded]);
+    await changes.query(`UPDATE accounts SET plan_slug = 'lite' WHERE id = $1`, [downgraded]);
     // As another run, which renews the last month that was paid.
-    await owner.query(
+    await changes.query(
       `UPDATE accounts a SET period_end = s.paid_until, period_index = 11
          FROM subscriptions s WHERE s.id = a.subscription_id AND a.id = $1`,
       [renewed],
     );
-    await owner.query(`UPDATE accounts SET period_end = now() - interval '1 hour' WHERE id = $1`, [other]);
+    await changes.query(`UPDATE accounts SET period_end = now() - interval '1 hour' WHERE id = $1`, [other]);
     await renewing;
-    const { rows } = await owner.query<{ account_id: string; grants: number }>(
+    const { rows } = await changes.query<{ account_id: string; grants: number }>(
       `SELECT account_id, cast(count(*) AS int) AS grants FROM ledger_entries
         WHERE entry_type = 'grant' AND account_id = ANY ($1) GROUP BY account_id`,
       [[downgraded, renewed, other]],
     );
-    await owner.end();
     expect(rows).to.deep.equal([{ account_id: other, grants: 1 }]);
   });
 });

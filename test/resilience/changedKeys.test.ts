@@ -39,14 +39,26 @@ describe('a request that waits for the account while its credential is changed',
 
   /** Locks the account, lets the requests wait for it in their order, and releases it. */
   async function sendInOrder({ owner }: Key, ...requests: (() => Promise<ApiResponse>)[]): Promise<ApiResponse[]> {
+    return sendWhileLocked(await getAccountId(service, owner), ...requests);
+  }
+
+  async function sendWhileLocked(
+    accountId: number,
+    ...requests: (() => Promise<ApiResponse>)[]
+  ): Promise<ApiResponse[]> {
     const responses: Promise<ApiResponse>[] = [];
-    await whileAccountIsLocked(service, await getAccountId(service, owner), async () => {
+    await whileAccountIsLocked(service, accountId, async () => {
       for (const send of requests) await waitForLockWaits(service, responses.push(send()));
     });
     return Promise.all(responses);
   }
 
   const revoke = (key: Key) => () => key.owner.requestWithSession('POST', `/api/keys/${key.uuid}/revoke/`);
+
+  const createWithSession =
+    ({ owner }: Key) =>
+    () =>
+      owner.requestWithSession('POST', '/api/generations/create/', { body: { prompt: 'a lighthouse', ...IMAGE } });
 
   /** As staff do. */
   const signOut = (key: Key) => async (): Promise<ApiResponse> => {
@@ -112,24 +124,18 @@ describe('a request that waits for the account while its credential is changed',
     const [testAccount] = await service.sql<{ id: number }>('SELECT id FROM accounts WHERE live_account_id = $1', [
       await getAccountId(service, owner),
     ]);
-    const responses: Promise<ApiResponse>[] = [];
-    await whileAccountIsLocked(service, testAccount!.id, async () => {
-      responses.push(owner.requestWithSession('POST', `/api/keys/${uuid}/revoke/`));
-      await waitForLockWaits(service, 1);
-      responses.push(customer.createGeneration(IMAGE));
-      await waitForLockWaits(service, 2);
-    });
-    const [revoked, created] = await Promise.all(responses);
+    const [revoked, created] = await sendWhileLocked(
+      testAccount!.id,
+      () => owner.requestWithSession('POST', `/api/keys/${uuid}/revoke/`),
+      () => customer.createGeneration(IMAGE),
+    );
     expect(revoked?.status).to.equal(200);
     expectError(created as ApiResponse, 'invalid_api_key');
   });
 
   it('creates nothing after staff ended its session', async () => {
     const key = await createKey();
-    const body = { prompt: 'a lighthouse', ...IMAGE };
-    const [signedOut, created] = await sendInOrder(key, signOut(key), () =>
-      key.owner.requestWithSession('POST', '/api/generations/create/', { body }),
-    );
+    const [signedOut, created] = await sendInOrder(key, signOut(key), createWithSession(key));
     expect(signedOut?.status).to.equal(200);
     expectError(created as ApiResponse, 'invalid_api_key', 'session has ended');
     expect(await readGenerationCount(key)).to.equal(1);
@@ -137,10 +143,7 @@ describe('a request that waits for the account while its credential is changed',
 
   it('creates with a session that stays open while a key of the account is revoked', async () => {
     const key = await createKey();
-    const body = { prompt: 'a lighthouse', ...IMAGE };
-    const [revoked, created] = await sendInOrder(key, revoke(key), () =>
-      key.owner.requestWithSession('POST', '/api/generations/create/', { body }),
-    );
+    const [revoked, created] = await sendInOrder(key, revoke(key), createWithSession(key));
     expect([revoked?.status, created?.status]).to.deep.equal([200, 201]);
   });
 
@@ -229,12 +232,11 @@ describe('a request that waits for the account while its credential is changed',
   it('creates nothing after its owner signed out of all other browsers', async () => {
     const key = await createKey();
     const accountId = await getAccountId(service, key.owner);
-    const body = { prompt: 'a lighthouse', ...IMAGE };
     const [signedOut, created] = await sendInOrder(
       key,
       async () =>
         ({ status: (await revokeOtherWebSessions(accountId, 'f'.repeat(64))) > 0 ? 200 : 404 }) as ApiResponse,
-      () => key.owner.requestWithSession('POST', '/api/generations/create/', { body }),
+      createWithSession(key),
     );
     expect(signedOut?.status).to.equal(200);
     expectError(created as ApiResponse, 'invalid_api_key', 'session has ended');
