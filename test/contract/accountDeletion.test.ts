@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import { requestAccountDeletion } from '../../shared/domain/accounts/deletion.ts';
 import { SERVICE_ORIGIN } from '../../shared/domain/accounts/securityEvents.ts';
+import { buildServiceCaller } from '../../shared/domain/accounts/accounts.ts';
 import { issueCode } from '../../shared/domain/oauth/authorizationCodes.ts';
 import { createVisitor, sendAccountForm } from '../harness/accountForms.ts';
 import { IMAGE, type TestCustomer } from '../harness/apiClient.ts';
@@ -172,12 +173,13 @@ describe('the deletion of an account by its owner', () => {
     );
     const { clientId, redirectUri } = await registerClient(service.baseUrl);
     const approval = { accountId: id, clientId, resource: 'mcp' as const, scopes: ['svc:read' as const], redirectUri };
-    const approvals = Array.from({ length: 5 }, () => issueCode({ ...approval, codeChallenge: 'x'.repeat(43) }));
+    const approve = () => issueCode({ ...approval, codeChallenge: 'x'.repeat(43) }, { caller: buildServiceCaller(id) });
+    const approvals = Array.from({ length: 5 }, () => approve());
     const approved = Promise.allSettled(approvals);
     await requestAccountDeletion(id, input);
     isConfirmed = true;
     await Promise.all([...attempts, ...keys, approved]);
-    const error = await captureError(issueCode({ ...approval, codeChallenge: 'x'.repeat(43) }));
+    const error = await captureError(approve());
     expect(error.message).to.include('being deleted');
     for (let index = 0; index < 5; index += 1) lateCreates.push((await create(customer)).status);
     expect(new Set(lateCreates)).to.deep.equal(new Set([402]));

@@ -3,6 +3,7 @@ import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { getDefaultSecret } from '../../shared/domain/webhooks/defaultEndpoint.ts';
+import { buildServiceCaller } from '../../shared/domain/accounts/accounts.ts';
 import { createEndpoint } from '../../shared/domain/webhooks/endpoints.ts';
 import { type BillingService, runJob, startBillingService } from '../harness/billingService.ts';
 import { TestCustomer } from '../harness/apiClient.ts';
@@ -85,7 +86,7 @@ describe('the erasure of an account', () => {
        SELECT gen_random_uuid(), 'google', 'https://accounts.example', $2, id, $3, now() FROM accounts WHERE email = $1`,
       [PERSON.email, PERSON.subject, PERSON.linkedEmail],
     );
-    await createEndpoint(await getAccountId(billing.service, person), { url: PERSON.endpointUrl });
+    await createEndpoint(buildServiceCaller(await getAccountId(billing.service, person)), { url: PERSON.endpointUrl });
     const create = async (prompt: string, more = {}) => {
       const response = await person.request('POST', '/api/generations/create/', {
         body: {

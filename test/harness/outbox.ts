@@ -1,4 +1,5 @@
 import { completeGeneration } from '../../shared/domain/generations/execution/completeOrFail.ts';
+import { buildServiceCaller } from '../../shared/domain/accounts/accounts.ts';
 import { createEndpoint } from '../../shared/domain/webhooks/endpoints.ts';
 import type { WebhookEventType } from '../../shared/spec/events.ts';
 import { IMAGE, type TestCustomer } from './apiClient.ts';
@@ -41,7 +42,7 @@ export async function addEndpoint(
   events: WebhookEventType[] | null = null,
 ): Promise<string> {
   const url = 'https://receiver.invalid/webhooks';
-  const { endpoint } = await createEndpoint(await getAccountId(service, owner), { url, events });
+  const { endpoint } = await createEndpoint(buildServiceCaller(await getAccountId(service, owner)), { url, events });
   return endpoint.uuid;
 }
 

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
 import { checkModelHealth } from '../../shared/domain/generations/execution/healthCheck.ts';
 import { dispatchEvents, pruneEvents } from '../../shared/domain/outbox/dispatchEvents.ts';
+import { buildServiceCaller } from '../../shared/domain/accounts/accounts.ts';
 import { updateEndpoint } from '../../shared/domain/webhooks/endpoints.ts';
 import type { TestCustomer } from '../harness/apiClient.ts';
 import { withQueue } from '../harness/billingService.ts';
@@ -107,7 +108,10 @@ describe('the dispatch of events', () => {
     const uuid = await addEndpoint(service, customer, ['credits.low']);
     await insertEvents('subscription.updated', 1);
     await dispatchEvents();
-    await updateEndpoint(await getAccountId(service, customer), uuid, { events: null, enabled: false });
+    await updateEndpoint(buildServiceCaller(await getAccountId(service, customer)), uuid, {
+      events: null,
+      enabled: false,
+    });
     await insertEvents('subscription.updated', 1);
     await dispatchEvents();
     const events = await readEvents(service, customer);

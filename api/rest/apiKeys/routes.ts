@@ -22,8 +22,7 @@ export async function create(ctx: Context): Promise<void> {
   const caller = requireCaller(ctx);
   const { accountId } = caller;
   ctx.body = await withIdempotency(ctx, 'keys.create', request, async (_id, saveResponse: SaveResponse<object>) => {
-    const created = await createApiKey(accountId, request, {
-      caller,
+    const created = await createApiKey(caller, request, {
       origin: getRequestOrigin(ctx),
       onCreated: (transaction, key) => saveResponse(transaction, presentCreatedApiKey(key)),
     });
@@ -42,8 +41,7 @@ export async function list(ctx: Context): Promise<void> {
 export async function update(ctx: Context): Promise<void> {
   const caller = requireCaller(ctx);
   const request = parseUpdate(getJsonBody(ctx));
-  const key = await updateApiKey(caller.accountId, parseUuidParam(ctx), request, {
-    caller,
+  const key = await updateApiKey(caller, parseUuidParam(ctx), request, {
     origin: getRequestOrigin(ctx),
   });
   evictKey(key.key_hash);

@@ -34,8 +34,7 @@ export async function create(ctx: Context): Promise<void> {
   const caller = requireCaller(ctx);
   const { accountId } = caller;
   ctx.body = await withIdempotency(ctx, 'webhooks.create', request, async (_id, saveResponse: SaveResponse<object>) => {
-    const created = await createEndpoint(accountId, request, {
-      caller,
+    const created = await createEndpoint(caller, request, {
       origin: getRequestOrigin(ctx),
       onDone: (transaction, result) => saveResponse(transaction, presentEndpointWithSecret(result)),
     });
@@ -57,8 +56,8 @@ export async function read(ctx: Context): Promise<void> {
 export async function update(ctx: Context): Promise<void> {
   const changes = parseUpdate(getJsonBody(ctx));
   const caller = requireCaller(ctx);
-  const options = { caller, origin: getRequestOrigin(ctx) };
-  const endpoint = await updateEndpoint(caller.accountId, parseUuidParam(ctx), changes, options);
+  const options = { origin: getRequestOrigin(ctx) };
+  const endpoint = await updateEndpoint(caller, parseUuidParam(ctx), changes, options);
   ctx.body = presentWebhookEndpoint(endpoint);
 }
 
@@ -66,7 +65,7 @@ export async function remove(ctx: Context): Promise<void> {
   const caller = requireCaller(ctx);
   const { accountId } = caller;
   const webhook = parseUuidParam(ctx);
-  await deleteEndpoint(accountId, webhook, { caller, origin: getRequestOrigin(ctx) });
+  await deleteEndpoint(caller, webhook, { origin: getRequestOrigin(ctx) });
   await audit(ctx, 'webhook_deleted', accountId, { webhook });
   ctx.status = 204;
 }
@@ -77,8 +76,7 @@ export async function rotate(ctx: Context): Promise<void> {
   const { accountId } = caller;
   const webhook = parseUuidParam(ctx);
   const work = async (_id: string, saveResponse: SaveResponse<object>) => {
-    const rotated = await rotateSecret(accountId, webhook, {
-      caller,
+    const rotated = await rotateSecret(caller, webhook, {
       origin: getRequestOrigin(ctx),
       onDone: (transaction, result) => saveResponse(transaction, presentEndpointWithSecret(result)),
     });
@@ -116,10 +114,7 @@ async function findSecretOwner(ctx: Context): Promise<number> {
 
 export async function rotateDefault(ctx: Context): Promise<void> {
   const accountId = await findSecretOwner(ctx);
-  const rotated = await rotateDefaultSecret(accountId, {
-    caller: requireCaller(ctx),
-    origin: getRequestOrigin(ctx),
-  });
+  const rotated = await rotateDefaultSecret(requireCaller(ctx), accountId, getRequestOrigin(ctx));
   await audit(ctx, 'webhook_secret_rotated', accountId, { webhook: rotated.uuid });
   ctx.body = presentDefaultSecret(rotated);
 }

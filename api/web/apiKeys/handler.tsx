@@ -38,8 +38,7 @@ export const createKey = withListErrors(async (ctx) => {
   const { response } = await executeIdempotent(
     idempotentRequest,
     async (_id, saveResponse: SaveResponse<{ name: string; key: string }>) => {
-      const created = await createApiKey(accountId, request, {
-        caller,
+      const created = await createApiKey(caller, request, {
         origin: getRequestOrigin(ctx),
         onCreated: (transaction, { key, row }) => saveResponse(transaction, { name: row.name, key }),
       });
@@ -59,8 +58,7 @@ export const saveKey = withKeyErrors(async (ctx) => {
   const form = getForm(ctx);
   const request = parseKeyChange(readKeyRequest(form));
   const version = form.get('version');
-  const key = await updateApiKey(accountId, parseUuidParam(ctx), request, {
-    caller,
+  const key = await updateApiKey(caller, parseUuidParam(ctx), request, {
     origin: getRequestOrigin(ctx),
     ...(version === null ? {} : { expectedVersion: version }),
   });

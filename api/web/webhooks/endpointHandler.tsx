@@ -40,15 +40,15 @@ export const showEndpointPage = withEndpointErrors(async (ctx) => {
 const ACTIONS: Record<string, (ctx: Context, caller: Caller, uuid: string) => Promise<EndpointOutcome>> = {
   async save(ctx, caller, uuid) {
     const request = parseEndpointForm(readEndpointRequest(getForm(ctx)));
-    await updateEndpoint(caller.accountId, uuid, request, { caller, origin: getRequestOrigin(ctx) });
+    await updateEndpoint(caller, uuid, request, { origin: getRequestOrigin(ctx) });
     return 'saved';
   },
   async enable(_ctx, caller, uuid) {
-    await updateEndpoint(caller.accountId, uuid, { enabled: true }, { caller });
+    await updateEndpoint(caller, uuid, { enabled: true });
     return 'enabled';
   },
   async disable(_ctx, caller, uuid) {
-    await updateEndpoint(caller.accountId, uuid, { enabled: false }, { caller });
+    await updateEndpoint(caller, uuid, { enabled: false });
     return 'disabled';
   },
   async test(_ctx, caller, uuid) {
@@ -88,8 +88,7 @@ export const rotateEndpointSecret = withEndpointErrors(async (ctx) => {
   const { response } = await executeIdempotent(
     { accountId, scope: 'account.webhook.rotate', key, request: { uuid } },
     async (_id, saveResponse: SaveResponse<{ secret: string }>) => {
-      const { secret } = await rotateSecret(accountId, uuid, {
-        caller,
+      const { secret } = await rotateSecret(caller, uuid, {
         origin: getRequestOrigin(ctx),
         onDone: (transaction, rotated) => saveResponse(transaction, { secret: rotated.secret }),
       });
@@ -109,7 +108,7 @@ export const deleteEndpointOfAccount = withEndpointErrors(async (ctx) => {
   const caller = requireCaller(ctx);
   const { accountId } = caller;
   const uuid = parseUuidParam(ctx);
-  await deleteEndpoint(accountId, uuid, { caller, origin: getRequestOrigin(ctx) });
+  await deleteEndpoint(caller, uuid, { origin: getRequestOrigin(ctx) });
   await audit(ctx, 'webhook_deleted', accountId, { webhook: uuid });
   seeOther(ctx, `${WEBHOOKS_PATH}?done=deleted`);
 });

@@ -35,8 +35,7 @@ export const addEndpoint = withWebhookErrors(async (ctx) => {
   const { response } = await executeIdempotent(
     idempotentRequest,
     async (_id, saveResponse: SaveResponse<{ uuid: string; secret: string }>) => {
-      const { endpoint, secret } = await createEndpoint(accountId, request, {
-        caller,
+      const { endpoint, secret } = await createEndpoint(caller, request, {
         origin: getRequestOrigin(ctx),
         onDone: (transaction, created) =>
           saveResponse(transaction, { uuid: created.endpoint.uuid, secret: created.secret }),
@@ -78,7 +77,7 @@ export const rotateDefault = withDefaultErrors(async (ctx) => {
   };
   // A form that is sent twice rotates once: a second rotation would end the signatures of the secret in use.
   await executeIdempotent(idempotentRequest, async () => {
-    const { uuid } = await rotateDefaultSecret(accountId, { caller, origin: getRequestOrigin(ctx) });
+    const { uuid } = await rotateDefaultSecret(caller, accountId, getRequestOrigin(ctx));
     await audit(ctx, 'webhook_secret_rotated', accountId, { webhook: uuid });
     return {};
   });

@@ -16,7 +16,7 @@ import { setSpendingLimit } from '../spendingLimits/setSpendingLimit.ts';
 import { recordEvent } from '../outbox/recordEvent.ts';
 import type { Caller } from './accounts.ts';
 import { type KeyOptionsInput, listChangedOptions, NO_KEY_OPTIONS, parseKeyOptions } from './apiKeyOptions.ts';
-import { assertCredentialUnchanged, countCredentialChange } from './credentialChanges.ts';
+import { assertCredentialUnchanged, countCredentialChange, lockAccountOfCaller } from './credentialChanges.ts';
 import { describeOrigin, recordSecurityEvent, type RequestOrigin, SERVICE_ORIGIN } from './securityEvents.ts';
 import { ensureTestAccount, requireTestMode } from './testAccounts.ts';
 
@@ -39,32 +39,30 @@ export interface NewApiKey extends KeyOptionsInput {
 /** Changes of a key; null removes an option. */
 type ApiKeyChange = Partial<Omit<NewApiKey, 'mode'>>;
 
-interface KeyChangeOptions {
+interface UpdateKeyOptions {
   origin?: RequestOrigin;
-  /** The caller that makes the request. Its key must still have the options with which it was admitted. */
-  caller?: Caller;
-}
-
-interface UpdateKeyOptions extends KeyChangeOptions {
   /** Version that the caller has read. Without it, every version is overwritten. */
   expectedVersion?: string;
 }
 
-interface CreateKeyOptions extends KeyChangeOptions {
+interface CreateKeyOptions {
+  origin?: RequestOrigin;
   /** May write more rows in the same transaction. */
   onCreated?: (transaction: Transaction, created: CreatedApiKey) => Promise<void>;
 }
 
 /**
  * Creates an API key. Its text is returned only here.
+ * @param caller whose credential must not have been changed or revoked meanwhile.
  * @throws ServiceError validation_error for invalid options, when the account has 20 active keys, or is being deleted, or
  *   without test mode; insufficient_scope or invalid_api_key if the caller's key was changed or revoked meanwhile.
  */
 export async function createApiKey(
-  accountId: number,
+  caller: Caller,
   { name, mode = 'live', credit_limit: creditLimit, ...input }: NewApiKey,
-  { origin = SERVICE_ORIGIN, caller, onCreated = async () => {} }: CreateKeyOptions = {},
+  { origin = SERVICE_ORIGIN, onCreated = async () => {} }: CreateKeyOptions = {},
 ): Promise<CreatedApiKey> {
+  const { accountId } = caller;
   if (mode === 'test') requireTestMode();
   const options = { ...NO_KEY_OPTIONS, ...parseKeyOptions(input) };
   const key = `svc_${randomHex(20)}`;
@@ -156,14 +154,14 @@ export async function listActiveApiKeys(accountId: number): Promise<ApiKey[]> {
  *   key was changed meanwhile.
  */
 export async function updateApiKey(
-  accountId: number,
+  caller: Caller,
   uuid: string,
   { name, credit_limit: creditLimit, ...input }: ApiKeyChange,
-  { origin = SERVICE_ORIGIN, caller, expectedVersion }: UpdateKeyOptions = {},
+  { origin = SERVICE_ORIGIN, expectedVersion }: UpdateKeyOptions = {},
 ): Promise<ApiKey> {
+  const { accountId } = caller;
   return Account.transaction(async (transaction) => {
-    await lockAccount(transaction, accountId);
-    await assertCredentialUnchanged(transaction, caller);
+    await lockAccountOfCaller(transaction, caller);
     const key = await findKey(transaction, accountId, uuid);
     assertChangeable(key);
     const options = parseKeyOptions(input, key);

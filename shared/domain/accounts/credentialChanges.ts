@@ -1,7 +1,6 @@
 import type { Transaction } from 'objection';
 import { now } from '../../lib/clock.ts';
-import { isDeadlock } from '../../lib/database/errors.ts';
-import { logger } from '../../lib/logger.ts';
+import { repeatOnDeadlock } from '../../lib/database/repeatOnDeadlock.ts';
 import { ServiceError } from '../../spec/errors.ts';
 import { Account } from '../../tables/Account.ts';
 import { ApiKey } from '../../tables/ApiKey.ts';
@@ -32,14 +31,14 @@ export async function countCredentialChange(transaction: Transaction, accountId:
  * @throws ServiceError insufficient_scope for a key that was changed; invalid_api_key for one that was revoked or has
  *   expired, or for a session that has ended.
  */
-export async function assertCredentialUnchanged(transaction: Transaction, caller: Caller | undefined): Promise<void> {
-  if (caller?.sessionHash !== undefined) {
+export async function assertCredentialUnchanged(transaction: Transaction, caller: Caller): Promise<void> {
+  if (caller.sessionHash !== undefined) {
     const session = await Session.query(transaction).findById(caller.sessionHash).select('uuid').forKeyShare();
     if (session !== undefined) return;
     const detail = 'The session ended while the request ran. Nothing was created or changed: sign in again.';
     throw new ServiceError('invalid_api_key', detail);
   }
-  if (caller === undefined || caller.keyHash === null) return;
+  if (caller.keyHash === null) return;
   const key = await ApiKey.query(transaction)
     .findById(caller.keyHash)
     .whereNull('revoked_at')
@@ -54,26 +53,34 @@ export async function assertCredentialUnchanged(transaction: Transaction, caller
 }
 
 /**
+ * Locks the account of a caller and verifies that its key or session is still valid.
+ * @throws ServiceError as {@link assertCredentialUnchanged}
+ */
+export async function lockAccountOfCaller(transaction: Transaction, caller: Caller): Promise<Account> {
+  const account = await lockAccount(transaction, caller.accountId);
+  await assertCredentialUnchanged(transaction, caller);
+  return account;
+}
+
+/**
  * Runs a change with the account of its caller locked and its key or session verified. Without either, the change runs by
  * itself. After a deadlock, which ends the transaction without a change, it runs again.
+ * @param name of the change, for the log.
  * @param change takes the transaction, if there is one, and locks the account before anything else.
  * @throws ServiceError account_suspended, and those of {@link assertCredentialUnchanged}
  */
 export async function withVerifiedCredential<Result>(
+  name: string,
   caller: Caller,
   change: (transaction?: Transaction) => Promise<Result>,
 ): Promise<Result> {
   if (caller.keyHash === null && caller.sessionHash === undefined) return change();
-  const run = () =>
+  return repeatOnDeadlock(name, () =>
     Account.transaction(async (transaction) => {
       const { suspended_at: suspendedAt } = await lockAccount(transaction, caller.accountId);
       if (suspendedAt !== null) throw accountSuspendedError();
       await assertCredentialUnchanged(transaction, caller);
       return change(transaction);
-    });
-  return run().catch((error: unknown) => {
-    if (!isDeadlock(error)) throw error;
-    logger.warn('deadlock detected; change is repeated');
-    return run();
-  });
+    }),
+  );
 }

@@ -51,7 +51,7 @@ const DELETE_BY_GRANT = prepareDelete('delete_generation_by_grant', true);
 export async function deleteGeneration(caller: Caller, uuid: string): Promise<void> {
   const { accountId, grantUuid } = caller;
   const bindings = { accountId, uuid, now: now() };
-  const rows = await withVerifiedCredential(caller, (transaction) =>
+  const rows = await withVerifiedCredential('delete generation', caller, (transaction) =>
     grantUuid === undefined
       ? runStatement(DELETE, bindings, transaction)
       : runStatement(DELETE_BY_GRANT, { ...bindings, grant: grantUuid }, transaction),

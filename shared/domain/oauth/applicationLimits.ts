@@ -9,9 +9,8 @@ import type { SpendingPeriod } from '../../spec/states.ts';
 import { Account } from '../../tables/Account.ts';
 import { OAuthClient } from '../../tables/OAuthClient.ts';
 import type { Caller } from '../accounts/accounts.ts';
-import { assertCredentialUnchanged } from '../accounts/credentialChanges.ts';
+import { lockAccountOfCaller } from '../accounts/credentialChanges.ts';
 import { recordSecurityEvent, type RequestOrigin } from '../accounts/securityEvents.ts';
-import { lockAccount } from '../credits/ledger.ts';
 import { listApplicationLimits } from '../spendingLimits/listSpendingLimits.ts';
 import { setSpendingLimit } from '../spendingLimits/setSpendingLimit.ts';
 
@@ -88,8 +87,7 @@ export async function changeApplicationLimit(
 ): Promise<boolean> {
   const { accountId } = caller;
   return Account.transaction(async (transaction) => {
-    await lockAccount(transaction, accountId);
-    await assertCredentialUnchanged(transaction, caller);
+    await lockAccountOfCaller(transaction, caller);
     const [row] = await runStatement<{ client_id: string; name: string }>(
       FIND_APPLICATION,
       { uuid, accountId },

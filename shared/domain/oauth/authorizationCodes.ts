@@ -10,8 +10,7 @@ import type { CreditLimit } from '../../presenters/spendingLimit.ts';
 import { AUTHORIZATION_CODE_SECONDS } from '../../spec/limits.ts';
 import { OAuthError, type Scope } from '../../spec/oauth.ts';
 import type { Caller } from '../accounts/accounts.ts';
-import { assertCredentialUnchanged } from '../accounts/credentialChanges.ts';
-import { lockAccount } from '../credits/ledger.ts';
+import { lockAccountOfCaller } from '../accounts/credentialChanges.ts';
 import { INSERT_SECURITY_EVENTS, type RequestOrigin, SERVICE_ORIGIN } from '../accounts/securityEvents.ts';
 import { Account } from '../../tables/Account.ts';
 import { storeApprovedLimit } from './applicationLimits.ts';
@@ -78,12 +77,11 @@ const ISSUE_CODE = prepared(
  */
 export async function issueCode(
   { limit, ...request }: ApprovedRequest,
-  { origin = SERVICE_ORIGIN, caller }: { origin?: RequestOrigin; caller?: Caller } = {},
+  { origin = SERVICE_ORIGIN, caller }: { origin?: RequestOrigin; caller: Caller },
 ): Promise<string> {
   const { accountId, clientId, scopes } = request;
   return Account.transaction(async (transaction) => {
-    await lockAccount(transaction, accountId);
-    await assertCredentialUnchanged(transaction, caller);
+    await lockAccountOfCaller(transaction, caller);
     if (scopes.includes('svc:write')) await storeApprovedLimit(transaction, { accountId, clientId, limit }, origin);
     return insertCode(request, origin, transaction);
   });

@@ -5,8 +5,8 @@ import { UnreadableSecretError } from '../../lib/encryption.ts';
 import { ServiceError } from '../../spec/errors.ts';
 import { WebhookEndpoint } from '../../tables/WebhookEndpoint.ts';
 import type { Caller } from '../accounts/accounts.ts';
-import { assertCredentialUnchanged } from '../accounts/credentialChanges.ts';
-import { type RequestOrigin, SERVICE_ORIGIN } from '../accounts/securityEvents.ts';
+import { lockAccountOfCaller } from '../accounts/credentialChanges.ts';
+import type { RequestOrigin } from '../accounts/securityEvents.ts';
 import { lockAccount } from '../credits/ledger.ts';
 import { replaceKeys } from './rotateSecret.ts';
 import { generateSigningKeys, openEndpointSecret, sealKeys } from './signingKeys.ts';
@@ -102,15 +102,16 @@ function readSecret(endpoint: WebhookEndpoint): string {
 /**
  * Replaces the default secret of an account. The former one signs as well for 24 hours.
  * @param caller whose session must not have ended meanwhile.
+ * @param accountId its account, or the test account of that.
  */
 export async function rotateDefaultSecret(
+  caller: Caller,
   accountId: number,
-  { origin = SERVICE_ORIGIN, caller }: { origin?: RequestOrigin; caller?: Caller } = {},
+  origin: RequestOrigin,
 ): Promise<DefaultSecret> {
   const { endpoint, secret } = await WebhookEndpoint.transaction(async (transaction) => {
     // The account of the session before its test account, as everywhere.
-    if (caller !== undefined) await lockAccount(transaction, caller.accountId);
-    await assertCredentialUnchanged(transaction, caller);
+    await lockAccountOfCaller(transaction, caller);
     return replaceKeys(transaction, await lockOrCreate(transaction, accountId), origin);
   });
   return { uuid: endpoint.uuid, secret, publicKey: endpoint.public_key };

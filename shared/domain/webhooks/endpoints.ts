@@ -12,8 +12,8 @@ import { WEBHOOK_ENDPOINTS_MAX } from '../../spec/limits.ts';
 import { Account } from '../../tables/Account.ts';
 import { OutboxEvent } from '../../tables/OutboxEvent.ts';
 import { WebhookEndpoint } from '../../tables/WebhookEndpoint.ts';
-import type { Caller } from '../accounts/accounts.ts';
-import { assertCredentialUnchanged } from '../accounts/credentialChanges.ts';
+import { buildServiceCaller, type Caller } from '../accounts/accounts.ts';
+import { assertCredentialUnchanged, lockAccountOfCaller } from '../accounts/credentialChanges.ts';
 import { assertNotDeleting } from '../accounts/assertNotDeleting.ts';
 import { recordSecurityEvent, type RequestOrigin, SERVICE_ORIGIN } from '../accounts/securityEvents.ts';
 import { lockAccount } from '../credits/ledger.ts';
@@ -34,22 +34,22 @@ export interface EndpointInput {
 
 export interface EndpointOptions {
   origin?: RequestOrigin;
-  /** Caller whose credential must not have been revoked meanwhile. */
-  caller?: Caller;
   /** May write more rows in the same transaction. */
   onDone?: (transaction: Transaction, result: EndpointWithSecret) => Promise<void>;
 }
 
 /**
  * Creates an endpoint. Its secret is returned only here.
+ * @param caller whose credential must not have been changed or revoked meanwhile, as of all changes here.
  * @throws ServiceError validation_error when the account has 10 endpoints, or is being deleted, or for an address that
  *   cannot receive webhooks.
  */
 export async function createEndpoint(
-  accountId: number,
+  caller: Caller,
   { url, events, description = '' }: EndpointInput,
-  { origin = SERVICE_ORIGIN, caller, onDone = async () => {} }: EndpointOptions = {},
+  { origin = SERVICE_ORIGIN, onDone = async () => {} }: EndpointOptions = {},
 ): Promise<EndpointWithSecret> {
+  const { accountId } = caller;
   const address = parseWebhookUrl(url);
   return Account.transaction(async (transaction) => {
     assertNotDeleting(await lockAccount(transaction, accountId), 'url');
@@ -96,13 +96,13 @@ export async function getEndpoint(accountId: number, uuid: string): Promise<Webh
  * @throws ServiceError not_found, or validation_error for an address that cannot receive webhooks.
  */
 export async function updateEndpoint(
-  accountId: number,
+  caller: Caller,
   uuid: string,
   { url, events, description, enabled }: Partial<EndpointInput> & { enabled?: boolean },
-  { origin = SERVICE_ORIGIN, caller }: Pick<EndpointOptions, 'origin' | 'caller'> = {},
+  { origin = SERVICE_ORIGIN }: Pick<EndpointOptions, 'origin'> = {},
 ): Promise<WebhookEndpoint> {
   const address = url === undefined ? undefined : parseWebhookUrl(url);
-  return changeEndpoint(accountId, uuid, caller, async (transaction, endpoint) => {
+  return changeEndpoint(caller, uuid, async (transaction, endpoint) => {
     const isMoved = address !== undefined && address !== endpoint.url;
     let changed = await endpoint.$query(transaction).patchAndFetch({
       // Failures of the former address do not count for another one.
@@ -134,14 +134,15 @@ const DELETE_DELIVERIES = prepared(
  * @throws ServiceError not_found
  */
 export async function deleteEndpoint(
-  accountId: number,
+  caller: Caller,
   uuid: string,
-  { origin = SERVICE_ORIGIN, caller }: Pick<EndpointOptions, 'origin' | 'caller'> = {},
+  { origin = SERVICE_ORIGIN }: Pick<EndpointOptions, 'origin'> = {},
 ): Promise<void> {
-  const { id: endpointId } = await changeEndpoint(accountId, uuid, caller, async (_transaction, endpoint) => endpoint);
+  const { accountId } = caller;
+  const { id: endpointId } = await changeEndpoint(caller, uuid, async (_transaction, endpoint) => endpoint);
   await runInBatches(DELETE_DELIVERIES, { endpointId });
   // The credential allowed the deletion of the deliveries, which is not undone.
-  await changeEndpoint(accountId, uuid, undefined, async (transaction, endpoint) => {
+  await changeEndpoint(buildServiceCaller(accountId), uuid, async (transaction, endpoint) => {
     await endpoint.$query(transaction).delete();
     await updateWebhookCount(transaction, accountId);
     await recordChange(transaction, endpoint, 'webhook_deleted', origin);
@@ -153,11 +154,11 @@ export async function deleteEndpoint(
  * @throws ServiceError not_found
  */
 export async function rotateSecret(
-  accountId: number,
+  caller: Caller,
   uuid: string,
-  { origin = SERVICE_ORIGIN, caller, onDone = async () => {} }: EndpointOptions = {},
+  { origin = SERVICE_ORIGIN, onDone = async () => {} }: EndpointOptions = {},
 ): Promise<EndpointWithSecret> {
-  return changeEndpoint(accountId, uuid, caller, async (transaction, endpoint) => {
+  return changeEndpoint(caller, uuid, async (transaction, endpoint) => {
     const rotated = await replaceKeys(transaction, endpoint, origin);
     await onDone(transaction, rotated);
     return rotated;
@@ -170,7 +171,7 @@ export async function rotateSecret(
  */
 export async function sendTestEvent(caller: Caller, uuid: string): Promise<ListedDelivery> {
   const { accountId } = caller;
-  const delivery = await changeEndpoint(accountId, uuid, caller, async (transaction, endpoint) => {
+  const delivery = await changeEndpoint(caller, uuid, async (transaction, endpoint) => {
     assertEnabled(endpoint);
     const at = now();
     const event = await OutboxEvent.query(transaction).insertAndFetch({
@@ -194,15 +195,13 @@ export async function sendTestEvent(caller: Caller, uuid: string): Promise<Liste
  * @throws ServiceError if the credential of the caller was changed or revoked meanwhile
  */
 async function changeEndpoint<Result>(
-  accountId: number,
+  caller: Caller,
   uuid: string,
-  caller: Caller | undefined,
   change: (transaction: Transaction, endpoint: WebhookEndpoint) => Promise<Result>,
 ): Promise<Result> {
   return Account.transaction(async (transaction) => {
-    await lockAccount(transaction, accountId);
-    await assertCredentialUnchanged(transaction, caller);
-    const endpoint = await queryManagedEndpoints(accountId, transaction).findOne({ uuid }).forNoKeyUpdate();
+    await lockAccountOfCaller(transaction, caller);
+    const endpoint = await queryManagedEndpoints(caller.accountId, transaction).findOne({ uuid }).forNoKeyUpdate();
     if (endpoint === undefined) throw endpointNotFoundError();
     return change(transaction, endpoint);
   });

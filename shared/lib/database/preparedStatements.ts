@@ -1,7 +1,6 @@
 import type { Knex } from 'knex';
 import type { Client } from 'pg';
-import { logger } from '../logger.ts';
-import { isDeadlock } from './errors.ts';
+import { repeatOnDeadlock } from './repeatOnDeadlock.ts';
 import { db } from './pool.ts';
 import { traceStatement } from './tracedQueries.ts';
 
@@ -64,11 +63,7 @@ export async function runStatement<Row>(
     // The connection of a transaction that has ended may serve another one by now.
     if ('isCompleted' in within && within.isCompleted()) throw new Error(`${name}: the transaction has ended.`);
     const send = () => traceStatement(name, () => connection.query({ name, text, values }));
-    const result = await send().catch((error: unknown) => {
-      if (within !== db || !isDeadlock(error)) throw error;
-      logger.warn({ statement: name }, 'deadlock detected; statement is repeated');
-      return send();
-    });
+    const result = await (within === db ? repeatOnDeadlock(name, send) : send());
     return result.rows as Row[];
   } finally {
     await client.releaseConnection(connection);

@@ -214,7 +214,7 @@ export async function cancelUnsubmitted(
   const end = { uuid, account_id, message: FAILURE_MESSAGES.canceledByOwner, claimed_at: claimedAt };
   type CancelRow = EndedRow & { has_ended: boolean; is_submitted: boolean; polled_at: Date | null };
   const bindings = buildEndBindings([end]);
-  const [row] = await withVerifiedCredential(caller, (transaction) =>
+  const [row] = await withVerifiedCredential('cancel generation', caller, (transaction) =>
     grantUuid === undefined
       ? runStatement<CancelRow>(CANCEL_GENERATION, bindings, transaction)
       : runStatement<CancelRow>(CANCEL_GENERATION_BY_GRANT, { ...bindings, grant: grantUuid }, transaction),
