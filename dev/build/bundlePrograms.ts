@@ -53,7 +53,7 @@ export interface BundleOptions {
 }
 
 /**
- * Bundles each program, with all that it imports, into one minified CommonJS file with a V8 code cache. Finding, reading
+ * Bundles each program, with all that it imports, into one CommonJS file without white space, and writes its V8 code cache. Finding, reading
  * and compiling some 1,800 modules would be most of what starting a process costs.
  * @throws Error if a source does not compile.
  */
@@ -68,8 +68,9 @@ export async function bundlePrograms({ root, folder, otherPrograms, getFlags }: 
     platform: 'node',
     format: 'cjs',
     target: 'node20',
-    keepNames: true,
-    minify: true,
+    // Shortened names would need `keepNames`, which names each closure when it is created: a seventh of the API's time.
+    minifyWhitespace: true,
+    minifySyntax: true,
     external: [...EXTERNAL_PACKAGES, ...DATABASE_DRIVERS],
     // A script from a code cache cannot import.
     supported: { 'dynamic-import': false },

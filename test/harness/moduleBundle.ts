@@ -42,7 +42,6 @@ export async function bundleModules(folder: string, files: readonly string[]): P
     platform: 'node',
     format: 'cjs',
     target: 'node20',
-    keepNames: true,
     minifyWhitespace: true,
     sourcemap: true,
     sourcesContent: false,
