@@ -12,6 +12,8 @@ export interface BatcherOptions<Item, Result> {
    * of that length runs at once, and a full batch never waits. Default: none.
    */
   intervalMs?: number;
+  /** Number of items, queued and running, from which the interval applies: fewer do not wait for it. Default: 1. */
+  intervalMinItems?: number;
   /** Items with the same key never run at the same time. */
   getKey?: (item: Item) => unknown;
   /** Returns true for errors that a single item may have caused. Each item of the batch then runs by itself. */
@@ -51,7 +53,7 @@ interface Lane<Entry> {
  *   or of `waitTimeout`.
  */
 export function createBatcher<Item, Result>(options: BatcherOptions<Item, Result>): (item: Item) => Promise<Result> {
-  const { maxItems, maxInFlight, intervalMs = 0, getKey, isItemError, waitTimeout } = options;
+  const { maxItems, maxInFlight, intervalMs = 0, intervalMinItems = 1, getKey, isItemError, waitTimeout } = options;
   type Entry = QueuedItem<Item, Result>;
   const ready = new Set<Entry>();
   /** For each key with a queued or running item, the items that wait for it. */
@@ -59,6 +61,8 @@ export function createBatcher<Item, Result>(options: BatcherOptions<Item, Result
   /** Time at which any item last completed. */
   let lastProgressAt = 0;
   let inFlight = 0;
+  /** Number of items in the batches that run. */
+  let running = 0;
   let scheduled = false;
   /** Time from which a batch may start that is not full. */
   let nextStartAt = 0;
@@ -133,6 +137,7 @@ export function createBatcher<Item, Result>(options: BatcherOptions<Item, Result
   async function flush(): Promise<void> {
     const batch = takeBatch();
     inFlight += 1;
+    running += batch.length;
     if (intervalMs > 0) nextStartAt = performance.now() + intervalMs;
     try {
       const results = await options.run(batch.map((entry) => entry.item));
@@ -142,6 +147,7 @@ export function createBatcher<Item, Result>(options: BatcherOptions<Item, Result
       else for (const entry of batch) entry.reject(error);
     } finally {
       inFlight -= 1;
+      running -= batch.length;
       batch.forEach(startNextInLane);
       schedule();
     }
@@ -161,7 +167,8 @@ export function createBatcher<Item, Result>(options: BatcherOptions<Item, Result
 
   /** Returns the time until the next batch may start, in milliseconds. */
   function getDelayMs(): number {
-    return intervalMs === 0 || ready.size >= maxItems ? 0 : nextStartAt - performance.now();
+    if (intervalMs === 0 || ready.size >= maxItems || ready.size + running < intervalMinItems) return 0;
+    return nextStartAt - performance.now();
   }
 
   // Deferred to the end of the event loop's turn, so that items that arrive in one turn share a batch.

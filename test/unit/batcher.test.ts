@@ -1,22 +1,8 @@
 import { mock } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { expect } from 'chai';
-import { type BatcherOptions, createBatcher } from '../../shared/lib/batcher.ts';
-
-/** A batcher whose batches end on command of the test. */
-function createObservedBatcher(options: Partial<BatcherOptions<string, string>> = {}) {
-  const batches: { items: string[]; end: () => void; fail: (error: Error) => void }[] = [];
-  const submit = createBatcher<string, string>({
-    maxItems: 3,
-    maxInFlight: 1,
-    run: (items) =>
-      new Promise((resolve, reject) => {
-        batches.push({ items, end: () => resolve(items.map((item) => `${item}!`)), fail: reject });
-      }),
-    ...options,
-  });
-  return { submit, batches, seen: () => batches.map(({ items }) => items) };
-}
+import { createBatcher } from '../../shared/lib/batcher.ts';
+import { createObservedBatcher } from '../harness/observedBatcher.ts';
 
 const getMessage = (error: Error) => error.message;
 
@@ -106,83 +92,6 @@ describe('a batcher', () => {
     for (const item of ['a', 'b']) {
       expect(await submit(item).catch((error: Error) => error.message)).to.equal('at once');
     }
-  });
-
-  describe('with an interval', () => {
-    const intervalMs = 5;
-    let nowMs = 1_000;
-    const pass = async (ms: number) => {
-      nowMs += ms;
-      mock.timers.tick(ms);
-      await nextTurn();
-    };
-    beforeEach(() => {
-      mock.timers.enable({ apis: ['setTimeout'] });
-      mock.method(performance, 'now', () => nowMs);
-    });
-    afterEach(() => {
-      mock.timers.reset();
-      mock.restoreAll();
-    });
-
-    it('runs the first item at once, and those that follow within the interval together at its end', async () => {
-      const { submit, batches, seen } = createObservedBatcher({ intervalMs });
-      void submit('a');
-      await nextTurn();
-      batches[0]?.end();
-      void submit('b');
-      await pass(intervalMs - 1);
-      void submit('c');
-      await nextTurn();
-      expect(seen()).to.deep.equal([['a']]);
-      await pass(1);
-      expect(seen()).to.deep.equal([['a'], ['b', 'c']]);
-    });
-
-    it('runs an item at once after a pause of that length', async () => {
-      const { submit, batches, seen } = createObservedBatcher({ intervalMs });
-      for (const item of ['a', 'b']) {
-        const answer = submit(item);
-        await nextTurn();
-        batches.at(-1)?.end();
-        expect(await answer).to.equal(`${item}!`);
-        await pass(intervalMs);
-      }
-      expect(seen()).to.deep.equal([['a'], ['b']]);
-    });
-
-    it('runs a full batch at once', async () => {
-      const { submit, batches, seen } = createObservedBatcher({ intervalMs });
-      const answers = [submit('a')];
-      await nextTurn();
-      batches[0]?.end();
-      await nextTurn();
-      answers.push(...['b', 'c', 'd', 'e'].map(submit));
-      await nextTurn();
-      batches[1]?.end();
-      await nextTurn();
-      expect(seen()).to.deep.equal([['a'], ['b', 'c', 'd']]);
-      await pass(intervalMs);
-      expect(seen()).to.deep.equal([['a'], ['b', 'c', 'd'], ['e']]);
-      batches[2]?.end();
-      expect(await Promise.all(answers)).to.deep.equal(['a!', 'b!', 'c!', 'd!', 'e!']);
-    });
-
-    it('waits for a batch that takes longer, and then runs what has gathered without another interval', async () => {
-      const { submit, batches, seen } = createObservedBatcher({ intervalMs });
-      const answers = [submit('a')];
-      await nextTurn();
-      answers.push(submit('b'));
-      await pass(2 * intervalMs);
-      answers.push(submit('c'));
-      expect(seen()).to.deep.equal([['a']]);
-      batches[0]?.end();
-      await nextTurn();
-      await nextTurn();
-      expect(seen()).to.deep.equal([['a'], ['b', 'c']]);
-      batches[1]?.end();
-      expect(await Promise.all(answers)).to.deep.equal(['a!', 'b!', 'c!']);
-    });
   });
 
   describe('with a wait timeout', () => {

@@ -61,6 +61,9 @@ const READ_BY_GRANTS = prepareRead('read_generations_by_grants', true);
 const readRow = createBatcher<ReadRequest, ReadRow>({
   maxItems: 64,
   maxInFlight: 2,
+  // As for charges, but a statement of reads takes a third of the time.
+  intervalMs: 1,
+  intervalMinItems: 4,
   waitTimeout: DB_WAIT_TIMEOUT,
   isItemError: isRejection,
   run: async (wanted) => {
