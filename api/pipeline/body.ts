@@ -61,9 +61,16 @@ export async function readRawBody(ctx: Context, limitBytes = RAW_BODY_LIMIT_BYTE
       // `discardUnreadBody` reads the rest after the response.
       reject(bodyTooLargeError(limitBytes));
     });
-    req.once('end', resolve);
+    let isEnded = false;
+    req.once('end', () => {
+      isEnded = true;
+      resolve();
+    });
     req.once('error', reject);
-    req.once('close', () => reject(new Error('The client disconnected before it had sent its body.')));
+    // Without the condition, the stack of an error that nobody sees takes a twentieth of the time of a payment event.
+    req.once('close', () => {
+      if (!isEnded) reject(new Error('The client disconnected before it had sent its body.'));
+    });
   });
   return chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks);
 }
