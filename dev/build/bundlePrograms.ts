@@ -53,8 +53,8 @@ export interface BundleOptions {
 }
 
 /**
- * Bundles each program, with all that it imports, into one CommonJS file without white space, and writes its V8 code cache. Finding, reading
- * and compiling some 1,800 modules would be most of what starting a process costs.
+ * Bundles each program, with all that it imports, into one CommonJS file without white space, and writes its V8 code
+ * cache. Finding, reading and compiling some 1,800 modules would be most of what starting a process costs.
  * @throws Error if a source does not compile.
  */
 export async function bundlePrograms({ root, folder, otherPrograms, getFlags }: BundleOptions): Promise<void> {
