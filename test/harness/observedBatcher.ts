@@ -1,3 +1,4 @@
+import { mock } from 'node:test';
 import { type BatcherOptions, createBatcher } from '../../shared/lib/batcher.ts';
 
 /** A batcher whose batches end on command of the test. */
@@ -13,4 +14,24 @@ export function createObservedBatcher(options: Partial<BatcherOptions<string, st
     ...options,
   });
   return { submit, batches, seen: () => batches.map(({ items }) => items) };
+}
+
+/**
+ * Replaces the clock and the timers of the tests of the current suite.
+ * @returns a function that advances them.
+ */
+export function mockClock(): (ms: number) => void {
+  let nowMs = 1_000;
+  beforeEach(() => {
+    mock.timers.enable({ apis: ['setTimeout'] });
+    mock.method(performance, 'now', () => nowMs);
+  });
+  afterEach(() => {
+    mock.timers.reset();
+    mock.restoreAll();
+  });
+  return (ms) => {
+    nowMs += ms;
+    mock.timers.tick(ms);
+  };
 }

@@ -1,8 +1,7 @@
-import { mock } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { expect } from 'chai';
 import { createBatcher } from '../../shared/lib/batcher.ts';
-import { createObservedBatcher } from '../harness/observedBatcher.ts';
+import { createObservedBatcher, mockClock } from '../harness/observedBatcher.ts';
 
 const getMessage = (error: Error) => error.message;
 
@@ -97,19 +96,7 @@ describe('a batcher', () => {
   describe('with a wait timeout', () => {
     const LATE = 'no turn in time';
     const waitTimeout = { timeoutMs: 50, createError: () => new Error(LATE) };
-    let nowMs = 1_000;
-    const pass = (ms: number) => {
-      nowMs += ms;
-      mock.timers.tick(ms);
-    };
-    beforeEach(() => {
-      mock.timers.enable({ apis: ['setTimeout'] });
-      mock.method(performance, 'now', () => nowMs);
-    });
-    afterEach(() => {
-      mock.timers.reset();
-      mock.restoreAll();
-    });
+    const pass = mockClock();
 
     it('rejects items that waited too long, whether the batch succeeds or fails, and never runs them', async () => {
       const { submit, batches, seen } = createObservedBatcher({ waitTimeout });

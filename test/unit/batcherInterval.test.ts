@@ -1,24 +1,14 @@
-import { mock } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { expect } from 'chai';
-import { createObservedBatcher } from '../harness/observedBatcher.ts';
+import { createObservedBatcher, mockClock } from '../harness/observedBatcher.ts';
 
 describe('a batcher with an interval', () => {
   const intervalMs = 5;
-  let nowMs = 1_000;
+  const advance = mockClock();
   const pass = async (ms: number) => {
-    nowMs += ms;
-    mock.timers.tick(ms);
+    advance(ms);
     await nextTurn();
   };
-  beforeEach(() => {
-    mock.timers.enable({ apis: ['setTimeout'] });
-    mock.method(performance, 'now', () => nowMs);
-  });
-  afterEach(() => {
-    mock.timers.reset();
-    mock.restoreAll();
-  });
 
   it('runs the first item at once, and those that follow within the interval together at its end', async () => {
     const { submit, batches, seen } = createObservedBatcher({ intervalMs });
