@@ -101,10 +101,7 @@ async function findCharged(charges: Debit[]): Promise<string[]> {
   return rows.map(({ uuid }) => uuid);
 }
 
-/**
- * Time between the starts of two statements while creates arrive faster than one statement charges them. Without it, a
- * process at half of its capacity sends so many small statements that it has hardly any processor time left.
- */
+/** Time between the starts of two statements, so that each charges several creates: small ones take more processor time. */
 const BATCH_INTERVAL_MS = 3;
 /** With fewer creates at a time, each is charged at once. */
 const BATCH_INTERVAL_MIN_ITEMS = 4;
