@@ -9,7 +9,7 @@ export const DATABASE_RESPONSE_LIMIT_MS = 5_000;
 /** Tolerance for changes between two measurements of the machine's speed. */
 const SPEED_MARGIN_MS = 1_000;
 /** Requests that wait only for the databases. */
-export const DATABASE_REQUEST_KINDS = /^(create|read|list|ledger|usage|delete|revoke)/;
+export const DATABASE_REQUEST_KINDS = /^(create|read|list|ledger|usage|delete|cancel|make|revoke|change key)/;
 const STATEMENT = 'No request hangs beyond 5 s while Postgres or Redis is down.';
 
 /**

@@ -16,6 +16,8 @@ export interface MeasuredGuarantee {
   limitMs: number;
   /** The longest duration; null if it took more than a minute. */
   measuredMs: number | null;
+  /** What took longest. */
+  longest: string;
   /** Number of measurements. */
   count: number;
   /** Slowdown of the machine meanwhile, compared with an idle reference machine. */
@@ -24,6 +26,12 @@ export interface MeasuredGuarantee {
 
 const TAKEOVER_LIMIT_MS = 15_000;
 const STOP_LIMIT_MS = 10_000;
+/** A measured duration, in milliseconds; null if it was abandoned. */
+interface Duration {
+  of: string;
+  ms: number | null;
+}
+
 /** Measurements are abandoned after this time. */
 const MEASUREMENT_TIMEOUT_MS = 60_000;
 /** Minimum number of queued generations when a worker is killed. */
@@ -45,16 +53,17 @@ export async function measureGuarantees(
   const measure = async (
     guarantee: Pick<MeasuredGuarantee, 'invariant' | 'statement' | 'limitMs'>,
     fault: Pick<InjectedFault, 'name' | 'target'>,
-    durations: () => Promise<(number | null)[]>,
+    durations: () => Promise<Duration[]>,
   ) => {
     const entry: InjectedFault = { ...fault, from: Date.now(), to: Number.POSITIVE_INFINITY };
     done.push(entry);
     const times = await durations();
     entry.to = Date.now();
-    const known = times.filter((time) => time !== null);
+    const [longest] = times.toSorted((a, b) => (b.ms ?? Number.POSITIVE_INFINITY) - (a.ms ?? Number.POSITIVE_INFINITY));
     measured.push({
       ...guarantee,
-      measuredMs: known.length === times.length ? Math.max(0, ...known) : null,
+      measuredMs: longest === undefined ? 0 : longest.ms,
+      longest: longest?.of ?? 'nothing',
       count: times.length,
       slowness: speed.slownessBetween(entry.from, entry.to),
     });
@@ -67,7 +76,7 @@ export async function measureGuarantees(
     await measure(
       { ...STOP, statement: `${STOP.statement} (${target})` },
       { name: 'process restarted', target },
-      async () => [(await environment.processes.get(target)?.restart()) ?? null],
+      async () => [{ of: target, ms: (await environment.processes.get(target)?.restart()) ?? null }],
     );
   }
   return measured;
@@ -96,19 +105,19 @@ const STOP = {
 export function findBrokenGuarantees(measured: readonly MeasuredGuarantee[]): Violation[] {
   return measured
     .filter(({ measuredMs, limitMs, slowness }) => (measuredMs ?? MEASUREMENT_TIMEOUT_MS) > limitMs * slowness)
-    .map(({ invariant, statement, measuredMs, count, slowness }) => ({
+    .map(({ invariant, statement, measuredMs, longest, count, slowness }) => ({
       invariant,
       statement,
       accountId: null,
       subject: statement,
-      detail: `${measuredMs === null ? 'never' : `${Math.round(measuredMs)} ms`}, the longest of ${count}, on a machine slowed down ${slowness.toFixed(1)} times`,
+      detail: `${measuredMs === null ? 'never' : `${Math.round(measuredMs)} ms`} (${longest}), the longest of ${count}, on a machine slowed down ${slowness.toFixed(1)} times`,
     }));
 }
 
 /**
  * Kills a worker, and measures until the generations that were queued then have ended, minus the time of the upstream.
  */
-async function measureTakeovers(environment: ChaosEnvironment): Promise<(number | null)[]> {
+async function measureTakeovers(environment: ChaosEnvironment): Promise<Duration[]> {
   const client = new pg.Client({ connectionString: environment.databaseUrl });
   client.on('error', () => {});
   await client.connect();
@@ -131,10 +140,10 @@ async function measureTakeovers(environment: ChaosEnvironment): Promise<(number 
     );
     return (rows as { uuid: string; run: string | null }[]).map(({ uuid, run }) => {
       const ended = endedAt.get(uuid);
-      if (ended === undefined) return null;
+      if (ended === undefined) return { of: uuid, ms: null };
       const { submittedAt = killedAt, completedAt } = environment.upstream.jobs.find(({ id }) => id === run) ?? {};
       const ranMs = Math.min(ended, completedAt ?? killedAt) - Math.max(killedAt, submittedAt);
-      return ended - killedAt - Math.max(0, ranMs);
+      return { of: uuid, ms: ended - killedAt - Math.max(0, ranMs) };
     });
   } finally {
     await client.end();
@@ -142,7 +151,7 @@ async function measureTakeovers(environment: ChaosEnvironment): Promise<(number 
 }
 
 /** Cuts the API processes off from Postgres, and measures the duration of requests meanwhile. */
-async function measureOutageResponses(environment: ChaosEnvironment, store: ClientStore): Promise<(number | null)[]> {
+async function measureOutageResponses(environment: ChaosEnvironment, store: ClientStore): Promise<Duration[]> {
   const proxy = environment.proxies.postgres.apis;
   const from = Date.now();
   proxy.freeze();
@@ -155,7 +164,9 @@ async function measureOutageResponses(environment: ChaosEnvironment, store: Clie
     }).then((response) => response.text());
     return Date.now() - from;
   });
-  const probed = Promise.all(probes.map((probe) => probe.catch(() => null)));
+  const probed = Promise.all(
+    probes.map(async (probe) => ({ of: 'list by a probe', ms: await probe.catch(() => null) })),
+  );
   await delay(OUTAGE_MS);
   const until = Date.now();
   proxy.open();
@@ -165,5 +176,8 @@ async function measureOutageResponses(environment: ChaosEnvironment, store: Clie
   const requests = store.requests.filter(
     ({ at, durationMs, kind }) => at < until && at + durationMs > from && DATABASE_REQUEST_KINDS.test(kind),
   );
-  return [...responses, ...requests.map(({ at, durationMs }) => at + durationMs - Math.max(at, from))];
+  return [
+    ...responses,
+    ...requests.map(({ kind, at, durationMs }) => ({ of: kind, ms: at + durationMs - Math.max(at, from) })),
+  ];
 }

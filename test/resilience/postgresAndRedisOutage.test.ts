@@ -88,6 +88,26 @@ describe('while Postgres or Redis is unavailable', () => {
     await service.checkIntegrity();
   });
 
+  it('Postgres (freeze): a new key whose transaction has begun gets its response within 5 s', async () => {
+    const busy = await service.createCustomer('studio');
+    const held = await service.database.connect();
+    await held.query('BEGIN');
+    await held.query('SELECT FROM accounts WHERE email = $1 FOR NO KEY UPDATE', [busy.email]);
+    const headers = { 'idempotency-key': randomUUID() };
+    const create = () => busy.request('POST', '/api/keys/create/', { body: { name: 'key' }, headers });
+    const created = create();
+    await eventually('it waits for the account', async () => (await service.countLockWaits()) === 1);
+    const startedAt = performance.now();
+    database.freeze();
+    expect((await created).status).to.equal(503);
+    // The response to its statement, and to the release of its Idempotency-Key; not to a ROLLBACK as well.
+    expect(performance.now() - startedAt).to.be.below(5_000);
+    await held.query('ROLLBACK');
+    held.release();
+    database.open();
+    await eventually('repeated', async () => (await create()).status === 201);
+  });
+
   it('Postgres (freeze): a create that committed late is not rejected because of its own charge', async () => {
     service.upstream.outcome = 'wait';
     const busy = await service.createCustomer('studio');

@@ -15,11 +15,27 @@ const pgTypes: pg.CustomTypesConfig = {
 /** Time added to the server's statement timeout before the client gives up on the response. */
 const RESPONSE_GRACE_MS = 500;
 
+/** Message of the driver's error when a response does not arrive within `query_timeout`. */
+const QUERY_TIMEOUT_MESSAGE = 'Query read timeout';
+
+/** A connection of knex's pool. */
+type PooledConnection = pg.Client & { __knexUid: string };
+
+/** A query as knex reports its failure. */
+type FailedQuery = Pick<PooledConnection, '__knexUid'> & { sql: string };
+
 /**
  * Opens a pool of connections.
  * @param timeoutMs limit for obtaining a connection and for each statement. Undefined waits indefinitely.
  */
 export function createPool(timeoutMs?: number): Knex {
+  /** The open connections, by the identifier under which knex reports the failure of a query. */
+  const connections = new Map<string, PooledConnection>();
+  const keepConnection = (connection: PooledConnection, done: () => void) => {
+    connections.set(connection.__knexUid, connection);
+    connection.once('end', () => connections.delete(connection.__knexUid));
+    done();
+  };
   const pool = knex({
     client: 'pg',
     connection: {
@@ -42,10 +58,13 @@ export function createPool(timeoutMs?: number): Knex {
     },
     // Keeps the values of a statement, which are customers' data, out of error messages; see also removeStatement.
     compileSqlOnError: false,
-    pool: { min: 0, max: config.DATABASE_POOL_MAX, validate: isIdle },
+    pool: { min: 0, max: config.DATABASE_POOL_MAX, validate: isIdle, afterCreate: keepConnection },
     acquireConnectionTimeout: timeoutMs ?? 60_000,
   });
-  pool.on('query-error', removeStatement);
+  pool.on('query-error', (error: Error, query: FailedQuery) => {
+    removeStatement(error, query);
+    closeIfOverdue(connections.get(query.__knexUid), error);
+  });
   if (isTracing()) traceQueries(pool);
   return pool;
 }
@@ -54,9 +73,17 @@ export function createPool(timeoutMs?: number): Knex {
  * Restores the message of Postgres, in front of which knex has put the text of the statement: several KB in each log
  * line, and in each failed job in Redis. Runs before the error reaches its caller.
  */
-function removeStatement(error: Error, { sql }: { sql: string }): void {
+function removeStatement(error: Error, { sql }: FailedQuery): void {
   const prefix = `${sql} - `;
   if (error.message.startsWith(prefix)) error.message = error.message.slice(prefix.length);
+}
+
+/**
+ * Closes a connection on which a response is overdue. Otherwise the ROLLBACK of its transaction would wait for as long
+ * again. The outcome of the statement stays unknown.
+ */
+export function closeIfOverdue(connection: pg.Client | undefined, error: unknown): void {
+  if (error instanceof Error && error.message === QUERY_TIMEOUT_MESSAGE) void connection?.end();
 }
 
 /**

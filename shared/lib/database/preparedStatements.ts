@@ -1,7 +1,7 @@
 import type { Knex } from 'knex';
 import type { Client } from 'pg';
 import { repeatOnDeadlock } from './repeatOnDeadlock.ts';
-import { db } from './pool.ts';
+import { closeIfOverdue, db } from './pool.ts';
 import { traceStatement } from './tracedQueries.ts';
 
 /** Values for the `:name` parameters of a statement. */
@@ -65,6 +65,9 @@ export async function runStatement<Row>(
     const send = () => traceStatement(name, () => connection.query({ name, text, values }));
     const result = await (within === db ? repeatOnDeadlock(name, send) : send());
     return result.rows as Row[];
+  } catch (error) {
+    closeIfOverdue(connection, error);
+    throw error;
   } finally {
     await client.releaseConnection(connection);
   }
