@@ -6,7 +6,7 @@ const STATEMENTS = {
   'runs-have-a-generation': 'Every run of an upstream belongs to a charged generation.',
   'run-once': 'A generation runs once, and at most once more if the outcome of its submission was unknown.',
   'canceled-runs-were-obsolete':
-    'A run is canceled only if its generation has ended or waits for another run, or if its owner canceled it before the run started.',
+    'A run is canceled only if its generation has ended or waits for another run, or if its owner canceled it and the upstream said that it had not started.',
   'canceled-generations-did-not-run': 'A generation that its owner has canceled has no run that started.',
   'call-backs-are-not-believed': 'No generation has ended as a call-back says that the upstream does not confirm.',
   'success-has-an-output': 'A generation has succeeded only if the upstream produced an output.',
@@ -26,18 +26,26 @@ interface GenerationRow {
 }
 
 /**
+ * Returns true if the upstream could have said that a run waits: before it started, if it did. It may start while the
+ * request to cancel it is on its way, and upstreams then end it nevertheless.
+ */
+function wasSeenWaiting({ startedAt, polls }: UpstreamJob): boolean {
+  return startedAt === null || polls.some((at) => at <= startedAt);
+}
+
+/**
  * Finds queued generations whose recorded run was canceled. A recorded run is canceled only after its generation has
- * ended, so that this holds at every moment, unless the owner has canceled a generation whose run had not started.
+ * ended, so that this holds at every moment, unless the owner has canceled a generation whose run was waiting.
  */
 export async function findWronglyCancelled(jobs: readonly UpstreamJob[], client: Queryable): Promise<Violation[]> {
   const cancelled = jobs.filter((job) => job.cancelled).map(({ id }) => id);
-  const neverStarted = jobs.filter((job) => job.cancelled && job.startedAt === null).map(({ id }) => id);
+  const seenWaiting = jobs.filter((job) => job.cancelled && wasSeenWaiting(job)).map(({ id }) => id);
   if (cancelled.length === 0) return [];
   const { rows } = await client.query(
     `SELECT account_id::text AS account_id, uuid, upstream_handle ->> 'request_id' AS run
        FROM generations WHERE status = 'queued' AND upstream_handle ->> 'request_id' = ANY ($1::text[])
         AND NOT (cancel_requested_at IS NOT NULL AND upstream_handle ->> 'request_id' = ANY ($2::text[]))`,
-    [cancelled, neverStarted],
+    [cancelled, seenWaiting],
   );
   return (rows as { account_id: string; uuid: string; run: string }[]).map(({ account_id: accountId, uuid, run }) => ({
     invariant: 'canceled-runs-were-obsolete',
@@ -46,6 +54,15 @@ export async function findWronglyCancelled(jobs: readonly UpstreamJob[], client:
     subject: uuid,
     detail: `queued, but its run ${run} was canceled`,
   }));
+}
+
+function describeCanceledRun(
+  row: GenerationRow,
+  { id, submittedAt, startedAt, completedAt, polls }: UpstreamJob,
+): string {
+  const after = (at: number | null) => (at === null ? 'never' : `${at - submittedAt} ms`);
+  const owner = row.is_cancel_requested ? 'its owner had canceled it' : 'its owner had not canceled it';
+  return `run ${id} was recorded, and then canceled: ${owner}; ${row.status}, ${row.error_message ?? 'no error'}; after its submission it started ${after(startedAt)}, ended ${after(completedAt)}, was polled ${polls.map(after).join(', ')}`;
 }
 
 /** Compares generations with the runs of the upstream, when nothing is in progress. */
@@ -83,9 +100,9 @@ export async function compareUpstream(jobs: readonly UpstreamJob[], client: Quer
   for (const row of generations.values()) {
     const isMade = runs.get(row.prompt)?.some(({ outcome }) => outcome?.kind === 'succeeded') === true;
     const recorded = runs.get(row.prompt)?.find(({ id }) => id === row.request_id);
-    const wasWithdrawn = row.is_cancel_requested && recorded?.startedAt === null;
-    if (recorded?.cancelled === true && row.ended_before_deadline && !wasWithdrawn) {
-      report('canceled-runs-were-obsolete', row, row.uuid, `run ${recorded.id} was recorded, and then canceled`);
+    if (recorded?.cancelled === true && row.ended_before_deadline) {
+      const wasWithdrawn = row.is_cancel_requested && wasSeenWaiting(recorded);
+      if (!wasWithdrawn) report('canceled-runs-were-obsolete', row, row.uuid, describeCanceledRun(row, recorded));
     }
     const started = runs.get(row.prompt)?.find(({ startedAt }) => startedAt !== null);
     // An earlier submit of unknown outcome may have led to a run whose handle is not known.

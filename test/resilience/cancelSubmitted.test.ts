@@ -65,6 +65,20 @@ describe('cancelling a generation that was submitted', () => {
     await expectRefundsOnce(service, uuid);
   });
 
+  it('refunds it once if it starts before the cancellation arrives, and the upstream ends it', async () => {
+    service.upstream.isQueueing = true;
+    const { uuid, prompt } = await customer.createVideo();
+    await eventually('submitted', isSubmitted(uuid));
+    service.upstream.changeBody = (body, operation) => {
+      if (operation === 'status') setImmediate(() => service.upstream.begin(prompt));
+      return body;
+    };
+    await cancel(customer, uuid);
+    expect((await customer.waitForEnd(uuid)).status).to.equal('failed');
+    expect(getJob(prompt)).to.include({ cancelled: true }).and.not.include({ startedAt: null });
+    await expectRefundsOnce(service, uuid);
+  });
+
   it('refunds nothing while the upstream does not answer, and asks again', async () => {
     service.upstream.isQueueing = true;
     service.upstream.cancel = 'error';

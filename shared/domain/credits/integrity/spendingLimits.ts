@@ -2,13 +2,15 @@ import { CLOCK_SKEW_INTERVAL, type Invariant } from './invariant.ts';
 
 /**
  * Generations of the window of each limit that is in force: what they cost, less refunds, when the last one was charged, and
- * whether the first one is from an earlier window. A later one may be: it began before the window and was charged in it.
+ * whether the generation that opened the window, of any key, is from an earlier one. Those that follow may be: they began
+ * before the window and were charged in it. So may the first one after a limit was set in a window without generations.
  */
 const WINDOWS = `
   SELECT l.account_id, l.number, coalesce(sum(g.credits_charged) FILTER (WHERE g.status <> 'failed' AND g.refunded_at IS NULL), 0) AS credits,
          max(g.created_at) AS charged_at,
-         coalesce(min(g.number) FILTER (WHERE g.created_at < l.window_start - ${CLOCK_SKEW_INTERVAL}) = min(g.number), false) AS starts_early
+         coalesce(bool_or(first.created_at < l.window_start - ${CLOCK_SKEW_INTERVAL} AND l.updated_at < l.window_start), false) AS starts_early
     FROM spending_limits l
+    LEFT JOIN generations first ON first.account_id = l.account_id AND first.number = l.generation_count_at_window_start + 1 AND first.deleted_at IS NULL
     LEFT JOIN generations g ON g.account_id = l.account_id AND g.number > l.generation_count_at_window_start
           AND (g.api_key_number = l.key_number OR g.oauth_client_id = l.client_id)
    WHERE l.credits IS NOT NULL
