@@ -16,7 +16,7 @@ export interface MeasuredGuarantee {
   limitMs: number;
   /** The longest duration; null if it took more than a minute. */
   measuredMs: number | null;
-  /** What took longest. */
+  /** The request, generation or process that took longest. */
   longest: string;
   /** Number of measurements. */
   count: number;
