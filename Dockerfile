@@ -2,7 +2,7 @@
 #   docker build -t genmeter --build-arg GIT_COMMIT=$(git rev-parse --short HEAD) .
 #   docker run genmeter node dist/migrations/main.js     # release
 #   docker run -p 3000:3000 genmeter                      # web
-#   docker run genmeter node --no-allocation-site-pretenuring --max-semi-space-size=8 --max-old-space-size=160 dist/worker/main.js
+#   docker run genmeter node --no-allocation-site-pretenuring --no-parallel-scavenge --v8-pool-size=1 --max-semi-space-size=8 --max-old-space-size=160 dist/worker/main.js
 #   docker run genmeter node --max-old-space-size=256 dist/dev/sampleUpstream/main.js   # testupstream, for test mode
 
 FROM node:22-slim AS build
@@ -43,4 +43,4 @@ EXPOSE 3000
 # No HEALTHCHECK: it would also apply to the worker, which serves no HTTP. Check the web process at /api/health/, as
 # compose.yaml does.
 ENTRYPOINT ["/usr/bin/tini", "--"]
-CMD ["node", "--no-allocation-site-pretenuring", "--max-semi-space-size=8", "--max-old-space-size=160", "dist/api/main.js"]
+CMD ["node", "--no-allocation-site-pretenuring", "--no-parallel-scavenge", "--v8-pool-size=1", "--max-semi-space-size=8", "--max-old-space-size=160", "dist/api/main.js"]
