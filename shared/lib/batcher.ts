@@ -12,7 +12,7 @@ export interface BatcherOptions<Item, Result> {
    * of that length runs at once, and a full batch never waits. Default: none.
    */
   intervalMs?: number;
-  /** Number of items, queued and running, from which the interval applies: fewer do not wait for it. Default: 1. */
+  /** Number of items that run, or could run now, from which the interval applies: fewer do not wait for it. Default: 1. */
   intervalMinItems?: number;
   /** Items with the same key never run at the same time. */
   getKey?: (item: Item) => unknown;
@@ -182,14 +182,19 @@ export function createBatcher<Item, Result>(options: BatcherOptions<Item, Result
     scheduled = true;
     setImmediate(() => {
       scheduled = false;
-      while (canStart() && getDelayMs() <= 0) void flush();
-      schedule();
+      startBatches();
     });
   }
 
+  function startBatches(): void {
+    while (canStart() && getDelayMs() <= 0) void flush();
+    schedule();
+  }
+
+  // Starts batches at once: after a stall of the process, the time limits of the items expire in the same turn.
   function endInterval(): void {
     intervalTimer = undefined;
-    schedule();
+    startBatches();
   }
 
   return (item) =>

@@ -81,6 +81,21 @@ describe('a batcher with an interval', () => {
     expect(seen()).to.deep.equal([['a', 'b'], ['c']]);
   });
 
+  it('runs an item whose interval and time limit have passed together, because the process stood still', async () => {
+    const waitTimeout = { timeoutMs: 100, createError: () => new Error('late') };
+    const { submit, batches, seen } = createObservedBatcher({ intervalMs, waitTimeout });
+    void submit('a');
+    await nextTurn();
+    batches[0]?.end();
+    await nextTurn();
+    const answer = submit('b');
+    await nextTurn();
+    await pass(waitTimeout.timeoutMs);
+    expect(seen()).to.deep.equal([['a'], ['b']]);
+    batches[1]?.end();
+    expect(await answer).to.equal('b!');
+  });
+
   it('waits for a batch that takes longer, and then runs what has gathered without another interval', async () => {
     const { submit, batches, seen } = createObservedBatcher({ intervalMs });
     const answers = [submit('a')];
