@@ -25,12 +25,16 @@ interface GenerationRow {
   error_message: string | null;
 }
 
+/** Maximum time between a status and a request to cancel because of it: processes are paused for some seconds. */
+const CANCEL_DELAY_MAX_MS = 10_000;
+
 /**
- * Returns true if the upstream could have said that a run waits: before it started, if it did. It may start while the
- * request to cancel it is on its way, and upstreams then end it nevertheless.
+ * Returns true if a run was canceled because the upstream had just said that it waits. It may start while the request to
+ * cancel it is on its way, and upstreams then end it nevertheless.
  */
-function wasSeenWaiting({ startedAt, polls }: UpstreamJob): boolean {
-  return startedAt === null || polls.some((at) => at <= startedAt);
+function wasSeenWaiting({ startedAt, seenWaitingAt, cancelledAt }: UpstreamJob): boolean {
+  if (startedAt === null) return true;
+  return seenWaitingAt !== null && cancelledAt !== null && cancelledAt - seenWaitingAt < CANCEL_DELAY_MAX_MS;
 }
 
 /**

@@ -23,8 +23,12 @@ export interface UpstreamJob extends Job {
   request: ProtocolRequest;
   /** Times of the requests for its status or result. */
   polls: number[];
+  /** Time of the last status that said that the job waits in the queue; null without any. */
+  seenWaitingAt: number | null;
   /** A cancel was requested. A job that was running at that moment has failed. */
   cancelled: boolean;
+  /** Time of the first request to cancel it. */
+  cancelledAt: number | null;
   /** It was deleted, or its output was returned in the response to the submit. */
   removed: boolean;
 }
@@ -145,6 +149,8 @@ export class FakeUpstream extends HttpFake {
     const fault = operation === null ? undefined : this[operation];
     if (misbehave(fault, request, response)) return;
     const answer = await routed.respond();
+    const asked = operation === 'status' ? this.find(jobId) : undefined;
+    if (asked?.startedAt === null) asked.seenWaitingAt = Date.now();
     if ('file' in answer && fault === 'lose') response.writeHead(404).end();
     else if ('file' in answer) {
       const type = answer.file.endsWith('.mp4') ? 'video/mp4' : 'image/png';
@@ -187,7 +193,15 @@ export class FakeUpstream extends HttpFake {
 
   private accept(submission: JobSubmission, request: ProtocolRequest, socket: Socket): UpstreamJob {
     const { prompt } = submission.renderRequest;
-    const recorded = { prompt, request, polls: [], cancelled: false, removed: false };
+    const recorded = {
+      prompt,
+      request,
+      polls: [],
+      seenWaitingAt: null,
+      cancelled: false,
+      cancelledAt: null,
+      removed: false,
+    };
     const now = Date.now();
     const times = { submittedAt: now, startedAt: this.isQueueing ? null : now, completedAt: null };
     const job: UpstreamJob = { ...submission, ...recorded, ...times, outcome: null };
@@ -208,6 +222,7 @@ export class FakeUpstream extends HttpFake {
 
   private cancelJob(job: UpstreamJob): boolean {
     job.cancelled = true;
+    job.cancelledAt ??= Date.now();
     if (job.outcome !== null) return false;
     this.finish(job, 'failed', 'cancelled');
     return true;

@@ -10,7 +10,7 @@ const WINDOWS = `
          max(g.created_at) AS charged_at,
          coalesce(bool_or(first.created_at < l.window_start - ${CLOCK_SKEW_INTERVAL} AND l.updated_at < l.window_start), false) AS starts_early
     FROM spending_limits l
-    LEFT JOIN generations first ON first.account_id = l.account_id AND first.number = l.generation_count_at_window_start + 1 AND first.deleted_at IS NULL
+    LEFT JOIN generations first ON first.account_id = l.account_id AND first.number = l.generation_count_at_window_start + 1
     LEFT JOIN generations g ON g.account_id = l.account_id AND g.number > l.generation_count_at_window_start
           AND (g.api_key_number = l.key_number OR g.oauth_client_id = l.client_id)
    WHERE l.credits IS NOT NULL
