@@ -84,6 +84,18 @@ describe('the client store of a chaos run', () => {
     expect(violated()).to.deep.equal(['same-key-same-response', 'price-matches-the-catalog']);
   });
 
+  it('accepts another generation with the price of the other catalog once the key has expired', () => {
+    const create = newCreateRequest(step, 'key');
+    const [price, other] = create.observed.prices;
+    expect(price).not.to.equal(other);
+    recordCreated(create, 'a', { credits_charged: price });
+    create.observed.isStale = true;
+    recordCreated(create, 'b', { credits_charged: other });
+    expect(violated()).to.deep.equal([]);
+    recordCreated(create, 'b', { credits_charged: price });
+    expect(violated()).to.deep.equal(['price-matches-the-catalog']);
+  });
+
   it('reports a generation that is queued again after its end', () => {
     const shown = recordCreated(newCreateRequest(step, null), 'a');
     recordShownGeneration(step, { ...shown, status: 'failed' }, performance.now());

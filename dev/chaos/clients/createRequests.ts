@@ -89,7 +89,7 @@ export function markIfStale(state: ClientState, observed: ObservedCreate): void 
 /** Records the response to a create. @param shown the generation, if it was accepted. */
 export function recordCreateResponse(
   step: Step,
-  { observed }: CreateRequest,
+  { observed, params }: CreateRequest,
   response: Pick<RestResponse, 'isGood' | 'isUnknown'> & Partial<RejectionDetails>,
   shown: Json,
   surface: 'REST' | 'MCP',
@@ -101,6 +101,9 @@ export function recordCreateResponse(
     return;
   }
   const { uuid, credits_charged: credits, status } = shown as { uuid: string; credits_charged: number; status: string };
+  // After the key has expired, a repetition may create another generation, at a process with the other catalog.
+  const isAnother = observed.isStale && observed.uuids.size > 0 && !observed.uuids.has(uuid);
+  if (isAnother) observed.prices = listPossiblePrices(observed.model, params);
   if (!observed.prices.includes(credits)) {
     const detail = `${credits} credits were charged instead of ${observed.prices.join(' or ')}`;
     reportViolation(step, 'price-matches-the-catalog', uuid, detail);
