@@ -12,8 +12,11 @@ interface PageRequest {
   form?: Record<string, string>;
 }
 
-/** Redirects to the sign-in and after a form, rejections of a form, of a suspended account, and outages. */
-const EXPECTED_STATUSES = [200, 302, 303, 400, 403, 404, 500, 503];
+/**
+ * Redirects to the sign-in and after a form, rejections of a form, of a session that ends during the request, of a suspended
+ * account, and outages.
+ */
+const EXPECTED_STATUSES = [200, 302, 303, 400, 401, 403, 404, 500, 503];
 
 /** Sends a request for a page. */
 export async function sendPageRequest(step: Step, { origin, ...message }: PageRequest): Promise<HttpReply> {
