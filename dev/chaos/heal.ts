@@ -71,7 +71,8 @@ export async function waitUntilDrained(
 ): Promise<number | null> {
   const client = await connectTo(environment.databaseUrl);
   try {
-    let pendingWork: string[] = [];
+    /** The last pending work, also if it has been completed since. */
+    let lastPending: string[] = [];
     let isRefundOverdue = false;
     const checkRefunds = async () => {
       const paidMs = Math.min(1.5, speed.slownessBetween(healedAt, Date.now())) * OWED_REFUND_LIMIT_MS;
@@ -83,7 +84,8 @@ export async function waitUntilDrained(
     const isDrained = async () => {
       await checkRefunds();
       if (isEnough !== undefined && found.some(isEnough)) return true;
-      pendingWork = await listPendingWork(client, environment);
+      const pendingWork = await listPendingWork(client, environment);
+      if (pendingWork.length > 0) lastPending = pendingWork;
       return pendingWork.length === 0;
     };
     const patience = Math.min(DRAIN_PATIENCE_MAX, speed.slownessBetween(healedAt, Date.now()));
@@ -91,7 +93,7 @@ export async function waitUntilDrained(
     const isSettled = await waitUntil(isDrained, timeoutMs);
     if (isEnough !== undefined && found.some(isEnough)) return null;
     const settledMs = isSettled ? Date.now() - healedAt : null;
-    found.push(...checkSettled({ at: healedAt, settledMs }, speed, pendingWork));
+    found.push(...checkSettled({ at: healedAt, settledMs }, speed, lastPending));
     await environment.stripe.drained().catch((error: Error) => {
       found.push({
         ...buildMissedGoal('events-are-delivered', 'Every event is delivered.', null),
