@@ -1,3 +1,4 @@
+import { SESSION_ENDED_DETAIL } from '../../../shared/domain/accounts/accounts.ts';
 import { type HttpReply, recordRequest, reportInternalError, sendHttp } from './httpClient.ts';
 import { reportViolation, type Step } from './clientState.ts';
 
@@ -12,11 +13,8 @@ interface PageRequest {
   form?: Record<string, string>;
 }
 
-/**
- * Redirects to the sign-in and after a form, rejections of a form, of a session that ends during the request, of a suspended
- * account, and outages.
- */
-const EXPECTED_STATUSES = [200, 302, 303, 400, 401, 403, 404, 500, 503];
+/** Redirects to the sign-in and after a form, rejections of a form, of a suspended account, and outages. */
+const EXPECTED_STATUSES = [200, 302, 303, 400, 403, 404, 500, 503];
 
 /** Sends a request for a page. */
 export async function sendPageRequest(step: Step, { origin, ...message }: PageRequest): Promise<HttpReply> {
@@ -26,7 +24,9 @@ export async function sendPageRequest(step: Step, { origin, ...message }: PageRe
   const reply = await sendHttp(state, { ...message, headers });
   recordRequest(state, kind, reply, null);
   if (reply.status === 500) reportInternalError(state, customer.uuid, kind, reply);
-  if (typeof reply.status === 'number' && !EXPECTED_STATUSES.includes(reply.status))
+  // A month may pass during a request.
+  const hasSessionEnded = reply.status === 401 && reply.text.includes(SESSION_ENDED_DETAIL);
+  if (typeof reply.status === 'number' && !EXPECTED_STATUSES.includes(reply.status) && !hasSessionEnded)
     reportViolation(step, 'expected-responses-only', kind, `${reply.status}: ${reply.text.slice(0, 200)}`);
   return reply;
 }
