@@ -67,7 +67,9 @@ describe('the limit of a guarantee in wall-clock time', () => {
   });
 
   it('is exceeded by an abandoned measurement, unless it is longer than the minute that was waited', () => {
-    expect(findBroken(null, 3.9)).to.deep.equal(['never (a video), the longest of 1, on a machine slowed down 3.9 times']);
+    expect(findBroken(null, 3.9)).to.deep.equal([
+      'never (a video), the longest of 1, on a machine slowed down 3.9 times',
+    ]);
     expect(findBroken(null, 4)).to.deep.equal([]);
   });
 });
