@@ -77,10 +77,13 @@ function toRoute(row: HttpRoute): Route {
 }
 
 function decodeParams(groups: Record<string, string>): Record<string, string> {
-  return Object.fromEntries(Object.entries(groups).map(([name, text]) => [name, decodeParam(text)]));
+  const params: Record<string, string> = {};
+  for (const [name, text] of Object.entries(groups)) params[name] = decodeParam(text);
+  return params;
 }
 
 function decodeParam(text: string): string {
+  if (!text.includes('%')) return text;
   try {
     return decodeURIComponent(text);
   } catch {

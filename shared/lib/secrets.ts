@@ -1,4 +1,4 @@
-import { createHash, randomBytes } from 'node:crypto';
+import { hash, randomBytes } from 'node:crypto';
 
 /** Generates a random secret, in hex. */
 export function randomHex(bytes: number): string {
@@ -7,5 +7,5 @@ export function randomHex(bytes: number): string {
 
 /** Computes a SHA-256. For the storage of secrets it is enough, because they are long and random. */
 export function sha256(text: string): Buffer {
-  return createHash('sha256').update(text).digest();
+  return hash('sha256', text, 'buffer');
 }
