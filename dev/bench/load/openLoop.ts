@@ -9,12 +9,15 @@ export interface OpenLoopResult {
   latenciesMs: number[];
 }
 
-/** More requests at a time wait for a free connection, and their time counts. */
-const MAX_CONNECTIONS = 1_000;
+/**
+ * Requests in progress at a time, as a balancer limits them (docs/load-balancing.md). Others wait for a free connection,
+ * and their time counts.
+ */
+const MAX_CONNECTIONS = 128;
 
 /**
- * Sends requests at the times that a rate demands. Each takes a connection that is free, or a new one: a request that
- * takes long delays no other.
+ * Sends requests at the times that a rate demands. Each takes a connection that is free, or a new one: as long
+ * as there are fewer than the limit, a request that takes long delays no other.
  * @throws the first error of a request.
  */
 export async function runOpenLoop(
