@@ -37,10 +37,8 @@ const prepareRead = (name: string, hasGrants: boolean) =>
           ${hasGrants ? 'wanted.grant_uuid IS NULL OR o.uuid IS NOT NULL AS is_grant_valid,' : ''}
           a.suspended_at IS NOT NULL AS is_suspended,
           g.uuid, g.model, g.prompt, g.params, g.status, g.credits_charged, g.created_at, g.completed_at, g.output_path,
-          g.thumbnail_path, g.is_watermarked, g.error_message, g.cancel_requested_at, g.metadata,
-          g.upstream_handle IS NOT NULL AS submitted,
-          CASE WHEN g.status = 'queued' THEN g.upstream END AS upstream,
-          CASE WHEN g.status = 'queued' THEN g.polled_at END AS polled_at
+          g.thumbnail_path, g.is_watermarked, g.error_message, g.cancel_requested_at,
+          g.metadata, g.upstream, g.polled_at, g.upstream_handle IS NOT NULL AS submitted
      FROM unnest(cast(:uuids AS uuid[]), cast(:accounts AS bigint[]), cast(:hashes AS bytea[]),
                  cast(:versions AS integer[])${hasGrants ? ', cast(:grants AS uuid[])' : ''}) WITH ORDINALITY
             AS wanted (uuid, account_id, key_hash, key_version, ${hasGrants ? 'grant_uuid,' : ''} ordinal)
