@@ -15,7 +15,6 @@ const EXTERNAL_NAMES = new Set(
   `hot_standby_feedback max_standby_streaming_delay n_dead_tup replay_lag replay_lsn restart_lsn sent_lsn slot_name
    SyncRep wait_event xact_start enable_unsafe_triggers ignore_startup_parameters max_prepared_statements pool_mode
    avg_over_time query_wait_timeout server_login_retry used_memory
-   api_long default_backend hdr_val may_take_long path_beg url_param use_backend
    add_header default_type error_page health_check http_503 max_conns non_idempotent proxy_add_x_forwarded_for proxy_buffering
    proxy_http_version proxy_intercept_errors proxy_next_upstream proxy_pass proxy_read_timeout proxy_set_header
    fsS sI s_client histogram_quantile bearer_token_env_var nodejs_ process_ usage_ parentbased_traceidratio
@@ -62,7 +61,15 @@ function listSourceNames(): Set<string> {
   const files = [...SOURCE_FOLDERS, 'docs/operations']
     .flatMap(listFiles)
     .filter((path) => /\.(?:[cm]?[jt]sx?|json|ya?ml)$/.test(path));
-  const others = ['.env.example', 'package.json', 'compose.yaml', 'app.json', 'Procfile', 'Dockerfile'];
+  const others = [
+    '.env.example',
+    'package.json',
+    'compose.yaml',
+    'app.json',
+    'Procfile',
+    'Dockerfile',
+    'dev/deploy/haproxy.cfg',
+  ];
   const names = [...files, ...others].flatMap((path) => [
     path.split('/').at(-1)?.split('.')[0] ?? '',
     ...(read(path).match(/[A-Za-z_]\w*/g) ?? []),
