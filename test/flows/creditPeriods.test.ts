@@ -186,17 +186,17 @@ describe('a run that renews credit periods', () => {
   });
 
   it('ends at its time limit after a batch, and leaves the other accounts to the next run', async () => {
-    expect(await renewDueCreditPeriods({ runMaxMs: 1, pauseFactor: 0 })).to.equal(100);
-    expect(await countDue(service, new Date())).to.equal(150);
-    expect(readRuns()).to.deep.equal([{ renewedCount: 100, hasPaused: false }]);
+    expect(await renewDueCreditPeriods({ runMaxMs: 1, pauseFactor: 0 })).to.equal(10);
+    expect(await countDue(service, new Date())).to.equal(240);
+    expect(readRuns()).to.deep.equal([{ renewedCount: 10, hasPaused: false }]);
   });
 
   it('pauses after a batch of full size, and renews all other accounts', async () => {
-    expect(await renewDueCreditPeriods()).to.equal(150);
+    expect(await renewDueCreditPeriods()).to.equal(240);
     expect(await countDue(service, new Date())).to.equal(0);
     expect(readRuns()).to.deep.equal([
-      { renewedCount: 100, hasPaused: false },
-      { renewedCount: 150, hasPaused: true },
+      { renewedCount: 10, hasPaused: false },
+      { renewedCount: 240, hasPaused: true },
     ]);
     expect(await renewDueCreditPeriods()).to.equal(0);
   });

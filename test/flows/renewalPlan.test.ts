@@ -37,7 +37,7 @@ describe('the statement that renews due credit periods', () => {
       const values = { now: 'now()', until: 'now()', from: `'1970-01-01'` };
       const plan = await explainPrepared(client, RENEW_DUE_PERIODS, values, mode);
       const [, read] = /using accounts_period_end_idx on accounts a \(actual rows=(\d+)/.exec(plan) ?? [];
-      expect(Number(read), plan).to.equal(100);
+      expect(Number(read), plan).to.equal(10);
     });
   }
 
