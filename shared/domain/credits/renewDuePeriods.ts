@@ -65,7 +65,7 @@ export async function renewDueCreditPeriods({
     if (accounts === 0 && from === START) break;
     // Accounts that were locked, or whose next month has ended as well, are found in another pass.
     from = lastEnd ?? START;
-    if (accounts < BATCH_SIZE) continue;
+    if (accounts < BATCH_SIZE || pauseFactor === 0) continue;
     const pauseMs = pauseFactor * (performance.now() - batchStartedAt);
     await delay(pauseMs);
     pausedMs += pauseMs;
