@@ -9,8 +9,8 @@ import { Account } from '../../tables/Account.ts';
 import { prepareRenewal, RENEW_ACCOUNT_PERIOD } from './periods.ts';
 
 /**
- * Accounts that one statement renews: few, so that it ends before the scheduler of a busy database server would make
- * the statement of a create wait for it. A larger batch takes less time per account.
+ * Accounts that one statement renews: few, since creates by these accounts wait for its end, and others for processor
+ * time. A larger batch takes less time per account.
  */
 const BATCH_SIZE = 10;
 
