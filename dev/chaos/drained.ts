@@ -12,6 +12,13 @@ const PENDING_WORK_SQL = `
          (SELECT count(*) FROM subscriptions WHERE follow_up_next_attempt_at <= $1::timestamptz + interval '2 minutes') AS "follow-ups",
          (SELECT count(*) FROM topups WHERE status = 'pending' AND kind = 'automatic'
                                           AND next_attempt_at <= $1::timestamptz + interval '2 minutes')          AS "automatic top-ups",
+         (SELECT count(*) FROM accounts a
+           WHERE a.auto_topup_enabled AND a.auto_topup_triggered_at IS NOT NULL AND a.suspended_at IS NULL
+             AND a.balance < a.auto_topup_threshold_credits AND a.spendable_until > $1 AND a.stripe_customer_id IS NOT NULL
+             AND coalesce(a.auto_topup_claimed_at, '-infinity') <= $1::timestamptz - interval '1 hour'
+             AND NOT EXISTS (SELECT FROM topups t WHERE t.account_id = a.id AND t.kind = 'automatic'
+                                                    AND t.status = 'pending'))                                   AS "automatic top-ups to start",
+         (SELECT count(*) FROM invoices WHERE next_attempt_at <= $1::timestamptz + interval '10 seconds')          AS "invoices of top-ups",
          (SELECT count(*) FROM payouts WHERE status = 'pending'
                                            AND next_attempt_at <= $1::timestamptz + interval '2 minutes')         AS payouts,
          (SELECT count(*) FROM outbox_events WHERE next_attempt_at <= $1::timestamptz + interval '2 minutes')     AS events,

@@ -14,6 +14,7 @@ import {
   sha256,
   TOPUP,
 } from '../harness/idempotentEndpoints.ts';
+import { scaleTimeout } from '../harness/scaleTimeout.ts';
 
 describe('an Idempotency-Key', () => {
   let service: TestService;
@@ -266,7 +267,7 @@ describe('an Idempotency-Key', () => {
     expect(await TOPUP.effects(service, customer)).to.equal(1);
   });
 
-  it('survives a killed process: nothing is done twice, and the request can be taken over', async () => {
+  it('survives a killed process: nothing is done twice, repetitions do not hang, and one takes the request over', async () => {
     const api = await service.startApi();
     const customer = await service.createCustomer(null);
     const key = randomUUID();
@@ -277,8 +278,10 @@ describe('an Idempotency-Key', () => {
       expect(await lost).to.equal('lost');
     });
     service.apis.pop();
+    const sentAt = performance.now();
     const waiting = await sendWithKey(customer, KEYS, key, KEYS.body);
     expect([waiting.status, waiting.body.error]).to.deep.equal([503, 'internal_error']);
+    expect(performance.now() - sentAt).to.be.below(scaleTimeout(5_000));
     expect(waiting.headers.get('retry-after')).to.match(/^[1-9]\d*$/);
     expect(await KEYS.effects(service, customer)).to.equal(0);
     await service.sql(

@@ -20,7 +20,8 @@ import { getServerSecret } from '../../lib/serverSecret.ts';
 
 /** Age after which a request without a response belongs to a process that died, and is executed again. */
 const ABANDONED_AFTER_MS = MINUTE_MS;
-const WAIT_TIMEOUT_MS = 10_000;
+/** A request waits this long for an earlier one with its key, so that it is answered within five seconds. */
+const WAIT_TIMEOUT_MS = 3_000;
 const POLL_INTERVAL_MS = 100;
 
 /** Error for a key that was used for another request. */
@@ -57,11 +58,10 @@ export async function executeIdempotent<Response>(
   const { key } = request;
   if (key === null) return { response: await work(randomUUID(), async () => {}), isReplay: false };
   const keyed = { ...request, key };
-  const deadline = performance.now() + WAIT_TIMEOUT_MS;
   for (;;) {
     const claimed = await claimRequest(keyed);
     if (claimed !== undefined) return { response: await executeAndSave(keyed, claimed, work), isReplay: false };
-    const first = await waitForResponse(keyed, deadline);
+    const first = await waitForResponse(keyed);
     if (first !== null) return { response: first.response as Response, isReplay: true };
   }
 }
@@ -115,13 +115,19 @@ async function claimRequest(keyed: KeyedRequest): Promise<IdempotentRequest | un
   return takenOver;
 }
 
-/** Waits for the response to the first request. @returns null if that one was rejected or abandoned: claim again. */
-async function waitForResponse(keyed: KeyedRequest, deadline: number): Promise<{ response: unknown } | null> {
-  for (;;) {
+/**
+ * Waits for the response to the first request. When that one is rejected, and another one follows, waits for that.
+ * @returns null if there is none, or it was abandoned: claim again.
+ */
+async function waitForResponse(keyed: KeyedRequest): Promise<{ response: unknown } | null> {
+  let first: string | undefined;
+  for (let deadline = 0; ; ) {
     const row = await queryRequest(keyed).first();
     if (row?.response != null) return { response: decrypt(row.response, keyed) };
-    if (performance.now() > deadline) break;
     if (row === undefined || row.created_at <= addMilliseconds(now(), -ABANDONED_AFTER_MS)) return null;
+    if (row.id !== first) deadline = performance.now() + WAIT_TIMEOUT_MS;
+    if (performance.now() > deadline) break;
+    first = row.id;
     await setTimeout(POLL_INTERVAL_MS);
   }
   throw new ServiceError(
