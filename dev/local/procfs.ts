@@ -6,12 +6,17 @@ export interface ProcessMemory {
   peakKb: number;
 }
 
-/** Reads the resident memory of a process, current and peak; null if the system does not report it (Linux does). */
+/**
+ * Reads the resident memory of a process, current and peak; null if the process has ended, or the system does not report
+ * it (Linux does).
+ */
 export function readProcessMemory(pid: number): ProcessMemory | null {
   try {
     const status = readFileSync(`/proc/${pid}/status`, 'utf8');
     const kilobytes = (field: string) => Number(new RegExp(`^${field}:\\s+(\\d+) kB`, 'm').exec(status)?.[1]);
-    return { residentKb: kilobytes('VmRSS'), peakKb: kilobytes('VmHWM') };
+    const memory = { residentKb: kilobytes('VmRSS'), peakKb: kilobytes('VmHWM') };
+    // A process that has ended, and whose parent has not been told yet, has no memory.
+    return Number.isNaN(memory.residentKb) ? null : memory;
   } catch {
     return null;
   }
