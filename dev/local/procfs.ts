@@ -15,7 +15,7 @@ export function readProcessMemory(pid: number): ProcessMemory | null {
     const status = readFileSync(`/proc/${pid}/status`, 'utf8');
     const kilobytes = (field: string) => Number(new RegExp(`^${field}:\\s+(\\d+) kB`, 'm').exec(status)?.[1]);
     const memory = { residentKb: kilobytes('VmRSS'), peakKb: kilobytes('VmHWM') };
-    // A process that has ended, and whose parent has not been told yet, has no memory.
+    // A process that has ended has no memory, and is listed until its parent collects its status.
     return Number.isNaN(memory.residentKb) ? null : memory;
   } catch {
     return null;
