@@ -33,17 +33,23 @@ async function signIn(person: FakePerson) {
   return { ...result, token };
 }
 
-/** Runs work that has to wait for an account, and ends the account's sessions before it gets the lock. */
+const END_SESSIONS = 'DELETE FROM sessions WHERE account_id = $1';
+
+/**
+ * Runs work that has to wait for an account, and ends the account's sessions before it gets the lock.
+ * @param requests of the work, all of which must wait.
+ */
 async function whileSessionsEnd<Result>(
   service: TestService,
   accountId: number,
   work: () => Promise<Result>,
-  change = 'DELETE FROM sessions WHERE account_id = $1',
+  change = END_SESSIONS,
+  requests = 1,
 ): Promise<Result> {
   let running: Promise<Result> | undefined;
   await whileAccountIsLocked(service, accountId, async (holder) => {
     running = work();
-    await waitForLockWaits(service);
+    await waitForLockWaits(service, requests);
     await holder.query(change, [accountId]);
   });
   return running as Promise<Result>;
@@ -156,8 +162,12 @@ describe('ending a session or revoking a key while it is being used', () => {
       ['POST', '/api/webhooks/create/', { url: `${url}/late` }],
       ['PATCH', `/api/webhooks/${uuid}/`, { url: `${url}/late` }],
     ] as const;
-    const replies = await whileSessionsEnd(service, id, () =>
-      Promise.all(requests.map(([method, path, body]) => customer.requestWithSession(method, path, { body }))),
+    const replies = await whileSessionsEnd(
+      service,
+      id,
+      () => Promise.all(requests.map(([method, path, body]) => customer.requestWithSession(method, path, { body }))),
+      END_SESSIONS,
+      requests.length,
     );
     for (const reply of replies) expectError(reply, 'invalid_api_key', 'The session ended while the request ran.');
     expect(await service.sql(`SELECT 1 FROM api_keys WHERE account_id = $1 AND name = 'late'`, [id])).to.deep.equal([]);
@@ -200,7 +210,7 @@ describe('ending a session or revoking a key while it is being used', () => {
     const unfinished = await Promise.all(paths.map((path) => sendRequestHead(customer.baseUrl, 'POST', path, headers)));
     // By then, the service has looked the sessions up.
     expect((await customer.requestWithSession('GET', '/api/keys/')).status).to.equal(200);
-    await service.sql('DELETE FROM sessions WHERE account_id = $1', [id]);
+    await service.sql(END_SESSIONS, [id]);
     for (const request of unfinished) request.end('{}');
     for (const { reply } of unfinished)
       expect(await reply)
