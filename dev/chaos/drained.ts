@@ -1,4 +1,5 @@
 import type { Queryable, Violation } from '../../shared/domain/credits/integrity/invariant.ts';
+import { AUTO_TOPUP_INTERVAL_SQL } from '../../shared/domain/credits/integrity/topups.ts';
 import type { ChaosEnvironment } from './environment.ts';
 
 /** Counts of pending work by name. Work that became due by a month's jump is checked hourly only. */
@@ -15,7 +16,7 @@ const PENDING_WORK_SQL = `
          (SELECT count(*) FROM accounts a
            WHERE a.auto_topup_enabled AND a.auto_topup_triggered_at IS NOT NULL AND a.suspended_at IS NULL
              AND a.balance < a.auto_topup_threshold_credits AND a.spendable_until > $1 AND a.stripe_customer_id IS NOT NULL
-             AND coalesce(a.auto_topup_claimed_at, '-infinity') <= $1::timestamptz - interval '1 hour'
+             AND coalesce(a.auto_topup_claimed_at, '-infinity') <= $1::timestamptz - ${AUTO_TOPUP_INTERVAL_SQL}
              AND NOT EXISTS (SELECT FROM topups t WHERE t.account_id = a.id AND t.kind = 'automatic'
                                                     AND t.status = 'pending'))                                   AS "automatic top-ups to start",
          (SELECT count(*) FROM invoices WHERE next_attempt_at <= $1::timestamptz + interval '10 seconds')          AS "invoices of top-ups",

@@ -35,16 +35,19 @@ async function signIn(person: FakePerson) {
 
 const END_SESSIONS = 'DELETE FROM sessions WHERE account_id = $1';
 
-/**
- * Runs work that has to wait for an account, and ends the account's sessions before it gets the lock.
- * @param requests of the work, all of which must wait.
- */
+interface WaitingWork {
+  /** Statement that is executed before the work gets the lock; by default, it ends the account's sessions. */
+  change?: string;
+  /** Number of requests of the work, all of which must wait. */
+  requests?: number;
+}
+
+/** Runs work that has to wait for an account, and ends the account's sessions before it gets the lock. */
 async function whileSessionsEnd<Result>(
   service: TestService,
   accountId: number,
   work: () => Promise<Result>,
-  change = END_SESSIONS,
-  requests = 1,
+  { change = END_SESSIONS, requests = 1 }: WaitingWork = {},
 ): Promise<Result> {
   let running: Promise<Result> | undefined;
   await whileAccountIsLocked(service, accountId, async (holder) => {
@@ -85,12 +88,9 @@ describe('ending access to an account while it is being used', () => {
     const { id } = await findOrCreateAccountByEmail(person.email, 'dev');
     const erase = `UPDATE accounts SET email = 'erased-' || uuid || '@erased.invalid', erased_at = now(),
                           deletion_requested_at = now() WHERE id = $1`;
-    const result = await whileSessionsEnd(
-      service,
-      id,
-      () => signInWithIdentity('google', toIdentity(person), null),
-      erase,
-    );
+    const result = await whileSessionsEnd(service, id, () => signInWithIdentity('google', toIdentity(person), null), {
+      change: erase,
+    });
     if (result.problem !== null) throw new Error(result.problem);
     expect(result.account.id).to.not.equal(id);
     expect(await service.sql('SELECT 1 FROM identities WHERE account_id = $1', [id])).to.deep.equal([]);
@@ -141,7 +141,7 @@ describe('ending a session or revoking a key while it is being used', () => {
         service,
         accountId,
         () => customer.request(method, getPath(created.body.uuid), { body: { name: 'another' } }),
-        'UPDATE api_keys SET revoked_at = now() WHERE account_id = $1 AND number = 1',
+        { change: 'UPDATE api_keys SET revoked_at = now() WHERE account_id = $1 AND number = 1' },
       );
       expectError(revoked, 'invalid_api_key', 'was revoked or has expired while it ran');
       const { data } = (await customer.requestWithSession('GET', '/api/keys/')).body;
@@ -166,8 +166,7 @@ describe('ending a session or revoking a key while it is being used', () => {
       service,
       id,
       () => Promise.all(requests.map(([method, path, body]) => customer.requestWithSession(method, path, { body }))),
-      END_SESSIONS,
-      requests.length,
+      { requests: requests.length },
     );
     for (const reply of replies) expectError(reply, 'invalid_api_key', 'The session ended while the request ran.');
     expect(await service.sql(`SELECT 1 FROM api_keys WHERE account_id = $1 AND name = 'late'`, [id])).to.deep.equal([]);
@@ -197,7 +196,7 @@ describe('ending a session or revoking a key while it is being used', () => {
     expect((await change(false)).body.enabled).to.equal(false);
     const revoke = `UPDATE api_keys SET revoked_at = now() WHERE account_id = $1`;
     service.fabricated.add('keys-are-counted');
-    expectError(await whileSessionsEnd(service, id, () => change(true), revoke), 'invalid_api_key');
+    expectError(await whileSessionsEnd(service, id, () => change(true), { change: revoke }), 'invalid_api_key');
     const read = await customer.requestWithSession('GET', `/api/webhooks/${uuid}/`);
     expect(read.body.enabled).to.equal(false);
   });

@@ -13,11 +13,12 @@ describe('readProcessMemory', () => {
   it('returns null for a process that has ended while its parent has not collected its status', async () => {
     // The second sleep replaces the shell, and does not know that it has a child.
     const parent = spawn('sh', ['-c', 'sleep 0.1 & exec sleep 60']);
+    const pid = parent.pid as number;
     try {
-      let child = 0;
-      await waitUntil(() => ([child = 0] = listChildPids(parent.pid as number)).length === 1, 10_000);
+      await waitUntil(() => listChildPids(pid).length === 1, 10_000);
+      const [child] = listChildPids(pid) as [number];
       expect(await waitUntil(() => readProcessMemory(child) === null, 10_000)).to.equal(true);
-      expect(listChildPids(parent.pid as number)).to.deep.equal([child]);
+      expect(listChildPids(pid)).to.deep.equal([child]);
     } finally {
       parent.kill();
     }

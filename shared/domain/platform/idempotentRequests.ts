@@ -121,13 +121,16 @@ async function claimRequest(keyed: KeyedRequest): Promise<IdempotentRequest | un
  */
 async function waitForResponse(keyed: KeyedRequest): Promise<{ response: unknown } | null> {
   let first: string | undefined;
-  for (let deadline = 0; ; ) {
+  let deadline = 0;
+  for (;;) {
     const row = await queryRequest(keyed).first();
     if (row?.response != null) return { response: decrypt(row.response, keyed) };
     if (row === undefined || row.created_at <= addMilliseconds(now(), -ABANDONED_AFTER_MS)) return null;
-    if (row.id !== first) deadline = performance.now() + WAIT_TIMEOUT_MS;
+    if (row.id !== first) {
+      first = row.id;
+      deadline = performance.now() + WAIT_TIMEOUT_MS;
+    }
     if (performance.now() > deadline) break;
-    first = row.id;
     await setTimeout(POLL_INTERVAL_MS);
   }
   throw new ServiceError(

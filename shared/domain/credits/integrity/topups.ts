@@ -3,7 +3,7 @@ import { CLOCK_SKEW_INTERVAL, type Invariant } from './invariant.ts';
 
 /** Top-ups: one ledger entry per payment, their reversals, and the interval between automatic ones. */
 
-const AUTO_TOPUP_INTERVAL_SQL = `interval '${AUTO_TOPUP_INTERVAL_MS} milliseconds'`;
+export const AUTO_TOPUP_INTERVAL_SQL = `interval '${AUTO_TOPUP_INTERVAL_MS} milliseconds'`;
 
 /** Entries of top-ups, by effect key: `topup:{uuid}` for the payment, `topup:{uuid}:{n}` for each reversal or reinstatement. */
 const TOPUP_ENTRIES = `
