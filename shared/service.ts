@@ -25,6 +25,8 @@ export interface ServiceOptions {
   log?: DestinationStream;
   /** False for commands, which read no upstreams. Default: true. */
   usesUpstreams?: boolean;
+  /** True for a worker, so that its sessions in the database differ from those that customers wait for. Default: false. */
+  isWorker?: boolean;
   /** Compiled program that makes thumbnails. Default: the one of this build. From sources it starts much slower. */
   thumbnailProgram?: string;
 }
@@ -55,7 +57,7 @@ export async function openService(config: Readonly<Config>, options: ServiceOpti
   if (options.usesUpstreams !== false) validateUpstreams();
   await openTracing();
   await openPaymentProcessor(config);
-  openDatabase();
+  openDatabase(options.isWorker === true);
   isOpen = true;
   return { config, close: closeService };
 }

@@ -8,7 +8,7 @@ import { startWorker } from './worker.ts';
 
 /** Entry point of the worker process. Any number of workers may run. */
 runMain(async () => {
-  const service = await openService(parseConfig(process.env));
+  const service = await openService(parseConfig(process.env), { isWorker: true });
   const worker = await startWorker();
   onShutdownSignal(async () => {
     await worker.close();

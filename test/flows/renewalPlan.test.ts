@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import pg from 'pg';
-import { RENEW_DUE_PERIODS } from '../../shared/domain/credits/renewDuePeriods.ts';
+import { RENEW_LARGE_BATCH, RENEW_SMALL_BATCH } from '../../shared/domain/credits/renewDuePeriods.ts';
 import { createDatabase } from '../harness/databases.ts';
 import { explainPrepared, PLAN_CACHE_MODES } from '../harness/explainPrepared.ts';
 import { eventually } from '../harness/testService.ts';
@@ -32,17 +32,22 @@ describe('the statement that renews due credit periods', () => {
   });
   after(() => Promise.all([client.end(), changes.end()]));
 
-  for (const mode of PLAN_CACHE_MODES) {
-    it(`reads only the accounts of its batch of ${DUE} that are due, with ${mode}`, async () => {
-      const values = { now: 'now()', until: 'now()', from: `'1970-01-01'` };
-      const plan = await explainPrepared(client, RENEW_DUE_PERIODS, values, mode);
-      const [, read] = /using accounts_period_end_idx on accounts a \(actual rows=(\d+)/.exec(plan) ?? [];
-      expect(Number(read), plan).to.equal(10);
-    });
+  for (const { statement, size } of [
+    { statement: RENEW_SMALL_BATCH, size: 10 },
+    { statement: RENEW_LARGE_BATCH, size: 100 },
+  ]) {
+    for (const mode of PLAN_CACHE_MODES) {
+      it(`reads only the ${size} accounts of its batch of ${DUE} that are due, with ${mode}`, async () => {
+        const values = { now: 'now()', until: 'now()', from: `'1970-01-01'` };
+        const plan = await explainPrepared(client, statement, values, mode);
+        const [, read] = /using accounts_period_end_idx on accounts a \(actual rows=(\d+)/.exec(plan) ?? [];
+        expect(Number(read), plan).to.equal(size);
+      });
+    }
   }
 
   it('decides by the present plan and paid time of an account that changes after its snapshot', async () => {
-    const { text, parameters } = RENEW_DUE_PERIODS;
+    const { text, parameters } = RENEW_SMALL_BATCH;
     // The statement reads the plans after it has taken its snapshot, and before it locks the first account.
     await client.query('ALTER TABLE catalog_plans RENAME TO stored_plans');
     await client.query('CREATE VIEW catalog_plans AS SELECT p.* FROM stored_plans p, pg_sleep(1)');

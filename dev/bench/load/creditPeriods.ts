@@ -3,17 +3,14 @@ import { parseConfig } from '../../../shared/lib/config.ts';
 import { openService } from '../../../shared/service.ts';
 import { serveParent } from '../childProcess.ts';
 
-await openService(parseConfig(process.env));
+await openService(parseConfig(process.env), { isWorker: true });
 
-/** The service's own renewal of credit periods. */
+/** The service's own renewal of credit periods, as in the worker's job. */
 serveParent({
-  /** With its pauses, as in the worker's job, but for a given time. */
-  renew: (runMaxMs: number) => measure({ runMaxMs }),
-  renewWithoutPauses: () => measure({ runMaxMs: Infinity, pauseFactor: 0 }),
+  /** @param runMaxMs null: until no account is due. */
+  async renew(runMaxMs: number | null): Promise<{ renewed: number; ms: number }> {
+    const startedAt = performance.now();
+    const renewed = await renewDueCreditPeriods({ runMaxMs: runMaxMs ?? Infinity });
+    return { renewed, ms: performance.now() - startedAt };
+  },
 });
-
-async function measure(options: { runMaxMs: number; pauseFactor?: number }): Promise<{ renewed: number; ms: number }> {
-  const startedAt = performance.now();
-  const renewed = await renewDueCreditPeriods(options);
-  return { renewed, ms: performance.now() - startedAt };
-}

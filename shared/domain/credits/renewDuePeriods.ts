@@ -1,7 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { now } from '../../lib/clock.ts';
 import { isRejection } from '../../lib/database/errors.ts';
-import { runStatement } from '../../lib/database/preparedStatements.ts';
+import { runStatement, type Statement } from '../../lib/database/preparedStatements.ts';
+import { WORKER_APPLICATION_NAME } from '../../lib/database/pool.ts';
 import { isDraining } from '../../lib/drain.ts';
 import { logger } from '../../lib/logger.ts';
 import { creditPeriodsRenewed } from '../../lib/metrics.ts';
@@ -9,31 +10,52 @@ import { Account } from '../../tables/Account.ts';
 import { prepareRenewal, RENEW_ACCOUNT_PERIOD } from './periods.ts';
 
 /**
- * Accounts that one statement renews: few, since creates by these accounts wait for its end, and others for processor
- * time. A larger batch takes less time per account.
+ * Accounts that one statement renews while other sessions use the database: few, since creates by these accounts wait for
+ * its end, and others for processor time. A larger batch takes less time per account.
  */
-const BATCH_SIZE = 10;
+const SMALL_BATCH_SIZE = 10;
+
+/** The same while only workers use the database. */
+const LARGE_BATCH_SIZE = 100;
+
+/** Large batches that run at the same time, on a processor each. */
+const LARGE_BATCHES_AT_ONCE = 2;
 
 /** Accounts that are renewed separately at a time. */
 const ONE_BY_ONE_MAX = 1_000;
 
-/** While very many months end, statements of renewals run for a quarter of the time. */
+/** While other sessions use the database, statements of renewals run for a quarter of the time. */
 const PAUSE_FACTOR = 3;
 
 /** Shorter than the interval of the job, so that one process at a time renews. */
 const RUN_MAX_MS = 25_000;
 
 /**
+ * True if a session that is not a worker's was active within the last second. Sessions of another role, whose state is
+ * hidden, count as active.
+ */
+const IS_DATABASE_IN_USE = `EXISTS (
+  SELECT FROM pg_stat_activity
+   WHERE datname = current_database() AND backend_type = 'client backend' AND pid <> pg_backend_pid()
+     AND application_name IS DISTINCT FROM '${WORKER_APPLICATION_NAME}'
+     AND (state <> 'idle' OR state_change > clock_timestamp() - interval '1 second') IS NOT FALSE)`;
+
+/**
  * Renews from a period's end on, so that the dead index entries of earlier batches are not read again. The bound is a
- * comparison of rows: between two bounds of one column the planner expects so few accounts that it sorts all.
+ * comparison of rows: between two bounds of one column the planner expects so few accounts that it sorts all. It expects
+ * many with a limit that is a parameter, so each size is a statement of its own.
  *
  * Commits without waiting for the disk. If Postgres crashes before the flush, the periods are due again, and nothing was
  * built on their renewal: each commit that is waited for flushes the earlier ones.
  */
-export const RENEW_DUE_PERIODS = prepareRenewal('renew_credit_periods', 'AND (a.period_end, a.id) >= (:from, 0)', {
-  limit: `ORDER BY a.period_end LIMIT ${BATCH_SIZE}`,
-  columns: `, set_config('synchronous_commit', 'off', true)`,
-});
+const prepareBatch = (name: string, size: number) =>
+  prepareRenewal(name, 'AND (a.period_end, a.id) >= (:from, 0)', {
+    limit: `ORDER BY a.period_end LIMIT ${size}`,
+    columns: `, ${IS_DATABASE_IN_USE} AS "isDatabaseInUse", set_config('synchronous_commit', 'off', true)`,
+  });
+
+export const RENEW_SMALL_BATCH = prepareBatch('renew_credit_periods', SMALL_BATCH_SIZE);
+export const RENEW_LARGE_BATCH = prepareBatch('renew_many_credit_periods', LARGE_BATCH_SIZE);
 
 /** Before the end of every period. */
 const START = new Date(0);
@@ -42,31 +64,32 @@ interface RenewedBatch {
   accounts: number;
   /** End of the last of these periods; null without any. */
   lastEnd: Date | null;
+  isDatabaseInUse: boolean;
 }
 
 /**
- * Renews the credit period of every account whose month has ended, in small batches with pauses, so that requests
- * continue at their usual speed when very many months end at once. What is left after 25 seconds, or at a shutdown, is
- * renewed by the next run. After an outage an account is renewed once for each month that has passed, in order.
- * @param options.pauseFactor pause after a full batch, as a multiple of what it took.
+ * Renews the credit period of every account whose month has ended: in small batches with pauses while other sessions than
+ * those of workers use the database, so that requests continue at their usual speed when very many months end at once;
+ * otherwise in large batches without pauses. What is left after 25 seconds, or at a shutdown, is renewed by the next run.
+ * After an outage an account is renewed once for each month that has passed, in order.
  * @returns the number of renewed periods.
  */
-export async function renewDueCreditPeriods({
-  pauseFactor = PAUSE_FACTOR,
-  runMaxMs = RUN_MAX_MS,
-} = {}): Promise<number> {
+export async function renewDueCreditPeriods({ runMaxMs = RUN_MAX_MS } = {}): Promise<number> {
   const startedAt = performance.now();
-  let [renewedCount, pausedMs, from] = [0, 0, START];
+  let [renewedCount, pausedMs, from, isDatabaseInUse] = [0, 0, START, true];
   while (!isDraining() && performance.now() - startedAt < runMaxMs) {
     const batchStartedAt = performance.now();
-    const { accounts, lastEnd } = await renewBatch(from);
+    const { accounts, lastEnd, ...batch } = await (isDatabaseInUse
+      ? renewBatch(RENEW_SMALL_BATCH, from)
+      : renewLargeBatches(from));
     renewedCount += accounts;
     creditPeriodsRenewed.inc(accounts);
     if (accounts === 0 && from === START) break;
     // Accounts that were locked, or whose next month has ended as well, are found in another pass.
     from = lastEnd ?? START;
-    if (accounts < BATCH_SIZE || pauseFactor === 0) continue;
-    const pauseMs = pauseFactor * (performance.now() - batchStartedAt);
+    isDatabaseInUse = batch.isDatabaseInUse;
+    if (!isDatabaseInUse || accounts < SMALL_BATCH_SIZE) continue;
+    const pauseMs = PAUSE_FACTOR * (performance.now() - batchStartedAt);
     await delay(pauseMs);
     pausedMs += pauseMs;
   }
@@ -74,14 +97,26 @@ export async function renewDueCreditPeriods({
   return renewedCount;
 }
 
-async function renewBatch(from: Date): Promise<RenewedBatch> {
+/** Renews several batches at the same time, each of accounts that the others have not locked. */
+async function renewLargeBatches(from: Date): Promise<RenewedBatch> {
+  const batches = await Promise.all(
+    Array.from({ length: LARGE_BATCHES_AT_ONCE }, () => renewBatch(RENEW_LARGE_BATCH, from)),
+  );
+  return batches.reduce((sum, { accounts, lastEnd, isDatabaseInUse }) => ({
+    accounts: sum.accounts + accounts,
+    lastEnd: sum.lastEnd !== null && (lastEnd === null || lastEnd < sum.lastEnd) ? sum.lastEnd : lastEnd,
+    isDatabaseInUse: sum.isDatabaseInUse || isDatabaseInUse,
+  }));
+}
+
+async function renewBatch(statement: Statement, from: Date): Promise<RenewedBatch> {
   try {
-    const [batch] = await runStatement<RenewedBatch>(RENEW_DUE_PERIODS, { now: now(), until: now(), from });
+    const [batch] = await runStatement<RenewedBatch>(statement, { now: now(), until: now(), from });
     return batch as RenewedBatch;
   } catch (error) {
     if (!isRejection(error)) throw error;
     logger.error({ err: error }, 'batch renewal of credit periods failed; renewing accounts one by one');
-    return { accounts: await renewOneByOne(), lastEnd: null };
+    return { accounts: await renewOneByOne(), lastEnd: null, isDatabaseInUse: true };
   }
 }
 
@@ -101,7 +136,7 @@ async function renewOneByOne(): Promise<number> {
   for (const { id } of due) {
     try {
       const bindings = { now: now(), until: now(), account: id };
-      const [batch] = await runStatement<RenewedBatch>(RENEW_ACCOUNT_PERIOD, bindings);
+      const [batch] = await runStatement<Pick<RenewedBatch, 'accounts'>>(RENEW_ACCOUNT_PERIOD, bindings);
       renewedCount += batch?.accounts ?? 0;
     } catch (error) {
       if (!isRejection(error)) throw error;

@@ -31,11 +31,14 @@ type PooledConnection = pg.Client & { __knexUid: string };
 /** A query as knex reports its failure. */
 type FailedQuery = Pick<PooledConnection, '__knexUid'> & { sql: string };
 
+/** The `application_name` of the sessions of workers, unless `DATABASE_URL` sets another one. */
+export const WORKER_APPLICATION_NAME = 'genmeter worker';
+
 /**
  * Opens a pool of connections.
  * @param timeoutMs limit for obtaining a connection and for each statement. Undefined waits indefinitely.
  */
-export function createPool(timeoutMs?: number): Knex {
+export function createPool(timeoutMs?: number, applicationName = 'genmeter'): Knex {
   /** The open connections, by the identifier under which knex reports the failure of a query. */
   const connections = new Map<string, PooledConnection>();
   const keepConnection = (connection: PooledConnection, done: () => void) => {
@@ -47,7 +50,7 @@ export function createPool(timeoutMs?: number): Knex {
     client: 'pg',
     connection: {
       connectionString: config.DATABASE_URL,
-      application_name: 'genmeter',
+      application_name: applicationName,
       keepAlive: true,
       types: pgTypes,
       connectionTimeoutMillis: timeoutMs,
@@ -112,8 +115,8 @@ function isIdle(connection: pg.Client): boolean {
 export let db: Knex;
 
 /** Opens the pool. Connections are made on first use. */
-export function openDatabase(): Knex {
-  db = createPool(config.DATABASE_TIMEOUT_MS);
+export function openDatabase(isWorker: boolean): Knex {
+  db = createPool(config.DATABASE_TIMEOUT_MS, isWorker ? WORKER_APPLICATION_NAME : undefined);
   Model.knex(db);
   return db;
 }
