@@ -40,7 +40,7 @@ interface QueuedItem<Item, Result> {
 
 /** Items that wait for another item with the same key. */
 interface Lane<Entry> {
-  waiting: Set<Entry>;
+  waiting: Entry[];
   /** True while an item with this key runs; false while that item is still queued. */
   isRunning: boolean;
   /** Time at which an item with this key last completed, on the clock of `performance`. */
@@ -55,7 +55,9 @@ interface Lane<Entry> {
 export function createBatcher<Item, Result>(options: BatcherOptions<Item, Result>): (item: Item) => Promise<Result> {
   const { maxItems, maxInFlight, intervalMs = 0, intervalMinItems = 1, getKey, isItemError, waitTimeout } = options;
   type Entry = QueuedItem<Item, Result>;
-  const ready = new Set<Entry>();
+  // An array, not a Set: one that grows and shrinks keeps its former tables, and with them all results of past batches, until
+  // the next full collection, since each table refers to its successor.
+  const ready: Entry[] = [];
   /** For each key with a queued or running item, the items that wait for it. */
   const lanes = new Map<unknown, Lane<Entry>>();
   /** Time at which any item last completed. */
@@ -72,12 +74,12 @@ export function createBatcher<Item, Result>(options: BatcherOptions<Item, Result
     if (waitTimeout !== undefined) entry.timer = setTimeout(rejectIfStalled, waitTimeout.timeoutMs, entry, waitTimeout);
     const lane = findLane(entry);
     if (lane !== undefined) {
-      lane.waiting.add(entry);
+      lane.waiting.push(entry);
       return;
     }
     if (getKey !== undefined)
-      lanes.set(getKey(entry.item), { waiting: new Set(), isRunning: false, lastProgressAt: 0 });
-    ready.add(entry);
+      lanes.set(getKey(entry.item), { waiting: [], isRunning: false, lastProgressAt: 0 });
+    ready.push(entry);
   }
 
   function findLane({ item }: Entry): Lane<Entry> | undefined {
@@ -92,8 +94,8 @@ export function createBatcher<Item, Result>(options: BatcherOptions<Item, Result
       entry.timer = setTimeout(rejectIfStalled, remainingMs, entry, { timeoutMs, createError });
       return;
     }
-    if (ready.delete(entry)) startNextInLane(entry);
-    else lane?.waiting.delete(entry);
+    if (removeFirst(ready, entry)) startNextInLane(entry);
+    else if (lane !== undefined) removeFirst(lane.waiting, entry);
     entry.reject(createError());
   }
 
@@ -101,28 +103,24 @@ export function createBatcher<Item, Result>(options: BatcherOptions<Item, Result
   function startNextInLane(entry: Entry): void {
     const lane = findLane(entry);
     if (lane === undefined) return;
-    const [next] = lane.waiting;
+    const next = lane.waiting.shift();
     if (next === undefined) {
       lanes.delete(getKey?.(entry.item));
       return;
     }
-    lane.waiting.delete(next);
     lane.isRunning = false;
-    ready.add(next);
+    ready.push(next);
   }
 
   function takeBatch(): Entry[] {
-    const batch: Entry[] = [];
-    for (const entry of ready) {
-      if (batch.length === maxItems) break;
-      ready.delete(entry);
+    const batch = ready.splice(0, maxItems);
+    for (const entry of batch) {
       clearTimeout(entry.timer);
       const lane = findLane(entry);
       if (lane !== undefined) {
         lane.isRunning = true;
         lane.lastProgressAt = Math.max(lane.lastProgressAt, lastProgressAt);
       }
-      batch.push(entry);
     }
     return batch;
   }
@@ -162,12 +160,12 @@ export function createBatcher<Item, Result>(options: BatcherOptions<Item, Result
   }
 
   function canStart(): boolean {
-    return ready.size > 0 && inFlight < maxInFlight;
+    return ready.length > 0 && inFlight < maxInFlight;
   }
 
   /** Returns the time until the next batch may start, in milliseconds. */
   function getDelayMs(): number {
-    if (intervalMs === 0 || ready.size >= maxItems || ready.size + running < intervalMinItems) return 0;
+    if (intervalMs === 0 || ready.length >= maxItems || ready.length + running < intervalMinItems) return 0;
     return nextStartAt - performance.now();
   }
 
@@ -202,4 +200,12 @@ export function createBatcher<Item, Result>(options: BatcherOptions<Item, Result
       addItem({ item, resolve, reject, timer: undefined });
       schedule();
     });
+}
+
+/** Removes an element, and returns false if the array does not have it. */
+function removeFirst<Element>(array: Element[], element: Element): boolean {
+  const index = array.indexOf(element);
+  if (index === -1) return false;
+  array.splice(index, 1);
+  return true;
 }

@@ -1,0 +1,60 @@
+import { constants, PerformanceObserver } from 'node:perf_hooks';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { expect } from 'chai';
+import { createBatcher } from '../../shared/lib/batcher.ts';
+
+const CLIENTS = 32;
+const ITEMS_PER_CLIENT = 4_000;
+
+/** Returns an object of some KB, as the row of a generation. */
+const createResult = (item: number) => Array.from({ length: 250 }, () => item);
+
+/** Fills the space of young objects several times, so that those that are still used become old. */
+async function collectYoungObjects(): Promise<void> {
+  for (let index = 0; index < 150_000; index += 1) {
+    createResult(index);
+    if (index % 10_000 === 0) await nextTurn();
+  }
+}
+
+/** Counts the full collections of the heap while `run` works. */
+async function countFullCollections(run: () => Promise<unknown>): Promise<number> {
+  let count = 0;
+  const observer = new PerformanceObserver((list) => {
+    for (const { detail } of list.getEntries())
+      if ((detail as { kind: number }).kind === constants.NODE_PERFORMANCE_GC_MAJOR) count += 1;
+  });
+  observer.observe({ entryTypes: ['gc'] });
+  await run();
+  await nextTurn();
+  observer.disconnect();
+  return count;
+}
+
+describe('the memory of a batcher', () => {
+  for (const { title, getKey } of [
+    { title: 'without keys', getKey: undefined },
+    { title: 'with keys', getKey: (item: number) => item },
+  ]) {
+    it(`does not keep the results of past batches until a full collection, ${title}`, async () => {
+      const submit = createBatcher<number, number[]>({
+        maxItems: 16,
+        maxInFlight: 2,
+        getKey,
+        run: async (items) => {
+          await nextTurn();
+          return items.map(createResult);
+        },
+      });
+      const runClient = async (client: number) => {
+        for (let index = 0; index < ITEMS_PER_CLIENT; index += 1) await submit(client);
+      };
+      await submit(0);
+      await collectYoungObjects();
+      const collections = await countFullCollections(() =>
+        Promise.all(Array.from({ length: CLIENTS }, (_, client) => runClient(client))),
+      );
+      expect(collections).to.be.lessThan(3);
+    });
+  }
+});
