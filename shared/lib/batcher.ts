@@ -35,7 +35,8 @@ interface QueuedItem<Item, Result> {
   item: Item;
   resolve(result: Result): void;
   reject(error: unknown): void;
-  timer: NodeJS.Timeout | undefined;
+  /** On the clock of `performance`. */
+  queuedAt: number;
 }
 
 /** Items that wait for another item with the same key. */
@@ -69,16 +70,17 @@ export function createBatcher<Item, Result>(options: BatcherOptions<Item, Result
   /** Time from which a batch may start that is not full. */
   let nextStartAt = 0;
   let intervalTimer: NodeJS.Timeout | undefined;
+  /** One timer for all items that wait: one for each costs more than the rest of the batcher. */
+  let stallTimer: NodeJS.Timeout | undefined;
 
   function addItem(entry: Entry): void {
-    if (waitTimeout !== undefined) entry.timer = setTimeout(rejectIfStalled, waitTimeout.timeoutMs, entry, waitTimeout);
+    if (waitTimeout !== undefined) stallTimer ??= setTimeout(rejectStalled, waitTimeout.timeoutMs, waitTimeout).unref();
     const lane = findLane(entry);
     if (lane !== undefined) {
       lane.waiting.push(entry);
       return;
     }
-    if (getKey !== undefined)
-      lanes.set(getKey(entry.item), { waiting: [], isRunning: false, lastProgressAt: 0 });
+    if (getKey !== undefined) lanes.set(getKey(entry.item), { waiting: [], isRunning: false, lastProgressAt: 0 });
     ready.push(entry);
   }
 
@@ -86,17 +88,25 @@ export function createBatcher<Item, Result>(options: BatcherOptions<Item, Result
     return getKey === undefined ? undefined : lanes.get(getKey(item));
   }
 
-  function rejectIfStalled(entry: Entry, { timeoutMs, createError }: WaitTimeout): void {
-    const lane = findLane(entry);
-    const lastProgress = lane?.isRunning === true ? lane.lastProgressAt : lastProgressAt;
-    const remainingMs = lastProgress + timeoutMs - performance.now();
-    if (remainingMs > 0) {
-      entry.timer = setTimeout(rejectIfStalled, remainingMs, entry, { timeoutMs, createError });
-      return;
+  function rejectStalled({ timeoutMs, createError }: WaitTimeout): void {
+    stallTimer = undefined;
+    const checkedAt = performance.now();
+    let nextMs = Infinity;
+    const waiting = [...ready, ...[...lanes.values()].flatMap((lane) => lane.waiting)];
+    for (const entry of waiting) {
+      const lane = findLane(entry);
+      const lastProgress = lane?.isRunning === true ? lane.lastProgressAt : lastProgressAt;
+      const remainingMs = Math.max(entry.queuedAt, lastProgress) + timeoutMs - checkedAt;
+      if (remainingMs > 0) {
+        nextMs = Math.min(nextMs, remainingMs);
+        continue;
+      }
+      if (removeFirst(ready, entry)) startNextInLane(entry);
+      else if (lane !== undefined) removeFirst(lane.waiting, entry);
+      entry.reject(createError());
     }
-    if (removeFirst(ready, entry)) startNextInLane(entry);
-    else if (lane !== undefined) removeFirst(lane.waiting, entry);
-    entry.reject(createError());
+    if (nextMs < Infinity)
+      stallTimer = setTimeout(rejectStalled, Math.ceil(nextMs), { timeoutMs, createError }).unref();
   }
 
   /** Makes the next item with the same key ready. */
@@ -115,7 +125,6 @@ export function createBatcher<Item, Result>(options: BatcherOptions<Item, Result
   function takeBatch(): Entry[] {
     const batch = ready.splice(0, maxItems);
     for (const entry of batch) {
-      clearTimeout(entry.timer);
       const lane = findLane(entry);
       if (lane !== undefined) {
         lane.isRunning = true;
@@ -197,7 +206,7 @@ export function createBatcher<Item, Result>(options: BatcherOptions<Item, Result
 
   return (item) =>
     new Promise<Result>((resolve, reject) => {
-      addItem({ item, resolve, reject, timer: undefined });
+      addItem({ item, resolve, reject, queuedAt: waitTimeout === undefined ? 0 : performance.now() });
       schedule();
     });
 }

@@ -21,8 +21,8 @@ async function collectYoungObjects(): Promise<void> {
 async function countFullCollections(run: () => Promise<unknown>): Promise<number> {
   let count = 0;
   const observer = new PerformanceObserver((list) => {
-    for (const { detail } of list.getEntries())
-      if ((detail as { kind: number }).kind === constants.NODE_PERFORMANCE_GC_MAJOR) count += 1;
+    for (const { detail } of list.getEntries() as unknown as { detail: { kind: number } }[])
+      if (detail.kind === constants.NODE_PERFORMANCE_GC_MAJOR) count += 1;
   });
   observer.observe({ entryTypes: ['gc'] });
   await run();
