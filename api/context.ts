@@ -1,13 +1,12 @@
 import type Koa from 'koa';
 import type { Caller } from '../shared/domain/accounts/accounts.ts';
 import type { Actor } from '../shared/domain/staff/audit.ts';
-import type { Logger } from '../shared/lib/logger.ts';
+import { type Logger, logger } from '../shared/lib/logger.ts';
 import type { StaffRole } from '../shared/spec/staff.ts';
 
 /** Request state that the pipeline provides to handlers. */
 export interface State {
   requestId: string;
-  log: Logger;
   /** True once the process is shutting down. */
   isDraining?: boolean;
   /** The authenticated account. Absent on public routes. */
@@ -30,6 +29,11 @@ export interface State {
 
 export type Context = Koa.ParameterizedContext<State>;
 export type Handler = (ctx: Context) => Promise<void> | void;
+
+/** Returns a logger whose lines have the id of the request. Most requests log one line, which has it already. */
+export function getRequestLogger({ requestId }: State): Logger {
+  return logger.child({ requestId });
+}
 
 /** Returns the caller of a route that requires one. */
 export function requireCaller(ctx: Context): Caller {

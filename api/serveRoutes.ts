@@ -13,6 +13,8 @@ import { servedRoutes } from './router.ts';
 interface PatternRoute {
   method: string;
   pattern: RegExp;
+  /** Names of the parameters, in the order of the groups of `pattern`: named groups take longer to match. */
+  parameters: string[];
   route: Route;
 }
 
@@ -23,6 +25,9 @@ interface RouteTable {
   fixed: Map<string, Map<string, Route>>;
   patterns: PatternRoute[];
 }
+
+/** A parameter in the path of a route. */
+const PARAMETER = /:(\w+)/g;
 
 const routeTable = perService(buildRouteTable);
 
@@ -41,10 +46,10 @@ export const serveRoutes: Koa.Middleware<State> = (ctx) => {
     const route = byMethod.get(method);
     return route === undefined ? notFound(ctx) : runRoute(ctx, route);
   }
-  for (const { method: accepted, pattern, route } of patterns) {
+  for (const { method: accepted, pattern, parameters, route } of patterns) {
     const match = accepted === method ? pattern.exec(requestPath) : null;
     if (match === null) continue;
-    (ctx as unknown as { params: Record<string, string> }).params = decodeParams(match.groups ?? {});
+    (ctx as unknown as { params: Record<string, string> }).params = decodeParams(parameters, match);
     return runRoute(ctx, route);
   }
   return notFound(ctx);
@@ -58,7 +63,8 @@ function buildRouteTable(): RouteTable {
     if (method === '*') {
       table.prefixes.push(route);
     } else if (path.includes(':')) {
-      table.patterns.push({ method, pattern: toPathPattern(path), route });
+      const parameters = [...path.matchAll(PARAMETER)].map(([, name]) => name as string);
+      table.patterns.push({ method, pattern: toPathPattern(path), parameters, route });
     } else {
       const key = stripTrailingSlash(path);
       const byMethod = table.fixed.get(key) ?? new Map<string, Route>();
@@ -76,9 +82,9 @@ function toRoute(row: HttpRoute): Route {
   return { path: path.replace(/\*$/, ''), authentication, rateLimit, body, handler, access, permission };
 }
 
-function decodeParams(groups: Record<string, string>): Record<string, string> {
+function decodeParams(names: readonly string[], match: RegExpExecArray): Record<string, string> {
   const params: Record<string, string> = {};
-  for (const [name, text] of Object.entries(groups)) params[name] = decodeParam(text);
+  names.forEach((name, index) => (params[name] = decodeParam(match[index + 1] as string)));
   return params;
 }
 
@@ -116,5 +122,5 @@ function stripTrailingSlash(path: string): string {
 /** Builds the pattern of a path, with a group for each parameter. */
 function toPathPattern(path: string): RegExp {
   const literal = stripTrailingSlash(path).replaceAll('.', String.raw`\.`);
-  return new RegExp(`^${literal.replaceAll(/:(\w+)/g, '(?<$1>[^/]+)')}/?$`);
+  return new RegExp(`^${literal.replaceAll(PARAMETER, '([^/]+)')}/?$`);
 }

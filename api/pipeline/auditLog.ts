@@ -1,5 +1,5 @@
 import { getAccount } from '../../shared/domain/accounts/accounts.ts';
-import type { Context } from '../context.ts';
+import { type Context, getRequestLogger } from '../context.ts';
 import { networkPrefix } from './networkPrefix.ts';
 
 /** Security events in the logs: sign-ins, and changes of credentials and grants. */
@@ -33,5 +33,8 @@ export async function audit(
   // The change is already committed: an audit line without the uuid is better than an error.
   const account = accountId === null ? undefined : await getAccount(accountId).catch(() => undefined);
   const network = networkPrefix(ctx.ip);
-  ctx.state.log.info({ event, account: accountId, accountUuid: account?.uuid, network, ...details }, 'audit');
+  getRequestLogger(ctx.state).info(
+    { event, account: accountId, accountUuid: account?.uuid, network, ...details },
+    'audit',
+  );
 }

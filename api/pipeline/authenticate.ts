@@ -15,7 +15,7 @@ import { requireAddressWithinRateLimit } from './rateLimit.ts';
 import { isSafeOrSameOrigin } from './csrf.ts';
 
 /**
- * Accounts and options of the keys that this process has seen valid. Neither is relied on: each request verifies that the
+ * Accounts and options of the keys that this process has seen valid, by the hash of the key in base64. Neither is relied on: each request verifies that the
  * key is valid and its options have not changed. An entry is replaced when they have, and deleted when its key is revoked
  * here or found revoked.
  */
@@ -28,15 +28,17 @@ const keyOwnerCache = perService(() => createLruCache<string, KeyCaller>(50_000)
  * @throws ServiceError invalid_api_key
  */
 export async function authenticate(ctx: Context): Promise<Caller> {
-  const token = ctx.cookies.get(SESSION_COOKIE) || undefined;
+  const token = readSessionToken(ctx);
   const credential = readCredential(ctx);
   if (credential === null && token === undefined) {
     throw invalidApiKeyError('Send an API key as "Authorization: Bearer svc_…" or "X-API-Key: svc_…", or sign in.');
   }
   const session = token === undefined ? null : await authenticateSessionToken(ctx, token);
   if (credential === null) return session as Caller;
-  const isToken = typeof credential === 'string';
-  const caller = await (isToken ? authenticateAccessToken(credential, 'api') : findCachedKeyOwner(credential));
+  const isToken = 'token' in credential;
+  const caller = await (isToken
+    ? authenticateAccessToken(credential.token, 'api')
+    : (keyOwnerCache().get(credential.keyHash) ?? findAndCacheKeyOwner(credential.keyHash)));
   if (session !== null && session.accountId !== caller.accountId) {
     const name = isToken ? 'access token' : 'API key';
     throw invalidApiKeyError(`The ${name} and the session cookie belong to different accounts: send one of them.`);
@@ -49,7 +51,7 @@ export async function authenticate(ctx: Context): Promise<Caller> {
  * @throws ServiceError invalid_api_key
  */
 export async function authenticateSession(ctx: Context): Promise<Caller> {
-  const token = ctx.cookies.get(SESSION_COOKIE) || undefined;
+  const token = readSessionToken(ctx);
   if (token === undefined)
     throw invalidApiKeyError('Sign in first: this endpoint takes the session cookie, not an API key.');
   return authenticateSessionToken(ctx, token);
@@ -63,7 +65,7 @@ export async function authenticateSession(ctx: Context): Promise<Caller> {
 export async function verifyKey(caller: Caller): Promise<Caller> {
   if (caller.keyHash === null) return caller;
   try {
-    return await findAndCacheKeyOwner(caller.keyHash);
+    return await findAndCacheKeyOwner(caller.keyHash.toString('base64'));
   } catch (error) {
     if (error instanceof ServiceError && error.code === 'invalid_api_key') evictKey(caller.keyHash);
     throw error;
@@ -94,21 +96,17 @@ export function evictKey(keyHash: Buffer | null | undefined): void {
  * `requireCsrfToken` checks more than that.
  */
 export async function authenticateOptional(ctx: Context): Promise<void> {
-  const token = ctx.cookies.get(SESSION_COOKIE) || undefined;
+  const token = readSessionToken(ctx);
   const accountId = token === undefined ? undefined : await findSessionAccount(ctx, token);
   if (accountId === undefined) return;
   ctx.state.caller = buildSessionCaller(accountId, token as string);
   ctx.state.sessionToken = token;
 }
 
-async function findCachedKeyOwner(keyHash: Buffer): Promise<KeyCaller> {
-  return keyOwnerCache().get(keyHash.toString('base64')) ?? findAndCacheKeyOwner(keyHash);
-}
-
-async function findAndCacheKeyOwner(keyHash: Buffer): Promise<KeyCaller> {
+async function findAndCacheKeyOwner(keyHash: string): Promise<KeyCaller> {
   const owner = await findApiKeyOwner(keyHash);
   if (owner === undefined) throw unknownKeyError();
-  keyOwnerCache().set(keyHash.toString('base64'), owner);
+  keyOwnerCache().set(keyHash, owner);
   return owner;
 }
 
@@ -143,11 +141,17 @@ async function findSessionAccount(ctx: Context, token: string): Promise<number |
   return accountId;
 }
 
+/** Returns the session cookie. To parse no cookies takes 0.3 µs, which the requests of programs do not need. */
+function readSessionToken(ctx: Context): string | undefined {
+  if (ctx.headers.cookie === undefined) return undefined;
+  return ctx.cookies.get(SESSION_COOKIE) || undefined;
+}
+
 /** Form of a JWT: three parts, of which the first begins with `{"` in base64url. */
 const ACCESS_TOKEN_FORMAT = /^eyJ[\w-]*\.[\w-]+\.[\w-]+$/;
 
-/** Returns the hash of the API key in the headers, the access token, or null if there is neither. */
-function readCredential(ctx: Context): Buffer | string | null {
+/** Returns the hash of the API key in the headers, in base64, or the access token, or null if there is neither. */
+function readCredential(ctx: Context): { keyHash: string } | { token: string } | null {
   const credential = readHeaderCredential(ctx);
   switch (credential.kind) {
     case 'none':
@@ -158,10 +162,11 @@ function readCredential(ctx: Context): Buffer | string | null {
       throw invalidApiKeyError('The Authorization and X-API-Key headers carry different keys: send one of them.');
     case 'bearer':
     case 'apiKeyHeader': {
-      if (credential.kind === 'bearer' && ACCESS_TOKEN_FORMAT.test(credential.value)) return credential.value;
-      const hash = hashApiKey(credential.value);
-      if (hash === null) throw invalidApiKeyError('An API key is "svc_" followed by 40 hex characters.');
-      return hash;
+      if (credential.kind === 'bearer' && ACCESS_TOKEN_FORMAT.test(credential.value))
+        return { token: credential.value };
+      const keyHash = hashApiKey(credential.value);
+      if (keyHash === null) throw invalidApiKeyError('An API key is "svc_" followed by 40 hex characters.');
+      return { keyHash };
     }
   }
 }

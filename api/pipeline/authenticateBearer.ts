@@ -12,7 +12,7 @@ import {
 } from './authenticateToken.ts';
 import { readHeaderCredential } from './credentials.ts';
 import { HttpError } from './httpError.ts';
-import { recordUseThrottled, toKeyId } from './recordLastUsed.ts';
+import { recordUseThrottled } from './recordLastUsed.ts';
 
 /** An authenticated MCP client: an access token with some scopes, or an API key. */
 export interface Principal extends Caller {
@@ -70,11 +70,11 @@ function readCredential(ctx: Context): string {
 }
 
 async function authenticateApiKey(key: string, address: string): Promise<Principal> {
-  const keyHash = hashApiKey(key);
-  const caller = keyHash === null ? undefined : await findApiKeyOwner(keyHash).catch(withChallenge);
+  const hash = hashApiKey(key);
+  const caller = hash === null ? undefined : await findApiKeyOwner(hash).catch(withChallenge);
   if (caller === undefined) throw invalidTokenError('The API key is unknown or revoked.');
   requireAllowedAddress(caller, address);
-  recordUseThrottled(toKeyId(caller.keyHash), () => recordApiKeyLastUsed(caller.keyHash));
+  recordUseThrottled(caller.keyHash.toString('base64'), () => recordApiKeyLastUsed(caller.keyHash));
   return { ...caller, scopes: caller.restrictions?.scopes ?? ALL_SCOPES_SET, credential: 'key' };
 }
 

@@ -1,3 +1,4 @@
+import type { IncomingMessage } from 'node:http';
 import { koaBody } from 'koa-body';
 import { BODY_LIMIT_BYTES, IMAGE_BODY_LIMIT_BYTES } from '../../shared/spec/limits.ts';
 import { ServiceError } from '../../shared/spec/errors.ts';
@@ -100,8 +101,9 @@ const DISCARD_LIMIT_BYTES = 16 * 1024 * 1024;
  * Reads and discards the rest of a request body after the response. Otherwise the connection would stay open and the
  * next request on it would never be answered (RFC 9112, 9.3).
  */
-export async function discardUnreadBody(ctx: Context, next: () => Promise<void>): Promise<void> {
+export function discardUnreadBody(ctx: Context, next: () => Promise<void>): Promise<void> {
   const { req, res } = ctx;
+  if (!announcesBody(req)) return next();
   // Before `finish`, at which Node discards the body only if no part of it was read.
   res.once('prefinish', () => {
     if (req.complete || req.destroyed) return;
@@ -116,7 +118,11 @@ export async function discardUnreadBody(ctx: Context, next: () => Promise<void>)
     });
     req.resume();
   });
-  await next();
+  return next();
+}
+
+function announcesBody({ headers }: IncomingMessage): boolean {
+  return headers['transfer-encoding'] !== undefined || (headers['content-length'] ?? '0') !== '0';
 }
 
 function bodyTooLargeError(limitBytes: number): ServiceError {

@@ -39,11 +39,12 @@ const apiOrigins = perService(() => new Set(config.API_ALLOWED_ORIGINS.match(/[^
  * Adds CORS headers to the responses of these paths, errors included, and answers preflight requests. Not `@koa/cors`:
  * it adds `Vary: Origin` to responses that are the same for every origin, so that shared caches keep one for each.
  */
-export const cors: Koa.Middleware<State> = async (ctx, next) => {
-  const isUpload = ctx.path.startsWith(UPLOADS_PATH);
-  const methods = isUpload ? UPLOADS_METHODS : CORS_METHODS[ctx.path.replace(/\/$/, '')];
+export const cors: Koa.Middleware<State> = (ctx, next) => {
+  const { path } = ctx;
+  const isUpload = path.startsWith(UPLOADS_PATH);
+  const methods = isUpload ? UPLOADS_METHODS : CORS_METHODS[path.endsWith('/') ? path.slice(0, -1) : path];
   const { origin } = ctx.headers;
-  const isApiPage = methods === undefined && ctx.path.startsWith(API_PATH) && isAllowedPage(origin);
+  const isApiPage = methods === undefined && path.startsWith(API_PATH) && isAllowedPage(origin);
   if (methods === undefined && !isApiPage) return next();
   ctx.set('access-control-allow-origin', isApiPage ? (origin as string) : '*');
   if (isApiPage) ctx.vary('Origin');
@@ -53,6 +54,7 @@ export const cors: Koa.Middleware<State> = async (ctx, next) => {
   ctx.set('access-control-allow-headers', isApiPage ? API_HEADERS : ALLOWED_HEADERS);
   ctx.set('access-control-max-age', String(PREFLIGHT_CACHE_SECONDS));
   ctx.status = 204;
+  return Promise.resolve();
 };
 
 function isAllowedPage(origin: string | undefined): boolean {

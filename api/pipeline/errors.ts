@@ -1,7 +1,7 @@
 import type Koa from 'koa';
 import { isDeadlock, isOutage } from '../../shared/lib/database/errors.ts';
 import { ServiceError } from '../../shared/spec/errors.ts';
-import type { State } from '../context.ts';
+import { getRequestLogger, type State } from '../context.ts';
 import { sendErrorPage } from '../web/components/errorPage.tsx';
 import { getErrorHeaders, getErrorStatus } from './httpError.ts';
 
@@ -34,10 +34,10 @@ export function toServiceError(thrown: unknown, ctx: { state: State }): ServiceE
   const hasDeadlock = isDeadlock(thrown);
   if (hasDeadlock || isOutage(thrown)) {
     const event = hasDeadlock ? 'transaction ended by a deadlock' : 'database unavailable';
-    ctx.state.log.error({ error: (thrown as Error).message }, event);
+    getRequestLogger(ctx.state).error({ error: (thrown as Error).message }, event);
     const detail = 'The service is temporarily unavailable. Try again in a few seconds.';
     return new ServiceError('internal_error', detail, { retryAfterSeconds: 5 });
   }
-  ctx.state.log.error({ err: thrown }, 'request failed');
+  getRequestLogger(ctx.state).error({ err: thrown }, 'request failed');
   return new ServiceError('internal_error', `Something failed on our side. Quote ${ctx.state.requestId} to support.`);
 }

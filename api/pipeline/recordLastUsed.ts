@@ -1,46 +1,38 @@
 import { recordApiKeyLastUsed } from '../../shared/domain/accounts/apiKeyOwners.ts';
 import { recordSessionLastUsed } from '../../shared/domain/accounts/sessions.ts';
 import { createLruCache } from '../../shared/lib/lruCache.ts';
-import { sha256 } from '../../shared/lib/secrets.ts';
+import { sha256, sha256Base64 } from '../../shared/lib/secrets.ts';
 import { perService } from '../../shared/lib/serviceScope.ts';
 import { API_KEY_LAST_USED_INTERVAL_MS } from '../../shared/spec/limits.ts';
 import type { Context } from '../context.ts';
 
-/** Time at which this process last recorded a use, by credential. */
+/** Time at which this process last recorded a use, by the hash of the credential in base64. */
 const recordedAt = perService(() => createLruCache<string, number>(100_000));
 
 /** Records the use of the request's credentials in `last_used_at`, at most once a minute and without delaying it. */
 export function recordLastUsed(ctx: Context): void {
   const { caller, sessionToken } = ctx.state;
   if (sessionToken !== undefined) {
-    recordUseThrottled(toSessionId(sessionToken), () => recordSessionLastUsed(sha256(sessionToken)));
+    recordUseThrottled(sha256Base64(sessionToken), () => recordSessionLastUsed(sha256(sessionToken)));
   }
   const keyHash = caller?.keyHash ?? null;
-  if (keyHash !== null) recordUseThrottled(toKeyId(keyHash), () => recordApiKeyLastUsed(keyHash));
+  if (keyHash !== null) recordUseThrottled(keyHash.toString('base64'), () => recordApiKeyLastUsed(keyHash));
 }
 
 /** Runs `write` at most once a minute per credential. A failed write is retried at the next use. */
-export function recordUseThrottled(id: string, write: () => Promise<void>): void {
+export function recordUseThrottled(hash: string, write: () => Promise<void>): void {
   const at = performance.now();
-  if (at - (recordedAt().get(id) ?? -API_KEY_LAST_USED_INTERVAL_MS) < API_KEY_LAST_USED_INTERVAL_MS) return;
-  recordedAt().set(id, at);
-  write().catch(() => recordedAt().delete(id));
+  if (at - (recordedAt().peek(hash) ?? -API_KEY_LAST_USED_INTERVAL_MS) < API_KEY_LAST_USED_INTERVAL_MS) return;
+  recordedAt().set(hash, at);
+  write().catch(() => recordedAt().delete(hash));
 }
 
 /** Returns true if this process has recorded a use of the session, which it does for valid ones only. */
 export function isKnownSession(token: string): boolean {
-  return recordedAt().has(toSessionId(token));
+  return recordedAt().has(sha256Base64(token));
 }
 
 /** Removes a session that turned out to be invalid from the cache. */
 export function evictSession(token: string): void {
-  recordedAt().delete(toSessionId(token));
-}
-
-export function toKeyId(keyHash: Buffer): string {
-  return `key ${keyHash.toString('base64')}`;
-}
-
-function toSessionId(token: string): string {
-  return `session ${sha256(token).toString('base64')}`;
+  recordedAt().delete(sha256Base64(token));
 }

@@ -19,7 +19,6 @@ export const requestLog: Koa.Middleware<State> = async (ctx, next) => {
   const startedAt = performance.now();
   const given = ctx.get('x-request-id');
   ctx.state.requestId = REQUEST_ID_PATTERN.test(given) ? given : randomUUID();
-  ctx.state.log = logger.child({ requestId: ctx.state.requestId });
   ctx.set('x-request-id', ctx.state.requestId);
   await next();
   const ms = performance.now() - startedAt;
@@ -29,8 +28,9 @@ export const requestLog: Koa.Middleware<State> = async (ctx, next) => {
   httpRequestDuration.observe({ method, route }, ms / 1_000);
   // Balancers send probes every few seconds: at info they would be a third of the log. Changes of readiness are logged.
   const level = isProbeRoute(route) ? 'debug' : 'info';
-  ctx.state.log[level](
+  logger[level](
     {
+      requestId: ctx.state.requestId,
       method: ctx.method,
       route,
       status: ctx.status,

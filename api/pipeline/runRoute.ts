@@ -33,12 +33,9 @@ const PAGE_AUTHENTICATION: ReadonlySet<Authentication> = new Set([
 const WITHOUT_SESSION: ReadonlySet<Authentication> = new Set(['none', 'signedLink', 'oauthCallback']);
 
 /** Runs a request through its route: authenticate, read the body, count, authorize, handle. The same for every surface. */
-export async function runRoute(ctx: Context, route: Route): Promise<void> {
-  try {
-    await runSteps(ctx, route);
-  } finally {
-    releaseLargeBody(ctx);
-  }
+export function runRoute(ctx: Context, route: Route): Promise<void> {
+  const steps = runSteps(ctx, route);
+  return mayHaveImages(route) ? steps.finally(() => releaseLargeBody(ctx)) : steps;
 }
 
 async function runSteps(ctx: Context, route: Route): Promise<void> {
@@ -55,9 +52,9 @@ async function runSteps(ctx: Context, route: Route): Promise<void> {
   if (ctx.state.isPage) await consumeRateLimit(ctx, getRateClass(ctx, route));
   // For programs the body comes first: until it is complete, nothing is counted against the account (its key may be
   // revoked).
-  const bodyError = await readBody(ctx, route).then(() => null, toError);
-  await verifyRouteKey(ctx, authentication, bodyError !== null);
-  if (ctx.method !== 'GET') await countRejections(ctx, () => verifySession(ctx));
+  const bodyError = route.body === 'none' ? null : await readBody(ctx, route).then(() => null, toError);
+  if (isVerifiedHere(authentication, bodyError !== null)) await verifyRouteKey(ctx, authentication);
+  if (ctx.method !== 'GET' && ctx.state.sessionToken !== undefined) await verifyRouteSession(ctx);
   let isCounted: boolean = ctx.state.isPage;
   const handle = async () => {
     if (!isCounted) await consumeRateLimit(ctx, getRateClass(ctx, route));
@@ -86,42 +83,60 @@ async function runSteps(ctx: Context, route: Route): Promise<void> {
 async function authenticateRoute(ctx: Context, authentication: Authentication): Promise<void> {
   if (WITHOUT_SESSION.has(authentication)) return;
   if (ctx.state.isPage || authentication === 'staffCall') return authenticateOptional(ctx);
-  await countRejections(ctx, async () => {
+  try {
     if (authentication === 'mcp') ctx.state.caller = await authenticateMcp(ctx);
     else ctx.state.caller = await (authentication === 'session' ? authenticateSession(ctx) : authenticate(ctx));
-  });
+  } catch (error) {
+    throw await countRejection(ctx, error);
+  }
+}
+
+/** A deferred key is verified by the statement of the handler, which does not run after a rejected body. */
+function isVerifiedHere(authentication: Authentication, isBodyRejected: boolean): boolean {
+  return (
+    authentication === 'account' || authentication === 'staff' || (authentication === 'deferredKey' && isBodyRejected)
+  );
+}
+
+/** Verifies the key of a request whose body is complete: it may have been revoked or changed while the body arrived. */
+async function verifyRouteKey(ctx: Context, authentication: Authentication): Promise<void> {
+  try {
+    ctx.state.caller = await verifyKey(authentication === 'deferredKey' ? await authenticate(ctx) : requireCaller(ctx));
+  } catch (error) {
+    throw await countRejection(ctx, error);
+  }
+}
+
+/** Verifies the session of a request that changes something: it may have ended while the body arrived. */
+async function verifyRouteSession(ctx: Context): Promise<void> {
+  try {
+    await verifySession(ctx);
+  } catch (error) {
+    throw await countRejection(ctx, error);
+  }
 }
 
 /**
- * Verifies the key of a request whose body is complete: it may have been revoked or changed while the body arrived. A
- * deferred one is verified by the statement of the handler, which does not run after a rejected body.
+ * Counts a failed attempt to authenticate against the address that it comes from.
+ * @returns the error to throw.
+ * @throws ServiceError rate_limited
  */
-async function verifyRouteKey(ctx: Context, authentication: Authentication, isBodyRejected: boolean): Promise<void> {
-  const isDeferred = authentication === 'deferredKey' && isBodyRejected;
-  if (!isDeferred && authentication !== 'account' && authentication !== 'staff') return;
-  await countRejections(ctx, async () => {
-    ctx.state.caller = await verifyKey(isDeferred ? await authenticate(ctx) : requireCaller(ctx));
-  });
-}
-
-/** Counts failed attempts to authenticate against the address that they come from. */
-async function countRejections(ctx: Context, authenticateCaller: () => Promise<void>): Promise<void> {
-  try {
-    await authenticateCaller();
-  } catch (error) {
-    if (error instanceof ServiceError && error.code !== 'rate_limited') await consumeRateLimit(ctx, 'public');
-    throw error;
-  }
+async function countRejection(ctx: Context, error: unknown): Promise<unknown> {
+  if (error instanceof ServiceError && error.code !== 'rate_limited') await consumeRateLimit(ctx, 'public');
+  return error;
 }
 
 /** Routes whose body may contain images, if a model takes them. */
 const PATHS_WITH_IMAGES: ReadonlySet<string> = new Set(['/api/generations/create/', '/api/generations/estimate/']);
 
-async function readBody(ctx: Context, { body, path }: Route): Promise<void> {
-  const mayHaveImages = PATHS_WITH_IMAGES.has(path) && hasImageModels();
-  if (mayHaveImages) holdLargeBody(ctx);
-  if (body === 'json') await readJsonBody(ctx, mayHaveImages);
-  else if (body === 'form') ctx.state.form = await readFormBody(ctx);
+function mayHaveImages({ path }: Route): boolean {
+  return PATHS_WITH_IMAGES.has(path) && hasImageModels();
+}
+
+async function readBody(ctx: Context, route: Route): Promise<void> {
+  if (mayHaveImages(route)) holdLargeBody(ctx);
+  if (route.body === 'json') await readJsonBody(ctx, mayHaveImages(route));
+  else if (route.body === 'form') ctx.state.form = await readFormBody(ctx);
 }
 
 /** Returns the rate class of a request. Pages without a signed-in caller are counted by address. */

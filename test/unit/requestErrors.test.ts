@@ -1,12 +1,16 @@
+import { mock } from 'node:test';
 import { expect } from 'chai';
 import { toServiceError } from '../../api/pipeline/errors.ts';
-import type { State } from '../../api/context.ts';
+import { logger } from '../../shared/lib/logger.ts';
 
 describe('an error of the database in a request', () => {
   const logged: string[] = [];
-  const log = { error: (_: object, message: string) => logged.push(message) };
-  const state = { requestId: 'id', log } as unknown as State;
-  beforeEach(() => logged.splice(0));
+  const state = { requestId: 'id' };
+  beforeEach(() => {
+    logged.splice(0);
+    mock.method(logger, 'child', () => ({ error: (_: object, message: string) => logged.push(message) }));
+  });
+  afterEach(() => mock.restoreAll());
   const convert = (code: string) => toServiceError(Object.assign(new Error('failed'), { code }), { state });
 
   it('is a 503 that says when to try again, if the transaction was ended because of a deadlock', () => {

@@ -5,7 +5,7 @@ import { perService } from '../../../shared/lib/serviceScope.ts';
 import { QUEUES } from '../../../shared/queues/catalog.ts';
 import { getQueue } from '../../../shared/queues/enqueue.ts';
 import { ServiceError } from '../../../shared/spec/errors.ts';
-import { requireActor, requireCaller, type Context, type State } from '../../context.ts';
+import { getRequestLogger, requireActor, requireCaller, type Context, type State } from '../../context.ts';
 import { describeNotFound } from '../../pipeline/errors.ts';
 import { HttpError } from '../../pipeline/httpError.ts';
 import { serviceOrigin } from '../../pipeline/serviceOrigin.ts';
@@ -64,7 +64,7 @@ function describeQueueChange(ctx: Context): QueueChange {
 /** Logs a change with its author. */
 function logQueueChange(ctx: Context): void {
   const { queue, change: action } = describeQueueChange(ctx);
-  ctx.state.log.info(
+  getRequestLogger(ctx.state).info(
     { queue, action, account: requireCaller(ctx).accountId, status: ctx.status },
     'queue board change',
   );

@@ -1,4 +1,5 @@
 import { ensureModelsKnown } from '../catalog/knownModels.ts';
+import { findModelInfo } from '../../lib/catalog/knownModels.ts';
 import { createBatcher } from '../../lib/batcher.ts';
 import { now } from '../../lib/clock.ts';
 import { isRejection } from '../../lib/database/errors.ts';
@@ -138,7 +139,7 @@ export async function findGeneration(caller: Caller, uuid: string): Promise<Read
   if (row.is_suspended) throw accountSuspendedError();
   if (row.uuid === null)
     throw new ServiceError('not_found', 'Not found. This account has no generation with that UUID.');
-  await ensureModelsKnown([row.model]);
+  if (findModelInfo(row.model) === undefined) await ensureModelsKnown([row.model]);
   return row;
 }
 
