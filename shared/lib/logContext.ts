@@ -2,8 +2,8 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import { createLruCache } from './lruCache.ts';
 
 /**
- * Correlation for the logs: the request that created a generation and the job that works on it in this process. Used by
- * logs only, so an evicted entry has no other effect.
+ * Correlation for the logs of workers: the request that created a generation and the job that works on it in this
+ * process. Used by logs only, so an evicted entry has no other effect.
  */
 
 /** Far more generations than one process works on at a time. */
@@ -19,19 +19,14 @@ interface JobContext {
 const jobByGeneration = createLruCache<string, JobContext>(MAX_ENTRIES);
 const currentJob = new AsyncLocalStorage<JobContext>();
 
-/** Stores the request that created a generation. */
-export function rememberRequestId(generationId: string, requestId: string): void {
-  requestIdByGeneration.set(generationId, requestId);
-}
-
-/** Returns the known request ids by generation, or undefined if none is known. */
-export function getRequestIds(generationIds: string[]): Record<string, string> | undefined {
+/** Returns the known request ids by generation. */
+export function getRequestIds(generationIds: string[]): Record<string, string> {
   const known: Record<string, string> = {};
   for (const id of generationIds) {
     const requestId = requestIdByGeneration.get(id);
     if (requestId !== undefined) known[id] = requestId;
   }
-  return Object.keys(known).length === 0 ? undefined : known;
+  return known;
 }
 
 interface LoggedJob {
@@ -48,7 +43,8 @@ export function withLogContext<Result>(
 ): Result {
   const job = { queue, jobId: id };
   for (const { uuid } of generations) jobByGeneration.set(uuid, job);
-  for (const [generationId, requestId] of Object.entries(requestIds)) rememberRequestId(generationId, requestId);
+  for (const [generationId, requestId] of Object.entries(requestIds))
+    requestIdByGeneration.set(generationId, requestId);
   return currentJob.run(job, work);
 }
 

@@ -61,7 +61,7 @@ function getRetryOptions({ attempts }: { attempts: number }) {
 
 interface Batcher {
   add: (item: unknown) => Promise<void>;
-  /** Number of items that wait or are being enqueued. At 0 the batcher is deleted: there is one per delay. */
+  /** Number of items that wait or are being enqueued. At 0 the batcher of a delay is deleted: there are many delays. */
   pending: number;
 }
 const batchers = perService(() => new Map<string, Batcher>());
@@ -69,10 +69,14 @@ const batchers = perService(() => new Map<string, Batcher>());
 /**
  * Enqueues the submit of a generation. Call it after the row that makes it due is committed. Never rejects and need not
  * be awaited: concurrent calls share one job, and if Redis loses it or is unavailable, the sweep enqueues it again.
+ * @param options.requestId request that creates the generation, for the logs of the job.
  * @returns whether Redis accepted the job.
  */
-export function enqueueDispatch(generation: GenerationKey, delayMs = 0): Promise<boolean> {
-  return enqueueGeneration('generation.dispatch', generation, delayMs);
+export function enqueueDispatch(
+  generation: GenerationKey,
+  { delayMs = 0, requestId }: { delayMs?: number; requestId?: string | undefined } = {},
+): Promise<boolean> {
+  return enqueueGeneration('generation.dispatch', generation, delayMs, requestId);
 }
 
 /** Enqueues a poll of a submitted generation. Never rejects, like {@link enqueueDispatch}. */
@@ -84,9 +88,11 @@ function enqueueGeneration(
   name: 'generation.dispatch' | 'generation.poll',
   generation: GenerationKey,
   delayMs: number,
+  requestId?: string,
 ) {
-  return enqueueBatched(name, toKey(generation), generation.uuid, delayMs, (generations) =>
-    enqueue(name, buildGenerationsPayload(generations), delayMs),
+  const item = { key: toKey(generation), requestId };
+  return enqueueBatched(name, item, generation.uuid, delayMs, (items) =>
+    enqueue(name, buildGenerationsPayload(items), delayMs),
   );
 }
 
@@ -95,11 +101,19 @@ function toKey({ uuid, account_id, is_test: isTest }: GenerationKey): Generation
   return { uuid, account_id, ...(isTest === true ? { is_test: true } : {}) };
 }
 
-function buildGenerationsPayload(generations: GenerationKey[]): Payload<'generation.dispatch'> {
+function buildGenerationsPayload(
+  items: { key: GenerationKey; requestId: string | undefined }[],
+): Payload<'generation.dispatch'> {
+  const generations = items.map(({ key }) => key);
   const ids = generations.map(({ uuid }) => uuid);
   const requestIds = getRequestIds(ids);
+  for (const { key, requestId } of items) if (requestId !== undefined) requestIds[key.uuid] = requestId;
   const traceparents = getTraceparents(ids);
-  return { generations, ...(requestIds && { requestIds }), ...(traceparents && { traceparents }) };
+  return {
+    generations,
+    ...(Object.keys(requestIds).length > 0 && { requestIds }),
+    ...(traceparents && { traceparents }),
+  };
 }
 
 /**
@@ -182,7 +196,7 @@ async function enqueueBatched<Item>(
     return false;
   } finally {
     batcher.pending -= 1;
-    if (batcher.pending === 0) batchers().delete(key);
+    if (batcher.pending === 0 && delayMs > 0) batchers().delete(key);
   }
 }
 

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { withLogContext, rememberRequestId, getRequestIds, getLogContext } from '../../shared/lib/logContext.ts';
+import { withLogContext, getRequestIds, getLogContext } from '../../shared/lib/logContext.ts';
 
 const GENERATION = '0199aaaa-0000-7000-8000-000000000001';
 const OTHER = '0199aaaa-0000-7000-8000-000000000002';
@@ -26,11 +26,11 @@ describe('the log context', () => {
     });
     expect(getLogContext({ generationId: OTHER }, 30, outside)).to.deep.equal({});
     expect(getRequestIds([GENERATION, OTHER])).to.deep.equal({ [GENERATION]: 'request-1' });
-    expect(getRequestIds([OTHER])).to.equal(undefined);
+    expect(getRequestIds([OTHER])).to.deep.equal({});
   });
 
   it("does not change the request's own log lines", () => {
-    rememberRequestId(OTHER, 'request-2');
+    withLogContext({ id: '8', queue: 'poll', requestIds: { [OTHER]: 'request-2' } }, () => {});
     const inside = { bindings: () => ({ requestId: 'request-2' }) };
     expect(getLogContext({ generationId: OTHER }, 30, inside)).to.deep.equal({});
   });

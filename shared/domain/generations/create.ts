@@ -4,7 +4,6 @@ import { v7 as uuidv7 } from 'uuid';
 import { addMilliseconds, now } from '../../lib/clock.ts';
 import { isOutage } from '../../lib/database/errors.ts';
 import { logger } from '../../lib/logger.ts';
-import { rememberRequestId } from '../../lib/logContext.ts';
 import { rememberTrace } from '../../lib/tracing.ts';
 import { enqueueDispatch } from '../../queues/enqueue.ts';
 import { requireReleasedCatalog } from '../catalog/releases.ts';
@@ -45,7 +44,7 @@ export async function createGeneration(
   caller: Caller,
   input: CreateInput,
   idempotencyKey: string | null = null,
-  requestId: string | null = null,
+  requestId?: string,
 ): Promise<CreateResult> {
   requireAllowedModel(caller, input.model);
   const { params, inputs, isReplay } = await requireReleasedCatalog()
@@ -74,7 +73,6 @@ export async function createGeneration(
     idempotency_key: idempotencyKey,
     ...(inputs.length === 0 ? {} : { inputs }),
   };
-  if (requestId !== null) rememberRequestId(debit.uuid, requestId);
   rememberTrace(debit.uuid);
   const outcome = isReplay
     ? 'replayed'
@@ -82,7 +80,7 @@ export async function createGeneration(
         throw isOutage(error) ? databaseUnavailableError(buildNotCreatedDetail(idempotencyKey), error) : error;
       });
   if (outcome === 'replayed') {
-    return replayCreate(debit).catch((error: unknown) => {
+    return replayCreate(debit, requestId).catch((error: unknown) => {
       throw isOutage(error) ? databaseUnavailableError(OUTCOME_UNKNOWN_DETAIL, error) : error;
     });
   }
@@ -90,11 +88,11 @@ export async function createGeneration(
   if (outcome === 'input_unavailable') throw new ServiceError('validation_error', INPUT_UNAVAILABLE_DETAIL);
   if (outcome === 'credentials_changing') throw credentialsChangingError(debit);
   if (outcome !== 'accepted') throw await buildRejectionError(outcome, debit, caller);
-  return dispatchCreated(debit);
+  return dispatchCreated(debit, requestId);
 }
 
-function dispatchCreated(debit: Debit): CreateResult {
-  void enqueueDispatch(debit);
+function dispatchCreated(debit: Debit, requestId: string | undefined): CreateResult {
+  void enqueueDispatch(debit, { requestId });
   return { generation: buildQueuedGeneration({ ...debit, credits_charged: debit.credits }), isReplay: false };
 }
 
@@ -170,7 +168,7 @@ function buildQueuedGeneration({
 }
 
 /** Returns the response to the first request with this key, if this request is the same. */
-async function replayCreate(debit: Debit): Promise<CreateResult> {
+async function replayCreate(debit: Debit, requestId: string | undefined): Promise<CreateResult> {
   const { account_id, idempotency_key } = debit;
   const first = await Generation.query().findOne({ account_id, idempotency_key });
   // The key expired between the two statements, so a repeated request creates a new generation.
@@ -180,7 +178,7 @@ async function replayCreate(debit: Debit): Promise<CreateResult> {
     });
   }
   // This very request was charged, and the response of the database was lost.
-  if (first.uuid === debit.uuid) return dispatchCreated(debit);
+  if (first.uuid === debit.uuid) return dispatchCreated(debit, requestId);
   if (!(await isSameRequest(first, debit))) throw keyReusedError();
   await ensureModelsKnown([first.model]);
   return { generation: buildQueuedGeneration(first), isReplay: true };

@@ -139,7 +139,7 @@ async function handleSubmitError(
     releaseGeneration(generation, delayMs, error.fault === 'unknown' ? 'unknown' : 'not accepted'),
   );
   if (isCancelRequested && (await cancelUnsubmitted(generation, null))?.hasEnded === true) return;
-  void enqueueDispatch({ uuid, account_id, is_test: isTestUpstream(route.upstream) }, delayMs);
+  void enqueueDispatch({ uuid, account_id, is_test: isTestUpstream(route.upstream) }, { delayMs });
   // Only transport errors count as failed probes: an upstream that responds, even with "busy", is reachable. A
   // synchronous upstream takes minutes to respond, so its timeouts say nothing about its health.
   if (error.isAccountError) await openCircuit(route, error.message);
