@@ -40,6 +40,7 @@ const POSTGRES_SETTINGS = {
   shared_buffers: '256MB',
   max_connections: '300',
   max_wal_size: '8GB',
+  min_wal_size: '3GB',
   checkpoint_timeout: '1h',
 };
 export const REDIS_PREFIX = 'bench';
