@@ -1,5 +1,5 @@
 import type { Caller } from '../../shared/domain/accounts/accounts.ts';
-import { findApiKeyOwner, hashApiKey, recordApiKeyLastUsed } from '../../shared/domain/accounts/apiKeyOwners.ts';
+import { findApiKeyOwner, hashApiKey } from '../../shared/domain/accounts/apiKeyOwners.ts';
 import { requireAccess, requireAllowedAddress } from '../../shared/domain/accounts/restrictions.ts';
 import { ServiceError } from '../../shared/spec/errors.ts';
 import { ALL_SCOPES, type Scope } from '../../shared/spec/oauth.ts';
@@ -12,7 +12,7 @@ import {
 } from './authenticateToken.ts';
 import { readHeaderCredential } from './credentials.ts';
 import { HttpError } from './httpError.ts';
-import { recordUseThrottled } from './recordLastUsed.ts';
+import { recordKeyUse } from './recordLastUsed.ts';
 
 /** An authenticated MCP client: an access token with some scopes, or an API key. */
 export interface Principal extends Caller {
@@ -74,7 +74,7 @@ async function authenticateApiKey(key: string, address: string): Promise<Princip
   const caller = hash === null ? undefined : await findApiKeyOwner(hash).catch(withChallenge);
   if (caller === undefined) throw invalidTokenError('The API key is unknown or revoked.');
   requireAllowedAddress(caller, address);
-  recordUseThrottled(caller.keyHash.toString('base64'), () => recordApiKeyLastUsed(caller.keyHash));
+  recordKeyUse(caller.keyHash);
   return { ...caller, scopes: caller.restrictions?.scopes ?? ALL_SCOPES_SET, credential: 'key' };
 }
 

@@ -34,8 +34,7 @@ export async function readJsonBody(ctx: Context, mayHaveImages = false): Promise
 /** Returns the parsed JSON body. An absent body counts as an empty object, so that the error names the missing field. */
 export function getJsonBody(ctx: Context): unknown {
   if (ctx.request.body !== undefined) return ctx.request.body;
-  const isInChunks = ctx.get('transfer-encoding') !== '';
-  if (!isInChunks && (ctx.request.length === undefined || ctx.request.length === 0)) return {};
+  if (!announcesBody(ctx.req)) return {};
   throw new ServiceError('validation_error', 'The body must be JSON, sent with "Content-Type: application/json".');
 }
 
@@ -122,7 +121,7 @@ export function discardUnreadBody(ctx: Context, next: () => Promise<void>): Prom
 }
 
 function announcesBody({ headers }: IncomingMessage): boolean {
-  return headers['transfer-encoding'] !== undefined || (headers['content-length'] ?? '0') !== '0';
+  return (headers['transfer-encoding'] ?? '') !== '' || Number(headers['content-length'] ?? 0) > 0;
 }
 
 function bodyTooLargeError(limitBytes: number): ServiceError {

@@ -6,7 +6,7 @@ import { perService } from '../../shared/lib/serviceScope.ts';
 import { API_KEY_LAST_USED_INTERVAL_MS } from '../../shared/spec/limits.ts';
 import type { Context } from '../context.ts';
 
-/** Time at which this process last recorded a use, by the hash of the credential in base64. */
+/** Time at which this process last recorded a use, by the hash of a key or a session in base64, or by the grant. */
 const recordedAt = perService(() => createLruCache<string, number>(100_000));
 
 /** Records the use of the request's credentials in `last_used_at`, at most once a minute and without delaying it. */
@@ -16,15 +16,20 @@ export function recordLastUsed(ctx: Context): void {
     recordUseThrottled(sha256Base64(sessionToken), () => recordSessionLastUsed(sha256(sessionToken)));
   }
   const keyHash = caller?.keyHash ?? null;
-  if (keyHash !== null) recordUseThrottled(keyHash.toString('base64'), () => recordApiKeyLastUsed(keyHash));
+  if (keyHash !== null) recordKeyUse(keyHash);
+}
+
+/** Records the use of a key in the same way. */
+export function recordKeyUse(keyHash: Buffer): void {
+  recordUseThrottled(keyHash.toString('base64'), () => recordApiKeyLastUsed(keyHash));
 }
 
 /** Runs `write` at most once a minute per credential. A failed write is retried at the next use. */
-export function recordUseThrottled(hash: string, write: () => Promise<void>): void {
+export function recordUseThrottled(id: string, write: () => Promise<void>): void {
   const at = performance.now();
-  if (at - (recordedAt().peek(hash) ?? -API_KEY_LAST_USED_INTERVAL_MS) < API_KEY_LAST_USED_INTERVAL_MS) return;
-  recordedAt().set(hash, at);
-  write().catch(() => recordedAt().delete(hash));
+  if (at - (recordedAt().peek(id) ?? -API_KEY_LAST_USED_INTERVAL_MS) < API_KEY_LAST_USED_INTERVAL_MS) return;
+  recordedAt().set(id, at);
+  write().catch(() => recordedAt().delete(id));
 }
 
 /** Returns true if this process has recorded a use of the session, which it does for valid ones only. */

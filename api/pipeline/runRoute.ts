@@ -53,8 +53,8 @@ async function runSteps(ctx: Context, route: Route): Promise<void> {
   // For programs the body comes first: until it is complete, nothing is counted against the account (its key may be
   // revoked).
   const bodyError = route.body === 'none' ? null : await readBody(ctx, route).then(() => null, toError);
-  if (isVerifiedHere(authentication, bodyError !== null)) await verifyRouteKey(ctx, authentication);
-  if (ctx.method !== 'GET' && ctx.state.sessionToken !== undefined) await verifyRouteSession(ctx);
+  await verifyRouteKey(ctx, authentication, bodyError !== null);
+  if (ctx.method !== 'GET') await countRejections(ctx, () => verifySession(ctx));
   let isCounted: boolean = ctx.state.isPage;
   const handle = async () => {
     if (!isCounted) await consumeRateLimit(ctx, getRateClass(ctx, route));
@@ -83,47 +83,32 @@ async function runSteps(ctx: Context, route: Route): Promise<void> {
 async function authenticateRoute(ctx: Context, authentication: Authentication): Promise<void> {
   if (WITHOUT_SESSION.has(authentication)) return;
   if (ctx.state.isPage || authentication === 'staffCall') return authenticateOptional(ctx);
-  try {
+  await countRejections(ctx, async () => {
     if (authentication === 'mcp') ctx.state.caller = await authenticateMcp(ctx);
     else ctx.state.caller = await (authentication === 'session' ? authenticateSession(ctx) : authenticate(ctx));
-  } catch (error) {
-    throw await countRejection(ctx, error);
-  }
-}
-
-/** A deferred key is verified by the statement of the handler, which does not run after a rejected body. */
-function isVerifiedHere(authentication: Authentication, isBodyRejected: boolean): boolean {
-  return (
-    authentication === 'account' || authentication === 'staff' || (authentication === 'deferredKey' && isBodyRejected)
-  );
-}
-
-/** Verifies the key of a request whose body is complete: it may have been revoked or changed while the body arrived. */
-async function verifyRouteKey(ctx: Context, authentication: Authentication): Promise<void> {
-  try {
-    ctx.state.caller = await verifyKey(authentication === 'deferredKey' ? await authenticate(ctx) : requireCaller(ctx));
-  } catch (error) {
-    throw await countRejection(ctx, error);
-  }
-}
-
-/** Verifies the session of a request that changes something: it may have ended while the body arrived. */
-async function verifyRouteSession(ctx: Context): Promise<void> {
-  try {
-    await verifySession(ctx);
-  } catch (error) {
-    throw await countRejection(ctx, error);
-  }
+  });
 }
 
 /**
- * Counts a failed attempt to authenticate against the address that it comes from.
- * @returns the error to throw.
- * @throws ServiceError rate_limited
+ * Verifies the key of a request whose body is complete: it may have been revoked or changed while the body arrived. A
+ * deferred one is verified by the statement of the handler, which does not run after a rejected body.
  */
-async function countRejection(ctx: Context, error: unknown): Promise<unknown> {
-  if (error instanceof ServiceError && error.code !== 'rate_limited') await consumeRateLimit(ctx, 'public');
-  return error;
+async function verifyRouteKey(ctx: Context, authentication: Authentication, isBodyRejected: boolean): Promise<void> {
+  const isDeferred = authentication === 'deferredKey' && isBodyRejected;
+  if (!isDeferred && authentication !== 'account' && authentication !== 'staff') return;
+  await countRejections(ctx, async () => {
+    ctx.state.caller = await verifyKey(isDeferred ? await authenticate(ctx) : requireCaller(ctx));
+  });
+}
+
+/** Counts failed attempts to authenticate against the address that they come from. */
+async function countRejections(ctx: Context, authenticateCaller: () => Promise<void>): Promise<void> {
+  try {
+    await authenticateCaller();
+  } catch (error) {
+    if (error instanceof ServiceError && error.code !== 'rate_limited') await consumeRateLimit(ctx, 'public');
+    throw error;
+  }
 }
 
 /** Routes whose body may contain images, if a model takes them. */
@@ -134,8 +119,9 @@ function mayHaveImages({ path }: Route): boolean {
 }
 
 async function readBody(ctx: Context, route: Route): Promise<void> {
-  if (mayHaveImages(route)) holdLargeBody(ctx);
-  if (route.body === 'json') await readJsonBody(ctx, mayHaveImages(route));
+  const hasImages = mayHaveImages(route);
+  if (hasImages) holdLargeBody(ctx);
+  if (route.body === 'json') await readJsonBody(ctx, hasImages);
   else if (route.body === 'form') ctx.state.form = await readFormBody(ctx);
 }
 

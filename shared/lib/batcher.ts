@@ -88,7 +88,7 @@ export function createBatcher<Item, Result>(options: BatcherOptions<Item, Result
     return getKey === undefined ? undefined : lanes.get(getKey(item));
   }
 
-  function rejectStalled({ timeoutMs, createError }: WaitTimeout): void {
+  function rejectStalled(timeout: WaitTimeout): void {
     stallTimer = undefined;
     const checkedAt = performance.now();
     let nextMs = Infinity;
@@ -96,17 +96,16 @@ export function createBatcher<Item, Result>(options: BatcherOptions<Item, Result
     for (const entry of waiting) {
       const lane = findLane(entry);
       const lastProgress = lane?.isRunning === true ? lane.lastProgressAt : lastProgressAt;
-      const remainingMs = Math.max(entry.queuedAt, lastProgress) + timeoutMs - checkedAt;
+      const remainingMs = Math.max(entry.queuedAt, lastProgress) + timeout.timeoutMs - checkedAt;
       if (remainingMs > 0) {
         nextMs = Math.min(nextMs, remainingMs);
         continue;
       }
       if (removeFirst(ready, entry)) startNextInLane(entry);
       else if (lane !== undefined) removeFirst(lane.waiting, entry);
-      entry.reject(createError());
+      entry.reject(timeout.createError());
     }
-    if (nextMs < Infinity)
-      stallTimer = setTimeout(rejectStalled, Math.ceil(nextMs), { timeoutMs, createError }).unref();
+    if (nextMs < Infinity) stallTimer = setTimeout(rejectStalled, Math.ceil(nextMs), timeout).unref();
   }
 
   /** Makes the next item with the same key ready. */
@@ -206,7 +205,7 @@ export function createBatcher<Item, Result>(options: BatcherOptions<Item, Result
 
   return (item) =>
     new Promise<Result>((resolve, reject) => {
-      addItem({ item, resolve, reject, queuedAt: waitTimeout === undefined ? 0 : performance.now() });
+      addItem({ item, resolve, reject, queuedAt: performance.now() });
       schedule();
     });
 }
