@@ -112,8 +112,9 @@ async function runJob(processors: Processors, job: Job): Promise<void> {
     jobDuration.observe({ job: job.name, outcome }, (performance.now() - startedAt) / 1_000);
   try {
     const { name, queueName: queue, id = name } = job;
-    await withJobSpan({ ...payload, name, queue }, () =>
-      withLogContext({ ...payload, id, queue }, () => processor(payload)),
+    const generations = 'generations' in payload ? payload.generations : [];
+    await withJobSpan({ name, queue, generations }, () =>
+      withLogContext({ id, queue, generations }, () => processor(payload)),
     );
     record('done');
   } catch (error) {

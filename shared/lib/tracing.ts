@@ -85,30 +85,24 @@ export function rememberTrace(generationId: string): void {
   if (carrier.traceparent !== undefined) traceparents.set(generationId, carrier.traceparent);
 }
 
-/** Returns the known trace contexts by generation, or undefined if none is known. */
-export function getTraceparents(generationIds: string[]): Record<string, string> | undefined {
-  const { traceparents } = state();
-  if (traceparents === undefined) return undefined;
-  const known = generationIds.flatMap((id) => {
-    const traceparent = traceparents.get(id);
-    return traceparent === undefined ? [] : [[id, traceparent] as const];
-  });
-  return known.length === 0 ? undefined : Object.fromEntries(known);
+/** Returns the trace context of a generation, if known. */
+export function getTraceparent(generationId: string): string | undefined {
+  return state().traceparents?.get(generationId);
 }
 
 interface TracedJob {
   name: string;
   queue: string;
-  traceparents?: Record<string, string>;
+  generations: readonly { uuid: string; traceparent?: string }[];
 }
 
 /** Runs a job in a span: in the trace of its request if there is one, with links if it serves several requests. */
 export async function withJobSpan<Result>(job: TracedJob, work: () => Promise<Result>): Promise<Result> {
   if (!isTracing()) return work();
-  const { name, queue, traceparents = {} } = job;
-  for (const [generationId, traceparent] of Object.entries(traceparents))
-    state().traceparents?.set(generationId, traceparent);
-  const causes = [...new Set(Object.values(traceparents))];
+  const { name, queue, generations } = job;
+  for (const { uuid, traceparent } of generations)
+    if (traceparent !== undefined) state().traceparents?.set(uuid, traceparent);
+  const causes = [...new Set(generations.flatMap(({ traceparent }) => traceparent ?? []))];
   const parent = causes.length === 1 ? parseTraceparent(causes[0]) : ROOT_CONTEXT;
   const attributes = { 'messaging.system': 'bullmq', 'messaging.destination.name': queue };
   const links = causes.length > 1 ? causes : [];

@@ -25,15 +25,22 @@ export type GenerationKey = Static<typeof GenerationKey>;
 
 const GenerationsPayload = Type.Object(
   {
-    generations: Type.Array(GenerationKey, { minItems: 1, maxItems: MAX_IDS_PER_JOB }),
-    /** For the logs: the request that created each generation. Unknown after Redis has lost data. */
-    requestIds: Type.Optional(
-      Type.Record(Type.String({ pattern: '^[0-9a-f-]{36}$' }), Type.String({ minLength: 1, maxLength: 64 })),
+    generations: Type.Array(
+      Type.Object(
+        {
+          ...GenerationKey.properties,
+          /** For the logs: the request that created the generation. Unknown after Redis has lost data. */
+          requestId: Type.Optional(Type.String({ minLength: 1, maxLength: 64 })),
+          /** W3C trace context of that request. Only while the sender records traces. */
+          traceparent: Type.Optional(Type.String({ minLength: 55, maxLength: 64 })),
+        },
+        { additionalProperties: false },
+      ),
+      { minItems: 1, maxItems: MAX_IDS_PER_JOB },
     ),
-    /** W3C trace context of each generation's request. Only while the sender records traces. */
-    traceparents: Type.Optional(
-      Type.Record(Type.String({ pattern: '^[0-9a-f-]{36}$' }), Type.String({ minLength: 55, maxLength: 64 })),
-    ),
+    /** The previous version sends the above by generation. Ignored, and to be removed with the next version. */
+    requestIds: Type.Optional(Type.Unknown()),
+    traceparents: Type.Optional(Type.Unknown()),
   },
   { additionalProperties: false },
 );

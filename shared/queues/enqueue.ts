@@ -5,8 +5,8 @@ import { createBatcher } from '../lib/batcher.ts';
 import { logger } from '../lib/logger.ts';
 import { connectForCommands, waitUntilReady } from '../lib/redis.ts';
 import { perService } from '../lib/serviceScope.ts';
-import { getRequestIds } from '../lib/logContext.ts';
-import { getTraceparents, withSpan } from '../lib/tracing.ts';
+import { getRequestId } from '../lib/logContext.ts';
+import { getTraceparent, withSpan } from '../lib/tracing.ts';
 import {
   getJobDefinition,
   MAX_IDS_PER_JOB,
@@ -90,30 +90,20 @@ function enqueueGeneration(
   delayMs: number,
   requestId?: string,
 ) {
-  const item = { key: toKey(generation), requestId };
-  return enqueueBatched(name, item, generation.uuid, delayMs, (items) =>
-    enqueue(name, buildGenerationsPayload(items), delayMs),
-  );
+  const item = toPayloadItem(generation, requestId);
+  return enqueueBatched(name, item, generation.uuid, delayMs, (generations) => enqueue(name, { generations }, delayMs));
 }
+
+type PayloadItem = Payload<'generation.dispatch'>['generations'][number];
 
 /** Callers pass rows, of which a payload contains the key only. */
-function toKey({ uuid, account_id, is_test: isTest }: GenerationKey): GenerationKey {
-  return { uuid, account_id, ...(isTest === true ? { is_test: true } : {}) };
-}
-
-function buildGenerationsPayload(
-  items: { key: GenerationKey; requestId: string | undefined }[],
-): Payload<'generation.dispatch'> {
-  const generations = items.map(({ key }) => key);
-  const ids = generations.map(({ uuid }) => uuid);
-  const requestIds = getRequestIds(ids);
-  for (const { key, requestId } of items) if (requestId !== undefined) requestIds[key.uuid] = requestId;
-  const traceparents = getTraceparents(ids);
-  return {
-    generations,
-    ...(Object.keys(requestIds).length > 0 && { requestIds }),
-    ...(traceparents && { traceparents }),
-  };
+function toPayloadItem(row: GenerationKey, requestId = getRequestId(row.uuid)): PayloadItem {
+  const item: PayloadItem = { uuid: row.uuid, account_id: row.account_id };
+  if (row.is_test === true) item.is_test = true;
+  if (requestId !== undefined) item.requestId = requestId;
+  const traceparent = getTraceparent(row.uuid);
+  if (traceparent !== undefined) item.traceparent = traceparent;
+  return item;
 }
 
 /**
@@ -122,12 +112,12 @@ function buildGenerationsPayload(
  */
 export function enqueueRefresh(generation: GenerationKey): Promise<boolean> {
   const name = 'generation.refresh';
-  return enqueueBatched(name, toKey(generation), generation.uuid, 0, async (generations) => {
+  return enqueueBatched(name, toPayloadItem(generation), generation.uuid, 0, async (generations) => {
     await getQueue(JOBS[name].queue).addBulk(
-      generations.map((key) => ({
+      generations.map((item) => ({
         name,
-        data: parsePayload(name, { generations: [key], traceparents: getTraceparents([key.uuid]) }),
-        opts: { deduplication: { id: key.uuid } },
+        data: parsePayload(name, { generations: [item] }),
+        opts: { deduplication: { id: item.uuid } },
       })),
     );
   });

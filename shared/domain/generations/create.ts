@@ -93,7 +93,7 @@ export async function createGeneration(
 
 function dispatchCreated(debit: Debit, requestId: string | undefined): CreateResult {
   void enqueueDispatch(debit, { requestId });
-  return { generation: buildQueuedGeneration({ ...debit, credits_charged: debit.credits }), isReplay: false };
+  return { generation: buildQueuedGeneration(debit, debit.credits), isReplay: false };
 }
 
 /**
@@ -140,23 +140,24 @@ function topupUnknownError({ credits }: Debit): ServiceError {
 }
 
 /** Builds the generation for the response to a create. */
-function buildQueuedGeneration({
-  uuid,
-  model,
-  prompt,
-  params,
-  credits_charged,
-  created_at,
-  metadata = null,
-}: Pick<Generation, 'uuid' | 'model' | 'prompt' | 'params' | 'credits_charged' | 'created_at'> &
-  Partial<Pick<Generation, 'metadata'>>): Generation {
+function buildQueuedGeneration(
+  {
+    uuid,
+    model,
+    prompt,
+    params,
+    created_at,
+    metadata = null,
+  }: Pick<Generation, 'uuid' | 'model' | 'prompt' | 'params' | 'created_at'> & Partial<Pick<Generation, 'metadata'>>,
+  creditsCharged: number,
+): Generation {
   return Generation.fromDatabaseJson({
     uuid,
     model,
     prompt,
     params,
     status: 'queued',
-    credits_charged,
+    credits_charged: creditsCharged,
     created_at,
     completed_at: null,
     output_path: null,
@@ -181,7 +182,7 @@ async function replayCreate(debit: Debit, requestId: string | undefined): Promis
   if (first.uuid === debit.uuid) return dispatchCreated(debit, requestId);
   if (!(await isSameRequest(first, debit))) throw keyReusedError();
   await ensureModelsKnown([first.model]);
-  return { generation: buildQueuedGeneration(first), isReplay: true };
+  return { generation: buildQueuedGeneration(first, first.credits_charged), isReplay: true };
 }
 
 const OUTCOME_UNKNOWN_DETAIL =
