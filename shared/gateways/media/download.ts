@@ -65,8 +65,8 @@ export async function download(
   localFile: string,
   limits: Partial<DownloadLimits> = {},
 ): Promise<void> {
-  const incoming = openSource(source, policy, limits);
-  await writeChunks(incoming.chunks, localFile, incoming);
+  const { chunks, incoming } = openSource(source, policy, limits);
+  await writeChunks(chunks, localFile, incoming);
 }
 
 /**
@@ -81,8 +81,7 @@ export async function downloadContent(
   newFile: () => Promise<string>,
   limits: Partial<DownloadLimits> = {},
 ): Promise<{ data: Buffer } | { localFile: string }> {
-  const incoming = openSource(source, policy, limits);
-  const { chunks } = incoming;
+  const { chunks, incoming } = openSource(source, policy, limits);
   const start: Buffer[] = [];
   try {
     let bytes = 0;
@@ -108,8 +107,6 @@ interface DownloadSource {
 
 /** A source while it is downloaded. */
 interface IncomingSource {
-  /** Chunks of limited total size. The request is sent when the first one is read. */
-  chunks: AsyncGenerator<Buffer, void>;
   /** Length by the response's headers, which may be wrong. 0 until they have arrived, and if they have none. */
   announcedBytes: number;
   signal: AbortSignal;
@@ -117,31 +114,45 @@ interface IncomingSource {
   error?: unknown;
 }
 
-function openSource(source: DownloadSource, policy: DownloadPolicy, limits: Partial<DownloadLimits>): IncomingSource {
+/** @returns the chunks, of limited total size. The request is sent when the first one is read. */
+function openSource(source: DownloadSource, policy: DownloadPolicy, limits: Partial<DownloadLimits>) {
   const { maxBytes, timeoutMs, idleMs } = { ...getDefaultLimits(), ...limits };
-  const signal = AbortSignal.timeout(timeoutMs);
-  const options = { headers: source.headers, signal, headersTimeout: idleMs, bodyTimeout: idleMs };
-  async function* open(): AsyncGenerator<Buffer, void> {
-    if (/^data:/i.test(source.url)) return yield* decodeDataUrl(source.url);
-    const { body, announcedBytes } = await openDownload(source.url, policy, options, maxBytes);
-    incoming.announcedBytes = announcedBytes;
-    yield* body as AsyncIterable<Buffer>;
-  }
-  async function* pass(): AsyncGenerator<Buffer, void> {
-    let bytes = 0;
-    try {
-      for await (const chunk of open()) {
-        bytes += chunk.length;
-        if (bytes > maxBytes) throw tooLargeError(maxBytes, getName(policy));
-        yield chunk;
-      }
-    } catch (error) {
-      incoming.error = error;
-      throw error;
+  const incoming: IncomingSource = { announcedBytes: 0, signal: AbortSignal.timeout(timeoutMs) };
+  const chunks = readSource(source, policy, idleMs, maxBytes, incoming);
+  return { chunks: limitChunks(chunks, policy, maxBytes, incoming), incoming };
+}
+
+async function* readSource(
+  { url, headers }: DownloadSource,
+  policy: DownloadPolicy,
+  idleMs: number,
+  maxBytes: number,
+  incoming: IncomingSource,
+): AsyncGenerator<Buffer, void> {
+  if (/^data:/i.test(url)) return yield* decodeDataUrl(url);
+  const options = { headers, signal: incoming.signal, headersTimeout: idleMs, bodyTimeout: idleMs };
+  const { body, announcedBytes } = await openDownload(url, policy, options, maxBytes);
+  incoming.announcedBytes = announcedBytes;
+  yield* body as AsyncIterable<Buffer>;
+}
+
+async function* limitChunks(
+  chunks: AsyncIterable<Buffer>,
+  policy: DownloadPolicy,
+  maxBytes: number,
+  incoming: IncomingSource,
+): AsyncGenerator<Buffer, void> {
+  let bytes = 0;
+  try {
+    for await (const chunk of chunks) {
+      bytes += chunk.length;
+      if (bytes > maxBytes) throw tooLargeError(maxBytes, getName(policy));
+      yield chunk;
     }
+  } catch (error) {
+    incoming.error = error;
+    throw error;
   }
-  const incoming: IncomingSource = { chunks: pass(), announcedBytes: 0, signal };
-  return incoming;
 }
 
 async function writeChunks(chunks: AsyncIterable<Buffer>, localFile: string, incoming: IncomingSource): Promise<void> {
@@ -169,7 +180,7 @@ type DownloadRequestOptions = Pick<Dispatcher.RequestOptions, 'headersTimeout' |
 async function openDownload(
   url: string,
   policy: DownloadPolicy,
-  { headers, ...options }: DownloadRequestOptions,
+  { headers, signal, headersTimeout, bodyTimeout }: DownloadRequestOptions,
   maxBytes: number,
 ): Promise<{ body: Readable; announcedBytes: number }> {
   const name = getName(policy);
@@ -180,7 +191,9 @@ async function openDownload(
     // After a redirect to another origin the headers are never sent again, not even to the first origin.
     leftOrigin ||= new URL(address).origin !== new URL(url).origin;
     const response = await request(address, {
-      ...options,
+      signal,
+      headersTimeout,
+      bodyTimeout,
       dispatcher,
       headers: leftOrigin ? undefined : headers,
     }).catch((error: Error & { code?: string }) => {
@@ -190,7 +203,7 @@ async function openDownload(
     const announcedBytes = Number(response.headers['content-length'] ?? 0);
     const isTooLarge = announcedBytes > maxBytes;
     if (statusCode === 200 && !isTooLarge) return { body, announcedBytes };
-    await body.dump({ signal: options.signal, limit: 16_384 });
+    await body.dump({ signal, limit: 16_384 });
     if (statusCode === 200) throw tooLargeError(maxBytes, name);
     const location = response.headers['location'];
     if (statusCode < 300 || statusCode >= 400 || typeof location !== 'string')

@@ -73,7 +73,7 @@ export async function storeOutput(input: StoreOutputInput): Promise<StoredOutput
         : await downloadContent(output, policy, kind === 'image' ? MEMORY_MAX_BYTES : 0, newFile);
     const head = 'data' in content ? content.data : await readHead(content.localFile);
     const { extension, contentType } = sniffFormat(head, kind);
-    const original = { ...content, name: `${name}.${extension}`, contentType };
+    const original = { name: `${name}.${extension}`, contentType, ...content };
     const data = await tryMakeThumbnail(input, content);
     const thumbnail = data === null ? null : { data, name: `${name}.thumbnail.webp`, contentType: 'image/webp' };
     await getMediaStore().putFiles(folder, thumbnail === null ? [original] : [thumbnail, original]);

@@ -89,7 +89,7 @@ export function stopThumbnailProcess(): void {
  * 0.9 s with WebAssembly, an image 0.03 to 0.1 s, and the start of a child 0.1 s.
  */
 export function makeThumbnail(input: ThumbnailSource, options: ThumbnailOptions = {}): Promise<Uint8Array> {
-  return runTask({ ...input, ffmpegPath: options.ffmpegPath ?? 'ffmpeg' }) as Promise<Uint8Array>;
+  return runTask({ ffmpegPath: options.ffmpegPath ?? 'ffmpeg', ...input }) as Promise<Uint8Array>;
 }
 
 /**

@@ -76,7 +76,7 @@ export async function requestStream<Read>(
       method,
       dispatcher:
         agents()[timeoutMs === undefined ? (method === 'POST' ? 'submitAgent' : 'queryAgent') : 'outputAgent'],
-      headers: isJson ? { ...headers, 'content-type': 'application/json' } : headers,
+      headers: isJson ? { 'content-type': 'application/json', ...headers } : headers,
       body: isJson ? JSON.stringify(body) : body,
       signal: AbortSignal.timeout(timeoutMs ?? config.UPSTREAM_TIMEOUT_MS),
     });

@@ -165,11 +165,10 @@ export function findUpstreamRoute(
 ): UpstreamRoute | undefined {
   const upstream = upstreams.get(upstreamName);
   if (upstream === undefined) return undefined;
-  const defaults = { input: isTestUpstream(upstream) ? TEST_INPUT : DEFAULT_INPUTS[upstream.adapter][kind] };
   const preset = MODEL_PRESETS[`${upstream.adapter}:${modelId}`];
-  const known = { ...defaults, ...preset };
-  const withImages = { ...known, input: addImageFields(known.input, upstream.adapter, kind, inputs) };
-  const modelSettings = { ...withImages, ...modelOverrides[`${upstreamName}:${modelId}`] };
+  const template = preset?.input ?? (isTestUpstream(upstream) ? TEST_INPUT : DEFAULT_INPUTS[upstream.adapter][kind]);
+  const input = addImageFields(template, upstream.adapter, kind, inputs);
+  const modelSettings = Object.assign({}, preset, { input }, modelOverrides[`${upstreamName}:${modelId}`]);
   return { model, kind, upstream, modelId, modelSettings, optionalParams, inputs };
 }
 

@@ -57,8 +57,8 @@ export const recordAccepted = createBatcher<AcceptedSubmit, 'recorded' | 'poll d
       soon: addMilliseconds(at, SWEEP_GRACE_MS),
       receipts: JSON.stringify(
         receipts.map(({ firstPollDelayMs, ...receipt }) => ({
-          ...receipt,
           due: addMilliseconds(at, firstPollDelayMs + SWEEP_GRACE_MS),
+          ...receipt,
         })),
       ),
     });

@@ -81,8 +81,8 @@ export function transition(
     run: async (generations) => {
       const at = now();
       const rows = await runStatement<ClaimedGeneration>(statement, {
-        ...toWantedBindings(generations),
         now: at,
+        ...toWantedBindings(generations),
         ...(await moreBindings(at)),
       });
       const byUuid = new Map(rows.map((row) => [row.uuid, row]));
