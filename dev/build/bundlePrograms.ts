@@ -107,7 +107,7 @@ function finishBundle(folder: string, name: string): void {
 
 /**
  * The object with which the bundler wraps a module: `__commonJS({"path"(exports,module){…}})`. V8 keeps 1,536 transitions
- * from the hidden class of all objects that are written with one property, and the paths of some 1,550 modules would use
+ * from the hidden class of all objects that are written with one property, and the paths of 1,550 to 1,800 modules would use
  * them up: each later `{ id }` would have a hidden class of its own, and each property that is added to it another new one.
  * Objects without a prototype have no such classes.
  */

@@ -56,6 +56,6 @@ export function getLogContext(
   const job = saysItself
     ? undefined
     : ((isOfOne ? jobByGeneration.get(generationId) : undefined) ?? currentJob.getStore());
-  // Fields are added to this object, which would cost V8 a new hidden class after a spread.
+  // pino adds fields to this object, which after a spread would cost V8 on Node 20 a new hidden class for each line.
   return Object.assign(request === undefined ? {} : { requestId: request }, job);
 }

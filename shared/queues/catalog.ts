@@ -38,7 +38,10 @@ const GenerationsPayload = Type.Object(
       ),
       { minItems: 1, maxItems: MAX_IDS_PER_JOB },
     ),
-    /** The previous version sends the above by generation. Ignored, and to be removed with the next version. */
+    /**
+     * The previous version sends both by generation. Ignored, also because its workers would reject jobs that continued
+     * them. To be removed with the next version.
+     */
     requestIds: Type.Optional(Type.Unknown()),
     traceparents: Type.Optional(Type.Unknown()),
   },

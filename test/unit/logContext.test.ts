@@ -26,7 +26,7 @@ describe('the log context', () => {
     expect(getRequestId(OTHER)).to.equal(undefined);
   });
 
-  it("does not change the request's own log lines", () => {
+  it("does not repeat the request on the request's own log lines", () => {
     withLogContext({ id: '8', queue: 'poll', generations: [{ uuid: OTHER, requestId: 'request-2' }] }, () => {});
     const inside = { bindings: () => ({ requestId: 'request-2' }) };
     expect(getLogContext({ generationId: OTHER }, 30, inside)).to.deep.equal({ queue: 'poll', jobId: '8' });

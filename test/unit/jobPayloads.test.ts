@@ -1,0 +1,31 @@
+import { expect } from 'chai';
+import { parsePayload } from '../../shared/queues/catalog.ts';
+
+const UUID = '0199aaaa-0000-7000-8000-000000000001';
+const TRACEPARENT = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01';
+const generation = { uuid: UUID, account_id: 1 };
+
+describe('the payload of a job', () => {
+  it('has the request and the trace of each generation', () => {
+    const payload = { generations: [{ ...generation, requestId: 'request-1', traceparent: TRACEPARENT }] };
+    expect(parsePayload('generation.dispatch', payload)).to.equal(payload);
+  });
+
+  it('is accepted as the previous version sends it, with requests and traces beside the generations', () => {
+    const payload = {
+      generations: [generation],
+      requestIds: { [UUID]: 'request-1' },
+      traceparents: { [UUID]: TRACEPARENT },
+    };
+    expect(parsePayload('generation.dispatch', payload)).to.equal(payload);
+  });
+
+  it('is rejected with fields that are not in the catalog', () => {
+    for (const payload of [
+      { generations: [{ ...generation, other: 1 }] },
+      { generations: [generation], other: 1 },
+      { generations: [] },
+    ])
+      expect(() => parsePayload('generation.dispatch', payload)).to.throw('Invalid payload of generation.dispatch');
+  });
+});
