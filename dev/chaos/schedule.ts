@@ -28,6 +28,9 @@ const REFUNDS_FAIL_SHARE = 0.75;
 const MODERATION_FAILS_SHARE = 0.6;
 const MODERATION_FAILS_MS = 5_000;
 const MIN_TWO_MONTHS_RUN_MS = 50_000;
+/** Responses to charges are lost from then on, when accounts need their first automatic top-up: few follow in a run. */
+const CHARGES_LOST_AT_MS = 4_000;
+const CHARGES_LOST_MS = 15_000;
 /** A run has at least this length after a jump to the end of a day: generations of that day are refunded afterwards. */
 const MIN_LEFT_FOR_DAY_MS = 21_000;
 
@@ -41,6 +44,9 @@ export function buildSchedule(seed: number, totalMs: number): PlannedFault[] {
   );
   if (totalMs > MIN_LEFT_FOR_DAY_MS)
     planned.push({ name: 'day change', target: '10 s before midnight', atMs: 0, durationMs: 0 });
+  const chargesLost = planLostCharges(seed, totalMs);
+  planned.push(chargesLost);
+  freeAt.set('charges', chargesLost.atMs + chargesLost.durationMs + RECOVERY_MS);
   const isFree = (holds: readonly string[], at: number) => holds.every((lockName) => (freeAt.get(lockName) ?? 0) <= at);
 
   for (let at = FIRST_FAULT_MS; at < totalMs; at += random.nextBetween(MIN_GAP_MS, MAX_GAP_MS)) {
@@ -77,6 +83,15 @@ export function buildSchedule(seed: number, totalMs: number): PlannedFault[] {
   const target = random.pick(FAULTS['refunds fail']?.targets ?? []);
   planned.push({ name: 'refunds fail', target, atMs: refundsMs, durationMs: totalMs - refundsMs });
   return planned;
+}
+
+function planLostCharges(seed: number, totalMs: number): PlannedFault {
+  const name = 'charge responses lost';
+  const target = createSeededRandom(seed)
+    .fork(name)
+    .pick(FAULTS[name]?.targets ?? []);
+  const atMs = Math.min(CHARGES_LOST_AT_MS, totalMs / 4);
+  return { name, target, atMs, durationMs: Math.min(CHARGES_LOST_MS, totalMs / 4) };
 }
 
 /** Begins some seconds before a month ends, so that as much as possible is in progress then. */
