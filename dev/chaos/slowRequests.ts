@@ -1,3 +1,4 @@
+import { AUTO_TOPUP_WAIT_TIMEOUT_MS } from '../../shared/domain/billing/autoTopups.ts';
 import type { Violation } from '../../shared/domain/credits/integrity/invariant.ts';
 import type { InjectedFault } from './injectFaults.ts';
 import type { ClientRequest } from './clients/clients.ts';
@@ -15,7 +16,7 @@ const STATEMENT = 'No request hangs beyond 5 s while Postgres or Redis is down.'
 /**
  * Requests that took longer than guaranteed while a database was unavailable, by more than the machine was slowed down.
  * Leaves out requests that something else delayed at the same time: a paused or starting process, a closed proxy, this
- * machine.
+ * machine. After a fault of payments, creates may also wait for the automatic top-up of another create.
  */
 export function findSlowRequests(
   requests: readonly ClientRequest[],
@@ -27,7 +28,7 @@ export function findSlowRequests(
   return requests
     .filter(({ kind, durationMs }) => durationMs > DATABASE_RESPONSE_LIMIT_MS && DATABASE_REQUEST_KINDS.test(kind))
     .filter((request) => {
-      const limitMs = getLimitMs(request, speed);
+      const limitMs = getLimitMs(request, speed) + getTopupWaitMs(request, done);
       const api = `api ${addresses.indexOf(request.address) + 1}`;
       const meanwhile = done.filter((fault) => overlaps(fault, request));
       const wentAt = Math.min(...meanwhile.filter(({ name }) => /Postgres|Redis/.test(name)).map(({ from }) => from));
@@ -35,8 +36,7 @@ export function findSlowRequests(
       const isOther = meanwhile.some(
         ({ name, target }) =>
           /^(day|month) change$/.test(name) ||
-          name.startsWith('Stripe') ||
-          name === 'charge responses lost' ||
+          isPaymentFault(name) ||
           name === 'moderation fails' ||
           (target === api && /process|client|clock/.test(name)),
       );
@@ -56,6 +56,19 @@ export function findSlowRequests(
 
 function getLimitMs({ at, durationMs }: ClientRequest, speed: SpeedWatch): number {
   return DATABASE_RESPONSE_LIMIT_MS * speed.slownessBetween(at, at + durationMs) + SPEED_MARGIN_MS;
+}
+
+const isPaymentFault = (name: string) => name.startsWith('Stripe') || name === 'charge responses lost';
+
+/** Returns how long a create may wait for an automatic top-up whose outcome a fault before it has made unknown. */
+function getTopupWaitMs(request: ClientRequest, done: readonly InjectedFault[]): number {
+  const isWaiting =
+    /^create( with a limit)?$/.test(request.kind) &&
+    done.some(
+      ({ name, from, to }) =>
+        isPaymentFault(name) && overlaps({ from, to: to + 2 * AUTO_TOPUP_WAIT_TIMEOUT_MS }, request),
+    );
+  return isWaiting ? AUTO_TOPUP_WAIT_TIMEOUT_MS : 0;
 }
 
 function overlaps({ from, to }: Stall, { at, durationMs }: ClientRequest): boolean {

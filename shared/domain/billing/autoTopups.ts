@@ -25,7 +25,7 @@ import { HOUR_MS } from '../../spec/durations.ts';
  */
 
 /** Time that a create waits for an automatic top-up. */
-const AUTO_TOPUP_WAIT_TIMEOUT_MS = 12_000;
+export const AUTO_TOPUP_WAIT_TIMEOUT_MS = 12_000;
 const BALANCE_POLL_INTERVAL_MS = 250;
 
 /**
