@@ -44,9 +44,11 @@ export function buildSchedule(seed: number, totalMs: number): PlannedFault[] {
   );
   if (totalMs > MIN_LEFT_FOR_DAY_MS)
     planned.push({ name: 'day change', target: '10 s before midnight', atMs: 0, durationMs: 0 });
-  const chargesLost = planLostCharges(seed, totalMs);
-  planned.push(chargesLost);
-  freeAt.set('charges', chargesLost.atMs + chargesLost.durationMs + RECOVERY_MS);
+  const lostFromMs = Math.min(CHARGES_LOST_AT_MS, totalMs / 4);
+  const lostMs = Math.min(CHARGES_LOST_MS, totalMs / 4);
+  const lostRandom = createSeededRandom(seed).fork('charge responses lost');
+  planned.push(planFault('charge responses lost', lostRandom, lostFromMs, lostMs));
+  freeAt.set('charges', lostFromMs + lostMs + RECOVERY_MS);
   const isFree = (holds: readonly string[], at: number) => holds.every((lockName) => (freeAt.get(lockName) ?? 0) <= at);
 
   for (let at = FIRST_FAULT_MS; at < totalMs; at += random.nextBetween(MIN_GAP_MS, MAX_GAP_MS)) {
@@ -76,22 +78,16 @@ export function buildSchedule(seed: number, totalMs: number): PlannedFault[] {
       freeAt.set(lockName, at + chosen.durationMs + RECOVERY_MS);
   }
   const moderationMs = Math.round(MODERATION_FAILS_SHARE * totalMs);
-  const moderationFault = random.pick(FAULTS['moderation fails']?.targets ?? []);
   const failsMs = Math.min(MODERATION_FAILS_MS, totalMs - moderationMs);
-  planned.push({ name: 'moderation fails', target: moderationFault, atMs: moderationMs, durationMs: failsMs });
+  planned.push(planFault('moderation fails', random, moderationMs, failsMs));
   const refundsMs = Math.round(REFUNDS_FAIL_SHARE * totalMs);
-  const target = random.pick(FAULTS['refunds fail']?.targets ?? []);
-  planned.push({ name: 'refunds fail', target, atMs: refundsMs, durationMs: totalMs - refundsMs });
+  planned.push(planFault('refunds fail', random, refundsMs, totalMs - refundsMs));
   return planned;
 }
 
-function planLostCharges(seed: number, totalMs: number): PlannedFault {
-  const name = 'charge responses lost';
-  const target = createSeededRandom(seed)
-    .fork(name)
-    .pick(FAULTS[name]?.targets ?? []);
-  const atMs = Math.min(CHARGES_LOST_AT_MS, totalMs / 4);
-  return { name, target, atMs, durationMs: Math.min(CHARGES_LOST_MS, totalMs / 4) };
+/** Plans a fault with one of its targets. */
+function planFault(name: string, random: SeededRandom, atMs: number, durationMs: number): PlannedFault {
+  return { name, target: random.pick(FAULTS[name]?.targets ?? []), atMs, durationMs };
 }
 
 /** Begins some seconds before a month ends, so that as much as possible is in progress then. */
