@@ -10,15 +10,17 @@ const READY_MESSAGE = { api: 'api listening', worker: 'worker ready' } as const;
 /**
  * Starts the built program, without the memory limits of the Procfile and with a movable clock, and waits until it
  * logs that it is ready.
+ * @param flags of Node.
  */
 export async function startServiceProcess(
   name: keyof typeof READY_MESSAGE,
   env: Record<string, string>,
   clockOffsetMs = 0,
+  flags: readonly string[] = [],
 ): Promise<Program> {
   const program = startProgram({
     name,
-    args: [findProgram(name)],
+    args: [...flags, findProgram(name)],
     env: { NODE_ENV: 'test', ...env },
     clockOffsetMs,
     onOutput: recordLog,

@@ -98,9 +98,10 @@ export class TestService {
   async startApi(
     env: Record<string, string> = {},
     clockOffsetMs = this.clockOffsetMs,
+    flags: readonly string[] = [],
   ): Promise<Program & { baseUrl: string }> {
     const { env: address, baseUrl } = await this.#address();
-    const started = await startServiceProcess('api', { ...this.env, ...address, ...env }, clockOffsetMs);
+    const started = await startServiceProcess('api', { ...this.env, ...address, ...env }, clockOffsetMs, flags);
     const api = Object.assign(started, { baseUrl });
     this.#processes.add(api);
     this.apis.push(api);
@@ -108,8 +109,12 @@ export class TestService {
   }
 
   /** Starts a worker in a process of its own. */
-  async startWorker(env: Record<string, string> = {}, clockOffsetMs = this.clockOffsetMs): Promise<Program> {
-    const worker = await startServiceProcess('worker', { ...this.env, ...env }, clockOffsetMs);
+  async startWorker(
+    env: Record<string, string> = {},
+    clockOffsetMs = this.clockOffsetMs,
+    flags: readonly string[] = [],
+  ): Promise<Program> {
+    const worker = await startServiceProcess('worker', { ...this.env, ...env }, clockOffsetMs, flags);
     this.#processes.add(worker);
     this.workers.push(worker);
     return worker;
