@@ -63,9 +63,10 @@ export async function authenticateSession(ctx: Context): Promise<Caller> {
  * @throws ServiceError invalid_api_key
  */
 export async function verifyKey(caller: Caller): Promise<Caller> {
-  if (caller.keyHash === null) return caller;
+  const { keyHashBase64 } = caller;
+  if (keyHashBase64 === undefined) return caller;
   try {
-    return await findAndCacheKeyOwner(caller.keyHash.toString('base64'));
+    return await findAndCacheKeyOwner(keyHashBase64);
   } catch (error) {
     if (error instanceof ServiceError && error.code === 'invalid_api_key') evictKey(caller.keyHash);
     throw error;

@@ -74,7 +74,7 @@ async function authenticateApiKey(key: string, address: string): Promise<Princip
   const caller = hash === null ? undefined : await findApiKeyOwner(hash).catch(withChallenge);
   if (caller === undefined) throw invalidTokenError('The API key is unknown or revoked.');
   requireAllowedAddress(caller, address);
-  recordKeyUse(caller.keyHash);
+  recordKeyUse(caller);
   return { ...caller, scopes: caller.restrictions?.scopes ?? ALL_SCOPES_SET, credential: 'key' };
 }
 

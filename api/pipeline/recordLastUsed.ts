@@ -1,3 +1,4 @@
+import type { Caller } from '../../shared/domain/accounts/accounts.ts';
 import { recordApiKeyLastUsed } from '../../shared/domain/accounts/apiKeyOwners.ts';
 import { recordSessionLastUsed } from '../../shared/domain/accounts/sessions.ts';
 import { createLruCache } from '../../shared/lib/lruCache.ts';
@@ -15,13 +16,13 @@ export function recordLastUsed(ctx: Context): void {
   if (sessionToken !== undefined) {
     recordUseThrottled(sha256Base64(sessionToken), () => recordSessionLastUsed(sha256(sessionToken)));
   }
-  const keyHash = caller?.keyHash ?? null;
-  if (keyHash !== null) recordKeyUse(keyHash);
+  if (caller !== undefined) recordKeyUse(caller);
 }
 
-/** Records the use of a key in the same way. */
-export function recordKeyUse(keyHash: Buffer): void {
-  recordUseThrottled(keyHash.toString('base64'), () => recordApiKeyLastUsed(keyHash));
+/** Records the use of a key in the same way, if the caller has one. */
+export function recordKeyUse({ keyHash, keyHashBase64 }: Pick<Caller, 'keyHash' | 'keyHashBase64'>): void {
+  if (keyHash === null || keyHashBase64 === undefined) return;
+  recordUseThrottled(keyHashBase64, () => recordApiKeyLastUsed(keyHash));
 }
 
 /** Runs `write` at most once a minute per credential. A failed write is retried at the next use. */

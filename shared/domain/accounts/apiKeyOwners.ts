@@ -76,6 +76,7 @@ export async function findApiKeyOwner(hash: string): Promise<KeyCaller | undefin
   return {
     accountId: owner.account_id,
     keyHash,
+    keyHashBase64: hash,
     clientId: null,
     ...(owner.is_test ? { isTest: true } : {}),
     keyVersion: owner.version,
