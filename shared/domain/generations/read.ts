@@ -24,7 +24,7 @@ interface ReadRow extends Generation {
   /** Missing unless a caller of the batch has a grant. */
   is_grant_valid?: boolean;
   is_suspended: boolean;
-  submitted: boolean;
+  is_refresh_due: boolean;
 }
 
 /**
@@ -39,7 +39,9 @@ const prepareRead = (name: string, hasGrants: boolean) =>
           a.suspended_at IS NOT NULL AS is_suspended,
           g.uuid, g.model, g.prompt, g.params, g.status, g.credits_charged, g.created_at, g.completed_at, g.output_path,
           g.thumbnail_path, g.is_watermarked, g.error_message, g.cancel_requested_at,
-          g.metadata, g.upstream, g.polled_at, g.upstream_handle IS NOT NULL AS submitted
+          g.metadata, g.upstream,
+          g.status = 'queued' AND g.upstream_handle IS NOT NULL
+            AND (g.polled_at IS NULL OR g.polled_at <= :refreshable) AS is_refresh_due
      FROM unnest(cast(:uuids AS uuid[]), cast(:accounts AS bigint[]), cast(:hashes AS bytea[]),
                  cast(:versions AS integer[])${hasGrants ? ', cast(:grants AS uuid[])' : ''}) WITH ORDINALITY
             AS wanted (uuid, account_id, key_hash, key_version, ${hasGrants ? 'grant_uuid,' : ''} ordinal)
@@ -68,6 +70,7 @@ const readRow = createBatcher<ReadRequest, ReadRow>({
   waitTimeout: DB_WAIT_TIMEOUT,
   isItemError: isRejection,
   run: async (wanted) => {
+    const at = now();
     const hasGrants = wanted.some(({ caller }) => caller.grantUuid !== undefined);
     const rows = await runStatement<ReadRow>(hasGrants ? READ_BY_GRANTS : READ, {
       uuids: wanted.map(({ uuid }) => uuid),
@@ -75,7 +78,8 @@ const readRow = createBatcher<ReadRequest, ReadRow>({
       hashes: wanted.map(({ caller }) => caller.keyHash),
       versions: wanted.map(({ caller }) => caller.keyVersion ?? 0),
       ...(hasGrants ? { grants: wanted.map(({ caller }) => caller.grantUuid ?? null) } : {}),
-      now: now(),
+      now: at,
+      refreshable: new Date(at.getTime() - REFRESH_INTERVAL_MS),
     });
     const byOrdinal: ReadRow[] = [];
     for (const row of rows) byOrdinal[row.ordinal - 1] = row;
@@ -101,7 +105,7 @@ export async function readGeneration(caller: Caller, uuid: string, wait?: WaitOp
   const row = await findGeneration(caller, uuid);
   if (row.status !== 'queued') return row;
   if (wait !== undefined && wait.seconds > 0) return waitForCompletion(caller, row, wait);
-  if (!isRefreshDue(row)) return row;
+  if (!row.is_refresh_due) return row;
   const refreshed = waitForGenerationUpdate(uuid, REFRESH_WAIT_MS);
   if (await enqueueRefresh({ uuid, account_id: caller.accountId })) await refreshed;
   return findGeneration(caller, uuid);
@@ -124,7 +128,7 @@ async function waitForCompletion(
     const row = await findGeneration(caller, initial.uuid);
     if (row.status !== 'queued' || leftMs <= 0 || !isAcceptingWaiters() || isAborted()) return row;
     const isCalledBack = !isFirst && listUpstreamsWithCallbacks().includes(row.upstream ?? '');
-    if (isRefreshDue(row) && !isCalledBack) void enqueueRefresh({ uuid: row.uuid, account_id: caller.accountId });
+    if (row.is_refresh_due && !isCalledBack) void enqueueRefresh({ uuid: row.uuid, account_id: caller.accountId });
     await update;
   }
 }
@@ -141,10 +145,6 @@ export async function findGeneration(caller: Caller, uuid: string): Promise<Read
     throw new ServiceError('not_found', 'Not found. This account has no generation with that UUID.');
   if (findModelInfo(row.model) === undefined) await ensureModelsKnown([row.model]);
   return row;
-}
-
-function isRefreshDue(row: ReadRow): boolean {
-  return row.submitted && (row.polled_at === null || now().getTime() - row.polled_at.getTime() >= REFRESH_INTERVAL_MS);
 }
 
 const FILTER_COMPLETED = prepared(
