@@ -44,15 +44,12 @@ export function createApp(isDraining: () => boolean = () => false): Koa<State> {
   const app = new Koa<State>({ proxy: config.TRUSTED_PROXIES > 0, maxIpsCount: config.TRUSTED_PROXIES });
   app.use((ctx, next) => {
     ctx.state.isDraining = isDraining();
+    for (const [name, value] of securityHeaders) ctx.res.setHeader(name, value);
     return next();
   });
   app.use(discardUnreadBody);
   if (isTracing()) app.use(traceRequests);
   app.use(requestLog);
-  app.use((ctx, next) => {
-    for (const [name, value] of securityHeaders) ctx.res.setHeader(name, value);
-    return next();
-  });
   app.use(cors);
   app.use(handleErrors);
   app.use(serveRoutes);

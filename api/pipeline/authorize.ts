@@ -25,7 +25,7 @@ export async function authorize(
   { authentication, body, path, access, permission }: Route,
 ): Promise<boolean> {
   const { caller } = ctx.state;
-  if (caller !== undefined && access !== undefined) {
+  if (caller?.restrictions !== undefined && access !== undefined) {
     requireAllowedAddress(caller, ctx.ip);
     requireRestAccess(caller, access);
   }

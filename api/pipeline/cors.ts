@@ -4,19 +4,21 @@ import { perService } from '../../shared/lib/serviceScope.ts';
 import type { State } from '../context.ts';
 
 /** Paths that pages of other origins may call, with their methods. None of them accepts cookies, so any origin may. */
-const CORS_METHODS: Record<string, string> = {
-  '/.well-known/oauth-protected-resource': 'GET',
-  '/.well-known/oauth-protected-resource/mcp': 'GET',
-  '/.well-known/oauth-protected-resource/api': 'GET',
-  '/.well-known/oauth-authorization-server': 'GET',
-  '/.well-known/oauth-authorization-server/mcp': 'GET',
-  '/jwks.json': 'GET',
-  '/api/openapi.json': 'GET',
-  '/mcp': 'GET, POST, DELETE',
-  '/register': 'POST',
-  '/token': 'POST',
-  '/revoke': 'POST',
-};
+const CORS_METHODS: ReadonlyMap<string, string> = new Map(
+  Object.entries({
+    '/.well-known/oauth-protected-resource': 'GET',
+    '/.well-known/oauth-protected-resource/mcp': 'GET',
+    '/.well-known/oauth-protected-resource/api': 'GET',
+    '/.well-known/oauth-authorization-server': 'GET',
+    '/.well-known/oauth-authorization-server/mcp': 'GET',
+    '/jwks.json': 'GET',
+    '/api/openapi.json': 'GET',
+    '/mcp': 'GET, POST, DELETE',
+    '/register': 'POST',
+    '/token': 'POST',
+    '/revoke': 'POST',
+  }),
+);
 
 /** Signed addresses, to which pages of customers upload images. */
 const UPLOADS_PATH = '/uploads/';
@@ -42,7 +44,7 @@ const apiOrigins = perService(() => new Set(config.API_ALLOWED_ORIGINS.match(/[^
 export const cors: Koa.Middleware<State> = (ctx, next) => {
   const { path } = ctx;
   const isUpload = path.startsWith(UPLOADS_PATH);
-  const methods = isUpload ? UPLOADS_METHODS : CORS_METHODS[path.endsWith('/') ? path.slice(0, -1) : path];
+  const methods = isUpload ? UPLOADS_METHODS : CORS_METHODS.get(path.endsWith('/') ? path.slice(0, -1) : path);
   const { origin } = ctx.headers;
   const isApiPage = methods === undefined && path.startsWith(API_PATH) && isAllowedPage(origin);
   if (methods === undefined && !isApiPage) return next();

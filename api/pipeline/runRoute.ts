@@ -1,3 +1,4 @@
+import type { Caller } from '../../shared/domain/accounts/accounts.ts';
 import { hasImageModels } from '../../shared/lib/catalog/catalog.ts';
 import { ServiceError } from '../../shared/spec/errors.ts';
 import { type Context, requireCaller } from '../context.ts';
@@ -53,8 +54,8 @@ async function runSteps(ctx: Context, route: Route): Promise<void> {
   // For programs the body comes first: until it is complete, nothing is counted against the account (its key may be
   // revoked).
   const bodyError = route.body === 'none' ? null : await readBody(ctx, route).then(() => null, toError);
-  await verifyRouteKey(ctx, authentication, bodyError !== null);
-  if (ctx.method !== 'GET') await countRejections(ctx, () => verifySession(ctx));
+  if (mustVerifyKey(authentication, bodyError !== null)) await verifyRouteKey(ctx, authentication);
+  if (ctx.method !== 'GET') await countRejections(ctx, verifySession(ctx));
   let isCounted: boolean = ctx.state.isPage;
   const handle = async () => {
     if (!isCounted) await consumeRateLimit(ctx, getRateClass(ctx, route));
@@ -83,28 +84,30 @@ async function runSteps(ctx: Context, route: Route): Promise<void> {
 async function authenticateRoute(ctx: Context, authentication: Authentication): Promise<void> {
   if (WITHOUT_SESSION.has(authentication)) return;
   if (ctx.state.isPage || authentication === 'staffCall') return authenticateOptional(ctx);
-  await countRejections(ctx, async () => {
-    if (authentication === 'mcp') ctx.state.caller = await authenticateMcp(ctx);
-    else ctx.state.caller = await (authentication === 'session' ? authenticateSession(ctx) : authenticate(ctx));
-  });
+  ctx.state.caller = await countRejections(ctx, authenticateBy(ctx, authentication));
 }
 
-/**
- * Verifies the key of a request whose body is complete: it may have been revoked or changed while the body arrived. A
- * deferred one is verified by the statement of the handler, which does not run after a rejected body.
- */
-async function verifyRouteKey(ctx: Context, authentication: Authentication, isBodyRejected: boolean): Promise<void> {
-  const isDeferred = authentication === 'deferredKey' && isBodyRejected;
-  if (!isDeferred && authentication !== 'account' && authentication !== 'staff') return;
-  await countRejections(ctx, async () => {
-    ctx.state.caller = await verifyKey(isDeferred ? await authenticate(ctx) : requireCaller(ctx));
-  });
+function authenticateBy(ctx: Context, authentication: Authentication): Promise<Caller | undefined> {
+  if (authentication === 'mcp') return authenticateMcp(ctx);
+  return authentication === 'session' ? authenticateSession(ctx) : authenticate(ctx);
+}
+
+/** A deferred key is verified by the statement of the handler, which does not run after a rejected body. */
+function mustVerifyKey(authentication: Authentication, isBodyRejected: boolean): boolean {
+  if (authentication === 'deferredKey') return isBodyRejected;
+  return authentication === 'account' || authentication === 'staff';
+}
+
+/** Verifies the key of a request whose body is complete: it may have been revoked or changed while the body arrived. */
+async function verifyRouteKey(ctx: Context, authentication: Authentication): Promise<void> {
+  const caller = authentication === 'deferredKey' ? authenticate(ctx) : Promise.resolve(requireCaller(ctx));
+  ctx.state.caller = await countRejections(ctx, caller.then(verifyKey));
 }
 
 /** Counts failed attempts to authenticate against the address that they come from. */
-async function countRejections(ctx: Context, authenticateCaller: () => Promise<void>): Promise<void> {
+async function countRejections<Result>(ctx: Context, authenticated: Promise<Result>): Promise<Result> {
   try {
-    await authenticateCaller();
+    return await authenticated;
   } catch (error) {
     if (error instanceof ServiceError && error.code !== 'rate_limited') await consumeRateLimit(ctx, 'public');
     throw error;
