@@ -1,4 +1,4 @@
-import { SESSION_ENDED_DETAIL } from '../../../shared/domain/accounts/accounts.ts';
+import { SESSION_ENDED_DETAIL, SESSION_ENDED_MEANWHILE_DETAIL } from '../../../shared/domain/accounts/accounts.ts';
 import { type HttpReply, recordRequest, reportInternalError, sendHttp } from './httpClient.ts';
 import { reportViolation, type Step } from './clientState.ts';
 
@@ -24,11 +24,22 @@ export async function sendPageRequest(step: Step, { origin, ...message }: PageRe
   const reply = await sendHttp(state, { ...message, headers });
   recordRequest(state, kind, reply, null);
   if (reply.status === 500) reportInternalError(state, customer.uuid, kind, reply);
-  // A month may pass during a request.
-  const hasSessionEnded = reply.status === 401 && reply.text.includes(SESSION_ENDED_DETAIL);
-  if (typeof reply.status === 'number' && !EXPECTED_STATUSES.includes(reply.status) && !hasSessionEnded)
-    reportViolation(step, 'expected-responses-only', kind, `${reply.status}: ${reply.text.slice(0, 200)}`);
+  if (!isExpectedPage(reply))
+    reportViolation(step, 'expected-responses-only', kind, `${reply.status}: ${describePage(reply.text)}`);
   return reply;
+}
+
+/** Returns true for a page that may be the response. A month may pass before a request or during it, which ends the session. */
+export function isExpectedPage({ status, text }: Pick<HttpReply, 'status' | 'text'>): boolean {
+  if (typeof status !== 'number' || EXPECTED_STATUSES.includes(status)) return true;
+  return status === 401 && SESSION_ENDED_DETAILS.some((detail) => text.includes(detail));
+}
+
+const SESSION_ENDED_DETAILS = [SESSION_ENDED_DETAIL, SESSION_ENDED_MEANWHILE_DETAIL];
+
+/** Returns what an error page says, or the start of another page. */
+function describePage(text: string): string {
+  return /<p>([^<]+)/.exec(text)?.[1] ?? text.slice(0, 200);
 }
 
 /** Finds the CSRF token in the form of a page. */

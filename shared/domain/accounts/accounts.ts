@@ -49,6 +49,9 @@ export const APPLICATION_DISCONNECTED_DETAIL = 'The application was disconnected
 
 export const SESSION_ENDED_DETAIL = 'The session has ended: sign in again.';
 
+export const SESSION_ENDED_MEANWHILE_DETAIL =
+  'The session ended while the request ran. Nothing was created or changed: sign in again.';
+
 /** Builds the error for a key that is not valid, or a session or an application that was ended while its request ran. */
 export function invalidCredentialError({
   grantUuid,

@@ -6,7 +6,7 @@ import { Account } from '../../tables/Account.ts';
 import { ApiKey } from '../../tables/ApiKey.ts';
 import { Session } from '../../tables/Session.ts';
 import { lockAccount } from '../credits/ledger.ts';
-import { accountSuspendedError, type Caller } from './accounts.ts';
+import { accountSuspendedError, type Caller, SESSION_ENDED_MEANWHILE_DETAIL } from './accounts.ts';
 
 /**
  * Credentials that are changed or revoked while a request waits for their account. What changes or revokes them locks the
@@ -35,8 +35,7 @@ export async function assertCredentialUnchanged(transaction: Transaction, caller
   if (caller.sessionHash !== undefined) {
     const session = await Session.query(transaction).findById(caller.sessionHash).select('uuid').forKeyShare();
     if (session !== undefined) return;
-    const detail = 'The session ended while the request ran. Nothing was created or changed: sign in again.';
-    throw new ServiceError('invalid_api_key', detail);
+    throw new ServiceError('invalid_api_key', SESSION_ENDED_MEANWHILE_DETAIL);
   }
   if (caller.keyHash === null) return;
   const key = await ApiKey.query(transaction)
