@@ -31,7 +31,7 @@ const PENDING_WORK_SQL = `
          (SELECT count(*) FROM accounts a JOIN subscriptions s ON s.id = a.subscription_id AND s.status = 'active'
            WHERE a.plan_slug IS NOT NULL AND a.period_end <= $1 AND a.period_end < s.paid_until) AS "periods to renew"`;
 
-/** Events that were applied this long ago have been pruned. */
+/** Older events are not checked: they may have been deleted. */
 const EVENT_RETENTION_MS = 7 * 24 * 60 * 60 * 1_000;
 /** Connected accounts use a webhook of their own, and a schedule checks them here. */
 const UNTRACKED_EVENT_TYPES = ['account.updated'];
