@@ -16,7 +16,7 @@ const STATEMENT = 'No request hangs beyond 5 s while Postgres or Redis is down.'
 /**
  * Requests that took longer than guaranteed while a database was unavailable, by more than the machine was slowed down.
  * Leaves out requests that something else delayed at the same time: a paused or starting process, a closed proxy, this
- * machine. After a fault of payments, creates may also wait for the automatic top-up of another create.
+ * machine. Creates may also wait for the automatic top-up of another create.
  */
 export function findSlowRequests(
   requests: readonly ClientRequest[],
@@ -48,7 +48,7 @@ export function findSlowRequests(
       accountId: null,
       subject: `${kind} at ${new Date(at).toISOString()}`,
       detail: `${status} after ${Math.round(durationMs)} ms at api ${addresses.indexOf(address) + 1}, during ${done
-        .filter((fault) => overlaps(fault, { kind, at, address, durationMs, status, code: null }))
+        .filter((fault) => overlaps(fault, { at, durationMs }))
         .map(({ name, target }) => `${name} (${target})`)
         .join(', ')}`,
     }));
@@ -60,8 +60,12 @@ function getLimitMs({ at, durationMs }: ClientRequest, speed: SpeedWatch): numbe
 
 const isPaymentFault = (name: string) => name.startsWith('Stripe') || name === 'charge responses lost';
 
-/** Returns how long a create may wait for an automatic top-up whose outcome a fault before it has made unknown. */
+/**
+ * Returns how long a create may wait for an automatic top-up whose outcome is unknown: one that says so in its response, or
+ * whose top-up a fault of payments before it may have affected.
+ */
 function getTopupWaitMs(request: ClientRequest, done: readonly InjectedFault[]): number {
+  if (request.isTopupUnknown) return AUTO_TOPUP_WAIT_TIMEOUT_MS;
   const isWaiting =
     /^create( with a limit)?$/.test(request.kind) &&
     done.some(
@@ -71,6 +75,6 @@ function getTopupWaitMs(request: ClientRequest, done: readonly InjectedFault[]):
   return isWaiting ? AUTO_TOPUP_WAIT_TIMEOUT_MS : 0;
 }
 
-function overlaps({ from, to }: Stall, { at, durationMs }: ClientRequest): boolean {
+function overlaps({ from, to }: Stall, { at, durationMs }: Pick<ClientRequest, 'at' | 'durationMs'>): boolean {
   return from < at + durationMs && to + 3_000 > at;
 }

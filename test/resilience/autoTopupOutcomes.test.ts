@@ -2,6 +2,9 @@ import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
 import { type BillingService, runJob, startBillingService } from '../harness/billingService.ts';
 import { type TestCustomer, IMAGE } from '../harness/apiClient.ts';
+import { getAccountId } from '../harness/outbox.ts';
+import { waitForLockWaits, whileAccountIsLocked } from '../harness/lockedAccount.ts';
+import { scaleTimeout } from '../harness/scaleTimeout.ts';
 import { eventually } from '../harness/testService.ts';
 
 const LONG = { model: 'vidmodel-video', params: { duration: 10, resolution: '720p' } };
@@ -95,6 +98,27 @@ describe('automatic top-ups through the payment processor', () => {
         expect(await customer.balance()).to.equal(60 + 1666 - 70);
       });
     }
+
+    it('do not delay the shutdown of a web process whose create waits for the top-up of another create', async () => {
+      const customer = await poor();
+      billing.stripe.faults['intents.create'] = 'drop';
+      expect((await createWith(customer, randomUUID())).status).to.equal(503);
+      const { service } = billing;
+      const api = await service.startApi();
+      const accountId = await getAccountId(service, customer);
+      const response = await whileAccountIsLocked(service, accountId, async () => {
+        const sent = createWith(customer.on(api.baseUrl), randomUUID());
+        await waitForLockWaits(service);
+        return { sent };
+      });
+      const startedAt = performance.now();
+      expect(await api.stop()).to.equal(0);
+      expect(performance.now() - startedAt).to.be.below(scaleTimeout(5_000));
+      const { status, body } = await response.sent;
+      expect(status).to.equal(503);
+      expect(body.detail).to.include('the outcome of the automatic top-up is unknown');
+      service.apis.splice(service.apis.indexOf(api), 1);
+    });
 
     it('return 402 when the card is declined, and nothing is charged afterwards', async () => {
       const customer = await poor();

@@ -21,6 +21,7 @@ const buildRequest = (changes: Partial<ClientRequest>): ClientRequest => ({
   address: API,
   status: 503,
   code: 'internal_error',
+  isTopupUnknown: false,
   ...changes,
 });
 
@@ -37,6 +38,11 @@ describe('the check of response times in chaos runs', () => {
     expect(find({}, [lostCharges, outage])).to.deep.equal([]);
     expect(find({ durationMs: 19_000 }, [lostCharges, outage])).to.have.length(1);
     expect(find({}, [{ ...lostCharges, from: 0, to: 2_000 }, outage])).to.have.length(1);
+  });
+
+  it('lets a create wait 12 s that was rejected because the outcome of a top-up is unknown', () => {
+    expect(find({ isTopupUnknown: true }, [outage])).to.deep.equal([]);
+    expect(find({ isTopupUnknown: true, durationMs: 19_000 }, [outage])).to.have.length(1);
   });
 
   it('does not let other requests wait for a top-up', () => {

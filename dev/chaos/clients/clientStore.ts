@@ -18,6 +18,8 @@ export interface ClientRequest {
   status: number | 'cut' | 'timeout';
   /** Error code as in REST, also for an MCP tool error in a response with status 200. */
   code: string | null;
+  /** True for a create that is rejected because the outcome of an automatic top-up is unknown. */
+  isTopupUnknown: boolean;
   durationMs: number;
 }
 

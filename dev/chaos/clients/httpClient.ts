@@ -1,5 +1,6 @@
 import { Readable } from 'node:stream';
 import { request } from 'undici';
+import { TOPUP_UNKNOWN_DETAIL } from '../../../shared/domain/generations/create.ts';
 import { addViolation } from './violations.ts';
 import { StoppedError, type ClientState } from './clientState.ts';
 
@@ -81,6 +82,7 @@ export function recordRequest({ store }: ClientState, kind: string, reply: HttpR
     address: reply.address,
     status: reply.status,
     code,
+    isTopupUnknown: reply.text.includes(TOPUP_UNKNOWN_DETAIL),
     durationMs,
   };
   store.requests.push(entry);

@@ -5,6 +5,7 @@ import { v7 as uuidv7 } from 'uuid';
 import { processor, ProcessorError, type ProcessorPayment } from '../../gateways/payments/index.ts';
 import { addMilliseconds, now } from '../../lib/clock.ts';
 import { logger } from '../../lib/logger.ts';
+import { isAcceptingWaiters } from '../../queues/generationUpdates.ts';
 import { AUTO_TOPUP_INTERVAL_MS } from '../../spec/limits.ts';
 import { Account } from '../../tables/Account.ts';
 import { Topup } from '../../tables/Topup.ts';
@@ -24,7 +25,7 @@ import { HOUR_MS } from '../../spec/durations.ts';
  * pass to `chargeTriggeredAutoTopup`.
  */
 
-/** Time that a create waits for an automatic top-up. */
+/** Time that a create waits for an automatic top-up; for the one of another create, only until the process stops. */
 export const AUTO_TOPUP_WAIT_TIMEOUT_MS = 12_000;
 const BALANCE_POLL_INTERVAL_MS = 250;
 
@@ -67,13 +68,14 @@ export async function chargeAutoTopupForGeneration(accountId: number, credits: n
   if (topup !== undefined) return settleAutoTopupWithTimeout(topup);
   const waitUntil = performance.now() + AUTO_TOPUP_WAIT_TIMEOUT_MS;
   for (;;) {
+    const isStopping = !isAcceptingWaiters();
     // In this order: a top-up that is settled between the two queries shows in the balance.
     const pending = await pendingAutoTopups(accountId).first();
     const account = await Account.query().findById(accountId).throwIfNotFound();
     if (account.balance >= credits) return 'credited';
     if (pending === undefined) return 'none';
     const isOld = pending.created_at <= addMilliseconds(now(), -2 * AUTO_TOPUP_WAIT_TIMEOUT_MS);
-    if (isOld || performance.now() > waitUntil) return 'unknown';
+    if (isOld || isStopping || performance.now() > waitUntil) return 'unknown';
     await setTimeout(BALANCE_POLL_INTERVAL_MS);
   }
 }

@@ -131,10 +131,12 @@ function credentialsChangingError({ idempotency_key: key }: Debit, ...more: stri
   return new ServiceError('internal_error', [detail, ...more].join(' '), { retryAfterSeconds: 1 });
 }
 
+export const TOPUP_UNKNOWN_DETAIL = 'the outcome of the automatic top-up is unknown';
+
 function topupUnknownError({ credits }: Debit): ServiceError {
   return new ServiceError(
     'internal_error',
-    `No generation was created: the balance does not cover its ${credits} credits, and the outcome of the automatic top-up is unknown. Send the request again with the same Idempotency-Key to get the outcome, or check GET /api/ledger/ for the top-up.`,
+    `No generation was created: the balance does not cover its ${credits} credits, and ${TOPUP_UNKNOWN_DETAIL}. Send the request again with the same Idempotency-Key to get the outcome, or check GET /api/ledger/ for the top-up.`,
     { retryAfterSeconds: 60 },
   );
 }
