@@ -38,3 +38,29 @@ describe('a request with an Idempotency-Key whose repetition was carried out bec
     expect(await rename('slow', async () => {})).to.deep.equal({ response: 'repeated', isReplay: true });
   });
 });
+
+describe('a request with an Idempotency-Key that fails', () => {
+  let service: TestService;
+  before(async () => {
+    service = await startTestService({ workers: 0 });
+  });
+  after(() => service.stop());
+
+  it('is answered before its key is released, and carried out when it is repeated', async () => {
+    await service.createCustomer();
+    const [account] = await service.sql('SELECT id FROM accounts');
+    const request = { accountId: Number(account.id), scope: 'keys.create', key: 'fails', request: {} };
+    const holder = await service.database.connect();
+    const failing = executeIdempotent(request, async () => {
+      await holder.query('BEGIN');
+      await holder.query('SELECT FROM idempotent_requests FOR UPDATE');
+      throw new Error('the connection was lost');
+    });
+    const error = await failing.catch((thrown: unknown) => thrown);
+    await holder.query('COMMIT');
+    holder.release();
+    expect((error as Error).message).to.equal('the connection was lost');
+    const repeated = await executeIdempotent(request, async () => 'repeated');
+    expect(repeated).to.deep.equal({ response: 'repeated', isReplay: false });
+  });
+});

@@ -1,3 +1,4 @@
+import type { ErrorCode } from '../../../shared/spec/errors.ts';
 import { type RestResponse, sendWithKey, sendRest, type RestRequest } from './restRequests.ts';
 import { createKey } from './actions/keys.ts';
 import { getJson } from './actions/lists.ts';
@@ -55,8 +56,16 @@ async function followReferralLink(step: Step): Promise<string | null> {
   return readCookie(reply.headers['set-cookie'], 'referral');
 }
 
-/** Signs in and stores the cookie. @returns false if that failed. */
-export async function signInCustomer(step: Step, cookie?: string): Promise<boolean> {
+/**
+ * Signs in and stores the cookie.
+ * @param expectedErrors that an account may get that is being deleted.
+ * @returns false if that failed.
+ */
+export async function signInCustomer(
+  step: Step,
+  cookie?: string,
+  expectedErrors: readonly ErrorCode[] = [],
+): Promise<boolean> {
   const { state, customer } = step;
   const response = await sendRest(step, {
     kind: 'sign in',
@@ -65,6 +74,7 @@ export async function signInCustomer(step: Step, cookie?: string): Promise<boole
     body: { email: customer.email },
     headers: cookie === undefined ? {} : { cookie },
     status: 200,
+    expectedErrors,
     shape: 'user',
   });
   if (!response.isGood) return false;

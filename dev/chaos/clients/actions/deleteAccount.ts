@@ -94,7 +94,8 @@ async function signInAgain(step: Step): Promise<boolean> {
   const { customer, state } = step;
   const accountUuid = customer.uuid;
   customer.uuid = null;
-  const isSignedIn = await signInCustomer(step);
+  // The account may be erased while the sign-in waits for it.
+  const isSignedIn = await signInCustomer(step, undefined, ['not_found']);
   const isSame = !isSignedIn || customer.uuid === accountUuid;
   if (customer.uuid !== null) state.store.accounts.delete(customer.uuid);
   customer.uuid = accountUuid;
