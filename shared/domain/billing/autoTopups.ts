@@ -68,14 +68,13 @@ export async function chargeAutoTopupForGeneration(accountId: number, credits: n
   if (topup !== undefined) return settleAutoTopupWithTimeout(topup);
   const waitUntil = performance.now() + AUTO_TOPUP_WAIT_TIMEOUT_MS;
   for (;;) {
-    const isStopping = !isAcceptingWaiters();
     // In this order: a top-up that is settled between the two queries shows in the balance.
     const pending = await pendingAutoTopups(accountId).first();
     const account = await Account.query().findById(accountId).throwIfNotFound();
     if (account.balance >= credits) return 'credited';
     if (pending === undefined) return 'none';
     const isOld = pending.created_at <= addMilliseconds(now(), -2 * AUTO_TOPUP_WAIT_TIMEOUT_MS);
-    if (isOld || isStopping || performance.now() > waitUntil) return 'unknown';
+    if (isOld || !isAcceptingWaiters() || performance.now() > waitUntil) return 'unknown';
     await setTimeout(BALANCE_POLL_INTERVAL_MS);
   }
 }
