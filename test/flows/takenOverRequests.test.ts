@@ -2,19 +2,20 @@ import { expect } from 'chai';
 import { executeIdempotent } from '../../shared/domain/platform/idempotentRequests.ts';
 import { ServiceError } from '../../shared/spec/errors.ts';
 import { Account } from '../../shared/tables/Account.ts';
+import { getAccountId } from '../harness/outbox.ts';
 import { type TestService, startTestService } from '../harness/testService.ts';
 
-describe('a request with an Idempotency-Key whose repetition was carried out because it took too long', () => {
+describe('a request with an Idempotency-Key', () => {
   let service: TestService;
+  let accountId: number;
   before(async () => {
     service = await startTestService({ workers: 0 });
+    accountId = await getAccountId(service, await service.createCustomer());
   });
   after(() => service.stop());
 
-  it('is rolled back, and answered 503 with how to get the response', async () => {
-    await service.createCustomer();
-    const [account] = await service.sql('SELECT id FROM accounts');
-    const request = { accountId: Number(account.id), scope: 'keys.create', key: 'once', request: {} };
+  it('whose repetition was carried out because it took too long is rolled back, and answered 503 with how to get the response', async () => {
+    const request = { accountId, scope: 'keys.create', key: 'once', request: {} };
     const rename = (name: string, meanwhile: () => Promise<void>) =>
       executeIdempotent<string>(request, async (_, saveResponse) => {
         await meanwhile();
@@ -37,19 +38,9 @@ describe('a request with an Idempotency-Key whose repetition was carried out bec
     ]);
     expect(await rename('slow', async () => {})).to.deep.equal({ response: 'repeated', isReplay: true });
   });
-});
 
-describe('a request with an Idempotency-Key that fails', () => {
-  let service: TestService;
-  before(async () => {
-    service = await startTestService({ workers: 0 });
-  });
-  after(() => service.stop());
-
-  it('is answered before its key is released, and carried out when it is repeated', async () => {
-    await service.createCustomer();
-    const [account] = await service.sql('SELECT id FROM accounts');
-    const request = { accountId: Number(account.id), scope: 'keys.create', key: 'fails', request: {} };
+  it('that fails is answered before its key is released, and carried out when it is repeated', async () => {
+    const request = { accountId, scope: 'keys.create', key: 'fails', request: {} };
     const holder = await service.database.connect();
     const failing = executeIdempotent(request, async () => {
       await holder.query('BEGIN');
