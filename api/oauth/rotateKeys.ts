@@ -9,7 +9,7 @@ const USAGE = `npm run oauth:rotate-keys
 In an image: node dist/api/oauth/rotateKeys.js
 
 Creates the next signing key for access tokens. Tokens that are in use stay valid (docs/oauth.md: Keys). Takes no options.
-Needs the service's DATABASE_URL and REDIS_URL. Exits with 0 if it or another process created the key, otherwise with 1.`;
+Needs the environment of the service. Exits with 0 if it or another process created the key, otherwise with 1.`;
 
 /** Creates the next signing key (docs/oauth.md: Keys). Exits with a status other than 0 on failure. */
 runMain(async () => {
