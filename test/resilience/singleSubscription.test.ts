@@ -82,6 +82,23 @@ describe('the one subscription of an account', () => {
     billing.stripe.delivery.dropped.length = 0;
   });
 
+  it('cannot be bought a second time while the paid one cannot be synced', async () => {
+    const customer = await billing.createCustomer(null);
+    billing.stripe.delivery.drop = 1;
+    billing.stripe.completeCheckout(await openCheckoutPage(customer, 'pro'));
+    billing.stripe.faults['subscriptions.retrieve'] = 'error';
+    const { requests } = billing.stripe;
+    const pages = () => requests.filter(({ name }) => name === 'checkout.create').length;
+    const before = pages();
+    const unavailable = await customer.request('POST', '/api/billing/checkout/', { body: { plan: 'pro' } });
+    expect([unavailable.status, unavailable.body.error]).to.deep.equal([503, 'internal_error']);
+    expect(pages()).to.equal(before);
+    delete billing.stripe.faults['subscriptions.retrieve'];
+    const again = await customer.request('POST', '/api/billing/checkout/', { body: { plan: 'pro' } });
+    expect([again.status, again.body.error]).to.deep.equal([400, 'validation_error']);
+    billing.stripe.delivery.dropped.length = 0;
+  });
+
   it('keeps its credits when an earlier one ends', async () => {
     const customer = await billing.createCustomer(null);
     const [page, laterPage] = await twoPages(customer);

@@ -8,7 +8,7 @@ import { Account } from '../../tables/Account.ts';
 import { Subscription } from '../../tables/Subscription.ts';
 import { assertNotDeleting } from '../accounts/assertNotDeleting.ts';
 import { getReferralMetadata } from '../affiliates/referrals.ts';
-import { mapProcessorErrors, trySync } from '../payments/processorErrors.ts';
+import { mapProcessorErrors } from '../payments/processorErrors.ts';
 import { activateSimulatedPlan } from './activateSimulatedPlan.ts';
 import { type CheckoutUrl, getCheckoutReturnUrls } from './checkoutUrls.ts';
 import { withCustomer } from './customers.ts';
@@ -53,11 +53,11 @@ function findCurrentSubscription({ id, subscription_id: currentId }: Account): P
 
 /**
  * Syncs the customer's open subscriptions before a checkout: a payment may have completed before its webhook arrived,
- * and the customer must not be charged twice.
+ * and the customer must not be charged twice. If one cannot be synced, no page is opened.
  */
 async function syncAndFindCurrent(account: Account, customerId: string): Promise<Subscription | undefined> {
   const subscriptionIds = await mapProcessorErrors(processor.listOpenSubscriptions(customerId));
-  for (const subscriptionId of subscriptionIds) await trySync(() => syncSubscription(subscriptionId));
+  for (const subscriptionId of subscriptionIds) await mapProcessorErrors(syncSubscription(subscriptionId));
   return subscriptionIds.length === 0 ? undefined : findCurrentSubscription(await account.$query());
 }
 
