@@ -71,6 +71,22 @@ describe('automatic top-ups through the payment processor', () => {
     return { customer, intentId: topup.stripe_payment_intent_id as string };
   };
 
+  /** Switches automatic top-ups off once a request has reached Stripe. @returns how many requests it had received by then. */
+  const switchOffDuring = async (customer: TestCustomer, name: string): Promise<number> => {
+    const { requests } = billing.stripe;
+    const from = requests.length;
+    await eventually(`${name} is sent`, () => requests.slice(from).some((request) => request.name === name), 20_000);
+    const body = { auto_topup_enabled: false };
+    expect((await customer.request('PATCH', '/api/billing/topup/settings/', { body })).status).to.equal(200);
+    return requests.length;
+  };
+  const expectNotCharged = async (customer: TestCustomer, switchedOffAt: number): Promise<void> => {
+    const later = billing.stripe.requests.slice(switchedOffAt).map(({ name }) => name);
+    expect(later).to.not.include('intents.create');
+    const topups = await automatic(customer);
+    expect(topups.map(({ status, failure_code: code }) => [status, code])).to.deep.equal([['failed', 'canceled']]);
+  };
+
   describe('on a create that the balance cannot cover', () => {
     const faults = {
       'while Stripe is unavailable': { all: 'drop' },
@@ -98,6 +114,27 @@ describe('automatic top-ups through the payment processor', () => {
         expect(await customer.balance()).to.equal(60 + 1666 - 70);
       });
     }
+
+    it('are not charged if they are switched off while their card is read', async () => {
+      const customer = await poor();
+      billing.stripe.latencyMs = scaleTimeout(500);
+      const creating = createWith(customer, randomUUID());
+      const switchedOffAt = await switchOffDuring(customer, 'customers.retrieve');
+      expect((await creating).status).to.equal(402);
+      await expectNotCharged(customer, switchedOffAt);
+    });
+
+    it('are not charged by a retry if they are switched off while it looks for their payment', async () => {
+      const customer = await poor();
+      billing.stripe.faults['intents.create'] = 'drop';
+      expect((await createWith(customer, randomUUID())).status).to.equal(503);
+      billing.stripe.reset();
+      billing.stripe.latencyMs = scaleTimeout(500);
+      const retrying = settlePending();
+      const switchedOffAt = await switchOffDuring(customer, 'intents.list');
+      await retrying;
+      await expectNotCharged(customer, switchedOffAt);
+    });
 
     it('do not delay the shutdown of a web process whose create waits for the top-up of another create', async () => {
       const customer = await poor();

@@ -153,7 +153,7 @@ async function settleAutoTopup(
   return (await Topup.query().findById(topup.uuid).throwIfNotFound()).status;
 }
 
-/** Charges a top-up. When repeated, returns the outcome of the first charge. */
+/** Charges a top-up while the account wants it. When repeated, returns the outcome of the first charge. */
 export async function chargeAutoTopup(topup: Topup): Promise<TopupSnapshot | null> {
   const account = await Account.query().findById(topup.account_id).throwIfNotFound();
   const customerId = getCustomerId(account);
@@ -162,10 +162,11 @@ export async function chargeAutoTopup(topup: Topup): Promise<TopupSnapshot | nul
   const syncVersion = await nextSyncVersion();
   const paymentMethodId = await processor.findPaymentMethod(customerId);
   const { uuid: topupUuid, amount_cents: amountCents, credits } = topup;
+  // Read after the request to the processor, which takes seconds at worst. A simulated payment may have been made already.
+  const current = await account.$query();
+  const isWanted = processor.isSimulated ? current.suspended_at === null : isAutoTopupAllowed(current, now());
+  if (!isWanted) return buildFailedTopup(topup, 'canceled', syncVersion);
   if (paymentMethodId === null) return buildFailedTopup(topup, 'declined', syncVersion);
-  // Read after the request to the processor, which takes seconds at worst.
-  const { suspended_at: suspendedAt } = await account.$query().select('suspended_at');
-  if (suspendedAt !== null) return buildFailedTopup(topup, 'canceled', syncVersion);
   try {
     const order = { topupUuid, accountUuid: account.uuid, amountCents, credits };
     const payment = await processor.chargeTopup({ customerId, paymentMethodId, ...order });
@@ -181,7 +182,7 @@ export async function chargeAutoTopup(topup: Topup): Promise<TopupSnapshot | nul
 
 /**
  * Finds the payment of a top-up that may have been charged, as a repeated charge would return its first response and
- * not its state today. If there is no payment, charges the top-up while the account still wants it.
+ * not its state today. If there is no payment, charges the top-up unless it is late.
  */
 async function findOrChargeAutoTopup(topup: Topup): Promise<TopupSnapshot | null> {
   const account = await Account.query().findById(topup.account_id).throwIfNotFound();
@@ -191,8 +192,7 @@ async function findOrChargeAutoTopup(topup: Topup): Promise<TopupSnapshot | null
   if (customerId === null && !isLate) return null;
   const payment = customerId === null ? null : await findTopupPayment(topup, customerId, isLate);
   if (payment !== null) return findTopupSnapshot(payment, syncVersion);
-  const isWanted = isAutoTopupAllowed(account, now());
-  return isWanted && !isLate ? chargeAutoTopup(topup) : buildFailedTopup(topup, 'canceled', syncVersion);
+  return isLate ? buildFailedTopup(topup, 'canceled', syncVersion) : chargeAutoTopup(topup);
 }
 
 /** Returns the payment of a top-up. For a late one, a customer that no longer exists counts as no payment. */
