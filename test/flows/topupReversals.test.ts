@@ -111,6 +111,13 @@ describe('top-ups with reversals and failures', () => {
       const rows = await billing.service.sql(`SELECT 1 FROM topups WHERE status = 'pending'`);
       return rows.length === 0;
     });
+    const ended = await last();
+    expect(ended).to.include({ status: 'failed', failure_code: 'canceled' });
+    await runJob(billing, 'billing', 'payments.reconcile');
+    const synced = await last();
+    expect(Number(synced.sync_version)).to.be.above(Number(ended.sync_version));
+    expect(synced.status, 'after the payment was synced again').to.equal('failed');
+    expect(synced.completed_at).to.deep.equal(ended.completed_at);
   });
 
   it('return no more credits for a won dispute than were taken back', async () => {
