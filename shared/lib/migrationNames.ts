@@ -36,6 +36,7 @@ export const MIGRATION_NAMES = [
   '0029_canceled_hours',
   '0030_generation_fillfactor',
   '0031_key_changes',
+  '0032_past_due_index',
 ] as const;
 
 export type MigrationName = (typeof MIGRATION_NAMES)[number];

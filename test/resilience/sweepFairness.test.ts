@@ -82,6 +82,30 @@ describe('sweeps that read the oldest rows first', () => {
     await deleteCopies();
   });
 
+  it('sync the subscriptions that were synced least recently before others, although they are newer', async () => {
+    const customers = [await billing.createCustomer('lite'), await billing.createCustomer('lite')];
+    const ids = customers.map((customer) => billing.stripe.findSubscription(billing.customerId(customer)).id) as [
+      string,
+      string,
+    ];
+    // Too old to be listed as recent.
+    for (const id of ids) billing.stripe.store.get('subscription', id).created -= 40 * 86_400;
+    for (const [index, id] of ids.entries()) {
+      const age = `${2 + index} days`;
+      await billing.service.sql(
+        'UPDATE subscriptions SET synced_at = now() - cast($2 AS interval) WHERE stripe_subscription_id = $1',
+        [id, age],
+      );
+    }
+    const from = billing.stripe.requests.length;
+    await runJob(billing, 'billing', 'payments.reconcile');
+    const synced = billing.stripe.requests
+      .slice(from)
+      .filter(({ name }) => name === 'subscriptions.retrieve')
+      .map(({ path }) => path.split('/').at(-1) as string);
+    expect(synced.filter((id) => ids.includes(id))).to.deep.equal(ids.toReversed());
+  });
+
   it('renew a credit period behind a full batch of suspended accounts, although the database rejects another account', async () => {
     const [customer, refused] = [await billing.createCustomer('lite'), await billing.createCustomer('lite')];
     const account = await findAccount(customer);

@@ -18,9 +18,9 @@ const EVENT_RETENTION_MS = 29 * DAY_MS;
 const EVENT_LIST_OVERLAP_MS = 15 * MINUTE_MS;
 /** Every subscription is synced this often, with or without events. */
 const RESYNC_INTERVAL_MS = DAY_MS;
-/** One run takes no longer than this; the next one continues. */
+/** One run takes no longer than this and syncs no more; the next one continues. */
 const RUN_BUDGET_MS = 20 * MINUTE_MS;
-const BATCH_SIZE = 200;
+const RUN_SUBSCRIPTIONS_MAX = 10_000;
 
 /** Syncs whatever events may have been lost for: recent subscriptions and payments, and subscriptions not synced lately. */
 export async function reconcilePayments(): Promise<void> {
@@ -53,20 +53,18 @@ async function syncTopupPayment(intentId: string): Promise<void> {
   await settleTopup(await fetchTopupPayment(intentId));
 }
 
+/** The least recently synced come first: if one run cannot sync all, each has its turn in one of the next. */
 async function syncStaleSubscriptions(): Promise<void> {
   const until = performance.now() + RUN_BUDGET_MS;
-  const stale = Subscription.query()
+  const stale = await Subscription.query()
+    .select('stripe_subscription_id')
     .whereNotNull('stripe_subscription_id')
     .whereIn('status', ['active', 'past_due', 'unpaid', 'incomplete'])
-    .where((unsynced) => {
-      void unsynced.whereNull('synced_at').orWhere('synced_at', '<=', addMilliseconds(now(), -RESYNC_INTERVAL_MS));
-    })
-    .orderBy('id')
-    .limit(BATCH_SIZE);
-  for (let lastId = 0; performance.now() < until; ) {
-    const rows = await stale.clone().where('id', '>', lastId);
-    for (const { stripe_subscription_id: id } of rows) await trySync(() => syncSubscription(id as string));
-    if (rows.length < BATCH_SIZE) return;
-    lastId = rows.at(-1)?.id as number;
+    .where('synced_at', '<=', addMilliseconds(now(), -RESYNC_INTERVAL_MS))
+    .orderBy('synced_at')
+    .limit(RUN_SUBSCRIPTIONS_MAX);
+  for (const { stripe_subscription_id: id } of stale) {
+    if (performance.now() > until) return;
+    await trySync(() => syncSubscription(id as string));
   }
 }
