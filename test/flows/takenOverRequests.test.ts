@@ -1,8 +1,10 @@
+import { setTimeout } from 'node:timers/promises';
 import { expect } from 'chai';
 import { executeIdempotent } from '../../shared/domain/platform/idempotentRequests.ts';
 import { ServiceError } from '../../shared/spec/errors.ts';
 import { Account } from '../../shared/tables/Account.ts';
 import { getAccountId } from '../harness/outbox.ts';
+import { scaleTimeout } from '../harness/scaleTimeout.ts';
 import { type TestService, startTestService } from '../harness/testService.ts';
 
 describe('a request with an Idempotency-Key', () => {
@@ -37,6 +39,25 @@ describe('a request with an Idempotency-Key', () => {
       { stripe_customer_id: 'repeated' },
     ]);
     expect(await rename('slow', async () => {})).to.deep.equal({ response: 'repeated', isReplay: true });
+  });
+
+  it('waits for earlier ones with its key for three seconds in all, however many are rejected meanwhile', async () => {
+    const request = { accountId, scope: 'keys.create', key: 'rejected', request: {} };
+    const reject = () =>
+      executeIdempotent(request, async () => {
+        await setTimeout(2_000);
+        throw new ServiceError('validation_error', 'name: too long.', { field: 'name' });
+      });
+    const startedAt = performance.now();
+    const answers = await Promise.all(
+      Array.from({ length: 6 }, async () => {
+        const error: unknown = await reject().catch((thrown: unknown) => thrown);
+        return { code: (error as ServiceError).code, tookMs: performance.now() - startedAt };
+      }),
+    );
+    const slowest = Math.max(...answers.map(({ tookMs }) => tookMs));
+    expect(slowest).to.be.below(3_000 + 2_000 + scaleTimeout(1_000));
+    expect(answers.filter(({ code }) => code === 'internal_error')).to.have.length.at.least(3);
   });
 
   it('that fails is answered before its key is released, and carried out when it is repeated', async () => {

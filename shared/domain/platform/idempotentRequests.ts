@@ -20,7 +20,7 @@ import { getServerSecret } from '../../lib/serverSecret.ts';
 
 /** Age after which a request without a response belongs to a process that died, and is executed again. */
 const ABANDONED_AFTER_MS = MINUTE_MS;
-/** A request waits this long for an earlier one with its key, so that it is answered within five seconds. */
+/** A request waits this long for earlier ones with its key, so that it is answered within five seconds. */
 const WAIT_TIMEOUT_MS = 3_000;
 const POLL_INTERVAL_MS = 100;
 
@@ -58,10 +58,11 @@ export async function executeIdempotent<Response>(
   const { key } = request;
   if (key === null) return { response: await work(randomUUID(), async () => {}), isReplay: false };
   const keyed = { ...request, key };
+  const waitUntil = performance.now() + WAIT_TIMEOUT_MS;
   for (;;) {
     const claimed = await claimRequest(keyed);
     if (claimed !== undefined) return { response: await executeAndSave(keyed, claimed, work), isReplay: false };
-    const first = await waitForResponse(keyed);
+    const first = await waitForResponse(keyed, waitUntil);
     if (first !== null) return { response: first.response as Response, isReplay: true };
   }
 }
@@ -118,20 +119,15 @@ async function claimRequest(keyed: KeyedRequest): Promise<IdempotentRequest | un
 
 /**
  * Waits for the response to the first request. When that one is rejected, and another one follows, waits for that.
+ * @param waitUntil on the clock of `performance`.
  * @returns null if there is none, or it was abandoned: claim again.
  */
-async function waitForResponse(keyed: KeyedRequest): Promise<{ response: unknown } | null> {
-  let first: string | undefined;
-  let deadline = 0;
+async function waitForResponse(keyed: KeyedRequest, waitUntil: number): Promise<{ response: unknown } | null> {
   for (;;) {
     const row = await queryRequest(keyed).first();
     if (row?.response != null) return { response: decrypt(row.response, keyed) };
     if (row === undefined || row.created_at <= addMilliseconds(now(), -ABANDONED_AFTER_MS)) return null;
-    if (row.id !== first) {
-      first = row.id;
-      deadline = performance.now() + WAIT_TIMEOUT_MS;
-    }
-    if (performance.now() > deadline) break;
+    if (performance.now() > waitUntil) break;
     await setTimeout(POLL_INTERVAL_MS);
   }
   throw new ServiceError(
