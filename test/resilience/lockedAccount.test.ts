@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import type pg from 'pg';
 import { type TestCustomer, IMAGE } from '../harness/apiClient.ts';
+import { waitForLockWaits } from '../harness/lockedAccount.ts';
 import { scaleTimeout } from '../harness/scaleTimeout.ts';
 import { type TestService, startTestService } from '../harness/testService.ts';
 
@@ -53,6 +54,38 @@ describe('while an account is locked beyond the database timeout', () => {
       [answeredAt],
     );
     expect(Number(open.count)).to.equal(0);
+  });
+});
+
+describe('while two accounts are locked beyond the database timeout', () => {
+  it('creates of other accounts that are charged in one statement with theirs are accepted, once', async () => {
+    const service = await startTestService({ env: { DATABASE_TIMEOUT_MS: String(scaleTimeout(1_000)) } });
+    service.upstream.outcome = 'wait';
+    const holder = await service.database.connect();
+    try {
+      const [first, second] = [await service.createCustomer('studio'), await service.createCustomer('studio')];
+      const others = await Promise.all(Array.from({ length: 3 }, () => service.createCustomer('studio')));
+      await holder.query('BEGIN');
+      await holder.query('SELECT 1 FROM accounts WHERE email = ANY ($1) FOR UPDATE', [[first.email, second.email]]);
+      // Two statements may run at a time. The third charges the second create of an account with those of the others.
+      const locked = [first.createGeneration(IMAGE)];
+      await waitForLockWaits(service, 1);
+      locked.push(second.createGeneration(IMAGE));
+      await waitForLockWaits(service, 2);
+      locked.push(first.createGeneration(IMAGE));
+      const created = await Promise.all(others.map((customer) => customer.createGeneration(IMAGE)));
+      expect(created.map(({ status }) => status)).to.deep.equal([201, 201, 201]);
+      for (const { status, body } of await Promise.all(locked)) {
+        expect(status).to.equal(503);
+        expect(body.detail).to.include('No generation was created and no credits were charged.');
+      }
+      await holder.query('COMMIT');
+      expect([await first.balance(), await second.balance()]).to.deep.equal([3000, 3000]);
+      for (const customer of others) expect(await customer.balance()).to.equal(3000 - 8);
+    } finally {
+      holder.release(true);
+      await service.stop();
+    }
   });
 });
 

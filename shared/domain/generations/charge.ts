@@ -1,7 +1,8 @@
 import { setTimeout } from 'node:timers/promises';
 import { createBatcher } from '../../lib/batcher.ts';
 import { config } from '../../lib/config.ts';
-import { isDuplicate, isRejection, isOutcomeUnknown } from '../../lib/database/errors.ts';
+import { isDuplicate, isRejection, isOutcomeUnknown, isStatementTimeout } from '../../lib/database/errors.ts';
+import { prepared, runStatement } from '../../lib/database/preparedStatements.ts';
 import { DB_WAIT_TIMEOUT } from '../../lib/database/waitTimeout.ts';
 import { logger } from '../../lib/logger.ts';
 import { creditsBurned } from '../../lib/metrics.ts';
@@ -13,6 +14,9 @@ import { findReplayed, REPLAYABLE } from './findReplayed.ts';
 const CHARGE_ATTEMPTS = 3;
 /** Time after the first attempt until which a lost outcome is looked up. */
 const getLookupTimeoutMs = () => 2 * config.DATABASE_TIMEOUT_MS;
+
+/** `account_locked`: nothing was charged, because another transaction kept the account locked. */
+type BatchOutcome = StatementOutcome | 'account_locked';
 
 /**
  * Charges a batch exactly once. After a lost response the batch may have been committed, or may still be: a lookup by
@@ -28,9 +32,12 @@ const getLookupTimeoutMs = () => 2 * config.DATABASE_TIMEOUT_MS;
  * After a lost response only `accepted` and `replayed` are certain: the lost statement may still arrive after a second
  * one was rejected, and a commit that waits for a synchronous standby is not visible to the lookup. Every other outcome
  * is `unknown`.
+ *
+ * A statement that took too long may have waited for an account that another transaction keeps locked. The requests of other
+ * accounts are then charged without it.
  */
-async function chargeExactlyOnce(charges: Debit[]): Promise<StatementOutcome[]> {
-  const outcomes = new Map<string, StatementOutcome>();
+async function chargeExactlyOnce(charges: Debit[]): Promise<BatchOutcome[]> {
+  const outcomes = new Map<string, BatchOutcome>();
   const lookupDeadline = performance.now() + getLookupTimeoutMs();
   let remaining = charges;
   let responseLost = false;
@@ -58,6 +65,13 @@ async function chargeExactlyOnce(charges: Debit[]): Promise<StatementOutcome[]> 
       });
       remaining = [];
     } catch (error) {
+      if (attempt === 1 && remaining.length > 1 && isStatementTimeout(error)) {
+        const locked = await findLockedAccounts(remaining);
+        if (locked.size === 0 || locked.size === remaining.length) throw error;
+        for (const { uuid, account_id: id } of remaining) if (locked.has(id)) outcomes.set(uuid, 'account_locked');
+        remaining = remaining.filter(({ uuid }) => !outcomes.has(uuid));
+        continue;
+      }
       const isLost = isOutcomeUnknown(error);
       responseLost ||= isLost;
       const charged =
@@ -74,7 +88,21 @@ async function chargeExactlyOnce(charges: Debit[]): Promise<StatementOutcome[]> 
   for (const { uuid, model, credits, is_test: isTest } of charges) {
     if (outcomes.get(uuid) === 'accepted' && !isTest) creditsBurned.inc({ model }, credits);
   }
-  return charges.map(({ uuid }) => outcomes.get(uuid) as StatementOutcome);
+  return charges.map(({ uuid }) => outcomes.get(uuid) as BatchOutcome);
+}
+
+const FIND_UNLOCKED_ACCOUNTS = prepared(
+  'find_unlocked_accounts',
+  'SELECT id FROM accounts WHERE id = ANY (cast(:accounts AS bigint[])) FOR NO KEY UPDATE SKIP LOCKED',
+);
+
+/** Returns the accounts that another transaction keeps locked, or that do not exist. There is one request of an account. */
+async function findLockedAccounts(charges: Debit[]): Promise<Set<number>> {
+  const accounts = charges.map((charge) => charge.account_id);
+  const unlocked = await runStatement<{ id: number }>(FIND_UNLOCKED_ACCOUNTS, { accounts });
+  const locked = new Set(accounts);
+  for (const { id } of unlocked) locked.delete(id);
+  return locked;
 }
 
 function toCertainOutcome(outcome: StatementOutcome, responseLost: boolean): StatementOutcome {
@@ -106,7 +134,7 @@ const BATCH_INTERVAL_MS = 3;
 /** With fewer creates at a time, each is charged at once. */
 const BATCH_INTERVAL_MIN_ITEMS = 4;
 
-const chargeInBatch = createBatcher<Debit, StatementOutcome>({
+const chargeInBatch = createBatcher<Debit, BatchOutcome>({
   maxItems: 64,
   maxInFlight: 2,
   intervalMs: BATCH_INTERVAL_MS,
@@ -117,6 +145,11 @@ const chargeInBatch = createBatcher<Debit, StatementOutcome>({
   isItemError: isRejection,
   run: chargeExactlyOnce,
 });
+
+/** A charge that took no part in a statement, and that counts as a statement that Postgres canceled. */
+class AccountLockedError extends Error {
+  readonly code = '57014';
+}
 
 /** Runs of a charge that decided nothing. Each more than one needs a new limit or a changed key within milliseconds. */
 const UNDECIDED_RUNS_MAX = 10;
@@ -129,6 +162,7 @@ const UNDECIDED_RUNS_MAX = 10;
 export async function chargeGeneration(charge: Debit): Promise<ChargeOutcome> {
   for (let run = 0; run < UNDECIDED_RUNS_MAX; run += 1) {
     const outcome = await chargeInBatch(charge);
+    if (outcome === 'account_locked') throw new AccountLockedError('timed out waiting for the lock of the account');
     if (outcome !== 'limits_apply' && outcome !== 'stale') return outcome;
   }
   return 'credentials_changing';

@@ -8,6 +8,11 @@ export function isOutcomeUnknown(error: unknown): boolean {
   return matchesError(error, CONNECTION_LOST_CODES, CONNECTION_LOST_MESSAGES);
 }
 
+/** Returns true if Postgres canceled the statement because it took too long. It had no effect. */
+export function isStatementTimeout(error: unknown): boolean {
+  return error instanceof Error && getErrorCode(error) === '57014';
+}
+
 /** Returns true for a violation of a unique constraint. */
 export function isDuplicate(error: unknown): boolean {
   return error instanceof Error && getErrorCode(error) === '23505';
