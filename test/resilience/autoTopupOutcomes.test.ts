@@ -117,7 +117,7 @@ describe('automatic top-ups through the payment processor', () => {
 
     it('are not charged if they are switched off while their card is read', async () => {
       const customer = await poor();
-      billing.stripe.latencyMs = scaleTimeout(500);
+      billing.stripe.latencyMs = 2_000;
       const creating = createWith(customer, randomUUID());
       const switchedOffAt = await switchOffDuring(customer, 'customers.retrieve');
       expect((await creating).status).to.equal(402);
@@ -129,7 +129,7 @@ describe('automatic top-ups through the payment processor', () => {
       billing.stripe.faults['intents.create'] = 'drop';
       expect((await createWith(customer, randomUUID())).status).to.equal(503);
       billing.stripe.reset();
-      billing.stripe.latencyMs = scaleTimeout(500);
+      billing.stripe.latencyMs = 2_000;
       const retrying = settlePending();
       const switchedOffAt = await switchOffDuring(customer, 'intents.list');
       await retrying;

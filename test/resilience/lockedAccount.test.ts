@@ -1,3 +1,4 @@
+import { setTimeout } from 'node:timers/promises';
 import { expect } from 'chai';
 import type pg from 'pg';
 import { type TestCustomer, IMAGE } from '../harness/apiClient.ts';
@@ -59,7 +60,8 @@ describe('while an account is locked beyond the database timeout', () => {
 
 describe('while two accounts are locked beyond the database timeout', () => {
   it('creates of other accounts that are charged in one statement with theirs are accepted, once', async () => {
-    const service = await startTestService({ env: { DATABASE_TIMEOUT_MS: String(scaleTimeout(1_000)) } });
+    const timeoutMs = scaleTimeout(1_000);
+    const service = await startTestService({ env: { DATABASE_TIMEOUT_MS: String(timeoutMs) } });
     service.upstream.outcome = 'wait';
     const holder = await service.database.connect();
     try {
@@ -73,8 +75,11 @@ describe('while two accounts are locked beyond the database timeout', () => {
       locked.push(second.createGeneration(IMAGE));
       await waitForLockWaits(service, 2);
       locked.push(first.createGeneration(IMAGE));
+      await setTimeout(timeoutMs / 2);
+      const sentAt = performance.now();
       const created = await Promise.all(others.map((customer) => customer.createGeneration(IMAGE)));
       expect(created.map(({ status }) => status)).to.deep.equal([201, 201, 201]);
+      expect(performance.now() - sentAt, 'they waited for the third statement').to.be.above(timeoutMs);
       for (const { status, body } of await Promise.all(locked)) {
         expect(status).to.equal(503);
         expect(body.detail).to.include('No generation was created and no credits were charged.');

@@ -82,7 +82,7 @@ describe('sweeps that read the oldest rows first', () => {
     await deleteCopies();
   });
 
-  it('sync the subscriptions that were synced least recently before others, although they are newer', async () => {
+  it('sync the subscriptions that were synced least recently first, and those whose sync failed an hour later', async () => {
     const customers = [await billing.createCustomer('lite'), await billing.createCustomer('lite')];
     const ids = customers.map((customer) => billing.stripe.findSubscription(billing.customerId(customer)).id) as [
       string,
@@ -98,12 +98,21 @@ describe('sweeps that read the oldest rows first', () => {
       );
     }
     const from = billing.stripe.requests.length;
+    billing.stripe.faults['subscriptions.retrieve'] = 'error';
     await runJob(billing, 'billing', 'payments.reconcile');
+    billing.stripe.reset();
+    const rows = await billing.service.sql(
+      `SELECT 1 FROM subscriptions WHERE stripe_subscription_id = ANY ($1)
+          AND synced_at BETWEEN now() - interval '23 hours 5 minutes' AND now() - interval '23 hours'`,
+      [ids],
+    );
+    expect(rows).to.have.length(2);
     const synced = billing.stripe.requests
       .slice(from)
       .filter(({ name }) => name === 'subscriptions.retrieve')
       .map(({ path }) => path.split('/').at(-1) as string);
-    expect(synced.filter((id) => ids.includes(id))).to.deep.equal(ids.toReversed());
+    // Each request is repeated once.
+    expect([...new Set(synced.filter((id) => ids.includes(id)))]).to.deep.equal(ids.toReversed());
   });
 
   it('renew a credit period behind a full batch of suspended accounts, although the database rejects another account', async () => {

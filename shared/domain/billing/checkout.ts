@@ -53,7 +53,7 @@ function findCurrentSubscription({ id, subscription_id: currentId }: Account): P
 
 /**
  * Syncs the customer's open subscriptions before a checkout: a payment may have completed before its webhook arrived,
- * and the customer must not be charged twice. If one cannot be synced, no page is opened.
+ * and the customer must not be charged twice. If the sync of one fails, no page is opened.
  */
 async function syncAndFindCurrent(account: Account, customerId: string): Promise<Subscription | undefined> {
   const subscriptionIds = await mapProcessorErrors(processor.listOpenSubscriptions(customerId));

@@ -8,7 +8,7 @@ import { fetchTopupPayment } from './eventSnapshots.ts';
 import { storePaymentEvents } from './receivePaymentEvents.ts';
 import { syncSubscription } from './syncSubscription.ts';
 import { settleTopup } from './topupPayments.ts';
-import { DAY_MS, MINUTE_MS } from '../../spec/durations.ts';
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../spec/durations.ts';
 
 /** Subscriptions and payments created within this time are listed. */
 const LOOKBACK_MS = 3 * DAY_MS;
@@ -18,6 +18,8 @@ const EVENT_RETENTION_MS = 29 * DAY_MS;
 const EVENT_LIST_OVERLAP_MS = 15 * MINUTE_MS;
 /** Every subscription is synced this often, with or without events. */
 const RESYNC_INTERVAL_MS = DAY_MS;
+/** A subscription whose sync failed is synced again after this time. */
+const RETRY_DELAY_MS = HOUR_MS;
 /** One run takes no longer than this and syncs no more; the next one continues. */
 const RUN_BUDGET_MS = 20 * MINUTE_MS;
 const RUN_SUBSCRIPTIONS_MAX = 10_000;
@@ -53,18 +55,21 @@ async function syncTopupPayment(intentId: string): Promise<void> {
   await settleTopup(await fetchTopupPayment(intentId));
 }
 
-/** The least recently synced come first: if one run cannot sync all, each has its turn in one of the next. */
+/** Syncs the least recently synced first: if one run cannot sync all, each has its turn in one of the next. */
 async function syncStaleSubscriptions(): Promise<void> {
   const until = performance.now() + RUN_BUDGET_MS;
   const stale = await Subscription.query()
-    .select('stripe_subscription_id')
+    .select('id', 'stripe_subscription_id')
     .whereNotNull('stripe_subscription_id')
     .whereIn('status', ['active', 'past_due', 'unpaid', 'incomplete'])
     .where('synced_at', '<=', addMilliseconds(now(), -RESYNC_INTERVAL_MS))
     .orderBy('synced_at')
     .limit(RUN_SUBSCRIPTIONS_MAX);
-  for (const { stripe_subscription_id: id } of stale) {
+  for (const { id: rowId, stripe_subscription_id: id } of stale) {
     if (performance.now() > until) return;
-    await trySync(() => syncSubscription(id as string));
+    if (await trySync(() => syncSubscription(id as string))) continue;
+    // Otherwise those that fail would be the first of every run.
+    const retryDueAs = addMilliseconds(now(), RETRY_DELAY_MS - RESYNC_INTERVAL_MS);
+    await Subscription.query().findById(rowId).patch({ synced_at: retryDueAs });
   }
 }

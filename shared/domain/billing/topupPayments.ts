@@ -165,7 +165,7 @@ export async function applyTopupSnapshot(
     ...reversal,
     status,
     is_disputed: snapshot.isDisputed,
-    failure_code: status === 'failed' ? (snapshot.failureCode ?? topup.failure_code) : null,
+    failure_code: status === 'failed' ? (topup.failure_code ?? snapshot.failureCode) : null,
     stripe_payment_intent_id: topup.stripe_payment_intent_id ?? snapshot.intentId,
     sync_version: snapshot.syncVersion,
     completed_at: topup.completed_at ?? (status === 'pending' ? null : now()),

@@ -14,6 +14,8 @@ import { findReplayed, REPLAYABLE } from './findReplayed.ts';
 const CHARGE_ATTEMPTS = 3;
 /** Time after the first attempt until which a lost outcome is looked up. */
 const getLookupTimeoutMs = () => 2 * config.DATABASE_TIMEOUT_MS;
+/** Time after the first attempt until which locked accounts are looked up, so that a second one ends within five seconds. */
+const getLockLookupTimeoutMs = () => 1.2 * config.DATABASE_TIMEOUT_MS;
 
 /** `account_locked`: nothing was charged, because another transaction kept the account locked. */
 type BatchOutcome = StatementOutcome | 'account_locked';
@@ -33,14 +35,16 @@ type BatchOutcome = StatementOutcome | 'account_locked';
  * one was rejected, and a commit that waits for a synchronous standby is not visible to the lookup. Every other outcome
  * is `unknown`.
  *
- * A statement that took too long may have waited for an account that another transaction keeps locked. The requests of other
- * accounts are then charged without it.
+ * A statement that was canceled had no effect. It may have waited for an account that another transaction keeps locked: the
+ * requests of other accounts are then charged without it, if that one was found in time.
  */
 async function chargeExactlyOnce(charges: Debit[]): Promise<BatchOutcome[]> {
   const outcomes = new Map<string, BatchOutcome>();
-  const lookupDeadline = performance.now() + getLookupTimeoutMs();
+  const startedAt = performance.now();
+  const lookupDeadline = startedAt + getLookupTimeoutMs();
   let remaining = charges;
   let responseLost = false;
+  let mayBeCharged = false;
   const nullIfLost = (error: unknown): null => {
     if (responseLost) return null;
     throw error;
@@ -54,7 +58,7 @@ async function chargeExactlyOnce(charges: Debit[]): Promise<BatchOutcome[]> {
     try {
       const results = await runChargeStatement(remaining);
       const rejected = remaining.filter((_, index) => results[index] !== 'accepted');
-      const charged = new Set(attempt === 1 ? [] : await findCharged(rejected).catch(noneIfLookupFailed));
+      const charged = new Set(mayBeCharged ? await findCharged(rejected).catch(noneIfLookupFailed) : []);
       // As in the statement, an invalid key takes precedence over a replay.
       const replayed = await findReplayed(
         remaining.filter((_, index) => REPLAYABLE.has(results[index] as StatementOutcome)),
@@ -66,18 +70,26 @@ async function chargeExactlyOnce(charges: Debit[]): Promise<BatchOutcome[]> {
       remaining = [];
     } catch (error) {
       if (attempt === 1 && remaining.length > 1 && isStatementTimeout(error)) {
-        const locked = await findLockedAccounts(remaining);
-        if (locked.size === 0 || locked.size === remaining.length) throw error;
+        const lookup = findLockedAccounts(remaining).catch(() => null);
+        const locked = await resolveWithin(startedAt + getLockLookupTimeoutMs(), lookup);
+        if (locked === null || locked.size === 0 || locked.size === remaining.length) throw error;
+        logger.warn(
+          { accountIds: [...locked] },
+          'accounts are locked; other creates of the batch are charged without them',
+        );
         for (const { uuid, account_id: id } of remaining) if (locked.has(id)) outcomes.set(uuid, 'account_locked');
         remaining = remaining.filter(({ uuid }) => !outcomes.has(uuid));
         continue;
       }
       const isLost = isOutcomeUnknown(error);
       responseLost ||= isLost;
+      mayBeCharged = true;
       const charged =
         attempt === CHARGE_ATTEMPTS || !(isLost || isDuplicate(error))
           ? null
-          : await (isLost ? findChargedWithin(lookupDeadline, remaining) : findCharged(remaining)).catch(nullIfLost);
+          : await (isLost ? resolveWithin(lookupDeadline, findCharged(remaining)) : findCharged(remaining)).catch(
+              nullIfLost,
+            );
       if (charged === null && !responseLost) throw error;
       if (charged === null) logger.error({ err: error, charges: remaining.length }, 'charge outcome unknown');
       for (const uuid of charged ?? []) outcomes.set(uuid, 'accepted');
@@ -110,11 +122,11 @@ function toCertainOutcome(outcome: StatementOutcome, responseLost: boolean): Sta
 }
 
 /** @param deadline by the clock of `performance`. @returns null if the lookup does not finish by then. */
-async function findChargedWithin(deadline: number, charges: Debit[]): Promise<string[] | null> {
+async function resolveWithin<Found>(deadline: number, lookup: Promise<Found>): Promise<Found | null> {
   const abortTimer = new AbortController();
   const timeout = setTimeout(Math.max(0, deadline - performance.now()), null, { signal: abortTimer.signal });
   try {
-    return await Promise.race([findCharged(charges), timeout]);
+    return await Promise.race([lookup, timeout]);
   } finally {
     timeout.catch(() => {});
     abortTimer.abort();
