@@ -113,7 +113,7 @@ export const GENERATION_BUGS: readonly SeededBug[] = [
       {
         file: CHARGE,
         within: 'chargeExactlyOnce',
-        find: 'await ($isLost ? $findWithin($deadline, $remaining) : $find($remaining))',
+        find: 'await ($isLost ? $within($deadline, $find($remaining)) : $find($remaining))',
         replace: 'await Promise.resolve($remaining.map(({ uuid }) => uuid))',
       },
     ],
