@@ -177,7 +177,7 @@ export async function applyTopupSnapshot(
 function getNextTopupStatus(topup: Topup, { status, failureCode }: TopupSnapshot): Topup['status'] {
   // A paid top-up stays paid: later refunds are recorded in the reversed amount.
   if (topup.status === 'succeeded') return 'succeeded';
-  // After a decline on a checkout page the customer may try another card until the page expires, and the top-up failed.
+  // After a decline on a checkout page the customer may try another card, until the page is closed and the top-up has failed.
   const isDeclined = status === 'failed' && !isFinalFailure(failureCode);
   if (topup.kind === 'manual') return isDeclined && topup.status === 'pending' ? 'pending' : status;
   // Another automatic top-up may be in progress by now, and an account has one at a time. A late success is credited.
