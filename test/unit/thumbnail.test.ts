@@ -5,7 +5,12 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect } from 'chai';
 import sharp from 'sharp';
-import { makeThumbnail, stopThumbnailProcess } from '../../shared/gateways/media/thumbnail.ts';
+import {
+  DecodeError,
+  makeThumbnail,
+  reencodeImage,
+  stopThumbnailProcess,
+} from '../../shared/gateways/media/thumbnail.ts';
 import { expectRejection } from '../harness/expectRejection.ts';
 import { eventually } from '../harness/testService.ts';
 import { MP4 } from '../fakes/misbehave.ts';
@@ -21,6 +26,13 @@ async function listThumbnailProcesses(): Promise<number[]> {
 
 const getHeight = async (thumbnail: Uint8Array) => (await sharp(thumbnail).metadata()).height;
 const makeImageThumbnail = (filePath: string) => makeThumbnail({ kind: 'image', filePath });
+
+/** Returns whether an image is damaged; null if it is reencoded. */
+const isDamaged = (image: string, outputPath: string) =>
+  reencodeImage(image, outputPath).then(
+    () => null,
+    (error: unknown) => error instanceof DecodeError,
+  );
 
 describe('thumbnails', () => {
   let folder: string;
@@ -180,5 +192,15 @@ describe('thumbnails', () => {
       await makeImageThumbnail(filePath).catch(() => {});
     }
     expect(await getHeight(await makeImageThumbnail(filePath))).to.equal(height);
+  });
+
+  it('of uploads are not taken for damaged while the disk is full', async () => {
+    const [{ filePath }] = (await pictures(1)) as [{ filePath: string; height: number }];
+    expect(await isDamaged(filePath, join(folder, 'copy'))).to.equal(null);
+    expect(await isDamaged(broken, join(folder, 'copy'))).to.equal(true);
+    expect(await isDamaged(filePath, join(folder, 'missing', 'copy'))).to.equal(false);
+    expect(await isDamaged(join(folder, 'missing.png'), join(folder, 'copy'))).to.equal(false);
+    // Every write to this device fails like one to a full disk.
+    if (process.platform === 'linux') expect(await isDamaged(filePath, '/dev/full')).to.equal(false);
   });
 });

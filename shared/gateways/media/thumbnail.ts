@@ -29,10 +29,16 @@ export interface ReencodedImage {
 /** Message to the thumbnail process. Responses come in the order of the requests. */
 export type ThumbnailRequest = (ThumbnailSource & { ffmpegPath: string }) | ReencodeRequest;
 export interface ThumbnailResponse {
-  /** The thumbnail or the description of the image, or an error message. */
-  result: Uint8Array | ReencodedImage | string;
+  /** The thumbnail, the description of the image, or a failure. */
+  result: Uint8Array | ReencodedImage | ThumbnailFailure;
   /** True if the process exits after this response. */
   isLast: boolean;
+}
+
+export interface ThumbnailFailure {
+  error: string;
+  /** True if the image can be decoded, and could not be written. */
+  isLocalFault: boolean;
 }
 
 interface ThumbnailTask {
@@ -95,7 +101,8 @@ export function makeThumbnail(input: ThumbnailSource, options: ThumbnailOptions 
 /**
  * Writes a PNG, JPEG or WebP image to a new file, upright and without EXIF, GPS position, color profile and further
  * frames. The same child process does the work, with the same limits as for thumbnails.
- * @throws DecodeError if the file is not such an image, is damaged, or has more than 50 megapixels.
+ * @throws DecodeError if the file is not such an image, is damaged, has more than 50 megapixels, or takes longer than
+ *   20 s: it would take as long again with every use. Any other error, such as that of a full disk, may be temporary.
  */
 export function reencodeImage(filePath: string, outputPath: string): Promise<ReencodedImage> {
   return runTask({ kind: 'reencode', filePath, outputPath }) as Promise<ReencodedImage>;
@@ -156,7 +163,7 @@ function startThumbnailWorker(): ThumbnailWorker {
   const worker: ThumbnailWorker = { child, tasks: [], timer: undefined };
   child.on('message', (reply: ThumbnailResponse) => {
     const task = worker.tasks.shift() as ThumbnailTask;
-    if (typeof reply.result === 'string') task.reject(new DecodeError(reply.result));
+    if ('error' in reply.result) task.reject(toError(reply.result));
     else task.resolve(reply.result);
     if (reply.isLast) terminateWorker(worker);
     else startNextTask(worker);
@@ -167,6 +174,10 @@ function startThumbnailWorker(): ThumbnailWorker {
     terminateWorker(worker, new Error(`the thumbnail process ended (${signal ?? code})`)),
   );
   return worker;
+}
+
+function toError({ error, isLocalFault }: ThumbnailFailure): Error {
+  return isLocalFault ? new Error(`the image could not be written: ${error}`) : new DecodeError(error);
 }
 
 /**

@@ -1,3 +1,4 @@
+import { readFile } from 'node:fs/promises';
 import sharp, { type Sharp } from 'sharp';
 import type { ReencodedImage, ReencodeRequest, ThumbnailResponse, ThumbnailRequest } from './thumbnail.ts';
 import { readEarlyFrame } from './videoFrame.ts';
@@ -29,13 +30,31 @@ process.on('disconnect', () => process.exit(0));
 async function handleRequest(request: ThumbnailRequest): Promise<void> {
   if (isExiting) return;
   const work = request.kind === 'reencode' ? reencode(request) : renderThumbnail(request);
-  const result = await work.catch((error: unknown) => (error instanceof Error ? error.message : String(error)));
+  const result = await work.catch(async (error: unknown) => ({
+    error: error instanceof Error ? error.message : String(error),
+    isLocalFault: request.kind === 'reencode' && (await isLocalFault(request.filePath)),
+  }));
   isExiting = process.memoryUsage.rss() >= MAX_RESIDENT_BYTES;
   const reply: ThumbnailResponse = { result, isLast: isExiting };
   process.send?.(reply);
 }
 
 const DECODE_OPTIONS = { limitInputPixels: MAX_INPUT_PIXELS, failOn: 'error', sequentialRead: true } as const;
+
+/**
+ * Returns whether the failure of an image was a fault of this machine, such as a full disk: it can be decoded if nothing
+ * is written, or its file cannot be read.
+ */
+async function isLocalFault(filePath: string): Promise<boolean> {
+  const data = await readFile(filePath).catch(() => null);
+  if (data === null) return true;
+  try {
+    await sharp(data, DECODE_OPTIONS).stats();
+    return true;
+  } catch {
+    return false;
+  }
+}
 
 type ThumbnailSourceRequest = Exclude<ThumbnailRequest, ReencodeRequest>;
 
