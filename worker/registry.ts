@@ -36,6 +36,7 @@ import { pruneReferralNetworks } from '../shared/domain/affiliates/referrals.ts'
 import { pruneSecurityEvents } from '../shared/domain/accounts/securityEvents.ts';
 import { pruneExpiredSessions } from '../shared/domain/accounts/sessions.ts';
 import { pruneExpiredSignIns } from '../shared/domain/accounts/signIn.ts';
+import { runSteps } from '../shared/lib/runSteps.ts';
 import type { JobName, Payload } from '../shared/queues/catalog.ts';
 import { recordWorkerHeartbeat } from '../shared/queues/heartbeat.ts';
 
@@ -67,33 +68,17 @@ export const createProcessors = (): Processors => ({
   'payments.reconcile': singleFlight(reconcilePayments),
   'payouts.run': singleFlight(runPayouts),
   'creditPeriods.renew': async () => void (await renewDueCreditPeriods()),
-  'metrics.rollup': singleFlight(async () => {
-    await rollUpMetrics();
-    await sumGenerationHours();
-  }),
+  'metrics.rollup': singleFlight(() => runSteps([rollUpMetrics, sumGenerationHours])),
   'events.dispatch': () => dispatchEvents(),
   'webhooks.deliver': () => deliverWebhooks(),
   'emails.send': singleFlight(sendEmails),
   'reminders.record': singleFlight(recordReminders),
-  'events.prune': async () => {
-    await failDeliveriesOfDisabledEndpoints();
-    await pruneEvents();
-    await pruneEmails();
-  },
-  'oauth.prune': async () => {
-    await pruneExpiredCodes();
-    await pruneExpiredRefreshTokens();
-    await pruneUnusedClients();
-    await pruneRetiredKeys();
-  },
+  'events.prune': () => runSteps([failDeliveriesOfDisabledEndpoints, pruneEvents, pruneEmails]),
+  'oauth.prune': () => runSteps([pruneExpiredCodes, pruneExpiredRefreshTokens, pruneUnusedClients, pruneRetiredKeys]),
   'accountDeletions.run': singleFlight(runAccountDeletions),
   'apiKeys.expire': singleFlight(revokeExpiredApiKeys),
-  'sessions.prune': async () => {
-    await pruneExpiredSessions();
-    await pruneExpiredSignIns();
-    await pruneSecurityEvents();
-    await pruneReferralNetworks();
-  },
+  'sessions.prune': () =>
+    runSteps([pruneExpiredSessions, pruneExpiredSignIns, pruneSecurityEvents, pruneReferralNetworks]),
 });
 
 /** Skips a run while the previous one is still in progress in this process, so that slow runs do not pile up. */

@@ -41,6 +41,23 @@ describe('retention of OAuth clients', () => {
     expect([await known(fresh), await known(connected)]).to.deep.equal([true, true]);
   });
 
+  it('a client is deleted also while the deletion of expired codes fails', async () => {
+    const unused = await registerClient(service.baseUrl);
+    await service.sql(`UPDATE oauth_clients SET created_at = now() - interval '25 hours' WHERE client_id = $1`, [
+      unused.clientId,
+    ]);
+    await service.sql('ALTER TABLE oauth_codes RENAME TO hidden_oauth_codes');
+    try {
+      await service.startWorker({ REDIS_PREFIX: 'codes' });
+      await eventually('deleted', async () => {
+        const rows = await service.sql('SELECT FROM oauth_clients WHERE client_id = $1', [unused.clientId]);
+        return rows.length === 0;
+      });
+    } finally {
+      await service.sql('ALTER TABLE hidden_oauth_codes RENAME TO oauth_codes');
+    }
+  });
+
   it('of the unapproved clients only the 10,000 newest are kept', async () => {
     const connected = await registerClient(service.baseUrl);
     await connected.authorizeAndExchange(customer);
