@@ -23,7 +23,8 @@ describe('cancelling a generation that was submitted', () => {
   let service: TestService;
   let customer: TestCustomer;
   before(async () => {
-    service = await startTestService({ apis: 2, workers: 2, env: { UPSTREAM_TIMEOUT_MS: '3000' } });
+    // Tests hold a submit back while they cancel it, which takes seconds on a busy machine.
+    service = await startTestService({ apis: 2, workers: 2, env: { UPSTREAM_TIMEOUT_MS: '20000' } });
     customer = await service.createCustomer('studio');
   });
   after(() => service.stop());
