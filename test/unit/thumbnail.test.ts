@@ -5,13 +5,14 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect } from 'chai';
 import sharp from 'sharp';
+import { LocalFileError } from '../../shared/gateways/media/download.ts';
 import {
   DecodeError,
   makeThumbnail,
   reencodeImage,
   stopThumbnailProcess,
 } from '../../shared/gateways/media/thumbnail.ts';
-import { expectRejection } from '../harness/expectRejection.ts';
+import { captureError, expectRejection } from '../harness/expectRejection.ts';
 import { eventually } from '../harness/testService.ts';
 import { MP4 } from '../fakes/misbehave.ts';
 
@@ -26,13 +27,6 @@ async function listThumbnailProcesses(): Promise<number[]> {
 
 const getHeight = async (thumbnail: Uint8Array) => (await sharp(thumbnail).metadata()).height;
 const makeImageThumbnail = (filePath: string) => makeThumbnail({ kind: 'image', filePath });
-
-/** Returns whether an image is damaged; null if it is reencoded. */
-const isDamaged = (image: string, outputPath: string) =>
-  reencodeImage(image, outputPath).then(
-    () => null,
-    (error: unknown) => error instanceof DecodeError,
-  );
 
 describe('thumbnails', () => {
   let folder: string;
@@ -196,11 +190,18 @@ describe('thumbnails', () => {
 
   it('of uploads are not taken for damaged while the disk is full', async () => {
     const [{ filePath }] = (await pictures(1)) as [{ filePath: string; height: number }];
-    expect(await isDamaged(filePath, join(folder, 'copy'))).to.equal(null);
-    expect(await isDamaged(broken, join(folder, 'copy'))).to.equal(true);
-    expect(await isDamaged(filePath, join(folder, 'missing', 'copy'))).to.equal(false);
-    expect(await isDamaged(join(folder, 'missing.png'), join(folder, 'copy'))).to.equal(false);
-    // Every write to this device fails like one to a full disk.
-    if (process.platform === 'linux') expect(await isDamaged(filePath, '/dev/full')).to.equal(false);
+    const copy = join(folder, 'copy');
+    expect(await reencodeImage(filePath, copy)).to.include({ format: 'png' });
+    expect(await captureError(reencodeImage(broken, copy))).to.be.instanceOf(DecodeError);
+    const faults = [
+      [filePath, join(folder, 'missing', 'copy')],
+      [join(folder, 'missing.png'), copy],
+      // Every write to this device fails like one to a full disk.
+      ...(process.platform === 'linux' ? [[filePath, '/dev/full']] : []),
+    ] as [string, string][];
+    for (const [image, outputPath] of faults) {
+      const error = await expectRejection(reencodeImage(image, outputPath), /could not be read or written/);
+      expect(error).to.be.instanceOf(LocalFileError).and.to.not.be.instanceOf(DecodeError);
+    }
   });
 });

@@ -11,7 +11,7 @@ import { canParseUrl } from '../../lib/canParseUrl.ts';
 /** An output, or an image of a customer, that can never be stored: missing, of the wrong type, or too large. */
 export class InvalidOutputError extends Error {}
 
-/** A local file that cannot be written, for example because the disk is full. The source is not at fault. */
+/** A local file that cannot be read or written, for example because the disk is full. The source is not at fault. */
 export class LocalFileError extends Error {}
 
 /** Addresses that an upstream's outputs may have besides public ones. */

@@ -2,6 +2,7 @@ import { type ChildProcess, fork } from 'node:child_process';
 import { createRequire } from 'node:module';
 import { fileURLToPath } from 'node:url';
 import { getDecoderEnvironment } from './decoderEnvironment.ts';
+import { LocalFileError } from './download.ts';
 
 /** An image in memory or in a file, or a video in a file. */
 export type ThumbnailSource = { kind: 'image'; data: Uint8Array } | { kind: 'image' | 'video'; filePath: string };
@@ -37,7 +38,7 @@ export interface ThumbnailResponse {
 
 export interface ThumbnailFailure {
   error: string;
-  /** True if the image can be decoded, and could not be written. */
+  /** True if this machine is at fault, such as its disk, and not the image. */
   isLocalFault: boolean;
 }
 
@@ -102,7 +103,8 @@ export function makeThumbnail(input: ThumbnailSource, options: ThumbnailOptions 
  * Writes a PNG, JPEG or WebP image to a new file, upright and without EXIF, GPS position, color profile and further
  * frames. The same child process does the work, with the same limits as for thumbnails.
  * @throws DecodeError if the file is not such an image, is damaged, has more than 50 megapixels, or takes longer than
- *   20 s: it would take as long again with every use. Any other error, such as that of a full disk, may be temporary.
+ *   20 s: it would take as long again with every use; LocalFileError if our disk is at fault, or any other error if a
+ *   retry may help.
  */
 export function reencodeImage(filePath: string, outputPath: string): Promise<ReencodedImage> {
   return runTask({ kind: 'reencode', filePath, outputPath }) as Promise<ReencodedImage>;
@@ -177,7 +179,7 @@ function startThumbnailWorker(): ThumbnailWorker {
 }
 
 function toError({ error, isLocalFault }: ThumbnailFailure): Error {
-  return isLocalFault ? new Error(`the image could not be written: ${error}`) : new DecodeError(error);
+  return isLocalFault ? new LocalFileError(`The image could not be read or written: ${error}`) : new DecodeError(error);
 }
 
 /**
