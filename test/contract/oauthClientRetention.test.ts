@@ -18,6 +18,9 @@ describe('retention of OAuth clients', () => {
   });
   after(() => service.stop());
 
+  const known = async (client?: OAuthTestClient) =>
+    (await service.sql('SELECT 1 FROM oauth_clients WHERE client_id = $1', [client?.clientId])).length === 1;
+
   it('a client is deleted if it is not approved within a day or not used for 90 days', async () => {
     const [unused, fresh, disused, connected] = await Promise.all(
       Array.from({ length: 4 }, () => registerClient(service.baseUrl)),
@@ -35,8 +38,6 @@ describe('retention of OAuth clients', () => {
       set(connected, '100 days', '91 days'),
     ]);
     await service.startWorker();
-    const known = async (client?: OAuthTestClient) =>
-      (await service.sql('SELECT 1 FROM oauth_clients WHERE client_id = $1', [client?.clientId])).length === 1;
     await eventually('both are deleted', async () => !(await known(unused)) && !(await known(disused)));
     expect([await known(fresh), await known(connected)]).to.deep.equal([true, true]);
   });
@@ -49,10 +50,7 @@ describe('retention of OAuth clients', () => {
     await service.sql('ALTER TABLE oauth_codes RENAME TO hidden_oauth_codes');
     try {
       await service.startWorker({ REDIS_PREFIX: 'codes' });
-      await eventually('deleted', async () => {
-        const rows = await service.sql('SELECT FROM oauth_clients WHERE client_id = $1', [unused.clientId]);
-        return rows.length === 0;
-      });
+      await eventually('deleted', async () => !(await known(unused)));
     } finally {
       await service.sql('ALTER TABLE hidden_oauth_codes RENAME TO oauth_codes');
     }
