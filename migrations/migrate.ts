@@ -35,6 +35,7 @@ import * as canceledHours from './0029_canceled_hours.ts';
 import * as generationFillfactor from './0030_generation_fillfactor.ts';
 import * as keyChanges from './0031_key_changes.ts';
 import * as pastDueIndex from './0032_past_due_index.ts';
+import * as planHistory from './0033_plan_history.ts';
 
 /** A migration, and the indexes on existing tables that are built before its transaction. */
 export interface Migration extends Knex.Migration {
@@ -77,6 +78,7 @@ export const MIGRATIONS: Record<MigrationName, Migration> = {
   '0030_generation_fillfactor': generationFillfactor,
   '0031_key_changes': keyChanges,
   '0032_past_due_index': pastDueIndex,
+  '0033_plan_history': planHistory,
 };
 
 /** Key of the advisory lock that serializes migrations. An arbitrary constant, used for nothing else. */

@@ -60,6 +60,8 @@ const KEYS = `
 const SUBSCRIPTIONS = `
   INSERT INTO subscriptions (uuid, account_id, plan_slug, status, processor, started_at, current_period_end, paid_until, created_at)
   SELECT gen_random_uuid(), id, plan_slug, 'active', 'stripe', created_at, spendable_until, spendable_until, created_at FROM accounts;
+  INSERT INTO subscription_plans (subscription_id, plan_slug, applies_from, applies_until)
+  SELECT id, plan_slug, started_at, paid_until FROM subscriptions;
   UPDATE accounts a SET subscription_id = s.id FROM subscriptions s WHERE s.account_id = a.id`;
 
 const GRANTS = `

@@ -37,6 +37,7 @@ export const MIGRATION_NAMES = [
   '0030_generation_fillfactor',
   '0031_key_changes',
   '0032_past_due_index',
+  '0033_plan_history',
 ] as const;
 
 export type MigrationName = (typeof MIGRATION_NAMES)[number];

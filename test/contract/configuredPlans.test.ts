@@ -3,6 +3,7 @@ import { createCustomer, type TestCustomer } from '../harness/apiClient.ts';
 import { expectError } from '../harness/errorEnvelope.ts';
 import { createBrowserFor } from '../harness/httpBrowser.ts';
 import { buildToolCall, openMcpSession, postMcp } from '../harness/mcpClient.ts';
+import { REWRITE_PLAN_HISTORY } from '../harness/planHistory.ts';
 import { setAllModelsOnline } from '../harness/seeds.ts';
 import { startTestService, type TestService } from '../harness/testService.ts';
 
@@ -49,6 +50,9 @@ describe('the plans of a CATALOG', () => {
        UPDATE subscriptions SET plan_slug = 'founders' FROM account WHERE account_id = account.id`,
       [customer.email],
     );
+    await service.sql(REWRITE_PLAN_HISTORY);
+    // Its first month was granted by another plan.
+    service.fabricated.add('a-month-grants-its-plan');
     return customer;
   };
 

@@ -2,6 +2,7 @@ import { expect } from 'chai';
 import type { TestCustomer } from '../harness/apiClient.ts';
 import { type TestService, startTestService } from '../harness/testService.ts';
 import { expectError, expectTimestamp, countOccurrences } from '../harness/errorEnvelope.ts';
+import { REWRITE_PLAN_HISTORY } from '../harness/planHistory.ts';
 import { setAllModelsOnline, completeAllGenerations } from '../harness/seeds.ts';
 
 const checkout = (customer: TestCustomer, body: object) => customer.request('POST', '/api/billing/checkout/', { body });
@@ -203,6 +204,7 @@ describe('billing', () => {
        UPDATE accounts SET period_start = ends - interval '1 month', period_end = ends FROM month WHERE email = $1`,
       [customer.email],
     );
+    await service.sql(REWRITE_PLAN_HISTORY);
     await checkout(customer, { plan: 'studio' });
     expect(await customer.ledger()).to.deep.equal([
       ['grant', 200],

@@ -6,6 +6,7 @@ import { renewDueCreditPeriods } from '../../shared/domain/credits/renewDuePerio
 import { resetDraining, startDraining } from '../../shared/lib/drain.ts';
 import { runJob } from '../harness/billingService.ts';
 import { captureError } from '../harness/expectRejection.ts';
+import { REWRITE_PLAN_HISTORY } from '../harness/planHistory.ts';
 import { eventually, type TestService, startTestService } from '../harness/testService.ts';
 
 const DAY_MS = 86_400_000;
@@ -153,6 +154,7 @@ describe('credit period renewals', () => {
     const began = new Date(Date.now() - 40 * DAY_MS);
     const ids = [first, ...others].map(({ id }) => id as number);
     await service.sql('UPDATE subscriptions SET started_at = $1 WHERE account_id = ANY($2)', [began, ids]);
+    await service.sql(REWRITE_PLAN_HISTORY);
     await service.sql('UPDATE accounts SET period_end = $1 WHERE id = ANY($2)', [addMonthsModel(began, 1), ids]);
     await runJob({ service }, 'maintenance', 'creditPeriods.renew');
     const readPeriodIndex = async (id: number) =>
@@ -237,6 +239,7 @@ async function insert(service: TestService, account: Sample): Promise<void> {
     'UPDATE accounts SET subscription_id = (SELECT id FROM subscriptions WHERE account_id = $1) WHERE id = $1',
     [row.id],
   );
+  await service.sql(REWRITE_PLAN_HISTORY);
   if (planCredits + topupCredits === 0) return;
   await service.sql(
     `INSERT INTO ledger_entries (account_id, number, entry_type, amount, plan_amount, balance_after, description, created_at)
@@ -269,6 +272,7 @@ describe('a subscription that ended during an outage', () => {
           WHERE account_id = (SELECT id FROM accounts WHERE email = $1)`,
         values,
       );
+      await service.sql(REWRITE_PLAN_HISTORY);
       const ending = runJob({ service }, 'billing', 'billing.maintain');
       await eventually('the end waits for the account', async () => (await service.countLockWaits()) > 0);
       await granting.query('COMMIT');

@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'chai';
 import pg from 'pg';
+import { REWRITE_PLAN_HISTORY } from '../harness/planHistory.ts';
 import { startTestService, type TestService } from '../harness/testService.ts';
 
 const DUE = 250;
@@ -21,6 +22,7 @@ const INSERT_DUE = [
      FROM accounts a JOIN subscriptions s ON s.account_id = a.id WHERE a.subscription_id IS NULL`,
   `UPDATE accounts a SET subscription_id = s.id FROM subscriptions s
     WHERE s.account_id = a.id AND a.subscription_id IS NULL`,
+  REWRITE_PLAN_HISTORY,
 ];
 
 describe('the renewal of credit periods by a worker', () => {

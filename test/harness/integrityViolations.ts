@@ -153,7 +153,7 @@ export const CORRUPTIONS: Record<string, Corruption[]> = {
   ],
   'a-month-grants-its-plan': [
     breakCustomer(`UPDATE ledger_entries SET amount = 1101 WHERE effect_key LIKE 'grant:%:5'`),
-    breakCustomer(`UPDATE ledger_entries SET amount = 1100 WHERE effect_key LIKE 'grant:%:2:pro'`),
+    breakCustomer(`UPDATE ledger_entries SET amount = 1100 WHERE effect_key LIKE 'grant:%:2:1'`),
   ],
   'grants-are-due-and-paid': [
     breakCustomer(

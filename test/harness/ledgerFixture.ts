@@ -141,7 +141,11 @@ export async function writeLedgerFixture(client: pg.ClientBase): Promise<void> {
     VALUES ('${CUSTOMER_SUBSCRIPTION}', 1, 'pro', 'active', 'stripe', '2036-03-31T10:00:00Z', '2037-03-31T10:00:00Z',
             '2037-03-31T10:00:00Z', '2036-03-31T10:01:00Z', 'sub_1', '2037-03-15T11:59:00Z', '2036-03-31T10:00:00Z'),
            ('${AFFILIATE_SUBSCRIPTION}', 2, 'lite', 'canceled', 'stripe', '2035-02-01T10:00:00Z', '2036-02-01T10:00:00Z',
-            '2036-02-01T10:00:00Z', '2035-02-01T10:00:00Z', NULL, NULL, '2035-02-01T10:00:00Z')`);
+            '2036-02-01T10:00:00Z', '2035-02-01T10:00:00Z', NULL, NULL, '2035-02-01T10:00:00Z');
+    INSERT INTO subscription_plans (subscription_id, plan_slug, price_id, stripe_invoice_id, applies_from, applies_until)
+    VALUES (1, 'starter', 'price_starter', 'in_1', '2036-03-31T10:00:00Z', '2037-03-31T10:00:00Z'),
+           (1, 'pro', 'price_pro', 'in_2', '2036-05-31T15:00:00Z', '2037-03-31T10:00:00Z'),
+           (2, 'lite', 'price_lite', 'in_3', '2035-02-01T10:00:00Z', '2036-02-01T10:00:00Z')`);
   await writeCustomer(new FixtureAccount(client, CUSTOMER));
   await writeAffiliate(new FixtureAccount(client, AFFILIATE));
   await writeTestAccount(client);
@@ -188,7 +192,7 @@ async function writeCustomer(account: FixtureAccount): Promise<void> {
     granted = month < 3 ? 400 : 1100;
     // The plan is upgraded in the third month.
     if (month === 2) {
-      await account.entry('grant', 700, 700, `grant:${CUSTOMER_SUBSCRIPTION}:2:pro`, addHours(start, 5));
+      await account.entry('grant', 700, 700, `grant:${CUSTOMER_SUBSCRIPTION}:2:1`, addHours(start, 5));
       granted = 1100;
     }
     const uuid = await account.image('succeeded', addHours(start, 10));

@@ -80,7 +80,7 @@ export class StripeFixture {
   }
 
   readReversals(id: string) {
-    return this.stripe.readReversals({ id, hasCreditNotes: false });
+    return this.stripe.readReversals({ id, paidCents: 34_800, hasCreditNotes: false });
   }
 
   createConnectedAccount(accountUuid: string, replaces?: string): Promise<string> {

@@ -129,6 +129,10 @@ describe('sweeps that read the oldest rows first', () => {
       startedAt,
       [account.id, refusedId],
     ]);
+    await billing.service.sql(
+      'UPDATE subscription_plans SET applies_from = $1 WHERE subscription_id IN (SELECT id FROM subscriptions WHERE account_id = ANY($2))',
+      [startedAt, [account.id, refusedId]],
+    );
     await billing.service.sql('UPDATE accounts SET period_end = $1 WHERE id = ANY($2)', [
       endedAt,
       [account.id, refusedId],

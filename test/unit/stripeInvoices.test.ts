@@ -25,9 +25,11 @@ describe('invoices at Stripe', () => {
     it('reports the refunded amount', async () => {
       const { invoiceId } = await fixture.createPaidInvoice();
       fixture.fake.refund(invoiceId, 100);
-      expect(await fixture.readReversals(invoiceId)).to.include({ refundedCents: 100 });
+      expect(await fixture.readReversals(invoiceId)).to.include({ returnedCents: 100, returnedAt: null });
       fixture.fake.refund(invoiceId);
-      expect(await fixture.readReversals(invoiceId)).to.include({ refundedCents: 34_800 });
+      const { returnedCents, returnedAt } = await fixture.readReversals(invoiceId);
+      expect(returnedCents).to.equal(34_800);
+      expect(returnedAt).to.be.an.instanceof(Date);
     });
 
     it('reports an open or lost dispute, and none after it was won', async () => {
@@ -35,10 +37,13 @@ describe('invoices at Stripe', () => {
         const { subscriptionId, invoiceId } = await fixture.createPaidInvoice();
         const chargeId = getChargeId(fixture.fake, subscriptionId);
         fixture.fake.openDispute(chargeId);
-        expect(await fixture.readReversals(invoiceId)).to.include({ openDispute: chargeId, lostDispute: null });
-        fixture.fake.closeDispute(chargeId, outcome);
-        const lostDispute = outcome === 'lost' ? chargeId : null;
-        expect(await fixture.readReversals(invoiceId)).to.include({ openDispute: null, lostDispute });
+        const open = { openDispute: chargeId, returnedCents: 0, reversedCents: 34_800, returnedAt: null };
+        expect(await fixture.readReversals(invoiceId)).to.deep.equal(open);
+        const dispute = fixture.fake.closeDispute(chargeId, outcome);
+        const lostAt = outcome === 'lost' ? new Date(1_000 * dispute.created) : null;
+        const cents = outcome === 'lost' ? 34_800 : 0;
+        const closed = { openDispute: null, returnedCents: cents, reversedCents: cents, returnedAt: lostAt };
+        expect(await fixture.readReversals(invoiceId)).to.deep.equal(closed);
       }
     });
 
@@ -46,9 +51,10 @@ describe('invoices at Stripe', () => {
       const [prevented, inquired] = [await fixture.createPaidInvoice(), await fixture.createPaidInvoice()];
       fixture.fake.openDispute(prevented.invoiceId, { isPrevented: true });
       fixture.fake.openDispute(inquired.invoiceId, { isInquiry: true });
-      const none = { openDispute: null, lostDispute: null };
-      expect(await fixture.readReversals(prevented.invoiceId)).to.deep.equal({ refundedCents: 34_800, ...none });
-      expect(await fixture.readReversals(inquired.invoiceId)).to.deep.equal({ refundedCents: 0, ...none });
+      const refunded = { openDispute: null, returnedCents: 34_800, reversedCents: 34_800 };
+      expect(await fixture.readReversals(prevented.invoiceId)).to.deep.include(refunded);
+      const nothing = { openDispute: null, returnedCents: 0, reversedCents: 0, returnedAt: null };
+      expect(await fixture.readReversals(inquired.invoiceId)).to.deep.equal(nothing);
     });
 
     it('is refunded with all of its payments, once', async () => {
@@ -64,8 +70,8 @@ describe('invoices at Stripe', () => {
       });
       expect(await fixture.stripe.refundInvoice(invoiceId)).to.equal('refunded');
       expect(await fixture.stripe.refundInvoice(invoiceId)).to.equal('refunded');
-      const { refundedCents } = await fixture.readReversals(invoiceId);
-      expect(refundedCents).to.equal(invoice.amount_paid + 5_000);
+      const { returnedCents } = await fixture.readReversals(invoiceId);
+      expect(returnedCents).to.equal(invoice.amount_paid + 5_000);
     });
 
     it('is refunded after a refund was rejected, though Stripe keeps the rejection under its key', async () => {
@@ -109,7 +115,8 @@ describe('invoices at Stripe', () => {
       fixture.fake.openDispute(invoiceId);
       expect(await fixture.stripe.refundInvoice(invoiceId)).to.equal('disputed');
       fixture.fake.closeDispute(invoiceId, 'lost');
-      expect(await fixture.stripe.refundInvoice(invoiceId)).to.equal('lost');
+      // The dispute has returned the whole amount.
+      expect(await fixture.stripe.refundInvoice(invoiceId)).to.equal('refunded');
     });
   });
 

@@ -179,7 +179,7 @@ describe('subscriptions at Stripe', () => {
     it('changes its plan immediately and without a charge', async () => {
       const { subscriptionId } = await fixture.subscribe('studio');
       const before = fixture.fake.summarize().charges.succeeded;
-      await fixture.stripe.changePlan(subscriptionId, 'lite');
+      await fixture.stripe.changePrice(subscriptionId, fixture.fake.prices.lite);
       expect((await fixture.readSubscription(subscriptionId)).plan).to.equal('lite');
       expect(fixture.fake.summarize().charges.succeeded).to.equal(before);
     });

@@ -17,6 +17,8 @@ const buildSeedSql = (accounts: number) => `
     FROM generate_series(1, ${accounts}) AS n, LATERAL (SELECT ${monthAgoSql('n')} AS began) s;
   INSERT INTO subscriptions (uuid, account_id, plan_slug, status, processor, started_at, current_period_end, paid_until, created_at)
   SELECT gen_random_uuid(), id, plan_slug, 'active', 'stripe', created_at, spendable_until, spendable_until, created_at FROM accounts;
+  INSERT INTO subscription_plans (subscription_id, plan_slug, applies_from, applies_until)
+  SELECT id, plan_slug, '-infinity', paid_until FROM subscriptions;
   UPDATE accounts a SET subscription_id = s.id FROM subscriptions s WHERE s.account_id = a.id;
   INSERT INTO ledger_entries (account_id, number, entry_type, amount, plan_amount, balance_after, description, effect_key, created_at)
   SELECT a.id, 1, 'grant', 3000, 3000, 3000, 'Monthly credits: Studio plan', 'grant:' || s.uuid || ':0', a.created_at

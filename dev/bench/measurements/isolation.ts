@@ -31,6 +31,8 @@ const buildDueAccountsSql = (accounts: number) => `
   OVERRIDING SYSTEM VALUE
   SELECT id, uuid, 1000000 + id, 'studio', 'active', 'stripe', began, now() + interval '1 year', now() + interval '1 year', began
     FROM due;
+  INSERT INTO subscription_plans (subscription_id, plan_slug, applies_from, applies_until)
+  SELECT id, 'studio', began, now() + interval '1 year' FROM due;
   INSERT INTO ledger_entries (account_id, number, entry_type, amount, plan_amount, balance_after, description, effect_key, created_at)
   SELECT 1000000 + id, 1, 'grant', 3000, 3000, 3000, 'Monthly credits: Studio plan', 'grant:' || uuid || ':0', began
     FROM due;

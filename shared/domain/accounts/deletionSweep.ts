@@ -63,10 +63,12 @@ async function runStep(deletion: AccountDeletion): Promise<void> {
   }
 }
 
-/** Stops payments, and waits until the account is to be erased. */
+/** Stops payments, and waits until the account is to be erased. Repeated each day, as another may have begun since. */
 async function prepare(deletion: AccountDeletion): Promise<void> {
   await stopRenewals(deletion.account_id);
-  await release(deletion, { attempts: 0, last_error: null, next_attempt_at: deletion.erase_at });
+  const tomorrow = addMilliseconds(now(), DAY_MS);
+  const next = deletion.erase_at < tomorrow ? deletion.erase_at : tomorrow;
+  await release(deletion, { attempts: 0, last_error: null, next_attempt_at: next });
 }
 
 /** Resumes the subscription after an undo. */

@@ -20,7 +20,10 @@ import { SpendingLimit } from '../../tables/SpendingLimit.ts';
 import { SignInAttempt } from '../../tables/SignInAttempt.ts';
 import { Subscription } from '../../tables/Subscription.ts';
 import { WebhookEndpoint } from '../../tables/WebhookEndpoint.ts';
+import { syncOpenSubscriptions } from '../billing/endSubscriptions.ts';
 import { clearEventPayloads } from '../billing/paymentEvents.ts';
+import { oweBackAfterDeletion } from '../billing/refunds.ts';
+import { mapProcessorErrors } from '../payments/processorErrors.ts';
 import { revokeAccess } from './revokeAccess.ts';
 import { findTestAccountId } from './testAccounts.ts';
 import { lockAccount } from '../credits/ledger.ts';
@@ -58,6 +61,8 @@ const DELETE_EVENTS = prepared(
  * @throws ServiceError validation_error while a subscription would renew, or generations are in progress.
  */
 export async function eraseAccount(accountId: number, onErased: OnErased = async () => {}): Promise<ErasureResult> {
+  // A renewal may have begun without an event.
+  await mapProcessorErrors(syncOpenSubscriptions(accountId));
   await assertErasable(await Account.query().findById(accountId).throwIfNotFound());
   const testAccountId = await findTestAccountId(accountId);
   if (testAccountId !== null) await eraseAccount(testAccountId);
@@ -97,6 +102,7 @@ export async function eraseAccount(accountId: number, onErased: OnErased = async
       credits_low_since: null,
       email_settings: {},
     });
+    await oweBackAfterDeletion(transaction, account);
     // A run that continues an interrupted one is the same action.
     if (isFirstRun) await onErased(transaction, account);
     return [account.uuid, account.stripe_customer_id, await closeAffiliate(transaction, accountId)];
@@ -137,7 +143,8 @@ async function closeAffiliate(transaction: Transaction, accountId: number): Prom
 /** @throws ServiceError validation_error with the steps that are required first. */
 export async function assertErasable(account: Account): Promise<void> {
   const renewing = await Subscription.query()
-    .where({ account_id: account.id, cancel_at_period_end: false })
+    .where({ account_id: account.id })
+    .where((open) => void open.where({ cancel_at_period_end: false }).orWhere('paid_until', '<=', now()))
     // Simulated subscriptions do not renew.
     .whereNotNull('stripe_subscription_id')
     // A suspended subscription renews, too, after its dispute is won.

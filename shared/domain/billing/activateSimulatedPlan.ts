@@ -9,7 +9,8 @@ import { Subscription } from '../../tables/Subscription.ts';
 import { recordSimulatedCommission } from '../affiliates/commissions.ts';
 import { recordSimulatedInvoice } from './invoices.ts';
 import { changeSubscription } from './subscriptionEvents.ts';
-import { startSubscription, endSubscription, applySubscriptionChange, renewPeriodsUntil } from './subscriptions.ts';
+import { recordPlanChange } from './planHistory.ts';
+import { continueSubscription, endSubscription, startSubscription } from './subscriptions.ts';
 
 /**
  * Activates a plan whose payment is simulated and grants its first month's credits, or switches to it.
@@ -25,17 +26,13 @@ export async function activateSimulatedPlan(accountId: number, slug: PlanSlug): 
           field: 'plan',
         });
       }
-      await applySubscriptionChange(
-        transaction,
-        account,
-        await current.$query(transaction).patchAndFetch({ plan_slug: slug }),
-        true,
-      );
+      await recordPlanChange(transaction, current, { plan: slug, until: current.paid_until });
+      const changed = await current.$query(transaction).patchAndFetch({ plan_slug: slug });
+      await continueSubscription(transaction, account, changed);
       return;
     }
-    const renewed = current === undefined ? account : await renewPeriodsUntil(transaction, account, current, now());
-    const ended = await current?.$query(transaction).patchAndFetch({ status: 'canceled', ended_at: now() });
-    const unsubscribed = ended === undefined ? renewed : await endSubscription(transaction, renewed, ended);
+    if (current !== undefined) await endSubscription(transaction, account, current);
+    const unsubscribed = await account.$query(transaction);
     const startedAt = now();
     const paidUntil = addMonths(startedAt, 12);
     const subscription = await Subscription.query(transaction).insertAndFetch({
@@ -50,6 +47,7 @@ export async function activateSimulatedPlan(accountId: number, slug: PlanSlug): 
       activated_at: startedAt,
       created_at: startedAt,
     });
+    await recordPlanChange(transaction, subscription, { plan: slug, until: paidUntil });
     await startSubscription(transaction, unsubscribed, subscription);
     await recordSimulatedInvoice(transaction, subscription, plan);
     await recordSimulatedCommission(transaction, subscription, plan);

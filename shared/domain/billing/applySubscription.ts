@@ -1,5 +1,5 @@
 import type { Transaction } from 'objection';
-import type { ProcessorSubscription, SubscriptionInvoice } from '../../gateways/payments/index.ts';
+import type { ProcessorSubscription } from '../../gateways/payments/index.ts';
 import { addMilliseconds, now } from '../../lib/clock.ts';
 import type { Account } from '../../tables/Account.ts';
 import { Subscription } from '../../tables/Subscription.ts';
@@ -7,12 +7,14 @@ import { recordEvent } from '../outbox/recordEvent.ts';
 import { entitlementFor } from './entitlement.ts';
 import { buildFollowUpColumns, FOLLOW_UP_DONE, type FollowUp } from './followUps.ts';
 import { applySubscriptionInvoices } from './invoices.ts';
-import { recordOwedRefunds } from './refunds.ts';
-import { buildSubscriptionPatch, insertIncompleteSubscription, isLiveStatus } from './subscriptionPatch.ts';
+import { oweBackAfterDeletion, recordOwedRefunds } from './refunds.ts';
+import { recordPlanHistory } from './planHistory.ts';
+import { buildSubscriptionPatch, insertIncompleteSubscription } from './subscriptionPatch.ts';
+import { isLiveStatus } from './subscriptionStatus.ts';
 import {
-  applySubscriptionChange,
+  continueSubscription,
   endSubscription,
-  renewPeriodsUntil,
+  resumeSubscription,
   startSubscription,
   suspendSubscription,
 } from './subscriptions.ts';
@@ -29,15 +31,19 @@ export async function applySubscriptionSnapshot(
   const known = await Subscription.query(transaction).findOne({ stripe_subscription_id: fetched.id });
   if (known !== undefined && known.sync_version >= syncVersion) return [];
   const before = known ?? (await insertIncompleteSubscription(transaction, account, fetched));
+  const isErased = account.erased_at !== null;
   await applySubscriptionInvoices(transaction, account, before, snapshot);
+  const paidPlan = await recordPlanHistory(transaction, before, fetched, snapshot.invoices);
+  if (isErased) await oweBackAfterDeletion(transaction, account);
   const customer = await applyCustomerSnapshot(transaction, account, snapshot);
-  const after = buildSubscriptionPatch(before, snapshot);
+  const after = buildSubscriptionPatch(before, snapshot, paidPlan);
   // Read before patching, which changes `before` as well.
-  const hasStarted = before.activated_at !== null && before.status !== 'canceled';
+  const wasActivated = before.activated_at !== null;
+  const hasStarted = wasActivated && before.status !== 'canceled';
   const wasLive = isLiveStatus(before.status);
   const wasPastDue = before.past_due_since !== null;
   const isSuperseded = hasStarted && account.subscription_id !== before.id;
-  const isRefundPending = before.follow_up === 'refund';
+  const isRefundPending = before.follow_up === 'refund' || (isErased && !wasActivated);
   if (after.status === 'canceled')
     return applySubscriptionEnd(transaction, customer, before, { ...after, ...FOLLOW_UP_DONE }, fetched);
   if (!isLiveStatus(after.status)) {
@@ -62,13 +68,15 @@ export async function applySubscriptionSnapshot(
     };
     return [{ action, subscription: await before.$query(transaction).patchAndFetch(syncedColumns) }];
   }
-  const unsubscribed = other === undefined ? customer : await endSimulatedSubscription(transaction, customer, other);
+  // One from before a processor was configured: the one that is paid for replaces it.
+  if (other !== undefined) await endSubscription(transaction, customer, other);
+  const unsubscribed = other === undefined ? customer : await account.$query(transaction);
   const subscription = await before
     .$query(transaction)
     .patchAndFetch({ ...after, ...buildFollowUpColumns(before, null) });
   if (!wasPastDue) await recordPaymentFailure(transaction, subscription);
-  if (!hasStarted) return startAndCancelSuspended(transaction, unsubscribed, subscription);
-  await applySubscriptionChange(transaction, unsubscribed, subscription, fetched.isLatestInvoicePaid);
+  if (!wasActivated) return startAndCancelSuspended(transaction, unsubscribed, subscription);
+  await (hasStarted ? continueSubscription : resumeSubscription)(transaction, unsubscribed, subscription);
   return [];
 }
 
@@ -99,11 +107,7 @@ export async function applyMissingSubscription(
     await current.$query(transaction).patch(syncedColumns);
     return;
   }
-  const renewed = await renewPeriodsUntil(transaction, account, current, now());
-  const ended = await current
-    .$query(transaction)
-    .patchAndFetch({ ...syncedColumns, status: 'canceled', ended_at: now() });
-  await endSubscription(transaction, renewed, ended);
+  await endSubscription(transaction, account, current, syncedColumns);
 }
 
 /** Stores the customer id and payment method, unless the account already has another customer. */
@@ -126,20 +130,16 @@ async function applySubscriptionEnd(
   fetched: ProcessorSubscription,
 ): Promise<FollowUp[]> {
   const owed = selectOwedInvoices(before, fetched);
-  const hasStarted = before.activated_at !== null && before.status !== 'canceled';
-  const current = hasStarted
-    ? await renewPeriodsUntil(transaction, account, before, fetched.endedAt ?? now())
-    : account;
-  const subscription = await before.$query(transaction).patchAndFetch(after);
-  if (hasStarted) await endSubscription(transaction, current, subscription);
-  await recordOwedRefunds(transaction, subscription, owed);
-  return owed.length === 0 ? [] : [{ action: 'issueRefunds', subscription }];
+  if (before.status === 'canceled') await before.$query(transaction).patch(after);
+  else await endSubscription(transaction, account, before, after);
+  await recordOwedRefunds(transaction, before, owed);
+  return owed.length === 0 ? [] : [{ action: 'issueRefunds', subscription: before }];
 }
 
-/** Returns the paid invoices of an ended subscription that the account never got anything for. */
-function selectOwedInvoices(before: Subscription, { invoices, endedAt }: ProcessorSubscription): SubscriptionInvoice[] {
+/** Returns the ids of the paid invoices of an ended subscription that the account never got anything for. */
+function selectOwedInvoices(before: Subscription, { invoices, endedAt }: ProcessorSubscription): string[] {
   const { activated_at: activatedAt, follow_up: followUp, paid_until: paidUntil } = before;
-  return invoices.filter((invoice) => {
+  const owed = invoices.filter((invoice) => {
     if (invoice.paidCents <= 0) return false;
     // The subscription never started, or none of the year's months was granted.
     if (activatedAt === null || (invoice.isAnnual && invoice.paidUntil > paidUntil)) return true;
@@ -147,21 +147,11 @@ function selectOwedInvoices(before: Subscription, { invoices, endedAt }: Process
     if (endedAt !== null && invoice.paidAt > endedAt) return true;
     return followUp === 'refund' && invoice.paidUntil > now();
   });
+  return owed.map(({ id }) => id);
 }
 
 function queryOtherSubscriptions(transaction: Transaction, { id, account_id: accountId }: Subscription) {
   return Subscription.query(transaction).where({ account_id: accountId }).whereNot({ id });
-}
-
-/** Ends a subscription from before a processor was configured: one that is paid for replaces it. */
-async function endSimulatedSubscription(
-  transaction: Transaction,
-  account: Account,
-  other: Subscription,
-): Promise<Account> {
-  const renewed = await renewPeriodsUntil(transaction, account, other, now());
-  const ended = await other.$query(transaction).patchAndFetch({ status: 'canceled', ended_at: now() });
-  return endSubscription(transaction, renewed, ended);
 }
 
 /** Starts a subscription, and cancels suspended ones that it replaces, so that their invoices are not collected. */

@@ -1,9 +1,9 @@
 import type { Transaction } from 'objection';
 import { processor } from '../../gateways/payments/index.ts';
-import { now } from '../../lib/clock.ts';
 import { Subscription } from '../../tables/Subscription.ts';
 import { changeSubscription } from './subscriptionEvents.ts';
-import { endSubscription, renewPeriodsUntil } from './subscriptions.ts';
+import { endSubscription } from './subscriptions.ts';
+import { isYearPaid } from './subscriptionStatus.ts';
 import { syncSubscription } from './syncSubscription.ts';
 
 /** Finds the subscription of an account that would renew. */
@@ -22,26 +22,34 @@ export async function findRenewingSubscription(
     .first();
 }
 
-/** Returns whether the current year is paid. While it is disputed, it still is: the outcome of the dispute decides. */
-function isYearPaid({ status, disputed_charge_id: disputedCharge }: Subscription): boolean {
-  return status === 'active' || (status === 'unpaid' && disputedCharge !== null);
-}
-
 function listOpenSubscriptions(accountId: number): Promise<Subscription[]> {
   return Subscription.query().where({ account_id: accountId }).whereNot({ status: 'canceled' }).orderBy('id').execute();
 }
 
 /**
+ * Brings the open subscriptions of an account up to date with the processor.
+ * @returns those that are still open.
+ * @throws ProcessorError
+ */
+export async function syncOpenSubscriptions(accountId: number): Promise<Subscription[]> {
+  for (const { stripe_subscription_id: id } of await listOpenSubscriptions(accountId))
+    if (id !== null) await syncSubscription(id);
+  return listOpenSubscriptions(accountId);
+}
+
+/**
  * Stops all payments of an account: its subscription ends with the paid year, and one whose year is not paid ends right
- * away. May be repeated.
+ * away, as its next payment would be for another year. May be repeated.
  * @throws ProcessorError
  */
 export async function stopRenewals(accountId: number): Promise<void> {
-  for (const subscription of await listOpenSubscriptions(accountId)) {
+  // One that has just been renewed is active at the processor, although its invoice is still a draft.
+  for (const subscription of await syncOpenSubscriptions(accountId)) {
     const { stripe_subscription_id: id } = subscription;
     if (id === null) continue;
     if (!isYearPaid(subscription)) await processor.cancelSubscription(id);
     else if (!subscription.cancel_at_period_end) await processor.setCancelAtPeriodEnd(id, true);
+    else continue;
     await syncSubscription(id);
   }
 }
@@ -82,13 +90,6 @@ export async function endAllSubscriptions(accountId: number): Promise<void> {
 export async function endSubscriptionRow(accountId: number, rowId: number): Promise<void> {
   await changeSubscription(accountId, async (transaction, account) => {
     const open = await Subscription.query(transaction).findById(rowId).whereNot({ status: 'canceled' });
-    if (open === undefined) return;
-    // Months of its last year may not have been granted yet, after an outage of the service.
-    const renewed = await renewPeriodsUntil(transaction, account, open, now());
-    await endSubscription(
-      transaction,
-      renewed,
-      await open.$query(transaction).patchAndFetch({ status: 'canceled', ended_at: now() }),
-    );
+    if (open !== undefined) await endSubscription(transaction, account, open);
   });
 }

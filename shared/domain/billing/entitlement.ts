@@ -5,9 +5,7 @@ import type { Plan } from '../../spec/plans.ts';
 import type { Account } from '../../tables/Account.ts';
 import type { Subscription } from '../../tables/Subscription.ts';
 import { DAY_MS } from '../../spec/durations.ts';
-
-/** The processor starts a new year some time before its event arrives. */
-const RENEWAL_GRACE_MS = DAY_MS;
+import { RENEWAL_GRACE_MS } from './subscriptionStatus.ts';
 
 /** The columns of an account that say what it may use, and until when. */
 export type Entitlement = Pick<Account, 'plan_slug' | 'spendable_until' | 'parallel_limit'>;

@@ -20,6 +20,7 @@ import type { Subscription } from '../../tables/Subscription.ts';
 import { Topup } from '../../tables/Topup.ts';
 import type { AccountSnapshot } from '../payments/accountSnapshot.ts';
 import type { SubscriptionSnapshot } from './subscriptionSnapshot.ts';
+import { nextSyncVersion } from '../payments/syncVersion.ts';
 import { getNetCents, getTotalCents } from './topupAmounts.ts';
 
 const CURRENCY = 'usd';
@@ -145,16 +146,17 @@ export async function applyTopupInvoice(
 const UPSERT_INVOICES = prepared(
   'record_subscription_invoices',
   `INSERT INTO invoices AS i (uuid, account_id, kind, subscription_id, stripe_invoice_id, number, description, status,
-                              currency, total_cents, tax_cents, discount_cents, net_cents, hosted_invoice_url, pdf_url,
-                              sync_version, created_at, paid_at)
+                              currency, total_cents, tax_cents, discount_cents, net_cents, refunded_cents,
+                              hosted_invoice_url, pdf_url, sync_version, created_at, paid_at)
    SELECT uuid, :account, 'subscription', :subscription, id, number, description, status, currency, total, tax, discount,
-          total - tax, hosted_invoice_url, pdf_url, :syncVersion, created_at, paid_at
+          total - tax, refunded, hosted_invoice_url, pdf_url, :syncVersion, created_at, paid_at
      FROM json_to_recordset(:documents) AS d (uuid uuid, id text, number text, description text, status text,
-          currency text, total bigint, tax bigint, discount bigint, hosted_invoice_url text, pdf_url text,
+          currency text, total bigint, tax bigint, discount bigint, refunded bigint, hosted_invoice_url text, pdf_url text,
           created_at timestamptz, paid_at timestamptz)
    ON CONFLICT (stripe_invoice_id) DO UPDATE
      SET number = excluded.number, status = excluded.status, total_cents = excluded.total_cents,
          tax_cents = excluded.tax_cents, discount_cents = excluded.discount_cents, net_cents = excluded.net_cents,
+         refunded_cents = excluded.refunded_cents,
          hosted_invoice_url = excluded.hosted_invoice_url, pdf_url = excluded.pdf_url, paid_at = excluded.paid_at,
          sync_version = excluded.sync_version
    WHERE i.sync_version < excluded.sync_version`,
@@ -168,8 +170,9 @@ export async function applySubscriptionInvoices(
   transaction: Transaction,
   account: Account,
   subscription: Subscription,
-  { subscription: fetched, syncVersion, refundedCents }: SubscriptionSnapshot,
+  { subscription: fetched, invoices, syncVersion }: SubscriptionSnapshot,
 ): Promise<void> {
+  const reversedCents = new Map(invoices.map((invoice) => [invoice.id, invoice.reversedCents]));
   const documents = fetched.documents.map((document) => ({
     ...toDocumentColumns(account, document, syncVersion),
     uuid: uuidv7(),
@@ -179,14 +182,11 @@ export async function applySubscriptionInvoices(
     total: document.totalCents,
     tax: document.taxCents,
     discount: document.discountCents,
+    refunded: Math.min(document.totalCents, reversedCents.get(document.id) ?? 0),
     created_at: document.createdAt,
   }));
   const owner = { account: account.id, subscription: subscription.id };
   await runStatement(UPSERT_INVOICES, { ...owner, syncVersion, documents: JSON.stringify(documents) }, transaction);
-  for (const [id, cents] of refundedCents)
-    await Invoice.query(transaction)
-      .patch({ refunded_cents: cents })
-      .where({ stripe_invoice_id: id, sync_version: syncVersion });
   await Invoice.query(transaction)
     .patch({ status: 'void', sync_version: syncVersion })
     .where({ subscription_id: subscription.id, status: 'open' })
@@ -203,10 +203,14 @@ function describeInvoice(
   return paid?.isAnnual === false ? `${name} plan, change` : `${name} plan, yearly`;
 }
 
-/** Records that an invoice of a subscription was refunded, or that the refund has failed. */
-export async function recordInvoiceRefund(invoiceId: string, outcome: 'refunded' | 'failed'): Promise<void> {
-  const refunded_cents = outcome === 'refunded' ? raw('total_cents') : 0;
-  await Invoice.query().where({ stripe_invoice_id: invoiceId }).patch({ refunded_cents });
+/** Records what was returned of a subscription's invoice, after a refund whose event may arrive later. */
+export async function syncInvoiceReversals(invoiceId: string): Promise<void> {
+  const syncVersion = await nextSyncVersion();
+  const { reversedCents } = await processor.readReversals({ id: invoiceId, paidCents: 0, hasCreditNotes: true });
+  await Invoice.query()
+    .where({ stripe_invoice_id: invoiceId })
+    .where('sync_version', '<', syncVersion)
+    .patch({ refunded_cents: raw('least(total_cents, cast(? as bigint))', [reversedCents]) });
 }
 
 /** The addresses show name and address of the customer, so that an erased account keeps none. */

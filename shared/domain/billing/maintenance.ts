@@ -9,6 +9,7 @@ import { completeDueInvoices } from './topupInvoices.ts';
 import { issueDueRefunds } from './refunds.ts';
 import { endSubscriptionRow } from './endSubscriptions.ts';
 import { issueDueTopupRefunds } from './topupRefunds.ts';
+import { RENEWAL_GRACE_MS } from './subscriptionStatus.ts';
 import { runDueFollowUps, syncSubscription } from './syncSubscription.ts';
 import { DAY_MS, MINUTE_MS } from '../../spec/durations.ts';
 
@@ -81,7 +82,12 @@ async function syncLapsed(): Promise<void> {
   const lapsed = await Subscription.query()
     .where({ status: 'active' })
     .whereNotNull('stripe_subscription_id')
-    .where('current_period_end', '<=', now())
+    .where((lapsed) => {
+      // A year that is over although its next one is not paid: the invoice stays a draft.
+      void lapsed
+        .where('current_period_end', '<=', now())
+        .orWhere('paid_until', '<=', addMilliseconds(now(), -RENEWAL_GRACE_MS));
+    })
     .where((stale) => {
       void stale.whereNull('synced_at').orWhere('synced_at', '<=', addMilliseconds(now(), -RESYNC_INTERVAL_MS));
     })

@@ -1,13 +1,15 @@
 import type { Transaction } from 'objection';
-import { ProcessorError, processor, type SubscriptionInvoice } from '../../gateways/payments/index.ts';
+import { ProcessorError, processor } from '../../gateways/payments/index.ts';
 import { addMilliseconds, now } from '../../lib/clock.ts';
 import { logger } from '../../lib/logger.ts';
 import { getBackoffMs } from '../../lib/retryBackoff.ts';
+import type { Account } from '../../tables/Account.ts';
+import { Invoice } from '../../tables/Invoice.ts';
 import { OwedRefund } from '../../tables/OwedRefund.ts';
 import type { Subscription } from '../../tables/Subscription.ts';
 import { DAY_MS, HOUR_MS } from '../../spec/durations.ts';
 import { FOLLOW_UP_SWEEP_GRACE_MS } from './followUps.ts';
-import { recordInvoiceRefund } from './invoices.ts';
+import { syncInvoiceReversals } from './invoices.ts';
 
 const BATCH_SIZE = 200;
 const RETRY_BACKOFF = { minMs: 30_000, maxMs: HOUR_MS };
@@ -15,19 +17,19 @@ const RETRY_BACKOFF = { minMs: 30_000, maxMs: HOUR_MS };
 const INCOMPLETE_ATTEMPTS = 3;
 /** Reasons for which staff have to pay the customer back by hand. */
 const REJECTION_REASONS = {
-  lost: 'The processor does not refund a charge that was disputed.',
+  refused: 'The processor does not refund a charge after a dispute that was won.',
   incomplete: 'Only a part of the invoice was paid through the processor, and only that part is refunded.',
 };
 
-/** Records that invoices are to be refunded, once each, in the transaction that decides it. */
+/** Records that invoices of a subscription are to be refunded, once each, in the transaction that decides it. */
 export async function recordOwedRefunds(
   transaction: Transaction,
-  subscription: Subscription,
-  invoices: SubscriptionInvoice[],
+  subscription: Pick<Subscription, 'id' | 'account_id'>,
+  invoiceIds: string[],
 ): Promise<void> {
-  if (invoices.length === 0) return;
+  if (invoiceIds.length === 0) return;
   const at = now();
-  const rows = invoices.map(({ id }) => ({
+  const rows = invoiceIds.map((id) => ({
     invoice_id: id,
     subscription_id: subscription.id,
     account_id: subscription.account_id,
@@ -35,6 +37,24 @@ export async function recordOwedRefunds(
     created_at: at,
   }));
   await OwedRefund.query(transaction).insert(rows).onConflict('invoice_id').ignore();
+}
+
+/**
+ * Records that what was paid for subscriptions of a locked account since the request of its deletion is to be refunded:
+ * the account was erased before it was of use. Called at the erasure, and for payments that arrive later.
+ */
+export async function oweBackAfterDeletion(transaction: Transaction, account: Account): Promise<void> {
+  const { id: accountId, deletion_requested_at: requestedAt } = account;
+  if (requestedAt === null) return;
+  const unused = await Invoice.query(transaction)
+    .where({ account_id: accountId, kind: 'subscription', status: 'paid' })
+    .whereNotNull('stripe_invoice_id')
+    .where('paid_at', '>', requestedAt)
+    .whereColumn('refunded_cents', '<', 'total_cents');
+  for (const { subscription_id: id, stripe_invoice_id: invoiceId } of unused) {
+    const subscription = { id: id as number, account_id: accountId };
+    await recordOwedRefunds(transaction, subscription, [invoiceId as string]);
+  }
 }
 
 /** Issues the owed refunds of a subscription, ahead of the sweep. */
@@ -80,7 +100,7 @@ async function issueRefund(owed: OwedRefund): Promise<void> {
     }
     const reason = outcome === 'refunded' ? null : REJECTION_REASONS[outcome];
     // First, as nothing repeats it once the row is closed.
-    if (reason === null) await recordInvoiceRefund(invoiceId, 'refunded');
+    if (reason === null) await syncInvoiceReversals(invoiceId);
     await row().patch({
       status: reason === null ? 'refunded' : 'rejected',
       attempts,
@@ -107,5 +127,4 @@ export async function markRefundFailed(invoiceId: string): Promise<void> {
     .findById(invoiceId)
     .where({ status: 'refunded' })
     .patch({ status: 'rejected', last_error: 'The refund failed at the bank.', completed_at: now() });
-  await recordInvoiceRefund(invoiceId, 'failed');
 }

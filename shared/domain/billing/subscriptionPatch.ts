@@ -2,10 +2,11 @@ import { v7 as uuidv7 } from 'uuid';
 import type { Transaction } from 'objection';
 import { PROCESSOR_NAME, type ProcessorSubscription } from '../../gateways/payments/index.ts';
 import { now } from '../../lib/clock.ts';
-import { LIVE_SUBSCRIPTION_STATUSES, type SubscriptionStatus } from '../../spec/states.ts';
+import type { PlanSlug } from '../../spec/plans.ts';
 import type { Account } from '../../tables/Account.ts';
 import { Subscription } from '../../tables/Subscription.ts';
 import type { SubscriptionSnapshot } from './subscriptionSnapshot.ts';
+import { deriveSubscriptionStatus } from './subscriptionStatus.ts';
 
 /** Inserts the row of a subscription that is seen for the first time, before anything follows from its state. */
 export function insertIncompleteSubscription(
@@ -29,21 +30,21 @@ export function insertIncompleteSubscription(
     .execute();
 }
 
-/** Returns the columns of a subscription that follow from its state at the processor. */
+/**
+ * Returns the columns of a subscription that follow from its state at the processor.
+ * @param paidPlan the plan that is paid now, by the plan history; null without one.
+ */
 export function buildSubscriptionPatch(
   before: Subscription,
   { subscription, syncVersion, disputedChargeId, refundedUpgrade }: SubscriptionSnapshot,
+  paidPlan: PlanSlug | null,
 ): Partial<Subscription> & Pick<Subscription, 'status' | 'paid_until'> {
-  const { paidUntil: yearEnd, isLatestInvoicePaid, plan } = subscription;
+  const { paidUntil: yearEnd, plan } = subscription;
   const paidUntil = yearEnd !== null && yearEnd > before.paid_until ? yearEnd : before.paid_until;
-  const status = deriveSubscriptionStatus(subscription, {
-    paidUntil,
-    isEverPaid: paidUntil > before.started_at,
-    disputedChargeId,
-  });
+  const known = { paid_until: paidUntil, started_at: before.started_at, disputedChargeId };
+  const status = deriveSubscriptionStatus(subscription, known);
   return {
-    // Another plan counts from when it is paid for.
-    plan_slug: plan !== null && (isLatestInvoicePaid || before.activated_at === null) ? plan : before.plan_slug,
+    plan_slug: paidPlan ?? (before.activated_at === null && plan !== null ? plan : before.plan_slug),
     status,
     current_period_end: subscription.currentPeriodEnd,
     cancel_at_period_end: subscription.cancelAtPeriodEnd,
@@ -55,19 +56,4 @@ export function buildSubscriptionPatch(
     sync_version: syncVersion,
     synced_at: now(),
   };
-}
-
-function deriveSubscriptionStatus(
-  { status }: ProcessorSubscription,
-  known: { paidUntil: Date; isEverPaid: boolean; disputedChargeId: string | null },
-): SubscriptionStatus {
-  if (!isLiveStatus(status)) return status;
-  if (known.disputedChargeId !== null) return 'unpaid';
-  if (!known.isEverPaid) return 'incomplete';
-  // The year is paid: what is open is the change to another plan, which counts from when it is paid for.
-  return known.paidUntil > now() ? 'active' : status;
-}
-
-export function isLiveStatus(status: SubscriptionStatus): boolean {
-  return LIVE_SUBSCRIPTION_STATUSES.includes(status);
 }

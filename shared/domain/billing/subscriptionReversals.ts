@@ -3,103 +3,97 @@ import {
   ProcessorError,
   type ProcessorSubscription,
   processor,
+  type ReviewedInvoice,
   type SubscriptionInvoice,
 } from '../../gateways/payments/index.ts';
-import { now } from '../../lib/clock.ts';
+import { addMilliseconds, now } from '../../lib/clock.ts';
 import { logger } from '../../lib/logger.ts';
+import { DAY_MS } from '../../spec/durations.ts';
 import type { PlanSlug } from '../../spec/plans.ts';
+import { findPaidPlan } from './planHistory.ts';
 
-/** The refunds and disputes of a subscription's running year, after their consequences at the processor. */
+/** A subscription with what was returned of its payments, after the consequences at the processor. */
 export interface ReversalResolution {
-  /** The subscription after the consequences. */
   subscription: ProcessorSubscription;
-  /** A charge of the running year with an open or lost dispute. */
+  /** Its paid invoices, newest first. */
+  invoices: ReviewedInvoice[];
+  /** A charge of the running year with an open dispute. */
   disputedChargeId: string | null;
-  /** The plan of an upgrade that was refunded. */
+  /** The plan of an upgrade of the running year that was returned. */
   refundedUpgrade: PlanSlug | null;
-  /** The refunded amounts of the invoices of the running year, by invoice. */
-  refundedCents: ReadonlyMap<string, number>;
 }
 
-type InvoiceWithReversals = SubscriptionInvoice & InvoiceReversals;
+const NO_REVERSALS: InvoiceReversals = { returnedCents: 0, reversedCents: 0, returnedAt: null, openDispute: null };
 
-const NO_REVERSALS: InvoiceReversals = { refundedCents: 0, openDispute: null, lostDispute: null };
+/** The renewal is held back from this long before the end of a year that is being disputed. */
+const RENEWAL_HOLD_MS = 3 * DAY_MS;
 
 /**
- * Reads the refunds and disputes of all paid invoices of the running year and applies their consequences at the
- * processor. A lost dispute, or a refund of everything that was paid, cancels the subscription. A refunded upgrade
- * reverts to the plan that is still paid.
+ * Reads what was returned of each paid invoice, by refunds and lost disputes, and applies the consequences at the
+ * processor: a year of which nothing paid is left ends; a returned upgrade reverts to the plan that is still paid, at the
+ * price that the customer had; and the card is not charged for another year while this one is disputed.
  */
-export async function resolveReversals(subscription: ProcessorSubscription): Promise<ReversalResolution> {
-  if (subscription.status === 'canceled')
-    return { subscription, disputedChargeId: null, refundedUpgrade: null, refundedCents: new Map() };
-  const currentInvoices = await readReversalsOfCurrentYear(subscription);
-  const refunds = new Map(currentInvoices.map(({ id, refundedCents: cents }) => [id, cents]));
-  const lostDisputeChargeId = currentInvoices.find(({ lostDispute }) => lostDispute !== null)?.lostDispute ?? null;
-  const openDisputeChargeId = currentInvoices.find(({ openDispute }) => openDispute !== null)?.openDispute ?? null;
-  const disputedChargeId = lostDisputeChargeId ?? openDisputeChargeId;
-  const refundedCents = currentInvoices.reduce((sum, invoice) => sum + invoice.refundedCents, 0);
-  const paidCents = currentInvoices.reduce((sum, invoice) => sum + invoice.paidCents, 0);
-  if (lostDisputeChargeId !== null || (refundedCents > 0 && refundedCents >= paidCents)) {
-    await processor.cancelSubscription(subscription.id);
-    return {
-      subscription: await rereadSubscription(subscription),
-      disputedChargeId,
-      refundedUpgrade: null,
-      refundedCents: refunds,
-    };
-  }
-  const upgrade = findRefundedUpgrade(currentInvoices);
-  if (upgrade === null) return { subscription, disputedChargeId, refundedUpgrade: null, refundedCents: refunds };
-  const isReverted = await revertRefundedUpgrade(subscription, upgrade, currentInvoices);
-  return {
-    subscription: isReverted ? await rereadSubscription(subscription) : subscription,
-    disputedChargeId,
-    refundedUpgrade: upgrade.plan,
-    refundedCents: refunds,
-  };
+export async function resolveReversals(fetched: ProcessorSubscription): Promise<ReversalResolution> {
+  const invoices = await readReversals(fetched.invoices);
+  const current = invoices.filter(({ paidUntil }) => paidUntil > now());
+  const paidCents = current.reduce((sum, invoice) => sum + invoice.paidCents, 0);
+  const returnedCents = current.reduce((sum, invoice) => sum + invoice.returnedCents, 0);
+  const disputedChargeId = current.find(({ openDispute }) => openDispute !== null)?.openDispute ?? null;
+  const upgrade = current.find(({ plan, isAnnual, returnedAt }) => plan !== null && !isAnnual && returnedAt !== null);
+  const isChanged =
+    fetched.status !== 'canceled' &&
+    (returnedCents > 0 && returnedCents >= paidCents
+      ? await cancel(fetched)
+      : [await revertReturnedPlan(fetched, current), await holdRenewal(fetched, disputedChargeId)].includes(true));
+  const subscription = isChanged ? ((await processor.readSubscription(fetched.id)) ?? fetched) : fetched;
+  const paid = findPaidPlan(current);
+  const refundedUpgrade = upgrade !== undefined && paid?.plan !== upgrade.plan ? upgrade.plan : null;
+  return { subscription, invoices, disputedChargeId, refundedUpgrade };
 }
 
-/** Returns the invoices of the running year with their reversals, newest first. */
-async function readReversalsOfCurrentYear({ invoices }: ProcessorSubscription): Promise<InvoiceWithReversals[]> {
-  const reviewed: InvoiceWithReversals[] = [];
-  for (const invoice of invoices.filter(({ paidUntil }) => paidUntil > now())) {
+async function readReversals(invoices: SubscriptionInvoice[]): Promise<ReviewedInvoice[]> {
+  const reviewed: ReviewedInvoice[] = [];
+  for (const invoice of invoices) {
     const reversals = invoice.paidCents > 0 ? await processor.readReversals(invoice) : NO_REVERSALS;
     reviewed.push({ ...invoice, ...reversals });
   }
   return reviewed;
 }
 
-/** Returns the last upgrade if its whole amount was refunded and no other plan change followed. */
-function findRefundedUpgrade(currentInvoices: InvoiceWithReversals[]): InvoiceWithReversals | null {
-  const last = currentInvoices.find(({ plan }) => plan !== null);
-  if (last === undefined || last.isAnnual || last.paidCents === 0) return null;
-  return last.refundedCents >= last.paidCents ? last : null;
+async function cancel({ id }: ProcessorSubscription): Promise<true> {
+  await processor.cancelSubscription(id);
+  return true;
 }
 
-/** Switches from a refunded upgrade to the plan that is still paid. @returns whether the plan was changed. */
-async function revertRefundedUpgrade(
-  subscription: ProcessorSubscription,
-  upgrade: InvoiceWithReversals,
-  currentInvoices: InvoiceWithReversals[],
-): Promise<boolean> {
+/** Switches from a plan whose payment was returned to the one that is still paid. @returns whether it was changed. */
+async function revertReturnedPlan(subscription: ProcessorSubscription, current: ReviewedInvoice[]): Promise<boolean> {
   // The customer may be paying for the upgrade again: changing the plan now would undo that.
   if (!subscription.isLatestInvoicePaid) return false;
-  const isKept = ({ paidCents, refundedCents }: InvoiceWithReversals) => paidCents === 0 || refundedCents < paidCents;
-  const paidPlan = currentInvoices.find((invoice) => invoice.plan !== null && isKept(invoice))?.plan ?? null;
-  if (paidPlan === null || subscription.plan !== upgrade.plan || paidPlan === subscription.plan) return false;
-  const context = { subscriptionId: subscription.id, invoiceId: upgrade.id, from: upgrade.plan, to: paidPlan };
+  const paid = findPaidPlan(current);
+  const isReturned = current.some(({ plan, returnedAt }) => plan === subscription.plan && returnedAt !== null);
+  if (paid?.priceId == null || paid.plan === subscription.plan || !isReturned) return false;
+  const context = { subscriptionId: subscription.id, from: subscription.plan, to: paid.plan, priceId: paid.priceId };
   try {
-    await processor.changePlan(subscription.id, paidPlan);
-    logger.warn(context, 'upgrade refunded; subscription reverted to the paid plan');
+    await processor.changePrice(subscription.id, paid.priceId);
+    logger.warn(context, 'upgrade returned; subscription reverted to the paid plan');
     return true;
   } catch (err) {
     if (!(err instanceof ProcessorError) || err.fault !== 'rejected') throw err;
-    logger.error({ err, ...context }, 'upgrade refunded, but the plan could not be reverted');
+    logger.error({ err, ...context }, 'upgrade returned, but the plan could not be reverted');
     return false;
   }
 }
 
-async function rereadSubscription(subscription: ProcessorSubscription): Promise<ProcessorSubscription> {
-  return (await processor.readSubscription(subscription.id)) ?? subscription;
+/**
+ * Stops the renewal of a year that is disputed shortly before its end, and resumes it once the dispute has ended. A
+ * renewal that the customer or a deletion has stopped stays stopped.
+ * @returns whether the subscription was changed.
+ */
+async function holdRenewal(subscription: ProcessorSubscription, disputedChargeId: string | null): Promise<boolean> {
+  const { id, isRenewalHeld, cancelAtPeriodEnd, currentPeriodEnd } = subscription;
+  const mustHold = disputedChargeId !== null && currentPeriodEnd <= addMilliseconds(now(), RENEWAL_HOLD_MS);
+  if (mustHold ? cancelAtPeriodEnd : !isRenewalHeld) return false;
+  await processor.setRenewalHeld(id, mustHold);
+  logger.warn({ subscriptionId: id, disputedChargeId }, mustHold ? 'renewal held: disputed' : 'held renewal resumed');
+  return true;
 }

@@ -1,8 +1,9 @@
 import type { Transaction } from 'objection';
+import { now } from '../../lib/clock.ts';
 import type { Account } from '../../tables/Account.ts';
 import type { Subscription } from '../../tables/Subscription.ts';
 import { getPlanBySlug } from '../../lib/catalog/catalog.ts';
-import { endCreditPeriods, renewCreditPeriods, startCreditPeriods, upgradeCreditPeriod } from '../credits/periods.ts';
+import { endCreditPeriods, resumeCreditPeriods, startCreditPeriods, updateCreditPeriods } from '../credits/periods.ts';
 import { entitlementFor, NO_ENTITLEMENT } from './entitlement.ts';
 import { requireReleasedPlan } from '../catalog/releasedPlans.ts';
 
@@ -13,8 +14,8 @@ import { requireReleasedPlan } from '../catalog/releasedPlans.ts';
  */
 
 /**
- * Starts a subscription: grants its first month's credits, and completes the onboarding if only the plan was missing.
- * Plan credits left from an earlier subscription expire.
+ * Starts a subscription: grants its first month's credits and those of months that have started since, and completes the
+ * onboarding if only the plan was missing. Plan credits left from an earlier subscription expire.
  */
 export async function startSubscription(
   transaction: Transaction,
@@ -22,11 +23,12 @@ export async function startSubscription(
   subscription: Subscription,
 ): Promise<Account> {
   await requireReleasedPlan(getPlanBySlug(subscription.plan_slug), transaction);
-  return startCreditPeriods(transaction, account, subscription, {
+  const started = await startCreditPeriods(transaction, account, subscription, {
     ...entitlementFor(subscription),
     ...(account.onboarding_step === 'plan' ? { onboarding_step: 'complete' } : {}),
     subscription_id: subscription.id,
   });
+  return updateCreditPeriods(transaction, started, subscription);
 }
 
 /** Suspends a subscription: no credits may be spent, and none expire. */
@@ -40,44 +42,45 @@ export async function suspendSubscription(
 }
 
 /**
- * Resumes a suspended subscription, or applies a change to it. Once a larger plan is paid for, it raises this month's
- * grant to its own amount: what the month was granted before counts, so that switching up, down and up again grants
- * nothing twice. In the last paid month nothing is granted, as the rest of it costs next to nothing.
- * @param isPaid whether the latest invoice is paid.
+ * Continues a subscription that is live: applies its entitlement, and grants what its plan history says, such as the
+ * difference of an upgrade. One that had ended here, since the processor did not have it, continues with its months.
  */
-export async function applySubscriptionChange(
+export async function continueSubscription(
   transaction: Transaction,
   account: Account,
   subscription: Subscription,
-  isPaid: boolean,
 ): Promise<Account> {
   if (account.subscription_id !== subscription.id) return account;
   await requireReleasedPlan(getPlanBySlug(subscription.plan_slug), transaction);
   const entitled = await account.$query(transaction).patchAndFetch(entitlementFor(subscription));
-  if (!isPaid || subscription.status !== 'active') return entitled;
-  return upgradeCreditPeriod(transaction, entitled, subscription);
+  return updateCreditPeriods(transaction, entitled, subscription);
 }
 
-/**
- * Grants the months of a subscription that started before its end and were not granted yet. Must be called before its
- * row is marked as ended, as only active subscriptions are renewed.
- */
-export async function renewPeriodsUntil(
+/** Takes up a subscription that had ended here although it had not at the processor. */
+export async function resumeSubscription(
   transaction: Transaction,
   account: Account,
   subscription: Subscription,
-  until: Date,
 ): Promise<Account> {
-  if (account.subscription_id !== subscription.id) return account;
-  return renewCreditPeriods(transaction, account, until);
+  const resumed = await resumeCreditPeriods(transaction, account, subscription, { subscription_id: subscription.id });
+  return continueSubscription(transaction, resumed, subscription);
 }
 
-/** Ends a subscription. Its plan credits expire; top-up credits stay. */
+/**
+ * Ends a subscription together with other `changes` of its row. Months that started before are granted first, as the
+ * service may have been down. Its plan credits expire; top-up credits stay.
+ */
 export async function endSubscription(
   transaction: Transaction,
   account: Account,
   subscription: Subscription,
-): Promise<Account> {
-  if (account.subscription_id !== subscription.id) return account;
-  return endCreditPeriods(transaction, account, subscription, { ...NO_ENTITLEMENT, subscription_id: null });
+  changes: Partial<Subscription> = {},
+): Promise<void> {
+  const endedAt = changes.ended_at ?? now();
+  const granted = await updateCreditPeriods(transaction, account, subscription, endedAt);
+  const ended = await subscription
+    .$query(transaction)
+    .patchAndFetch({ ...changes, status: 'canceled', ended_at: endedAt });
+  if (account.subscription_id !== subscription.id) return;
+  await endCreditPeriods(transaction, granted, ended, { ...NO_ENTITLEMENT, subscription_id: null });
 }

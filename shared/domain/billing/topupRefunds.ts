@@ -103,7 +103,8 @@ async function issueTopupRefund(refund: TopupRefund): Promise<void> {
   try {
     const outcome = await refundAtProcessor(refund);
     await recordOutcome(refund, outcome);
-    if (outcome === 'lost') logger.error({ topup, accountId }, 'top-up refund rejected; pay the customer back by hand');
+    if (outcome === 'refused')
+      logger.error({ topup, accountId }, 'top-up refund rejected; pay the customer back by hand');
     else logger.info({ topup, accountId, outcome }, 'top-up refund attempted');
   } catch (err) {
     const isUnavailable = err instanceof ProcessorError && err.fault === 'unavailable';

@@ -1,4 +1,3 @@
-import { getPlanBySlug } from '../../lib/catalog/catalog.ts';
 import type { Transaction } from 'objection';
 import { addMonths } from '../../lib/calendar.ts';
 import { now } from '../../lib/clock.ts';
@@ -6,12 +5,26 @@ import { prepared, runStatement } from '../../lib/database/preparedStatements.ts
 import { Account } from '../../tables/Account.ts';
 import type { Subscription } from '../../tables/Subscription.ts';
 import { type EntryInput, postEntries } from './ledger.ts';
+import { correctGrants } from './correctGrants.ts';
 import { buildLowCreditsThreshold } from './lowCredits.ts';
+import { buildMonthPlan, buildMonthStart } from './monthPlan.ts';
 
 /**
- * The monthly credit periods of a subscription: its first month, renewals, an upgrade within a month, and the end. The
- * effect keys in the ledger make each grant unique.
+ * The monthly credit periods of a subscription: its first month, renewals, and the end. Each month is granted by the plan
+ * history, whatever the subscription's plan is by now. The effect keys in the ledger make each grant unique.
  */
+
+const FIND_FIRST_PLAN = prepared(
+  'find_first_month_plan',
+  `SELECT plan.* FROM subscriptions s
+    CROSS JOIN LATERAL (${buildMonthPlan({ subscriptionId: 's.id', startedAt: 's.started_at', month: '0' })}) plan
+    WHERE s.id = :subscription`,
+);
+
+interface MonthPlan {
+  name: string;
+  credits: number;
+}
 
 /**
  * Grants the first month of a subscription to a locked account, together with other `changes` of its row. Plan credits
@@ -23,7 +36,9 @@ export async function startCreditPeriods(
   subscription: Subscription,
   changes: Partial<Account>,
 ): Promise<Account> {
-  const { name, monthlyCredits } = getPlanBySlug(subscription.plan_slug);
+  const [plan] = await runStatement<MonthPlan>(FIND_FIRST_PLAN, { subscription: subscription.id }, transaction);
+  if (plan === undefined) throw new Error(`Subscription ${subscription.id} has no plan for its first month.`);
+  const { name, credits: monthlyCredits } = plan;
   const expiry = buildPlanCreditsExpiry(
     account,
     'Plan credits expired with the subscription before',
@@ -49,30 +64,76 @@ export async function startCreditPeriods(
 }
 
 /**
- * Raises the grant of the current month to that of a larger plan. What the month was granted before counts, so that
- * switching up, down and up again grants nothing twice. In the last paid month nothing is granted.
+ * Grants the months of a locked account's subscription that have started, and corrects those that its plan history says
+ * to grant otherwise. Does nothing unless the subscription is active.
+ * @param until months that start later are not due.
  */
-export async function upgradeCreditPeriod(
+export async function updateCreditPeriods(
   transaction: Transaction,
   account: Account,
   subscription: Subscription,
+  until: Date = now(),
 ): Promise<Account> {
-  const plan = getPlanBySlug(subscription.plan_slug);
-  if (account.period_granted >= plan.monthlyCredits) return account;
-  // A month that is due is granted by the new plan.
-  const current = await renewCreditPeriods(transaction, account);
-  const missing = plan.monthlyCredits - current.period_granted;
-  const isLastMonth = current.period_end === null || current.period_end >= subscription.paid_until;
-  if (missing <= 0 || isLastMonth) return current;
-  const difference: EntryInput = {
-    entryType: 'grant',
-    amount: missing,
-    planAmount: missing,
-    description: `Upgrade to the ${plan.name} plan: rest of this month's credits`,
-    effectKey: `grant:${subscription.uuid}:${current.period_index}:${plan.slug}`,
-  };
-  return postEntries(transaction, current, [difference], { period_granted: plan.monthlyCredits });
+  if (account.subscription_id !== subscription.id || subscription.status !== 'active') return account;
+  return correctGrants(transaction, await renewCreditPeriods(transaction, account, until), subscription);
 }
+
+/**
+ * Continues the months of a subscription that had ended here and is live again: its last granted month is the current
+ * one, and the plan credits that expired with the end are restored.
+ */
+export async function resumeCreditPeriods(
+  transaction: Transaction,
+  account: Account,
+  subscription: Subscription,
+  changes: Partial<Account>,
+): Promise<Account> {
+  const { uuid, started_at: startedAt } = subscription;
+  const [last] = await runStatement<EndedMonth>(FIND_ENDED_MONTH, { account: account.id, uuid }, transaction);
+  if (last === undefined) throw new Error(`Subscription ${subscription.id} was not granted any month.`);
+  const { month, granted, rollover, expired } = last;
+  const restored: EntryInput = {
+    entryType: 'grant',
+    amount: expired,
+    planAmount: expired,
+    description: 'Plan credits restored: the subscription continues',
+    effectKey: `restored:${uuid}:${account.ledger_count + 1}`,
+  };
+  return postEntries(transaction, account, expired === 0 ? [] : [restored], {
+    ...changes,
+    period_index: month,
+    period_start: addMonths(startedAt, month),
+    period_end: addMonths(startedAt, month + 1),
+    period_granted: granted,
+    period_rollover: rollover,
+  });
+}
+
+interface EndedMonth {
+  month: number;
+  granted: number;
+  rollover: number;
+  /** Plan credits that expired when the subscription ended last. */
+  expired: number;
+}
+
+/** Corrections of a month's grant have a fourth part in their key, which is a number also where they take back. */
+const FIND_ENDED_MONTH = prepared(
+  'find_ended_month',
+  `WITH entry AS MATERIALIZED (
+     SELECT number, entry_type, amount, split_part(effect_key, ':', 3) AS month, split_part(effect_key, ':', 4) AS correction
+       FROM ledger_entries
+      WHERE account_id = :account AND entry_type IN ('grant', 'rollover', 'expiry')
+        AND split_part(effect_key, ':', 1) IN ('grant', 'rollover', 'expiry') AND split_part(effect_key, ':', 2) = :uuid
+   ), last AS (
+     SELECT max(cast(month AS int)) AS month FROM entry WHERE entry_type = 'grant'
+   )
+   SELECT last.month, cast(coalesce(sum(amount) FILTER (WHERE entry_type = 'rollover'), 0) AS int) AS rollover,
+          cast(sum(amount) FILTER (WHERE entry_type = 'grant' OR (entry_type = 'expiry' AND correction ~ '^[0-9]+$')) AS int)
+            AS granted,
+          coalesce((SELECT -amount FROM entry WHERE month = 'end' ORDER BY number DESC LIMIT 1), 0) AS expired
+     FROM last JOIN entry ON entry.month = last.month::text GROUP BY last.month`,
+);
 
 /** Expires the remaining plan credits of a locked account and clears its period, together with other `changes`. */
 export async function endCreditPeriods(
@@ -84,7 +145,7 @@ export async function endCreditPeriods(
   const expiry = buildPlanCreditsExpiry(
     account,
     'Plan credits expired with the subscription',
-    `expiry:${subscription.uuid}:end`,
+    `expiry:${subscription.uuid}:end:${account.ledger_count + 1}`,
   );
   return postEntries(transaction, account, expiry, {
     ...changes,
@@ -104,39 +165,42 @@ function buildPlanCreditsExpiry({ plan_credits: left }: Account, description: st
   return [{ entryType: 'expiry', amount: -left, planAmount: -left, description, effectKey }];
 }
 
+const MONTH_PLAN = buildMonthPlan({
+  subscriptionId: 's.id',
+  startedAt: 's.started_at',
+  month: 'a.period_index + 1',
+});
+
 /**
  * Renews the credit period of as many due accounts as fit one statement: the plan credits expire, at most a month's
  * worth of them rolls over, and the next month is granted, as ledger entries in this order.
  *
  * Months are counted from the start of the subscription, so that a clamped month end does not shift later ones. Only paid
- * months are granted, with the credits of the released plan, whatever catalog this process has. Locked accounts are
- * skipped and found by the next statement. The effect key makes a month's grant unique, and the account's row advances
- * in the same statement.
+ * months are granted, by the plan history and with the credits of the released plan, whatever catalog this process has.
+ * Locked accounts are skipped and found by the next statement. The effect key makes a month's grant unique, and the
+ * account's row advances in the same statement.
  *
  * OFFSET 0 makes the planner look up subscription and plan for each account in the order of the index, until the limit is
  * reached. Otherwise it may join and sort all due accounts for each batch. If another transaction has changed the account
- * since the snapshot, Postgres evaluates only the outer WHERE for its new row, so that repeats the conditions; as CASE, for
- * which the planner does not expect fewer rows than the limit.
+ * since the snapshot, Postgres evaluates only the outer WHERE for its new row, which therefore requires that the month is
+ * the same; as CASE, for which the planner does not expect fewer rows than the limit.
  * @param options.limit order and number of the accounts.
  * @param options.columns further columns of the result.
  */
 export const prepareRenewal = (name: string, condition: string, { limit = '', columns = '' } = {}) =>
   prepared(
     name,
-    `WITH plan AS MATERIALIZED (
-     SELECT slug, name, monthly_credits AS credits FROM catalog_plans
-   ), due AS MATERIALIZED (
+    `WITH due AS MATERIALIZED (
      SELECT a.id, a.balance, a.plan_credits, a.topup_credits, a.ledger_count, a.generation_count, a.period_index, a.period_end,
             least(a.plan_credits, a.period_granted) AS carried, plan.credits AS granted, plan.name AS plan_name,
             a.webhook_count, a.credits_low_since, a.credits_low_threshold, s.uuid AS subscription, s.started_at
        FROM accounts a
        CROSS JOIN LATERAL (
-         SELECT id, uuid, started_at, paid_until FROM subscriptions
+         SELECT id, uuid, started_at, a.period_end AS due_at FROM subscriptions
           WHERE id = a.subscription_id AND status = 'active' AND a.period_end < paid_until OFFSET 0) s
-       CROSS JOIN LATERAL (SELECT slug, name, credits FROM plan WHERE slug = a.plan_slug OFFSET 0) plan
+       CROSS JOIN LATERAL (${MONTH_PLAN} OFFSET 0) plan
       WHERE a.plan_slug IS NOT NULL AND a.period_end <= :until ${condition}
-        AND CASE WHEN s.id = a.subscription_id AND a.period_end < s.paid_until AND plan.slug = a.plan_slug THEN true
-                 ELSE false END
+        AND CASE WHEN s.id = a.subscription_id AND s.due_at = a.period_end THEN true ELSE false END
       ${limit}
         FOR NO KEY UPDATE OF a SKIP LOCKED
    ), renewed AS (
@@ -146,7 +210,7 @@ export const prepareRenewal = (name: string, condition: string, { limit = '', co
             ledger_count = due.ledger_count + 1 + cast(due.plan_credits > 0 AS int) + cast(due.carried > 0 AS int),
             period_index = due.period_index + 1,
             period_start = due.period_end,
-            period_end = (due.started_at AT TIME ZONE 'UTC' + make_interval(months => due.period_index + 2)) AT TIME ZONE 'UTC',
+            period_end = ${buildMonthStart('due.started_at', 'due.period_index + 2')},
             period_granted = due.granted,
             period_rollover = due.carried,
             generation_count_at_period_start = due.generation_count,

@@ -46,4 +46,10 @@ export type {
   SubscriptionCharge,
   EventWithPayload,
 } from './paymentProcessor.ts';
-export type { InvoiceReversals, ProcessorInvoice, SubscriptionInvoice, TopupInvoice } from './processorInvoice.ts';
+export type {
+  InvoiceReversals,
+  ProcessorInvoice,
+  ReviewedInvoice,
+  SubscriptionInvoice,
+  TopupInvoice,
+} from './processorInvoice.ts';

@@ -12,10 +12,14 @@ export interface ProcessorSubscription {
   accountUuid: string | null;
   /** null if its price belongs to no plan. */
   plan: PlanSlug | null;
+  /** The id of its price. */
+  priceId: string | null;
   status: SubscriptionStatus;
   startedAt: Date;
   currentPeriodEnd: Date;
   cancelAtPeriodEnd: boolean;
+  /** True if it is not renewed because of `setRenewalHeld`. */
+  isRenewalHeld: boolean;
   /** When it ended; null while it has not. */
   endedAt: Date | null;
   /** True if its latest invoice is paid, be it for a year or for a plan change. */
@@ -28,7 +32,7 @@ export interface ProcessorSubscription {
   documents: ProcessorInvoice[];
 }
 
-export type RefundOutcome = 'refunded' | 'disputed' | 'lost' | 'incomplete';
+export type RefundOutcome = 'refunded' | 'disputed' | 'refused' | 'incomplete';
 export type ChargeRefundOutcome = Exclude<RefundOutcome, 'incomplete'>;
 export type TopupRefundResult = { outcome: ChargeRefundOutcome; payment: ProcessorPayment | null };
 
@@ -203,16 +207,19 @@ export interface PaymentProcessor {
   cancelSubscription(subscriptionId: string): Promise<void>;
   /** Stops the renewal of a subscription, or resumes it. A plan change that is scheduled for the renewal is dropped. */
   setCancelAtPeriodEnd(subscriptionId: string, isCanceled: boolean): Promise<void>;
+  /** Stops the renewal of a subscription until it is resumed with `false`, unless a plan change is scheduled for it. */
+  setRenewalHeld(subscriptionId: string, isHeld: boolean): Promise<void>;
   /** Returns whether a bank is processing the payment of its latest invoice, which may take days. */
   isPaymentProcessing(subscriptionId: string): Promise<boolean>;
-  /** Switches to another plan immediately, without proration; the next renewal charges its price. */
-  changePlan(subscriptionId: string, plan: PlanSlug): Promise<void>;
-  /** Reads the refunds and disputes of an invoice. */
-  readReversals(invoice: Pick<SubscriptionInvoice, 'id' | 'hasCreditNotes'>): Promise<InvoiceReversals>;
+  /** Switches to another price immediately, without proration; the next renewal charges it. */
+  changePrice(subscriptionId: string, priceId: string): Promise<void>;
+  /** Reads what was returned of a paid invoice. */
+  readReversals(invoice: Pick<SubscriptionInvoice, 'id' | 'paidCents' | 'hasCreditNotes'>): Promise<InvoiceReversals>;
   /**
    * Refunds all payments of an invoice that were not refunded before.
-   * @returns `refunded` if nothing is left to refund; `disputed` while an open dispute decides instead; `lost` if a
-   * decided dispute rules out a refund; `incomplete` if a part was paid outside of the processor and cannot be refunded.
+   * @returns `refunded` if nothing is left to refund, also because a lost dispute has returned it; `disputed` while an
+   * open dispute decides instead; `refused` if a dispute that was won rules out a refund; `incomplete` if a part was paid
+   * outside of the processor and cannot be refunded.
    */
   refundInvoice(invoiceId: string): Promise<RefundOutcome>;
   readRefund(refundId: string): Promise<RefundState | null>;

@@ -36,7 +36,11 @@ export interface SubscriptionInvoice {
   isAnnual: boolean;
   /** The plan that it bills; null if its prices belong to no plan. */
   plan: PlanSlug | null;
+  /** The price of that plan at the processor; null without a plan. */
+  priceId: string | null;
   paidAt: Date;
+  /** The start of the period that it bills. */
+  periodStart: Date;
   /** The end of the period that it bills. */
   paidUntil: Date;
   /** The paid amount, without what a balance or a discount covered; never negative. */
@@ -45,11 +49,17 @@ export interface SubscriptionInvoice {
   hasCreditNotes: boolean;
 }
 
-/** Refunds and disputes of an invoice. */
+/** The part of an invoice's payments that was returned to the customer. */
 export interface InvoiceReversals {
-  refundedCents: number;
-  /** A charge whose dispute is neither won nor lost. */
+  /** Returned for good, by refunds and by disputes that were lost or prevented. */
+  returnedCents: number;
+  /** The same, and what open disputes have withdrawn. */
+  reversedCents: number;
+  /** When everything that was paid had been returned; null while a part is left. */
+  returnedAt: Date | null;
+  /** A charge whose amount an open dispute has withdrawn. */
   openDispute: string | null;
-  /** A charge whose dispute was lost. */
-  lostDispute: string | null;
 }
+
+/** A paid invoice of a subscription with what was returned of it. */
+export type ReviewedInvoice = SubscriptionInvoice & InvoiceReversals;

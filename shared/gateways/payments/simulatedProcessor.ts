@@ -80,14 +80,16 @@ export class SimulatedProcessor implements PaymentProcessor {
 
   async setCancelAtPeriodEnd(): Promise<void> {}
 
+  async setRenewalHeld(): Promise<void> {}
+
   async isPaymentProcessing(): Promise<boolean> {
     return false;
   }
 
-  async changePlan(): Promise<void> {}
+  async changePrice(): Promise<void> {}
 
   async readReversals(): Promise<InvoiceReversals> {
-    return { refundedCents: 0, openDispute: null, lostDispute: null };
+    return { returnedCents: 0, reversedCents: 0, returnedAt: null, openDispute: null };
   }
 
   /** Fails, so that an owed refund of a Stripe invoice stays owed. */

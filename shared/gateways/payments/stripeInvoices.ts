@@ -49,7 +49,8 @@ async function readPaidInvoice(
   if (invoice === null || customerId === null || invoice.status !== 'paid' || subscriptionId === null) return null;
   let capturedCents = 0;
   const hasCreditNotes = invoice.post_payment_credit_notes_amount > 0;
-  let reversedCents = hasCreditNotes ? await sumOutOfBandCredits(stripe, invoiceId) : 0;
+  const credits = hasCreditNotes ? await listOutOfBandCredits(stripe, invoiceId) : [];
+  let reversedCents = credits.reduce((sum, { cents }) => sum + cents, 0);
   // Usually one; several if it was paid in parts. A payment outside of Stripe is not listed.
   const { data } = await unwrap(stripe.invoicePayments.list({ invoice: invoiceId, status: 'paid', limit: 100 }));
   for (const { payment, amount_paid: partCents } of data) {
@@ -74,11 +75,11 @@ async function readPaidInvoice(
   };
 }
 
-/** Returns the amount that was refunded outside of Stripe and recorded as credit notes. */
-export async function sumOutOfBandCredits(stripe: Stripe, invoice: string): Promise<number> {
+/** Lists the amounts that were refunded outside of Stripe and recorded as credit notes. */
+export async function listOutOfBandCredits(stripe: Stripe, invoice: string): Promise<{ cents: number; at: Date }[]> {
   const { data } = await unwrap(stripe.creditNotes.list({ invoice, limit: 100 }));
   const issued = data.filter(({ status }) => status === 'issued');
-  return issued.reduce((sum, { out_of_band_amount: cents }) => sum + (cents ?? 0), 0);
+  return issued.map(({ out_of_band_amount: cents, created }) => ({ cents: cents ?? 0, at: fromUnixSeconds(created) }));
 }
 
 /** Returns the paid amount without tax, rounded down, in proportion if only a part was paid through Stripe. */

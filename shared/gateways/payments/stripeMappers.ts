@@ -21,6 +21,12 @@ export const ACCOUNT_KEY = 'account_uuid';
 export const TOPUP_KEY = 'topup_uuid';
 export const PAYOUT_KEY = 'payout_uuid';
 
+/** Marks a subscription whose renewal this service has stopped for a time. */
+const HOLD_KEY = 'renewal_held';
+
+/** Returns the change of a subscription's metadata that marks its renewal as held, or no longer. */
+export const buildHoldMetadata = (isHeld: boolean) => ({ [HOLD_KEY]: isHeld ? 'dispute' : '' });
+
 /** Maps Stripe's subscription statuses. */
 const SUBSCRIPTION_STATUS_MAP: Record<string, SubscriptionStatus> = {
   trialing: 'active',
@@ -56,10 +62,12 @@ export function toProcessorSubscription(
     customerId: getStripeId(subscription.customer) as string,
     accountUuid: getMetadataUuid(subscription.metadata, ACCOUNT_KEY),
     plan: findPlanByPrice(item?.price.id, prices),
+    priceId: item?.price.id ?? null,
     status: SUBSCRIPTION_STATUS_MAP[subscription.status] ?? 'incomplete',
     startedAt: fromUnixSeconds(subscription.start_date),
     currentPeriodEnd: fromUnixSeconds(item?.current_period_end ?? subscription.start_date),
     cancelAtPeriodEnd: subscription.cancel_at_period_end || subscription.cancel_at !== null,
+    isRenewalHeld: subscription.metadata[HOLD_KEY] !== undefined,
     endedAt: subscription.ended_at === null ? null : fromUnixSeconds(subscription.ended_at),
     isLatestInvoicePaid: last?.status === 'paid',
     paidUntil: annualPeriodEnds.length === 0 ? null : new Date(Math.max(...annualPeriodEnds)),
@@ -72,12 +80,15 @@ function toSubscriptionInvoice(invoice: Stripe.Invoice, prices: PlanPrices): Sub
   const { lines, total, amount_paid: paidCents, created, status_transitions: transitions } = invoice;
   // A plan change has a negative line for the unused time of the previous plan.
   const charged = lines.data.filter(({ amount }) => amount >= 0 || total < 0);
-  const plans = charged.map(({ pricing }) => findPlanByPrice(getStripeId(pricing?.price_details?.price), prices));
+  const priceIds = charged.map(({ pricing }) => getStripeId(pricing?.price_details?.price));
+  const priceId = priceIds.findLast((id) => findPlanByPrice(id, prices) !== null) ?? null;
   return {
     id: invoice.id,
     isAnnual: isAnnualInvoice(invoice),
-    plan: plans.findLast((plan) => plan !== null) ?? null,
+    plan: findPlanByPrice(priceId, prices),
+    priceId,
     paidAt: fromUnixSeconds(transitions.paid_at ?? created),
+    periodStart: getPeriodStart(invoice),
     paidUntil: getPeriodEnd(invoice),
     paidCents,
     hasCreditNotes: invoice.post_payment_credit_notes_amount > 0,
@@ -93,7 +104,7 @@ function findPlanByPrice(priceId: string | null | undefined, prices: PlanPrices)
 export function toProcessorPayment(intent: Stripe.PaymentIntent, disputes: Stripe.Dispute[] = []): ProcessorPayment {
   const taxCents = Number(intent.metadata[TAX_KEY] ?? 0);
   const charge = intent.latest_charge;
-  const refunded = typeof charge === 'object' && charge !== null ? computeRefundedCents(charge, disputes) : 0;
+  const reversals = typeof charge === 'object' && charge !== null ? computeReversals(charge, disputes) : null;
   const error = intent.last_payment_error;
   const isSucceeded = intent.status === 'succeeded';
   return {
@@ -104,7 +115,7 @@ export function toProcessorPayment(intent: Stripe.PaymentIntent, disputes: Strip
     amountCents: isSucceeded ? intent.amount_received : intent.amount,
     taxCents: Number.isSafeInteger(taxCents) && taxCents > 0 ? taxCents : 0,
     discountCents: 0,
-    reversedCents: Math.min(intent.amount, refunded + sumDisputedCents(disputes)),
+    reversedCents: Math.min(intent.amount, reversals?.reversedCents ?? 0),
     isDisputed: disputes.some(({ status }) => !WON_DISPUTE_STATUSES.includes(status)),
     failureCode: isSucceeded ? null : toPaymentFailureCode(intent.status, error?.code ?? null),
   };
@@ -200,6 +211,12 @@ export function isAnnualInvoice({ billing_reason: reason }: Stripe.Invoice): boo
   return reason === 'subscription_create' || reason === 'subscription_cycle';
 }
 
+/** Returns the start of the period that an invoice bills; the rest of an earlier one may be billed with it. */
+function getPeriodStart({ lines, created }: Stripe.Invoice): Date {
+  const [last] = lines.data.toSorted((a, b) => b.period.end - a.period.end || b.period.start - a.period.start);
+  return fromUnixSeconds(last?.period.start ?? created);
+}
+
 /** Returns the end of the period that an invoice bills. */
 export function getPeriodEnd({ lines }: Stripe.Invoice): Date {
   return fromUnixSeconds(Math.max(0, ...lines.data.map(({ period }) => period.end)));
@@ -208,28 +225,31 @@ export function getPeriodEnd({ lines }: Stripe.Invoice): Date {
 /** Dispute statuses that leave the amount with the merchant. A `prevented` dispute has returned it. */
 const WON_DISPUTE_STATUSES: readonly string[] = ['won', 'warning_closed'];
 
-/** Returns whether a dispute has withdrawn its amount, at least for now; `prevented` disputes count as refunds. */
-function isDisputeLoss({ status }: Stripe.Dispute): boolean {
-  return status !== 'won' && status !== 'prevented' && !status.startsWith('warning_');
+/** Returns whether a dispute has withdrawn its amount and the bank has not decided yet. Inquiries withdraw nothing. */
+export function isDisputeOpen({ status }: Stripe.Dispute): boolean {
+  return status !== 'won' && status !== 'lost' && status !== 'prevented' && !status.startsWith('warning_');
 }
 
-/** Returns whether the bank has not decided a dispute yet. */
-export function isDisputeOpen(dispute: Stripe.Dispute): boolean {
-  return isDisputeLoss(dispute) && dispute.status !== 'lost';
+/** The part of a charge that went back to the customer, in cents. */
+export interface ChargeReversals {
+  /** Returned for good: refunds, and disputes that were lost or prevented. */
+  returnedCents: number;
+  /** The same, and what open disputes have withdrawn. */
+  reversedCents: number;
 }
 
-/** Returns the disputed amount that was not won back, in cents. */
-export function sumDisputedCents(disputes: Stripe.Dispute[]): number {
-  return disputes.filter(isDisputeLoss).reduce((sum, dispute) => sum + dispute.amount, 0);
-}
-
-/** Returns the amount of a charge that was returned by refunds and by prevented disputes, in cents. */
-export function computeRefundedCents(
+/** Computes what was returned of a charge: the one rule for top-ups, invoices, commissions and refunds. */
+export function computeReversals(
   { amount, amount_refunded: refunded }: Stripe.Charge,
   disputes: Stripe.Dispute[],
-): number {
-  const prevented = disputes.filter(({ status }) => status === 'prevented');
+): ChargeReversals {
   // Stripe does not document whether it also lists a prevented dispute as a refund: it is counted once.
-  const returned = prevented.reduce((sum, dispute) => sum + dispute.amount, 0);
-  return Math.min(amount, Math.max(refunded, returned));
+  const prevented = sumDisputes(disputes, ({ status }) => status === 'prevented');
+  const lost = sumDisputes(disputes, ({ status }) => status === 'lost');
+  const returnedCents = Math.min(amount, Math.max(refunded, prevented) + lost);
+  return { returnedCents, reversedCents: Math.min(amount, returnedCents + sumDisputes(disputes, isDisputeOpen)) };
+}
+
+function sumDisputes(disputes: Stripe.Dispute[], isCounted: (dispute: Stripe.Dispute) => boolean): number {
+  return disputes.filter(isCounted).reduce((sum, dispute) => sum + dispute.amount, 0);
 }

@@ -1,7 +1,7 @@
 import type Stripe from 'stripe';
 import { type ChargeRefundOutcome, ProcessorError, type PaymentProcessor } from './paymentProcessor.ts';
 import { listDisputes, readPaymentIntent } from './stripePayments.ts';
-import { computeRefundedCents, isDisputeOpen } from './stripeMappers.ts';
+import { computeReversals, isDisputeOpen } from './stripeMappers.ts';
 import { ignoreIfAlreadyDone, unwrap, withIdempotencyKey } from './stripeResponses.ts';
 
 /** Refunds what is left of a charge. May be repeated: an idempotency key and Stripe itself prevent a second refund. */
@@ -11,7 +11,7 @@ export async function refundCharge(
   charge: Stripe.Charge,
   disputes: Stripe.Dispute[],
 ): Promise<ChargeRefundOutcome> {
-  if (computeRefundedCents(charge, disputes) >= charge.amount) return 'refunded';
+  if (computeReversals(charge, disputes).returnedCents >= charge.amount) return 'refunded';
   if (disputes.some(isDisputeOpen)) return 'disputed';
   const params = { payment_intent: intentId };
   const refund = withIdempotencyKey(`refund-${intentId}`, (options) => stripe.refunds.create(params, options));
@@ -19,7 +19,7 @@ export async function refundCharge(
   if ((await ignoreIfAlreadyDone(refund, ['charge_already_refunded', 'charge_disputed'])) !== 'charge_disputed')
     return 'refunded';
   // The next attempt finds a dispute that was opened just now.
-  return disputes.length === 0 ? 'disputed' : 'lost';
+  return disputes.length === 0 ? 'disputed' : 'refused';
 }
 
 /** Builds the method that refunds a top-up. */

@@ -1,9 +1,9 @@
 import type Stripe from 'stripe';
 import { type PaymentProcessor, ProcessorError, type RefundOutcome } from './paymentProcessor.ts';
-import type { InvoiceReversals } from './processorInvoice.ts';
 import { refundCharge } from './stripeRefunds.ts';
 import { findOrNull, unwrap } from './stripeResponses.ts';
-import { sumOutOfBandCredits } from './stripeInvoices.ts';
+import { fromUnixSeconds } from './stripeTime.ts';
+import { listOutOfBandCredits } from './stripeInvoices.ts';
 import { listDisputes } from './stripePayments.ts';
 import {
   toProcessorSubscription,
@@ -11,7 +11,8 @@ import {
   isDisputeOpen,
   getLatestInvoice,
   type PlanPrices,
-  computeRefundedCents,
+  buildHoldMetadata,
+  computeReversals,
 } from './stripeMappers.ts';
 
 type SubscriptionMethods = Pick<
@@ -19,7 +20,8 @@ type SubscriptionMethods = Pick<
   | 'readSubscription'
   | 'cancelSubscription'
   | 'setCancelAtPeriodEnd'
-  | 'changePlan'
+  | 'setRenewalHeld'
+  | 'changePrice'
   | 'isPaymentProcessing'
   | 'readReversals'
   | 'refundInvoice'
@@ -39,6 +41,23 @@ interface InvoicePayment {
   paidCents: number;
 }
 
+/** An amount that was returned to a customer. The amount of a dispute is withdrawn when it is opened. */
+interface Return {
+  cents: number;
+  at: Date;
+}
+
+/** Returns when the sum of the returned amounts has reached the paid one. */
+function findReturnTime(returns: Return[], paidCents: number): Date | null {
+  let cents = 0;
+  const inOrder = returns.toSorted((a, b) => a.at.getTime() - b.at.getTime());
+  for (const { at, cents: part } of inOrder) {
+    cents += part;
+    if (cents >= paidCents) return at;
+  }
+  return inOrder.at(-1)?.at ?? null;
+}
+
 /** Builds the methods for subscriptions, and for the payments and refunds of their invoices. */
 export function buildSubscriptionMethods({ stripe, prices }: SubscriptionContext): SubscriptionMethods {
   /** Returns the payments of an invoice; a payment outside of Stripe is not listed. */
@@ -54,6 +73,15 @@ export function buildSubscriptionMethods({ stripe, prices }: SubscriptionContext
       parts.push({ intent, charge, disputes: await listDisputes(stripe, charge), paidCents: paidCents ?? 0 });
     }
     return parts;
+  }
+
+  /** Lists what was returned of a charge by refunds and by disputes. */
+  async function listReturns(charge: Stripe.Charge, disputes: Stripe.Dispute[]): Promise<Return[]> {
+    const refunds =
+      charge.amount_refunded === 0 ? [] : (await unwrap(stripe.refunds.list({ charge: charge.id, limit: 100 }))).data;
+    const kept = refunds.filter(({ status }) => status !== 'failed' && status !== 'canceled');
+    const lost = disputes.filter(({ status }) => status === 'lost' || status === 'prevented');
+    return [...kept, ...lost].map(({ amount, created }) => ({ cents: amount, at: fromUnixSeconds(created) }));
   }
 
   /** Voids the open invoice of a subscription. An invoice whose payment a bank is processing cannot be voided. */
@@ -86,15 +114,31 @@ export function buildSubscriptionMethods({ stripe, prices }: SubscriptionContext
       const scheduleId = getStripeId(schedule);
       // Stripe rejects the change while another plan is scheduled for the renewal.
       if (scheduleId !== null) await unwrap(stripe.subscriptionSchedules.release(scheduleId));
-      await unwrap(stripe.subscriptions.update(subscriptionId, { cancel_at_period_end: isCanceled }));
+      await unwrap(
+        stripe.subscriptions.update(subscriptionId, {
+          cancel_at_period_end: isCanceled,
+          metadata: buildHoldMetadata(false),
+        }),
+      );
     },
 
-    changePlan: async (subscriptionId, plan) => {
+    setRenewalHeld: async (subscriptionId, isHeld) => {
+      const { schedule } = await unwrap(stripe.subscriptions.retrieve(subscriptionId));
+      if (schedule !== null) return;
+      await unwrap(
+        stripe.subscriptions.update(subscriptionId, {
+          cancel_at_period_end: isHeld,
+          metadata: buildHoldMetadata(isHeld),
+        }),
+      );
+    },
+
+    changePrice: async (subscriptionId, price) => {
       const subscription = await unwrap(stripe.subscriptions.retrieve(subscriptionId));
       const item = subscription.items.data[0]?.id ?? '';
       await unwrap(
         stripe.subscriptions.update(subscriptionId, {
-          items: [{ id: item, price: prices[plan]?.[0] }],
+          items: [{ id: item, price }],
           proration_behavior: 'none',
         }),
       );
@@ -109,18 +153,21 @@ export function buildSubscriptionMethods({ stripe, prices }: SubscriptionContext
       return typeof intent === 'object' && intent.status === 'processing';
     },
 
-    readReversals: async ({ id: invoiceId, hasCreditNotes }) => {
-      const reversals: InvoiceReversals = {
-        refundedCents: hasCreditNotes ? await sumOutOfBandCredits(stripe, invoiceId) : 0,
-        openDispute: null,
-        lostDispute: null,
-      };
+    readReversals: async ({ id: invoiceId, paidCents: invoiceCents, hasCreditNotes }) => {
+      const returns: Return[] = hasCreditNotes ? await listOutOfBandCredits(stripe, invoiceId) : [];
+      let returnedCents = returns.reduce((sum, { cents }) => sum + cents, 0);
+      let reversedCents = returnedCents;
+      let openDispute: string | null = null;
       for (const { charge, disputes, paidCents } of await listInvoicePayments(invoiceId)) {
-        reversals.refundedCents += Math.min(paidCents, computeRefundedCents(charge, disputes));
-        if (disputes.some(isDisputeOpen)) reversals.openDispute ??= charge.id;
-        if (disputes.some(({ status }) => status === 'lost')) reversals.lostDispute ??= charge.id;
+        const reversals = computeReversals(charge, disputes);
+        returnedCents += Math.min(paidCents, reversals.returnedCents);
+        reversedCents += Math.min(paidCents, reversals.reversedCents);
+        if (disputes.some(isDisputeOpen)) openDispute ??= charge.id;
+        if (reversals.returnedCents > 0) returns.push(...(await listReturns(charge, disputes)));
       }
-      return reversals;
+      const isReturned = invoiceCents > 0 && returnedCents >= invoiceCents;
+      const returnedAt = isReturned ? findReturnTime(returns, invoiceCents) : null;
+      return { returnedCents, reversedCents, returnedAt, openDispute };
     },
 
     refundInvoice: async (invoiceId) => {
@@ -130,12 +177,13 @@ export function buildSubscriptionMethods({ stripe, prices }: SubscriptionContext
       for (const { intent, charge, disputes } of parts) {
         const part = await refundCharge(stripe, intent.id, charge, disputes);
         if (part === 'disputed') outcome = 'disputed';
-        else if (part === 'lost' && outcome === 'refunded') outcome = 'lost';
+        else if (part === 'refused' && outcome === 'refunded') outcome = 'refused';
       }
       if (outcome !== 'refunded') return outcome;
       const partsCents = parts.reduce((sum, { paidCents }) => sum + paidCents, 0);
       const hasCreditNotes = invoice.post_payment_credit_notes_amount > 0;
-      const returnedCents = partsCents + (hasCreditNotes ? await sumOutOfBandCredits(stripe, invoiceId) : 0);
+      const credits = hasCreditNotes ? await listOutOfBandCredits(stripe, invoiceId) : [];
+      const returnedCents = credits.reduce((sum, { cents }) => sum + cents, partsCents);
       return returnedCents < invoice.amount_paid ? 'incomplete' : 'refunded';
     },
 

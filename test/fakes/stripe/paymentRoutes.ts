@@ -49,6 +49,14 @@ export const paymentRoutes = {
       return createRefund(store, intent.id, params.integer('amount'));
     },
   ],
+  'refunds.list': [
+    'GET',
+    '/v1/refunds',
+    (store, params) => {
+      params.allowOnly(...LIST_PARAMS, 'charge', 'payment_intent');
+      return listObjects(store, 'refund', params, '/v1/refunds', (refund) => isOfPayment(refund, params));
+    },
+  ],
   'refunds.retrieve': ['GET', '/v1/refunds/:id', retrieveObject('refund')],
   'events.list': [
     'GET',
@@ -73,18 +81,21 @@ export const paymentRoutes = {
     '/v1/disputes',
     (store, params) => {
       params.allowOnly(...LIST_PARAMS, 'charge', 'payment_intent');
-      return listObjects(
-        store,
-        'dispute',
-        params,
-        '/v1/disputes',
-        (dispute) =>
-          (!params.has('charge') || getId(dispute.charge) === params.text('charge')) &&
-          (!params.has('payment_intent') || getId(dispute.payment_intent) === params.text('payment_intent')),
-      );
+      return listObjects(store, 'dispute', params, '/v1/disputes', (dispute) => isOfPayment(dispute, params));
     },
   ],
 } satisfies Routes;
+
+/** Returns whether a refund or a dispute is of the charge and the payment that a list asks for. */
+function isOfPayment(
+  { charge, payment_intent: intent }: Stripe.Refund | Stripe.Dispute,
+  params: StripeParams,
+): boolean {
+  return (
+    (!params.has('charge') || getId(charge) === params.text('charge')) &&
+    (!params.has('payment_intent') || getId(intent) === params.text('payment_intent'))
+  );
+}
 
 const CHARGE_FIELDS = `amount currency customer payment_method off_session confirm metadata expand description
   receipt_email statement_descriptor_suffix error_on_requires_action payment_method_types automatic_payment_methods`.split(

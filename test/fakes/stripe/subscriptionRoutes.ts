@@ -32,9 +32,13 @@ export const subscriptionRoutes = {
     'POST',
     '/v1/subscriptions/:id',
     (store, params, id) => {
-      params.allowOnly('items', 'proration_behavior', 'cancel_at_period_end', 'expand');
+      params.allowOnly('items', 'proration_behavior', 'cancel_at_period_end', 'metadata', 'expand');
       const subscription = store.get('subscription', id);
       if (isEnded(subscription)) params.reject('items', 'A canceled subscription can only update its metadata.');
+      for (const [key, value] of Object.entries(params.metadata())) {
+        if (value === '') delete subscription.metadata[key];
+        else subscription.metadata[key] = value;
+      }
       if (params.has('cancel_at_period_end')) {
         if (subscription.schedule !== null)
           params.reject('cancel_at_period_end', 'The subscription is managed by a subscription schedule.');

@@ -1,16 +1,19 @@
+import { buildMonthPlan, buildMonthStart } from '../monthPlan.ts';
 import { CLOCK_SKEW_INTERVAL, type Invariant } from './invariant.ts';
 
 /** Monthly credits of a subscription: each month is granted once and on time, and the remainder expires or rolls over. */
 
 /** Start of the n-th month of a subscription. Months are always counted from its start. */
-const getMonthStartSql = (months: string) =>
-  `(s.started_at AT TIME ZONE 'UTC' + make_interval(months => cast(${months} AS int))) AT TIME ZONE 'UTC'`;
+const getMonthStartSql = (months: string) => buildMonthStart('s.started_at', months);
 
-/** Entries of months, by effect key: `{grant|rollover|expiry}:{subscription}:{month}`, with `:{plan}` for an upgrade. */
+/**
+ * Entries of months, by effect key: `{grant|rollover|expiry}:{subscription}:{month}` for a renewal, with `:{number}` for a
+ * correction of the month's grant, and `:lapsed:{number}` for what would have expired before the correction.
+ */
 const periodEntriesSql = (ledger: string, more = '') => `
   SELECT account_id, number, entry_type, amount, created_at, split_part(effect_key, ':', 2) AS subscription,
          cast(substring(effect_key from '^[a-z]+:[^:]+:([0-9]{1,6})') AS int) AS month,
-         substring(effect_key from '^[a-z]+:[^:]+:[0-9]+:(.+)$') AS upgrade ${more}
+         substring(effect_key from '^[a-z]+:[^:]+:[0-9]+:(.+)$') AS correction ${more}
     FROM ${ledger} AS l WHERE effect_key ~ '^(grant|rollover|expiry):'`;
 
 const PERIOD_ENTRIES = periodEntriesSql('ledger_entries');
@@ -21,11 +24,12 @@ const PERIOD_ENTRIES_WITH_BALANCE = periodEntriesSql(
   ', plan',
 );
 
-/** Sum of the grants of each month. */
+/** Sum of the grants of each month, less what was taken back of them. */
 const GRANTED_MONTHS = `
-  SELECT account_id, subscription, month, sum(amount) AS granted, count(*) FILTER (WHERE upgrade IS NULL) AS grants,
-         max(number) FILTER (WHERE upgrade IS NULL) AS number, min(created_at) AS granted_at
-    FROM (${PERIOD_ENTRIES}) named WHERE entry_type = 'grant' GROUP BY 1, 2, 3`;
+  SELECT account_id, subscription, month, sum(amount) AS granted, count(*) FILTER (WHERE correction IS NULL) AS grants,
+         max(number) FILTER (WHERE correction IS NULL) AS number, min(created_at) AS granted_at
+    FROM (${PERIOD_ENTRIES}) named
+   WHERE entry_type = 'grant' OR (entry_type = 'expiry' AND correction ~ '^[0-9]+$') GROUP BY 1, 2, 3`;
 
 export const CREDIT_PERIOD_INVARIANTS: readonly Invariant[] = [
   {
@@ -56,19 +60,16 @@ export const CREDIT_PERIOD_INVARIANTS: readonly Invariant[] = [
   {
     name: 'a-month-grants-its-plan',
     statement:
-      'A month grants the monthly credits of its plan: of the largest upgrade in that month, if there was one.',
+      'A month grants the credits of the plan that applied at its start by the plan history, or of a larger one that was paid in it; more only if a payment was returned whose credits are spent.',
     checkedWhen: 'always',
     query: `
-      SELECT g.account_id, format('month %s of subscription %s', g.month, g.subscription) AS subject,
-             format('granted %s, plan credits %s', g.granted, coalesce(g.plan_credits::text, 'of another amount')) AS detail
-        FROM (SELECT e.account_id, e.subscription, e.month, sum(e.amount) AS granted,
-                     CASE WHEN count(e.upgrade) > 0 THEN max(upgrade.monthly_credits) ELSE max(plan.credits) END AS plan_credits
-                FROM (${PERIOD_ENTRIES}) e
-                LEFT JOIN catalog_plans upgrade ON upgrade.slug = e.upgrade
-                LEFT JOIN (SELECT DISTINCT monthly_credits AS credits FROM catalog_plans) plan
-                       ON e.upgrade IS NULL AND plan.credits = e.amount
-               WHERE e.entry_type = 'grant' GROUP BY 1, 2, 3) g
-       WHERE g.granted IS DISTINCT FROM g.plan_credits`,
+      SELECT s.account_id, format('month %s of subscription %s', m.month, s.uuid) AS subject,
+             format('granted %s; the plan history grants %s', m.granted, coalesce(plan.credits::text, 'nothing')) AS detail
+        FROM subscriptions s JOIN (${GRANTED_MONTHS}) m ON m.subscription = s.uuid::text
+        LEFT JOIN LATERAL (${buildMonthPlan({ subscriptionId: 's.id', startedAt: 's.started_at', month: 'm.month' })}) plan ON true
+       WHERE s.status = 'active' AND m.granted IS DISTINCT FROM plan.credits
+         AND NOT (coalesce(m.granted >= plan.credits, true)
+                  AND EXISTS (SELECT FROM subscription_plans p WHERE p.subscription_id = s.id AND p.returned_at IS NOT NULL))`,
   },
   {
     name: 'grants-are-due-and-paid',
@@ -101,7 +102,7 @@ export const CREDIT_PERIOD_INVARIANTS: readonly Invariant[] = [
     checkedWhen: 'always',
     query: `
       SELECT account_id, 'ledger entry ' || number AS subject, format('%s plan credits are left after it', plan) AS detail
-        FROM (${PERIOD_ENTRIES_WITH_BALANCE}) e WHERE entry_type = 'expiry' AND plan <> 0`,
+        FROM (${PERIOD_ENTRIES_WITH_BALANCE}) e WHERE entry_type = 'expiry' AND correction IS NULL AND plan <> 0`,
   },
   {
     name: 'periods-renew-atomically',
@@ -111,23 +112,25 @@ export const CREDIT_PERIOD_INVARIANTS: readonly Invariant[] = [
     query: `
       WITH entry AS MATERIALIZED (${PERIOD_ENTRIES_WITH_BALANCE}), renewal AS (
         SELECT account_id, subscription, month,
-               max(number) FILTER (WHERE entry_type = 'grant' AND upgrade IS NULL) AS granted_as,
-               max(plan) FILTER (WHERE entry_type = 'grant' AND upgrade IS NULL) AS plan_after,
-               sum(amount) FILTER (WHERE entry_type = 'grant' AND upgrade IS NULL) AS granted,
+               max(number) FILTER (WHERE entry_type = 'grant') AS granted_as,
+               max(plan) FILTER (WHERE entry_type = 'grant') AS plan_after,
+               sum(amount) FILTER (WHERE entry_type = 'grant') AS granted,
                min(number) FILTER (WHERE entry_type <> 'grant') AS first, count(*) FILTER (WHERE entry_type <> 'grant') AS others,
                coalesce(-sum(amount) FILTER (WHERE entry_type = 'expiry'), 0) AS expired,
-               coalesce(sum(amount) FILTER (WHERE entry_type = 'rollover'), 0) AS carried,
-               sum(amount) FILTER (WHERE entry_type = 'grant') AS granted_in_all
-          FROM entry WHERE month IS NOT NULL GROUP BY 1, 2, 3
+               coalesce(sum(amount) FILTER (WHERE entry_type = 'rollover'), 0) AS carried
+          FROM entry WHERE month IS NOT NULL AND correction IS NULL GROUP BY 1, 2, 3
       )
       SELECT t.account_id, format('month %s of subscription %s', t.month, t.subscription) AS subject,
              format('%s expired, %s rolled over, %s granted for the month before, %s for this one, %s plan credits afterwards; entries %s to %s',
-                    t.expired, t.carried, coalesce(before.granted_in_all, 0), coalesce(t.granted, 0), coalesce(t.plan_after::text, 'unknown'),
+                    t.expired, t.carried, coalesce(before.granted, 0), coalesce(t.granted, 0), coalesce(t.plan_after::text, 'unknown'),
                     coalesce(t.first::text, 'none'), coalesce(t.granted_as::text, 'none')) AS detail
-        FROM renewal t LEFT JOIN renewal before ON before.subscription = t.subscription AND before.month = t.month - 1
+        FROM renewal t
+        LEFT JOIN LATERAL (SELECT sum(amount) AS granted FROM entry
+                            WHERE subscription = t.subscription AND month = t.month - 1 AND number < t.granted_as
+                              AND (entry_type = 'grant' OR (entry_type = 'expiry' AND correction ~ '^[0-9]+$'))) before ON true
        WHERE t.granted_as IS NULL
           OR (t.month = 0 AND t.others > 0)
-          OR (t.month > 0 AND (t.carried <> least(t.expired, coalesce(before.granted_in_all, 0))
+          OR (t.month > 0 AND (t.carried <> least(t.expired, coalesce(before.granted, 0))
                                OR t.plan_after <> t.carried + t.granted
                                OR t.first IS DISTINCT FROM CASE WHEN t.others > 0 THEN t.granted_as - t.others END))`,
   },

@@ -5,8 +5,8 @@ import type { Invariant } from './invariant.ts';
 
 /** Effect keys by entry type, as the callers of `postEntries` build them. */
 const EFFECT_KEY_PATTERNS = `(VALUES
-  ('grant', '^(grant:${UUID_PATTERN}:[0-9]+(:[a-z][a-z0-9-]*)?|topup:${UUID_PATTERN}:[0-9]+|(goodwill|adjustment):.+)$'), ('rollover', '^rollover:${UUID_PATTERN}:[0-9]+$'),
-  ('expiry', '^(expiry:${UUID_PATTERN}:([0-9]+|begin|end)|topup:${UUID_PATTERN}:[0-9]+|adjustment:.+)$'), ('topup', '^topup:${UUID_PATTERN}$')
+  ('grant', '^(grant:${UUID_PATTERN}:[0-9]+(:[a-z0-9-]+)?|restored:${UUID_PATTERN}:[0-9]+|topup:${UUID_PATTERN}:[0-9]+|(goodwill|adjustment):.+)$'), ('rollover', '^rollover:${UUID_PATTERN}:[0-9]+$'),
+  ('expiry', '^(expiry:${UUID_PATTERN}:([0-9]+(:(lapsed:)?[0-9]+)?|begin|end(:[0-9]+)?)|topup:${UUID_PATTERN}:[0-9]+|adjustment:.+)$'), ('topup', '^topup:${UUID_PATTERN}$')
 ) AS effect (entry_type, pattern)`;
 
 export const LEDGER_INVARIANTS: readonly Invariant[] = [

@@ -1,0 +1,102 @@
+import type { Transaction } from 'objection';
+import type { ProcessorSubscription, ReviewedInvoice } from '../../gateways/payments/index.ts';
+import { now } from '../../lib/clock.ts';
+import { prepared, runStatement } from '../../lib/database/preparedStatements.ts';
+import type { PlanSlug } from '../../spec/plans.ts';
+import type { Subscription } from '../../tables/Subscription.ts';
+import { SubscriptionPlan } from '../../tables/SubscriptionPlan.ts';
+
+/*
+ * The history of the plans that a subscription was paid for (`subscription_plans`), one row a payment. Which plan applies
+ * at a time, and what a month grants (credits/monthPlan.ts), follow from these rows alone: from what was paid and
+ * returned, not from when it became known here.
+ */
+
+/** Returns the latest plan that is paid and not returned; null if there is none. */
+export function findPaidPlan(invoices: ReviewedInvoice[], at: Date = now()): ReviewedInvoice | null {
+  const applying = invoices.filter(({ plan, paidUntil, returnedAt }) => {
+    return plan !== null && paidUntil > at && returnedAt === null;
+  });
+  return applying.toSorted((a, b) => getStart(b).getTime() - getStart(a).getTime())[0] ?? null;
+}
+
+/** Returns when the plan of an invoice begins to apply. */
+function getStart({ isAnnual, periodStart, paidAt }: ReviewedInvoice): Date {
+  return isAnnual ? periodStart : paidAt;
+}
+
+const UPSERT_PLANS = prepared(
+  'record_paid_plans',
+  `INSERT INTO subscription_plans AS p (subscription_id, plan_slug, price_id, stripe_invoice_id, applies_from, applies_until,
+                                        returned_at)
+   SELECT :subscription, plan, price, invoice, applies_from, applies_until, returned_at
+     FROM json_to_recordset(:plans) AS r (plan text, price text, invoice text, applies_from timestamptz,
+                                          applies_until timestamptz, returned_at timestamptz)
+   ON CONFLICT (subscription_id, stripe_invoice_id) DO UPDATE
+     SET plan_slug = excluded.plan_slug, price_id = excluded.price_id, applies_from = excluded.applies_from,
+         applies_until = excluded.applies_until, returned_at = excluded.returned_at
+   WHERE (p.plan_slug, p.price_id, p.applies_from, p.applies_until, p.returned_at) IS DISTINCT FROM
+         (excluded.plan_slug, excluded.price_id, excluded.applies_from, excluded.applies_until, excluded.returned_at)`,
+);
+
+/**
+ * Records the plans that the invoices of a locked account's subscription pay for, and a change without an invoice, which
+ * staff make at the processor.
+ * @returns the slug of the plan that applies now; null if none is paid.
+ */
+export async function recordPlanHistory(
+  transaction: Transaction,
+  subscription: Subscription,
+  fetched: ProcessorSubscription,
+  invoices: ReviewedInvoice[],
+): Promise<PlanSlug | null> {
+  const paid = invoices.filter(({ plan }) => plan !== null).toReversed();
+  const plans = paid.map((invoice) => ({
+    plan: invoice.plan,
+    price: invoice.priceId,
+    invoice: invoice.id,
+    applies_from: getStart(invoice),
+    applies_until: invoice.paidUntil,
+    returned_at: invoice.returnedAt,
+  }));
+  await runStatement(UPSERT_PLANS, { subscription: subscription.id, plans: JSON.stringify(plans) }, transaction);
+  const current = await findCurrentPlan(transaction, subscription);
+  const { plan, priceId, isLatestInvoicePaid, currentPeriodEnd } = fetched;
+  const isReturned = invoices.some((invoice) => invoice.plan === plan && invoice.returnedAt !== null);
+  const isChanged = current !== undefined && plan !== null && plan !== current.plan_slug;
+  // A plan whose invoice is open counts once it is paid; a returned one is about to be changed back.
+  if (!isChanged || !isLatestInvoicePaid || isReturned) return current?.plan_slug ?? null;
+  await recordPlanChange(transaction, subscription, { plan, priceId, until: currentPeriodEnd });
+  return plan;
+}
+
+/** Records a plan that applies from now on without an invoice. */
+export async function recordPlanChange(
+  transaction: Transaction,
+  { id }: Subscription,
+  { plan, priceId = null, until }: { plan: PlanSlug; priceId?: string | null; until: Date },
+): Promise<void> {
+  await SubscriptionPlan.query(transaction).insert({
+    subscription_id: id,
+    plan_slug: plan,
+    price_id: priceId,
+    applies_from: now(),
+    applies_until: until,
+  });
+}
+
+/** Finds the plan that applies now. The clock of the processor may be ahead, so that one of the next moment counts. */
+function findCurrentPlan(transaction: Transaction, { id }: Subscription): Promise<SubscriptionPlan | undefined> {
+  return SubscriptionPlan.query(transaction)
+    .where({ subscription_id: id })
+    .where('applies_until', '>', now())
+    .whereNull('returned_at')
+    .orderByRaw('applies_from DESC, stripe_invoice_id IS NULL, id DESC')
+    .first()
+    .execute();
+}
+
+/** Lists the plans of a subscription, oldest first. */
+export function listPlanHistory(subscriptionId: number): Promise<SubscriptionPlan[]> {
+  return SubscriptionPlan.query().where({ subscription_id: subscriptionId }).orderBy(['applies_from', 'id']).execute();
+}

@@ -1,0 +1,32 @@
+/** Columns or expressions that name a month of a subscription. */
+interface MonthColumns {
+  subscriptionId: string;
+  startedAt: string;
+  /** Number of the month, from 0. */
+  month: string;
+}
+
+/** Builds the start of a month of a subscription. Months are counted from its start, so that a clamped end shifts none. */
+export const buildMonthStart = (startedAt: string, month: string) =>
+  `(${startedAt} AT TIME ZONE 'UTC' + make_interval(months => cast(${month} AS int))) AT TIME ZONE 'UTC'`;
+
+/**
+ * Builds the query for the plan whose credits a month of a subscription grants (docs/credits.md: Changing or ending a
+ * plan): the one that applied at its start, or a larger one that was paid in it, except in the last month of a year. A
+ * payment that was wholly returned before the month's end counts as never made. Without such a plan there is no row.
+ */
+export function buildMonthPlan({ subscriptionId, startedAt, month }: MonthColumns): string {
+  const start = buildMonthStart(startedAt, month);
+  const end = buildMonthStart(startedAt, `${month} + 1`);
+  return `
+    SELECT kept.slug, kept.name, kept.monthly_credits AS credits
+      FROM (SELECT plan.slug, plan.name, plan.monthly_credits, paid.applies_from > ${start} AS is_upgrade,
+                   row_number() OVER (PARTITION BY paid.applies_from > ${start}
+                     ORDER BY paid.applies_from DESC, paid.stripe_invoice_id IS NULL, paid.id DESC) AS place
+              FROM subscription_plans paid JOIN catalog_plans plan ON plan.slug = paid.plan_slug
+             WHERE paid.subscription_id = ${subscriptionId}
+               AND paid.applies_from < ${end} AND paid.applies_until > ${start}
+               AND (paid.returned_at IS NULL OR paid.returned_at >= ${end})) kept
+     WHERE CASE WHEN kept.is_upgrade THEN (${month}) % 12 <> 11 ELSE kept.place = 1 END
+     ORDER BY kept.monthly_credits DESC LIMIT 1`;
+}
