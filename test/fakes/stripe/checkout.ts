@@ -125,7 +125,6 @@ export function settleAsyncPayment(
   const intent = store.get('payment_intent', attempts.get(session));
   if (intent.status !== 'processing') throw new Error(`${intent.id} is ${intent.status}, not processing.`);
   const methodId = getId(intent.payment_method);
-  const subscription = store.find('subscription', getId(session.subscription));
   const invoice = store.find('invoice', getId(session.invoice));
   if (outcome === 'failed') {
     failIntent(store, intent, methodId, 'declined');
@@ -137,9 +136,5 @@ export function settleAsyncPayment(
   session.payment_status = 'paid';
   if (invoice !== undefined) markInvoicePaid(store, invoice, intent);
   else issueInvoice(store, session, intent);
-  if (subscription?.status === 'incomplete') {
-    subscription.status = 'active';
-    store.emit('customer.subscription.updated', subscription);
-  }
   store.emit('checkout.session.async_payment_succeeded', session);
 }

@@ -1,9 +1,9 @@
 import Stripe from 'stripe';
-import type { HandledEvent, StripeStore } from './store.ts';
+import type { StripeStore } from './store.ts';
 
 export interface FakeStripeEvent {
   id: string;
-  type: HandledEvent;
+  type: string;
   /** The id of its object. */
   objectId: string;
   /** Time on the fake's clock, in seconds. */
@@ -15,15 +15,15 @@ export interface FakeStripeEvent {
 /** Creates an event with the current state of its object. */
 export function createStripeEvent(
   store: StripeStore,
-  type: HandledEvent,
+  type: string,
   object: { id: string },
-  previous?: object,
+  { previous, apiVersion = Stripe.API_VERSION }: { previous?: object; apiVersion?: string } = {},
 ): FakeStripeEvent {
   const id = store.newId('evt');
   const event = store.add<'event'>({
     id,
     object: 'event',
-    api_version: Stripe.API_VERSION,
+    api_version: apiVersion,
     created: store.now(),
     // A copy: the stored object changes later.
     data: { object: structuredClone(object), ...(previous && { previous_attributes: previous }) },

@@ -3,10 +3,11 @@ import { type CheckoutOptions, completeSession, settleAsyncPayment } from './che
 import { type Onboarding, setOnboardingState } from './connect.ts';
 import { addPaymentMethod, detachPaymentMethod, listPaymentMethods } from './customers.ts';
 import { FakeStripeServer } from './fakeStripeServer.ts';
+import type { FakeStripeEvent } from './events.ts';
 import { findOrCreateInvoiceIntent } from './invoices.ts';
 import { payOpenInvoice } from './oneOffInvoices.ts';
 import { creditOutOfBand, creditWithRefund, payInvoiceOutOfBand } from './outOfBand.ts';
-import { applyPlanSwitch, type SwitchOutcome } from './planSwitch.ts';
+import { applyPlanSwitch, failUpgrade, type SwitchOutcome } from './planSwitch.ts';
 import { findCheckoutSession, findCustomerId, findSubscription } from './references.ts';
 import {
   closeDispute,
@@ -15,11 +16,12 @@ import {
   escalateDispute,
   failRefund,
   openDispute,
+  submitEvidence,
 } from './reversals.ts';
 import { type CardBehavior, getId } from './store.ts';
-import { cancelAtPeriodEnd, endSubscription, getItem, resumeSubscription } from './subscriptions.ts';
+import { cancelAtPeriodEnd, endSubscription, getItem, pauseCollection, resumeSubscription } from './subscriptions.ts';
 import { type StripeSummary, summarizeStore } from './summary.ts';
-import { advanceClock, DRAFT_SECONDS, retryCollection } from './testClock.ts';
+import { type AfterFailedRetries, advanceClock, DRAFT_SECONDS, retryCollection } from './testClock.ts';
 
 /**
  * A fake of the parts of Stripe that the service uses, over real HTTP. Its methods are actions of customers, operators,
@@ -106,7 +108,40 @@ export class FakeStripe extends FakeStripeServer {
   payOutOfBand(reference: string): void {
     const invoice = this.store.get('invoice', getId(this.findSubscription(reference).latest_invoice));
     payInvoiceOutOfBand(this.store, invoice, findOrCreateInvoiceIntent(this.store, invoice));
-    this.findSubscription(reference).status = 'active';
+  }
+
+  /** Makes the next renewals of a subscription stay drafts, as their tax needs an address. */
+  leaveDraft(reference: string): void {
+    this.store.taxAddressMissing.add(this.findSubscription(reference).id);
+  }
+
+  /** Finalizes and collects the latest invoice, which stayed a draft: the operator has removed the cause. */
+  collectDraft(reference: string): void {
+    const { id, latest_invoice } = this.findSubscription(reference);
+    this.store.taxAddressMissing.delete(id);
+    retryCollection(this.store, this.store.get('invoice', getId(latest_invoice)), this);
+  }
+
+  /** Pauses the collection of a subscription's invoices, as the dashboard can. @param behavior null resumes it. */
+  pauseCollection(
+    reference: string,
+    behavior: Stripe.Subscription.PauseCollection.Behavior | null = 'keep_as_draft',
+  ): void {
+    pauseCollection(this.store, this.findSubscription(reference), behavior);
+  }
+
+  /**
+   * Changes to another plan outside of the portal, with a card that is declined: the invoice of the change stays open.
+   * @param afterRetries the status after all attempts; without it the subscription is past due, and they follow.
+   */
+  failUpgrade(reference: string, afterRetries?: AfterFailedRetries, plan = 'studio'): Stripe.Invoice {
+    const price = this.store.get('price', this.prices[plan]);
+    return failUpgrade(this.store, this.findSubscription(reference), price, afterRetries);
+  }
+
+  /** Sends an event with any type and object, signed, as Stripe sends it to a webhook of another API version. */
+  sendEvent(type: string, object: { id: string }, apiVersion?: string): FakeStripeEvent {
+    return this.send(type, object, { apiVersion });
   }
 
   /** Records a refund outside of Stripe as a credit note. */
@@ -153,6 +188,11 @@ export class FakeStripe extends FakeStripeServer {
   /** Turns an inquiry into a chargeback. */
   escalateDispute(disputeId: string): Stripe.Dispute {
     return escalateDispute(this.store, disputeId);
+  }
+
+  /** Submits the evidence for a dispute or an inquiry. */
+  submitEvidence(disputeId: string): Stripe.Dispute {
+    return submitEvidence(this.store, disputeId);
   }
 
   /** @param reference the payment, charge or invoice. */

@@ -1,10 +1,11 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { EVENT_TYPES } from '../../../shared/gateways/payments/eventTypes.ts';
 import { DEFAULT_PLANS, getPriceVariable, type Plan } from '../../../shared/spec/plans.ts';
 import { HttpFake } from '../httpFake.ts';
 import { StripeApiServer } from './apiServer.ts';
 import { type PriceIds, setUpPlans } from './catalog.ts';
 import { createStripeEvent, type FakeStripeEvent } from './events.ts';
-import { type HandledEvent, StripeStore } from './store.ts';
+import { StripeStore } from './store.ts';
 import type { AfterFailedRetries } from './testClock.ts';
 import { WebhookDelivery } from './webhookDelivery.ts';
 
@@ -26,9 +27,11 @@ export class FakeStripeServer extends HttpFake {
   readonly webhookSecret: string;
   /** Price ids by plan. */
   prices: PriceIds;
-  /** All events, delivered or not. */
+  /** All events that the webhook asks for, delivered or not. */
   readonly events: FakeStripeEvent[] = [];
   readonly delivery: WebhookDelivery;
+  /** Event types that the webhook asks for; all of them if empty. */
+  webhookEvents: readonly string[] = EVENT_TYPES;
   /** Declines every renewal, whatever the card. */
   failRenewals = false;
   /** Status of a subscription after all attempts to collect its renewal have failed. */
@@ -42,7 +45,7 @@ export class FakeStripeServer extends HttpFake {
     this.webhookSecret = this.store.webhookSecret;
     this.delivery = new WebhookDelivery(this.webhookSecret, seed);
     this.prices = isEmpty ? ({} as PriceIds) : setUpPlans(this.store, plans);
-    this.store.onEvent = (type, object, previous) => this.deliver(type, object as { id: string }, previous);
+    this.store.onEvent = (type, object, previous) => this.emit(type, object as { id: string }, previous);
   }
 
   override async start(): Promise<this> {
@@ -111,6 +114,8 @@ export class FakeStripeServer extends HttpFake {
     this.store.delaysInvoices = false;
     this.store.taxPercent = 0;
     this.rejectsSwitchWhileScheduled = false;
+    this.webhookEvents = EVENT_TYPES;
+    this.store.refundsWonDisputes = false;
     this.delivery.reset();
   }
 
@@ -136,9 +141,21 @@ export class FakeStripeServer extends HttpFake {
     return this.store.list('billing_portal.configuration')[0]?.id ?? '';
   }
 
-  private deliver(type: HandledEvent, object: { id: string }, previous?: object): void {
-    const event = createStripeEvent(this.store, type, object, previous);
+  /** Records an event, and sends it. */
+  protected send(
+    type: string,
+    object: { id: string },
+    options: { previous?: object; apiVersion?: string } = {},
+  ): FakeStripeEvent {
+    const event = createStripeEvent(this.store, type, object, options);
     this.events.push(event);
     this.delivery.send(event);
+    return event;
+  }
+
+  /** Sends an event if the webhook asks for its type; the others are only listed. */
+  private emit(type: string, object: { id: string }, previous?: object): void {
+    if (this.webhookEvents.length === 0 || this.webhookEvents.includes(type)) this.send(type, object, { previous });
+    else createStripeEvent(this.store, type, object, { previous });
   }
 }

@@ -1,5 +1,6 @@
 import type { StripeHandler } from './handler.ts';
 import { addInvoiceItem, attachPayment, draftOneOffInvoice, finalizeOneOffInvoice } from './oneOffInvoices.ts';
+import { getId } from './store.ts';
 import { StripeApiError } from './stripeApiError.ts';
 
 type Routes = Record<`${'invoices' | 'invoiceItems'}.${string}`, [string, string, StripeHandler]>;
@@ -30,7 +31,10 @@ export const invoiceRoutes = {
     '/v1/invoices/:id',
     (store, _params, id) => {
       const invoice = store.get('invoice', id);
-      if (invoice.status !== 'draft') throw new StripeApiError(400, { message: 'You can only delete draft invoices.' });
+      if (invoice.status !== 'draft' || getId(invoice.parent?.subscription_details?.subscription) !== '') {
+        const message = 'You can only delete draft invoices that are not of a subscription.';
+        throw new StripeApiError(400, { message });
+      }
       store.remove(id);
       return { id, object: 'invoice', deleted: true };
     },

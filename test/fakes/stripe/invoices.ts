@@ -2,6 +2,7 @@ import type Stripe from 'stripe';
 import { type StripeStore, type CardBehavior, getId, toApiList, fromFields } from './store.ts';
 import { findPaymentMethodId } from './customers.ts';
 import { addPaymentIntent, confirmIntent } from './paymentIntents.ts';
+import { setSubscriptionStatus } from './subscriptions.ts';
 
 export interface NewInvoice {
   reason: 'subscription_create' | 'subscription_cycle' | 'subscription_update';
@@ -9,6 +10,8 @@ export interface NewInvoice {
   total: number;
   /** Amounts of the page that was paid, where they are not those of the price. */
   page?: { total: number; discount: number; tax: number };
+  /** The price before a plan change, whose unused time is credited. */
+  priceBefore?: Stripe.Price;
   /** Time in seconds. */
   period: { start: number; end: number };
 }
@@ -33,6 +36,8 @@ export function draftInvoice(
       attempt_count: 0,
       attempted: false,
       auto_advance: true,
+      automatic_tax: fromFields<Stripe.Invoice.AutomaticTax>({ enabled: false, status: null }),
+      automatically_finalizes_at: null,
       billing_reason: fields.reason,
       collection_method: 'charge_automatically',
       created: store.now(),
@@ -40,7 +45,8 @@ export function draftInvoice(
       customer: getId(subscription.customer),
       default_payment_method: null,
       discounts: [],
-      lines: toApiList([buildInvoiceLine(subscription, fields, store)], `/v1/invoices/${id}/lines`),
+      last_finalization_error: null,
+      lines: toApiList(buildInvoiceLines(subscription, fields, store), `/v1/invoices/${id}/lines`),
       livemode: false,
       metadata: {},
       number: null,
@@ -65,6 +71,7 @@ export function draftInvoice(
     }),
   );
   subscription.latest_invoice = id;
+  store.emit('invoice.created', invoice);
   return invoice;
 }
 
@@ -79,16 +86,33 @@ function computeAmounts(
   return { total: rest, discount, tax: rest - Math.round((rest * 100) / (100 + renewals.taxPercent)) };
 }
 
+/** Builds the lines of an invoice: one for a year, and for a plan change one for each plan, the plan before first. */
+function buildInvoiceLines(
+  subscription: Stripe.Subscription,
+  { total, period, reason, priceBefore }: NewInvoice,
+  store: StripeStore,
+): Stripe.InvoiceLineItem[] {
+  const item = subscription.items.data[0];
+  const isProration = reason === 'subscription_update';
+  const build = (amount: number, price: string) =>
+    buildInvoiceLine(subscription, { amount, price, period, isProration }, store);
+  if (item === undefined || priceBefore === undefined) return [build(total, item?.price.id ?? '')];
+  const left = (period.end - period.start) / (item.current_period_end - item.current_period_start);
+  const added = Math.round(left * (item.price.unit_amount ?? 0));
+  return [build(total - added, priceBefore.id), build(added, item.price.id)];
+}
+
 function buildInvoiceLine(
   subscription: Stripe.Subscription,
-  { total, period, reason }: NewInvoice,
+  line: { amount: number; price: string; period: NewInvoice['period']; isProration: boolean },
   store: StripeStore,
 ): Stripe.InvoiceLineItem {
+  const { amount, price, period, isProration } = line;
   const item = subscription.items.data[0];
   return fromFields<Stripe.InvoiceLineItem>({
     id: store.newId('il'),
     object: 'line_item',
-    amount: total,
+    amount,
     currency: 'usd',
     description: null,
     discount_amounts: [],
@@ -101,22 +125,22 @@ function buildInvoiceLine(
       subscription_item_details: fromFields({
         subscription: subscription.id,
         subscription_item: item?.id ?? '',
-        proration: reason === 'subscription_update',
+        proration: isProration,
       }),
     } as Stripe.InvoiceLineItem.Parent,
     period,
     pricing: {
       type: 'price_details',
-      price_details: fromFields<Stripe.InvoiceLineItem.Pricing.PriceDetails>({ price: item?.price.id ?? '' }),
+      price_details: fromFields<Stripe.InvoiceLineItem.Pricing.PriceDetails>({ price }),
       unit_amount_decimal: null,
     },
     quantity: 1,
-    subtotal: total,
+    subtotal: amount,
     taxes: [],
   });
 }
 
-/** Marks an invoice as paid by a successful payment, or by none if nothing is due. */
+/** Marks an invoice as paid by a successful payment, or by none if nothing is due. The latest one of a subscription activates it. */
 export function markInvoicePaid(
   store: StripeStore,
   invoice: Stripe.Invoice,
@@ -133,6 +157,14 @@ export function markInvoicePaid(
   invoice.status_transitions.paid_at = store.now();
   store.collections.delete(invoice.id);
   store.emit('invoice.paid', invoice);
+  activateSubscription(store, invoice);
+}
+
+/** Activates the subscription whose latest invoice was paid. */
+export function activateSubscription(store: StripeStore, invoice: Stripe.Invoice): void {
+  const subscription = store.find('subscription', getId(invoice.parent?.subscription_details?.subscription));
+  if (subscription === undefined || getId(subscription.latest_invoice) !== invoice.id) return;
+  setSubscriptionStatus(store, subscription, 'active');
 }
 
 /** Charges an invoice to the subscription's card. @returns whether it is paid. */
@@ -163,10 +195,38 @@ export function collectInvoice(
 export function finalizeInvoice(store: StripeStore, invoice: Stripe.Invoice): void {
   if (invoice.status !== 'draft') return;
   invoice.status = 'open';
+  invoice.automatically_finalizes_at = null;
+  invoice.last_finalization_error = null;
   invoice.number = `FAKE-${invoice.id.slice(-6)}`;
   invoice.status_transitions.finalized_at = store.now();
   invoice.hosted_invoice_url = `${store.url}/invoices/${invoice.id}`;
   invoice.invoice_pdf = `${store.url}/invoices/${invoice.id}/pdf`;
+  store.emit('invoice.finalized', invoice);
+}
+
+/** Leaves a draft a draft, as its tax cannot be computed without an address. */
+export function failFinalization(store: StripeStore, invoice: Stripe.Invoice): void {
+  invoice.automatic_tax = fromFields<Stripe.Invoice.AutomaticTax>({
+    enabled: true,
+    status: 'requires_location_inputs',
+  });
+  invoice.last_finalization_error = fromFields({
+    code: 'customer_tax_location_invalid',
+    message:
+      "The customer's location isn't recognized. Set a valid customer address in order to automatically calculate tax.",
+    type: 'invalid_request_error',
+  });
+  invoice.automatically_finalizes_at = null;
+  store.emit('invoice.finalization_failed', invoice);
+}
+
+/** Finalizes an invoice and gives it up. */
+export function markUncollectible(store: StripeStore, invoice: Stripe.Invoice): void {
+  finalizeInvoice(store, invoice);
+  invoice.status = 'uncollectible';
+  invoice.status_transitions.marked_uncollectible_at = store.now();
+  store.collections.delete(invoice.id);
+  store.emit('invoice.marked_uncollectible', invoice);
 }
 
 export function voidInvoice(store: StripeStore, invoice: Stripe.Invoice): void {
@@ -175,6 +235,7 @@ export function voidInvoice(store: StripeStore, invoice: Stripe.Invoice): void {
   if (invoice.starting_balance < 0) store.get('customer', getId(invoice.customer)).balance += invoice.starting_balance;
   invoice.status_transitions.voided_at = store.now();
   store.collections.delete(invoice.id);
+  store.emit('invoice.voided', invoice);
 }
 
 /** Returns the payment of an invoice: all attempts use the same one. */

@@ -1,7 +1,7 @@
 import type Stripe from 'stripe';
 import { type StripeStore, getId, fromFields } from './store.ts';
 import { createRefund } from './reversals.ts';
-import { finalizeInvoice, findOrCreateInvoicePayment } from './invoices.ts';
+import { activateSubscription, finalizeInvoice, findOrCreateInvoicePayment } from './invoices.ts';
 
 /** Records a refund of a paid invoice outside of Stripe as a credit note. */
 export function creditOutOfBand(store: StripeStore, invoice: Stripe.Invoice, amountCents: number): Stripe.CreditNote {
@@ -67,4 +67,5 @@ export function payInvoiceOutOfBand(store: StripeStore, invoice: Stripe.Invoice,
   invoice.status_transitions.paid_at = store.now();
   store.collections.delete(invoice.id);
   store.emit('invoice.paid', invoice);
+  activateSubscription(store, invoice);
 }

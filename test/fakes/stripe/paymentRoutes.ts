@@ -3,8 +3,7 @@ import { type StripeStore, getId } from './store.ts';
 import type { StripeParams } from './params.ts';
 import { LIST_PARAMS, listObjects, retrieveObject } from './listing.ts';
 import { addPaymentIntent, confirmIntent, buildDeclineError } from './paymentIntents.ts';
-import { StripeApiError } from './stripeApiError.ts';
-import { findCharge, createRefund } from './reversals.ts';
+import { createRefund } from './reversals.ts';
 import type { StripeHandler } from './handler.ts';
 
 type Routes = Record<
@@ -36,17 +35,10 @@ export const paymentRoutes = {
     '/v1/refunds',
     (store, params) => {
       params.allowOnly('payment_intent', 'charge', 'amount', 'reason', 'metadata', 'expand');
-      const intent = store.get('payment_intent', params.required('payment_intent'), 'payment_intent');
-      const charge = findCharge(store, intent.id);
-      if (charge.refunded) {
-        const message = `Charge ${charge.id} has already been refunded.`;
-        throw new StripeApiError(400, { code: 'charge_already_refunded', message });
-      }
-      if (charge.disputed) {
-        const message = `Charge ${charge.id} has been charged back; cannot issue a refund.`;
-        throw new StripeApiError(400, { code: 'charge_disputed', message });
-      }
-      return createRefund(store, intent.id, params.integer('amount'));
+      const reference = params.has('charge')
+        ? store.get('charge', params.text('charge'), 'charge')
+        : store.get('payment_intent', params.required('payment_intent'), 'payment_intent');
+      return createRefund(store, reference.id, params.integer('amount'));
     },
   ],
   'refunds.list': [
@@ -86,9 +78,9 @@ export const paymentRoutes = {
   ],
 } satisfies Routes;
 
-/** Returns whether a refund or a dispute is of the charge and the payment that a list asks for. */
+/** Returns whether a refund or a dispute is of the charge or payment that a list is restricted to. */
 function isOfPayment(
-  { charge, payment_intent: intent }: Stripe.Refund | Stripe.Dispute,
+  { charge, payment_intent: intent }: Pick<Stripe.Refund, 'charge' | 'payment_intent'>,
   params: StripeParams,
 ): boolean {
   return (

@@ -1,7 +1,8 @@
 import type Stripe from 'stripe';
 import { type StripeStore, getId } from './store.ts';
 import { collectInvoice, draftInvoice, voidInvoice } from './invoices.ts';
-import { isEnded, getItem } from './subscriptions.ts';
+import { isEnded, getItem, setSubscriptionStatus } from './subscriptions.ts';
+import { type AfterFailedRetries, giveUpCollection, scheduleRetry } from './testClock.ts';
 
 /** `declined`: the difference could not be charged, and nothing has changed. */
 export type SwitchOutcome = 'switched' | 'scheduled' | 'declined';
@@ -43,19 +44,47 @@ function schedulePriceChange(
   return 'scheduled';
 }
 
-/** Applies an upgrade right away and charges the rest of the year, or credits it to the customer's balance. */
-function changePriceNow(store: StripeStore, subscription: Stripe.Subscription, price: Stripe.Price): SwitchOutcome {
+/** Changes the price and drafts the invoice over the rest of the year. */
+function prorate(store: StripeStore, subscription: Stripe.Subscription, price: Stripe.Price): Stripe.Invoice {
   const item = getItem(subscription);
   const { price: before, current_period_start: start, current_period_end: end } = item;
   const left = (end - store.now()) / (end - start);
   const total = Math.round(left * ((price.unit_amount ?? 0) - (before.unit_amount ?? 0)));
-  const invoiceBefore = subscription.latest_invoice;
   item.price = structuredClone(price);
-  const invoice = draftInvoice(store, subscription, {
+  return draftInvoice(store, subscription, {
     reason: 'subscription_update',
     total,
+    priceBefore: before,
     period: { start: store.now(), end },
   });
+}
+
+/**
+ * Changes the price outside of the portal, with a card that is declined: the new price stays, and its invoice is open.
+ * @param afterRetries the status after all attempts; without it, they are still made.
+ */
+export function failUpgrade(
+  store: StripeStore,
+  subscription: Stripe.Subscription,
+  price: Stripe.Price,
+  afterRetries?: AfterFailedRetries,
+): Stripe.Invoice {
+  const invoice = prorate(store, subscription, price);
+  collectInvoice(store, invoice, subscription, 'declined');
+  store.emit('customer.subscription.updated', subscription);
+  setSubscriptionStatus(store, subscription, 'past_due');
+  if (afterRetries === undefined) scheduleRetry(store, subscription, invoice);
+  else giveUpCollection(store, subscription, afterRetries);
+  return invoice;
+}
+
+/** Applies an upgrade right away and charges the rest of the year, or credits it to the customer's balance. */
+function changePriceNow(store: StripeStore, subscription: Stripe.Subscription, price: Stripe.Price): SwitchOutcome {
+  const item = getItem(subscription);
+  const { price: before } = item;
+  const invoiceBefore = subscription.latest_invoice;
+  const invoice = prorate(store, subscription, price);
+  const { total } = invoice;
   if (total < 0) store.get('customer', getId(subscription.customer)).balance += total;
   if (!collectInvoice(store, invoice, subscription)) {
     voidInvoice(store, invoice);

@@ -1,5 +1,6 @@
 import type Stripe from 'stripe';
 import { type StripeStore, getId, fromFields } from './store.ts';
+import { StripeApiError } from './stripeApiError.ts';
 
 /** Returns the successful charge of a payment, an invoice, a charge or a dispute. */
 export function findCharge(store: StripeStore, reference: string): Stripe.Charge {
@@ -14,12 +15,20 @@ export function findCharge(store: StripeStore, reference: string): Stripe.Charge
   return charge;
 }
 
-/** Refunds a charge. @param amountCents default: the remaining amount. */
+/**
+ * Refunds a charge. A refund of the whole charge closes inquiries.
+ * @param amountCents default: the remaining amount.
+ * @throws StripeApiError if nothing is left, or a dispute rules it out.
+ */
 export function createRefund(store: StripeStore, reference: string, amountCents?: number): Stripe.Refund {
   const charge = findCharge(store, reference);
+  assertRefundable(store, charge);
   const rest = charge.amount - charge.amount_refunded;
   const amount = amountCents ?? rest;
-  if (amount < 1 || amount > rest) throw new Error(`${amount} of ${rest} cents cannot be refunded.`);
+  if (amount < 1 || amount > rest) {
+    const message = `Refund amount (${amount}) is greater than unrefunded amount on charge (${rest})`;
+    throw new StripeApiError(400, { param: 'amount', message });
+  }
   charge.amount_refunded += amount;
   charge.refunded = charge.amount_refunded === charge.amount;
   const refunded = store.add<'refund'>(
@@ -36,8 +45,42 @@ export function createRefund(store: StripeStore, reference: string, amountCents?
       status: 'succeeded',
     }),
   );
+  store.emit('refund.created', refunded);
   store.emit('charge.refunded', charge);
+  if (charge.refunded) {
+    for (const inquiry of listDisputes(store, charge).filter(isOpenInquiry))
+      endDispute(store, inquiry, 'warning_closed');
+  }
   return refunded;
+}
+
+/** @throws StripeApiError */
+function assertRefundable(store: StripeStore, charge: Stripe.Charge): void {
+  if (charge.refunded) {
+    const message = `Charge ${charge.id} has already been refunded.`;
+    throw new StripeApiError(400, { code: 'charge_already_refunded', message });
+  }
+  const isRuledOut = listDisputes(store, charge).some(
+    ({ status }) => !status.startsWith('warning_') && !(status === 'won' && store.refundsWonDisputes),
+  );
+  if (!isRuledOut) return;
+  const message = `Charge ${charge.id} has been charged back; cannot issue a refund.`;
+  throw new StripeApiError(400, { code: 'charge_disputed', message });
+}
+
+function listDisputes(store: StripeStore, { id }: Stripe.Charge): Stripe.Dispute[] {
+  return store.list('dispute').filter(({ charge }) => getId(charge) === id);
+}
+
+function isOpenInquiry({ status }: Stripe.Dispute): boolean {
+  return status === 'warning_needs_response' || status === 'warning_under_review';
+}
+
+function endDispute(store: StripeStore, dispute: Stripe.Dispute, status: Stripe.Dispute.Status): void {
+  dispute.status = status;
+  dispute.is_charge_refundable = status === 'warning_closed' || (status === 'won' && store.refundsWonDisputes);
+  if (status === 'won') store.emit('charge.dispute.funds_reinstated', dispute);
+  store.emit('charge.dispute.closed', dispute);
 }
 
 /** Fails a refund: the bank returns the amount to the service. */
@@ -71,7 +114,7 @@ export function openDispute(store: StripeStore, reference: string, options: Disp
       charge: charge.id,
       created: store.now(),
       currency: charge.currency,
-      is_charge_refundable: false,
+      is_charge_refundable: options.isInquiry === true,
       livemode: false,
       metadata: {},
       payment_intent: getId(charge.payment_intent),
@@ -80,6 +123,15 @@ export function openDispute(store: StripeStore, reference: string, options: Disp
     }),
   );
   store.emit('charge.dispute.created', dispute);
+  if (dispute.status === 'needs_response') store.emit('charge.dispute.funds_withdrawn', dispute);
+  return dispute;
+}
+
+/** Submits the evidence for a dispute or an inquiry, which the bank then reviews. */
+export function submitEvidence(store: StripeStore, disputeId: string): Stripe.Dispute {
+  const dispute = store.get('dispute', disputeId);
+  dispute.status = dispute.status.startsWith('warning_') ? 'warning_under_review' : 'under_review';
+  store.emit('charge.dispute.updated', dispute);
   return dispute;
 }
 
@@ -92,6 +144,7 @@ function getDisputeStatus({ isInquiry, isPrevented }: DisputeOptions): Stripe.Di
 export function escalateDispute(store: StripeStore, disputeId: string): Stripe.Dispute {
   const dispute = store.get('dispute', disputeId);
   dispute.status = 'needs_response';
+  dispute.is_charge_refundable = false;
   store.emit('charge.dispute.updated', dispute);
   store.emit('charge.dispute.funds_withdrawn', dispute);
   return dispute;
@@ -102,11 +155,8 @@ export function closeDispute(store: StripeStore, reference: string, outcome: 'wo
   const charge = findCharge(store, reference);
   const dispute =
     store.find('dispute', reference) ??
-    store
-      .list('dispute')
-      .find((open) => getId(open.charge) === charge.id && /needs_response|under_review/.test(open.status));
+    listDisputes(store, charge).find(({ status }) => /needs_response|under_review/.test(status));
   if (dispute === undefined) throw new Error(`Nothing about ${reference} is disputed.`);
-  dispute.status = dispute.status.startsWith('warning_') ? 'warning_closed' : outcome;
-  store.emit('charge.dispute.closed', dispute);
+  endDispute(store, dispute, dispute.status.startsWith('warning_') ? 'warning_closed' : outcome);
   return dispute;
 }

@@ -4,6 +4,18 @@ import type { EVENT_TYPES } from '../../../shared/gateways/payments/eventTypes.t
 import { StripeApiError } from './stripeApiError.ts';
 
 export type HandledEvent = (typeof EVENT_TYPES)[number];
+/** Events that Stripe lists, but sends only to webhooks that ask for all types. */
+export type UnusedEvent =
+  | 'charge.refund.updated'
+  | 'invoice.created'
+  | 'invoice.finalization_failed'
+  | 'invoice.finalized'
+  | 'invoice.marked_uncollectible'
+  | 'invoice.updated'
+  | 'invoice.voided'
+  | 'refund.created'
+  | 'transfer.reversed';
+export type StripeEventType = HandledEvent | UnusedEvent;
 
 /** Stored objects by the value of Stripe's field `object`. */
 export interface StripeObjects {
@@ -67,6 +79,10 @@ export class StripeStore {
   renewals = { discountPercent: 0, taxPercent: 0 };
   /** True if the portal rejects a plan change while another one is scheduled. */
   rejectsSwitchWhileScheduled = false;
+  /** Ids of subscriptions whose invoices cannot be finalized: their tax needs an address. */
+  readonly taxAddressMissing = new Set<string>();
+  /** True if a charge can be refunded after a dispute of it was won. Stripe does not document it. */
+  refundsWonDisputes = false;
   /** Ids of deleted customers: they can still be retrieved, but not used. */
   readonly deletedCustomers = new Set<string>();
   /** Ids of invoices whose reads fail with 500. */
@@ -93,7 +109,7 @@ export class StripeStore {
       invoiceMetadata: Record<string, string> | null;
     }
   >();
-  onEvent: (type: HandledEvent, object: unknown, previous?: object) => void = () => {};
+  onEvent: (type: StripeEventType, object: unknown, previous?: object) => void = () => {};
   private readonly objects = new Map<string, { id: string; object: string }>();
 
   /** Current time on the fake's clock, in seconds. */
@@ -142,7 +158,7 @@ export class StripeStore {
   }
 
   /** Emits an event. @param previous the previous values of the attributes that changed. */
-  emit(type: HandledEvent, object: unknown, previous?: object): void {
+  emit(type: StripeEventType, object: unknown, previous?: object): void {
     this.onEvent(type, object, previous);
   }
 }

@@ -108,6 +108,7 @@ export const subscriptionRoutes = {
         '/v1/invoices',
         (invoice) =>
           (!params.has('status') || invoice.status === params.text('status')) &&
+          (!params.has('customer') || getId(invoice.customer) === params.text('customer')) &&
           (!params.has('subscription') ||
             getId(invoice.parent?.subscription_details?.subscription) === params.text('subscription')),
       );

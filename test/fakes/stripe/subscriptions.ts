@@ -1,6 +1,5 @@
 import type Stripe from 'stripe';
 import { type StripeStore, getId, toApiList, fromFields } from './store.ts';
-import { voidInvoice } from './invoices.ts';
 
 export interface NewSubscription {
   customer: string;
@@ -81,11 +80,40 @@ export function endSubscription(
   if (subscription.cancellation_details !== null) subscription.cancellation_details.reason = reason;
   subscription.schedule = null;
   store.scheduledPrices.delete(subscription.id);
-  // A draft invoice is deleted; a finalized one stays open, but is not collected.
-  const invoice = store.find('invoice', getId(subscription.latest_invoice));
-  if (invoice?.status === 'draft') voidInvoice(store, invoice);
-  if (invoice !== undefined) store.collections.delete(invoice.id);
+  // Drafts stay drafts and open invoices stay open: neither is advanced or collected any more.
+  for (const invoice of listInvoices(store, subscription)) {
+    if (invoice.status !== 'draft' && invoice.status !== 'open') continue;
+    Object.assign(invoice, { auto_advance: false, automatically_finalizes_at: null, next_payment_attempt: null });
+    store.collections.delete(invoice.id);
+  }
   store.emit('customer.subscription.deleted', subscription);
+}
+
+/** Returns the invoices of a subscription, newest first. */
+export function listInvoices(store: StripeStore, { id }: Stripe.Subscription): Stripe.Invoice[] {
+  return store.list('invoice').filter(({ parent }) => getId(parent?.subscription_details?.subscription) === id);
+}
+
+/** Changes the status of a subscription that has not ended. */
+export function setSubscriptionStatus(
+  store: StripeStore,
+  subscription: Stripe.Subscription,
+  status: Stripe.Subscription.Status,
+): void {
+  if (subscription.status === status || isEnded(subscription)) return;
+  subscription.status = status;
+  store.emit('customer.subscription.updated', subscription);
+}
+
+/** Pauses the collection of invoices, as the dashboard can. The subscription stays as it is. */
+export function pauseCollection(
+  store: StripeStore,
+  subscription: Stripe.Subscription,
+  behavior: Stripe.Subscription.PauseCollection.Behavior | null,
+): void {
+  assertNotEnded(subscription);
+  subscription.pause_collection = behavior === null ? null : { behavior, resumes_at: null };
+  store.emit('customer.subscription.updated', subscription);
 }
 
 /** @param as how the portal records it, which depends on the subscription's age. */

@@ -1,7 +1,14 @@
 import type Stripe from 'stripe';
 import { type StripeStore, type CardBehavior, getId } from './store.ts';
-import { collectInvoice, draftInvoice } from './invoices.ts';
-import { endSubscription, isEnded, getItem, addYears } from './subscriptions.ts';
+import {
+  collectInvoice,
+  draftInvoice,
+  failFinalization,
+  markUncollectible,
+  voidInvoice,
+  finalizeInvoice,
+} from './invoices.ts';
+import { endSubscription, isEnded, getItem, addYears, setSubscriptionStatus } from './subscriptions.ts';
 
 /** Status of a subscription after all attempts to collect a renewal have failed. */
 export type AfterFailedRetries = 'canceled' | 'unpaid' | 'past_due';
@@ -70,6 +77,8 @@ export function expireSession(session: Stripe.Checkout.Session): void {
 function expireSubscription(store: StripeStore, subscription: Stripe.Subscription): void {
   subscription.status = 'incomplete_expired';
   subscription.ended_at = store.now();
+  const invoice = store.find('invoice', getId(subscription.latest_invoice));
+  if (invoice?.status === 'open') voidInvoice(store, invoice);
   store.emit('customer.subscription.updated', subscription);
 }
 
@@ -94,11 +103,26 @@ function renewSubscription(store: StripeStore, subscription: Stripe.Subscription
     period,
   });
   Object.assign(item, { current_period_start: start, current_period_end: finish });
-  store.collections.set(invoice.id, { at: start + DRAFT_SECONDS, subscriptionId: subscription.id, attempts: 0 });
+  scheduleCollection(store, subscription, invoice);
   store.emit('customer.subscription.updated', subscription);
 }
 
-/** Attempts to collect the invoice of a renewal. @param card overrides the behavior of the card. */
+/** Schedules the first attempt, unless collection is paused or was given up: then the invoice stays a draft. */
+function scheduleCollection(store: StripeStore, subscription: Stripe.Subscription, invoice: Stripe.Invoice): void {
+  const behavior = subscription.pause_collection?.behavior;
+  if (behavior === 'mark_uncollectible') return markUncollectible(store, invoice);
+  if (behavior === 'void') {
+    finalizeInvoice(store, invoice);
+    return voidInvoice(store, invoice);
+  }
+  invoice.auto_advance = behavior === undefined && subscription.status !== 'unpaid';
+  if (!invoice.auto_advance) return;
+  const at = store.now() + DRAFT_SECONDS;
+  invoice.automatically_finalizes_at = at;
+  store.collections.set(invoice.id, { at, subscriptionId: subscription.id, attempts: 0 });
+}
+
+/** Finalizes an invoice and attempts to collect it. @param card overrides the behavior of the card. */
 export function retryCollection(
   store: StripeStore,
   invoice: Stripe.Invoice,
@@ -110,27 +134,35 @@ export function retryCollection(
   const attempts = collection?.attempts ?? 0;
   const wait = RETRIES_AFTER_SECONDS[attempts];
   store.collections.delete(invoice.id);
+  if (invoice.status === 'draft' && store.taxAddressMissing.has(subscription.id)) {
+    failFinalization(store, invoice);
+    return false;
+  }
   if (wait !== undefined) invoice.next_payment_attempt = store.now() + wait;
   else invoice.next_payment_attempt = null;
-  if (collectInvoice(store, invoice, subscription, card ?? (renewals.failRenewals ? 'declined' : undefined))) {
-    setSubscriptionStatus(store, subscription, 'active');
+  if (collectInvoice(store, invoice, subscription, card ?? (renewals.failRenewals ? 'declined' : undefined)))
     return true;
-  }
   if (wait !== undefined) {
     setSubscriptionStatus(store, subscription, 'past_due');
     const retry = { at: store.now() + wait, subscriptionId: subscription.id, attempts: attempts + 1 };
     store.collections.set(invoice.id, retry);
-  } else if (renewals.afterRetries === 'canceled') endSubscription(store, subscription, 'payment_failed');
-  else setSubscriptionStatus(store, subscription, renewals.afterRetries);
+  } else giveUpCollection(store, subscription, renewals.afterRetries);
   return false;
 }
 
-function setSubscriptionStatus(
+/** Ends or marks a subscription after the last attempt to collect an invoice. */
+export function giveUpCollection(
   store: StripeStore,
   subscription: Stripe.Subscription,
-  status: Stripe.Subscription.Status,
+  status: AfterFailedRetries,
 ): void {
-  if (subscription.status === status || isEnded(subscription)) return;
-  subscription.status = status;
-  store.emit('customer.subscription.updated', subscription);
+  if (status === 'canceled') endSubscription(store, subscription, 'payment_failed');
+  else setSubscriptionStatus(store, subscription, status);
+}
+
+/** Schedules the next attempt after one that has failed. */
+export function scheduleRetry(store: StripeStore, subscription: Stripe.Subscription, invoice: Stripe.Invoice): void {
+  const at = store.now() + (RETRIES_AFTER_SECONDS[0] ?? 0);
+  invoice.next_payment_attempt = at;
+  store.collections.set(invoice.id, { at, subscriptionId: subscription.id, attempts: 1 });
 }

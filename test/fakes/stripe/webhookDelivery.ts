@@ -1,11 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createSeededRandom } from '../seededRandom.ts';
 import { type FakeStripeEvent, signPayload } from './events.ts';
-import type { HandledEvent } from './store.ts';
 
 export interface DeliveryAttempt {
   eventId: string;
-  type: HandledEvent;
+  type: string;
   /** Response status of the webhook; 0 without a response. */
   status: number;
 }
