@@ -70,6 +70,7 @@ export function failUpgrade(
   afterRetries?: AfterFailedRetries,
 ): Stripe.Invoice {
   const invoice = prorate(store, subscription, price);
+  if (invoice.total <= 0) throw new Error(`${price.id} is not an upgrade.`);
   collectInvoice(store, invoice, subscription, 'declined');
   store.emit('customer.subscription.updated', subscription);
   setSubscriptionStatus(store, subscription, 'past_due');

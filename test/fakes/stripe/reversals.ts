@@ -60,10 +60,12 @@ function assertRefundable(store: StripeStore, charge: Stripe.Charge): void {
     const message = `Charge ${charge.id} has already been refunded.`;
     throw new StripeApiError(400, { code: 'charge_already_refunded', message });
   }
-  const isRuledOut = listDisputes(store, charge).some(
+  const disputes = listDisputes(store, charge);
+  const isRuledOut = disputes.some(
     ({ status }) => !status.startsWith('warning_') && !(status === 'won' && store.refundsWonDisputes),
   );
-  if (!isRuledOut) return;
+  // A new dispute is known to the charge before it is listed.
+  if (!isRuledOut && (disputes.length > 0 || !charge.disputed)) return;
   const message = `Charge ${charge.id} has been charged back; cannot issue a refund.`;
   throw new StripeApiError(400, { code: 'charge_disputed', message });
 }
