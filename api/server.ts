@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { getPublishedKeys } from '../shared/domain/oauth/signingKeys.ts';
 import { verifyImageStore } from '../shared/gateways/media/inputImages.ts';
+import { verifyPlanPricesAtStart } from '../shared/gateways/payments/verifyPlanPrices.ts';
 import { config, ConfigError } from '../shared/lib/config.ts';
 import { logger } from '../shared/lib/logger.ts';
 import { stopMetricsServer, startMetricsServer } from '../shared/lib/metricsServer.ts';
@@ -29,10 +30,10 @@ export interface ApiServer {
 
 /**
  * Serves the API of the open service on HOST and PORT.
- * @throws ConfigError if the port is not available, or images of customers cannot be stored.
+ * @throws ConfigError if the port is not available, images of customers cannot be stored, or a price of a plan is wrong.
  */
 export async function startApi(): Promise<ApiServer> {
-  await verifyImageStore();
+  await Promise.all([verifyImageStore(), verifyPlanPricesAtStart()]);
   const [closeMcp] = await Promise.all([
     openMcp(),
     openQueues(),

@@ -3,6 +3,8 @@ import Stripe from 'stripe';
 import { readCommandLine } from '../shared/lib/commandLine.ts';
 import { EVENT_TYPES } from '../shared/gateways/payments/eventTypes.ts';
 import { createStripeClient } from '../shared/gateways/payments/stripeClient.ts';
+import { CURRENCY } from '../shared/gateways/payments/stripeMappers.ts';
+import { findPriceProblem } from '../shared/gateways/payments/stripePrices.ts';
 import { readJsonVariable } from '../shared/lib/config.ts';
 import { getPriceVariable, type Plan } from '../shared/spec/plans.ts';
 import { getErrorMessage } from './local/servers/errorDetails.ts';
@@ -22,7 +24,6 @@ again at any time. It reports its progress on stderr, and prints the lines for y
 They are also read from a file .env in the current folder.`;
 
 const WEBHOOK_PATH = '/api/billing/webhooks/processor/';
-const CURRENCY = 'usd';
 /** Metadata that identifies the objects that this command created. */
 const OWN_METADATA = { made_by: 'genmeter' };
 const CONNECT_METADATA = { of: 'connected accounts' };
@@ -60,7 +61,7 @@ async function setUpStripe(stripe: Stripe, baseUrl: string, plans: readonly Plan
 async function ensurePrice(stripe: Stripe, plan: Plan): Promise<Stripe.Price> {
   const lookupKey = `genmeter_${plan.slug}_yearly`;
   const [known] = (await stripe.prices.list({ lookup_keys: [lookupKey], limit: 1 })).data;
-  if (known !== undefined && isPriceCurrent(known, plan)) {
+  if (known !== undefined && findPriceProblem(known, plan) === null) {
     printLine('Price', `${known.id} of ${plan.name}, unchanged`);
     return known;
   }
@@ -78,12 +79,6 @@ async function ensurePrice(stripe: Stripe, plan: Plan): Promise<Stripe.Price> {
     printLine('', `it replaces ${known.id}: subscriptions to that price no longer belong to a plan`);
   }
   return price;
-}
-
-function isPriceCurrent(price: Stripe.Price, { priceYearlyCents }: Plan): boolean {
-  const { active, currency, unit_amount: amount, recurring } = price;
-  const isYearly = recurring?.interval === 'year' && recurring.interval_count === 1;
-  return active && currency === CURRENCY && amount === priceYearlyCents && isYearly;
 }
 
 /** Ensures a product for each plan: the portal offers only one price per interval of a product. */

@@ -6,6 +6,7 @@ import { checkModelHealthIfOverdue } from '../shared/domain/generations/executio
 import { waitForInFlight, startDraining, resetDraining, trackInFlight } from '../shared/lib/drain.ts';
 import { failExpired } from '../shared/domain/generations/execution/sweep.ts';
 import { verifyMediaStore } from '../shared/gateways/media/storeOutput.ts';
+import { verifyPlanPricesAtStart } from '../shared/gateways/payments/verifyPlanPrices.ts';
 import { requireUpstreamKeys } from '../shared/gateways/upstreams/index.ts';
 import { config } from '../shared/lib/config.ts';
 import { logger } from '../shared/lib/logger.ts';
@@ -41,13 +42,13 @@ export interface WorkerHandle {
 
 /**
  * Starts processing the queues of the open service. Resolves after the first probe of the models.
- * @throws ConfigError if an upstream has no key, or outputs cannot be stored.
+ * @throws ConfigError if an upstream has no key, outputs cannot be stored, or a price of a plan is wrong.
  */
 export async function startWorker(): Promise<WorkerHandle> {
   requireUpstreamKeys();
   reportMargins();
   await startMetricsServer();
-  await verifyMediaStore();
+  await Promise.all([verifyMediaStore(), verifyPlanPricesAtStart()]);
   resetDraining();
   const processors = createProcessors();
   const connection = connectForBlocking('worker');

@@ -11,7 +11,7 @@ import {
   type StripeOptions,
   type StripeProcessor,
 } from '../../shared/gateways/payments/stripeProcessor.ts';
-import type { PlanSlug } from '../../shared/spec/plans.ts';
+import { DEFAULT_PLANS, type PlanSlug } from '../../shared/spec/plans.ts';
 import { FakeStripe } from '../fakes/stripe/fakeStripe.ts';
 import { getId } from '../fakes/stripe/store.ts';
 import { captureError } from './expectRejection.ts';
@@ -93,7 +93,7 @@ export function createProcessor(fake: FakeStripe, options: Partial<StripeOptions
   const { secretKey, webhookSecret, url: apiBase } = fake;
   const { lite, starter, pro, studio } = fake.prices;
   const prices = { lite: [lite], starter: [starter], pro: [pro, 'price_before'], studio: [studio] };
-  return createStripeProcessor({ secretKey, webhookSecret, prices, apiBase, ...options });
+  return createStripeProcessor({ secretKey, webhookSecret, prices, plans: DEFAULT_PLANS, apiBase, ...options });
 }
 
 /** Returns the charge that paid the latest invoice of a subscription. */

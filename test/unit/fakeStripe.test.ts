@@ -128,7 +128,7 @@ describe('the fake Stripe', () => {
     ]);
     const draft = await readInvoice();
     const error = await captureError(stripe.invoices.del(draft.id));
-    expect((error as Error).message).to.match(/not of a subscription/);
+    expect(error.message).to.match(/not of a subscription/);
   });
 
   it('refunds a charge during an inquiry, which closes it', async () => {

@@ -1,4 +1,5 @@
 import { processor } from '../../gateways/payments/index.ts';
+import { verifyPlanPrices } from '../../gateways/payments/verifyPlanPrices.ts';
 import { addMilliseconds, now } from '../../lib/clock.ts';
 import { runSteps } from '../../lib/runSteps.ts';
 import { SyncCursor } from '../../tables/SyncCursor.ts';
@@ -24,9 +25,12 @@ const RETRY_DELAY_MS = HOUR_MS;
 const RUN_BUDGET_MS = 20 * MINUTE_MS;
 const RUN_SUBSCRIPTIONS_MAX = 10_000;
 
-/** Syncs whatever events may have been lost for: recent subscriptions and payments, and subscriptions not synced lately. */
+/**
+ * Syncs whatever events may have been lost for: recent subscriptions and payments, and subscriptions not synced lately.
+ * Fails if a price of a plan is wrong, which a start may have missed.
+ */
 export async function reconcilePayments(): Promise<void> {
-  await runSteps([syncRecentSubscriptions, syncRecentPayments, syncStaleSubscriptions]);
+  await runSteps([syncRecentSubscriptions, syncRecentPayments, syncStaleSubscriptions, verifyPlanPrices]);
 }
 
 /** Fetches the events since the last backfill, up to weeks ago, in case webhooks did not arrive. */

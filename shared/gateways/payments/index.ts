@@ -1,4 +1,4 @@
-import { getPlanSlugs } from '../../lib/catalog/catalog.ts';
+import { getCatalog, getPlanSlugs } from '../../lib/catalog/catalog.ts';
 import type { Config } from '../../lib/config.ts';
 import type { PaymentProcessor } from './paymentProcessor.ts';
 import { parsePlanPrices } from './planPrices.ts';
@@ -30,6 +30,7 @@ async function openStripeProcessor(config: Config): Promise<PaymentProcessor> {
     collectsTax: config.STRIPE_TAX === 'on',
     acceptsPromotionCodes: config.STRIPE_PROMOTION_CODES === 'on',
     prices: parsePlanPrices(config, getPlanSlugs()),
+    plans: getCatalog().plans,
   });
 }
 

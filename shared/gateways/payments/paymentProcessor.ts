@@ -169,6 +169,9 @@ export interface PaymentProcessor {
    */
   readonly isSimulated: boolean;
 
+  /** Compares the configured prices of the plans with the processor's. @returns a sentence if one is certainly wrong. */
+  findPlanPriceProblem(): Promise<string | null>;
+
   createCustomer(customer: NewCustomer): Promise<string>;
   /** Deletes a customer with their personal data and cards. Not an error if it does not exist. */
   deleteCustomer(customerId: string): Promise<void>;

@@ -20,6 +20,10 @@ const SIMULATED_PAYMENT_METHOD = 'simulated';
 export class SimulatedProcessor implements PaymentProcessor {
   readonly isSimulated = true;
 
+  async findPlanPriceProblem(): Promise<null> {
+    return null;
+  }
+
   async createCustomer({ accountUuid }: NewCustomer): Promise<string> {
     return `simulated_${accountUuid}`;
   }

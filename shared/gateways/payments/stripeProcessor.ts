@@ -4,8 +4,10 @@ import { createStripeClient } from './stripeClient.ts';
 import { buildConnectMethods } from './stripeConnect.ts';
 import { buildEventMethods } from './stripeEvents.ts';
 import { buildInvoiceMethods } from './stripeInvoices.ts';
+import type { Plan } from '../../spec/plans.ts';
 import type { PlanPrices } from './stripeMappers.ts';
 import { buildPaymentMethods } from './stripePayments.ts';
+import { buildPriceMethods } from './stripePrices.ts';
 import { buildRefundMethods } from './stripeRefunds.ts';
 import { buildSubscriptionMethods } from './stripeSubscriptions.ts';
 import { buildTopupInvoiceMethods } from './stripeTopupInvoices.ts';
@@ -16,6 +18,8 @@ export interface StripeOptions {
   /** Secret of the webhook for connected accounts, if there is a separate one. */
   connectWebhookSecret?: string;
   prices: PlanPrices;
+  /** The plans that these are the prices of. */
+  plans: readonly Plan[];
   /** The id of a portal configuration. Default: the default configuration of the Stripe account. */
   portalConfiguration?: string;
   /** Another address than Stripe's own. */
@@ -34,6 +38,7 @@ export function createStripeProcessor({
   webhookSecret,
   connectWebhookSecret = webhookSecret,
   prices,
+  plans,
   portalConfiguration,
   apiBase,
   collectsTax = false,
@@ -42,6 +47,7 @@ export function createStripeProcessor({
   const stripe = createStripeClient(secretKey, apiBase);
   return {
     isSimulated: false,
+    ...buildPriceMethods({ stripe, prices, plans }),
     ...buildCheckoutMethods({ stripe, prices, portalConfiguration, collectsTax, acceptsPromotionCodes }),
     ...buildPaymentMethods(stripe, collectsTax),
     ...buildRefundMethods(stripe),
