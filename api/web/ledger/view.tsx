@@ -11,13 +11,14 @@ import { Table } from '../components/table.tsx';
 
 const LEDGER_PATH = '/account/ledger/';
 
+/** The words of docs/credits.md and of the CSV file. */
 const TYPE_CHOICES: Record<LedgerEntryType, string> = {
-  grant: 'Grants',
-  burn: 'Generations',
-  refund: 'Refunds',
-  rollover: 'Carried over',
-  expiry: 'Expired',
-  topup: 'Top-ups',
+  grant: 'Grant',
+  burn: 'Burn',
+  refund: 'Refund',
+  rollover: 'Rollover',
+  expiry: 'Expiry',
+  topup: 'Top-up',
 };
 const FILTERS: readonly FilterChoice[] = [{ name: 'entry_type', label: 'Type', options: TYPE_CHOICES }];
 
@@ -66,10 +67,11 @@ function EntryTable({ entries }: { entries: readonly ListedEntry[] }): VNode {
   return (
     <Table
       label="Ledger"
-      columns={['Date', 'Description', 'Credits', 'Balance']}
+      columns={['Date', 'Type', 'Description', 'Credits', 'Balance']}
       numeric={['Credits', 'Balance']}
       rows={entries.map((entry) => [
         formatShortDateTime(entry.created_at),
+        TYPE_CHOICES[entry.entry_type],
         entry.description,
         formatChange(entry.amount),
         formatNumber(entry.balance_after),

@@ -3,7 +3,7 @@ import type { ProcessorSubscription, ReviewedInvoice } from '../../gateways/paym
 import { now } from '../../lib/clock.ts';
 import { prepared, runStatement } from '../../lib/database/preparedStatements.ts';
 import type { PlanSlug } from '../../spec/plans.ts';
-import type { Subscription } from '../../tables/Subscription.ts';
+import { Subscription } from '../../tables/Subscription.ts';
 import { SubscriptionPlan } from '../../tables/SubscriptionPlan.ts';
 
 /*
@@ -96,7 +96,34 @@ function findCurrentPlan(transaction: Transaction, { id }: Subscription): Promis
     .execute();
 }
 
-/** Lists the plans of a subscription, oldest first. */
-export function listPlanHistory(subscriptionId: number): Promise<SubscriptionPlan[]> {
-  return SubscriptionPlan.query().where({ subscription_id: subscriptionId }).orderBy(['applies_from', 'id']).execute();
+/** A time in which one plan applied. A plan applies again once a later one was returned. */
+export interface AppliedPlan {
+  paid: SubscriptionPlan;
+  from: Date;
+  until: Date;
+}
+
+/** Lists which plans applied to the subscriptions of an account, and when, oldest first. */
+export async function listAppliedPlans(accountId: number): Promise<AppliedPlan[]> {
+  const owned = Subscription.query().where({ account_id: accountId }).select('id');
+  const rows = await SubscriptionPlan.query()
+    .whereIn('subscription_id', owned)
+    .orderByRaw('subscription_id, applies_from, stripe_invoice_id IS NOT NULL, id');
+  const ids = new Set(rows.map((row) => row.subscription_id));
+  return [...ids].flatMap((id) => buildTimeline(rows.filter((row) => row.subscription_id === id)));
+}
+
+/** @param history the plans of one subscription, of which the later one counts where two apply. */
+function buildTimeline(history: SubscriptionPlan[]): AppliedPlan[] {
+  const getEnd = (row: SubscriptionPlan) => row.returned_at ?? row.applies_until;
+  const times = [...new Set(history.flatMap((row) => [row.applies_from.getTime(), getEnd(row).getTime()]))];
+  const timeline: AppliedPlan[] = [];
+  for (const from of times.toSorted((a, b) => a - b).map((time) => new Date(time))) {
+    const last = timeline.at(-1);
+    const paid = history.findLast((row) => row.applies_from <= from && getEnd(row) > from);
+    if (last !== undefined && last.until > from) last.until = from;
+    if (last !== undefined && last.paid === paid && last.until >= from) last.until = getEnd(paid);
+    else if (paid !== undefined) timeline.push({ paid, from, until: getEnd(paid) });
+  }
+  return timeline;
 }

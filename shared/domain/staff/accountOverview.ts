@@ -18,6 +18,7 @@ import { type ActiveWebSession, listActiveSessions } from '../accounts/sessions.
 import { type AffiliateOverview, getAffiliateOverview } from '../affiliates/overview.ts';
 import { listRecentInvoices } from '../billing/invoices.ts';
 import { listRecentTopups } from '../billing/listTopups.ts';
+import { type AppliedPlan, listAppliedPlans } from '../billing/planHistory.ts';
 import { getSubscriptionOverview, type SubscriptionOverview } from '../billing/billingStatus.ts';
 import { listTopupRefunds } from '../billing/topupRefunds.ts';
 import { listApplicationLimits, listKeyLimits, type SpendingLimits } from '../spendingLimits/listSpendingLimits.ts';
@@ -39,6 +40,8 @@ export interface AccountOverview {
   deletion: RequestedDeletion | null;
   plan: SubscriptionOverview;
   subscriptions: Subscription[];
+  /** Which plans applied and when, oldest first. */
+  planHistory: AppliedPlan[];
   ledger: LedgerEntry[];
   generations: StaffGenerationPage;
   invoices: Invoice[];
@@ -79,7 +82,7 @@ export async function readAccountOverview(account: Account): Promise<AccountOver
       listUnprocessedEvents(account),
       listPaymentIssues(account),
     ]);
-  const [keys, sessions, applications, identities, affiliate, invoices, deletion] = await Promise.all([
+  const [keys, sessions, applications, identities, affiliate, invoices, deletion, planHistory] = await Promise.all([
     listActiveApiKeys(id),
     listActiveSessions(id, ''),
     listConnectedApplications(id),
@@ -87,6 +90,7 @@ export async function readAccountOverview(account: Account): Promise<AccountOver
     account.is_affiliate ? getAffiliateOverview(id) : null,
     listRecentInvoices(id, ROWS_SHOWN),
     findRequestedDeletion(id),
+    listAppliedPlans(id),
   ]);
   const [keyLimits, applicationLimits] = await Promise.all([listKeyLimits(keys), listApplicationLimits(id)]);
   return {
@@ -94,6 +98,7 @@ export async function readAccountOverview(account: Account): Promise<AccountOver
     deletion,
     plan,
     subscriptions,
+    planHistory,
     ledger,
     generations,
     invoices,

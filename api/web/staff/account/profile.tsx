@@ -1,7 +1,9 @@
 import type { VNode } from 'preact';
 import { type AccountState, describeAccountState } from '../../../../shared/domain/accounts/accountState.ts';
 import { isStaffEmail } from '../../../../shared/domain/accounts/staff.ts';
+import type { AppliedPlan } from '../../../../shared/domain/billing/planHistory.ts';
 import type { AccountOverview } from '../../../../shared/domain/staff/accountOverview.ts';
+import { getPlanBySlug } from '../../../../shared/lib/catalog/catalog.ts';
 import type { StaffPermission } from '../../../../shared/spec/staff.ts';
 import type { Context } from '../../../context.ts';
 import { formatNumber, formatUsd } from '../../components/formatAmount.ts';
@@ -109,7 +111,7 @@ function CreditsSection({ overview: { account }, ctx }: SectionProps): VNode {
   );
 }
 
-function PlanSection({ overview: { account, plan, subscriptions } }: SectionProps): VNode {
+function PlanSection({ overview: { account, plan, subscriptions, planHistory } }: SectionProps): VNode {
   return (
     <Section id="plan" title="Plan">
       <Facts
@@ -143,7 +145,38 @@ function PlanSection({ overview: { account, plan, subscriptions } }: SectionProp
           ])}
         />
       </div>
+      <h3 id="plan-history">Plan history</h3>
+      <Table
+        label="Plan history"
+        columns={['From', 'Until', '', 'Plan', 'Credits a month', 'Price', 'Invoice', 'Returned']}
+        numeric={['Credits a month']}
+        empty="No plan was paid for."
+        rows={planHistory.map((applied) => [
+          formatShortDateTime(applied.from),
+          formatShortDateTime(applied.until),
+          <TimelineBar applied={applied} history={planHistory} />,
+          applied.paid.plan_slug,
+          formatNumber(getPlanBySlug(applied.paid.plan_slug).monthlyCredits),
+          applied.paid.price_id ?? 'simulated',
+          applied.paid.stripe_invoice_id ?? 'none',
+          applied.paid.returned_at === null ? '' : formatShortDateTime(applied.paid.returned_at),
+        ])}
+      />
     </Section>
+  );
+}
+
+/** Draws when a plan applied within the time of the whole history. */
+function TimelineBar({ applied, history }: { applied: AppliedPlan; history: AppliedPlan[] }): VNode {
+  const start = Math.min(...history.map(({ from }) => from.getTime()));
+  const end = Math.max(...history.map(({ until }) => until.getTime()));
+  const toPercent = (time: Date) => (100 * (time.getTime() - start)) / Math.max(1, end - start);
+  const [from, until] = [toPercent(applied.from), toPercent(applied.until)];
+  return (
+    <svg class="timeline" viewBox="0 0 100 8" preserveAspectRatio="none" aria-hidden="true">
+      <rect class="span" x="0" y="0" width="100" height="8" rx="2" />
+      <rect class="applied" x={from} y="0" width={Math.max(1, until - from)} height="8" rx="2" />
+    </svg>
   );
 }
 
