@@ -36,6 +36,8 @@ import * as generationFillfactor from './0030_generation_fillfactor.ts';
 import * as keyChanges from './0031_key_changes.ts';
 import * as pastDueIndex from './0032_past_due_index.ts';
 import * as planHistory from './0033_plan_history.ts';
+import * as topupRemainders from './0034_topup_remainders.ts';
+import * as topupRemaindersIndex from './0034_topup_remainders_index.ts';
 
 /** A migration, and the indexes on existing tables that are built before its transaction. */
 export interface Migration extends Knex.Migration {
@@ -79,6 +81,8 @@ export const MIGRATIONS: Record<MigrationName, Migration> = {
   '0031_key_changes': keyChanges,
   '0032_past_due_index': pastDueIndex,
   '0033_plan_history': planHistory,
+  '0034_topup_remainders': topupRemainders,
+  '0034_topup_remainders_index': topupRemaindersIndex,
 };
 
 /** Key of the advisory lock that serializes migrations. An arbitrary constant, used for nothing else. */

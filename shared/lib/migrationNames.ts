@@ -38,6 +38,8 @@ export const MIGRATION_NAMES = [
   '0031_key_changes',
   '0032_past_due_index',
   '0033_plan_history',
+  '0034_topup_remainders',
+  '0034_topup_remainders_index',
 ] as const;
 
 export type MigrationName = (typeof MIGRATION_NAMES)[number];

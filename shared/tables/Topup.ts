@@ -22,10 +22,12 @@ export class Topup extends Model {
   declare failure_code: string | null;
   /** The part of the net amount that was refunded, or disputed and not won. */
   declare reversed_cents: number;
-  /** True if the payment was disputed at the last sync. */
+  /** True if the payment had an open or lost dispute at the last sync, inquiries included. */
   declare is_disputed: boolean;
-  /** Credits taken back for the reversed amount, limited by the balance. */
+  /** Credits taken back for the reversed amount, limited by what was left of the top-up. */
   declare credits_reversed: number;
+  /** Credits of the reversed amount that are still to be taken back; negative: to be returned. Computed by the database. */
+  declare readonly credits_owed: number;
   /** Number of changes of credits_reversed. Part of each change's effect key. */
   declare reversal_count: number;
   declare sync_version: number;

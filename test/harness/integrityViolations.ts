@@ -199,6 +199,18 @@ export const CORRUPTIONS: Record<string, Corruption[]> = {
     breakCustomer('UPDATE topups SET reversed_cents = 2400 WHERE reversal_count = 1'),
     breakCustomer(`UPDATE topups SET completed_at = NULL WHERE status = 'succeeded'`),
   ],
+  'returned-topups-have-no-remainder': [
+    breakCustomer('UPDATE topups SET reversed_cents = 5000 WHERE reversal_count = 1'),
+    breakCustomer(
+      `UPDATE topups SET reversed_cents = 3000 WHERE kind = 'automatic' AND status = 'succeeded' AND credits_reversed = 0`,
+    ),
+  ],
+  'reversals-take-their-own-credits': [
+    breakCustomer(`UPDATE ledger_entries SET amount = -2000 WHERE effect_key LIKE 'topup:%:1'`),
+  ],
+  'payments-for-erased-accounts-are-refunded': [
+    breakCustomer(`UPDATE accounts SET erased_at = '2037-03-10T10:30:00Z' WHERE id = 1`),
+  ],
   'topup-credits-match-their-net-amount': [
     breakCustomer(`UPDATE topups SET net_cents = 4500 WHERE net_cents IS NOT NULL`),
     breakCustomer(`UPDATE topups SET net_cents = 4500, discount_cents = 500 WHERE net_cents IS NOT NULL`),

@@ -43,11 +43,6 @@ export function computeReversedNetCents(topup: Topup, reversedCents: number): nu
   return Math.floor((netCents * Math.min(totalCents, reversedCents)) / totalCents);
 }
 
-/** Returns the credits of a part of the net amount, rounded down. */
-export function getProportionalCredits(topup: Topup, netCents: number): number {
-  return Math.floor((topup.credits * netCents) / getNetCents(topup));
-}
-
 /** Returns the paid amount of a top-up without tax and after discounts; what was ordered until it is paid. */
 export function getNetCents({ net_cents: netCents, amount_cents: amountCents }: Topup): number {
   return netCents ?? amountCents;

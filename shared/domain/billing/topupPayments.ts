@@ -1,6 +1,7 @@
 import type { Transaction } from 'objection';
 import type { PaymentFailureCode, ProcessorPayment } from '../../gateways/payments/index.ts';
 import { now } from '../../lib/clock.ts';
+import { prepared, runStatement } from '../../lib/database/preparedStatements.ts';
 import { logger } from '../../lib/logger.ts';
 import { AUTO_TOPUP_DECLINES_MAX } from '../../spec/limits.ts';
 import { Account } from '../../tables/Account.ts';
@@ -8,7 +9,7 @@ import { Topup } from '../../tables/Topup.ts';
 import { postEntries } from '../credits/ledger.ts';
 import { recordEvent } from '../outbox/recordEvent.ts';
 import { recordTopupInvoice, recordTopupRefund } from './invoices.ts';
-import { computePaidTopup, computeReversedNetCents, getProportionalCredits, isPaymentOfOrder } from './topupAmounts.ts';
+import { computePaidTopup, computeReversedNetCents, isPaymentOfOrder } from './topupAmounts.ts';
 import { type AccountSnapshot, withAccountLock } from '../payments/accountSnapshot.ts';
 
 /** The state of a top-up's payment at the processor. */
@@ -158,20 +159,20 @@ export async function applyTopupSnapshot(
       mayEmail: topup.kind === 'automatic' && isDeclinedNow && !isDisabled,
     });
   }
-  const reversal =
-    status === 'succeeded' ? await applyReversal(transaction, customer, topup, snapshot.reversedCents) : {};
   await topup.$query(transaction).patch({
     ...amounts,
-    ...reversal,
     status,
     is_disputed: snapshot.isDisputed,
+    reversed_cents: status === 'succeeded' ? computeReversedNetCents(topup, snapshot.reversedCents) : 0,
     failure_code: status === 'failed' ? (topup.failure_code ?? snapshot.failureCode) : null,
     stripe_payment_intent_id: topup.stripe_payment_intent_id ?? snapshot.intentId,
     sync_version: snapshot.syncVersion,
     completed_at: topup.completed_at ?? (status === 'pending' ? null : now()),
   });
+  if (status !== 'succeeded') return;
   if (isPaidNow) await recordTopupInvoice(transaction, topup);
-  if (status === 'succeeded') await recordTopupRefund(transaction, topup, snapshot.reversedCents);
+  await recordTopupRefund(transaction, topup, snapshot.reversedCents);
+  await applyReversals(transaction, customer, topup);
 }
 
 function getNextTopupStatus(topup: Topup, { status, failureCode }: TopupSnapshot): Topup['status'] {
@@ -251,33 +252,26 @@ async function disableAutoTopups(
   return true;
 }
 
+const SETTLE_OWED_TOPUPS = prepared('settle_owed_topups', 'SELECT settle_owed_topups(:accountId, :at)');
+
 /**
- * Takes back the credits of the net amount that was refunded or is disputed, as far as the balance has them, and returns
- * those of a dispute that was won. Each change of the amount counts once, so that credits bought later are not taken.
+ * Returns the credits of a dispute that was won, and takes back what top-ups of the account owe after refunds and
+ * disputes, each as far as its own remainder has it. What generations in progress have of the rest is taken when they
+ * are refunded, by a trigger of the ledger.
  */
-async function applyReversal(
-  transaction: Transaction,
-  account: Account,
-  topup: Topup,
-  reversedCents: number,
-): Promise<Partial<Topup>> {
-  const reversed = computeReversedNetCents(topup, reversedCents);
-  const reversedCredits = getProportionalCredits(topup, reversed);
-  const change = reversedCredits - getProportionalCredits(topup, topup.reversed_cents);
-  const amount =
-    change > 0 ? -Math.min(change, account.topup_credits) : Math.max(0, topup.credits_reversed - reversedCredits);
-  if (amount === 0) return { reversed_cents: reversed };
-  const entry = {
-    entryType: amount < 0 ? ('expiry' as const) : ('grant' as const),
-    amount,
-    planAmount: 0,
-    description: amount < 0 ? 'Top-up refunded or disputed' : 'Top-up: dispute won',
-    effectKey: `topup:${topup.uuid}:${topup.reversal_count + 1}`,
-  };
-  await postEntries(transaction, account, [entry]);
-  return {
-    reversed_cents: reversed,
-    credits_reversed: topup.credits_reversed - amount,
-    reversal_count: topup.reversal_count + 1,
-  };
+async function applyReversals(transaction: Transaction, account: Account, { uuid }: Topup): Promise<void> {
+  const topup = await Topup.query(transaction).findById(uuid).throwIfNotFound();
+  const { credits_owed: owed, credits_reversed: reversed, reversal_count: count } = topup;
+  if (owed < 0) {
+    const entry = {
+      entryType: 'grant' as const,
+      amount: -owed,
+      planAmount: 0,
+      description: 'Top-up: dispute won',
+      effectKey: `topup:${uuid}:${count + 1}`,
+    };
+    await topup.$query(transaction).patch({ credits_reversed: reversed + owed, reversal_count: count + 1 });
+    await postEntries(transaction, account, [entry]);
+  }
+  await runStatement(SETTLE_OWED_TOPUPS, { accountId: account.id, at: now() }, transaction);
 }
