@@ -47,6 +47,12 @@ describe('a top-up that staff refund', () => {
     await billing.drained();
   };
 
+  const closeDispute = async (outcome: 'won' | 'lost') => {
+    billing.stripe.closeDispute((await readTopup()).stripe_payment_intent_id, outcome);
+    await billing.drained();
+    await sweep();
+  };
+
   it('is paid back by the sweep, and its credits are taken back once', async () => {
     expect(await customer.balance()).to.equal(1_100 + 1_896);
     await request();
@@ -82,6 +88,53 @@ describe('a top-up that staff refund', () => {
     expect(await readTopup()).to.include({ refund: 'refunded', reversed_cents: 5_000, credits_reversed: 1_896 });
     expect(listRefundedCents()).to.deep.equal([5_000]);
     expect(await customer.balance()).to.equal(1_100);
+  });
+
+  it('is paid back during an inquiry of the bank, which has withdrawn nothing', async () => {
+    const { stripe_payment_intent_id: intent } = await readTopup();
+    billing.stripe.openDispute(intent, { isInquiry: true });
+    await billing.drained();
+    expect(await readTopup()).to.include({ is_disputed: true, reversed_cents: 0 });
+    await request();
+    await sweep();
+    expect(await readTopup()).to.include({ refund: 'refunded', last_error: null, reversed_cents: 5_000 });
+    expect(listRefundedCents()).to.deep.equal([5_000]);
+  });
+
+  describe('and that is disputed meanwhile', () => {
+    beforeEach(async () => {
+      const { stripe_payment_intent_id: intent } = await readTopup();
+      await request();
+      billing.stripe.openDispute(intent);
+      await billing.drained();
+      await sweep();
+      const { refund, last_error: error } = await readTopup();
+      expect([refund, error.includes('A dispute is open')]).to.deep.equal(['owed', true]);
+    });
+
+    it('counts as refunded once the dispute is lost, as that has returned the payment', async () => {
+      await closeDispute('lost');
+      expect(await readTopup()).to.include({
+        refund: 'refunded',
+        last_error: 'A dispute has returned the payment.',
+        reversed_cents: 5_000,
+      });
+      expect(listRefundedCents()).to.deep.equal([0]);
+      const page = await console.visit(
+        `/admin/accounts/${await findAccountUuid(billing.service, customer)}/`,
+        'finance',
+      );
+      expect(page.text).to.not.include('refund of top-up');
+    });
+
+    it('is left to staff once the dispute is won, as the processor refuses the refund', async () => {
+      await closeDispute('won');
+      const { refund, last_error: error } = await readTopup();
+      expect([refund, error]).to.deep.equal(['rejected', 'The processor does not refund a charge that was disputed.']);
+      expect(listRefundedCents()).to.deep.equal([0]);
+      const { text } = await console.act(`/admin/topups/${(await readTopup()).uuid}/refund/`, {}, 'finance');
+      expect(text).to.include('Pay the customer back');
+    });
   });
 });
 

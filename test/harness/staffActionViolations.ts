@@ -19,6 +19,8 @@ export const STAFF_ACTION_CORRUPTIONS: Record<string, Corruption[]> = {
   'topup-refunds-are-audited': [
     breakCustomer(`INSERT INTO topup_refunds (topup_uuid, account_id, next_attempt_at, created_at)
                    SELECT uuid, account_id, now(), now() FROM topups WHERE kind = 'automatic' AND status = 'succeeded'`),
+    breakCustomer(`INSERT INTO topup_refunds (topup_uuid, account_id, cause, next_attempt_at, created_at)
+                   SELECT uuid, account_id, 'erased', now(), now() FROM topups WHERE kind = 'automatic' AND status = 'failed'`),
     breakCustomer(auditEntrySql('topup.refund')),
   ],
 };

@@ -10,6 +10,7 @@ import { postEntries } from '../credits/ledger.ts';
 import { recordEvent } from '../outbox/recordEvent.ts';
 import { recordTopupInvoice, recordTopupRefund } from './invoices.ts';
 import { computePaidTopup, computeReversedNetCents, isPaymentOfOrder } from './topupAmounts.ts';
+import { oweTopupRefund } from './topupRefunds.ts';
 import { type AccountSnapshot, withAccountLock } from '../payments/accountSnapshot.ts';
 
 /** The state of a top-up's payment at the processor. */
@@ -171,6 +172,8 @@ export async function applyTopupSnapshot(
   });
   if (status !== 'succeeded') return;
   if (isPaidNow) await recordTopupInvoice(transaction, topup);
+  // The credits are of no use any more.
+  if (isPaidNow && customer.erased_at !== null) await oweTopupRefund(transaction, topup, 'erased');
   await recordTopupRefund(transaction, topup, snapshot.reversedCents);
   await applyReversals(transaction, customer, topup);
 }

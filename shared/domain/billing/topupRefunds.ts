@@ -1,20 +1,12 @@
-import { type ChargeRefundOutcome, ProcessorError, processor } from '../../gateways/payments/index.ts';
-import { addMilliseconds, now } from '../../lib/clock.ts';
+import type { Transaction } from 'objection';
+import { now } from '../../lib/clock.ts';
 import { logger } from '../../lib/logger.ts';
-import { getBackoffMs } from '../../lib/retryBackoff.ts';
-import { DAY_MS, HOUR_MS } from '../../spec/durations.ts';
 import { ServiceError } from '../../spec/errors.ts';
-import { Account } from '../../tables/Account.ts';
 import { Topup } from '../../tables/Topup.ts';
 import { TopupRefund } from '../../tables/TopupRefund.ts';
 import { withAccountLock } from '../payments/accountSnapshot.ts';
-import { nextSyncVersion } from '../payments/syncVersion.ts';
 import { type Actor, recordAuditEntry } from '../staff/audit.ts';
 import { getNetCents } from './topupAmounts.ts';
-import { findTopupSnapshot, settleTopup } from './topupPayments.ts';
-
-const BATCH_SIZE = 200;
-const RETRY_BACKOFF = { minMs: 30_000, maxMs: HOUR_MS };
 
 /** Finds a top-up by its uuid. @throws ServiceError not_found */
 export async function findTopup(uuid: string): Promise<Topup> {
@@ -29,26 +21,35 @@ export async function listTopupRefunds(accountId: number): Promise<TopupRefund[]
 }
 
 /**
- * Records that staff refund what is left of a top-up. A sweep issues the refund at the payment processor; the credits
- * are taken back when the processor reports it, as far as the balance has them. A top-up has one such refund.
- * @returns false if it was requested before: nothing was changed or recorded.
- * @throws ServiceError validation_error if there is nothing to refund, or a dispute decides.
+ * Records that what is left of a paid top-up is to be refunded, once per top-up. The account must be locked. A sweep
+ * issues the refund at the payment processor; the credits are taken back when the processor reports it.
+ */
+export async function oweTopupRefund(
+  transaction: Transaction,
+  { uuid, account_id }: Topup,
+  cause: TopupRefund['cause'],
+): Promise<void> {
+  const at = now();
+  await TopupRefund.query(transaction)
+    .insert({ topup_uuid: uuid, account_id, cause, status: 'owed', next_attempt_at: at, created_at: at })
+    .onConflict('topup_uuid')
+    .ignore();
+  logger.info({ topup: uuid, accountId: account_id, cause }, 'top-up refund owed');
+}
+
+/**
+ * Records that staff refund what is left of a top-up, with its audit entry.
+ * @returns false if it is owed already: nothing was changed or recorded.
+ * @throws ServiceError validation_error if there is nothing to refund, or the processor rejected it.
  */
 export async function requestTopupRefund(topupUuid: string, reason: string, actor: Actor): Promise<boolean> {
   const { account_id: accountId } = await findTopup(topupUuid);
-  const isChanged = await withAccountLock(accountId, async (transaction) => {
+  return withAccountLock(accountId, async (transaction) => {
     const topup = await Topup.query(transaction).findById(topupUuid).throwIfNotFound();
-    const requested = await TopupRefund.query(transaction).findById(topupUuid);
-    if (requested !== undefined) return assertNotRejected(requested);
+    const owed = await TopupRefund.query(transaction).findById(topupUuid);
+    if (owed !== undefined) return assertNotRejected(owed);
     assertRefundable(topup);
-    const at = now();
-    await TopupRefund.query(transaction).insert({
-      topup_uuid: topupUuid,
-      account_id: accountId,
-      status: 'owed',
-      next_attempt_at: at,
-      created_at: at,
-    });
+    await oweTopupRefund(transaction, topup, 'staff');
     await recordAuditEntry(transaction, actor, {
       action: 'topup.refund',
       accountId,
@@ -60,11 +61,9 @@ export async function requestTopupRefund(topupUuid: string, reason: string, acto
     });
     return true;
   });
-  if (isChanged) logger.info({ topup: topupUuid, accountId }, 'top-up refund requested');
-  return isChanged;
 }
 
-/** @returns false, as the refund was requested before. @throws ServiceError validation_error if it was rejected. */
+/** @returns false, as the refund is owed already. @throws ServiceError validation_error if it was rejected. */
 function assertNotRejected({ status, last_error: error }: TopupRefund): false {
   if (status !== 'rejected') return false;
   throw new ServiceError(
@@ -73,90 +72,22 @@ function assertNotRejected({ status, last_error: error }: TopupRefund): false {
   );
 }
 
+/** Returns whether something is left of a paid top-up: it was not refunded, and no dispute has withdrawn it. */
+export function isRefundable(topup: Topup): boolean {
+  return isPaid(topup) && topup.reversed_cents < getNetCents(topup);
+}
+
+function isPaid({ status, stripe_payment_intent_id: intentId }: Topup): boolean {
+  return status === 'succeeded' && intentId !== null;
+}
+
 /** @throws ServiceError validation_error */
 function assertRefundable(topup: Topup): void {
-  const problem =
-    topup.status !== 'succeeded' || topup.stripe_payment_intent_id === null
-      ? 'Only a paid top-up can be refunded.'
-      : topup.is_disputed
-        ? 'The payment of this top-up is disputed. The outcome of the dispute decides.'
-        : topup.reversed_cents >= getNetCents(topup)
-          ? 'This top-up has already been refunded in full.'
-          : undefined;
-  if (problem !== undefined) throw new ServiceError('validation_error', problem);
-}
-
-/** Issues refunds that are due: they were just requested, or the processor was unavailable. */
-export async function issueDueTopupRefunds(): Promise<void> {
-  const due = await TopupRefund.query()
-    .where({ status: 'owed' })
-    .where('next_attempt_at', '<=', now())
-    .orderBy('next_attempt_at')
-    .limit(BATCH_SIZE);
-  for (const refund of due) await issueTopupRefund(refund);
-}
-
-/** Refunds a top-up. May be repeated at any time, as the processor refunds a payment once. */
-async function issueTopupRefund(refund: TopupRefund): Promise<void> {
-  const { topup_uuid: topup, account_id: accountId } = refund;
-  const attempts = refund.attempts + 1;
-  try {
-    const outcome = await refundAtProcessor(refund);
-    await recordOutcome(refund, outcome);
-    if (outcome === 'refused')
-      logger.error({ topup, accountId }, 'top-up refund rejected; pay the customer back by hand');
-    else logger.info({ topup, accountId, outcome }, 'top-up refund attempted');
-  } catch (err) {
-    const isUnavailable = err instanceof ProcessorError && err.fault === 'unavailable';
-    logger[isUnavailable ? 'warn' : 'error']({ err, topup, accountId }, 'top-up refund failed; sweep will retry');
-    const waitMs = getBackoffMs(attempts - 1, RETRY_BACKOFF);
-    await owedRow(refund).patch({
-      attempts,
-      last_error: (err as Error).message.slice(0, 500),
-      next_attempt_at: addMilliseconds(now(), waitMs),
-    });
-  }
-}
-
-/** Refunds the payment, and applies its new state: the event of the processor may arrive later, or not at all. */
-async function refundAtProcessor({ topup_uuid: topupUuid }: TopupRefund): Promise<ChargeRefundOutcome> {
-  const topup = await findTopup(topupUuid);
-  const { uuid: accountUuid } = await Account.query().findById(topup.account_id).throwIfNotFound();
-  const intentId = topup.stripe_payment_intent_id as string;
-  const { outcome, payment } = await processor.refundTopup({
-    topupUuid,
-    accountUuid,
-    amountCents: topup.amount_cents,
-    credits: topup.credits,
-    intentId,
-  });
-  // Read under a version from after the refund: another process may have applied the state before it under a newer one.
-  const syncVersion = await nextSyncVersion();
-  const current = (await processor.readPayment(intentId)) ?? payment;
-  await settleTopup(await findTopupSnapshot(current, syncVersion));
-  return outcome;
-}
-
-async function recordOutcome(refund: TopupRefund, outcome: ChargeRefundOutcome): Promise<void> {
-  const attempts = refund.attempts + 1;
-  if (outcome === 'disputed') {
-    await owedRow(refund).patch({
-      attempts,
-      last_error: 'A dispute is open. Its outcome decides whether anything is left to refund.',
-      next_attempt_at: addMilliseconds(now(), DAY_MS),
-    });
-    return;
-  }
-  await owedRow(refund).patch({
-    attempts,
-    status: outcome === 'refunded' ? 'refunded' : 'rejected',
-    last_error: outcome === 'refunded' ? null : 'The processor does not refund a charge that was disputed.',
-    completed_at: now(),
-  });
-}
-
-function owedRow({ topup_uuid: topupUuid }: TopupRefund) {
-  return TopupRefund.query().findById(topupUuid).where({ status: 'owed' });
+  if (isRefundable(topup)) return;
+  const problem = isPaid(topup)
+    ? 'Nothing is left to refund: this top-up has already been refunded or is disputed in full.'
+    : 'Only a paid top-up can be refunded.';
+  throw new ServiceError('validation_error', problem);
 }
 
 /** Records that an issued refund failed later at the bank: the money is back with the service, and staff decide. */

@@ -69,7 +69,7 @@ export async function postCreditAdjustment(
   return { ...(await getPostedAdjustment(adjustment)), isRepeat };
 }
 
-/** Rejects adjustments of an erased account: its credits can no longer be used. @throws ServiceError validation_error */
+/** Rejects credits for an erased account, which can no longer be used. @throws ServiceError validation_error */
 export function assertNotErased({ erased_at: erasedAt }: Account): void {
   if (erasedAt === null) return;
   throw new ServiceError('validation_error', 'The account is erased, so its credits can no longer be used.');

@@ -4,6 +4,7 @@ import { ServiceError } from '../../spec/errors.ts';
 import { STUCK_AFTER_SECONDS } from '../../spec/staff.ts';
 import { Account } from '../../tables/Account.ts';
 import { Generation } from '../../tables/Generation.ts';
+import { assertNotErased } from '../credits/creditAdjustments.ts';
 import { lockAccount } from '../credits/ledger.ts';
 import { requeueGenerations } from '../generations/execution/stuckGenerations.ts';
 import { refundSucceededGeneration } from '../generations/refundSucceeded.ts';
@@ -13,13 +14,15 @@ import { findGenerationForStaff } from './generations.ts';
 /**
  * Refunds a generation that succeeded, such as one with an unusable output. A failed one was refunded when it ended.
  * @returns false if staff refunded it before: nothing was changed or recorded.
- * @throws ServiceError validation_error unless it has succeeded, and for one in test mode.
+ * @throws ServiceError validation_error unless it has succeeded, for one in test mode, and for an erased account.
  */
 export async function refundGeneration(uuid: string, reason: string, actor: Actor): Promise<boolean> {
   const { account_id: accountId, is_test: isTest } = await findGenerationForStaff(uuid);
   if (isTest) throw new ServiceError('validation_error', 'This is a generation in test mode: it cost nothing.');
   const isChanged = await Account.transaction(async (transaction) => {
-    const { balance } = await lockAccount(transaction, accountId);
+    const account = await lockAccount(transaction, accountId);
+    assertNotErased(account);
+    const { balance } = account;
     const refund = await refundSucceededGeneration(transaction, accountId, uuid);
     if (refund === undefined) return false;
     await recordAuditEntry(transaction, actor, {

@@ -36,18 +36,19 @@ export const STAFF_ACTION_INVARIANTS: readonly Invariant[] = [
   {
     name: 'topup-refunds-are-audited',
     statement:
-      'Every refund of a top-up by staff is of a paid top-up of its account and has one audit entry, and every such entry its refund.',
+      'Every refund of a top-up is of a paid top-up of its account; one by staff has one audit entry, others have none, and every such entry has its refund.',
     checkedWhen: 'always',
     query: `
       SELECT coalesce(r.account_id, e.account_id) AS account_id, 'top-up ' || coalesce(r.topup_uuid::text, e.target_id) AS subject,
-             format('%s, of account %s, top-up %s of account %s, %s audit entries', coalesce(r.status, 'no refund'),
-                    coalesce(r.account_id::text, 'none'), coalesce(t.status, 'missing'), coalesce(t.account_id::text, 'none'),
+             format('%s (%s), of account %s, top-up %s of account %s, %s audit entries', coalesce(r.status, 'no refund'),
+                    coalesce(r.cause, 'none'), coalesce(r.account_id::text, 'none'), coalesce(t.status, 'missing'), coalesce(t.account_id::text, 'none'),
                     coalesce(e.entries, 0)) AS detail
         FROM topup_refunds r
         FULL JOIN (SELECT account_id, target_id, count(*) AS entries
                      FROM audit_entries WHERE action = 'topup.refund' GROUP BY 1, 2) e
                ON e.account_id = r.account_id AND e.target_id = r.topup_uuid::text
         LEFT JOIN topups t ON t.uuid = r.topup_uuid
-       WHERE (r.account_id, 1, 'succeeded') IS DISTINCT FROM (t.account_id, e.entries, t.status)`,
+       WHERE (r.account_id, CASE r.cause WHEN 'staff' THEN 1 ELSE 0 END, 'succeeded')
+               IS DISTINCT FROM (t.account_id, coalesce(e.entries, 0), t.status)`,
   },
 ];
