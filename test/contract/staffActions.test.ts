@@ -251,21 +251,21 @@ describe('staff actions', () => {
       const whole = await console.visit(path, 'finance');
       expect(whole.text)
         .to.include('All of the payment of $59.50')
-        .and.to.include(`${formatCredits(credits)} credits`);
+        .and.to.include(`Of its ${formatCredits(credits)} credits, ${formatCredits(credits)} are left`);
       await set('reversed_cents = 2500, credits_reversed = 900');
       const rest = await console.visit(path, 'finance');
       expect(rest.text).to.include('What is left of the payment of $59.50');
-      expect(rest.text).to.include(`${formatCredits(credits - 900)} credits`);
+      expect(rest.text).to.include(`${formatCredits(credits - 900)} are left`);
       await set('reversed_cents = 0, credits_reversed = 0, net_cents = amount_cents, tax_cents = 0');
     });
 
-    it('rejects a top-up that is not paid, is disputed or was refunded', async () => {
+    it('rejects a top-up that is not paid, is disputed in full or was refunded', async () => {
       await customer.request('POST', '/api/billing/topup/', { body: { amount_cents: 5_000 } });
       const { uuid } = await findTopup();
       const path = `/admin/topups/${uuid}/refund/`;
-      await service.sql('UPDATE topups SET is_disputed = true WHERE uuid = $1', [uuid]);
+      await service.sql('UPDATE topups SET is_disputed = true, reversed_cents = amount_cents WHERE uuid = $1', [uuid]);
       expect((await console.act(path)).text).to.include('disputed');
-      await service.sql('UPDATE topups SET is_disputed = false, reversed_cents = amount_cents WHERE uuid = $1', [uuid]);
+      await service.sql('UPDATE topups SET is_disputed = false WHERE uuid = $1', [uuid]);
       expect((await console.act(path)).text).to.include('already been refunded');
       await service.sql('UPDATE topups SET reversed_cents = 0 WHERE uuid = $1', [uuid]);
       expect(await countAudit()).to.equal(0);

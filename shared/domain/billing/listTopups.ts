@@ -1,6 +1,25 @@
+import { raw } from 'objection';
 import { Topup } from '../../tables/Topup.ts';
 
+/** A top-up with the credits that are left of it; null unless it is paid. */
+export type ListedTopup = Topup & { remainder: number | null };
+
 /** Lists the latest top-ups of an account, newest first. */
-export function listRecentTopups(accountId: number, limit = 10): Promise<Topup[]> {
-  return Topup.query().where({ account_id: accountId }).orderBy('created_at', 'desc').limit(limit).execute();
+export async function listRecentTopups(accountId: number, limit = 10): Promise<ListedTopup[]> {
+  const topups = await Topup.query()
+    .select('topups.*', 'lot.remainder')
+    .leftJoin(raw('topup_remainders(?) AS lot', [accountId]), 'lot.topup_uuid', 'topups.uuid')
+    .where('topups.account_id', accountId)
+    .orderBy('topups.created_at', 'desc')
+    .limit(limit);
+  return topups as ListedTopup[];
+}
+
+/** Returns the credits that are left of a paid top-up. */
+export async function readTopupRemainder({ uuid, account_id: accountId }: Topup): Promise<number> {
+  const lot = await Topup.query()
+    .select('lot.remainder')
+    .join(raw('topup_remainders(?) AS lot', [accountId]), 'lot.topup_uuid', 'topups.uuid')
+    .findById(uuid);
+  return (lot as ListedTopup | undefined)?.remainder ?? 0;
 }

@@ -113,9 +113,10 @@ export async function listAppliedPlans(accountId: number): Promise<AppliedPlan[]
   return [...ids].flatMap((id) => buildTimeline(rows.filter((row) => row.subscription_id === id)));
 }
 
+const getEnd = (row: SubscriptionPlan): Date => row.returned_at ?? row.applies_until;
+
 /** @param history the plans of one subscription, of which the later one counts where two apply. */
 function buildTimeline(history: SubscriptionPlan[]): AppliedPlan[] {
-  const getEnd = (row: SubscriptionPlan) => row.returned_at ?? row.applies_until;
   const times = [...new Set(history.flatMap((row) => [row.applies_from.getTime(), getEnd(row).getTime()]))];
   const timeline: AppliedPlan[] = [];
   for (const from of times.toSorted((a, b) => a - b).map((time) => new Date(time))) {

@@ -1,5 +1,6 @@
 import type { VNode } from 'preact';
-import { getNetCents, getTotalCents } from '../../../../shared/domain/billing/topupAmounts.ts';
+import { getTotalCents } from '../../../../shared/domain/billing/topupAmounts.ts';
+import { isRefundable } from '../../../../shared/domain/billing/topupRefunds.ts';
 import type { AccountOverview } from '../../../../shared/domain/staff/accountOverview.ts';
 import type { Topup } from '../../../../shared/tables/Topup.ts';
 import { formatMoney, formatNumber, formatUsd } from '../../components/formatAmount.ts';
@@ -33,12 +34,13 @@ export function PaymentSections({ overview, ctx }: SectionProps): VNode {
             'Status',
             'Amount',
             'Credits',
+            'Left',
             'Refunded or disputed, without tax',
             'Payment',
             'Created',
             'Action',
           ]}
-          numeric={['Amount', 'Credits', 'Refunded or disputed, without tax']}
+          numeric={['Amount', 'Credits', 'Left', 'Refunded or disputed, without tax']}
           empty="No top-ups."
           rows={topups.map((topup) => [
             topup.uuid,
@@ -46,6 +48,7 @@ export function PaymentSections({ overview, ctx }: SectionProps): VNode {
             topup.failure_code === null ? topup.status : `${topup.status}: ${topup.failure_code}`,
             formatUsd(getTotalCents(topup)),
             formatNumber(topup.credits),
+            topup.remainder === null ? '' : formatNumber(topup.remainder),
             `${formatUsd(topup.reversed_cents)}${topup.is_disputed ? ', disputed' : ''}`,
             topup.stripe_payment_intent_id ?? 'none',
             formatShortDateTime(topup.created_at),
@@ -109,11 +112,7 @@ export function PaymentSections({ overview, ctx }: SectionProps): VNode {
   );
 }
 
-function isRefundable(topup: Topup): boolean {
-  return topup.status === 'succeeded' && !topup.is_disputed && topup.reversed_cents < getNetCents(topup);
-}
-
-/** Refunds of top-ups that staff requested, and of invoices that the account does not use. */
+/** Refunds of top-ups, and of invoices that the account does not use. */
 function listRefunds({ topupRefunds, owedRefunds }: AccountOverview) {
   return [
     ...topupRefunds.map((refund) => ({ of: `top-up ${refund.topup_uuid}`, refund })),

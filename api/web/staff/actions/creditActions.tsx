@@ -1,6 +1,7 @@
 import type { VNode } from 'preact';
 import { getAccount } from '../../../../shared/domain/accounts/accounts.ts';
 import { getTotalCents } from '../../../../shared/domain/billing/topupAmounts.ts';
+import { readTopupRemainder } from '../../../../shared/domain/billing/listTopups.ts';
 import { findTopup, requestTopupRefund } from '../../../../shared/domain/billing/topupRefunds.ts';
 import { ADJUSTMENT_MAX_CREDITS, postCreditAdjustment } from '../../../../shared/domain/credits/creditAdjustments.ts';
 import { findAccountForStaff } from '../../../../shared/domain/staff/accountOverview.ts';
@@ -89,16 +90,16 @@ function parseNote(form: URLSearchParams): string {
 export const refundTopup = defineAction({
   find: async (uuid) => {
     const topup = await findTopup(uuid);
-    return { topup, account: await getAccount(topup.account_id) };
+    return { topup, remainder: await readTopupRemainder(topup), account: await getAccount(topup.account_id) };
   },
-  describe: ({ topup, account }) => ({
+  describe: ({ topup, remainder, account }) => ({
     question: `Refund the top-up of ${formatUsd(getTotalCents(topup))} of ${account.email}?`,
     consequences: (
       <p>
         {topup.reversed_cents === 0 ? 'All' : 'What is left'} of the payment of {formatUsd(getTotalCents(topup))} is
-        paid back through the payment processor within minutes. The{' '}
-        {formatNumber(topup.credits - topup.credits_reversed)} credits of the top-up are then taken back, as far as the
-        balance has them: the account has {formatNumber(account.topup_credits)} top-up credits. This cannot be undone.
+        paid back through the payment processor within minutes. Of its {formatNumber(topup.credits)} credits,{' '}
+        {formatNumber(remainder)} are left and then taken back; other credits of the account are not. This cannot be
+        undone.
       </p>
     ),
     button: 'Refund top-up',
