@@ -255,6 +255,10 @@ export const CORRUPTIONS: Record<string, Corruption[]> = {
     breakCustomer('UPDATE accounts SET is_affiliate = true WHERE id = 1'),
   ],
   'one-commission-an-invoice': [breakAffiliate(`UPDATE commissions SET invoice_id = 'in_1'`)],
+  'paid-invoices-earn-commissions': [
+    breakAffiliate(`UPDATE invoices SET stripe_invoice_id = 'in_3' WHERE stripe_invoice_id = 'in_1'`),
+    breakAffiliate(`DELETE FROM commissions WHERE invoice_id = 'in_2'`),
+  ],
   'commissions-belong-to-the-referrer': [breakAffiliate('DELETE FROM referrals')],
   'commissions-are-their-share': [
     breakAffiliate('UPDATE commissions SET amount_cents = 3401 WHERE id = 2'),

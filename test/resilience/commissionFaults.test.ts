@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'chai';
 import type Stripe from 'stripe';
 import { voidCreditNote } from '../fakes/stripe/outOfBand.ts';
@@ -124,6 +125,59 @@ describe('commissions with faults of events and invoices', () => {
     fixture.billing.stripe.closeDispute(dispute.id, 'lost');
     await fixture.billing.drained();
     expect(await stats()).to.include({ pending_cents: -COMMISSION.lite, paid_cents: COMMISSION.lite });
+  });
+
+  it('creates the commission of an invoice whose event was lost, and reads one that earns nothing once', async () => {
+    const { refer, stats } = await fixture.createAffiliate();
+    const [lost, elsewhere] = [await refer(), await refer()];
+    const { stripe } = fixture.billing;
+    stripe.delivery.drop = 1;
+    const { body } = await lost.request('POST', '/api/billing/checkout/', { body: { plan: 'lite' } });
+    stripe.completeCheckout(body.checkout_url);
+    const other = await elsewhere.request('POST', '/api/billing/checkout/', { body: { plan: 'lite' } });
+    stripe.completeCheckout(other.body.checkout_url, { async: true });
+    stripe.payOutOfBand(fixture.billing.customerId(elsewhere));
+    stripe.faults['invoices.retrieve'] = 'error';
+    await runJob(fixture.billing, 'billing', 'payments.reconcile');
+    expect(await stats()).to.include({ active: 2, lifetime_earnings_cents: 0 });
+    stripe.reset();
+    stripe.delivery.drop = 1;
+    await fixture.billing.service.sql('UPDATE invoices SET next_attempt_at = now() WHERE next_attempt_at IS NOT NULL');
+    await runJob(fixture.billing, 'billing', 'payments.reconcile');
+    expect(await stats()).to.include({ lifetime_earnings_cents: COMMISSION.lite });
+    const invoices = [lost, elsewhere].map((customer) => fixture.getInvoiceId(customer));
+    const reads = () => invoices.map(countReads);
+    const before = reads();
+    await runJob(fixture.billing, 'billing', 'payments.reconcile');
+    expect(reads()).to.deep.equal(before);
+    stripe.delivery.dropped.length = 0;
+  });
+
+  it('creates the commission of an invoice that was paid before the affiliate was erased, and of none after', async () => {
+    const { refer, affiliate } = await fixture.createAffiliate();
+    const [before, after] = [await refer(), await refer()];
+    const { stripe, service } = fixture.billing;
+    stripe.delivery.pause = true;
+    const pages = [];
+    for (const customer of [before, after])
+      pages.push(
+        (await customer.request('POST', '/api/billing/checkout/', { body: { plan: 'lite' } })).body.checkout_url,
+      );
+    stripe.completeCheckout(pages[0]);
+    await sleep(1_100);
+    await service.sql(
+      'UPDATE affiliates SET closed_at = now() WHERE account_id = (SELECT id FROM accounts WHERE email = $1)',
+      [affiliate.email],
+    );
+    await sleep(1_100);
+    stripe.completeCheckout(pages[1]);
+    stripe.delivery.pause = false;
+    await fixture.billing.drained();
+    const earned = await service.sql(
+      'SELECT a.email FROM commissions c JOIN accounts a ON a.id = c.account_id WHERE a.email = ANY ($1)',
+      [[before.email, after.email]],
+    );
+    expect(earned).to.deep.equal([{ email: before.email }]);
   });
 
   const countReads = (invoiceId: string) =>

@@ -154,7 +154,7 @@ describe('the fake Stripe', () => {
       if (outcome !== 'open') fake.closeDispute(charge, outcome);
       const error = (await captureError(stripe.refunds.create({ charge }))) as Stripe.errors.StripeError;
       expect(error.code).to.equal('charge_disputed');
-      // What Stripe does after a dispute was won is not documented: both are possible.
+      // Stripe does not document whether a won dispute permits a refund: both are possible.
       fake.store.refundsWonDisputes = true;
       const after = await stripe.refunds.create({ charge }).catch(({ code }: Stripe.errors.StripeError) => code);
       expect(typeof after === 'object').to.equal(outcome === 'won');

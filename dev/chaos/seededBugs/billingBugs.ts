@@ -66,6 +66,24 @@ export const BILLING_BUGS: readonly SeededBug[] = [
     ],
   },
   {
+    name: 'a lost commission of a paid invoice is not searched for',
+    changes: [
+      {
+        file: 'shared/domain/billing/eventSnapshots.ts',
+        within: 'applySnapshots',
+        find: 'await applyCommission($transaction, $snapshot)',
+        replace: 'undefined',
+      },
+      {
+        file: 'shared/domain/billing/reconcile.ts',
+        within: 'reconcilePayments',
+        find: 'createMissingCommissions,',
+        replace: '',
+      },
+    ],
+    foundBy: ['paid-invoices-earn-commissions'],
+  },
+  {
     name: 'the billing maintenance skips owed refunds',
     changes: [
       {

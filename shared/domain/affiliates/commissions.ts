@@ -7,10 +7,12 @@ import { COMMISSION_PENDING_DAYS } from '../../spec/limits.ts';
 import type { Plan } from '../../spec/plans.ts';
 import { Affiliate } from '../../tables/Affiliate.ts';
 import { Commission } from '../../tables/Commission.ts';
+import { Invoice } from '../../tables/Invoice.ts';
 import { Referral } from '../../tables/Referral.ts';
 import { Subscription } from '../../tables/Subscription.ts';
 import { recordEvent } from '../outbox/recordEvent.ts';
 import { type AccountSnapshot, type UnresolvedSnapshot, withAccountLock } from '../payments/accountSnapshot.ts';
+import { trySync } from '../payments/processorErrors.ts';
 import { findCustomerAccount } from '../payments/findCustomerAccount.ts';
 import { nextSyncVersion } from '../payments/syncVersion.ts';
 import { type InvoiceAmounts, commissionAmountCents } from './commissionAmount.ts';
@@ -38,8 +40,10 @@ const UPSERT_COMMISSION = prepared(
 /** The state of a paid invoice at the processor, with the referral that it earns a commission for. */
 export interface CommissionSnapshot extends AccountSnapshot {
   kind: 'commission';
+  invoiceId: string;
   referral: Referral;
-  paid: CommissionInput;
+  /** null if the invoice earns nothing, as nothing of it was paid through the processor. */
+  paid: CommissionInput | null;
 }
 
 interface CommissionInput extends InvoiceAmounts {
@@ -55,8 +59,8 @@ const MAX_CENTS = 2_147_483_647;
 /**
  * Reads a paid invoice of a subscription. May be repeated at any time: after the payment, a refund, a dispute, or before
  * a payout.
- * @returns null if it earns no commission: it is not a subscription's, was not paid through the processor, or belongs
- * to no referred account.
+ * @returns null if it earns no commission: it is not a paid one of a subscription, belongs to no referred account, or
+ * was paid after the affiliate's account was erased.
  */
 export async function fetchCommission(invoiceId: string): Promise<CommissionSnapshot | UnresolvedSnapshot | null> {
   const syncVersion = await nextSyncVersion();
@@ -68,34 +72,83 @@ export async function fetchCommission(invoiceId: string): Promise<CommissionSnap
   const invoiced = known ?? (await Subscription.query().findOne(subscription));
   const accountId = invoiced?.account_id ?? (await findCustomerAccount(invoice))?.id;
   const referral = accountId === undefined ? undefined : await Referral.query().findById(accountId);
-  if (accountId === undefined || referral === undefined || invoice.paidCents === 0) return null;
-  if (known === undefined && (await isClosed(referral))) return null;
+  if (accountId === undefined || referral === undefined) return null;
+  if (known === undefined && !(await isCommissionDue(referral, invoice.paidAt))) return null;
+  const snapshot = { kind: 'commission', accountId, problem: null, invoiceId, referral } as const;
+  if (invoice.paidCents === 0) return known === undefined ? { ...snapshot, paid: null } : null;
   // Reversals of a known commission count even if its price is no longer listed.
   const problem = findCommissionProblem(invoice, known !== undefined);
   if (problem !== null) {
     logger.error({ invoiceId, accountId, problem }, 'invoice earns no commission');
     return { kind: 'unresolved', accountId, problem: `The invoice earns no commission: ${problem}.` };
   }
-  const paid = { ...invoice, invoiceId, isSimulated: false, syncVersion };
-  return { kind: 'commission', accountId, problem: null, referral, paid };
+  return { ...snapshot, paid: { ...invoice, invoiceId, isSimulated: false, syncVersion } };
 }
 
-/** Writes the commission of an invoice under the account's lock. */
-export async function applyCommission(transaction: Transaction, { referral, paid }: CommissionSnapshot): Promise<void> {
-  await upsertCommission(transaction, referral, paid);
+/** Writes the commission of an invoice under the account's lock, or that it earns none. */
+export async function applyCommission(
+  transaction: Transaction,
+  { invoiceId, referral, paid }: CommissionSnapshot,
+): Promise<void> {
+  if (paid !== null) await upsertCommission(transaction, referral, paid);
+  const invoice = Invoice.query(transaction).where({ stripe_invoice_id: invoiceId, kind: 'subscription' });
+  if (paid === null) await invoice.patch({ last_error: NOTHING_EARNED, next_attempt_at: null });
+  else await invoice.whereNotNull('last_error').patch({ last_error: null, next_attempt_at: null });
 }
 
-/** Returns whether the account of the referrer was erased. Its referrals earn nothing from then on. */
-async function isClosed({ affiliate_id: affiliateId }: Referral, transaction?: Transaction): Promise<boolean> {
-  const affiliate = await Affiliate.query(transaction).findById(affiliateId).throwIfNotFound();
-  return affiliate.closed_at !== null;
+const NOTHING_EARNED = 'The invoice earns no commission: nothing of it was paid through the processor.';
+
+/** Returns whether an invoice was paid before the account of the referrer was erased, whenever its event is applied. */
+async function isCommissionDue(
+  { affiliate_id: affiliateId }: Referral,
+  paidAt: Date,
+  transaction?: Transaction,
+): Promise<boolean> {
+  const { closed_at: closedAt } = await Affiliate.query(transaction).findById(affiliateId).throwIfNotFound();
+  return closedAt === null || paidAt < closedAt;
 }
 
-/** Brings the commission of an invoice up to date with the processor. */
-export async function syncCommission(invoiceId: string): Promise<void> {
+const MISSING_BATCH_SIZE = 200;
+
+/** Paid invoices of referred accounts without a commission, whose event was lost. Others have a `last_error`. */
+const MISSING_COMMISSIONS = prepared(
+  'missing_commissions',
+  `SELECT i.uuid, i.stripe_invoice_id AS invoice_id
+     FROM referrals r
+     JOIN affiliates f ON f.account_id = r.affiliate_id
+     JOIN invoices i ON i.account_id = r.account_id
+    WHERE i.kind = 'subscription' AND i.status = 'paid' AND i.currency = 'usd' AND i.net_cents > 0
+      AND i.stripe_invoice_id IS NOT NULL AND (f.closed_at IS NULL OR i.paid_at < f.closed_at)
+      AND (i.last_error IS NULL OR i.next_attempt_at <= :now)
+      AND NOT EXISTS (SELECT FROM commissions c WHERE c.invoice_id = i.stripe_invoice_id)
+    ORDER BY i.paid_at LIMIT ${MISSING_BATCH_SIZE}`,
+);
+
+/** An invoice whose commission could not be created is read again after this time, so that it does not block others. */
+const MISSING_RETRY_MS = DAY_MS;
+
+/** Creates the commissions of paid invoices whose events did not arrive. */
+export async function createMissingCommissions(): Promise<void> {
+  if (processor.isSimulated) return;
+  const missing = await runStatement<{ uuid: string; invoice_id: string }>(MISSING_COMMISSIONS, { now: now() });
+  for (const { uuid, invoice_id: invoiceId } of missing) {
+    let problem: string | null = 'The invoice could not be read.';
+    await trySync(async () => {
+      const snapshot = await syncCommission(invoiceId);
+      problem = snapshot === null ? 'The processor has no such paid invoice.' : snapshot.problem;
+    });
+    if (problem === null) continue;
+    const next_attempt_at = addMilliseconds(now(), MISSING_RETRY_MS);
+    await Invoice.query().findById(uuid).patch({ last_error: problem, next_attempt_at });
+  }
+}
+
+/** Brings the commission of an invoice up to date with the processor. @returns what was read. */
+export async function syncCommission(invoiceId: string): Promise<CommissionSnapshot | UnresolvedSnapshot | null> {
   const snapshot = await fetchCommission(invoiceId);
-  if (snapshot === null || snapshot.kind === 'unresolved') return;
-  await withAccountLock(snapshot.accountId, (transaction) => applyCommission(transaction, snapshot));
+  if (snapshot?.kind === 'commission')
+    await withAccountLock(snapshot.accountId, (transaction) => applyCommission(transaction, snapshot));
+  return snapshot;
 }
 
 /** Returns why the commission of an invoice cannot be computed, or null. */
@@ -115,7 +168,7 @@ export async function recordSimulatedCommission(
   plan: Plan,
 ): Promise<void> {
   const referral = await Referral.query(transaction).findById(subscription.account_id);
-  if (referral === undefined || (await isClosed(referral, transaction))) return;
+  if (referral === undefined || !(await isCommissionDue(referral, subscription.started_at, transaction))) return;
   const cents = plan.priceYearlyCents;
   await upsertCommission(transaction, referral, {
     invoiceId: `simulated:${subscription.uuid}`,

@@ -4,6 +4,7 @@ import { addMilliseconds, now } from '../../lib/clock.ts';
 import { runSteps } from '../../lib/runSteps.ts';
 import { SyncCursor } from '../../tables/SyncCursor.ts';
 import { Subscription } from '../../tables/Subscription.ts';
+import { createMissingCommissions } from '../affiliates/commissions.ts';
 import { trySync } from '../payments/processorErrors.ts';
 import { fetchTopupPayment } from './eventSnapshots.ts';
 import { storePaymentEvents } from './receivePaymentEvents.ts';
@@ -30,7 +31,13 @@ const RUN_SUBSCRIPTIONS_MAX = 10_000;
  * Fails if a price of a plan is wrong, which a start may have missed.
  */
 export async function reconcilePayments(): Promise<void> {
-  await runSteps([syncRecentSubscriptions, syncRecentPayments, syncStaleSubscriptions, verifyPlanPrices]);
+  await runSteps([
+    syncRecentSubscriptions,
+    syncRecentPayments,
+    syncStaleSubscriptions,
+    createMissingCommissions,
+    verifyPlanPrices,
+  ]);
 }
 
 /** Fetches the events since the last backfill, up to weeks ago, in case webhooks did not arrive. */

@@ -22,7 +22,11 @@ const GIVE_UP_AFTER_MS = 3 * DAY_MS;
  */
 export async function completeDueInvoices(): Promise<void> {
   if (processor.isSimulated) return;
-  const due = await Invoice.query().where('next_attempt_at', '<=', now()).orderBy('next_attempt_at').limit(BATCH_SIZE);
+  const due = await Invoice.query()
+    .where({ kind: 'topup' })
+    .where('next_attempt_at', '<=', now())
+    .orderBy('next_attempt_at')
+    .limit(BATCH_SIZE);
   for (const invoice of due) await trySync(() => completeInvoice(invoice));
 }
 

@@ -43,6 +43,22 @@ export const AFFILIATE_INVARIANTS: readonly Invariant[] = [
         FROM commissions GROUP BY invoice_id HAVING count(*) > 1`,
   },
   {
+    name: 'paid-invoices-earn-commissions',
+    statement:
+      'A paid invoice of a plan of a referred account has a commission, unless the affiliate was closed before the payment or a reason is stored.',
+    checkedWhen: 'when drained',
+    query: `
+      SELECT r.affiliate_id AS account_id, 'invoice ' || coalesce(i.stripe_invoice_id, i.uuid::text) AS subject,
+             format('%s cents net paid at %s by account %s without a commission', i.net_cents, i.paid_at, i.account_id) AS detail
+        FROM invoices i
+        JOIN referrals r ON r.account_id = i.account_id
+        JOIN affiliates f ON f.account_id = r.affiliate_id
+        JOIN subscriptions s ON s.id = i.subscription_id
+       WHERE i.kind = 'subscription' AND i.status = 'paid' AND i.currency = 'usd' AND i.net_cents > 0 AND i.last_error IS NULL
+         AND (f.closed_at IS NULL OR i.paid_at < f.closed_at)
+         AND NOT EXISTS (SELECT FROM commissions c WHERE c.invoice_id = coalesce(i.stripe_invoice_id, 'simulated:' || s.uuid))`,
+  },
+  {
     name: 'commissions-belong-to-the-referrer',
     statement: 'A commission belongs to the affiliate that referred the customer.',
     checkedWhen: 'always',
