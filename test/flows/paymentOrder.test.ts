@@ -1,0 +1,101 @@
+import { randomUUID } from 'node:crypto';
+import { expect } from 'chai';
+import fc from 'fast-check';
+import { createSeededRandom } from '../fakes/seededRandom.ts';
+import { type BillingService, startBillingService } from '../harness/billingService.ts';
+import { enrollAffiliate } from '../harness/affiliates.ts';
+import {
+  drainWorlds,
+  PAYMENT_ACTIONS,
+  type PaymentAction,
+  PaymentWorld,
+  runBillingJobs,
+} from '../harness/paymentWorld.ts';
+
+const DAY_MS = 86_400_000;
+/** Time between two runs of the jobs while days pass. */
+const STEP_DAYS = 10;
+
+/** Sequences to try, and the seed that generates them: see CONTRIBUTING.md. */
+const RUNS = Number(process.env['PAYMENT_ORDER_RUNS'] ?? 20);
+const SEED = Number(process.env['PAYMENT_ORDER_SEED'] ?? 1);
+
+const sequence = fc.record({
+  actions: fc.array(
+    fc.record({ type: fc.constantFrom(...PAYMENT_ACTIONS), which: fc.nat({ max: 3 }) }) as fc.Arbitrary<PaymentAction>,
+    { minLength: 3, maxLength: 9 },
+  ),
+  order: fc.nat({ max: 1_000_000 }),
+});
+
+describe('payments of subscriptions', () => {
+  let billing: BillingService;
+  let affiliateId: number;
+  before(async () => {
+    billing = await startBillingService({ workers: 0 });
+    const { affiliate } = await enrollAffiliate(billing.service.baseUrl);
+    const [row] = await billing.service.sql('SELECT id FROM accounts WHERE email = $1', [affiliate.email]);
+    affiliateId = row.id;
+    // The test processes the events.
+    billing.stripe.webhookUrl = '';
+  });
+  after(() => billing.service.stop());
+  after(() => billing.stripe.stop());
+
+  /** Creates an account that was referred by the affiliate. */
+  const createAccount = async (): Promise<PaymentWorld['account']> => {
+    const { service } = billing;
+    const email = `${randomUUID()}@example.com`;
+    const [account] = await service.sql(
+      `INSERT INTO accounts (uuid, email, social_provider, onboarding_step, created_at)
+       VALUES (gen_random_uuid(), $1, 'google', 'complete', $2) RETURNING id, uuid, email`,
+      [email, service.now],
+    );
+    await service.sql(
+      'INSERT INTO referrals (account_id, affiliate_id, clicked_at, created_at) VALUES ($1, $2, $3, $3)',
+      [account.id, affiliateId, service.now],
+    );
+    return { ...account, id: Number(account.id) };
+  };
+
+  const passDays = async (worlds: PaymentWorld[], days: number) => {
+    for (let passed = 0; passed < days; passed += STEP_DAYS) {
+      const date = new Date(billing.service.now.getTime() + STEP_DAYS * DAY_MS);
+      // What was refunded or lost in a year ends its renewal at Stripe: that cannot be decided after the charge.
+      for (const world of worlds) if (world.renewsBefore(date)) await world.deliver();
+      await billing.service.moveClockTo(date, () => billing.stripe.advanceTo(date));
+      for (const world of worlds) await world.collect();
+      await runBillingJobs();
+      for (const world of worlds) await world.collect();
+    }
+  };
+
+  it(`have the same end state, whatever the order and the delay of their events (${RUNS} sequences, seed ${SEED})`, async function () {
+    this.timeout(RUNS * 20_000);
+    await fc.assert(
+      fc.asyncProperty(sequence, async ({ actions, order }) => {
+        const random = createSeededRandom(order);
+        const worlds = [
+          new PaymentWorld(billing, await createAccount(), random.fork('prompt'), false),
+          new PaymentWorld(billing, await createAccount(), random.fork('late'), true),
+        ];
+        for (const world of worlds) await world.subscribe();
+        for (const action of actions) {
+          if (action.type === '40 days') await passDays(worlds, 40);
+          else if (action.type === '330 days') await passDays(worlds, 330);
+          else {
+            const [prompt, late] = worlds as [PaymentWorld, PaymentWorld];
+            const isDone = await prompt.perform(action);
+            expect(await late.perform(action), `${action.type} is possible`).to.equal(isDone);
+          }
+        }
+        for (const world of worlds) await world.closeDisputes(order % 2 === 0 ? 'won' : 'lost');
+        await drainWorlds(worlds);
+        const [prompt, late] = await Promise.all(worlds.map((world) => world.readEndState()));
+        expect(late, `prompt ${JSON.stringify(prompt)}, late ${JSON.stringify(late)}`).to.deep.equal(prompt);
+        await billing.service.checkIntegrity({ isDrained: true });
+      }),
+      { numRuns: RUNS, seed: SEED, endOnFailure: process.env['PAYMENT_ORDER_SHRINK'] === undefined },
+    );
+  });
+});

@@ -1,0 +1,278 @@
+import { randomUUID } from 'node:crypto';
+import { runAccountDeletions } from '../../shared/domain/accounts/deletionSweep.ts';
+import { requestAccountDeletion, undoAccountDeletion } from '../../shared/domain/accounts/deletion.ts';
+import { SERVICE_ORIGIN } from '../../shared/domain/accounts/securityEvents.ts';
+import { startPlanCheckout } from '../../shared/domain/billing/checkout.ts';
+import { runBillingMaintenance } from '../../shared/domain/billing/maintenance.ts';
+import { processPaymentEvents } from '../../shared/domain/billing/paymentEvents.ts';
+import { storePaymentEvents } from '../../shared/domain/billing/receivePaymentEvents.ts';
+import { reconcilePayments } from '../../shared/domain/billing/reconcile.ts';
+import { renewDueCreditPeriods } from '../../shared/domain/credits/renewDuePeriods.ts';
+import { ServiceError } from '../../shared/spec/errors.ts';
+import type { FakeStripe } from '../fakes/stripe/fakeStripe.ts';
+import { findCharge } from '../fakes/stripe/reversals.ts';
+import type { SeededRandom } from '../fakes/seededRandom.ts';
+import { getId } from '../fakes/stripe/store.ts';
+import type { BillingService } from './billingService.ts';
+
+const PLANS = ['lite', 'starter', 'pro', 'studio'];
+
+/** Actions at Stripe and here that change what an account has paid for. */
+export const PAYMENT_ACTIONS = [
+  'upgrade',
+  'downgrade',
+  'refund',
+  'half refund',
+  'dispute',
+  'win',
+  'lose',
+  'cancel',
+  'resume',
+  'delete',
+  'undo deletion',
+  '40 days',
+  '330 days',
+] as const;
+
+export interface PaymentAction {
+  type: (typeof PAYMENT_ACTIONS)[number];
+  /** Chooses the payment that the action is about. */
+  which: number;
+}
+
+/** An account whose events are delivered at once, or late, doubled and out of order. */
+export class PaymentWorld {
+  readonly account: { id: number; uuid: string; email: string };
+  private readonly billing: BillingService;
+  private readonly delaysEvents: boolean;
+  private readonly random: SeededRandom;
+  private held: string[] = [];
+  private readonly seen = new Set<string>();
+  private subscriptionId = '';
+  private customerId = '';
+
+  constructor(billing: BillingService, account: PaymentWorld['account'], random: SeededRandom, delaysEvents: boolean) {
+    this.billing = billing;
+    this.account = account;
+    this.random = random;
+    this.delaysEvents = delaysEvents;
+  }
+
+  private get stripe(): FakeStripe {
+    return this.billing.stripe;
+  }
+
+  async subscribe(): Promise<void> {
+    const url = await startPlanCheckout(this.account.id, 'lite', randomUUID());
+    const { subscription, customer } = this.stripe.completeCheckout(url as string);
+    [this.subscriptionId, this.customerId] = [getId(subscription), getId(customer)];
+    await this.deliver();
+  }
+
+  /** Returns whether the year of the subscription ends before a time. */
+  renewsBefore(date: Date): boolean {
+    const { items } = this.stripe.store.get('subscription', this.subscriptionId);
+    return items.data.some(({ current_period_end: end }) => 1_000 * end <= date.getTime());
+  }
+
+  /** Stores the events that have happened since; those of a prompt world are processed at once. */
+  async collect(): Promise<void> {
+    for (;;) {
+      const events = this.takeEvents();
+      if (events.length === 0) return;
+      await storePaymentEvents(toAsync(events));
+      this.held.push(...events.map(({ id }) => id));
+      if (!this.delaysEvents) await this.process();
+    }
+  }
+
+  /** Processes all events of the account, and those that follow. */
+  async deliver(): Promise<void> {
+    await this.collect();
+    while (this.held.length > 0) {
+      await this.process();
+      await this.collect();
+    }
+  }
+
+  /** Processes the events that are held: by two workers at a time, each with all of them, unless they come promptly. */
+  private async process(): Promise<void> {
+    const ids = this.held.splice(0);
+    if (!this.delaysEvents) return processPaymentEvents(ids);
+    await Promise.all([this.shuffle(ids), this.shuffle(ids)].map((order) => processPaymentEvents(order)));
+  }
+
+  private shuffle(ids: string[]): string[] {
+    const places = new Map(ids.map((id) => [id, this.random.next()]));
+    return ids.toSorted((a, b) => (places.get(a) as number) - (places.get(b) as number));
+  }
+
+  private takeEvents() {
+    const { store } = this.stripe;
+    const own = store
+      .list('event')
+      .filter(({ data: { object } }) => findCustomer(this.stripe, object) === this.customerId);
+    const fresh = own.filter(({ id }) => !this.seen.has(id)).toReversed();
+    for (const { id } of fresh) this.seen.add(id);
+    return fresh.map((event) => ({
+      id: event.id,
+      type: event.type as string,
+      objectId: (event.data.object as { id: string }).id,
+      payload: JSON.stringify(event),
+    }));
+  }
+
+  /**
+   * Performs an action. Those of the customer follow what the service has done at Stripe by then, such as a change back to
+   * the paid plan, as they are offered on pages that show it: the events before them are delivered first.
+   * @returns whether it was possible.
+   */
+  async perform({ type, which }: PaymentAction): Promise<boolean> {
+    if (['upgrade', 'downgrade', 'cancel', 'resume', 'delete', 'undo deletion'].includes(type)) await this.deliver();
+    const isDone = await this.tryAction(type, which);
+    await this.collect();
+    return isDone;
+  }
+
+  private async tryAction(type: PaymentAction['type'], which: number): Promise<boolean> {
+    const { id, email } = this.account;
+    if (type === 'delete') {
+      await requestAccountDeletion(id, { email, sessionToken: '', origin: SERVICE_ORIGIN });
+      await runAccountDeletions();
+      return true;
+    }
+    if (type === 'undo deletion') {
+      await undoAccountDeletion(id, SERVICE_ORIGIN).catch(ignoreRejection);
+      await runAccountDeletions();
+      return true;
+    }
+    if (type === 'upgrade' || type === 'downgrade') return this.changePlan(type === 'upgrade' ? 1 : -1);
+    const subscription = this.stripe.store.get('subscription', this.subscriptionId);
+    const isLive = subscription.status === 'active';
+    if (type === 'cancel' || type === 'resume') {
+      const isCanceled = subscription.cancel_at !== null;
+      // Who disputes a payment cannot use the account, and is not offered either.
+      if (!isLive || isCanceled === (type === 'cancel') || this.listDisputes().length > 0) return false;
+      if (type === 'cancel') this.stripe.cancelAtPeriodEnd(subscription.id);
+      else this.stripe.resume(subscription.id);
+      return true;
+    }
+    if (type === 'win' || type === 'lose') {
+      const [dispute] = this.listDisputes();
+      if (dispute === undefined) return false;
+      this.stripe.closeDispute(dispute.id, type === 'win' ? 'won' : 'lost');
+      return true;
+    }
+    const charges = this.listCharges().filter(({ disputed, refunded }) => !disputed && !refunded);
+    const charge = charges[which % Math.max(1, charges.length)];
+    if (charge === undefined) return false;
+    const rest = charge.amount - charge.amount_refunded;
+    if (type === 'dispute') this.stripe.openDispute(charge.id, { amountCents: rest });
+    else this.stripe.refund(charge.id, type === 'refund' ? rest : Math.ceil(rest / 2));
+    return true;
+  }
+
+  private async changePlan(step: 1 | -1): Promise<boolean> {
+    const { plan } = await this.readAccount();
+    const next = PLANS[PLANS.indexOf(plan ?? '') + step];
+    if (plan === null || next === undefined) return false;
+    const url = await startPlanCheckout(this.account.id, next, randomUUID()).catch(ignoreRejection);
+    if (typeof url !== 'string' || !url.includes('bps_')) return false;
+    this.stripe.confirmPlanSwitch(url);
+    return true;
+  }
+
+  private listCharges() {
+    const { store } = this.stripe;
+    const invoices = store.list('invoice').filter(({ customer }) => getId(customer) === this.customerId);
+    const paid = invoices.filter(({ amount_paid: cents }) => cents > 0);
+    return paid.map(({ id }) => findCharge(store, id)).toReversed();
+  }
+
+  private listDisputes() {
+    const charges = new Set(this.listCharges().map(({ id }) => id));
+    const disputes = this.stripe.store.list('dispute');
+    return disputes.filter(({ charge, status }) => charges.has(getId(charge)) && status === 'needs_response');
+  }
+
+  private async readAccount() {
+    const [row] = await this.billing.service.sql('SELECT plan_slug AS plan FROM accounts WHERE id = $1', [
+      this.account.id,
+    ]);
+    return row as { plan: string | null };
+  }
+
+  /** Closes the disputes that are open: what follows from them is decided then. */
+  async closeDisputes(outcome: 'won' | 'lost'): Promise<void> {
+    for (const { id } of this.listDisputes()) this.stripe.closeDispute(id, outcome);
+    await this.collect();
+  }
+
+  /** Reads what must not depend on the order and the time of events. */
+  async readEndState(): Promise<object> {
+    const { service } = this.billing;
+    const values = [this.account.id];
+    const [account] = await service.sql(
+      `SELECT a.balance, a.plan_credits, a.topup_credits, a.plan_slug, a.erased_at IS NOT NULL AS is_erased, a.period_granted,
+              s.status, s.cancel_at_period_end, s.plan_slug AS last_plan
+         FROM accounts a LEFT JOIN LATERAL (SELECT * FROM subscriptions WHERE account_id = a.id ORDER BY id DESC LIMIT 1) s ON true
+        WHERE a.id = $1`,
+      values,
+    );
+    const grants =
+      account.status === 'active'
+        ? await service.sql(
+            `SELECT split_part(effect_key, ':', 3)::int AS month, sum(amount)::int AS credits FROM ledger_entries
+              WHERE account_id = $1 AND effect_key ~ '^(grant:[^:]+:[0-9]+|expiry:[^:]+:[0-9]+:[0-9]+$)' GROUP BY 1 ORDER BY 1`,
+            values,
+          )
+        : 'ended';
+    const invoices = await service.sql(
+      `SELECT i.total_cents, i.refunded_cents, i.status, o.status AS owed, c.amount_cents AS commission
+         FROM invoices i LEFT JOIN owed_refunds o ON o.invoice_id = i.stripe_invoice_id
+         LEFT JOIN commissions c ON c.invoice_id = i.stripe_invoice_id
+        WHERE i.account_id = $1 ORDER BY i.created_at, i.total_cents`,
+      values,
+    );
+    const plans = await service.sql(
+      `SELECT p.plan_slug, p.returned_at IS NOT NULL AS is_returned FROM subscription_plans p
+         JOIN subscriptions s ON s.id = p.subscription_id WHERE s.account_id = $1 AND p.stripe_invoice_id IS NOT NULL
+        ORDER BY p.applies_from, p.id`,
+      values,
+    );
+    return { account, grants, invoices, plans };
+  }
+}
+
+/** Runs the jobs that workers run by the clock. */
+export async function runBillingJobs(): Promise<void> {
+  await renewDueCreditPeriods();
+  await runBillingMaintenance();
+  await runAccountDeletions();
+}
+
+/** Delivers everything that is held or lost, and carries out what is owed. */
+export async function drainWorlds(worlds: PaymentWorld[]): Promise<void> {
+  for (let round = 0; round < 2; round += 1) {
+    for (const world of worlds) await world.deliver();
+    await runBillingJobs();
+    if (round === 0) await reconcilePayments();
+  }
+  for (const world of worlds) await world.deliver();
+}
+
+function findCustomer(stripe: FakeStripe, object: object): string {
+  const { customer, charge, payment_intent: intent, ...own } = object as Record<string, string | { id: string } | null>;
+  if (customer != null) return getId(customer);
+  if (own['object'] === 'customer') return getId(own['id']);
+  const of = intent ?? stripe.store.find('charge', getId(charge as string))?.payment_intent;
+  return getId(stripe.store.find('payment_intent', getId(of as string))?.customer);
+}
+
+async function* toAsync<Item>(items: Item[]): AsyncGenerator<Item> {
+  yield* items;
+}
+
+function ignoreRejection(error: unknown): void {
+  if (!(error instanceof ServiceError)) throw error;
+}
