@@ -5,6 +5,7 @@ import { type BillingService, runJob, startBillingService } from '../harness/bil
 import { expectError } from '../harness/errorEnvelope.ts';
 import { createBrowserFor } from '../harness/httpBrowser.ts';
 import { eventually, type TestService, startTestService } from '../harness/testService.ts';
+import { voidInvoice } from '../fakes/stripe/invoices.ts';
 import { completeInvoices } from '../harness/topupInvoices.ts';
 
 const PATH = '/api/billing/invoices/';
@@ -117,6 +118,35 @@ describe('the list of invoices', () => {
       const [invoice] = (await list(customer)).data;
       expect(invoice).to.include({ description: 'Automatic top-up: 1896 credits', total_cents: 5_000, status: 'paid' });
       expect(invoice.number).to.equal(billing.stripe.store.get('invoice', invoice.invoice_id).number);
+    });
+
+    it('shows every open invoice of a plan, which can be paid in any order, and one that was voided', async () => {
+      const customer = await billing.createCustomer('lite');
+      const [first, second] = [
+        billing.stripe.failUpgrade(billing.customerId(customer), undefined, 'starter'),
+        billing.stripe.failUpgrade(billing.customerId(customer)),
+      ];
+      await billing.drained();
+      const states = async () =>
+        (await list(customer)).data.map(({ invoice_id: id, status, hosted_invoice_url: url }) => [
+          id === first.id ? 'first' : id === second.id ? 'second' : 'year',
+          status,
+          url !== null,
+        ]);
+      expect(await states()).to.have.deep.members([
+        ['second', 'open', true],
+        ['first', 'open', true],
+        ['year', 'paid', true],
+      ]);
+      billing.stripe.payOpenInvoice(second.id);
+      await billing.drained();
+      const names = async () => (await states()).map(([name, status]) => `${name} ${status}`);
+      expect(await names()).to.have.members(['second paid', 'first open', 'year paid']);
+      const { store } = billing.stripe;
+      voidInvoice(store, store.get('invoice', first.id));
+      store.emit('customer.subscription.updated', billing.stripe.findSubscription(billing.customerId(customer)));
+      await billing.drained();
+      expect(await names()).to.have.members(['second paid', 'first void', 'year paid']);
     });
 
     it('can be read while Stripe is unavailable', async () => {

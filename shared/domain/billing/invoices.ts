@@ -142,7 +142,7 @@ export async function applyTopupInvoice(
     .where('sync_version', '<', syncVersion);
 }
 
-/** Inserts or updates the invoices of a subscription, unless a newer snapshot was applied. */
+/** Inserts or updates the invoices of a subscription, unless a newer snapshot was applied. A void one is only updated. */
 const UPSERT_INVOICES = prepared(
   'record_subscription_invoices',
   `INSERT INTO invoices AS i (uuid, account_id, kind, subscription_id, stripe_invoice_id, number, description, status,
@@ -153,6 +153,7 @@ const UPSERT_INVOICES = prepared(
      FROM json_to_recordset(:documents) AS d (uuid uuid, id text, number text, description text, status text,
           currency text, total bigint, tax bigint, discount bigint, refunded bigint, hosted_invoice_url text, pdf_url text,
           created_at timestamptz, paid_at timestamptz)
+    WHERE status <> 'void' OR EXISTS (SELECT FROM invoices known WHERE known.stripe_invoice_id = d.id)
    ON CONFLICT (stripe_invoice_id) DO UPDATE
      SET number = excluded.number, status = excluded.status, total_cents = excluded.total_cents,
          tax_cents = excluded.tax_cents, discount_cents = excluded.discount_cents, net_cents = excluded.net_cents,
@@ -162,10 +163,7 @@ const UPSERT_INVOICES = prepared(
    WHERE i.sync_version < excluded.sync_version`,
 );
 
-/**
- * Applies all invoices of a subscription. One that was open and is neither the latest nor paid any more was replaced,
- * and is not due. A snapshot older than the last one changes nothing.
- */
+/** Applies all invoices of a subscription. A snapshot older than the last one changes nothing. */
 export async function applySubscriptionInvoices(
   transaction: Transaction,
   account: Account,
@@ -187,10 +185,6 @@ export async function applySubscriptionInvoices(
   }));
   const owner = { account: account.id, subscription: subscription.id };
   await runStatement(UPSERT_INVOICES, { ...owner, syncVersion, documents: JSON.stringify(documents) }, transaction);
-  await Invoice.query(transaction)
-    .patch({ status: 'void', sync_version: syncVersion })
-    .where({ subscription_id: subscription.id, status: 'open' })
-    .where('sync_version', '<', syncVersion);
 }
 
 function describeInvoice(

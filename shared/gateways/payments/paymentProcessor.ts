@@ -28,7 +28,7 @@ export interface ProcessorSubscription {
   paidUntil: Date | null;
   /** All its paid invoices, newest first. */
   invoices: SubscriptionInvoice[];
-  /** The same and its latest invoice, as documents for the customer. */
+  /** All its invoices that are not drafts, as documents for the customer. */
   documents: ProcessorInvoice[];
 }
 

@@ -45,15 +45,16 @@ export type PlanPrices = Record<PlanSlug, string[]>;
 export function toProcessorSubscription(
   subscription: Stripe.Subscription,
   prices: PlanPrices,
-  paidInvoices: Stripe.Invoice[],
+  listedInvoices: Stripe.Invoice[],
 ): ProcessorSubscription {
   const item = subscription.items.data[0];
   const last = getLatestInvoice(subscription);
-  const isListed = last === null || last.status !== 'paid' || paidInvoices.some(({ id }) => id === last.id);
-  const paid = isListed ? paidInvoices : [last, ...paidInvoices];
-  const invoices = paid.map((invoice) => toSubscriptionInvoice(invoice, prices));
-  // It may have been paid between the two requests, and is then in both.
-  const documents = last === null || paid.some(({ id }) => id === last.id) ? paid : [last, ...paid];
+  // The latest one may be listed later than the subscription names it.
+  const isListed = last === null || listedInvoices.some(({ id }) => id === last.id);
+  const all = isListed ? listedInvoices : [last, ...listedInvoices];
+  const invoices = all
+    .filter(({ status }) => status === 'paid')
+    .map((invoice) => toSubscriptionInvoice(invoice, prices));
   const annualPeriodEnds = invoices
     .filter(({ isAnnual: isYear }) => isYear)
     .map(({ paidUntil }) => paidUntil.getTime());
@@ -72,7 +73,7 @@ export function toProcessorSubscription(
     isLatestInvoicePaid: last?.status === 'paid',
     paidUntil: annualPeriodEnds.length === 0 ? null : new Date(Math.max(...annualPeriodEnds)),
     invoices,
-    documents: documents.map(toProcessorInvoice).filter((document) => document !== null),
+    documents: all.map(toProcessorInvoice).filter((document) => document !== null),
   };
 }
 

@@ -33,6 +33,9 @@ interface SubscriptionContext {
   prices: PlanPrices;
 }
 
+/** Far more than a subscription has. */
+const MAX_INVOICES = 10_000;
+
 /** One payment of an invoice. */
 interface InvoicePayment {
   intent: Stripe.PaymentIntent;
@@ -99,8 +102,12 @@ export function buildSubscriptionMethods({ stripe, prices }: SubscriptionContext
         stripe.subscriptions.retrieve(subscriptionId, { expand: ['latest_invoice'] }),
       );
       if (subscription === null) return null;
-      const { data } = await unwrap(stripe.invoices.list({ subscription: subscriptionId, status: 'paid', limit: 100 }));
-      return toProcessorSubscription(subscription, prices, data);
+      const list = stripe.invoices.list({ subscription: subscriptionId, limit: 100 });
+      return toProcessorSubscription(
+        subscription,
+        prices,
+        await unwrap(list.autoPagingToArray({ limit: MAX_INVOICES })),
+      );
     },
 
     cancelSubscription: async (subscriptionId) => {

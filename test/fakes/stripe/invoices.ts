@@ -164,6 +164,7 @@ export function markInvoicePaid(
 export function activateSubscription(store: StripeStore, invoice: Stripe.Invoice): void {
   const subscription = store.find('subscription', getId(invoice.parent?.subscription_details?.subscription));
   if (subscription === undefined || getId(subscription.latest_invoice) !== invoice.id) return;
+  store.paidPrices.delete(subscription.id);
   setSubscriptionStatus(store, subscription, 'active');
 }
 

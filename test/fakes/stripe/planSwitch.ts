@@ -69,8 +69,10 @@ export function failUpgrade(
   price: Stripe.Price,
   afterRetries?: AfterFailedRetries,
 ): Stripe.Invoice {
+  const { price: before } = getItem(subscription);
   const invoice = prorate(store, subscription, price);
   if (invoice.total <= 0) throw new Error(`${price.id} is not an upgrade.`);
+  if (!store.paidPrices.has(subscription.id)) store.paidPrices.set(subscription.id, before.id);
   collectInvoice(store, invoice, subscription, 'declined');
   store.emit('customer.subscription.updated', subscription);
   setSubscriptionStatus(store, subscription, 'past_due');

@@ -94,6 +94,8 @@ export class StripeStore {
   readonly cards = new Map<string, CardBehavior>();
   /** Scheduled price from the renewal on, by subscription id. */
   readonly scheduledPrices = new Map<string, string>();
+  /** The price that is paid, by the id of a subscription whose change to another one is not paid. */
+  readonly paidPrices = new Map<string, string>();
   /** Pending collection attempts by invoice id. */
   readonly collections = new Map<string, PendingCollection>();
   /** Parameters of a checkout page that its object does not show. */

@@ -14,6 +14,7 @@ export interface CustomerSummary {
 
 export interface SubscriptionSummary {
   id: string;
+  /** The paid plan, also while a change to another one is not paid. */
   plan: PlanSlug | null;
   /** The plan from the renewal on, if another one is scheduled. */
   nextPlan: PlanSlug | null;
@@ -111,7 +112,7 @@ function summarizeSubscription(
   const { price, current_period_end } = getItem(subscription);
   return {
     id: subscription.id,
-    plan: findPlan(price.id),
+    plan: findPlan(store.paidPrices.get(subscription.id) ?? price.id),
     nextPlan: findPlan(store.scheduledPrices.get(subscription.id)),
     status: subscription.status,
     startedAt: new Date(1_000 * subscription.start_date),
