@@ -108,6 +108,17 @@ describe('two services with different catalogs on one database', () => {
     ]);
   }).timeout(scaleTimeout(120_000));
 
+  it('an API with an older catalog warns with the number of the last release, and the newest one does not', async () => {
+    await release(service.env['DATABASE_URL'] as string, CATALOGS.costly);
+    const catalogs = await service.sql('SELECT id FROM catalog_releases ORDER BY released_at DESC LIMIT 1');
+    const [older, newest] = [await service.startApi(), await service.startApi({ CATALOG: CATALOGS.costly })];
+    for (const api of [older, newest]) expect((await fetch(`${api.baseUrl}/api/ready/`)).status).to.equal(200);
+    await older.waitForLog('catalog is older than the last release');
+    expect(older.logs()).to.match(new RegExp(`"newest":${catalogs[0].id},`));
+    expect(newest.logs()).to.not.include('catalog is older');
+    await Promise.all([older.stop(), newest.stop()]);
+  });
+
   it('a removed model keeps its name and kind in lists, filters and usage', async () => {
     const body = { model: 'sketch-1', prompt: 'A sketch', params: {} };
     const created = await customer.createGeneration(body);

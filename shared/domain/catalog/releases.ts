@@ -3,7 +3,9 @@ import { buildDefaultModels, type CatalogModel, getCatalog, parseRelease } from 
 import { ConfigError } from '../../lib/config.ts';
 import { prepared, runStatement } from '../../lib/database/preparedStatements.ts';
 import { logger } from '../../lib/logger.ts';
+import { throttleLog } from '../../lib/logThrottle.ts';
 import { perService } from '../../lib/serviceScope.ts';
+import { MINUTE_MS } from '../../spec/durations.ts';
 import { ServiceError } from '../../spec/errors.ts';
 import { CatalogRelease } from '../../tables/CatalogRelease.ts';
 import { arePlansOfLastRelease } from './releasedPlans.ts';
@@ -104,17 +106,33 @@ export async function requireReleasedCatalog(): Promise<void> {
   );
 }
 
+/** An older catalog is usual during a deployment, and is reported again for as long as its process runs. */
+const WARN_EVERY_MS = 10 * MINUTE_MS;
+
+const warnOlderCatalog = perService(() =>
+  throttleLog(WARN_EVERY_MS, (_suppressed, release: number, newest: number) =>
+    logger.warn({ release, newest }, 'catalog is older than the last release; restart this process with that CATALOG'),
+  ),
+);
+
+/** Logs a warning while this process sells the models of a catalog that another release has replaced. */
+export async function reportOlderCatalog(): Promise<void> {
+  const newest = await findNewestRelease();
+  const { releaseId } = getCatalog();
+  if (newest !== undefined && newest.id !== releaseId) warnOlderCatalog()(releaseId, newest.id);
+}
+
+function findNewestRelease() {
+  return CatalogRelease.query().select('id').orderBy('released_at', 'desc').first();
+}
+
 /**
  * Checks the catalog of a command, whose names and plans must be those of the service.
  * @throws ConfigError if another catalog was released last.
  */
 export async function requireNewestCatalog(): Promise<void> {
   // The command itself reports a database that is unavailable or not migrated.
-  const newest = await CatalogRelease.query()
-    .select('id')
-    .orderBy('released_at', 'desc')
-    .first()
-    .catch(() => undefined);
+  const newest = await findNewestRelease().catch(() => undefined);
   if (newest === undefined) return;
   if (newest.id === getCatalog().releaseId && (await arePlansOfLastRelease().catch(() => true))) return;
   throw new ConfigError('CATALOG must be that of the service: it differs from the one that was released last.');

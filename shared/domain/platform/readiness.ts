@@ -3,7 +3,7 @@ import { logger } from '../../lib/logger.ts';
 import { perService } from '../../lib/serviceScope.ts';
 import { MIGRATION_NAMES, MIGRATIONS_TABLE } from '../../lib/migrationNames.ts';
 import { arePlansReleased } from '../catalog/releasedPlans.ts';
-import { isCatalogReleased } from '../catalog/releases.ts';
+import { isCatalogReleased, reportOlderCatalog } from '../catalog/releases.ts';
 import { probeQueues } from '../../queues/heartbeat.ts';
 
 const READINESS = prepared(
@@ -49,6 +49,7 @@ async function findDatabaseProblems(): Promise<string[]> {
     const [row] = await runStatement<{ applied: number }>(READINESS, { names: [...MIGRATION_NAMES] });
     if (row?.applied !== MIGRATION_NAMES.length) return ['the database is not migrated to this version'];
     const isReleased = (await isCatalogReleased()) && (await arePlansReleased());
+    await reportOlderCatalog();
     return isReleased ? [] : ['the catalog is not released: run npm run release with this CATALOG'];
   } catch (error) {
     // undefined_table: the database was never migrated.
