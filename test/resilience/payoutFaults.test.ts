@@ -44,6 +44,27 @@ describe('payouts with faults of transfers', () => {
     });
   }
 
+  it('rejects a payout whose transfer was reversed by hand, and pays its commissions again', async () => {
+    const { refer, transfers, stats, affiliate } = await fixture.createAffiliate();
+    await fixture.billing.subscribe(await refer(), 'lite');
+    await fixture.advanceMonths();
+    await fixture.runPayouts();
+    const { stripe, service } = fixture.billing;
+    const [payout] = await service.sql(
+      'SELECT p.* FROM payouts p JOIN accounts a ON a.id = p.affiliate_id WHERE a.email = $1',
+      [affiliate.email],
+    );
+    stripe.reverseTransfer(payout.stripe_transfer_id);
+    await fixture.billing.drained();
+    expect(await stats()).to.include({ pending_cents: COMMISSION.lite, paid_cents: 0 });
+    await service.sql(`UPDATE payouts SET completed_at = completed_at - interval '7 hours' WHERE uuid = $1`, [
+      payout.uuid,
+    ]);
+    await fixture.runPayouts();
+    expect(transfers()).to.deep.equal([COMMISSION.lite]);
+    expect(await stats()).to.include({ pending_cents: 0, paid_cents: COMMISSION.lite });
+  });
+
   it('retries a transfer that exceeded the balance hours later, less the refunds by then', async () => {
     const { refer, transfers, stats } = await fixture.createAffiliate();
     const [kept, refunded] = [await refer(), await refer()];

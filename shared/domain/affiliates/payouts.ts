@@ -13,6 +13,7 @@ import { Commission } from '../../tables/Commission.ts';
 import { Payout } from '../../tables/Payout.ts';
 import { PayoutItem } from '../../tables/PayoutItem.ts';
 import { recordEvent } from '../outbox/recordEvent.ts';
+import type { AccountSnapshot } from '../payments/accountSnapshot.ts';
 import { trySync } from '../payments/processorErrors.ts';
 import { syncConnectedAccount } from './payoutAccounts.ts';
 import { HOUR_MS, MINUTE_MS } from '../../spec/durations.ts';
@@ -181,6 +182,40 @@ export async function recoverRejectedTransfer(affiliateId: number): Promise<void
   if (last === undefined) return;
   const transferId = await processor.findTransfer(last.uuid, last.created_at);
   if (transferId !== null) await markPayoutPaid(last, transferId);
+}
+
+/** A paid payout whose transfer was reversed by hand at the processor. */
+export interface PayoutReversalSnapshot extends AccountSnapshot {
+  kind: 'payoutReversal';
+  transferId: string;
+}
+
+/** Reads a transfer. @returns null unless it is that of a payout and was reversed as a whole. */
+export async function fetchPayoutReversal(transferId: string): Promise<PayoutReversalSnapshot | null> {
+  const payout = await Payout.query().findOne({ stripe_transfer_id: transferId });
+  if (payout === undefined) return null;
+  const { affiliate_id: accountId, uuid } = payout;
+  if (await processor.isTransferReversed(transferId))
+    return { kind: 'payoutReversal', accountId, problem: null, transferId };
+  logger.error({ payout: uuid, transferId }, 'transfer reversed in part; the payout counts as paid in full');
+  return null;
+}
+
+/** Rejects a payout whose transfer was reversed: its commissions are payable again, less any reversals since. */
+export async function applyPayoutReversal(
+  transaction: Transaction,
+  { accountId, transferId }: PayoutReversalSnapshot,
+): Promise<void> {
+  await Affiliate.query(transaction).findById(accountId).forNoKeyUpdate();
+  const payout = await Payout.query(transaction).findOne({ stripe_transfer_id: transferId, status: 'paid' });
+  if (payout === undefined) return;
+  await payout.$query(transaction).patch({
+    status: 'rejected',
+    stripe_transfer_id: null,
+    last_error: `The transfer ${transferId} was reversed at the payment processor.`,
+    completed_at: now(),
+  });
+  await runStatement(ADD_SETTLED_CENTS, { payout: payout.uuid, sign: -1 }, transaction);
 }
 
 /** Releases a payout that was not transferred: its commissions are payable again, less any reversals since. */

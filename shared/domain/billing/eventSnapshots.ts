@@ -6,6 +6,7 @@ import type { PaymentEvent } from '../../tables/PaymentEvent.ts';
 import { Topup } from '../../tables/Topup.ts';
 import { applyCommission, type CommissionSnapshot, fetchCommission } from '../affiliates/commissions.ts';
 import { applyPayoutAccount, fetchPayoutAccount, type PayoutAccountSnapshot } from '../affiliates/payoutAccounts.ts';
+import { applyPayoutReversal, fetchPayoutReversal, type PayoutReversalSnapshot } from '../affiliates/payouts.ts';
 import type { AccountSnapshot, UnresolvedSnapshot } from '../payments/accountSnapshot.ts';
 import { nextSyncVersion } from '../payments/syncVersion.ts';
 import { applyMissingSubscription, applySubscriptionSnapshot } from './applySubscription.ts';
@@ -38,6 +39,7 @@ export type EventSnapshot =
   | CommissionSnapshot
   | InvoiceSnapshot
   | PayoutAccountSnapshot
+  | PayoutReversalSnapshot
   | UnresolvedSnapshot;
 
 /**
@@ -61,6 +63,7 @@ async function fetchEventParts({ type, object_id: id }: PaymentEvent): Promise<(
   if (type.startsWith('charge.dispute.')) return fetchChargeParts(await processor.findDisputedCharge(id));
   if (type.startsWith('credit_note.')) return fetchCreditNoteParts(id);
   if (type === 'account.updated') return [await fetchPayoutAccount(id)];
+  if (type === 'transfer.reversed') return [await fetchPayoutReversal(id)];
   return [];
 }
 
@@ -91,6 +94,7 @@ async function applySnapshots(
     else if (snapshot.kind === 'paymentMethod') await applyPaymentMethod(transaction, account, snapshot);
     else if (snapshot.kind === 'commission') await applyCommission(transaction, snapshot);
     else if (snapshot.kind === 'payoutAccount') await applyPayoutAccount(transaction, snapshot);
+    else if (snapshot.kind === 'payoutReversal') await applyPayoutReversal(transaction, snapshot);
   }
   return followUps;
 }

@@ -24,4 +24,5 @@ export const EVENT_TYPES = [
   'credit_note.created',
   'credit_note.voided',
   'account.updated',
+  'transfer.reversed',
 ] as const;

@@ -276,8 +276,10 @@ export interface PaymentProcessor {
     connectAccountId: string;
     amountCents: number;
   }): Promise<string | null>;
-  /** Searches for the transfer of a payout that was created at that time. @returns its id. */
+  /** Searches for the transfer of a payout that was created at that time and not reversed. @returns its id. */
   findTransfer(payoutUuid: string, createdAt: Date): Promise<string | null>;
+  /** Returns whether all of a transfer was reversed, by hand. */
+  isTransferReversed(transferId: string): Promise<boolean>;
 
   /** Returns the ids of a customer's latest subscriptions that have not ended. */
   listOpenSubscriptions(customerId: string): Promise<string[]>;

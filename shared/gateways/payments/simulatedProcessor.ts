@@ -170,6 +170,10 @@ export class SimulatedProcessor implements PaymentProcessor {
     return null;
   }
 
+  async isTransferReversed(): Promise<boolean> {
+    return false;
+  }
+
   async findTransfer(): Promise<null> {
     return null;
   }

@@ -5,7 +5,12 @@ import { ACCOUNT_KEY, CURRENCY, PAYOUT_KEY, toSearchStart } from './stripeMapper
 
 type ConnectMethods = Pick<
   PaymentProcessor,
-  'createConnectedAccount' | 'openOnboarding' | 'readConnectedAccount' | 'createTransfer' | 'findTransfer'
+  | 'createConnectedAccount'
+  | 'openOnboarding'
+  | 'readConnectedAccount'
+  | 'createTransfer'
+  | 'findTransfer'
+  | 'isTransferReversed'
 >;
 
 /** Builds the methods for payouts, by Stripe Connect: affiliates have connected accounts that receive transfers. */
@@ -50,9 +55,12 @@ export function buildConnectMethods(stripe: Stripe): ConnectMethods {
       const transfers = stripe.transfers.list({
         transfer_group: payoutUuid,
         created: { gte: toSearchStart(createdAt) },
-        limit: 1,
+        limit: 10,
       });
-      return (await unwrap(transfers)).data[0]?.id ?? null;
+      return (await unwrap(transfers)).data.find(({ reversed: isReversed }) => !isReversed)?.id ?? null;
     },
+
+    isTransferReversed: async (transferId) =>
+      (await findOrNull(stripe.transfers.retrieve(transferId)))?.reversed === true,
   };
 }

@@ -45,6 +45,14 @@ export function getConnectedAccount(store: StripeStore, id: string, param?: stri
   throw new StripeApiError(403, { code: 'account_invalid', message });
 }
 
+/** Reverses a transfer, as the dashboard can. @param amountCents default: the remaining amount. */
+export function reverseTransfer(store: StripeStore, transfer: Stripe.Transfer, amountCents?: number): void {
+  transfer.amount_reversed += amountCents ?? transfer.amount - transfer.amount_reversed;
+  transfer.reversed = transfer.amount_reversed === transfer.amount;
+  if (store.balanceCents !== null) store.balanceCents += amountCents ?? transfer.amount;
+  store.emit('transfer.reversed', transfer);
+}
+
 export interface NewTransfer {
   amount: number;
   currency: string;

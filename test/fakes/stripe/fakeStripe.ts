@@ -1,6 +1,6 @@
 import type Stripe from 'stripe';
 import { type CheckoutOptions, completeSession, settleAsyncPayment } from './checkout.ts';
-import { type Onboarding, setOnboardingState } from './connect.ts';
+import { type Onboarding, reverseTransfer, setOnboardingState } from './connect.ts';
 import { addPaymentMethod, detachPaymentMethod, listPaymentMethods } from './customers.ts';
 import { FakeStripeServer } from './fakeStripeServer.ts';
 import type { FakeStripeEvent } from './events.ts';
@@ -208,6 +208,11 @@ export class FakeStripe extends FakeStripeServer {
   /** Changes the onboarding state of a connected account. @param link its id, or the URL of its onboarding page. */
   onboard(link: string, state: Onboarding = 'enabled'): void {
     setOnboardingState(this.store, this.store.get('account', /acct_[0-9a-f]+/.exec(link)?.[0]), state);
+  }
+
+  /** Reverses a transfer by hand. @param amountCents default: all of it. */
+  reverseTransfer(transferId: string, amountCents?: number): void {
+    reverseTransfer(this.store, this.store.get('transfer', transferId), amountCents);
   }
 
   /** Sets the behavior of all cards of a customer, who gets a card if they have none. */

@@ -13,8 +13,7 @@ export type UnusedEvent =
   | 'invoice.marked_uncollectible'
   | 'invoice.updated'
   | 'invoice.voided'
-  | 'refund.created'
-  | 'transfer.reversed';
+  | 'refund.created';
 export type StripeEventType = HandledEvent | UnusedEvent;
 
 /** Stored objects by the value of Stripe's field `object`. */

@@ -76,11 +76,14 @@ export function summarizeStore(store: StripeStore, prices: Record<PlanSlug, stri
   const bought = [...store.list('subscription'), ...store.list('payment_intent')];
   const buyers = new Set(bought.map(({ customer }) => getId(customer)));
   const charges = store.list('charge');
-  const transfers = store.list('transfer').map((transfer) => ({
-    payoutUuid: transfer.metadata['payout_uuid'] ?? transfer.id,
-    accountId: getId(transfer.destination),
-    amountCents: transfer.amount - transfer.amount_reversed,
-  }));
+  const transfers = store
+    .list('transfer')
+    .filter(({ reversed }) => !reversed)
+    .map((transfer) => ({
+      payoutUuid: transfer.metadata['payout_uuid'] ?? transfer.id,
+      accountId: getId(transfer.destination),
+      amountCents: transfer.amount - transfer.amount_reversed,
+    }));
   const succeeded = charges.filter(({ status }) => status === 'succeeded');
   return {
     customers,
