@@ -1,5 +1,6 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
+import { EVENT_TYPES } from '../../shared/gateways/payments/eventTypes.ts';
 import { type BillingService, runJob, startBillingService } from '../harness/billingService.ts';
 import { eventually } from '../harness/testService.ts';
 import { getId } from '../fakes/stripe/store.ts';
@@ -145,6 +146,49 @@ describe('events of the payment processor', () => {
       await eventually('ended', async () => (await customer.balance()) === 0);
       expect((await customer.request('GET', '/api/billing/status/')).body.status).to.equal('canceled');
     }
+  });
+
+  it('are acknowledged and done if their type is not used or their object belongs to somebody else', async () => {
+    billing.stripe.webhookEvents = [];
+    const customer = await billing.createCustomer('lite');
+    const types = [...EVENT_TYPES, 'invoice.created', 'product.updated', 'v2.core.event_destination.ping', 'x'];
+    for (const type of types) {
+      for (const [id, version] of [
+        ['foreign_1', '2015-10-16'],
+        ['evt_of_a_later_version', '2099-01-01.later'],
+      ] as const)
+        billing.stripe.sendEvent(type, { id, object: { nested: [null] }, customer: { id: 7 } } as never, version);
+    }
+    await billing.drained();
+    const waiting = 'SELECT type, last_error FROM payment_events WHERE processed_at IS NULL OR last_error IS NOT NULL';
+    expect(await billing.service.sql(waiting)).to.deep.equal([]);
+    const { attempts } = billing.stripe.delivery;
+    expect(attempts.filter(({ status }) => status !== 200)).to.deep.equal([]);
+    expect(attempts.map(({ type }) => type)).to.include.members([
+      'invoice.created',
+      'invoice.finalized',
+      'product.updated',
+    ]);
+    expect(await customer.balance()).to.equal(200);
+  });
+
+  it('have their effect whatever the API version and the shape of their copy of the object', async () => {
+    const customer = await billing.createCustomer(null);
+    const { body } = await customer.request('POST', '/api/billing/checkout/', { body: { plan: 'lite' } });
+    billing.stripe.delivery.drop = 1;
+    billing.stripe.completeCheckout(body.checkout_url);
+    billing.stripe.delivery.drop = 0;
+    const { id } = billing.stripe.findSubscription(billing.customerId(customer));
+    // Such as the copy of an old version, which has other fields.
+    billing.stripe.sendEvent(
+      'customer.subscription.updated',
+      { id, object: 'subscription', plan: { id: 'gold' }, status: 'paused', items: null, ended_at: 1 } as never,
+      '2015-10-16',
+    );
+    await billing.drained();
+    expect((await customer.request('GET', '/api/billing/status/')).body.status).to.equal('active');
+    expect(await customer.balance()).to.equal(200);
+    billing.stripe.delivery.dropped.length = 0;
   });
 
   it('do not end a paid subscription if they were missed', async () => {
