@@ -38,6 +38,7 @@ import * as pastDueIndex from './0032_past_due_index.ts';
 import * as planHistory from './0033_plan_history.ts';
 import * as topupRemainders from './0034_topup_remainders.ts';
 import * as topupRemaindersIndex from './0034_topup_remainders_index.ts';
+import * as autoTopupNeed from './0035_auto_topup_need.ts';
 
 /** A migration, and the indexes on existing tables that are built before its transaction. */
 export interface Migration extends Knex.Migration {
@@ -83,6 +84,7 @@ export const MIGRATIONS: Record<MigrationName, Migration> = {
   '0033_plan_history': planHistory,
   '0034_topup_remainders': topupRemainders,
   '0034_topup_remainders_index': topupRemaindersIndex,
+  '0035_auto_topup_need': autoTopupNeed,
 };
 
 /** Key of the advisory lock that serializes migrations. An arbitrary constant, used for nothing else. */

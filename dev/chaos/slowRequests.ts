@@ -1,4 +1,4 @@
-import { AUTO_TOPUP_WAIT_TIMEOUT_MS } from '../../shared/domain/billing/autoTopups.ts';
+import { AUTO_TOPUP_WAIT_TIMEOUT_MS } from '../../shared/domain/billing/autoTopupRule.ts';
 import type { Violation } from '../../shared/domain/credits/integrity/invariant.ts';
 import type { InjectedFault } from './injectFaults.ts';
 import type { ClientRequest } from './clients/clients.ts';

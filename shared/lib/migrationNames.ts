@@ -40,6 +40,7 @@ export const MIGRATION_NAMES = [
   '0033_plan_history',
   '0034_topup_remainders',
   '0034_topup_remainders_index',
+  '0035_auto_topup_need',
 ] as const;
 
 export type MigrationName = (typeof MIGRATION_NAMES)[number];

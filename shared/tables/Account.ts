@@ -50,12 +50,14 @@ export class Account extends Model {
   declare stripe_customer_id: string | null;
   /** True if the payment processor had a payment method on file at the last sync. */
   declare has_payment_method: boolean;
+  /** Time at which a page was last opened on which the plan can be changed. */
+  declare portal_opened_at: Date | null;
   declare auto_topup_enabled: boolean;
   declare auto_topup_amount_cents: number;
   declare auto_topup_threshold_credits: number;
   /** Start of the last automatic top-up. */
   declare auto_topup_claimed_at: Date | null;
-  /** Time at which a burn left the balance below the threshold. Cleared when a top-up is claimed or the balance recovers. */
+  /** Time at which a burn left the balance below the threshold. Cleared once that no longer holds, and by a suspension. */
   declare auto_topup_triggered_at: Date | null;
   /** Consecutive declined automatic top-ups. */
   declare auto_topup_declines: number;

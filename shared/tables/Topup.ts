@@ -13,6 +13,8 @@ export class Topup extends Model {
   declare amount_cents: number;
   /** Fixed when the payment starts. If a discount reduced the price, replaced by those of `net_cents` when it is paid. */
   declare credits: number;
+  /** Balance that the create needs for which it is charged; null for a manual one, and below the threshold. */
+  declare needed_credits: number | null;
   /** The paid amount without tax and after discounts; null until it is paid, and for payments without this record. */
   declare net_cents: number | null;
   declare tax_cents: number | null;

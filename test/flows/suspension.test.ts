@@ -167,19 +167,31 @@ describe('suspension of an account', () => {
     expectError(await waiting, 'account_suspended');
   });
 
-  it('stops automatic top-ups, also those that were triggered before', async () => {
+  it('stops automatic top-ups, and clears a trigger: only another burn charges after the reinstatement', async () => {
     const customer = await service.createCustomer('lite');
     const body = { auto_topup_enabled: true, auto_topup_threshold_credits: 50 };
     expect((await customer.request('PATCH', '/api/billing/topup/settings/', { body })).status).to.equal(200);
-    await seedImages(service, customer, 160);
+    await seedImages(service, customer, 140);
+    // Within an hour of the last one, a trigger is recorded and not charged.
+    await service.sql('UPDATE accounts SET auto_topup_claimed_at = now() WHERE email = $1', [customer.email]);
+    await customer.waitForEnd((await customer.createVideo()).uuid);
+    expect((await readAccount(customer)).auto_topup_triggered_at).to.not.equal(null);
     await suspend(customer);
-    await service.sql('UPDATE accounts SET auto_topup_triggered_at = now() WHERE email = $1', [customer.email]);
+    expect((await readAccount(customer)).auto_topup_triggered_at).to.equal(null);
+    await service.sql(`UPDATE accounts SET auto_topup_claimed_at = now() - interval '2 hours' WHERE email = $1`, [
+      customer.email,
+    ]);
+    const countTopups = async () => {
+      const { id } = await readAccount(customer);
+      return (await service.sql('SELECT 1 FROM topups WHERE account_id = $1', [id])).length;
+    };
     await runJob({ service }, 'billing', 'autoTopups.sweep');
-    const { id } = await readAccount(customer);
-    expect(await service.sql('SELECT 1 FROM topups WHERE account_id = $1', [id])).to.have.lengthOf(0);
     await reinstate(customer);
     await runJob({ service }, 'billing', 'autoTopups.sweep');
+    expect(await countTopups()).to.equal(0);
+    await customer.createImage();
     await eventually('the top-up is credited', async () => (await customer.balance()) > 50);
+    expect(await countTopups()).to.equal(1);
   });
 
   it('does not accept a session that was created while the account was being suspended, also after the reinstatement', async () => {

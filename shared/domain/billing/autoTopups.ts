@@ -6,14 +6,20 @@ import { processor, ProcessorError, type ProcessorPayment } from '../../gateways
 import { addMilliseconds, now } from '../../lib/clock.ts';
 import { logger } from '../../lib/logger.ts';
 import { isAcceptingWaiters } from '../../queues/generationUpdates.ts';
-import { AUTO_TOPUP_INTERVAL_MS } from '../../spec/limits.ts';
 import { Account } from '../../tables/Account.ts';
 import { Topup } from '../../tables/Topup.ts';
+import { renewCreditPeriods } from '../credits/periods.ts';
 import { withAccountLock } from '../payments/accountSnapshot.ts';
 import { logProcessorError, trySync } from '../payments/processorErrors.ts';
 import { nextSyncVersion } from '../payments/syncVersion.ts';
+import {
+  AUTO_TOPUP_WAIT_TIMEOUT_MS,
+  findDueAutoTopups,
+  isAutoTopupNeeded,
+  readAutoTopupState,
+} from './autoTopupRule.ts';
 import { getCustomerId } from './customers.ts';
-import { getActivePlan } from './entitlement.ts';
+import { syncPurchases } from './syncPurchases.ts';
 import { buildFailedTopup, findTopupSnapshot, settleTopup, type TopupSnapshot } from './topupPayments.ts';
 import { createTopup } from './topups.ts';
 import { HOUR_MS } from '../../spec/durations.ts';
@@ -25,8 +31,6 @@ import { HOUR_MS } from '../../spec/durations.ts';
  * pass to `chargeTriggeredAutoTopup`.
  */
 
-/** Time that a create waits for an automatic top-up; for the one of another create, only until the process stops. */
-export const AUTO_TOPUP_WAIT_TIMEOUT_MS = 12_000;
 const BALANCE_POLL_INTERVAL_MS = 250;
 
 /**
@@ -34,12 +38,13 @@ const BALANCE_POLL_INTERVAL_MS = 250;
  * recovered, when automatic top-ups are off, or within an hour of the last one.
  */
 export async function chargeTriggeredAutoTopup(accountId: number): Promise<void> {
-  const topup = await claimAutoTopup(
-    accountId,
-    ({ auto_topup_triggered_at: triggeredAt, balance, auto_topup_threshold_credits: threshold }) =>
-      triggeredAt !== null && balance < threshold,
-  );
-  if (topup !== undefined) await settleAutoTopup(topup, chargeAutoTopup);
+  try {
+    const topup = await claimAutoTopup(accountId, null);
+    if (topup !== undefined) await settleAutoTopup(topup, chargeAutoTopup);
+  } catch (err) {
+    if (!(err instanceof ProcessorError)) throw err;
+    logProcessorError(err, { accountId }, 'automatic top-up not claimed: purchases not synced; sweep will retry');
+  }
 }
 
 const CONCURRENCY = 4;
@@ -52,85 +57,87 @@ export async function chargeTriggeredAutoTopups(accountIds: number[]): Promise<v
 
 /**
  * The outcome of an automatic top-up for a generation.
- * - `credited`: the balance covers the generation now, so that it can be charged.
+ * - `credited`: the balance covers the generation now, because of an automatic top-up.
+ * - `covered`: the balance covers the generation without one.
  * - `none`: no top-up was charged, and none is in progress.
+ * - `unchecked`: nothing was charged, because the processor did not say what the customer has paid already.
+ * - `processing`: an earlier one waits for the bank, which takes days. No other one is charged until then.
  * - `unknown`: a payment is in progress, or its outcome is not known yet. It may still be charged.
  */
-export type AutoTopupOutcome = 'credited' | 'none' | 'unknown';
+export type AutoTopupOutcome = 'credited' | 'covered' | 'none' | 'unchecked' | 'processing' | 'unknown';
 
 /**
  * Charges an automatic top-up for a generation that the balance does not cover, or waits for the one in progress.
  */
 export async function chargeAutoTopupForGeneration(accountId: number, credits: number): Promise<AutoTopupOutcome> {
-  const { auto_topup_enabled: isEnabled } = await Account.query().findById(accountId).throwIfNotFound();
-  if (!isEnabled) return 'none';
-  const topup = await claimAutoTopup(accountId, (account) => account.balance < credits);
-  if (topup !== undefined) return settleAutoTopupWithTimeout(topup);
   const waitUntil = performance.now() + AUTO_TOPUP_WAIT_TIMEOUT_MS;
+  let hasWaited = false;
   for (;;) {
-    // In this order: a top-up that is settled between the two queries shows in the balance.
-    const pending = await pendingAutoTopups(accountId).first();
-    const account = await Account.query().findById(accountId).throwIfNotFound();
-    if (account.balance >= credits) return 'credited';
-    if (pending === undefined) return 'none';
-    const isOld = pending.created_at <= addMilliseconds(now(), -2 * AUTO_TOPUP_WAIT_TIMEOUT_MS);
-    if (isOld || !isAcceptingWaiters() || performance.now() > waitUntil) return 'unknown';
+    const { state, balance } = await readAutoTopupState(accountId, credits, now());
+    if (balance >= credits) return hasWaited ? 'credited' : 'covered';
+    if (state === 'none' || state === 'processing') return state;
+    const leftMs = waitUntil - performance.now();
+    if (state === 'unsettled' || leftMs <= 0) return 'unknown';
+    if (state === 'due') {
+      const outcome = await chargeWithTimeout(accountId, credits, leftMs);
+      if (outcome !== 'none') return outcome;
+      continue;
+    }
+    if (!isAcceptingWaiters()) return 'unknown';
+    hasWaited = true;
     await setTimeout(BALANCE_POLL_INTERVAL_MS);
   }
 }
 
 /** Waits a limited time for the payment, which continues after that and is credited once its outcome is known. */
-async function settleAutoTopupWithTimeout(topup: Topup): Promise<AutoTopupOutcome> {
-  const settling = settleAutoTopup(topup, chargeAutoTopup).catch((err: unknown) => {
-    logger.error({ err, topup: topup.uuid }, 'automatic top-up not settled; sweep will retry');
+function chargeWithTimeout(accountId: number, credits: number, timeoutMs: number): Promise<AutoTopupOutcome> {
+  return Promise.race([chargeForGeneration(accountId, credits), setTimeout(timeoutMs, 'unknown' as const)]);
+}
+
+async function chargeForGeneration(accountId: number, credits: number): Promise<AutoTopupOutcome> {
+  let topup: Topup | undefined;
+  try {
+    topup = await claimAutoTopup(accountId, credits);
+  } catch (err) {
+    if (!(err instanceof ProcessorError)) throw err;
+    logProcessorError(err, { accountId }, 'automatic top-up not claimed: purchases not synced');
+    return 'unchecked';
+  }
+  if (topup === undefined) return 'none';
+  const { uuid } = topup;
+  const status = await settleAutoTopup(topup, chargeAutoTopup).catch((err: unknown) => {
+    logger.error({ err, topup: uuid }, 'automatic top-up not settled; sweep will retry');
     return 'pending' as const;
   });
-  const status = await Promise.race([settling, setTimeout(AUTO_TOPUP_WAIT_TIMEOUT_MS, 'pending' as const)]);
   return ({ succeeded: 'credited', failed: 'none', pending: 'unknown' } as const)[status];
 }
 
-function pendingAutoTopups(accountId: number, transaction?: Transaction) {
-  return Topup.query(transaction).where({ account_id: accountId, kind: 'automatic', status: 'pending' });
-}
-
-/** Returns whether the account wants automatic top-ups and may have them. */
-function isAutoTopupAllowed(account: Account, at: Date): boolean {
-  return account.auto_topup_enabled && account.suspended_at === null && getActivePlan(account, at) !== null;
-}
-
-function isIntervalOver(claimedAt: Date | null, at: Date): boolean {
-  return claimedAt === null || claimedAt <= addMilliseconds(at, -AUTO_TOPUP_INTERVAL_MS);
-}
-
-/** Columns of an account from which {@link isAutoTopupExpected} predicts a top-up. */
-export type AutoTopupState = Pick<
-  Account,
-  'uuid' | 'stripe_customer_id' | 'auto_topup_enabled' | 'auto_topup_claimed_at'
->;
-
 /**
- * Predicts whether a create that the balance does not cover would charge an automatic top-up or wait for the pending
- * one. The account has an active plan and is not suspended.
+ * Claims the account's top-up of this hour and records it with its need, before anything is charged. The claim stays,
+ * whatever the outcome of the charge, so that two processes never both charge.
+ * @param neededCredits that a create needs; null for a recorded trigger.
+ * @throws ProcessorError if the processor does not say what the customer has paid already: nothing is claimed.
  */
-export function isAutoTopupExpected(account: AutoTopupState, hasPendingTopup: boolean, at: Date): boolean {
-  if (!account.auto_topup_enabled) return false;
-  return hasPendingTopup || (isIntervalOver(account.auto_topup_claimed_at, at) && getCustomerId(account) !== null);
-}
-
-/**
- * Claims the account's top-up of this hour and records it, before anything is charged. The claim stays, whatever the
- * outcome of the charge, so that two processes never both charge.
- */
-async function claimAutoTopup(accountId: number, isNeeded: (account: Account) => boolean): Promise<Topup | undefined> {
-  return withAccountLock(accountId, async (transaction, account) => {
-    const at = now();
-    const isReady = isAutoTopupAllowed(account, at) && isIntervalOver(account.auto_topup_claimed_at, at);
-    if (!isReady || !isNeeded(account)) return undefined;
-    if (getCustomerId(account) === null) return undefined;
-    // While the outcome of the previous one is unknown, another could be a second charge for the same need.
-    if ((await pendingAutoTopups(accountId, transaction).first()) !== undefined) return undefined;
+async function claimAutoTopup(accountId: number, neededCredits: number | null): Promise<Topup | undefined> {
+  if ((await readAutoTopupState(accountId, neededCredits, now())).state !== 'due') return undefined;
+  await syncPurchases(accountId);
+  return withDueGrants(accountId, async (transaction, account, at) => {
+    const { state } = await readAutoTopupState(accountId, neededCredits, at, transaction);
+    if (state !== 'due') return undefined;
     await account.$query(transaction).patch({ auto_topup_claimed_at: at, auto_topup_triggered_at: null });
-    return createTopup(account, 'automatic', account.auto_topup_amount_cents, uuidv7(), { transaction, at });
+    const { auto_topup_amount_cents: amountCents } = account;
+    return createTopup(account, 'automatic', amountCents, uuidv7(), { transaction, at, neededCredits });
+  });
+}
+
+/** Locks an account and grants a month that has started, so that a card is not charged for credits that are due. */
+function withDueGrants<Result>(
+  accountId: number,
+  work: (transaction: Transaction, account: Account, at: Date) => Promise<Result>,
+): Promise<Result> {
+  return withAccountLock(accountId, async (transaction, locked) => {
+    const at = now();
+    return work(transaction, await renewCreditPeriods(transaction, locked, at), at);
   });
 }
 
@@ -153,7 +160,9 @@ async function settleAutoTopup(
   return (await Topup.query().findById(topup.uuid).throwIfNotFound()).status;
 }
 
-/** Charges a top-up while the account wants it. When repeated, returns the outcome of the first charge. */
+/**
+ * Charges a top-up while the account may have it and needs it. When repeated, returns the outcome of the first charge.
+ */
 export async function chargeAutoTopup(topup: Topup): Promise<TopupSnapshot | null> {
   const account = await Account.query().findById(topup.account_id).throwIfNotFound();
   const customerId = getCustomerId(account);
@@ -162,9 +171,10 @@ export async function chargeAutoTopup(topup: Topup): Promise<TopupSnapshot | nul
   const syncVersion = await nextSyncVersion();
   const paymentMethodId = await processor.findPaymentMethod(customerId);
   const { uuid: topupUuid, amount_cents: amountCents, credits } = topup;
-  // Read after the request to the processor, which takes seconds at worst. A simulated payment may have been made already.
-  const current = await account.$query();
-  const isWanted = processor.isSimulated ? current.suspended_at === null : isAutoTopupAllowed(current, now());
+  // Decided after the request to the processor, which takes seconds at worst. A simulated payment may have been made already.
+  const isWanted = await withDueGrants(account.id, async (transaction, { suspended_at: suspendedAt }, at) =>
+    processor.isSimulated ? suspendedAt === null : isAutoTopupNeeded(topupUuid, at, transaction),
+  );
   if (!isWanted) return buildFailedTopup(topup, 'canceled', syncVersion);
   if (paymentMethodId === null) return buildFailedTopup(topup, 'declined', syncVersion);
   try {
@@ -182,7 +192,7 @@ export async function chargeAutoTopup(topup: Topup): Promise<TopupSnapshot | nul
 
 /**
  * Finds the payment of a top-up that may have been charged, as a repeated charge would return its first response and
- * not its state today. If there is no payment, charges the top-up unless it is late.
+ * not its state today. If there is no payment, charges the top-up unless it is late or no longer needed.
  */
 async function findOrChargeAutoTopup(topup: Topup): Promise<TopupSnapshot | null> {
   const account = await Account.query().findById(topup.account_id).throwIfNotFound();
@@ -192,7 +202,9 @@ async function findOrChargeAutoTopup(topup: Topup): Promise<TopupSnapshot | null
   if (customerId === null && !isLate) return null;
   const payment = customerId === null ? null : await findTopupPayment(topup, customerId, isLate);
   if (payment !== null) return findTopupSnapshot(payment, syncVersion);
-  return isLate ? buildFailedTopup(topup, 'canceled', syncVersion) : chargeAutoTopup(topup);
+  if (isLate) return buildFailedTopup(topup, 'canceled', syncVersion);
+  await syncPurchases(account.id);
+  return chargeAutoTopup(topup);
 }
 
 /** Returns the payment of a top-up. For a late one, a customer that no longer exists counts as no payment. */
@@ -216,25 +228,7 @@ const BATCH_SIZE = 100;
 
 /** Retries recorded triggers without a charge: the job was lost, a process died, or the hour was not over. */
 export async function sweepAutoTopups(): Promise<void> {
-  const rows = await Account.query()
-    .select('id')
-    .where({ auto_topup_enabled: true, suspended_at: null })
-    .whereNotNull('auto_topup_triggered_at')
-    .whereColumn('balance', '<', 'auto_topup_threshold_credits')
-    .where((unclaimed) => {
-      void unclaimed
-        .whereNull('auto_topup_claimed_at')
-        .orWhere('auto_topup_claimed_at', '<=', addMilliseconds(now(), -AUTO_TOPUP_INTERVAL_MS));
-    })
-    .where('spendable_until', '>', now())
-    .whereNotExists(
-      Topup.query().whereColumn('topups.account_id', 'accounts.id').where({ kind: 'automatic', status: 'pending' }),
-    )
-    // Accounts that cannot be charged would stay at the front and block all others.
-    .modify((chargeable) => void (!processor.isSimulated && chargeable.whereNotNull('stripe_customer_id')))
-    .orderBy('auto_topup_triggered_at')
-    .limit(BATCH_SIZE);
-  for (const { id } of rows) {
-    await trySync(() => chargeTriggeredAutoTopup(id));
+  for (const accountId of await findDueAutoTopups(now(), BATCH_SIZE)) {
+    await trySync(() => chargeTriggeredAutoTopup(accountId));
   }
 }

@@ -14,6 +14,7 @@ import { type CheckoutUrl, getCheckoutReturnUrls } from './checkoutUrls.ts';
 import { withCustomer } from './customers.ts';
 import { openCustomerPortal } from './portal.ts';
 import { requireReleasedPlan } from '../catalog/releasedPlans.ts';
+import { recordPortalPage } from './syncPurchases.ts';
 import { syncSubscription } from './syncSubscription.ts';
 
 /**
@@ -96,6 +97,7 @@ async function startPlanChange(slug: PlanSlug, account: Account, current: Subscr
   }
   const customerId = account.stripe_customer_id as string;
   const request = { customerId, subscriptionId: subscriptionId as string, plan: slug };
+  await recordPortalPage(account.id);
   try {
     return await mapProcessorErrors(processor.openPlanChange(request, getCheckoutReturnUrls().successUrl));
   } catch (err) {

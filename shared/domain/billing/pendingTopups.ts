@@ -1,12 +1,11 @@
 import { processor } from '../../gateways/payments/index.ts';
-import { addMilliseconds, now } from '../../lib/clock.ts';
+import { now } from '../../lib/clock.ts';
 import { getNextAttemptByAge } from '../../lib/retryBackoff.ts';
 import { Topup } from '../../tables/Topup.ts';
 import { trySync } from '../payments/processorErrors.ts';
-import { nextSyncVersion } from '../payments/syncVersion.ts';
 import { chargeAutoTopup, retryAutoTopup } from './autoTopups.ts';
-import { buildFailedTopup, findTopupSnapshot, settleTopup, type TopupSnapshot } from './topupPayments.ts';
-import { CHECKOUT_SESSION_MS } from './topups.ts';
+import { fetchCheckoutTopup } from './syncPurchases.ts';
+import { settleTopup } from './topupPayments.ts';
 import { HOUR_MS, MINUTE_MS } from '../../spec/durations.ts';
 
 const BATCH_SIZE = 200;
@@ -38,20 +37,4 @@ async function syncPendingTopup(topup: Topup): Promise<void> {
   if (processor.isSimulated) await settleTopup(await chargeAutoTopup(topup));
   else if (topup.kind === 'automatic') await retryAutoTopup(topup);
   else await settleTopup(await fetchCheckoutTopup(topup));
-}
-
-async function fetchCheckoutTopup(topup: Topup): Promise<TopupSnapshot | null> {
-  const syncVersion = await nextSyncVersion();
-  const { stripe_session_id: sessionId, created_at: createdAt } = topup;
-  if (sessionId === null) {
-    const isExpired = createdAt <= addMilliseconds(now(), -CHECKOUT_SESSION_MS);
-    return isExpired ? buildFailedTopup(topup, 'canceled', syncVersion) : null;
-  }
-  const session = await processor.readCheckoutSession(sessionId);
-  const intentId = session?.intentId ?? topup.stripe_payment_intent_id;
-  const payment = intentId === null ? null : await processor.readPayment(intentId);
-  if (payment !== null && payment.status !== 'failed') return findTopupSnapshot(payment, syncVersion);
-  if (session?.isFree === true) return buildFailedTopup(topup, 'nothing_paid', syncVersion);
-  // While the page is open, another card may be tried.
-  return session?.isOpen === true ? null : buildFailedTopup(topup, 'canceled', syncVersion);
 }

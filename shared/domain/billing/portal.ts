@@ -4,6 +4,7 @@ import { Account } from '../../tables/Account.ts';
 import { assertNotDeleting } from '../accounts/assertNotDeleting.ts';
 import { mapProcessorErrors } from '../payments/processorErrors.ts';
 import { withCustomer } from './customers.ts';
+import { recordPortalPage } from './syncPurchases.ts';
 
 /**
  * Opens the processor's portal for payment methods, invoices and cancellation; null if it has none.
@@ -12,6 +13,7 @@ import { withCustomer } from './customers.ts';
 export async function openCustomerPortal(accountId: number): Promise<string | null> {
   const account = await Account.query().findById(accountId).throwIfNotFound();
   assertNotDeleting(account);
+  await recordPortalPage(accountId);
   return withCustomer(account, (customerId) =>
     mapProcessorErrors(processor.openPortal(customerId, config.BILLING_RETURN_URL)),
   );

@@ -85,7 +85,8 @@ const SYNC_GRACE_MS = MINUTE_MS;
 
 /**
  * Records a top-up before its payment is requested.
- * @param options the transaction that it is part of, and the time that the transaction uses.
+ * @param options the transaction that it is part of, the time that the transaction uses, and the credits that a create
+ *   needs.
  * @throws ServiceError subscription_required
  */
 export async function createTopup(
@@ -93,9 +94,9 @@ export async function createTopup(
   kind: Topup['kind'],
   amountCents: number,
   uuid: string,
-  options: { transaction?: Transaction; at?: Date } = {},
+  options: { transaction?: Transaction; at?: Date; neededCredits?: number | null } = {},
 ): Promise<Topup> {
-  const { transaction, at: createdAt = now() } = options;
+  const { transaction, at: createdAt = now(), neededCredits = null } = options;
   const plan = getActivePlan(account, createdAt);
   if (plan === null) {
     const detail =
@@ -113,6 +114,7 @@ export async function createTopup(
       status: 'pending',
       amount_cents: amountCents,
       credits: topupCredits(amountCents, plan),
+      needed_credits: neededCredits,
       next_attempt_at: addMilliseconds(createdAt, SYNC_GRACE_MS),
       created_at: createdAt,
     })

@@ -7,7 +7,8 @@ import { isDraining } from '../../lib/drain.ts';
 import { logger } from '../../lib/logger.ts';
 import { creditPeriodsRenewed } from '../../lib/metrics.ts';
 import { Account } from '../../tables/Account.ts';
-import { prepareRenewal, RENEW_ACCOUNT_PERIOD } from './periods.ts';
+import { lockAccount } from './ledger.ts';
+import { prepareRenewal, RENEW_ACCOUNT_PERIOD, renewCreditPeriods } from './periods.ts';
 
 /**
  * Accounts that one statement renews while other sessions use the database: few, since creates by these accounts wait for
@@ -144,4 +145,19 @@ async function renewOneByOne(): Promise<number> {
     }
   }
   return renewedCount;
+}
+
+/**
+ * Grants the months of one account that have started, ahead of the job: until it has run, a create must not be rejected
+ * for lack of credits that are due.
+ * @returns whether a month was granted, here or by the job meanwhile.
+ */
+export async function grantDueMonths(accountId: number): Promise<boolean> {
+  const at = now();
+  const due = await Account.query().findById(accountId).where('period_end', '<=', at).select('period_index');
+  if (due === undefined) return false;
+  return Account.transaction(async (transaction) => {
+    const renewed = await renewCreditPeriods(transaction, await lockAccount(transaction, accountId), at);
+    return renewed.period_index !== due.period_index;
+  });
 }

@@ -85,6 +85,10 @@ const REJECTION_DETAILS: Record<
     `The balance does not cover the ${credits} credits of this generation. Top up, or wait for the next grant.`,
 };
 
+/** Follows the detail of `insufficient_credits` while a bank processes an automatic top-up. */
+export const TOPUP_PROCESSING_DETAIL =
+  'The bank is still processing an automatic top-up, which can take days; its credits are added once it is paid.';
+
 /**
  * Returns the detail of a create that failed before its charge.
  * @param idempotencyKey an earlier request with the same key may still be committing, so its outcome is not certain.

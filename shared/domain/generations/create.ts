@@ -13,8 +13,9 @@ import { Generation } from '../../tables/Generation.ts';
 import type { Caller } from '../accounts/accounts.ts';
 import { requireAllowedModel } from '../accounts/restrictions.ts';
 import { chargeAutoTopupForGeneration } from '../billing/autoTopups.ts';
+import { grantDueMonths } from '../credits/renewDuePeriods.ts';
 import { keyReusedError } from '../platform/idempotentRequests.ts';
-import { buildNotCreatedDetail, buildRejectionError, priceRequest } from './admission.ts';
+import { buildNotCreatedDetail, buildRejectionError, priceRequest, TOPUP_PROCESSING_DETAIL } from './admission.ts';
 import { chargeGeneration } from './charge.ts';
 import { isSameRequest } from './compareRequests.ts';
 import type { ChargeOutcome, CreateInput, Debit } from './debit.ts';
@@ -96,13 +97,25 @@ function dispatchCreated(debit: Debit, requestId: string | undefined): CreateRes
   return { generation: buildQueuedGeneration(debit, debit.credits), isReplay: false };
 }
 
-/**
- * Charges, and charges again after an automatic top-up if the balance was too low (spec: Limits).
- * @throws ServiceError internal_error (503) while the outcome of the top-up is unknown: a 402 would mean that nothing
- *   was charged, and the card may still be.
- */
-async function chargeWithAutoTopup(debit: Debit, caller: Caller): Promise<ChargeOutcome> {
+/** Attempts to charge a create that other creates deprive of credits that were to cover it. */
+const COVERED_ATTEMPTS_MAX = 3;
+
+/** Charges, and charges again if the balance was too low for lack of a month's grant that is due. */
+async function chargeWithDueGrants(debit: Debit): Promise<ChargeOutcome> {
   const outcome = await chargeGeneration(debit);
+  if (outcome !== 'insufficient_credits' || !(await grantDueMonths(debit.account_id))) return outcome;
+  return chargeGeneration(debit);
+}
+
+/**
+ * Charges, and charges again after an automatic top-up if the balance was too low (spec: Limits). A purchase that was
+ * paid without an event so far may make the top-up needless.
+ * @throws ServiceError internal_error (503) while the outcome of the top-up is unknown: a 402 would mean that nothing
+ *   was charged, and the card may still be. insufficient_credits while a bank processes an earlier one: this create has
+ *   no part in it.
+ */
+async function chargeWithAutoTopup(debit: Debit, caller: Caller, attempt = 1): Promise<ChargeOutcome> {
+  const outcome = await chargeWithDueGrants(debit);
   if (outcome !== 'insufficient_credits') return outcome;
   const topup = await chargeAutoTopupForGeneration(debit.account_id, debit.credits).catch((error: unknown) => {
     // The claim may have been committed, and a claimed top-up is charged by the sweep.
@@ -110,7 +123,13 @@ async function chargeWithAutoTopup(debit: Debit, caller: Caller): Promise<Charge
     throw error;
   });
   if (topup === 'unknown') throw topupUnknownError(debit);
-  if (topup === 'none') return outcome;
+  if (topup === 'unchecked') throw purchasesUncheckedError(debit);
+  if (topup === 'processing') {
+    const { message } = await buildRejectionError(outcome, debit, caller);
+    throw new ServiceError(outcome, `${message} ${TOPUP_PROCESSING_DETAIL}`);
+  }
+  if (topup === 'covered' && attempt < COVERED_ATTEMPTS_MAX) return chargeWithAutoTopup(debit, caller, attempt + 1);
+  if (topup === 'none' || topup === 'covered') return outcome;
   const afterTopup = await chargeGeneration(debit).catch((error: unknown) => {
     if (!isOutage(error)) throw error;
     throw databaseUnavailableError(`${buildNotCreatedDetail(debit.idempotency_key)} ${TOPUP_CHARGED_DETAIL}`, error);
@@ -139,6 +158,11 @@ function topupUnknownError({ credits }: Debit): ServiceError {
     `No generation was created: the balance does not cover its ${credits} credits, and ${TOPUP_UNKNOWN_DETAIL}. Send the request again with the same Idempotency-Key to get the outcome, or check GET /api/ledger/ for the top-up.`,
     { retryAfterSeconds: 60 },
   );
+}
+
+function purchasesUncheckedError({ idempotency_key: key }: Debit): ServiceError {
+  const reason = 'The balance is too low, and the payment processor does not say whether a purchase was paid.';
+  return new ServiceError('internal_error', buildNotCreatedDetail(key, reason), { retryAfterSeconds: 60 });
 }
 
 /** Builds the generation for the response to a create. */

@@ -1,17 +1,15 @@
-import { now } from '../../lib/clock.ts';
 import type { EstimateResponse } from '../../presenters/estimate.ts';
 import type { Caller } from '../accounts/accounts.ts';
 import { requireAllowedModel } from '../accounts/restrictions.ts';
-import { isAutoTopupExpected } from '../billing/autoTopups.ts';
 import { requireReleasedCatalog } from '../catalog/releases.ts';
-import { buildRejectionError, priceRequest } from './admission.ts';
+import { buildRejectionError, priceRequest, TOPUP_PROCESSING_DETAIL } from './admission.ts';
 import type { CreateInput } from './debit.ts';
 import { type Admission, readAdmission } from './readAdmission.ts';
 import { parseRequestInputs, requirePriceWithinLimit, requireTestUpstream } from './requestChecks.ts';
 
 /**
- * Returns the price of a request and what a create would do with it now. Reads only: nothing is charged, topped up or
- * sent to the moderation service.
+ * Returns the price of a request and what a create would do with it now. Nothing is charged, topped up or sent to
+ * the moderation service.
  * @throws ServiceError validation_error, insufficient_scope, invalid_api_key, account_suspended, or internal_error (503).
  */
 export async function estimateGeneration(caller: Caller, input: CreateInput): Promise<EstimateResponse> {
@@ -36,14 +34,15 @@ export async function estimateGeneration(caller: Caller, input: CreateInput): Pr
 }
 
 async function findRejection(
-  { outcome, has_pending_topup: hasPendingTopup, ...account }: Admission,
+  { outcome, auto_topup: topup }: Admission,
   request: { model: string; credits: number },
   caller: Caller,
 ): Promise<EstimateResponse['refusal']> {
   if (outcome === 'accepted' || outcome === 'replayed') return null;
   const { message: detail } = await buildRejectionError(outcome, request, caller);
-  const triesTopup = outcome === 'insufficient_credits' && isAutoTopupExpected(account, hasPendingTopup, now());
-  return { error: outcome, detail: triesTopup ? `${detail} ${TOPUP_EXPECTED_DETAIL}` : detail };
+  if (outcome !== 'insufficient_credits' || topup === 'none') return { error: outcome, detail };
+  const more = topup === 'processing' ? TOPUP_PROCESSING_DETAIL : TOPUP_EXPECTED_DETAIL;
+  return { error: outcome, detail: `${detail} ${more}` };
 }
 
 const TOPUP_EXPECTED_DETAIL = 'Automatic top-ups are on: a create would try one first.';

@@ -2,7 +2,13 @@ import { addMilliseconds, now } from '../../lib/clock.ts';
 import { prepared, runStatement } from '../../lib/database/preparedStatements.ts';
 import { PROBE_STALE_MS } from '../../spec/limits.ts';
 import type { Caller } from '../accounts/accounts.ts';
-import type { AutoTopupState } from '../billing/autoTopups.ts';
+import {
+  type AutoTopupState,
+  buildAutoTopupState,
+  getAutoTopupBindings,
+  JOIN_PENDING_TOPUP,
+} from '../billing/autoTopupRule.ts';
+import { grantDueMonths } from '../credits/renewDuePeriods.ts';
 import { buildAdmissionRule, buildRejectionError, priceRequest, USABLE_MODELS } from './admission.ts';
 import type { CreateInput, Rejection } from './debit.ts';
 
@@ -11,10 +17,13 @@ type CredentialRejection = 'invalid_api_key' | 'account_suspended';
 export type RequestRejection = Exclude<Rejection, CredentialRejection>;
 
 /** The decision about a create at this moment, and the account that it would charge. */
-export interface Admission extends AutoTopupState {
+export interface Admission {
   outcome: RequestRejection | 'accepted' | 'replayed';
+  /** Uuid of the account. */
+  uuid: string;
   balance: number;
-  has_pending_topup: boolean;
+  /** What a create could expect that the balance does not cover. */
+  auto_topup: AutoTopupState;
 }
 
 type AdmissionRow = Omit<Admission, 'outcome'> & { outcome: Admission['outcome'] | CredentialRejection };
@@ -36,11 +45,9 @@ const prepareReadAdmission = (name: string, andIsGrantValid: string) =>
      ${USABLE_MODELS}
    )
    SELECT ${buildAdmissionRule({ hasKeys: true, hasInputs: false, limits: 'read' })} AS outcome,
-          a.balance, a.uuid, a.stripe_customer_id, a.auto_topup_enabled, a.auto_topup_claimed_at,
-          EXISTS (SELECT FROM topups t WHERE t.account_id = a.id AND t.kind = 'automatic' AND t.status = 'pending')
-            AS has_pending_topup
+          a.uuid, a.balance, ${buildAutoTopupState('r.credits')} AS auto_topup
      FROM request r
-     JOIN accounts a ON a.id = r.account_id
+     JOIN accounts a ON a.id = r.account_id ${JOIN_PENDING_TOPUP}
      LEFT JOIN usable ON usable.model = r.model
      LEFT JOIN generations first
        ON first.account_id = r.account_id AND first.idempotency_key = r.idempotency_key
@@ -58,14 +65,25 @@ const READ_ADMISSION_BY_GRANT = prepareReadAdmission(
 );
 
 /**
- * Decides about a request as the charge would decide now, by the same rule. Writes nothing, takes no lock and waits for
- * none, so that the decision may differ from that of a charge at the same time.
+ * Decides about a request as the charge would decide now, by the same rule. Takes no lock and waits for none, so that the
+ * decision may differ from that of a charge at the same time. Like a create, grants a month that is due before it rejects
+ * for lack of credits.
  * @throws ServiceError invalid_api_key or account_suspended: the caller may not read the account.
  */
 export async function readAdmission(
   caller: Caller,
   input: Pick<CreateInput, 'model' | 'params'>,
   idempotencyKey: string | null = null,
+): Promise<Admission> {
+  const admission = await readAdmissionNow(caller, input, idempotencyKey);
+  if (admission.outcome !== 'insufficient_credits' || !(await grantDueMonths(caller.accountId))) return admission;
+  return readAdmissionNow(caller, input, idempotencyKey);
+}
+
+async function readAdmissionNow(
+  caller: Caller,
+  input: Pick<CreateInput, 'model' | 'params'>,
+  idempotencyKey: string | null,
 ): Promise<Admission> {
   const at = now();
   const { accountId, keyHash, keyVersion = 0, clientId, grantUuid } = caller;
@@ -79,7 +97,7 @@ export async function readAdmission(
     model: input.model,
     credits,
     idempotencyKey,
-    now: at,
+    ...getAutoTopupBindings(at),
     stale: addMilliseconds(at, -PROBE_STALE_MS),
   });
   const outcome = row?.outcome ?? 'invalid_api_key';

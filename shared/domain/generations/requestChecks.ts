@@ -21,7 +21,6 @@ import {
   type PreparedInput,
   prepareInputs,
 } from '../uploads/prepareInputs.ts';
-import { isAutoTopupExpected } from '../billing/autoTopups.ts';
 import { buildImageUrl } from '../uploads/uploadAddresses.ts';
 import { buildNotCreatedDetail, buildRejectionError, priceRequest } from './admission.ts';
 import type { CreateInput } from './debit.ts';
@@ -75,11 +74,11 @@ export async function checkRequest(
  * images fetched and stored with each attempt. An automatic top-up may still cover the price.
  */
 async function requireAdmission(caller: Caller, admission: Admission, input: CreateInput): Promise<void> {
-  const { outcome, has_pending_topup: hasPendingTopup } = admission;
+  const { outcome, auto_topup: topup } = admission;
   if (outcome === 'accepted' || outcome === 'replayed') return;
   // An outage may end while the images are prepared; an image that cannot be used is the better answer until then.
   if (outcome === 'model_unavailable') return;
-  if (outcome === 'insufficient_credits' && isAutoTopupExpected(admission, hasPendingTopup, now())) return;
+  if (outcome === 'insufficient_credits' && topup !== 'none') return;
   const request = { model: input.model, credits: priceRequest(caller, input) };
   throw await buildRejectionError(outcome, request, caller);
 }

@@ -45,7 +45,7 @@ export function addPaymentIntent(store: StripeStore, fields: NewIntent): Stripe.
   );
 }
 
-/** Charges a payment. @returns whether the bank accepted it. */
+/** Charges a payment. @returns whether the bank accepted it, at once or for processing. */
 export function confirmIntent(
   store: StripeStore,
   intent: Stripe.PaymentIntent,
@@ -57,6 +57,10 @@ export function confirmIntent(
       code: 'payment_intent_unexpected_state',
       message: 'This payment has succeeded already.',
     });
+  }
+  if (card === 'processing') {
+    startProcessingIntent(store, intent, methodId);
+    return true;
   }
   const charge = addCharge(store, intent, methodId, card);
   intent.latest_charge = charge.id;

@@ -40,8 +40,8 @@ export interface StripeObjects {
 }
 export type StripeKind = keyof StripeObjects;
 
-/** Result of charging a card without the customer present. */
-export type CardBehavior = 'ok' | 'declined' | 'authentication_required';
+/** Result of charging a card without the customer present; `processing` for a bank debit, which takes days. */
+export type CardBehavior = 'ok' | 'declined' | 'authentication_required' | 'processing';
 
 /** Discount of a promotion code: a part of the price, or an amount in cents. */
 export type Coupon = { percentOff: number } | { amountOff: number };

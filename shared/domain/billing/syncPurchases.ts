@@ -1,0 +1,63 @@
+import { processor } from '../../gateways/payments/index.ts';
+import { addMilliseconds, now } from '../../lib/clock.ts';
+import { Account } from '../../tables/Account.ts';
+import { Subscription } from '../../tables/Subscription.ts';
+import { Topup } from '../../tables/Topup.ts';
+import { nextSyncVersion } from '../payments/syncVersion.ts';
+import { syncSubscription } from './syncSubscription.ts';
+import { buildFailedTopup, findTopupSnapshot, settleTopup, type TopupSnapshot } from './topupPayments.ts';
+import { CHECKOUT_SESSION_MS } from './topups.ts';
+import { DAY_MS } from '../../spec/durations.ts';
+
+/** A page of the portal can be used this long after it was opened. */
+const PORTAL_PAGE_MS = DAY_MS;
+
+/** Records, before a page is opened on which the plan can be changed, that a change may have no event yet. */
+export async function recordPortalPage(accountId: number): Promise<void> {
+  await Account.query().findById(accountId).patch({ portal_opened_at: now() });
+}
+
+/**
+ * Syncs what the customer may have paid without an event so far: open pages of top-ups, a change of plan, and a renewal.
+ * Must precede an automatic charge, so that the card is not charged for credits that are paid already.
+ * @throws ProcessorError if the processor cannot be asked.
+ */
+export async function syncPurchases(accountId: number): Promise<void> {
+  const pages = await Topup.query()
+    .where({ account_id: accountId, kind: 'manual', status: 'pending' })
+    .whereNotNull('stripe_session_id');
+  const subscriptionId = await findUnseenSubscription(accountId);
+  await Promise.all([
+    ...pages.map(async (topup) => settleTopup(await fetchCheckoutTopup(topup))),
+    subscriptionId === null ? undefined : syncSubscription(subscriptionId),
+  ]);
+}
+
+/** Returns the id of the account's subscription if it may have been paid since its last sync. */
+async function findUnseenSubscription(accountId: number): Promise<string | null> {
+  const at = now();
+  const { subscription_id: id, portal_opened_at: openedAt } = await Account.query()
+    .findById(accountId)
+    .throwIfNotFound();
+  const subscription = id === null ? undefined : await Subscription.query().findById(id);
+  if (subscription === undefined) return null;
+  const mayHaveChanged = openedAt !== null && openedAt > addMilliseconds(at, -PORTAL_PAGE_MS);
+  return mayHaveChanged || subscription.paid_until <= at ? subscription.stripe_subscription_id : null;
+}
+
+/** Reads what was paid on the page of a top-up. @returns null while the page is open and nothing was paid. */
+export async function fetchCheckoutTopup(topup: Topup): Promise<TopupSnapshot | null> {
+  const syncVersion = await nextSyncVersion();
+  const { stripe_session_id: sessionId, created_at: createdAt } = topup;
+  if (sessionId === null) {
+    const isExpired = createdAt <= addMilliseconds(now(), -CHECKOUT_SESSION_MS);
+    return isExpired ? buildFailedTopup(topup, 'canceled', syncVersion) : null;
+  }
+  const session = await processor.readCheckoutSession(sessionId);
+  const intentId = session?.intentId ?? topup.stripe_payment_intent_id;
+  const payment = intentId === null ? null : await processor.readPayment(intentId);
+  if (payment !== null && payment.status !== 'failed') return findTopupSnapshot(payment, syncVersion);
+  if (session?.isFree === true) return buildFailedTopup(topup, 'nothing_paid', syncVersion);
+  // While the page is open, another card may be tried.
+  return session?.isOpen === true ? null : buildFailedTopup(topup, 'canceled', syncVersion);
+}
