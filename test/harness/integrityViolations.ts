@@ -167,6 +167,10 @@ export const CORRUPTIONS: Record<string, Corruption[]> = {
       `UPDATE ledger_entries SET effect_key = 'grant:11111111-1111-4111-8111-111111111111:12' WHERE effect_key LIKE 'grant:%:0' AND account_id = 1`,
     ),
   ],
+  'due-grants-precede-automatic-topups': [
+    breakCustomer(`UPDATE ledger_entries SET number = number + 1000 WHERE effect_key LIKE 'grant:%:11'`),
+    breakCustomer(`UPDATE ledger_entries SET created_at = '2037-03-11T10:00:00Z' WHERE effect_key LIKE 'grant:%:11'`),
+  ],
   'expiry-takes-all': [
     breakCustomer(`UPDATE ledger_entries SET plan_amount = plan_amount + 1 WHERE effect_key LIKE 'expiry:%:6'`),
   ],
@@ -237,6 +241,10 @@ export const CORRUPTIONS: Record<string, Corruption[]> = {
       auto_topup_triggered_at = '2037-03-15T12:01:00Z' WHERE id = 1`),
     breakAffiliate(
       `UPDATE accounts SET auto_topup_enabled = false, auto_topup_triggered_at = '2035-02-01T10:00:00Z' WHERE id = 2`,
+    ),
+    ...['suspended_at', 'deletion_requested_at'].map((column) =>
+      breakCustomer(`UPDATE accounts SET auto_topup_enabled = true, auto_topup_threshold_credits = 1000000,
+        auto_topup_triggered_at = '2037-03-15T11:58:00Z', ${column} = '2037-03-15T11:59:00Z' WHERE id = 1`),
     ),
   ],
   'no-auto-topup-is-unresolved': [

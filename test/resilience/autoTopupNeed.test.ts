@@ -11,6 +11,16 @@ const VIDEO = { model: 'vidmodel-video', params: { duration: 10, resolution: '72
 const DAY_S = 86_400;
 const MINUTE_MS = 60_000;
 
+const create = (customer: TestCustomer, body: object = VIDEO) =>
+  customer.request('POST', '/api/generations/create/', {
+    body: { prompt: 'a harbour', ...body },
+    headers: { 'idempotency-key': randomUUID() },
+  });
+const openTopupPage = async (customer: TestCustomer) => {
+  const { body } = await customer.request('POST', '/api/billing/topup/', { body: { amount_cents: 20_000 } });
+  return body.checkout_url as string;
+};
+
 describe('an automatic top-up that is not needed', () => {
   let billing: BillingService;
   before(async () => {
@@ -36,11 +46,6 @@ describe('an automatic top-up that is not needed', () => {
     await billing.service.sql(`UPDATE topups SET next_attempt_at = now() WHERE status = 'pending'`);
     await runJob(billing, 'billing', 'billing.maintain');
   };
-  const create = (customer: TestCustomer, body: object = VIDEO) =>
-    customer.request('POST', '/api/generations/create/', {
-      body: { prompt: 'a harbour', ...body },
-      headers: { 'idempotency-key': randomUUID() },
-    });
 
   /** Creates a subscriber with so many credits. */
   const subscriberWith = async (credits: number, settings: object | null = {}) => {
@@ -51,10 +56,6 @@ describe('an automatic top-up that is not needed', () => {
     expect((await customer.request('PATCH', '/api/billing/topup/settings/', { body })).status).to.equal(200);
     return customer;
   };
-  const openTopupPage = async (customer: TestCustomer) => {
-    const { body } = await customer.request('POST', '/api/billing/topup/', { body: { amount_cents: 20_000 } });
-    return body.checkout_url as string;
-  };
   /** Records a trigger by a burn, which the hour keeps from being charged at once. */
   const trigger = async (customer: TestCustomer) => {
     await sql('UPDATE accounts SET auto_topup_claimed_at = now() WHERE email = $1', customer);
@@ -64,31 +65,38 @@ describe('an automatic top-up that is not needed', () => {
     expect((await readAccount(customer)).auto_topup_triggered_at).to.not.equal(null);
   };
 
-  describe('because a month has ended whose renewal has not run', () => {
-    /** Moves the clock shortly past the end of the customer's month, without the job that renews it. */
-    const withoutRenewal = (customer: TestCustomer, work: () => Promise<void>) =>
-      withQueue(billing.service, 'maintenance', async (queue) => {
-        await queue.pause();
-        await eventually('no job runs', async () => (await queue.getActiveCount()) === 0);
-        const { started_at: startedAt } = (
-          await sql(
-            `SELECT s.started_at FROM subscriptions s JOIN accounts a ON a.subscription_id = s.id WHERE a.email = $1`,
-            customer,
-          )
-        )[0];
-        const date = new Date(addMonths(startedAt, 1).getTime() + MINUTE_MS);
-        for (const model of ['vidmodel-video', 'imgmodel-2'] as const)
-          await setModelHealth(billing.service, model, 'online', -70 * DAY_S);
-        try {
-          await billing.service.moveClockTo(date, () => billing.stripe.advanceTo(date));
-          await work();
-        } finally {
-          await queue.resume();
-          // Back by the month: subscriptions of later tests begin where those of earlier ones did.
-          await billing.service.moveClockTo(new Date(Date.now()), () => (billing.stripe.clockOffsetMs = 0));
-        }
-      });
+  /** Moves the clock shortly past the end of the customer's month, without the job that renews it. */
+  const withoutRenewal = (customer: TestCustomer, work: () => Promise<void>) =>
+    withQueue(billing.service, 'maintenance', async (queue) => {
+      await queue.pause();
+      await eventually('no job runs', async () => (await queue.getActiveCount()) === 0);
+      const { started_at: startedAt } = (
+        await sql(
+          `SELECT s.started_at FROM subscriptions s JOIN accounts a ON a.subscription_id = s.id WHERE a.email = $1`,
+          customer,
+        )
+      )[0];
+      const date = new Date(addMonths(startedAt, 1).getTime() + MINUTE_MS);
+      for (const model of ['vidmodel-video', 'imgmodel-2'] as const)
+        await setModelHealth(billing.service, model, 'online', -70 * DAY_S);
+      try {
+        await billing.service.moveClockTo(date, () => billing.stripe.advanceTo(date));
+        await work();
+      } finally {
+        await queue.resume();
+        // Back by the month: subscriptions of later tests begin where those of earlier ones did.
+        await billing.service.moveClockTo(new Date(Date.now()), () => (billing.stripe.clockOffsetMs = 0));
+      }
+    });
+  /** Claims a top-up for a create, whose charge does not reach Stripe. */
+  const claimWithoutCharge = async (customer: TestCustomer) => {
+    billing.stripe.faults['intents.create'] = 'drop';
+    expect((await create(customer)).status).to.equal(503);
+    billing.stripe.reset();
+    expect(await listAutomatic(customer)).to.deep.equal(['pending']);
+  };
 
+  describe('because a month has ended whose renewal has not run', () => {
     it('is not charged for a create, which the due grant covers', async () => {
       const customer = await subscriberWith(60);
       await withoutRenewal(customer, async () => {
@@ -193,14 +201,6 @@ describe('an automatic top-up that is not needed', () => {
   });
 
   describe('any longer when its charge is retried', () => {
-    /** Claims a top-up for a create, whose charge does not reach Stripe. */
-    const claimWithoutCharge = async (customer: TestCustomer) => {
-      billing.stripe.faults['intents.create'] = 'drop';
-      expect((await create(customer)).status).to.equal(503);
-      billing.stripe.reset();
-      expect(await listAutomatic(customer)).to.deep.equal(['pending']);
-    };
-
     it('is canceled after the customer has bought credits by hand', async () => {
       const customer = await subscriberWith(60);
       await claimWithoutCharge(customer);

@@ -185,18 +185,21 @@ export const TOPUP_INVARIANTS: readonly Invariant[] = [
   {
     name: 'auto-topup-triggers-follow-burns',
     statement:
-      'A recorded trigger of an automatic top-up has a burn at that time, and the balance is below the threshold.',
+      'A recorded trigger of an automatic top-up has a burn at that time, the balance is below the threshold, and the account is neither suspended nor being deleted.',
     checkedWhen: 'always',
     query: `
       SELECT a.id AS account_id, 'automatic top-ups' AS subject,
-             format('triggered %s, last burn %s, balance %s, threshold %s', a.auto_topup_triggered_at,
-                    coalesce(b.last::text, 'never'), a.balance, coalesce(a.auto_topup_threshold_credits, 0)) AS detail
+             format('triggered %s, last burn %s, balance %s, threshold %s, suspended %s, deletion requested %s',
+                    a.auto_topup_triggered_at, coalesce(b.last::text, 'never'), a.balance,
+                    coalesce(a.auto_topup_threshold_credits, 0), coalesce(a.suspended_at::text, 'never'),
+                    coalesce(a.deletion_requested_at::text, 'never')) AS detail
         FROM accounts a
         LEFT JOIN LATERAL (SELECT max(created_at) AS last FROM ledger_entries
                             WHERE account_id = a.id AND entry_type = 'burn') b ON true
        WHERE a.auto_topup_triggered_at IS NOT NULL
          AND (coalesce(b.last < a.auto_topup_triggered_at - ${CLOCK_SKEW_INTERVAL}, true)
-              OR NOT a.auto_topup_enabled OR a.balance >= a.auto_topup_threshold_credits)`,
+              OR NOT a.auto_topup_enabled OR a.balance >= a.auto_topup_threshold_credits
+              OR a.suspended_at IS NOT NULL OR a.deletion_requested_at IS NOT NULL)`,
   },
   {
     name: 'no-auto-topup-is-unresolved',
