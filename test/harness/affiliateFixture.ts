@@ -3,7 +3,7 @@ import type pg from 'pg';
 
 /** Writes the referral of the fixture's customer, with two paid invoices, their commissions and the payout of the first. */
 export async function writeAffiliateProgram(
-  client: pg.Client,
+  client: pg.ClientBase,
   { affiliate, customer }: { affiliate: number; customer: number },
 ): Promise<void> {
   const payout = randomUUID();

@@ -148,7 +148,7 @@ describe('events of the payment processor', () => {
     }
   });
 
-  it('are acknowledged and done if their type is not used or their object belongs to somebody else', async () => {
+  it('are acknowledged and done if their type is not used or their object is not of this service', async () => {
     billing.stripe.webhookEvents = [];
     const customer = await billing.createCustomer('lite');
     const types = [...EVENT_TYPES, 'invoice.created', 'product.updated', 'v2.core.event_destination.ping', 'x'];
