@@ -132,6 +132,11 @@ export const CORRUPTIONS: Record<string, Corruption[]> = {
   'plan-credits-end-with-their-subscription': [
     breakAffiliate(`DELETE FROM ledger_entries WHERE effect_key LIKE 'expiry:%:end'`),
   ],
+  'payments-after-a-deletion-are-refunded': [
+    breakCustomer(
+      `UPDATE accounts SET erased_at = '2037-03-10T10:30:00Z', deletion_requested_at = '2037-03-03T10:30:00Z' WHERE id = 1`,
+    ),
+  ],
   'events-are-processed': [breakPlatform(`UPDATE payment_events SET processed_at = NULL`)],
   'owed-refunds-are-attempted': [
     breakCustomer(`INSERT INTO owed_refunds (invoice_id, subscription_id, account_id, next_attempt_at, created_at)
@@ -211,9 +216,6 @@ export const CORRUPTIONS: Record<string, Corruption[]> = {
   ],
   'reversals-take-their-own-credits': [
     breakCustomer(`UPDATE ledger_entries SET amount = -2000 WHERE effect_key LIKE 'topup:%:1'`),
-  ],
-  'payments-for-erased-accounts-are-refunded': [
-    breakCustomer(`UPDATE accounts SET erased_at = '2037-03-10T10:30:00Z' WHERE id = 1`),
   ],
   'topup-credits-match-their-net-amount': [
     breakCustomer(`UPDATE topups SET net_cents = 4500 WHERE net_cents IS NOT NULL`),

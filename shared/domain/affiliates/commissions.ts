@@ -105,7 +105,8 @@ async function isCommissionDue(
   transaction?: Transaction,
 ): Promise<boolean> {
   const { closed_at: closedAt } = await Affiliate.query(transaction).findById(affiliateId).throwIfNotFound();
-  return closedAt === null || paidAt < closedAt;
+  // The processor's times are whole seconds: a payment in the second of the erasure counts as later.
+  return closedAt === null || paidAt.getTime() < Math.floor(closedAt.getTime() / 1_000) * 1_000;
 }
 
 const MISSING_BATCH_SIZE = 200;

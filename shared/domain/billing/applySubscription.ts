@@ -1,5 +1,5 @@
 import type { Transaction } from 'objection';
-import type { ProcessorSubscription } from '../../gateways/payments/index.ts';
+import type { ProcessorSubscription, SubscriptionInvoice } from '../../gateways/payments/index.ts';
 import { addMilliseconds, now } from '../../lib/clock.ts';
 import type { Account } from '../../tables/Account.ts';
 import { Subscription } from '../../tables/Subscription.ts';
@@ -129,25 +129,44 @@ async function applySubscriptionEnd(
   after: Partial<Subscription>,
   fetched: ProcessorSubscription,
 ): Promise<FollowUp[]> {
-  const owed = selectOwedInvoices(before, fetched);
+  const { owed, doubtful } = selectOwedInvoices(before, fetched);
   if (before.status === 'canceled') await before.$query(transaction).patch(after);
   else await endSubscription(transaction, account, before, after);
   await recordOwedRefunds(transaction, before, owed);
+  await recordOwedRefunds(transaction, before, doubtful, DOUBT);
   return owed.length === 0 ? [] : [{ action: 'issueRefunds', subscription: before }];
 }
 
-/** Returns the ids of the paid invoices of an ended subscription that the account never got anything for. */
-function selectOwedInvoices(before: Subscription, { invoices, endedAt }: ProcessorSubscription): string[] {
+/** A subscription that was used ends later than this after its payment; one that never started here usually sooner. */
+const UNUSED_MS = 3 * DAY_MS;
+const DOUBT =
+  'The subscription ended without ever having started here, long after it was paid. Find out if it was used.';
+
+/**
+ * Returns the ids of the paid invoices of an ended subscription that the account never got anything for. If it ended long
+ * after it was paid and is not known here, the database may have been restored from before it, and staff decide.
+ */
+function selectOwedInvoices(before: Subscription, { invoices, endedAt }: ProcessorSubscription) {
   const { activated_at: activatedAt, follow_up: followUp, paid_until: paidUntil } = before;
-  const owed = invoices.filter((invoice) => {
-    if (invoice.paidCents <= 0) return false;
-    // The subscription never started, or none of the year's months was granted.
-    if (activatedAt === null || (invoice.isAnnual && invoice.paidUntil > paidUntil)) return true;
-    // Paid after the end.
-    if (endedAt !== null && invoice.paidAt > endedAt) return true;
-    return followUp === 'refund' && invoice.paidUntil > now();
-  });
-  return owed.map(({ id }) => id);
+  const paid = invoices.filter(({ paidCents }) => paidCents > 0);
+  const isLate = ({ paidAt }: SubscriptionInvoice) => endedAt !== null && paidAt > endedAt;
+  if (activatedAt === null) {
+    const isDoubtful = (invoice: SubscriptionInvoice) =>
+      endedAt !== null && endedAt > addMilliseconds(invoice.paidAt, UNUSED_MS) && followUp !== 'refund';
+    return { owed: toIds(paid.filter((one) => !isDoubtful(one))), doubtful: toIds(paid.filter(isDoubtful)) };
+  }
+  const owed = paid.filter(
+    (invoice) =>
+      // None of the year's months was granted, or it was paid after the end.
+      (invoice.isAnnual && invoice.paidUntil > paidUntil) ||
+      isLate(invoice) ||
+      (followUp === 'refund' && invoice.paidUntil > now()),
+  );
+  return { owed: toIds(owed), doubtful: [] };
+}
+
+function toIds(invoices: SubscriptionInvoice[]): string[] {
+  return invoices.map(({ id }) => id);
 }
 
 function queryOtherSubscriptions(transaction: Transaction, { id, account_id: accountId }: Subscription) {

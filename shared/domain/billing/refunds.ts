@@ -7,9 +7,11 @@ import type { Account } from '../../tables/Account.ts';
 import { Invoice } from '../../tables/Invoice.ts';
 import { OwedRefund } from '../../tables/OwedRefund.ts';
 import type { Subscription } from '../../tables/Subscription.ts';
+import { Topup } from '../../tables/Topup.ts';
 import { DAY_MS, HOUR_MS } from '../../spec/durations.ts';
 import { FOLLOW_UP_SWEEP_GRACE_MS } from './followUps.ts';
 import { syncInvoiceReversals } from './invoices.ts';
+import { isRefundable, oweTopupRefund } from './topupRefunds.ts';
 
 const BATCH_SIZE = 200;
 const RETRY_BACKOFF = { minMs: 30_000, maxMs: HOUR_MS };
@@ -21,11 +23,15 @@ const REJECTION_REASONS = {
   incomplete: 'Only a part of the invoice was paid through the processor, and only that part is refunded.',
 };
 
-/** Records that invoices of a subscription are to be refunded, once each, in the transaction that decides it. */
+/**
+ * Records that invoices of a subscription are to be refunded, once each, in the transaction that decides it.
+ * @param doubt why staff have to decide instead; none is refunded then.
+ */
 export async function recordOwedRefunds(
   transaction: Transaction,
   subscription: Pick<Subscription, 'id' | 'account_id'>,
   invoiceIds: string[],
+  doubt: string | null = null,
 ): Promise<void> {
   if (invoiceIds.length === 0) return;
   const at = now();
@@ -35,13 +41,14 @@ export async function recordOwedRefunds(
     account_id: subscription.account_id,
     next_attempt_at: addMilliseconds(at, FOLLOW_UP_SWEEP_GRACE_MS),
     created_at: at,
+    ...(doubt === null ? {} : { status: 'rejected' as const, last_error: doubt, completed_at: at }),
   }));
   await OwedRefund.query(transaction).insert(rows).onConflict('invoice_id').ignore();
 }
 
 /**
- * Records that what was paid for subscriptions of a locked account since the request of its deletion is to be refunded:
- * the account was erased before it was of use. Called at the erasure, and for payments that arrive later.
+ * Records that what was paid for a locked account since the request of its deletion is to be refunded: it was erased
+ * before that was of use. Called at the erasure, and for payments of subscriptions that arrive later.
  */
 export async function oweBackAfterDeletion(transaction: Transaction, account: Account): Promise<void> {
   const { id: accountId, deletion_requested_at: requestedAt } = account;
@@ -55,6 +62,10 @@ export async function oweBackAfterDeletion(transaction: Transaction, account: Ac
     const subscription = { id: id as number, account_id: accountId };
     await recordOwedRefunds(transaction, subscription, [invoiceId as string]);
   }
+  const topups = await Topup.query(transaction)
+    .where({ account_id: accountId, status: 'succeeded' })
+    .where('completed_at', '>', requestedAt);
+  for (const topup of topups.filter(isRefundable)) await oweTopupRefund(transaction, topup, 'erased');
 }
 
 /** Issues the owed refunds of a subscription, ahead of the sweep. */

@@ -54,7 +54,7 @@ export function toProcessorSubscription(
   const all = isListed ? listedInvoices : [last, ...listedInvoices];
   const invoices = all
     .filter(({ status }) => status === 'paid')
-    .map((invoice) => toSubscriptionInvoice(invoice, prices));
+    .map((invoice) => toSubscriptionInvoice(invoice, prices, item?.price.id));
   const annualPeriodEnds = invoices
     .filter(({ isAnnual: isYear }) => isYear)
     .map(({ paidUntil }) => paidUntil.getTime());
@@ -77,15 +77,22 @@ export function toProcessorSubscription(
   };
 }
 
-function toSubscriptionInvoice(invoice: Stripe.Invoice, prices: PlanPrices): SubscriptionInvoice {
+/** @param currentPrice the price of the subscription, which a year with an unknown price counts as. */
+function toSubscriptionInvoice(
+  invoice: Stripe.Invoice,
+  prices: PlanPrices,
+  currentPrice: string | undefined,
+): SubscriptionInvoice {
   const { lines, total, amount_paid: paidCents, created, status_transitions: transitions } = invoice;
   // A plan change has a negative line for the unused time of the previous plan.
   const charged = lines.data.filter(({ amount }) => amount >= 0 || total < 0);
+  const isAnnual = isAnnualInvoice(invoice);
   const priceIds = charged.map(({ pricing }) => getStripeId(pricing?.price_details?.price));
-  const priceId = priceIds.findLast((id) => findPlanByPrice(id, prices) !== null) ?? null;
+  const known = priceIds.findLast((id) => findPlanByPrice(id, prices) !== null);
+  const priceId = known ?? (isAnnual ? currentPrice : null) ?? null;
   return {
     id: invoice.id,
-    isAnnual: isAnnualInvoice(invoice),
+    isAnnual,
     plan: findPlanByPrice(priceId, prices),
     priceId,
     paidAt: fromUnixSeconds(transitions.paid_at ?? created),

@@ -55,7 +55,7 @@ export const AFFILIATE_INVARIANTS: readonly Invariant[] = [
         JOIN affiliates f ON f.account_id = r.affiliate_id
         JOIN subscriptions s ON s.id = i.subscription_id
        WHERE i.kind = 'subscription' AND i.status = 'paid' AND i.currency = 'usd' AND i.net_cents > 0 AND i.last_error IS NULL
-         AND (f.closed_at IS NULL OR i.paid_at < f.closed_at)
+         AND (f.closed_at IS NULL OR i.paid_at < date_trunc('second', f.closed_at))
          AND NOT EXISTS (SELECT FROM commissions c WHERE c.invoice_id = coalesce(i.stripe_invoice_id, 'simulated:' || s.uuid))`,
   },
   {

@@ -67,6 +67,24 @@ export const SUBSCRIPTION_INVARIANTS: readonly Invariant[] = [
        WHERE r.number > coalesce(e.number, 0) AND r.plan_amount <> 0 AND r.entry_type <> 'refund'`,
   },
   {
+    // Less the tolerance for the clocks of different processes.
+    name: 'payments-after-a-deletion-are-refunded',
+    statement:
+      'What was paid for an account after the request of its deletion has a refund once the account is erased: top-ups and years.',
+    checkedWhen: 'always',
+    query: `
+      SELECT a.id AS account_id, paid.subject, format('paid %s, deletion requested %s', paid.at, a.deletion_requested_at) AS detail
+        FROM (SELECT account_id, 'top-up ' || uuid AS subject, completed_at AS at FROM topups t
+               WHERE status = 'succeeded' AND reversed_cents < coalesce(net_cents, amount_cents)
+                 AND NOT EXISTS (SELECT FROM topup_refunds r WHERE r.topup_uuid = t.uuid)
+               UNION ALL
+              SELECT account_id, 'invoice ' || stripe_invoice_id, paid_at FROM invoices i
+               WHERE kind = 'subscription' AND status = 'paid' AND stripe_invoice_id IS NOT NULL AND refunded_cents < total_cents
+                 AND NOT EXISTS (SELECT FROM owed_refunds o WHERE o.invoice_id = i.stripe_invoice_id)) paid
+        JOIN accounts a ON a.id = paid.account_id
+       WHERE a.erased_at IS NOT NULL AND paid.at > a.deletion_requested_at + ${CLOCK_SKEW_INTERVAL}`,
+  },
+  {
     name: 'events-are-processed',
     statement: 'Every event of the payment processor was processed or abandoned.',
     checkedWhen: 'when drained',

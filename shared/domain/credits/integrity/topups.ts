@@ -108,18 +108,6 @@ export const TOPUP_INVARIANTS: readonly Invariant[] = [
       HAVING min(bucket.credits) < sum(newer.amount)`,
   },
   {
-    // Less the tolerance for the clocks of different processes.
-    name: 'payments-for-erased-accounts-are-refunded',
-    statement: 'A top-up that was paid after its account was erased has a refund.',
-    checkedWhen: 'always',
-    query: `
-      SELECT t.account_id, 'top-up ' || t.uuid AS subject,
-             format('paid %s, the account was erased %s', t.completed_at, a.erased_at) AS detail
-        FROM topups t JOIN accounts a ON a.id = t.account_id
-       WHERE t.status = 'succeeded' AND t.completed_at > a.erased_at + ${CLOCK_SKEW_INTERVAL}
-         AND NOT EXISTS (SELECT FROM topup_refunds r WHERE r.topup_uuid = t.uuid)`,
-  },
-  {
     name: 'topup-credits-match-their-net-amount',
     statement:
       'The net amount of a paid top-up is the order less discounts, and its credits are those that the net amount buys on a plan.',

@@ -1,0 +1,109 @@
+import { expect } from 'chai';
+import { requestAccountDeletion } from '../../shared/domain/accounts/deletion.ts';
+import { eraseAccount } from '../../shared/domain/accounts/erase.ts';
+import { SERVICE_ORIGIN } from '../../shared/domain/accounts/securityEvents.ts';
+import { DAY_MS, MINUTE_MS } from '../../shared/spec/durations.ts';
+import type { TestCustomer } from '../harness/apiClient.ts';
+import { type BillingService, runJob, startBillingService } from '../harness/billingService.ts';
+import { captureError } from '../harness/expectRejection.ts';
+
+describe('the deletion of an account around a renewal', () => {
+  let billing: BillingService;
+  /** Time from which the next test starts. */
+  let start = new Date('2027-01-31T10:00:00Z');
+  before(async () => {
+    billing = await startBillingService({ startAt: start });
+  });
+  afterEach(() => billing.stripe.reset());
+  after(() => billing.stop());
+
+  const readId = async ({ email }: TestCustomer): Promise<number> =>
+    Number((await billing.service.sql('SELECT id FROM accounts WHERE email = $1', [email]))[0].id);
+  const sweep = () => runJob(billing, 'billing', 'accountDeletions.run');
+  const requestDeletion = async (customer: TestCustomer): Promise<number> => {
+    const id = await readId(customer);
+    await requestAccountDeletion(id, { email: customer.email, sessionToken: '', origin: SERVICE_ORIGIN });
+    await sweep();
+    return id;
+  };
+  const listPayments = (customerId: string) =>
+    billing.stripe.store
+      .list('charge')
+      .filter(({ customer, status }) => customer === customerId && status === 'succeeded')
+      .map(({ amount, amount_refunded: refunded }) => amount - refunded);
+  const moveTo = async (date: Date) => {
+    await billing.service.moveClockTo(date, () => billing.stripe.advanceTo(date));
+    start = date;
+  };
+
+  /** Creates a customer whose year has ended, minutes ago: the invoice of the next one is a draft. */
+  const createRenewing = async () => {
+    const customer = await billing.createCustomer('pro');
+    const { current_period_end: end } = billing.stripe.findSubscription(billing.customerId(customer)).items.data[0] as {
+      current_period_end: number;
+    };
+    await moveTo(new Date(1_000 * end + 20 * MINUTE_MS));
+    await billing.drained();
+    return { customer, customerId: billing.customerId(customer), yearEnd: new Date(1_000 * end) };
+  };
+
+  it('cancels a subscription whose next invoice is a draft, so that no further year is charged', async () => {
+    const { customer, customerId, yearEnd } = await createRenewing();
+    const id = await requestDeletion(customer);
+    expect(billing.stripe.findSubscription(customerId).status).to.equal('canceled');
+    await billing.advanceTo(new Date(yearEnd.getTime() + 8 * DAY_MS));
+    await sweep();
+    await billing.drained();
+    expect(listPayments(customerId)).to.deep.equal([34_800]);
+    const [{ erased_at: erasedAt }] = await billing.service.sql('SELECT erased_at FROM accounts WHERE id = $1', [id]);
+    expect(erasedAt).to.not.equal(null);
+  });
+
+  it('cancels a subscription whose renewal was declined and would be retried', async () => {
+    const { customer, customerId, yearEnd } = await createRenewing();
+    billing.stripe.setCard(customerId, 'declined');
+    await moveTo(new Date(yearEnd.getTime() + 2 * 60 * MINUTE_MS));
+    await billing.drained();
+    await requestDeletion(customer);
+    billing.stripe.setCard(customerId, 'ok');
+    await billing.advanceTo(new Date(yearEnd.getTime() + 8 * DAY_MS));
+    await sweep();
+    await billing.drained();
+    expect(listPayments(customerId)).to.deep.equal([34_800]);
+  });
+
+  it('refunds a plan and a top-up that were paid after the request', async () => {
+    const customer = await billing.createCustomer('lite');
+    const customerId = billing.customerId(customer);
+    const { body } = await customer.request('POST', '/api/billing/topup/', { body: { amount_cents: 5_000 } });
+    const buyer = await billing.createCustomer(null);
+    const page = await buyer.request('POST', '/api/billing/checkout/', { body: { plan: 'lite' } });
+    const buyerId = billing.customerId(buyer);
+    const ids = [await requestDeletion(customer), await requestDeletion(buyer)];
+    await moveTo(new Date(billing.service.now.getTime() + 10 * MINUTE_MS));
+    billing.stripe.completeCheckout(body.checkout_url);
+    billing.stripe.completeCheckout(page.body.checkout_url);
+    await billing.drained();
+    await billing.advanceTo(new Date(billing.service.now.getTime() + 8 * DAY_MS));
+    await sweep();
+    await billing.advanceTo(new Date(billing.service.now.getTime() + 60 * MINUTE_MS));
+    expect(listPayments(customerId).toSorted()).to.deep.equal([0, 7_200]);
+    expect(listPayments(buyerId)).to.deep.equal([0]);
+    for (const id of ids) {
+      const [row] = await billing.service.sql('SELECT balance, erased_at FROM accounts WHERE id = $1', [id]);
+      expect([row.balance, row.erased_at === null]).to.deep.equal([0, false]);
+    }
+  });
+
+  it('is refused to staff while the next invoice is a draft, although the subscription is set to end', async () => {
+    const { customer, customerId } = await createRenewing();
+    billing.stripe.cancelAtPeriodEnd(customerId);
+    const id = await readId(customer);
+    const error = await captureError(eraseAccount(id));
+    expect(error.message).to.match(/^The account has a paid subscription/);
+    billing.stripe.cancelNow(customerId);
+    await eraseAccount(id);
+    await billing.drained();
+    expect(listPayments(customerId)).to.deep.equal([34_800]);
+  });
+});
