@@ -13,6 +13,8 @@ import {
 } from '../harness/paymentWorld.ts';
 
 const DAY_MS = 86_400_000;
+/** Sequences between two checks of all invariants, which read the whole database. */
+const CHECK_EVERY = 10;
 /** Time between two runs of the jobs while days pass. */
 const STEP_DAYS = 10;
 
@@ -72,6 +74,7 @@ describe('payments of subscriptions', () => {
 
   it(`have the same end state, whatever the order and the delay of their events (${RUNS} sequences, seed ${SEED})`, async function () {
     this.timeout(RUNS * 20_000);
+    let tried = 0;
     await fc.assert(
       fc.asyncProperty(sequence, async ({ actions, order }) => {
         const random = createSeededRandom(order);
@@ -93,7 +96,8 @@ describe('payments of subscriptions', () => {
         await drainWorlds(worlds);
         const [prompt, late] = await Promise.all(worlds.map((world) => world.readEndState()));
         expect(late, `prompt ${JSON.stringify(prompt)}, late ${JSON.stringify(late)}`).to.deep.equal(prompt);
-        await billing.service.checkIntegrity({ isDrained: true });
+        tried += 1;
+        if (tried % CHECK_EVERY === 0) await billing.service.checkIntegrity({ isDrained: true });
       }),
       { numRuns: RUNS, seed: SEED, endOnFailure: process.env['PAYMENT_ORDER_SHRINK'] === undefined },
     );

@@ -1,0 +1,86 @@
+import { expect } from 'chai';
+import { DAY_MS, HOUR_MS } from '../../shared/spec/durations.ts';
+import type { TestCustomer } from '../harness/apiClient.ts';
+import { type BillingService, runJob, startBillingService } from '../harness/billingService.ts';
+import { getId } from '../fakes/stripe/store.ts';
+
+describe('renewals that are held or stay unpaid', () => {
+  let billing: BillingService;
+  before(async () => {
+    billing = await startBillingService({ startAt: new Date('2027-03-10T10:00:00Z') });
+  });
+  afterEach(() => billing.stripe.reset());
+  after(() => billing.stop());
+
+  const subscription = (customer: TestCustomer) => billing.stripe.findSubscription(billing.customerId(customer));
+  const findYearEnd = (customer: TestCustomer) =>
+    1_000 * (subscription(customer).items.data[0]?.current_period_end as number);
+  const advance = (time: number) => billing.advanceTo(new Date(time));
+  const countCharges = (customer: TestCustomer) => {
+    const id = billing.customerId(customer);
+    return billing.stripe.store
+      .list('charge')
+      .filter(({ customer: owner, status }) => owner === id && status === 'succeeded').length;
+  };
+  const readRow = async ({ email }: TestCustomer) =>
+    (
+      await billing.service.sql(
+        `SELECT s.status, s.past_due_since, a.spendable_until, a.balance FROM subscriptions s
+           JOIN accounts a ON a.id = s.account_id WHERE a.email = $1`,
+        [email],
+      )
+    )[0];
+
+  for (const outcome of ['won', 'lost'] as const) {
+    it(`do not charge another year while the paid one is disputed; the dispute is ${outcome}`, async () => {
+      const customer = await billing.createCustomer('lite');
+      const yearEnd = findYearEnd(customer);
+      await advance(yearEnd - 2 * DAY_MS);
+      const dispute = billing.stripe.openDispute(getId(subscription(customer).latest_invoice));
+      await billing.drained();
+      expect([(await readRow(customer)).status, subscription(customer).cancel_at_period_end]).to.deep.equal([
+        'unpaid',
+        true,
+      ]);
+      if (outcome === 'won') {
+        billing.stripe.closeDispute(dispute.id, 'won');
+        await billing.drained();
+        expect(subscription(customer).cancel_at_period_end).to.equal(false);
+        await advance(yearEnd + 2 * HOUR_MS);
+        expect([countCharges(customer), (await readRow(customer)).status]).to.deep.equal([2, 'active']);
+        return;
+      }
+      await advance(yearEnd + 2 * HOUR_MS);
+      billing.stripe.closeDispute(dispute.id, 'lost');
+      await billing.drained();
+      expect([countCharges(customer), (await readRow(customer)).status]).to.deep.equal([1, 'canceled']);
+    });
+  }
+
+  it('stay canceled after a dispute that is won, if the customer had canceled before', async () => {
+    const customer = await billing.createCustomer('lite');
+    billing.stripe.cancelAtPeriodEnd(billing.customerId(customer));
+    await advance(findYearEnd(customer) - 2 * DAY_MS);
+    const dispute = billing.stripe.openDispute(getId(subscription(customer).latest_invoice));
+    await billing.drained();
+    billing.stripe.closeDispute(dispute.id, 'won');
+    await billing.drained();
+    expect(subscription(customer).cancel_at_period_end).to.equal(true);
+  });
+
+  it('are past due a day after the end of the year while the invoice stays a draft', async () => {
+    const customer = await billing.createCustomer('lite');
+    const yearEnd = findYearEnd(customer);
+    billing.stripe.leaveDraft(billing.customerId(customer));
+    await advance(yearEnd + 2 * HOUR_MS);
+    expect((await readRow(customer)).status).to.equal('active');
+    await advance(yearEnd + DAY_MS + 2 * HOUR_MS);
+    await runJob(billing, 'billing', 'billing.maintain');
+    const row = await readRow(customer);
+    expect([row.status, row.past_due_since === null]).to.deep.equal(['past_due', false]);
+    expect(row.spendable_until.getTime() - row.past_due_since.getTime()).to.equal(14 * DAY_MS);
+    await advance(yearEnd + 17 * DAY_MS);
+    await billing.drained();
+    expect([(await readRow(customer)).status, countCharges(customer)]).to.deep.equal(['canceled', 1]);
+  });
+});
