@@ -96,6 +96,7 @@ describe('payments of subscriptions', () => {
         await drainWorlds(worlds);
         const [prompt, late] = await Promise.all(worlds.map((world) => world.readEndState()));
         expect(late, `prompt ${JSON.stringify(prompt)}, late ${JSON.stringify(late)}`).to.deep.equal(prompt);
+        for (const world of worlds) await world.end();
         tried += 1;
         if (tried % CHECK_EVERY === 0) await billing.service.checkIntegrity({ isDrained: true });
       }),

@@ -17,6 +17,9 @@ import type { BillingService } from './billingService.ts';
 
 const PLANS = ['lite', 'starter', 'pro', 'studio'];
 
+/** Rounds in which the service follows its own changes at Stripe. */
+const ROUNDS_MAX = 20;
+
 /** Actions at Stripe and here that change what an account has paid for. */
 export const PAYMENT_ACTIONS = [
   'upgrade',
@@ -77,9 +80,11 @@ export class PaymentWorld {
 
   /** Stores the events that have happened since; those of a prompt world are processed at once. */
   async collect(): Promise<void> {
-    for (;;) {
+    for (let round = 0; ; round += 1) {
       const events = this.takeEvents();
       if (events.length === 0) return;
+      if (round > ROUNDS_MAX)
+        throw new Error(`The service causes ever more events: ${events.map(({ type }) => type).join(', ')}.`);
       await storePaymentEvents(toAsync(events));
       this.held.push(...events.map(({ id }) => id));
       if (!this.delaysEvents) await this.process();
@@ -89,7 +94,8 @@ export class PaymentWorld {
   /** Processes all events of the account, and those that follow. */
   async deliver(): Promise<void> {
     await this.collect();
-    while (this.held.length > 0) {
+    for (let round = 0; this.held.length > 0; round += 1) {
+      if (round > ROUNDS_MAX) throw new Error('The service causes ever more events.');
       await this.process();
       await this.collect();
     }
@@ -206,6 +212,13 @@ export class PaymentWorld {
   async closeDisputes(outcome: 'won' | 'lost'): Promise<void> {
     for (const { id } of this.listDisputes()) this.stripe.closeDispute(id, outcome);
     await this.collect();
+  }
+
+  /** Ends the subscription, so that its later years take no time in the next sequences. */
+  async end(): Promise<void> {
+    if (this.stripe.store.get('subscription', this.subscriptionId).status === 'canceled') return;
+    this.stripe.cancelNow(this.subscriptionId);
+    await this.deliver();
   }
 
   /** Reads what must not depend on the order and the time of events. */

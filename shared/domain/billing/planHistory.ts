@@ -42,7 +42,7 @@ const UPSERT_PLANS = prepared(
 /**
  * Records the plans that the invoices of a locked account's subscription pay for, and a change without an invoice, which
  * staff make at the processor.
- * @returns the slug of the plan that applies now; null if none is paid.
+ * @returns the slug of the plan that applies now, or applied last; null if none was paid.
  */
 export async function recordPlanHistory(
   transaction: Transaction,
@@ -85,13 +85,17 @@ export async function recordPlanChange(
   });
 }
 
-/** Finds the plan that applies now. The clock of the processor may be ahead, so that one of the next moment counts. */
+/**
+ * Finds the plan that applies now, or the one that applied last. The clock of the processor may be ahead, so that one of
+ * the next moment counts.
+ */
 function findCurrentPlan(transaction: Transaction, { id }: Subscription): Promise<SubscriptionPlan | undefined> {
   return SubscriptionPlan.query(transaction)
     .where({ subscription_id: id })
-    .where('applies_until', '>', now())
-    .whereNull('returned_at')
-    .orderByRaw('applies_from DESC, stripe_invoice_id IS NULL, id DESC')
+    .orderByRaw(
+      `least(returned_at, applies_until, cast(? AS timestamptz)) DESC, applies_from DESC, stripe_invoice_id IS NULL, id DESC`,
+      [now()],
+    )
     .first()
     .execute();
 }
