@@ -19,7 +19,7 @@ import { readKnownGeneration } from './actions/read.ts';
 import { deleteAccount } from './actions/deleteAccount.ts';
 import { deleteGeneration } from './actions/delete.ts';
 import { refundSucceeded } from './actions/refundSucceeded.ts';
-import { refundOrDispute } from './actions/refundOrDispute.ts';
+import { refundOrDispute, refundWhileCreating } from './actions/refundOrDispute.ts';
 import { suspendForAWhile } from './actions/suspend.ts';
 import { changeSubscription } from './actions/subscriptions.ts';
 import { changeWebhooks, sendTestEvents } from './actions/webhooks.ts';
@@ -46,6 +46,7 @@ const ACTIONS: readonly (readonly [weight: number, action: ClientAction])[] = [
   [5, changeKeys],
   [1, tryPreviouslyRevokedKey],
   [1, refundOrDispute],
+  [1, refundWhileCreating],
   [4, createMany],
   [8, createOnceInParallel],
   [0.5, createWithUsedKey],
@@ -102,6 +103,13 @@ const LIMITS_ONLY_ACTIONS: typeof ACTIONS = [
   [50, useLimitedKey],
   [50, useApplication],
 ];
+const TOPUPS_ONLY_ACTIONS: typeof ACTIONS = [
+  [60, createMany],
+  [10, createAndCancel],
+  [10, buyTopup],
+  [3, refundOrDispute],
+  [10, refundWhileCreating],
+];
 const TEST_ONLY_ACTIONS: typeof ACTIONS = [[1, sendTestEvents]];
 /** Share of all actions on accounts that many clients use at once. */
 const HOT_SHARE = 0.4;
@@ -132,6 +140,7 @@ function selectActions({ state, customer: { role } }: Step, rushes: boolean): ty
   if (role.only === 'reads') return READ_ONLY_ACTIONS;
   if (role.only === 'tests') return TEST_ONLY_ACTIONS;
   if (role.only === 'creates') return CREATE_ONLY_ACTIONS;
+  if (role.only === 'topups' && !state.isCalm) return TOPUPS_ONLY_ACTIONS;
   if (role.only === 'limits' && !state.isCalm) return LIMITS_ONLY_ACTIONS;
   if (role.plan === null && !state.isCalm) return UNSUBSCRIBED_ACTIONS;
   if (state.isCalm) return CALM_ACTIONS;

@@ -28,7 +28,7 @@ export function newCreateRequest(
   step: Step,
   idempotencyKey: string | null,
   surface: 'REST' | 'MCP' = 'REST',
-  isVideo = step.random.chance(step.customer.role.only === 'creates' ? 0.8 : 0.25),
+  isVideo = step.random.chance(usesUpCredits(step) ? 0.8 : 0.25),
   subject = 'A lighthouse',
 ): CreateRequest {
   const { state, customer } = step;
@@ -54,6 +54,10 @@ export function newCreateRequest(
   };
   state.store.createsByPrompt.set(prompt, observed);
   return { observed, params };
+}
+
+function usesUpCredits({ customer: { role } }: Step): boolean {
+  return role.only === 'creates' || role.only === 'topups';
 }
 
 /** Registers an address for the end of a generation, for some creates of some customers. */

@@ -14,9 +14,10 @@ export interface CustomerRole {
   threshold: number | null;
   /**
    * `reads` only reads; `creates` creates, but neither buys credits nor changes its plan; `limits` creates only with keys
-   * and an application that have spending limits; `tests` only sends test events to its endpoints. Null does everything.
+   * and an application that have spending limits; `tests` only sends test events to its endpoints; `topups` buys, spends
+   * and returns credits. Null does everything.
    */
-  only: 'reads' | 'creates' | 'limits' | 'tests' | null;
+  only: 'reads' | 'creates' | 'limits' | 'tests' | 'topups' | null;
   /** Used by many clients at once. */
   isHot: boolean;
   isAffiliate: boolean;
@@ -140,6 +141,8 @@ const ROLES: readonly (Partial<CustomerRole> & { isUnsubscribed?: boolean })[] =
   { plan: 'lite', isHot: true, hasAutoTopups: true, threshold: 0, only: 'creates' },
   // Its endpoints are released while the next event is recorded. No other event makes them due afterwards.
   { isUnsubscribed: true, only: 'tests' },
+  // Its plan credits are spent soon, so that it spends what it buys.
+  { plan: 'lite', isHot: true, only: 'topups' },
 ];
 
 export function createCustomers(count: number, random: SeededRandom): ChaosCustomer[] {
