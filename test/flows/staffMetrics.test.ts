@@ -151,6 +151,7 @@ describe('staff metrics', () => {
 
     it('follows later changes, and drops values older than 30 days where the period is limited', async () => {
       await service.sql(`UPDATE subscriptions SET cancel_at_period_end = true WHERE plan_slug = 'studio'`);
+      service.fabricated.add('returned-topups-have-no-remainder');
       await service.sql(`UPDATE topups SET reversed_cents = 345`);
       const before = await metrics();
       const old = await service.createCustomer(null);

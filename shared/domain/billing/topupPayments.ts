@@ -172,7 +172,7 @@ export async function applyTopupSnapshot(
   });
   if (status !== 'succeeded') return;
   if (isPaidNow) await recordTopupInvoice(transaction, topup);
-  // The credits are of no use any more.
+  // Nothing can be bought with the credits any more.
   if (isPaidNow && customer.erased_at !== null) await oweTopupRefund(transaction, topup, 'erased');
   await recordTopupRefund(transaction, topup, snapshot.reversedCents);
   await applyReversals(transaction, customer, topup);
