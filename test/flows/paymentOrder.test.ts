@@ -63,7 +63,7 @@ describe('payments of subscriptions', () => {
   const passDays = async (worlds: PaymentWorld[], days: number) => {
     for (let passed = 0; passed < days; passed += STEP_DAYS) {
       const date = new Date(billing.service.now.getTime() + STEP_DAYS * DAY_MS);
-      // What was refunded or lost in a year ends its renewal at Stripe: that cannot be decided after the charge.
+      // Refunds and lost disputes end the renewal at Stripe: that cannot be decided after the charge.
       for (const world of worlds) if (world.renewsBefore(date)) await world.deliver();
       await billing.service.moveClockTo(date, () => billing.stripe.advanceTo(date));
       for (const world of worlds) await world.collect();

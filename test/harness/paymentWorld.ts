@@ -157,7 +157,7 @@ export class PaymentWorld {
     const isLive = subscription.status === 'active';
     if (type === 'cancel' || type === 'resume') {
       const isCanceled = subscription.cancel_at !== null;
-      // Who disputes a payment cannot use the account, and is not offered either.
+      // A customer who disputes a payment cannot use the account, and is offered neither.
       if (!isLive || isCanceled === (type === 'cancel') || this.listDisputes().length > 0) return false;
       if (type === 'cancel') this.stripe.cancelAtPeriodEnd(subscription.id);
       else this.stripe.resume(subscription.id);

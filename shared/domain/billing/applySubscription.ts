@@ -144,7 +144,7 @@ const DOUBT =
 
 /**
  * Returns the ids of the paid invoices of an ended subscription that the account never got anything for. If it ended long
- * after it was paid and is not known here, the database may have been restored from before it, and staff decide.
+ * after it was paid and never started here, the database may have been restored from before it, and staff decide.
  */
 function selectOwedInvoices(before: Subscription, { invoices, endedAt }: ProcessorSubscription) {
   const { activated_at: activatedAt, follow_up: followUp, paid_until: paidUntil } = before;

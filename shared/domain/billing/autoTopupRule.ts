@@ -13,7 +13,7 @@ import { AUTO_TOPUP_INTERVAL_MS } from '../../spec/limits.ts';
 export const AUTO_TOPUP_WAIT_TIMEOUT_MS = 12_000;
 
 /**
- * What a create can expect that the balance does not cover, or what a recorded trigger leads to.
+ * State of the automatic top-ups of an account, for a create that the balance does not cover or a recorded trigger.
  * - `due`: a top-up may be claimed now.
  * - `pending`: one was claimed a moment ago, and its outcome is not known yet.
  * - `unsettled`: the same for longer than a create waits. The card may have been charged.

@@ -43,7 +43,7 @@ export async function syncOpenSubscriptions(accountId: number): Promise<Subscrip
  * @throws ProcessorError
  */
 export async function stopRenewals(accountId: number): Promise<void> {
-  // One that has just been renewed is active at the processor, although its invoice is still a draft.
+  // A subscription that has just been renewed is active at the processor, although its invoice is still a draft.
   for (const subscription of await syncOpenSubscriptions(accountId)) {
     const { stripe_subscription_id: id } = subscription;
     if (id === null) continue;

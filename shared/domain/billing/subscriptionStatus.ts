@@ -29,7 +29,7 @@ export function deriveSubscriptionStatus(
   const isNeverPaid = known.paid_until <= known.started_at;
   if (isNeverPaid) return isLiveStatus(status) ? 'incomplete' : status;
   if (known.disputedChargeId !== null) return 'unpaid';
-  // What is open is a change to another plan, which counts from when it is paid for.
+  // The open invoice is that of a change to another plan, which counts from when it is paid for.
   if (isYearPaid(known)) return 'active';
   // The invoice of the renewal stays a draft, for example because its tax cannot be computed.
   const isOverdue = known.paid_until <= addMilliseconds(now(), -RENEWAL_GRACE_MS);

@@ -70,7 +70,7 @@ async function readMonths(transaction: Transaction, account: Account, subscripti
     const { entry_type: type, plan_amount: amount } = entry;
     const { month, correction } = parseEffectKey(entry);
     const isRenewal = month !== null && correction === undefined;
-    // What was left of the month before; the entries after it belong to the month that begins.
+    // The rest of the month before; the entries after it belong to the month that begins.
     if (isRenewal && type === 'expiry') (months[month - 1] as Month).left = -amount;
     else {
       if (isRenewal) current = month;

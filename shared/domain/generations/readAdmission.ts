@@ -22,7 +22,7 @@ export interface Admission {
   /** Uuid of the account. */
   uuid: string;
   balance: number;
-  /** What a create could expect that the balance does not cover. */
+  /** State of the automatic top-ups for a create that the balance does not cover. */
   auto_topup: AutoTopupState;
 }
 
