@@ -1,7 +1,8 @@
 /**
  * An audit log of chaos in the service's database, written by triggers in the service's transactions: prompts, images and events
  * that the service may purge, the times of top-up changes, of the ends of generations and of events by the clock of
- * Postgres, which no fault moves, and the commits after which the use of a spending limit was wrong.
+ * Postgres, which no fault moves, suspensions that kept the trigger of an automatic top-up, and the commits after which the
+ * use of a spending limit was wrong.
  */
 export const AUDIT_TRIGGERS_SQL = `
   CREATE SCHEMA chaos;
@@ -22,6 +23,15 @@ export const AUDIT_TRIGGERS_SQL = `
     RETURN NULL;
   END $$;
   CREATE TRIGGER chaos_log_topup AFTER INSERT OR UPDATE ON topups FOR EACH ROW EXECUTE FUNCTION chaos.log_topup();
+
+  CREATE TABLE chaos.kept_triggers (account bigint NOT NULL, triggered_at timestamptz NOT NULL, suspended_at timestamptz NOT NULL);
+  CREATE FUNCTION chaos.log_kept_trigger() RETURNS trigger LANGUAGE plpgsql AS $$
+  BEGIN
+    INSERT INTO chaos.kept_triggers VALUES (NEW.id, NEW.auto_topup_triggered_at, NEW.suspended_at);
+    RETURN NULL;
+  END $$;
+  CREATE TRIGGER chaos_log_kept_trigger AFTER UPDATE OF suspended_at ON accounts FOR EACH ROW
+    WHEN (NEW.suspended_at IS NOT NULL AND NEW.auto_topup_triggered_at IS NOT NULL) EXECUTE FUNCTION chaos.log_kept_trigger();
 
   CREATE TABLE chaos.ends (generation uuid NOT NULL, account bigint NOT NULL, status text NOT NULL, began_at timestamptz NOT NULL);
   CREATE FUNCTION chaos.log_end() RETURNS trigger LANGUAGE plpgsql AS $$

@@ -31,7 +31,7 @@ export interface IntegrityWatch {
  */
 export function startIntegrityWatch(
   environment: ChaosEnvironment,
-  store: Pick<ClientStore, 'violations' | 'sentCreates' | 'rejectedCreates'>,
+  store: Pick<ClientStore, 'violations' | 'sentCreates' | 'rejectedCreates' | 'topups'>,
   onViolation: (violation: Violation) => void,
 ): IntegrityWatch {
   const stopping = new AbortController();
@@ -65,7 +65,7 @@ export function startIntegrityWatch(
 /** @returns null while the database is unavailable. */
 async function runChecks(
   environment: ChaosEnvironment,
-  store: Pick<ClientStore, 'sentCreates' | 'rejectedCreates'>,
+  store: Pick<ClientStore, 'sentCreates' | 'rejectedCreates' | 'topups'>,
 ): Promise<Violation[] | null> {
   const client = new pg.Client({
     connectionString: environment.databaseUrl,

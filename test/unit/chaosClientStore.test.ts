@@ -143,7 +143,13 @@ describe('the client store of a chaos run', () => {
         return Promise.resolve({ rows: text.includes('FROM accounts') ? accounts : [] });
       },
     };
-    state.store.topups.push({ accountUuid: 'account-1', sessionId: 'cs_test_1', amountCents: 5_000, at: 0 });
+    state.store.topups.push({
+      accountUuid: 'account-1',
+      sessionId: 'cs_test_1',
+      amountCents: 5_000,
+      at: 0,
+      isAwaited: false,
+    });
     const found = await compareClientStore(state.store, database);
     expect(found.map(({ invariant, accountId, subject }) => [invariant, accountId, subject])).to.deep.equal([
       ['created-exists', '1', 'b'],

@@ -24,7 +24,7 @@ import { suspendForAWhile } from './actions/suspend.ts';
 import { changeSubscription } from './actions/subscriptions.ts';
 import { changeWebhooks, sendTestEvents } from './actions/webhooks.ts';
 import { useTestMode } from './actions/testMode.ts';
-import { topUpWhileCreating, buyTopup } from './actions/topups.ts';
+import { topUpWhileCreating, buyTopup, payWithLateEvent } from './actions/topups.ts';
 import type { ChaosCustomer } from './customers.ts';
 import { isUsable, onboardCustomer } from './onboardCustomer.ts';
 import { sleepUnlessStopped, StoppedError, type Step, type ClientState } from './clientState.ts';
@@ -110,6 +110,7 @@ const TOPUPS_ONLY_ACTIONS: typeof ACTIONS = [
   [3, refundOrDispute],
   [10, refundWhileCreating],
 ];
+const LATE_PAYMENT_ACTIONS: typeof ACTIONS = [[1, payWithLateEvent]];
 const TEST_ONLY_ACTIONS: typeof ACTIONS = [[1, sendTestEvents]];
 /** Share of all actions on accounts that many clients use at once. */
 const HOT_SHARE = 0.4;
@@ -139,6 +140,7 @@ export async function runClientLoop(state: ClientState, number: number): Promise
 function selectActions({ state, customer: { role } }: Step, rushes: boolean): typeof ACTIONS {
   if (role.only === 'reads') return READ_ONLY_ACTIONS;
   if (role.only === 'tests') return TEST_ONLY_ACTIONS;
+  if (role.only === 'late payments') return state.isCalm ? READ_ONLY_ACTIONS : LATE_PAYMENT_ACTIONS;
   if (role.only === 'creates') return CREATE_ONLY_ACTIONS;
   if (role.only === 'topups' && !state.isCalm) return TOPUPS_ONLY_ACTIONS;
   if (role.only === 'limits' && !state.isCalm) return LIMITS_ONLY_ACTIONS;

@@ -85,6 +85,8 @@ export interface PaidTopup {
   amountCents: number;
   /** In milliseconds, as of `Date.now`. */
   at: number;
+  /** True if the account began to need credits only after this payment. */
+  isAwaited: boolean;
 }
 
 export interface PaidPlan {

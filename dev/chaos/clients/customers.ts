@@ -15,9 +15,9 @@ export interface CustomerRole {
   /**
    * `reads` only reads; `creates` creates, but neither buys credits nor changes its plan; `limits` creates only with keys
    * and an application that have spending limits; `tests` only sends test events to its endpoints; `topups` buys, spends
-   * and returns credits. Null does everything.
+   * and returns credits; `late payments` pays pages whose events are late, and creates. Null does everything.
    */
-  only: 'reads' | 'creates' | 'limits' | 'tests' | 'topups' | null;
+  only: 'reads' | 'creates' | 'limits' | 'tests' | 'topups' | 'late payments' | null;
   /** Used by many clients at once. */
   isHot: boolean;
   isAffiliate: boolean;
@@ -126,6 +126,8 @@ const ROLES: readonly (Partial<CustomerRole> & { isUnsubscribed?: boolean })[] =
   { plan: 'pro', isHot: true, hasAutoTopups: true },
   // Its parallel limit leaves room for the creates that meet at a spending limit.
   { plan: 'studio', isHot: true, hasAutoTopups: true, only: 'limits' },
+  // Its first burn needs credits while the event of a page that it has paid is late.
+  { plan: 'lite', hasAutoTopups: true, threshold: 199, only: 'late payments' },
   { isAffiliate: true },
   { isReferred: true },
   { isUnsubscribed: true },

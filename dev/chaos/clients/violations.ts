@@ -33,6 +33,9 @@ export const STATEMENTS = {
   'no-charge-after-a-rejection': 'After a create was rejected for lack of credits, no card is charged for it.',
   'automatic-charges-have-a-cause':
     'An automatic top-up follows a burn that left the balance below the threshold, or a create that the balance does not cover.',
+  'no-needless-automatic-charge':
+    'No card is charged automatically for credits that the customer has paid on a page already.',
+  'suspension-clears-the-trigger': 'A suspension clears the trigger of an automatic top-up.',
   'no-unrequested-generations': 'A customer has only generations that they created.',
   'lists-show-own-items': 'A list contains only items of its account.',
   'ledger-page-is-a-chain': 'On a ledger page each balance is the previous balance plus the amount.',

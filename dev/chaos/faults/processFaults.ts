@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { DAY_MS } from '../../../shared/spec/durations.ts';
 import type { ChaosEnvironment } from '../environment.ts';
 import type { ManagedProcess } from '../managedProcess.ts';
@@ -12,6 +13,8 @@ const TIMES_OF_DAY: Record<string, number> = {
 };
 /** The size of a jump of a corrected clock, or after a machine paused. Leases shift by as much. */
 const CLOCK_JUMP_MS = 60_000;
+/** Renewals run this long after a month has passed. */
+const RENEWAL_DELAY_MS = 2_000;
 
 const lockTarget = (target: string) => [target];
 
@@ -62,12 +65,14 @@ export const PROCESS_FAULTS: Faults = {
     // No process may be paused, use another clock, or miss webhooks meanwhile.
     locks: () => [...PROCESSES, 'Stripe', 'webhooks'],
     durationMs: [0, 0],
-    begin: (environment, target) => {
+    begin: async (environment, target) => {
       // Stripe would retry for days, and be asked for events that never arrived.
       environment.stripe.delivery.sendDropped();
       environment.advanceTime(MONTH_MS + getTimeUntil(target, environment.now()));
+      // Creates come before the renewal, which the schedule may run half a minute later.
+      await delay(RENEWAL_DELAY_MS);
       // Concurrent renewals meet each other.
-      return environment.enqueueDuplicateJobs(6, 'creditPeriods.renew');
+      await environment.enqueueDuplicateJobs(6, 'creditPeriods.renew');
     },
   },
   rush: {

@@ -2,6 +2,7 @@ import type { SeededBug } from './seededBug.ts';
 
 const CREATE = 'shared/domain/generations/create.ts';
 const AUTO_TOPUPS = 'shared/domain/billing/autoTopups.ts';
+const AUTO_TOPUP_RULE = 'shared/domain/billing/autoTopupRule.ts';
 const REGISTRY = 'worker/registry.ts';
 
 /** Ledger numbers are unique per account: without this, the key would reject writes that are based on a stale read. */
@@ -30,10 +31,10 @@ export const BILLING_BUGS: readonly SeededBug[] = [
     name: 'automatic top-ups are not limited to one an hour',
     changes: [
       {
-        file: AUTO_TOPUPS,
-        within: 'isIntervalOver',
-        find: '$claimedAt === null || $claimedAt <= $limit(',
-        replace: '$claimedAt === null || $claimedAt <= $limit($claimedAt, 1) || $claimedAt <= $limit(',
+        file: AUTO_TOPUP_RULE,
+        within: 'getAutoTopupBindings',
+        find: 'claimableSince: addMilliseconds($at, -AUTO_TOPUP_INTERVAL_MS)',
+        replace: 'claimableSince: $at',
       },
     ],
     foundBy: ['automatic-topups-are-an-hour-apart'],
@@ -98,13 +99,13 @@ export const BILLING_BUGS: readonly SeededBug[] = [
   {
     name: 'the sweep charges a card for every low balance, without a burn as its cause',
     changes: [
-      { file: AUTO_TOPUPS, within: 'chargeTriggeredAutoTopup', find: '$triggeredAt !== null &&', replace: '' },
       {
-        file: AUTO_TOPUPS,
-        within: 'sweepAutoTopups',
-        find: `.whereNotNull('auto_topup_triggered_at')`,
+        file: AUTO_TOPUP_RULE,
+        within: 'buildAutoTopupState',
+        find: 'AND (${credits} IS NOT NULL OR a.auto_topup_triggered_at IS NOT NULL)',
         replace: '',
       },
+      { file: AUTO_TOPUP_RULE, within: 'FIND_DUE', find: 'AND a.auto_topup_triggered_at IS NOT NULL', replace: '' },
     ],
     foundBy: ['automatic-charges-have-a-cause'],
   },
@@ -120,7 +121,7 @@ export const BILLING_BUGS: readonly SeededBug[] = [
       {
         file: CREATE,
         within: 'chargeWithAutoTopup',
-        find: `if ($topup === 'none') return`,
+        find: `if ($topup === 'none' || $topup === 'covered') return`,
         replace: `if ($topup !== 'credited') return`,
       },
     ],
@@ -143,6 +144,48 @@ export const BILLING_BUGS: readonly SeededBug[] = [
       },
     ],
     foundBy: ['charged-once'],
+  },
+  {
+    name: 'an automatic top-up does not grant a month that is due first',
+    changes: [
+      {
+        file: AUTO_TOPUPS,
+        within: 'withDueGrants',
+        find: 'await renewCreditPeriods($transaction, $locked, $at)',
+        replace: '$locked',
+      },
+      {
+        file: CREATE,
+        within: 'chargeWithDueGrants',
+        find: `if ($outcome !== 'insufficient_credits' || !(await grantDueMonths($debit.account_id))) return`,
+        replace: 'if ($debit !== null) return',
+      },
+    ],
+    foundBy: ['due-grants-precede-automatic-topups'],
+  },
+  {
+    name: 'an automatic top-up is charged although the customer has paid on a page already',
+    changes: [
+      {
+        file: 'shared/domain/billing/syncPurchases.ts',
+        within: 'syncPurchases',
+        find: '...$pages.map(async',
+        replace: '...$pages.slice($pages.length).map(async',
+      },
+    ],
+    foundBy: ['no-needless-automatic-charge'],
+  },
+  {
+    name: 'a suspension keeps the trigger of an automatic top-up',
+    changes: [],
+    sql: [
+      `CREATE OR REPLACE TRIGGER accounts_clear_auto_topup_trigger BEFORE UPDATE ON accounts FOR EACH ROW
+         WHEN (NEW.auto_topup_triggered_at IS NOT NULL
+               AND (NEW.balance >= NEW.auto_topup_threshold_credits OR NOT NEW.auto_topup_enabled OR NEW.plan_slug IS NULL
+                    OR NEW.auto_topup_threshold_credits <> OLD.auto_topup_threshold_credits))
+         EXECUTE FUNCTION clear_auto_topup_trigger()`,
+    ],
+    foundBy: ['suspension-clears-the-trigger', 'auto-topup-triggers-follow-burns'],
   },
   {
     name: 'credit periods are renewed without a lock',

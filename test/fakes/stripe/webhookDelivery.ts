@@ -19,6 +19,13 @@ interface PendingDelivery {
 const MAX_ATTEMPTS = 40;
 const RESPONSE_TIMEOUT_MS = 10_000;
 
+/** Returns the id of the customer that an event is about; empty if it names none. */
+function findCustomer({ body }: FakeStripeEvent): string {
+  const { data } = JSON.parse(body) as { data: { object: { customer?: string | { id: string } | null } } };
+  const { customer } = data.object;
+  return typeof customer === 'string' ? customer : (customer?.id ?? '');
+}
+
 /** Posts events to a webhook until it accepts them, with configurable delivery problems. */
 export class WebhookDelivery {
   /** Probabilities (0 to 1) that an event is dropped, and that it is sent twice. */
@@ -38,6 +45,8 @@ export class WebhookDelivery {
   private readonly secret: string;
   private readonly random: () => number;
   private pending: PendingDelivery[] = [];
+  /** Events that are held back, by customer. */
+  private readonly held = new Map<string, FakeStripeEvent[]>();
   private inFlight = 0;
   private isPaused = false;
   private isStopped = false;
@@ -59,13 +68,33 @@ export class WebhookDelivery {
     this.wake();
   }
 
+  /** Holds back the events of a customer until `release`. @returns false if they are held back already. */
+  hold(customerId: string): boolean {
+    if (this.held.has(customerId)) return false;
+    this.held.set(customerId, []);
+    return true;
+  }
+
+  /** Sends the events of a customer that were held back. */
+  release(customerId: string): void {
+    const events = this.held.get(customerId) ?? [];
+    this.held.delete(customerId);
+    for (const event of events) this.send(event);
+  }
+
   /** Removes all delivery problems. Dropped events stay dropped. */
   reset(): void {
+    for (const customerId of this.held.keys()) this.release(customerId);
     Object.assign(this, { drop: 0, duplicate: 0, reorder: false, delayMs: 0, parallel: 1, pause: false });
   }
 
   send(event: FakeStripeEvent): void {
     if (this.webhookUrl === undefined) return;
+    const held = this.held.get(findCustomer(event));
+    if (held !== undefined) {
+      held.push(event);
+      return;
+    }
     if (this.random() < this.drop) {
       this.dropped.push(event);
       return;

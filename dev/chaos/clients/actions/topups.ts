@@ -2,8 +2,11 @@ import { type RestResponse, sendWithKey } from '../restRequests.ts';
 import { retryUntilKnown } from '../retry.ts';
 import { reportViolation, newStepId, sleepUnlessStopped, type Step } from '../clientState.ts';
 import { createMany } from './create.ts';
+import { readLists } from './lists.ts';
 
 const DAY_MS = 20 * 3_600_000;
+/** Bursts of creates while the event of a payment is late. */
+const LATE_BURSTS = 8;
 /** Checkout pages that are paid at the same moment. */
 const PARALLEL_PAGES = 4;
 
@@ -38,6 +41,37 @@ export async function topUpWhileCreating(step: Step): Promise<void> {
   await Promise.all([...payments, createMany(step)]);
 }
 
+/**
+ * Pays a page whose event does not arrive, and then creates until the balance needs the credits of the page. Other clients
+ * read meanwhile, so that no automatic top-up can have begun before.
+ */
+export async function payWithLateEvent(step: Step): Promise<void> {
+  const { state, customer } = step;
+  const { stripe } = state;
+  const amountCents = 20_000;
+  const customerId = tryAtProcessor(() => stripe.findCustomerId(customer.uuid as string));
+  if (customerId === undefined || !stripe.delivery.hold(customerId)) return readLists(step);
+  try {
+    const { isGood, body } = await requestTopup(step, newStepId(step), amountCents);
+    if (!isGood) return;
+    const session = tryAtProcessor(() => stripe.completeCheckout(body.checkout_url as string));
+    if (session === undefined) return;
+    state.store.topups.push({
+      accountUuid: customer.uuid as string,
+      sessionId: session.id,
+      amountCents,
+      at: Date.now(),
+      isAwaited: true,
+    });
+    for (let burst = 0; burst < LATE_BURSTS; burst += 1) {
+      await createMany(step);
+      await sleepUnlessStopped(state, 1_000);
+    }
+  } finally {
+    stripe.delivery.release(customerId);
+  }
+}
+
 function requestTopup(step: Step, key: string, amountCents: number): Promise<RestResponse> {
   return sendWithKey(step, {
     kind: 'top up',
@@ -67,7 +101,13 @@ async function payTopup(step: Step, page: string, amountCents: number): Promise<
       tryAtProcessor(() => stripe.settlePayment(page, 'succeeded'));
     }
   }
-  state.store.topups.push({ accountUuid: customer.uuid as string, sessionId: session.id, amountCents, at: Date.now() });
+  state.store.topups.push({
+    accountUuid: customer.uuid as string,
+    sessionId: session.id,
+    amountCents,
+    at: Date.now(),
+    isAwaited: false,
+  });
 }
 
 /** Performs an action at the payment processor; undefined if it is no longer possible. */
