@@ -194,7 +194,7 @@ describe('filters of the ledger', () => {
       expect(status).to.equal(200);
       expect(text).to.include('25 match.').and.to.include('Page 1 of 2').and.to.not.include('+1,100');
       expect(text).to.include(`href="/account/ledger/?${query.replace('&', '&amp;')}&amp;page=2"`);
-      expect(text).to.match(/<option value="burn" selected>Generations<\/option>/);
+      expect(text).to.match(/<option value="burn" selected>Burn<\/option>/);
       expect(text).to.include('value="2026-01-01"').and.to.include('href="/account/ledger/">Clear filters');
       const [, href = ''] = /href="(\/account\/ledger\/export\/[^"]*)"/.exec(text) ?? [];
       const csv = await visitor.request(at(href.replaceAll('&amp;', '&')));
