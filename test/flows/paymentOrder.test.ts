@@ -5,6 +5,7 @@ import { createSeededRandom } from '../fakes/seededRandom.ts';
 import { type BillingService, startBillingService } from '../harness/billingService.ts';
 import { enrollAffiliate } from '../harness/affiliates.ts';
 import {
+  CHOICES,
   drainWorlds,
   PAYMENT_ACTIONS,
   type PaymentAction,
@@ -18,14 +19,19 @@ const CHECK_EVERY = 10;
 /** Time between two runs of the jobs while days pass. */
 const STEP_DAYS = 10;
 
+/** Time between two actions. */
+const PAUSE_MS = 2_000;
+
 /** Sequences to try, and the seed that generates them: see CONTRIBUTING.md. */
 const RUNS = Number(process.env['PAYMENT_ORDER_RUNS'] ?? 20);
 const SEED = Number(process.env['PAYMENT_ORDER_SEED'] ?? 1);
 
+const types = Object.entries(PAYMENT_ACTIONS).map(([type, weight]) => ({ arbitrary: fc.constant(type), weight }));
+
 const sequence = fc.record({
   actions: fc.array(
-    fc.record({ type: fc.constantFrom(...PAYMENT_ACTIONS), which: fc.nat({ max: 3 }) }) as fc.Arbitrary<PaymentAction>,
-    { minLength: 3, maxLength: 9 },
+    fc.record({ type: fc.oneof(...types), which: fc.nat({ max: CHOICES - 1 }) }) as fc.Arbitrary<PaymentAction>,
+    { minLength: 4, maxLength: 12, size: 'max' },
   ),
   order: fc.nat({ max: 1_000_000 }),
 });
@@ -60,21 +66,37 @@ describe('payments of subscriptions', () => {
     return { ...account, id: Number(account.id) };
   };
 
+  const moveClock = (ms: number) => {
+    const date = new Date(billing.service.now.getTime() + ms);
+    return billing.service.moveClockTo(date, () => billing.stripe.advanceTo(date));
+  };
+
   const passDays = async (worlds: PaymentWorld[], days: number) => {
     for (let passed = 0; passed < days; passed += STEP_DAYS) {
       const date = new Date(billing.service.now.getTime() + STEP_DAYS * DAY_MS);
       // Refunds and lost disputes end the renewal at Stripe: that cannot be decided after the charge.
       for (const world of worlds) if (world.renewsBefore(date)) await world.deliver();
-      await billing.service.moveClockTo(date, () => billing.stripe.advanceTo(date));
+      await moveClock(STEP_DAYS * DAY_MS);
       for (const world of worlds) await world.collect();
       await runBillingJobs();
       for (const world of worlds) await world.collect();
     }
   };
 
+  /** Spends a part of the credits that are there whatever was delivered. */
+  const spend = async (worlds: PaymentWorld[], part: number) => {
+    const credits = Math.floor(part * Math.min(...(await Promise.all(worlds.map((world) => world.countSpendable())))));
+    if (credits > 0) for (const world of worlds) await world.spend(credits);
+  };
+
   it(`have the same end state, whatever the order and the delay of their events (${RUNS} sequences, seed ${SEED})`, async function () {
     this.timeout(RUNS * 20_000);
-    let tried = 0;
+    const open: PaymentWorld[] = [];
+    const check = async () => {
+      await billing.service.checkIntegrity({ isDrained: true });
+      await billing.checkAgainstStripe();
+      for (const world of open.splice(0)) await world.end();
+    };
     await fc.assert(
       fc.asyncProperty(sequence, async ({ actions, order }) => {
         const random = createSeededRandom(order);
@@ -84,8 +106,11 @@ describe('payments of subscriptions', () => {
         ];
         for (const world of worlds) await world.subscribe();
         for (const action of actions) {
+          // Times at Stripe are in seconds: two actions of one second have no order.
+          await moveClock(PAUSE_MS);
           if (action.type === '40 days') await passDays(worlds, 40);
           else if (action.type === '330 days') await passDays(worlds, 330);
+          else if (action.type === 'spend') await spend(worlds, (action.which + 1) / CHOICES);
           else {
             const [prompt, late] = worlds as [PaymentWorld, PaymentWorld];
             const isDone = await prompt.perform(action);
@@ -96,11 +121,11 @@ describe('payments of subscriptions', () => {
         await drainWorlds(worlds);
         const [prompt, late] = await Promise.all(worlds.map((world) => world.readEndState()));
         expect(late, `prompt ${JSON.stringify(prompt)}, late ${JSON.stringify(late)}`).to.deep.equal(prompt);
-        for (const world of worlds) await world.end();
-        tried += 1;
-        if (tried % CHECK_EVERY === 0) await billing.service.checkIntegrity({ isDrained: true });
+        open.push(...worlds);
+        if (open.length >= 2 * CHECK_EVERY) await check();
       }),
       { numRuns: RUNS, seed: SEED, endOnFailure: process.env['PAYMENT_ORDER_SHRINK'] === undefined },
     );
+    await check();
   });
 });

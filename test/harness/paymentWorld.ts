@@ -13,33 +13,42 @@ import type { FakeStripe } from '../fakes/stripe/fakeStripe.ts';
 import { findCharge } from '../fakes/stripe/reversals.ts';
 import type { SeededRandom } from '../fakes/seededRandom.ts';
 import { getId } from '../fakes/stripe/store.ts';
+import { isEnded } from '../fakes/stripe/subscriptions.ts';
 import type { BillingService } from './billingService.ts';
+import { seedBurn } from './seeds.ts';
 
 const PLANS = ['lite', 'starter', 'pro', 'studio'];
 
 /** Rounds in which the service follows its own changes at Stripe. */
 const ROUNDS_MAX = 20;
 
-/** Actions at Stripe and here that change what an account has paid for. */
-export const PAYMENT_ACTIONS = [
-  'upgrade',
-  'downgrade',
-  'refund',
-  'half refund',
-  'dispute',
-  'win',
-  'lose',
-  'cancel',
-  'resume',
-  'delete',
-  'undo deletion',
-  '40 days',
-  '330 days',
-] as const;
+/**
+ * Actions at Stripe and here that change what an account has paid for, with their frequencies: most sequences have
+ * payments to refund and to dispute, and few end early.
+ */
+export const PAYMENT_ACTIONS = {
+  upgrade: 8,
+  downgrade: 2,
+  spend: 4,
+  refund: 5,
+  'half refund': 2,
+  dispute: 3,
+  win: 2,
+  lose: 2,
+  cancel: 1,
+  resume: 1,
+  delete: 1,
+  'undo deletion': 1,
+  '40 days': 5,
+  '330 days': 2,
+};
+
+/** Number of values of `which`. */
+export const CHOICES = 4;
 
 export interface PaymentAction {
-  type: (typeof PAYMENT_ACTIONS)[number];
-  /** Chooses the payment that the action is about. */
+  type: keyof typeof PAYMENT_ACTIONS;
+  /** Chooses the payment that the action is about, or the part of the credits that is spent. */
   which: number;
 }
 
@@ -50,7 +59,8 @@ export class PaymentWorld {
   private readonly delaysEvents: boolean;
   private readonly random: SeededRandom;
   private held: string[] = [];
-  private readonly seen = new Set<string>();
+  /** Number of events of Stripe that were read. */
+  private eventCount = 0;
   private subscriptionId = '';
   private customerId = '';
 
@@ -59,6 +69,7 @@ export class PaymentWorld {
     this.account = account;
     this.random = random;
     this.delaysEvents = delaysEvents;
+    this.eventCount = billing.stripe.events.length;
   }
 
   private get stripe(): FakeStripe {
@@ -114,18 +125,12 @@ export class PaymentWorld {
   }
 
   private takeEvents() {
-    const { store } = this.stripe;
-    const own = store
-      .list('event')
-      .filter(({ data: { object } }) => findCustomer(this.stripe, object) === this.customerId);
-    const fresh = own.filter(({ id }) => !this.seen.has(id)).toReversed();
-    for (const { id } of fresh) this.seen.add(id);
-    return fresh.map((event) => ({
-      id: event.id,
-      type: event.type as string,
-      objectId: (event.data.object as { id: string }).id,
-      payload: JSON.stringify(event),
-    }));
+    const { store, events } = this.stripe;
+    const fresh = events.slice(this.eventCount);
+    this.eventCount = events.length;
+    return fresh
+      .filter(({ id }) => findCustomer(this.stripe, store.get('event', id).data.object) === this.customerId)
+      .map(({ body, ...event }) => ({ ...event, payload: body }));
   }
 
   /**
@@ -202,10 +207,21 @@ export class PaymentWorld {
   }
 
   private async readAccount() {
-    const [row] = await this.billing.service.sql('SELECT plan_slug AS plan FROM accounts WHERE id = $1', [
-      this.account.id,
-    ]);
-    return row as { plan: string | null };
+    const [row] = await this.billing.service.sql(
+      'SELECT plan_slug AS plan, balance::int AS balance FROM accounts WHERE id = $1',
+      [this.account.id],
+    );
+    return row as { plan: string | null; balance: number };
+  }
+
+  /** Returns the credits that can be spent. */
+  async countSpendable(): Promise<number> {
+    const { plan, balance } = await this.readAccount();
+    return plan === null ? 0 : balance;
+  }
+
+  spend(credits: number): Promise<void> {
+    return seedBurn(this.billing.service, this.account, credits);
   }
 
   /** Closes the disputes that are open: what follows from them is decided then. */
@@ -216,7 +232,7 @@ export class PaymentWorld {
 
   /** Ends the subscription, so that its later years take no time in the next sequences. */
   async end(): Promise<void> {
-    if (this.stripe.store.get('subscription', this.subscriptionId).status === 'canceled') return;
+    if (isEnded(this.stripe.store.get('subscription', this.subscriptionId))) return;
     this.stripe.cancelNow(this.subscriptionId);
     await this.deliver();
   }
@@ -241,7 +257,8 @@ export class PaymentWorld {
           )
         : 'ended';
     const invoices = await service.sql(
-      `SELECT i.total_cents, i.refunded_cents, i.status, o.status AS owed, c.amount_cents AS commission
+      `SELECT i.total_cents, i.refunded_cents, i.status, o.status AS owed, c.amount_cents AS commission,
+              c.reversed_cents AS reversed
          FROM invoices i LEFT JOIN owed_refunds o ON o.invoice_id = i.stripe_invoice_id
          LEFT JOIN commissions c ON c.invoice_id = i.stripe_invoice_id
         WHERE i.account_id = $1 ORDER BY i.created_at, i.total_cents`,

@@ -110,6 +110,49 @@ export async function seedImages(
   );
 }
 
+/** Charges one completed image with these credits, at the time of the service's clock. */
+export async function seedBurn(
+  service: TestService,
+  { email }: Pick<TestCustomer, 'email'>,
+  credits: number,
+): Promise<void> {
+  await service.sql(
+    `WITH owner AS MATERIALIZED (
+       SELECT *, least(plan_credits, $2::int) AS from_plan FROM accounts WHERE email = $1
+     ), made AS (
+       INSERT INTO generations (uuid, account_id, number, model, prompt, params, status, credits_charged,
+                                plan_credits_charged, created_at, deadline_at, next_attempt_at, completed_at, output_path)
+       SELECT gen_random_uuid(), id, generation_count + 1, 'imgmodel-2', 'image',
+              '{"resolution": "1K", "aspect_ratio": "1:1"}', 'succeeded', $2, from_plan, $3::timestamptz, $3, $3, $3,
+              'aa/seeded/image.png'
+         FROM owner
+       RETURNING uuid, account_id, model, credits_charged, created_at
+     ), burned AS (
+       INSERT INTO ledger_entries (account_id, number, entry_type, amount, plan_amount, balance_after, description,
+                                   generation_uuid, created_at)
+       SELECT id, ledger_count + 1, 'burn', -credits_charged, -from_plan, balance - credits_charged,
+              'Generation: imgmodel-2', made.uuid, made.created_at
+         FROM made JOIN owner ON owner.id = made.account_id
+     ), used AS (
+       INSERT INTO usage_days AS u (account_id, day, model, credits, generations)
+       SELECT account_id, (created_at AT TIME ZONE 'UTC')::date, model, credits_charged, 1 FROM made
+       ON CONFLICT (account_id, day, model) DO UPDATE
+         SET credits = u.credits + excluded.credits, generations = u.generations + 1
+     ), totalled AS (
+       INSERT INTO usage_totals AS u (account_id, model, credits, generations)
+       SELECT account_id, model, credits_charged, 1 FROM made
+       ON CONFLICT (account_id, model) DO UPDATE
+         SET credits = u.credits + excluded.credits, generations = u.generations + 1
+     )
+     UPDATE accounts a
+        SET balance = owner.balance - $2::int, plan_credits = owner.plan_credits - from_plan,
+            topup_credits = owner.topup_credits - ($2::int - from_plan), period_used = owner.period_used + $2::int,
+            generation_count = owner.generation_count + 1, ledger_count = owner.ledger_count + 1
+       FROM owner WHERE a.id = owner.id`,
+    [email, credits, service.now],
+  );
+}
+
 /** Deletes the generations with these numbers, with all of the service's bookkeeping. */
 export async function deleteGenerationsByNumber(
   service: TestService,
