@@ -83,12 +83,6 @@ describe('payments of subscriptions', () => {
     }
   };
 
-  /** Spends a part of the credits that are there whatever was delivered. */
-  const spend = async (worlds: PaymentWorld[], part: number) => {
-    const credits = Math.floor(part * Math.min(...(await Promise.all(worlds.map((world) => world.countSpendable())))));
-    if (credits > 0) for (const world of worlds) await world.spend(credits);
-  };
-
   it(`have the same end state, whatever the order and the delay of their events (${RUNS} sequences, seed ${SEED})`, async function () {
     this.timeout(RUNS * 20_000);
     const open: PaymentWorld[] = [];
@@ -128,4 +122,33 @@ describe('payments of subscriptions', () => {
     );
     await check();
   });
+
+  it('have the same end state after an outage of the workers in which a year ends with a downgrade', async () => {
+    const random = createSeededRandom(SEED);
+    const create = async (name: string) => new PaymentWorld(billing, await createAccount(), random.fork(name), true);
+    const worlds = [await create('events first'), await create('months first')] as const;
+    for (const world of worlds) {
+      await world.subscribe();
+      await world.perform({ type: 'upgrade', which: 0 });
+      await world.deliver();
+      await world.perform({ type: 'downgrade', which: 0 });
+    }
+    await passDays([...worlds], 330);
+    await moveClock(40 * DAY_MS);
+    await worlds[0].deliver();
+    await runBillingJobs();
+    await worlds[1].deliver();
+    await drainWorlds([...worlds]);
+    const [first, second] = await Promise.all(worlds.map((world) => world.readEndState()));
+    expect(second).to.deep.equal(first);
+    // The last month of the year was granted by the larger plan, and has rolled over to the first one of the smaller.
+    for (const world of worlds) expect(await world.countSpendable()).to.equal(400 + 200);
+    for (const world of worlds) await world.end();
+  });
 });
+
+/** Spends a part of the credits that are there whatever was delivered. */
+async function spend(worlds: PaymentWorld[], part: number): Promise<void> {
+  const credits = Math.floor(part * Math.min(...(await Promise.all(worlds.map((world) => world.countSpendable())))));
+  if (credits > 0) for (const world of worlds) await world.spend(credits);
+}
