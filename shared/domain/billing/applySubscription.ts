@@ -1,5 +1,5 @@
 import type { Transaction } from 'objection';
-import type { ProcessorSubscription, SubscriptionInvoice } from '../../gateways/payments/index.ts';
+import type { ReviewedInvoice, SubscriptionInvoice } from '../../gateways/payments/index.ts';
 import { addMilliseconds, now } from '../../lib/clock.ts';
 import type { Account } from '../../tables/Account.ts';
 import { Subscription } from '../../tables/Subscription.ts';
@@ -45,7 +45,7 @@ export async function applySubscriptionSnapshot(
   const isSuperseded = hasStarted && account.subscription_id !== before.id;
   const isRefundPending = before.follow_up === 'refund' || (isErased && !wasActivated);
   if (after.status === 'canceled')
-    return applySubscriptionEnd(transaction, customer, before, { ...after, ...FOLLOW_UP_DONE }, fetched);
+    return applySubscriptionEnd(transaction, customer, before, { ...after, ...FOLLOW_UP_DONE }, snapshot);
   if (!isLiveStatus(after.status)) {
     // A suspended subscription that another one has replaced is canceled, so that its invoice is not collected.
     const action = isRefundPending ? 'refund' : isSuperseded && after.status === 'unpaid' ? 'cancel' : null;
@@ -127,9 +127,9 @@ async function applySubscriptionEnd(
   account: Account,
   before: Subscription,
   after: Partial<Subscription>,
-  fetched: ProcessorSubscription,
+  { subscription: { endedAt }, invoices }: SubscriptionSnapshot,
 ): Promise<FollowUp[]> {
-  const { owed, doubtful } = selectOwedInvoices(before, fetched);
+  const { owed, doubtful } = selectOwedInvoices(before, invoices, endedAt);
   if (before.status === 'canceled') await before.$query(transaction).patch(after);
   else await endSubscription(transaction, account, before, after);
   await recordOwedRefunds(transaction, before, owed);
@@ -146,9 +146,10 @@ const DOUBT =
  * Returns the ids of the paid invoices of an ended subscription that the account never got anything for. If it ended long
  * after it was paid and never started here, the database may have been restored from before it, and staff decide.
  */
-function selectOwedInvoices(before: Subscription, { invoices, endedAt }: ProcessorSubscription) {
+function selectOwedInvoices(before: Subscription, invoices: ReviewedInvoice[], endedAt: Date | null) {
   const { activated_at: activatedAt, follow_up: followUp, paid_until: paidUntil } = before;
-  const paid = invoices.filter(({ paidCents }) => paidCents > 0);
+  // What was returned already is not owed, so that it does not matter when the end is known.
+  const paid = invoices.filter(({ paidCents, returnedAt }) => paidCents > 0 && returnedAt === null);
   const isLate = ({ paidAt }: SubscriptionInvoice) => endedAt !== null && paidAt > endedAt;
   if (activatedAt === null) {
     const isDoubtful = (invoice: SubscriptionInvoice) =>
