@@ -27,6 +27,8 @@ const PENDING_WORK_SQL = `
            WHERE d.status = 'pending' AND d.next_attempt_at <= $1::timestamptz + interval '10 seconds')            AS webhooks,
          (SELECT count(*) FROM emails WHERE status = 'pending'
                                         AND next_attempt_at <= $1::timestamptz + interval '10 seconds')            AS "e-mail messages",
+         (SELECT count(*) FROM account_deletions WHERE next_attempt_at <= $1::timestamptz + interval '2 minutes'
+                                                   AND coalesce(leased_until, '-infinity') <= $1)              AS "account deletions",
          (SELECT count(*) FROM media_deletions WHERE next_attempt_at <= $1)                         AS "files to delete",
          (SELECT count(*) FROM accounts a JOIN subscriptions s ON s.id = a.subscription_id AND s.status = 'active'
            WHERE a.plan_slug IS NOT NULL AND a.period_end <= $1 AND a.period_end < s.paid_until) AS "periods to renew"`;

@@ -1,6 +1,11 @@
 import { checkInvariants, readAccountHistory, type Violation } from '../../shared/domain/credits/integrity/index.ts';
 import { compareStripeWithDatabase as compareStripe } from '../../test/fakes/stripe/compareWithDatabase.ts';
-import { type ChaosClients, compareAutoTopups, compareClientStore } from './clients/clients.ts';
+import {
+  type ChaosClients,
+  compareAutoTopups,
+  compareChargesAfterDeletions,
+  compareClientStore,
+} from './clients/clients.ts';
 import { compareCatalogs } from './catalogs.ts';
 import { compareImages } from './compareImages.ts';
 import { compareMails } from './compareMails.ts';
@@ -24,6 +29,28 @@ export async function checkEverything(
 ): Promise<Violation[]> {
   const client = await connectTo(environment.databaseUrl);
   try {
+    if (process.env['DBG']) {
+      const s = environment.stripe.summarize().planPayments;
+      console.log(
+        'DBG',
+        s.length,
+        'invoices',
+        s.filter((p) => p.withdrawnCents > 0).length,
+        'returned',
+        s.filter((p) => p.returnedCents >= p.paidCents && p.paidCents > 0).length,
+        'wholly',
+        JSON.stringify(clients.store.deletions),
+      );
+      console.log(
+        'DBG',
+        environment.stripe.store
+          .list('dispute')
+          .map((d) => d.status)
+          .join(),
+        environment.stripe.store.list('invoice').filter((i) => i.billing_reason === 'subscription_update').length,
+        'upgrades',
+      );
+    }
     const drainedViolations = await clients.checkDrained();
     return [
       ...(await checkInvariants(client, { isDrained: true, now: environment.now() })),
@@ -33,6 +60,7 @@ export async function checkEverything(
       ...(await compareImages(clients.store, environment.upstream.jobs, client)),
       ...(await compareClientStore(clients.store, client)),
       ...(await compareAutoTopups(clients.store, client)),
+      ...(await compareChargesAfterDeletions(clients.store, environment.stripe.store, client)),
       ...(await findWrongWindows(client)),
       ...(await findUnmoderated(environment.moderation, client)),
       ...(await compareMails(environment.mailReceiver.accepted, client)),

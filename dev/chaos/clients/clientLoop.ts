@@ -19,6 +19,7 @@ import { readKnownGeneration } from './actions/read.ts';
 import { deleteAccount } from './actions/deleteAccount.ts';
 import { deleteGeneration } from './actions/delete.ts';
 import { refundSucceeded } from './actions/refundSucceeded.ts';
+import { reversePlanPayments } from './actions/planPayments.ts';
 import { refundOrDispute, refundWhileCreating } from './actions/refundOrDispute.ts';
 import { suspendForAWhile } from './actions/suspend.ts';
 import { changeSubscription } from './actions/subscriptions.ts';
@@ -47,6 +48,7 @@ const ACTIONS: readonly (readonly [weight: number, action: ClientAction])[] = [
   [1, tryPreviouslyRevokedKey],
   [1, refundOrDispute],
   [1, refundWhileCreating],
+  [2, reversePlanPayments],
   [4, createMany],
   [8, createOnceInParallel],
   [0.5, createWithUsedKey],
@@ -60,7 +62,7 @@ const ACTIONS: readonly (readonly [weight: number, action: ClientAction])[] = [
   [1.2, suspendForAWhile],
   [0.8, adjustCredits],
   [0.8, refundSucceeded],
-  [0.6, deleteAccount],
+  [1, deleteAccount],
   [3, changeWebhooks],
   [3, useTestMode],
 ];
@@ -110,6 +112,12 @@ const TOPUPS_ONLY_ACTIONS: typeof ACTIONS = [
   [3, refundOrDispute],
   [10, refundWhileCreating],
 ];
+const PLANS_ONLY_ACTIONS: typeof ACTIONS = [
+  [50, reversePlanPayments],
+  [10, createGeneration],
+  [10, readLists],
+  [30, deleteAccount],
+];
 const LATE_PAYMENT_ACTIONS: typeof ACTIONS = [[1, payWithLateEvent]];
 const TEST_ONLY_ACTIONS: typeof ACTIONS = [[1, sendTestEvents]];
 /** Share of all actions on accounts that many clients use at once. */
@@ -143,6 +151,7 @@ function selectActions({ state, customer: { role } }: Step, rushes: boolean): ty
   if (role.only === 'late payments') return state.isCalm ? READ_ONLY_ACTIONS : LATE_PAYMENT_ACTIONS;
   if (role.only === 'creates') return CREATE_ONLY_ACTIONS;
   if (role.only === 'topups' && !state.isCalm) return TOPUPS_ONLY_ACTIONS;
+  if (role.only === 'plans' && !state.isCalm) return PLANS_ONLY_ACTIONS;
   if (role.only === 'limits' && !state.isCalm) return LIMITS_ONLY_ACTIONS;
   if (role.plan === null && !state.isCalm) return UNSUBSCRIBED_ACTIONS;
   if (state.isCalm) return CALM_ACTIONS;

@@ -115,6 +115,12 @@ export interface AccountDeletion {
   accountUuid: string;
   email: string;
   isUndone: boolean;
+  /** Customer at the payment processor; null without one. */
+  customerId: string | null;
+  /** When the request was acknowledged, by the clock of the service. */
+  acknowledgedAt: Date;
+  /** When the payment processor was seen to have stopped all renewals, by the same clock; null if unknown. */
+  stoppedAt: Date | null;
 }
 
 /** A grant of credits by staff. */

@@ -6,6 +6,7 @@ import { createClientState, type ClientOptions } from './clientState.ts';
 
 export { compareClientStore } from './compareWithDatabase.ts';
 export { compareAutoTopups } from './compareAutoTopups.ts';
+export { compareChargesAfterDeletions } from './compareDeletions.ts';
 export {
   type ClientStore,
   type ClientRequest,

@@ -1,6 +1,9 @@
 import type { Queryable } from '../../../shared/domain/credits/integrity/invariant.ts';
-import type { ClientStore } from './clientStore.ts';
-import type { ReportFunction } from './violations.ts';
+import type { Violation } from '../../../shared/domain/credits/integrity/invariant.ts';
+import type { StripeStore } from '../../../test/fakes/stripe/store.ts';
+import { getId } from '../../../test/fakes/stripe/store.ts';
+import type { AccountDeletion, ClientStore } from './clientStore.ts';
+import { STATEMENTS, type ReportFunction } from './violations.ts';
 
 interface DeletionRow {
   uuid: string;
@@ -42,4 +45,57 @@ function isConsistent(row: DeletionRow, email: string, isUndone: boolean): boole
   return row.is_erased
     ? row.email !== email && row.sessions === 0 && (!row.is_completed || row.prompts === 0)
     : row.email === email;
+}
+
+/**
+ * Compares the charges of the payment processor with deletions: once renewals were seen to be stopped, nothing is charged,
+ * and what is paid after the request is returned once the account is erased.
+ */
+export async function compareChargesAfterDeletions(
+  { deletions }: Pick<ClientStore, 'deletions'>,
+  stripe: StripeStore,
+  client: Queryable,
+): Promise<Violation[]> {
+  const { rows } = await client.query(
+    `SELECT a.id::text AS id, a.uuid,
+            a.erased_at IS NOT NULL AND NOT EXISTS (SELECT FROM account_deletions d WHERE d.account_id = a.id) AS is_erased
+       FROM accounts a WHERE a.uuid = ANY ($1::uuid[])`,
+    [deletions.map(({ accountUuid }) => accountUuid)],
+  );
+  const accounts = new Map(
+    (rows as { id: string; uuid: string; is_erased: boolean }[]).map(({ uuid, ...row }) => [uuid, row]),
+  );
+  return deletions
+    .filter(({ isUndone }) => !isUndone)
+    .flatMap((deletion) => {
+      const account = accounts.get(deletion.accountUuid);
+      return listWrongCharges(deletion, stripe, account?.is_erased === true).map(
+        (detail): Violation => ({
+          invariant: 'payments-end-with-a-deletion',
+          statement: STATEMENTS['payments-end-with-a-deletion'],
+          accountId: account?.id ?? null,
+          subject: deletion.accountUuid,
+          detail,
+        }),
+      );
+    });
+}
+
+function listWrongCharges(
+  { customerId, acknowledgedAt, stoppedAt }: AccountDeletion,
+  stripe: StripeStore,
+  isErased: boolean,
+): string[] {
+  return stripe
+    .list('charge')
+    .filter(({ customer, status }) => customerId !== null && getId(customer) === customerId && status === 'succeeded')
+    .flatMap(({ id, created, amount, amount_refunded: refundedCents }): string[] => {
+      const isAfter = (time: Date | null) => time !== null && 1_000 * created > time.getTime();
+      const isKept = isErased && isAfter(acknowledgedAt) && refundedCents < amount;
+      if (!isAfter(stoppedAt) && !isKept) return [];
+      const times = `requested ${acknowledgedAt.toISOString()}, stopped ${stoppedAt?.toISOString() ?? 'never'}`;
+      return [
+        `${id} of ${amount} cents, ${refundedCents} refunded, at ${new Date(1_000 * created).toISOString()}; ${times}`,
+      ];
+    });
 }

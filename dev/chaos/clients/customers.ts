@@ -15,9 +15,10 @@ export interface CustomerRole {
   /**
    * `reads` only reads; `creates` creates, but neither buys credits nor changes its plan; `limits` creates only with keys
    * and an application that have spending limits; `tests` only sends test events to its endpoints; `topups` buys, spends
-   * and returns credits; `late payments` pays pages whose events are late, and creates. Null does everything.
+   * and returns credits; `plans` buys, upgrades and returns plans, and deletes accounts; `late payments` pays pages whose
+   * events are late, and creates. Null does everything.
    */
-  only: 'reads' | 'creates' | 'limits' | 'tests' | 'topups' | 'late payments' | null;
+  only: 'reads' | 'creates' | 'limits' | 'tests' | 'topups' | 'plans' | 'late payments' | null;
   /** Used by many clients at once. */
   isHot: boolean;
   isAffiliate: boolean;
@@ -145,6 +146,8 @@ const ROLES: readonly (Partial<CustomerRole> & { isUnsubscribed?: boolean })[] =
   { isUnsubscribed: true, only: 'tests' },
   // Its plan credits are spent soon, so that it spends what it buys.
   { plan: 'lite', isHot: true, only: 'topups' },
+  // Its plan is upgraded and returned often enough that it changes several times in a month.
+  { plan: 'lite', isHot: true, only: 'plans' },
 ];
 
 export function createCustomers(count: number, random: SeededRandom): ChaosCustomer[] {

@@ -45,6 +45,8 @@ export const STATEMENTS = {
   'paid-plan-is-known': 'A paid plan has a subscription.',
   'deletion-is-carried-out':
     'An acknowledged deletion stays requested until it is undone, and an erased account has no personal data left.',
+  'payments-end-with-a-deletion':
+    'Nothing is charged after a deletion has stopped the renewals of its account, and what is paid after the request is returned once the account is erased.',
   'adjustment-is-posted-once':
     'A credit adjustment by staff is in the ledger exactly once, however often it is requested.',
   'staff-refund-is-posted-once': 'A generation that staff refunded has one refund of its credits.',

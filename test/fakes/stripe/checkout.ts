@@ -14,6 +14,8 @@ export interface CheckoutOptions {
   async?: boolean;
   /** The promotion code that the customer enters. */
   promotionCode?: string;
+  /** Length of the first year of a plan, so that its renewal is due soon; default: a year. */
+  yearSeconds?: number;
 }
 
 /** Completes a page as the customer does. */
@@ -21,7 +23,7 @@ export function completeSession(store: StripeStore, session: Stripe.Checkout.Ses
   if (session.status !== 'open') throw new Error(`The page ${session.id} is ${session.status} and cannot be paid.`);
   const customerId = getId(session.customer);
   applyPageAmounts(store, session, options.promotionCode);
-  if (session.amount_total === 0) return completeFreeSession(store, session, customerId);
+  if (session.amount_total === 0) return completeFreeSession(store, session, customerId, options);
   const intent = findOrCreateAttempt(store, session, customerId);
   if (options.declined === true) {
     confirmIntent(store, intent, addPaymentMethod(store, null, 'declined').id, 'declined');
@@ -33,7 +35,7 @@ export function completeSession(store: StripeStore, session: Stripe.Checkout.Ses
   if (options.async === true) startProcessingIntent(store, intent, method.id);
   else confirmIntent(store, intent, method.id, 'ok');
 
-  if (session.mode === 'subscription') createPaidSubscription(store, session, intent, method.id);
+  if (session.mode === 'subscription') createPaidSubscription(store, session, intent, method.id, options);
   else session.payment_intent = intent.id;
   session.status = 'complete';
   session.url = null;
@@ -49,11 +51,16 @@ function saveMethod(store: StripeStore, method: Stripe.PaymentMethod, customerId
 }
 
 /** Completes a page that a discount covers completely: no payment is made. A subscription still stores a card. */
-function completeFreeSession(store: StripeStore, session: Stripe.Checkout.Session, customerId: string): void {
+function completeFreeSession(
+  store: StripeStore,
+  session: Stripe.Checkout.Session,
+  customerId: string,
+  options: CheckoutOptions,
+): void {
   if (session.mode === 'subscription') {
     const method = listPaymentMethods(store, customerId)[0] ?? addPaymentMethod(store, null);
     saveMethod(store, method, customerId);
-    createPaidSubscription(store, session, null, method.id);
+    createPaidSubscription(store, session, null, method.id, options);
   } else issueInvoice(store, session, null);
   Object.assign(session, { status: 'complete', url: null, payment_status: 'no_payment_required' });
   store.emit('checkout.session.completed', session);
@@ -94,11 +101,14 @@ function createPaidSubscription(
   session: Stripe.Checkout.Session,
   intent: Stripe.PaymentIntent | null,
   paymentMethod: string,
+  { yearSeconds }: CheckoutOptions,
 ): void {
   const { price, metadata } = store.checkoutParams.get(session.id) ?? { price: '', metadata: {} };
   const customer = getId(session.customer);
   const subscription = addSubscription(store, { customer, price: price ?? '', paymentMethod, metadata });
-  const { current_period_start: start, current_period_end: end } = getItem(subscription);
+  const item = getItem(subscription);
+  if (yearSeconds !== undefined) item.current_period_end = item.current_period_start + yearSeconds;
+  const { current_period_start: start, current_period_end: end } = item;
   const { amount_discount: discount = 0, amount_tax: tax = 0 } = session.total_details ?? {};
   const invoice = draftInvoice(store, subscription, {
     reason: 'subscription_create',

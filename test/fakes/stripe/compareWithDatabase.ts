@@ -1,4 +1,5 @@
 import type { Queryable, Violation } from '../../../shared/domain/credits/integrity/invariant.ts';
+import type { PlanPayment } from './planPayments.ts';
 import type { StripeSummary } from './summary.ts';
 
 const STATEMENTS = {
@@ -10,6 +11,8 @@ const STATEMENTS = {
   'payments-are-topups': 'A top-up has succeeded, and is in the ledger, exactly for every payment that succeeded.',
   'reversals-are-known': 'Of a top-up so much counts as reversed as was refunded or is disputed.',
   'invoices-are-the-same': 'A top-up has one invoice at the payment processor, over the amount that the list says.',
+  'plan-reversals-are-known': 'Of an invoice of a plan so much counts as refunded as was refunded or is disputed.',
+  'returned-plans-end': 'No subscription has a plan of which every payment for the running year was returned.',
   'plans-are-the-same': 'Accounts live under the plans that they have at the payment processor.',
 } as const;
 
@@ -64,6 +67,9 @@ export async function compareStripeWithDatabase(theirs: StripeSummary, client: Q
       report('invoices-are-the-same', uuid, `ours ${id} ${totalCents}, theirs ${issued.join(', ')}`);
   }
 
+  for (const detail of await findUnknownReversals(theirs, client)) report('plan-reversals-are-known', ...detail);
+  for (const detail of findReturnedPlans(theirs)) report('returned-plans-end', ...detail);
+
   const ours = await client.query(
     `SELECT a.uuid, s.plan_slug FROM subscriptions s JOIN accounts a ON a.id = s.account_id
       WHERE s.status IN ('active', 'past_due', 'unpaid')`,
@@ -76,6 +82,39 @@ export async function compareStripeWithDatabase(theirs: StripeSummary, client: Q
     new Map(live.map(({ accountUuid, subscription }) => [accountUuid ?? '', subscription?.plan ?? ''])),
   ).forEach(([uuid, mine, other]) => report('plans-are-the-same', uuid, `ours ${mine}, theirs ${other}`));
   return found;
+}
+
+/** Compares what was returned of the paid invoices of known subscriptions. */
+async function findUnknownReversals(
+  { planPayments }: StripeSummary,
+  client: Queryable,
+): Promise<[invoiceId: string, detail: string][]> {
+  const { rows } = await client.query(
+    `SELECT p.invoice, coalesce(i.refunded_cents::text, 'no invoice') AS refunded
+       FROM unnest($1::text[], $2::text[]) AS p (invoice, subscription)
+       JOIN subscriptions s ON s.stripe_subscription_id = p.subscription
+       LEFT JOIN invoices i ON i.stripe_invoice_id = p.invoice`,
+    [planPayments.map(({ invoiceId }) => invoiceId), planPayments.map(({ subscriptionId }) => subscriptionId)],
+  );
+  const known = new Map(rows.map(({ invoice, refunded }) => [invoice as string, refunded as string]));
+  return planPayments.flatMap(({ invoiceId, totalCents, withdrawnCents }): [string, string][] => {
+    const expected = String(Math.min(Math.max(0, totalCents), withdrawnCents));
+    const refunded = known.get(invoiceId) ?? expected;
+    return refunded === expected ? [] : [[invoiceId, `${refunded} cents, and theirs ${expected}`]];
+  });
+}
+
+/** Finds subscriptions whose plan is paid by returned payments only. A change without a payment is not one. */
+function findReturnedPlans({ customers, planPayments, at }: StripeSummary): [subscriptionId: string, detail: string][] {
+  return customers.flatMap(({ subscription }): [string, string][] => {
+    if (subscription === null) return [];
+    const { id, plan } = subscription;
+    const paid = planPayments.filter((payment) => payment.subscriptionId === id && payment.plan === plan);
+    const running = paid.filter(({ paidUntil }) => paidUntil > at);
+    const isReturned = ({ paidCents, returnedCents }: PlanPayment) => paidCents > 0 && returnedCents >= paidCents;
+    if (running.length === 0 || !running.every(isReturned)) return [];
+    return [[id, `has ${plan}, of which ${running.map(({ invoiceId }) => invoiceId).join(', ')} were returned`]];
+  });
 }
 
 /** Returns the entries that differ, or that only one side has. */

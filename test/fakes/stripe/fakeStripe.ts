@@ -21,7 +21,13 @@ import {
 import { type CardBehavior, getId } from './store.ts';
 import { cancelAtPeriodEnd, endSubscription, getItem, pauseCollection, resumeSubscription } from './subscriptions.ts';
 import { type StripeSummary, summarizeStore } from './summary.ts';
-import { type AfterFailedRetries, advanceClock, DRAFT_SECONDS, retryCollection } from './testClock.ts';
+import {
+  type AfterFailedRetries,
+  advanceClock,
+  DRAFT_SECONDS,
+  processDueEvents,
+  retryCollection,
+} from './testClock.ts';
 
 /**
  * A fake of the parts of Stripe that the service uses, over real HTTP. Its methods are actions of customers, operators,
@@ -72,6 +78,11 @@ export class FakeStripe extends FakeStripeServer {
   /** Moves its clock. Renewals, retries, ends and expiries that become due are processed. */
   advanceTo(date: Date): void {
     advanceClock(this.store, date, this);
+  }
+
+  /** Processes what is due at its present time, such as a renewal. */
+  processDue(): void {
+    processDueEvents(this.store, this.store.now(), this);
   }
 
   /** Moves its clock while requests are in progress. Idempotency keys of the last minute do not expire. */

@@ -2,6 +2,7 @@ import type Stripe from 'stripe';
 import type { PlanSlug } from '../../../shared/spec/plans.ts';
 import { type StripeStore, getId } from './store.ts';
 import { isEnded, getItem } from './subscriptions.ts';
+import { summarizePlanPayments, type PlanPayment } from './planPayments.ts';
 
 export interface CustomerSummary {
   customerId: string;
@@ -41,9 +42,13 @@ export interface TopupSummary {
 }
 
 export interface StripeSummary {
+  /** Time of the summary, on the fake's clock. */
+  at: Date;
   customers: CustomerSummary[];
   /** Top-ups by `topup_uuid`. */
   topups: Map<string, TopupSummary>;
+  /** Paid invoices of subscriptions. */
+  planPayments: PlanPayment[];
   charges: { succeeded: number; failed: number; succeededCents: number; refundedCents: number };
   /** The `topup_uuid`s with more than one successful payment. */
   doubleChargedTopups: string[];
@@ -86,8 +91,10 @@ export function summarizeStore(store: StripeStore, prices: Record<PlanSlug, stri
     }));
   const succeeded = charges.filter(({ status }) => status === 'succeeded');
   return {
+    at: new Date(1_000 * store.now()),
     customers,
     topups,
+    planPayments: summarizePlanPayments(store, findPlan),
     charges: {
       succeeded: succeeded.length,
       failed: charges.filter(({ status }) => status === 'failed').length,

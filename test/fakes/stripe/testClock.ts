@@ -36,6 +36,12 @@ interface DueEvent {
 export function advanceClock(store: StripeStore, date: Date, renewals: RenewalBehavior): void {
   const target = Math.floor(date.getTime() / 1_000);
   if (target < store.now()) throw new Error(`The clock is past ${date.toISOString()} already.`);
+  processDueEvents(store, target, renewals);
+  store.clockOffsetMs = date.getTime() - Date.now();
+}
+
+/** Processes everything that is due until a time in seconds, each at its time. */
+export function processDueEvents(store: StripeStore, target: number, renewals: RenewalBehavior): void {
   try {
     for (;;) {
       const next = listDueEvents(store, renewals).sort((a, b) => a.at - b.at)[0];
@@ -46,7 +52,6 @@ export function advanceClock(store: StripeStore, date: Date, renewals: RenewalBe
   } finally {
     store.simulatedNow = null;
   }
-  store.clockOffsetMs = date.getTime() - Date.now();
 }
 
 function listDueEvents(store: StripeStore, renewals: RenewalBehavior): DueEvent[] {

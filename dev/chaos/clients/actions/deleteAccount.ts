@@ -1,33 +1,57 @@
 import { createGeneration } from './create.ts';
 import { createKey, tryRevokedKey } from './keys.ts';
+import type { AccountDeletion } from '../clientStore.ts';
 import { createCustomers, type ChaosCustomer } from '../customers.ts';
 import { findCsrfToken, sendPageRequest } from '../pageRequests.ts';
+import { openCheckoutPage, requestCheckoutPage } from './subscriptions.ts';
+import { requestTopup, tryAtProcessor } from './topups.ts';
+import { getPlanSlugs } from '../../../../shared/lib/catalog/catalog.ts';
 import { discoverOrigin, onboardCustomer, sendWithSession, signInCustomer } from '../onboardCustomer.ts';
 import { newStepId, sleepUnlessStopped, type Step } from '../clientState.ts';
 
 const DELETION_PATH = '/account/delete/';
 const MAX_ATTEMPTS = 20;
 const UNDO_SHARE = 0.4;
+/** Length of the year that ends before the deletion, and the time after which its renewal is processed. */
+const YEAR_SECONDS = 3;
+const RENEWAL_WAIT_MS = 4_500;
+/** The payment processor is asked this often whether renewals have stopped. */
+const STOP_READS = 16;
+
+/**
+ * Payments around the deletion: the year ends just before it, so that the invoice of the next one is a draft, or a page
+ * that was opened before it is paid after it.
+ */
+type Payments = 'renewal' | 'late plan' | 'late top-up';
 
 /**
  * Signs up a customer of its own, who creates something and then deletes the account on its page, through all faults.
  * From the acknowledgement on, every process must reject its keys. Some undo the deletion and continue.
  */
 export async function deleteAccount(step: Step): Promise<void> {
-  const leaving: Step = { ...step, customer: createLeavingCustomer(step), name: `${step.name}.leaving` };
+  const payments = step.random.pick<Payments>(['renewal', 'renewal', 'renewal', 'late plan', 'late top-up']);
+  const leaving: Step = { ...step, customer: createLeavingCustomer(step, payments), name: `${step.name}.leaving` };
   const { customer, state, random } = leaving;
   await onboardCustomer(leaving);
+  if (payments === 'renewal') await startRenewal(leaving);
+  const latePage = await openLatePage(leaving, payments);
   await createGeneration(leaving);
   const { email } = customer;
   const accountUuid = customer.uuid as string;
   for (const key of customer.keys) key.revokeRequestedAt = performance.now();
   forgetPersonalData(leaving);
+  // Read before the erasure, which deletes the customer.
+  const customerId = tryAtProcessor(() => state.stripe.findCustomerId(accountUuid)) ?? null;
+  const requestedAt = performance.now();
   if (!(await submitUntil(leaving, DELETION_PATH, { email }, (page) => page.includes(`${DELETION_PATH}undo/`)))) return;
+  const acknowledgedAt = state.now();
+  if (latePage !== null) tryAtProcessor(() => state.stripe.completeCheckout(latePage));
   for (const key of customer.keys) key.revokedAt = performance.now();
   for (const key of customer.keys)
     await Promise.all(state.addresses.map((address) => tryRevokedKey(leaving, key, address)));
-  const deletion = { accountUuid, email, isUndone: false };
+  const deletion = { accountUuid, email, isUndone: false, customerId, acknowledgedAt, stoppedAt: null };
   state.store.deletions.push(deletion);
+  if (latePage === null) await watchRenewals(leaving, deletion, requestedAt);
   if (!random.chance(UNDO_SHARE)) return;
   const isUndone = (page: string) => page.includes(`action="${DELETION_PATH}"`) || page.includes('again=yes');
   if (!(await submitUntil(leaving, `${DELETION_PATH}undo/`, {}, isUndone))) {
@@ -39,11 +63,46 @@ export async function deleteAccount(step: Step): Promise<void> {
   await createKey(leaving, (request) => sendWithSession(leaving, request));
 }
 
-function createLeavingCustomer(step: Step): ChaosCustomer {
+/** Subscribes for some seconds, and lets the payment processor start the renewal, whose invoice is a draft for an hour. */
+async function startRenewal(step: Step): Promise<void> {
+  const { state, random } = step;
+  await openCheckoutPage(step, random.pick(getPlanSlugs()), true, { yearSeconds: YEAR_SECONDS });
+  await sleepUnlessStopped(state, RENEWAL_WAIT_MS);
+  state.stripe.processDue();
+}
+
+/** Opens the page that is paid after the request. @returns its URL; null without one. */
+async function openLatePage(step: Step, payments: Payments): Promise<string | null> {
+  if (payments === 'late plan') return requestCheckoutPage(step, step.random.pick(getPlanSlugs()));
+  if (payments === 'renewal') return null;
+  const { isGood, body } = await requestTopup(step, newStepId(step), 5_000);
+  return isGood ? (body.checkout_url as string) : null;
+}
+
+/**
+ * Records when the payment processor has stopped all renewals. Nothing is recorded if a clock was wrong meanwhile: the
+ * year may not have ended by that clock.
+ */
+async function watchRenewals(step: Step, deletion: AccountDeletion, requestedAt: number): Promise<void> {
+  const { state, random } = step;
+  const { stripe } = state;
+  for (let read = 0; read < STOP_READS; read += 1) {
+    const subscription = tryAtProcessor(() => stripe.findSubscription(deletion.accountUuid));
+    if (subscription === undefined) return;
+    if (subscription.status === 'canceled' || subscription.cancel_at !== null) {
+      if (state.haveClocksAgreedSince(requestedAt)) deletion.stoppedAt = state.now();
+      return;
+    }
+    await sleepUnlessStopped(state, random.nextBetween(400, 600));
+  }
+}
+
+function createLeavingCustomer(step: Step, payments: Payments): ChaosCustomer {
   const [customer] = createCustomers(1, step.random.fork('leaving')) as [ChaosCustomer];
   const email = `leaving-${newStepId(step)}@example.com`;
   const absent = { isHot: false, hasAutoTopups: false, isAffiliate: false, hasEndpoints: false, usesWebhookUrl: false };
-  return { ...customer, email, role: { ...customer.role, ...absent } };
+  const plan = payments === 'late top-up' ? customer.role.plan : null;
+  return { ...customer, email, role: { ...customer.role, ...absent, plan } };
 }
 
 /** Removes what the comparison with the database would miss after the erasure: the address and the prompts. */

@@ -1,5 +1,6 @@
 import { getPlanSlugs } from '../../../../shared/lib/catalog/catalog.ts';
 import type { PlanSlug } from '../../../../shared/spec/plans.ts';
+import type { CheckoutOptions } from '../../../../test/fakes/stripe/checkout.ts';
 import { type RestResponse, sendWithKey } from '../restRequests.ts';
 import { retryUntilKnown } from '../retry.ts';
 import { newStepId, sleepUnlessStopped, type Step } from '../clientState.ts';
@@ -25,17 +26,20 @@ export async function changeSubscription(step: Step): Promise<void> {
 }
 
 /** Opens the page where a plan is paid or a switch is confirmed, and completes it. */
-export async function openCheckoutPage(step: Step, plan: PlanSlug, isToPay: boolean): Promise<void> {
+export async function openCheckoutPage(
+  step: Step,
+  plan: PlanSlug,
+  isToPay: boolean,
+  options: CheckoutOptions = {},
+): Promise<void> {
   const { state, customer } = step;
-  const key = newStepId(step);
-  const response = await retryUntilKnown(step, () => requestCheckout(step, plan, key));
-  const url = response.isGood ? (response.body.checkout_url as string | null) : null;
+  const url = await requestCheckoutPage(step, plan);
   if (url === null || !isToPay) return;
   if (!url.includes('cs_test_')) {
     tryAtProcessor(() => state.stripe.confirmPlanSwitch(url));
     return;
   }
-  const session = tryAtProcessor(() => state.stripe.completeCheckout(url));
+  const session = tryAtProcessor(() => state.stripe.completeCheckout(url, options));
   const subscriptionId = session?.subscription;
   if (typeof subscriptionId !== 'string') return;
   state.store.plans.push({ accountUuid: customer.uuid as string, plan, subscriptionId, at: Date.now() });
@@ -44,9 +48,7 @@ export async function openCheckoutPage(step: Step, plan: PlanSlug, isToPay: bool
 /** Pays through a slow bank, and cancels before the money arrives: all of it must be refunded. */
 async function payAfterCancellation(step: Step): Promise<void> {
   const { state, random } = step;
-  const key = newStepId(step);
-  const response = await retryUntilKnown(step, () => requestCheckout(step, random.pick(getPlanSlugs()), key));
-  const url = response.isGood ? (response.body.checkout_url as string | null) : null;
+  const url = await requestCheckoutPage(step, random.pick(getPlanSlugs()));
   if (url === null || !url.includes('cs_test_')) return;
   const subscriptionId = tryAtProcessor(() => state.stripe.completeCheckout(url, { async: true }))?.subscription;
   if (typeof subscriptionId !== 'string') return;
@@ -56,6 +58,13 @@ async function payAfterCancellation(step: Step): Promise<void> {
     tryAtProcessor(() => state.stripe.cancelNow(subscriptionId));
     tryAtProcessor(() => state.stripe.settlePayment(url, 'succeeded'));
   }
+}
+
+/** Requests the page for a plan or a switch. @returns its URL; null without one. */
+export async function requestCheckoutPage(step: Step, plan: PlanSlug): Promise<string | null> {
+  const key = newStepId(step);
+  const response = await retryUntilKnown(step, () => requestCheckout(step, plan, key));
+  return response.isGood ? (response.body.checkout_url as string | null) : null;
 }
 
 function requestCheckout(step: Step, plan: PlanSlug, key: string): Promise<RestResponse> {

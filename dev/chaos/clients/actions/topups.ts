@@ -72,7 +72,8 @@ export async function payWithLateEvent(step: Step): Promise<void> {
   }
 }
 
-function requestTopup(step: Step, key: string, amountCents: number): Promise<RestResponse> {
+/** Requests the page for a top-up. */
+export function requestTopup(step: Step, key: string, amountCents: number): Promise<RestResponse> {
   return sendWithKey(step, {
     kind: 'top up',
     method: 'POST',
