@@ -59,12 +59,12 @@ describe('the deletion of an account around a renewal', () => {
     expect(erasedAt).to.not.equal(null);
   });
 
-  it('cancels a subscription whose renewal was declined and would be retried', async () => {
+  it('cancels a subscription before its renewal is declined and retried', async () => {
     const { customer, customerId, yearEnd } = await createRenewing();
     billing.stripe.setCard(customerId, 'declined');
+    await requestDeletion(customer);
     await moveTo(new Date(yearEnd.getTime() + 2 * 60 * MINUTE_MS));
     await billing.drained();
-    await requestDeletion(customer);
     billing.stripe.setCard(customerId, 'ok');
     await billing.advanceTo(new Date(yearEnd.getTime() + 8 * DAY_MS));
     await sweep();

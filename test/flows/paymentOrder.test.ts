@@ -4,6 +4,7 @@ import fc from 'fast-check';
 import { createSeededRandom } from '../fakes/seededRandom.ts';
 import { type BillingService, startBillingService } from '../harness/billingService.ts';
 import { enrollAffiliate } from '../harness/affiliates.ts';
+import { readPaymentEndState } from '../harness/paymentEndState.ts';
 import {
   CHOICES,
   drainWorlds,
@@ -66,6 +67,8 @@ describe('payments of subscriptions', () => {
     return { ...account, id: Number(account.id) };
   };
 
+  const readEndState = ({ account }: PaymentWorld) => readPaymentEndState(billing.service, account.id);
+
   const moveClock = (ms: number) => {
     const date = new Date(billing.service.now.getTime() + ms);
     return billing.service.moveClockTo(date, () => billing.stripe.advanceTo(date));
@@ -113,7 +116,7 @@ describe('payments of subscriptions', () => {
         }
         for (const world of worlds) await world.closeDisputes(order % 2 === 0 ? 'won' : 'lost');
         await drainWorlds(worlds);
-        const [prompt, late] = await Promise.all(worlds.map((world) => world.readEndState()));
+        const [prompt, late] = await Promise.all(worlds.map(readEndState));
         expect(late, `prompt ${JSON.stringify(prompt)}, late ${JSON.stringify(late)}`).to.deep.equal(prompt);
         open.push(...worlds);
         if (open.length >= 2 * CHECK_EVERY) await check();
@@ -139,7 +142,7 @@ describe('payments of subscriptions', () => {
     await runBillingJobs();
     await worlds[1].deliver();
     await drainWorlds([...worlds]);
-    const [first, second] = await Promise.all(worlds.map((world) => world.readEndState()));
+    const [first, second] = await Promise.all(worlds.map(readEndState));
     expect(second).to.deep.equal(first);
     // The last month of the year was granted by the larger plan, and has rolled over to the first one of the smaller.
     for (const world of worlds) expect(await world.countSpendable()).to.equal(400 + 200);

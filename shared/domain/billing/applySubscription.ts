@@ -148,7 +148,7 @@ const DOUBT =
  */
 function selectOwedInvoices(before: Subscription, invoices: ReviewedInvoice[], endedAt: Date | null) {
   const { activated_at: activatedAt, follow_up: followUp, paid_until: paidUntil } = before;
-  // What was returned already is not owed, so that it does not matter when the end is known.
+  // Payments that were returned already are not owed, whenever the end of the subscription is known.
   const paid = invoices.filter(({ paidCents, returnedAt }) => paidCents > 0 && returnedAt === null);
   const isLate = ({ paidAt }: SubscriptionInvoice) => endedAt !== null && paidAt > endedAt;
   if (activatedAt === null) {
