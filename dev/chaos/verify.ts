@@ -29,28 +29,6 @@ export async function checkEverything(
 ): Promise<Violation[]> {
   const client = await connectTo(environment.databaseUrl);
   try {
-    if (process.env['DBG']) {
-      const s = environment.stripe.summarize().planPayments;
-      console.log(
-        'DBG',
-        s.length,
-        'invoices',
-        s.filter((p) => p.withdrawnCents > 0).length,
-        'returned',
-        s.filter((p) => p.returnedCents >= p.paidCents && p.paidCents > 0).length,
-        'wholly',
-        JSON.stringify(clients.store.deletions),
-      );
-      console.log(
-        'DBG',
-        environment.stripe.store
-          .list('dispute')
-          .map((d) => d.status)
-          .join(),
-        environment.stripe.store.list('invoice').filter((i) => i.billing_reason === 'subscription_update').length,
-        'upgrades',
-      );
-    }
     const drainedViolations = await clients.checkDrained();
     return [
       ...(await checkInvariants(client, { isDrained: true, now: environment.now() })),
