@@ -1,34 +1,45 @@
 import type { IncomingMessage } from 'node:http';
 import { koaBody } from 'koa-body';
-import { BODY_LIMIT_BYTES, IMAGE_BODY_LIMIT_BYTES } from '../../shared/spec/limits.ts';
+import { BODY_LIMIT_BYTES } from '../../shared/spec/limits.ts';
 import { ServiceError } from '../../shared/spec/errors.ts';
 import { BODY_TIME_LIMIT_MS } from '../bodyTimeLimit.ts';
 import type { Context } from '../context.ts';
 import { HttpError } from './httpError.ts';
+import { invalidJsonError, parseJson } from './parseJson.ts';
 
-const createJsonParser = (limitBytes: number) =>
-  koaBody({
-    json: true,
-    text: false,
-    urlencoded: false,
-    multipart: false,
-    jsonLimit: limitBytes,
-    parsedMethods: ['POST', 'PATCH', 'PUT', 'DELETE'] as never,
-    onError: (error) => {
-      throw toBodyError(error, limitBytes);
-    },
-  });
+const JSON_TYPES = ['application/json', 'application/*+json', 'application/csp-report'];
 
-const parseJsonBody = createJsonParser(BODY_LIMIT_BYTES);
-const parseJsonBodyWithImages = createJsonParser(IMAGE_BODY_LIMIT_BYTES);
+/** Reads bodies as text: their levels are counted before they are parsed. */
+const readSmallText = koaBody({
+  json: false,
+  text: true,
+  textTypes: JSON_TYPES,
+  urlencoded: false,
+  multipart: false,
+  textLimit: BODY_LIMIT_BYTES,
+  parsedMethods: ['POST', 'PATCH', 'PUT', 'DELETE'] as never,
+  onError: (error) => {
+    throw toBodyError(error);
+  },
+});
 
 /**
- * Parses the JSON body of a request.
- * @param mayHaveImages raises the limit, for images in the body.
+ * Reads and parses a JSON body of at most BODY_LIMIT_BYTES, unpacked.
  * @throws ServiceError validation_error; HttpError 413 if the body is too large.
  */
-export async function readJsonBody(ctx: Context, mayHaveImages = false): Promise<void> {
-  await (mayHaveImages ? parseJsonBodyWithImages : parseJsonBody)(ctx, async () => {});
+export async function readJsonBody(ctx: Context): Promise<void> {
+  await readSmallText(ctx, async () => {});
+  const { request } = ctx;
+  if (typeof request.body === 'string') request.body = parseJson(request.body);
+}
+
+/**
+ * Returns whether a body is JSON of more than BODY_LIMIT_BYTES, by its headers. A packed body, or one of unknown
+ * length, is read as a small one.
+ */
+export function isLargeJsonBody(ctx: Context): boolean {
+  const isPlain = (ctx.headers['content-encoding'] ?? 'identity') === 'identity';
+  return isPlain && (ctx.request.length ?? 0) > BODY_LIMIT_BYTES && Boolean(ctx.is(JSON_TYPES));
 }
 
 /** Returns the parsed JSON body. An absent body counts as an empty object, so that the error names the missing field. */
@@ -43,9 +54,14 @@ const RAW_BODY_LIMIT_BYTES = 1024 * 1024;
 
 /**
  * Reads the unparsed body, for example to verify its signature.
+ * @param signal ends the reading with its reason, and frees what has arrived.
  * @throws HttpError 413 if the body is too large.
  */
-export async function readRawBody(ctx: Context, limitBytes = RAW_BODY_LIMIT_BYTES): Promise<Buffer> {
+export async function readRawBody(
+  ctx: Context,
+  limitBytes = RAW_BODY_LIMIT_BYTES,
+  signal?: AbortSignal,
+): Promise<Buffer> {
   const chunks: Buffer[] = [];
   let bytes = 0;
   const { req } = ctx;
@@ -61,6 +77,11 @@ export async function readRawBody(ctx: Context, limitBytes = RAW_BODY_LIMIT_BYTE
       // `discardUnreadBody` reads the rest after the response.
       reject(bodyTooLargeError(limitBytes));
     });
+    signal?.addEventListener('abort', () => {
+      chunks.length = 0;
+      bytes = Number.POSITIVE_INFINITY;
+      reject(signal.reason);
+    });
     let isEnded = false;
     req.once('end', () => {
       isEnded = true;
@@ -72,7 +93,10 @@ export async function readRawBody(ctx: Context, limitBytes = RAW_BODY_LIMIT_BYTE
       if (!isEnded) reject(new Error('The client disconnected before it had sent its body.'));
     });
   });
-  return chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks);
+  const body = chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks);
+  // The listeners above keep the array as long as the request.
+  chunks.length = 0;
+  return body;
 }
 
 /**
@@ -128,11 +152,8 @@ function bodyTooLargeError(limitBytes: number): ServiceError {
   return new HttpError('validation_error', `The body must have at most ${limitBytes} bytes.`, { status: 413 });
 }
 
-function toBodyError(error: Error & { status?: number; type?: string }, limitBytes: number): ServiceError {
-  if (error.status === 413) return bodyTooLargeError(limitBytes);
-  if (/forbidden prototype property/.test(error.message)) {
-    return new ServiceError('validation_error', '__proto__ is not a known field.');
-  }
+function toBodyError(error: Error & { status?: number; type?: string }): ServiceError {
+  if (error.status === 413) return bodyTooLargeError(BODY_LIMIT_BYTES);
   if (error.status === 415) return new ServiceError('validation_error', `Content-Encoding: ${error.message}.`);
-  return new ServiceError('validation_error', `The body is not a valid JSON object: ${error.message.slice(0, 200)}.`);
+  return invalidJsonError(error.message.slice(0, 200));
 }

@@ -1,30 +1,64 @@
+import { requireUploadPlan } from '../../shared/domain/uploads/createUpload.ts';
 import { perService } from '../../shared/lib/serviceScope.ts';
 import { ServiceError } from '../../shared/spec/errors.ts';
-import { BODY_LIMIT_BYTES, LARGE_BODIES_MAX, LARGE_BODIES_OF_ACCOUNT_MAX } from '../../shared/spec/limits.ts';
-import type { Context } from '../context.ts';
+import {
+  ARRIVING_BODIES_MAX,
+  IMAGE_BODY_LIMIT_BYTES,
+  LARGE_BODIES_MAX,
+  LARGE_BODIES_OF_ACCOUNT_MAX,
+} from '../../shared/spec/limits.ts';
+import { type Context, requireCaller } from '../context.ts';
+import { readRawBody } from './body.ts';
+import { parseJson } from './parseJson.ts';
 
-/** Requests whose body may be large, with their accounts. */
-const heldBodies = perService(() => new Map<Context, number | undefined>());
+/** A request with a large body, of an account. */
+interface LargeBody {
+  accountId: number;
+  isComplete: boolean;
+  /** Ends the arrival of the body. */
+  arrival: AbortController;
+}
+
+/** Requests with large bodies, in the order of their arrival. */
+const largeBodies = perService(() => new Map<Context, LargeBody>());
 
 /**
- * Counts a request whose body may contain images, until {@link releaseLargeBody}: its body stays in memory until the
- * images are decoded, and many at a time would exhaust the memory of the process.
- * @throws ServiceError rate_limited if the process, or the account, has too many of them.
+ * Reads and parses a JSON body that may contain images, for an account with a plan. Its memory is bounded until
+ * {@link releaseLargeBody}: a complete body needs one of a few places, and of too many that arrive the oldest is rejected,
+ * so that slow ones do not keep others out.
+ * @throws ServiceError subscription_required; rate_limited; validation_error; HttpError 413 if the body is too large.
  */
-export function holdLargeBody(ctx: Context): void {
-  const { length } = ctx.request;
-  if (length !== undefined && length <= BODY_LIMIT_BYTES) return;
-  const held = heldBodies();
-  const accountId = ctx.state.caller?.accountId;
-  const ofAccount = [...held.values()].filter((other) => other === accountId).length;
-  if (held.size >= LARGE_BODIES_MAX || ofAccount >= LARGE_BODIES_OF_ACCOUNT_MAX) {
-    const detail = `Too many requests with images in their body at a time: at most ${LARGE_BODIES_OF_ACCOUNT_MAX} of an account. Wait for the others, or upload the images instead.`;
-    throw new ServiceError('rate_limited', detail, { retryAfterSeconds: 2 });
-  }
-  held.set(ctx, accountId);
+export async function readLargeJsonBody(ctx: Context): Promise<void> {
+  const { accountId } = requireCaller(ctx);
+  await requireUploadPlan(accountId);
+  const held = largeBodies();
+  const ofAccount = [...held.values()].filter((body) => body.accountId === accountId).length;
+  if (ofAccount >= LARGE_BODIES_OF_ACCOUNT_MAX) throw tooManyBodiesError();
+  const body: LargeBody = { accountId, isComplete: false, arrival: new AbortController() };
+  held.set(ctx, body);
+  rejectOldestArriving();
+  const bytes = await readRawBody(ctx, IMAGE_BODY_LIMIT_BYTES, body.arrival.signal);
+  const complete = [...held.values()].filter(({ isComplete }) => isComplete).length;
+  if (complete >= LARGE_BODIES_MAX) throw tooManyBodiesError();
+  body.isComplete = true;
+  ctx.request.body = parseJson(bytes.toString());
 }
 
 /** Ends the count of a request. */
 export function releaseLargeBody(ctx: Context): void {
-  heldBodies().delete(ctx);
+  largeBodies().delete(ctx);
+}
+
+function rejectOldestArriving(): void {
+  const arriving = [...largeBodies()].filter(([, { isComplete }]) => !isComplete);
+  const oldest = arriving[0];
+  if (oldest === undefined || arriving.length <= ARRIVING_BODIES_MAX) return;
+  const [ctx, { arrival }] = oldest;
+  releaseLargeBody(ctx);
+  arrival.abort(tooManyBodiesError());
+}
+
+function tooManyBodiesError(): ServiceError {
+  const detail = `Too many requests with images in their body at a time: at most ${LARGE_BODIES_OF_ACCOUNT_MAX} of an account. Wait for the others, or upload the images instead.`;
+  return new ServiceError('rate_limited', detail, { retryAfterSeconds: 2 });
 }

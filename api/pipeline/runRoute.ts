@@ -13,10 +13,10 @@ import {
 } from './authenticate.ts';
 import { addTokenChallenge } from './authenticateToken.ts';
 import { authorize } from './authorize.ts';
-import { readFormBody, readJsonBody } from './body.ts';
+import { isLargeJsonBody, readFormBody, readJsonBody } from './body.ts';
 import { withCurrentKey } from './currentKey.ts';
 import { isOtherLocalHostname } from './csrf.ts';
-import { holdLargeBody, releaseLargeBody } from './largeBodies.ts';
+import { readLargeJsonBody, releaseLargeBody } from './largeBodies.ts';
 import { consumeRateLimit, isCountedByAddress, type RateClass, refundRateLimit } from './rateLimit.ts';
 import { recordLastUsed } from './recordLastUsed.ts';
 import type { Authentication, Route } from './route.ts';
@@ -35,11 +35,12 @@ const WITHOUT_SESSION: ReadonlySet<Authentication> = new Set(['none', 'signedLin
 
 /** Runs a request through its route: authenticate, read the body, count, authorize, handle. The same for every surface. */
 export function runRoute(ctx: Context, route: Route): Promise<void> {
-  const steps = runSteps(ctx, route);
-  return mayHaveImages(route) ? steps.finally(() => releaseLargeBody(ctx)) : steps;
+  const isLarge = mayHaveImages(route) && isLargeJsonBody(ctx);
+  const steps = runSteps(ctx, route, isLarge);
+  return isLarge ? steps.finally(() => releaseLargeBody(ctx)) : steps;
 }
 
-async function runSteps(ctx: Context, route: Route): Promise<void> {
+async function runSteps(ctx: Context, route: Route, isLarge: boolean): Promise<void> {
   const { authentication, handler } = route;
   ctx.state.route = route.path;
   ctx.state.isPage = PAGE_AUTHENTICATION.has(authentication);
@@ -49,14 +50,16 @@ async function runSteps(ctx: Context, route: Route): Promise<void> {
   // Caches must not store responses that belong to an account or contain a key.
   if (!ctx.state.isPage && !['none', 'staffCall'].includes(authentication)) ctx.set('cache-control', 'no-store');
   await authenticateRoute(ctx, authentication);
-  // Pages are counted before their form is read: most of them need no credential.
-  if (ctx.state.isPage) await consumeRateLimit(ctx, getRateClass(ctx, route));
-  // For programs the body comes first: until it is complete, nothing is counted against the account (its key may be
+  // A large body is read for valid keys only.
+  if (isLarge) await verifyRouteKey(ctx, authentication);
+  // Pages are counted before their form is read: most of them need no credential. Large bodies cost more than the rest.
+  let isCounted: boolean = ctx.state.isPage || isLarge;
+  if (isCounted) await consumeRateLimit(ctx, getRateClass(ctx, route));
+  // For programs a small body comes first: until it is complete, nothing is counted against the account (its key may be
   // revoked).
-  const bodyError = route.body === 'none' ? null : await readBody(ctx, route).then(() => null, toError);
+  const bodyError = route.body === 'none' ? null : await readBody(ctx, route, isLarge).then(() => null, toError);
   if (mustVerifyKey(authentication, bodyError !== null)) await verifyRouteKey(ctx, authentication);
   if (ctx.method !== 'GET') await countRejections(ctx, verifySession(ctx));
-  let isCounted: boolean = ctx.state.isPage;
   const handle = async () => {
     if (!isCounted) await consumeRateLimit(ctx, getRateClass(ctx, route));
     isCounted = true;
@@ -121,10 +124,9 @@ function mayHaveImages({ path }: Route): boolean {
   return PATHS_WITH_IMAGES.has(path) && hasImageModels();
 }
 
-async function readBody(ctx: Context, route: Route): Promise<void> {
-  const hasImages = mayHaveImages(route);
-  if (hasImages) holdLargeBody(ctx);
-  if (route.body === 'json') await readJsonBody(ctx, hasImages);
+async function readBody(ctx: Context, route: Route, isLarge: boolean): Promise<void> {
+  if (isLarge) await readLargeJsonBody(ctx);
+  else if (route.body === 'json') await readJsonBody(ctx);
   else if (route.body === 'form') ctx.state.form = await readFormBody(ctx);
 }
 

@@ -108,8 +108,14 @@ export const METRIC_DAYS = 30;
 export const BODY_LIMIT_BYTES = 64 * 1024;
 /** Maximum size of a create whose model takes images: a data URL encodes three bytes in four characters. */
 export const IMAGE_BODY_LIMIT_BYTES = 8 * 1024 * 1024;
-/** Larger bodies than BODY_LIMIT_BYTES that a process holds at a time. Each takes up to three times its size in memory. */
+/** Levels of lists and objects, and values, in a JSON body. */
+export const JSON_DEPTH_MAX = 32;
+export const JSON_VALUES_MAX = 10_000;
+/** Complete bodies larger than BODY_LIMIT_BYTES that a process holds. Each takes up to three times its size in memory. */
 export const LARGE_BODIES_MAX = 8;
+/** Such bodies that are still arriving at a process. */
+export const ARRIVING_BODIES_MAX = 16;
+/** Such bodies of an account in a process, complete or arriving. */
 export const LARGE_BODIES_OF_ACCOUNT_MAX = 3;
 
 /** Lifetimes of OAuth (docs/decisions.md: OAuth). */

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { access, mkdir, rename, rm, readFile, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import { gzipSync } from 'node:zlib';
 import { expect } from 'chai';
 import { receiveFile } from '../../shared/domain/uploads/receiveFile.ts';
 import { closeFileServers, type FileServer, startFileServer } from '../fakes/fileServers.ts';
@@ -18,6 +19,7 @@ import {
   putFile,
   upload,
 } from '../harness/inputImages.ts';
+import { sendRawRequest, sendRequestHead } from '../harness/rawRequest.ts';
 import { eventually, startTestService, type TestService } from '../harness/testService.ts';
 
 /** A body that breaks before it is complete. */
@@ -27,8 +29,12 @@ async function* breakBody(): AsyncGenerator<Buffer> {
   throw Object.assign(new Error('aborted'), { code: 'ECONNRESET' });
 }
 
-/** A body that never ends. */
-const buildEndlessBody = () => new ReadableStream({ start: (controller) => controller.enqueue(Buffer.from('{')) });
+/** Body of a create of more than 64 KB, with an image that cannot be decoded. */
+const LARGE_BODY = JSON.stringify({
+  model: 'edit',
+  prompt: 'brighter',
+  params: { images: [`data:image/png;base64,${'A'.repeat(100_000)}`] },
+});
 
 describe('limits of input images', () => {
   let service: TestService;
@@ -135,30 +141,58 @@ describe('limits of input images', () => {
     expect(openRequestsMax).to.equal(3);
   });
 
+  /** Opens creates whose bodies stop before their last byte. */
+  const openUnfinished = async (sender: TestCustomer, count: number) => {
+    const headers = { 'x-api-key': sender.key, 'content-length': String(LARGE_BODY.length) };
+    const requests = await Promise.all(
+      Array.from({ length: count }, () =>
+        sendRequestHead(service.baseUrl, 'POST', '/api/generations/create/', headers),
+      ),
+    );
+    for (const request of requests) request.end(LARGE_BODY.slice(0, -1));
+    return requests;
+  };
+  const sendLarge = () =>
+    customer.request('POST', '/api/generations/create/', { body: JSON.parse(LARGE_BODY) as object });
+
   it('an account sends three large bodies at a time', async () => {
-    const abort = new AbortController();
-    const url = `${service.baseUrl}/api/generations/create/`;
-    const headers = { 'x-api-key': customer.key, 'content-type': 'application/json' };
-    const send = () =>
-      fetch(url, {
-        method: 'POST',
-        headers,
-        body: buildEndlessBody(),
-        duplex: 'half',
-        signal: abort.signal,
-      } as RequestInit);
-    // A request of `large` that arrives earlier takes the place of one of them.
-    const sendUntilCounted = async (): Promise<void> => {
-      while ((await send()).status === 429);
-    };
-    const open = [1, 2, 3].map(() => sendUntilCounted().catch(() => null));
-    const large = () => createEdit(customer, [`data:image/png;base64,${'A'.repeat(100_000)}`]);
-    await eventually('they are counted', async () => (await large()).status === 429);
-    expectError(await large(), 'rate_limited', 'upload the images instead');
+    const open = await openUnfinished(customer, 3);
+    await eventually('they are counted', async () => (await sendLarge()).status === 429);
+    expectError(await sendLarge(), 'rate_limited', 'upload the images instead');
     expect((await createEdit(customer, undefined)).status).to.equal(201);
-    abort.abort();
-    await Promise.all(open);
-    await eventually('they have ended', async () => (await large()).status === 400);
+    for (const request of open) request.end('}');
+    for (const { reply } of open) expect(await reply).to.match(/^HTTP\/1\.1 400 /);
+    expect((await sendLarge()).status).to.equal(400);
+  });
+
+  it('large bodies that do not arrive keep no other account out: the oldest of them are rejected', async () => {
+    const others = await Promise.all(Array.from({ length: 6 }, () => service.createCustomer('studio')));
+    const open = [];
+    for (const other of others) open.push(...(await openUnfinished(other, 3)));
+    expectError(await sendLarge(), 'validation_error', 'params.images');
+    expect(await open[0]?.reply).to.match(/^HTTP\/1\.1 429 /);
+    for (const request of open) request.end('}');
+    await Promise.all(open.map(({ reply }) => reply));
+  });
+
+  it('a large body needs a plan before it is read', async () => {
+    const visitor = await service.createCustomer(null);
+    const [unfinished] = await openUnfinished(visitor, 1);
+    expect(await unfinished?.reply)
+      .to.match(/^HTTP\/1\.1 402 /)
+      .and.to.include('subscription_required');
+  });
+
+  it('a body of more than 64 KB needs a Content-Length and no Content-Encoding', async () => {
+    const send = (headers: Record<string, string>, body: string | Uint8Array) =>
+      sendRawRequest(service.baseUrl, 'POST', '/api/generations/create/', {
+        headers: { 'x-api-key': customer.key, 'content-type': 'application/json', ...headers },
+        body,
+      });
+    expectError(await send({ 'transfer-encoding': 'chunked' }, LARGE_BODY), 'validation_error', 'bytes', 413);
+    const packed = gzipSync(LARGE_BODY);
+    const headers = { 'content-encoding': 'gzip', 'content-length': String(packed.length) };
+    expectError(await send(headers, packed), 'validation_error', 'bytes', 413);
   });
 
   it('a file or its decoding is 503 while the disk cannot be written', async () => {

@@ -31,13 +31,21 @@ export async function createUpload(
   { contentType, bytes }: { contentType: string; bytes: number },
 ): Promise<CreatedUpload> {
   requireImageModels();
+  await requireUploadPlan(accountId);
+  const upload = await addUpload({ accountId, source: 'upload', contentType, bytes });
+  const expiresAt = addMilliseconds(now(), UPLOAD_ADDRESS_MS);
+  return { upload, target: await buildUploadTarget(upload, expiresAt), expiresAt };
+}
+
+/**
+ * Rejects accounts that cannot use an image. A test account needs no plan.
+ * @throws ServiceError subscription_required
+ */
+export async function requireUploadPlan(accountId: number): Promise<void> {
   const account = await Account.query().findById(accountId).throwIfNotFound();
   const isTest = account.live_account_id !== null && account.deletion_requested_at === null;
   if (!isTest && getActivePlan(account) === null)
     throw new ServiceError('subscription_required', SUBSCRIPTION_REQUIRED_DETAIL);
-  const upload = await addUpload({ accountId, source: 'upload', contentType, bytes });
-  const expiresAt = addMilliseconds(now(), UPLOAD_ADDRESS_MS);
-  return { upload, target: await buildUploadTarget(upload, expiresAt), expiresAt };
 }
 
 /**
