@@ -12,10 +12,26 @@ import { HttpError } from '../pipeline/httpError.ts';
  * credential. Caches keep an output for a day at most, after which a deleted one is gone everywhere.
  */
 export async function media(ctx: Context): Promise<void> {
+  const path = decodePath(ctx.path.slice('/media'.length));
   // With a bucket, nothing is served from the disk, not even older files.
-  if (config.MEDIA_S3_BUCKET !== undefined)
-    throw new ServiceError('not_found', 'Not found. The file does not exist or was deleted.');
-  await sendFile(ctx, ctx.path.slice('/media'.length), MEDIA_CACHE_SECONDS);
+  if (config.MEDIA_S3_BUCKET !== undefined || !OUTPUT_PATH.test(path)) throw fileNotFoundError();
+  await sendFile(ctx, path, MEDIA_CACHE_SECONDS);
+}
+
+/** Path of an output. The images of customers, which are private, are one folder deeper. */
+const OUTPUT_PATH = /^\/[\w-]+\/[\w-]+\/[\w-]+\.\w+$/;
+
+/** Decodes a path, so that an encoded slash counts as one. @throws ServiceError not_found */
+function decodePath(path: string): string {
+  try {
+    return decodeURIComponent(path);
+  } catch {
+    throw fileNotFoundError();
+  }
+}
+
+function fileNotFoundError(): ServiceError {
+  return new ServiceError('not_found', 'Not found. The file does not exist or was deleted.');
 }
 
 /**
@@ -53,5 +69,5 @@ export async function sendFile(ctx: Context, path: string, cacheSeconds: number 
   if (problem.statusCode === 416) {
     throw new HttpError('validation_error', 'Range: the requested range is outside of the file.', { status: 416 });
   }
-  throw new ServiceError('not_found', 'Not found. The file does not exist or was deleted.');
+  throw fileNotFoundError();
 }

@@ -20,6 +20,9 @@ describe('media', () => {
     await writeFile(join(folder, 'thumbnail.webp'), CONTENT);
     await writeFile(join(folder, '.hidden'), CONTENT);
     await writeFile(join(service.env['MEDIA_DIR'] ?? '', '..', 'secret.txt'), 'secret');
+    const original = join(service.env['MEDIA_DIR'] ?? '', 'uploads/ab/0123456789/original');
+    await mkdir(original, { recursive: true });
+    for (const name of ['../image.png', 'file', 'file.png']) await writeFile(join(original, name), 'private');
     await mkdir(join(service.env['MEDIA_DIR'] ?? '', '.incoming/aa'), { recursive: true });
     await writeFile(join(service.env['MEDIA_DIR'] ?? '', '.incoming/aa/half.mp4'), 'half');
   });
@@ -142,6 +145,14 @@ describe('media', () => {
     '/media/ab/0123456789/none.mp4',
     '/media/ab/0123456789/video.mp4/',
     '/media/ab/0123456789/.hidden',
+    '/media/uploads/ab/0123456789/image.png',
+    '/media/uploads%2Fab/0123456789/image.png',
+    '/media/uploads/ab%2f0123456789/image.png',
+    '/media/uploads/ab/0123456789%2Fimage.png',
+    '/media/uploads%2fab%2f0123456789/original/file',
+    '/media/uploads%2fab%2f0123456789/original/file.png',
+    '/media/uploads%252Fab/0123456789/image.png',
+    '/media/ab/0123456789/%E0%A4%A.mp4',
     '/media/.incoming/aa/half.mp4',
     '/media/%2eincoming/aa/half.mp4',
     '/media/../secret.txt',
