@@ -1,4 +1,4 @@
-import { JSON_DEPTH_MAX, JSON_VALUES_MAX } from '../../shared/spec/limits.ts';
+import { BODY_LIMIT_BYTES, JSON_DEPTH_MAX, JSON_VALUES_MAX } from '../../shared/spec/limits.ts';
 import { ServiceError } from '../../shared/spec/errors.ts';
 import type { Context } from '../context.ts';
 
@@ -23,7 +23,8 @@ const [OPEN_LIST, CLOSE_LIST, OPEN_OBJECT, CLOSE_OBJECT] = [0x5b, 0x5d, 0x7b, 0x
 export function parseJson(text: string): JsonBody {
   if (text === '') return {};
   if (!OBJECT_OR_ARRAY.test(text)) throw invalidJsonError('only an object or an array is accepted');
-  requireBounded(text);
+  // A small body is parsed at once, so that the error of a deep value names its field.
+  if (text.length > BODY_LIMIT_BYTES) requireBounded(text);
   let value: JsonBody;
   try {
     value = JSON.parse(text);

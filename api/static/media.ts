@@ -19,7 +19,7 @@ export async function media(ctx: Context): Promise<void> {
 }
 
 /** Path of an output. The images of customers, which are private, are one folder deeper. */
-const OUTPUT_PATH = /^\/[\w-]+\/[\w-]+\/[\w-]+\.\w+$/;
+const OUTPUT_PATH = /^\/[\w-]+\/[\w-]+\/[\w-]+(\.\w+)+$/;
 
 /** Decodes a path, so that an encoded slash counts as one. @throws ServiceError not_found */
 function decodePath(path: string): string {

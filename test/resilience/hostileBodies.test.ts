@@ -97,7 +97,6 @@ describe('hostile bodies for a process with the flags of the Procfile', function
   it('nested lists in a small body get a 400', async () => {
     const response = await send(customer, buildNested(30_000));
     expect(response.status).to.equal(400);
-    expect(response.body.detail).to.include('levels');
   });
 
   for (const [framing, headers] of [
