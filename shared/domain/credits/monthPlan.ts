@@ -13,20 +13,20 @@ export const buildMonthStart = (startedAt: string, month: string) =>
 /**
  * Builds the query for the plan whose credits a month of a subscription grants (docs/credits.md: Changing or ending a
  * plan): the one that applied at its start, or a larger one that was paid in it, except in the last month of a year. A
- * payment that was wholly returned before the month's end counts as never made. Without such a plan there is no row.
+ * payment that was wholly returned before the month's end counts only if no other is left: the year was not ended for it.
  */
 export function buildMonthPlan({ subscriptionId, startedAt, month }: MonthColumns): string {
   const start = buildMonthStart(startedAt, month);
   const end = buildMonthStart(startedAt, `${month} + 1`);
+  const isKept = `(paid.returned_at IS NULL OR paid.returned_at >= ${end})`;
   return `
-    SELECT kept.slug, kept.name, kept.monthly_credits AS credits
-      FROM (SELECT plan.slug, plan.name, plan.monthly_credits, paid.applies_from > ${start} AS is_upgrade,
-                   row_number() OVER (PARTITION BY paid.applies_from > ${start}
+    SELECT month_plan.slug, month_plan.name, month_plan.monthly_credits AS credits
+      FROM (SELECT plan.slug, plan.name, plan.monthly_credits, paid.applies_from > ${start} AS is_upgrade, ${isKept} AS is_kept,
+                   row_number() OVER (PARTITION BY paid.applies_from > ${start}, ${isKept}
                      ORDER BY paid.applies_from DESC, paid.stripe_invoice_id IS NULL, paid.id DESC) AS place
               FROM subscription_plans paid JOIN catalog_plans plan ON plan.slug = paid.plan_slug
              WHERE paid.subscription_id = ${subscriptionId}
-               AND paid.applies_from < ${end} AND paid.applies_until > ${start}
-               AND (paid.returned_at IS NULL OR paid.returned_at >= ${end})) kept
-     WHERE CASE WHEN kept.is_upgrade THEN (${month}) % 12 <> 11 ELSE kept.place = 1 END
-     ORDER BY kept.monthly_credits DESC LIMIT 1`;
+               AND paid.applies_from < ${end} AND paid.applies_until > ${start}) month_plan
+     WHERE CASE WHEN month_plan.is_upgrade THEN month_plan.is_kept AND (${month}) % 12 <> 11 ELSE month_plan.place = 1 END
+     ORDER BY month_plan.is_kept DESC, month_plan.monthly_credits DESC LIMIT 1`;
 }
