@@ -183,12 +183,13 @@ describe('limits of input images', () => {
       .and.to.include('subscription_required');
   });
 
+  const send = (headers: Record<string, string>, body: string | Uint8Array) =>
+    sendRawRequest(service.baseUrl, 'POST', '/api/generations/create/', {
+      headers: { 'x-api-key': customer.key, 'content-type': 'application/json', ...headers },
+      body,
+    });
+
   it('a body of more than 64 KB needs a Content-Length and no Content-Encoding', async () => {
-    const send = (headers: Record<string, string>, body: string | Uint8Array) =>
-      sendRawRequest(service.baseUrl, 'POST', '/api/generations/create/', {
-        headers: { 'x-api-key': customer.key, 'content-type': 'application/json', ...headers },
-        body,
-      });
     expectError(await send({ 'transfer-encoding': 'chunked' }, LARGE_BODY), 'validation_error', 'bytes', 413);
     const packed = gzipSync(LARGE_BODY);
     const headers = { 'content-encoding': 'gzip', 'content-length': String(packed.length) };

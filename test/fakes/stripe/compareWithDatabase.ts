@@ -104,6 +104,8 @@ async function findUnknownReversals(
   });
 }
 
+const isReturned = ({ paidCents, returnedCents }: PlanPayment) => paidCents > 0 && returnedCents >= paidCents;
+
 /** Finds subscriptions whose plan is paid by returned payments only. A change without a payment is not one. */
 function findReturnedPlans({ customers, planPayments, at }: StripeSummary): [subscriptionId: string, detail: string][] {
   return customers.flatMap(({ subscription }): [string, string][] => {
@@ -111,7 +113,6 @@ function findReturnedPlans({ customers, planPayments, at }: StripeSummary): [sub
     const { id, plan } = subscription;
     const paid = planPayments.filter((payment) => payment.subscriptionId === id && payment.plan === plan);
     const running = paid.filter(({ paidUntil }) => paidUntil > at);
-    const isReturned = ({ paidCents, returnedCents }: PlanPayment) => paidCents > 0 && returnedCents >= paidCents;
     if (running.length === 0 || !running.every(isReturned)) return [];
     return [[id, `has ${plan}, of which ${running.map(({ invoiceId }) => invoiceId).join(', ')} were returned`]];
   });
