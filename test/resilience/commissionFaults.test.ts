@@ -178,6 +178,16 @@ describe('commissions with faults of events and invoices', () => {
       [[before.email, after.email]],
     );
     expect(earned).to.deep.equal([{ email: before.email }]);
+    // A payment in the second of the erasure counts as later, so that its commission is not missing.
+    const late = fixture.getInvoiceId(after);
+    await service.sql(
+      `UPDATE affiliates SET closed_at = (SELECT paid_at + interval '0.5 seconds' FROM invoices WHERE stripe_invoice_id = $2)
+        WHERE account_id = (SELECT id FROM accounts WHERE email = $1)`,
+      [affiliate.email, late],
+    );
+    const readsBefore = countReads(late);
+    await runJob(fixture.billing, 'billing', 'payments.reconcile');
+    expect(countReads(late)).to.equal(readsBefore);
   });
 
   const countReads = (invoiceId: string) =>

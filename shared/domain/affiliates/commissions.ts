@@ -119,7 +119,7 @@ const MISSING_COMMISSIONS = prepared(
      JOIN affiliates f ON f.account_id = r.affiliate_id
      JOIN invoices i ON i.account_id = r.account_id
     WHERE i.kind = 'subscription' AND i.status = 'paid' AND i.currency = 'usd' AND i.net_cents > 0
-      AND i.stripe_invoice_id IS NOT NULL AND (f.closed_at IS NULL OR i.paid_at < f.closed_at)
+      AND i.stripe_invoice_id IS NOT NULL AND (f.closed_at IS NULL OR i.paid_at < date_trunc('second', f.closed_at))
       AND (i.last_error IS NULL OR i.next_attempt_at <= :now)
       AND NOT EXISTS (SELECT FROM commissions c WHERE c.invoice_id = i.stripe_invoice_id)
     ORDER BY i.paid_at LIMIT ${MISSING_BATCH_SIZE}`,
