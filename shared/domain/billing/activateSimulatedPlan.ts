@@ -31,8 +31,7 @@ export async function activateSimulatedPlan(accountId: number, slug: PlanSlug): 
       await continueSubscription(transaction, account, changed);
       return;
     }
-    if (current !== undefined) await endSubscription(transaction, account, current);
-    const unsubscribed = await account.$query(transaction);
+    const unsubscribed = current === undefined ? account : await endSubscription(transaction, account, current);
     const startedAt = now();
     const paidUntil = addMonths(startedAt, 12);
     const subscription = await Subscription.query(transaction).insertAndFetch({

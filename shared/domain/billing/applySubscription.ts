@@ -69,8 +69,7 @@ export async function applySubscriptionSnapshot(
     return [{ action, subscription: await before.$query(transaction).patchAndFetch(syncedColumns) }];
   }
   // One from before a processor was configured: the one that is paid for replaces it.
-  if (other !== undefined) await endSubscription(transaction, customer, other);
-  const unsubscribed = other === undefined ? customer : await account.$query(transaction);
+  const unsubscribed = other === undefined ? customer : await endSubscription(transaction, customer, other);
   const subscription = await before
     .$query(transaction)
     .patchAndFetch({ ...after, ...buildFollowUpColumns(before, null) });
@@ -148,26 +147,18 @@ const DOUBT =
  */
 function selectOwedInvoices(before: Subscription, invoices: ReviewedInvoice[], endedAt: Date | null) {
   const { activated_at: activatedAt, follow_up: followUp, paid_until: paidUntil } = before;
+  const isUnused = (invoice: SubscriptionInvoice) =>
+    activatedAt === null ||
+    // None of the year's months was granted, or it was paid after the end.
+    (invoice.isAnnual && invoice.paidUntil > paidUntil) ||
+    (endedAt !== null && invoice.paidAt > endedAt) ||
+    (followUp === 'refund' && invoice.paidUntil > now());
+  const isDoubtful = ({ paidAt }: SubscriptionInvoice) =>
+    activatedAt === null && followUp !== 'refund' && endedAt !== null && endedAt > addMilliseconds(paidAt, UNUSED_MS);
   // Payments that were returned already are not owed, whenever the end of the subscription is known.
-  const paid = invoices.filter(({ paidCents, returnedAt }) => paidCents > 0 && returnedAt === null);
-  const isLate = ({ paidAt }: SubscriptionInvoice) => endedAt !== null && paidAt > endedAt;
-  if (activatedAt === null) {
-    const isDoubtful = (invoice: SubscriptionInvoice) =>
-      endedAt !== null && endedAt > addMilliseconds(invoice.paidAt, UNUSED_MS) && followUp !== 'refund';
-    return { owed: toIds(paid.filter((one) => !isDoubtful(one))), doubtful: toIds(paid.filter(isDoubtful)) };
-  }
-  const owed = paid.filter(
-    (invoice) =>
-      // None of the year's months was granted, or it was paid after the end.
-      (invoice.isAnnual && invoice.paidUntil > paidUntil) ||
-      isLate(invoice) ||
-      (followUp === 'refund' && invoice.paidUntil > now()),
-  );
-  return { owed: toIds(owed), doubtful: [] };
-}
-
-function toIds(invoices: SubscriptionInvoice[]): string[] {
-  return invoices.map(({ id }) => id);
+  const unused = invoices.filter((one) => one.paidCents > 0 && one.returnedAt === null && isUnused(one));
+  const listIds = (isListed: (invoice: SubscriptionInvoice) => boolean) => unused.filter(isListed).map(({ id }) => id);
+  return { owed: listIds((invoice) => !isDoubtful(invoice)), doubtful: listIds(isDoubtful) };
 }
 
 function queryOtherSubscriptions(transaction: Transaction, { id, account_id: accountId }: Subscription) {

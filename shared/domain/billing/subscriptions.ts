@@ -69,18 +69,19 @@ export async function resumeSubscription(
 /**
  * Ends a subscription together with other `changes` of its row. Months that started before are granted first, as the
  * service may have been down. Its plan credits expire; top-up credits stay.
+ * @returns the account afterwards.
  */
 export async function endSubscription(
   transaction: Transaction,
   account: Account,
   subscription: Subscription,
   changes: Partial<Subscription> = {},
-): Promise<void> {
+): Promise<Account> {
   const endedAt = changes.ended_at ?? now();
   const granted = await updateCreditPeriods(transaction, account, subscription, endedAt);
   const ended = await subscription
     .$query(transaction)
     .patchAndFetch({ ...changes, status: 'canceled', ended_at: endedAt });
-  if (account.subscription_id !== subscription.id) return;
-  await endCreditPeriods(transaction, granted, ended, { ...NO_ENTITLEMENT, subscription_id: null });
+  if (account.subscription_id !== subscription.id) return account;
+  return endCreditPeriods(transaction, granted, ended, { ...NO_ENTITLEMENT, subscription_id: null });
 }
