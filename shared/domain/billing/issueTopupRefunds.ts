@@ -1,17 +1,13 @@
-import { type ChargeRefundOutcome, ProcessorError, processor } from '../../gateways/payments/index.ts';
-import { addMilliseconds, now } from '../../lib/clock.ts';
+import { type ChargeRefundOutcome, processor } from '../../gateways/payments/index.ts';
+import { now } from '../../lib/clock.ts';
 import { logger } from '../../lib/logger.ts';
-import { getBackoffMs } from '../../lib/retryBackoff.ts';
-import { DAY_MS, HOUR_MS } from '../../spec/durations.ts';
 import { Account } from '../../tables/Account.ts';
 import type { Topup } from '../../tables/Topup.ts';
 import { TopupRefund } from '../../tables/TopupRefund.ts';
 import { nextSyncVersion } from '../payments/syncVersion.ts';
+import { buildDisputedRefundRetry, buildFailedRefundRetry, REFUND_BATCH_SIZE } from './refundRetries.ts';
 import { findTopupSnapshot, settleTopup } from './topupPayments.ts';
 import { findTopup, isRefundable } from './topupRefunds.ts';
-
-const BATCH_SIZE = 200;
-const RETRY_BACKOFF = { minMs: 30_000, maxMs: HOUR_MS };
 
 /** Issues refunds that are due: new ones, and those whose last attempt failed or found an open dispute. */
 export async function issueDueTopupRefunds(): Promise<void> {
@@ -19,27 +15,19 @@ export async function issueDueTopupRefunds(): Promise<void> {
     .where({ status: 'owed' })
     .where('next_attempt_at', '<=', now())
     .orderBy('next_attempt_at')
-    .limit(BATCH_SIZE);
+    .limit(REFUND_BATCH_SIZE);
   for (const refund of due) await issueTopupRefund(refund);
 }
 
 /** Refunds a top-up. May be repeated at any time, as the processor refunds a payment once. */
 async function issueTopupRefund(refund: TopupRefund): Promise<void> {
   const { topup_uuid: uuid, account_id: accountId } = refund;
-  const attempts = refund.attempts + 1;
   try {
     const topup = await findTopup(uuid);
     const outcome = await refundAtProcessor(topup);
     await recordOutcome(refund, topup, outcome);
   } catch (err) {
-    const isUnavailable = err instanceof ProcessorError && err.fault === 'unavailable';
-    logger[isUnavailable ? 'warn' : 'error']({ err, topup: uuid, accountId }, 'top-up refund failed; sweep will retry');
-    const waitMs = getBackoffMs(attempts - 1, RETRY_BACKOFF);
-    await owedRow(refund).patch({
-      attempts,
-      last_error: (err as Error).message.slice(0, 500),
-      next_attempt_at: addMilliseconds(now(), waitMs),
-    });
+    await owedRow(refund).patch(buildFailedRefundRetry(refund.attempts + 1, err, { topup: uuid, accountId }));
   }
 }
 
@@ -70,11 +58,7 @@ async function recordOutcome(refund: TopupRefund, before: Topup, outcome: Charge
   const attempts = refund.attempts + 1;
   const context = { topup: before.uuid, accountId: before.account_id };
   if (outcome === 'disputed') {
-    await owedRow(refund).patch({
-      attempts,
-      last_error: 'A dispute is open. Its outcome decides whether anything is left to refund.',
-      next_attempt_at: addMilliseconds(now(), DAY_MS),
-    });
+    await owedRow(refund).patch(buildDisputedRefundRetry(attempts));
     logger.info(context, 'top-up is disputed; its refund waits for the outcome');
     return;
   }

@@ -1,20 +1,22 @@
 import type { Transaction } from 'objection';
-import { ProcessorError, processor } from '../../gateways/payments/index.ts';
+import { processor } from '../../gateways/payments/index.ts';
 import { addMilliseconds, now } from '../../lib/clock.ts';
 import { logger } from '../../lib/logger.ts';
-import { getBackoffMs } from '../../lib/retryBackoff.ts';
 import type { Account } from '../../tables/Account.ts';
 import { Invoice } from '../../tables/Invoice.ts';
 import { OwedRefund } from '../../tables/OwedRefund.ts';
 import type { Subscription } from '../../tables/Subscription.ts';
 import { Topup } from '../../tables/Topup.ts';
-import { DAY_MS, HOUR_MS } from '../../spec/durations.ts';
 import { FOLLOW_UP_SWEEP_GRACE_MS } from './followUps.ts';
 import { syncInvoiceReversals } from './invoices.ts';
+import {
+  buildDisputedRefundRetry,
+  buildFailedRefundRetry,
+  buildRefundRetry,
+  REFUND_BATCH_SIZE,
+} from './refundRetries.ts';
 import { isRefundable, oweTopupRefund } from './topupRefunds.ts';
 
-const BATCH_SIZE = 200;
-const RETRY_BACKOFF = { minMs: 30_000, maxMs: HOUR_MS };
 /** After this many attempts, an amount that the processor does not list was not paid through it. */
 const INCOMPLETE_ATTEMPTS = 3;
 /** Reasons for which staff have to pay the customer back by hand. */
@@ -80,7 +82,7 @@ export async function issueDueRefunds(): Promise<void> {
     .where({ status: 'owed' })
     .where('next_attempt_at', '<=', now())
     .orderBy('next_attempt_at')
-    .limit(BATCH_SIZE);
+    .limit(REFUND_BATCH_SIZE);
   for (const owed of due) await issueRefund(owed);
 }
 
@@ -89,24 +91,15 @@ async function issueRefund(owed: OwedRefund): Promise<void> {
   const { invoice_id: invoiceId, account_id: accountId } = owed;
   const row = () => OwedRefund.query().where({ invoice_id: invoiceId, status: 'owed' });
   const attempts = owed.attempts + 1;
-  const waitMs = getBackoffMs(attempts - 1, RETRY_BACKOFF);
   try {
     const outcome = await processor.refundInvoice(invoiceId);
     if (outcome === 'disputed') {
-      await row().patch({
-        attempts,
-        last_error: 'A dispute is open. Its outcome decides whether anything is left to refund.',
-        next_attempt_at: addMilliseconds(now(), DAY_MS),
-      });
+      await row().patch(buildDisputedRefundRetry(attempts));
       return;
     }
     // The processor may list a payment some time after it was made.
     if (outcome === 'incomplete' && attempts < INCOMPLETE_ATTEMPTS) {
-      await row().patch({
-        attempts,
-        last_error: REJECTION_REASONS.incomplete,
-        next_attempt_at: addMilliseconds(now(), waitMs),
-      });
+      await row().patch(buildRefundRetry(attempts, REJECTION_REASONS.incomplete));
       return;
     }
     const reason = outcome === 'refunded' ? null : REJECTION_REASONS[outcome];
@@ -122,10 +115,7 @@ async function issueRefund(owed: OwedRefund): Promise<void> {
       logger.error({ invoiceId, accountId, reason }, 'owed refund rejected; pay the customer back by hand');
     else logger.info({ invoiceId, accountId }, 'owed refund issued');
   } catch (err) {
-    const last_error = (err as Error).message.slice(0, 500);
-    const isUnavailable = err instanceof ProcessorError && err.fault === 'unavailable';
-    logger[isUnavailable ? 'warn' : 'error']({ err, invoiceId, accountId }, 'refund failed; sweep will retry');
-    await row().patch({ attempts, last_error, next_attempt_at: addMilliseconds(now(), waitMs) });
+    await row().patch(buildFailedRefundRetry(attempts, err, { invoiceId, accountId }));
   }
 }
 
