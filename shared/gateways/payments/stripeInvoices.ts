@@ -49,8 +49,7 @@ async function readPaidInvoice(
   if (invoice === null || customerId === null || invoice.status !== 'paid' || subscriptionId === null) return null;
   let capturedCents = 0;
   const hasCreditNotes = invoice.post_payment_credit_notes_amount > 0;
-  const credits = hasCreditNotes ? await listOutOfBandCredits(stripe, invoiceId) : [];
-  let reversedCents = credits.reduce((sum, { cents }) => sum + cents, 0);
+  let reversedCents = hasCreditNotes ? sumCents(await listOutOfBandCredits(stripe, invoiceId)) : 0;
   // Usually one; several if it was paid in parts. A payment outside of Stripe is not listed.
   const { data } = await unwrap(stripe.invoicePayments.list({ invoice: invoiceId, status: 'paid', limit: 100 }));
   for (const { payment, amount_paid: partCents } of data) {
@@ -75,8 +74,18 @@ async function readPaidInvoice(
   };
 }
 
+/** An amount that was returned to a customer. The amount of a dispute is withdrawn when it is opened. */
+export interface Return {
+  cents: number;
+  at: Date;
+}
+
+export function sumCents(returns: Return[]): number {
+  return returns.reduce((sum, { cents }) => sum + cents, 0);
+}
+
 /** Lists the amounts that were refunded outside of Stripe and recorded as credit notes. */
-export async function listOutOfBandCredits(stripe: Stripe, invoice: string): Promise<{ cents: number; at: Date }[]> {
+export async function listOutOfBandCredits(stripe: Stripe, invoice: string): Promise<Return[]> {
   const { data } = await unwrap(stripe.creditNotes.list({ invoice, limit: 100 }));
   const issued = data.filter(({ status }) => status === 'issued');
   return issued.map(({ out_of_band_amount: cents, created }) => ({ cents: cents ?? 0, at: fromUnixSeconds(created) }));

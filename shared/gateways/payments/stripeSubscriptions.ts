@@ -3,7 +3,7 @@ import { type PaymentProcessor, ProcessorError, type RefundOutcome } from './pay
 import { refundCharge } from './stripeRefunds.ts';
 import { findOrNull, unwrap } from './stripeResponses.ts';
 import { fromUnixSeconds } from './stripeTime.ts';
-import { listOutOfBandCredits } from './stripeInvoices.ts';
+import { listOutOfBandCredits, type Return, sumCents } from './stripeInvoices.ts';
 import { listDisputes } from './stripePayments.ts';
 import {
   toProcessorSubscription,
@@ -44,12 +44,6 @@ interface InvoicePayment {
   paidCents: number;
 }
 
-/** An amount that was returned to a customer. The amount of a dispute is withdrawn when it is opened. */
-interface Return {
-  cents: number;
-  at: Date;
-}
-
 /** Returns when the sum of the returned amounts has reached the paid one. */
 function findReturnTime(returns: Return[], paidCents: number): Date | null {
   let cents = 0;
@@ -79,7 +73,7 @@ export function buildSubscriptionMethods({ stripe, prices }: SubscriptionContext
   }
 
   /** Lists what was returned of a charge by refunds and by disputes. */
-  async function listReturns(charge: Stripe.Charge, disputes: Stripe.Dispute[]): Promise<Return[]> {
+  async function listReturns({ charge, disputes }: InvoicePayment): Promise<Return[]> {
     const refunds =
       charge.amount_refunded === 0 ? [] : (await unwrap(stripe.refunds.list({ charge: charge.id, limit: 100 }))).data;
     const kept = refunds.filter(({ status }) => status !== 'failed' && status !== 'canceled');
@@ -94,6 +88,11 @@ export function buildSubscriptionMethods({ stripe, prices }: SubscriptionContext
     await unwrap(stripe.invoices.voidInvoice(invoice.id)).catch((error: unknown) => {
       if (!(error instanceof ProcessorError) || error.fault !== 'rejected') throw error;
     });
+  }
+
+  async function setRenewal(id: string, { isCanceled, isHeld }: { isCanceled: boolean; isHeld: boolean }) {
+    const changes = { cancel_at_period_end: isCanceled, metadata: buildHoldMetadata(isHeld) };
+    await unwrap(stripe.subscriptions.update(id, changes));
   }
 
   return {
@@ -121,23 +120,12 @@ export function buildSubscriptionMethods({ stripe, prices }: SubscriptionContext
       const scheduleId = getStripeId(schedule);
       // Stripe rejects the change while another plan is scheduled for the renewal.
       if (scheduleId !== null) await unwrap(stripe.subscriptionSchedules.release(scheduleId));
-      await unwrap(
-        stripe.subscriptions.update(subscriptionId, {
-          cancel_at_period_end: isCanceled,
-          metadata: buildHoldMetadata(false),
-        }),
-      );
+      await setRenewal(subscriptionId, { isCanceled, isHeld: false });
     },
 
     setRenewalHeld: async (subscriptionId, isHeld) => {
       const { schedule } = await unwrap(stripe.subscriptions.retrieve(subscriptionId));
-      if (schedule !== null) return;
-      await unwrap(
-        stripe.subscriptions.update(subscriptionId, {
-          cancel_at_period_end: isHeld,
-          metadata: buildHoldMetadata(isHeld),
-        }),
-      );
+      if (schedule === null) await setRenewal(subscriptionId, { isCanceled: isHeld, isHeld });
     },
 
     changePrice: async (subscriptionId, price) => {
@@ -161,20 +149,22 @@ export function buildSubscriptionMethods({ stripe, prices }: SubscriptionContext
     },
 
     readReversals: async ({ id: invoiceId, paidCents: invoiceCents, hasCreditNotes }) => {
-      const returns: Return[] = hasCreditNotes ? await listOutOfBandCredits(stripe, invoiceId) : [];
-      let returnedCents = returns.reduce((sum, { cents }) => sum + cents, 0);
+      const credits = hasCreditNotes ? await listOutOfBandCredits(stripe, invoiceId) : [];
+      const payments = await listInvoicePayments(invoiceId);
+      let returnedCents = sumCents(credits);
       let reversedCents = returnedCents;
       let openDispute: string | null = null;
-      for (const { charge, disputes, paidCents } of await listInvoicePayments(invoiceId)) {
+      for (const { charge, disputes, paidCents } of payments) {
         const reversals = computeReversals(charge, disputes);
         returnedCents += Math.min(paidCents, reversals.returnedCents);
         reversedCents += Math.min(paidCents, reversals.reversedCents);
         if (disputes.some(isDisputeOpen)) openDispute ??= charge.id;
-        if (reversals.returnedCents > 0) returns.push(...(await listReturns(charge, disputes)));
       }
-      const isReturned = invoiceCents > 0 && returnedCents >= invoiceCents;
-      const returnedAt = isReturned ? findReturnTime(returns, invoiceCents) : null;
-      return { returnedCents, reversedCents, returnedAt, openDispute };
+      const reversals = { returnedCents, reversedCents, openDispute };
+      if (invoiceCents <= 0 || returnedCents < invoiceCents) return { ...reversals, returnedAt: null };
+      const returns = [...credits];
+      for (const payment of payments) returns.push(...(await listReturns(payment)));
+      return { ...reversals, returnedAt: findReturnTime(returns, invoiceCents) };
     },
 
     refundInvoice: async (invoiceId) => {
@@ -189,8 +179,7 @@ export function buildSubscriptionMethods({ stripe, prices }: SubscriptionContext
       if (outcome !== 'refunded') return outcome;
       const partsCents = parts.reduce((sum, { paidCents }) => sum + paidCents, 0);
       const hasCreditNotes = invoice.post_payment_credit_notes_amount > 0;
-      const credits = hasCreditNotes ? await listOutOfBandCredits(stripe, invoiceId) : [];
-      const returnedCents = credits.reduce((sum, { cents }) => sum + cents, partsCents);
+      const returnedCents = partsCents + (hasCreditNotes ? sumCents(await listOutOfBandCredits(stripe, invoiceId)) : 0);
       return returnedCents < invoice.amount_paid ? 'incomplete' : 'refunded';
     },
 
