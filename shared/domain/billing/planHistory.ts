@@ -5,6 +5,7 @@ import { prepared, runStatement } from '../../lib/database/preparedStatements.ts
 import type { PlanSlug } from '../../spec/plans.ts';
 import { Subscription } from '../../tables/Subscription.ts';
 import { SubscriptionPlan } from '../../tables/SubscriptionPlan.ts';
+import { buildPlanOrder } from '../credits/monthPlan.ts';
 
 /*
  * The history of the plans that a subscription was paid for (`subscription_plans`), one row a payment. Which plan applies
@@ -24,6 +25,8 @@ export function findPaidPlan(invoices: ReviewedInvoice[], at: Date = now()): Rev
 function getStart({ isAnnual, periodStart, paidAt }: ReviewedInvoice): Date {
   return isAnnual ? periodStart : paidAt;
 }
+
+const PLAN_ORDER = buildPlanOrder(SubscriptionPlan.tableName);
 
 const UPSERT_PLANS = prepared(
   'record_paid_plans',
@@ -92,10 +95,7 @@ export async function recordPlanChange(
 function findCurrentPlan(transaction: Transaction, { id }: Subscription): Promise<SubscriptionPlan | undefined> {
   return SubscriptionPlan.query(transaction)
     .where({ subscription_id: id })
-    .orderByRaw(
-      `least(returned_at, applies_until, cast(? AS timestamptz)) DESC, applies_from DESC, stripe_invoice_id IS NULL, id DESC`,
-      [now()],
-    )
+    .orderByRaw(`least(returned_at, applies_until, cast(? AS timestamptz)) DESC, ${PLAN_ORDER}`, [now()])
     .first()
     .execute();
 }
@@ -112,20 +112,20 @@ export async function listAppliedPlans(accountId: number): Promise<AppliedPlan[]
   const owned = Subscription.query().where({ account_id: accountId }).select('id');
   const rows = await SubscriptionPlan.query()
     .whereIn('subscription_id', owned)
-    .orderByRaw('subscription_id, applies_from, stripe_invoice_id IS NOT NULL, id');
+    .orderByRaw(`subscription_id, ${PLAN_ORDER}`);
   const ids = new Set(rows.map((row) => row.subscription_id));
   return [...ids].flatMap((id) => buildTimeline(rows.filter((row) => row.subscription_id === id)));
 }
 
 const getEnd = (row: SubscriptionPlan): Date => row.returned_at ?? row.applies_until;
 
-/** @param history the plans of one subscription, of which the later one counts where two apply. */
+/** @param history the plans of one subscription, of which the first one counts where two apply. */
 function buildTimeline(history: SubscriptionPlan[]): AppliedPlan[] {
   const times = [...new Set(history.flatMap((row) => [row.applies_from.getTime(), getEnd(row).getTime()]))];
   const timeline: AppliedPlan[] = [];
   for (const from of times.toSorted((a, b) => a - b).map((time) => new Date(time))) {
     const last = timeline.at(-1);
-    const paid = history.findLast((row) => row.applies_from <= from && getEnd(row) > from);
+    const paid = history.find((row) => row.applies_from <= from && getEnd(row) > from);
     if (last !== undefined && last.until > from) last.until = from;
     if (last !== undefined && last.paid === paid && last.until >= from) last.until = getEnd(paid);
     else if (paid !== undefined) timeline.push({ paid, from, until: getEnd(paid) });
