@@ -149,7 +149,7 @@ export const BILLING_BUGS: readonly SeededBug[] = [
     name: 'an automatic top-up does not grant a month that is due first',
     changes: [
       {
-        file: AUTO_TOPUPS,
+        file: 'shared/domain/credits/renewDuePeriods.ts',
         within: 'withDueGrants',
         find: 'await renewCreditPeriods($transaction, $locked, $at)',
         replace: '$locked',

@@ -1,5 +1,4 @@
 import { setTimeout } from 'node:timers/promises';
-import type { Transaction } from 'objection';
 import pLimit from 'p-limit';
 import { v7 as uuidv7 } from 'uuid';
 import { processor, ProcessorError, type ProcessorPayment } from '../../gateways/payments/index.ts';
@@ -8,8 +7,7 @@ import { logger } from '../../lib/logger.ts';
 import { isAcceptingWaiters } from '../../queues/generationUpdates.ts';
 import { Account } from '../../tables/Account.ts';
 import { Topup } from '../../tables/Topup.ts';
-import { renewCreditPeriods } from '../credits/periods.ts';
-import { withAccountLock } from '../payments/accountSnapshot.ts';
+import { withDueGrants } from '../credits/renewDuePeriods.ts';
 import { logProcessorError, trySync } from '../payments/processorErrors.ts';
 import { nextSyncVersion } from '../payments/syncVersion.ts';
 import {
@@ -127,17 +125,6 @@ async function claimAutoTopup(accountId: number, neededCredits: number | null): 
     await account.$query(transaction).patch({ auto_topup_claimed_at: at, auto_topup_triggered_at: null });
     const { auto_topup_amount_cents: amountCents } = account;
     return createTopup(account, 'automatic', amountCents, uuidv7(), { transaction, at, neededCredits });
-  });
-}
-
-/** Locks an account and grants a month that has started, so that a card is not charged for credits that are due. */
-function withDueGrants<Result>(
-  accountId: number,
-  work: (transaction: Transaction, account: Account, at: Date) => Promise<Result>,
-): Promise<Result> {
-  return withAccountLock(accountId, async (transaction, locked) => {
-    const at = now();
-    return work(transaction, await renewCreditPeriods(transaction, locked, at), at);
   });
 }
 

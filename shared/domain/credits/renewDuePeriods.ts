@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import type { Transaction } from 'objection';
 import { now } from '../../lib/clock.ts';
 import { isRejection } from '../../lib/database/errors.ts';
 import { runStatement, type Statement } from '../../lib/database/preparedStatements.ts';
@@ -153,11 +154,22 @@ async function renewOneByOne(): Promise<number> {
  * @returns whether a month was granted, here or by the job meanwhile.
  */
 export async function grantDueMonths(accountId: number): Promise<boolean> {
-  const at = now();
-  const due = await Account.query().findById(accountId).where('period_end', '<=', at).select('period_index');
+  const due = await Account.query().findById(accountId).where('period_end', '<=', now()).select('period_index');
   if (due === undefined) return false;
+  return withDueGrants(accountId, async (_, { period_index: index }) => index !== due.period_index);
+}
+
+/**
+ * Runs a transaction that holds the account's lock and in which the months that have started are granted, so that nothing
+ * is rejected or charged for lack of credits that are due.
+ */
+export function withDueGrants<Result>(
+  accountId: number,
+  work: (transaction: Transaction, account: Account, at: Date) => Promise<Result>,
+): Promise<Result> {
   return Account.transaction(async (transaction) => {
-    const renewed = await renewCreditPeriods(transaction, await lockAccount(transaction, accountId), at);
-    return renewed.period_index !== due.period_index;
+    const locked = await lockAccount(transaction, accountId);
+    const at = now();
+    return work(transaction, await renewCreditPeriods(transaction, locked, at), at);
   });
 }
