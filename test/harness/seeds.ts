@@ -72,84 +72,66 @@ export async function seedImages(
 ): Promise<void> {
   // Images from before the month appear in the ledger after its grant.
   if (daysAgo > 0) service.fabricated.add('used-this-month-is-burned-this-month');
+  await insertImages(service, email, { count, daysAgo });
+}
+
+/** Charges one completed image with these credits, at the time of the service's clock. */
+export function seedBurn(service: TestService, { email }: Pick<TestCustomer, 'email'>, credits: number): Promise<void> {
+  return insertImages(service, email, { credits, at: service.now });
+}
+
+interface SeededImages {
+  count?: number;
+  /** Credits of each. */
+  credits?: number;
+  /** Time of their end, and unless `daysAgo` is given of their creation; default: that of Postgres. */
+  at?: Date | null;
+  daysAgo?: number;
+}
+
+async function insertImages(
+  service: TestService,
+  email: string,
+  { count = 1, credits = 1, at = null, daysAgo = 0 }: SeededImages,
+): Promise<void> {
   await service.sql(
     `WITH owner AS MATERIALIZED (
-       SELECT *, least(plan_credits, $2::int) AS from_plan FROM accounts WHERE email = $1
+       SELECT *, $2::int * $3::int AS spent, least(plan_credits, $2::int * $3::int) AS from_plan,
+              coalesce($4::timestamptz, now()) AS ended
+         FROM accounts WHERE email = $1
      ), made AS (
        INSERT INTO generations (uuid, account_id, number, model, prompt, params, status, credits_charged,
                                 plan_credits_charged, created_at, deadline_at, next_attempt_at, completed_at, output_path)
        SELECT gen_random_uuid(), id, generation_count + i, 'imgmodel-2', generation_count + i,
-              '{"resolution": "1K", "aspect_ratio": "1:1"}', 'succeeded', 1, (i <= from_plan)::int,
-              now() - $3 * interval '1 day', now(), now(), now(), 'aa/seeded/image.png'
+              '{"resolution": "1K", "aspect_ratio": "1:1"}', 'succeeded', $3, greatest(0, least($3, from_plan - (i - 1) * $3)),
+              ended - $5 * interval '1 day', ended, ended, ended, 'aa/seeded/image.png'
          FROM owner, generate_series(1, $2::int) AS i
-       RETURNING uuid, account_id, number, plan_credits_charged, created_at
+       RETURNING uuid, account_id, number, credits_charged, plan_credits_charged, created_at
      ), burned AS (
        INSERT INTO ledger_entries (account_id, number, entry_type, amount, plan_amount, balance_after, description,
                                    generation_uuid, created_at)
-       SELECT id, ledger_count + number - generation_count, 'burn', -1, -plan_credits_charged,
-              balance - (number - generation_count), 'Generation: imgmodel-2', made.uuid, made.created_at
+       SELECT id, ledger_count + number - generation_count, 'burn', -credits_charged, -plan_credits_charged,
+              balance - (number - generation_count) * $3, 'Generation: imgmodel-2', made.uuid, made.created_at
          FROM made JOIN owner ON owner.id = made.account_id
      ), used AS (
        INSERT INTO usage_days AS u (account_id, day, model, credits, generations)
-       SELECT account_id, (created_at AT TIME ZONE 'UTC')::date, 'imgmodel-2', count(*), count(*) FROM made GROUP BY 1, 2
+       SELECT account_id, (created_at AT TIME ZONE 'UTC')::date, 'imgmodel-2', sum(credits_charged), count(*)
+         FROM made GROUP BY 1, 2
        ON CONFLICT (account_id, day, model) DO UPDATE
          SET credits = u.credits + excluded.credits, generations = u.generations + excluded.generations
      ), totalled AS (
        INSERT INTO usage_totals AS u (account_id, model, credits, generations)
-       SELECT account_id, 'imgmodel-2', count(*), count(*) FROM made GROUP BY 1
+       SELECT account_id, 'imgmodel-2', sum(credits_charged), count(*) FROM made GROUP BY 1
        ON CONFLICT (account_id, model) DO UPDATE
          SET credits = u.credits + excluded.credits, generations = u.generations + excluded.generations
      )
      UPDATE accounts a
-        SET balance = owner.balance - $2::int, plan_credits = owner.plan_credits - from_plan,
-            topup_credits = owner.topup_credits - ($2::int - from_plan),
-            period_used = owner.period_used + CASE WHEN $3 = 0 THEN $2::int ELSE 0 END,
+        SET balance = owner.balance - spent, plan_credits = owner.plan_credits - from_plan,
+            topup_credits = owner.topup_credits - (spent - from_plan),
+            period_used = owner.period_used + CASE WHEN $5 = 0 THEN spent ELSE 0 END,
             generation_count = owner.generation_count + $2::int, ledger_count = owner.ledger_count + $2::int
        FROM owner WHERE a.id = owner.id`,
-    [email, count, daysAgo],
-  );
-}
-
-/** Charges one completed image with these credits, at the time of the service's clock. */
-export async function seedBurn(
-  service: TestService,
-  { email }: Pick<TestCustomer, 'email'>,
-  credits: number,
-): Promise<void> {
-  await service.sql(
-    `WITH owner AS MATERIALIZED (
-       SELECT *, least(plan_credits, $2::int) AS from_plan FROM accounts WHERE email = $1
-     ), made AS (
-       INSERT INTO generations (uuid, account_id, number, model, prompt, params, status, credits_charged,
-                                plan_credits_charged, created_at, deadline_at, next_attempt_at, completed_at, output_path)
-       SELECT gen_random_uuid(), id, generation_count + 1, 'imgmodel-2', 'image',
-              '{"resolution": "1K", "aspect_ratio": "1:1"}', 'succeeded', $2, from_plan, $3::timestamptz, $3, $3, $3,
-              'aa/seeded/image.png'
-         FROM owner
-       RETURNING uuid, account_id, model, credits_charged, created_at
-     ), burned AS (
-       INSERT INTO ledger_entries (account_id, number, entry_type, amount, plan_amount, balance_after, description,
-                                   generation_uuid, created_at)
-       SELECT id, ledger_count + 1, 'burn', -credits_charged, -from_plan, balance - credits_charged,
-              'Generation: imgmodel-2', made.uuid, made.created_at
-         FROM made JOIN owner ON owner.id = made.account_id
-     ), used AS (
-       INSERT INTO usage_days AS u (account_id, day, model, credits, generations)
-       SELECT account_id, (created_at AT TIME ZONE 'UTC')::date, model, credits_charged, 1 FROM made
-       ON CONFLICT (account_id, day, model) DO UPDATE
-         SET credits = u.credits + excluded.credits, generations = u.generations + 1
-     ), totalled AS (
-       INSERT INTO usage_totals AS u (account_id, model, credits, generations)
-       SELECT account_id, model, credits_charged, 1 FROM made
-       ON CONFLICT (account_id, model) DO UPDATE
-         SET credits = u.credits + excluded.credits, generations = u.generations + 1
-     )
-     UPDATE accounts a
-        SET balance = owner.balance - $2::int, plan_credits = owner.plan_credits - from_plan,
-            topup_credits = owner.topup_credits - ($2::int - from_plan), period_used = owner.period_used + $2::int,
-            generation_count = owner.generation_count + 1, ledger_count = owner.ledger_count + 1
-       FROM owner WHERE a.id = owner.id`,
-    [email, credits, service.now],
+    [email, count, credits, at, daysAgo],
   );
 }
 

@@ -99,6 +99,14 @@ describe('an automatic top-up that is not needed', () => {
     expect(await listAutomatic(customer)).to.deep.equal(['pending']);
   };
 
+  /** Settles the pending top-up of a customer, whose card must not be charged. */
+  const expectCanceled = async (customer: TestCustomer) => {
+    const charges = countCharges();
+    await settlePending();
+    expect(await listAutomatic(customer)).to.deep.equal(['failed: canceled']);
+    expect(countCharges()).to.equal(charges);
+  };
+
   describe('because a month has ended whose renewal has not run', () => {
     it('is not charged for a create, which the due grant covers', async () => {
       const customer = await subscriberWith(60);
@@ -208,10 +216,7 @@ describe('an automatic top-up that is not needed', () => {
       const customer = await subscriberWith(60);
       await claimWithoutCharge(customer);
       await billing.topUp(customer, 20_000);
-      const charges = countCharges();
-      await settlePending();
-      expect(await listAutomatic(customer)).to.deep.equal(['failed: canceled']);
-      expect(countCharges()).to.equal(charges);
+      await expectCanceled(customer);
     });
 
     it('is canceled after the customer has paid a page whose event is late', async () => {
@@ -220,10 +225,7 @@ describe('an automatic top-up that is not needed', () => {
       const page = await openTopupPage(customer);
       billing.stripe.delivery.pause = true;
       billing.stripe.completeCheckout(page);
-      const charges = countCharges();
-      await settlePending();
-      expect(await listAutomatic(customer)).to.deep.equal(['failed: canceled']);
-      expect(countCharges()).to.equal(charges);
+      await expectCanceled(customer);
     });
 
     it('is canceled after the balance has recovered to the threshold', async () => {
@@ -234,10 +236,7 @@ describe('an automatic top-up that is not needed', () => {
       billing.stripe.reset();
       expect(await listAutomatic(customer)).to.deep.equal(['pending']);
       await billing.topUp(customer, 5_000);
-      const charges = countCharges();
-      await settlePending();
-      expect(await listAutomatic(customer)).to.deep.equal(['failed: canceled']);
-      expect(countCharges()).to.equal(charges);
+      await expectCanceled(customer);
     });
 
     it('is charged while the create still needs it, although the balance is above the threshold', async () => {

@@ -1,7 +1,5 @@
-import type { Queryable } from '../../../shared/domain/credits/integrity/invariant.ts';
-import type { Violation } from '../../../shared/domain/credits/integrity/invariant.ts';
-import type { StripeStore } from '../../../test/fakes/stripe/store.ts';
-import { getId } from '../../../test/fakes/stripe/store.ts';
+import type { Queryable, Violation } from '../../../shared/domain/credits/integrity/invariant.ts';
+import { getId, type StripeStore } from '../../../test/fakes/stripe/store.ts';
 import type { AccountDeletion, ClientStore } from './clientStore.ts';
 import { STATEMENTS, type ReportFunction } from './violations.ts';
 

@@ -149,8 +149,7 @@ export function retryCollection(
     return true;
   if (wait !== undefined) {
     setSubscriptionStatus(store, subscription, 'past_due');
-    const retry = { at: store.now() + wait, subscriptionId: subscription.id, attempts: attempts + 1 };
-    store.collections.set(invoice.id, retry);
+    scheduleRetry(store, subscription, invoice, attempts + 1);
   } else giveUpCollection(store, subscription, renewals.afterRetries);
   return false;
 }
@@ -165,9 +164,14 @@ export function giveUpCollection(
   else setSubscriptionStatus(store, subscription, status);
 }
 
-/** Schedules the next attempt after one that has failed. */
-export function scheduleRetry(store: StripeStore, subscription: Stripe.Subscription, invoice: Stripe.Invoice): void {
-  const at = store.now() + (RETRIES_AFTER_SECONDS[0] ?? 0);
+/** Schedules the next attempt after so many that have failed. */
+export function scheduleRetry(
+  store: StripeStore,
+  subscription: Stripe.Subscription,
+  invoice: Stripe.Invoice,
+  attempts = 1,
+): void {
+  const at = store.now() + (RETRIES_AFTER_SECONDS[attempts - 1] ?? 0);
   invoice.next_payment_attempt = at;
-  store.collections.set(invoice.id, { at, subscriptionId: subscription.id, attempts: 1 });
+  store.collections.set(invoice.id, { at, subscriptionId: subscription.id, attempts });
 }

@@ -56,13 +56,7 @@ export async function payWithLateEvent(step: Step): Promise<void> {
     if (!isGood) return;
     const session = tryAtProcessor(() => stripe.completeCheckout(body.checkout_url as string));
     if (session === undefined) return;
-    state.store.topups.push({
-      accountUuid: customer.uuid as string,
-      sessionId: session.id,
-      amountCents,
-      at: Date.now(),
-      isAwaited: true,
-    });
+    recordPayment(step, session.id, amountCents, true);
     for (let burst = 0; burst < LATE_BURSTS; burst += 1) {
       await createMany(step);
       await sleepUnlessStopped(state, 1_000);
@@ -88,7 +82,7 @@ export function requestTopup(step: Step, key: string, amountCents: number): Prom
 
 /** Pays on a page: at once, after a declined card, or through a slow bank. */
 async function payTopup(step: Step, page: string, amountCents: number): Promise<void> {
-  const { state, customer, random } = step;
+  const { state, random } = step;
   const { stripe } = state;
   const isSlow = random.chance(0.1);
   if (random.chance(0.1)) tryAtProcessor(() => stripe.completeCheckout(page, { declined: true }));
@@ -102,13 +96,12 @@ async function payTopup(step: Step, page: string, amountCents: number): Promise<
       tryAtProcessor(() => stripe.settlePayment(page, 'succeeded'));
     }
   }
-  state.store.topups.push({
-    accountUuid: customer.uuid as string,
-    sessionId: session.id,
-    amountCents,
-    at: Date.now(),
-    isAwaited: false,
-  });
+  recordPayment(step, session.id, amountCents, false);
+}
+
+function recordPayment({ state, customer }: Step, sessionId: string, amountCents: number, isAwaited: boolean): void {
+  const accountUuid = customer.uuid as string;
+  state.store.topups.push({ accountUuid, sessionId, amountCents, at: Date.now(), isAwaited });
 }
 
 /** Performs an action at the payment processor; undefined if it is no longer possible. */
