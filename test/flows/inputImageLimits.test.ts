@@ -156,13 +156,13 @@ describe('limits of input images', () => {
     customer.request('POST', '/api/generations/create/', { body: JSON.parse(LARGE_BODY) as object });
 
   it('an account sends three large bodies at a time', async () => {
-    const open = await openUnfinished(customer, 3);
-    await eventually('they are counted', async () => (await sendLarge()).status === 429);
+    const open = await openUnfinished(customer, 4);
+    expect(await Promise.race(open.map(({ reply }) => reply))).to.match(/^HTTP\/1\.1 429 /);
     expectError(await sendLarge(), 'rate_limited', 'upload the images instead');
     expect((await createEdit(customer, undefined)).status).to.equal(201);
     for (const request of open) request.end('}');
-    for (const { reply } of open) expect(await reply).to.match(/^HTTP\/1\.1 400 /);
-    expect((await sendLarge()).status).to.equal(400);
+    const statuses = await Promise.all(open.map(async ({ reply }) => (await reply).split(' ')[1]));
+    expect(statuses).to.have.members(['400', '400', '400', '429']);
   });
 
   it('large bodies that do not arrive keep no other account out: the oldest of them are rejected', async () => {
@@ -170,7 +170,7 @@ describe('limits of input images', () => {
     const open = [];
     for (const other of others) open.push(...(await openUnfinished(other, 3)));
     expectError(await sendLarge(), 'validation_error', 'params.images');
-    expect(await open[0]?.reply).to.match(/^HTTP\/1\.1 429 /);
+    expect(await Promise.race(open.slice(0, 3).map(({ reply }) => reply))).to.match(/^HTTP\/1\.1 429 /);
     for (const request of open) request.end('}');
     await Promise.all(open.map(({ reply }) => reply));
   });
@@ -209,6 +209,54 @@ describe('limits of input images', () => {
     expect([put.headers.get('retry-after'), get.headers.get('retry-after')]).to.deep.equal(['5', '5']);
     expect((await putFile(created, image)).status).to.equal(200);
     for (const uuid of [created.uuid, sent]) expect((await read(uuid)).body.status).to.equal('ready');
+  });
+
+  it('an upload receives its file from one request at a time', async () => {
+    const created = await createUpload(customer, image.length);
+    const { pathname, search } = new URL(created.upload_url);
+    const headers = { ...created.headers, 'content-length': String(image.length) };
+    const slow = await sendRequestHead(service.baseUrl, 'PUT', pathname + search, headers);
+    slow.end(image.subarray(0, 10));
+    await eventually('the second request is rejected', async () => {
+      const second = await putFile(created, image);
+      if (second.status === 429) expect(second.headers.get('retry-after')).to.equal('5');
+      return second.status === 429;
+    });
+    slow.end(image.subarray(10));
+    expect(await slow.reply).to.match(/^HTTP\/1\.1 200 /);
+    expect((await putFile(created, image)).status).to.equal(200);
+  });
+
+  it('an account sends the files of eight uploads at a time', async () => {
+    const uploads = await Promise.all(Array.from({ length: 9 }, () => createUpload(customer, image.length)));
+    const open = await Promise.all(
+      uploads.slice(0, 8).map(async ({ upload_url: url, headers }) => {
+        const { pathname, search } = new URL(url);
+        const length = { 'content-length': String(image.length) };
+        return sendRequestHead(service.baseUrl, 'PUT', pathname + search, { ...headers, ...length });
+      }),
+    );
+    const last = uploads[8] as (typeof uploads)[0];
+    await eventually('the ninth is rejected', async () => (await putFile(last, image)).status === 429);
+    for (const request of open) request.end(image);
+    for (const { reply } of open) expect(await reply).to.match(/^HTTP\/1\.1 200 /);
+    expect((await putFile(last, image)).status).to.equal(200);
+  });
+
+  it('images that cannot be decoded count towards the images of a day', async () => {
+    const broken = Buffer.concat([image.subarray(0, 40), Buffer.alloc(40)]);
+    const reference = `data:image/png;base64,${broken.toString('base64')}`;
+    await service.sql(
+      `INSERT INTO uploads (uuid, account_id, source, status, content_type, bytes, created_at, expires_at)
+       SELECT gen_random_uuid(), id, 'upload', 'pending', 'image/png', 1, now(), now() + interval '1 day'
+         FROM accounts, generate_series(1, 199) WHERE email = $1`,
+      [customer.email],
+    );
+    for (let attempt = 0; attempt < 2; attempt += 1)
+      expectError(await createEdit(customer, [reference]), 'validation_error', 'cannot be decoded');
+    expect(await countUploads()).to.equal(200);
+    const other = `data:image/png;base64,${Buffer.concat([broken, Buffer.alloc(1)]).toString('base64')}`;
+    expectError(await createEdit(customer, [other]), 'rate_limited', '200 images');
   });
 
   it('a client that disconnects is not a fault of the service', async () => {

@@ -41,7 +41,7 @@ export async function sendRawBytes(baseUrl: string, bytes: string): Promise<stri
 
 /** A request whose head the service has read, and whose body has not been sent. */
 export interface UnfinishedRequest {
-  end(body: string): void;
+  end(body: string | Uint8Array): void;
   /** The response until the connection was closed, without the `100 Continue`. */
   reply: Promise<string>;
 }

@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { request as httpRequest } from 'node:http';
 import { brotliCompressSync, constants } from 'node:zlib';
 import { expect } from 'chai';
+import sharp from 'sharp';
 import { readProcfileFlags } from '../../dev/build/procfileFlags.ts';
 import type { TestCustomer } from '../harness/apiClient.ts';
 import { buildImageCatalog } from '../harness/inputImages.ts';
@@ -9,7 +10,13 @@ import { sendRawRequest } from '../harness/rawRequest.ts';
 import { startTestService, type TestService } from '../harness/testService.ts';
 
 const CREATE = '/api/generations/create/';
+/** Begins like a PNG. */
+const damaged = Buffer.concat([Buffer.from('89504e470d0a1a0a', 'hex'), Buffer.alloc(60_000)]);
 const LEVELS = 4_100_000;
+
+/** A square of one color. */
+const draw = (side: number) =>
+  sharp({ create: { width: side, height: side, channels: 3, background: 'teal' }, limitInputPixels: false });
 
 /** Body of a create in which a parameter is a list of lists. */
 function buildNested(levels: number): Buffer {
@@ -47,9 +54,9 @@ describe('hostile bodies for a process with the flags of the Procfile', function
       body,
     });
 
-  /** Sends a create with an image of 60 KB, which cannot be decoded. */
+  /** Sends a create with an image of 60 KB, which is damaged. */
   const sendImage = () => {
-    const images = [`data:image/png;base64,${'A'.repeat(80_000)}`];
+    const images = [`data:image/png;base64,${damaged.toString('base64')}`];
     return send(customer, Buffer.from(JSON.stringify({ model: 'edit', prompt: 'x', params: { images } })));
   };
 
@@ -87,6 +94,23 @@ describe('hostile bodies for a process with the flags of the Procfile', function
     const values = Buffer.from(`{"model":"edit","prompt":"x","params":{"images":[${'{},'.repeat(2_700_000)}0]}}`);
     await expectHarmless([send(customer, values)], 400);
     expect((await send(customer, values)).body.detail).to.include('values');
+  });
+
+  it('images that take the most time and memory delay no image of another account', async () => {
+    const [progressive, webp, refused] = await Promise.all([
+      draw(7_000).jpeg({ progressive: true }).toBuffer(),
+      draw(4_096).webp({ effort: 0 }).toBuffer(),
+      draw(7_000).webp({ effort: 0 }).toBuffer(),
+    ]);
+    const attacker = await service.createCustomer('studio');
+    const attacks = [1, 2, 3].map((index) => {
+      const images = [progressive, webp, refused].map((image) => {
+        const file = Buffer.concat([image, Buffer.alloc(index)]);
+        return `data:image/jpeg;base64,${file.toString('base64')}`;
+      });
+      return send(attacker, Buffer.from(JSON.stringify({ model: 'edit', prompt: 'x', params: { images } })));
+    });
+    await expectHarmless(attacks, 400);
   });
 
   it('a large body is counted before it is read', async () => {

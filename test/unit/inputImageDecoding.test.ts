@@ -1,6 +1,8 @@
+import { execFile } from 'node:child_process';
 import { type FileHandle, mkdtemp, open, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { crc32, deflateSync } from 'node:zlib';
 import { expect } from 'chai';
 import sharp, { type SharpOptions } from 'sharp';
@@ -10,6 +12,8 @@ import { captureError } from '../harness/expectRejection.ts';
 import { describeImage, makeImage } from '../harness/inputImages.ts';
 import { MP4 } from '../fakes/misbehave.ts';
 
+const run = promisify(execFile);
+const PIXELS_DETAIL = 'The image has more than 50 megapixels, or a side of more than 30,000 pixels. Make it smaller.';
 const CANNOT_BE_DECODED = 'The image cannot be decoded: it must be an undamaged PNG, JPEG or WebP file.';
 
 /** Builds a square PNG with one bit for each pixel, without decoding it. */
@@ -31,6 +35,20 @@ function buildChunk(type: string, data: Buffer): Buffer {
   return Buffer.concat([length, content, checksum]);
 }
 
+/** A picture of one color, written without holding it. */
+const draw = (width: number, height: number) =>
+  sharp({ create: { width, height, channels: 3, background: 'teal' }, limitInputPixels: false });
+
+/** Finds the process that decodes images for this one. */
+async function findDecoder(): Promise<string> {
+  const { stdout } = await run('ps', ['-o', 'pid=,args=', '--ppid', String(process.pid)]);
+  return stdout
+    .split('\n')
+    .find((line) => line.includes('thumbnailProcess'))
+    ?.trim()
+    .split(' ')[0] as string;
+}
+
 describe('decoding an input image', () => {
   let folder: string;
   before(async () => {
@@ -46,7 +64,7 @@ describe('decoding an input image', () => {
     files += 1;
     const source = join(folder, `${files}`);
     await writeFile(source, content);
-    const image = await decodeImage(source, `${source}.decoded`);
+    const image = await decodeImage(source, `${source}.decoded`, 1);
     return { ...image, content: await readFile(image.localFile) };
   }
 
@@ -56,11 +74,28 @@ describe('decoding an input image', () => {
     expect(error.message).to.equal(message);
   }
 
-  for (const format of ['png', 'jpeg', 'webp'] as const) {
-    it(`keeps the format and size of a ${format}`, async () => {
-      const { content, ...image } = await decode(await makeImage(format, { width: 31, height: 17 }));
-      expect(image).to.include({ contentType: `image/${format}`, width: 31, height: 17, bytes: content.length });
-      expect((await sharp(content).metadata()).format).to.equal(format);
+  for (const [format, hasAlpha, stored] of [
+    ['png', false, 'png'],
+    ['png', true, 'png'],
+    ['jpeg', false, 'jpeg'],
+    ['webp', false, 'jpeg'],
+    ['webp', true, 'png'],
+  ] as const) {
+    it(`writes a ${format} ${hasAlpha ? 'with' : 'without'} transparency as ${stored} of the same size`, async () => {
+      const picture = sharp(await makeImage('png', { width: 31, height: 17 }));
+      const source = await (hasAlpha ? picture.ensureAlpha(0.5) : picture).toFormat(format).toBuffer();
+      const { content, ...image } = await decode(source);
+      expect(image).to.include({ contentType: `image/${stored}`, width: 31, height: 17, bytes: content.length });
+      expect(await sharp(content).metadata()).to.include({ format: stored, hasAlpha });
+    });
+  }
+
+  for (const subsampling of ['4:2:0', '4:4:4'] as const) {
+    it(`keeps the color resolution of a JPEG with ${subsampling}`, async () => {
+      const source = await sharp(await makeImage())
+        .jpeg({ chromaSubsampling: subsampling })
+        .toBuffer();
+      expect((await sharp((await decode(source)).content).metadata()).chromaSubsampling).to.equal(subsampling);
     });
   }
 
@@ -120,15 +155,63 @@ describe('decoding an input image', () => {
   it('rejects an image of more than 50 megapixels before it is in memory', async () => {
     const bomb = buildWhitePng(10_000);
     expect(bomb.length).to.be.lessThan(20_000);
-    await expectInvalid(bomb, 'The image has more than 50 megapixels.');
+    await expectInvalid(bomb, PIXELS_DETAIL);
   });
+
+  it('rejects an image with a side of more than 30,000 pixels, since whole lines are in memory', async () => {
+    const create = { width: 30_001, height: 8, channels: 3, background: 'teal' } as const;
+    await expectInvalid(await sharp({ create }).png().toBuffer(), PIXELS_DETAIL);
+  });
+
+  const TOO_MUCH_MEMORY: [string, () => Promise<Buffer>][] = [
+    ['a WebP of 17 megapixels', () => draw(4_120, 4_120).webp({ effort: 0 }).toBuffer()],
+    [
+      'a WebP of 9 megapixels with transparency',
+      () => draw(3_000, 3_000).ensureAlpha(0.5).webp({ effort: 0 }).toBuffer(),
+    ],
+    [
+      'a progressive JPEG of 49 megapixels with all colors',
+      () => draw(7_000, 7_000).jpeg({ progressive: true, chromaSubsampling: '4:4:4' }).toBuffer(),
+    ],
+    [
+      'an interlaced PNG of 36 megapixels with 16 bits and transparency',
+      () => draw(6_000, 6_000).ensureAlpha(0.5).toColourspace('rgb16').png({ progressive: true }).toBuffer(),
+    ],
+  ];
+  for (const [name, build] of TOO_MUCH_MEMORY) {
+    it(`rejects ${name}, which exceeds the memory limit, before it is in memory`, async () => {
+      const content = await build();
+      const error = await captureError(decode(content));
+      expect(error).to.be.instanceOf(InvalidImageError);
+      expect(error.message).to.match(/^The image takes too much memory: .* Make it smaller, or save it as/);
+    });
+  }
+
+  const LARGEST: [string, () => Promise<Buffer>][] = [
+    ['a rotated JPEG', () => draw(7_000, 7_000).jpeg().withMetadata({ orientation: 6 }).toBuffer()],
+    ['a progressive JPEG', () => draw(7_000, 7_000).jpeg({ progressive: true }).toBuffer()],
+    ['a WebP', () => draw(4_096, 4_096).webp({ effort: 0 }).toBuffer()],
+    ['a WebP with transparency', () => draw(2_896, 2_896).ensureAlpha(0.5).webp({ effort: 0 }).toBuffer()],
+    ['an interlaced PNG', () => draw(7_000, 7_000).png({ progressive: true }).toBuffer()],
+    ['a PNG of long lines', () => draw(30_000, 1_666).ensureAlpha(0.5).toColourspace('rgb16').png().toBuffer()],
+  ];
+  for (const [name, build] of LARGEST) {
+    it(`decodes the largest accepted image within 300 MB: ${name}`, async function () {
+      if (process.platform !== 'linux') this.skip();
+      stopThumbnailProcess();
+      const image = await decode(await build());
+      expect(image.width * image.height).to.be.above(8_000_000);
+      const status = await readFile(`/proc/${await findDecoder()}/status`, 'utf8');
+      expect(Number(/VmHWM:\s+(\d+)/.exec(status)?.[1])).to.be.below(300_000);
+    });
+  }
 
   it('rejects an image that is larger than the limit once it is encoded again', async () => {
     const source = join(folder, 'large');
     await writeFile(source, await makeImage('jpeg'));
-    const { bytes } = await decodeImage(source, `${source}.decoded`);
-    expect((await decodeImage(source, `${source}.same`, bytes)).bytes).to.equal(bytes);
-    const error = await captureError(decodeImage(source, `${source}.larger`, bytes - 1));
+    const { bytes } = await decodeImage(source, `${source}.decoded`, 1);
+    expect((await decodeImage(source, `${source}.same`, 1, bytes)).bytes).to.equal(bytes);
+    const error = await captureError(decodeImage(source, `${source}.larger`, 1, bytes - 1));
     expect(error).to.be.instanceOf(InvalidImageError);
     expect(error.message).to.match(/^The image has more than .* MB when it is encoded without its metadata/);
   });

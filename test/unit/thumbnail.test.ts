@@ -188,11 +188,25 @@ describe('thumbnails', () => {
     expect(await getHeight(await makeImageThumbnail(filePath))).to.equal(height);
   });
 
+  it('of uploads are made for the account first whose images have taken the least time', async () => {
+    const large = join(folder, 'large.jpg');
+    const create = { width: 4_000, height: 4_000, channels: 3, background: 'teal' } as const;
+    await sharp({ create }).jpeg().toFile(large);
+    const [{ filePath: small }] = (await pictures(1)) as [{ filePath: string; height: number }];
+    const order: string[] = [];
+    const send = (file: string, accountId: number, name: string) =>
+      reencodeImage(file, join(folder, `copy-${name}`), accountId).then(() => order.push(name));
+    const work = ['first', 'second', 'third'].map((name) => send(large, 71, name));
+    work.push(send(small, 72, 'other'), send(small, 72, 'other again'));
+    await Promise.all(work);
+    expect(order).to.deep.equal(['first', 'other', 'other again', 'second', 'third']);
+  });
+
   it('of uploads are not taken for damaged while the disk is full', async () => {
     const [{ filePath }] = (await pictures(1)) as [{ filePath: string; height: number }];
     const copy = join(folder, 'copy');
-    expect(await reencodeImage(filePath, copy)).to.include({ format: 'png' });
-    expect(await captureError(reencodeImage(broken, copy))).to.be.instanceOf(DecodeError);
+    expect(await reencodeImage(filePath, copy, 1)).to.include({ format: 'png' });
+    expect(await captureError(reencodeImage(broken, copy, 1))).to.be.instanceOf(DecodeError);
     const faults = [
       [filePath, join(folder, 'missing', 'copy')],
       [join(folder, 'missing.png'), copy],
@@ -200,7 +214,7 @@ describe('thumbnails', () => {
       ...(process.platform === 'linux' ? [[filePath, '/dev/full']] : []),
     ] as [string, string][];
     for (const [image, outputPath] of faults) {
-      const error = await expectRejection(reencodeImage(image, outputPath), /could not be read or written/);
+      const error = await expectRejection(reencodeImage(image, outputPath, 1), /could not be read or written/);
       expect(error).to.be.instanceOf(LocalFileError).and.to.not.be.instanceOf(DecodeError);
     }
   });

@@ -1,5 +1,5 @@
 import {
-  decodeImage,
+  describeFile,
   fetchImage,
   InvalidImageError,
   readStoredFile,
@@ -12,7 +12,7 @@ import { Generation } from '../../tables/Generation.ts';
 import type { Upload } from '../../tables/Upload.ts';
 import { withAccountSlot } from './accountSlots.ts';
 import { getSharedUploadUuid, inputError, type InputReference, parseInputReference } from './inputReferences.ts';
-import { prepareUpload, storeImage, toUnavailableError } from './prepareUpload.ts';
+import { decodeUpload, prepareUpload, toUnavailableError } from './prepareUpload.ts';
 import { addUpload, findUploadForUse } from './uploads.ts';
 
 /** An image that a request names, with its place among the inputs of the generation. */
@@ -80,10 +80,13 @@ export function parseInputs(
  * @throws ServiceError validation_error that names the parameter; internal_error (503) if the storage is unavailable.
  */
 export async function prepareInputs(accountId: number, inputs: RequestedInput[]): Promise<PreparedInput[]> {
+  const rejection = new AbortController();
   return Promise.all(
     inputs.map((input) =>
       withAccountSlot(accountId, async () => {
+        rejection.signal.throwIfAborted();
         const upload = await prepareInput(accountId, input).catch((error: unknown) => {
+          rejection.abort();
           throw error instanceof InvalidImageError
             ? toFieldError(input.field, error.message)
             : toUnavailableError(error);
@@ -105,31 +108,33 @@ async function prepareInput(accountId: number, { field, reference }: RequestedIn
   const path = isGeneration ? await findGenerationImage(accountId, reference.uuid, field) : null;
   const shared = getSharedUploadUuid(accountId, reference);
   const existing = shared === undefined ? undefined : await findUploadForUse(accountId, shared);
-  if (existing?.status === 'ready') return existing;
-  return withTempFile((original) =>
-    withTempFile(async (decoded) => {
-      if (reference.form === 'url') await fetchImage(reference.url, original);
-      else if (reference.form === 'data') await writeLocalFile(original, reference.bytes);
-      else if (path === null || !(await readStoredFile(path, original)))
-        throw inputError(field, 'names a generation whose image was deleted');
-      const image = await decodeImage(original, decoded);
-      const { contentType, bytes } = image;
-      const row = await addUpload({ accountId, source: reference.form, contentType, bytes, uuid: shared });
-      if (row.status === 'ready') return row;
-      const completed = await storeImage(row, image);
-      if (completed !== undefined) return completed;
+  if (existing !== undefined && existing.status !== 'pending') return requireReady(existing);
+  return withTempFile(async (original) => {
+    if (reference.form === 'url') await fetchImage(reference.url, original);
+    else if (reference.form === 'data') await writeLocalFile(original, reference.bytes);
+    else if (path === null || !(await readStoredFile(path, original)))
+      throw inputError(field, 'names a generation whose image was deleted');
+    // Counted before it is decoded, so that images that cannot be used count, too.
+    const { contentType, bytes } = await describeFile(original);
+    const row = await addUpload({ accountId, source: reference.form, contentType, bytes, uuid: shared });
+    const upload = row.status === 'pending' ? await decodeUpload(row, original) : row;
+    if (upload === undefined)
       throw new InvalidImageError('The image was deleted while it was processed. Send the request again.');
-    }),
-  );
+    return requireReady(upload);
+  });
+}
+
+function requireReady(upload: Upload): Upload {
+  if (upload.error !== null) throw new InvalidImageError(upload.error);
+  return upload;
 }
 
 async function prepareReferencedUpload(accountId: number, uuid: string, field: string): Promise<Upload> {
   const found = await findUploadForUse(accountId, uuid);
   if (found === undefined)
     throw inputError(field, 'names no upload of this account. It may have expired: uploads are kept for 24 hours');
-  const upload = await prepareUpload(found);
+  const upload = requireReady(await prepareUpload(found));
   if (upload.status === 'ready') return upload;
-  if (upload.error !== null) throw new InvalidImageError(upload.error);
   throw inputError(field, 'names an upload whose file has not arrived. Send it to its upload_url first');
 }
 

@@ -1,5 +1,4 @@
 import {
-  type DecodedImage,
   decodeImage,
   deleteOriginal,
   getOriginalPath,
@@ -21,35 +20,39 @@ import { completeUpload, failUpload, findUploadForUse, reserveFolder } from './u
  */
 export async function prepareUpload(upload: Upload): Promise<Upload> {
   if (upload.status !== 'pending') return upload;
-  return withTempFile((original) =>
+  return withTempFile(async (original) => {
+    const current = await failInvalid(upload, async () => {
+      const hasArrived = await readStoredFile(getOriginalPath(upload.media_token), original);
+      // Another request may have decoded and deleted it meanwhile.
+      return hasArrived ? decodeUpload(upload, original) : findUploadForUse(upload.account_id, upload.uuid);
+    });
+    if (current !== undefined && current.status !== 'pending') await discardOriginal(upload);
+    return current ?? upload;
+  });
+}
+
+/**
+ * Decodes a local file and stores the image in its upload, which fails if the image cannot be used.
+ * @returns the row, or undefined if it was deleted meanwhile.
+ */
+export async function decodeUpload(upload: Upload, original: string): Promise<Upload | undefined> {
+  return failInvalid(upload, () =>
     withTempFile(async (decoded) => {
-      try {
-        const hasArrived = await readStoredFile(getOriginalPath(upload.media_token), original);
-        // Another request may have decoded and deleted it meanwhile.
-        if (!hasArrived) return (await findUploadForUse(upload.account_id, upload.uuid)) ?? upload;
-        const completed = await storeImage(upload, await decodeImage(original, decoded));
-        await discardOriginal(upload);
-        return completed ?? upload;
-      } catch (error) {
-        if (error instanceof InvalidImageError) {
-          const failed = await failUpload(upload, error.message);
-          await discardOriginal(upload);
-          return failed;
-        }
-        throw error;
-      }
+      const image = await decodeImage(original, decoded, upload.account_id);
+      const folder = await reserveFolder();
+      await storeDecodedImage(folder.token, image);
+      return completeUpload(upload, folder, image);
     }),
   );
 }
 
-/**
- * Stores a decoded image and completes its upload.
- * @returns the row, or undefined if it was deleted meanwhile.
- */
-export async function storeImage(upload: Upload, image: DecodedImage): Promise<Upload | undefined> {
-  const folder = await reserveFolder();
-  await storeDecodedImage(folder.token, image);
-  return completeUpload(upload, folder, image);
+async function failInvalid(upload: Upload, work: () => Promise<Upload | undefined>): Promise<Upload | undefined> {
+  try {
+    return await work();
+  } catch (error) {
+    if (error instanceof InvalidImageError) return failUpload(upload, error.message);
+    throw error;
+  }
 }
 
 /** Deletes the file as it was sent. After a failure it is deleted later, see {@link completeUpload}. */

@@ -1,6 +1,7 @@
 import { createWriteStream } from 'node:fs';
 import { pipeline } from 'node:stream/promises';
 import { storeOriginal, withTempFile } from '../../gateways/media/inputImages.ts';
+import { withReservedName } from '../../gateways/media/tempFiles.ts';
 import { ServiceError } from '../../spec/errors.ts';
 import { Upload } from '../../tables/Upload.ts';
 import { toUnavailableError } from './prepareUpload.ts';
@@ -26,12 +27,32 @@ export async function receiveFile(uuid: string, { contentType, length, body }: R
   if (contentType !== upload.content_type)
     throw new ServiceError('validation_error', `Content-Type must be ${upload.content_type}, as announced.`);
   if (length !== undefined && length !== upload.bytes) throw lengthError(upload.bytes);
-  await withTempFile(async (localFile) => {
-    await pipeline(limitBytes(readBody(body), upload.bytes), createWriteStream(localFile, { flush: true }));
-    await storeOriginal(upload.media_token, localFile);
-  }).catch((error: unknown) => {
+  const received = await reserveReception(upload, () =>
+    withTempFile(async (localFile) => {
+      await pipeline(limitBytes(readBody(body), upload.bytes), createWriteStream(localFile, { flush: true }));
+      await storeOriginal(upload.media_token, localFile);
+      return true;
+    }),
+  ).catch((error: unknown) => {
     throw toUnavailableError(error);
   });
+  if (received === null)
+    throw new ServiceError(
+      'rate_limited',
+      `Another request is sending the file of this upload, or ${RECEPTIONS_MAX} files of the account are arriving. Wait for them, then try again.`,
+      { retryAfterSeconds: 5 },
+    );
+}
+
+/** Number of files of an account that can arrive at a time. */
+const RECEPTIONS_MAX = 8;
+
+/** An address takes one request at a time: any number of slow ones would fill the disk. */
+function reserveReception(
+  { account_id: accountId, uuid }: Upload,
+  receive: () => Promise<boolean>,
+): Promise<boolean | null> {
+  return withReservedName({ prefix: `upload-${accountId}-`, name: uuid, max: RECEPTIONS_MAX }, receive);
 }
 
 /** Passes the body on. @throws ServiceError validation_error if the client disconnects before it has sent it. */

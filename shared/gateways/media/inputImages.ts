@@ -1,4 +1,4 @@
-import { writeFile } from 'node:fs/promises';
+import { stat, writeFile } from 'node:fs/promises';
 import { hasImageModels } from '../../lib/catalog/catalog.ts';
 import { config, ConfigError } from '../../lib/config.ts';
 import { getServerSecret } from '../../lib/serverSecret.ts';
@@ -7,6 +7,7 @@ import { getMediaFolder, getMediaStore } from './configuredStore.ts';
 import { download, InvalidOutputError, LocalFileError } from './download.ts';
 import { verifyMediaStore } from './storeOutput.ts';
 import { flushToDisk } from './flushToDisk.ts';
+import { readHead, sniffFormat } from './formats.ts';
 import { cleanTempFiles, deleteTempFile, newTempFile } from './tempFiles.ts';
 import { DecodeError, reencodeImage } from './thumbnail.ts';
 
@@ -24,6 +25,15 @@ export interface DecodedImage {
 
 /** Types of stored images, with the extension of their files. */
 const EXTENSIONS: Record<string, string> = { 'image/png': 'png', 'image/jpeg': 'jpg', 'image/webp': 'webp' };
+const DAMAGED_DETAIL = 'The image cannot be decoded: it must be an undamaged PNG, JPEG or WebP file.';
+/** Sentences about images that are not decoded, by the limit in the decoder's message. */
+const LIMIT_DETAILS: readonly [RegExp, string][] = [
+  [/pixel limit/i, 'The image has more than 50 megapixels, or a side of more than 30,000 pixels. Make it smaller.'],
+  [
+    /memory limit/,
+    'The image takes too much memory: a WebP may have 16.8 megapixels, or 8.4 with transparency, and a progressive, interlaced or rotated image 26, or 50 with 8 bits and one of these only. Make it smaller, or save it as a baseline JPEG or a PNG.',
+  ],
+];
 export const IMAGE_CONTENT_TYPES = ['image/png', 'image/jpeg', 'image/webp'] as const;
 
 /** Limits of a fetch: a request waits for it. */
@@ -120,10 +130,11 @@ export async function readStoredFile(path: string, localFile: string): Promise<b
 export async function decodeImage(
   localFile: string,
   outputFile: string,
+  accountId: number,
   maxBytes = IMAGE_MAX_BYTES,
 ): Promise<DecodedImage> {
   try {
-    const { format, width, height, bytes } = await reencodeImage(localFile, outputFile);
+    const { format, width, height, bytes } = await reencodeImage(localFile, outputFile, accountId);
     if (bytes > maxBytes) {
       const limit = `more than ${maxBytes / 1_000_000} MB when it is encoded without its metadata`;
       throw new InvalidImageError(`The image has ${limit}. Make it smaller.`);
@@ -132,10 +143,22 @@ export async function decodeImage(
     return { localFile: outputFile, contentType: `image/${format}`, width, height, bytes };
   } catch (error) {
     if (!(error instanceof DecodeError)) throw error;
-    const message = /pixel limit/i.test(error.message)
-      ? 'The image has more than 50 megapixels.'
-      : 'The image cannot be decoded: it must be an undamaged PNG, JPEG or WebP file.';
-    throw new InvalidImageError(message, { cause: error });
+    const limit = LIMIT_DETAILS.find(([pattern]) => pattern.test(error.message));
+    throw new InvalidImageError(limit?.[1] ?? DAMAGED_DETAIL, { cause: error });
+  }
+}
+
+/**
+ * Describes a local file before it is decoded: its type by its first bytes, and its size.
+ * @throws InvalidImageError if it is not an image of a supported type.
+ */
+export async function describeFile(localFile: string): Promise<{ contentType: string; bytes: number }> {
+  try {
+    const { contentType } = sniffFormat(await readHead(localFile), 'image');
+    return { contentType, bytes: (await stat(localFile)).size };
+  } catch (error) {
+    if (error instanceof InvalidOutputError) throw new InvalidImageError(DAMAGED_DETAIL, { cause: error });
+    throw error;
   }
 }
 

@@ -1,8 +1,9 @@
 import { randomUUID } from 'node:crypto';
-import { access, constants, mkdir, readdir, rm, stat } from 'node:fs/promises';
+import { access, constants, mkdir, readdir, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { config } from '../../lib/config.ts';
-import { HOUR_MS } from '../../spec/durations.ts';
+import { HOUR_MS, MINUTE_MS } from '../../spec/durations.ts';
+import { UPLOAD_TIME_LIMIT_MS } from '../../spec/limits.ts';
 
 /** Returns the local folder of incoming files: their format is detected here before they are stored. */
 const getTempFolder = () => join(config.MEDIA_DIR, '.incoming');
@@ -11,9 +12,9 @@ const getTempFolder = () => join(config.MEDIA_DIR, '.incoming');
 const STALE_TEMP_FILE_MS = HOUR_MS;
 
 /** Returns the path of a new temporary file, which does not exist yet. */
-export async function newTempFile(): Promise<string> {
+export async function newTempFile(name: string = randomUUID()): Promise<string> {
   await mkdir(getTempFolder(), { recursive: true });
-  return join(getTempFolder(), randomUUID());
+  return join(getTempFolder(), name);
 }
 
 /** @throws Error if the folder is not writable. */
@@ -27,16 +28,52 @@ export async function deleteTempFile(localFile: string): Promise<void> {
   await rm(localFile, { force: true });
 }
 
+/** Age of a reservation of a process that died. */
+const STALE_RESERVATION_MS = UPLOAD_TIME_LIMIT_MS + MINUTE_MS;
+
+/**
+ * Reserves a name while a function runs, among all processes that share the folder.
+ * @param options.prefix of names that count together: at most `max` of them are reserved at a time.
+ * @returns null if the name is reserved already, or too many are.
+ */
+export async function withReservedName<Result>(
+  { prefix, name, max }: { prefix: string; name: string; max: number },
+  use: () => Promise<Result>,
+): Promise<Result | null> {
+  const file = await newTempFile(`${prefix}${name}`);
+  const reserved = (await readdir(getTempFolder())).filter((entry) => entry.startsWith(prefix));
+  for (const entry of reserved) await deleteOldFile(entry, STALE_RESERVATION_MS);
+  if (reserved.length >= max || !(await createFile(file))) return null;
+  try {
+    return await use();
+  } finally {
+    await deleteTempFile(file);
+  }
+}
+
+/** @returns false if the file exists. */
+async function createFile(file: string): Promise<boolean> {
+  try {
+    await writeFile(file, '', { flag: 'wx' });
+    return true;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false;
+    throw error;
+  }
+}
+
 /** Deletes the files of workers that died during a download. */
 export async function cleanTempFiles(): Promise<void> {
   await mkdir(getTempFolder(), { recursive: true });
-  for (const name of await readdir(getTempFolder())) {
-    const file = join(getTempFolder(), name);
-    // Another worker may have deleted it.
-    const touchedAt = await stat(file).then(
-      ({ mtimeMs }) => mtimeMs,
-      () => Date.now(),
-    );
-    if (Date.now() - touchedAt > STALE_TEMP_FILE_MS) await deleteTempFile(file);
-  }
+  for (const name of await readdir(getTempFolder())) await deleteOldFile(name, STALE_TEMP_FILE_MS);
+}
+
+async function deleteOldFile(name: string, ageMs: number): Promise<void> {
+  const file = join(getTempFolder(), name);
+  // Another process may have deleted it.
+  const touchedAt = await stat(file).then(
+    ({ mtimeMs }) => mtimeMs,
+    () => Date.now(),
+  );
+  if (Date.now() - touchedAt > ageMs) await deleteTempFile(file);
 }

@@ -1,6 +1,8 @@
-import { type ChildProcess, fork } from 'node:child_process';
+import { type ChildProcess, fork, type ForkOptions } from 'node:child_process';
 import { createRequire } from 'node:module';
 import { fileURLToPath } from 'node:url';
+import { LRUCache } from 'lru-cache';
+import { MINUTE_MS } from '../../spec/durations.ts';
 import { getDecoderEnvironment } from './decoderEnvironment.ts';
 import { LocalFileError } from './download.ts';
 
@@ -21,13 +23,13 @@ export interface ReencodeRequest {
 
 /** An image that was written. */
 export interface ReencodedImage {
-  format: 'png' | 'jpeg' | 'webp';
+  format: 'png' | 'jpeg';
   width: number;
   height: number;
   bytes: number;
 }
 
-/** Message to the thumbnail process. Responses come in the order of the requests. */
+/** Message to the thumbnail process, which handles one at a time. */
 export type ThumbnailRequest = (ThumbnailSource & { ffmpegPath: string }) | ReencodeRequest;
 export interface ThumbnailResponse {
   /** The thumbnail, the description of the image, or a failure. */
@@ -44,6 +46,8 @@ export interface ThumbnailFailure {
 
 interface ThumbnailTask {
   request: ThumbnailRequest;
+  /** The account whose file it is, or 0. */
+  owner: number;
   enqueuedAt: number;
   resolve(result: Uint8Array | ReencodedImage): void;
   reject(error: Error): void;
@@ -52,11 +56,12 @@ interface ThumbnailTask {
 /** A file that cannot be decoded. Any other error may be temporary. */
 export class DecodeError extends Error {}
 
-/** A child process and its unfinished tasks. It works on the first one. */
+/** A child process and its task, or null while it is idle. */
 interface ThumbnailWorker {
   child: ChildProcess;
-  tasks: ThumbnailTask[];
-  /** Deadline of the first task, or without tasks the time at which the idle child is stopped. */
+  task: ThumbnailTask | null;
+  startedAt: number;
+  /** Deadline of the task, or without one the time at which the idle child is stopped. */
   timer: NodeJS.Timeout | undefined;
 }
 
@@ -64,11 +69,20 @@ const THUMBNAIL_TIMEOUT_MS = 20_000;
 /** Maximum time in the queue, after which the thumbnail is skipped. */
 const QUEUE_TIMEOUT_MS = 20_000;
 const IDLE_TIMEOUT_MS = 30_000;
-/** Number of tasks sent ahead, so that the child does not wait for this process between two of them. */
-const MAX_TASKS_SENT = 16;
+/** Tasks of one child process at a time. */
+interface ThumbnailQueue {
+  /** Limit of the child's data, including its decoders. */
+  memoryLimitKb?: number;
+  pending: ThumbnailTask[];
+  worker: ThumbnailWorker | null;
+}
 
-const pendingTasks: ThumbnailTask[] = [];
-let activeWorker: ThumbnailWorker | null = null;
+/** Outputs of upstreams, in a worker process. `@ffmpeg/core` needs more memory than customers' images. */
+const outputs: ThumbnailQueue = { pending: [], worker: null };
+/** Customers' images, in an API process. The largest accepted one takes 250 MB, and some 400 MB of address space. */
+const customerImages: ThumbnailQueue = { memoryLimitKb: 420_000, pending: [], worker: null };
+/** Milliseconds that the tasks of an account have taken, until there was none for a minute. */
+const usedMs = new LRUCache<number, number>({ max: 10_000, ttl: MINUTE_MS });
 let compiledProgram: string | undefined;
 
 /** Sets the compiled program of the child process for the open service. Default: the one beside this module. */
@@ -76,15 +90,15 @@ export function setThumbnailProgram(path: string | undefined): void {
   compiledProgram = path;
 }
 
-/** Stops the child process, if there is one. */
+/** Stops the child processes, if there are any. */
 export function stopThumbnailProcess(): void {
-  if (activeWorker !== null) terminateWorker(activeWorker);
+  for (const queue of [outputs, customerImages]) if (queue.worker !== null) terminateWorker(queue, queue.worker);
 }
 
 /**
  * Makes a WebP thumbnail, at most 512 px on its longer side, of an image file or of a decoded frame from the first
- * second of a video file. Rejects with an Error if the file cannot be decoded (more than 50 megapixels, or a format that
- * no upstream sends) or takes longer than 20 s.
+ * second of a video file. Rejects with an Error if the file cannot be decoded (more than 50 megapixels, more memory than
+ * the limit, or a format that no upstream sends) or takes longer than 20 s.
  *
  * A child process does the work, one file at a time: sharp would raise the worker's memory from 45 to 130 MB, and a
  * crash of a decoder would end the worker. The child stays for 30 s, so that a busy worker starts it once. If it dies,
@@ -96,86 +110,109 @@ export function stopThumbnailProcess(): void {
  * 0.9 s with WebAssembly, an image 0.03 to 0.1 s, and the start of a child 0.1 s.
  */
 export function makeThumbnail(input: ThumbnailSource, options: ThumbnailOptions = {}): Promise<Uint8Array> {
-  return runTask({ ffmpegPath: options.ffmpegPath ?? 'ffmpeg', ...input }) as Promise<Uint8Array>;
+  return runTask(outputs, { ffmpegPath: options.ffmpegPath ?? 'ffmpeg', ...input }, 0) as Promise<Uint8Array>;
 }
 
 /**
- * Writes a PNG, JPEG or WebP image to a new file, upright and without EXIF, GPS position, color profile and further
- * frames. The same child process does the work, with the same limits as for thumbnails.
- * @throws DecodeError if the file is not such an image, is damaged, has more than 50 megapixels, or takes longer than
- *   20 s: it would take as long again with every use; LocalFileError if our disk is at fault, or any other error if a
- *   retry may help.
+ * Writes a PNG, JPEG or WebP image of an account to a new file as PNG or JPEG, upright and without EXIF, GPS position,
+ * color profile and further frames. A child process does the work, as for thumbnails. The account whose images have taken
+ * the least time is served first.
+ * @throws DecodeError if the file is not such an image, is damaged, has more than 50 megapixels, exceeds the memory
+ *   limit, or takes longer than 20 s: it would take as long again with every use; LocalFileError if our disk is at
+ *   fault, or any other error if a retry may help.
  */
-export function reencodeImage(filePath: string, outputPath: string): Promise<ReencodedImage> {
-  return runTask({ kind: 'reencode', filePath, outputPath }) as Promise<ReencodedImage>;
+export function reencodeImage(filePath: string, outputPath: string, accountId: number): Promise<ReencodedImage> {
+  return runTask(customerImages, { kind: 'reencode', filePath, outputPath }, accountId) as Promise<ReencodedImage>;
 }
 
-function runTask(request: ThumbnailRequest): Promise<Uint8Array | ReencodedImage> {
+function runTask(
+  queue: ThumbnailQueue,
+  request: ThumbnailRequest,
+  owner: number,
+): Promise<Uint8Array | ReencodedImage> {
   return new Promise((resolve, reject) => {
-    pendingTasks.push({ request, enqueuedAt: performance.now(), resolve, reject });
-    sendPendingTasks();
+    queue.pending.push({ request, owner, enqueuedAt: performance.now(), resolve, reject });
+    startNextTask(queue);
   });
 }
 
-/** Sends waiting tasks to the child, up to its limit. */
-function sendPendingTasks(): void {
-  while (pendingTasks.length > 0 && (activeWorker === null || activeWorker.tasks.length < MAX_TASKS_SENT)) {
-    const task = pendingTasks.shift() as ThumbnailTask;
-    if (performance.now() - task.enqueuedAt > QUEUE_TIMEOUT_MS) {
-      task.reject(new Error('too many thumbnails are being made'));
-      continue;
-    }
-    activeWorker ??= startThumbnailWorker();
-    activeWorker.tasks.push(task);
-    if (activeWorker.tasks.length === 1) startNextTask(activeWorker);
-    // If sending fails, the exit of the child rejects the task.
-    activeWorker.child.send(task.request, () => {});
-  }
-}
-
-/** Starts the deadline of the child's next task. An idle child does not keep this process alive. */
-function startNextTask(worker: ThumbnailWorker): void {
-  const { child, tasks } = worker;
+/** Gives the next task to the child, if it is idle. An idle child does not keep this process alive. */
+function startNextTask(queue: ThumbnailQueue): void {
+  if (queue.worker !== null && queue.worker.task !== null) return;
+  const task = takeNextTask(queue);
+  if (task === undefined && queue.worker === null) return;
+  const worker = (queue.worker ??= startThumbnailWorker(queue));
+  const { child } = worker;
   clearTimeout(worker.timer);
-  if (tasks.length > 0) {
-    child.ref();
-    child.channel?.ref();
-    worker.timer = setTimeout(
-      () => terminateWorker(worker, new DecodeError(`the thumbnail took longer than ${THUMBNAIL_TIMEOUT_MS} ms`)),
-      THUMBNAIL_TIMEOUT_MS,
-    );
-  } else {
+  if (task === undefined) {
     child.unref();
     child.channel?.unref();
-    worker.timer = setTimeout(() => terminateWorker(worker), IDLE_TIMEOUT_MS).unref();
+    worker.timer = setTimeout(() => terminateWorker(queue, worker), IDLE_TIMEOUT_MS).unref();
+    return;
   }
+  child.ref();
+  child.channel?.ref();
+  const error = new DecodeError(`the thumbnail took longer than ${THUMBNAIL_TIMEOUT_MS} ms`);
+  worker.timer = setTimeout(() => terminateWorker(queue, worker, error), THUMBNAIL_TIMEOUT_MS);
+  worker.task = task;
+  worker.startedAt = performance.now();
+  // If sending fails, the exit of the child rejects the task.
+  child.send(task.request, () => {});
 }
 
-function startThumbnailWorker(): ThumbnailWorker {
+/** Removes the first waiting task of the account that has used the least time. Rejects tasks that waited too long. */
+function takeNextTask({ pending }: ThumbnailQueue): ThumbnailTask | undefined {
+  const oldest = performance.now() - QUEUE_TIMEOUT_MS;
+  while (pending[0] !== undefined && pending[0].enqueuedAt < oldest)
+    pending.shift()?.reject(new Error('too many thumbnails are being made'));
+  const used = pending.map(({ owner }) => usedMs.get(owner) ?? 0);
+  return pending.splice(used.indexOf(Math.min(...used)), 1)[0];
+}
+
+function startThumbnailWorker(queue: ThumbnailQueue): ThumbnailWorker {
   const isSource = import.meta.url.endsWith('.ts');
   const script = new URL(`./thumbnailProcess.${isSource ? 'ts' : 'js'}`, import.meta.url);
   const program = compiledProgram ?? fileURLToPath(script);
-  const execArgv = program.endsWith('.ts') ? ['--import', createRequire(import.meta.url).resolve('tsx')] : [];
+  const flags = program.endsWith('.ts') ? ['--import', createRequire(import.meta.url).resolve('tsx')] : [];
   const child = fork(program, [], {
-    execArgv,
+    ...limitMemory(flags, queue.memoryLimitKb),
     env: getDecoderEnvironment(),
     stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
     serialization: 'advanced',
   });
-  const worker: ThumbnailWorker = { child, tasks: [], timer: undefined };
-  child.on('message', (reply: ThumbnailResponse) => {
-    const task = worker.tasks.shift() as ThumbnailTask;
-    if ('error' in reply.result) task.reject(toError(reply.result));
-    else task.resolve(reply.result);
-    if (reply.isLast) terminateWorker(worker);
-    else startNextTask(worker);
-    sendPendingTasks();
+  const worker: ThumbnailWorker = { child, task: null, startedAt: 0, timer: undefined };
+  child.on('message', ({ result, isLast }: ThumbnailResponse) => {
+    const task = endTask(worker);
+    if ('error' in result) task?.reject(toError(result));
+    else task?.resolve(result);
+    if (isLast) terminateWorker(queue, worker);
+    else startNextTask(queue);
   });
-  child.on('error', (error) => terminateWorker(worker, error));
+  child.on('error', (error) => terminateWorker(queue, worker, error));
   child.on('exit', (code, signal) =>
-    terminateWorker(worker, new Error(`the thumbnail process ended (${signal ?? code})`)),
+    terminateWorker(queue, worker, new Error(`the thumbnail process ended (${signal ?? code})`)),
   );
   return worker;
+}
+
+/**
+ * Starts Node by a shell that limits its memory: beyond it, decoders fail. If a container runs out of memory, Linux ends
+ * this process first. Windows has no such shell.
+ */
+function limitMemory(flags: string[], limitKb: number | undefined): ForkOptions {
+  if (limitKb === undefined || process.platform === 'win32') return { execArgv: flags };
+  // With flags, the child compiles its sources.
+  const compilerKb = flags.length > 0 ? 60_000 : 0;
+  const limits = `ulimit -d ${limitKb + compilerKb}; echo 1000 >/proc/self/oom_score_adj`;
+  const command = `{ ${limits}; } 2>/dev/null; exec "$0" "$@"`;
+  return { execPath: '/bin/sh', execArgv: ['-c', command, process.execPath, ...flags] };
+}
+
+function endTask(worker: ThumbnailWorker): ThumbnailTask | null {
+  const { task, startedAt } = worker;
+  worker.task = null;
+  if (task !== null) usedMs.set(task.owner, (usedMs.get(task.owner) ?? 0) + performance.now() - startedAt);
+  return task;
 }
 
 function toError({ error, isLocalFault }: ThumbnailFailure): Error {
@@ -183,18 +220,19 @@ function toError({ error, isLocalFault }: ThumbnailFailure): Error {
 }
 
 /**
- * Stops a child and moves its remaining tasks to the next one.
- * @param error rejects the current task.
+ * Stops a child.
+ * @param error rejects its task; without one, the next child repeats it.
  */
-function terminateWorker(worker: ThumbnailWorker, error?: Error): void {
-  const { child, tasks } = worker;
+function terminateWorker(queue: ThumbnailQueue, worker: ThumbnailWorker, error?: Error): void {
+  const { child } = worker;
   clearTimeout(worker.timer);
   child.removeAllListeners();
   // Errors after its last response are ignored.
   child.on('error', () => {});
   child.kill('SIGKILL');
-  activeWorker = null;
-  if (error !== undefined) tasks.shift()?.reject(error);
-  pendingTasks.unshift(...tasks);
-  sendPendingTasks();
+  queue.worker = null;
+  const task = endTask(worker);
+  if (error !== undefined) task?.reject(error);
+  else if (task !== null) queue.pending.unshift(task);
+  startNextTask(queue);
 }

@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises';
-import sharp, { type Sharp } from 'sharp';
+import sharp, { type Metadata, type Sharp } from 'sharp';
 import type { ReencodedImage, ReencodeRequest, ThumbnailResponse, ThumbnailRequest } from './thumbnail.ts';
 import { readEarlyFrame } from './videoFrame.ts';
 
@@ -7,6 +7,10 @@ const LONGER_SIDE_PX = 512;
 /** Takes two thirds of the processor time of the default, 4, and gives a file that is 1 to 5 % larger. */
 const THUMBNAIL_EFFORT = 2;
 const MAX_INPUT_PIXELS = 50_000_000;
+/** A decoder holds several lines at a time. */
+const MAX_SIDE_PX = 30_000;
+/** Memory for whole pictures. Together with 80 MB for the process it stays below its limit, see `thumbnail.ts`. */
+const MAX_PICTURE_BYTES = 160_000_000;
 
 sharp.cache(false);
 sharp.concurrency(1);
@@ -17,25 +21,17 @@ sharp.unblock({ operation: ['VipsForeignLoadPng', 'VipsForeignLoadJpeg', 'VipsFo
 /** Memory at which the process exits: the garbage collector does not manage the decoders' memory. */
 const MAX_RESIDENT_BYTES = 256 * 1024 ** 2;
 
-let lastTask = Promise.resolve();
-let isExiting = false;
-
-process.on('message', (request: ThumbnailRequest) => {
-  lastTask = lastTask.then(() => handleRequest(request));
-});
+process.on('message', (request: ThumbnailRequest) => void handleRequest(request));
 // The worker has stopped this process, or has died.
 process.on('disconnect', () => process.exit(0));
 
-/** Handles one request. After the last response the worker moves the remaining tasks to another process. */
 async function handleRequest(request: ThumbnailRequest): Promise<void> {
-  if (isExiting) return;
   const work = request.kind === 'reencode' ? reencode(request) : renderThumbnail(request);
   const result = await work.catch(async (error: unknown) => ({
     error: error instanceof Error ? error.message : String(error),
     isLocalFault: request.kind === 'reencode' && (await isLocalFault(request.filePath)),
   }));
-  isExiting = process.memoryUsage.rss() >= MAX_RESIDENT_BYTES;
-  const reply: ThumbnailResponse = { result, isLast: isExiting };
+  const reply: ThumbnailResponse = { result, isLast: process.memoryUsage.rss() >= MAX_RESIDENT_BYTES };
   process.send?.(reply);
 }
 
@@ -49,7 +45,7 @@ async function isLocalFault(filePath: string): Promise<boolean> {
   const data = await readFile(filePath).catch(() => null);
   if (data === null) return true;
   try {
-    await sharp(data, DECODE_OPTIONS).stats();
+    await (await openImage(data)).stats();
     return true;
   } catch {
     return false;
@@ -67,23 +63,49 @@ async function renderThumbnail(request: ThumbnailSourceRequest): Promise<Buffer>
 }
 
 async function openPicture(request: ThumbnailSourceRequest): Promise<Sharp> {
-  if ('data' in request) return sharp(request.data, DECODE_OPTIONS).autoOrient();
+  if ('data' in request) return openImage(request.data);
   const { kind, filePath, ffmpegPath } = request;
-  if (kind === 'image') return sharp(filePath, DECODE_OPTIONS).autoOrient();
+  if (kind === 'image') return openImage(filePath);
   return sharp((await readEarlyFrame(filePath, ffmpegPath)).data, DECODE_OPTIONS);
 }
 
-const ENCODERS: Record<ReencodedImage['format'], (picture: Sharp) => Sharp> = {
-  png: (picture) => picture.png({ compressionLevel: 6 }),
-  jpeg: (picture) => picture.jpeg({ quality: 95, chromaSubsampling: '4:4:4' }),
-  webp: (picture) => picture.webp({ quality: 95 }),
-};
+/** Opens an image that can be decoded within the limits, as its header says. */
+async function openImage(source: string | Uint8Array): Promise<Sharp> {
+  const picture = sharp(source, DECODE_OPTIONS);
+  const metadata = await picture.metadata();
+  if (Math.max(metadata.width, metadata.height) > MAX_SIDE_PX) throw new Error('the image exceeds the pixel limit');
+  if (countPictureBytes(metadata) > MAX_PICTURE_BYTES) throw new Error('the image exceeds the memory limit');
+  return picture.autoOrient();
+}
 
-/** Keeps the format. Metadata is not written unless it is asked for, and colors are converted to sRGB. */
+/** Memory in bytes of what a decoder cannot handle line by line: WebP, interlaced, progressive and rotated images. */
+function countPictureBytes(metadata: Metadata): number {
+  const { format, width, height, channels, depth, hasAlpha, isProgressive, orientation, chromaSubsampling } = metadata;
+  const sampleBytes = depth === 'ushort' ? 2 : 1;
+  const pictureBytes = channels * sampleBytes;
+  // The decoder of WebP holds the frame and the canvas, with alpha, and more. A picture with alpha becomes a PNG, which takes long to encode.
+  const webpBytes = hasAlpha ? 19 : 9.5;
+  // JPEG holds a coefficient of two bytes for each sample.
+  const coefficientBytes = 2 * (chromaSubsampling === '4:2:0' ? 1.5 : channels);
+  const decodedBytes = format === 'webp' ? webpBytes : format === 'jpeg' ? coefficientBytes : pictureBytes;
+  const isWhole = format === 'webp' || isProgressive;
+  const isRotated = orientation !== undefined && orientation > 1;
+  return width * height * ((isWhole ? decodedBytes : 0) + (isRotated ? pictureBytes : 0));
+}
+
+/**
+ * Encodes a PNG as PNG, a JPEG as JPEG, and a WebP as either, since an encoder of WebP takes several times their time and
+ * memory. Metadata is not written unless it is asked for, and colors are converted to sRGB. Optimized Huffman tables
+ * would hold the whole picture, and higher compression of a PNG can take ten times as long.
+ */
 async function reencode({ filePath, outputPath }: ReencodeRequest): Promise<ReencodedImage> {
-  const picture = sharp(filePath, DECODE_OPTIONS);
-  const { format } = await picture.metadata();
-  if (format !== 'png' && format !== 'jpeg' && format !== 'webp') throw new Error(`unsupported format ${format}`);
-  const { width, height, size } = await ENCODERS[format](picture.autoOrient()).toFile(outputPath);
-  return { format, width, height, bytes: size };
+  const picture = await openImage(filePath);
+  const { format, hasAlpha, chromaSubsampling } = await picture.metadata();
+  const isJpeg = format === 'jpeg' || (format === 'webp' && !hasAlpha);
+  const subsampling = chromaSubsampling === '4:2:0' ? '4:2:0' : '4:4:4';
+  const encoded = isJpeg
+    ? picture.jpeg({ quality: 95, chromaSubsampling: subsampling, optimiseCoding: false })
+    : picture.png({ compressionLevel: 2 });
+  const { width, height, size } = await encoded.toFile(outputPath);
+  return { format: isJpeg ? 'jpeg' : 'png', width, height, bytes: size };
 }
