@@ -20,9 +20,11 @@ const CORS_METHODS: ReadonlyMap<string, string> = new Map(
   }),
 );
 
-/** Signed addresses, to which pages of customers upload images. */
-const UPLOADS_PATH = '/uploads/';
-const UPLOADS_METHODS = 'GET, PUT';
+/** Files, with the methods that pages use: signed addresses of uploads, and outputs, whose addresses are secret. */
+const FILE_METHODS: readonly (readonly [folder: string, methods: string])[] = [
+  ['/uploads/', 'GET, PUT'],
+  ['/media/', 'GET, HEAD'],
+];
 
 /** The REST API, which pages of the configured origins may call. Credentials are a header, never the cookie. */
 const API_PATH = '/api/';
@@ -30,8 +32,10 @@ const API_METHODS = 'GET, POST, PATCH, DELETE';
 
 const ALLOWED_HEADERS =
   'Authorization, Content-Type, X-API-Key, MCP-Protocol-Version, Mcp-Session-Id, Mcp-Method, Mcp-Name, Last-Event-ID';
+const FILE_HEADERS = 'Content-Type, Range, If-None-Match';
 const API_HEADERS = 'Authorization, Content-Type, X-API-Key, Idempotency-Key';
 const EXPOSED_HEADERS = 'WWW-Authenticate, Mcp-Session-Id, Retry-After, RateLimit, RateLimit-Policy, X-Request-Id';
+const FILE_EXPOSED_HEADERS = 'Accept-Ranges, Content-Range, ETag, Retry-After, X-Request-Id';
 const PREFLIGHT_CACHE_SECONDS = 86_400;
 
 /** Empty unless configured: an empty `Origin` is not one of a page. */
@@ -43,17 +47,20 @@ const apiOrigins = perService(() => new Set(config.API_ALLOWED_ORIGINS.match(/[^
  */
 export const cors: Koa.Middleware<State> = (ctx, next) => {
   const { path } = ctx;
-  const isUpload = path.startsWith(UPLOADS_PATH);
-  const methods = isUpload ? UPLOADS_METHODS : CORS_METHODS.get(path.endsWith('/') ? path.slice(0, -1) : path);
+  const files = FILE_METHODS.find(([folder]) => path.startsWith(folder));
+  const methods = files?.[1] ?? CORS_METHODS.get(path.endsWith('/') ? path.slice(0, -1) : path);
   const { origin } = ctx.headers;
   const isApiPage = methods === undefined && path.startsWith(API_PATH) && isAllowedPage(origin);
   if (methods === undefined && !isApiPage) return next();
   ctx.set('access-control-allow-origin', isApiPage ? (origin as string) : '*');
   if (isApiPage) ctx.vary('Origin');
-  ctx.set('access-control-expose-headers', EXPOSED_HEADERS);
+  ctx.set('access-control-expose-headers', files === undefined ? EXPOSED_HEADERS : FILE_EXPOSED_HEADERS);
   if (ctx.method !== 'OPTIONS') return next();
   ctx.set('access-control-allow-methods', `${isApiPage ? API_METHODS : methods}, OPTIONS`);
-  ctx.set('access-control-allow-headers', isApiPage ? API_HEADERS : ALLOWED_HEADERS);
+  ctx.set(
+    'access-control-allow-headers',
+    isApiPage ? API_HEADERS : files === undefined ? ALLOWED_HEADERS : FILE_HEADERS,
+  );
   ctx.set('access-control-max-age', String(PREFLIGHT_CACHE_SECONDS));
   ctx.status = 204;
   return Promise.resolve();

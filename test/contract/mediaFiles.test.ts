@@ -53,6 +53,19 @@ describe('media', () => {
     expect(headers.get('set-cookie')).to.equal(null);
   });
 
+  it('lets pages of any origin read an output and its ranges', async () => {
+    const { status, headers } = await get({ origin: 'https://tool.example', range: 'bytes=0-3' });
+    expect([status, headers.get('access-control-allow-origin')]).to.deep.equal([206, '*']);
+    expect(headers.get('access-control-expose-headers')).to.include('Content-Range');
+    expect(headers.get('access-control-allow-credentials')).to.equal(null);
+    const asked = { origin: 'https://tool.example', 'access-control-request-method': 'GET' };
+    const preflight = await sendRawRequest(service.baseUrl, 'OPTIONS', FILE, { headers: asked });
+    expect(preflight.status).to.equal(204);
+    expect(preflight.headers.get('access-control-allow-headers')).to.include('Range');
+    const missing = await get({ origin: 'https://tool.example' }, '/media/ab/0123456789/none.png');
+    expect([missing.status, missing.headers.get('access-control-allow-origin')]).to.deep.equal([404, '*']);
+  });
+
   it('needs no credentials and is not rate limited', async () => {
     expect((await get({ authorization: 'Bearer nonsense' })).status).to.equal(200);
     expect((await get()).headers.get('ratelimit')).to.equal(null);

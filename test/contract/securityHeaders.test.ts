@@ -4,6 +4,9 @@ import { type TestService, startTestService } from '../harness/testService.ts';
 import { setAllModelsOnline } from '../harness/seeds.ts';
 import { sendRawBytes } from '../harness/rawRequest.ts';
 
+/** Position of the response for an output among those that are compared. */
+const OUTPUT_INDEX = 5;
+
 describe('every response', () => {
   let service: TestService;
   let customer: TestCustomer;
@@ -47,9 +50,9 @@ describe('every response', () => {
     expect(headers.get('strict-transport-security')).to.match(/^max-age=\d{8}/);
   });
 
-  it('has no CORS headers on endpoints for an account', () => {
-    for (const { headers } of responses) {
-      expect(headers.get('access-control-allow-origin')).to.equal(null);
+  it('has no CORS headers on endpoints for an account, and allows no credentials for outputs', () => {
+    for (const [index, { headers }] of responses.entries()) {
+      expect(headers.get('access-control-allow-origin')).to.equal(index === OUTPUT_INDEX ? '*' : null);
       expect(headers.get('access-control-allow-credentials')).to.equal(null);
     }
   });
