@@ -82,6 +82,31 @@ describe('payment events', () => {
     expect(await customer.balance()).to.equal(1100);
   });
 
+  it('of a subscription of another product on the same customer change nothing and are not retried', async () => {
+    const customer = await billing.createCustomer(null);
+    const { body } = await customer.request('POST', '/api/billing/checkout/', { body: { plan: 'pro' } });
+    billing.stripe.delivery.pause = true;
+    billing.stripe.completeCheckout(body.checkout_url);
+    const { id } = billing.stripe.findSubscription(billing.customerId(customer));
+    const subscription = billing.stripe.store.get('subscription', id);
+    const price = subscription.items.data[0]?.price as { id: string };
+    const ours = { price: price.id, metadata: subscription.metadata };
+    price.id = 'price_of_another_product';
+    subscription.metadata = {};
+    billing.stripe.delivery.pause = false;
+    await billing.drained();
+    expect(await customer.balance()).to.equal(0);
+    expect((await getBillingStatus(customer)).status).to.equal('none');
+
+    price.id = ours.price;
+    subscription.metadata = ours.metadata;
+    const { id: created } = lastEvent('customer.subscription.created') as { id: string };
+    expect((await event(created)).processed_at).to.not.equal(null);
+    expect((await event(created)).attempts).to.equal(0);
+    await runJob(billing, 'billing', 'payments.reconcile');
+    expect(await customer.balance()).to.equal(1100);
+  });
+
   it('keep has_payment_method in sync with the processor', async () => {
     const customer = await billing.createCustomer('lite');
     expect(await getBillingStatus(customer)).to.include({ has_payment_method: true });

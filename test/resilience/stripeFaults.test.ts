@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
 import { createStripeClient } from '../../shared/gateways/payments/stripeClient.ts';
 import { FakeStripe } from '../fakes/stripe/fakeStripe.ts';
+import { addPaymentIntent } from '../fakes/stripe/paymentIntents.ts';
 import { captureError } from '../harness/expectRejection.ts';
 import { scaleTimeout } from '../harness/scaleTimeout.ts';
 import {
@@ -99,6 +100,17 @@ describe('faults of Stripe', () => {
       await expectProcessorError(fixture.stripe.chargeTopup(request), 'unavailable');
       await expectProcessorError(fixture.stripe.chargeTopup(request), 'unavailable');
       expect(fixture.fake.summarize().topups.get(request.topupUuid)).to.equal(undefined);
+    });
+
+    it('does not take an intent that Stripe left unconfirmed for a decline, or for a charge', async () => {
+      const { customerId } = await fixture.subscribe();
+      const request = await fixture.buildCharge(customerId);
+      fixture.fake.faults['intents.create'] = { how: 'error kept', times: 1 };
+      await expectProcessorError(fixture.stripe.chargeTopup(request), 'unavailable');
+      const metadata = { topup_uuid: request.topupUuid };
+      const { id } = addPaymentIntent(fixture.fake.store, { amount: 5_000, customer: customerId, metadata });
+      expect(await fixture.stripe.readPayment(id)).to.include({ status: 'pending', failureCode: null });
+      expect(await fixture.stripe.findPayment(customerId, request.topupUuid, new Date(0))).to.equal(null);
     });
 
     it('charges a top-up once for two concurrent requests', async () => {

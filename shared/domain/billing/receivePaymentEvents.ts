@@ -68,11 +68,13 @@ export async function storePaymentEvents(events: AsyncIterable<EventWithPayload>
 }
 
 /**
- * Stores an event from a webhook and enqueues it. Once it is stored it will be processed, and may be acknowledged.
+ * Stores an event from a webhook and enqueues it. Once it is stored it will be processed, and may be acknowledged. One
+ * of an unused type without an object to read needs nothing.
  * @throws ServiceError validation_error if the signature is not the processor's, or is too old.
  */
 export async function receivePaymentEvent(body: Buffer, signature: string): Promise<void> {
   const event = verifyWebhookEvent(body, signature);
+  if (event === null) return;
   await storeEvent({ event_id: event.id, type: event.type, object_id: event.objectId, payload: body.toString() });
   void enqueuePaymentEvent(event.id);
 }
@@ -85,7 +87,7 @@ export function assertRecentSignature(signature: string): void {
   if (!isRecentSignature(signature)) throw createWebhookRejection('Stripe-Signature is missing, malformed or too old.');
 }
 
-function verifyWebhookEvent(body: Buffer, signature: string): ProcessorEvent {
+function verifyWebhookEvent(body: Buffer, signature: string): ProcessorEvent | null {
   try {
     return processor.verifyEvent(body, signature);
   } catch (error) {

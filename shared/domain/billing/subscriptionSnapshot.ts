@@ -49,7 +49,9 @@ export async function fetchSubscription(
   }
   // A customer that was deleted and recreated at the processor has another id: a known subscription keeps its account.
   const account =
-    known === undefined ? await findCustomerAccount(fetched) : await Account.query().findById(known.account_id);
+    known === undefined
+      ? await findCustomerAccount({ ...fetched, isForPlan: fetched.plan !== null })
+      : await Account.query().findById(known.account_id);
   if (account === undefined) return null;
   if (fetched.plan === null) {
     logger.error({ subscriptionId, accountId: account.id }, 'subscription has a price that belongs to no plan');

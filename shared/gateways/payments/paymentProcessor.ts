@@ -292,5 +292,5 @@ export interface PaymentProcessor {
    * Verifies the signature and age of a webhook.
    * @throws ProcessorError `rejected`
    */
-  verifyEvent(body: Buffer, signature: string): ProcessorEvent;
+  verifyEvent(body: Buffer, signature: string): ProcessorEvent | null;
 }

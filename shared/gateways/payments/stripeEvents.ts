@@ -1,4 +1,4 @@
-import type Stripe from 'stripe';
+import Stripe from 'stripe';
 import { EVENT_TYPES } from './eventTypes.ts';
 import { type PaymentProcessor, ProcessorError } from './paymentProcessor.ts';
 import { toUnixSeconds } from './stripeMappers.ts';
@@ -44,16 +44,23 @@ export function buildEventMethods({ stripe, webhookSecret, connectWebhookSecret 
         try {
           event = stripe.webhooks.constructEvent(body, signature, secret, SIGNATURE_TOLERANCE_SECONDS);
         } catch (error) {
-          problem = error;
+          // The other secret does not match a body whose signature matches this one.
+          if (!isSignatureInvalid(error) || problem === undefined) problem = error;
           continue;
         }
         return parseEvent(event);
       }
-      const isUnreadable = problem instanceof SyntaxError;
-      const message = isUnreadable
-        ? 'The body is not valid JSON.'
-        : 'Stripe-Signature does not match the body, or is too old.';
-      throw new ProcessorError('rejected', message, { cause: problem });
+      throw new ProcessorError('rejected', describeInvalidEvent(problem), { cause: problem });
     },
   };
+}
+
+function isSignatureInvalid(error: unknown): boolean {
+  return error instanceof Stripe.errors.StripeSignatureVerificationError;
+}
+
+function describeInvalidEvent(problem: unknown): string {
+  if (isSignatureInvalid(problem)) return 'Stripe-Signature does not match the body, or is too old.';
+  if (problem instanceof SyntaxError) return 'The body is not valid JSON.';
+  return 'The body is a thin event, which is not supported. Set the payload style of the endpoint to "Snapshot".';
 }

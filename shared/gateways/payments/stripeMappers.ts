@@ -119,18 +119,25 @@ export function toProcessorPayment(intent: Stripe.PaymentIntent, disputes: Strip
     intentId: intent.id,
     topupUuid: getMetadataUuid(intent.metadata, TOPUP_KEY),
     order: parseTopupOrder(intent.metadata),
-    status: isSucceeded ? 'succeeded' : FAILED_INTENT_STATUSES.includes(intent.status) ? 'failed' : 'pending',
+    status: isSucceeded ? 'succeeded' : hasFailed(intent) ? 'failed' : 'pending',
     amountCents: isSucceeded ? intent.amount_received : intent.amount,
     taxCents: Number.isSafeInteger(taxCents) && taxCents > 0 ? taxCents : 0,
     discountCents: 0,
     reversedCents: Math.min(intent.amount, reversals?.reversedCents ?? 0),
     isDisputed: disputes.some(({ status }) => !WON_DISPUTE_STATUSES.includes(status)),
-    failureCode: isSucceeded ? null : toPaymentFailureCode(intent.status, error?.code ?? null),
+    failureCode: hasFailed(intent) ? toPaymentFailureCode(intent.status, error?.code ?? null) : null,
   };
 }
 
-/** Statuses that do not change any more unless the customer acts. */
-const FAILED_INTENT_STATUSES = ['requires_payment_method', 'requires_action', 'canceled'];
+/** Returns whether the status does not change any more unless the customer acts. */
+function hasFailed(intent: Stripe.PaymentIntent): boolean {
+  return ['requires_payment_method', 'requires_action', 'canceled'].includes(intent.status) && !isUnconfirmed(intent);
+}
+
+/** Returns whether no card was asked: Stripe failed before it, or the customer has not paid on the page yet. */
+export function isUnconfirmed({ status, last_payment_error: error }: Stripe.PaymentIntent): boolean {
+  return status === 'requires_confirmation' || (status === 'requires_payment_method' && error === null);
+}
 
 function toPaymentFailureCode(status: string, code: string | null): PaymentFailureCode | null {
   if (status === 'canceled') return 'canceled';

@@ -13,7 +13,9 @@ import {
   CURRENCY,
   getStripeId,
   getSubscriptionId,
+  getTopupUuid,
   hasPageAmounts,
+  isUnconfirmed,
   toProcessorPayment,
   toSearchStart,
 } from './stripeMappers.ts';
@@ -37,8 +39,15 @@ export async function listDisputes(
 
 /** Reads a payment with its latest charge and disputes. */
 export async function readPaymentIntent(stripe: Stripe, intentId: string): Promise<ProcessorPayment | null> {
-  const intent = await findOrNull(stripe.paymentIntents.retrieve(intentId, { expand: ['latest_charge'] }));
-  if (intent === null) return null;
+  const intent = await retrieveIntent(stripe, intentId);
+  return intent === null ? null : readPaymentOfIntent(stripe, intent);
+}
+
+function retrieveIntent(stripe: Stripe, intentId: string): Promise<Stripe.PaymentIntent | null> {
+  return findOrNull(stripe.paymentIntents.retrieve(intentId, { expand: ['latest_charge'] }));
+}
+
+async function readPaymentOfIntent(stripe: Stripe, intent: Stripe.PaymentIntent): Promise<ProcessorPayment> {
   const charge = intent.latest_charge;
   const disputes = typeof charge === 'object' && charge !== null ? await listDisputes(stripe, charge) : [];
   const payment = toProcessorPayment(intent, disputes);
@@ -112,8 +121,10 @@ export function buildPaymentMethods(stripe: Stripe, collectsTax: boolean): Payme
         stripe.paymentIntents.list({ customer: customerId, created: { gte: toSearchStart(createdAt) } }),
       );
       for await (const intentId of charged) {
-        const payment = await readPaymentIntent(stripe, intentId);
-        if (payment?.topupUuid === topupUuid) return payment;
+        const intent = await retrieveIntent(stripe, intentId);
+        // An intent that Stripe left unconfirmed after a failure is not a charge.
+        if (intent === null || isUnconfirmed(intent) || getTopupUuid(intent.metadata) !== topupUuid) continue;
+        return readPaymentOfIntent(stripe, intent);
       }
       return null;
     },

@@ -1,5 +1,6 @@
 import Stripe from 'stripe';
 import { now } from '../../lib/clock.ts';
+import { EVENT_TYPES } from './eventTypes.ts';
 import { type ProcessorEvent, ProcessorError, type EventWithPayload } from './paymentProcessor.ts';
 import { MINUTE_MS } from '../../spec/durations.ts';
 
@@ -27,10 +28,16 @@ export async function* listEvents(list: AsyncIterable<Stripe.Event>): AsyncItera
   }
 }
 
-/** @throws ProcessorError `rejected` if it is not an event. */
-export function parseEvent(event: unknown): ProcessorEvent {
+/**
+ * Returns null for an event of an unused type without an object that has an id, such as `balance.available`.
+ * @throws ProcessorError `rejected` if it is not an event.
+ */
+export function parseEvent(event: unknown): ProcessorEvent | null {
   const known = tryParseEvent(event);
   if (known !== null) return known;
+  const { id, type } = (event ?? {}) as { id?: unknown; type?: unknown };
+  const isUsed = EVENT_TYPES.some((used) => used === type);
+  if (isStripeIdentifier(id) && isStripeIdentifier(type) && !isUsed) return null;
   throw new ProcessorError('rejected', 'The body is not an event: id, type and data.object.id are needed.');
 }
 
