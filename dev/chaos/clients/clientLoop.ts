@@ -118,6 +118,10 @@ const PLANS_ONLY_ACTIONS: typeof ACTIONS = [
   [10, readLists],
   [30, deleteAccount],
 ];
+const SUSPENSIONS_ONLY_ACTIONS: typeof ACTIONS = [
+  [80, createGeneration],
+  [20, suspendForAWhile],
+];
 const LATE_PAYMENT_ACTIONS: typeof ACTIONS = [[1, payWithLateEvent]];
 const TEST_ONLY_ACTIONS: typeof ACTIONS = [[1, sendTestEvents]];
 /** Share of all actions on accounts that many clients use at once. */
@@ -151,6 +155,7 @@ function selectActions({ state, customer: { role } }: Step, rushes: boolean): ty
   if (role.only === 'late payments') return state.isCalm ? READ_ONLY_ACTIONS : LATE_PAYMENT_ACTIONS;
   if (role.only === 'creates') return CREATE_ONLY_ACTIONS;
   if (role.only === 'topups' && !state.isCalm) return TOPUPS_ONLY_ACTIONS;
+  if (role.only === 'suspensions' && !state.isCalm) return SUSPENSIONS_ONLY_ACTIONS;
   if (role.only === 'plans' && !state.isCalm) return PLANS_ONLY_ACTIONS;
   if (role.only === 'limits' && !state.isCalm) return LIMITS_ONLY_ACTIONS;
   if (role.plan === null && !state.isCalm) return UNSUBSCRIBED_ACTIONS;

@@ -16,9 +16,9 @@ export interface CustomerRole {
    * `reads` only reads; `creates` creates, but neither buys credits nor changes its plan; `limits` creates only with keys
    * and an application that have spending limits; `tests` only sends test events to its endpoints; `topups` buys, spends
    * and returns credits; `plans` buys, upgrades and returns plans, and deletes accounts; `late payments` pays pages whose
-   * events are late, and creates. Null does everything.
+   * events are late, and creates; `suspensions` creates, and is suspended again and again. Null does everything.
    */
-  only: 'reads' | 'creates' | 'limits' | 'tests' | 'topups' | 'plans' | 'late payments' | null;
+  only: 'reads' | 'creates' | 'limits' | 'tests' | 'topups' | 'plans' | 'late payments' | 'suspensions' | null;
   /** Used by many clients at once. */
   isHot: boolean;
   isAffiliate: boolean;
@@ -148,6 +148,8 @@ const ROLES: readonly (Partial<CustomerRole> & { isUnsubscribed?: boolean })[] =
   { plan: 'lite', isHot: true, only: 'topups' },
   // Its plan is upgraded and returned often enough that it changes several times in a month.
   { plan: 'lite', isHot: true, only: 'plans' },
+  // Each burn leaves it below the threshold, so that its suspensions find a recorded trigger.
+  { plan: 'studio', hasAutoTopups: true, threshold: 1_000_000, only: 'suspensions' },
 ];
 
 export function createCustomers(count: number, random: SeededRandom): ChaosCustomer[] {
