@@ -28,6 +28,9 @@ const readSmallText = koaBody({
  * @throws ServiceError validation_error; HttpError 413 if the body is too large.
  */
 export async function readJsonBody(ctx: Context): Promise<void> {
+  // Names of codings are case-insensitive (RFC 9110, 8.4.1); the reader compares them.
+  const coding = ctx.headers['content-encoding'];
+  if (coding !== undefined) ctx.headers['content-encoding'] = coding.toLowerCase();
   await readSmallText(ctx, async () => {});
   const { request } = ctx;
   if (typeof request.body === 'string') request.body = parseJson(request.body);
@@ -38,7 +41,7 @@ export async function readJsonBody(ctx: Context): Promise<void> {
  * length, is read as a small one.
  */
 export function isLargeJsonBody(ctx: Context): boolean {
-  const isPlain = (ctx.headers['content-encoding'] ?? 'identity') === 'identity';
+  const isPlain = (ctx.headers['content-encoding'] ?? 'identity').toLowerCase() === 'identity';
   return isPlain && (ctx.request.length ?? 0) > BODY_LIMIT_BYTES && Boolean(ctx.is(JSON_TYPES));
 }
 

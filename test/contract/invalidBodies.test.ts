@@ -111,7 +111,12 @@ describe('a request with an invalid body', () => {
   }
 
   it('supported content encodings are accepted', async () => {
-    expectError(await requests.createRaw(gzipSync(body), { 'content-encoding': 'gzip' }), 'validation_error', 'extra');
+    for (const coding of ['gzip', 'GZIP', 'Gzip'])
+      expectError(
+        await requests.createRaw(gzipSync(body), { 'content-encoding': coding }),
+        'validation_error',
+        'extra',
+      );
     expectError(
       await requests.createRaw(body, { 'content-type': 'application/json; charset=utf-8' }),
       'validation_error',

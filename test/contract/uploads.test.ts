@@ -92,6 +92,14 @@ describe('uploads', () => {
     expect((await read(created.uuid)).body.status).to.equal('failed');
   });
 
+  it('an upload of image/jpg is one of image/jpeg', async () => {
+    const file = await makeImage('jpeg');
+    const { status, body } = await create({ content_type: 'image/jpg', bytes: file.length });
+    expect([status, body.headers]).to.deep.equal([201, { 'content-type': 'image/jpeg' }]);
+    expect((await putFile({ ...body, headers: { 'content-type': 'image/jpg' } }, file)).status).to.equal(200);
+    expect((await read(body.uuid)).body).to.include({ status: 'ready', content_type: 'image/jpeg' });
+  });
+
   it('a file of another size or type than announced is rejected, and the right one still accepted', async () => {
     const created = await createUpload(customer, image.length);
     for (const [file, headers] of [

@@ -30,8 +30,12 @@ describe('the value of an image parameter', () => {
   it('is an address, or contains the image', () => {
     const url = 'https://example.com/a.png?x=1';
     expect(parseInputReference(url, FIELD)).to.deep.equal({ form: 'url', url });
-    const data = { form: 'data', bytes: PNG, contentType: 'image/png' };
+    const data = { form: 'data', bytes: PNG };
     expect(parseInputReference(dataUrl(PNG), FIELD)).to.deep.equal(data);
+    for (const type of ['image/jpg', 'image/png;charset=utf-8', 'IMAGE/WebP;name=a.webp']) {
+      const written = dataUrl(PNG).replace('image/png', type);
+      expect(parseInputReference(written, FIELD), type).to.deep.equal(data);
+    }
   });
 
   for (const [value, problem] of [

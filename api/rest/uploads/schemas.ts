@@ -5,7 +5,7 @@ import { IMAGE_MAX_BYTES } from '../../../shared/spec/limits.ts';
 
 export const CreateUploadRequest = Type.Object(
   {
-    content_type: Type.Enum([...IMAGE_CONTENT_TYPES]),
+    content_type: Type.Enum([...IMAGE_CONTENT_TYPES, 'image/jpg'], { description: '`image/jpg` means `image/jpeg`' }),
     bytes: Type.Integer({ minimum: 1, maximum: IMAGE_MAX_BYTES, description: 'Size of the file' }),
   },
   NO_OTHER_FIELDS,

@@ -2527,8 +2527,11 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": {
-                    /** @enum {string} */
-                    content_type: "image/png" | "image/jpeg" | "image/webp";
+                    /**
+                     * @description `image/jpg` means `image/jpeg`
+                     * @enum {string}
+                     */
+                    content_type: "image/png" | "image/jpeg" | "image/webp" | "image/jpg";
                     /** @description Size of the file */
                     bytes: number;
                 };

@@ -32,9 +32,14 @@ export async function createUpload(
 ): Promise<CreatedUpload> {
   requireImageModels();
   await requireUploadPlan(accountId);
-  const upload = await addUpload({ accountId, source: 'upload', contentType, bytes });
+  const upload = await addUpload({ accountId, source: 'upload', contentType: toRegisteredType(contentType), bytes });
   const expiresAt = addMilliseconds(now(), UPLOAD_ADDRESS_MS);
   return { upload, target: await buildUploadTarget(upload, expiresAt), expiresAt };
+}
+
+/** Returns the registered name of a type. */
+export function toRegisteredType(contentType: string): string {
+  return contentType === 'image/jpg' ? 'image/jpeg' : contentType;
 }
 
 /**

@@ -9,12 +9,13 @@ import { canParseUrl } from '../../lib/canParseUrl.ts';
 export type InputReference =
   | { form: 'upload' | 'generation'; uuid: string }
   | { form: 'url'; url: string }
-  | { form: 'data'; bytes: Buffer; contentType: string };
+  | { form: 'data'; bytes: Buffer };
 
 /** Namespace of the UUIDs of images that are the same in every request: those of data URLs and of generations. */
 const UPLOAD_NAMESPACE = '3f1c5a52-7c1e-4f0e-9f54-0f5f2f3c6b1a';
 
-const DATA_URL_HEADER = /^data:(image\/(?:png|jpeg|webp));base64,/i;
+/** With the parameters that RFC 2397 allows. The type is found by the bytes. */
+const DATA_URL_HEADER = /^data:image\/(?:png|jpe?g|webp)(?:;[\w-]{1,32}=[^;,]{0,64}){0,4};base64,/i;
 const BASE64 = /^[A-Za-z0-9+/]+={0,2}$/;
 
 /**
@@ -42,7 +43,7 @@ export function parseInputReference(value: string, field: string): InputReferenc
 }
 
 function parseDataUrl(value: string, field: string): InputReference {
-  const [header, contentType = ''] = DATA_URL_HEADER.exec(value) ?? [];
+  const [header] = DATA_URL_HEADER.exec(value) ?? [];
   if (header === undefined)
     throw inputError(field, 'must begin with data:image/png;base64, or the same with jpeg or webp');
   const base64 = value.slice(header.length);
@@ -50,7 +51,7 @@ function parseDataUrl(value: string, field: string): InputReference {
   if (base64.length > Math.ceil(DATA_URL_MAX_BYTES / 3) * 4)
     throw inputError(field, `must have at most ${DATA_URL_MAX_BYTES / 1_000_000} MB. Upload the image instead`);
   if (!BASE64.test(base64)) throw inputError(field, 'is not valid base64');
-  return { form: 'data', bytes: Buffer.from(base64, 'base64'), contentType: contentType.toLowerCase() };
+  return { form: 'data', bytes: Buffer.from(base64, 'base64') };
 }
 
 /** Returns the UUID of the upload that holds the image of a data URL or of a generation. */

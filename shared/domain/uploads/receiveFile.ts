@@ -4,6 +4,7 @@ import { storeOriginal, withTempFile } from '../../gateways/media/inputImages.ts
 import { withReservedName } from '../../gateways/media/tempFiles.ts';
 import { ServiceError } from '../../spec/errors.ts';
 import { Upload } from '../../tables/Upload.ts';
+import { toRegisteredType } from './createUpload.ts';
 import { toUnavailableError } from './prepareUpload.ts';
 
 /** A file as a client sends it. */
@@ -24,7 +25,7 @@ export async function receiveFile(uuid: string, { contentType, length, body }: R
   if (upload === undefined) throw new ServiceError('not_found', 'Not found. The upload has expired.');
   if (upload.status !== 'pending')
     throw new ServiceError('validation_error', 'The upload is complete. Create another one for another file.');
-  if (contentType !== upload.content_type)
+  if (toRegisteredType(contentType) !== upload.content_type)
     throw new ServiceError('validation_error', `Content-Type must be ${upload.content_type}, as announced.`);
   if (length !== undefined && length !== upload.bytes) throw lengthError(upload.bytes);
   const received = await reserveReception(upload, () =>
