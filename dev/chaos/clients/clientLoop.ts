@@ -119,8 +119,8 @@ const PLANS_ONLY_ACTIONS: typeof ACTIONS = [
   [30, deleteAccount],
 ];
 const SUSPENSIONS_ONLY_ACTIONS: typeof ACTIONS = [
-  [80, createGeneration],
-  [20, suspendForAWhile],
+  [70, createGeneration],
+  [30, suspendForAWhile],
 ];
 const LATE_PAYMENT_ACTIONS: typeof ACTIONS = [[1, payWithLateEvent]];
 const TEST_ONLY_ACTIONS: typeof ACTIONS = [[1, sendTestEvents]];

@@ -133,7 +133,8 @@ const ROLES: readonly (Partial<CustomerRole> & { isUnsubscribed?: boolean })[] =
   { isReferred: true },
   { isUnsubscribed: true },
   { isUnsubscribed: true },
-  { hasAutoTopups: true },
+  // Each burn leaves it below the threshold, so that its suspensions find a recorded trigger.
+  { plan: 'studio', isHot: true, hasAutoTopups: true, threshold: 1_000_000, only: 'suspensions' },
   { isReferred: true, hasAutoTopups: true },
   { hasAutoTopups: true },
   // Its balance is always below the threshold, and nothing is ever burned.
@@ -148,8 +149,6 @@ const ROLES: readonly (Partial<CustomerRole> & { isUnsubscribed?: boolean })[] =
   { plan: 'lite', isHot: true, only: 'topups' },
   // Its plan is upgraded and returned often enough that it changes several times in a month.
   { plan: 'lite', isHot: true, only: 'plans' },
-  // Each burn leaves it below the threshold, so that its suspensions find a recorded trigger.
-  { plan: 'studio', hasAutoTopups: true, threshold: 1_000_000, only: 'suspensions' },
 ];
 
 export function createCustomers(count: number, random: SeededRandom): ChaosCustomer[] {

@@ -79,7 +79,7 @@ async function runWithSeed(bug: SeededBug, folder: string, seed: number, seconds
   const { violations, folder: logs } = await runChaos({
     seed,
     seconds,
-    accounts: 19,
+    accounts: 18,
     clients: 8,
     isCalm: false,
     keepsFiles: false,
