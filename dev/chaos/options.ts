@@ -22,9 +22,9 @@ export interface ChaosOptions {
 export const USAGE = `npm run chaos -- [options]
 
 Runs the service with clients, injects faults according to a seed, removes them, and checks that nothing was lost.
-Rebuilds dist: stop any process that runs from it. A run takes about a minute longer than its fault phase; as root it also
-mounts a small disk in memory in order to fill it. Exits with 0 without violations, with 1 after a violation (the report
-names the folder of the logs), and with 2 for a usage error.
+Rebuilds dist. A run takes about a minute longer than its fault phase; as root it also mounts a small disk in memory in
+order to fill it. Exits with 0 without violations, with 1 after a violation (the report names the folder of the logs), and
+with 2 for a usage error.
 
   --seed <number>      which faults are injected when; default 1
   --seeds <count>      number of runs, with this seed and the following ones; default 1
