@@ -39,6 +39,7 @@ import * as planHistory from './0033_plan_history.ts';
 import * as topupRemainders from './0034_topup_remainders.ts';
 import * as topupRemaindersIndex from './0034_topup_remainders_index.ts';
 import * as autoTopupNeed from './0035_auto_topup_need.ts';
+import * as accountErrors from './0036_account_errors.ts';
 
 /** A migration, and the indexes on existing tables that are built before its transaction. */
 export interface Migration extends Knex.Migration {
@@ -85,6 +86,7 @@ export const MIGRATIONS: Record<MigrationName, Migration> = {
   '0034_topup_remainders': topupRemainders,
   '0034_topup_remainders_index': topupRemaindersIndex,
   '0035_auto_topup_need': autoTopupNeed,
+  '0036_account_errors': accountErrors,
 };
 
 /** Key of the advisory lock that serializes migrations. An arbitrary constant, used for nothing else. */

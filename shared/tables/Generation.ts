@@ -47,6 +47,8 @@ export class Generation extends Model {
   declare submitted_at: Date | null;
   /** Number of submits of unknown outcome. */
   declare unconfirmed_submits: number;
+  /** First time at which an upstream rejected our account instead of it. */
+  declare account_error_at: Date | null;
   /** Identifies it at the upstream that accepted it. */
   declare upstream_handle: Record<string, unknown> | null;
   /** Time of the last poll of the upstream. */

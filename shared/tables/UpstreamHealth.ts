@@ -22,4 +22,8 @@ export class UpstreamHealth extends Model {
   declare detail: string;
   /** End of the open circuit, after an error that probes do not detect. It counts as offline until then. */
   declare circuit_open_until: Date | null;
+  /** Time of the last account error of a generation that had none before. */
+  declare account_error_at: Date | null;
+  /** Time of the first submit that it accepted after an account error. */
+  declare accepted_at: Date | null;
 }

@@ -71,6 +71,8 @@ export class FakeUpstream extends HttpFake {
   file: UpstreamFault | undefined;
   probe: UpstreamFault | undefined;
   keys: UpstreamFault | undefined;
+  /** Misbehavior of submits by prompt. */
+  readonly submitByPrompt = new Map<string, UpstreamFault>();
   /** Keys that sign call-backs. A test replaces them to rotate them. */
   callbackKeys = createCallbackKeys();
   /** Sends the call-back of a job that has ended, for jobs that ask for one. */
@@ -146,7 +148,7 @@ export class FakeUpstream extends HttpFake {
       await this.submitHold;
     }
     if (operation === 'status' || operation === 'result') this.find(jobId)?.polls.push(Date.now());
-    const fault = operation === null ? undefined : this[operation];
+    const fault = operation === null ? undefined : (this.findPromptFault(parsed) ?? this[operation]);
     if (misbehave(fault, request, response)) return;
     const answer = await routed.respond();
     const asked = operation === 'status' ? this.find(jobId) : undefined;
@@ -156,6 +158,12 @@ export class FakeUpstream extends HttpFake {
       const type = answer.file.endsWith('.mp4') ? 'video/mp4' : 'image/png';
       response.writeHead(200, { 'content-type': type }).end(this.readFile(answer.file));
     } else this.send(answer, operation, response);
+  }
+
+  private findPromptFault({ method, body }: ProtocolRequest): UpstreamFault | undefined {
+    if (method !== 'POST' || this.submitByPrompt.size === 0) return undefined;
+    const text = JSON.stringify(body);
+    return [...this.submitByPrompt].find(([prompt]) => text.includes(prompt))?.[1];
   }
 
   private send({ status, body, headers }: JsonResponse, operation: Operation | null, response: ServerResponse): void {

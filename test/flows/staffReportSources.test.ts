@@ -3,7 +3,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { expect } from 'chai';
 import { pruneReferralNetworks } from '../../shared/domain/affiliates/referrals.ts';
 import { runBillingMaintenance } from '../../shared/domain/billing/maintenance.ts';
-import { openCircuit } from '../../shared/domain/generations/execution/modelHealth.ts';
+import { openCircuit } from '../../shared/domain/generations/execution/circuit.ts';
 import { sumGenerationHours } from '../../shared/domain/reports/generationHours.ts';
 import { getUpstreamRoutes, type UpstreamRoute } from '../../shared/gateways/upstreams/index.ts';
 import { enrollAffiliate, followReferralLink, signUpCustomer } from '../harness/affiliates.ts';

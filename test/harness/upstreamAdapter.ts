@@ -14,6 +14,7 @@ import { setTestConfig } from './testConfig.ts';
 
 /** Messages that customers see. */
 export const NOT_ALLOWED = "The model's content policy does not allow this. Please change the prompt and try again.";
+export const BLOCKED = 'The provider refused this request. Please change the prompt and try again.';
 export const BROKE_DOWN = 'The model failed while generating. Please try again.';
 export const NOT_MADE = 'The model could not generate this.';
 export const NO_OUTPUT = { state: 'failed', message: 'The model returned no output.' } as const;

@@ -1,5 +1,6 @@
+import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
-import type { TestCustomer } from '../harness/apiClient.ts';
+import { IMAGE, type TestCustomer } from '../harness/apiClient.ts';
 import { FaultProxy } from '../fakes/faultProxy.ts';
 import { setAllModelsOnline } from '../harness/seeds.ts';
 import { eventually, type TestService, startTestService } from '../harness/testService.ts';
@@ -165,12 +166,13 @@ describe('an upstream that rejects our account', () => {
     const customer = await service.createCustomer('studio');
     await eventually('both probed', async () => (await service.sql('SELECT 1 FROM upstream_health')).length === 3);
     service.upstream.submit = 402;
-    const image = await customer.createImage();
-    expect((await customer.waitForEnd(image.uuid)).status).to.equal('succeeded');
-    expect((await readGenerationRow(service, image.uuid)).upstream).to.equal('second');
+    for (const image of [await customer.createImage(), await customer.createImage()]) {
+      expect((await customer.waitForEnd(image.uuid)).status).to.equal('succeeded');
+      expect((await readGenerationRow(service, image.uuid)).upstream).to.equal('second');
+    }
 
     const balance = await customer.balance();
-    const video = await customer.createVideo();
+    const videos = [await customer.createVideo(), await customer.createVideo()];
     await eventually('refused', async () => {
       const { status, body } = await customer.createGeneration({
         model: 'vidmodel-video',
@@ -180,11 +182,82 @@ describe('an upstream that rejects our account', () => {
     });
     service.upstream.submit = undefined;
     await service.sql('UPDATE upstream_health SET circuit_open_until = now()');
-    expect((await customer.waitForEnd(video.uuid, 40_000)).status).to.equal('succeeded');
+    for (const { uuid } of videos) expect((await customer.waitForEnd(uuid, 40_000)).status).to.equal('succeeded');
     expect(await customer.balance()).to.be.below(balance);
     await service.stop();
     await second.stop();
   }).timeout(120_000);
+});
+
+describe('a prompt that an upstream refuses with the status of an account error', () => {
+  const FORBIDDEN = { status: 403, body: { detail: 'Forbidden' } };
+  let service: TestService;
+  let customer: TestCustomer;
+  let other: TestCustomer;
+  before(async () => {
+    service = await startTestService({ workers: 2 });
+    [customer, other] = [await service.createCustomer('studio'), await service.createCustomer('studio')];
+    await eventually('probed', async () => (await service.sql('SELECT 1 FROM upstream_health')).length === 2);
+  });
+  after(() => service.stop());
+  beforeEach(() => service.upstream.submitByPrompt.clear());
+
+  const countOpenings = async () =>
+    (await service.sql('SELECT coalesce(sum(circuit_openings), 0)::int AS openings FROM upstream_hours'))[0].openings;
+
+  /** Creates an image that is refused, and waits until it was. */
+  const createRefused = async () => {
+    const prompt = `refused ${randomUUID()}`;
+    service.upstream.submitByPrompt.set(prompt, FORBIDDEN);
+    const { uuid } = await customer.createImage(prompt);
+    await eventually('refused once', async () => (await readGenerationRow(service, uuid)).account_error_at !== null);
+    return uuid;
+  };
+
+  it('fails and is refunded once the upstream accepts others, which notice nothing', async () => {
+    const balance = await customer.balance();
+    const uuids = [];
+    for (let round = 0; round < 2; round += 1) {
+      uuids.push(await createRefused());
+      const good = await other.createImage();
+      expect((await other.waitForEnd(good.uuid)).status).to.equal('succeeded');
+    }
+    for (const uuid of uuids) {
+      const ended = await customer.waitForEnd(uuid);
+      expect([ended.status, ended.error_message]).to.deep.equal(['failed', 'The model could not generate this.']);
+    }
+    expect(await customer.balance()).to.equal(balance);
+    expect(await countOpenings()).to.equal(0);
+  });
+
+  it('opens the circuit with that of another generation if nothing was accepted between them, and only once', async () => {
+    const first = await createRefused();
+    const submits = service.upstream.submits;
+    await eventually('refused again', () => service.upstream.submits > submits + 1);
+    expect(await countOpenings()).to.equal(0);
+    const second = await createRefused();
+    await eventually('open', async () => (await countOpenings()) === 1);
+    expect((await other.createGeneration(IMAGE)).body.error).to.equal('model_unavailable');
+    // Both are retried meanwhile, and are not counted again after the circuit has closed.
+    await service.sql('UPDATE upstream_health SET circuit_open_until = now()');
+    const retried = service.upstream.submits;
+    await eventually('both are retried', () => service.upstream.submits >= retried + 3);
+    const good = await other.createImage();
+    expect((await other.waitForEnd(good.uuid)).status).to.equal('succeeded');
+    for (const uuid of [first, second]) expect((await customer.waitForEnd(uuid, 40_000)).status).to.equal('failed');
+    expect(await countOpenings()).to.equal(1);
+  }).timeout(60_000);
+
+  it('fails at once if the response names content, or comes from a firewall', async () => {
+    for (const body of [{ code: 'permission-denied', error: 'Content violates usage guidelines.' }, '<html>blocked']) {
+      const prompt = `refused ${randomUUID()}`;
+      const before = service.upstream.submits;
+      service.upstream.submitByPrompt.set(prompt, { status: 403, body });
+      const { uuid } = await customer.createImage(prompt);
+      expect((await customer.waitForEnd(uuid)).status).to.equal('failed');
+      expect(service.upstream.submits).to.equal(before + 1);
+    }
+  });
 });
 
 /** Makes the database behave like a standby: reads succeed, and writes are rejected. */

@@ -168,10 +168,15 @@ describe('the fal adapter', () => {
     }
 
     it('reports rejected if fal marks the error as not retryable', async () => {
-      const headers = { 'x-fal-retryable': 'false' };
       const body = { detail: [{ type: 'image_too_small', msg: 'The image is too small' }] };
-      const fault = await captureUpstreamError(submitted({ status: 500, headers, body }));
-      expect(fault).to.include({ fault: 'rejected', message: 'The image is too small' });
+      for (const [name, value] of [
+        ['x-fal-retryable', 'false'],
+        ['x-fal-needs-retry', 'false'],
+        ['x-fal-needs-retry', '0'],
+      ] as const) {
+        const fault = await captureUpstreamError(submitted({ status: 500, headers: { [name]: value }, body }));
+        expect(fault).to.include({ fault: 'rejected', message: 'The image is too small' });
+      }
     });
 
     for (const retryable of ['true', undefined]) {
@@ -249,15 +254,20 @@ describe('the fal adapter', () => {
       [500, {}],
       [503, { 'x-fal-retryable': 'true' }],
       [504, {}],
-      [401, {}],
-      [403, {}],
-      [404, {}],
       [408, {}],
       [429, { 'retry-after': '3' }],
     ] as [number, Record<string, string>][]) {
       it(`reports unavailable for a result that fal does not return: ${status} ${JSON.stringify(headers)}`, async () => {
         const fault = await captureUpstreamError(seen({ status, headers, body: {} }));
         expect(fault).to.include({ fault: 'unavailable', retryAfterMs: status === 429 ? 3_000 : 0 });
+      });
+    }
+
+    for (const status of [401, 403, 404]) {
+      it(`reports failed for a model's own ${status}, and gone for one without a reason`, async () => {
+        for (const body of [{ detail: [{ msg: 'Odd.' }] }, { detail: 'Odd.', error_type: 'odd' }])
+          expect(await seen({ status, body })).to.deep.equal({ state: 'failed', message: 'Odd.' });
+        expect(await captureUpstreamError(seen({ status, body: { detail: 'No.' } }))).to.include({ fault: 'gone' });
       });
     }
 

@@ -5,6 +5,9 @@ import {
   isSafeString,
   FAILURE_MESSAGES,
   toSubmitError,
+  describeStatus,
+  namesContent,
+  probeError,
   isSameOrigin,
   truncateMessage,
   toNonEmptyString,
@@ -77,10 +80,8 @@ export function falUpstream({ upstream: { baseUrl, key }, modelId, kind }: Upstr
     const response = await requestJson('POST', `${baseUrl}/${modelId}${query}`, { headers, body: input });
     if (response.status === 200 && isFalReceipt(response.body, origin))
       return { state: 'accepted', handle: buildHandle(response.body) };
-    // fal marks errors that would repeat for the same request.
-    if (response.status >= 500 && response.headers['x-fal-retryable'] === 'false') {
+    if (response.status >= 500 && isFinal(response))
       throw new UpstreamError('rejected', describeFalFailure(response.body));
-    }
     throw toSubmitError(response, describeFalFailure);
   }
 
@@ -98,6 +99,7 @@ export function falUpstream({ upstream: { baseUrl, key }, modelId, kind }: Upstr
     if (getField(status.body, 'status') !== 'COMPLETED') return parseFalProgress(status.body);
     const result = await withRetryableErrors(() => sendToOrigin('GET', responseUrl));
     if (result.status === 200) return parseFalOutput(result.body, kind);
+    if (isResultMissing(result)) throw new UpstreamError('gone', describeStatus(result));
     if (isResultUnavailable(result, status)) throw unavailableError(result);
     return { state: 'failed', message: describeFalFailure(result.body, status.body) };
   }
@@ -112,8 +114,8 @@ export function falUpstream({ upstream: { baseUrl, key }, modelId, kind }: Upstr
     const response = await withRetryableErrors(() =>
       sendToOrigin('GET', `${baseUrl}/${app}/requests/${UNKNOWN_REQUEST_ID}/status`),
     );
-    const isUnderstood = response.status < 500 && ![401, 403, 429].includes(response.status);
-    if (!isUnderstood || response.body === undefined) throw unavailableError(response);
+    const isUnderstood = response.status < 500 && ![401, 402, 403, 429].includes(response.status);
+    if (!isUnderstood || response.body === undefined) throw probeError(response);
   }
 
   return { kind, isSynchronous: false, submit, poll, cancel, probe };
@@ -136,11 +138,28 @@ function parseEarlyResult({ status, body }: JsonResponse, kind: ModelKind): Upst
   return output?.state === 'succeeded' ? output : undefined;
 }
 
+/** Returns true if fal marks an error as one that would repeat for the same request. It documents two headers for that. */
+function isFinal({ headers }: JsonResponse): boolean {
+  return ['x-fal-retryable', 'x-fal-needs-retry'].some((name) => /^(false|0|no)$/i.test(String(headers[name])));
+}
+
+/** Returns true if a result is the answer of the model, whose status codes fal passes on. */
+function isModelError(result: JsonResponse): boolean {
+  return (
+    getErrorType(result.body) !== undefined || Array.isArray(getField(result.body, 'detail')) || namesContent(result)
+  );
+}
+
+/** Returns true if there is no result for a completed request, and no reason. It may appear a moment later. */
+function isResultMissing(result: JsonResponse): boolean {
+  return [401, 403, 404].includes(result.status) && !isModelError(result);
+}
+
 /** Returns true if the queue did not return the result, as opposed to a failed request without one. */
 function isResultUnavailable(result: JsonResponse, status: JsonResponse): boolean {
-  if ([401, 403, 404, 408, 429].includes(result.status)) return true;
-  if (result.status < 500 || result.headers['x-fal-retryable'] === 'false') return false;
-  return toNonEmptyString(getField(status.body, 'error')) === undefined && getErrorType(result.body) === undefined;
+  if ([408, 429].includes(result.status)) return true;
+  if (result.status < 500 || isFinal(result)) return false;
+  return toNonEmptyString(getField(status.body, 'error')) === undefined && !isModelError(result);
 }
 
 function parseFalOutput(body: unknown, kind: ModelKind): UpstreamProgress {

@@ -10,6 +10,8 @@ import {
   FAILURE_MESSAGES,
   toSubmitError,
   accountError,
+  namesContent,
+  probeError,
   isSameOrigin,
   truncateMessage,
   toNonEmptyString,
@@ -75,6 +77,7 @@ export function openaiUpstream({ upstream: { baseUrl, key, acceptsForm }, modelI
   async function poll(handle: UpstreamHandle): Promise<UpstreamProgress> {
     const response = await withRetryableErrors(() => requestJson('GET', getVideoUrl(handle), { headers }));
     if (response.status === 404) throw new UpstreamError('gone', 'The upstream does not have this video.');
+    if (namesContent(response)) return failedResult(response.body);
     const status = toNonEmptyString(getField(response.body, 'status'));
     if (response.status !== 200 || status === undefined) throw unavailableError(response);
     if (isFailedStatus(response.body)) return failedResult(response.body);
@@ -127,7 +130,7 @@ export function openaiUpstream({ upstream: { baseUrl, key, acceptsForm }, modelI
     const response = await withRetryableErrors(() => requestJson('GET', `${baseUrl}/models`, { headers }));
     // Some upstreams have no list of models and respond with 404 in JSON.
     const isUnderstood = typeof response.body === 'object' && response.body !== null;
-    if (!isUnderstood || (response.status !== 200 && response.status !== 404)) throw unavailableError(response);
+    if (!isUnderstood || (response.status !== 200 && response.status !== 404)) throw probeError(response);
   }
 
   const isSynchronous = kind === 'image';

@@ -5,6 +5,8 @@ import {
   isSafeString,
   FAILURE_MESSAGES,
   toSubmitError,
+  namesContent,
+  probeError,
   isSameOrigin,
   truncateMessage,
   toNonEmptyString,
@@ -84,6 +86,7 @@ export function replicateUpstream({ upstream: { baseUrl, key }, modelId, kind }:
   async function poll(handle: UpstreamHandle): Promise<UpstreamProgress> {
     const response = await withRetryableErrors(() => sendToOrigin('GET', (handle as ReplicateHandle).get_url));
     if (response.status === 404) throw new UpstreamError('gone', 'The upstream does not have this prediction.');
+    if (namesContent(response)) return { state: 'failed', message: FAILURE_MESSAGES.notAllowed };
     if (response.status !== 200 || toNonEmptyString(getField(response.body, 'status')) === undefined)
       throw unavailableError(response);
     return parseProgress(response.body);
@@ -129,8 +132,7 @@ export function replicateUpstream({ upstream: { baseUrl, key }, modelId, kind }:
   async function probe(): Promise<void> {
     const response = await withRetryableErrors(() => sendToOrigin('GET', `${baseUrl}/models/${model}`));
     const { status, body } = response;
-    if (status !== 200 || typeof body !== 'object' || body === null || Array.isArray(body))
-      throw unavailableError(response);
+    if (status !== 200 || typeof body !== 'object' || body === null || Array.isArray(body)) throw probeError(response);
   }
 
   return { kind, isSynchronous: false, submit, poll, cancel, probe };

@@ -19,6 +19,7 @@ export const FAILURE_MESSAGES = {
   unusableOutput: 'The model returned no usable output.',
   notMade: 'The model could not generate this.',
   notInTime: 'The model did not finish in time.',
+  blocked: 'The provider refused this request. Please change the prompt and try again.',
   notConfirmed: 'The model did not confirm this generation. Please try again.',
 } as const;
 
@@ -78,8 +79,31 @@ export async function withRetryableErrors(send: () => Promise<JsonResponse>): Pr
   }
 }
 
+/** Statuses with which providers, and firewalls in front of them, refuse a request for its content. */
+const CONTENT_STATUSES = [400, 403, 406, 422, 451];
+const CONTENT_WORDS =
+  /moderat|polic(y|ies)\b|content[ _-]?filter|guidelines|safety|sensitive|nsfw|violat|prohibited|inappropriate|flagged/i;
+const ACCOUNT_WORDS = /\b(account|organi[sz]ation|billing|balance|quota|locked|(api|access)[ _-]?key)\b/i;
+
+/** Returns true if a rejection names content. One that names our account as well may be about the account. */
+export function namesContent({ status, body }: JsonResponse): boolean {
+  const text = listErrorTexts(body).join(' ');
+  return CONTENT_STATUSES.includes(status) && CONTENT_WORDS.test(text) && !ACCOUNT_WORDS.test(text);
+}
+
+/** Lists the codes and sentences of an error. Excludes fields that may repeat the prompt. */
+function listErrorTexts(body: unknown): string[] {
+  const names = ['code', 'type', 'error_type', 'reason', 'title', 'message', 'msg', 'detail', 'error'];
+  const detail = getField(body, 'detail');
+  const sources = [body, getField(body, 'error'), ...(Array.isArray(detail) ? (detail as unknown[]) : [])];
+  return sources
+    .flatMap((source) => [source, ...names.map((name) => getField(source, name))])
+    .filter((value) => typeof value === 'string');
+}
+
 /**
- * Classifies the response to a submission that was not accepted.
+ * Classifies the response to a submission that was not accepted. The words of the body come before its status, which
+ * providers use for prompts and for accounts alike. A 403 that is not JSON comes from a firewall in front of the provider.
  * @param describeRejection builds the message to the customer for a submission that is rejected for good.
  */
 export function toSubmitError(
@@ -87,8 +111,10 @@ export function toSubmitError(
   describeRejection: (body: unknown) => string,
   { isSynchronous = false } = {},
 ): UpstreamError {
-  const { status } = response;
-  if (status === 400 || status === 422) return new UpstreamError('rejected', describeRejection(response.body));
+  const { status, body } = response;
+  if (status === 400 || status === 422) return new UpstreamError('rejected', describeRejection(body));
+  if (namesContent(response)) return new UpstreamError('rejected', FAILURE_MESSAGES.notAllowed);
+  if (status === 403 && body === undefined) return new UpstreamError('rejected', FAILURE_MESSAGES.blocked);
   if (ACCOUNT_ERROR_STATUSES.includes(status)) return accountError(response);
   const isLate = status < 300 || TIMEOUT_STATUSES.includes(status);
   // A synchronous submit may fail at any time during the run.
@@ -99,6 +125,12 @@ export function toSubmitError(
 /** Statuses of proxies that received no response, or an invalid one. */
 const TIMEOUT_STATUSES = [408, 499, 504, 520, 524];
 const ACCOUNT_ERROR_STATUSES = [401, 402, 403];
+
+/** Error for a failed probe, which carries our key and nothing of a customer. */
+export function probeError(response: JsonResponse): UpstreamError {
+  const isAccountError = ACCOUNT_ERROR_STATUSES.includes(response.status) && response.body !== undefined;
+  return isAccountError ? accountError(response) : unavailableError(response);
+}
 
 /** Error of our account at the upstream, which accepts nothing until an operator fixes it. */
 export function accountError(response: JsonResponse): UpstreamError {

@@ -1,5 +1,10 @@
 import pLimit from 'p-limit';
-import { getUpstream, getUpstreamRoutes, type UpstreamRoute } from '../../../gateways/upstreams/index.ts';
+import {
+  getUpstream,
+  getUpstreamRoutes,
+  UpstreamError,
+  type UpstreamRoute,
+} from '../../../gateways/upstreams/index.ts';
 import { now } from '../../../lib/clock.ts';
 import { config } from '../../../lib/config.ts';
 import { perService } from '../../../lib/serviceScope.ts';
@@ -50,6 +55,16 @@ async function checkRoute(route: UpstreamRoute): Promise<void> {
       (error: unknown) => (error as Error).message,
     );
   await recordProbe(route, problem);
+}
+
+/** Returns true if an upstream rejects our account in response to a probe, which carries our key and no input. */
+export async function isAccountRejected(route: UpstreamRoute): Promise<boolean> {
+  return getUpstream(route)
+    .probe()
+    .then(
+      () => false,
+      (error: unknown) => error instanceof UpstreamError && error.isAccountError,
+    );
 }
 
 /** Probes if the last scheduled probe is overdue. Schedules live in Redis, and models stay online without it. */

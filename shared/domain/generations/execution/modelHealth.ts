@@ -22,9 +22,6 @@ import type { ModelStatus } from '../../../spec/states.ts';
 import { getReleases, type Release } from '../../catalog/releases.ts';
 import { UpstreamHealth } from '../../../tables/UpstreamHealth.ts';
 
-/** Time for which the circuit of an upstream stays open after an account error. */
-const CIRCUIT_OPEN_MS = 30_000;
-
 /** A model with the status that `GET /api/models/` shows. */
 export interface ModelWithStatus extends CatalogModel {
   status: ModelStatus;
@@ -228,46 +225,13 @@ export async function recordProbe(
   if (problem !== null) logger.warn({ model, upstream: name, status: row?.status, problem }, 'upstream probe failed');
 }
 
-/** Counts an opening for the reports, unless the circuit is open already. */
-const OPEN_CIRCUIT = prepared(
-  'open_upstream_circuit',
-  `WITH before AS MATERIALIZED (
-     SELECT model, position, circuit_open_until FROM upstream_health
-      WHERE model = :model AND position = :position FOR NO KEY UPDATE
-   ), opened AS (
-     UPDATE upstream_health h SET circuit_open_until = :until, detail = :problem
-       FROM before WHERE h.model = before.model AND h.position = before.position
-     RETURNING h.model, h.upstream, before.circuit_open_until AS open_before
-   )
-   INSERT INTO upstream_hours AS u (hour, model, upstream, circuit_openings)
-   SELECT date_trunc('hour', cast(:now AS timestamptz), 'UTC'), model, upstream, 1 FROM opened
-    WHERE open_before IS NULL OR open_before <= :now
-   ON CONFLICT (hour, model, upstream) DO UPDATE SET circuit_openings = u.circuit_openings + 1`,
-);
-
-/**
- * Opens the circuit of an upstream for half a minute after it rejected our account (no balance, or no rights). Its
- * probes still succeed, and customers would be charged for generations that it does not accept.
- */
-export async function openCircuit(route: UpstreamRoute, problem: string): Promise<void> {
-  const { model, upstream, modelId } = route;
-  const at = now();
-  await runStatement(OPEN_CIRCUIT, {
-    model,
-    position: findRoutePosition(route),
-    now: at,
-    until: addMilliseconds(at, CIRCUIT_OPEN_MS),
-    problem,
-  });
+/** Makes the next claims choose among the upstreams again. */
+export function forgetActiveRoutes(): void {
   state().activeRoutes = undefined;
-  logger.error(
-    { model, upstream: `${upstream.name}:${modelId}`, problem },
-    'upstream rejected our account; circuit opened',
-  );
 }
 
 /** Returns the position of a route among its model's choices, or -1 if it is no longer one of them. */
-function findRoutePosition({ model, upstream, modelId }: UpstreamRoute): number {
+export function findRoutePosition({ model, upstream, modelId }: UpstreamRoute): number {
   return getRoutes(model).findIndex((route) => route.upstream.name === upstream.name && route.modelId === modelId);
 }
 

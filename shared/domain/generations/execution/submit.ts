@@ -18,11 +18,13 @@ import { UNCONFIRMED_SUBMITS_MAX } from '../../../spec/limits.ts';
 import { findGenerationImages } from '../../uploads/generationImages.ts';
 import { buildCallbackUrl } from './callbacks.ts';
 import { cancelAtUpstream } from './cancel.ts';
+import { openCircuit, recordAcceptance, recordAccountError } from './circuit.ts';
 import { cancelUnsubmitted, failGeneration } from './completeOrFail.ts';
 import { finalizeGeneration } from './finalize.ts';
 import { getGenerationRoute } from './generationRoute.ts';
+import { isAccountRejected } from './healthCheck.ts';
 import { withLease } from './lease.ts';
-import { openCircuit, recordProbe } from './modelHealth.ts';
+import { recordProbe } from './modelHealth.ts';
 import { getFirstPollDelayMs } from './pollPace.ts';
 import { retryDuringOutage, retryUntilStored } from './retry.ts';
 import { recordAccepted, releaseGeneration } from './submitResult.ts';
@@ -117,6 +119,7 @@ async function handleResult(
   result: UpstreamResult,
 ): Promise<void> {
   try {
+    if (result.state === 'succeeded') await retryDuringOutage(generation, () => recordAcceptance(route));
     await finalizeGeneration(generation, route, result, retryUntilStored(generation));
   } finally {
     if (result.state === 'succeeded' && 'file' in result.output) await deleteTempFile(result.output.file);
@@ -129,21 +132,30 @@ async function handleSubmitError(
   error: UpstreamError,
 ): Promise<void> {
   const { uuid, account_id } = generation;
-  if (error.fault === 'rejected') {
-    await failGeneration({ uuid, account_id, message: error.message });
+  const accountErrorAt = error.isAccountError ? now() : null;
+  const evidence =
+    accountErrorAt === null
+      ? undefined
+      : await retryDuringOutage(generation, () => recordAccountError(route, generation, accountErrorAt));
+  if (error.fault === 'rejected' || evidence === 'generation') {
+    const message = error.fault === 'rejected' ? error.message : FAILURE_MESSAGES.notMade;
+    await failGeneration({ uuid, account_id, message });
     return;
   }
   const delayMs = Math.max(getRetryDelayMs(generation.created_at), error.retryAfterMs);
   logger.warn({ err: error, generationId: uuid, fault: error.fault, delayMs }, 'submit failed; will retry');
   const isCancelRequested = await retryDuringOutage(generation, () =>
-    releaseGeneration(generation, delayMs, error.fault === 'unknown' ? 'unknown' : 'not accepted'),
+    releaseGeneration(generation, delayMs, error.fault === 'unknown' ? 'unknown' : 'not accepted', accountErrorAt),
   );
   if (isCancelRequested && (await cancelUnsubmitted(generation, null))?.hasEnded === true) return;
   void enqueueDispatch({ uuid, account_id, is_test: isTestUpstream(route.upstream) }, { delayMs });
   // Only transport errors count as failed probes: an upstream that responds, even with "busy", is reachable. A
   // synchronous upstream takes minutes to respond, so its timeouts say nothing about its health.
-  if (error.isAccountError) await openCircuit(route, error.message);
-  else if (!error.hasResponse && !getUpstream(route).isSynchronous)
+  if (error.isAccountError) {
+    const isFirst = generation.account_error_at === null;
+    if (evidence === 'account' || (isFirst && (await isAccountRejected(route))))
+      await openCircuit(route, error.message);
+  } else if (!error.hasResponse && !getUpstream(route).isSynchronous)
     await recordProbe(route, error.message, 'submission');
 }
 

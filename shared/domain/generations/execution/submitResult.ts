@@ -3,6 +3,7 @@ import { addMilliseconds, now } from '../../../lib/clock.ts';
 import { isRejection } from '../../../lib/database/errors.ts';
 import { prepared, runStatement } from '../../../lib/database/preparedStatements.ts';
 import type { GenerationKey } from '../../../queues/catalog.ts';
+import { buildAcceptance } from './circuit.ts';
 import { type ClaimedGeneration, CLOCK_SKEW_MS, STEP_INTERVAL_MS, SWEEP_GRACE_MS } from './transition.ts';
 
 interface AcceptedSubmit extends GenerationKey {
@@ -32,7 +33,7 @@ const RECORD_ACCEPTED = prepared(
             next_attempt_at = CASE WHEN g.next_poll_at IS NULL THEN mine.due ELSE :soon END
        FROM mine
       WHERE g.uuid = mine.uuid AND g.account_id = mine.account_id AND g.upstream_handle IS NULL
-   )
+   ), accepted AS (${buildAcceptance("SELECT upstream || ':' || upstream_model FROM mine")})
    SELECT uuid, is_poll_due FROM mine`,
 );
 
@@ -54,6 +55,7 @@ export const recordAccepted = createBatcher<AcceptedSubmit, 'recorded' | 'poll d
     const uuids = receipts.map(({ uuid }) => uuid);
     const rows = await runStatement<{ uuid: string; is_poll_due: boolean }>(RECORD_ACCEPTED, {
       uuids,
+      now: at,
       soon: addMilliseconds(at, SWEEP_GRACE_MS),
       receipts: JSON.stringify(
         receipts.map(({ firstPollDelayMs, ...receipt }) => ({
@@ -72,7 +74,8 @@ export const recordAccepted = createBatcher<AcceptedSubmit, 'recorded' | 'poll d
 const RELEASE_GENERATION = prepared(
   'release_generation',
   `UPDATE generations
-      SET leased_until = :notBefore, next_attempt_at = :due, submit_started_at = CASE WHEN :unknown THEN submit_started_at END
+      SET leased_until = :notBefore, next_attempt_at = :due, submit_started_at = CASE WHEN :unknown THEN submit_started_at END,
+          account_error_at = coalesce(account_error_at, :accountErrorAt)
     WHERE uuid = :uuid AND account_id = :account_id AND upstream_handle IS NULL AND submit_started_at = :since
    RETURNING cancel_requested_at IS NOT NULL AS is_cancel_requested`,
 );
@@ -80,12 +83,14 @@ const RELEASE_GENERATION = prepared(
 /**
  * Releases a claimed generation so that it is submitted again after the delay. After an unknown outcome the next claim
  * counts an unconfirmed submit. Does nothing if another worker has claimed the generation since.
+ * @param accountErrorAt time of the submit's failure if it was an error of our account; the first one is kept.
  * @returns true if its owner has asked to cancel it meanwhile.
  */
 export async function releaseGeneration(
   generation: ClaimedGeneration,
   delayMs: number,
   outcome: 'not accepted' | 'unknown',
+  accountErrorAt: Date | null = null,
 ): Promise<boolean> {
   const { uuid, account_id, submit_started_at: since } = generation;
   const at = now();
@@ -97,6 +102,7 @@ export async function releaseGeneration(
     notBefore: addMilliseconds(at, delayMs - CLOCK_SKEW_MS),
     due: addMilliseconds(at, delayMs + SWEEP_GRACE_MS),
     unknown: outcome === 'unknown',
+    accountErrorAt,
   });
   return released?.is_cancel_requested === true;
 }

@@ -37,6 +37,7 @@ export type ClaimedGeneration = Pick<
   | 'catalog_id'
   | 'cancel_requested_at'
   | 'submitted_at'
+  | 'account_error_at'
 > & {
   upstream: string;
   upstream_model: string;
@@ -49,7 +50,8 @@ export type ClaimedGeneration = Pick<
 };
 
 export const CLAIMED_COLUMNS = `g.uuid, g.account_id, g.model, g.prompt, g.params, g.created_at, g.deadline_at, g.unconfirmed_submits, g.media_token,
-  g.upstream, g.upstream_model, g.upstream_handle, g.submitted_at, g.submit_started_at, g.cancel_requested_at, g.catalog_id`;
+  g.upstream, g.upstream_model, g.upstream_handle, g.submitted_at, g.submit_started_at, g.cancel_requested_at, g.account_error_at,
+  g.catalog_id`;
 
 /**
  * Rows of a batch, by their primary key. The uuids alone would find them, too; the accounts restrict a partitioned
