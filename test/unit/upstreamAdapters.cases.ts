@@ -10,6 +10,8 @@ export interface AdapterCase {
   receiptStatus: number;
   /** States of a job that has not ended, unknown ones included. */
   runningStatuses: string[];
+  /** The operation that returns the output. */
+  outputOperation: 'status' | 'result';
   /** Location of the output of a job, and the headers for it. */
   output: (url: string, id: string) => object;
 }
@@ -27,6 +29,7 @@ export const CASES: AdapterCase[] = [
     },
     receiptStatus: 200,
     runningStatuses: ['IN_QUEUE', 'IN_PROGRESS'],
+    outputOperation: 'result',
     output: (url, id) => ({ url: `${url}/files/${id}.mp4` }),
   },
   {
@@ -36,6 +39,7 @@ export const CASES: AdapterCase[] = [
     probe: 'probe',
     receipt: (id) => ({ id, status: 'starting' }),
     receiptStatus: 201,
+    outputOperation: 'status',
     runningStatuses: ['starting', 'processing', 'queued', 'a word of tomorrow'],
     output: (url, id) => ({ url: `${url}/files/${id}.mp4`, headers: { authorization: 'Bearer test' } }),
   },
@@ -46,6 +50,7 @@ export const CASES: AdapterCase[] = [
     probe: 'probe',
     receipt: (id) => ({ id, status: 'queued' }),
     receiptStatus: 200,
+    outputOperation: 'status',
     runningStatuses: ['queued', 'in_progress', 'rendering'],
     output: (url, id) => ({ url: `${url}/v1/videos/${id}/content`, headers: { authorization: 'Bearer test' } }),
   },

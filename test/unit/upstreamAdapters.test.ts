@@ -9,7 +9,6 @@ import {
   captureUpstreamError,
   getHandle,
   loadAdapter,
-  BLOCKED,
   NOT_ALLOWED,
   NOT_MADE,
 } from '../harness/upstreamAdapter.ts';
@@ -135,18 +134,6 @@ for (const { name, path, authorization, probe, receipt, receiptStatus, runningSt
         });
       }
 
-      for (const [what, body, message] of [
-        ['in a code', { detail: [{ type: 'content_policy_violation', msg: 'No.' }] }, NOT_ALLOWED],
-        ['in a text', { code: 'permission-denied', error: 'Content violates usage guidelines.' }, NOT_ALLOWED],
-        ['in a message', { error: { message: 'Rejected by our safety system.' } }, NOT_ALLOWED],
-        ['of a firewall', '<html>Sorry, you have been blocked', BLOCKED],
-      ] as const) {
-        it(`reports rejected after 403 with a reason ${what}`, async () => {
-          fake.submit = { status: 403, body };
-          expect(await captureUpstreamError(submit())).to.include({ fault: 'rejected', message });
-        });
-      }
-
       const rejections: [string, unknown, string][] = [
         ['in a sentence', { detail: 'Too long.' }, 'Too long.'],
         ['for a field', { detail: [{ msg: 'Field required' }] }, 'Field required'],
@@ -193,14 +180,6 @@ for (const { name, path, authorization, probe, receipt, receiptStatus, runningSt
         const { handle } = await accept();
         fake.status = 'lose';
         expect(await captureUpstreamError(upstream().poll(handle))).to.include({ fault: 'gone', hasResponse: true });
-      });
-
-      it('reports failed if the model refuses the content', async () => {
-        const { handle } = await accept();
-        const body = { detail: 'Flagged by the content policy.', error: { code: 'content_policy_violation' } };
-        if (name === 'fal') fake.status = { status: 200, body: { status: 'COMPLETED' } };
-        fake[name === 'fal' ? 'result' : 'status'] = { status: 403, body };
-        expect((await upstream().poll(handle)).state).to.equal('failed');
       });
 
       for (const [how, hasResponse] of QUERY_FAULTS) {

@@ -6,6 +6,7 @@ import {
   FAILURE_MESSAGES,
   toSubmitError,
   describeStatus,
+  isFiltered,
   namesContent,
   probeError,
   isSameOrigin,
@@ -166,6 +167,7 @@ function parseFalOutput(body: unknown, kind: ModelKind): UpstreamProgress {
   const images = getField(body, 'images');
   const output =
     kind === 'video' ? getField(body, 'video') : Array.isArray(images) ? (images[0] as unknown) : undefined;
+  if (isFiltered(body, output)) return { state: 'failed', message: FAILURE_MESSAGES.notAllowed };
   const url = getField(output, 'url');
   if (typeof url !== 'string') return { state: 'failed', message: FAILURE_MESSAGES.noOutput };
   return { state: 'succeeded', output: { url }, isWatermarked: getField(body, 'watermarked') === true };

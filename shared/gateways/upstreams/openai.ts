@@ -10,6 +10,7 @@ import {
   FAILURE_MESSAGES,
   toSubmitError,
   accountError,
+  isFiltered,
   namesContent,
   probeError,
   isSameOrigin,
@@ -82,6 +83,7 @@ export function openaiUpstream({ upstream: { baseUrl, key, acceptsForm }, modelI
     if (response.status !== 200 || status === undefined) throw unavailableError(response);
     if (isFailedStatus(response.body)) return failedResult(response.body);
     if (!COMPLETED_STATUSES.includes(status)) return { state: 'running' };
+    if (isFiltered(response.body)) return NOT_ALLOWED_RESULT;
     // Not part of OpenAI's API: SGLang with a bucket does not serve its videos itself.
     const url = getField(response.body, 'url');
     return buildOutputResult(isSafeString(url) ? url : `${getVideoUrl(handle)}/content`, response.body);
@@ -118,11 +120,14 @@ export function openaiUpstream({ upstream: { baseUrl, key, acceptsForm }, modelI
   ): Promise<UpstreamResult> {
     const { statusCode: status, headers } = response;
     const { body, image } = await readImageResponse(response.body, () => request.newFile(), config.MEDIA_MAX_BYTES);
-    if (status === 200 && image !== undefined) {
+    const data = getField(body, 'data');
+    const hasFilteredImage = status === 200 && isFiltered(body, getField(data, '0'));
+    if (status === 200 && image !== undefined && !hasFilteredImage) {
       return 'url' in image ? buildOutputResult(image.url, body) : succeededResult(image, body);
     }
     if (image !== undefined && 'file' in image) await deleteTempFile(image.file);
-    if (status === 200 && Array.isArray(getField(body, 'data'))) return NO_OUTPUT_RESULT;
+    if (hasFilteredImage) return NOT_ALLOWED_RESULT;
+    if (status === 200 && Array.isArray(data)) return NO_OUTPUT_RESULT;
     throw toOpenaiSubmitError({ status, headers, body }, { isSynchronous: true });
   }
 
@@ -150,6 +155,7 @@ function succeededResult(output: UpstreamOutput, body: unknown): UpstreamResult 
 }
 
 const NO_OUTPUT_RESULT: UpstreamResult = { state: 'failed', message: FAILURE_MESSAGES.noOutput };
+const NOT_ALLOWED_RESULT: UpstreamResult = { state: 'failed', message: FAILURE_MESSAGES.notAllowed };
 const INVALID_OUTPUT_RESULT: UpstreamResult = { state: 'failed', message: FAILURE_MESSAGES.unusableOutput };
 
 /** Returns true if a value is safe as a path segment. Dots alone would lead to another path. */

@@ -5,6 +5,7 @@ import {
   isSafeString,
   FAILURE_MESSAGES,
   toSubmitError,
+  isFiltered,
   namesContent,
   probeError,
   isSameOrigin,
@@ -95,6 +96,8 @@ export function replicateUpstream({ upstream: { baseUrl, key }, modelId, kind }:
   function parseProgress(prediction: unknown): UpstreamProgress {
     switch (getField(prediction, 'status')) {
       case 'succeeded':
+        if (isFiltered(prediction, getField(prediction, 'output')))
+          return { state: 'failed', message: FAILURE_MESSAGES.notAllowed };
         return parseOutput(getField(prediction, 'output'), getField(prediction, 'watermarked') === true);
       case 'failed':
         return { state: 'failed', message: describeReplicateFailure(toNonEmptyString(getField(prediction, 'error'))) };

@@ -140,6 +140,18 @@ export function accountError(response: JsonResponse): UpstreamError {
   });
 }
 
+/** Fields by which providers say that a safety filter replaced an output, mostly by a black one. Lists have one for each. */
+const FILTER_FIELDS = ['has_nsfw_concepts', 'has_nsfw_concept', 'nsfw_content_detected', 'is_nsfw', 'content_filtered'];
+
+/** Returns true if a successful response, or its first output, says that a safety filter replaced the output. */
+export function isFiltered(...sources: unknown[]): boolean {
+  return sources.some((source) => {
+    const flags = FILTER_FIELDS.map((name) => getField(source, name));
+    const reason = String(getField(source, 'finish_reason') ?? getField(source, 'finishReason'));
+    return flags.some((flag) => (Array.isArray(flag) ? flag[0] : flag) === true) || /filter|safety/i.test(reason);
+  });
+}
+
 export function isSameOrigin(url: unknown, origin: string): boolean {
   return typeof url === 'string' && canParseUrl(url) && new URL(url).origin === origin;
 }
