@@ -1,10 +1,11 @@
 import { isIP } from 'node:net';
-import { Agent, type Dispatcher, EnvHttpProxyAgent, request } from 'undici';
+import { Agent, type Dispatcher, EnvHttpProxyAgent } from 'undici';
 import { now } from '../lib/clock.ts';
 import { config } from '../lib/config.ts';
 import { perService } from '../lib/serviceScope.ts';
 import { isPrivateAddress, resolvePublicAddress } from '../lib/ssrfGuard.ts';
 import { MINUTE_MS } from '../spec/durations.ts';
+import { sendRequest } from './httpClient.ts';
 
 /** Timeout of a connection to a host, or to the proxy. */
 export const CLIENT_DOCUMENT_TIMEOUT_MS = 5_000;
@@ -70,7 +71,7 @@ export async function isOutboundHttpsAvailable(): Promise<boolean> {
 async function probeOutboundHttps(dispatcher: Dispatcher): Promise<boolean> {
   const signal = AbortSignal.timeout(PROBE_TIMEOUT_MS);
   const requests = PROBED_ADDRESSES.map(async (address) => {
-    const { body } = await request(address, { method: 'HEAD', dispatcher, signal });
+    const { body } = await sendRequest(address, { method: 'HEAD', dispatcher, signal });
     await body.dump();
   });
   // Any response counts, because a failed connection, an untrusted certificate and a proxy that refuses all throw.

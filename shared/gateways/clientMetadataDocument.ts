@@ -1,10 +1,10 @@
-import { type Dispatcher, request } from 'undici';
+import type { Dispatcher } from 'undici';
 import { config } from '../lib/config.ts';
 import { perService } from '../lib/serviceScope.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../spec/durations.ts';
 import { CLIENT_DOCUMENT_TIMEOUT_MS, isLocalHost, selectClientDocumentAgent } from './clientDocumentConnections.ts';
 import { canParseUrl } from '../lib/canParseUrl.ts';
-import { readBounded } from './responseBody.ts';
+import { getContent, type HttpResponse, readBounded, sendRequest } from './httpClient.ts';
 
 const DOCUMENT_MAX_BYTES = 5 * 1024;
 /** Bounds for the cache lifetime in the headers of a document, and the lifetime without one. */
@@ -56,7 +56,7 @@ export async function fetchClientMetadataDocument(address: string): Promise<Clie
   state().fetching += 1;
   const signal = AbortSignal.timeout(CLIENT_DOCUMENT_TIMEOUT_MS);
   try {
-    const response = await request(address, { dispatcher, signal, headers: { accept: 'application/json' } });
+    const response = await sendRequest(address, { dispatcher, signal, headers: { accept: 'application/json' } });
     const text = await readJsonText(response);
     return {
       metadata: parseJsonObject(text),
@@ -75,7 +75,8 @@ function selectMetadataDispatcher({ host, hostname }: URL): Dispatcher {
   return selectClientDocumentAgent(isTrusted);
 }
 
-async function readJsonText({ statusCode, headers, body }: Dispatcher.ResponseData): Promise<string> {
+async function readJsonText(response: HttpResponse): Promise<string> {
+  const { statusCode, headers } = response;
   const type = String(headers['content-type'] ?? '');
   const problem =
     statusCode !== 200
@@ -83,10 +84,9 @@ async function readJsonText({ statusCode, headers, body }: Dispatcher.ResponseDa
       : /^application\/([\w.-]+\+)?json\s*(;|$)/i.test(type)
         ? undefined
         : 'is not of the type application/json';
-  const chunks = body as AsyncIterable<Uint8Array>;
   const maxBytes = problem === undefined ? DOCUMENT_MAX_BYTES : 0;
   const content = await readBounded(
-    chunks,
+    getContent(response),
     maxBytes,
     () => new InvalidMetadataError(problem ?? `has more than ${DOCUMENT_MAX_BYTES} bytes`),
   );

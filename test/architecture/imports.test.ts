@@ -58,6 +58,13 @@ describe('the direction of imports', () => {
     ).to.deep.equal([]);
   });
 
+  it('one module sends requests with undici', () => {
+    const senders = sources.filter(({ text }) =>
+      /import (?:type )?\{[^}]*\b(?:request|fetch|stream)\b[^}]*\} from 'undici'/.test(text),
+    );
+    expect(senders.map(({ path }) => path)).to.deep.equal(['shared/gateways/httpClient.ts']);
+  });
+
   it('there are no import cycles', () => {
     const importsOf = new Map([...sources, ...tools, ...packages].map(({ path, imports }) => [path, imports]));
     const cycles = new Set<string>();

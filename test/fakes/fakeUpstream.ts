@@ -2,6 +2,7 @@ import { EventEmitter, once } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { gzipSync } from 'node:zlib';
 import { buildCallback, type Callback, createCallbackKeys, sendCallback } from '../../dev/sampleUpstream/callbacks.ts';
 import type { Job, JobFailure, JobOutcome, JobSubmission } from '../../dev/sampleUpstream/jobStore.ts';
 import type {
@@ -63,6 +64,8 @@ export class FakeUpstream extends HttpFake {
   /** Duration of a submit that responds with the output. */
   delayMs = 0;
   picture = PNG;
+  /** Compresses the bodies of responses in JSON, whatever the request accepts. */
+  isCompressing = false;
   /** Misbehavior by operation, until it is removed. */
   submit: UpstreamFault | undefined;
   status: UpstreamFault | undefined;
@@ -92,8 +95,19 @@ export class FakeUpstream extends HttpFake {
 
   /** Removes all misbehavior. Keeps the key and what was recorded. */
   reset(): void {
-    const { outcome, isQueueing, failure, delayMs, picture, onAccepted, changeBody, deliver } = new FakeUpstream();
-    Object.assign(this, { outcome, isQueueing, failure, delayMs, picture, onAccepted, changeBody, deliver });
+    const { outcome, isQueueing, isCompressing, failure, delayMs, picture, onAccepted, changeBody, deliver } =
+      new FakeUpstream();
+    Object.assign(this, {
+      outcome,
+      isQueueing,
+      isCompressing,
+      failure,
+      delayMs,
+      picture,
+      onAccepted,
+      changeBody,
+      deliver,
+    });
     this.submit = this.status = this.result = this.cancel = this.file = this.probe = this.keys = undefined;
   }
 
@@ -167,8 +181,11 @@ export class FakeUpstream extends HttpFake {
   }
 
   private send({ status, body, headers }: JsonResponse, operation: Operation | null, response: ServerResponse): void {
-    const text = Buffer.from(JSON.stringify(operation === null ? body : this.changeBody(body, operation)));
-    response.writeHead(status, { 'content-type': 'application/json', 'content-length': text.length, ...headers });
+    const json = Buffer.from(JSON.stringify(operation === null ? body : this.changeBody(body, operation)));
+    const text = this.isCompressing ? gzipSync(json) : json;
+    const coding = this.isCompressing ? { 'content-encoding': 'gzip' } : {};
+    const type = { 'content-type': 'application/json', 'content-length': text.length };
+    response.writeHead(status, { ...type, ...coding, ...headers });
     const isCut = operation !== null && this[operation] === 'drop in the middle';
     if (isCut) response.write(text.subarray(0, text.length / 2), () => response.destroy());
     else response.end(text);

@@ -27,6 +27,13 @@ describe("fetching a customer's image", () => {
     return error.message;
   }
 
+  it('requests a missing image once: a customer waits for the answer', async () => {
+    setTestConfig({ INPUT_IMAGE_ADDRESSES: 'any' });
+    const { url, requests } = await startFileServer((_request, response) => response.writeHead(404).end());
+    expect(await getMessage(`${url}/image.png`)).to.match(/returned status 404\.$/);
+    expect(requests).to.have.length(1);
+  });
+
   describe('from public addresses only', () => {
     beforeEach(() => setTestConfig());
 

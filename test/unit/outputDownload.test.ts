@@ -2,6 +2,7 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import type { RequestListener } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { gzipSync } from 'node:zlib';
 import { expect } from 'chai';
 import { setTestConfig } from '../harness/testConfig.ts';
 import type { DownloadLimits } from '../../shared/gateways/media/download.ts';
@@ -26,7 +27,10 @@ describe('the download of an output', () => {
   after(() => rm(folder, { recursive: true }));
 
   const fetchFrom = ({ url, host }: Pick<FileServer, 'url' | 'host'>, limits: Partial<DownloadLimits> = {}) =>
-    download({ url }, { upstreamHost: host, allowsPrivateAddresses: false }, file, limits);
+    download({ url }, { upstreamHost: host, allowsPrivateAddresses: false }, file, {
+      missingDelaysMs: [1, 1],
+      ...limits,
+    });
   const take = (url: string, maxBytes = 1_000_000) => fetchFrom({ url, host: '' }, { maxBytes });
   const isUseless = async (work: Promise<unknown>, message: RegExp) =>
     expect(await expectRejection(work, message)).to.be.instanceOf(InvalidOutputError);
@@ -36,6 +40,15 @@ describe('the download of an output', () => {
   it('stores the response', async () => {
     await fetchFrom(await startFileServer(sendPng));
     expect(await readFile(file)).to.deep.equal(PNG);
+  });
+
+  it('stores the content of a response that is compressed, within the size limit', async () => {
+    const compressed = await startFileServer((_request, response) =>
+      response.writeHead(200, { 'content-encoding': 'gzip' }).end(gzipSync(Buffer.alloc(100_000))),
+    );
+    await fetchFrom(compressed, { maxBytes: 100_000 });
+    expect(await readFile(file)).to.have.length(100_000);
+    await isUseless(fetchFrom(compressed, { maxBytes: 99_999 }), /larger than 99999 bytes/);
   });
 
   describe('with a size limit', () => {
@@ -136,6 +149,19 @@ describe('the download of an output', () => {
           fetchFrom(await startFileServer((_request, response) => response.writeHead(status).end())),
           /returned status \d+\.$/,
         );
+      });
+    }
+
+    for (const status of [401, 403, 404]) {
+      it(`waits for an output that is not there yet: ${status}`, async () => {
+        let missing = 2;
+        const late = await startFileServer((_request, response) => {
+          missing -= 1;
+          return missing >= 0 ? response.writeHead(status).end() : response.end(PNG);
+        });
+        await fetchFrom(late);
+        expect(await readFile(file)).to.deep.equal(PNG);
+        expect(late.requests).to.have.length(3);
       });
     }
 

@@ -1,5 +1,5 @@
 import { config } from '../../lib/config.ts';
-import { readBounded } from '../responseBody.ts';
+import { readBounded } from '../httpClient.ts';
 
 /** Upper limit for responses of sign-in providers. */
 const RESPONSE_MAX_BYTES = 1024 * 1024;

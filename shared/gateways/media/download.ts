@@ -1,15 +1,20 @@
 import { writeFile } from 'node:fs/promises';
 import { isIP } from 'node:net';
 import type { Readable } from 'node:stream';
-import { Agent, type Dispatcher, request } from 'undici';
+import { setTimeout } from 'node:timers/promises';
+import { Agent, type Dispatcher } from 'undici';
 import { config } from '../../lib/config.ts';
 import { perService } from '../../lib/serviceScope.ts';
 import { isPrivateAddress, lookupPublicAddress, resolvePublicAddress } from '../../lib/ssrfGuard.ts';
+import { getContent, sendRequest } from '../httpClient.ts';
 import { RETRYABLE_STATUSES } from './retryableStatuses.ts';
 import { canParseUrl } from '../../lib/canParseUrl.ts';
 
 /** An output, or an image of a customer, that can never be stored: missing, of the wrong type, or too large. */
 export class InvalidOutputError extends Error {}
+
+/** An output that is not there, or not yet: content delivery networks show a new file after some seconds. */
+class MissingOutputError extends InvalidOutputError {}
 
 /** A local file that cannot be read or written, for example because the disk is full. The source is not at fault. */
 export class LocalFileError extends Error {}
@@ -30,12 +35,15 @@ export interface DownloadLimits {
   timeoutMs: number;
   /** Limit for the time between two chunks. */
   idleMs: number;
+  /** Delays before an output that is missing is requested again. An address of a customer is requested once. */
+  missingDelaysMs: readonly number[];
 }
 
 const getDefaultLimits = (): DownloadLimits => ({
   maxBytes: config.MEDIA_MAX_BYTES,
   timeoutMs: 120_000,
   idleMs: 15_000,
+  missingDelaysMs: [250, 500, 1_000, 2_000, 4_000, 8_000, 16_000],
 });
 
 const REDIRECTS_MAX = 3;
@@ -116,22 +124,24 @@ interface IncomingSource {
 
 /** @returns the chunks, of limited total size. The request is sent when the first one is read. */
 function openSource(source: DownloadSource, policy: DownloadPolicy, limits: Partial<DownloadLimits>) {
-  const { maxBytes, timeoutMs, idleMs } = { ...getDefaultLimits(), ...limits };
-  const incoming: IncomingSource = { announcedBytes: 0, signal: AbortSignal.timeout(timeoutMs) };
-  const chunks = readSource(source, policy, idleMs, maxBytes, incoming);
-  return { chunks: limitChunks(chunks, policy, maxBytes, incoming), incoming };
+  const allLimits = { ...getDefaultLimits(), ...limits };
+  const incoming: IncomingSource = { announcedBytes: 0, signal: AbortSignal.timeout(allLimits.timeoutMs) };
+  const chunks = readSource(source, policy, allLimits, incoming);
+  return { chunks: limitChunks(chunks, policy, allLimits.maxBytes, incoming), incoming };
 }
 
 async function* readSource(
   { url, headers }: DownloadSource,
   policy: DownloadPolicy,
-  idleMs: number,
-  maxBytes: number,
+  { idleMs, maxBytes, missingDelaysMs }: DownloadLimits,
   incoming: IncomingSource,
 ): AsyncGenerator<Buffer, void> {
   if (/^data:/i.test(url)) return yield* decodeDataUrl(url);
   const options = { headers, signal: incoming.signal, headersTimeout: idleMs, bodyTimeout: idleMs };
-  const { body, announcedBytes } = await openDownload(url, policy, options, maxBytes);
+  const delaysMs = policy.isCustomers === true ? [] : missingDelaysMs;
+  const { body, announcedBytes } = await retryMissing(delaysMs, incoming.signal, () =>
+    openDownload(url, policy, options, maxBytes),
+  );
   incoming.announcedBytes = announcedBytes;
   yield* body as AsyncIterable<Buffer>;
 }
@@ -176,6 +186,20 @@ type DownloadRequestOptions = Pick<Dispatcher.RequestOptions, 'headersTimeout' |
   signal: AbortSignal;
 };
 
+async function retryMissing<Result>(
+  [delayMs, ...rest]: readonly number[],
+  signal: AbortSignal,
+  open: () => Promise<Result>,
+): Promise<Result> {
+  try {
+    return await open();
+  } catch (error) {
+    if (!(error instanceof MissingOutputError) || delayMs === undefined) throw error;
+  }
+  await setTimeout(delayMs, undefined, { signal });
+  return retryMissing(rest, signal, open);
+}
+
 /** Follows redirects to the output. */
 async function openDownload(
   url: string,
@@ -190,7 +214,7 @@ async function openDownload(
     const dispatcher = selectDispatcher(address, policy);
     // After a redirect to another origin the headers are never sent again, not even to the first origin.
     leftOrigin ||= new URL(address).origin !== new URL(url).origin;
-    const response = await request(address, {
+    const response = await sendRequest(address, {
       signal,
       headersTimeout,
       bodyTimeout,
@@ -202,24 +226,23 @@ async function openDownload(
     const { statusCode, body } = response;
     const announcedBytes = Number(response.headers['content-length'] ?? 0);
     const isTooLarge = announcedBytes > maxBytes;
-    if (statusCode === 200 && !isTooLarge) return { body, announcedBytes };
+    if (statusCode === 200 && !isTooLarge) return { body: getContent(response), announcedBytes };
     await body.dump({ signal, limit: 16_384 });
     if (statusCode === 200) throw tooLargeError(maxBytes, name);
     const location = response.headers['location'];
-    if (statusCode < 300 || statusCode >= 400 || typeof location !== 'string')
-      throw toStatusError(statusCode, !leftOrigin && headers !== undefined, name);
+    if (statusCode < 300 || statusCode >= 400 || typeof location !== 'string') throw toStatusError(statusCode, name);
     address = canParseUrl(location, address) ? new URL(location, address).href : location;
   }
   throw new InvalidOutputError(`The ${name} has too many redirects.`);
 }
 
-/** @param isAuthenticated true if the request carried our key, which may be corrected. */
-function toStatusError(statusCode: number, isAuthenticated: boolean, name: string): Error {
+/** Statuses of stores for a file that is not there; those that do not list their files respond with 403. */
+const MISSING_STATUSES = [401, 403, 404];
+
+function toStatusError(statusCode: number, name: string): Error {
   const message = `The ${name}'s address returned status ${statusCode}.`;
-  const isRetryable =
-    statusCode >= 500 ||
-    RETRYABLE_STATUSES.includes(statusCode) ||
-    (isAuthenticated && [401, 403].includes(statusCode));
+  if (MISSING_STATUSES.includes(statusCode)) return new MissingOutputError(message);
+  const isRetryable = statusCode >= 500 || RETRYABLE_STATUSES.includes(statusCode);
   return isRetryable ? new Error(message) : new InvalidOutputError(message);
 }
 

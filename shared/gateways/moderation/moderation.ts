@@ -1,9 +1,8 @@
-import { Agent, request } from 'undici';
+import { Agent } from 'undici';
 import { config } from '../../lib/config.ts';
 import { perService } from '../../lib/serviceScope.ts';
 import type { ModelKind } from '../../spec/catalog.ts';
-import { VERSION } from '../../spec/version.ts';
-import { readBoundedText, tryParseJson } from '../responseBody.ts';
+import { readText, sendRequest, tryParseJson } from '../httpClient.ts';
 
 /** An image that a generation starts from. */
 export interface ModerationInput {
@@ -75,19 +74,18 @@ export async function requestVerdict(content: ModerationRequest): Promise<Modera
 /** Sends a request and returns the body of its response, which must have the status 200. */
 async function send(body: string, signal: AbortSignal): Promise<string> {
   const { MODERATION_URL: url = '', MODERATION_TOKEN: token } = config;
-  const response = await request(url, {
+  const response = await sendRequest(url, {
     method: 'POST',
     dispatcher: agent(),
     headers: {
       'content-type': 'application/json',
       accept: 'application/json',
-      'user-agent': `genmeter/${VERSION}`,
       ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
     },
     body,
     signal,
   });
-  const text = await readBoundedText(response.body, RESPONSE_MAX_BYTES);
+  const text = await readText(response, RESPONSE_MAX_BYTES);
   if (response.statusCode !== 200) throw new ModerationError(`responded with ${response.statusCode} instead of 200`);
   return text;
 }

@@ -1,7 +1,7 @@
-import { Agent, type Dispatcher, FormData, request } from 'undici';
+import { Agent, type Dispatcher, FormData } from 'undici';
 import { config } from '../../lib/config.ts';
 import { perService } from '../../lib/serviceScope.ts';
-import { readBoundedText, tryParseJson } from '../responseBody.ts';
+import { type HttpResponse, readText, sendRequest, tryParseJson } from '../httpClient.ts';
 import { UpstreamError } from './upstream.ts';
 
 export interface JsonResponse {
@@ -56,7 +56,7 @@ export function requestJson(
   return requestStream(method, url, options, async (response) => ({
     status: response.statusCode,
     headers: response.headers,
-    body: tryParseJson(await readBoundedText(response.body, RESPONSE_MAX_BYTES)),
+    body: tryParseJson(await readText(response, RESPONSE_MAX_BYTES)),
   }));
 }
 
@@ -68,16 +68,16 @@ export async function requestStream<Read>(
   method: Dispatcher.HttpMethod,
   url: string,
   { headers, body, timeoutMs }: UpstreamRequestOptions,
-  read: (response: Dispatcher.ResponseData) => Promise<Read>,
+  read: (response: HttpResponse) => Promise<Read>,
 ): Promise<Read> {
   const isJson = body !== undefined && !(body instanceof FormData);
   try {
-    const response = await request(url, {
+    const response = await sendRequest(url, {
       method,
       dispatcher:
         agents()[timeoutMs === undefined ? (method === 'POST' ? 'submitAgent' : 'queryAgent') : 'outputAgent'],
       headers: isJson ? { 'content-type': 'application/json', ...headers } : headers,
-      body: isJson ? JSON.stringify(body) : body,
+      body: isJson ? JSON.stringify(body) : (body ?? null),
       signal: AbortSignal.timeout(timeoutMs ?? config.UPSTREAM_TIMEOUT_MS),
     });
     return await read(response);

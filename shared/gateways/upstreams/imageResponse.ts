@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import { InvalidOutputError } from '../media/download.ts';
 import { deleteTempFile } from '../media/tempFiles.ts';
-import { tryParseJson } from '../responseBody.ts';
+import { tryParseJson } from '../httpClient.ts';
 
 /** A response of the Images API, which may contain tens of megabytes of base64 inside its JSON. */
 export interface ImageResponse {

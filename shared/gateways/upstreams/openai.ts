@@ -1,6 +1,6 @@
-import type { Dispatcher } from 'undici';
 import { now } from '../../lib/clock.ts';
 import { config } from '../../lib/config.ts';
+import { getContent, type HttpResponse } from '../httpClient.ts';
 import { InvalidOutputError } from '../media/download.ts';
 import { deleteTempFile } from '../media/tempFiles.ts';
 import {
@@ -114,12 +114,13 @@ export function openaiUpstream({ upstream: { baseUrl, key, acceptsForm }, modelI
     });
   }
 
-  async function parseImageResponse(
-    response: Dispatcher.ResponseData,
-    request: SubmitRequest,
-  ): Promise<UpstreamResult> {
+  async function parseImageResponse(response: HttpResponse, request: SubmitRequest): Promise<UpstreamResult> {
     const { statusCode: status, headers } = response;
-    const { body, image } = await readImageResponse(response.body, () => request.newFile(), config.MEDIA_MAX_BYTES);
+    const { body, image } = await readImageResponse(
+      getContent(response),
+      () => request.newFile(),
+      config.MEDIA_MAX_BYTES,
+    );
     const data = getField(body, 'data');
     const hasFilteredImage = status === 200 && isFiltered(body, getField(data, '0'));
     if (status === 200 && image !== undefined && !hasFilteredImage) {

@@ -1,10 +1,9 @@
 import { isIP } from 'node:net';
-import { type Dispatcher, request } from 'undici';
 import { config } from '../../lib/config.ts';
 import { perService } from '../../lib/serviceScope.ts';
 import { isPrivateAddress, resolvePublicAddress } from '../../lib/ssrfGuard.ts';
-import { VERSION } from '../../spec/version.ts';
 import { WEBHOOK_ATTEMPT_TIMEOUT_MS } from '../../spec/webhookDelivery.ts';
+import { type HttpResponse, sendRequest } from '../httpClient.ts';
 import { createWebhookConnections, type WebhookConnections } from './connections.ts';
 import { describeFailure } from './describeFailure.ts';
 import { parseRetryAfterMs } from './retryAfter.ts';
@@ -55,13 +54,12 @@ export async function postWebhook(
   }, WEBHOOK_ATTEMPT_TIMEOUT_MS);
   through.requests += 1;
   try {
-    const response = await request(message.url, {
+    const response = await sendRequest(message.url, {
       dispatcher: through.agent,
       method: 'POST',
       headers: {
         ...message.headers,
         'content-type': 'application/json',
-        'user-agent': `genmeter/${VERSION}`,
         accept: '*/*',
       },
       body: message.body,
@@ -90,7 +88,7 @@ function findAddressProblem(address: string): string | undefined {
 }
 
 /** Reads the rest of a response. A long or slow one is dropped with its connection: its status is known. */
-async function discardBody(body: Dispatcher.ResponseData['body'], abort: AbortController): Promise<void> {
+async function discardBody(body: HttpResponse['body'], abort: AbortController): Promise<void> {
   const timer = setTimeout(() => abort.abort(), RESPONSE_BODY_TIMEOUT_MS);
   try {
     await body.dump({ limit: RESPONSE_MAX_BYTES, signal: abort.signal });
@@ -101,7 +99,7 @@ async function discardBody(body: Dispatcher.ResponseData['body'], abort: AbortCo
   }
 }
 
-function toResult({ statusCode: status, headers }: Dispatcher.ResponseData): AttemptResult {
+function toResult({ statusCode: status, headers }: HttpResponse): AttemptResult {
   if (status >= 200 && status < 300) return { status };
   const retryAfterMs = parseRetryAfterMs(headers['retry-after']);
   return {
