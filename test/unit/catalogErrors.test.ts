@@ -30,6 +30,11 @@ describe('an invalid CATALOG', () => {
     expect(getError(model({ params: { ...MODEL.params, literal } })), 'backslashes and whole pairs').to.equal(
       'nothing',
     );
+    const seed = { type: 'integer', minimum: -1, maximum: 4_294_967_295 };
+    const fields = { params: { ...MODEL.params, seed }, inputs: { image: { role: 'reference', max: 30 } } };
+    const models = { 'fal:owner/model': { input: { prompt: '$prompt', seed: '$seed', image_urls: '$reference' } } };
+    const env = { UPSTREAMS: JSON.stringify({ models }) };
+    expect(getError(model({ ...fields, upstreams: ['fal:owner/model'] }), env), 'seeds and images').to.equal('nothing');
   });
 
   it('may be a file with variables, and an error names what is missing', async () => {

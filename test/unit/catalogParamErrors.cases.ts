@@ -78,17 +78,17 @@ export const PARAM_ERRORS: CatalogErrorCase[] = [
   [
     'an integer without a minimum',
     param({ type: 'integer', maximum: 9 }),
-    `${PATH}/params/size/minimum must be a whole number from -1000000000 to 1000000000.`,
+    `${PATH}/params/size/minimum must be a whole number from -4294967295 to 4294967295.`,
   ],
   [
     'an integer up to a fraction',
     param({ type: 'integer', minimum: 1, maximum: 9.5 }),
-    `${PATH}/params/size/maximum must be a whole number from -1000000000 to 1000000000.`,
+    `${PATH}/params/size/maximum must be a whole number from -4294967295 to 4294967295.`,
   ],
   [
     'a number without a maximum',
     param({ type: 'number', minimum: 0 }),
-    `${PATH}/params/size/maximum must be a number from -1000000000 to 1000000000.`,
+    `${PATH}/params/size/maximum must be a number from -4294967295 to 4294967295.`,
   ],
   [
     'a text without a maximum length',
@@ -154,5 +154,10 @@ export const PARAM_ERRORS: CatalogErrorCase[] = [
     'several first frames',
     input({ role: 'first_frame', max: 2 }),
     `${PATH}/inputs/image/max must be a whole number from 1 to 1.`,
+  ],
+  [
+    'more reference images than a provider takes',
+    input({ role: 'reference', max: 31 }),
+    `${PATH}/inputs/image/max must be a whole number from 1 to 30.`,
   ],
 ];

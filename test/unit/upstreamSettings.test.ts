@@ -154,6 +154,8 @@ describe('the upstreams of the configuration', () => {
       const openai = only('imgmodel-2', { IMAGE_UPSTREAM: 'openai:gpt-image-9' });
       const image = { prompt: 'a', resolution: '2K', aspect_ratio: '16:9' } as const;
       expect(parser.settings.buildUpstreamInput(openai, image)).to.deep.equal({ prompt: 'a', n: 1, size: '2752x1536' });
+      const largest = { ...image, resolution: '4K' } as const;
+      expect(parser.settings.buildUpstreamInput(openai, largest)).to.include({ size: '3840x2160' });
     });
 
     for (const name of [

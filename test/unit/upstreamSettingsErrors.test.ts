@@ -20,6 +20,47 @@ describe('the upstreams of an invalid UPSTREAMS', () => {
   const good = { adapter: 'openai', base_url: 'https://a.example' };
   const model = (table: unknown) => ({ ...upstream(good), models: { 'fal:fal-ai/nano-banana-2': table } });
 
+  for (const name of ['openai:gpt-image-1', 'openai:gpt-image-1.5', 'gateway:openai/gpt-image-1-mini']) {
+    it(`are rejected for ${name}, which does not make the sizes of its model`, () => {
+      const upstreams = JSON.stringify({ upstreams: { gateway: { ...good, key: SECRET } } });
+      expect(getError({ UPSTREAMS: upstreams, IMAGE_UPSTREAM: name })).to.match(
+        /^UPSTREAMS\/models\/\S+ does not fit \{.+\}: \S*gpt-image-1\S* does not make images of 1376x768\.$/,
+      );
+    });
+  }
+
+  for (const size of ['4096x4096', '1920x1080', '3840x1024', '512x512', '3856x2144']) {
+    it(`are rejected for images of ${size} by gpt-image-2`, () => {
+      const models = { 'openai:gpt-image-2': { input: { prompt: '$prompt', size } } };
+      const env = { UPSTREAMS: JSON.stringify({ models }), IMAGE_UPSTREAM: 'openai:gpt-image-2' };
+      expect(getError(env)).to.include(`gpt-image-2 does not make images of ${size}.`);
+    });
+  }
+
+  for (const [field, value] of [
+    ['n', 2],
+    ['num_images', '$count'],
+    ['num_outputs', '{count}'],
+  ] as const) {
+    it(`are rejected for an input with several files: ${field} ${value}`, () => {
+      const models = { 'fal:owner/model': { input: { prompt: '$prompt', [field]: value } } };
+      const params = { count: { type: 'integer', minimum: 1, maximum: 4, default: 1 } };
+      const offered = {
+        name: 'M',
+        kind: 'image',
+        description: 'M.',
+        upstreams: ['fal:owner/model'],
+        params,
+        credits: 2,
+      };
+      const env = { UPSTREAMS: JSON.stringify({ models }), CATALOG: JSON.stringify({ models: { m: offered } }) };
+      expect(getError(env)).to.include(`"${field}" must be 1, because a generation has one file`);
+      expect(
+        parser.getError({ ...env, UPSTREAMS: env.UPSTREAMS.replace(`"${value}"`, '1').replace(':2', ':1') }),
+      ).to.equal('nothing');
+    });
+  }
+
   const refused: [string, unknown, RegExp][] = [
     ['an upstream without anything', upstream({}), /^UPSTREAMS\/upstreams\/mine must have/],
     ['an upstream without an adapter', upstream({ base_url: 'https://a' }), /^UPSTREAMS\/upstreams\/mine must have/],

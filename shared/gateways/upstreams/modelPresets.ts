@@ -19,7 +19,10 @@ const VIDEO_SIZES = {
   '1080p 9:16': '1080x1920',
 };
 
-/** Both sides are multiples of 16, as diffusion models require. */
+/**
+ * Both sides are multiples of 16, as diffusion models require. The largest are those of gpt-image-2, which makes up to
+ * 3840x2160 pixels.
+ */
 const IMAGE_SIZES = {
   $by: 'resolution aspect_ratio',
   '1K 1:1': '1024x1024',
@@ -28,9 +31,9 @@ const IMAGE_SIZES = {
   '2K 1:1': '2048x2048',
   '2K 16:9': '2752x1536',
   '2K 9:16': '1536x2752',
-  '4K 1:1': '4096x4096',
-  '4K 16:9': '5504x3072',
-  '4K 9:16': '3072x5504',
+  '4K 1:1': '2880x2880',
+  '4K 16:9': '3840x2160',
+  '4K 9:16': '2160x3840',
 };
 
 /** Input of models without a preset or an entry in UPSTREAMS, by protocol. */

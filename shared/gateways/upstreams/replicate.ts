@@ -58,7 +58,7 @@ export function replicateUpstream({ upstream: { baseUrl, key }, modelId, kind }:
       'POST',
       `${baseUrl}${version === undefined ? `/models/${model}` : ''}/predictions`,
       {
-        headers: { ...headers, prefer: 'respond-async', 'cancel-after': `${secondsUntil(deadlineAt)}s` },
+        headers: { ...headers, 'cancel-after': `${secondsUntil(deadlineAt)}s` },
         body: { ...(version === undefined ? {} : { version }), input, ...callback },
       },
     );

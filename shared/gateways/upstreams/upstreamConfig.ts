@@ -12,6 +12,7 @@ import type {
   ModelSlug,
 } from '../../spec/catalog.ts';
 import { addImageFields, buildImageVariables, buildSampleImages, type RoleImage } from './imageFields.ts';
+import { findInputProblem } from './inputChecks.ts';
 import { MODEL_PRESETS, type UpstreamModelSettings, DEFAULT_INPUTS } from './modelPresets.ts';
 import { isTestUpstream, pickTestParams, TEST_INPUT, TEST_MODEL_IDS } from './testUpstream.ts';
 import { fillTemplate, listTableVariables, type TemplateVariables } from '../../lib/template.ts';
@@ -107,8 +108,10 @@ function checkRoute(route: UpstreamRoute, model: CatalogModel, variable: string,
   for (const params of listRouteParams(route, model.definition, place)) {
     try {
       const variables = { prompt: SAMPLE_PROMPT, ...params, ...buildImageVariables(model.inputs, []) };
-      if (!JSON.stringify(buildUpstreamInput(route, variables)).includes(SAMPLE_PROMPT))
-        throw new Error('the input does not contain the prompt');
+      const input = buildUpstreamInput(route, variables);
+      if (!JSON.stringify(input).includes(SAMPLE_PROMPT)) throw new Error('the input does not contain the prompt');
+      const problem = findInputProblem(route, input);
+      if (problem !== undefined) throw new Error(problem);
       computeCostCents(route, variables);
     } catch (error) {
       throw new ConfigError(`${place} does not fit ${JSON.stringify(params)}: ${(error as Error).message}.`);

@@ -7,7 +7,8 @@ const ENUM_VALUES_MAX = 100;
 const ENUM_TEXT_MAX_CHARACTERS = 100;
 const TEXT_MAX_CHARACTERS = 2_000;
 const DESCRIPTION_MAX_CHARACTERS = 300;
-const INTEGER_MAX = 1_000_000_000;
+/** Seeds of providers are up to this. */
+const INTEGER_MAX = 4_294_967_295;
 
 const TYPES = ['integer', 'number', 'boolean', 'string'] as const;
 const FIELDS = ['enum', 'type', 'minimum', 'maximum', 'default', 'required', 'description'];
