@@ -17,7 +17,7 @@ const IMAGE_PARAMS = {
 /** A catalog with models that take images. */
 export function buildImageCatalog({
   video = 'fal:fal-ai/bytedance/seedance/v1.5/pro/image-to-video',
-  image = 'fal:fal-ai/nano-banana-2/edit',
+  image = 'fal:owner/make-or-edit',
 }: {
   video?: string;
   image?: string;

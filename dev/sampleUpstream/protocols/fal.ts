@@ -3,6 +3,7 @@ import { readInputImages } from '../inputImages.ts';
 import type { Job, JobFailure } from '../jobStore.ts';
 import { readImageRequest, readVideoRequest, type RenderRequest } from '../renderRequests.ts';
 import { buildIssue, type InputIssue, readChoice, type RequestInput } from './inputValidation.ts';
+import { checkFalRequest, isJson } from './publishedRules.ts';
 import {
   type CallbackContext,
   type JsonResponse,
@@ -71,12 +72,14 @@ function requestRoute(
   };
 }
 
-function submit(context: ProtocolContext, { body, query }: ProtocolRequest, model: string): JsonResponse {
-  if (!('input' in body)) {
-    if (body.problem === 'too large') return falError(413, 'Request body is too large');
+function submit(context: ProtocolContext, request: ProtocolRequest, model: string): JsonResponse {
+  const { body, query } = request;
+  if (!('input' in body) || !isJson(request)) {
+    if ('problem' in body && body.problem === 'too large') return falError(413, 'Request body is too large');
     return inputError([buildIssue('', 'json_invalid', 'JSON decode error', null)]);
   }
   const issues: InputIssue[] = [];
+  checkFalRequest(model, request, issues);
   const images = readInputImages(body.input, IMAGE_FIELDS);
   const renderRequest = { ...readRenderRequest(model, body.input, issues), images };
   if (issues.length === 0 && context.rejects(renderRequest)) issues.push(contentPolicyIssue(renderRequest.prompt));

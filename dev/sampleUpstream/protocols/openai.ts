@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import type { Job, JobFailure } from '../jobStore.ts';
 import { type InputIssue, readChoice, type RequestInput } from './inputValidation.ts';
 import { readModel, readOpenaiImageRequest, readOpenaiVideoRequest } from './openaiInput.ts';
+import { checkGptImage } from './publishedRules.ts';
 import {
   asSubmitted,
   type JsonResponse,
@@ -103,6 +104,7 @@ async function createImages(context: ProtocolContext, input: RequestInput): Prom
   const { base, jobs, rejects, readFile, outputFields } = context;
   const issues: InputIssue[] = [];
   const renderRequest = readOpenaiImageRequest(input, issues);
+  checkGptImage(input, issues);
   const model = readModel(input, issues);
   const form = readChoice(input, 'response_format', ['b64_json', 'url'], 'b64_json', issues);
   if (issues[0]) return inputError(issues[0]);

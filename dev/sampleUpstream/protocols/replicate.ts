@@ -13,6 +13,7 @@ import {
   type ProtocolRequest,
   RETRY_LATER,
 } from './protocol.ts';
+import { checkPrediction, isJson } from './publishedRules.ts';
 import { isObject } from './requestBody.ts';
 
 export const REPLICATE_NAMESPACE = 'replicate';
@@ -78,13 +79,10 @@ export const REPLICATE_PROTOCOL: Protocol = {
 };
 
 /** @param model the model in the address; without one the body contains a version. */
-function createPrediction(
-  context: ProtocolContext,
-  { body }: ProtocolRequest,
-  model: string | undefined,
-): JsonResponse {
-  if (!('input' in body)) {
-    if (body.problem === 'too large') return replicateError(413, 'The request body is too large.');
+function createPrediction(context: ProtocolContext, request: ProtocolRequest, model: string | undefined): JsonResponse {
+  const { body } = request;
+  if (!('input' in body) || !isJson(request)) {
+    if ('problem' in body && body.problem === 'too large') return replicateError(413, 'The request body is too large.');
     return replicateError(400, 'The request body is not a JSON object.');
   }
   const { version, input, webhook } = body.input;
@@ -92,6 +90,9 @@ function createPrediction(
     return inputError([buildIssue('version', 'missing', 'version is required', version)]);
   }
   if (!isObject(input)) return inputError([buildIssue('input', 'missing', 'input is required', input)]);
+  const problems: InputIssue[] = [];
+  checkPrediction(request, model !== undefined, problems);
+  if (problems.length > 0) return inputError(problems);
   const issues: InputIssue[] = [];
   const images = readInputImages(input, IMAGE_FIELDS);
   const renderRequest = { ...readRenderRequest(input, issues), images };
