@@ -1,5 +1,8 @@
 import { ERROR_STATUS, type ErrorCode, ServiceError } from '../../shared/spec/errors.ts';
 
+/** Interval of the health checks: a model is not available again before the next one. */
+const MODEL_RETRY_SECONDS = 10;
+
 interface HttpErrorOptions {
   /** Default: the usual status of the code. */
   status?: number;
@@ -29,5 +32,6 @@ export function getErrorStatus(error: ServiceError): number {
 /** Returns the headers that a client needs to act on an error. */
 export function getErrorHeaders(error: ServiceError): Record<string, string> {
   if (error instanceof HttpError) return error.headers;
-  return error.retryAfterSeconds === undefined ? {} : { 'retry-after': String(error.retryAfterSeconds) };
+  const { code, retryAfterSeconds = code === 'model_unavailable' ? MODEL_RETRY_SECONDS : undefined } = error;
+  return retryAfterSeconds === undefined ? {} : { 'retry-after': String(retryAfterSeconds) };
 }

@@ -152,8 +152,15 @@ export const backlogOldestSeconds = new Gauge({
 
 export const backlogLastSuccess = new Gauge({
   name: 'genmeter_backlog_last_success_timestamp_seconds',
-  help: 'Time at which this worker last counted the queues (of: queues) and the rows (of: rows), in seconds since 1970.',
+  help: 'Time at which this worker last counted the queues (of: queues) and the rows (of: rows), and read the status of the models (of: models), in seconds since 1970.',
   labelNames: ['of'],
+  registers: [metricsRegistry],
+});
+
+export const modelStatus = new Gauge({
+  name: 'genmeter_model_status',
+  help: '1 for the status that a model has, 0 for the others: online, degraded or offline. Creates of an offline model are rejected. The same in every worker.',
+  labelNames: ['model', 'status'],
   registers: [metricsRegistry],
 });
 

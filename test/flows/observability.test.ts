@@ -112,6 +112,17 @@ describe('observability', () => {
       expect(gained('worker', 'genmeter_job_duration_seconds_count', { outcome: 'done' })).to.be.above(0);
     });
 
+    const readStatus = async (status: string) =>
+      readSample(await scrape('worker'), 'genmeter_model_status', { model: 'imgmodel-2', status });
+
+    it('report the status of every model', async () => {
+      await eventually('online', async () => (await readStatus('online')) === 1, 20_000);
+      expect(await readStatus('offline')).to.equal(0);
+      await service.sql(`UPDATE upstream_health SET circuit_open_until = now() + interval '1 hour'`);
+      await eventually('offline', async () => (await readStatus('offline')) === 1, 20_000);
+      await service.sql('UPDATE upstream_health SET circuit_open_until = NULL');
+    });
+
     it('report the depth of queues and backlog, and the age of the oldest entry', async () => {
       service.upstream.outcome = 'wait';
       const { uuid } = await customer.createImage('the oldest');

@@ -41,6 +41,7 @@ export function expectError(
     .and.matches(/\S.*\.$/s)
     .and.not.match(GLUED_ADDRESS);
   expect(headers.get('content-type')).to.equal('application/json; charset=utf-8');
+  if (status === 503) expect(Number(headers.get('retry-after'))).to.be.within(1, 60);
 }
 
 const TIMESTAMP = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;

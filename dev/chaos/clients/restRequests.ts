@@ -107,8 +107,8 @@ function verifyResponse(
 function findEnvelopeProblem({ status, code, body, headers }: RestResponse): string | null {
   if (code === null || !(code in ERROR_STATUS)) return 'the code is not documented';
   if (typeof body.detail !== 'string' || body.detail === '') return 'no detail';
-  if (status === 503 && code === 'internal_error')
-    return headers['retry-after'] === undefined ? 'no Retry-After' : null;
+  if (status === 503 && headers['retry-after'] === undefined) return 'no Retry-After';
+  if (status === 503 && code === 'internal_error') return null;
   return status === ERROR_STATUS[code] ? null : 'the status does not match the code';
 }
 

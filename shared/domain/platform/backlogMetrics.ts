@@ -4,9 +4,11 @@ import {
   backlogRows,
   backlogLastSuccess,
   backlogOldestSeconds,
+  modelStatus,
   queueOldestJobSeconds,
   queueJobs,
 } from '../../lib/metrics.ts';
+import { measureModels } from '../generations/execution/modelHealth.ts';
 import { getQueueDepths } from '../../queues/depth.ts';
 
 /**
@@ -30,11 +32,12 @@ const BACKLOG_ROWS = prepared(
      WHERE datname = current_database() AND wait_event = 'SyncRep'`,
 );
 
-/** Measures the backlog for the next scrape, so that a scrape itself sends no queries. */
+/** Measures the backlog, and the status of the models, for the next scrape, so that a scrape itself sends no queries. */
 export async function measureBacklog(): Promise<void> {
   await Promise.all([
     runMeasurement('queues', measureQueues, [queueJobs, queueOldestJobSeconds]),
     runMeasurement('rows', measureRows, [backlogRows, backlogOldestSeconds]),
+    runMeasurement('models', measureModels, [modelStatus]),
   ]);
 }
 

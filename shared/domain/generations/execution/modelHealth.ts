@@ -10,6 +10,7 @@ import {
 import { addMilliseconds, now } from '../../../lib/clock.ts';
 import { prepared, runStatement } from '../../../lib/database/preparedStatements.ts';
 import { logger } from '../../../lib/logger.ts';
+import { modelStatus } from '../../../lib/metrics.ts';
 import { perService } from '../../../lib/serviceScope.ts';
 import type { CatalogModel, ModelSlug } from '../../../spec/catalog.ts';
 import {
@@ -18,7 +19,7 @@ import {
   FAILED_PROBES_TO_OFFLINE,
   GOOD_PROBES_TO_ONLINE,
 } from '../../../spec/limits.ts';
-import type { ModelStatus } from '../../../spec/states.ts';
+import { MODEL_STATUSES, type ModelStatus } from '../../../spec/states.ts';
 import { getReleases, type Release } from '../../catalog/releases.ts';
 import { UpstreamHealth } from '../../../tables/UpstreamHealth.ts';
 
@@ -31,9 +32,19 @@ export interface ModelWithStatus extends CatalogModel {
 
 /** Returns the models of the catalog that are not hidden with their status, in catalog order. */
 export async function getModelsWithStatus(): Promise<ModelWithStatus[]> {
+  return (await loadModels()).filter(({ hidden }) => !hidden);
+}
+
+/** Measures the status of every model for the next scrape. */
+export async function measureModels(): Promise<void> {
+  for (const { slug: model, status } of await loadModels()) {
+    for (const candidate of MODEL_STATUSES) modelStatus.set({ model, status: candidate }, Number(candidate === status));
+  }
+}
+
+async function loadModels(): Promise<ModelWithStatus[]> {
   const { getStatus } = await loadHealth();
-  const offered = getCatalog().models.filter(({ hidden }) => !hidden);
-  return offered.map((model) => {
+  return getCatalog().models.map((model) => {
     const routes = getRoutes(model.slug);
     return {
       ...model,
