@@ -47,6 +47,8 @@ describe('observability', () => {
     expect(status).to.equal(200);
     return body as string;
   };
+  const readStatus = async (status: string) =>
+    readSample(await scrape('worker'), 'genmeter_model_status', { model: 'imgmodel-2', status });
 
   describe('metrics', () => {
     it('are served on a separate port only, and only with the token', async () => {
@@ -111,9 +113,6 @@ describe('observability', () => {
       expect(gained('worker', upstream, { upstream: 'fal', operation: 'submit', outcome: 'rejected' })).to.equal(1);
       expect(gained('worker', 'genmeter_job_duration_seconds_count', { outcome: 'done' })).to.be.above(0);
     });
-
-    const readStatus = async (status: string) =>
-      readSample(await scrape('worker'), 'genmeter_model_status', { model: 'imgmodel-2', status });
 
     it('report the status of every model', async () => {
       await eventually('online', async () => (await readStatus('online')) === 1, 20_000);
