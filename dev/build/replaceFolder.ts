@@ -7,11 +7,14 @@ import { existsSync, renameSync, rmSync } from 'node:fs';
  */
 export async function replaceFolder(folder: string, write: (added: string) => Promise<void>): Promise<void> {
   const [added, replaced] = [`${folder}.new`, `${folder}.old`];
-  const remove = (path: string) => rmSync(path, { recursive: true, force: true });
   remove(added);
   remove(replaced);
   await write(added);
   if (existsSync(folder)) renameSync(folder, replaced);
   renameSync(added, folder);
   remove(replaced);
+}
+
+function remove(path: string): void {
+  rmSync(path, { recursive: true, force: true });
 }

@@ -81,7 +81,9 @@ describe('webhooks of Stripe', () => {
         'invoice.paid',
         'checkout.session.completed',
       ]);
-      expect(events.find((event) => event?.type === 'customer.subscription.created')?.objectId).to.equal(subscriptionId);
+      expect(events.find((event) => event?.type === 'customer.subscription.created')?.objectId).to.equal(
+        subscriptionId,
+      );
       await webhook.stop();
     });
 
