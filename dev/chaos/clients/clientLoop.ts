@@ -97,8 +97,8 @@ const UNSUBSCRIBED_ACTIONS: typeof ACTIONS = [
   [5, useTestMode],
 ];
 const CREATE_ONLY_ACTIONS: typeof ACTIONS = [
-  [70, createGeneration],
-  [10, createMany],
+  [50, createGeneration],
+  [30, createMany],
   [20, readKnownGeneration],
 ];
 const LIMITS_ONLY_ACTIONS: typeof ACTIONS = [
