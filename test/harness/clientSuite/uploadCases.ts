@@ -16,7 +16,8 @@ export const UPLOAD_CASES: SuiteCase[] = [
       const bytes = decodeImage(context);
       for (const file of [bytes, bytes.buffer, new Blob([bytes])]) {
         const upload = await uploads.upload(file, 'image/png');
-        checkFields(upload, { status: 'ready', bytes: bytes.length, width: 30, height: 20, error: null }, 'upload');
+        checkFields(upload, { status: 'ready', width: 30, height: 20, error: null }, 'upload');
+        check(upload.bytes > 0, 'bytes of the stored image');
       }
     },
   },
