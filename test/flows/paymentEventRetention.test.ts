@@ -107,6 +107,12 @@ describe('payment events', () => {
     expect(await customer.balance()).to.equal(1100);
   });
 
+  it('of an unused type whose object has no id are acknowledged, and not stored', async () => {
+    const { id } = billing.stripe.sendEvent('balance.available', { object: 'balance' } as never);
+    await billing.drained();
+    expect(await event(id)).to.equal(undefined);
+  });
+
   it('keep has_payment_method in sync with the processor', async () => {
     const customer = await billing.createCustomer('lite');
     expect(await getBillingStatus(customer)).to.include({ has_payment_method: true });

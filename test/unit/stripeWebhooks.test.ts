@@ -63,6 +63,28 @@ describe('webhooks of Stripe', () => {
     });
   });
 
+  for (const type of [
+    'balance.available',
+    'balance_settings.updated',
+    'billing.alert.triggered',
+    'cash_balance.funds_available',
+    'entitlements.active_entitlement_summary.updated',
+    'tax.settings.updated',
+  ]) {
+    it(`${type}, whose object has no id, needs nothing`, async () => {
+      const payload = JSON.stringify({ id: 'evt_1', type, data: { object: { object: 'any' } } });
+      const signature = await signPayload(payload, fixture.fake.webhookSecret);
+      expect(fixture.stripe.verifyEvent(Buffer.from(payload), signature)).to.equal(null);
+    });
+  }
+
+  it('a thin event is rejected with the setting to change', async () => {
+    const thin = { id: 'evt_thin', object: 'v2.core.event', type: 'v1.billing.meter.no_meter_found' };
+    const payload = JSON.stringify(thin);
+    const signature = await signPayload(payload, fixture.fake.webhookSecret);
+    expect(() => fixture.stripe.verifyEvent(Buffer.from(payload), signature)).to.throw(/thin event/);
+  });
+
   describe('the fake Stripe', () => {
     it('delivers each event, signed, until the webhook accepts it', async () => {
       const webhook = await new Webhook().start();
