@@ -50,8 +50,8 @@ import { STAFF_ROUTES } from './web/staff/routes.ts';
 import * as unsubscribePages from './web/unsubscribe/handler.tsx';
 
 /**
- * The whole interface: every address, who may use it, how it is counted, the body that it takes, and the access or the
- * permission that it requires.
+ * The whole interface: every address, who may use it, how it is counted, the body that it takes, the access or the
+ * permission that it requires, and the requests for which a session must have a recent sign-in.
  */
 // biome-ignore format: aligned columns.
 export const HTTP_ROUTES: readonly HttpRoute[] = [
@@ -67,9 +67,9 @@ export const HTTP_ROUTES: readonly HttpRoute[] = [
 
   ['GET',    '/api/models/',                                     'none',            'public',    'none', models.list],
 
-  ['POST',   '/api/keys/create/',                                'account',         'account',   'json', apiKeys.create, 'unrestricted'],
+  ['POST',   '/api/keys/create/',                                'account',         'account',   'json', apiKeys.create, 'unrestricted', apiKeys.createsUnlimitedKey],
   ['GET',    '/api/keys/',                                       'account',         'account',   'none', apiKeys.list, 'account'],
-  ['PATCH',  '/api/keys/:uuid/',                                 'account',         'account',   'json', apiKeys.update, 'unrestricted'],
+  ['PATCH',  '/api/keys/:uuid/',                                 'account',         'account',   'json', apiKeys.update, 'unrestricted', apiKeys.changesOptions],
   ['POST',   '/api/keys/:uuid/revoke/',                          'account',         'account',   'json', apiKeys.revoke, 'account'],
 
   ['GET',    '/api/usage/summary/',                              'account',         'account',   'none', usage.summary, 'svc:read'],
@@ -78,12 +78,12 @@ export const HTTP_ROUTES: readonly HttpRoute[] = [
 
   ['POST',   '/api/webhooks/create/',                            'account',         'account',   'json', webhookEndpoints.create, 'account'],
   ['GET',    '/api/webhooks/',                                   'account',         'account',   'none', webhookEndpoints.list, 'account'],
-  ['GET',    '/api/webhooks/default/secret/',                    'session',         'account',   'none', webhookEndpoints.readDefaultSecret],
-  ['POST',   '/api/webhooks/default/rotate-secret/',             'session',         'account',   'json', webhookEndpoints.rotateDefault],
+  ['GET',    '/api/webhooks/default/secret/',                    'session',         'account',   'none', webhookEndpoints.readDefaultSecret, 'recentSignIn'],
+  ['POST',   '/api/webhooks/default/rotate-secret/',             'session',         'account',   'json', webhookEndpoints.rotateDefault, 'recentSignIn'],
   ['GET',    '/api/webhooks/:uuid/',                             'account',         'account',   'none', webhookEndpoints.read, 'account'],
   ['PATCH',  '/api/webhooks/:uuid/',                             'account',         'account',   'json', webhookEndpoints.update, 'account'],
   ['DELETE', '/api/webhooks/:uuid/',                             'account',         'account',   'json', webhookEndpoints.remove, 'account'],
-  ['POST',   '/api/webhooks/:uuid/rotate-secret/',               'account',         'account',   'json', webhookEndpoints.rotate, 'account'],
+  ['POST',   '/api/webhooks/:uuid/rotate-secret/',               'account',         'account',   'json', webhookEndpoints.rotate, 'account', 'recentSignIn'],
   ['POST',   '/api/webhooks/:uuid/test/',                        'account',         'account',   'json', webhookEndpoints.test, 'account'],
   ['GET',    '/api/webhooks/:uuid/deliveries/',                  'account',         'account',   'none', webhookEndpoints.deliveries, 'account'],
   ['POST',   '/api/webhooks/:uuid/deliveries/:delivery/redeliver/', 'account',      'account',   'json', webhookEndpoints.redeliverOne, 'account'],
@@ -104,7 +104,7 @@ export const HTTP_ROUTES: readonly HttpRoute[] = [
 
   ['POST',   '/api/affiliate/enroll/',                           'account',         'account',   'json', affiliate.enroll, 'account'],
   ['GET',    '/api/affiliate/status/',                           'account',         'account',   'none', affiliate.status, 'account'],
-  ['POST',   '/api/affiliate/onboarding-link/',                  'account',         'payment',   'json', affiliate.createOnboardingLink, 'account'],
+  ['POST',   '/api/affiliate/onboarding-link/',                  'account',         'payment',   'json', affiliate.createOnboardingLink, 'account', 'recentSignIn'],
 
   ['GET',    '/api/admin/metrics/',                              'staff',           'account',   'none', admin.metrics, 'viewDashboard'],
 
@@ -157,46 +157,46 @@ export const HTTP_ROUTES: readonly HttpRoute[] = [
   ['GET',    '/account/library/:uuid/delete/',                   'pageSession',     'account',   'none', library.confirmDeleteGeneration],
   ['POST',   '/account/library/:uuid/delete/',                   'pageSession',     'account',   'form', library.deleteFromLibrary],
   ['POST',   '/account/profile/',                                'pageSession',     'account',   'form', settings.saveProfile],
-  ['POST',   '/account/keys/',                                   'pageSession',     'account',   'form', apiKeyPages.createKey],
-  ['GET',    '/account/keys/:uuid/',                             'pageSession',     'account',   'none', apiKeyPages.showKeyPage],
-  ['POST',   '/account/keys/:uuid/',                             'pageSession',     'account',   'form', apiKeyPages.saveKey],
+  ['POST',   '/account/keys/',                                   'pageSession',     'account',   'form', apiKeyPages.createKey, apiKeyPages.createsUnlimitedKey],
+  ['GET',    '/account/keys/:uuid/',                             'pageSession',     'account',   'none', apiKeyPages.showKeyPage, 'recentSignIn'],
+  ['POST',   '/account/keys/:uuid/',                             'pageSession',     'account',   'form', apiKeyPages.saveKey, 'recentSignIn'],
   ['GET',    '/account/keys/:uuid/revoke/',                      'pageSession',     'account',   'none', apiKeyPages.confirmRevokeKey],
   ['POST',   '/account/keys/:uuid/revoke/',                      'pageSession',     'account',   'form', apiKeyPages.revokeKey],
   ['GET',    '/account/webhooks/',                               'pageSession',     'account',   'none', webhookPages.showWebhooksPage],
   ['POST',   '/account/webhooks/',                               'pageSession',     'account',   'form', webhookPages.addEndpoint],
   ['GET',    '/account/webhooks/default/',                       'pageSession',     'account',   'none', webhookPages.showDefaultPage],
-  ['POST',   '/account/webhooks/default/',                       'pageSession',     'account',   'form', webhookPages.submitDefaultPage],
-  ['GET',    '/account/webhooks/default/rotate/',                'pageSession',     'account',   'none', webhookPages.confirmRotateDefaultSecret],
-  ['POST',   '/account/webhooks/default/rotate/',                'pageSession',     'account',   'form', webhookPages.rotateDefault],
+  ['POST',   '/account/webhooks/default/',                       'pageSession',     'account',   'form', webhookPages.submitDefaultPage, webhookPages.showsSecret],
+  ['GET',    '/account/webhooks/default/rotate/',                'pageSession',     'account',   'none', webhookPages.confirmRotateDefaultSecret, 'recentSignIn'],
+  ['POST',   '/account/webhooks/default/rotate/',                'pageSession',     'account',   'form', webhookPages.rotateDefault, 'recentSignIn'],
   ['GET',    '/account/webhooks/:uuid/',                         'pageSession',     'account',   'none', webhookPage.showEndpointPage],
   ['POST',   '/account/webhooks/:uuid/',                         'pageSession',     'account',   'form', webhookPage.submitEndpointPage],
-  ['GET',    '/account/webhooks/:uuid/rotate/',                  'pageSession',     'account',   'none', webhookPage.confirmRotateSecret],
-  ['POST',   '/account/webhooks/:uuid/rotate/',                  'pageSession',     'account',   'form', webhookPage.rotateEndpointSecret],
+  ['GET',    '/account/webhooks/:uuid/rotate/',                  'pageSession',     'account',   'none', webhookPage.confirmRotateSecret, 'recentSignIn'],
+  ['POST',   '/account/webhooks/:uuid/rotate/',                  'pageSession',     'account',   'form', webhookPage.rotateEndpointSecret, 'recentSignIn'],
   ['GET',    '/account/webhooks/:uuid/delete/',                  'pageSession',     'account',   'none', webhookPage.confirmDeleteEndpoint],
   ['POST',   '/account/webhooks/:uuid/delete/',                  'pageSession',     'account',   'form', webhookPage.deleteEndpointOfAccount],
   ['GET',    '/account/applications/:uuid/limit/',               'pageSession',     'account',   'none', applications.showLimitPage],
   ['POST',   '/account/applications/:uuid/limit/',               'pageSession',     'account',   'form', applications.saveApplicationLimit],
   ['GET',    '/account/applications/:uuid/end/',                 'pageSession',     'account',   'none', applications.confirmDisconnectApplication],
   ['POST',   '/account/applications/:uuid/end/',                 'pageSession',     'account',   'form', applications.disconnectConnectedApplication],
-  ['POST',   '/account/identities/:provider/link/',              'pageSession',     'account',   'form', identities.startIdentityLink],
-  ['GET',    '/account/identities/:uuid/remove/',                'pageSession',     'account',   'none', identities.confirmRemoveIdentity],
-  ['POST',   '/account/identities/:uuid/remove/',                'pageSession',     'account',   'form', identities.removeLinkedIdentity],
-  ['GET',    '/account/sessions/:uuid/end/',                     'pageSession',     'account',   'none', settings.confirmEndSession],
-  ['POST',   '/account/sessions/:uuid/end/',                     'pageSession',     'account',   'form', settings.endOneSession],
-  ['GET',    '/account/sessions/end-others/',                    'pageSession',     'account',   'none', settings.confirmEndOtherSessions],
-  ['POST',   '/account/sessions/end-others/',                    'pageSession',     'account',   'form', settings.endAllOtherSessions],
+  ['POST',   '/account/identities/:provider/link/',              'pageSession',     'account',   'form', identities.startIdentityLink, 'recentSignIn'],
+  ['GET',    '/account/identities/:uuid/remove/',                'pageSession',     'account',   'none', identities.confirmRemoveIdentity, 'recentSignIn'],
+  ['POST',   '/account/identities/:uuid/remove/',                'pageSession',     'account',   'form', identities.removeLinkedIdentity, 'recentSignIn'],
+  ['GET',    '/account/sessions/:uuid/end/',                     'pageSession',     'account',   'none', settings.confirmEndSession, 'recentSignIn'],
+  ['POST',   '/account/sessions/:uuid/end/',                     'pageSession',     'account',   'form', settings.endOneSession, 'recentSignIn'],
+  ['GET',    '/account/sessions/end-others/',                    'pageSession',     'account',   'none', settings.confirmEndOtherSessions, 'recentSignIn'],
+  ['POST',   '/account/sessions/end-others/',                    'pageSession',     'account',   'form', settings.endAllOtherSessions, 'recentSignIn'],
   ['POST',   '/account/affiliate/',                              'pageSession',     'account',   'form', affiliatePages.becomeAffiliate],
-  ['POST',   '/account/payouts/',                                'pageSession',     'payment',   'form', affiliatePages.startPayoutSetup],
-  ['GET',    '/account/payouts/again',                           'pageSession',     'payment',   'none', affiliatePages.restartPayoutSetup],
+  ['POST',   '/account/payouts/',                                'pageSession',     'payment',   'form', affiliatePages.startPayoutSetup, 'recentSignIn'],
+  ['GET',    '/account/payouts/again',                           'pageSession',     'payment',   'none', affiliatePages.restartPayoutSetup, 'recentSignIn'],
   ['GET',    '/account/payouts/returned',                        'pageSession',     'payment',   'none', affiliatePages.completePayoutSetup],
   ['POST',   '/account/sign-out/',                               'pageSession',     'account',   'form', account.signOut],
   ['GET',    '/account/security/',                               'pageSession',     'account',   'none', showSecurityLogPage],
   ['GET',    '/account/notifications/',                          'pageSession',     'account',   'none', notificationPages.showNotificationsPage],
   ['POST',   '/account/notifications/',                          'pageSession',     'account',   'form', notificationPages.saveNotifications],
   ['GET',    '/account/export/',                                 'pageSession',     'account',   'none', dataExport.showExportPage],
-  ['POST',   '/account/export/',                                 'pageSession',     'account',   'form', dataExport.downloadExport],
+  ['POST',   '/account/export/',                                 'pageSession',     'account',   'form', dataExport.downloadExport, 'recentSignIn'],
   ['GET',    '/account/delete/',                                 'pageSession',     'account',   'none', accountDeletion.showDeletionPage],
-  ['POST',   '/account/delete/',                                 'pageSession',     'account',   'form', accountDeletion.requestDeletion],
+  ['POST',   '/account/delete/',                                 'pageSession',     'account',   'form', accountDeletion.requestDeletion, 'recentSignIn'],
   ['POST',   '/account/delete/undo/',                            'pageSession',     'account',   'form', accountDeletion.undoDeletion],
 
   // Addresses of forms that respond with a page: people reload them or return to them after signing in again.

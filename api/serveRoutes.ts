@@ -5,7 +5,7 @@ import type { Context, State } from './context.ts';
 import { describeNotFound } from './pipeline/errors.ts';
 import { HttpError } from './pipeline/httpError.ts';
 import { consumeRateLimit } from './pipeline/rateLimit.ts';
-import { getRequiredAccess, type HttpRoute, isStaffRoute, type Route } from './pipeline/route.ts';
+import { getRecentSignIn, getRequiredAccess, type HttpRoute, isStaffRoute, type Route } from './pipeline/route.ts';
 import { runRoute } from './pipeline/runRoute.ts';
 import { servedRoutes } from './router.ts';
 
@@ -79,7 +79,8 @@ function toRoute(row: HttpRoute): Route {
   const [, path, authentication, rateLimit, body, handler] = row;
   const access = getRequiredAccess(row);
   const permission = isStaffRoute(row) ? row[6] : undefined;
-  return { path: path.replace(/\*$/, ''), authentication, rateLimit, body, handler, access, permission };
+  const recentSignIn = getRecentSignIn(row);
+  return { path: path.replace(/\*$/, ''), authentication, rateLimit, body, handler, access, permission, recentSignIn };
 }
 
 function decodeParams(names: readonly string[], match: RegExpExecArray): Record<string, string> {

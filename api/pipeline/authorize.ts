@@ -1,5 +1,6 @@
 import { isDeletionRequested } from '../../shared/domain/accounts/deletion.ts';
 import { requireAllowedAddress } from '../../shared/domain/accounts/restrictions.ts';
+import { isSignInRecent, signInNotRecentError } from '../../shared/domain/accounts/recentSignIn.ts';
 import { requireStaff } from '../../shared/domain/accounts/staff.ts';
 import { ServiceError } from '../../shared/spec/errors.ts';
 import { type Context, requireCaller } from '../context.ts';
@@ -7,7 +8,7 @@ import { sendWrongAddressPage } from '../web/components/errorPage.tsx';
 import { requireRestAccess } from './authenticateToken.ts';
 import { isCrossOriginForm, isSafeMethod, requireCsrfToken } from './csrf.ts';
 import { DELETION_PATH, PATHS_DURING_DELETION } from '../web/accountDeletion/paths.ts';
-import { redirectToSignInPage, seeOther } from './redirect.ts';
+import { redirectToSignInPage, redirectToSignInAgain, seeOther } from './redirect.ts';
 import type { Authentication, Route } from './route.ts';
 import { serviceOrigin } from './serviceOrigin.ts';
 import { requireTestAccess } from './testAccess.ts';
@@ -17,12 +18,13 @@ const STAFF_ONLY: ReadonlySet<Authentication> = new Set(['staff', 'staffSession'
 
 /**
  * Checks that the caller may use the route with this credential, and that a form comes from one of the service's own pages. While the account
- * is being deleted, its owner gets the page that can undo it instead of all others.
+ * is being deleted, its owner gets the page that can undo it instead of all others. A session whose sign-in is too long
+ * ago for the request leads to the sign-in page.
  * @returns false if the response is a redirect or an error page already.
  */
 export async function authorize(
   ctx: Context,
-  { authentication, body, path, access, permission }: Route,
+  { authentication, body, path, access, permission, recentSignIn }: Route,
 ): Promise<boolean> {
   const { caller } = ctx.state;
   if (caller?.restrictions !== undefined && access !== undefined) {
@@ -50,6 +52,12 @@ export async function authorize(
       throw new ServiceError('admin_required', detail);
     }
     seeOther(ctx, DELETION_PATH);
+    return false;
+  }
+  const mustBeRecent = recentSignIn === 'recentSignIn' || recentSignIn?.(ctx) === true;
+  if (mustBeRecent && !(await isSignInRecent(requireCaller(ctx)))) {
+    if (ctx.state.isPage !== true) throw signInNotRecentError();
+    redirectToSignInAgain(ctx);
     return false;
   }
   if (STAFF_ONLY.has(authentication)) {

@@ -1,5 +1,5 @@
 import type { Context } from '../context.ts';
-import { buildSignInPath, getFormPagePath } from '../web/signIn/returnTo.ts';
+import { buildSignInAgainPath, buildSignInPath, getFormPagePath } from '../web/signIn/returnTo.ts';
 import { saveDraft } from './cookies/draftCookie.ts';
 import { rememberOutcome } from './cookies/outcomeCookie.ts';
 
@@ -14,6 +14,12 @@ export function redirectToSignInPage(ctx: Context): void {
   if (SIGN_OUT_PATH.test(ctx.path)) return seeOther(ctx, '/sign-in?done=signed-out');
   saveDraft(ctx);
   seeOther(ctx, buildSignInPath(getFormPagePath(ctx), 'session-ended'));
+}
+
+/** Redirects a person with a session to sign in again, and back to this page, or to that of the form, afterwards. */
+export function redirectToSignInAgain(ctx: Context): void {
+  if (ctx.method === 'POST') saveDraft(ctx);
+  seeOther(ctx, buildSignInAgainPath(ctx.method === 'POST' ? getFormPagePath(ctx) : ctx.url));
 }
 
 /** Redirects the browser to read another page, which shows the outcome that the address names. */

@@ -1,6 +1,6 @@
 import type { RequiredAccess } from '../../shared/domain/accounts/restrictions.ts';
 import type { StaffPermission } from '../../shared/spec/staff.ts';
-import type { Handler } from '../context.ts';
+import type { Context, Handler } from '../context.ts';
 import type { RateClass } from './rateLimit.ts';
 
 /**
@@ -36,14 +36,20 @@ export type Authentication =
 
 /** Credentials that include an API key. Their routes name the access that a restricted key must have. */
 export type KeyAuthentication = 'account' | 'deferredKey';
+/** Credentials that are a session of the account's owner. */
+type SessionAuthentication = 'session' | 'pageSession';
 /** Credentials of staff. Their routes name the permission that the role must hold. */
 export type StaffAuthentication = 'staff' | 'staffSession' | 'staffCall';
+type UnlistedAuthentication = Exclude<Authentication, KeyAuthentication | SessionAuthentication | StaffAuthentication>;
 
 /** A rate class, or `byMessage` if the handler counts the request once it has read the message. */
 export type RouteRateLimit = RateClass | 'byMessage';
 
 /** Body that the pipeline reads. `raw`: the handler reads it. */
 export type RouteBody = 'none' | 'json' | 'form' | 'raw';
+
+/** Requests for which a session must have a recent sign-in: all of the route, or those that the function selects. */
+export type RecentSignIn = 'recentSignIn' | ((ctx: Context) => boolean);
 
 /** Columns of a route that the pipeline uses. */
 export interface Route {
@@ -56,6 +62,7 @@ export interface Route {
   access: RequiredAccess | undefined;
   /** Permission that the role of a staff member must hold. */
   permission: StaffPermission | undefined;
+  recentSignIn: RecentSignIn | undefined;
 }
 
 type RouteMethod = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE' | '*';
@@ -69,11 +76,16 @@ type RouteColumns<Credentials extends Authentication> = [
   handler: Handler,
 ];
 
-/** A route, with the access that an API key must have, or the permission that the role of a staff member must hold. */
+/**
+ * A route, with the access that an API key must have, or the permission that the role of a staff member must hold, and
+ * the requests for which a session must have a recent sign-in.
+ */
 export type HttpRoute =
-  | readonly [...RouteColumns<KeyAuthentication>, access: RequiredAccess]
+  | KeyRoute
   | StaffRoute
-  | readonly [...RouteColumns<Exclude<Authentication, KeyAuthentication | StaffAuthentication>>, none?: undefined];
+  | readonly [...RouteColumns<SessionAuthentication>, recentSignIn?: RecentSignIn]
+  | readonly [...RouteColumns<UnlistedAuthentication>, none?: undefined];
+type KeyRoute = readonly [...RouteColumns<KeyAuthentication>, access: RequiredAccess, recentSignIn?: RecentSignIn];
 export type StaffRoute = readonly [...RouteColumns<StaffAuthentication>, permission: StaffPermission];
 
 /** Returns whether a route is for staff. */
@@ -84,5 +96,15 @@ export function isStaffRoute(route: HttpRoute): route is StaffRoute {
 /** Returns the access that a route requires of an API key; undefined if it takes none. */
 export function getRequiredAccess(route: HttpRoute): RequiredAccess | undefined {
   if (isStaffRoute(route)) return 'account';
-  return route[6];
+  return isKeyRoute(route) ? route[6] : undefined;
+}
+
+/** Returns the requests of a route for which a session must have a recent sign-in. */
+export function getRecentSignIn(route: HttpRoute): RecentSignIn | undefined {
+  if (isStaffRoute(route)) return undefined;
+  return isKeyRoute(route) ? route[7] : route[6];
+}
+
+function isKeyRoute(route: HttpRoute): route is KeyRoute {
+  return route[2] === 'account' || route[2] === 'deferredKey';
 }

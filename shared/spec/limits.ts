@@ -31,6 +31,13 @@ export const SESSION_DAYS = 30;
 /** A session ends after this time without use. */
 export const SESSION_IDLE_DAYS = 7;
 export const SESSION_LAST_USED_INTERVAL_MS = MINUTE_MS;
+/** Changes of credentials require a sign-in within this time. */
+export const RECENT_SIGN_IN_MINUTES = 15;
+/**
+ * Time for which the removal of a sign-in method can be undone. A method that was linked later than that opens sessions
+ * that cannot change credentials, unless it is the only one.
+ */
+export const IDENTITY_UNDO_DAYS = 7;
 /** Time limit for the user at the sign-in provider. */
 export const SIGN_IN_ATTEMPT_MS = 10 * MINUTE_MS;
 

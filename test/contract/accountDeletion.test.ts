@@ -52,7 +52,8 @@ describe('the deletion of an account by its owner', () => {
       [customer.email],
     );
     const late = await visitor.submitForm(at(DELETE), { ...findForm(text, DELETE).fields, email: customer.email });
-    expect([late.status, late.headers.get('location')]).to.deep.equal([303, DELETE]);
+    const again = `/sign-in?${new URLSearchParams({ again: 'yes', return_to: DELETE }).toString()}`;
+    expect([late.status, late.headers.get('location')]).to.deep.equal([303, again]);
     expect((await getRow(customer)).deletion_requested_at).to.equal(null);
     expect((await visitor.request(at(DELETE))).text).to.include('Sign in again');
   });

@@ -118,7 +118,8 @@ describe('the export of an account', () => {
     );
     const { findForm } = await import('../harness/httpBrowser.ts');
     const late = await visitor.submitForm(at(EXPORT), findForm(recent, EXPORT).fields);
-    expect([late.status, late.headers.get('location')]).to.deep.equal([303, EXPORT]);
+    const again = `/sign-in?${new URLSearchParams({ again: 'yes', return_to: EXPORT }).toString()}`;
+    expect([late.status, late.headers.get('location')]).to.deep.equal([303, again]);
     const { text } = await visitor.request(at(EXPORT));
     expect(text).to.not.include('<button type="submit" class="main">');
     const [, link = ''] = /href="(\/sign-in\?again=yes[^"]*)"/.exec(text) ?? [];

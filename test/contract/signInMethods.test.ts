@@ -211,6 +211,9 @@ describe('sign-in methods of an account', () => {
       expect((await overviewPage(linked)).text).to.not.include('href="/admin/"');
       expect((await overviewPage(visitor)).text).to.include('href="/admin/"');
 
+      await service.sql(`UPDATE identities SET created_at = created_at - interval '7 days' WHERE email = $1`, [
+        STAFF_EMAIL,
+      ]);
       const [googlePath = ''] = await removalPaths(linked);
       await remove(linked, googlePath);
       const again = await signIn('github', heir);

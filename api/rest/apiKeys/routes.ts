@@ -12,10 +12,26 @@ import { parsePage, parseUuidParam } from '../../pipeline/requestParameters.ts';
 import { presentCreatedApiKey } from './presenter.ts';
 import { presentApiKey } from '../../../shared/presenters/apiKey.ts';
 import { presentPage } from '../pagination.ts';
-import { CreateApiKeyRequest, UpdateApiKeyRequest } from './schemas.ts';
+import { CreateApiKeyRequest, KEY_OPTION_NAMES, UpdateApiKeyRequest } from './schemas.ts';
 
 const parseCreate = createBodyParser(CreateApiKeyRequest);
 const parseUpdate = createBodyParser(UpdateApiKeyRequest);
+
+/** Returns whether a request creates a key that is not restricted. A test key spends nothing. */
+export function createsUnlimitedKey(ctx: Context): boolean {
+  const request = readFields(ctx);
+  return request['mode'] !== 'test' && KEY_OPTION_NAMES.every((name) => request[name] == null);
+}
+
+/** Returns whether a request names an option of a key. */
+export function changesOptions(ctx: Context): boolean {
+  return Object.keys(readFields(ctx)).some((name) => KEY_OPTION_NAMES.includes(name));
+}
+
+/** Reads the fields of a body that has not been validated. */
+function readFields(ctx: Context): Record<string, unknown> {
+  return Object(getJsonBody(ctx)) as Record<string, unknown>;
+}
 
 export async function create(ctx: Context): Promise<void> {
   const request = parseCreate(getJsonBody(ctx));

@@ -65,6 +65,9 @@ const KEY_OPTIONS = {
   ),
 };
 
+/** Names of the fields that restrict a key. */
+export const KEY_OPTION_NAMES: readonly string[] = Object.keys(KEY_OPTIONS);
+
 export const CreateApiKeyRequest = Type.Object(
   {
     name: KeyName,

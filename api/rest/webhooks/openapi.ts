@@ -202,7 +202,7 @@ export const WEBHOOKS_DESCRIPTION: FeatureDescription = {
       description:
         'Signs the events of generations that were created with a `webhook_url`; with `mode=test`, of those that a test key created.',
       parameters: [MODE_PARAMETER],
-      errorCodes: ['not_found'],
+      errorCodes: ['not_found', 'insufficient_scope'],
       response: defaultSecret('The default secret.'),
     },
     'POST /api/webhooks/default/rotate-secret/': {
@@ -210,7 +210,7 @@ export const WEBHOOKS_DESCRIPTION: FeatureDescription = {
       summary: 'Rotate the default secret',
       description: 'For 24 hours messages are also signed with the former keys.',
       parameters: [MODE_PARAMETER],
-      errorCodes: ['not_found'],
+      errorCodes: ['not_found', 'insufficient_scope'],
       response: defaultSecret('The new default secret.'),
     },
   },

@@ -4,7 +4,6 @@ import { getForm } from '../../pipeline/body.ts';
 import { seeOther } from '../../pipeline/redirect.ts';
 import { getRequestOrigin } from '../../pipeline/requestOrigin.ts';
 import { showErrorsOn } from '../components/showErrorsOn.ts';
-import { hasRecentSignIn } from '../components/signInAgain.tsx';
 import { SETTINGS_PATH } from '../settings/outcomes.ts';
 import { DELETION_PATH } from './paths.ts';
 import { renderDeletionPage } from './view.tsx';
@@ -21,9 +20,8 @@ export function redirectToDeletionPage(ctx: Context): void {
   seeOther(ctx, DELETION_PATH);
 }
 
-/** Requests the deletion of the account. Without a recent sign-in, the page asks for one. */
+/** Requests the deletion of the account. */
 export const requestDeletion = withDeletionErrors(async (ctx) => {
-  if (!(await hasRecentSignIn(ctx))) return seeOther(ctx, DELETION_PATH);
   await requestAccountDeletion(requireCaller(ctx).accountId, {
     email: getForm(ctx).get('email') ?? '',
     sessionToken: ctx.state.sessionToken as string,

@@ -6,6 +6,7 @@ import {
   type RequestedDeletion,
 } from '../../../shared/domain/accounts/deletion.ts';
 import { type DeletionSummary, summarizeDeletion } from '../../../shared/domain/accounts/deletionSummary.ts';
+import { isSignInRecent } from '../../../shared/domain/accounts/recentSignIn.ts';
 import { EMAIL_MAX_CHARACTERS } from '../../../shared/lib/email.ts';
 import { requireCaller, type Context } from '../../context.ts';
 import { createCsrfToken } from '../../pipeline/csrf.ts';
@@ -15,7 +16,7 @@ import { Form, Notice } from '../components/form.tsx';
 import { formatCount, formatNumber, formatUsd } from '../components/formatAmount.ts';
 import { formatDate, formatDateTime } from '../components/formatTime.ts';
 import { sendPage } from '../components/layout.tsx';
-import { hasRecentSignIn, SignInAgain } from '../components/signInAgain.tsx';
+import { SignInAgain } from '../components/signInAgain.tsx';
 import { SETTINGS_PATH } from '../settings/outcomes.ts';
 import { DELETION_PATH, EXPORT_PATH } from './paths.ts';
 
@@ -24,7 +25,7 @@ export async function renderDeletionPage(ctx: Context, flash: PageProblem = {}, 
   const { accountId } = requireCaller(ctx);
   if (await isDeletionRequested(accountId))
     return sendRequestedPage(ctx, await findRequestedDeletion(accountId), flash, status);
-  const [summary, isRecent] = await Promise.all([summarizeDeletion(accountId), hasRecentSignIn(ctx)]);
+  const [summary, isRecent] = await Promise.all([summarizeDeletion(accountId), isSignInRecent(requireCaller(ctx))]);
   const children = (
     <>
       <Consequences {...summary} />

@@ -13,7 +13,7 @@ import { CreateApiKeyRequest, UpdateApiKeyRequest } from '../../rest/apiKeys/sch
 import { sendConfirmationPage } from '../components/confirmationPage.tsx';
 import { formatRelativeTime } from '../components/formatTime.ts';
 import { showErrorsOn } from '../components/showErrorsOn.ts';
-import { readKeyRequest } from './keyForm.tsx';
+import { hasOptions, readEnteredValues, readKeyRequest } from './keyForm.tsx';
 import { findActiveKey, renderKeyPage } from './keyPage.tsx';
 import { KEYS_PATH, renderKeysPage } from './view.tsx';
 
@@ -25,6 +25,12 @@ const withKeyErrors: typeof withListErrors = (handler) => withListErrors(showErr
 
 export async function showKeysPage(ctx: Context): Promise<void> {
   await renderKeysPage(ctx);
+}
+
+/** Returns whether the form creates a key that is not restricted. */
+export function createsUnlimitedKey(ctx: Context): boolean {
+  const values = readEnteredValues(getForm(ctx));
+  return values === undefined || (values.mode !== 'test' && !hasOptions(values));
 }
 
 export const createKey = withListErrors(async (ctx) => {

@@ -1,15 +1,15 @@
 import { Readable } from 'node:stream';
 import { startAccountExport } from '../../../shared/domain/accounts/export.ts';
+import { isSignInRecent } from '../../../shared/domain/accounts/recentSignIn.ts';
 import { requireCaller, type Context } from '../../context.ts';
 import { createCsrfToken } from '../../pipeline/csrf.ts';
-import { seeOther } from '../../pipeline/redirect.ts';
 import { getRequestOrigin } from '../../pipeline/requestOrigin.ts';
 import { EXPORT_PATH } from '../accountDeletion/paths.ts';
 import { getBrand } from '../brand.ts';
 import { type PageProblem, sendAccountAreaPage } from '../components/accountPage.tsx';
 import { Form } from '../components/form.tsx';
 import { showErrorsOn } from '../components/showErrorsOn.ts';
-import { hasRecentSignIn, SignInAgain } from '../components/signInAgain.tsx';
+import { SignInAgain } from '../components/signInAgain.tsx';
 import { SETTINGS_PATH } from '../settings/outcomes.ts';
 
 /** Shows what the download contains. */
@@ -18,7 +18,7 @@ export async function showExportPage(ctx: Context): Promise<void> {
 }
 
 async function renderExportPage(ctx: Context, flash: PageProblem = {}, status = 200): Promise<void> {
-  const isRecent = await hasRecentSignIn(ctx);
+  const isRecent = await isSignInRecent(requireCaller(ctx));
   const children = (
     <section class="card" aria-labelledby="contents">
       <h2 id="contents">What it contains</h2>
@@ -43,7 +43,6 @@ async function renderExportPage(ctx: Context, flash: PageProblem = {}, status = 
 
 /** Sends all data of the account as a JSON file, in batches, so that its size does not matter. */
 export const downloadExport = showErrorsOn(renderExportPage)(async (ctx) => {
-  if (!(await hasRecentSignIn(ctx))) return seeOther(ctx, EXPORT_PATH);
   const text = await startAccountExport(requireCaller(ctx).accountId, getRequestOrigin(ctx));
   ctx.type = 'application/json; charset=utf-8';
   ctx.set('content-disposition', `attachment; filename="${getBrand().slug}-account.json"`);

@@ -53,3 +53,8 @@ export function buildSignInPath(
   if (returnTo !== null && returnTo !== ACCOUNT_PATH) query.set('return_to', returnTo);
   return query.size === 0 ? '/sign-in' : `/sign-in?${query.toString()}`;
 }
+
+/** Builds the path of the sign-in page for a person who has a session. */
+export function buildSignInAgainPath(returnTo: string): string {
+  return `/sign-in?${new URLSearchParams({ again: 'yes', return_to: returnTo }).toString()}`;
+}

@@ -1,4 +1,5 @@
 import { config } from '../../../shared/lib/config.ts';
+import { IDENTITY_UNDO_DAYS } from '../../../shared/spec/limits.ts';
 import { isDevSignInAllowed } from '../../../shared/lib/signInSettings.ts';
 import { PROVIDER_NAMES, type ProviderName, getIdentityProviders } from '../../../shared/gateways/identity/index.ts';
 import type { SignInProblem } from '../../../shared/domain/accounts/signIn.ts';
@@ -64,7 +65,7 @@ export function sendSignInPage(
         <h1>{heading}</h1>
         <p class="quiet">
           {isAgain === true
-            ? 'Sign in to the same account once more to confirm that it is you.'
+            ? `Sign in to the same account once more to confirm that it is you. A sign-in method that was linked in the last ${IDENTITY_UNDO_DAYS} days cannot confirm it.`
             : 'New here? Signing in creates your account.'}
         </p>
         <div class="stack">

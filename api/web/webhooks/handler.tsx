@@ -52,9 +52,14 @@ export const showDefaultPage = withDefaultErrors(async (ctx) => {
   await renderDefaultPage(ctx, { deliveries: parseShownDeliveries(ctx) });
 });
 
+/** Returns whether the form of the default endpoint shows its secret. */
+export function showsSecret(ctx: Context): boolean {
+  return getForm(ctx).get('action') !== 'redeliver';
+}
+
 /** Carries out an action of the page of the default endpoint. */
 export const submitDefaultPage = withDefaultErrors(async (ctx) => {
-  if (getForm(ctx).get('action') === 'redeliver') {
+  if (!showsSecret(ctx)) {
     const { uuid } = await getDefaultSecret(requireCaller(ctx).accountId);
     return redeliverFromForm(ctx, uuid, DEFAULT_ENDPOINT_PATH);
   }

@@ -2174,6 +2174,27 @@ export interface components {
                 };
             };
         };
+        /** @description `insufficient_scope`: The API key or access token is restricted to other scopes, models or addresses; `detail` names what is missing. */
+        InsufficientScope: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                RateLimit: components["headers"]["RateLimit"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": {
+                    /**
+                     * @description A stable code to match on
+                     * @enum {string}
+                     */
+                    error: "insufficient_scope";
+                    /** @description A sentence that says what is wrong and what to do; it may change */
+                    detail: string;
+                };
+            };
+        };
         /** @description `admin_required`: The account is not a staff account, or its role does not include this. `account_suspended`: The account is suspended: contact support. `insufficient_scope`: The API key or access token is restricted to other scopes, models or addresses; `detail` names what is missing. */
         AdminRequiredOrAccountSuspendedOrInsufficientScope: {
             headers: {
@@ -3035,6 +3056,7 @@ export interface operations {
             };
             400: components["responses"]["ValidationError"];
             401: components["responses"]["InvalidApiKey"];
+            403: components["responses"]["InsufficientScope"];
             404: components["responses"]["NotFound"];
             429: components["responses"]["RateLimited"];
             500: components["responses"]["InternalError"];
@@ -3074,6 +3096,7 @@ export interface operations {
             };
             400: components["responses"]["ValidationError"];
             401: components["responses"]["InvalidApiKey"];
+            403: components["responses"]["InsufficientScope"];
             404: components["responses"]["NotFound"];
             413: components["responses"]["ValidationError413"];
             429: components["responses"]["RateLimited"];

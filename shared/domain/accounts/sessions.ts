@@ -9,7 +9,7 @@ import { ServiceError } from '../../spec/errors.ts';
 import { SESSION_DAYS, SESSION_IDLE_DAYS, SESSION_LAST_USED_INTERVAL_MS } from '../../spec/limits.ts';
 import { Identity } from '../../tables/Identity.ts';
 import { Session } from '../../tables/Session.ts';
-import { DAY_MS, MINUTE_MS } from '../../spec/durations.ts';
+import { DAY_MS } from '../../spec/durations.ts';
 import { lockAccount } from '../credits/ledger.ts';
 import { countCredentialChange } from './credentialChanges.ts';
 import { isEmailEnabled, recordEvent } from '../outbox/recordEvent.ts';
@@ -65,18 +65,6 @@ export async function createWebSession(
     await recordEvent(transaction, { accountId, type: 'session.created', subject: uuid, details: facts });
   });
   return token;
-}
-
-/** Sensitive pages require a sign-in within this time. */
-export const RECENT_SIGN_IN_MINUTES = 15;
-
-/** Returns whether the session of a cookie was opened within the last minutes. */
-export async function isSignInRecent(token: string): Promise<boolean> {
-  const session = await Session.query()
-    .findById(sha256(token))
-    .where('created_at', '>', addMilliseconds(now(), -RECENT_SIGN_IN_MINUTES * MINUTE_MS))
-    .select('uuid');
-  return session !== undefined;
 }
 
 const TOKEN_FORMAT = /^[0-9a-f]{64}$/;

@@ -1,0 +1,165 @@
+import { randomUUID } from 'node:crypto';
+import { expect } from 'chai';
+import { HTTP_ROUTES } from '../../api/router.ts';
+import { getRecentSignIn } from '../../api/pipeline/route.ts';
+import { createPerson } from '../fakes/identity/person.ts';
+import { startFakeGitHub, startFakeGoogle } from '../fakes/identity/providers.ts';
+import { createVisitor, getPageWithForm } from '../harness/accountForms.ts';
+import type { TestCustomer } from '../harness/apiClient.ts';
+import { expectError } from '../harness/errorEnvelope.ts';
+import { createBrowserFor, findForm, HttpBrowser } from '../harness/httpBrowser.ts';
+import { buildPath } from '../harness/routes.ts';
+import { type TestService, startTestService } from '../harness/testService.ts';
+
+const PROTECTED = HTTP_ROUTES.filter((route) => getRecentSignIn(route) !== undefined);
+
+describe('changes of credentials', () => {
+  let service: TestService;
+  let owner: TestCustomer;
+  before(async () => {
+    service = await startTestService({ workers: 0 });
+    owner = await service.createCustomer('pro');
+    await age(owner);
+  });
+  after(() => service.stop());
+
+  /** Moves the sign-in of a customer into the past. */
+  const age = ({ email }: TestCustomer) =>
+    service.sql(
+      `UPDATE sessions SET created_at = created_at - interval '16 minutes'
+        WHERE account_id = (SELECT id FROM accounts WHERE email = $1)`,
+      [email],
+    );
+
+  it('require a recent sign-in on these routes, and on no others', () => {
+    expect(PROTECTED.map(([method, path]) => `${method} ${path}`)).to.have.members([
+      'POST /api/keys/create/',
+      'PATCH /api/keys/:uuid/',
+      'GET /api/webhooks/default/secret/',
+      'POST /api/webhooks/default/rotate-secret/',
+      'POST /api/webhooks/:uuid/rotate-secret/',
+      'POST /api/affiliate/onboarding-link/',
+      'POST /account/keys/',
+      'GET /account/keys/:uuid/',
+      'POST /account/keys/:uuid/',
+      'POST /account/webhooks/default/',
+      'GET /account/webhooks/default/rotate/',
+      'POST /account/webhooks/default/rotate/',
+      'GET /account/webhooks/:uuid/rotate/',
+      'POST /account/webhooks/:uuid/rotate/',
+      'POST /account/identities/:provider/link/',
+      'GET /account/identities/:uuid/remove/',
+      'POST /account/identities/:uuid/remove/',
+      'GET /account/sessions/:uuid/end/',
+      'POST /account/sessions/:uuid/end/',
+      'GET /account/sessions/end-others/',
+      'POST /account/sessions/end-others/',
+      'POST /account/payouts/',
+      'GET /account/payouts/again',
+      'POST /account/export/',
+      'POST /account/delete/',
+    ]);
+  });
+
+  for (const route of PROTECTED) {
+    const [method, path, authentication] = route;
+    const address = path.replace(':provider', 'github').replace(':uuid', randomUUID());
+    if (authentication !== 'pageSession') {
+      it(`${method} ${path} rejects an old session with the sentence that helps, and admits an API key`, async () => {
+        const body = method === 'PATCH' ? { expires_at: null } : { name: 'a' };
+        const options = method === 'GET' ? {} : { body };
+        const { body: rejected } = await owner.requestWithSession(method, buildPath({ path }), options);
+        expect(rejected.error).to.equal('insufficient_scope');
+        expect(rejected.detail).to.include('within the last 15 minutes').and.to.include('/sign-in?again=yes');
+        if (authentication === 'session') return;
+        const { status } = await owner.request(method, buildPath({ path }), options);
+        expect(status).to.be.oneOf([200, 201, 400, 404]);
+      });
+      continue;
+    }
+    it(`${method} ${path} leads an old session to sign in again, and back`, async () => {
+      const visitor = createBrowserFor(owner);
+      const page = await visitor.request(`${service.baseUrl}/account/settings/`);
+      const { fields } = findForm(page.text, '/account/profile/');
+      const url = service.baseUrl + address;
+      const answer =
+        method === 'GET' ? await visitor.request(url) : await visitor.submitForm(url, { ...fields, name: 'a' });
+      const query = new URLSearchParams({ again: 'yes', return_to: address });
+      expect([answer.status, answer.headers.get('location')]).to.deep.equal([303, `/sign-in?${query.toString()}`]);
+    });
+  }
+
+  it('are made by a session as before if its sign-in is recent', async () => {
+    const fresh = await service.createCustomer('pro');
+    expect((await fresh.requestWithSession('POST', '/api/keys/create/', { body: { name: 'a' } })).status).to.equal(201);
+    expect((await fresh.requestWithSession('GET', '/api/webhooks/default/secret/')).status).to.equal(200);
+    expect((await fresh.requestWithSession('POST', '/api/affiliate/enroll/', { body: {} })).status).to.equal(200);
+    expect((await fresh.requestWithSession('POST', '/api/affiliate/onboarding-link/')).status).to.equal(200);
+  });
+
+  it('of limited keys need no recent sign-in to create one, but to remove its limit', async () => {
+    const limit = { credits: 24, period: 'day' };
+    const created = await owner.requestWithSession('POST', '/api/keys/create/', {
+      body: { name: 'limited', credit_limit: limit },
+    });
+    expect(created.status).to.equal(201);
+    const change = (body: object) => owner.requestWithSession('PATCH', `/api/keys/${created.body.uuid}/`, { body });
+    expect((await change({ name: 'renamed' })).status).to.equal(200);
+    expectError(await change({ credit_limit: null }), 'insufficient_scope');
+    const none = { name: 'none', scopes: null, credit_limit: null, expires_at: null };
+    expectError(await owner.requestWithSession('POST', '/api/keys/create/', { body: none }), 'insufficient_scope');
+  });
+
+  it('keep the name of a key that was typed before the sign-in', async () => {
+    const { customer, visitor } = await createVisitor(service);
+    const action = '/account/keys/';
+    const { text } = await visitor.request(service.baseUrl + getPageWithForm(action));
+    await age(customer);
+    const { status } = await visitor.submitForm(service.baseUrl + action, {
+      ...findForm(text, action).fields,
+      name: 'typed before',
+    });
+    expect(status).to.equal(303);
+    expect((await visitor.request(service.baseUrl + action)).text).to.include('value="typed before"');
+  });
+});
+
+describe('a sign-in method that was linked lately', () => {
+  let service: TestService;
+  let providers: [Awaited<ReturnType<typeof startFakeGoogle>>, Awaited<ReturnType<typeof startFakeGitHub>>];
+  before(async () => {
+    providers = await Promise.all([startFakeGoogle(), startFakeGitHub()]);
+    const [google, github] = providers;
+    service = await startTestService({ workers: 0, env: { ...google.env, ...github.env } });
+    await google.serve(service.baseUrl);
+  });
+  after(async () => {
+    await service.stop();
+    await Promise.all(providers.map(({ fake }) => fake.stop()));
+  });
+
+  it('opens sessions that cannot change credentials for seven days, unless it is the first', async () => {
+    const [google, github] = providers;
+    google.fake.person = createPerson();
+    github.fake.person = createPerson();
+    const signIn = async (provider: string) => {
+      const visitor = new HttpBrowser();
+      await visitor.navigate(`${service.baseUrl}/authentication/social/${provider}/start`);
+      return visitor;
+    };
+    const readSecret = async (visitor: HttpBrowser) =>
+      (await visitor.request(`${service.baseUrl}/api/webhooks/default/secret/`)).status;
+    const thief = await signIn('google');
+    expect(await readSecret(thief)).to.equal(200);
+    const settings = await thief.request(`${service.baseUrl}/account/settings/`);
+    const action = '/account/identities/github/link/';
+    const redirect = await thief.submitForm(service.baseUrl + action, findForm(settings.text, action).fields);
+    const [, address = ''] = /href="([^"]+)">\s*Continue/.exec(redirect.text) ?? [];
+    await thief.navigate(address.replaceAll('&amp;', '&'));
+    expect(await readSecret(await signIn('github'))).to.equal(403);
+    expect(await readSecret(await signIn('google'))).to.equal(200);
+    const move = `UPDATE identities SET created_at = created_at - interval '7 days' WHERE provider = 'github'`;
+    await service.sql(move);
+    expect(await readSecret(await signIn('github'))).to.equal(200);
+  });
+});
