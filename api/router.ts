@@ -44,6 +44,7 @@ import * as library from './web/library/handler.tsx';
 import * as notificationPages from './web/notifications/handler.tsx';
 import * as webhookPages from './web/webhooks/handler.tsx';
 import * as webhookPage from './web/webhooks/endpointHandler.tsx';
+import * as restoreSignIn from './web/restoreSignIn/handler.tsx';
 import { showUsagePage } from './web/usage/handler.tsx';
 import * as signIn from './web/signIn/handler.ts';
 import { STAFF_ROUTES } from './web/staff/routes.ts';
@@ -132,9 +133,11 @@ export const HTTP_ROUTES: readonly HttpRoute[] = [
   ['GET',    '/',                                                'optionalSession', 'account',   'none', signIn.redirectToAccount],
   ['GET',    '/sign-in',                                         'optionalSession', 'account',   'none', signIn.showSignInPage],
   ['GET',    '/r/:code',                                         'optionalSession', 'account',   'none', affiliate.openReferralLink],
-  // Links of messages. Mail programs post to them by themselves.
+  // Links of messages. Mail programs post to those that unsubscribe by themselves.
   ['GET',    '/unsubscribe/:token',                              'signedLink',      'public',    'none', unsubscribePages.confirmUnsubscribe],
   ['POST',   '/unsubscribe/:token',                              'signedLink',      'public',    'none', unsubscribePages.submitUnsubscribe],
+  ['GET',    '/restore-sign-in/:token',                          'signedLink',      'public',    'none', restoreSignIn.confirmRestoreIdentity],
+  ['POST',   '/restore-sign-in/:token',                          'signedLink',      'public',    'none', restoreSignIn.submitRestoreIdentity],
   ['GET',    '/account/',                                        'pageSession',     'account',   'none', account.showOverviewPage],
   ['GET',    '/account/billing/',                                'pageSession',     'account',   'none', billingPage.showBillingPage],
   ['POST',   '/account/billing/topup/',                          'pageSession',     'payment',   'form', billingPage.buyCredits],

@@ -10,6 +10,7 @@ export type AuditEvent =
   | 'session_ended'
   | 'identity_linked'
   | 'identity_removed'
+  | 'identity_restored'
   | 'key_created'
   | 'key_changed'
   | 'key_revoked'

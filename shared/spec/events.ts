@@ -26,6 +26,7 @@ export const EMAIL_EVENT_TYPES = [
   'renewal.upcoming',
   'application.connected',
   'session.created',
+  'identity.removed',
   'payout.setup_missing',
   'webhook.disabled',
 ] as const;
@@ -44,10 +45,16 @@ export const EMAIL_KINDS = [
   'key_created',
   'application_connected',
   'new_sign_in',
+  'identity_removed',
 ] as const;
 export type EmailKind = (typeof EMAIL_KINDS)[number];
 
-export const SECURITY_EMAIL_KINDS: readonly EmailKind[] = ['key_created', 'application_connected', 'new_sign_in'];
+export const SECURITY_EMAIL_KINDS: readonly EmailKind[] = [
+  'key_created',
+  'application_connected',
+  'new_sign_in',
+  'identity_removed',
+];
 
 /** The message that follows from an event. Others send none. */
 export const EMAIL_KIND_BY_EVENT: Partial<Record<EventType, EmailKind>> = {
@@ -62,6 +69,7 @@ export const EMAIL_KIND_BY_EVENT: Partial<Record<EventType, EmailKind>> = {
   'key.created': 'key_created',
   'application.connected': 'application_connected',
   'session.created': 'new_sign_in',
+  'identity.removed': 'identity_removed',
 };
 
 export function isWebhookEventType(type: string): type is WebhookEventType {

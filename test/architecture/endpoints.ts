@@ -117,6 +117,8 @@ const OWN_ENDPOINTS = `
   POST   /account/notifications/               member
   GET    /unsubscribe/:token                   link
   POST   /unsubscribe/:token                   link
+  GET    /restore-sign-in/:token               link
+  POST   /restore-sign-in/:token               link
   POST   /api/generations/estimate/            key/cookie
   GET    /api/notifications/settings/          key/cookie
   PATCH  /api/notifications/settings/          key/cookie

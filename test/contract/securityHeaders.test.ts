@@ -126,6 +126,7 @@ describe('every response', () => {
     // Addresses that are credentials.
     for (const [method, path] of [
       ['POST', '/unsubscribe/hidden-token'],
+      ['POST', '/restore-sign-in/hidden-token'],
       ['POST', '/upstream-events/hidden-token'],
       ['PUT', `/uploads/${webhook.body.uuid}/original?expires=1&signature=hidden-signature`],
       ['GET', '/media/hidden/hidden/hidden.png'],

@@ -23,6 +23,19 @@ export const EXAMPLE_PARAMS: EmailParams = {
   key_created: { name: 'CI <b>', prefix: 'svc_01234567', ...ORIGIN },
   application_connected: { application: 'An assistant', host: 'assistant.example', ...ORIGIN },
   new_sign_in: { provider: 'github', ...ORIGIN },
+  identity_removed: {
+    account_uuid: '01977e2c-0000-7000-8000-000000000001',
+    uuid: '01977e2c-0000-7000-8000-000000000002',
+    provider: 'google',
+    issuer: 'https://accounts.google.com',
+    subject: '1',
+    email: 'ann@example.com',
+    created_at: '2027-01-14T15:09:00.000Z',
+    staff_since: null,
+    signed_in_at: '2027-03-14T15:00:00.000Z',
+    undo_until: '2027-03-21T15:09:00.000Z',
+    ...ORIGIN,
+  },
 };
 
 /** Queues a message, as the dispatch of an event does. @returns its row's uuid. */

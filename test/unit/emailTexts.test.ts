@@ -89,6 +89,8 @@ describe('the texts of e-mail messages', () => {
     expect(body('new_sign_in')).to.include(
       'Your account was signed in to with GitHub.\n\nTime: 1 March 2027, 08:05 UTC. Browser or program: Firefox on Linux. Network: 192.0.2.0/24.',
     );
+    expect(body('identity_removed')).to.include('Google (ann@example.com) was removed as a sign-in method');
+    expect(body('identity_removed')).to.include('undo the removal until 21 March 2027, 15:09 UTC.');
     expect(body('application_connected')).to.include('“An assistant” (assistant.example) was given access');
     expect(render('key_created').subject).to.equal('New API key for your Pixels & Co account');
   });

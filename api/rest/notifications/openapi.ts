@@ -28,7 +28,7 @@ export const NOTIFICATIONS_DESCRIPTION: FeatureDescription = {
       id: 'updateNotificationSettings',
       summary: 'Update the notification settings',
       description:
-        'Omitted fields keep their values. `key_created`, `application_connected` and `new_sign_in` are about security and cannot be switched off. The threshold also applies to the webhook event `credits.low`.',
+        'Omitted fields keep their values. `key_created`, `application_connected`, `new_sign_in` and `identity_removed` are about security and cannot be switched off. The threshold also applies to the webhook event `credits.low`.',
       body: {
         schema: NotificationSettingsRequest,
         example: { email: { payout_sent: false }, credits_low_threshold: 100 },

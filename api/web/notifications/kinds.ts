@@ -13,4 +13,5 @@ export const KIND_LABELS: Record<EmailKind, string> = {
   key_created: 'An API key was created',
   application_connected: 'An application was connected',
   new_sign_in: 'The account was signed in to with another browser',
+  identity_removed: 'A sign-in method was removed',
 };

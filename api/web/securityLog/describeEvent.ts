@@ -20,6 +20,8 @@ const SENTENCES: Record<SecurityEventName, (details: Details) => string> = {
       : `Signed out ${describeBrowser(String(browser))}`,
   identity_linked: ({ provider }) => `${getProviderTitle(provider)} linked as a sign-in method`,
   identity_removed: ({ provider }) => `${getProviderTitle(provider)} removed as a sign-in method`,
+  identity_restored: ({ provider, identities, sessions, keys, grants, webhooks }) =>
+    `${getProviderTitle(provider)} restored as a sign-in method, by the link of the message. This removed ${identities} sign-in methods, ended ${sessions} sessions, ${keys} API keys and ${grants} application grants, and disabled ${webhooks} webhook endpoints`,
   key_created: ({ name, prefix }) => `API key “${name}” (${prefix}…) created`,
   key_changed: ({ name, prefix, changed }) =>
     `API key “${name}” (${prefix}…) changed: ${String(changed).replaceAll('_', ' ')}`,

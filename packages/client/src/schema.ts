@@ -652,7 +652,7 @@ export interface paths {
         head?: never;
         /**
          * Update the notification settings
-         * @description Omitted fields keep their values. `key_created`, `application_connected` and `new_sign_in` are about security and cannot be switched off. The threshold also applies to the webhook event `credits.low`.
+         * @description Omitted fields keep their values. `key_created`, `application_connected`, `new_sign_in` and `identity_removed` are about security and cannot be switched off. The threshold also applies to the webhook event `credits.low`.
          */
         patch: operations["updateNotificationSettings"];
         trace?: never;
@@ -1713,6 +1713,8 @@ export interface components {
                 application_connected: boolean;
                 /** @description About security: always true */
                 new_sign_in: boolean;
+                /** @description About security: always true */
+                identity_removed: boolean;
             };
             /** @description Balance below which credits are low; null: a tenth of the credits granted for the month */
             credits_low_threshold: number | null;
@@ -1733,6 +1735,8 @@ export interface components {
                 application_connected?: boolean;
                 /** @description About security: always true */
                 new_sign_in?: boolean;
+                /** @description About security: always true */
+                identity_removed?: boolean;
             };
             /** @description Balance below which credits are low; null: a tenth of the credits granted for the month */
             credits_low_threshold?: number | null;

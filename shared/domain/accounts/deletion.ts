@@ -71,7 +71,9 @@ export async function requestAccountDeletion(
       });
     }
     const at = now();
-    const { sessions, keys, grants } = await revokeAccess(transaction, accountId, sha256(sessionToken));
+    const { sessions, keys, grants } = await revokeAccess(transaction, accountId, {
+      keptSession: sha256(sessionToken),
+    });
     const renewing = await findRenewingSubscription(accountId, transaction);
     await recordSubscriptionChange(transaction, account, () =>
       account.$query(transaction).patch({ deletion_requested_at: at, auto_topup_enabled: false }),

@@ -22,6 +22,7 @@ import { getAccount, findOrCreateAccountByEmail } from './accounts.ts';
 import type { ReferralClick } from '../affiliates/referrals.ts';
 import { lockAccount } from '../credits/ledger.ts';
 import { countCredentialChange } from './credentialChanges.ts';
+import { recordIdentityRemoval } from './identityUndo.ts';
 import { recordSecurityEvent, type RequestOrigin, SERVICE_ORIGIN } from './securityEvents.ts';
 import { findActiveSession } from './sessions.ts';
 import { grantStaffRights } from './staff.ts';
@@ -140,7 +141,8 @@ export async function linkIdentity(
 }
 
 /**
- * Removes an identity from its account and ends the sessions that it opened, except the caller's own.
+ * Removes an identity from its account and ends the sessions that it opened, except the caller's own. The owner of the
+ * account can undo a removal by a session.
  * @param currentToken session cookie of the caller; null ends all sessions of the identity.
  * @returns the removed identity.
  * @throws ServiceError not_found; validation_error for the last identity that can sign in, unless `mayBeLast`.
@@ -176,10 +178,12 @@ export async function removeIdentity(
       );
     }
     const opened = Session.query(transaction).where({ identity_uuid: uuid });
-    await (currentToken === null ? opened : opened.whereNot('token_hash', sha256(currentToken))).delete();
+    const sessionHash = currentToken === null ? null : sha256(currentToken);
+    if (sessionHash !== null) await recordIdentityRemoval(transaction, account, removed, sessionHash, origin);
+    await (sessionHash === null ? opened : opened.whereNot('token_hash', sessionHash)).delete();
     await countCredentialChange(transaction, accountId);
     await Identity.query(transaction).delete().where({ uuid });
-    const details = { provider: removed.provider };
+    const details = { provider: removed.provider, linked_at: removed.created_at.toISOString() };
     await recordSecurityEvent(transaction, { accountId, event: 'identity_removed', origin, details });
     // Removing the last identity also removes staff rights. The next sign-in with the listed address obtains them.
     if (rest.length === 0) await account.$query(transaction).patch({ staff_since: null });

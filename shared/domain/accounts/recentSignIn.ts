@@ -11,12 +11,16 @@ const FIND_RECENT_SIGN_IN = prepared(
   `SELECT s.uuid FROM sessions s LEFT JOIN identities i ON i.uuid = s.identity_uuid
     WHERE s.token_hash = :sessionHash AND s.created_at > :after
       AND (i.uuid IS NULL OR i.created_at <= :linkedBefore
-           OR NOT EXISTS (SELECT FROM identities o WHERE o.account_id = i.account_id AND o.created_at < i.created_at))`,
+           OR NOT EXISTS (SELECT FROM identities o WHERE o.account_id = i.account_id AND o.created_at < i.created_at)
+          AND NOT EXISTS (SELECT FROM security_events e
+                           WHERE e.account_id = i.account_id AND e.event = 'identity_removed'
+                             AND e.created_at > :linkedBefore
+                             AND cast(e.details ->> 'linked_at' AS timestamptz) < i.created_at))`,
 );
 
 /**
  * Returns whether a caller may change credentials. A session must have been opened within the last minutes, by an
- * identity that was not linked lately, unless it is the first: a stolen session cannot confirm itself by an identity
+ * identity that was not linked lately, unless it is the first and no earlier one was removed lately: a stolen session cannot confirm itself by an identity
  * that it has linked. Other credentials are not concerned.
  */
 export async function isSignInRecent({ sessionHash }: Pick<Caller, 'sessionHash'>): Promise<boolean> {

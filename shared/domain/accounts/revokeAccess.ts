@@ -20,11 +20,12 @@ export interface RevokedAccess {
 /**
  * Ends all sessions, API keys and OAuth grants of an account whose row the transaction has locked.
  * @param keptSession hash of a session cookie that stays valid.
+ * @param since keys and grants that were created before this time stay valid.
  */
 export async function revokeAccess(
   transaction: Transaction,
   accountId: number,
-  keptSession: Buffer | null = null,
+  { keptSession = null, since = new Date(0) }: { keptSession?: Buffer | null; since?: Date } = {},
 ): Promise<RevokedAccess> {
   const sessions = await Session.query(transaction)
     .delete()
@@ -34,12 +35,13 @@ export async function revokeAccess(
     .patch({ revoked_at: now() })
     .where({ account_id: accountId })
     .whereNull('revoked_at')
+    .where('created_at', '>=', since)
     .returning(['uuid', 'name', 'prefix']);
   for (const { uuid: subject, ...details } of keys.map(({ uuid, name, prefix }) => ({ uuid, name, prefix }))) {
     await recordEvent(transaction, { accountId, type: 'key.revoked', subject, details });
   }
-  const grants = await revokeAccountGrants(accountId, transaction);
-  await Account.query(transaction).findById(accountId).patch({ active_key_count: 0 });
+  const grants = await revokeAccountGrants(accountId, transaction, since);
+  await Account.query(transaction).findById(accountId).decrement('active_key_count', keys.length);
   await countCredentialChange(transaction, accountId);
   return { sessions, keys: keys.length, grants };
 }
@@ -50,15 +52,19 @@ export interface RevokedAccessAndWebhooks extends RevokedAccess {
   webhooks: number;
 }
 
-/** Ends all credentials of an account whose row the transaction has locked, and disables its webhook endpoints. */
+/**
+ * Ends all credentials of an account whose row the transaction has locked, and disables its webhook endpoints.
+ * @param since keys, grants and endpoints that were created, or endpoints changed, before this time stay.
+ */
 export async function revokeAccessAndWebhooks(
   transaction: Transaction,
   accountId: number,
+  since = new Date(0),
 ): Promise<RevokedAccessAndWebhooks> {
-  const revoked = await revokeAccess(transaction, accountId);
+  const revoked = await revokeAccess(transaction, accountId, { since });
   const testAccountId = await findTestAccountId(accountId, transaction);
-  const webhooks = await disableEndpoints(transaction, accountId);
-  const testWebhooks = testAccountId === null ? 0 : await disableEndpoints(transaction, testAccountId);
+  const webhooks = await disableEndpoints(transaction, accountId, since);
+  const testWebhooks = testAccountId === null ? 0 : await disableEndpoints(transaction, testAccountId, since);
   return { ...revoked, webhooks: webhooks + testWebhooks };
 }
 

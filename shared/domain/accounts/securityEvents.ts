@@ -40,6 +40,7 @@ export type SecurityEventName =
   | 'session_ended'
   | 'identity_linked'
   | 'identity_removed'
+  | 'identity_restored'
   | 'key_created'
   | 'key_changed'
   | 'key_revoked'

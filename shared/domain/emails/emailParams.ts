@@ -1,3 +1,4 @@
+import type { RemovedIdentity } from '../accounts/identityUndo.ts';
 import type { EmailKind } from '../../spec/events.ts';
 
 /** Facts of each kind of message: the details of the event that causes it. Times are ISO 8601. Never a secret. */
@@ -24,6 +25,8 @@ export interface EmailParams {
   application_connected: { application: string; host: string; network: string; user_agent: string };
   /** `session.created` */
   new_sign_in: { provider: string; network: string; user_agent: string };
+  /** `identity.removed`, with what its undo restores. */
+  identity_removed: RemovedIdentity & { network: string; user_agent: string };
 }
 
 /** A message with the facts of its kind. */

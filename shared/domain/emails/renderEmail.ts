@@ -3,6 +3,7 @@ import type { MailMessage } from '../../gateways/mail/mailTransport.ts';
 import { parseBrowserName } from '../../lib/browserName.ts';
 import { config } from '../../lib/config.ts';
 import type { EmailKind } from '../../spec/events.ts';
+import { buildIdentityUndoUrl } from '../accounts/identityUndo.ts';
 import type { ClaimedEmail } from './claimedEmail.ts';
 import type { EmailContent } from './emailParams.ts';
 import { renderHtml, type Layout } from './renderHtml.ts';
@@ -11,8 +12,8 @@ import type { EmailTexts, MessageText, TextFormats } from './texts/emailTexts.ts
 import { getEmailTexts } from './texts/index.ts';
 import { buildUnsubscribeUrl } from './unsubscribe.ts';
 
-/** Page that each kind of message links to. */
-const ACTION_PATHS: Record<EmailKind, string> = {
+/** Page that each kind of message links to. The undo of a removed sign-in method has an address of its own. */
+const ACTION_PATHS: Record<Exclude<EmailKind, 'identity_removed'>, string> = {
   credits_low: '/account/billing/',
   auto_topup_failed: '/account/billing/',
   auto_topup_disabled: '/account/billing/',
@@ -32,7 +33,8 @@ const PROVIDER_TITLES: Record<string, string> = { google: 'Google', apple: 'Appl
 export function renderEmail(email: ClaimedEmail): MailMessage {
   const { kind, params, account_uuid: accountUuid } = email;
   const texts = getEmailTexts(email.language);
-  const message = writeMessage({ kind, params } as unknown as EmailContent, texts, email.created_at);
+  const content = { kind, params } as unknown as EmailContent;
+  const message = writeMessage(content, texts, email.created_at);
   const unsubscribeUrl = isSwitchable(kind) ? buildUnsubscribeUrl({ accountUuid, kind }) : null;
   const links = [
     [texts.settings, config.BASE_URL + NOTIFICATIONS_PATH],
@@ -43,7 +45,7 @@ export function renderEmail(email: ClaimedEmail): MailMessage {
     locale: texts.locale,
     subject: toLine(message.subject),
     paragraphs: [texts.greeting(email.first_name), ...message.paragraphs].map(toLine),
-    action: [message.action, config.BASE_URL + ACTION_PATHS[kind]],
+    action: [message.action, buildActionUrl(content)],
     reason: unsubscribeUrl === null ? texts.securityReason(config.BRAND_NAME) : texts.reason(config.BRAND_NAME),
     links,
   };
@@ -55,6 +57,10 @@ export function renderEmail(email: ClaimedEmail): MailMessage {
     html: renderHtml(layout),
     headers: unsubscribeUrl === null ? {} : buildUnsubscribeHeaders(unsubscribeUrl),
   };
+}
+
+function buildActionUrl({ kind, params }: EmailContent): string {
+  return kind === 'identity_removed' ? buildIdentityUndoUrl(params) : config.BASE_URL + ACTION_PATHS[kind];
 }
 
 function writeMessage(content: EmailContent, texts: EmailTexts, createdAt: Date): MessageText {

@@ -102,13 +102,14 @@ export async function disconnectApplication(
 }
 
 /**
- * Revokes all grants of an account.
+ * Revokes the grants of an account that were created from a time on.
  * @returns the number of revoked grants.
  */
-export async function revokeAccountGrants(accountId: number, transaction: Knex): Promise<number> {
+export async function revokeAccountGrants(accountId: number, transaction: Knex, since: Date): Promise<number> {
   return OAuthGrant.query(transaction)
     .where({ account_id: accountId })
     .whereNull('revoked_at')
+    .where('created_at', '>=', since)
     .patch({ revoked_at: now() });
 }
 

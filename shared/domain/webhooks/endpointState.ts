@@ -43,13 +43,15 @@ export async function disableEndpoint(
 
 /**
  * Disables all endpoints of an account whose row the transaction has locked. Its owner can enable them again.
+ * @param since those that were not created or changed from this time on stay enabled.
  * @returns the number of endpoints that were enabled.
  */
-export async function disableEndpoints(transaction: Transaction, accountId: number): Promise<number> {
+export async function disableEndpoints(transaction: Transaction, accountId: number, since: Date): Promise<number> {
   const enabled = await WebhookEndpoint.query(transaction)
     .where({ account_id: accountId })
     .whereNotNull('url')
     .whereNull('disabled_at')
+    .where('updated_at', '>=', since)
     .orderBy('id')
     .forNoKeyUpdate();
   for (const endpoint of enabled) await disableEndpoint(transaction, endpoint, 'owner');

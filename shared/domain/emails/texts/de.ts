@@ -125,5 +125,14 @@ export const DE: EmailTexts = {
       ],
       action: 'Sicherheitsprotokoll öffnen',
     }),
+    identity_removed: ({ provider, email, undo_until: until, network, user_agent: userAgent }, formats) => ({
+      subject: `${formats.provider(provider)} aus Ihrem Konto bei ${formats.brand} entfernt`,
+      paragraphs: [
+        `${formats.provider(provider)} (${email}) wurde als Anmeldemethode Ihres Kontos entfernt.`,
+        describeOrigin(formats, userAgent, network),
+        `${NOT_YOU} Andernfalls machen Sie die Entfernung bis zum ${formats.dateTime(until)} UTC rückgängig. Dann wird die Anmeldemethode wiederhergestellt, alle Sitzungen enden, und die Anmeldemethoden, API-Schlüssel und Anwendungen, die seit der Anmeldung hinzugekommen sind, die sie entfernt hat, werden entfernt.`,
+      ],
+      action: 'Entfernung rückgängig machen',
+    }),
   },
 };

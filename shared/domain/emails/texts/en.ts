@@ -123,5 +123,14 @@ export const EN: EmailTexts = {
       ],
       action: 'Open the security log',
     }),
+    identity_removed: ({ provider, email, undo_until: until, network, user_agent: userAgent }, formats) => ({
+      subject: `${formats.provider(provider)} removed from your ${formats.brand} account`,
+      paragraphs: [
+        `${formats.provider(provider)} (${email}) was removed as a sign-in method of your account.`,
+        describeOrigin(formats, userAgent, network),
+        `${NOT_YOU} Otherwise undo the removal until ${formats.dateTime(until)} UTC. This restores the sign-in method, ends all sessions, and removes the sign-in methods, API keys and applications that were added since the sign-in that removed it.`,
+      ],
+      action: 'Undo the removal',
+    }),
   },
 };
