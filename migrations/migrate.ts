@@ -40,6 +40,7 @@ import * as topupRemainders from './0034_topup_remainders.ts';
 import * as topupRemaindersIndex from './0034_topup_remainders_index.ts';
 import * as autoTopupNeed from './0035_auto_topup_need.ts';
 import * as accountErrors from './0036_account_errors.ts';
+import * as accountScope from './0037_account_scope.ts';
 
 /** A migration, and the indexes on existing tables that are built before its transaction. */
 export interface Migration extends Knex.Migration {
@@ -87,6 +88,7 @@ export const MIGRATIONS: Record<MigrationName, Migration> = {
   '0034_topup_remainders_index': topupRemaindersIndex,
   '0035_auto_topup_need': autoTopupNeed,
   '0036_account_errors': accountErrors,
+  '0037_account_scope': accountScope,
 };
 
 /** Key of the advisory lock that serializes migrations. An arbitrary constant, used for nothing else. */

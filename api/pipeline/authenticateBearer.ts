@@ -2,7 +2,7 @@ import type { Caller } from '../../shared/domain/accounts/accounts.ts';
 import { findApiKeyOwner, hashApiKey } from '../../shared/domain/accounts/apiKeyOwners.ts';
 import { requireAccess, requireAllowedAddress } from '../../shared/domain/accounts/restrictions.ts';
 import { ServiceError } from '../../shared/spec/errors.ts';
-import { ALL_SCOPES, type Scope } from '../../shared/spec/oauth.ts';
+import { ALL_SCOPES, type KeyScope, type Scope } from '../../shared/spec/oauth.ts';
 import type { Context } from '../context.ts';
 import {
   authenticateAccessToken,
@@ -16,11 +16,11 @@ import { recordKeyUse } from './recordLastUsed.ts';
 
 /** An authenticated MCP client: an access token with some scopes, or an API key. */
 export interface Principal extends Caller {
-  scopes: ReadonlySet<Scope>;
+  scopes: ReadonlySet<KeyScope>;
   credential: 'key' | 'token';
 }
 
-const ALL_SCOPES_SET: ReadonlySet<Scope> = new Set(ALL_SCOPES);
+const ALL_SCOPES_SET: ReadonlySet<KeyScope> = new Set(ALL_SCOPES);
 
 /**
  * Authenticates a request by its OAuth access token or API key. The database is queried each time, so that a revoked key or

@@ -5,7 +5,7 @@ import { findGrantAccount, recordGrantUse } from '../../shared/domain/oauth/gran
 import { getResourceUrl, type Resource } from '../../shared/domain/oauth/resources.ts';
 import { config } from '../../shared/lib/config.ts';
 import { ServiceError } from '../../shared/spec/errors.ts';
-import { ALL_SCOPES, type Scope } from '../../shared/spec/oauth.ts';
+import { ALL_SCOPES, type KeyScope, type Scope } from '../../shared/spec/oauth.ts';
 import { HttpError } from './httpError.ts';
 import { recordUseThrottled } from './recordLastUsed.ts';
 
@@ -67,7 +67,7 @@ export function addTokenChallenge(error: ServiceError, caller: Caller | undefine
 }
 
 /** Challenge for a token without a scope. */
-export function buildScopeChallenge(resource: Resource, granted: ReadonlySet<Scope>, required: Scope): string {
+export function buildScopeChallenge(resource: Resource, granted: ReadonlySet<KeyScope>, required: Scope): string {
   // Includes the granted scopes, so that a client that asks again keeps them.
   const requested = ALL_SCOPES.filter((name) => name === required || granted.has(name)).join(' ');
   return `Bearer error="insufficient_scope", scope="${requested}", ${describeMetadata(resource)}`;

@@ -42,6 +42,7 @@ export const MIGRATION_NAMES = [
   '0034_topup_remainders_index',
   '0035_auto_topup_need',
   '0036_account_errors',
+  '0037_account_scope',
 ] as const;
 
 export type MigrationName = (typeof MIGRATION_NAMES)[number];

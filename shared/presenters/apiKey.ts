@@ -1,13 +1,17 @@
 import Type, { type Static } from 'typebox';
 import { formatIpRange } from '../lib/ipRanges.ts';
-import { ALL_SCOPES } from '../spec/oauth.ts';
+import { ALL_KEY_SCOPES } from '../spec/oauth.ts';
 import { CreditLimitUse, presentCreditLimit, type SpendingLimitState } from './spendingLimit.ts';
 import type { ApiKey } from '../tables/ApiKey.ts';
 import { Timestamp, timestampOrNull, Uuid } from './fields.ts';
 
 /** Options of a key in a response, which contains only those that are set. */
 export const KeyOptionsResponse = Type.Object({
-  scopes: Type.Optional(Type.Array(Type.Enum(ALL_SCOPES), { description: 'Without it: the whole account' })),
+  scopes: Type.Optional(
+    Type.Array(Type.Enum(ALL_KEY_SCOPES), {
+      description: 'Without it: the whole account, or with another option `svc:read` and `svc:write`',
+    }),
+  ),
   expires_at: Type.Optional(Type.Unsafe<Date>({ ...Timestamp, description: 'Without it: never' })),
   credit_limit: Type.Optional(CreditLimitUse.properties.credit_limit),
   credits_used: Type.Optional(CreditLimitUse.properties.credits_used),

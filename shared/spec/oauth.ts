@@ -14,6 +14,16 @@ export const API_SCOPES: Record<Scope, string> = {
 
 export const ALL_SCOPES = Object.keys(SCOPES) as Scope[];
 
+/** Scopes of API keys. No application can have `account`. */
+export const KEY_SCOPES = {
+  ...API_SCOPES,
+  account: 'Billing, webhooks, notifications and the affiliate program; list and revoke API keys',
+};
+
+export type KeyScope = keyof typeof KEY_SCOPES;
+
+export const ALL_KEY_SCOPES = Object.keys(KEY_SCOPES) as KeyScope[];
+
 /** OAuth error codes of this service, with their HTTP statuses (RFC 6749, 7009, 7591, 8707). */
 export const OAUTH_ERROR_STATUS = {
   invalid_request: 400,

@@ -1,5 +1,5 @@
 import { Model } from 'objection';
-import type { Scope } from '../spec/oauth.ts';
+import type { KeyScope } from '../spec/oauth.ts';
 
 /** A personal API key. Only its hash and its first characters are stored. */
 export class ApiKey extends Model {
@@ -18,8 +18,8 @@ export class ApiKey extends Model {
   declare last_used_at: Date | null;
   declare revoked_at: Date | null;
   declare created_at: Date;
-  /** Null: the whole account. */
-  declare scopes: Scope[] | null;
+  /** Null: the whole account without other options, `svc:read` and `svc:write` with one. */
+  declare scopes: KeyScope[] | null;
   declare expires_at: Date | null;
   /** Slugs of the models that it may use; null: all. */
   declare allowed_models: string[] | null;

@@ -46,7 +46,7 @@ const INVALID: readonly [Fields, string, string][] = [
   [{ ...WHOLE_ACCOUNT, allowed_ips: '10.0.0.1/8' }, 'has bits after its prefix', '>10.0.0.1/8</textarea>'],
   [EMPTY, 'Choose the whole account, or at least one scope.', 'name="all_scopes"'],
   [{ ...WHOLE_ACCOUNT, scopes: 'svc:read' }, 'You chose the whole account and single scopes.', 'name="all_scopes"'],
-  [{ ...EMPTY, scopes: 'svc:admin' }, 'must be one of: svc:read, svc:write', 'name="all_scopes"'],
+  [{ ...EMPTY, scopes: 'svc:admin' }, 'must be one of: svc:read, svc:write, account', 'name="all_scopes"'],
 ];
 
 const getProblem = (page: string) => /role="alert"[^>]*>(.*?)<\//s.exec(page)?.[1];

@@ -19,6 +19,12 @@ const KEYS: Record<string, { options: object; has: readonly RequiredAccess[] }> 
   'a key for both scopes': { options: { scopes: ['svc:read', 'svc:write'] }, has: ['svc:read', 'svc:write'] },
   'a key with another option': {
     options: { expires_at: IN_A_YEAR() },
+    has: ['svc:read', 'svc:write'],
+  },
+  'a key with a limit': { options: { credit_limit: { credits: 24, period: 'day' } }, has: ['svc:read', 'svc:write'] },
+  'a key for the account': { options: { scopes: ['account'] }, has: ['account'] },
+  'a key with another option and all scopes': {
+    options: { expires_at: IN_A_YEAR(), scopes: ['svc:read', 'svc:write', 'account'] },
     has: ['svc:read', 'svc:write', 'account'],
   },
   'a key without options': { options: {}, has: ['svc:read', 'svc:write', 'account', 'unrestricted'] },
@@ -43,8 +49,9 @@ describe('scopes of API keys', () => {
     service = await startTestService({ workers: 0 });
     await setAllModelsOnline(service);
     owner = await service.createCustomer('studio');
+    // Each kind has an account of its own, for the parallel limit.
     for (const [kind, { options }] of Object.entries(KEYS))
-      keys.set(kind, (await createRestrictedKey(service, owner, options)).customer);
+      keys.set(kind, (await createRestrictedKey(service, await service.createCustomer('studio'), options)).customer);
   });
   after(() => service.stop());
 

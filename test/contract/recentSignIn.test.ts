@@ -106,6 +106,8 @@ describe('changes of credentials', () => {
     const change = (body: object) => owner.requestWithSession('PATCH', `/api/keys/${created.body.uuid}/`, { body });
     expect((await change({ name: 'renamed' })).status).to.equal(200);
     expectError(await change({ credit_limit: null }), 'insufficient_scope');
+    const account = { name: 'account', scopes: ['account'] };
+    expectError(await owner.requestWithSession('POST', '/api/keys/create/', { body: account }), 'insufficient_scope');
     const none = { name: 'none', scopes: null, credit_limit: null, expires_at: null };
     expectError(await owner.requestWithSession('POST', '/api/keys/create/', { body: none }), 'insufficient_scope');
   });

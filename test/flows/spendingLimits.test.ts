@@ -58,7 +58,7 @@ describe('the spending limit', () => {
     await customer.createImage();
     const response = await customer.createGeneration(IMAGE);
     expectError(response, 'spending_limit_reached', 'is 20 credits per day: 16 are used, and this generation costs 8.');
-    const { body } = await customer.request('GET', '/api/keys/');
+    const { body } = await customer.requestWithSession('GET', '/api/keys/');
     expect(response.body.detail)
       .to.include('The limit resets at 20')
       .and.include('-05-31T00:00:00.000Z.')

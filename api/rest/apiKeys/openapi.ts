@@ -16,7 +16,7 @@ const getExampleOptions = () => ({
 });
 
 const OPTIONS_NOTE =
-  'Without options a key has all rights of the account. A key with any option cannot create or change keys; requests beyond its options get 403 `insufficient_scope`, and after its expiry 401 `invalid_api_key`.';
+  'Without options a key has all rights of the account. A key with any option cannot create or change keys, and needs the scope `account` for billing, webhooks, notifications, the affiliate program, and to list and revoke keys; requests beyond its options get 403 `insufficient_scope`, and after its expiry 401 `invalid_api_key`.';
 
 export const describeApiKeys = (): FeatureDescription => ({
   tag: { name: 'API keys', description: 'Personal keys, for programs.' },

@@ -3,7 +3,7 @@ import { KeyOptionsResponse } from '../../../shared/presenters/apiKey.ts';
 import { CreditLimit } from '../../../shared/presenters/spendingLimit.ts';
 import { NO_OTHER_FIELDS, objectOrNull, textOrNull, Timestamp, Uuid } from '../../../shared/presenters/fields.ts';
 import { API_KEY_NAME_MAX_CHARACTERS, API_KEY_OPTION_ITEMS_MAX } from '../../../shared/spec/limits.ts';
-import { ALL_SCOPES, type Scope } from '../../../shared/spec/oauth.ts';
+import { ALL_KEY_SCOPES, type KeyScope } from '../../../shared/spec/oauth.ts';
 import { KEY_MODES } from '../../../shared/spec/testMode.ts';
 
 export const CreatedApiKeyResponse = Type.Object({
@@ -39,12 +39,13 @@ const textListOrNull = (description: string) =>
 
 const KEY_OPTIONS = {
   scopes: Type.Optional(
-    Type.Unsafe<Scope[] | null>({
+    Type.Unsafe<KeyScope[] | null>({
       type: ['array', 'null'],
-      items: { type: 'string', enum: ALL_SCOPES },
+      items: { type: 'string', enum: ALL_KEY_SCOPES },
       minItems: 1,
       maxItems: API_KEY_OPTION_ITEMS_MAX,
-      description: 'What the key may do; null for the whole account',
+      description:
+        'What the key may do; null for the whole account, or with another option for `svc:read` and `svc:write`',
     }),
   ),
   expires_at: Type.Optional(

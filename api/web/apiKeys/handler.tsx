@@ -13,7 +13,7 @@ import { CreateApiKeyRequest, UpdateApiKeyRequest } from '../../rest/apiKeys/sch
 import { sendConfirmationPage } from '../components/confirmationPage.tsx';
 import { formatRelativeTime } from '../components/formatTime.ts';
 import { showErrorsOn } from '../components/showErrorsOn.ts';
-import { hasOptions, readEnteredValues, readKeyRequest } from './keyForm.tsx';
+import { isLimited, readEnteredValues, readKeyRequest } from './keyForm.tsx';
 import { findActiveKey, renderKeyPage } from './keyPage.tsx';
 import { KEYS_PATH, renderKeysPage } from './view.tsx';
 
@@ -30,7 +30,7 @@ export async function showKeysPage(ctx: Context): Promise<void> {
 /** Returns whether the form creates a key that is not restricted. */
 export function createsUnlimitedKey(ctx: Context): boolean {
   const values = readEnteredValues(getForm(ctx));
-  return values === undefined || (values.mode !== 'test' && !hasOptions(values));
+  return values === undefined || (values.mode !== 'test' && !isLimited(values));
 }
 
 export const createKey = withListErrors(async (ctx) => {

@@ -3,7 +3,7 @@ import { formatIpRange } from '../../../shared/lib/ipRanges.ts';
 import type { SpendingLimitState } from '../../../shared/presenters/spendingLimit.ts';
 import { ServiceError } from '../../../shared/spec/errors.ts';
 import { API_KEY_NAME_MAX_CHARACTERS } from '../../../shared/spec/limits.ts';
-import { ALL_SCOPES, SCOPES } from '../../../shared/spec/oauth.ts';
+import { ALL_KEY_SCOPES, KEY_SCOPES } from '../../../shared/spec/oauth.ts';
 import { SPENDING_PERIODS } from '../../../shared/spec/states.ts';
 import type { ApiKey } from '../../../shared/tables/ApiKey.ts';
 import {
@@ -20,7 +20,7 @@ export interface KeyValues {
   mode: string;
   expiresAt: string;
   limit: SpendingLimitValues;
-  /** The whole account. */
+  /** Without single scopes. */
   hasAllScopes: boolean;
   /** Single scopes. */
   scopes: readonly string[];
@@ -112,6 +112,11 @@ function readList(form: URLSearchParams, name: string): string[] | null | undefi
   return items.length === 0 ? null : items;
 }
 
+/** Returns whether the values restrict a key so that it cannot spend money. */
+export function isLimited(values: KeyValues): boolean {
+  return hasOptions(values) && !values.scopes.includes('account');
+}
+
 /** Returns whether any option was entered. */
 export function hasOptions({ expiresAt, limit, hasAllScopes, scopes, models, ips }: KeyValues): boolean {
   return !hasAllScopes || [expiresAt, limit.credits, models, ips, ...scopes].some((text) => text !== '');
@@ -178,14 +183,14 @@ export function KeyOptionFields({ values, limit, balance, hasLimit = true }: Opt
         <legend>Scopes</legend>
         <div class="choices long">
           <label>
-            <input type="checkbox" name="all_scopes" value="on" checked={hasAllScopes} /> The whole account, also
-            billing and webhooks
+            <input type="checkbox" name="all_scopes" value="on" checked={hasAllScopes} /> The whole account; with any
+            other option only svc:read and svc:write
           </label>
-          {ALL_SCOPES.map((scope) => (
+          {ALL_KEY_SCOPES.map((scope) => (
             <label>
               <input type="checkbox" name="scopes" value={scope} checked={scopes.includes(scope)} />
               <span>
-                <code>{scope}</code> <span class="hint">{SCOPES[scope]}</span>
+                <code>{scope}</code> <span class="hint">{KEY_SCOPES[scope]}</span>
               </span>
             </label>
           ))}

@@ -17,7 +17,7 @@ export interface KeyFlags {
 
 export function withKeyOptions(command: Command): Command {
   return command
-    .option('--scopes <list>', 'svc:read, svc:write or both, separated by commas', parseList)
+    .option('--scopes <list>', 'svc:read, svc:write, account, separated by commas', parseList)
     .option('--expires <time>', 'date or time from which the key is rejected')
     .option('--limit <credits/period>', 'most credits to spend, such as 200/day, 500/month or 900/total', parseLimit)
     .option('--models <list>', 'models that the key may use, separated by commas', parseList)

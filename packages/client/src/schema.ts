@@ -173,7 +173,7 @@ export interface paths {
         put?: never;
         /**
          * Create an API key
-         * @description The key is returned in this response only. An account has at most 20 active keys. A key with `mode: test` acts on a test account: its generations cost nothing and are watermarked samples, and it cannot change billing or API keys. Without options a key has all rights of the account. A key with any option cannot create or change keys; requests beyond its options get 403 `insufficient_scope`, and after its expiry 401 `invalid_api_key`.
+         * @description The key is returned in this response only. An account has at most 20 active keys. A key with `mode: test` acts on a test account: its generations cost nothing and are watermarked samples, and it cannot change billing or API keys. Without options a key has all rights of the account. A key with any option cannot create or change keys, and needs the scope `account` for billing, webhooks, notifications, the affiliate program, and to list and revoke keys; requests beyond its options get 403 `insufficient_scope`, and after its expiry 401 `invalid_api_key`.
          */
         post: operations["createApiKey"];
         delete?: never;
@@ -217,7 +217,7 @@ export interface paths {
         head?: never;
         /**
          * Change an API key
-         * @description What is not given stays as it is; null removes an option. Takes effect immediately. Without options a key has all rights of the account. A key with any option cannot create or change keys; requests beyond its options get 403 `insufficient_scope`, and after its expiry 401 `invalid_api_key`.
+         * @description What is not given stays as it is; null removes an option. Takes effect immediately. Without options a key has all rights of the account. A key with any option cannot create or change keys, and needs the scope `account` for billing, webhooks, notifications, the affiliate program, and to list and revoke keys; requests beyond its options get 403 `insufficient_scope`, and after its expiry 401 `invalid_api_key`.
          */
         patch: operations["updateApiKey"];
         trace?: never;
@@ -1355,8 +1355,8 @@ export interface components {
              * @enum {string}
              */
             mode?: "test";
-            /** @description Without it: the whole account */
-            scopes?: ("svc:read" | "svc:write")[];
+            /** @description Without it: the whole account, or with another option `svc:read` and `svc:write` */
+            scopes?: ("svc:read" | "svc:write" | "account")[];
             /**
              * Format: date-time
              * @description Without it: never
@@ -1405,8 +1405,8 @@ export interface components {
              * @enum {string}
              */
             mode?: "test";
-            /** @description Without it: the whole account */
-            scopes?: ("svc:read" | "svc:write")[];
+            /** @description Without it: the whole account, or with another option `svc:read` and `svc:write` */
+            scopes?: ("svc:read" | "svc:write" | "account")[];
             /**
              * Format: date-time
              * @description Without it: never
@@ -2670,8 +2670,8 @@ export interface operations {
                      * @enum {string}
                      */
                     mode?: "live" | "test";
-                    /** @description What the key may do; null for the whole account */
-                    scopes?: ("svc:read" | "svc:write")[] | null;
+                    /** @description What the key may do; null for the whole account, or with another option for `svc:read` and `svc:write` */
+                    scopes?: ("svc:read" | "svc:write" | "account")[] | null;
                     /** @description Future time from which the key is rejected, or a date, which is its start in UTC; null for never */
                     expires_at?: string | null;
                     /** @description Most credits that the key may spend in a UTC day, a UTC month or in total; null for no limit */
@@ -2762,8 +2762,8 @@ export interface operations {
             content: {
                 "application/json": {
                     name?: string;
-                    /** @description What the key may do; null for the whole account */
-                    scopes?: ("svc:read" | "svc:write")[] | null;
+                    /** @description What the key may do; null for the whole account, or with another option for `svc:read` and `svc:write` */
+                    scopes?: ("svc:read" | "svc:write" | "account")[] | null;
                     /** @description Future time from which the key is rejected, or a date, which is its start in UTC; null for never */
                     expires_at?: string | null;
                     /** @description Most credits that the key may spend in a UTC day, a UTC month or in total; null for no limit */

@@ -5,12 +5,12 @@ import { INSTANT_FORM, parseInstant } from '../../lib/instant.ts';
 import { listBriefly } from '../../lib/listBriefly.ts';
 import { parseIpRange } from '../../lib/ipRanges.ts';
 import { ServiceError } from '../../spec/errors.ts';
-import { ALL_SCOPES, type Scope } from '../../spec/oauth.ts';
+import { ALL_KEY_SCOPES, type KeyScope } from '../../spec/oauth.ts';
 import type { ApiKey } from '../../tables/ApiKey.ts';
 
 /** Options of an API key in a request. Null: without the option. Undefined: not in the request. */
 export interface KeyOptionsInput {
-  scopes?: readonly Scope[] | null;
+  scopes?: readonly KeyScope[] | null;
   /** A date, or a time with its zone. */
   expires_at?: string | null;
   allowed_models?: readonly string[] | null;
@@ -31,7 +31,7 @@ export const NO_KEY_OPTIONS: KeyOptions = { scopes: null, expires_at: null, allo
 export function parseKeyOptions(input: KeyOptionsInput, stored = NO_KEY_OPTIONS): Partial<KeyOptions> {
   const { scopes, expires_at: expiresAt, allowed_models: models, allowed_ips: ips } = input;
   return {
-    ...(scopes === undefined ? {} : { scopes: scopes && ALL_SCOPES.filter((scope) => scopes.includes(scope)) }),
+    ...(scopes === undefined ? {} : { scopes: scopes && ALL_KEY_SCOPES.filter((scope) => scopes.includes(scope)) }),
     ...(expiresAt === undefined ? {} : { expires_at: expiresAt === null ? null : parseExpiry(expiresAt) }),
     ...(models === undefined ? {} : { allowed_models: models && parseModels(models, stored.allowed_models ?? []) }),
     ...(ips === undefined ? {} : { allowed_ips: ips && parseRanges(ips) }),

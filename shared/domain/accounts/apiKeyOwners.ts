@@ -5,7 +5,7 @@ import { DB_WAIT_TIMEOUT } from '../../lib/database/waitTimeout.ts';
 import { sha256Base64 } from '../../lib/secrets.ts';
 import { ServiceError } from '../../spec/errors.ts';
 import { API_KEY_LAST_USED_INTERVAL_MS } from '../../spec/limits.ts';
-import type { Scope } from '../../spec/oauth.ts';
+import { ALL_SCOPES, type KeyScope } from '../../spec/oauth.ts';
 import { rememberLimits } from '../spendingLimits/chargeLimits.ts';
 import { accountSuspendedError, type KeyCaller } from './accounts.ts';
 import type { Restrictions } from './restrictions.ts';
@@ -38,7 +38,7 @@ interface KeyOwnerRow {
   is_test: boolean;
   is_suspended: boolean;
   version: number;
-  scopes: Scope[] | null;
+  scopes: KeyScope[] | null;
   expires_at: Date | null;
   has_expired: boolean | null;
   allowed_models: string[] | null;
@@ -84,12 +84,15 @@ export async function findApiKeyOwner(hash: string): Promise<KeyCaller | undefin
   };
 }
 
-/** Returns the restrictions of a key; undefined if it has none of the options, and so all rights of its account. */
+/**
+ * Returns the restrictions of a key; undefined if it has none of the options, and so all rights of its account. A key that
+ * is limited in another way does not have the scope `account` unless it is named.
+ */
 function buildRestrictions(row: KeyOwnerRow): Restrictions | undefined {
   const { scopes, expires_at: expiresAt, allowed_models: allowedModels, allowed_ips: allowedIps } = row;
   const hasOption = row.has_limit || [scopes, expiresAt, allowedModels, allowedIps].some((option) => option !== null);
   if (!hasOption) return undefined;
-  return { scopes: scopes === null ? null : new Set(scopes), allowedModels, allowedIps };
+  return { scopes: new Set(scopes ?? ALL_SCOPES), allowedModels, allowedIps };
 }
 
 function keyExpiredError(expiresAt: Date | null): ServiceError {

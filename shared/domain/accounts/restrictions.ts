@@ -2,11 +2,11 @@ import { config } from '../../lib/config.ts';
 import { isInIpRanges } from '../../lib/ipRanges.ts';
 import { listBriefly } from '../../lib/listBriefly.ts';
 import { ServiceError } from '../../spec/errors.ts';
-import type { Scope } from '../../spec/oauth.ts';
+import type { KeyScope } from '../../spec/oauth.ts';
 
-/** Rights of a credential. Null: no restriction of that kind. */
+/** Rights of a restricted credential. Null: no restriction of that kind. */
 export interface Restrictions {
-  scopes: ReadonlySet<Scope> | null;
+  scopes: ReadonlySet<KeyScope>;
   /** Slugs of models. */
   allowedModels: readonly string[] | null;
   /** Networks in CIDR notation. */
@@ -14,10 +14,10 @@ export interface Restrictions {
 }
 
 /**
- * Access that a route requires of a credential: a scope, the whole account, or a credential without any option. A key
- * with options cannot create or change keys, because another key would not have its limits.
+ * Access that a route requires of a credential: a scope, or a credential without any option. A key with options cannot
+ * create or change keys, because another key would not have its limits.
  */
-export type RequiredAccess = Scope | 'account' | 'unrestricted';
+export type RequiredAccess = KeyScope | 'unrestricted';
 
 /** The part of a caller that says what it may do. */
 interface RestrictedCaller {
@@ -34,9 +34,9 @@ export function requireAccess({ keyHash, restrictions }: RestrictedCaller, requi
     throw insufficientScopeError(
       `This ${credential} cannot create or change API keys, because it is restricted. Use an API key without options, or open ${getKeysPage()} in a browser.`,
     );
-  if (scopes === null || (required !== 'account' && scopes.has(required))) return;
+  if (scopes.has(required)) return;
   const granted = [...scopes].join(' and ');
-  const missing = required === 'account' ? 'access to the whole account' : `the scope ${required}`;
+  const missing = required === 'account' && keyHash === null ? 'access to the whole account' : `the scope ${required}`;
   throw insufficientScopeError(
     `This request requires ${missing}, but this ${credential} has only ${granted}. ${adviseChange(keyHash, required)}`,
   );
