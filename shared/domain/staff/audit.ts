@@ -2,12 +2,20 @@ import type { Transaction } from 'objection';
 import { v7 as uuidv7 } from 'uuid';
 import { now } from '../../lib/clock.ts';
 import type { AuditAction, StaffRole } from '../../spec/staff.ts';
+import { ServiceError } from '../../spec/errors.ts';
+import { Account } from '../../tables/Account.ts';
 import { AuditEntry } from '../../tables/AuditEntry.ts';
+import { isStaffEmail } from '../accounts/staff.ts';
 
 /** The person who performs a staff action: a staff account in the console, or the system user of a command. */
-export type Actor =
-  | { kind: 'staff'; accountId: number; role: StaffRole; requestId: string; ipAddress: string }
-  | { kind: 'system'; systemUser: string };
+export type Actor = StaffActor | { kind: 'system'; systemUser: string };
+interface StaffActor {
+  kind: 'staff';
+  accountId: number;
+  role: StaffRole;
+  requestId: string;
+  ipAddress: string;
+}
 
 /** An audit entry without its actor. Contains no secrets, and no personal data of customers. */
 export interface AuditRecord {
@@ -23,10 +31,14 @@ export interface AuditRecord {
   after?: Record<string, unknown>;
 }
 
-/** Writes the audit entry of a staff action, in the transaction of the action. */
+/**
+ * Writes the audit entry of a staff action, in the transaction of the action: no entry, no action.
+ * @throws ServiceError admin_required for an action on the member's own account, or on that of another member.
+ */
 export async function recordAuditEntry(transaction: Transaction, actor: Actor, record: AuditRecord): Promise<void> {
   const { action, accountId, targetType, targetId, reason, before = null, after = null } = record;
   const isStaff = actor.kind === 'staff';
+  if (isStaff && accountId !== null) await assertMayActOn(transaction, actor, accountId);
   await AuditEntry.query(transaction).insert({
     uuid: uuidv7(),
     created_at: now(),
@@ -43,4 +55,13 @@ export async function recordAuditEntry(transaction: Transaction, actor: Actor, r
     request_id: isStaff ? actor.requestId : null,
     ip_address: isStaff ? actor.ipAddress : null,
   });
+}
+
+/** Only the role `admin` acts on accounts of staff: others would credit themselves, or end the access of an admin. */
+async function assertMayActOn(transaction: Transaction, actor: StaffActor, accountId: number): Promise<void> {
+  if (actor.role === 'admin') return;
+  const { email } = await Account.query(transaction).findById(accountId).select('email').throwIfNotFound();
+  if (accountId !== actor.accountId && !isStaffEmail(email)) return;
+  const detail = 'An action on your own account, or on that of another member of staff, requires the role admin.';
+  throw new ServiceError('admin_required', detail);
 }
