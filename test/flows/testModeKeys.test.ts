@@ -192,7 +192,11 @@ describe('test mode', () => {
       mode.testUpstream.outcome = 'wait';
       const prompts = ['p1', 'p2', 'p3', 'p4'];
       const created = await Promise.all(prompts.map((prompt) => tester.createImage(prompt)));
-      expectError(await tester.createGeneration(IMAGE), 'parallel_limit_reached');
+      const rejected = await tester.createGeneration(IMAGE);
+      expectError(rejected, 'parallel_limit_reached');
+      expect(rejected.body.detail).to.not.include('plan');
+      const { jobs } = (await tester.request('GET', '/api/usage/summary/')).body;
+      expect(jobs).to.deep.equal({ in_flight: 4, parallel_limit: 4 });
       mode.testUpstream.reset();
       await mode.service.sql('SELECT 1');
       for (const { uuid } of created) {

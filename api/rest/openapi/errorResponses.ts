@@ -41,7 +41,7 @@ const getErrorExamples = (): Record<ErrorCode, string> => ({
     'This request requires the scope svc:write, but this API key has only svc:read. Use another API key, or open https://genmeter.example/account/keys/ to change this one.',
   not_found: 'Not found. This account has no generation with that UUID.',
   parallel_limit_reached:
-    'The parallel generation limit of your plan is reached. Wait until a generation has finished, then try again.',
+    'As many generations are in progress as the account may have at once. Wait until one has finished, then try again.',
   rate_limited: 'Too many requests: wait 12 s, then continue more slowly.',
   model_unavailable: `${getExampleRequest().model.slug} is currently unavailable. No credits were charged. Try again later.`,
   internal_error: 'The service is temporarily unavailable. Try again in a few seconds.',

@@ -7,6 +7,7 @@ import type { KeyUsageResponse, getUsageResponse } from './schemas.ts';
 export function presentUsage({
   account,
   plan,
+  parallelLimit,
   history,
   byModel,
 }: UsageSummary): Static<ReturnType<typeof getUsageResponse>> {
@@ -20,7 +21,7 @@ export function presentUsage({
       period_start: account.period_start,
       period_end: account.period_end,
     },
-    jobs: { in_flight: account.in_flight, parallel_limit: plan?.parallelLimit ?? 0 },
+    jobs: { in_flight: account.in_flight, parallel_limit: parallelLimit },
     history: history.map((day) => ({ date: day.date, credits_used: day.credits, generations: day.generations })),
     by_model: byModel.map((sum) => ({ model: sum.model, credits: sum.credits, count: sum.generations })),
   };

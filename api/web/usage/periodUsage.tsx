@@ -6,7 +6,7 @@ import { formatNumber } from '../components/formatAmount.ts';
 import { formatDate } from '../components/formatTime.ts';
 
 /** Balance by bucket, the credits of the current period, and the generations in progress. */
-export function PeriodUsage({ summary: { account, plan } }: { summary: UsageSummary }): VNode {
+export function PeriodUsage({ summary: { account, plan, parallelLimit } }: { summary: UsageSummary }): VNode {
   const carriedOver = account.period_rollover > 0 ? ` and ${formatNumber(account.period_rollover)} carried over` : '';
   return (
     <dl>
@@ -33,7 +33,7 @@ export function PeriodUsage({ summary: { account, plan } }: { summary: UsageSumm
         <>
           <dt>In progress</dt>
           <dd id="in-flight" data-live={account.in_flight === 0 ? undefined : 'element'}>
-            {account.in_flight} of {plan?.parallelLimit ?? 0} generations
+            {account.in_flight} of {parallelLimit} generations
           </dd>
         </>
       )}

@@ -31,6 +31,8 @@ export interface UsageSummary {
   account: Account;
   /** The plan of the active subscription; null without one. */
   plan: Plan | null;
+  /** Generations that the account may have in progress. A test account has no plan. */
+  parallelLimit: number;
   /** The last 30 UTC days, today last, including days without usage. */
   history: DailyUsage[];
   /** Totals since the account was created. */
@@ -41,7 +43,7 @@ export interface UsageSummary {
 const FIND_USAGE = prepared(
   'find_usage',
   `SELECT a.id, a.plan_slug, a.spendable_until, a.deletion_requested_at, a.balance, a.plan_credits, a.topup_credits, a.period_used, a.period_granted, a.period_rollover,
-          a.period_start, a.period_end, a.in_flight,
+          a.period_start, a.period_end, a.in_flight, a.parallel_limit, a.live_account_id,
           (SELECT json_agg(json_build_array(day, credits, generations))
              FROM (SELECT to_char(day, 'YYYY-MM-DD') AS day, sum(credits) AS credits, sum(generations) AS generations
                      FROM usage_days WHERE account_id = a.id AND day > cast(:before AS date) GROUP BY usage_days.day) d
@@ -77,9 +79,11 @@ export async function getUsageSummary(accountId: number): Promise<UsageSummary> 
   const used = new Map((days ?? []).map((day) => [day[0], day]));
   await ensureModelsKnown((totals ?? []).map(([model]) => model));
   const row = Account.fromDatabaseJson(account);
+  const plan = getActivePlan(row);
   return {
     account: row,
-    plan: getActivePlan(row),
+    plan,
+    parallelLimit: plan === null && row.live_account_id === null ? 0 : row.parallel_limit,
     history: getHistoryDays(now()).map((date) => {
       const [, credits = 0, generations = 0] = used.get(date) ?? [];
       return { date, credits, generations };

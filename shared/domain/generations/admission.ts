@@ -80,7 +80,7 @@ const REJECTION_DETAILS: Record<
     'Creating generations requires an active subscription, and an account that is not being deleted. Choose a plan, or undo the deletion, then try again.',
   model_unavailable: ({ model }) => `${model} is currently unavailable. No credits were charged. Try again later.`,
   parallel_limit_reached: () =>
-    'The parallel generation limit of your plan is reached. Wait until a generation has finished, then try again.',
+    'As many generations are in progress as the account may have at once. Wait until one has finished, then try again.',
   insufficient_credits: ({ credits }) =>
     `The balance does not cover the ${credits} credits of this generation. Top up, or wait for the next grant.`,
 };
