@@ -17,6 +17,8 @@ for (const [network, bits] of [
   ['192.88.99.0', 24],
   ['192.168.0.0', 16],
   ['198.18.0.0', 15],
+  ['198.51.100.0', 24],
+  ['203.0.113.0', 24],
   ['224.0.0.0', 3],
 ] as const) {
   PRIVATE_NETWORKS.addSubnet(network, bits, 'ipv4');

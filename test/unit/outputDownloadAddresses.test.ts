@@ -151,6 +151,8 @@ describe('the addresses of a download', () => {
         expect(isPrivateAddress(address), address).to.equal(false);
       }
       expect(isPrivateAddress('fe80::1%eth0')).to.equal(true);
+      for (const documentation of ['192.0.2.7', '198.51.100.7', '203.0.113.7'])
+        expect(isPrivateAddress(documentation), documentation).to.equal(true);
     });
 
     it('resolves a name when it connects, not before', async () => {
