@@ -42,7 +42,7 @@ export function formatBrowserAddresses(
   const staff =
     STAFF_EMAILS === ''
       ? 'metrics and queues, for staff: STAFF_EMAILS=you@example.com npm start'
-      : `metrics and queues, for staff: ${STAFF_EMAILS}`;
+      : `metrics and queues, for staff: ${STAFF_EMAILS.replaceAll(/:\w+/g, '')}`;
   const lines = [
     [`${BASE_URL}/account/`, 'plan, API keys, connected applications'],
     [`${BASE_URL}/api/docs/`, 'the API'],
