@@ -86,6 +86,19 @@ describe('the deletion of an account by its owner', () => {
     expectError(key, 'validation_error');
     expect(key.body.detail).to.include('is being deleted');
 
+    for (const [path, body] of [
+      ['/authentication/me/', { first_name: 'a' }],
+      ['/api/notifications/settings/', { credits_low_threshold: 5 }],
+    ] as const) {
+      const rejected = await send('PATCH', path, body);
+      expectError(rejected, 'validation_error');
+      expect(rejected.body.detail, path).to.include('is being deleted');
+    }
+    expectError(
+      await send('POST', '/authentication/onboarding/advance/', { step_completed: 'profile' }),
+      'validation_error',
+    );
+
     // Every page leads to the one that undoes it.
     for (const path of ['/account/', '/account/settings/', '/account/billing/', '/account/security/']) {
       const page = await visitor.request(at(path));

@@ -5,6 +5,7 @@ import { ServiceError } from '../../spec/errors.ts';
 import { Account } from '../../tables/Account.ts';
 import { Referral } from '../../tables/Referral.ts';
 import { type ReferralClick, findReferrer } from '../affiliates/referrals.ts';
+import { assertNotDeleting } from './assertNotDeleting.ts';
 import type { Restrictions } from './restrictions.ts';
 
 /** Account of a request, after its credential has been read. */
@@ -123,8 +124,11 @@ export async function getAccount(accountId: number): Promise<Account> {
   return Account.query().findById(accountId).throwIfNotFound();
 }
 
+/** @throws ServiceError validation_error if the account is being deleted. */
 export async function updateProfile(accountId: number, profile: ProfileInput): Promise<Account> {
-  if (Object.keys(profile).length === 0) return getAccount(accountId);
+  const account = await getAccount(accountId);
+  if (Object.keys(profile).length === 0) return account;
+  assertNotDeleting(account);
   // Not to an account that was erased in the meantime.
   await Account.query().findById(accountId).whereNull('erased_at').patch(profile);
   return getAccount(accountId);

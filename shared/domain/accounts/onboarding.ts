@@ -3,6 +3,7 @@ import { ONBOARDING_STEPS, type OnboardingStep } from '../../spec/states.ts';
 import { Account } from '../../tables/Account.ts';
 import { getActivePlan } from '../billing/entitlement.ts';
 import type { ProfileInput } from './accounts.ts';
+import { assertNotDeleting } from './assertNotDeleting.ts';
 
 /**
  * Saves the profile form, which completes the `profile` step. If the account has an active plan, the `plan` step is
@@ -12,6 +13,7 @@ export async function saveProfile(accountId: number, profile: ProfileInput): Pro
   return Account.transaction(async (transaction) => {
     const account = await Account.query(transaction).findById(accountId).forNoKeyUpdate().throwIfNotFound();
     if (account.erased_at !== null) return account;
+    assertNotDeleting(account);
     const next = getActivePlan(account) === null ? 'plan' : 'complete';
     const isDone = account.onboarding_step === 'complete';
     return account.$query(transaction).patchAndFetch({ ...profile, ...(isDone ? {} : { onboarding_step: next }) });
@@ -31,6 +33,7 @@ export async function completeOnboardingStep(
   return Account.transaction(async (transaction) => {
     const account = await Account.query(transaction).findById(accountId).forNoKeyUpdate().throwIfNotFound();
     if (account.erased_at !== null) return account;
+    assertNotDeleting(account);
     const position = ONBOARDING_STEPS.indexOf(step);
     const reached = ONBOARDING_STEPS.indexOf(account.onboarding_step);
     if (position > reached) {

@@ -1,6 +1,7 @@
 import { ServiceError } from '../../spec/errors.ts';
 import { EMAIL_KINDS, type EmailKind, SECURITY_EMAIL_KINDS } from '../../spec/events.ts';
 import { Account } from '../../tables/Account.ts';
+import { assertNotDeleting } from '../accounts/assertNotDeleting.ts';
 import { lockAccount } from '../credits/ledger.ts';
 import { getLowCreditsThreshold } from '../credits/lowCredits.ts';
 
@@ -39,7 +40,7 @@ export async function getNotificationSettings(accountId: number): Promise<Notifi
 /**
  * Changes the settings; what is omitted stays. A threshold that the balance has reached ends the time of low credits, so
  * that the next crossing is notified of.
- * @throws ServiceError validation_error for a kind that cannot be switched off.
+ * @throws ServiceError validation_error for a kind that cannot be switched off, or if the account is being deleted.
  */
 export async function updateNotificationSettings(
   accountId: number,
@@ -55,6 +56,7 @@ export async function updateNotificationSettings(
   return Account.transaction(async (transaction) => {
     const account = await lockAccount(transaction, accountId);
     if (account.erased_at !== null) return toSettings(account);
+    assertNotDeleting(account);
     const changed = EMAIL_KINDS.filter((kind) => email[kind] !== undefined && isSwitchable(kind));
     const changes: Partial<Account> = {
       email_settings: { ...account.email_settings, ...Object.fromEntries(changed.map((kind) => [kind, email[kind]])) },
