@@ -31,6 +31,7 @@ const URL_VARIABLES = [
 export const CROSS_CHECKS: readonly ((values: Environment) => string[] | string | undefined)[] = [
   checkDatabaseAddress,
   checkProductionOnly,
+  checkServerSecret,
   checkPayments,
   checkPaymentOptions,
   (values) =>
@@ -69,6 +70,31 @@ function checkProductionOnly(values: Environment): string[] {
   if (values.STRIPE_API_BASE?.startsWith('http:') === true)
     problems.push('STRIPE_API_BASE must begin with https:// with NODE_ENV=production: the secret key goes there.');
   return problems;
+}
+
+const SECRET_MIN_CHARACTERS = 16;
+const SECRET_MIN_DISTINCT_CHARACTERS = 8;
+/** Words of examples and of passwords that are guessed first. */
+const KNOWN_SECRET = /genmeter|postgres|password|passw0rd|change.?me|example|secret|12345678|abcdefgh|qwert/i;
+
+/**
+ * Requires a secret in production that cannot be guessed: it signs addresses and call-backs, and encrypts what is stored.
+ * Without SECRET_KEY it is the password of the database, which is `genmeter` by default in compose.yaml.
+ */
+function checkServerSecret({ NODE_ENV, SECRET_KEY, DATABASE_URL }: Environment): string | undefined {
+  if (NODE_ENV !== 'production') return undefined;
+  const password = canParseUrl(DATABASE_URL) ? decodeURIComponent(new URL(DATABASE_URL).password) : '';
+  const secret = SECRET_KEY ?? password;
+  const isWeak =
+    secret.length < SECRET_MIN_CHARACTERS ||
+    new Set(secret).size < SECRET_MIN_DISTINCT_CHARACTERS ||
+    KNOWN_SECRET.test(secret);
+  if (!isWeak) return undefined;
+  const problem =
+    SECRET_KEY === undefined
+      ? 'SECRET_KEY is not set, and the password in DATABASE_URL, which is used instead, can be guessed'
+      : 'SECRET_KEY can be guessed';
+  return `${problem}: NODE_ENV=production requires a random one of at least ${SECRET_MIN_CHARACTERS} characters. Set SECRET_KEY: openssl rand -hex 32`;
 }
 
 /** Requires Stripe in production and all of its variables together. Without Stripe, payments are simulated. */

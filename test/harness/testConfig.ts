@@ -20,6 +20,7 @@ export const STRIPE_ENV = {
 /** Settings with which a process starts in production. */
 export const PRODUCTION_ENV = {
   NODE_ENV: 'production',
+  SECRET_KEY: '6f1d8a02c94be7350b1cf8d27ae94360',
   BASE_URL: 'https://genmeter.example',
   STRIPE_SECRET_KEY: 'sk_live_1',
   ...STRIPE_ENV,

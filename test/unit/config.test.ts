@@ -3,6 +3,7 @@ import { expect } from 'chai';
 import { parseConfig } from '../../shared/lib/config.ts';
 import { findProgram } from '../harness/builtPrograms.ts';
 import { getConfigError, GOOD } from '../harness/configErrors.ts';
+import { PRODUCTION_ENV } from '../harness/testConfig.ts';
 
 describe('the configuration', () => {
   const bad: [string, string | undefined][] = [
@@ -156,6 +157,7 @@ describe('the configuration', () => {
   describe('in production', () => {
     const production = {
       NODE_ENV: 'production',
+      SECRET_KEY: PRODUCTION_ENV.SECRET_KEY,
       BASE_URL: 'https://a.example',
       STRIPE_SECRET_KEY: 'sk_live_1',
       STRIPE_WEBHOOK_SECRET: 'whsec_1',
@@ -164,6 +166,26 @@ describe('the configuration', () => {
       GITHUB_CLIENT_ID: 'a',
       GITHUB_CLIENT_SECRET: 'b',
     };
+
+    it('rejects secrets that can be guessed, with the name of the variable', () => {
+      const known = [
+        'genmeter-genmeter',
+        'change-me-change-me',
+        'a'.repeat(40),
+        'my-secret-key-2026',
+        '0123456789abcdef-password',
+      ];
+      for (const SECRET_KEY of known)
+        expect(getConfigError({ ...production, SECRET_KEY }), SECRET_KEY).to.match(/^SECRET_KEY can be guessed: /);
+      const address = (password: string) => `postgres://user:${password}@host/name`;
+      for (const DATABASE_URL of [address('genmeter'), address('8f2kq71z'), 'postgres://user@host/name'])
+        expect(getConfigError({ ...production, SECRET_KEY: undefined, DATABASE_URL }), DATABASE_URL).to.match(
+          /^SECRET_KEY is not set, and the password in DATABASE_URL, which is used instead, can be guessed: /,
+        );
+      const DATABASE_URL = address('c94be7350b1cf8d27ae9');
+      expect(getConfigError({ ...production, SECRET_KEY: undefined, DATABASE_URL })).to.equal('');
+      expect(getConfigError({ DATABASE_URL: address('genmeter') })).to.equal('');
+    });
 
     it('requires METRICS_TOKEN when other machines can read the metrics', () => {
       expect(getConfigError({ ...production, METRICS_PORT: '9100' })).to.match(

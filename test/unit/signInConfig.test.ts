@@ -2,6 +2,7 @@ import { generateKeyPairSync } from 'node:crypto';
 import { expect } from 'chai';
 import { parseConfig } from '../../shared/lib/config.ts';
 import { getConfigError, GOOD } from '../harness/configErrors.ts';
+import { PRODUCTION_ENV } from '../harness/testConfig.ts';
 
 function pem(type: 'ec' | 'ed25519'): string {
   const { privateKey } = type === 'ec' ? generateKeyPairSync('ec', { namedCurve: 'P-256' }) : generateKeyPairSync(type);
@@ -40,7 +41,8 @@ describe('the configuration for sign-in', () => {
   });
 
   it('rejects production without a sign-in provider, and providers without TLS in production', () => {
-    const production = { NODE_ENV: 'production', BASE_URL: 'https://a.example', ...stripe };
+    const secret = { SECRET_KEY: PRODUCTION_ENV.SECRET_KEY };
+    const production = { NODE_ENV: 'production', BASE_URL: 'https://a.example', ...secret, ...stripe };
     const google = { GOOGLE_CLIENT_ID: 'a', GOOGLE_CLIENT_SECRET: 'b' };
     expect(getConfigError(production)).to.match(
       /^GOOGLE_CLIENT_ID, .+ are not set: NODE_ENV=production needs a sign-in provider\.$/,
