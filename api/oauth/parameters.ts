@@ -3,6 +3,7 @@ import { OAuthError } from '../../shared/spec/oauth.ts';
 import { findResource, getResourceUrl } from '../../shared/domain/oauth/resources.ts';
 import type { Context, Handler } from '../context.ts';
 import { readRawBody } from '../pipeline/body.ts';
+import { getErrorHeaders } from '../pipeline/httpError.ts';
 
 /** Maximum size of a registration and of a form at an OAuth endpoint. */
 const OAUTH_BODY_LIMIT_BYTES = 16 * 1024;
@@ -53,19 +54,29 @@ export function requireParameter(parameters: OAuthParameters, name: string): str
   return value;
 }
 
-/** Renders OAuthError as defined in RFC 6749, 5.2. Other errors reach the error middleware. */
+/**
+ * Renders OAuthError as defined in RFC 6749, 5.2, and a rate limit in the same form. Other errors reach the error
+ * middleware. The official MCP clients keep a grant through `temporarily_unavailable`; after an unknown code they would
+ * ask the user to connect again.
+ */
 export function withOAuthErrors(handler: Handler): Handler {
   return async (ctx) => {
     ctx.set('cache-control', 'no-store');
     try {
       await handler(ctx);
-    } catch (error) {
+    } catch (rejection) {
+      const error = toOAuthRateLimit(rejection);
       if (!(error instanceof OAuthError)) throw error;
       ctx.status = error.status;
       ctx.set(error.extras.headers ?? {});
       ctx.body = { error: error.code, error_description: error.message };
     }
   };
+}
+
+function toOAuthRateLimit(error: unknown): unknown {
+  if (!(error instanceof ServiceError) || error.code !== 'rate_limited') return error;
+  return new OAuthError('temporarily_unavailable', error.message, { status: 429, headers: getErrorHeaders(error) });
 }
 
 /** Checks a requested resource. An access token has one audience, so all values must name the same one. */

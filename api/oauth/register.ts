@@ -2,10 +2,15 @@ import { parseClientMetadata } from '../../shared/domain/oauth/clientMetadata.ts
 import { registerClient } from '../../shared/domain/oauth/clients.ts';
 import { ALL_SCOPES, OAuthError } from '../../shared/spec/oauth.ts';
 import type { Context } from '../context.ts';
+import { consumeRateLimit } from '../pipeline/rateLimit.ts';
 import { readLimitedBody, withOAuthErrors } from './parameters.ts';
 
-/** `POST /register` (RFC 7591): open registration. A client gets access only by a user's consent. */
+/**
+ * `POST /register` (RFC 7591): open registration. A client gets access only by a user's consent. All clients are public: one
+ * that asks for a secret is registered without, as 3.2.1 allows.
+ */
 export const register = withOAuthErrors(async (ctx) => {
+  await consumeRateLimit(ctx, 'register');
   const client = await registerClient(parseClientMetadata(await readMetadataBody(ctx)));
   ctx.status = 201;
   ctx.body = {

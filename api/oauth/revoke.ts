@@ -1,9 +1,14 @@
-import { InvalidAccessTokenError, verifyAccessToken } from '../../shared/domain/oauth/accessTokens.ts';
+import {
+  type AccessToken,
+  InvalidAccessTokenError,
+  verifyAccessToken,
+} from '../../shared/domain/oauth/accessTokens.ts';
 import { isKnownClient } from '../../shared/domain/oauth/clients.ts';
-import { type RevokedGrant, revokeGrant } from '../../shared/domain/oauth/grants.ts';
+import { findTokenGrant, type RevokedGrant, revokeGrant } from '../../shared/domain/oauth/grants.ts';
 import { revokeRefreshToken } from '../../shared/domain/oauth/refreshTokens.ts';
 import { OAuthError } from '../../shared/spec/oauth.ts';
 import { audit } from '../pipeline/auditLog.ts';
+import { consumeRateLimit } from '../pipeline/rateLimit.ts';
 import { getRequestOrigin } from '../pipeline/requestOrigin.ts';
 import type { RequestOrigin } from '../../shared/domain/accounts/securityEvents.ts';
 import { readFormParameters, withOAuthErrors, requireParameter } from './parameters.ts';
@@ -18,12 +23,13 @@ export const revoke = withOAuthErrors(async (ctx) => {
   requirePublicClient(ctx, parameters);
   const clientId = requireParameter(parameters, 'client_id');
   const text = requireParameter(parameters, 'token');
+  const token = text.includes('.') ? await readAccessToken(text) : null;
+  await consumeRateLimit(ctx, 'oauth', { grant: token?.grantUuid ?? (await findTokenGrant(text)) });
   if (!(await isKnownClient(clientId))) throw new OAuthError('invalid_client', 'client_id is not registered here.');
-  const revoked = await (text.includes('.') ? revokeAccessToken : revokeRefreshToken)(
-    text,
-    clientId,
-    getRequestOrigin(ctx),
-  );
+  const origin = getRequestOrigin(ctx);
+  const revoked = await (token === null
+    ? revokeRefreshToken(text, clientId, origin)
+    : revokeAccessToken(token, clientId, origin));
   // Invalid tokens are not audited: anyone can send one.
   if (revoked !== undefined)
     await audit(ctx, 'grant_ended', revoked.accountId, { grant: revoked.uuid, client: clientId });
@@ -31,16 +37,19 @@ export const revoke = withOAuthErrors(async (ctx) => {
   ctx.body = '';
 });
 
-async function revokeAccessToken(
-  text: string,
-  clientId: string,
-  origin: RequestOrigin,
-): Promise<RevokedGrant | undefined> {
-  const token = await verifyAccessToken(text).catch((error: unknown) => {
+/** @returns null if the token is invalid or has expired. */
+async function readAccessToken(text: string): Promise<AccessToken | null> {
+  return verifyAccessToken(text).catch((error: unknown) => {
     if (error instanceof InvalidAccessTokenError) return null;
     throw error;
   });
-  if (token === null) return undefined;
-  if (token.clientId !== clientId) throw new OAuthError('invalid_grant', 'The token belongs to another client.');
-  return revokeGrant(token.grantUuid, 'application', origin);
+}
+
+async function revokeAccessToken(
+  { clientId: owner, grantUuid }: AccessToken,
+  clientId: string,
+  origin: RequestOrigin,
+): Promise<RevokedGrant | undefined> {
+  if (owner !== clientId) throw new OAuthError('invalid_grant', 'The token belongs to another client.');
+  return revokeGrant(grantUuid, 'application', origin);
 }

@@ -9,6 +9,8 @@ import { OAuthError, parseScopes, type Scope } from '../../shared/spec/oauth.ts'
 import type { Context } from '../context.ts';
 import { type OAuthParameters, readFormParameters, requireParameter, withOAuthErrors } from './parameters.ts';
 import { sha256 } from '../../shared/lib/secrets.ts';
+import { findTokenGrant } from '../../shared/domain/oauth/grants.ts';
+import { consumeRateLimit } from '../pipeline/rateLimit.ts';
 
 /** The model without saving codes: `/authorize` issues them without the library. */
 type OAuthModel = Omit<OAuth2Server.AuthorizationCodeModel, 'saveAuthorizationCode'> & OAuth2Server.RefreshTokenModel;
@@ -18,6 +20,8 @@ const GRANT_TYPES = ['authorization_code', 'refresh_token'];
 /** `POST /token`: exchanges a code or a refresh token for tokens (RFC 6749, 4.1.3 and 6). */
 export const token = withOAuthErrors(async (ctx) => {
   const parameters = await readFormParameters(ctx);
+  const presented = parameters['code'] ?? parameters['refresh_token'];
+  await consumeRateLimit(ctx, 'oauth', { grant: presented === undefined ? null : await findTokenGrant(presented) });
   if (!GRANT_TYPES.includes(requireParameter(parameters, 'grant_type')))
     throw new OAuthError('unsupported_grant_type', `grant_type must be ${GRANT_TYPES.join(' or ')}.`);
   requirePublicClient(ctx, parameters);
@@ -130,10 +134,13 @@ function computeCodeChallenge(parameters: OAuthParameters): string {
   throw new OAuthError('invalid_request', 'code_verifier must have 43 to 128 characters out of A-Z a-z 0-9 - . _ ~');
 }
 
-/** Rejects client authentication: all clients are public, so a secret belongs to another server. */
+/**
+ * Rejects client authentication by other means than a secret in the form, which some clients send although they have
+ * received none: all clients are public, and it is ignored.
+ */
 export function requirePublicClient(ctx: Context, parameters: OAuthParameters): void {
   const isBasic = ctx.get('authorization') !== '';
-  if (!isBasic && parameters['client_secret'] === undefined && parameters['client_assertion'] === undefined) return;
+  if (!isBasic && parameters['client_assertion'] === undefined) return;
   throw new OAuthError('invalid_client', 'Clients are public: send client_id in the form and no secret.', {
     headers: isBasic ? { 'www-authenticate': 'Basic realm="token"' } : undefined,
   });

@@ -7,11 +7,12 @@ import type { Context } from '../context.ts';
 import { networkPrefix } from './networkPrefix.ts';
 
 /**
- * `create`, `payment` and `account` count per account, `public` and `oauth` per address (docs/decisions.md: Rates).
+ * `create`, `payment` and `account` count per account, `public` and `register` per address (docs/decisions.md: Rates).
  * `payment` covers requests to the payment processor, which limits the whole service as one customer: one account must
- * not use up the share of all others.
+ * not use up the share of all others. `oauth` counts requests with a known code or token per grant, and others per
+ * address: hosted assistants send the requests of all their users from few addresses.
  */
-export type RateClass = 'create' | 'payment' | 'account' | 'public' | 'oauth' | 'unlimited';
+export type RateClass = 'create' | 'payment' | 'account' | 'public' | 'oauth' | 'register' | 'unlimited';
 type LimitedRateClass = Exclude<RateClass, 'unlimited'>;
 
 const WINDOW_SECONDS = 60;
@@ -23,6 +24,7 @@ const RATE_LIMIT_SETTINGS = {
   account: 'RATE_REQUESTS_PER_MINUTE',
   public: 'RATE_PUBLIC_PER_MINUTE',
   oauth: 'RATE_OAUTH_PER_MINUTE',
+  register: 'RATE_REGISTRATIONS_PER_MINUTE',
 } as const satisfies Record<LimitedRateClass, keyof Config>;
 
 const state = perService(() => ({
@@ -56,6 +58,7 @@ export async function openRateLimiters(): Promise<void> {
     account: limiter('account'),
     public: limiter('public'),
     oauth: limiter('oauth'),
+    register: limiter('register'),
   };
   state().connection = redis;
   await waitUntilReady(redis);
@@ -63,12 +66,18 @@ export async function openRateLimiters(): Promise<void> {
 
 /**
  * Counts a request against its limit and sets the `RateLimit` headers.
+ * @param counted.grant grant that the request is counted against instead of its account or address.
  * @throws ServiceError rate_limited, with the time until the next request is allowed.
  */
-export async function consumeRateLimit(ctx: Context, rateClass: RateClass, points = 1): Promise<void> {
+export async function consumeRateLimit(
+  ctx: Context,
+  rateClass: RateClass,
+  { points = 1, grant = null }: { points?: number; grant?: string | null } = {},
+): Promise<void> {
   const { limiters } = state();
   if (rateClass === 'unlimited' || limiters === undefined || points < 1) return;
-  const subject = isCountedByAddress(rateClass) ? networkPrefix(ctx.ip) : String(ctx.state.caller?.accountId);
+  const isByAddress = isCountedByAddress(rateClass);
+  const subject = grant ?? (isByAddress ? networkPrefix(ctx.ip) : String(ctx.state.caller?.accountId));
   try {
     setRateLimitHeaders(ctx, rateClass, await limiters[rateClass].consume(subject, points));
   } catch (rejection) {
@@ -93,7 +102,7 @@ export async function requireAddressWithinRateLimit(ctx: Context): Promise<void>
 
 /** Returns true if a class counts per address rather than per account. */
 export function isCountedByAddress(rateClass: RateClass): boolean {
-  return rateClass === 'public' || rateClass === 'oauth';
+  return rateClass === 'public' || rateClass === 'oauth' || rateClass === 'register';
 }
 
 function setRateLimitHeaders(

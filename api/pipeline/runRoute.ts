@@ -17,6 +17,7 @@ import { isLargeJsonBody, readFormBody, readJsonBody } from './body.ts';
 import { withCurrentKey } from './currentKey.ts';
 import { isOtherLocalHostname } from './csrf.ts';
 import { readLargeJsonBody, releaseLargeBody } from './largeBodies.ts';
+import { HttpError } from './httpError.ts';
 import { consumeRateLimit, isCountedByAddress, type RateClass, refundRateLimit } from './rateLimit.ts';
 import { recordLastUsed } from './recordLastUsed.ts';
 import type { Authentication, Route } from './route.ts';
@@ -74,8 +75,9 @@ async function runSteps(ctx: Context, route: Route, isLarge: boolean): Promise<v
     if (rejection instanceof ServiceError && rejection.code === 'invalid_api_key') {
       evictKey(ctx.state.caller?.keyHash);
       await refundRateLimit(ctx, getRateClass(ctx, route));
-      await consumeRateLimit(ctx, 'public');
-      throw addTokenChallenge(rejection, ctx.state.caller, authentication === 'mcp' ? 'mcp' : 'api');
+      const error = addTokenChallenge(rejection, ctx.state.caller, authentication === 'mcp' ? 'mcp' : 'api');
+      await countRejection(ctx, error);
+      throw error;
     }
     recordLastUsed(ctx);
     throw rejection;
@@ -112,9 +114,21 @@ async function countRejections<Result>(ctx: Context, authenticated: Promise<Resu
   try {
     return await authenticated;
   } catch (error) {
-    if (error instanceof ServiceError && error.code !== 'rate_limited') await consumeRateLimit(ctx, 'public');
+    if (error instanceof ServiceError && error.code !== 'rate_limited') await countRejection(ctx, error);
     throw error;
   }
+}
+
+/**
+ * Counts a rejected credential. A client begins or renews its authorization by the challenge in the error, so that it gets
+ * this error however many requests of others behind its address have failed.
+ * @throws ServiceError rate_limited
+ */
+async function countRejection(ctx: Context, error: ServiceError): Promise<void> {
+  const isChallenge = error instanceof HttpError && error.headers['www-authenticate'] !== undefined;
+  await consumeRateLimit(ctx, 'public').catch((exceeded: unknown) => {
+    if (!isChallenge) throw exceeded;
+  });
 }
 
 /** Routes whose body may contain images, if a model takes them. */

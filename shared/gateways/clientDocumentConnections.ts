@@ -10,8 +10,11 @@ import { sendRequest } from './httpClient.ts';
 /** Timeout of a connection to a host, or to the proxy. */
 export const CLIENT_DOCUMENT_TIMEOUT_MS = 5_000;
 
-/** Hosts of the documents of the most used clients. A response from one of them shows that documents can be fetched. */
-const PROBED_ADDRESSES = ['https://claude.ai/', 'https://chatgpt.com/'];
+/** Document of the most used client, and a host of another. */
+const PROBED_DOCUMENT = 'https://claude.ai/oauth/claude-code-client-metadata';
+const PROBED_HOST = 'https://chatgpt.com/';
+/** Status with which the host of the document answers data centres that it does not serve: no client of it could connect. */
+const BLOCKED_STATUS = 403;
 const PROBE_TIMEOUT_MS = 2_000;
 /** Time for which the result of a probe is used. */
 const PROBE_LIFETIME_MS = { available: 5 * MINUTE_MS, unavailable: 30_000 } as const;
@@ -54,31 +57,31 @@ export function selectClientDocumentAgent(isTrusted: boolean): Dispatcher {
 }
 
 /**
- * Returns whether outbound https works, by a request to a public host. Concurrent callers share one probe, whose result
- * is used for 5 minutes, or for 30 seconds if it failed.
+ * Returns whether documents can be fetched, by a request for that of a known client. Concurrent callers share one probe,
+ * whose result is used for 5 minutes, or for 30 seconds if it failed.
  */
-export async function isOutboundHttpsAvailable(): Promise<boolean> {
+export async function areClientDocumentsAvailable(): Promise<boolean> {
   const shared = state();
   const current = shared.probe;
   if (current !== undefined && now().getTime() < current.expiresAt) return current.result;
-  const probe: Probe = { result: probeOutboundHttps(shared.publicAgent), expiresAt: Number.POSITIVE_INFINITY };
+  const probe: Probe = { result: probeClientDocuments(shared.publicAgent), expiresAt: Number.POSITIVE_INFINITY };
   shared.probe = probe;
   const isAvailable = await probe.result;
   probe.expiresAt = now().getTime() + PROBE_LIFETIME_MS[isAvailable ? 'available' : 'unavailable'];
   return isAvailable;
 }
 
-async function probeOutboundHttps(dispatcher: Dispatcher): Promise<boolean> {
+async function probeClientDocuments(dispatcher: Dispatcher): Promise<boolean> {
   const signal = AbortSignal.timeout(PROBE_TIMEOUT_MS);
-  const requests = PROBED_ADDRESSES.map(async (address) => {
-    const { body } = await sendRequest(address, { method: 'HEAD', dispatcher, signal });
-    await body.dump();
-  });
-  // Any response counts, because a failed connection, an untrusted certificate and a proxy that refuses all throw.
-  return Promise.any(requests).then(
-    () => true,
-    () => false,
+  const [document, host] = await Promise.allSettled(
+    [PROBED_DOCUMENT, PROBED_HOST].map(async (address) => {
+      const { body, statusCode } = await sendRequest(address, { method: 'GET', dispatcher, signal });
+      await body.dump();
+      return statusCode;
+    }),
   );
+  // A failed connection, an untrusted certificate and a proxy that refuses all throw.
+  return document?.status === 'fulfilled' ? document.value !== BLOCKED_STATUS : host?.status === 'fulfilled';
 }
 
 /** Closes idle connections. */

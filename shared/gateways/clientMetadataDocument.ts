@@ -14,10 +14,13 @@ const CACHE_LIFETIME_MS = { min: 5 * MINUTE_MS, fallback: HOUR_MS, max: DAY_MS }
 export class InvalidMetadataError extends Error {
   /** True if the document, or its host, could not be reached. */
   readonly isUnreachable: boolean;
+  /** True if this says nothing about the document, as its host may serve it later, or to others. */
+  readonly isTemporary: boolean;
 
-  constructor(message: string, { isUnreachable = false } = {}) {
+  constructor(message: string, { isUnreachable = false, isTemporary = false } = {}) {
     super(message);
     this.isUnreachable = isUnreachable;
+    this.isTemporary = isTemporary || isUnreachable;
   }
 }
 
@@ -51,7 +54,7 @@ export function isMetadataDocumentUrl(clientId: string): boolean {
  */
 export async function fetchClientMetadataDocument(address: string): Promise<ClientMetadataDocument> {
   if (state().fetching >= MAX_CONCURRENT_FETCHES)
-    throw new InvalidMetadataError('cannot be fetched now: too many fetches are in progress');
+    throw new InvalidMetadataError('cannot be fetched now: too many fetches are in progress', { isTemporary: true });
   const dispatcher = selectMetadataDispatcher(new URL(address));
   state().fetching += 1;
   const signal = AbortSignal.timeout(CLIENT_DOCUMENT_TIMEOUT_MS);
@@ -84,13 +87,18 @@ async function readJsonText(response: HttpResponse): Promise<string> {
       : /^application\/([\w.-]+\+)?json\s*(;|$)/i.test(type)
         ? undefined
         : 'is not of the type application/json';
+  const isGone = statusCode === 404 || statusCode === 410;
   const maxBytes = problem === undefined ? DOCUMENT_MAX_BYTES : 0;
   const content = await readBounded(
     getContent(response),
     maxBytes,
-    () => new InvalidMetadataError(problem ?? `has more than ${DOCUMENT_MAX_BYTES} bytes`),
+    () =>
+      new InvalidMetadataError(problem ?? `has more than ${DOCUMENT_MAX_BYTES} bytes`, {
+        isTemporary: problem !== undefined && !isGone,
+      }),
   );
-  if (problem !== undefined) throw new InvalidMetadataError(problem);
+  // A host that removes a document says so. Others, such as firewalls, answer with an error or a page of their own.
+  if (problem !== undefined) throw new InvalidMetadataError(problem, { isTemporary: !isGone });
   return content.toString();
 }
 

@@ -141,6 +141,7 @@ export const Environment = Type.Object({
   RATE_PAYMENTS_PER_MINUTE: PositiveInteger(60),
   RATE_PUBLIC_PER_MINUTE: PositiveInteger(120),
   RATE_OAUTH_PER_MINUTE: PositiveInteger(30),
+  RATE_REGISTRATIONS_PER_MINUTE: PositiveInteger(120),
 
   /** E-mail addresses of staff accounts, each with an optional role. */
   STAFF_EMAILS: Type.String({

@@ -42,6 +42,7 @@ export const OAUTH_ERROR_STATUS = {
   invalid_redirect_uri: 400,
   invalid_client_metadata: 400,
   server_error: 500,
+  temporarily_unavailable: 503,
 } as const;
 
 export type OAuthErrorCode = keyof typeof OAUTH_ERROR_STATUS;

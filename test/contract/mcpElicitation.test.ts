@@ -62,7 +62,7 @@ describe('MCP: URL elicitation', () => {
     it('a client receives the page of the limit of its key, and can repeat the call after the change', async () => {
       const customer = await service.createCustomer('studio');
       await setKeyLimit(service, customer, { credits: 10, period: 'month' });
-      const { body } = await customer.request('GET', '/api/keys/');
+      const { body } = await customer.requestWithSession('GET', '/api/keys/');
       const assistant = await connectMcpClient(customer, 'sdk 1', undefined, URL_ELICITATION);
       expect((await assistant.client.callTool(CALL)).structuredContent.credits_charged).to.equal(8);
       const error = await catchError(assistant.client.callTool(CALL));

@@ -11,6 +11,9 @@ import { createCertificates } from '../harness/certificates.ts';
 import { createPkce, loadConsentPage, OAuthTestClient, REDIRECT_URI } from '../harness/oauthClient.ts';
 import { type RunningApi, startTestService, type TestService } from '../harness/testService.ts';
 
+/** Status with which the host of documents answers. */
+let documentStatus = 200;
+
 /** Starts a web server with certificates for some names, which serves the document of a client on every path. */
 async function startDocumentServer(folder: string, names: string[]): Promise<Server> {
   createCertificates(folder, names);
@@ -21,7 +24,7 @@ async function startDocumentServer(folder: string, names: string[]): Promise<Ser
       client_name: 'Documented client',
       redirect_uris: [REDIRECT_URI],
     };
-    response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(document));
+    response.writeHead(documentStatus, { 'content-type': 'application/json' }).end(JSON.stringify(document));
   }).listen(0, '127.0.0.1');
   await once(server, 'listening');
   return server;
@@ -124,12 +127,19 @@ describe('OAuth client metadata documents through a proxy', () => {
     proxy.refusal = undefined;
     expect(await isAdvertised()).to.equal(false);
     await service.moveClockTo(new Date(service.now.getTime() + 31_000));
-    // One host is enough: the other has another certificate.
+    // The host of the document is enough: the other has another certificate.
     expect(await isAdvertised()).to.equal(true);
     proxy.refusal = 502;
     proxy.closeTunnels();
     expect(await isAdvertised()).to.equal(true);
     await service.moveClockTo(new Date(service.now.getTime() + 301_000));
     expect(await isAdvertised()).to.equal(false);
+    proxy.refusal = undefined;
+    documentStatus = 403;
+    await service.moveClockTo(new Date(service.now.getTime() + 31_000));
+    expect(await isAdvertised()).to.equal(false);
+    documentStatus = 200;
+    await service.moveClockTo(new Date(service.now.getTime() + 31_000));
+    expect(await isAdvertised()).to.equal(true);
   });
 });

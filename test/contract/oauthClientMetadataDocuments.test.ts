@@ -32,6 +32,8 @@ describe('OAuth client metadata documents', () => {
     closeFileServers();
   });
 
+  const expireDocuments = () =>
+    service.sql('UPDATE oauth_clients SET metadata_expires_at = now() WHERE metadata_expires_at IS NOT NULL');
   const asked = (path: string) => documents.requests.filter(([seen]) => seen === path).length;
   /** Serves a metadata document at a path. @returns its client. */
   const documented = (path: string, changes: object = {}, headers: Record<string, string> = {}) => {
@@ -68,20 +70,22 @@ describe('OAuth client metadata documents', () => {
     expect((await client.refresh(tokens.refresh_token)).status).to.equal(200);
   });
 
+  /** Seconds for which the document at a path is still cached. */
+  const freshFor = async (path: string) =>
+    Number(
+      (
+        await service.sql(
+          'SELECT extract(epoch FROM metadata_expires_at - now()) AS s FROM oauth_clients WHERE client_id = $1',
+          [`${documents.url}${path}`],
+        )
+      )[0].s,
+    );
+
   it('a metadata document is fetched once within its cache lifetime', async () => {
     const hour = documented('/hour.json', {}, { 'cache-control': 'max-age=3600' });
     await Promise.all(Array.from({ length: 10 }, () => ask(hour)));
     await ask(hour);
     expect(asked('/hour.json')).to.equal(1);
-    const freshFor = async (path: string) =>
-      Number(
-        (
-          await service.sql(
-            'SELECT extract(epoch FROM metadata_expires_at - now()) AS s FROM oauth_clients WHERE client_id = $1',
-            [`${documents.url}${path}`],
-          )
-        )[0].s,
-      );
     expect(await freshFor('/hour.json')).to.be.within(3_500, 3_600);
     for (const [path, header, seconds] of [
       ['/never.json', 'no-store', 300],
@@ -91,10 +95,31 @@ describe('OAuth client metadata documents', () => {
       await ask(documented(path, {}, { 'cache-control': header }));
       expect(await freshFor(path), path).to.be.within(seconds - 60, seconds);
     }
-    await service.sql('UPDATE oauth_clients SET metadata_expires_at = now() WHERE metadata_expires_at IS NOT NULL');
+    await expireDocuments();
     documented('/hour.json', { redirect_uris: ['https://moved.example/cb'] });
     await expectUnusable(hour, /redirect_uri/);
     expect(asked('/hour.json')).to.equal(2);
+  });
+
+  it('the last version of a document is used while its host does not serve it, and not once it is removed', async () => {
+    const client = documented('/blocked.json');
+    expect((await ask(client)).status).to.equal(200);
+    for (const [status, type] of [
+      [403, 'text/html'],
+      [500, 'application/json'],
+      [200, 'text/html'],
+    ] as const) {
+      await expireDocuments();
+      answerDocument = (_request, response) => response.writeHead(status, { 'content-type': type }).end('<html>');
+      const page = await ask(client);
+      expect([page.status, page.body.includes('Documented client')], `${status} ${type}`).to.deep.equal([200, true]);
+    }
+    expect(asked('/blocked.json')).to.equal(4);
+    await ask(client);
+    expect(asked('/blocked.json')).to.equal(4);
+    await expireDocuments();
+    answerDocument = (_request, response) => response.writeHead(404).end();
+    await expectUnusable(client, /responded with 404/);
   });
 
   it('a metadata document of another client or with invalid metadata is rejected', async () => {
@@ -104,7 +129,7 @@ describe('OAuth client metadata documents', () => {
     );
     await expectUnusable(documented('/b.json', { client_id: undefined }), /another client_id/);
     await expectUnusable(documented('/c.json', { redirect_uris: ['http://evil.example/'] }), /redirect_uris/);
-    await expectUnusable(documented('/d.json', { token_endpoint_auth_method: 'client_secret_post' }), /must be none/);
+    await expectUnusable(documented('/d.json', { grant_types: ['client_credentials'] }), /authorization_code/);
     await expectUnusable(documented('/e.json', { padding: 'x'.repeat(6_000) }), /more than 5120 bytes/);
     const stored = await service.sql(`SELECT 1 FROM oauth_clients WHERE client_id ~ '/[a-e].json$'`);
     expect(stored).to.deep.equal([]);

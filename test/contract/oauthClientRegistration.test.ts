@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { type ApiResponse, request } from '../harness/apiClient.ts';
-import { countOccurrences, expectError } from '../harness/errorEnvelope.ts';
+import { countOccurrences } from '../harness/errorEnvelope.ts';
 import { postUrlEncoded, REDIRECT_URI } from '../harness/oauthClient.ts';
 import { startTestService, type TestService } from '../harness/testService.ts';
 
@@ -118,8 +118,6 @@ describe('OAuth client registration', () => {
       ['invalid_redirect_uri', { redirect_uris: REDIRECT_URI }],
       ['invalid_redirect_uri', { redirect_uris: { 0: REDIRECT_URI } }],
       ['invalid_redirect_uri', { redirect_uris: Array.from({ length: 11 }, (_, n) => `${REDIRECT_URI}${n}`) }],
-      ['invalid_client_metadata', { redirect_uris: uris, token_endpoint_auth_method: 'client_secret_basic' }],
-      ['invalid_client_metadata', { redirect_uris: uris, token_endpoint_auth_method: 'private_key_jwt' }],
       ['invalid_client_metadata', { redirect_uris: uris, grant_types: ['client_credentials'] }],
       ['invalid_client_metadata', { redirect_uris: uris, response_types: ['token'] }],
       ['invalid_client_metadata', { redirect_uris: uris, response_types: 'code' }],
@@ -148,10 +146,24 @@ describe('OAuth client registration', () => {
     expect([status, body.error]).to.deep.equal([413, 'invalid_request']);
   });
 
+  it('a client that asks for a secret is registered without one, and what it sends as its secret is ignored', async () => {
+    for (const method of ['client_secret_post', 'client_secret_basic', 'private_key_jwt']) {
+      const { status, body } = await register({ redirect_uris: [REDIRECT_URI], token_endpoint_auth_method: method });
+      expect([status, body.token_endpoint_auth_method, body.client_secret], method).to.deep.equal([
+        201,
+        'none',
+        undefined,
+      ]);
+      const fields = { grant_type: 'refresh_token', client_id: body.client_id, refresh_token: 'x', client_secret: 'y' };
+      const answer = await postUrlEncoded(service.baseUrl, '/token', fields);
+      expect(answer.body.error).to.equal('invalid_grant');
+    }
+  });
+
   it('registrations are limited per minute and address, and a flood stores no more clients', async () => {
     const { baseUrl } = await service.startApi({
       RATE_LIMITS: 'on',
-      RATE_OAUTH_PER_MINUTE: '5',
+      RATE_REGISTRATIONS_PER_MINUTE: '5',
       REDIS_PREFIX: 'flood',
     });
     const before = await clientCount();
@@ -159,14 +171,15 @@ describe('OAuth client registration', () => {
     for (let index = 0; index < 40; index += 1)
       responses.push(await request(baseUrl, 'POST', '/register', { body: { redirect_uris: [REDIRECT_URI] } }));
     expect(countOccurrences(responses.map(({ status }) => status))).to.deep.equal({ 201: 5, 429: 35 });
-    expectError(responses[39] as ApiResponse, 'rate_limited');
+    expect(responses[39]?.body.error).to.equal('temporarily_unavailable');
+    expect(responses[39]?.body.error_description).to.match(/^Too many requests: wait \d+ s/);
     expect(Number(responses[39]?.headers.get('retry-after'))).to.be.within(1, 60);
-    expect(responses[39]?.headers.get('ratelimit-policy')).to.equal('"oauth";q=5;w=60');
+    expect(responses[39]?.headers.get('ratelimit-policy')).to.equal('"register";q=5;w=60');
     expect(responses[39]?.headers.get('access-control-allow-origin')).to.equal('*');
     expect(await clientCount()).to.equal(before + 5);
-    // The other OAuth endpoints count with it; discovery does not.
-    expect((await postUrlEncoded(baseUrl, '/token', {})).status).to.equal(429);
-    expect((await request(baseUrl, 'GET', '/authorize')).status).to.equal(429);
+    // Nothing else counts with it.
+    expect((await postUrlEncoded(baseUrl, '/token', {})).status).to.equal(400);
+    expect((await request(baseUrl, 'GET', '/authorize')).status).to.equal(303);
     expect((await request(baseUrl, 'GET', '/jwks.json')).status).to.equal(200);
   });
 });

@@ -13,7 +13,7 @@ describe('OAuth refresh tokens', () => {
   let customer: TestCustomer;
   before(async () => {
     service = await startTestService({ apis: 2, workers: 0 });
-    client = await registerClient(service.baseUrl);
+    client = await registerClient(service.baseUrl, { redirect_uris: ['https://client.example/callback'] });
     customer = await service.createCustomer(null);
   });
   after(() => service.stop());
@@ -78,6 +78,16 @@ describe('OAuth refresh tokens', () => {
       decodeClaims(first.access_token).grant,
     ])) as any;
     expect(grant.revoked_at).to.be.instanceOf(Date);
+  });
+
+  it('reuse by a program on a loopback address is rejected, and its grant continues', async () => {
+    const program = await registerClient(service.baseUrl);
+    const first = await program.authorizeAndExchange(customer);
+    const second = (await program.refresh(first.refresh_token)).body;
+    const third = (await program.refresh(second.refresh_token)).body;
+    await age(first.refresh_token, 3_600);
+    expectOAuthError(await program.refresh(first.refresh_token), 'invalid_grant');
+    expect((await program.refresh(third.refresh_token)).status).to.equal(200);
   });
 
   it('a refresh token is rotated at most 20 times, and further attempts do not revoke the grant', async () => {

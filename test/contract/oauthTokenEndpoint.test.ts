@@ -159,7 +159,11 @@ describe('the token endpoint', () => {
         ['invalid_request', 400, { grant_type: 'refresh_token', client_id: id, refresh_token: 'a\u0000b' }],
         ['invalid_client', 401, { grant_type: 'refresh_token', client_id: unknown, refresh_token: 'unknown' }],
         ['invalid_client', 401, { grant_type: 'refresh_token', client_id: 'a b', refresh_token: 'unknown' }],
-        ['invalid_client', 401, { grant_type: 'refresh_token', client_id: id, refresh_token: 'x', client_secret: 'y' }],
+        [
+          'invalid_client',
+          401,
+          { grant_type: 'refresh_token', client_id: id, refresh_token: 'x', client_assertion: 'y' },
+        ],
         [
           'invalid_request',
           400,

@@ -1,8 +1,10 @@
+import { randomUUID } from 'node:crypto';
 import { auth as authOfSdk } from '@modelcontextprotocol/sdk/client/auth.js';
 import { auth as authOfClient } from '@modelcontextprotocol/client';
 import { expect } from 'chai';
 import { createRemoteJWKSet, jwtVerify } from 'jose';
 import * as oauth from 'oauth4webapi';
+import { captureError } from '../harness/expectRejection.ts';
 import { MemoryOAuthProvider, REDIRECT_URI, signInAndAllow } from '../harness/oauthClient.ts';
 import { type TestService, startTestService } from '../harness/testService.ts';
 
@@ -131,6 +133,45 @@ describe('third-party OAuth clients', () => {
       await service.sql('DELETE FROM oauth_clients WHERE client_id = $1', [clientId]);
       await connect();
       expect(provider.stored['client'].client_id).not.to.equal(clientId);
+    });
+  }
+
+  for (const [name, auth] of [
+    ['@modelcontextprotocol/sdk', authOfSdk],
+    ['@modelcontextprotocol/client', authOfClient],
+  ] as const) {
+    it(`auth() of ${name} keeps its grant through a rate limit`, async () => {
+      const limits = { RATE_LIMITS: 'on', RATE_OAUTH_PER_MINUTE: '2', REDIS_PREFIX: `limit-${randomUUID()}` };
+      const { baseUrl } = await service.startApi({ ...limits, BASE_URL: service.baseUrl });
+      const provider = new MemoryOAuthProvider();
+      let address = service.baseUrl;
+      const run = (more: object = {}) =>
+        auth(provider, {
+          serverUrl: `${service.baseUrl}/mcp`,
+          fetchFn: (url: string | URL, init?: RequestInit) =>
+            fetch(String(url).replace(service.baseUrl, address), init),
+          ...more,
+        });
+      expect(await run()).to.equal('REDIRECT');
+      const reply = await signInAndAllow(service.baseUrl, provider.authorizationUrl as URL);
+      const authorizationCode = reply.searchParams.get('code') as string;
+      expect(await run({ authorizationCode, iss: reply.searchParams.get('iss') })).to.equal('AUTHORIZED');
+      provider.authorizationUrl = undefined;
+
+      address = baseUrl;
+      // Failures of others behind the address count apart.
+      for (let failure = 0; failure < 4; failure += 1) {
+        const form = new URLSearchParams({ grant_type: 'refresh_token', client_id: 'x', refresh_token: 'unknown' });
+        await fetch(`${baseUrl}/token`, { method: 'POST', body: form });
+      }
+      for (let refresh = 0; refresh < 2; refresh += 1) expect(await run()).to.equal('AUTHORIZED');
+      const { refresh_token: kept } = provider.stored['tokens'];
+      const error = await captureError(run());
+      expect(error.message).to.include('Too many requests');
+      expect(provider.authorizationUrl).to.equal(undefined);
+      expect(provider.stored['tokens'].refresh_token).to.equal(kept);
+      address = service.baseUrl;
+      expect(await run()).to.equal('AUTHORIZED');
     });
   }
 

@@ -5,6 +5,9 @@ import { findProgram } from '../harness/builtPrograms.ts';
 import { getConfigError, GOOD } from '../harness/configErrors.ts';
 import { PRODUCTION_ENV } from '../harness/testConfig.ts';
 
+/** Address of a database with a password. */
+const address = (password: string) => `postgres://user:${password}@host/name`;
+
 describe('the configuration', () => {
   const bad: [string, string | undefined][] = [
     ['DATABASE_URL', undefined],
@@ -177,7 +180,6 @@ describe('the configuration', () => {
       ];
       for (const SECRET_KEY of known)
         expect(getConfigError({ ...production, SECRET_KEY }), SECRET_KEY).to.match(/^SECRET_KEY can be guessed: /);
-      const address = (password: string) => `postgres://user:${password}@host/name`;
       for (const DATABASE_URL of [address('genmeter'), address('8f2kq71z'), 'postgres://user@host/name'])
         expect(getConfigError({ ...production, SECRET_KEY: undefined, DATABASE_URL }), DATABASE_URL).to.match(
           /^SECRET_KEY is not set, and the password in DATABASE_URL, which is used instead, can be guessed: /,

@@ -150,7 +150,7 @@ async function filterSubscriptions(
   if (!Array.isArray(requested)) return [message, []];
   const uris = [...new Set(requested)].slice(0, SUBSCRIPTIONS_MAX);
   // The message itself was counted; each further generation counts as one more read.
-  await consumeRateLimit(ctx, 'account', uris.length - 1);
+  await consumeRateLimit(ctx, 'account', { points: uris.length - 1 });
   const checked = await Promise.all(uris.map((uri) => findOwnedGenerationId(uri, requestContext)));
   const ids = [...new Set(checked.filter((id) => id !== null))];
   const notifications = { ...params?.notifications, resourceSubscriptions: ids.map(buildGenerationUri) };

@@ -11,7 +11,8 @@ import { newStepId, reportViolation, type Step } from './clientState.ts';
 /** Chooses a spending limit, from the credits that are used of the present one. Null: no limit. */
 export type LimitChoice = (used: number) => CreditLimit | null;
 
-const REDIRECT_URI = 'http://127.0.0.1:9/callback';
+/** Not a loopback address: reuse of a refresh token ends the grant. Nothing is fetched from it. */
+const REDIRECT_URI = 'https://client.example/callback';
 
 /** Registers an application. @returns the id of the client; null if the response was lost or there was none. */
 export async function registerApplication(step: Step, name: string): Promise<string | null> {

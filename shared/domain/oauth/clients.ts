@@ -4,10 +4,11 @@ import {
   InvalidMetadataError,
   isMetadataDocumentUrl,
 } from '../../gateways/clientMetadataDocument.ts';
-import { isOutboundHttpsAvailable } from '../../gateways/clientDocumentConnections.ts';
+import { areClientDocumentsAvailable } from '../../gateways/clientDocumentConnections.ts';
 import { addMilliseconds, now } from '../../lib/clock.ts';
 import { config } from '../../lib/config.ts';
 import { prepared } from '../../lib/database/preparedStatements.ts';
+import { logger } from '../../lib/logger.ts';
 import { perService } from '../../lib/serviceScope.ts';
 import {
   INACTIVE_CLIENT_RETENTION_MS,
@@ -38,7 +39,7 @@ export async function registerClient({ name, redirectUris }: ClientMetadata): Pr
 /** Returns whether clients should identify themselves by metadata documents rather than register. */
 export async function areMetadataDocumentsAdvertised(): Promise<boolean> {
   const setting = config.OAUTH_CLIENT_METADATA_DOCUMENTS;
-  return setting === 'auto' ? isOutboundHttpsAvailable() : setting === 'on';
+  return setting === 'auto' ? areClientDocumentsAvailable() : setting === 'on';
 }
 
 /** Characters and length of a client id. Other texts are not queried. */
@@ -77,7 +78,25 @@ export async function findClientForConsent(clientId: string, accountId: number |
       'The application is not registered here, or its registration has expired. It must register again.',
     );
   }
-  return fetchClientOnce(clientId, accountId);
+  return fetchClientOnce(clientId, accountId).catch((error: unknown) => {
+    if (stored === undefined || !(error instanceof DocumentUnavailableError)) throw error;
+    return keepStoredDocument(stored, error);
+  });
+}
+
+/** A document that cannot be fetched now. */
+class DocumentUnavailableError extends OAuthError {}
+
+/** Time for which a document that cannot be fetched is used before another attempt. */
+const STALE_DOCUMENT_MS = 5 * MINUTE_MS;
+
+/** Uses the last version of a document whose host does not serve it now. */
+async function keepStoredDocument(stored: OAuthClient, error: DocumentUnavailableError): Promise<OAuthClient> {
+  logger.warn(
+    { client: stored.client_id, problem: error.message },
+    'client document not fetched; using the last version',
+  );
+  return stored.$query().patchAndFetch({ metadata_expires_at: addMilliseconds(now(), STALE_DOCUMENT_MS) });
 }
 
 /** Fetches in progress, so that simultaneous requests for a document share one. */
@@ -92,7 +111,11 @@ function fetchClientOnce(clientId: string, accountId: number | undefined): Promi
   if (inFlight !== undefined) return inFlight.fetching;
   if ([...inFlightFetches().values()].filter((other) => other.accountId === accountId).length >= FETCHES_PER_ACCOUNT) {
     return Promise.reject(
-      invalidDocumentError(new InvalidMetadataError('cannot be fetched now: other documents are still being fetched')),
+      invalidDocumentError(
+        new InvalidMetadataError('cannot be fetched now: other documents are still being fetched', {
+          isTemporary: true,
+        }),
+      ),
     );
   }
   const fetching = fetchAndStoreClient(clientId).finally(() => {
@@ -123,7 +146,8 @@ function invalidDocumentError(error: InvalidMetadataError | OAuthError): OAuthEr
   const reason = error instanceof OAuthError ? `is not acceptable: ${error.message}` : `${error.message}.`;
   const forOperator = error instanceof InvalidMetadataError && error.isUnreachable ? ` ${OPERATOR_ADVICE}` : '';
   const description = `The metadata document of the application ${reason}${forOperator}`;
-  return new OAuthError('invalid_client', description, {}, DOCUMENT_ADVICE);
+  const isTemporary = error instanceof InvalidMetadataError && error.isTemporary;
+  return new (isTemporary ? DocumentUnavailableError : OAuthError)('invalid_client', description, {}, DOCUMENT_ADVICE);
 }
 
 const DOCUMENT_ADVICE =

@@ -3,6 +3,7 @@ import { createBatcher } from '../../lib/batcher.ts';
 import { now } from '../../lib/clock.ts';
 import { prepared, runStatement } from '../../lib/database/preparedStatements.ts';
 import { DB_WAIT_TIMEOUT } from '../../lib/database/waitTimeout.ts';
+import { sha256 } from '../../lib/secrets.ts';
 import { API_KEY_LAST_USED_INTERVAL_MS } from '../../spec/limits.ts';
 import type { Scope } from '../../spec/oauth.ts';
 import { OAuthGrant } from '../../tables/OAuthGrant.ts';
@@ -25,6 +26,18 @@ export interface ConnectedApplication {
   usesRest: boolean;
   connectedAt: Date;
   lastUsedAt: Date | null;
+}
+
+const FIND_GRANT = prepared(
+  'find_grant_of_code_or_token',
+  `SELECT grant_uuid FROM oauth_refresh_tokens WHERE token_hash = :hash
+   UNION ALL SELECT grant_uuid FROM oauth_codes WHERE code_hash = :hash`,
+);
+
+/** Returns the UUID of the grant of an authorization code or a refresh token, used and expired ones included. */
+export async function findTokenGrant(codeOrToken: string): Promise<string | null> {
+  const [row] = await runStatement<{ grant_uuid: string }>(FIND_GRANT, { hash: sha256(codeOrToken) });
+  return row?.grant_uuid ?? null;
 }
 
 const LIST_CONNECTED_APPLICATIONS = prepared(

@@ -9,6 +9,7 @@ import { OAuthError, type Scope } from '../../spec/oauth.ts';
 import { ACCOUNT_SUSPENDED_DETAIL } from '../accounts/accounts.ts';
 import type { RequestOrigin } from '../accounts/securityEvents.ts';
 import { type RevokedGrant, revokeGrant } from './grants.ts';
+import { isLoopbackUri } from './redirectUris.ts';
 import { getResourceUrl, GRANT_RESOURCE, type Resource } from './resources.ts';
 import { runInBatches, STATEMENT_BATCH_SIZE } from '../../lib/database/runInBatches.ts';
 import { DAY_MS } from '../../spec/durations.ts';
@@ -125,7 +126,7 @@ function getGraceStart(at: Date): Date {
 
 /**
  * Exchanges a refresh token for the next one.
- * @throws OAuthError invalid_grant; reuse of a token revokes the whole grant
+ * @throws OAuthError invalid_grant; reuse of a token revokes the whole grant, except for loopback clients
  * @throws OAuthError invalid_scope, invalid_target
  */
 export async function rotateRefreshToken(tokenText: string, request: RefreshRequest): Promise<IssuedGrant> {
@@ -139,7 +140,7 @@ export async function rotateRefreshToken(tokenText: string, request: RefreshRequ
 
 const FIND_REFRESH_TOKEN = prepared(
   'find_refresh_token',
-  `SELECT g.uuid, g.client_id, g.scopes, ${GRANT_RESOURCE} AS resource, g.revoked_at, a.suspended_at, t.used_at, t.rotations,
+  `SELECT g.uuid, g.client_id, g.redirect_uri, g.scopes, ${GRANT_RESOURCE} AS resource, g.revoked_at, a.suspended_at, t.used_at, t.rotations,
           ${IS_SUPERSEDED} AS is_superseded
      FROM oauth_refresh_tokens t
      JOIN oauth_grants g ON g.uuid = t.grant_uuid
@@ -150,6 +151,7 @@ const FIND_REFRESH_TOKEN = prepared(
 interface RefreshTokenRow {
   uuid: string;
   client_id: string;
+  redirect_uri: string;
   scopes: Scope[];
   resource: Resource;
   revoked_at: Date | null;
@@ -161,7 +163,8 @@ interface RefreshTokenRow {
 
 /**
  * Determines why a token was rejected. A token that is used again after the grace period, or after its successor was used,
- * may have been stolen: its grant is revoked.
+ * may have been stolen: its grant is revoked. Programs on the machine of their user keep the grant: several processes of
+ * one program share its tokens, and each sends old copies.
  */
 async function explainRejection(
   tokenHash: Buffer,
@@ -171,8 +174,8 @@ async function explainRejection(
   if (row === undefined || row.client_id !== clientId)
     return new OAuthError('invalid_grant', 'The refresh token is unknown or belongs to another client.');
   if (row.is_superseded || (row.used_at !== null && row.used_at <= getGraceStart(now()))) {
-    await revokeGrant(row.uuid, 'token_reuse');
-    return new OAuthError('invalid_grant', 'The refresh token was used before: the application must connect again.');
+    if (!isLoopbackUri(row.redirect_uri)) await revokeGrant(row.uuid, 'token_reuse');
+    return new OAuthError('invalid_grant', 'The refresh token was used before: use the newest, or connect again.');
   }
   if (row.revoked_at !== null) return new OAuthError('invalid_grant', 'The application was disconnected.');
   if (row.suspended_at !== null) return new OAuthError('invalid_grant', ACCOUNT_SUSPENDED_DETAIL);
