@@ -49,6 +49,8 @@ describe('the Helm chart', () => {
       'Deployment test-worker',
       'HorizontalPodAutoscaler test-web',
       'Job test-release',
+      'NetworkPolicy test-web',
+      'NetworkPolicy test-worker',
       'PodDisruptionBudget test-web',
       'PodDisruptionBudget test-worker',
       'Service test-web',
@@ -106,6 +108,29 @@ describe('the Helm chart', () => {
       expect(spec.containers[0].resources.limits).to.deep.equal({ memory: '512Mi' });
       expect(spec.containers[0].securityContext).to.include({ readOnlyRootFilesystem: true });
     }
+  });
+
+  it('mounts no token of the cluster, spreads pods over nodes, and admits only the connections that each pod serves', () => {
+    const resources = renderChart((values) => {
+      values.testUpstream.enabled = true;
+      values.networkPolicy.webFrom = [{ namespaceSelector: { matchLabels: { name: 'ingress' } } }];
+    });
+    for (const component of ['web', 'worker', 'testupstream']) {
+      const { selector, template } = resources.get(`Deployment test-${component}`).spec;
+      expect(template.spec.automountServiceAccountToken, component).to.equal(false);
+      const { podSelector, policyTypes, ingress } = resources.get(`NetworkPolicy test-${component}`).spec;
+      expect(podSelector, component).to.deep.equal(selector);
+      const served = component === 'worker' ? ['metrics'] : component === 'web' ? ['http', 'metrics'] : ['http'];
+      expect(ingress.map(({ ports }: any) => ports[0].port)).to.deep.equal(served);
+      expect(policyTypes.includes('Egress')).to.equal(component === 'testupstream');
+      for (const rule of ingress) expect(rule.from, component).to.have.length(1);
+      if (component === 'testupstream') continue;
+      const [spread] = template.spec.topologySpreadConstraints;
+      expect(spread.labelSelector, component).to.deep.equal(selector);
+    }
+    expect(resources.get('Job test-release').spec.template.spec.automountServiceAccountToken).to.equal(false);
+    const names = renderChart((values) => (values.networkPolicy.enabled = false)).names;
+    expect(names.filter((name) => name.startsWith('NetworkPolicy'))).to.deep.equal([]);
   });
 
   it('takes a web process out of service only while it stops, and restarts it only when it hangs', () => {
