@@ -41,6 +41,7 @@ import * as topupRemaindersIndex from './0034_topup_remainders_index.ts';
 import * as autoTopupNeed from './0035_auto_topup_need.ts';
 import * as accountErrors from './0036_account_errors.ts';
 import * as accountScope from './0037_account_scope.ts';
+import * as enabledSince from './0038_enabled_since.ts';
 
 /** A migration, and the indexes on existing tables that are built before its transaction. */
 export interface Migration extends Knex.Migration {
@@ -89,6 +90,7 @@ export const MIGRATIONS: Record<MigrationName, Migration> = {
   '0035_auto_topup_need': autoTopupNeed,
   '0036_account_errors': accountErrors,
   '0037_account_scope': accountScope,
+  '0038_enabled_since': enabledSince,
 };
 
 /** Key of the advisory lock that serializes migrations. An arbitrary constant, used for nothing else. */

@@ -43,6 +43,7 @@ export const MIGRATION_NAMES = [
   '0035_auto_topup_need',
   '0036_account_errors',
   '0037_account_scope',
+  '0038_enabled_since',
 ] as const;
 
 export type MigrationName = (typeof MIGRATION_NAMES)[number];

@@ -25,6 +25,8 @@ export class ApiKey extends Model {
   declare allowed_models: string[] | null;
   /** Networks in CIDR notation from which it may be used; null: all. */
   declare allowed_ips: string[] | null;
+  /** True if it was created for a staff account by a session, or a key, that had no staff rights. */
+  declare lacks_staff_rights: boolean;
   /** Number of changes of the options. */
   declare version: number;
 }

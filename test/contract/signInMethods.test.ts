@@ -207,13 +207,28 @@ describe('sign-in methods of an account', () => {
       expect([(await me(linked)).is_staff, await metrics(linked)]).to.deep.equal([false, 403]);
       expect((await linked.request(`${service.baseUrl}/admin/`)).status).to.equal(403);
       expect((await linked.request(`${service.baseUrl}/admin/queues`)).status).to.equal(403);
+      // A key has the rights of the session that creates it.
+      await service.sql(`UPDATE identities SET created_at = created_at - interval '7 days' WHERE email = $1`, [
+        STAFF_EMAIL,
+      ]);
+      const createKey = async (authorization: Record<string, string>, browser = new HttpBrowser()) => {
+        const { text } = await browser.request(`${service.baseUrl}/api/keys/create/`, {
+          method: 'POST',
+          headers: { origin: service.baseUrl, 'content-type': 'application/json', ...authorization },
+          body: JSON.stringify({ name: 'a' }),
+        });
+        return { authorization: `Bearer ${JSON.parse(text).key}` };
+      };
+      const metricsByKey = async (headers: Record<string, string>) =>
+        (await service.request('GET', '/api/admin/metrics/', { headers })).status;
+      const ofLinked = await createKey({}, linked);
+      const ofBoss = await createKey({}, visitor);
+      const keys = [ofLinked, await createKey(ofLinked), ofBoss, await createKey(ofBoss)];
+      expect(await Promise.all(keys.map(metricsByKey))).to.deep.equal([403, 403, 200, 200]);
       const overviewPage = (browser: HttpBrowser) => browser.request(`${service.baseUrl}/account/`);
       expect((await overviewPage(linked)).text).to.not.include('href="/admin/"');
       expect((await overviewPage(visitor)).text).to.include('href="/admin/"');
 
-      await service.sql(`UPDATE identities SET created_at = created_at - interval '7 days' WHERE email = $1`, [
-        STAFF_EMAIL,
-      ]);
       const [googlePath = ''] = await removalPaths(linked);
       await remove(linked, googlePath);
       const again = await signIn('github', heir);

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
+import { dispatchEvents } from '../../shared/domain/outbox/dispatchEvents.ts';
 import { type ApiResponse, IMAGE, type TestCustomer } from '../harness/apiClient.ts';
 import { countOccurrences, expectError } from '../harness/errorEnvelope.ts';
 import { setAllModelsOnline } from '../harness/seeds.ts';
@@ -41,6 +42,26 @@ describe('webhook deliveries, secrets and single addresses', () => {
     const answers = [await rotate(headers), await rotate(headers)];
     expect(answers[1]?.body).to.deep.equal(answers[0]?.body);
     expect(answers[1]?.headers.get('idempotent-replayed')).to.equal('true');
+  });
+
+  it('an event reaches the endpoints that were enabled when it happened, and none that was created or enabled later', async () => {
+    const enable = (uuid: string, enabled: boolean) =>
+      customer.request('PATCH', `/api/webhooks/${uuid}/`, { body: { enabled } });
+    const [present, off, paused] = [await createOne(), await createOne(), await createOne()];
+    await enable(off.uuid, false);
+    await enable(paused.uuid, false);
+    await enable(paused.uuid, true);
+    await customer.request('POST', '/api/keys/create/', { body: { name: 'an event' } });
+    const late = await createOne();
+    await enable(off.uuid, true);
+    await dispatchEvents();
+    const counts = await Promise.all(
+      [present, paused, off, late].map(async ({ uuid }) => {
+        const { body } = await customer.request('GET', `/api/webhooks/${uuid}/deliveries/`);
+        return body.data.filter(({ type }: { type: string }) => type === 'key.created').length;
+      }),
+    );
+    expect(counts).to.deep.equal([1, 1, 0, 0]);
   });
 
   it('a test event is recorded as dispatched, with the endpoint as its data, and makes the endpoint due', async () => {

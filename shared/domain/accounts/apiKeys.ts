@@ -18,6 +18,7 @@ import type { Caller } from './accounts.ts';
 import { type KeyOptionsInput, listChangedOptions, NO_KEY_OPTIONS, parseKeyOptions } from './apiKeyOptions.ts';
 import { assertCredentialUnchanged, countCredentialChange, lockAccountOfCaller } from './credentialChanges.ts';
 import { describeOrigin, recordSecurityEvent, type RequestOrigin, SERVICE_ORIGIN } from './securityEvents.ts';
+import { makesKeysWithoutStaffRights } from './staff.ts';
 import { ensureTestAccount, requireTestMode } from './testAccounts.ts';
 
 /** A new key with its text, which is not stored. */
@@ -73,7 +74,7 @@ export async function createApiKey(
       .where('active_key_count', '<', ACTIVE_API_KEYS_MAX)
       .whereNull('deletion_requested_at')
       .patch({ key_count: db.raw('key_count + 1'), active_key_count: db.raw('active_key_count + 1') } as object)
-      .returning('key_count');
+      .returning(['key_count', 'staff_since']);
     if (account === undefined) throw await explainRejectedKey(transaction, accountId);
     await assertCredentialUnchanged(transaction, caller);
     const row = await ApiKey.query(transaction).insertAndFetch({
@@ -85,6 +86,7 @@ export async function createApiKey(
       name,
       prefix: key.slice(0, API_KEY_PREFIX_CHARACTERS),
       created_at: now(),
+      lacks_staff_rights: await makesKeysWithoutStaffRights(transaction, account, caller),
       ...options,
     });
     const details = describeKey(row);

@@ -1,3 +1,4 @@
+import type { Transaction } from 'objection';
 import { now } from '../../lib/clock.ts';
 import { config } from '../../lib/config.ts';
 import { prepared, runStatement } from '../../lib/database/preparedStatements.ts';
@@ -6,6 +7,7 @@ import { isDevSignInAllowed } from '../../lib/signInSettings.ts';
 import { ServiceError } from '../../spec/errors.ts';
 import { hasPermission, STAFF_PERMISSIONS, type StaffPermission, type StaffRole } from '../../spec/staff.ts';
 import { Account } from '../../tables/Account.ts';
+import { ApiKey } from '../../tables/ApiKey.ts';
 import { Identity } from '../../tables/Identity.ts';
 import type { Caller } from './accounts.ts';
 
@@ -46,7 +48,7 @@ export async function grantStaffRights({ id, email, staff_since }: Account): Pro
 
 /**
  * Returns whether a caller has staff rights: the address is on the staff list and, for a session, the identity that
- * opened it has them. A key has the rights of its account (spec: API keys).
+ * opened it has them. A key has the rights of its account (spec: API keys), unless its creator had no staff rights.
  * @param sessionToken session cookie of the caller, if any.
  */
 export async function isStaff(
@@ -57,7 +59,8 @@ export async function isStaff(
   if (!isStaffEmail(account.email)) return false;
   // Local sign-in does not verify addresses, and its accounts have no identities.
   if (isDevSignInAllowed(config)) return true;
-  if (keyHash !== null || sessionToken === undefined) return account.staff_since !== null;
+  if (keyHash !== null) return account.staff_since !== null && !(await lacksStaffRights(keyHash));
+  if (sessionToken === undefined) return account.staff_since !== null;
   const identity = await Identity.query()
     .join('sessions', 'sessions.identity_uuid', 'identities.uuid')
     .where('sessions.token_hash', sha256(sessionToken))
@@ -66,6 +69,35 @@ export async function isStaff(
     .select('identities.uuid')
     .first();
   return identity !== undefined;
+}
+
+async function lacksStaffRights(keyHash: Buffer): Promise<boolean> {
+  const key = await ApiKey.query().findById(keyHash).select('lacks_staff_rights');
+  return key?.lacks_staff_rights !== false;
+}
+
+/**
+ * Returns whether a key that a caller creates lacks staff rights: its account has them, and the session or the key that
+ * creates it has not. Without this a provider that was linked later could read staff metrics by a key.
+ */
+export async function makesKeysWithoutStaffRights(
+  transaction: Transaction,
+  { staff_since: staffSince }: Pick<Account, 'staff_since'>,
+  { keyHash, sessionHash }: Pick<Caller, 'keyHash' | 'sessionHash'>,
+): Promise<boolean> {
+  if (staffSince === null) return false;
+  if (keyHash !== null) {
+    const key = await ApiKey.query(transaction).findById(keyHash).select('lacks_staff_rights');
+    return key?.lacks_staff_rights === true;
+  }
+  if (sessionHash === undefined) return false;
+  const identity = await Identity.query(transaction)
+    .join('sessions', 'sessions.identity_uuid', 'identities.uuid')
+    .where('sessions.token_hash', sessionHash)
+    .whereNotNull('identities.staff_since')
+    .select('identities.uuid')
+    .first();
+  return identity === undefined;
 }
 
 /**
