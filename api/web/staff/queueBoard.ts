@@ -6,6 +6,7 @@ import { QUEUES } from '../../../shared/queues/catalog.ts';
 import { getQueue } from '../../../shared/queues/enqueue.ts';
 import { ServiceError } from '../../../shared/spec/errors.ts';
 import { getRequestLogger, requireActor, requireCaller, type Context, type State } from '../../context.ts';
+import { readJsonBody } from '../../pipeline/body.ts';
 import { describeNotFound } from '../../pipeline/errors.ts';
 import { HttpError } from '../../pipeline/httpError.ts';
 import { serviceOrigin } from '../../pipeline/serviceOrigin.ts';
@@ -44,7 +45,14 @@ export async function queueBoard(ctx: Context): Promise<void> {
   ctx.set('x-frame-options', 'DENY');
   ctx.set('referrer-policy', 'same-origin');
   // Jobs are in Redis, which no transaction covers: a change that is not recorded is not made.
-  if (!isSafeMethod(ctx.method)) await recordQueueChange(requireActor(ctx), describeQueueChange(ctx));
+  if (!isSafeMethod(ctx.method)) {
+    await readJsonBody(ctx);
+    // The board would parse other types after the change is recorded.
+    ctx.request.body ??= {};
+    const change = describeQueueChange(ctx);
+    if (NOT_OFFERED.test(change.change)) throw new ServiceError('not_found', describeNotFound(ctx));
+    await recordQueueChange(requireActor(ctx), change);
+  }
   await (await board())(ctx, async () => {});
   if (ctx.status === 404 && ctx.body === undefined) throw new ServiceError('not_found', describeNotFound(ctx));
   if (!isSafeMethod(ctx.method)) logQueueChange(ctx);
@@ -54,11 +62,35 @@ export async function queueBoard(ctx: Context): Promise<void> {
   }
 }
 
-/** Describes a change by its path: `<queue>/pause`, `<queue>/<job>/retry`, `pause` for all queues. */
+/** Changes that the board would make with any job name and data. */
+const NOT_OFFERED = /^(add|[^/]*\/update-data)$/;
+const CHANGE_MAX_CHARACTERS = 200;
+const BODY_MAX_CHARACTERS = 2_000;
+
+/**
+ * Describes a change by its path and its body: `<queue>/pause`, `<queue>/<job>/retry`, `pause` for all queues. The parts of
+ * the path are decoded as the board decodes them, so that the queue is the one that it changes.
+ */
 function describeQueueChange(ctx: Context): QueueChange {
-  const steps = ctx.path.slice(`${QUEUE_BOARD_PATH}/api/queues/`.length).split('/');
+  const steps = ctx.path
+    .slice(`${QUEUE_BOARD_PATH}/api/queues/`.length)
+    .split('/')
+    .map((step) => decodeStep(step));
   const queue = QUEUES.find((name) => name === steps[0]) ?? 'all';
-  return { queue, change: (queue === 'all' ? steps : steps.slice(1)).join('/').slice(0, 200) };
+  return {
+    queue,
+    change: (queue === 'all' ? steps : steps.slice(1)).join('/').slice(0, CHANGE_MAX_CHARACTERS),
+    body: JSON.stringify(ctx.request.body ?? {}).slice(0, BODY_MAX_CHARACTERS),
+  };
+}
+
+/** @throws ServiceError not_found, as the board has no route for it. */
+function decodeStep(step: string): string {
+  try {
+    return decodeURIComponent(step).replaceAll('\u0000', '\uFFFD');
+  } catch {
+    throw new ServiceError('not_found', 'Not found. The address is not encoded correctly.');
+  }
 }
 
 /** Logs a change with its author. */

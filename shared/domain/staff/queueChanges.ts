@@ -7,10 +7,12 @@ export interface QueueChange {
   queue: string;
   /** Change, such as `pause` or `<job>/retry`. */
   change: string;
+  /** Body of the request, as JSON. */
+  body: string;
 }
 
 /** Records a change on the queue board before it is made: the queues are in Redis. */
-export async function recordQueueChange(actor: Actor, { queue, change }: QueueChange): Promise<void> {
+export async function recordQueueChange(actor: Actor, { queue, change, body }: QueueChange): Promise<void> {
   await AuditEntry.transaction((transaction) =>
     recordAuditEntry(transaction, actor, {
       action: 'queue.change',
@@ -18,7 +20,7 @@ export async function recordQueueChange(actor: Actor, { queue, change }: QueueCh
       targetType: 'queue',
       targetId: queue,
       reason: '',
-      after: { change },
+      after: { change, ...(body === '{}' ? {} : { body }) },
     }),
   );
 }
