@@ -4,7 +4,7 @@ import { connectForCommands, type RedisClient, waitUntilReady } from '../../shar
 import { perService } from '../../shared/lib/serviceScope.ts';
 import { ServiceError } from '../../shared/spec/errors.ts';
 import type { Context } from '../context.ts';
-import { networkPrefix } from './networkPrefix.ts';
+import { networkPrefix, sitePrefix } from './networkPrefix.ts';
 
 /**
  * `create`, `payment` and `account` count per account, `public` and `register` per address (docs/decisions.md: Rates).
@@ -14,8 +14,11 @@ import { networkPrefix } from './networkPrefix.ts';
  */
 export type RateClass = 'create' | 'payment' | 'account' | 'public' | 'oauth' | 'register' | 'unlimited';
 type LimitedRateClass = Exclude<RateClass, 'unlimited'>;
+type AddressRateClass = 'public' | 'oauth' | 'register';
 
 const WINDOW_SECONDS = 60;
+/** Requests of all networks of one IPv6 site (/48), in multiples of the limit of one network (/64). */
+const SITE_FACTOR = 16;
 /** Limit for the time that counting may delay a request. */
 const RATE_LIMIT_TIMEOUT_MS = 300;
 const RATE_LIMIT_SETTINGS = {
@@ -29,6 +32,7 @@ const RATE_LIMIT_SETTINGS = {
 
 const state = perService(() => ({
   limiters: undefined as Record<LimitedRateClass, RateLimiterRedis> | undefined,
+  siteLimiters: undefined as Record<AddressRateClass, RateLimiterRedis> | undefined,
   connection: undefined as RedisClient | undefined,
 }));
 
@@ -39,10 +43,10 @@ const state = perService(() => ({
 export async function openRateLimiters(): Promise<void> {
   if (config.RATE_LIMITS === 'off') return;
   const redis = connectForCommands('limits', RATE_LIMIT_TIMEOUT_MS);
-  const limiter = (name: LimitedRateClass) => {
+  const limiter = (name: LimitedRateClass, factor = 1) => {
     const options = {
-      keyPrefix: `${config.REDIS_PREFIX}:rate:${name}`,
-      points: config[RATE_LIMIT_SETTINGS[name]],
+      keyPrefix: `${config.REDIS_PREFIX}:rate:${name}${factor === 1 ? '' : ':site'}`,
+      points: config[RATE_LIMIT_SETTINGS[name]] * factor,
       duration: WINDOW_SECONDS,
     };
     // Without Redis each process counts by itself: more generous, but never unlimited and never unavailable.
@@ -60,6 +64,11 @@ export async function openRateLimiters(): Promise<void> {
     oauth: limiter('oauth'),
     register: limiter('register'),
   };
+  state().siteLimiters = {
+    public: limiter('public', SITE_FACTOR),
+    oauth: limiter('oauth', SITE_FACTOR),
+    register: limiter('register', SITE_FACTOR),
+  };
   state().connection = redis;
   await waitUntilReady(redis);
 }
@@ -76,10 +85,11 @@ export async function consumeRateLimit(
 ): Promise<void> {
   const { limiters } = state();
   if (rateClass === 'unlimited' || limiters === undefined || points < 1) return;
-  const isByAddress = isCountedByAddress(rateClass);
+  const isByAddress = grant === null && isCountedByAddress(rateClass);
   const subject = grant ?? (isByAddress ? networkPrefix(ctx.ip) : String(ctx.state.caller?.accountId));
   try {
     setRateLimitHeaders(ctx, rateClass, await limiters[rateClass].consume(subject, points));
+    if (isByAddress) await consumeSiteLimit(ctx.ip, rateClass, points);
   } catch (rejection) {
     if (!(rejection instanceof RateLimiterRes)) throw rejection;
     setRateLimitHeaders(ctx, rateClass, rejection);
@@ -90,18 +100,30 @@ export async function consumeRateLimit(
   }
 }
 
+/** Counts a request against the site of its address, if it is an IPv6 address. */
+async function consumeSiteLimit(address: string, rateClass: AddressRateClass, points: number): Promise<void> {
+  const site = sitePrefix(address);
+  if (site !== null) await state().siteLimiters?.[rateClass].consume(site, points);
+}
+
 /**
  * Rejects an address that is over its limit, without counting the request. Used before queries that identify the caller.
  * @throws ServiceError rate_limited, with the time until the next request is allowed.
  */
 export async function requireAddressWithinRateLimit(ctx: Context): Promise<void> {
-  const counted = await state().limiters?.public.get(networkPrefix(ctx.ip));
-  if (counted != null && counted.consumedPoints >= config[RATE_LIMIT_SETTINGS.public])
+  const { limiters, siteLimiters } = state();
+  const site = sitePrefix(ctx.ip);
+  const [ofNetwork, ofSite] = await Promise.all([
+    limiters?.public.get(networkPrefix(ctx.ip)),
+    site === null ? null : siteLimiters?.public.get(site),
+  ]);
+  const limit = config[RATE_LIMIT_SETTINGS.public];
+  if ((ofNetwork?.consumedPoints ?? 0) >= limit || (ofSite?.consumedPoints ?? 0) >= limit * SITE_FACTOR)
     await consumeRateLimit(ctx, 'public');
 }
 
 /** Returns true if a class counts per address rather than per account. */
-export function isCountedByAddress(rateClass: RateClass): boolean {
+export function isCountedByAddress(rateClass: RateClass): rateClass is AddressRateClass {
   return rateClass === 'public' || rateClass === 'oauth' || rateClass === 'register';
 }
 
@@ -124,4 +146,5 @@ export async function refundRateLimit(ctx: Context, rateClass: RateClass): Promi
 export function closeRateLimiters(): void {
   state().connection?.disconnect();
   state().limiters = undefined;
+  state().siteLimiters = undefined;
 }

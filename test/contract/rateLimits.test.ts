@@ -135,6 +135,21 @@ describe('rate limits', () => {
     expect((await fromAddress(freshAddress(), '/api/models/')).status).to.equal(200);
   });
 
+  it('the networks of one IPv6 site share 16 times the limit of one network', async () => {
+    const site = `2001:db8:${(Date.now() % 0xffff).toString(16)}`;
+    // 16 networks with 4 requests each, at both processes.
+    const within = await Promise.all(
+      Array.from({ length: 64 }, (_, index) => fromAddress(`${site}:${index % 16}::1`, '/api/models/')),
+    );
+    expect(new Set(within.map(({ status }) => status))).to.deep.equal(new Set([200]));
+    const over = await fromAddress(`${site}:ffff::1`, '/api/models/');
+    expectError(over, 'rate_limited');
+    expect(Number(over.headers.get('retry-after'))).to.be.within(1, 60);
+    const cookie = { cookie: `token=${'ab'.repeat(32)}` };
+    expectError(await fromAddress(`${site}:fffe::1`, '/api/keys/', cookie), 'rate_limited');
+    expect((await fromAddress('2001:db9::1', '/api/models/')).status).to.equal(200);
+  });
+
   it('the documentation page and each of its files count as public requests', async () => {
     const address = freshAddress();
     const paths = ['', 'swagger-ui.css', 'swagger-ui-bundle.js', 'start.js', 'swagger-ui-bundle.js'];
