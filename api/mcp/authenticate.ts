@@ -9,7 +9,7 @@ import { ServiceError } from '../../shared/spec/errors.ts';
 import { HttpError } from '../pipeline/httpError.ts';
 import { serviceOrigin } from '../pipeline/serviceOrigin.ts';
 import { isBrowserRequest } from './infoPage.tsx';
-import { parseClientFeatures } from './clientFeatures.ts';
+import { declaresUrlElicitation } from './tools/urlElicitation.ts';
 import type { McpRequestContext } from './requestContext.ts';
 import { findTool } from './tools/index.ts';
 import { readMessageId } from './transport/message.ts';
@@ -56,7 +56,7 @@ export async function authorizeMessage(ctx: Context, body: unknown, isBodyLate: 
     reauthenticate: () => authenticateBearer(ctx),
     state: ctx.state,
     sessionId: null,
-    clientFeatures: parseClientFeatures((body as { params?: unknown } | null | undefined)?.params),
+    elicitsUrls: declaresUrlElicitation((body as { params?: unknown } | null | undefined)?.params),
     messageId: readMessageId(body),
     rateLimitError: null,
     disconnection: null,

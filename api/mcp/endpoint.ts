@@ -44,7 +44,7 @@ export const post = withTransportErrors(async (ctx) => {
   await dispatchMessage(
     ctx,
     inbound,
-    { ...requestContext, sessionId: session.id, clientFeatures: session.clientFeatures },
+    { ...requestContext, sessionId: session.id, elicitsUrls: session.elicitsUrls },
     accepted,
   );
 });
@@ -99,7 +99,7 @@ async function initialize(
   await handleMcpRequest(ctx, message, requestContext, accepted, async (response: JSONRPCResponse) => {
     if (!isInitializeRequest(message) || !('result' in response)) return;
     const version = String((response.result as { protocolVersion?: unknown }).protocolVersion);
-    const session = await createMcpSession(requestContext.principal.accountId, version, requestContext.clientFeatures);
+    const session = await createMcpSession(requestContext.principal.accountId, version, requestContext.elicitsUrls);
     ctx.set('mcp-session-id', session.id);
   });
 }

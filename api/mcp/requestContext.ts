@@ -4,7 +4,6 @@ import type { State } from '../context.ts';
 import type { Scope } from '../../shared/spec/oauth.ts';
 import { type Principal, requireScope } from '../pipeline/authenticateBearer.ts';
 import { withCurrentKey } from '../pipeline/currentKey.ts';
-import type { ClientFeatures } from './clientFeatures.ts';
 
 /** The HTTP request behind a message, as handlers of tools and resources see it. */
 export interface McpRequestContext {
@@ -14,8 +13,8 @@ export interface McpRequestContext {
   state: State;
   /** Null for stateless requests, which have no session. */
   sessionId: string | null;
-  /** Optional features of the client: those of its session, or those that a stateless request declares. */
-  clientFeatures: ClientFeatures;
+  /** True if the client opens pages for its user, as it declared for its session or with a stateless request. */
+  elicitsUrls: boolean;
   /** Id that the client gave the message. The multiplexer replaces it with a number of its own. */
   messageId: RequestId | null;
   /** Set when the account exceeded its rate limit: the tool is not run, and this error is its result. */

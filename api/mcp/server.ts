@@ -12,11 +12,10 @@ import { perService } from '../../shared/lib/serviceScope.ts';
 import { getMcpRequestContext } from './requestContext.ts';
 import { APPS_EXTENSION } from './apps/generationView.ts';
 import { buildIcon } from './icons.ts';
-import { registerResourceHandlers } from './resources/handlers.ts';
+import { registerResourceHandlers, SHARED_CACHE } from './resources/handlers.ts';
 import { callTool } from './tools/callTool.ts';
 import { describePrice, listOfferedModels } from './tools/modelTexts.ts';
 import { getTools } from './tools/index.ts';
-import { HOUR_MS } from '../../shared/spec/durations.ts';
 import { VERSION } from '../../shared/spec/version.ts';
 
 const buildInstructions = () => `Creates ${describeOffer()} from text prompts, charged to the user's account.
@@ -34,22 +33,14 @@ function describeOffer(): string {
   return offers.join(' and ');
 }
 
-/** Stateless clients may keep responses that are the same for every account. */
-const SHARED_CACHE = { ttlMs: HOUR_MS, cacheScope: 'public' } as const;
-
 const getToolListings = perService(() => getTools().map(({ listing }) => listing) as never);
-const getAppsToolListings = perService(() => getTools().map(({ appsListing }) => appsListing) as never);
-
-/** Methods whose results describe the server, with its capabilities. */
-const DESCRIBING_METHODS: ReadonlySet<string> = new Set(['initialize', 'server/discover']);
 
 /** Shared by all servers: it is expensive to create, and no schema of this service is validated with it. */
 const jsonSchemaValidator = new AjvJsonSchemaValidator();
 
 /**
  * Reports invalid params as InvalidParams. Except for tools, the library would report an internal error (-32603). The
- * handlers here throw ProtocolError only, so any other error comes from the library's validation of the params. The
- * description of the server depends on the client.
+ * handlers here throw ProtocolError only, so any other error comes from the library's validation of the params.
  */
 class StrictServer extends Server {
   protected override _wrapHandler(
@@ -57,25 +48,12 @@ class StrictServer extends Server {
     handler: (request: JSONRPCRequest, context: ServerContext) => Promise<Result>,
   ): (request: JSONRPCRequest, context: ServerContext) => Promise<Result> {
     const handle = super._wrapHandler(method, handler);
-    const run = DESCRIBING_METHODS.has(method) ? withAppsCapability(handle) : handle;
     return (request, context) =>
-      run(request, context).catch((error: Error) => {
+      handle(request, context).catch((error: Error) => {
         if (error instanceof ProtocolError) throw error;
         throw new ProtocolError(ProtocolErrorCode.InvalidParams, `Invalid ${method} request: ${error.message}`);
       });
   }
-}
-
-type RequestHandler = (request: JSONRPCRequest, context: ServerContext) => Promise<Result>;
-
-/** Adds the MCP Apps extension to the capabilities of the server, for clients that declare it. */
-function withAppsCapability(handle: RequestHandler): RequestHandler {
-  return async (request, context) => {
-    const result = await handle(request, context);
-    if (!getMcpRequestContext(context).clientFeatures.has('apps')) return result;
-    const capabilities = { ...(result['capabilities'] as object), extensions: { [APPS_EXTENSION]: {} } };
-    return { ...result, capabilities };
-  };
 }
 
 /**
@@ -94,24 +72,25 @@ export function buildServer({ withIcon = true } = {}): Server {
       ...(withIcon ? { icons: [buildIcon('service')] } : {}),
     },
     {
-      capabilities: { tools: {}, resources: { subscribe: true }, completions: {} },
+      capabilities: {
+        tools: {},
+        resources: { subscribe: true },
+        completions: {},
+        extensions: { [APPS_EXTENSION]: {} },
+      },
       instructions: buildInstructions(),
       jsonSchemaValidator,
       cacheHints: {
         'tools/list': SHARED_CACHE,
         'resources/templates/list': SHARED_CACHE,
-        // Contains the extensions of the client.
-        'server/discover': { ...SHARED_CACHE, cacheScope: 'private' },
+        'server/discover': SHARED_CACHE,
       },
     },
   );
-  server.setRequestHandler('tools/list', ({ params }, context) => {
+  server.setRequestHandler('tools/list', ({ params }) => {
     if (params?.cursor !== undefined)
       throw new ProtocolError(ProtocolErrorCode.InvalidParams, 'cursor is not supported: all tools are on one page.');
-    const { clientFeatures, sessionId } = getMcpRequestContext(context);
-    if (!clientFeatures.has('apps')) return { tools: getToolListings() };
-    // Caches between clients must not return this list to a client without the extension.
-    return { tools: getAppsToolListings(), ...(sessionId === null ? { cacheScope: 'private' as const } : {}) };
+    return { tools: getToolListings() };
   });
   server.setRequestHandler('tools/call', ({ params }, context) => {
     const { _meta: meta, signal, notify, inputResponses } = context.mcpReq;

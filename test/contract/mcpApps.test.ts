@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import type { TestCustomer } from '../harness/apiClient.ts';
-import { INITIALIZE, openMcpSession, postMcp, STATELESS_META } from '../harness/mcpClient.ts';
+import { INITIALIZE, postMcp, STATELESS_META } from '../harness/mcpClient.ts';
+import { setAllModelsOnline } from '../harness/seeds.ts';
 import { startTestService, type TestService } from '../harness/testService.ts';
 
 const VIEW_URI = 'ui://genmeter/generation.html';
@@ -12,14 +13,13 @@ const TOOLS_WITH_VIEW = ['generate_image', 'generate_video', 'get_generation'];
 
 const CLIENT_HEADERS = { 'mcp-protocol-version': '2026-07-28' };
 
-const withoutMeta = ({ _meta, ...tool }: any) => tool;
-
 describe('MCP Apps', () => {
   let service: TestService;
   let customer: TestCustomer;
   before(async () => {
     const env = { CDN_URL: 'https://cdn.example.com/media', BRAND_COLOR: '#7a2e8c' };
     service = await startTestService({ workers: 0, env });
+    await setAllModelsOnline(service);
     customer = await service.createCustomer('pro');
   });
   after(() => service.stop());
@@ -51,56 +51,40 @@ describe('MCP Apps', () => {
     return postMcp(customer, { ...message, params: { ...message.params, _meta: meta } }, { headers });
   };
 
-  it('a client that declares the extension gets it in the capabilities and in the metadata of three tools', async () => {
-    const { result, call } = await initialize(APPS);
-    expect(result.capabilities.extensions).to.deep.equal({ 'io.modelcontextprotocol/ui': {} });
-    const { tools } = (await call(LIST_TOOLS)).body.result;
+  it('every client gets the same capabilities, tools and page, whatever extensions it declares', async () => {
+    const declared = await initialize(APPS);
+    expect(declared.result.capabilities).to.deep.equal({
+      tools: {},
+      resources: { subscribe: true },
+      completions: {},
+      extensions: { 'io.modelcontextprotocol/ui': {} },
+    });
+    const { tools } = (await declared.call(LIST_TOOLS)).body.result;
     const withView = tools.filter((tool: any) => tool._meta !== undefined);
     expect(withView.map(({ name }: any) => name)).to.deep.equal(TOOLS_WITH_VIEW);
     for (const { _meta } of withView) expect(_meta).to.deep.equal({ ui: { resourceUri: VIEW_URI } });
-  });
-
-  it('the responses to clients without the extension, or with another type of page, are unchanged', async () => {
-    const apps = await initialize(APPS);
-    const { tools: appsTools } = (await apps.call(LIST_TOOLS)).body.result;
+    const page = (await declared.call(READ_VIEW)).body.result;
+    expect(Object.keys(page)).to.deep.equal(['contents']);
     for (const extensions of [undefined, {}, OTHER_APPS]) {
       const { result, call } = await initialize(extensions);
-      expect(result.capabilities).to.deep.equal({ tools: {}, resources: { subscribe: true }, completions: {} });
-      const { extensions: _, ...others } = apps.result.capabilities;
-      expect({ ...apps.result, capabilities: others }).to.deep.equal(result);
-      const { tools } = (await call(LIST_TOOLS)).body.result;
-      expect(JSON.stringify(tools)).to.equal(JSON.stringify(appsTools.map(withoutMeta)));
-      const { error } = (await call(READ_VIEW)).body;
-      expect([error.code, error.message]).to.deep.equal([
-        -32_002,
-        'Resource not found: the URI must be generation://{uuid}.',
-      ]);
+      expect(result).to.deep.equal(declared.result);
+      expect((await call(LIST_TOOLS)).body.result).to.deep.equal({ tools });
+      expect((await call(READ_VIEW)).body.result).to.deep.equal(page);
     }
   });
 
-  it('malformed capabilities count as none', async () => {
-    for (const extensions of [
-      { 'io.modelcontextprotocol/ui': {} },
-      { 'io.modelcontextprotocol/ui': { mimeTypes: 'x' } },
-    ]) {
-      const { result } = await initialize(extensions);
-      expect(result.capabilities).not.to.have.property('extensions');
-    }
-  });
-
-  it('stateless requests declare the extension each time, and caches do not share their list of tools', async () => {
-    const plain = (await callStateless(LIST_TOOLS, undefined)).body.result;
-    const apps = (await callStateless(LIST_TOOLS, APPS)).body.result;
-    expect([plain.cacheScope, apps.cacheScope]).to.deep.equal(['public', 'private']);
-    expect(apps.ttlMs).to.equal(plain.ttlMs);
-    expect(apps.tools.map(withoutMeta)).to.deep.equal(plain.tools);
-    expect(JSON.stringify(plain.tools)).not.to.include('_meta');
-    expect((await callStateless(READ_VIEW, APPS)).body.result.contents[0].uri).to.equal(VIEW_URI);
-    expect((await callStateless(READ_VIEW, undefined)).body.error.message).to.match(/Resource not found/);
+  it('stateless clients and shared caches may keep the tools, the description of the server and the page', async () => {
     const discover = { jsonrpc: '2.0', id: 4, method: 'server/discover' };
-    const described = (await callStateless(discover, APPS)).body.result.capabilities;
-    expect(described.extensions).to.deep.equal({ 'io.modelcontextprotocol/ui': {} });
-    expect((await callStateless(discover, undefined)).body.result.capabilities).not.to.have.property('extensions');
+    for (const message of [LIST_TOOLS, discover, READ_VIEW]) {
+      const plain = (await callStateless(message, undefined)).body.result;
+      expect(plain).to.include({ ttlMs: 3_600_000, cacheScope: 'public' });
+      expect((await callStateless(message, APPS)).body.result).to.deep.equal(plain);
+    }
+    const { capabilities } = (await callStateless(discover, undefined)).body.result;
+    expect(capabilities.extensions).to.deep.equal({ 'io.modelcontextprotocol/ui': {} });
+    const { uuid } = await customer.createImage();
+    const read = { ...READ_VIEW, params: { uri: `generation://${uuid}` } };
+    expect((await callStateless(read, undefined)).body.result).to.include({ ttlMs: 0, cacheScope: 'private' });
   });
 
   it('the page has no references to other files, is smaller than 50 KB, and may load outputs only', async () => {
@@ -128,16 +112,5 @@ describe('MCP Apps', () => {
     expect(text)
       .to.include("name: 'get_generation'")
       .and.not.to.match(/generate_(image|video)/);
-  });
-
-  it('a session keeps the extension after its last use was stored again', async () => {
-    const { call } = await initialize(APPS);
-    await service.moveClockTo(new Date(service.now.getTime() + 2 * 60_000));
-    await call(LIST_TOOLS);
-    const { tools } = (await call(LIST_TOOLS)).body.result;
-    expect(tools[0]._meta.ui.resourceUri).to.equal(VIEW_URI);
-    const plain = await openMcpSession(customer);
-    const listed = (await postMcp(customer, LIST_TOOLS, { headers: plain })).body.result.tools;
-    expect(JSON.stringify(listed)).not.to.include('_meta');
   });
 });

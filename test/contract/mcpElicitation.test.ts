@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { TestCustomer } from '../harness/apiClient.ts';
-import { CLIENT_NAMES, connectMcpClient } from '../harness/mcpClient.ts';
+import { buildToolCall, CLIENT_NAMES, connectMcpClient, INITIALIZE, postMcp } from '../harness/mcpClient.ts';
 import { registerClient } from '../harness/oauthClient.ts';
 import { addTopupCredits, seedImages, setAllModelsOnline } from '../harness/seeds.ts';
 import { setApplicationLimit, setKeyLimit } from '../harness/spendingLimits.ts';
@@ -160,6 +160,22 @@ describe('MCP: URL elicitation', () => {
       });
     }
   }
+
+  it('a session with an earlier version receives the tool error, although the client declares URL elicitation', async () => {
+    const customer = await createPoorCustomer();
+    for (const [protocolVersion, code] of [
+      ['2025-06-18', undefined],
+      ['2024-11-05', undefined],
+      ['2025-11-25', -32_042],
+    ] as const) {
+      const params = { ...INITIALIZE.params, protocolVersion, capabilities: URL_ELICITATION };
+      const { headers } = await postMcp(customer, { ...INITIALIZE, params });
+      const session = { 'mcp-session-id': headers.get('mcp-session-id') as string };
+      const { body } = await postMcp(customer, buildToolCall(CALL.name, CALL.arguments), { headers: session });
+      expect(body.error?.code, protocolVersion).to.equal(code);
+      if (code === undefined) expect(body.result.structuredContent.error).to.equal('insufficient_credits');
+    }
+  });
 
   it('other errors, and estimates, stay results for a client with URL elicitation', async () => {
     const assistant = await connectMcpClient(await createPoorCustomer(), 'sdk 1', undefined, URL_ELICITATION);

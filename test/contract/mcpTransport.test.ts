@@ -162,6 +162,7 @@ describe('MCP transport', () => {
           tools: {},
           resources: { subscribe: true },
           completions: {},
+          extensions: { 'io.modelcontextprotocol/ui': {} },
         });
         expect(body.result.instructions).to.match(/get_generation/);
       }

@@ -6,11 +6,11 @@ import { listOfferedModels } from '../tools/modelTexts.ts';
 
 /*
  * The MCP Apps extension (SEP-1865, version 2026-01-26): a page that the client shows in the chat beside the result of a
- * tool. Only clients that declare the extension receive anything of it.
+ * tool. Offered to every client: some that show it do not declare the extension, and others ignore it.
  */
 
 export const APPS_EXTENSION = 'io.modelcontextprotocol/ui';
-export const APP_MIME_TYPE = 'text/html;profile=mcp-app';
+const APP_MIME_TYPE = 'text/html;profile=mcp-app';
 
 /** URI of the page that shows a generation. */
 export const GENERATION_VIEW_URI = 'ui://genmeter/generation.html';

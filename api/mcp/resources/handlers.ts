@@ -2,6 +2,7 @@ import { ProtocolError, ProtocolErrorCode, type Server } from '@modelcontextprot
 import { completeGenerationIds, listGenerationsByCursor } from '../../../shared/domain/generations/listByCursor.ts';
 import { readGeneration } from '../../../shared/domain/generations/read.ts';
 import type { Generation } from '../../../shared/tables/Generation.ts';
+import { HOUR_MS } from '../../../shared/spec/durations.ts';
 import { toServiceError } from '../../pipeline/errors.ts';
 import { presentGeneration } from '../../../shared/presenters/generation.ts';
 import {
@@ -15,6 +16,9 @@ import { buildIcon } from '../icons.ts';
 import { truncateText } from '../tools/callToolResult.ts';
 import { buildGenerationUri, GENERATION_URI_TEMPLATE, parseGenerationUri } from './generationUri.ts';
 import { subscribeSession, unsubscribeSession } from './subscriptions.ts';
+
+/** Stateless clients, and caches between them, may keep responses that are the same for every account. */
+export const SHARED_CACHE = { ttlMs: HOUR_MS, cacheScope: 'public' } as const;
 
 const JSON_TYPE = 'application/json';
 const CURSOR_PATTERN = /^before-(\d{1,15})$/;
@@ -43,8 +47,9 @@ export function registerResourceHandlers(server: Server): void {
     ],
   }));
   server.setRequestHandler('resources/read', ({ params: { uri } }, context) =>
-    withProtocolErrors(getMcpRequestContext(context), uri, async ({ principal, clientFeatures }) => {
-      if (uri === GENERATION_VIEW_URI && clientFeatures.has('apps')) return { contents: [getGenerationView()] };
+    withProtocolErrors(getMcpRequestContext(context), uri, async ({ principal, sessionId }) => {
+      if (uri === GENERATION_VIEW_URI)
+        return { contents: [getGenerationView()], ...(sessionId === null ? SHARED_CACHE : {}) };
       const generation = presentGeneration(await readGeneration(principal, requireGenerationId(uri)));
       return { contents: [{ uri, mimeType: JSON_TYPE, text: JSON.stringify(generation) }] };
     }),

@@ -2,12 +2,11 @@ import type { Static, TSchema } from 'typebox';
 import { createBodyParser } from '../../../shared/lib/validation/bodyParser.ts';
 import { toPublicSchema } from '../../../shared/lib/validation/publicSchema.ts';
 import type { Scope } from '../../../shared/spec/oauth.ts';
-import { ErrorResponse } from '../../rest/errorSchemas.ts';
 import { GENERATION_VIEW_TOOL_META } from '../apps/generationView.ts';
 import { buildIcon, type IconName } from '../icons.ts';
 import type { McpRequestContext } from '../requestContext.ts';
 import type { ToolResult } from './callToolResult.ts';
-import { toShape } from './resultShape.ts';
+import { toOutputSchema } from './resultShape.ts';
 
 /** Request context of a tool call. */
 export interface ToolContext extends McpRequestContext {
@@ -31,7 +30,7 @@ interface ToolDefinition<Input extends TSchema> {
   price?: string;
   /** True if it creates a generation: it then requires `svc:write` and counts against the rate limit of creates. */
   spendsCredits: boolean;
-  /** True if the result is a generation, which clients with the MCP Apps extension show in the chat. */
+  /** True if the result is a generation, which clients with MCP Apps show in the chat. */
   hasView?: boolean;
   run: (input: Static<Input>, toolContext: ToolContext) => Promise<ToolResult>;
 }
@@ -45,8 +44,6 @@ export interface Tool {
   rateClass: 'create' | 'account';
   /** Entry in the response to `tools/list`. */
   listing: Record<string, unknown> & { name: string };
-  /** The same for clients with the MCP Apps extension. */
-  appsListing: Record<string, unknown> & { name: string };
   /** Validates the input and runs the tool. @throws ServiceError, which becomes the result of the call. */
   run: (input: unknown, toolContext: ToolContext) => Promise<ToolResult>;
 }
@@ -61,8 +58,7 @@ export function defineTool<Input extends TSchema>(definition: ToolDefinition<Inp
     description,
     icons: [buildIcon(icon)],
     inputSchema: toPublicSchema(input),
-    // Some clients validate error results against the output schema, although the protocol exempts them.
-    outputSchema: { type: 'object', anyOf: [toShape(output), toShape(ErrorResponse)] },
+    outputSchema: toOutputSchema(output),
     annotations: {
       title,
       readOnlyHint: !spendsCredits,
@@ -71,6 +67,7 @@ export function defineTool<Input extends TSchema>(definition: ToolDefinition<Inp
       // Creates call external models; the other tools read the account.
       openWorldHint: spendsCredits,
     },
+    ...(hasView ? { _meta: GENERATION_VIEW_TOOL_META } : {}),
   };
   return {
     name,
@@ -79,7 +76,6 @@ export function defineTool<Input extends TSchema>(definition: ToolDefinition<Inp
     scope: spendsCredits ? 'svc:write' : 'svc:read',
     rateClass: spendsCredits ? 'create' : 'account',
     listing,
-    appsListing: hasView ? { ...listing, _meta: GENERATION_VIEW_TOOL_META } : listing,
     run: (input, toolContext) => definition.run(parse(input), toolContext),
   };
 }

@@ -1,4 +1,5 @@
 import { toPublicSchema } from '../../../shared/lib/validation/publicSchema.ts';
+import { ErrorResponse } from '../../rest/errorSchemas.ts';
 
 type JsonSchema = Readonly<Record<string, unknown>>;
 
@@ -6,10 +7,20 @@ type JsonSchema = Readonly<Record<string, unknown>>;
 const OPEN_FIELDS: ReadonlySet<string> = new Set(['params', 'metadata']);
 
 /**
+ * Builds the output schema of a tool: one object with the fields of all its results and of errors, none required. Some
+ * clients validate errors against it although the protocol exempts them, and some hosts drop tools with `anyOf` here.
+ */
+export function toOutputSchema(output: unknown): JsonSchema {
+  const { anyOf: results = [output] } = output as { anyOf?: unknown[] };
+  const properties = [...results, ErrorResponse].map((result) => toShape(result)['properties'] as JsonSchema);
+  return { type: 'object', properties: Object.assign({}, ...properties) };
+}
+
+/**
  * Reduces the schema of a result to the names and types of its fields. Clients load it with every list of tools, and
  * one that validates results with a cached list must accept values that are new, such as a model.
  */
-export function toShape(schema: unknown): JsonSchema {
+function toShape(schema: unknown): JsonSchema {
   const { type, required, properties, additionalProperties, items, anyOf } = toPublicSchema(schema) as {
     type?: unknown;
     required?: unknown;

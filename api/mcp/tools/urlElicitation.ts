@@ -9,6 +9,24 @@ import { config } from '../../../shared/lib/config.ts';
 import type { ErrorCode, ServiceError } from '../../../shared/spec/errors.ts';
 import type { McpRequestContext } from '../requestContext.ts';
 
+/** Field of `_meta` with the client's capabilities, in each request of the stateless version. */
+const CAPABILITIES_FIELD = 'io.modelcontextprotocol/clientCapabilities';
+
+interface ClientCapabilities {
+  /** Without modes, it means forms only. */
+  elicitation?: { url?: unknown } | null;
+}
+
+/** Reads the capability from the params of `initialize`, or from those of a stateless request. Both are unvalidated. */
+export function declaresUrlElicitation(params: unknown): boolean {
+  const { capabilities, _meta: meta } = (params ?? {}) as {
+    capabilities?: ClientCapabilities;
+    _meta?: Record<string, ClientCapabilities | undefined>;
+  };
+  const declared = capabilities ?? meta?.[CAPABILITIES_FIELD];
+  return (declared?.elicitation?.url ?? null) !== null;
+}
+
 /** Key of the request within a stateless result. */
 const REQUEST_KEY = 'account_page';
 
@@ -35,12 +53,12 @@ const PAGES: Partial<Record<ErrorCode, AccountPage>> = {
  */
 export function requestAccountPage(
   { code, message: detail, accountPath }: ServiceError,
-  { clientFeatures, sessionId }: McpRequestContext,
+  { elicitsUrls, sessionId }: McpRequestContext,
   hasInputResponses: boolean,
 ): CallToolResult | InputRequiredResult | null {
   const page = PAGES[code];
   const path = page?.path ?? accountPath;
-  if (page === undefined || path === undefined || !clientFeatures.has('urlElicitation')) return null;
+  if (page === undefined || path === undefined || !elicitsUrls) return null;
   const url = `${config.BASE_URL}${path}`;
   const message = `${detail} ${page.action}, then repeat the request.`;
   if (sessionId !== null) {

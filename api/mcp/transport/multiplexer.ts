@@ -92,8 +92,8 @@ export async function createMultiplexer(server: Server): Promise<Multiplexer> {
 }
 
 /** Returns whether a tool can be called without the library, which the errors of unknown tools and URL elicitation need. */
-function canCallDirectly({ params }: PlainCall, { clientFeatures }: McpRequestContext): boolean {
-  return findTool(params.name) !== undefined && !clientFeatures.has('urlElicitation');
+function canCallDirectly({ params }: PlainCall, { elicitsUrls }: McpRequestContext): boolean {
+  return findTool(params.name) !== undefined && !elicitsUrls;
 }
 
 /** Calls a tool without the library, with the same result. */

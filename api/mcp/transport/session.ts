@@ -3,7 +3,6 @@ import { now } from '../../../shared/lib/clock.ts';
 import { randomHex } from '../../../shared/lib/secrets.ts';
 import { MCP_EVENT_RETENTION_MS, MCP_SESSION_IDLE_MS } from '../../../shared/spec/limits.ts';
 import { type Context, requireCaller } from '../../context.ts';
-import type { ClientFeature, ClientFeatures } from '../clientFeatures.ts';
 import { eventsChannel, mcpKeys, mcpRedis, withMcpRedis } from '../redis.ts';
 import { getHeader, McpTransportError, TRANSPORT_ERROR } from './message.ts';
 import { MINUTE_MS } from '../../../shared/spec/durations.ts';
@@ -17,14 +16,14 @@ export interface McpSession {
   accountId: number;
   /** The negotiated protocol version. */
   version: string;
-  clientFeatures: ClientFeatures;
+  elicitsUrls: boolean;
 }
 
 interface StoredMcpSession {
   account: number;
   version: string;
-  /** Absent without any. */
-  features?: ClientFeature[];
+  /** Absent if false. */
+  elicitsUrls?: true;
   /** When its expiry was last extended, in milliseconds since the epoch. */
   touched: number;
 }
@@ -32,13 +31,17 @@ interface StoredMcpSession {
 /** Interval between writes of a session's last use. Reading a session is one command, and usually writes nothing. */
 const TOUCH_INTERVAL_MS = MINUTE_MS;
 
+/** First version whose clients know the error that asks them to open a page. Some declare the capability in earlier ones. */
+const URL_ELICITATION_SINCE = '2025-11-25';
+
 /** Creates a session. The account's least recently used sessions above the limit are deleted. */
 export async function createMcpSession(
   accountId: number,
   version: string,
-  clientFeatures: ClientFeatures,
+  declaresUrlElicitation: boolean,
 ): Promise<McpSession> {
-  const session = { id: randomHex(24), accountId, version, clientFeatures };
+  const elicitsUrls = declaresUrlElicitation && version >= URL_ELICITATION_SINCE;
+  const session = { id: randomHex(24), accountId, version, elicitsUrls };
   const { id } = session;
   await withMcpRedis(async (redis) => {
     const all = mcpKeys.accountSessions(accountId);
@@ -101,9 +104,9 @@ export async function requireMcpSession(ctx: Context): Promise<McpSession> {
  * @throws ServiceError 503 while Redis is unavailable.
  */
 async function useMcpSession(id: string, accountId: number, text: string): Promise<McpSession | null> {
-  const { account, version, features, touched } = JSON.parse(text) as StoredMcpSession;
+  const { account, version, elicitsUrls = false, touched } = JSON.parse(text) as StoredMcpSession;
   if (account !== accountId) return null;
-  const session = { id, accountId, version, clientFeatures: new Set(features) };
+  const session = { id, accountId, version, elicitsUrls };
   if (now().getTime() - touched > TOUCH_INTERVAL_MS) {
     const all = mcpKeys.accountSessions(account);
     // XX: a session that was deleted in the meantime must not be created again.
@@ -131,9 +134,9 @@ export async function deleteMcpSession({ id, accountId }: McpSession): Promise<v
   });
 }
 
-function serializeSession({ accountId, version, clientFeatures }: McpSession): string {
-  const features = clientFeatures.size === 0 ? {} : { features: [...clientFeatures] };
-  const stored: StoredMcpSession = { account: accountId, version, ...features, touched: now().getTime() };
+function serializeSession({ accountId, version, elicitsUrls }: McpSession): string {
+  const touched = now().getTime();
+  const stored: StoredMcpSession = { account: accountId, version, ...(elicitsUrls ? { elicitsUrls } : {}), touched };
   return JSON.stringify(stored);
 }
 
