@@ -224,9 +224,8 @@ describe('MCP for assistants', () => {
       const { ttlMs, cacheScope } = (await postMcp(customer, message, { headers })).body.result;
       return [ttlMs, cacheScope];
     };
-    for (const method of ['tools/list', 'resources/templates/list'])
+    for (const method of ['tools/list', 'resources/templates/list', 'server/discover'])
       expect(await list(method), method).to.deep.equal([3_600_000, 'public']);
-    expect(await list('server/discover')).to.deep.equal([3_600_000, 'private']);
     expect(await list('resources/list')).to.deep.equal([0, 'private']);
   });
 
