@@ -69,7 +69,9 @@ describe('the deletion of an account by its owner', () => {
     expectError(await customer.request('GET', '/api/keys/'), 'invalid_api_key');
     expect((await client.refresh(tokens.refresh_token)).body.error).to.equal('invalid_grant');
     expect((await getRow(customer)).auto_topup_enabled).to.equal(false);
-    expectError(await create(customer), 'subscription_required');
+    const rejected = await create(customer);
+    expectError(rejected, 'subscription_required');
+    expect(rejected.body.detail).to.equal('The account is being deleted. Undo the deletion on the account page first.');
     const send = (method: string, path: string, body: object) => customer.requestWithSession(method, path, { body });
     expectError(await send('POST', '/api/billing/topup/', { amount_cents: 5_000 }), 'subscription_required');
     expectError(

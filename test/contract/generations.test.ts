@@ -118,7 +118,10 @@ describe('generations', () => {
 
     it('rejects an account without an active subscription with 402 subscription_required', async () => {
       const customer = await service.createCustomer(null);
-      expectError(await customer.createGeneration(IMAGE), 'subscription_required');
+      const rejected = await customer.createGeneration(IMAGE);
+      expectError(rejected, 'subscription_required');
+      const detail = 'Creating generations requires an active subscription. Choose a plan, then try again.';
+      expect(rejected.body.detail).to.equal(detail);
       const lapsed = await service.createCustomer('pro');
       service.fabricated.add('entitlement-matches-subscription');
       await service.sql(`UPDATE accounts SET spendable_until = now() - interval '1 second' WHERE email = $1`, [

@@ -48,7 +48,7 @@ describe('MCP: URL elicitation', () => {
       const [elicitation, ...others] = error.elicitations;
       expect(others).to.deep.equal([]);
       expect(elicitation).to.deep.include({ mode: 'url', url: `${service.baseUrl}/account/billing/` });
-      expect(elicitation.message).to.match(/8 credits.*Add credits on the billing page, then repeat the request\.$/);
+      expect(elicitation.message).to.match(/8 credits of this generation\. Top up, or wait for the next grant\.$/);
       const again = await catchError(assistant.client.callTool(CALL));
       expect(again.elicitations[0].elicitationId).not.to.equal(elicitation.elicitationId);
 
@@ -72,7 +72,7 @@ describe('MCP: URL elicitation', () => {
       expect(message)
         .to.match(/is 10 credits per month: 8 are used, and this generation costs 8\./)
         .and.match(/The limit resets at \d{4}-\d\d-01T00:00:00\.000Z\./)
-        .and.match(/Change the limit on its page, then repeat the request\.$/);
+        .and.match(/The owner of the account can change the limit at .*\/account\/keys\//);
       const page = await customer.requestWithSession('GET', new URL(url).pathname);
       expect([page.status, page.body.includes('limit_credits')]).to.deep.equal([200, true]);
       await setKeyLimit(service, customer, { credits: 16, period: 'month' });
@@ -112,7 +112,8 @@ describe('MCP: URL elicitation', () => {
   it('an account without a plan is sent to the plans', async () => {
     const assistant = await connectMcpClient(await service.createCustomer(null), 'sdk 1', undefined, URL_ELICITATION);
     const error = await catchError(assistant.client.callTool(CALL));
-    expect(error.elicitations[0].message).to.match(/Choose a plan on the billing page/);
+    const message = 'Creating generations requires an active subscription. Choose a plan, then try again.';
+    expect(error.elicitations[0].message).to.equal(message);
     await assistant.close();
   });
 

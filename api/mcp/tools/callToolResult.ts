@@ -53,7 +53,7 @@ const billingPageUrl = () => `${config.BASE_URL}/account/billing/`;
 
 /** Advice for the model that is added to the error's own detail. No URL is followed by a full stop, which some clients add to it. */
 const NEXT_STEPS: Partial<Record<ServiceError['code'], () => string>> = {
-  subscription_required: () => `At ${billingPageUrl()} the user can choose a plan.`,
+  subscription_required: () => `${billingPageUrl()} lists the plans.`,
   insufficient_credits: () => `get_usage returns the balance; at ${billingPageUrl()} the user can add credits.`,
   spending_limit_reached: () => 'Do not repeat the call before that; ask the user.',
   parallel_limit_reached: () => 'get_usage returns the limit; get_generation waits for a generation to end.',

@@ -30,18 +30,10 @@ export function declaresUrlElicitation(params: unknown): boolean {
 /** Key of the request within a stateless result. */
 const REQUEST_KEY = 'account_page';
 
-interface AccountPage {
-  /** Undefined if the error names the path. */
-  path?: string;
-  /** Action of the user there. */
-  action: string;
-}
-
-/** Pages where the user can resolve an error. */
-const PAGES: Partial<Record<ErrorCode, AccountPage>> = {
-  insufficient_credits: { path: '/account/billing/', action: 'Add credits on the billing page' },
-  subscription_required: { path: '/account/billing/', action: 'Choose a plan on the billing page' },
-  spending_limit_reached: { action: 'Change the limit on its page' },
+/** Pages where the user can resolve an error that does not name one. */
+const PAGES: Partial<Record<ErrorCode, string>> = {
+  insufficient_credits: '/account/billing/',
+  subscription_required: '/account/billing/',
 };
 
 /**
@@ -52,15 +44,12 @@ const PAGES: Partial<Record<ErrorCode, AccountPage>> = {
  * @throws UrlElicitationRequiredError for a client with a session (MCP 2025-11-25: URL Elicitation Required Error).
  */
 export function requestAccountPage(
-  { code, message: detail, accountPath }: ServiceError,
+  { code, message, accountPath = PAGES[code] }: ServiceError,
   { elicitsUrls, sessionId }: McpRequestContext,
   hasInputResponses: boolean,
 ): CallToolResult | InputRequiredResult | null {
-  const page = PAGES[code];
-  const path = page?.path ?? accountPath;
-  if (page === undefined || path === undefined || !elicitsUrls) return null;
-  const url = `${config.BASE_URL}${path}`;
-  const message = `${detail} ${page.action}, then repeat the request.`;
+  if (accountPath === undefined || !elicitsUrls) return null;
+  const url = `${config.BASE_URL}${accountPath}`;
   if (sessionId !== null) {
     const elicitation = { mode: 'url' as const, elicitationId: randomUUID(), url, message };
     throw new UrlElicitationRequiredError([elicitation], `${code}: ${message} ${url}`);

@@ -1,6 +1,7 @@
 import { getPlanBySlug } from '../../lib/catalog/catalog.ts';
 import { addMilliseconds, now } from '../../lib/clock.ts';
 import { PAST_DUE_GRACE_DAYS } from '../../spec/limits.ts';
+import { ServiceError } from '../../spec/errors.ts';
 import type { Plan } from '../../spec/plans.ts';
 import type { Account } from '../../tables/Account.ts';
 import type { Subscription } from '../../tables/Subscription.ts';
@@ -24,6 +25,18 @@ function getSpendableUntil(subscription: Subscription): Date {
   if (pastDueSince !== null) return addMilliseconds(pastDueSince, PAST_DUE_GRACE_DAYS * DAY_MS);
   const isRenewed = subscription.stripe_subscription_id !== null && !subscription.cancel_at_period_end;
   return isRenewed ? addMilliseconds(periodEnd, RENEWAL_GRACE_MS) : periodEnd;
+}
+
+/**
+ * Builds the error of an account without a plan that it may use. An account that is being deleted has to be restored
+ * first; choosing a plan would not help it.
+ */
+export function buildSubscriptionRequiredError(
+  { deletion_requested_at }: Pick<Account, 'deletion_requested_at'>,
+  detail: string,
+): ServiceError {
+  const deletionDetail = 'The account is being deleted. Undo the deletion on the account page first.';
+  return new ServiceError('subscription_required', deletion_requested_at === null ? detail : deletionDetail);
 }
 
 /** Returns the plan whose credits an account may spend at that time, or null. An account that is being deleted has none. */

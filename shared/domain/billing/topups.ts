@@ -12,7 +12,7 @@ import { mapProcessorErrors } from '../payments/processorErrors.ts';
 import { nextSyncVersion } from '../payments/syncVersion.ts';
 import { type CheckoutUrl, getCheckoutReturnUrls } from './checkoutUrls.ts';
 import { withCustomer } from './customers.ts';
-import { getActivePlan } from './entitlement.ts';
+import { buildSubscriptionRequiredError, getActivePlan } from './entitlement.ts';
 import { requireReleasedPlan } from '../catalog/releasedPlans.ts';
 import { findTopupSnapshot, settleTopup } from './topupPayments.ts';
 import { DAY_MS, MINUTE_MS } from '../../spec/durations.ts';
@@ -98,13 +98,8 @@ export async function createTopup(
 ): Promise<Topup> {
   const { transaction, at: createdAt = now(), neededCredits = null } = options;
   const plan = getActivePlan(account, createdAt);
-  if (plan === null) {
-    const detail =
-      account.deletion_requested_at === null
-        ? 'Credits are sold with a subscription: choose a plan first.'
-        : 'The account is being deleted. Undo the deletion on the account page first.';
-    throw new ServiceError('subscription_required', detail);
-  }
+  if (plan === null)
+    throw buildSubscriptionRequiredError(account, 'Credits are sold with a subscription: choose a plan first.');
   await requireReleasedPlan(plan, transaction);
   await Topup.query(transaction)
     .insert({

@@ -1,6 +1,8 @@
 import { getModelBySlug } from '../../lib/catalog/catalog.ts';
 import { ServiceError } from '../../spec/errors.ts';
+import { Account } from '../../tables/Account.ts';
 import { ACCOUNT_SUSPENDED_DETAIL, type Caller, invalidCredentialError } from '../accounts/accounts.ts';
+import { buildSubscriptionRequiredError } from '../billing/entitlement.ts';
 import { buildWindowUse } from '../spendingLimits/chargeLimits.ts';
 import { buildReachedLimitError } from '../spendingLimits/reachedLimitError.ts';
 import type { CreateInput, Rejection } from './debit.ts';
@@ -67,17 +69,20 @@ export async function buildRejectionError(
   caller: Caller,
 ): Promise<ServiceError> {
   if (rejection === 'invalid_api_key') return invalidCredentialError(caller);
+  if (rejection === 'subscription_required') {
+    const account = await Account.query().findById(caller.accountId).throwIfNotFound();
+    const detail = 'Creating generations requires an active subscription. Choose a plan, then try again.';
+    return buildSubscriptionRequiredError(account, detail);
+  }
   if (rejection === 'spending_limit_reached') return buildReachedLimitError(caller, request.credits);
   return new ServiceError(rejection, REJECTION_DETAILS[rejection](request));
 }
 
 const REJECTION_DETAILS: Record<
-  Exclude<Rejection, 'invalid_api_key' | 'spending_limit_reached'>,
+  Exclude<Rejection, 'invalid_api_key' | 'subscription_required' | 'spending_limit_reached'>,
   (request: { model: string; credits: number }) => string
 > = {
   account_suspended: () => ACCOUNT_SUSPENDED_DETAIL,
-  subscription_required: () =>
-    'Creating generations requires an active subscription, and an account that is not being deleted. Choose a plan, or undo the deletion, then try again.',
   model_unavailable: ({ model }) => `${model} is currently unavailable. No credits were charged. Try again later.`,
   parallel_limit_reached: () =>
     'As many generations are in progress as the account may have at once. Wait until one has finished, then try again.',

@@ -4,7 +4,7 @@ import { ServiceError } from '../../spec/errors.ts';
 import { UPLOAD_ADDRESS_MS } from '../../spec/limits.ts';
 import { Account } from '../../tables/Account.ts';
 import { Upload } from '../../tables/Upload.ts';
-import { getActivePlan } from '../billing/entitlement.ts';
+import { buildSubscriptionRequiredError, getActivePlan } from '../billing/entitlement.ts';
 import { withAccountSlot } from './accountSlots.ts';
 import { prepareUpload, toUnavailableError } from './prepareUpload.ts';
 import { buildUploadTarget, type UploadTarget } from './uploadAddresses.ts';
@@ -17,9 +17,6 @@ export interface CreatedUpload {
   /** End of the time in which the file can be sent. */
   expiresAt: Date;
 }
-
-const SUBSCRIPTION_REQUIRED_DETAIL =
-  'Uploading images requires an active subscription, and an account that is not being deleted. Choose a plan, or undo the deletion, then try again.';
 
 /**
  * Creates an upload, whose file the client then sends to the returned address.
@@ -50,7 +47,10 @@ export async function requireUploadPlan(accountId: number): Promise<void> {
   const account = await Account.query().findById(accountId).throwIfNotFound();
   const isTest = account.live_account_id !== null && account.deletion_requested_at === null;
   if (!isTest && getActivePlan(account) === null)
-    throw new ServiceError('subscription_required', SUBSCRIPTION_REQUIRED_DETAIL);
+    throw buildSubscriptionRequiredError(
+      account,
+      'Uploading images requires an active subscription. Choose a plan, then try again.',
+    );
 }
 
 /**
