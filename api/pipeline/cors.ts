@@ -59,12 +59,18 @@ export const cors: Koa.Middleware<State> = (ctx, next) => {
   ctx.set('access-control-allow-methods', `${isApiPage ? API_METHODS : methods}, OPTIONS`);
   ctx.set(
     'access-control-allow-headers',
-    isApiPage ? API_HEADERS : files === undefined ? ALLOWED_HEADERS : FILE_HEADERS,
+    isApiPage ? API_HEADERS : files === undefined ? buildAllowedHeaders(ctx) : FILE_HEADERS,
   );
   ctx.set('access-control-max-age', String(PREFLIGHT_CACHE_SECONDS));
   ctx.status = 204;
   return Promise.resolve();
 };
+
+/** Adds the headers of MCP that are named after arguments of tools. The protocol of browsers has no wildcard for a prefix. */
+function buildAllowedHeaders(ctx: Koa.Context): string {
+  const params = ctx.get('access-control-request-headers').match(/\bmcp-param-[\w-]+/gi) ?? [];
+  return [ALLOWED_HEADERS, ...params].join(', ');
+}
 
 function isAllowedPage(origin: string | undefined): boolean {
   return origin !== undefined && (apiOrigins().has(origin) || apiOrigins().has('*'));

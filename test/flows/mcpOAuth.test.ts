@@ -110,9 +110,16 @@ describe('MCP with OAuth', () => {
 
   it('pages of other origins can read responses, and can call /mcp only if allowed', async () => {
     const asked = await request(service.baseUrl, 'OPTIONS', '/mcp', {
-      headers: { origin: 'https://inspector.example', 'access-control-request-method': 'POST' },
+      headers: {
+        origin: 'https://inspector.example',
+        'access-control-request-method': 'POST',
+        'access-control-request-headers': 'authorization,mcp-param-resolution,x-other, Mcp-Param-Wait_Seconds',
+      },
     });
     expect(asked.status).to.equal(204);
+    expect(asked.headers.get('access-control-allow-headers'))
+      .to.match(/^Authorization, .*, mcp-param-resolution, Mcp-Param-Wait_Seconds$/)
+      .and.not.to.include('x-other');
     expect(asked.headers.get('access-control-allow-methods')).to.include('DELETE');
     const refused = await postMcp(customer, INITIALIZE, { headers: { origin: 'https://inspector.example' } });
     expect([refused.status, refused.headers.get('access-control-allow-origin')]).to.deep.equal([403, '*']);
