@@ -28,6 +28,9 @@ export const mcpKeys = {
 /** Channel for the ids of sessions with new events. */
 export const eventsChannel = () => `${prefix()}:session-events`;
 
+/** Time after which a client should try again while Redis is unavailable. A failover takes a few seconds. */
+const OUTAGE_RETRY_SECONDS = 2;
+
 /** Connection for commands, opened at its first use. */
 export const mcpRedis = perService(() => connectForCommands('mcp'));
 
@@ -48,6 +51,6 @@ export async function withMcpRedis<Result>(work: (redis: RedisClient) => Promise
     return await work(mcpRedis());
   } catch {
     const detail = 'MCP sessions are temporarily unavailable. Try again in a few seconds.';
-    throw new ServiceError('internal_error', detail, { retryAfterSeconds: 5 });
+    throw new ServiceError('internal_error', detail, { retryAfterSeconds: OUTAGE_RETRY_SECONDS });
   }
 }

@@ -3,7 +3,7 @@ import { Cluster, type ClusterNode, Redis, type RedisOptions } from 'ioredis';
 type ClusterOptions = NonNullable<ConstructorParameters<typeof Cluster<'legacy'>>[1]>;
 
 /** Wait before a connection that ioredis has given up is made again. */
-const REOPEN_DELAY_MS = 1_000;
+const REOPEN_DELAY_MS = 200;
 
 /**
  * A connection that ends only when it is closed. ioredis gives a connection up for good if a Sentinel reports a failover

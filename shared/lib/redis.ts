@@ -13,6 +13,8 @@ const ROLE_CHECK_INTERVAL_MS = 1_000;
 /** Checks in a row without an answer after which a server counts as gone: some seconds, as a busy one needs. */
 const SILENT_CHECKS_MAX = 5;
 const ROLE_LOG_INTERVAL_MS = 60_000;
+/** Longest wait of a connection for commands between its attempts to reconnect. */
+const COMMANDS_RECONNECT_DELAY_MAX_MS = 200;
 /** Message of ioredis for a command that exceeds `commandTimeout`. */
 const COMMAND_TIMEOUT = 'Command timed out';
 /** Statuses in which an answer of the server is due: to the handshake, or to the check of its role. */
@@ -22,10 +24,16 @@ const NOT_MASTER = /^(READONLY|LOADING|MASTERDOWN|UNBLOCKED)\b/;
 
 /**
  * Connects for commands that a request waits for. While Redis is unavailable, commands fail immediately instead of
- * being queued; the connection recovers by itself.
+ * being queued; the connection recovers by itself, and soon, because requests fail until then.
  */
 export function connectForCommands(name: string, timeoutMs = 1_000): RedisClient {
-  return connect(name, { maxRetriesPerRequest: 1, enableOfflineQueue: false, commandTimeout: timeoutMs });
+  const retryStrategy = (attempt: number) => Math.min(reconnectDelayMs(attempt), COMMANDS_RECONNECT_DELAY_MAX_MS);
+  return connect(name, {
+    maxRetriesPerRequest: 1,
+    enableOfflineQueue: false,
+    commandTimeout: timeoutMs,
+    retryStrategy,
+  });
 }
 
 /** Connects for workers and subscribers, which wait for Redis for as long as it is unavailable. */
@@ -90,7 +98,7 @@ export function createRedisClient(url: string, { isCertificateVerified, ...optio
       lazyConnect,
       clusterRetryStrategy: (attempt) => retryStrategy?.(attempt),
       // A failover is seen within this time even if the old master does not answer.
-      slotsRefreshInterval: 5_000,
+      slotsRefreshInterval: 2_000,
       slotsRefreshTimeout: 2_000,
       // Keeps the names of nodes, for which their certificates are valid.
       dnsLookup: (host, callback) => callback(null, host),

@@ -2,8 +2,30 @@ import { once } from 'node:events';
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
 import { setTimeout } from 'node:timers/promises';
 import { expect } from 'chai';
+import type { Redis } from 'ioredis';
 import { ReconnectingCluster, ReconnectingRedis } from '../../shared/lib/reconnectingRedis.ts';
-import { createRedisClient } from '../../shared/lib/redis.ts';
+import { connectForCommands, createRedisClient } from '../../shared/lib/redis.ts';
+import { setTestConfig } from '../harness/testConfig.ts';
+
+describe('a connection for commands that requests wait for', () => {
+  it('tries to reconnect every 200 ms at least, however long the outage lasts', async () => {
+    // Accepts connections and closes them.
+    const attempts: number[] = [];
+    const server = createServer((socket) => {
+      attempts.push(performance.now());
+      socket.destroy();
+    });
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    setTestConfig({ REDIS_URL: `redis://127.0.0.1:${(server.address() as AddressInfo).port}` });
+    const redis = connectForCommands('test') as Redis;
+    while (attempts.length < 3) await setTimeout(10);
+    const { retryStrategy } = redis.options;
+    expect([1, 4, 5, 1_000].map((attempt) => retryStrategy?.(attempt))).to.deep.equal([50, 200, 200, 200]);
+    redis.disconnect();
+    server.close();
+  });
+});
 
 describe('a connection to the master that Sentinels know', () => {
   let sentinel: Server;
