@@ -27,12 +27,11 @@ const NOT_MASTER = /^(READONLY|LOADING|MASTERDOWN|UNBLOCKED)\b/;
  * being queued; the connection recovers by itself, and soon, because requests fail until then.
  */
 export function connectForCommands(name: string, timeoutMs = 1_000): RedisClient {
-  const retryStrategy = (attempt: number) => Math.min(reconnectDelayMs(attempt), COMMANDS_RECONNECT_DELAY_MAX_MS);
   return connect(name, {
     maxRetriesPerRequest: 1,
     enableOfflineQueue: false,
     commandTimeout: timeoutMs,
-    retryStrategy,
+    retryStrategy: (attempt) => reconnectDelayMs(attempt, COMMANDS_RECONNECT_DELAY_MAX_MS),
   });
 }
 
@@ -131,8 +130,8 @@ export function createRedisClient(url: string, { isCertificateVerified, ...optio
   });
 }
 
-function reconnectDelayMs(attempt: number): number {
-  return Math.min(50 * attempt, 1_000);
+function reconnectDelayMs(attempt: number, maxMs = 1_000): number {
+  return Math.min(50 * attempt, maxMs);
 }
 
 /**
