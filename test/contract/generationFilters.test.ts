@@ -205,8 +205,8 @@ describe('filters of the list of generations', () => {
         [{ created_after: 'yesterday' }, /^created_after must be a date/],
         [{ created_before: 5 }, /^created_before must be a string/],
         [{ state: 'queued' }, /^state is not a known field/],
-        [{ metadata: 'a' }, /^metadata must be an object/],
-        [{ metadata: { a: 1 } }, /^metadata\[a\] must be one string/],
+        [{ metadata: 'a' }, /^metadata must be an array/],
+        [{ metadata: { a: 1 } }, /^metadata.0.value must be a string/],
         [{ metadata: { a: '', b: '', c: '', d: '' } }, /^metadata can be given for at most 3 keys/],
       ] as const) {
         const { isError, structuredContent } = await callListLibrary(customer, args);

@@ -14,6 +14,8 @@ const create = (customer: TestCustomer, metadata: unknown, key?: string) =>
     headers: key === undefined ? {} : { 'idempotency-key': key },
   });
 
+const toPairs = (pairs: object) => Object.entries(pairs).map(([key, value]) => ({ key, value }));
+
 describe('metadata of generations', () => {
   let service: TestService;
   let customer: TestCustomer;
@@ -133,15 +135,24 @@ describe('metadata of generations', () => {
 
     it('is an argument of list_library over MCP', async () => {
       const headers = await openMcpSession(owner);
-      const list = async (metadata: object) => {
+      const list = async (metadata: unknown) => {
         const call = buildToolCall('list_library', { metadata, status: 'queued' });
-        const { data } = (await postMcp(owner, call, { headers })).body.result.structuredContent;
-        return data.map(({ uuid }: { uuid: string }) => uuid);
+        const { data, detail } = (await postMcp(owner, call, { headers })).body.result.structuredContent;
+        return data?.map(({ uuid }: { uuid: string }) => uuid) ?? detail;
       };
-      expect(await list({ b: '2', a: '1' })).to.deep.equal([uuids['a1b2c3'], uuids['a1b2']]);
-      expect(await list({ 'x[y] &=': 'a&b=c"' })).to.deep.equal([uuids['odd']]);
-      expect(await list({ a: '3' })).to.deep.equal([]);
-      expect(await list({})).to.have.length(6);
+      // As pairs, or as one object.
+      for (const build of [(pairs: object) => pairs, toPairs]) {
+        expect(await list(build({ b: '2', a: '1' }))).to.deep.equal([uuids['a1b2c3'], uuids['a1b2']]);
+        expect(await list(build({ 'x[y] &=': 'a&b=c"' }))).to.deep.equal([uuids['odd']]);
+        expect(await list(build({ a: '3' }))).to.deep.equal([]);
+        expect(await list(build({}))).to.have.length(6);
+        expect(await list(build({ a: '', b: '', c: '', d: '' }))).to.match(/at most 3 keys/);
+      }
+      expect(await list([...toPairs({ a: '1' }), ...toPairs({ a: '2' })])).to.match(
+        /^metadata\[a\] must be one string/,
+      );
+      expect(await list({ a: 1 })).to.match(/^metadata/);
+      expect(await list('a')).to.match(/^metadata/);
     });
 
     it('combines with the other filters', async () => {

@@ -54,6 +54,21 @@ describe('the size of MCP results', () => {
     expect(tools[2].outputSchema.properties.params).to.deep.equal({ type: 'object' });
   });
 
+  it('input schemas have closed objects only, which the strict modes of models require', async () => {
+    const listObjects = (schema: any): any[] => [
+      ...(schema.type === 'object' ? [schema] : []),
+      ...[...Object.values(schema.properties ?? {}), ...(schema.anyOf ?? []), schema.items ?? []]
+        .flat()
+        .flatMap(listObjects),
+    ];
+    const objects = (await listTools()).tools.flatMap(({ inputSchema }: any) => listObjects(inputSchema));
+    expect(objects.length).to.be.above(5);
+    for (const schema of objects) {
+      expect(schema.additionalProperties, JSON.stringify(schema)).to.equal(false);
+      expect(schema).to.have.property('properties');
+    }
+  });
+
   it('output schemas are one object with the fields of all results and of errors, none of them required', async () => {
     const { tools } = await listTools();
     const fields = tools.map(({ name, outputSchema }: any) => {

@@ -11,7 +11,7 @@ import { getGenerationResponse } from '../../../shared/presenters/generation.ts'
 import { PaginationResponse } from '../../rest/pagination.ts';
 import { presentGeneration } from '../../../shared/presenters/generation.ts';
 import { presentPage } from '../../rest/pagination.ts';
-import { defineTool } from './defineTool.ts';
+import { defineTool, type Tool } from './defineTool.ts';
 import { formatCredits } from './modelTexts.ts';
 import { NextStep, type PresentedGeneration, truncateText } from './callToolResult.ts';
 
@@ -41,11 +41,10 @@ const buildInput = () =>
           description: 'Only generations created before this time: a date in UTC, or a time with its zone.',
         }),
       ),
-      // Validated by `parseGenerationFilter`.
+      // Not an object with any keys, which the strict modes of models do not accept.
       metadata: Type.Optional(
-        Type.Unsafe<Record<string, unknown>>({
-          type: 'object',
-          description: 'Only generations created over the REST API with these metadata: up to 3 keys and their values.',
+        Type.Array(Type.Object({ key: Type.String(), value: Type.String() }, { additionalProperties: false }), {
+          description: 'Only generations created over the REST API with these metadata: up to 3 pairs.',
         }),
       ),
     },
@@ -68,7 +67,29 @@ export const buildLibraryOutput = () =>
     next: NextStep,
   });
 
-export const listLibrary = () =>
+/** Accepts metadata as an object, too: clients may have an earlier list of the tools. */
+export function listLibrary(): Tool {
+  const tool = buildTool();
+  return { ...tool, run: (input, toolContext) => tool.run(withMetadataPairs(input), toolContext) };
+}
+
+function withMetadataPairs(input: unknown): unknown {
+  const { metadata, ...others } = (input ?? {}) as { metadata?: unknown };
+  if (typeof metadata !== 'object' || metadata === null || Array.isArray(metadata)) return input;
+  return { ...others, metadata: Object.entries(metadata).map(([key, value]) => ({ key, value })) };
+}
+
+/** Names the pairs as the parameters of REST. Several values of a key become an array, which the filter rejects. */
+function toFilterParameters(pairs: readonly { key: string; value: string }[]): Record<string, unknown> {
+  const parameters: Record<string, unknown> = {};
+  for (const { key, value } of pairs) {
+    const name = `metadata[${key}]`;
+    parameters[name] = name in parameters ? [parameters[name], value] : value;
+  }
+  return parameters;
+}
+
+const buildTool = () =>
   defineTool({
     name: 'list_library',
     title: 'List the library',
@@ -80,10 +101,9 @@ export const listLibrary = () =>
     input: buildInput(),
     output: buildLibraryOutput(),
     spendsCredits: false,
-    run: async ({ page, metadata = {}, ...filters }, { principal }) => {
+    run: async ({ page, metadata = [], ...filters }, { principal }) => {
       await loadReleasedModels();
-      const pairs = Object.entries(metadata).map(([key, value]) => [`metadata[${key}]`, value]);
-      const filter = parseGenerationFilter({ ...filters, ...Object.fromEntries(pairs) });
+      const filter = parseGenerationFilter({ ...filters, ...toFilterParameters(metadata) });
       const isFiltered = hasConditions(filter);
       const found = await listGenerations(principal.accountId, page, filter);
       const items = found.items.map(presentGeneration);
