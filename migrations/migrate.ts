@@ -102,9 +102,11 @@ const ADVISORY_LOCK = 7_206_512_001;
  * left to apply.
  * @param migrations in order, by name.
  * @returns the names of the applied migrations.
+ * @throws Error if the database belongs to another series of migrations, or if one fails.
  */
 export async function migrate(db: Knex, migrations: Record<string, Migration> = MIGRATIONS): Promise<string[]> {
   const all: string[] = [];
+  await requireSameSeries(db, Object.keys(migrations));
   for (;;) {
     const next = await findNext(db, migrations);
     if (next === undefined) return all;
@@ -115,9 +117,27 @@ export async function migrate(db: Knex, migrations: Record<string, Migration> = 
 
 /** Returns the first migration that was not applied. */
 async function findNext(db: Knex, migrations: Record<string, Migration>): Promise<string | undefined> {
-  const exists = await db.schema.hasTable(MIGRATIONS_TABLE);
-  const applied = exists ? await db(MIGRATIONS_TABLE).pluck<string[]>('name') : [];
+  const applied = await listApplied(db);
   return Object.keys(migrations).find((name) => !applied.includes(name));
+}
+
+async function listApplied(db: Knex): Promise<string[]> {
+  const exists = await db.schema.hasTable(MIGRATIONS_TABLE);
+  return exists ? db(MIGRATIONS_TABLE).pluck<string[]>('name') : [];
+}
+
+/**
+ * Rejects a database whose migrations are not those of this project up to some version. A newer one has all of this version
+ * and more.
+ */
+async function requireSameSeries(db: Knex, known: readonly string[]): Promise<void> {
+  const applied = await listApplied(db);
+  const foreign = applied.find((name) => !known.includes(name));
+  const missing = known.find((name) => !applied.includes(name));
+  if (foreign === undefined || missing === undefined) return;
+  throw new Error(
+    `The database has the migration ${foreign}, which this release does not have, but not ${missing}: it belongs to another series of migrations, or to a release that was built from another branch. Use the release that made it, or an empty database.`,
+  );
 }
 
 /** Applies a migration unless another process has done so since. @returns its name if it was applied. */

@@ -22,7 +22,7 @@ const ACCESS_DENIED = `${XML}<Error><Code>AccessDenied</Code><Message>Access Den
 export class FakeS3Bucket extends HttpFake {
   readonly name = 'outputs';
   /** Misbehavior for all requests. */
-  mode: 'serve' | 'hang' | 'error' | 'busy' | 'drop' | 'deny' | 'garbage' = 'serve';
+  mode: 'serve' | 'hang' | 'error' | 'busy' | 'drop' | 'deny' | 'garbage' | 'proxy' = 'serve';
   /** Number of requests that misbehave before it serves again. */
   failures = Number.POSITIVE_INFINITY;
   /** Maximum number of objects in a list response. */
@@ -137,6 +137,8 @@ export class FakeS3Bucket extends HttpFake {
         return respond(response, 503, '<html>Please come back later.</html>');
       case 'garbage':
         return respond(response, 404, '<html>Welcome to nginx!</html>');
+      case 'proxy':
+        return respond(response, 502, '<html><body><p>Bad gateway<br></body></html>');
       case 'deny':
         return respond(response, 403, ACCESS_DENIED);
       default: {

@@ -33,6 +33,14 @@ describe('migrations', () => {
     expect(await migrate(connect(url))).to.deep.equal([]);
   });
 
+  it('are not applied to a database of another series, which gets a sentence that says so', async () => {
+    const db = connect(await createDatabase());
+    await db.raw(`INSERT INTO schema_migrations (name, batch, migration_time) VALUES ('9001_newer', 99, now())`);
+    expect(await migrate(db)).to.deep.equal([]);
+    await db.raw(`DELETE FROM schema_migrations WHERE name = '0001_accounts'`);
+    await expectRejection(migrate(db), /has the migration 9001_newer.*but not 0001_accounts: it belongs to/);
+  });
+
   describe('with concurrent indexes', () => {
     it('build them once from three concurrent processes, while a writer has an open transaction', async () => {
       const url = await createDatabase();

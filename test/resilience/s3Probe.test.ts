@@ -66,10 +66,13 @@ describe('the probe of a bucket', () => {
   });
 
   it('fails with a temporary error if the bucket is unavailable or busy', async () => {
-    for (const mode of ['error', 'busy', 'drop', 'hang'] as const) {
+    for (const mode of ['error', 'busy', 'proxy', 'drop', 'hang'] as const) {
       bucket.mode = mode;
       expect(await captureError(open().probe()), mode).to.not.be.instanceOf(StoreConfigError);
     }
+    bucket.mode = 'proxy';
+    const { message } = await captureError(open().probe());
+    expect(message).to.match(/responded with 502\b/).and.not.include('@aws-sdk');
     const unknown = open({ endpoint: 'http://no-such-host.invalid' });
     const error = await captureError(unknown.probe());
     expect(error).to.not.be.instanceOf(StoreConfigError);

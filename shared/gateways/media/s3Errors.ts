@@ -22,12 +22,18 @@ const REMEDIES: Record<string, string> = {
 /** Message of the SDK for a response without a message in S3's format. */
 const UNKNOWN_ERROR_MESSAGE = 'UnknownError';
 
+/** Part of the message of the SDK for a response that is not XML, such as one of a proxy before the store. */
+const NOT_XML = '@aws-sdk XML parse error';
+
 /**
  * Explains the error of a request to a bucket, for operators.
  * @returns a StoreConfigError if a retry would not help, otherwise a plain Error.
  */
 export function explainS3Error(error: unknown, location: string): Error {
-  const { name, message, code, $metadata } = error as S3SdkError;
+  const { name, message: original, code, $metadata } = error as S3SdkError;
+  const message = original.includes(NOT_XML)
+    ? 'the response is not one of an S3 store; a proxy may have sent it'
+    : original;
   const status = $metadata?.httpStatusCode;
   const remedy = REMEDIES[name];
   if (status === undefined) {

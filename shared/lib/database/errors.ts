@@ -1,11 +1,16 @@
 /** Returns true if the database was unreachable or did not respond in time, rather than rejecting the statement. */
 export function isOutage(error: unknown): boolean {
-  return isOutcomeUnknown(error) || matchesError(error, TIMEOUT_CODES, TIMEOUT_MESSAGES);
+  return isOutcomeUnknown(error) || isNotSent(error) || matchesError(error, TIMEOUT_CODES, TIMEOUT_MESSAGES);
 }
 
 /** Returns true if a statement may or may not have run: its connection broke, or its response did not arrive in time. */
 export function isOutcomeUnknown(error: unknown): boolean {
-  return matchesError(error, CONNECTION_LOST_CODES, CONNECTION_LOST_MESSAGES);
+  return matchesError(error, CONNECTION_LOST_CODES, CONNECTION_LOST_MESSAGES) && !isNotSent(error);
+}
+
+/** Returns true if a pooler in front of Postgres rejected the statement, as it has no connection to send it on. */
+function isNotSent(error: unknown): boolean {
+  return error instanceof Error && NOT_SENT_MESSAGES.test(error.message);
 }
 
 /** Returns true if Postgres canceled the statement because it took too long. It had no effect. */
@@ -37,6 +42,9 @@ const CONNECTION_LOST_CODES =
   /^(08...|57P..|25P0[34]|ECONN\w+|ETIMEDOUT|EPIPE|EHOSTUNREACH|ENETUNREACH|ENOTFOUND|EAI_AGAIN)$/;
 const CONNECTION_LOST_MESSAGES =
   /Connection terminated|not queryable|connection error|Connection is closed|Query read timeout/i;
+// Messages of PgBouncer, whose code 08P01 also stands for connections that broke during a statement.
+const NOT_SENT_MESSAGES =
+  /server login has been failing|pgbouncer cannot connect to server|query_wait_timeout|no more connections allowed/;
 // Class 53 (out of connections, memory, disk), a statement canceled by its timeout, and a former primary that is now
 // read-only after a failover.
 const TIMEOUT_CODES = /^(53...|57014|25006|EQUEUETIMEOUT)$/;
