@@ -183,12 +183,27 @@ describe('the view of a generation in a chat, in a real browser', function () {
     await showResult('get_generation', { uuid }, await callTool('get_generation', { uuid }));
     await headline('Video ready');
     // The file of the test is only the beginning of an MP4.
-    await view().getByText('The video cannot be shown here. Download it to see it.').waitFor();
+    await view()
+      .getByText(/Download the video to see it\.$/)
+      .waitFor();
     expect(await text())
       .to.include('35 credits')
       .and.include('5 s');
     expect(await view().getByRole('button', { name: 'Download' }).isVisible()).to.equal(true);
     expect(await view().getByRole('button', { name: 'Make it a video' }).isVisible()).to.equal(false);
+  });
+
+  it('shows the thumbnail of the result when the client blocks the file', async () => {
+    const { uuid, prompt } = await customer.createImage();
+    await customer.waitForEnd(uuid);
+    const result = await callTool('get_generation', { uuid });
+    await page.route('**/media/**', (route) => route.abort());
+    await showResult('get_generation', { uuid }, result);
+    await view().getByText('This is a small preview. Download the image to see it.').waitFor();
+    const picture = view().getByRole('img', { name: prompt });
+    expect(await picture.getAttribute('src')).to.match(/^data:image\/webp;base64,/);
+    await eventually('the thumbnail is loaded', () => picture.evaluate((node: any) => node.naturalWidth > 0));
+    expect(await view().getByRole('button', { name: 'Download' }).isVisible()).to.equal(true);
   });
 
   it('shows estimates and errors of the generate tools', async () => {

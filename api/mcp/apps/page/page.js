@@ -20,8 +20,10 @@ let host = { hostCapabilities: {}, hostContext: {} };
 /** The generation as the server returned it last. */
 let generation = null;
 let isPolling = false;
-/** The file that could not be loaded: the generation may have been deleted since. */
+/** The file that could not be loaded: the generation may have been deleted since, or the client blocks the file. */
 let unavailableUrl = null;
+/** Small picture of that file as a data: URL, which clients allow. */
+let replacementUrl = null;
 
 const pluralize = (count, noun) => `${count} ${noun}${count === 1 ? '' : 's'}`;
 
@@ -69,34 +71,46 @@ function showGeneration() {
 function showMedia() {
   const { media } = elements;
   const { kind, prompt, output_url: url, thumbnail_url: thumbnailUrl, params } = generation;
-  const source = url === unavailableUrl ? null : url;
+  const source = url === unavailableUrl ? replacementUrl : url;
   media.hidden = source === null;
   if (source === null) return media.replaceChildren();
   if (media.dataset.url === source && media.firstChild !== null) return undefined;
   media.dataset.url = source;
-  const element = document.createElement(kind === 'video' ? 'video' : 'img');
+  const isVideo = kind === 'video' && source === url;
+  const element = document.createElement(isVideo ? 'video' : 'img');
   // Reserves the space, so that the chat does not move when the file has arrived.
   const ratio = /^(\d+):(\d+)$/.exec(params?.aspect_ratio ?? '');
   if (ratio !== null) element.style.aspectRatio = `${ratio[1]} / ${ratio[2]}`;
-  if (kind === 'video') {
+  if (isVideo) {
     Object.assign(element, { controls: true, playsInline: true, preload: 'metadata' });
     element.setAttribute('aria-label', prompt);
     if (thumbnailUrl !== null) element.poster = thumbnailUrl;
   } else element.alt = prompt;
-  element.addEventListener('error', () => void checkUnavailable(source));
+  element.addEventListener('error', () => void replaceUnavailable(source));
   element.src = source;
   return media.replaceChildren(element);
 }
 
-/** Finds out why an output cannot be shown: the generation was deleted, or the client cannot load or play the file. */
-async function checkUnavailable(url) {
-  if (generation?.output_url !== url || unavailableUrl === url) return;
+/**
+ * Shows the thumbnail in place of an output that the client cannot load or play, unless the generation was deleted. The
+ * server sends it with the result, so that the page loads no file.
+ */
+async function replaceUnavailable(url) {
+  if (url === replacementUrl) {
+    replacementUrl = null;
+    return showMedia();
+  }
+  if (generation?.output_url !== url || unavailableUrl === url) return undefined;
   unavailableUrl = url;
-  const isShown = await readGeneration(0).then(
-    () => generation !== null,
-    () => true,
-  );
-  if (isShown) write(elements.notice, `The ${generation.kind} cannot be shown here. Download it to see it.`);
+  replacementUrl = null;
+  const picture = await readGeneration({ wait_seconds: 0, include_thumbnail: true }).catch(() => undefined);
+  if (generation?.output_url !== url) return undefined;
+  if (picture !== undefined) {
+    replacementUrl = `data:${picture.mimeType};base64,${picture.data}`;
+    showMedia();
+  }
+  const text = picture === undefined ? `The ${generation.kind} cannot be shown here.` : 'This is a small preview.';
+  return write(elements.notice, `${text} Download the ${generation.kind} to see it.`);
 }
 
 function updateElapsed() {
@@ -149,18 +163,21 @@ function showMissing() {
 
 /**
  * Reads the generation through the client and shows it.
+ * @returns the picture in the result, if there is one.
  * @throws Error if the client or the server did not answer, or the tool returned an error that may pass.
  */
-async function readGeneration(seconds) {
+async function readGeneration(options) {
   const { uuid } = generation;
-  const call = { name: 'get_generation', arguments: { uuid, wait_seconds: seconds } };
-  const { structuredContent: content = {}, isError = false } = await sendRequest('tools/call', call);
+  const call = { name: 'get_generation', arguments: { uuid, ...options } };
+  const result = await sendRequest('tools/call', call);
+  const { structuredContent: content = {}, content: items = [], isError = false } = result;
   // The client has passed another result meanwhile.
   if (generation?.uuid !== uuid) return undefined;
   if (content.error === 'not_found') return showMissing();
   if (isError || content.uuid !== uuid) throw new Error(content.detail ?? 'The result is missing.');
   generation = content;
-  return showGeneration();
+  showGeneration();
+  return items.find(({ type }) => type === 'image');
 }
 
 /** Reads the generation until it has ended. Pauses while the page is hidden, and ends after several failures. */
@@ -172,7 +189,7 @@ async function poll() {
   while (generation?.status === 'queued' && failures < failuresMax) {
     await waitUntilVisible();
     try {
-      await readGeneration(WAIT_SECONDS);
+      await readGeneration({ wait_seconds: WAIT_SECONDS });
       failures = 0;
       if (generation !== null && generation.status !== 'queued') reportEnd();
     } catch {
