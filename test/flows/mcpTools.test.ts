@@ -57,7 +57,7 @@ describe('MCP tools', () => {
         expect(image.inputSchema.properties.aspect_ratio.default).to.equal('1:1');
       });
 
-      it('generate_image charges 8 credits and returns a uuid, and get_generation links the files', async () => {
+      it('generate_image charges 8 credits and returns a uuid, and get_generation names each address once', async () => {
         const prompt = `a lighthouse ${randomUUID()}`;
         const created = await use('generate_image', { prompt, resolution: '1K' });
         const { uuid } = created.structuredContent;
@@ -70,13 +70,14 @@ describe('MCP tools', () => {
 
         const ended = await use('get_generation', { uuid, wait_seconds: 30 });
         expect(ended.structuredContent.status).to.equal('succeeded');
-        const links = ended.content.filter((item: any) => item.type === 'resource_link');
-        expect(links.map((link: any) => link.uri)).to.deep.equal([
-          ended.structuredContent.output_url,
-          ended.structuredContent.thumbnail_url,
-        ]);
-        expect(links[0].mimeType).to.equal('image/png');
-        expect(ended.content[0].text).to.include(ended.structuredContent.output_url);
+        const { output_url: url, thumbnail_url: thumbnailUrl } = ended.structuredContent;
+        for (const [part, counts] of [
+          [ended.content, [1, 0]],
+          [ended.structuredContent, [1, 1]],
+        ] as const) {
+          const found = [url, thumbnailUrl].map((address) => JSON.stringify(part).split(address).length - 1);
+          expect(found).to.deep.equal(counts);
+        }
         expect(JSON.stringify(ended)).not.to.include('base64');
         const { next, ...generation } = ended.structuredContent;
         expect(generation).to.deep.equal((await customer.readGeneration(uuid)).body);

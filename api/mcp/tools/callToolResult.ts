@@ -1,6 +1,6 @@
 import Type from 'typebox';
 import { config } from '../../../shared/lib/config.ts';
-import type { CallToolResult, ImageContent, ResourceLink } from '@modelcontextprotocol/server';
+import type { CallToolResult, ImageContent } from '@modelcontextprotocol/server';
 import type { ServiceError } from '../../../shared/spec/errors.ts';
 import type { presentGeneration } from '../../../shared/presenters/generation.ts';
 
@@ -17,7 +17,6 @@ export interface ToolResult {
   structured: object;
   /** A picture that the model sees. */
   image?: ImageContent;
-  links?: ResourceLink[];
 }
 
 export const NextStep = Type.String({ description: 'What to do next' });
@@ -31,9 +30,9 @@ export function truncateText(text: string, characters: number): string {
   return text.length > characters ? `${text.slice(0, characters).toWellFormed()}…` : text;
 }
 
-export function toCallToolResult({ text, structured, image, links = [] }: ToolResult): CallToolResult {
+export function toCallToolResult({ text, structured, image }: ToolResult): CallToolResult {
   return {
-    content: [{ type: 'text', text }, ...(image === undefined ? [] : [image]), ...links],
+    content: [{ type: 'text', text }, ...(image === undefined ? [] : [image])],
     structuredContent: structured,
   };
 }
@@ -72,31 +71,4 @@ const CONTENT_TYPES: Record<string, string> = {
 /** Returns the type of a file by the extension of its path or address. */
 export function getContentType(path: string): string | undefined {
   return CONTENT_TYPES[/\.(\w+)$/.exec(path)?.[1] ?? ''];
-}
-
-/** Links to the files of a finished generation. Links, because the bytes would fill a model's context. */
-export function buildResourceLinks(generation: PresentedGeneration): ResourceLink[] {
-  const { kind, uuid, output_url, thumbnail_url } = generation;
-  return [
-    ...(output_url === null
-      ? []
-      : [buildResourceLink(output_url, `The ${kind}`, `${kind}-${uuid}`, ['user', 'assistant'])]),
-    ...(thumbnail_url === null
-      ? []
-      : [buildResourceLink(thumbnail_url, 'Its thumbnail', `thumbnail-${uuid}`, ['assistant'])]),
-  ];
-}
-
-function buildResourceLink(uri: string, title: string, name: string, audience: ('user' | 'assistant')[]): ResourceLink {
-  const extension = /\.(\w+)$/.exec(uri)?.[1] ?? '';
-  const mimeType = getContentType(uri);
-  // In the order in which the library writes the fields.
-  return {
-    name: extension === '' ? name : `${name}.${extension}`,
-    title,
-    uri,
-    ...(mimeType === undefined ? {} : { mimeType }),
-    annotations: { audience },
-    type: 'resource_link',
-  };
 }

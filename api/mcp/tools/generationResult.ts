@@ -4,7 +4,7 @@ import { readThumbnail } from '../../../shared/domain/generations/readThumbnail.
 import { logger } from '../../../shared/lib/logger.ts';
 import { presentGeneration } from '../../../shared/presenters/generation.ts';
 import type { Generation } from '../../../shared/tables/Generation.ts';
-import { buildResourceLinks, getContentType, type PresentedGeneration, type ToolResult } from './callToolResult.ts';
+import { getContentType, type PresentedGeneration, type ToolResult } from './callToolResult.ts';
 import type { ToolContext } from './defineTool.ts';
 
 /** Interval of the progress notifications during a wait. */
@@ -37,7 +37,8 @@ function startProgressReports(seconds: number, { reportProgress }: ToolContext):
 }
 
 /**
- * Describes a generation, suggests the next step, and links its files.
+ * Describes a generation, and suggests the next step. Each address is in the text once and in the fields once: clients
+ * show their model one of them.
  * @param options.hasThumbnail adds the thumbnail as an image for the model. Its text says so if that fails.
  */
 export async function buildGenerationResult(
@@ -51,7 +52,6 @@ export async function buildGenerationResult(
     text: `${missing}${describeGeneration(generation)}`,
     ...(image === null || image === undefined ? {} : { image }),
     structured: { ...generation, next: getNextStep(generation) },
-    links: buildResourceLinks(generation),
   };
 }
 
