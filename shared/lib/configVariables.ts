@@ -19,6 +19,13 @@ const UpstreamModel = (options: Record<string, unknown> = {}) =>
   });
 /** `address` or `address:role`. */
 const STAFF_ENTRY = `[^\\s,@]+@[^\\s,@:]+(:(${STAFF_ROLES.join('|')}))?`;
+const ROLE_LIMIT = `(${STAFF_ROLES.join('|')}):\\d{1,12}`;
+const RoleLimits = (fallback: string) =>
+  Type.String({
+    default: fallback,
+    pattern: `^(${ROLE_LIMIT}(\\s*,\\s*${ROLE_LIMIT})*)?$`,
+    description: `limits such as finance:50000, with commas between them, for the roles ${STAFF_ROLES.join(', ')}`,
+  });
 const Origins = () =>
   Type.String({
     default: '',
@@ -149,6 +156,9 @@ export const Environment = Type.Object({
     pattern: `^(${STAFF_ENTRY}(\\s*,\\s*${STAFF_ENTRY})*)?$`,
     description: `e-mail addresses such as one@example.com, or one@example.com:role with one of the roles ${STAFF_ROLES.join(', ')}; with commas between them`,
   }),
+  /** Credits and cents that a member of staff with each role may give back within 24 hours. */
+  STAFF_DAILY_CREDITS: RoleLimits('support:2000,finance:100000,admin:500000'),
+  STAFF_DAILY_REFUND_CENTS: RoleLimits('finance:500000,admin:2500000'),
   /** Commit that the running code was built from, for `genmeter_build_info`. The image sets it. */
   GIT_COMMIT: Type.String({
     default: 'unknown',

@@ -145,27 +145,28 @@ describe('the audit log', () => {
     });
   }
 
+  const changeQueue = (method: string, path: string, options: object = {}) => {
+    const requestId = `audited-${randomUUID()}`;
+    const headers = { cookie: console.member('ops').cookie, origin: service.baseUrl, 'x-request-id': requestId };
+    return service
+      .request(method, `/admin/queues/api/queues/${path}`, { headers, ...options })
+      .then(async ({ status }) => ({ status, entries: await countEntries(requestId) }));
+  };
+
   it('records the queue that the board changes, however its name is encoded, and what was sent with the change', async () => {
-    const send = (method: string, path: string, options: object = {}) => {
-      const requestId = `audited-${randomUUID()}`;
-      const headers = { cookie: console.member('ops').cookie, origin: service.baseUrl, 'x-request-id': requestId };
-      return service
-        .request(method, `/admin/queues/api/queues/${path}`, { headers, ...options })
-        .then(async ({ status }) => ({ status, entries: await countEntries(requestId) }));
-    };
-    const paused = await send('PUT', 'm%65dia/pause');
+    const paused = await changeQueue('PUT', 'm%65dia/pause');
     expect([paused.status, paused.entries[0].target_id, paused.entries[0].after]).to.deep.equal([
       200,
       'media',
       { change: 'pause' },
     ]);
-    expect((await send('PUT', 'media/resume')).status).to.equal(200);
-    const limited = await send('PUT', 'media/concurrency', { body: { concurrency: 5 } });
+    expect((await changeQueue('PUT', 'media/resume')).status).to.equal(200);
+    const limited = await changeQueue('PUT', 'media/concurrency', { body: { concurrency: 5 } });
     expect(limited.entries[0].after).to.deep.equal({ change: 'concurrency', body: '{"concurrency":5}' });
     // Jobs with any name and data cannot be added.
-    const added = await send('POST', 'media/add', { body: { name: 'any', data: { uuid: 'any' }, options: {} } });
+    const added = await changeQueue('POST', 'media/add', { body: { name: 'any', data: { uuid: 'any' }, options: {} } });
     expect([added.status, added.entries]).to.deep.equal([404, []]);
-    expect((await send('PATCH', 'media/7/update-data', { body: { uuid: 'any' } })).entries).to.deep.equal([]);
+    expect((await changeQueue('PATCH', 'media/7/update-data', { body: { uuid: 'any' } })).entries).to.deep.equal([]);
   });
 
   it('is append-only: the database rejects UPDATE, DELETE and TRUNCATE', async () => {
