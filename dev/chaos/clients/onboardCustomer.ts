@@ -93,14 +93,15 @@ function readCookie(lines: string | string[] | undefined, name: string): string 
   return cookies.find((cookie) => cookie.startsWith(`${name}=`)) ?? null;
 }
 
-/** Sends a request with the session cookie, and signs in again if the session is over. */
+/** Sends a request with the session cookie, and signs in again if the session is over, or too old for the request. */
 export async function sendWithSession(step: Step, request: RestRequest): Promise<RestResponse> {
   const { state, customer, random } = step;
   const address = random.pick(state.addresses);
   const origin = await discoverOrigin(step, address);
   const headers = { ...request.headers, cookie: customer.cookie ?? '', ...(origin === null ? {} : { origin }) };
-  const response = await sendRest(step, { ...request, address, headers });
-  if (response.status === 401) {
+  const expectedErrors = [...(request.expectedErrors ?? []), 'insufficient_scope' as const];
+  const response = await sendRest(step, { ...request, address, headers, expectedErrors });
+  if (response.status === 401 || response.code === 'insufficient_scope') {
     state.origins.delete(address);
     await signInCustomer(step);
     return { ...response, isUnknown: true };
