@@ -182,17 +182,6 @@ describe('rate limits', () => {
     expect((await via(customer).request('GET', '/api/keys/', { headers })).status).to.equal(200);
   });
 
-  it('discovery and the challenge of a 401 are never refused because of others behind the address', async () => {
-    const address = freshAddress();
-    await repeatRequest(5, () => fromAddress(address, '/api/models/'));
-    for (const path of ['/.well-known/oauth-protected-resource/mcp', '/jwks.json'])
-      expect((await fromAddress(address, path)).status, path).to.equal(200);
-    for (const credential of [undefined, { authorization: 'Bearer a.b.c' }]) {
-      const { status, headers } = await fromAddress(address, '/mcp', credential);
-      expect([status, headers.get('www-authenticate')?.slice(0, 7)]).to.deep.equal([401, 'Bearer ']);
-    }
-  });
-
   it('a revoked key counts against the address and not against its account', async () => {
     const customer = await service.createCustomer('pro');
     const revoked = (await customer.requestWithSession('POST', '/api/keys/create/', { body: { name: 'leaked' } })).body;

@@ -82,7 +82,7 @@ describe('the security log', () => {
 
   it('records the revocation of a grant by its application and by the reuse of a token', async () => {
     const { customer } = await createVisitor(service);
-    const client = await registerClient(service.baseUrl);
+    const client = await registerClient(service.baseUrl, { redirect_uris: ['https://client.example/callback'] });
     const first = await client.authorizeAndExchange(customer);
     const second = await client.refresh(first.refresh_token);
     await client.refresh(second.body.refresh_token);

@@ -1,19 +1,10 @@
 import { expect } from 'chai';
-import type { Browser, Frame, Page, Route } from 'playwright-core';
+import type { Browser, Frame, Page } from 'playwright-core';
 import sharp from 'sharp';
 import type { TestCustomer } from '../harness/apiClient.ts';
-import { type ChatHost, startChatHost } from '../harness/chatHost.ts';
+import { type ChatHost, findToolCalls, IMAGE_CALL, isRead, startChatHost, VIDEO_CALL } from '../harness/chatHost.ts';
 import { launchBrowser } from '../harness/realBrowser.ts';
-import { appendRunEvent } from '../harness/runEvents.ts';
 import { eventually, startTestService, type TestService } from '../harness/testService.ts';
-
-const IMAGE_CALL = { prompt: 'a lighthouse on a rock in the evening', resolution: '1K', aspect_ratio: '16:9' };
-const VIDEO_CALL = { prompt: 'waves under the lighthouse', duration: 5, resolution: '720p' };
-/** Requests of the tests and of the page to /mcp, by the name of their tool. */
-const findToolCalls = (bodies: string[]): string[] =>
-  bodies.map((body) => JSON.parse(body)).flatMap(({ method, params }) => (method === 'tools/call' ? params.name : []));
-
-const isRead = (route: Route): boolean => route.request().postData()?.includes('get_generation') === true;
 
 describe('the view of a generation in a chat, in a real browser', function () {
   this.timeout(120_000);
@@ -26,13 +17,7 @@ describe('the view of a generation in a chat, in a real browser', function () {
 
   before(async function () {
     browser = await launchBrowser(this);
-    const started = await startChatHost();
-    if (started === null) {
-      const reason = 'the official host bridge comes from the npm registry, which cannot be reached';
-      appendRunEvent({ kind: 'skip', file: this.test?.file ?? '', reason });
-      this.skip();
-    }
-    host = started;
+    host = await startChatHost(this);
     service = await startTestService({ env: { MCP_ALLOWED_ORIGINS: host.origin } });
     const image = { create: { width: 640, height: 360, channels: 3, background: '#3b6ea5' } } as const;
     service.upstream.picture = await sharp(image).png().toBuffer();

@@ -35,9 +35,9 @@ describe('migrations', () => {
 
   it('are not applied to a database of another series, which gets a sentence that says so', async () => {
     const db = connect(await createDatabase());
-    await db.raw(`INSERT INTO schema_migrations (name, batch, migration_time) VALUES ('9001_newer', 99, now())`);
+    await db.raw(`INSERT INTO migrations (name, batch, migration_time) VALUES ('9001_newer', 99, now())`);
     expect(await migrate(db)).to.deep.equal([]);
-    await db.raw(`DELETE FROM schema_migrations WHERE name = '0001_accounts'`);
+    await db.raw(`DELETE FROM migrations WHERE name = '0001_accounts'`);
     await expectRejection(migrate(db), /has the migration 9001_newer.*but not 0001_accounts: it belongs to/);
   });
 

@@ -175,6 +175,20 @@ describe('third-party OAuth clients', () => {
     });
   }
 
+  it('discovery and the challenge of a 401 are never refused because of others behind the address', async () => {
+    const limits = { RATE_LIMITS: 'on', RATE_PUBLIC_PER_MINUTE: '1', REDIS_PREFIX: `limit-${randomUUID()}` };
+    const { baseUrl } = await service.startApi(limits);
+    const statuses = [];
+    for (let index = 0; index < 2; index += 1) statuses.push((await fetch(`${baseUrl}/api/models/`)).status);
+    expect(statuses).to.deep.equal([200, 429]);
+    for (const path of ['/.well-known/oauth-protected-resource/mcp', '/jwks.json'])
+      expect((await fetch(baseUrl + path)).status, path).to.equal(200);
+    for (const headers of [{}, { authorization: 'Bearer a.b.c' }] as HeadersInit[]) {
+      const { status, headers: sent } = await fetch(`${baseUrl}/mcp`, { method: 'POST', headers });
+      expect([status, sent.get('www-authenticate')?.slice(0, 7)]).to.deep.equal([401, 'Bearer ']);
+    }
+  });
+
   it('auth() of @modelcontextprotocol/sdk discovers all endpoints from the URL of /mcp alone', async () => {
     const provider = new MemoryOAuthProvider();
     expect(await authOfSdk(provider, { serverUrl: `${service.baseUrl}/mcp` })).to.equal('REDIRECT');

@@ -5,9 +5,11 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { build } from 'esbuild';
+import type { Route } from 'playwright-core';
 import { ROOT } from '../../dev/local/environment/build.ts';
 import { runProgram } from '../../dev/local/environment/program.ts';
 import { OFFLINE } from './offline.ts';
+import { appendRunEvent } from './runEvents.ts';
 
 /** The official host bridge of MCP Apps, which is fetched from the registry on first use. */
 const BRIDGE_PACKAGE = '@modelcontextprotocol/ext-apps@2.0.4';
@@ -47,10 +49,24 @@ export interface ChatHost {
   close(): void;
 }
 
-/** Serves a page that embeds views of MCP Apps. @returns null if the registry cannot be reached. */
-export async function startChatHost(): Promise<ChatHost | null> {
+/** Calls of the generate tools, whose results the page shows. */
+export const IMAGE_CALL = { prompt: 'a lighthouse on a rock in the evening', resolution: '1K', aspect_ratio: '16:9' };
+export const VIDEO_CALL = { prompt: 'waves under the lighthouse', duration: 5, resolution: '720p' };
+
+/** Requests of the tests and of the page to /mcp, by the name of their tool. */
+export const findToolCalls = (bodies: string[]): string[] =>
+  bodies.map((body) => JSON.parse(body)).flatMap(({ method, params }) => (method === 'tools/call' ? params.name : []));
+
+export const isRead = (route: Route): boolean => route.request().postData()?.includes('get_generation') === true;
+
+/** Serves a page that embeds views of MCP Apps. Skips the suite if the registry cannot be reached. */
+export async function startChatHost(suite: Mocha.Context): Promise<ChatHost> {
   const bundle = await bundleChatPage();
-  if (bundle === null) return null;
+  if (bundle === null) {
+    const reason = 'the official host bridge comes from the npm registry, which cannot be reached';
+    appendRunEvent({ kind: 'skip', file: suite.test?.file ?? '', reason });
+    suite.skip();
+  }
   const chat = await listen(({ url }, response) => {
     const isScript = url === '/bundle.js';
     response.setHeader('content-type', isScript ? 'text/javascript' : 'text/html');

@@ -175,7 +175,8 @@ export class TestService {
     const client = await this.database.connect();
     try {
       const found = await checkInvariants(client, { isDrained, now: this.now });
-      expect(found.filter(({ invariant }) => !this.fabricated.has(invariant))).to.deep.equal([]);
+      const violations = found.filter(({ invariant }) => !this.fabricated.has(invariant));
+      expect(violations, JSON.stringify(violations)).to.deep.equal([]);
     } finally {
       client.release();
     }

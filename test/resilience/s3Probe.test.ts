@@ -72,7 +72,9 @@ describe('the probe of a bucket', () => {
     }
     bucket.mode = 'proxy';
     const { message } = await captureError(open().probe());
-    expect(message).to.match(/responded with 502\b/).and.not.include('@aws-sdk');
+    expect(message)
+      .to.match(/responded with 502\b/)
+      .and.not.include('@aws-sdk');
     const unknown = open({ endpoint: 'http://no-such-host.invalid' });
     const error = await captureError(unknown.probe());
     expect(error).to.not.be.instanceOf(StoreConfigError);
