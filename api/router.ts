@@ -215,8 +215,8 @@ export const HTTP_ROUTES: readonly HttpRoute[] = [
 
   ...STAFF_ROUTES,
 
-  ['GET',    '/authorize',                                       'optionalSession', 'public',    'none', showConsent],
-  ['POST',   '/authorize',                                       'optionalSession', 'public',    'form', submitConsent],
+  ['GET',    '/authorize',                                       'optionalSession', 'account',   'none', showConsent],
+  ['POST',   '/authorize',                                       'optionalSession', 'account',   'form', submitConsent],
   ['POST',   '/token',                                           'none',            'byMessage', 'raw',  token],
   ['POST',   '/register',                                        'none',            'byMessage', 'raw',  register],
   ['POST',   '/revoke',                                          'none',            'byMessage', 'raw',  revoke],

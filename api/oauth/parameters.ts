@@ -3,7 +3,8 @@ import { OAuthError } from '../../shared/spec/oauth.ts';
 import { findResource, getResourceUrl } from '../../shared/domain/oauth/resources.ts';
 import type { Context, Handler } from '../context.ts';
 import { readRawBody } from '../pipeline/body.ts';
-import { getErrorHeaders } from '../pipeline/httpError.ts';
+import { toServiceError } from '../pipeline/errors.ts';
+import { getErrorHeaders, getErrorStatus } from '../pipeline/httpError.ts';
 
 /** Maximum size of a registration and of a form at an OAuth endpoint. */
 const OAUTH_BODY_LIMIT_BYTES = 16 * 1024;
@@ -55,18 +56,16 @@ export function requireParameter(parameters: OAuthParameters, name: string): str
 }
 
 /**
- * Renders OAuthError as defined in RFC 6749, 5.2, and a rate limit in the same form. Other errors reach the error
- * middleware. The official MCP clients keep a grant through `temporarily_unavailable`; after an unknown code they would
- * ask the user to connect again.
+ * Renders errors as defined in RFC 6749, 5.2. The official MCP clients keep a grant through `temporarily_unavailable`, which
+ * a rate limit and an outage are; after an unknown code they would ask the user to connect again.
  */
 export function withOAuthErrors(handler: Handler): Handler {
   return async (ctx) => {
     ctx.set('cache-control', 'no-store');
     try {
       await handler(ctx);
-    } catch (rejection) {
-      const error = toOAuthRateLimit(rejection);
-      if (!(error instanceof OAuthError)) throw error;
+    } catch (thrown) {
+      const error = thrown instanceof OAuthError ? thrown : toOAuthError(toServiceError(thrown, ctx));
       ctx.status = error.status;
       ctx.set(error.extras.headers ?? {});
       ctx.body = { error: error.code, error_description: error.message };
@@ -74,9 +73,9 @@ export function withOAuthErrors(handler: Handler): Handler {
   };
 }
 
-function toOAuthRateLimit(error: unknown): unknown {
-  if (!(error instanceof ServiceError) || error.code !== 'rate_limited') return error;
-  return new OAuthError('temporarily_unavailable', error.message, { status: 429, headers: getErrorHeaders(error) });
+function toOAuthError(error: ServiceError): OAuthError {
+  const code = error.retryAfterSeconds === undefined ? 'server_error' : 'temporarily_unavailable';
+  return new OAuthError(code, error.message, { status: getErrorStatus(error), headers: getErrorHeaders(error) });
 }
 
 /** Checks a requested resource. An access token has one audience, so all values must name the same one. */

@@ -5,6 +5,8 @@ import { type TestCustomer, IMAGE } from '../harness/apiClient.ts';
 import { connectMcpClient } from '../harness/mcpClient.ts';
 import { requireTestEnv } from '../harness/databases.ts';
 import { FaultProxy } from '../fakes/faultProxy.ts';
+import { postUrlEncoded } from '../harness/oauthClient.ts';
+import { expectOAuthError } from '../harness/oauthErrors.ts';
 import { eventually, type TestService, startTestService } from '../harness/testService.ts';
 import { scaleTimeout } from '../harness/scaleTimeout.ts';
 
@@ -37,12 +39,15 @@ describe('while Postgres or Redis is unavailable', () => {
     it(`Postgres (${how}): every request gets a 503 in the envelope within 5 s, and succeeds again afterwards`, async () => {
       database[how]();
       const startedAt = Date.now();
+      const refresh = { grant_type: 'refresh_token', client_id: 'x', refresh_token: 'x' };
+      const refreshed = postUrlEncoded(service.baseUrl, '/token', refresh);
       const responses = await Promise.all([
         customer.request('GET', '/api/ledger/'),
         customer.requestWithSession('GET', '/authentication/me/'),
         customer.request('GET', '/api/generations/00000000-0000-7000-8000-000000000000/'),
         image(),
       ]);
+      expectOAuthError(await refreshed, 'temporarily_unavailable', 503);
       expect(Date.now() - startedAt).to.be.below(scaleTimeout(5_000));
       for (const response of responses) {
         expect(response.status).to.equal(503);

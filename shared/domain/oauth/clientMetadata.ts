@@ -10,14 +10,20 @@ export interface ClientMetadata {
   redirectUris: string[];
 }
 
+/** Methods of authentication of clients that work without a secret. */
+const PUBLIC_METHODS = ['none', 'client_secret_post', 'client_secret_basic'];
+
 /**
- * Validates the metadata of a client. Unknown fields are ignored, as RFC 7591 requires, and so is the method of
- * authentication: all clients are public and use PKCE.
+ * Validates the metadata of a client. Unknown fields are ignored, as RFC 7591 requires. All clients are public and
+ * use PKCE: one that asks for a secret is registered without.
  * @param defaultName name of a client that gives none; default: the host of its first redirect URI.
  * @throws OAuthError invalid_redirect_uri, invalid_client_metadata
  */
 export function parseClientMetadata(metadata: Record<string, unknown>, defaultName?: string): ClientMetadata {
   const redirectUris = parseRedirectUris(metadata['redirect_uris']);
+  const method = metadata['token_endpoint_auth_method'];
+  if (typeof method === 'string' && !PUBLIC_METHODS.includes(method))
+    throw clientMetadataError('token_endpoint_auth_method must be none: clients are public and use PKCE.');
   requireIncludes(metadata, 'grant_types', 'authorization_code');
   requireIncludes(metadata, 'response_types', 'code');
   const name = parseClientName(metadata['client_name']);

@@ -1,10 +1,10 @@
 import type { Knex } from 'knex';
 import { createBatcher } from '../../lib/batcher.ts';
-import { now } from '../../lib/clock.ts';
+import { addMilliseconds, now } from '../../lib/clock.ts';
 import { prepared, runStatement } from '../../lib/database/preparedStatements.ts';
 import { DB_WAIT_TIMEOUT } from '../../lib/database/waitTimeout.ts';
 import { sha256 } from '../../lib/secrets.ts';
-import { API_KEY_LAST_USED_INTERVAL_MS } from '../../spec/limits.ts';
+import { API_KEY_LAST_USED_INTERVAL_MS, REFRESH_GRACE_SECONDS } from '../../spec/limits.ts';
 import type { Scope } from '../../spec/oauth.ts';
 import { OAuthGrant } from '../../tables/OAuthGrant.ts';
 import { accountSuspendedError } from '../accounts/accounts.ts';
@@ -30,13 +30,17 @@ export interface ConnectedApplication {
 
 const FIND_GRANT = prepared(
   'find_grant_of_code_or_token',
-  `SELECT grant_uuid FROM oauth_refresh_tokens WHERE token_hash = :hash
-   UNION ALL SELECT grant_uuid FROM oauth_codes WHERE code_hash = :hash`,
+  `SELECT grant_uuid FROM oauth_refresh_tokens
+    WHERE token_hash = :hash AND expires_at > :now AND (used_at IS NULL OR used_at > :graceStart)
+   UNION ALL SELECT grant_uuid FROM oauth_codes WHERE code_hash = :hash AND used_at IS NULL`,
 );
 
-/** Returns the UUID of the grant of an authorization code or a refresh token, used and expired ones included. */
+/** Returns the UUID of the grant of an authorization code or a refresh token, unless it was used before. */
 export async function findTokenGrant(codeOrToken: string): Promise<string | null> {
-  const [row] = await runStatement<{ grant_uuid: string }>(FIND_GRANT, { hash: sha256(codeOrToken) });
+  const at = now();
+  const graceStart = addMilliseconds(at, -REFRESH_GRACE_SECONDS * 1_000);
+  const bindings = { hash: sha256(codeOrToken), now: at, graceStart };
+  const [row] = await runStatement<{ grant_uuid: string }>(FIND_GRANT, bindings);
   return row?.grant_uuid ?? null;
 }
 
