@@ -240,16 +240,16 @@ describe('an Idempotency-Key', () => {
     expect((await sendWithKey(customer, CHECKOUT, key, { plan: 'studio' })).status).to.equal(200);
   });
 
-  it('returns the same rejection for 20 simultaneous requests to two API processes', async () => {
+  it('returns the same rejection for 8 simultaneous requests to two API processes', async () => {
     const customer = await service.createCustomer(null);
     const key = randomUUID();
     const answers = await Promise.all(
-      Array.from({ length: 20 }, (_, index) =>
+      Array.from({ length: 8 }, (_, index) =>
         sendWithKey(customer.on(service.baseUrls[index % 2] as string), TOPUP, key, TOPUP.body),
       ),
     );
     for (const answer of answers) expectError(answer, 'subscription_required');
-    expect(answers.map(getReplayHeader)).to.deep.equal(Array(20).fill(null));
+    expect(answers.map(getReplayHeader)).to.deep.equal(Array(8).fill(null));
   });
 
   it('prevents a second effect when the first response could not be stored', async () => {
