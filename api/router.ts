@@ -20,6 +20,7 @@ import { health, ready, serving } from './rest/health/routes.ts';
 import * as models from './rest/models/routes.ts';
 import * as notifications from './rest/notifications/routes.ts';
 import * as openapi from './rest/openapi/routes.ts';
+import { receiveAppleEvent } from './rest/session/appleEvents.ts';
 import * as session from './rest/session/routes.ts';
 import * as uploads from './rest/uploads/routes.ts';
 import * as usage from './rest/usage/routes.ts';
@@ -236,6 +237,9 @@ export const HTTP_ROUTES: readonly HttpRoute[] = [
 
   // Addresses with a token, which upstreams call once a run has ended.
   ['POST',   '/upstream-events/:token',                          'none',            'unlimited', 'raw',  receiveUpstreamCallback],
+
+  // Signed notifications of sign-in providers.
+  ['POST',   '/sign-in-events/apple',                            'none',            'unlimited', 'raw',  receiveAppleEvent],
 
   // Signed addresses of input images, if files are on disk.
   ['PUT',    '/uploads/:uuid/original',                          'none',            'public',    'raw',  receiveUpload],

@@ -191,6 +191,7 @@ const OWN_ENDPOINTS = `
   POST   /api/uploads/create/                  key/cookie
   GET    /api/uploads/:uuid/                   key/cookie
   POST   /upstream-events/:token               public
+  POST   /sign-in-events/apple                 public
   PUT    /uploads/:uuid/original               public
   GET    /uploads/:uuid/:file                  public
   GET    /api/billing/invoices/                key/cookie

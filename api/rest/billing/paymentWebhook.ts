@@ -3,19 +3,11 @@ import { processor } from '../../../shared/gateways/payments/index.ts';
 import { ServiceError } from '../../../shared/spec/errors.ts';
 import type { Context } from '../../context.ts';
 import { readRawBody } from '../../pipeline/body.ts';
-import { consumeRateLimit } from '../../pipeline/rateLimit.ts';
+import { countRejections } from '../../pipeline/countRejections.ts';
 
-/**
- * Receives an event of the payment processor: acknowledged once it is stored, applied by a worker (spec: Events).
- * Rejected requests count against the address that sent them; the processor's own are not limited.
- */
+/** Receives an event of the payment processor: acknowledged once it is stored, applied by a worker (spec: Events). */
 export async function receiveProcessorEvent(ctx: Context): Promise<void> {
-  try {
-    await verifyAndStoreEvent(ctx);
-  } catch (error) {
-    if (error instanceof ServiceError && !error.isServiceFault) await consumeRateLimit(ctx, 'public');
-    throw error;
-  }
+  await countRejections(ctx, () => verifyAndStoreEvent(ctx));
   ctx.body = { received: true };
 }
 

@@ -14,10 +14,11 @@ const SENTENCES: Record<SecurityEventName, (details: Details) => string> = {
   sign_in_failed: ({ provider }) =>
     `Sign-in with ${getProviderTitle(provider)} was rejected: it is not linked to the account`,
   signed_out: () => 'Signed out',
-  session_ended: ({ ended_browser: browser, sessions }) =>
-    browser === undefined
-      ? `Signed out of ${sessions} other sessions`
-      : `Signed out ${describeBrowser(String(browser))}`,
+  session_ended: ({ ended_browser: browser, sessions, provider }) => {
+    if (browser !== undefined) return `Signed out ${describeBrowser(String(browser))}`;
+    if (provider === undefined) return `Signed out of ${sessions} other sessions`;
+    return `Signed out of ${sessions} sessions, because access was withdrawn at ${getProviderTitle(provider)}`;
+  },
   identity_linked: ({ provider }) => `${getProviderTitle(provider)} linked as a sign-in method`,
   identity_removed: ({ provider }) => `${getProviderTitle(provider)} removed as a sign-in method`,
   identity_restored: ({ provider, identities, sessions, keys, grants, webhooks }) =>

@@ -3,7 +3,7 @@ import { SignJWT } from 'jose';
 import type { ClientAuth } from 'openid-client';
 import { now } from '../../lib/clock.ts';
 import { openIdProvider } from './openIdConnect.ts';
-import type { IdentityProvider } from './identityProvider.ts';
+import { IdentityError, type IdentityNotification, type IdentityProvider } from './identityProvider.ts';
 
 export interface AppleSettings {
   issuer: string;
@@ -14,15 +14,33 @@ export interface AppleSettings {
   privateKey: string;
 }
 
-/** Creates the Apple provider. Its client secret is a signed token, and its callback is a form post. */
+/**
+ * Creates the Apple provider. Its client secret is a signed token, its callback is a form post, and it sends
+ * notifications.
+ */
 export function appleProvider(settings: AppleSettings): IdentityProvider {
-  return openIdProvider({
+  const provider = openIdProvider({
     issuer: settings.issuer,
     clientId: settings.clientId,
     authentication: createAppleClientAuth(settings),
     parameters: { scope: 'openid email name', response_mode: 'form_post' },
     readFirstName: parseFirstName,
   });
+  return {
+    ...provider,
+    readNotification: async (token) => parseEvent((await provider.verifyToken(token))['events']),
+  };
+}
+
+/** Parses the claim `events`, which contains one event as JSON text. */
+function parseEvent(events: unknown): IdentityNotification {
+  try {
+    const { type, sub: subject } = JSON.parse(events as string) as { type: unknown; sub: unknown };
+    if (typeof type === 'string' && typeof subject === 'string') return { type, subject };
+  } catch {
+    // An ID token, for example, has no event.
+  }
+  throw new IdentityError('rejected', 'the token contains no event');
 }
 
 /** Lifetime of a client secret, which is created for each request. */

@@ -20,12 +20,21 @@ export interface ProviderIdentity {
   firstName: string;
 }
 
-/** A sign-in provider. Both methods throw IdentityError. */
+/** A change that a person has made at the provider. */
+export interface IdentityNotification {
+  /** Name of the event at the provider. */
+  type: string;
+  subject: string;
+}
+
+/** A sign-in provider. Its methods throw IdentityError. */
 export interface IdentityProvider {
   /** @returns the URL to send the browser to. */
   createAuthorizationUrl(secrets: SignInSecrets, redirectUri: string): Promise<string>;
   /** @param parameters parameters of the callback. */
   completeSignIn(parameters: URLSearchParams, secrets: SignInSecrets, redirectUri: string): Promise<ProviderIdentity>;
+  /** Verifies and parses a notification, if the provider sends them. */
+  readNotification?(token: string): Promise<IdentityNotification>;
 }
 
 /**

@@ -45,4 +45,10 @@ export function getIssuer(provider: ProviderName): string {
 }
 
 export { IdentityError, PROVIDER_NAMES } from './identityProvider.ts';
-export type { IdentityProvider, ProviderIdentity, ProviderName, SignInSecrets } from './identityProvider.ts';
+export type {
+  IdentityNotification,
+  IdentityProvider,
+  ProviderIdentity,
+  ProviderName,
+  SignInSecrets,
+} from './identityProvider.ts';

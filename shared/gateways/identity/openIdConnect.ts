@@ -1,4 +1,6 @@
+import { createRemoteJWKSet, customFetch, type JWTPayload, jwtVerify } from 'jose';
 import * as client from 'openid-client';
+import { now } from '../../lib/clock.ts';
 import { fetchBounded } from './boundedFetch.ts';
 import { toIdentityFault, IdentityError, type IdentityProvider, type ProviderIdentity } from './identityProvider.ts';
 
@@ -14,8 +16,13 @@ export interface OpenIdSettings {
   readFirstName?: (parameters: URLSearchParams) => string;
 }
 
-/** Creates an OpenID Connect provider. Its metadata is fetched at the first use and cached. */
-export function openIdProvider(settings: OpenIdSettings): IdentityProvider {
+export interface OpenIdProvider extends IdentityProvider {
+  /** Verifies the signature, issuer and audience of a token that did not come with a sign-in. */
+  verifyToken(token: string): Promise<JWTPayload>;
+}
+
+/** Creates an OpenID Connect provider. Its metadata and keys are fetched at the first use and cached. */
+export function openIdProvider(settings: OpenIdSettings): OpenIdProvider {
   let configurationPromise: Promise<client.Configuration> | undefined;
   const discover = () => {
     // A failed discovery is not cached.
@@ -25,7 +32,16 @@ export function openIdProvider(settings: OpenIdSettings): IdentityProvider {
     });
     return configurationPromise;
   };
+  let keys: ReturnType<typeof createRemoteJWKSet> | undefined;
   return {
+    verifyToken: (token) =>
+      withIdentityErrors(async () => {
+        const { issuer, jwks_uri: keysUrl } = (await discover()).serverMetadata();
+        keys ??= createRemoteJWKSet(new URL(keysUrl as string), { [customFetch]: fetchBounded });
+        const expected = { issuer, audience: settings.clientId, algorithms: ['RS256'], currentDate: now() };
+        return (await jwtVerify(token, keys, expected)).payload;
+      }),
+
     createAuthorizationUrl: (secrets, redirectUri) =>
       withIdentityErrors(async () => {
         const challenge = await client.calculatePKCECodeChallenge(secrets.codeVerifier);
@@ -114,8 +130,17 @@ export function getFirstWord(name: string): string {
   return name.trim().split(/\s+/)[0] ?? '';
 }
 
-/** Error codes of responses that are well-formed but cannot be trusted. */
+/** Error codes of responses and tokens that were read but cannot be trusted. */
 const UNTRUSTED_RESPONSE_CODES = new Set([
+  'ERR_JOSE_ALG_NOT_ALLOWED',
+  'ERR_JOSE_NOT_SUPPORTED',
+  'ERR_JWKS_MULTIPLE_MATCHING_KEYS',
+  'ERR_JWKS_NO_MATCHING_KEY',
+  'ERR_JWS_INVALID',
+  'ERR_JWS_SIGNATURE_VERIFICATION_FAILED',
+  'ERR_JWT_CLAIM_VALIDATION_FAILED',
+  'ERR_JWT_EXPIRED',
+  'ERR_JWT_INVALID',
   'OAUTH_INVALID_RESPONSE',
   'OAUTH_JWT_CLAIM_COMPARISON_FAILED',
   'OAUTH_JWT_TIMESTAMP_CHECK_FAILED',
