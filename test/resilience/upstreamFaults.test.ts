@@ -127,6 +127,24 @@ describe('generations while the upstream misbehaves', () => {
     expect(ended).to.include({ status: 'failed', error_message: 'The model lost this generation.' });
   });
 
+  it('fails and refunds a generation whose handle it cannot read a minute after its submission', async () => {
+    service.upstream.outcome = 'wait';
+    const balance = await customer.balance();
+    const { uuid, prompt } = await customer.createVideo();
+    await eventually('submitted', () => service.upstream.jobsFor(prompt).length === 1);
+    const rewrite = () =>
+      service.sql(
+        `UPDATE generations SET submitted_at = now() - interval '2 minutes',
+                upstream_handle = upstream_handle || '{"response_url": null, "status_url": "another form"}'
+          WHERE uuid = $1 AND submitted_at IS NOT NULL RETURNING 1`,
+        [uuid],
+      );
+    await eventually('recorded', async () => (await rewrite()).length === 1);
+    const ended = await customer.waitForEnd(uuid);
+    expect(ended).to.include({ status: 'failed', error_message: 'The model lost this generation.' });
+    expect(await customer.balance()).to.equal(balance);
+  });
+
   it('fails and refunds a generation past its deadline, cancels it upstream, and ignores a late success', async () => {
     service.upstream.outcome = 'wait';
     const balance = await customer.balance();

@@ -273,14 +273,14 @@ describe('the fal adapter', () => {
 
     it('never sends the key to another origin, even if a handle contains an address there', async () => {
       expect(await captureUpstreamError(upstream().poll(buildFalHandle(stranger.url)))).to.include({
-        fault: 'unavailable',
+        fault: 'gone',
       });
       expect(await captureUpstreamError(upstream().cancel(buildFalHandle(stranger.url)))).to.include({
-        fault: 'unavailable',
+        fault: 'gone',
       });
       fake.status = { status: 200, body: { status: 'COMPLETED' } };
       const half = { ...buildFalHandle(fake.url), response_url: `${stranger.url}/owner/app/requests/r1` };
-      expect(await captureUpstreamError(upstream().poll(half))).to.include({ fault: 'unavailable' });
+      expect(await captureUpstreamError(upstream().poll(half))).to.include({ fault: 'gone' });
       expect(stranger.requests).to.deep.equal([]);
     });
   });

@@ -259,8 +259,10 @@ describe('the Replicate adapter', () => {
     it('never requests an address at another origin, even if a handle contains one', async () => {
       const foreign = `${stranger.url}/v1/predictions/p1`;
       const handle = { id: 'p1', get_url: foreign, cancel_url: `${foreign}/cancel` };
-      expect(await captureUpstreamError(upstream().poll(handle))).to.include({ fault: 'unavailable' });
-      expect(await captureUpstreamError(upstream().cancel(handle))).to.include({ fault: 'unavailable' });
+      for (const unreadable of [handle, { id: 'p1' }]) {
+        expect(await captureUpstreamError(upstream().poll(unreadable))).to.include({ fault: 'gone' });
+        expect(await captureUpstreamError(upstream().cancel(unreadable))).to.include({ fault: 'gone' });
+      }
       expect(stranger.requests).to.deep.equal([]);
     });
   });

@@ -13,6 +13,7 @@ import {
   truncateMessage,
   toNonEmptyString,
   unavailableError,
+  unreadableHandleError,
 } from './responses.ts';
 import { requestJson, type JsonResponse } from './http.ts';
 import type { UpstreamRoute } from './upstreamConfig.ts';
@@ -56,7 +57,7 @@ export function falUpstream({ upstream: { baseUrl, key }, modelId, kind }: Upstr
 
   /** Sends a request with our key, to the origin of the queue only. */
   function sendToOrigin(method: 'GET' | 'PUT', url: string): Promise<JsonResponse> {
-    if (!isSameOrigin(url, origin)) throw new UpstreamError('unavailable', `${url} is not an address of this upstream`);
+    if (!isSameOrigin(url, origin)) throw unreadableHandleError(url);
     return requestJson(method, url, { headers });
   }
 

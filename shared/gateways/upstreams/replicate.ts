@@ -12,6 +12,7 @@ import {
   truncateMessage,
   toNonEmptyString,
   unavailableError,
+  unreadableHandleError,
 } from './responses.ts';
 import { requestJson, type JsonResponse } from './http.ts';
 import type { UpstreamRoute } from './upstreamConfig.ts';
@@ -48,7 +49,7 @@ export function replicateUpstream({ upstream: { baseUrl, key }, modelId, kind }:
 
   /** Sends a request with our key, to the origin of Replicate only. */
   function sendToOrigin(method: 'GET' | 'POST', url: string): Promise<JsonResponse> {
-    if (!isSameOrigin(url, origin)) throw new UpstreamError('unavailable', `${url} is not an address of this upstream`);
+    if (!isSameOrigin(url, origin)) throw unreadableHandleError(url);
     return requestJson(method, url, { headers });
   }
 

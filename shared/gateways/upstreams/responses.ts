@@ -69,12 +69,20 @@ function parseRetryAfterMs({ headers }: JsonResponse): number {
   return Math.min(RETRY_AFTER_MAX_MS, Math.ceil(Number(header) * 1_000));
 }
 
+/**
+ * Error for a handle without an address of its upstream: another release wrote it, or the address of the upstream has
+ * changed since. No later poll reads it, so the run counts as lost.
+ */
+export function unreadableHandleError(url: unknown): UpstreamError {
+  return new UpstreamError('gone', `The handle is unreadable: ${String(url)} is not an address of this upstream.`);
+}
+
 /** Turns a lost response into `unavailable`: a query can be repeated, so its outcome is never unknown. */
 export async function withRetryableErrors(send: () => Promise<JsonResponse>): Promise<JsonResponse> {
   try {
     return await send();
   } catch (error) {
-    if (error instanceof UpstreamError && error.fault === 'unavailable') throw error;
+    if (error instanceof UpstreamError && error.fault !== 'unknown') throw error;
     throw new UpstreamError('unavailable', (error as Error).message, { hasResponse: false });
   }
 }
