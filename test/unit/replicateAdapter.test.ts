@@ -257,12 +257,10 @@ describe('the Replicate adapter', () => {
     }
 
     it('never requests an address at another origin, even if a handle contains one', async () => {
-      const foreign = `${stranger.url}/v1/predictions/p1`;
-      const handle = { id: 'p1', get_url: foreign, cancel_url: `${foreign}/cancel` };
-      for (const unreadable of [handle, { id: 'p1' }]) {
-        expect(await captureUpstreamError(upstream().poll(unreadable))).to.include({ fault: 'gone' });
-        expect(await captureUpstreamError(upstream().cancel(unreadable))).to.include({ fault: 'gone' });
-      }
+      const handle = { id: 'p1', get_url: `${stranger.url}/v1/predictions/p1`, cancel_url: `${stranger.url}/cancel` };
+      for (const unreadable of [handle, { id: 'p1' }])
+        for (const work of [upstream().poll(unreadable), upstream().cancel(unreadable)])
+          expect(await captureUpstreamError(work)).to.include({ fault: 'gone' });
       expect(stranger.requests).to.deep.equal([]);
     });
   });

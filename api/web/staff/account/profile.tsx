@@ -148,7 +148,7 @@ function PlanSection({ overview: { account, plan, subscriptions, planHistory } }
       <h3 id="plan-history">Plan history</h3>
       <Table
         label="Plan history"
-        columns={['From', 'Until', '', 'Plan', 'Credits a month', 'Price', 'Invoice', 'Returned']}
+        columns={['From', 'Until', 'Time', 'Plan', 'Credits a month', 'Price', 'Invoice', 'Returned']}
         numeric={['Credits a month']}
         empty="No plan was paid for."
         rows={planHistory.map((applied) => [
