@@ -136,7 +136,7 @@ describe('the fal adapter, polling a run that may have ended', () => {
 
   it('never sends the key to another origin', async () => {
     const handle = { ...buildFalHandle(fake.url), response_url: `${stranger.url}/owner/app/requests/r1` };
-    expect(await captureUpstreamError(poll({ handle }))).to.include({ fault: 'unavailable' });
+    expect(await captureUpstreamError(poll({ handle }))).to.include({ fault: 'gone' });
     expect(stranger.requests).to.deep.equal([]);
   });
 });
