@@ -6,12 +6,13 @@ import { ALL_SCOPES, type KeyScope, type Scope } from '../../shared/spec/oauth.t
 import type { Context } from '../context.ts';
 import {
   authenticateAccessToken,
+  buildInvalidTokenChallenge,
   buildInvalidTokenError,
   buildScopeChallenge,
   describeMetadata,
 } from './authenticateToken.ts';
 import { readHeaderCredential } from './credentials.ts';
-import { HttpError } from './httpError.ts';
+import { ChallengeError, HttpError } from './httpError.ts';
 import { recordKeyUse } from './recordLastUsed.ts';
 
 /** An authenticated MCP client: an access token with some scopes, or an API key. */
@@ -43,10 +44,8 @@ export function requireScope(principal: Principal, scope: Scope): void {
   const { scopes, credential } = principal;
   if (scopes.has(scope)) return;
   if (credential === 'key') requireAccess(principal, scope);
-  throw new HttpError('invalid_api_key', `The access token lacks the scope ${scope}: connect again and allow it.`, {
-    status: 403,
-    headers: { 'www-authenticate': buildScopeChallenge('mcp', scopes, scope) },
-  });
+  const detail = `The access token lacks the scope ${scope}: connect again and allow it.`;
+  throw new ChallengeError('invalid_api_key', detail, buildScopeChallenge('mcp', scopes, scope), 403);
 }
 
 /** Reads the single credential of a request. */
@@ -54,9 +53,11 @@ function readCredential(ctx: Context): string {
   const credential = readHeaderCredential(ctx);
   switch (credential.kind) {
     case 'none':
-      throw new HttpError('invalid_api_key', 'Connect by OAuth, or send an API key as "Authorization: Bearer svc_…".', {
-        headers: { 'www-authenticate': `Bearer ${describeMetadata('mcp')}` },
-      });
+      throw new ChallengeError(
+        'invalid_api_key',
+        'Connect by OAuth, or send an API key as "Authorization: Bearer svc_…".',
+        `Bearer ${describeMetadata('mcp')}`,
+      );
     case 'malformed':
       throw invalidTokenError('Write the header as "Authorization: Bearer …".');
     case 'conflict':
@@ -72,7 +73,7 @@ function readCredential(ctx: Context): string {
 async function authenticateApiKey(key: string, address: string): Promise<Principal> {
   const hash = hashApiKey(key);
   const caller = hash === null ? undefined : await findApiKeyOwner(hash).catch(withChallenge);
-  if (caller === undefined) throw invalidTokenError('The API key is unknown or revoked.');
+  if (caller === undefined) throw invalidKeyError('The API key is unknown or revoked.');
   requireAllowedAddress(caller, address);
   recordKeyUse(caller);
   return { ...caller, scopes: caller.restrictions?.scopes ?? ALL_SCOPES_SET, credential: 'key' };
@@ -80,10 +81,17 @@ async function authenticateApiKey(key: string, address: string): Promise<Princip
 
 /** Adds the challenge to the error for an expired key. */
 function withChallenge(error: unknown): never {
-  throw error instanceof ServiceError && error.code === 'invalid_api_key' ? invalidTokenError(error.message) : error;
+  throw error instanceof ServiceError && error.code === 'invalid_api_key' ? invalidKeyError(error.message) : error;
 }
 
-/** Error for a credential that was sent and is not valid. */
-function invalidTokenError(detail: string): HttpError {
+/** Error for an API key that is not valid. Unlike that for a token it is counted against the address. */
+function invalidKeyError(detail: string): HttpError {
+  return new HttpError('invalid_api_key', detail, {
+    headers: { 'www-authenticate': buildInvalidTokenChallenge('mcp') },
+  });
+}
+
+/** Error for a credential that is not an API key. */
+function invalidTokenError(detail: string): ChallengeError {
   return buildInvalidTokenError('mcp', detail);
 }

@@ -6,7 +6,7 @@ import { getResourceUrl, type Resource } from '../../shared/domain/oauth/resourc
 import { config } from '../../shared/lib/config.ts';
 import { ServiceError } from '../../shared/spec/errors.ts';
 import { ALL_SCOPES, type KeyScope, type Scope } from '../../shared/spec/oauth.ts';
-import { HttpError } from './httpError.ts';
+import { ChallengeError, HttpError } from './httpError.ts';
 import { recordUseThrottled } from './recordLastUsed.ts';
 
 /** An application with an access token, for the account that approved it. */
@@ -52,9 +52,13 @@ export function describeMetadata(resource: Resource): string {
 }
 
 /** Error for a credential that was sent and is not valid. */
-export function buildInvalidTokenError(resource: Resource, detail: string): HttpError {
-  const challenge = `Bearer ${describeMetadata(resource)}, error="invalid_token", scope="${ALL_SCOPES.join(' ')}"`;
-  return new HttpError('invalid_api_key', detail, { headers: { 'www-authenticate': challenge } });
+export function buildInvalidTokenError(resource: Resource, detail: string): ChallengeError {
+  return new ChallengeError('invalid_api_key', detail, buildInvalidTokenChallenge(resource));
+}
+
+/** Challenge for a credential that was sent and is not valid. */
+export function buildInvalidTokenChallenge(resource: Resource): string {
+  return `Bearer ${describeMetadata(resource)}, error="invalid_token", scope="${ALL_SCOPES.join(' ')}"`;
 }
 
 /**
@@ -84,7 +88,6 @@ export function requireRestAccess(caller: Caller, required: RequiredAccess): voi
     const granted = caller.clientId === null ? null : caller.restrictions?.scopes;
     const isScope = required !== 'account' && required !== 'unrestricted';
     if (!(error instanceof ServiceError) || granted == null || !isScope) throw error;
-    const headers = { 'www-authenticate': buildScopeChallenge('api', granted, required) };
-    throw new HttpError('insufficient_scope', error.message, { headers });
+    throw new ChallengeError('insufficient_scope', error.message, buildScopeChallenge('api', granted, required));
   }
 }

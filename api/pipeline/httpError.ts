@@ -22,6 +22,17 @@ export class HttpError extends ServiceError {
   }
 }
 
+/**
+ * A rejection from which a client starts its authorization, or asks for more scopes. Nothing that can be guessed was
+ * presented, so that the limit of the address does not replace it by a 429, which has no challenge.
+ */
+export class ChallengeError extends HttpError {
+  constructor(code: ErrorCode, detail: string, challenge: string, status = ERROR_STATUS[code]) {
+    super(code, detail, { status, headers: { 'www-authenticate': challenge } });
+    this.name = 'ChallengeError';
+  }
+}
+
 /** Returns the HTTP status of an error. An `internal_error` that names a time for a retry is a 503. */
 export function getErrorStatus(error: ServiceError): number {
   if (error instanceof HttpError) return error.status;

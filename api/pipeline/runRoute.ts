@@ -17,7 +17,7 @@ import { isLargeJsonBody, readFormBody, readJsonBody } from './body.ts';
 import { withCurrentKey } from './currentKey.ts';
 import { isOtherLocalHostname } from './csrf.ts';
 import { readLargeJsonBody, releaseLargeBody } from './largeBodies.ts';
-import { HttpError } from './httpError.ts';
+import { ChallengeError } from './httpError.ts';
 import { consumeRateLimit, isCountedByAddress, type RateClass, refundRateLimit } from './rateLimit.ts';
 import { recordLastUsed } from './recordLastUsed.ts';
 import type { Authentication, Route } from './route.ts';
@@ -120,14 +120,12 @@ async function countRejections<Result>(ctx: Context, authenticated: Promise<Resu
 }
 
 /**
- * Counts a rejected credential. A client begins or renews its authorization by the challenge in the error, so that it gets
- * this error however many requests of others behind its address have failed.
+ * Counts a rejected credential. A challenge is sent however many requests of others behind the address have failed.
  * @throws ServiceError rate_limited
  */
 async function countRejection(ctx: Context, error: ServiceError): Promise<void> {
-  const isChallenge = error instanceof HttpError && error.headers['www-authenticate'] !== undefined;
   await consumeRateLimit(ctx, 'public').catch((exceeded: unknown) => {
-    if (!isChallenge) throw exceeded;
+    if (!(error instanceof ChallengeError)) throw exceeded;
   });
 }
 

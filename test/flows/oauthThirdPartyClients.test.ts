@@ -175,7 +175,7 @@ describe('third-party OAuth clients', () => {
     });
   }
 
-  it('discovery and the challenge of a 401 are never refused because of others behind the address', async () => {
+  it('discovery and challenges are never refused because of others behind the address, guessed keys are', async () => {
     const limits = { RATE_LIMITS: 'on', RATE_PUBLIC_PER_MINUTE: '1', REDIS_PREFIX: `limit-${randomUUID()}` };
     const { baseUrl } = await service.startApi(limits);
     const statuses = [];
@@ -187,6 +187,8 @@ describe('third-party OAuth clients', () => {
       const { status, headers: sent } = await fetch(`${baseUrl}/mcp`, { method: 'POST', headers });
       expect([status, sent.get('www-authenticate')?.slice(0, 7)]).to.deep.equal([401, 'Bearer ']);
     }
+    const guess = { authorization: `Bearer svc_${'a'.repeat(40)}` };
+    expect((await fetch(`${baseUrl}/mcp`, { method: 'POST', headers: guess })).status).to.equal(429);
   });
 
   it('auth() of @modelcontextprotocol/sdk discovers all endpoints from the URL of /mcp alone', async () => {
