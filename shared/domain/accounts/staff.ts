@@ -59,21 +59,29 @@ export async function isStaff(
   if (!isStaffEmail(account.email)) return false;
   // Local sign-in does not verify addresses, and its accounts have no identities.
   if (isDevSignInAllowed(config)) return true;
-  if (keyHash !== null) return account.staff_since !== null && !(await lacksStaffRights(keyHash));
-  if (sessionToken === undefined) return account.staff_since !== null;
-  const identity = await Identity.query()
+  if (keyHash === null && sessionToken !== undefined)
+    return hasStaffRights(account.id, { keyHash, sessionHash: sha256(sessionToken) });
+  return account.staff_since !== null && (keyHash === null || hasStaffRights(account.id, { keyHash }));
+}
+
+/** Returns whether a key, or the identity that opened a session, has the staff rights of its account. */
+async function hasStaffRights(
+  accountId: number,
+  { keyHash, sessionHash = null }: { keyHash: Buffer | null; sessionHash?: Buffer | null },
+  transaction?: Transaction,
+): Promise<boolean> {
+  if (keyHash !== null) {
+    const key = await ApiKey.query(transaction).findById(keyHash).select('lacks_staff_rights');
+    return key?.lacks_staff_rights === false;
+  }
+  const identity = await Identity.query(transaction)
     .join('sessions', 'sessions.identity_uuid', 'identities.uuid')
-    .where('sessions.token_hash', sha256(sessionToken))
-    .where('identities.account_id', account.id)
+    .where('sessions.token_hash', sessionHash)
+    .where('identities.account_id', accountId)
     .whereNotNull('identities.staff_since')
     .select('identities.uuid')
     .first();
   return identity !== undefined;
-}
-
-async function lacksStaffRights(keyHash: Buffer): Promise<boolean> {
-  const key = await ApiKey.query().findById(keyHash).select('lacks_staff_rights');
-  return key?.lacks_staff_rights !== false;
 }
 
 /**
@@ -83,21 +91,10 @@ async function lacksStaffRights(keyHash: Buffer): Promise<boolean> {
 export async function makesKeysWithoutStaffRights(
   transaction: Transaction,
   { staff_since: staffSince }: Pick<Account, 'staff_since'>,
-  { keyHash, sessionHash }: Pick<Caller, 'keyHash' | 'sessionHash'>,
+  { accountId, keyHash, sessionHash }: Pick<Caller, 'accountId' | 'keyHash' | 'sessionHash'>,
 ): Promise<boolean> {
-  if (staffSince === null) return false;
-  if (keyHash !== null) {
-    const key = await ApiKey.query(transaction).findById(keyHash).select('lacks_staff_rights');
-    return key?.lacks_staff_rights === true;
-  }
-  if (sessionHash === undefined) return false;
-  const identity = await Identity.query(transaction)
-    .join('sessions', 'sessions.identity_uuid', 'identities.uuid')
-    .where('sessions.token_hash', sessionHash)
-    .whereNotNull('identities.staff_since')
-    .select('identities.uuid')
-    .first();
-  return identity === undefined;
+  if (staffSince === null || (keyHash === null && sessionHash === undefined)) return false;
+  return !(await hasStaffRights(accountId, { keyHash, sessionHash: sessionHash ?? null }, transaction));
 }
 
 /**
