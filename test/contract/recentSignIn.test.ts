@@ -3,11 +3,16 @@ import { expect } from 'chai';
 import { HTTP_ROUTES } from '../../api/router.ts';
 import { getRecentSignIn } from '../../api/pipeline/route.ts';
 import { createPerson } from '../fakes/identity/person.ts';
-import { startFakeGitHub, startFakeGoogle } from '../fakes/identity/providers.ts';
 import { createVisitor, getPageWithForm } from '../harness/accountForms.ts';
 import type { TestCustomer } from '../harness/apiClient.ts';
 import { expectError } from '../harness/errorEnvelope.ts';
-import { createBrowserFor, findForm, HttpBrowser } from '../harness/httpBrowser.ts';
+import { createBrowserFor, findForm, type HttpBrowser } from '../harness/httpBrowser.ts';
+import {
+  type ProviderName,
+  type ProviderSignIn,
+  startLinking,
+  startProviderSignIn,
+} from '../harness/providerSignIn.ts';
 import { buildPath } from '../harness/routes.ts';
 import { type TestService, startTestService } from '../harness/testService.ts';
 
@@ -127,41 +132,26 @@ describe('changes of credentials', () => {
 });
 
 describe('a sign-in method that was linked lately', () => {
-  let service: TestService;
-  let providers: [Awaited<ReturnType<typeof startFakeGoogle>>, Awaited<ReturnType<typeof startFakeGitHub>>];
+  let site: ProviderSignIn;
   before(async () => {
-    providers = await Promise.all([startFakeGoogle(), startFakeGitHub()]);
-    const [google, github] = providers;
-    service = await startTestService({ workers: 0, env: { ...google.env, ...github.env } });
-    await google.serve(service.baseUrl);
+    site = await startProviderSignIn();
   });
-  after(async () => {
-    await service.stop();
-    await Promise.all(providers.map(({ fake }) => fake.stop()));
-  });
+  after(() => site.stop());
 
   it('opens sessions that cannot change credentials for seven days, unless it is the first', async () => {
-    const [google, github] = providers;
-    google.fake.person = createPerson();
-    github.fake.person = createPerson();
-    const signIn = async (provider: string) => {
-      const visitor = new HttpBrowser();
-      await visitor.navigate(`${service.baseUrl}/authentication/social/${provider}/start`);
-      return visitor;
-    };
+    site.google.fake.person = createPerson();
+    site.github.fake.person = createPerson();
+    const { baseUrl } = site.service;
     const readSecret = async (visitor: HttpBrowser) =>
-      (await visitor.request(`${service.baseUrl}/api/webhooks/default/secret/`)).status;
-    const thief = await signIn('google');
+      (await visitor.request(`${baseUrl}/api/webhooks/default/secret/`)).status;
+    const readSecretBy = async (provider: ProviderName) => readSecret((await site.signIn(provider)).visitor);
+    const { visitor: thief } = await site.signIn('google');
     expect(await readSecret(thief)).to.equal(200);
-    const settings = await thief.request(`${service.baseUrl}/account/settings/`);
-    const action = '/account/identities/github/link/';
-    const redirect = await thief.submitForm(service.baseUrl + action, findForm(settings.text, action).fields);
-    const [, address = ''] = /href="([^"]+)">\s*Continue/.exec(redirect.text) ?? [];
-    await thief.navigate(address.replaceAll('&amp;', '&'));
-    expect(await readSecret(await signIn('github'))).to.equal(403);
-    expect(await readSecret(await signIn('google'))).to.equal(200);
+    await thief.navigate(await startLinking(baseUrl, thief, 'github'));
+    expect(await readSecretBy('github')).to.equal(403);
+    expect(await readSecretBy('google')).to.equal(200);
     const move = `UPDATE identities SET created_at = created_at - interval '7 days' WHERE provider = 'github'`;
-    await service.sql(move);
-    expect(await readSecret(await signIn('github'))).to.equal(200);
+    await site.service.sql(move);
+    expect(await readSecretBy('github')).to.equal(200);
   });
 });

@@ -3,6 +3,7 @@ import { eventually, type TestService, startTestService } from '../harness/testS
 import { createPerson, type FakePerson } from '../fakes/identity/person.ts';
 import { startFakeGitHub, startFakeGoogle } from '../fakes/identity/providers.ts';
 import { findForm, HttpBrowser } from '../harness/httpBrowser.ts';
+import { startLinking } from '../harness/providerSignIn.ts';
 
 type ProviderName = 'google' | 'github';
 
@@ -38,17 +39,9 @@ describe('sign-in methods of an account', () => {
   const metrics = async (visitor: HttpBrowser) =>
     (await visitor.request(`${service.baseUrl}/api/admin/metrics/`)).status;
   const settingsPage = (visitor: HttpBrowser) => visitor.request(`${service.baseUrl}/account/settings/`);
-  /** Submits the form of the settings page that links a provider, and returns the redirect page. */
-  const startLinking = async (visitor: HttpBrowser, provider: ProviderName) => {
-    const action = `/account/identities/${provider}/link/`;
-    const { fields } = findForm((await settingsPage(visitor)).text, action);
-    const { text } = await visitor.submitForm(service.baseUrl + action, fields);
-    const [, address = ''] = /href="([^"]+)">\s*Continue/.exec(text) ?? [];
-    return address.replaceAll('&amp;', '&');
-  };
   const link = async (visitor: HttpBrowser, provider: ProviderName, person: FakePerson) => {
     isAt(provider, person);
-    return visitor.navigate(await startLinking(visitor, provider));
+    return visitor.navigate(await startLinking(service.baseUrl, visitor, provider));
   };
   const removalPaths = async (visitor: HttpBrowser) =>
     [...(await settingsPage(visitor)).text.matchAll(/href="(\/account\/identities\/[^"]+\/remove\/)"/g)].map(
@@ -94,7 +87,7 @@ describe('sign-in methods of an account', () => {
   it('cannot be linked after the session that started it has ended', async () => {
     const visitor = await signIn('google', createPerson());
     const atGitHub = isAt('github', createPerson());
-    const address = await startLinking(visitor, 'github');
+    const address = await startLinking(service.baseUrl, visitor, 'github');
     await service.sql('DELETE FROM sessions WHERE token_hash = sha256($1)', [
       Buffer.from(visitor.cookie('token') ?? ''),
     ]);
@@ -110,7 +103,7 @@ describe('sign-in methods of an account', () => {
     await link(await signIn('google', first), 'github', atGitHub);
     const visitor = await signIn('google', second);
     expect((await link(visitor, 'github', atGitHub)).text).to.include('is linked to another genmeter account');
-    const address = await startLinking(visitor, 'github');
+    const address = await startLinking(service.baseUrl, visitor, 'github');
     await link(visitor, 'github', createPerson());
     isAt('github', createPerson());
     expect((await visitor.navigate(address)).text).to.include('Another GitHub account is already linked');
@@ -120,7 +113,7 @@ describe('sign-in methods of an account', () => {
     const atGitHub = isAt('github', createPerson());
     const visitors: HttpBrowser[] = [];
     for (let count = 0; count < 3; count += 1) visitors.push(await signIn('google', createPerson()));
-    const addresses = await Promise.all(visitors.map((visitor) => startLinking(visitor, 'github')));
+    const addresses = await Promise.all(visitors.map((visitor) => startLinking(service.baseUrl, visitor, 'github')));
     const pages = await Promise.all(visitors.map((visitor, index) => visitor.navigate(addresses[index] as string)));
     expect(pages.filter(({ text }) => text.includes('The sign-in method is linked')).length).to.equal(1);
     expect(pages.filter(({ text }) => text.includes('is linked to another genmeter account')).length).to.equal(2);

@@ -5,6 +5,7 @@ import { createPerson, type FakePerson } from '../fakes/identity/person.ts';
 import { startFakeGitHub, startFakeGoogle } from '../fakes/identity/providers.ts';
 import { findForm, HttpBrowser } from '../harness/httpBrowser.ts';
 import { type MailService, startMailService } from '../harness/mailService.ts';
+import { startLinking } from '../harness/providerSignIn.ts';
 
 describe('the undo of a removed sign-in method', () => {
   let mail: MailService;
@@ -44,11 +45,7 @@ describe('the undo of a removed sign-in method', () => {
   const isKeyValid = async (key: string) =>
     (await mail.service.request('GET', '/api/keys/', { headers: { authorization: `Bearer ${key}` } })).status === 200;
   const link = async (visitor: HttpBrowser) => {
-    const action = '/account/identities/github/link/';
-    const { text } = await visitor.request(at('/account/settings/'));
-    const redirect = await visitor.submitForm(at(action), findForm(text, action).fields);
-    const [, address = ''] = /href="([^"]+)">\s*Continue/.exec(redirect.text) ?? [];
-    await visitor.navigate(address.replaceAll('&amp;', '&'));
+    await visitor.navigate(await startLinking(mail.service.baseUrl, visitor, 'github'));
   };
   const removeGoogle = async (visitor: HttpBrowser) => {
     const { text } = await visitor.request(at('/account/settings/'));

@@ -1,9 +1,9 @@
 import { startFakeApple, startFakeGitHub, startFakeGoogle } from '../fakes/identity/providers.ts';
 import type { FakePerson } from '../fakes/identity/person.ts';
-import { HttpBrowser, type HttpPage } from './httpBrowser.ts';
+import { findForm, HttpBrowser, type HttpPage } from './httpBrowser.ts';
 import { type TestService, startTestService } from './testService.ts';
 
-type ProviderName = 'google' | 'apple' | 'github';
+export type ProviderName = 'google' | 'apple' | 'github';
 
 interface Providers {
   google: Awaited<ReturnType<typeof startFakeGoogle>>;
@@ -76,6 +76,15 @@ export class ProviderSignIn {
     await this.service.stop();
     await Promise.all(this.fakes.map((fake) => fake.stop()));
   }
+}
+
+/** Submits the form of the settings page that links a provider, and returns the address of the provider. */
+export async function startLinking(baseUrl: string, visitor: HttpBrowser, provider: ProviderName): Promise<string> {
+  const action = `/account/identities/${provider}/link/`;
+  const settings = await visitor.request(`${baseUrl}/account/settings/`);
+  const { text } = await visitor.submitForm(baseUrl + action, findForm(settings.text, action).fields);
+  const [, address = ''] = /href="([^"]+)">\s*Continue/.exec(text) ?? [];
+  return address.replaceAll('&amp;', '&');
 }
 
 function isCallback(next: URL): boolean {
