@@ -17,9 +17,9 @@ const REQUIRED_SESSION: ReadonlySet<Authentication> = new Set(['pageSession', 's
 const STAFF_ONLY: ReadonlySet<Authentication> = new Set(['staff', 'staffSession', 'staffCall']);
 
 /**
- * Checks that the caller may use the route with this credential, and that a form comes from one of the service's own pages. While the account
- * is being deleted, its owner gets the page that can undo it instead of all others. A session whose sign-in is too long
- * ago for the request leads to the sign-in page.
+ * Checks that the caller may use the route with this credential, and that a form comes from one of the service's own
+ * pages. While the account is being deleted, its owner gets the page that can undo it instead of all others. A session
+ * whose sign-in is too long ago for the request leads to the sign-in page.
  * @returns false if the response is a redirect or an error page already.
  */
 export async function authorize(

@@ -75,7 +75,7 @@ export async function openRateLimiters(): Promise<void> {
 
 /**
  * Counts a request against its limit and sets the `RateLimit` headers.
- * @param counted.grant grant that the request is counted against instead of its account or address.
+ * @param options.grant grant that the request is counted against instead of its account or address.
  * @throws ServiceError rate_limited, with the time until the next request is allowed.
  */
 export async function consumeRateLimit(

@@ -97,6 +97,7 @@ export class FakeUpstream extends HttpFake {
   reset(): void {
     const { outcome, isQueueing, isCompressing, failure, delayMs, picture, onAccepted, changeBody, deliver } =
       new FakeUpstream();
+    this.submitByPrompt.clear();
     Object.assign(this, {
       outcome,
       isQueueing,

@@ -3,11 +3,11 @@ import { processor } from '../../../shared/gateways/payments/index.ts';
 import { ServiceError } from '../../../shared/spec/errors.ts';
 import type { Context } from '../../context.ts';
 import { readRawBody } from '../../pipeline/body.ts';
-import { countRejections } from '../../pipeline/countRejections.ts';
+import { countRejectedMessages } from '../../pipeline/countRejectedMessages.ts';
 
 /** Receives an event of the payment processor: acknowledged once it is stored, applied by a worker (spec: Events). */
 export async function receiveProcessorEvent(ctx: Context): Promise<void> {
-  await countRejections(ctx, () => verifyAndStoreEvent(ctx));
+  await countRejectedMessages(ctx, () => verifyAndStoreEvent(ctx));
   ctx.body = { received: true };
 }
 

@@ -20,8 +20,8 @@ const FIND_RECENT_SIGN_IN = prepared(
 
 /**
  * Returns whether a caller may change credentials. A session must have been opened within the last minutes, by an
- * identity that was not linked lately, unless it is the first and no earlier one was removed lately: a stolen session cannot confirm itself by an identity
- * that it has linked. Other credentials are not concerned.
+ * identity that was not linked lately, unless it is the first and no earlier one was removed lately: a stolen session
+ * cannot confirm itself by an identity that it has linked. Other credentials are not concerned.
  */
 export async function isSignInRecent({ sessionHash }: Pick<Caller, 'sessionHash'>): Promise<boolean> {
   if (sessionHash === undefined) return true;

@@ -28,6 +28,11 @@ export interface ConnectedApplication {
   lastUsedAt: Date | null;
 }
 
+/** Returns the time before whose first use a refresh token is no longer valid. */
+export function getGraceStart(at: Date): Date {
+  return addMilliseconds(at, -REFRESH_GRACE_SECONDS * 1_000);
+}
+
 const FIND_GRANT = prepared(
   'find_grant_of_code_or_token',
   `SELECT grant_uuid FROM oauth_refresh_tokens
@@ -38,8 +43,7 @@ const FIND_GRANT = prepared(
 /** Returns the UUID of the grant of an authorization code or a refresh token, unless it was used before. */
 export async function findTokenGrant(codeOrToken: string): Promise<string | null> {
   const at = now();
-  const graceStart = addMilliseconds(at, -REFRESH_GRACE_SECONDS * 1_000);
-  const bindings = { hash: sha256(codeOrToken), now: at, graceStart };
+  const bindings = { hash: sha256(codeOrToken), now: at, graceStart: getGraceStart(at) };
   const [row] = await runStatement<{ grant_uuid: string }>(FIND_GRANT, bindings);
   return row?.grant_uuid ?? null;
 }

@@ -4,11 +4,11 @@ import { isRejection } from '../../lib/database/errors.ts';
 import { prepared, runStatement } from '../../lib/database/preparedStatements.ts';
 import { DB_WAIT_TIMEOUT } from '../../lib/database/waitTimeout.ts';
 import { randomHex, sha256 } from '../../lib/secrets.ts';
-import { REFRESH_GRACE_SECONDS, REFRESH_TOKEN_DAYS } from '../../spec/limits.ts';
+import { REFRESH_TOKEN_DAYS } from '../../spec/limits.ts';
 import { OAuthError, type Scope } from '../../spec/oauth.ts';
 import { ACCOUNT_SUSPENDED_DETAIL } from '../accounts/accounts.ts';
 import type { RequestOrigin } from '../accounts/securityEvents.ts';
-import { type RevokedGrant, revokeGrant } from './grants.ts';
+import { getGraceStart, type RevokedGrant, revokeGrant } from './grants.ts';
 import { isLoopbackUri } from './redirectUris.ts';
 import { getResourceUrl, GRANT_RESOURCE, type Resource } from './resources.ts';
 import { runInBatches, STATEMENT_BATCH_SIZE } from '../../lib/database/runInBatches.ts';
@@ -119,10 +119,6 @@ const rotateBatched = createBatcher<RotationItem, RotationRow | undefined>({
     return items.map((_, index) => byOrdinal.get(index + 1));
   },
 });
-
-function getGraceStart(at: Date): Date {
-  return addMilliseconds(at, -REFRESH_GRACE_SECONDS * 1_000);
-}
 
 /**
  * Exchanges a refresh token for the next one.

@@ -1,7 +1,7 @@
 import { type ChildProcess, fork, type ForkOptions } from 'node:child_process';
 import { createRequire } from 'node:module';
 import { fileURLToPath } from 'node:url';
-import { LRUCache } from 'lru-cache';
+import { createLruCache } from '../../lib/lruCache.ts';
 import { MINUTE_MS } from '../../spec/durations.ts';
 import { getDecoderEnvironment } from './decoderEnvironment.ts';
 import { LocalFileError } from './download.ts';
@@ -82,7 +82,7 @@ const outputs: ThumbnailQueue = { pending: [], worker: null };
 /** Customers' images, in an API process. The largest accepted one takes 250 MB, and some 400 MB of address space. */
 const customerImages: ThumbnailQueue = { memoryLimitKb: 420_000, pending: [], worker: null };
 /** Milliseconds that the tasks of an account have taken, until there was none for a minute. */
-const usedMs = new LRUCache<number, number>({ max: 10_000, ttl: MINUTE_MS });
+const usedMs = createLruCache<number, number>(10_000, MINUTE_MS);
 let compiledProgram: string | undefined;
 
 /** Sets the compiled program of the child process for the open service. Default: the one beside this module. */

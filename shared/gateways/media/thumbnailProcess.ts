@@ -83,7 +83,8 @@ function countPictureBytes(metadata: Metadata): number {
   const { format, width, height, channels, depth, hasAlpha, isProgressive, orientation, chromaSubsampling } = metadata;
   const sampleBytes = depth === 'ushort' ? 2 : 1;
   const pictureBytes = channels * sampleBytes;
-  // The decoder of WebP holds the frame and the canvas, with alpha, and more. A picture with alpha becomes a PNG, which takes long to encode.
+  // The decoder of WebP holds the frame and the canvas, with alpha, and more.
+  // A picture with alpha becomes a PNG, which takes long to encode.
   const webpBytes = hasAlpha ? 19 : 9.5;
   // JPEG holds a coefficient of two bytes for each sample.
   const coefficientBytes = 2 * (chromaSubsampling === '4:2:0' ? 1.5 : channels);

@@ -1,19 +1,20 @@
 import type { ModelKind } from '../../spec/catalog.ts';
 import {
-  withRetryableErrors,
-  getField,
-  isSafeString,
-  FAILURE_MESSAGES,
-  toSubmitError,
   describeStatus,
+  FAILURE_MESSAGES,
+  getField,
   isFiltered,
-  namesContent,
-  probeError,
+  isSafeString,
   isSameOrigin,
-  truncateMessage,
+  namesContent,
+  NOT_ALLOWED_RESULT,
+  probeError,
   toNonEmptyString,
+  toSubmitError,
+  truncateMessage,
   unavailableError,
   unreadableHandleError,
+  withRetryableErrors,
 } from './responses.ts';
 import { requestJson, type JsonResponse } from './http.ts';
 import type { UpstreamRoute } from './upstreamConfig.ts';
@@ -168,7 +169,7 @@ function parseFalOutput(body: unknown, kind: ModelKind): UpstreamProgress {
   const images = getField(body, 'images');
   const output =
     kind === 'video' ? getField(body, 'video') : Array.isArray(images) ? (images[0] as unknown) : undefined;
-  if (isFiltered(body, output)) return { state: 'failed', message: FAILURE_MESSAGES.notAllowed };
+  if (isFiltered(body, output)) return NOT_ALLOWED_RESULT;
   const url = getField(output, 'url');
   if (typeof url !== 'string') return { state: 'failed', message: FAILURE_MESSAGES.noOutput };
   return { state: 'succeeded', output: { url }, isWatermarked: getField(body, 'watermarked') === true };

@@ -4,19 +4,20 @@ import { getContent, type HttpResponse } from '../httpClient.ts';
 import { InvalidOutputError } from '../media/download.ts';
 import { deleteTempFile } from '../media/tempFiles.ts';
 import {
-  withRetryableErrors,
-  getField,
-  isSafeString,
-  FAILURE_MESSAGES,
-  toSubmitError,
   accountError,
+  FAILURE_MESSAGES,
+  getField,
   isFiltered,
-  namesContent,
-  probeError,
+  isSafeString,
   isSameOrigin,
-  truncateMessage,
+  namesContent,
+  NOT_ALLOWED_RESULT,
+  probeError,
   toNonEmptyString,
+  toSubmitError,
+  truncateMessage,
   unavailableError,
+  withRetryableErrors,
 } from './responses.ts';
 import { toFormData } from './formData.ts';
 import { requestStream, requestJson, type JsonResponse } from './http.ts';
@@ -156,7 +157,6 @@ function succeededResult(output: UpstreamOutput, body: unknown): UpstreamResult 
 }
 
 const NO_OUTPUT_RESULT: UpstreamResult = { state: 'failed', message: FAILURE_MESSAGES.noOutput };
-const NOT_ALLOWED_RESULT: UpstreamResult = { state: 'failed', message: FAILURE_MESSAGES.notAllowed };
 const INVALID_OUTPUT_RESULT: UpstreamResult = { state: 'failed', message: FAILURE_MESSAGES.unusableOutput };
 
 /** Returns true if a value is safe as a path segment. Dots alone would lead to another path. */

@@ -1,18 +1,19 @@
 import { now } from '../../lib/clock.ts';
 import {
-  withRetryableErrors,
-  getField,
-  isSafeString,
   FAILURE_MESSAGES,
-  toSubmitError,
+  getField,
   isFiltered,
-  namesContent,
-  probeError,
+  isSafeString,
   isSameOrigin,
-  truncateMessage,
+  namesContent,
+  NOT_ALLOWED_RESULT,
+  probeError,
   toNonEmptyString,
+  toSubmitError,
+  truncateMessage,
   unavailableError,
   unreadableHandleError,
+  withRetryableErrors,
 } from './responses.ts';
 import { requestJson, type JsonResponse } from './http.ts';
 import type { UpstreamRoute } from './upstreamConfig.ts';
@@ -88,7 +89,7 @@ export function replicateUpstream({ upstream: { baseUrl, key }, modelId, kind }:
   async function poll(handle: UpstreamHandle): Promise<UpstreamProgress> {
     const response = await withRetryableErrors(() => sendToOrigin('GET', (handle as ReplicateHandle).get_url));
     if (response.status === 404) throw new UpstreamError('gone', 'The upstream does not have this prediction.');
-    if (namesContent(response)) return { state: 'failed', message: FAILURE_MESSAGES.notAllowed };
+    if (namesContent(response)) return NOT_ALLOWED_RESULT;
     if (response.status !== 200 || toNonEmptyString(getField(response.body, 'status')) === undefined)
       throw unavailableError(response);
     return parseProgress(response.body);
@@ -97,8 +98,7 @@ export function replicateUpstream({ upstream: { baseUrl, key }, modelId, kind }:
   function parseProgress(prediction: unknown): UpstreamProgress {
     switch (getField(prediction, 'status')) {
       case 'succeeded':
-        if (isFiltered(prediction, getField(prediction, 'output')))
-          return { state: 'failed', message: FAILURE_MESSAGES.notAllowed };
+        if (isFiltered(prediction, getField(prediction, 'output'))) return NOT_ALLOWED_RESULT;
         return parseOutput(getField(prediction, 'output'), getField(prediction, 'watermarked') === true);
       case 'failed':
         return { state: 'failed', message: describeReplicateFailure(toNonEmptyString(getField(prediction, 'error'))) };

@@ -23,6 +23,9 @@ export const FAILURE_MESSAGES = {
   notConfirmed: 'The model did not confirm this generation. Please try again.',
 } as const;
 
+/** Result of a generation whose prompt or output the provider does not allow. */
+export const NOT_ALLOWED_RESULT = { state: 'failed', message: FAILURE_MESSAGES.notAllowed } as const;
+
 export function getField(value: unknown, name: string): unknown {
   return typeof value === 'object' && value !== null ? (value as Record<string, unknown>)[name] : undefined;
 }

@@ -7,7 +7,7 @@ import { consumeRateLimit } from './rateLimit.ts';
  * are answered with 429 above its limit. Verified ones are accepted also from there, because providers share addresses
  * with strangers.
  */
-export async function countRejections(ctx: Context, handle: () => Promise<void>): Promise<void> {
+export async function countRejectedMessages(ctx: Context, handle: () => Promise<void>): Promise<void> {
   try {
     await handle();
   } catch (error) {
