@@ -1,6 +1,6 @@
 import type Koa from 'koa';
 import type { Caller } from '../shared/domain/accounts/accounts.ts';
-import type { Actor } from '../shared/domain/staff/audit.ts';
+import type { StaffActor } from '../shared/domain/staff/audit.ts';
 import { type Logger, logger } from '../shared/lib/logger.ts';
 import type { StaffRole } from '../shared/spec/staff.ts';
 
@@ -42,7 +42,7 @@ export function requireCaller(ctx: Context): Caller {
 }
 
 /** Returns the staff member who makes the request, for the audit log. */
-export function requireActor(ctx: Context): Actor {
+export function requireActor(ctx: Context): StaffActor {
   const { staffRole, requestId } = ctx.state;
   if (staffRole === undefined) throw new Error(`${ctx.state.route} has no staff role: it is not a staff route.`);
   return { kind: 'staff', accountId: requireCaller(ctx).accountId, role: staffRole, requestId, ipAddress: ctx.ip };

@@ -44,7 +44,10 @@ const COMMAND_VARIABLES = [
 const VARIABLES_BY_KIND: Record<ProcessKind, { names: readonly string[]; unused: Record<string, string> }> = {
   service: { names: Object.keys(Environment.properties), unused: {} },
   // Commands do not suspend staff.
-  admin: { names: [...COMMAND_VARIABLES, 'STAFF_EMAILS', 'SMTP_URL', 'MAIL_FROM'], unused: {} },
+  admin: {
+    names: [...COMMAND_VARIABLES, 'STAFF_EMAILS', 'STAFF_APPROVAL_CREDITS', 'SMTP_URL', 'MAIL_FROM'],
+    unused: {},
+  },
   check: {
     names: COMMAND_VARIABLES.filter((name) => !name.startsWith('REDIS_')),
     unused: { REDIS_URL: 'redis://unused.invalid' },

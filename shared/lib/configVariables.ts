@@ -159,6 +159,8 @@ export const Environment = Type.Object({
   /** Credits and cents that a member of staff with each role may give back within 24 hours. */
   STAFF_DAILY_CREDITS: RoleLimits('support:2000,finance:100000,admin:500000'),
   STAFF_DAILY_REFUND_CENTS: RoleLimits('finance:500000,admin:2500000'),
+  /** Credits of an adjustment from which a second member of staff must approve it. Unset: none needs one. */
+  STAFF_APPROVAL_CREDITS: Type.Optional(Type.Integer({ minimum: 1 })),
   /** Commit that the running code was built from, for `genmeter_build_info`. The image sets it. */
   GIT_COMMIT: Type.String({
     default: 'unknown',

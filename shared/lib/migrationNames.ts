@@ -44,6 +44,7 @@ export const MIGRATION_NAMES = [
   '0036_account_errors',
   '0037_account_scope',
   '0038_enabled_since',
+  '0039_staff_approvals',
 ] as const;
 
 export type MigrationName = (typeof MIGRATION_NAMES)[number];

@@ -174,6 +174,10 @@ const OWN_ENDPOINTS = `
   POST   /admin/generations/:uuid/refund/          operator
   GET    /admin/generations/:uuid/requeue/         operator
   POST   /admin/generations/:uuid/requeue/         operator
+  GET    /admin/approvals/:uuid/approve/            operator
+  POST   /admin/approvals/:uuid/approve/            operator
+  GET    /admin/approvals/:uuid/reject/             operator
+  POST   /admin/approvals/:uuid/reject/             operator
   GET    /admin/audit/                             operator
   GET    /admin/reports/                       operator
   GET    /admin/reports/failures/              operator

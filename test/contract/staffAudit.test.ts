@@ -37,6 +37,20 @@ describe('the audit log', () => {
     (action: string, typed = {}): Fixture =>
     async () => ({ action: `/admin/accounts/${await findAccountUuid(service, customer)}/${action}/`, typed });
 
+  const onApproval =
+    (decision: string): Fixture =>
+    async () => {
+      const uuid = randomUUID();
+      await service.sql(
+        `INSERT INTO staff_approvals (uuid, account_id, credits, note, reason, requested_by, requested_at,
+                                      request_id, ip_address)
+         SELECT $1, c.id, 50, '', 'test', f.id, now(), 'earlier', '127.0.0.1'
+           FROM accounts c, accounts f WHERE c.email = $2 AND f.email = $3`,
+        [uuid, customer.email, console.email('finance')],
+      );
+      return { action: `/admin/approvals/${uuid}/${decision}/` };
+    };
+
   const makeGeneration = async () => {
     const { uuid } = await customer.createImage();
     await completeAllGenerations(service, customer);
@@ -45,6 +59,8 @@ describe('the audit log', () => {
 
   const FIXTURES: Record<string, Fixture> = {
     'POST /admin/accounts/:uuid/adjust/': onAccount('adjust', { credits: '50', note: 'sorry' }),
+    'POST /admin/approvals/:uuid/approve/': onApproval('approve'),
+    'POST /admin/approvals/:uuid/reject/': onApproval('reject'),
     'POST /admin/accounts/:uuid/suspend/': onAccount('suspend'),
     'POST /admin/accounts/:uuid/reinstate/': async () => {
       const uuid = await findAccountUuid(service, customer);

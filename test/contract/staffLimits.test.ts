@@ -1,14 +1,16 @@
 import { expect } from 'chai';
 import type { StaffRole } from '../../shared/spec/staff.ts';
 import type { TestCustomer } from '../harness/apiClient.ts';
-import { findAccountUuid, StaffConsole } from '../harness/staffConsole.ts';
+import { runAdmin } from '../harness/adminCommand.ts';
+import { findAccountUuid, readAudit, StaffConsole } from '../harness/staffConsole.ts';
 import { startTestService, type TestService } from '../harness/testService.ts';
 
 describe('what a member of staff may do alone', () => {
   const console = new StaffConsole();
   let service: TestService;
   before(async () => {
-    service = await startTestService({ workers: 0, env: { STAFF_EMAILS: console.staffEmails } });
+    const env = { STAFF_EMAILS: console.staffEmails, STAFF_APPROVAL_CREDITS: '99950' };
+    service = await startTestService({ workers: 0, env });
     await console.open(service);
   });
   after(() => service.stop());
@@ -40,11 +42,120 @@ describe('what a member of staff may do alone', () => {
     expect((await console.act(`${account}adjust/`, { credits: '99900' }, 'finance')).status).to.equal(303);
     const answers = await Promise.all(paths.map((path) => console.act(`${path}adjust/`, { credits: '60' }, 'finance')));
     expect(answers.map(({ status }) => status)).to.have.members([303, 403]);
-    expect(answers.find(({ status }) => status === 403)?.text).to.include('40 are left to you');
+    expect(answers.find(({ status }) => status === 403)?.text).to.include('40 are left');
     expect((await console.act(`${account}adjust/`, { credits: '-60' }, 'finance')).status).to.equal(303);
     expect((await console.act(`${account}adjust/`, { credits: '41' }, 'finance')).status).to.equal(403);
     expect((await console.act(`${account}adjust/`, { credits: '41' })).status).to.equal(303);
     await service.moveClockTo(new Date(service.now.getTime() + 86_400_000 + 1_000));
     expect((await console.act(`${account}adjust/`, { credits: '41' }, 'finance')).status).to.equal(303);
+  });
+
+  describe('of a large adjustment', () => {
+    let customer: TestCustomer;
+    let account: string;
+    beforeEach(async () => {
+      customer = await service.createCustomer(null);
+      account = `/admin/accounts/${await findAccountUuid(service, customer)}/`;
+      // No member has given back anything within the last day.
+      await service.moveClockTo(new Date(service.now.getTime() + 86_400_000 + 1_000));
+    });
+
+    /** Requests an adjustment. @returns the path of its decision, without its last part. */
+    async function request(credits: number, role: StaffRole, path = account): Promise<string> {
+      const { status, headers } = await console.act(`${path}adjust/`, { credits: String(credits) }, role);
+      expect([status, headers.get('location')]).to.deep.equal([303, `${path}?done=approval-requested`]);
+      const [{ uuid }] = await service.sql('SELECT uuid FROM staff_approvals ORDER BY requested_at DESC LIMIT 1');
+      return `/admin/approvals/${uuid}/`;
+    }
+
+    it('is a request, which another member approves once', async () => {
+      const form: Record<string, string> = {
+        ...(await console.readForm(`${account}adjust/`, 'finance')),
+        credits: '99950',
+      };
+      for (const done of ['approval-requested', 'unchanged'])
+        expect((await console.send(`${account}adjust/`, form, { role: 'finance' })).headers.get('location')).to.equal(
+          `${account}?done=${done}`,
+        );
+      expect(
+        (await console.send(`${account}adjust/`, { ...form, credits: '99951' }, { role: 'finance' })).status,
+      ).to.equal(400);
+      expect(await customer.balance()).to.equal(0);
+      const path = `/admin/approvals/${form['request']}/`;
+      for (const page of ['/admin/', account]) {
+        const [own, other] = [await console.visit(page, 'finance'), await console.visit(page)];
+        expect([own.text.includes('Another member decides'), own.text.includes(path)], page).to.deep.equal([
+          true,
+          false,
+        ]);
+        expect([other.text.includes(`${path}approve/`), other.text.includes(`${path}reject/`)]).to.deep.equal([
+          true,
+          true,
+        ]);
+      }
+      const own = await console.act(`${path}approve/`, {}, 'finance');
+      expect([own.status, own.text.includes('another member of staff must decide')]).to.deep.equal([403, true]);
+
+      const fields = await console.readForm(`${path}approve/`);
+      const answers = await Promise.all([1, 2, 3].map(() => console.send(`${path}approve/`, fields)));
+      expect(answers.map(({ headers }) => headers.get('location'))).to.have.members(
+        ['adjusted', 'unchanged', 'unchanged'].map((done) => `${account}?done=${done}`),
+      );
+      expect(await customer.balance()).to.equal(99_950);
+      expect((await console.act(`${path}reject/`)).text).to.include('The request was approved before.');
+      const emails = await service.sql(
+        `SELECT e.action, a.email FROM audit_entries e JOIN accounts a ON a.id = e.actor_account_id
+          WHERE e.after ->> 'approval' = $1 ORDER BY e.number`,
+        [form['request']],
+      );
+      expect(emails.map(({ action, email }) => [action, email])).to.deep.equal([
+        ['credits.request', console.email('finance')],
+        ['credits.approve', console.email('admin')],
+        ['credits.adjust', console.email('finance')],
+      ]);
+      const [requested, approved, adjusted] = await readAudit(service, customer);
+      expect(adjusted.after.approvedByAccount).to.equal(Number(approved.actor_account_id));
+      expect(approved.after.requestedByAccount).to.equal(Number(requested.actor_account_id));
+      expect(adjusted.request_id).to.equal(requested.request_id);
+      await service.checkIntegrity();
+    });
+
+    it('changes nothing when it is rejected, or when it was not decided within 24 hours', async () => {
+      const rejected = await request(99_950, 'finance');
+      expect((await console.act(`${rejected}reject/`)).status).to.equal(303);
+      expect((await console.act(`${rejected}approve/`)).text).to.include('The request was rejected before.');
+      const expired = await request(99_950, 'finance');
+      await service.moveClockTo(new Date(service.now.getTime() + 86_400_000 + 1_000));
+      expect((await console.act(`${expired}approve/`)).text).to.include('The request has expired');
+      expect((await console.visit(account)).text).to.not.include('Adjustments to approve');
+      expect(await customer.balance()).to.equal(0);
+    });
+
+    it('is not decided by an admin who requested it, nor by the owner of the account', async () => {
+      const own = `/admin/accounts/${await findAccountUuid(service, { email: console.email('admin') })}/`;
+      for (const path of [account, own]) {
+        const requested = await request(99_950, 'admin', path);
+        expect((await console.act(`${requested}approve/`)).status).to.equal(403);
+        expect((await console.act(`${requested}reject/`)).status).to.equal(403);
+      }
+      // Requested by finance while the customer's account was no account of staff.
+      const ofAdmin = await request(99_950, 'finance');
+      await service.sql(
+        `UPDATE staff_approvals SET account_id = (SELECT id FROM accounts WHERE email = $1) WHERE uuid = $2`,
+        [console.email('admin'), ofAdmin.split('/')[3]],
+      );
+      const answer = await console.act(`${ofAdmin}approve/`);
+      expect([answer.status, answer.text.includes('The account is your own')]).to.deep.equal([403, true]);
+    });
+
+    it('is rejected by the command grant-credits, which names the page to request it at', async () => {
+      for (const more of [[], ['--apply']]) {
+        const command = ['grant-credits', customer.email, '99950', '--request', 'large', ...more];
+        const { status, out, err } = await runAdmin(command, service.env);
+        expect([status, out]).to.deep.equal([1, '']);
+        expect(err).to.include('second member of staff').and.to.include(`${account}adjust/`);
+      }
+      expect(await customer.balance()).to.equal(0);
+    });
   });
 });

@@ -7,12 +7,15 @@ import type { Context } from '../../context.ts';
 import { mayUse, sendStaffConsolePage } from '../components/staffPage.tsx';
 import { BarChart, HorizontalBarChart } from '../components/charts.tsx';
 import { Table } from '../components/table.tsx';
+import type { ListedApproval } from '../../../shared/domain/staff/approvals.ts';
+import { ApprovalTable } from './approvalTable.tsx';
 import { QUEUE_BOARD_PATH } from './queueBoard.ts';
 import { formatUtcDay } from '../../../shared/lib/calendar.ts';
 
 type AbandonedEventsSummary = Awaited<ReturnType<typeof listAbandonedEvents>>;
 
 interface StaffPageProps {
+  approvals: ListedApproval[];
   metrics: StaffMetrics;
   abandoned: AbandonedEventsSummary;
   models: ModelWithStatus[];
@@ -28,7 +31,7 @@ const formatDollars = (cents: number) => dollars.format(cents / 100);
 /** Sends the dashboard for staff. The charts are SVG from the server, so it needs no scripts. */
 export async function sendStaffPage(
   ctx: Context,
-  { metrics, models, queues, abandoned }: StaffPageProps,
+  { metrics, models, queues, abandoned, approvals }: StaffPageProps,
 ): Promise<void> {
   const { users, subscriptions, revenue, costs, margins, daily } = metrics;
   const toBars = (pick: (day: DailyMetrics) => number) => daily.map((day) => ({ label: day.date, value: pick(day) }));
@@ -39,6 +42,12 @@ export async function sendStaffPage(
         {metrics.generatedAt.toISOString().slice(0, 19).replace('T', ' ')} UTC.{' '}
         {mayUse(ctx, 'manageQueues') ? <a href={QUEUE_BOARD_PATH}>Queues and jobs</a> : null}
       </p>
+      {approvals.length > 0 && (
+        <section class="card">
+          <h2>Adjustments to approve</h2>
+          <ApprovalTable approvals={approvals} ctx={ctx} />
+        </section>
+      )}
       <div class="charts">
         <MetricCard
           title="Signups"

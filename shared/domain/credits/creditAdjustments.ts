@@ -38,35 +38,52 @@ export async function postCreditAdjustment(
   reason: string,
   actor: Actor,
 ): Promise<CreditAdjustmentResult> {
+  const isPosted = await Account.transaction((transaction) =>
+    postAdjustmentWithin(transaction, adjustment, reason, actor),
+  );
   const { accountId, credits, requestName } = adjustment;
-  const isRepeat = await Account.transaction(async (transaction) => {
-    const account = await lockAccount(transaction, accountId);
-    // The database rejects a second entry of one account. The lock covers requests under one name for several accounts.
-    await transaction.raw('SELECT pg_advisory_xact_lock(hashtextextended(?, 0))', [buildEffectKey(requestName)]);
-    if ((await findPostedEntry(requestName, transaction)) !== undefined) return true;
-    assertNotErased(account);
-    const before = { balance: account.balance, topupCredits: account.topup_credits };
-    assertRemovable(credits, before.topupCredits);
-    const posted = await postEntries(transaction, account, [buildEntry(adjustment)]);
-    await recordAuditEntry(transaction, actor, {
-      action: 'credits.adjust',
-      accountId,
-      targetType: 'account',
-      targetId: account.uuid,
-      reason,
-      before,
-      after: {
-        balance: posted.balance,
-        topupCredits: posted.topup_credits,
-        credits,
-        ledgerEntry: posted.ledger_count,
-        request: requestName,
-      },
-    });
-    return false;
+  if (isPosted) logger.info({ accountId, credits, request: requestName }, 'credit adjustment posted');
+  return { ...(await getPostedAdjustment(adjustment)), isRepeat: !isPosted };
+}
+
+/**
+ * Posts an adjustment with its audit entry in a transaction of the caller.
+ * @param approval fields for the audit entry of an adjustment that another member approved.
+ * @returns false if an earlier request has posted it.
+ */
+export async function postAdjustmentWithin(
+  transaction: Transaction,
+  adjustment: CreditAdjustment,
+  reason: string,
+  actor: Actor,
+  approval: Record<string, unknown> = {},
+): Promise<boolean> {
+  const { accountId, credits, requestName } = adjustment;
+  const account = await lockAccount(transaction, accountId);
+  // The database rejects a second entry of one account. The lock covers requests under one name for several accounts.
+  await transaction.raw('SELECT pg_advisory_xact_lock(hashtextextended(?, 0))', [buildEffectKey(requestName)]);
+  if ((await findPostedEntry(requestName, transaction)) !== undefined) return false;
+  assertNotErased(account);
+  const before = { balance: account.balance, topupCredits: account.topup_credits };
+  assertRemovable(credits, before.topupCredits);
+  const posted = await postEntries(transaction, account, [buildEntry(adjustment)]);
+  await recordAuditEntry(transaction, actor, {
+    action: 'credits.adjust',
+    accountId,
+    targetType: 'account',
+    targetId: account.uuid,
+    reason,
+    before,
+    after: {
+      balance: posted.balance,
+      topupCredits: posted.topup_credits,
+      credits,
+      ledgerEntry: posted.ledger_count,
+      request: requestName,
+      ...approval,
+    },
   });
-  if (!isRepeat) logger.info({ accountId, credits, request: requestName }, 'credit adjustment posted');
-  return { ...(await getPostedAdjustment(adjustment)), isRepeat };
+  return true;
 }
 
 /** Rejects credits for an erased account, which can no longer be used. @throws ServiceError validation_error */
@@ -75,8 +92,8 @@ export function assertNotErased({ erased_at: erasedAt }: Account): void {
   throw new ServiceError('validation_error', 'The account is erased, so its credits can no longer be used.');
 }
 
-/** Plan credits are left alone: they expire with their month. */
-function assertRemovable(credits: number, topupCredits: number): void {
+/** Plan credits are left alone: they expire with their month. @throws ServiceError validation_error */
+export function assertRemovable(credits: number, topupCredits: number): void {
   if (-credits <= topupCredits) return;
   throw new ServiceError(
     'validation_error',

@@ -12,7 +12,7 @@ import { isStaffEmail } from '../accounts/staff.ts';
 
 /** The person who performs a staff action: a staff account in the console, or the system user of a command. */
 export type Actor = StaffActor | { kind: 'system'; systemUser: string };
-interface StaffActor {
+export interface StaffActor {
   kind: 'staff';
   accountId: number;
   role: StaffRole;
@@ -103,7 +103,7 @@ async function assertWithinDailyLimit(transaction: Transaction, actor: StaffActo
   );
   const left = limit - Number(row?.amount ?? 0);
   if (amount <= left) return;
-  const detail = `The role ${actor.role} may give back ${limit} ${kind.unit} within 24 hours, and ${Math.max(0, left)} are left to you. Ask a member with the role admin.`;
+  const detail = `The role ${actor.role} may give back ${limit} ${kind.unit} within 24 hours, and ${Math.max(0, left)} are left. Ask a member with the role admin.`;
   throw new ServiceError('admin_required', detail);
 }
 

@@ -1,3 +1,4 @@
+import { listPendingApprovals } from '../../../../shared/domain/staff/approvals.ts';
 import { findAccountForStaff, readAccountOverview } from '../../../../shared/domain/staff/accountOverview.ts';
 import { listAuditEntries } from '../../../../shared/domain/staff/auditLog.ts';
 import { listGenerationsForStaff } from '../../../../shared/domain/staff/generations.ts';
@@ -9,6 +10,7 @@ import type { Outcomes } from '../../components/accountPage.tsx';
 import { PageLinks } from '../../components/pageLinks.tsx';
 import { mayUse, sendStaffConsolePage } from '../../components/staffPage.tsx';
 import { ACCOUNTS_PATH } from '../accountSearch.tsx';
+import { ApprovalTable } from '../approvalTable.tsx';
 import { AuditTable } from '../auditTable.tsx';
 import { getAccountPath } from '../actions/accountActions.tsx';
 import { Section } from '../sections.tsx';
@@ -26,6 +28,8 @@ const OUTCOMES = {
   'signed-out': ['Signed out', 'The account is signed out everywhere.'],
   'access-revoked': ['Access revoked', 'All sessions, API keys and applications of the account are revoked.'],
   'key-revoked': ['API key revoked', 'The API key is revoked.'],
+  'approval-requested': ['Approval requested', 'Another member of staff must approve the adjustment within 24 hours.'],
+  'adjustment-rejected': ['Adjustment rejected', 'The adjustment is rejected.'],
   adjusted: ['Credits adjusted', 'The credits are adjusted.'],
   'topup-refund': [
     'Refund requested',
@@ -38,13 +42,19 @@ const OUTCOMES = {
 export async function showAccount(ctx: Context): Promise<void> {
   const account = await findAccountForStaff(parseUuidParam(ctx));
   const mayViewAuditLog = mayUse(ctx, 'viewAuditLog');
-  const [overview, audit] = await Promise.all([
+  const [overview, approvals, audit] = await Promise.all([
     readAccountOverview(account),
+    listPendingApprovals(account.id),
     mayViewAuditLog ? listAuditEntries({ accountId: account.id, limit: AUDIT_ENTRIES_SHOWN }) : undefined,
   ]);
   const path = getAccountPath(account);
   const children = (
     <>
+      {approvals.length === 0 ? null : (
+        <Section id="approvals" title="Adjustments to approve">
+          <ApprovalTable approvals={approvals} ctx={ctx} />
+        </Section>
+      )}
       <ProfileSections overview={overview} ctx={ctx} />
       <Section id="ledger" title="Ledger">
         <LedgerTable entries={overview.ledger} />

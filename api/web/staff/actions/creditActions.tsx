@@ -4,10 +4,17 @@ import { getTotalCents } from '../../../../shared/domain/billing/topupAmounts.ts
 import { readTopupRemainder } from '../../../../shared/domain/billing/listTopups.ts';
 import { findTopup, requestTopupRefund } from '../../../../shared/domain/billing/topupRefunds.ts';
 import { ADJUSTMENT_MAX_CREDITS, postCreditAdjustment } from '../../../../shared/domain/credits/creditAdjustments.ts';
+import {
+  decideApproval,
+  findApproval,
+  type ListedApproval,
+  needsApproval,
+  requestApproval,
+} from '../../../../shared/domain/staff/approvals.ts';
 import { findAccountForStaff } from '../../../../shared/domain/staff/accountOverview.ts';
 import { ServiceError } from '../../../../shared/spec/errors.ts';
 import { requireActor } from '../../../context.ts';
-import { formatNumber, formatUsd } from '../../components/formatAmount.ts';
+import { formatChange, formatNumber, formatUsd } from '../../components/formatAmount.ts';
 import { getAccountPath, UNCHANGED } from './accountActions.tsx';
 import { defineAction } from './defineAction.tsx';
 
@@ -29,6 +36,8 @@ export const adjustCredits = defineAction({
   renderFields: (form) => <AdjustmentFields form={form} />,
   perform: async (ctx, { id: accountId }, { reason, request, form }) => {
     const adjustment = { accountId, credits: parseCredits(form), note: parseNote(form), requestName: request };
+    if (needsApproval(adjustment.credits))
+      return (await requestApproval(adjustment, reason, requireActor(ctx))) ? 'approval-requested' : UNCHANGED;
     const { isRepeat } = await postCreditAdjustment(adjustment, reason, requireActor(ctx));
     return isRepeat ? UNCHANGED : 'adjusted';
   },
@@ -86,6 +95,39 @@ function parseNote(form: URLSearchParams): string {
   if (note.length <= NOTE_MAX_CHARACTERS && !/[\p{Cc}\p{Cs}]/u.test(note)) return note;
   throw new ServiceError('validation_error', `The note must be one line of at most ${NOTE_MAX_CHARACTERS} characters.`);
 }
+
+const describeDecision = ({ approval, account, requester }: ListedApproval) => ({
+  consequences: (
+    <p>
+      {requester.email} requested it: {approval.reason}.{' '}
+      {approval.note === '' ? 'The customer sees no note.' : `The customer sees the note “${approval.note}”.`} The
+      balance is {formatNumber(account.balance)} credits.
+    </p>
+  ),
+  returnPath: getAccountPath(account),
+});
+
+export const approveAdjustment = defineAction({
+  find: findApproval,
+  describe: (listed) => ({
+    ...describeDecision(listed),
+    question: `Approve ${formatChange(listed.approval.credits)} credits for ${listed.account.email}?`,
+    button: 'Approve adjustment',
+  }),
+  perform: async (ctx, { approval }, { reason }) =>
+    (await decideApproval(approval.uuid, 'approved', reason, requireActor(ctx))) ? 'adjusted' : UNCHANGED,
+});
+
+export const rejectAdjustment = defineAction({
+  find: findApproval,
+  describe: (listed) => ({
+    ...describeDecision(listed),
+    question: `Reject ${formatChange(listed.approval.credits)} credits for ${listed.account.email}?`,
+    button: 'Reject adjustment',
+  }),
+  perform: async (ctx, { approval }, { reason }) =>
+    (await decideApproval(approval.uuid, 'rejected', reason, requireActor(ctx))) ? 'adjustment-rejected' : UNCHANGED,
+});
 
 export const refundTopup = defineAction({
   find: async (uuid) => {
