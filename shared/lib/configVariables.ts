@@ -256,6 +256,7 @@ export const Environment = Type.Object({
   GOOGLE_CLIENT_SECRET: Type.Optional(Type.String()),
   GOOGLE_ISSUER: HttpUrl({ default: 'https://accounts.google.com' }),
   APPLE_CLIENT_ID: Type.Optional(Type.String()),
+  APPLE_APP_ID: Type.Optional(Type.String()),
   APPLE_TEAM_ID: Type.Optional(Type.String()),
   APPLE_KEY_ID: Type.Optional(Type.String()),
   APPLE_PRIVATE_KEY: Type.Optional(Type.String()),

@@ -9,9 +9,9 @@ import { startTestService, type TestService } from '../harness/testService.ts';
 type FakeApple = Awaited<ReturnType<typeof startFakeApple>>;
 
 /** Builds the claims of a notification as Apple sends it. */
-function buildClaims({ fake, env }: FakeApple, type: string, subject: string): JWTPayload {
+function buildClaims({ fake, env }: FakeApple, type: string, subject: string, at = Date.now()): JWTPayload {
   const seconds = Math.floor(Date.now() / 1_000);
-  const event = { type, sub: subject, event_time: seconds * 1_000 };
+  const event = { type, sub: subject, event_time: at };
   return { iss: fake.url, aud: env.APPLE_CLIENT_ID, iat: seconds, jti: 'abede67890', events: JSON.stringify(event) };
 }
 
@@ -23,14 +23,15 @@ describe('notifications of Apple', () => {
   let providers: ProviderSignIn;
   let service: TestService;
   before(async () => {
-    providers = await startProviderSignIn();
+    providers = await startProviderSignIn({ APPLE_APP_ID: 'com.example.app' });
     ({ service } = providers);
   });
   after(() => providers.stop());
   afterEach(() => providers.resetFakes());
 
-  const notify = async (type: string, { subject }: FakePerson) => {
-    const payload = await providers.apple.fake.sign(buildClaims(providers.apple, type, subject));
+  const notify = async (type: string, { subject }: FakePerson, at?: number, changes: object = {}) => {
+    const claims = buildClaims(providers.apple, type, subject, at);
+    const payload = await providers.apple.fake.sign({ ...claims, ...changes });
     return (await send(service, JSON.stringify({ payload }))).status;
   };
   const signIn = async (provider: 'apple' | 'google', person: FakePerson) => {
@@ -52,13 +53,15 @@ describe('notifications of Apple', () => {
     const browsers = [await signIn('apple', person), await signIn('apple', person)];
     const other = await signIn('apple', createPerson());
     const { uuid } = await providers.readUser(browsers[0] as HttpBrowser);
-    for (let time = 0; time < 2; time += 1) expect(await notify('consent-revoked', person)).to.equal(204);
+    const withdrawnAt = Date.now();
+    for (let time = 0; time < 2; time += 1) expect(await notify('consent-revoked', person, withdrawnAt)).to.equal(200);
     for (const browser of browsers) expect(await providers.readUser(browser)).to.equal(null);
     expect(await providers.readUser(other)).to.not.equal(null);
     expect(await readEvents(uuid)).to.deep.equal(['identity_linked', 'signed_in', 'signed_in', 'session_ended']);
 
     const back = await signIn('apple', { ...person, email: createPerson().email });
     expect((await providers.readUser(back)).uuid).to.equal(uuid);
+    expect(await notify('consent-revoked', person, withdrawnAt)).to.equal(200);
     const { text } = await back.request(`${service.baseUrl}/account/security/`);
     expect(text).to.include('Signed out of 2 sessions, because access was withdrawn at Apple');
   });
@@ -67,7 +70,7 @@ describe('notifications of Apple', () => {
     const person = createPerson();
     const browser = await signIn('apple', person);
     const { uuid } = await providers.readUser(browser);
-    for (let time = 0; time < 2; time += 1) expect(await notify('account-delete', person)).to.equal(204);
+    for (const type of ['account-deleted', 'account-delete']) expect(await notify(type, person)).to.equal(200);
     expect(await providers.readUser(browser)).to.equal(null);
     expect(await countIdentities(person)).to.equal(0);
     const [account] = await service.sql('SELECT erased_at, deletion_requested_at FROM accounts WHERE uuid = $1', [
@@ -79,13 +82,25 @@ describe('notifications of Apple', () => {
     expect((await providers.readUser(byGoogle)).uuid).to.equal(uuid);
   });
 
+  it('are accepted for the App ID, and with the event as an object', async () => {
+    for (const build of [
+      () => ({ aud: 'com.example.app' }),
+      ({ subject }: FakePerson) => ({ events: { type: 'consent-revoked', sub: subject, event_time: Date.now() } }),
+    ]) {
+      const person = createPerson();
+      const browser = await signIn('apple', person);
+      expect(await notify('consent-revoked', person, Date.now(), build(person))).to.equal(200);
+      expect(await providers.readUser(browser)).to.equal(null);
+    }
+  });
+
   it('about forwarding of mail, of unknown types or about unknown users change nothing', async () => {
     const person = createPerson();
     const browser = await signIn('apple', person);
     for (const type of ['email-disabled', 'email-enabled', 'something-new']) {
-      expect(await notify(type, person)).to.equal(204);
+      expect(await notify(type, person)).to.equal(200);
     }
-    for (const type of ['consent-revoked', 'account-delete']) expect(await notify(type, createPerson())).to.equal(204);
+    for (const type of ['consent-revoked', 'account-delete']) expect(await notify(type, createPerson())).to.equal(200);
     expect(await providers.readUser(browser)).to.not.equal(null);
     expect(await countIdentities(person)).to.equal(1);
   });
@@ -132,6 +147,6 @@ describe('forged notifications of Apple', () => {
     for (const body of bodies) expect((await send(service, body)).status, body).to.equal(400);
     expect((await send(service, forged[0] as string)).status).to.equal(429);
     const payload = await apple.fake.sign(claims);
-    expect((await send(service, JSON.stringify({ payload }))).status).to.equal(204);
+    expect((await send(service, JSON.stringify({ payload }))).status).to.equal(200);
   });
 });

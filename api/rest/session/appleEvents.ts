@@ -13,5 +13,7 @@ export async function receiveAppleEvent(ctx: Context): Promise<void> {
     const result = await receiveAppleNotification(String(payload));
     if (result !== null) await audit(ctx, result.change, result.accountId, { provider: 'apple' });
   });
-  ctx.status = 204;
+  // Apple repeats a notification that is answered with any other status.
+  ctx.status = 200;
+  ctx.body = '';
 }

@@ -23,26 +23,28 @@ export type AppleNotificationResult = {
 /**
  * Applies a notification of Apple about one of its users. Applying it again changes nothing. It never changes credits,
  * API keys or applications, and never deletes an account.
- * - `consent-revoked` ends the sessions of the identity. The identity stays linked, because Apple keeps its subject: the
- *   person signs in to the same account after giving consent again, even with another address.
- * - `account-delete` also removes the identity: its subject never signs in again.
+ * - `consent-revoked` ends the sessions that the identity has opened until then. It stays linked, because Apple keeps its
+ *   subject: the person signs in to the same account after giving consent again, even with another address.
+ * - `account-delete`, in newer documents of Apple `account-deleted`, removes the identity with all its sessions: its
+ *   subject never signs in again.
  * - All others, such as `email-disabled`, change nothing.
  * @param token signed token of Apple.
  * @throws ServiceError not_found without sign-in by Apple; validation_error for a token that cannot be trusted;
  *   internal_error while Apple's keys cannot be fetched.
  */
 export async function receiveAppleNotification(token: string): Promise<AppleNotificationResult> {
-  const { type, subject } = await readNotification(token);
+  const { type, subject, at } = await readNotification(token);
   logger.info({ type }, 'notification of apple received');
-  if (type !== 'consent-revoked' && type !== 'account-delete') return null;
+  const isDeletion = type === 'account-delete' || type === 'account-deleted';
+  if (type !== 'consent-revoked' && !isDeletion) return null;
   const identity = await Identity.query().findById(['apple', getIssuer('apple'), subject]);
   if (identity === undefined) return null;
   const { account_id: accountId, uuid } = identity;
-  if (type === 'account-delete') {
+  if (isDeletion) {
     await removeIdentity(accountId, uuid, { currentToken: null, mayBeLast: true }).catch(ignoreRemoved);
     return { change: 'identity_removed', accountId };
   }
-  return (await endSessions(accountId, uuid)) === 0 ? null : { change: 'session_ended', accountId };
+  return (await endSessions(accountId, uuid, at)) === 0 ? null : { change: 'session_ended', accountId };
 }
 
 async function readNotification(token: string): Promise<IdentityNotification> {
@@ -69,11 +71,12 @@ function ignoreRemoved(error: unknown): void {
   if (!(error instanceof ServiceError && error.code === 'not_found')) throw error;
 }
 
-/** @returns the number of sessions that were ended. */
-async function endSessions(accountId: number, identityUuid: string): Promise<number> {
+/** Ends the sessions that an identity has opened until a time, so that a repeated notification ends no later ones. */
+async function endSessions(accountId: number, identityUuid: string, until: Date): Promise<number> {
   return Account.transaction(async (transaction) => {
     await lockAccount(transaction, accountId);
-    const sessions = await Session.query(transaction).where({ identity_uuid: identityUuid }).delete();
+    const opened = Session.query(transaction).where({ identity_uuid: identityUuid }).where('created_at', '<=', until);
+    const sessions = await opened.delete();
     if (sessions > 0) {
       await countCredentialChange(transaction, accountId);
       const details = { sessions, provider: 'apple' };

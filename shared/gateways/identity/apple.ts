@@ -8,6 +8,8 @@ import { IdentityError, type IdentityNotification, type IdentityProvider } from 
 export interface AppleSettings {
   issuer: string;
   clientId: string;
+  /** App ID that the service belongs to, for which notifications may be signed. */
+  appId: string | undefined;
   teamId: string;
   keyId: string;
   /** PEM. */
@@ -28,15 +30,20 @@ export function appleProvider(settings: AppleSettings): IdentityProvider {
   });
   return {
     ...provider,
-    readNotification: async (token) => parseEvent((await provider.verifyToken(token))['events']),
+    readNotification: async (token) => {
+      const audience = [settings.clientId, ...(settings.appId === undefined ? [] : [settings.appId])];
+      return parseEvent((await provider.verifyToken(token, audience))['events']);
+    },
   };
 }
 
-/** Parses the claim `events`, which contains one event as JSON text. */
+/** Parses the claim `events`: one event, as JSON text or as an object. Apple has documented both. */
 function parseEvent(events: unknown): IdentityNotification {
   try {
-    const { type, sub: subject } = JSON.parse(events as string) as { type: unknown; sub: unknown };
-    if (typeof type === 'string' && typeof subject === 'string') return { type, subject };
+    const event = (typeof events === 'string' ? JSON.parse(events) : events) as Record<string, unknown>;
+    const { type, sub: subject, event_time: milliseconds } = event;
+    if (typeof type === 'string' && typeof subject === 'string' && typeof milliseconds === 'number')
+      return { type, subject, at: new Date(milliseconds) };
   } catch {
     // An ID token, for example, has no event.
   }

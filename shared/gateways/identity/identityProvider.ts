@@ -25,6 +25,7 @@ export interface IdentityNotification {
   /** Name of the event at the provider. */
   type: string;
   subject: string;
+  at: Date;
 }
 
 /** A sign-in provider. Its methods throw IdentityError. */

@@ -22,6 +22,7 @@ export const getIdentityProviders = perService(
         : appleProvider({
             issuer: config.APPLE_ISSUER,
             clientId: config.APPLE_CLIENT_ID,
+            appId: config.APPLE_APP_ID,
             teamId: config.APPLE_TEAM_ID as string,
             keyId: config.APPLE_KEY_ID as string,
             privateKey: config.APPLE_PRIVATE_KEY as string,

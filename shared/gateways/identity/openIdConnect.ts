@@ -18,7 +18,7 @@ export interface OpenIdSettings {
 
 export interface OpenIdProvider extends IdentityProvider {
   /** Verifies the signature, issuer and audience of a token that did not come with a sign-in. */
-  verifyToken(token: string): Promise<JWTPayload>;
+  verifyToken(token: string, audience: string[]): Promise<JWTPayload>;
 }
 
 /** Creates an OpenID Connect provider. Its metadata and keys are fetched at the first use and cached. */
@@ -34,11 +34,11 @@ export function openIdProvider(settings: OpenIdSettings): OpenIdProvider {
   };
   let keys: ReturnType<typeof createRemoteJWKSet> | undefined;
   return {
-    verifyToken: (token) =>
+    verifyToken: (token, audience) =>
       withIdentityErrors(async () => {
         const { issuer, jwks_uri: keysUrl } = (await discover()).serverMetadata();
         keys ??= createRemoteJWKSet(new URL(keysUrl as string), { [customFetch]: fetchBounded });
-        const expected = { issuer, audience: settings.clientId, algorithms: ['RS256'], currentDate: now() };
+        const expected = { issuer, audience, algorithms: ['RS256'], currentDate: now() };
         return (await jwtVerify(token, keys, expected)).payload;
       }),
 
