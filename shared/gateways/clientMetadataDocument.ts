@@ -1,4 +1,5 @@
 import type { Dispatcher } from 'undici';
+import { tryParseJson } from '../lib/boundedJson.ts';
 import { config } from '../lib/config.ts';
 import { perService } from '../lib/serviceScope.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../spec/durations.ts';
@@ -103,12 +104,7 @@ async function readJsonText(response: HttpResponse): Promise<string> {
 }
 
 function parseJsonObject(text: string): Record<string, unknown> {
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch {
-    value = null;
-  }
+  const value = tryParseJson(text);
   if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Record<string, unknown>;
   throw new InvalidMetadataError('is not a JSON object');
 }

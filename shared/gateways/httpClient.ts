@@ -73,12 +73,3 @@ export async function readBounded(
 export async function readText(response: HttpResponse, maxBytes: number): Promise<string> {
   return (await readBounded(getContent(response), maxBytes)).toString();
 }
-
-/** Parses JSON. @returns undefined if the text is something else. */
-export function tryParseJson(text: string): unknown {
-  try {
-    return JSON.parse(text) as unknown;
-  } catch {
-    return undefined;
-  }
-}

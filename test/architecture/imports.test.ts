@@ -1,10 +1,56 @@
-import { readdirSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { findImports, isUnder, packages, ROOT, sources, tools } from './sources.ts';
 
 /** Layers of `shared`: each imports only itself and those before it. */
 const LAYERS = ['spec', 'lib', 'queues', 'tables', 'gateways', 'presenters', 'domain'];
+
+/** Scripts that the service only sends to browsers. */
+const BROWSER_SCRIPT = /^api\/(?:web\/scripts|mcp\/apps\/page)\//;
+
+/** Uses of bytes from outside, and the modules that may have them: docs/security.md names the bounds. */
+const BOUNDED_USES: [string, RegExp, string[]][] = [
+  [
+    'send HTTP requests',
+    /import (?:type )?\{[^}]*\b(?:request|get|fetch|stream|connect)\b[^}]*\} from '(?:undici|node:https?|node:http2)'/,
+    ['shared/gateways/httpClient.ts'],
+  ],
+  ['call fetch', /(?<![.\w])fetch\(/, ['shared/gateways/identity/boundedFetch.ts']],
+  ['read JSON of a response', /\.json\(\)/, ['shared/gateways/identity/github.ts']],
+  [
+    'open clients of libraries',
+    /new Stripe\(|S3Client\(|createTransport\(|OTLPTraceExporter\(|createRemoteJWKSet\(|\.discovery\(/,
+    [
+      'shared/gateways/identity/openIdConnect.ts',
+      'shared/gateways/mail/mailTransport.ts',
+      'shared/gateways/media/s3Connection.ts',
+      'shared/gateways/payments/stripeClient.ts',
+      'shared/lib/tracingSdk.ts',
+    ],
+  ],
+  [
+    'parse JSON',
+    /\bJSON\.parse\b/,
+    [
+      'shared/lib/boundedJson.ts',
+      // Values that the service wrote, and its configuration.
+      'api/mcp/transport/session.ts',
+      'shared/domain/accounts/identityUndo.ts',
+      'shared/domain/oauth/accessTokens.ts',
+      'shared/domain/platform/idempotentRequests.ts',
+      'shared/lib/configJson.ts',
+      'shared/lib/localService.ts',
+    ],
+  ],
+  ['decode images', /from 'sharp'/, ['shared/gateways/media/thumbnailProcess.ts']],
+  ['unpack', /from 'node:zlib'/, ['shared/gateways/httpClient.ts']],
+  [
+    'start programs',
+    /from 'node:child_process'/,
+    ['shared/gateways/media/thumbnail.ts', 'shared/gateways/media/videoFrame.ts'],
+  ],
+];
 
 describe('the direction of imports', () => {
   it('finds the imports that it checks', () => {
@@ -58,12 +104,14 @@ describe('the direction of imports', () => {
     ).to.deep.equal([]);
   });
 
-  it('one module sends requests with undici', () => {
-    const senders = sources.filter(({ text }) =>
-      /import (?:type )?\{[^}]*\b(?:request|fetch|stream)\b[^}]*\} from 'undici'/.test(text),
-    );
-    expect(senders.map(({ path }) => path)).to.deep.equal(['shared/gateways/httpClient.ts']);
-  });
+  for (const [use, pattern, modules] of BOUNDED_USES) {
+    it(`only the modules of docs/security.md ${use}`, () => {
+      const users = sources.filter(({ path, text }) => !BROWSER_SCRIPT.test(path) && pattern.test(text));
+      expect(users.map(({ path }) => path)).to.have.members(modules);
+      const documents = readFileSync(join(ROOT, 'docs/security.md'), 'utf8');
+      for (const path of modules) expect(documents).to.include(`\`${path.replace(/^shared\//, '')}\``);
+    });
+  }
 
   it('there are no import cycles', () => {
     const importsOf = new Map([...sources, ...tools, ...packages].map(({ path, imports }) => [path, imports]));

@@ -6,9 +6,11 @@ import {
   type JSONRPCRequest,
   SUPPORTED_PROTOCOL_VERSIONS,
 } from '@modelcontextprotocol/server';
+import { tryParseJson } from '../../../shared/lib/boundedJson.ts';
 import { BODY_LIMIT_BYTES } from '../../../shared/spec/limits.ts';
 import type { Context, Handler } from '../../context.ts';
 import { readRawBody } from '../../pipeline/body.ts';
+import { namesPrototype, PROTOTYPE_DETAIL } from '../../pipeline/parseJson.ts';
 import { isPlainCall } from './plainCall.ts';
 
 /** JSON-RPC error codes that the transport itself returns. */
@@ -97,26 +99,11 @@ export async function readMessageBody(ctx: Context): Promise<unknown> {
     throw new McpTransportError(413, TRANSPORT_ERROR, `A message must have at most ${BODY_LIMIT_BYTES} bytes.`);
   });
   const text = body.toString('utf8');
-  try {
-    return PROTOTYPE_FIELD.test(text) ? parseStrictly(text) : (JSON.parse(text) as unknown);
-  } catch (error) {
-    if (error instanceof McpTransportError) throw error;
-    return undefined;
-  }
-}
-
-/** Matches the name literally or with escaped characters. A match is only a candidate: prompts may contain it, too. */
-const PROTOTYPE_FIELD = /__proto__|\\u00/i;
-
-/** Rejects __proto__ as REST bodies do. The library would drop the field and serve the request without it. */
-function parseStrictly(text: string): unknown {
-  let namesPrototype = false;
-  const body = JSON.parse(text, (name, value: unknown) => {
-    namesPrototype ||= name === '__proto__';
-    return value;
-  }) as unknown;
-  if (!namesPrototype) return body;
-  throw new McpTransportError(400, INVALID_REQUEST, '__proto__ is not a known field.', undefined, readMessageId(body));
+  const message = tryParseJson(text);
+  // As in REST bodies. The library would drop the field and serve the request without it.
+  if (message !== undefined && namesPrototype(text))
+    throw new McpTransportError(400, INVALID_REQUEST, PROTOTYPE_DETAIL, undefined, readMessageId(message));
+  return message;
 }
 
 /**

@@ -1,3 +1,4 @@
+import { tryParseJson } from '../../../shared/lib/boundedJson.ts';
 import type { Context } from '../../context.ts';
 import { isHttps } from './sessionCookie.ts';
 import { MINUTE_MS } from '../../../shared/spec/durations.ts';
@@ -38,12 +39,8 @@ export function consumeDraft(ctx: Context, accountUuid: string): FormDraft {
 }
 
 function parseDraft(value: string): Record<string, unknown> {
-  try {
-    const draft: unknown = JSON.parse(Buffer.from(value, 'base64url').toString());
-    return typeof draft === 'object' && draft !== null ? { ...draft } : {};
-  } catch {
-    return {};
-  }
+  const draft = tryParseJson(Buffer.from(value, 'base64url').toString());
+  return typeof draft === 'object' && draft !== null ? { ...draft } : {};
 }
 
 function setDraftCookie(ctx: Context, value: string, maxAge: number): void {

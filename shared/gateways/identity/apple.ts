@@ -1,6 +1,7 @@
 import { createPrivateKey } from 'node:crypto';
 import { SignJWT } from 'jose';
 import type { ClientAuth } from 'openid-client';
+import { tryParseJson } from '../../lib/boundedJson.ts';
 import { now } from '../../lib/clock.ts';
 import { openIdProvider } from './openIdConnect.ts';
 import { IdentityError, type IdentityNotification, type IdentityProvider } from './identityProvider.ts';
@@ -39,14 +40,11 @@ export function appleProvider(settings: AppleSettings): IdentityProvider {
 
 /** Parses the claim `events`: one event, as JSON text or as an object. Apple has documented both. */
 function parseEvent(events: unknown): IdentityNotification {
-  try {
-    const event = (typeof events === 'string' ? JSON.parse(events) : events) as Record<string, unknown>;
-    const { type, sub: subject, event_time: milliseconds } = event;
-    if (typeof type === 'string' && typeof subject === 'string' && typeof milliseconds === 'number')
-      return { type, subject, at: new Date(milliseconds) };
-  } catch {
-    // An ID token, for example, has no event.
-  }
+  const event = (typeof events === 'string' ? tryParseJson(events) : events) as Record<string, unknown> | undefined;
+  const { type, sub: subject, event_time: milliseconds } = event ?? {};
+  if (typeof type === 'string' && typeof subject === 'string' && typeof milliseconds === 'number')
+    return { type, subject, at: new Date(milliseconds) };
+  // An ID token, for example, has none.
   throw new IdentityError('rejected', 'the token contains no event');
 }
 
@@ -73,11 +71,10 @@ function createAppleClientAuth({ issuer, clientId, teamId, keyId, privateKey }: 
 
 /** Reads the first name from the form. Apple sends it only at the first sign-in, unsigned. */
 function parseFirstName(parameters: URLSearchParams): string {
-  try {
-    const user = JSON.parse(parameters.get('user') ?? '{}') as { name?: { firstName?: unknown } } | null;
-    const firstName = user?.name?.firstName;
-    return typeof firstName === 'string' ? firstName : '';
-  } catch {
-    return '';
-  }
+  const user = tryParseJson(parameters.get('user') ?? '') as
+    | { name?: { firstName?: unknown } | null }
+    | null
+    | undefined;
+  const firstName = user?.name?.firstName;
+  return typeof firstName === 'string' ? firstName : '';
 }

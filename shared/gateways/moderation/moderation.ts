@@ -1,8 +1,9 @@
 import { Agent } from 'undici';
+import { tryParseJson } from '../../lib/boundedJson.ts';
 import { config } from '../../lib/config.ts';
 import { perService } from '../../lib/serviceScope.ts';
 import type { ModelKind } from '../../spec/catalog.ts';
-import { readText, sendRequest, tryParseJson } from '../httpClient.ts';
+import { readText, sendRequest } from '../httpClient.ts';
 
 /** An image that a generation starts from. */
 export interface ModerationInput {

@@ -1,13 +1,14 @@
 import { Agent, type Dispatcher, FormData } from 'undici';
+import { tryParseJson } from '../../lib/boundedJson.ts';
 import { config } from '../../lib/config.ts';
 import { perService } from '../../lib/serviceScope.ts';
-import { type HttpResponse, readText, sendRequest, tryParseJson } from '../httpClient.ts';
+import { type HttpResponse, readText, sendRequest } from '../httpClient.ts';
 import { UpstreamError } from './upstream.ts';
 
 export interface JsonResponse {
   status: number;
   headers: Record<string, string | string[] | undefined>;
-  /** undefined if the body is not JSON. */
+  /** undefined if the body is not JSON, or not within the bounds of {@link tryParseJson}. */
   body: unknown;
 }
 

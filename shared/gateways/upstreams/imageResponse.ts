@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import { InvalidOutputError } from '../media/download.ts';
 import { deleteTempFile } from '../media/tempFiles.ts';
-import { tryParseJson } from '../httpClient.ts';
+import { parseBoundedJson, tryParseJson } from '../../lib/boundedJson.ts';
 
 /** A response of the Images API, which may contain tens of megabytes of base64 inside its JSON. */
 export interface ImageResponse {
@@ -98,7 +98,7 @@ function latin1ToUtf8(bytes: string): string {
 
 /** Unescapes the content of a JSON string. */
 function unescapeJson(text: string): string {
-  return text.includes('\\') ? (JSON.parse(`"${text}"`) as string) : text;
+  return text.includes('\\') ? (parseBoundedJson(`"${text}"`) as string) : text;
 }
 
 /** A string that arrives in parts. */

@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { now } from '../../../lib/clock.ts';
-import { tryParseJson } from '../../httpClient.ts';
+import { tryParseJson } from '../../../lib/boundedJson.ts';
 import type { AdapterName } from '../modelPresets.ts';
 import { getField, isSafeString } from '../responses.ts';
 import type { UpstreamSettings } from '../upstreamSettings.ts';
