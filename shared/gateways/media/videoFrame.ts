@@ -39,12 +39,15 @@ async function decodeWithFfmpeg(filePath: string, ffmpegPath: string): Promise<D
   throw new Error('ffmpeg found no frame');
 }
 
-/** MP4 and WebM only: a playlist or manifest demuxer would open other files that the video names. */
-const DEMUXERS = ['-format_whitelist', 'mov,matroska'];
+/**
+ * MP4 and WebM only: a playlist or manifest demuxer would open other files that the video names. A frame of 8K has 33
+ * megapixels; a file of some kilobytes can have one that takes a gigabyte.
+ */
+const INPUT_LIMITS = ['-format_whitelist', 'mov,matroska', '-max_pixels', '40000000'];
 
 function runFfmpeg(ffmpegPath: string, filePath: string, seconds: number): Promise<Uint8Array> {
   const source = ['-ss', String(seconds), '-i', `file:${filePath}`];
-  const input = ['-threads', '1', '-protocol_whitelist', 'file', ...DEMUXERS, ...source];
+  const input = ['-threads', '1', '-protocol_whitelist', 'file', ...INPUT_LIMITS, ...source];
   const output = ['-map', '0:v:0', '-frames:v', '1', '-vf', SCALE_FILTER, '-f', 'image2pipe', '-c:v', 'png', 'pipe:1'];
   const args = ['-v', 'error', '-nostdin', ...input, ...output];
   const limits = { timeout: FFMPEG_TIMEOUT_MS, killSignal: 'SIGKILL', maxBuffer: 16 * 1024 * 1024 } as const;
@@ -77,7 +80,7 @@ async function decodeWithWasm(filePath: string): Promise<DecodedFrame> {
   const args = [
     '-v',
     'error',
-    ...DEMUXERS,
+    ...INPUT_LIMITS,
     '-i',
     'film',
     '-map',
