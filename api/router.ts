@@ -69,7 +69,7 @@ export const HTTP_ROUTES: readonly HttpRoute[] = [
 
   ['GET',    '/api/models/',                                     'none',            'public',    'none', models.list],
 
-  ['POST',   '/api/keys/create/',                                'account',         'account',   'json', apiKeys.create, 'unrestricted', apiKeys.createsUnlimitedKey],
+  ['POST',   '/api/keys/create/',                                'account',         'account',   'json', apiKeys.create, 'unrestricted', apiKeys.createsLiveKey],
   ['GET',    '/api/keys/',                                       'account',         'account',   'none', apiKeys.list, 'account'],
   ['PATCH',  '/api/keys/:uuid/',                                 'account',         'account',   'json', apiKeys.update, 'unrestricted', apiKeys.changesOptions],
   ['POST',   '/api/keys/:uuid/revoke/',                          'account',         'account',   'json', apiKeys.revoke, 'account'],
@@ -161,7 +161,7 @@ export const HTTP_ROUTES: readonly HttpRoute[] = [
   ['GET',    '/account/library/:uuid/delete/',                   'pageSession',     'account',   'none', library.confirmDeleteGeneration],
   ['POST',   '/account/library/:uuid/delete/',                   'pageSession',     'account',   'form', library.deleteFromLibrary],
   ['POST',   '/account/profile/',                                'pageSession',     'account',   'form', settings.saveProfile],
-  ['POST',   '/account/keys/',                                   'pageSession',     'account',   'form', apiKeyPages.createKey, apiKeyPages.createsUnlimitedKey],
+  ['POST',   '/account/keys/',                                   'pageSession',     'account',   'form', apiKeyPages.createKey, apiKeyPages.createsLiveKey],
   ['GET',    '/account/keys/:uuid/',                             'pageSession',     'account',   'none', apiKeyPages.showKeyPage, 'recentSignIn'],
   ['POST',   '/account/keys/:uuid/',                             'pageSession',     'account',   'form', apiKeyPages.saveKey, 'recentSignIn'],
   ['GET',    '/account/keys/:uuid/revoke/',                      'pageSession',     'account',   'none', apiKeyPages.confirmRevokeKey],

@@ -22,7 +22,8 @@ describe('changes of credentials', () => {
   let service: TestService;
   let owner: TestCustomer;
   before(async () => {
-    service = await startTestService({ workers: 0 });
+    // Any address enables test mode, in which nothing is generated here.
+    service = await startTestService({ workers: 0, env: { TEST_UPSTREAM_URL: 'http://127.0.0.1:9' } });
     owner = await service.createCustomer('pro');
     await age(owner);
   });
@@ -35,6 +36,9 @@ describe('changes of credentials', () => {
         WHERE account_id = (SELECT id FROM accounts WHERE email = $1)`,
       [email],
     );
+
+  const createKey = (options: object) =>
+    owner.requestWithSession('POST', '/api/keys/create/', { body: { name: 'a', ...options } });
 
   it('require a recent sign-in on these routes, and on no others', () => {
     expect(PROTECTED.map(([method, path]) => `${method} ${path}`)).to.have.members([
@@ -102,19 +106,15 @@ describe('changes of credentials', () => {
     expect((await fresh.requestWithSession('POST', '/api/affiliate/onboarding-link/')).status).to.equal(200);
   });
 
-  it('of limited keys need no recent sign-in to create one, but to remove its limit', async () => {
-    const limit = { credits: 24, period: 'day' };
-    const created = await owner.requestWithSession('POST', '/api/keys/create/', {
-      body: { name: 'limited', credit_limit: limit },
-    });
+  it('of test keys and of names need no recent sign-in, keys with any other options do', async () => {
+    const created = await createKey({ mode: 'test' });
     expect(created.status).to.equal(201);
     const change = (body: object) => owner.requestWithSession('PATCH', `/api/keys/${created.body.uuid}/`, { body });
     expect((await change({ name: 'renamed' })).status).to.equal(200);
-    expectError(await change({ credit_limit: null }), 'insufficient_scope');
-    const account = { name: 'account', scopes: ['account'] };
-    expectError(await owner.requestWithSession('POST', '/api/keys/create/', { body: account }), 'insufficient_scope');
-    const none = { name: 'none', scopes: null, credit_limit: null, expires_at: null };
-    expectError(await owner.requestWithSession('POST', '/api/keys/create/', { body: none }), 'insufficient_scope');
+    expectError(await change({ scopes: null }), 'insufficient_scope');
+    const limit = { credit_limit: { credits: 1_000_000_000, period: 'total' }, expires_at: '2099-01-01' };
+    for (const options of [{}, limit, { scopes: ['svc:write'] }, { scopes: ['account'] }])
+      expectError(await createKey(options), 'insufficient_scope');
   });
 
   it('keep the name of a key that was typed before the sign-in', async () => {

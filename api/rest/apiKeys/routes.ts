@@ -17,12 +17,12 @@ import { CreateApiKeyRequest, KEY_OPTION_NAMES, UpdateApiKeyRequest } from './sc
 const parseCreate = createBodyParser(CreateApiKeyRequest);
 const parseUpdate = createBodyParser(UpdateApiKeyRequest);
 
-/** Returns whether a request creates a key that can spend money. A test key spends nothing. */
-export function createsUnlimitedKey(ctx: Context): boolean {
-  const request = readFields(ctx);
-  const hasOption = KEY_OPTION_NAMES.some((name) => request[name] != null);
-  const isForAccount = [request['scopes']].flat().includes('account');
-  return request['mode'] !== 'test' && (!hasOption || isForAccount);
+/**
+ * Returns whether a request creates a key that can read or spend. No option prevents that: a limit of a billion credits is
+ * none.
+ */
+export function createsLiveKey(ctx: Context): boolean {
+  return readFields(ctx)['mode'] !== 'test';
 }
 
 /** Returns whether a request names an option of a key. */

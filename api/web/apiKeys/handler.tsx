@@ -13,7 +13,7 @@ import { CreateApiKeyRequest, UpdateApiKeyRequest } from '../../rest/apiKeys/sch
 import { sendConfirmationPage } from '../components/confirmationPage.tsx';
 import { formatRelativeTime } from '../components/formatTime.ts';
 import { showErrorsOn } from '../components/showErrorsOn.ts';
-import { isLimited, readEnteredValues, readKeyRequest } from './keyForm.tsx';
+import { readKeyRequest } from './keyForm.tsx';
 import { findActiveKey, renderKeyPage } from './keyPage.tsx';
 import { KEYS_PATH, renderKeysPage } from './view.tsx';
 
@@ -27,10 +27,9 @@ export async function showKeysPage(ctx: Context): Promise<void> {
   await renderKeysPage(ctx);
 }
 
-/** Returns whether the form creates a key that is not restricted. */
-export function createsUnlimitedKey(ctx: Context): boolean {
-  const values = readEnteredValues(getForm(ctx));
-  return values === undefined || (values.mode !== 'test' && !isLimited(values));
+/** Returns whether the form creates a key that can read or spend. */
+export function createsLiveKey(ctx: Context): boolean {
+  return getForm(ctx).get('mode') !== 'test';
 }
 
 export const createKey = withListErrors(async (ctx) => {

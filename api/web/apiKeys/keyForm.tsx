@@ -112,11 +112,6 @@ function readList(form: URLSearchParams, name: string): string[] | null | undefi
   return items.length === 0 ? null : items;
 }
 
-/** Returns whether the values restrict a key so that it cannot spend money. */
-export function isLimited(values: KeyValues): boolean {
-  return hasOptions(values) && !values.scopes.includes('account');
-}
-
 /** Returns whether any option was entered. */
 export function hasOptions({ expiresAt, limit, hasAllScopes, scopes, models, ips }: KeyValues): boolean {
   return !hasAllScopes || [expiresAt, limit.credits, models, ips, ...scopes].some((text) => text !== '');
