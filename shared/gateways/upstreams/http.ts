@@ -41,9 +41,21 @@ const agents = perService(() => ({
   queryAgent: newAgent(2 * config.UPSTREAM_CONCURRENCY),
 }));
 
-/** Codes of errors that occur before the upstream could have read the request. */
-const NOT_SENT_CODES =
-  /^(ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|EPROTO|CERT_\w+|DEPTH_ZERO_\w+|SELF_SIGNED_\w+|UNABLE_TO_\w+|ERR_TLS_\w+|UND_ERR_CONNECT_TIMEOUT|ERR_INVALID_URL)$/;
+/**
+ * Reports the moment at which a connection starts to send a request. Until then, the upstream can have received nothing:
+ * the name was not found, the connection or its TLS handshake failed, or the time was over before it was open.
+ */
+function observeStart(dispatcher: Dispatcher, onStart: () => void): Dispatcher {
+  return dispatcher.compose((dispatch) => (options, handler) => {
+    const start = handler.onRequestStart?.bind(handler);
+    handler.onRequestStart = (controller, context: unknown) => {
+      start?.(controller, context);
+      // A request whose time is over is aborted here, before its first byte.
+      if (!controller.aborted) onStart();
+    };
+    return dispatch(options, handler);
+  });
+}
 
 /**
  * Sends a request and reads the response as JSON, within the configured time.
@@ -72,11 +84,14 @@ export async function requestStream<Read>(
   read: (response: HttpResponse) => Promise<Read>,
 ): Promise<Read> {
   const isJson = body !== undefined && !(body instanceof FormData);
+  const agent = agents()[timeoutMs === undefined ? (method === 'POST' ? 'submitAgent' : 'queryAgent') : 'outputAgent'];
+  let isStarted = false;
   try {
     const response = await sendRequest(url, {
       method,
-      dispatcher:
-        agents()[timeoutMs === undefined ? (method === 'POST' ? 'submitAgent' : 'queryAgent') : 'outputAgent'],
+      dispatcher: observeStart(agent, () => {
+        isStarted = true;
+      }),
       headers: isJson ? { 'content-type': 'application/json', ...headers } : headers,
       body: isJson ? JSON.stringify(body) : (body ?? null),
       signal: AbortSignal.timeout(timeoutMs ?? config.UPSTREAM_TIMEOUT_MS),
@@ -85,9 +100,7 @@ export async function requestStream<Read>(
   } catch (error) {
     if (error instanceof UpstreamError) throw error;
     const { code = '', message } = error as Error & { code?: string };
-    throw new UpstreamError(NOT_SENT_CODES.test(code) ? 'unavailable' : 'unknown', message || code, {
-      hasResponse: false,
-    });
+    throw new UpstreamError(isStarted ? 'unknown' : 'unavailable', message || code, { hasResponse: false });
   }
 }
 
