@@ -1,8 +1,9 @@
 import { expect } from 'chai';
 import type { Knex } from 'knex';
-import { isDeadlock, isOutcomeUnknown, isRejection } from '../../shared/lib/database/errors.ts';
-import { db } from '../../shared/lib/database/pool.ts';
+import { isDeadlock, isOutage, isOutcomeUnknown, isRejection } from '../../shared/lib/database/errors.ts';
+import { createPool, db } from '../../shared/lib/database/pool.ts';
 import { prepared, runStatement } from '../../shared/lib/database/preparedStatements.ts';
+import { setTestConfig } from '../harness/testConfig.ts';
 import { type TestService, eventually, startTestService } from '../harness/testService.ts';
 
 const GET_SESSION = prepared('get_test_session', 'SELECT pg_backend_pid() AS pid, :mark AS mark');
@@ -117,4 +118,19 @@ describe('a prepared statement that Postgres ends because of a deadlock', () => 
       await transaction.rollback();
     }
   });
+});
+
+describe('a prepared statement that gets no connection', () => {
+  for (const [problem, host] of [
+    ['because Postgres refuses it', '127.0.0.1:1'],
+    ['because the name of Postgres is not found', 'postgres.invalid'],
+  ]) {
+    it(`${problem} was certainly not run`, async () => {
+      setTestConfig({ DATABASE_URL: `postgres://user@${host}/name` });
+      const pool = createPool(1_000);
+      const error = await capture(runStatement(GET_SESSION, { mark: '' }, pool));
+      await pool.destroy();
+      expect([isOutage(error), isOutcomeUnknown(error)], error.message).to.deep.equal([true, false]);
+    });
+  }
 });

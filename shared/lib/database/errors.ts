@@ -8,9 +8,9 @@ export function isOutcomeUnknown(error: unknown): boolean {
   return matchesError(error, CONNECTION_LOST_CODES, CONNECTION_LOST_MESSAGES) && !isNotSent(error);
 }
 
-/** Returns true if a pooler in front of Postgres rejected the statement, as it has no connection to send it on. */
+/** Returns true if there was no connection to send the statement on, of this process or of a pooler behind it. */
 function isNotSent(error: unknown): boolean {
-  return error instanceof Error && NOT_SENT_MESSAGES.test(error.message);
+  return matchesError(error, NOT_SENT_CODES, NOT_SENT_MESSAGES);
 }
 
 /** Returns true if Postgres canceled the statement because it took too long. It had no effect. */
@@ -38,10 +38,11 @@ export function isRejection(error: unknown): boolean {
 
 // Classes 08 (connection exception) and 57P (shutdown) of Postgres, transactions that it ended by a timeout, and the
 // network errors of Node.
-const CONNECTION_LOST_CODES =
-  /^(08...|57P..|25P0[34]|ECONN\w+|ETIMEDOUT|EPIPE|EHOSTUNREACH|ENETUNREACH|ENOTFOUND|EAI_AGAIN)$/;
+const CONNECTION_LOST_CODES = /^(08...|57P..|25P0[34]|ECONN\w+|ETIMEDOUT|EPIPE|EHOSTUNREACH|ENETUNREACH)$/;
 const CONNECTION_LOST_MESSAGES =
   /Connection terminated|not queryable|connection error|Connection is closed|Query read timeout/i;
+// Network errors that only an attempt to connect has.
+const NOT_SENT_CODES = /^(ECONNREFUSED|ENOTFOUND|EAI_AGAIN)$/;
 // Messages of PgBouncer, whose code 08P01 also stands for connections that broke during a statement.
 const NOT_SENT_MESSAGES =
   /server login has been failing|pgbouncer cannot connect to server|query_wait_timeout|no more connections allowed/;
