@@ -15,6 +15,8 @@ const SILENT_CHECKS_MAX = 5;
 const ROLE_LOG_INTERVAL_MS = 60_000;
 /** Longest wait of a connection for commands between its attempts to reconnect. */
 const COMMANDS_RECONNECT_DELAY_MAX_MS = 200;
+/** Time that a server has to answer the end of a connection. One that lost its power, or is frozen, never does. */
+const DISCONNECT_TIMEOUT_MS = 200;
 /** Message of ioredis for a command that exceeds `commandTimeout`. */
 const COMMAND_TIMEOUT = 'Command timed out';
 /** Statuses in which an answer of the server is due: to the handshake, or to the check of its role. */
@@ -84,6 +86,7 @@ interface OpenOptions extends Omit<CommonRedisOptions, 'replyMapping'> {
 export function createRedisClient(url: string, { isCertificateVerified, ...options }: OpenOptions): RedisClient {
   const address = parseRedisAddress(url);
   const tls = address.isTls ? { tls: { rejectUnauthorized: isCertificateVerified } } : {};
+  const disconnectTimeout = DISCONNECT_TIMEOUT_MS;
   if (address.kind === 'cluster') {
     const {
       enableOfflineQueue = true,
@@ -92,7 +95,7 @@ export function createRedisClient(url: string, { isCertificateVerified, ...optio
       ...nodeOptions
     } = options;
     return new ReconnectingCluster(address.nodes, {
-      redisOptions: { ...nodeOptions, ...tls, ...address.credentials },
+      redisOptions: { ...nodeOptions, ...tls, ...address.credentials, disconnectTimeout },
       enableOfflineQueue,
       lazyConnect,
       clusterRetryStrategy: (attempt) => retryStrategy?.(attempt),
@@ -109,6 +112,7 @@ export function createRedisClient(url: string, { isCertificateVerified, ...optio
     reconnectOnError: (error: Error) => NOT_MASTER.test(error.message),
     ...options,
     ...tls,
+    disconnectTimeout,
   };
   if (address.kind === 'single') return new Redis(address.url, server);
   const { sentinels, name, db, credentials, sentinelCredentials, isTls } = address;

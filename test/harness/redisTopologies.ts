@@ -18,8 +18,10 @@ const SERVER_ARGUMENTS = ['--save', '', '--appendonly', 'no', '--repl-diskless-s
 export interface TestRedisServer {
   port: number;
   client: Redis;
-  /** Ends the process as a power cut would, and waits. */
+  /** Ends the process, and waits. */
   kill(): Promise<void>;
+  /** Stops the process as a loss of its power would: its connections stay open. */
+  freeze(): void;
 }
 
 /** Servers of one test, which are killed together at its end. */
@@ -37,11 +39,15 @@ export class RedisTopology {
     return binary.keepsData ? new RedisTopology(binary) : undefined;
   }
 
-  /** Starts a server with arguments, or a Sentinel with a configuration. */
-  async start(args: readonly string[] = [], sentinelConfig?: readonly string[]): Promise<TestRedisServer> {
-    const port = await findFreePort();
+  /** Starts a server with arguments, or a Sentinel with a configuration; on the port of a killed server if it is given. */
+  async start(
+    args: readonly string[] = [],
+    sentinelConfig?: readonly string[],
+    usedPort?: number,
+  ): Promise<TestRedisServer> {
+    const port = usedPort ?? (await findFreePort());
     const dir = join(requireTestEnv('TEST_FOLDER'), `redis-${port}`);
-    mkdirSync(dir);
+    mkdirSync(dir, { recursive: true });
     const options = ['--port', String(port), '--bind', '127.0.0.1', '--dir', dir];
     const configFile = join(dir, 'sentinel.conf');
     if (sentinelConfig !== undefined) writeFileSync(configFile, sentinelConfig.map((line) => `${line}\n`).join(''));
@@ -54,7 +60,11 @@ export class RedisTopology {
     );
     const client = new Redis(port, '127.0.0.1', { maxRetriesPerRequest: null, retryStrategy: () => 50 });
     client.on('error', () => {});
-    const server = { port, client, kill: () => kill(child, client) };
+    const freeze = () => {
+      client.disconnect();
+      child.kill('SIGSTOP');
+    };
+    const server = { port, client, kill: () => kill(child, client), freeze };
     this.servers.push(server);
     await client.ping();
     return server;

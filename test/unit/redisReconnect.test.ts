@@ -25,6 +25,24 @@ describe('a connection for commands that requests wait for', () => {
     redis.disconnect();
     server.close();
   });
+
+  it('leaves a server that does not answer the end of the connection, and reconnects soon', async () => {
+    // Keeps its side of each connection open, as a server that is frozen or has lost its power.
+    const sockets: Socket[] = [];
+    const server = createServer({ allowHalfOpen: true }, (socket) => sockets.push(socket.resume()));
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    setTestConfig({ REDIS_URL: `redis://127.0.0.1:${(server.address() as AddressInfo).port}` });
+    const redis = connectForCommands('test') as Redis;
+    while (sockets.length === 0) await setTimeout(10);
+    const startedAt = performance.now();
+    redis.disconnect(true);
+    while (sockets.length === 1) await setTimeout(10);
+    expect(performance.now() - startedAt).to.be.below(1_500);
+    redis.disconnect();
+    for (const socket of sockets) socket.destroy();
+    server.close();
+  });
 });
 
 describe('a connection to the master that Sentinels know', () => {
