@@ -40,7 +40,7 @@ COPY --from=build /app/node_modules node_modules
 COPY --from=build /app/dist dist
 USER node
 EXPOSE 3000
-# No HEALTHCHECK: it would also apply to the worker, which serves no HTTP. Check the web process at /api/health/, as
-# compose.yaml does.
+# No HEALTHCHECK, as it would apply to all processes. Check the web process at /api/health/ and the worker at /health of
+# METRICS_PORT, as compose.yaml does.
 ENTRYPOINT ["/usr/bin/tini", "--"]
 CMD ["node", "--no-allocation-site-pretenuring", "--no-parallel-scavenge", "--v8-pool-size=1", "--max-semi-space-size=8", "--max-old-space-size=160", "dist/api/main.js"]

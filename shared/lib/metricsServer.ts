@@ -17,7 +17,8 @@ export function isMetricsEnabled(): boolean {
 }
 
 /**
- * Serves the metrics at `/metrics` on METRICS_PORT, never on the public port. Does nothing without METRICS_PORT.
+ * Serves the metrics at `/metrics` on METRICS_PORT, never on the public port, and at `/health` that the process responds,
+ * which workers have no other port for. Does nothing without METRICS_PORT.
  * @throws ConfigError if the port is not available, or if METRICS_TOKEN is set without METRICS_PORT. `parseConfig`
  *   cannot reject the latter, as release step and commands share the variables and serve nothing.
  */
@@ -31,7 +32,9 @@ export async function startMetricsServer(): Promise<void> {
   if (state().server !== undefined) return;
   collectProcessMetrics();
   const server = createServer((request, response) => {
-    if (!isAuthorizedScrape(request)) {
+    if (request.method === 'GET' && request.url === '/health') {
+      response.writeHead(200, { 'content-type': 'application/json' }).end('{"status":"ok"}');
+    } else if (!isAuthorizedScrape(request)) {
       response.writeHead(401, { 'www-authenticate': 'Bearer' }).end();
     } else if (request.method !== 'GET' || request.url?.split('?')[0] !== '/metrics') {
       response.writeHead(404).end();

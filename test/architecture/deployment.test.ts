@@ -25,11 +25,17 @@ describe('the files of a deployment', () => {
     }
   });
 
-  it('only the API has an HTTP health check, which compose.yaml defines and the image does not', () => {
+  it('the API and the worker have health checks, which compose.yaml defines and the image does not', () => {
     expect(readFileSync(join(ROOT, 'Dockerfile'), 'utf8')).to.not.match(/^HEALTHCHECK/m);
     const services = readFileSync(join(ROOT, 'compose.yaml'), 'utf8').split(/^services:$/m)[1] ?? '';
-    const asking = services.split(/^ {2}(?=\w+:$)/m).filter((text) => text.includes('/api/health/'));
-    expect(asking.map((text) => text.split(':')[0])).to.deep.equal(['api']);
+    const checks = services.split(/^ {2}(?=\w+:$)/m).flatMap((text) => {
+      const [, path] = /test: .*fetch\('http:\/\/127\.0\.0\.1:.*?(\/[\w/]+)'\)/.exec(text) ?? [];
+      return path === undefined ? [] : [[text.split(':')[0], path]];
+    });
+    expect(checks).to.deep.equal([
+      ['api', '/api/health/'],
+      ['worker', '/health'],
+    ]);
   });
 
   it('app.json lists every Stripe setting, and only settings that exist', () => {

@@ -133,10 +133,14 @@ describe('the Helm chart', () => {
     expect(names.filter((name) => name.startsWith('NetworkPolicy'))).to.deep.equal([]);
   });
 
-  it('takes a web process out of service only while it stops, and restarts it only when it hangs', () => {
+  it('takes a web process out of service only while it stops, and restarts web and worker only when they hang', () => {
     const [web] = renderChart().get('Deployment test-web').spec.template.spec.containers;
     const paths = [web.readinessProbe, web.livenessProbe].map(({ httpGet }) => httpGet.path);
     expect(paths).to.deep.equal(['/api/serving/', '/api/health/']);
+    const [worker] = renderChart().get('Deployment test-worker').spec.template.spec.containers;
+    const health = { path: '/health', port: 'metrics' };
+    expect([worker.livenessProbe.httpGet, worker.startupProbe.httpGet]).to.deep.equal([health, health]);
+    expect(worker).to.not.have.property('readinessProbe');
     const proxy = read('dev/deploy/haproxy.cfg');
     expect(proxy).to.include('httpchk GET /api/serving/');
     // Any other condition would send a create again that may have been charged.
