@@ -134,6 +134,8 @@ export const REFRESH_GRACE_SECONDS = 60;
 /** Clients that were never approved are deleted after the first time, all others after the second without use. */
 export const UNAPPROVED_CLIENT_RETENTION_MS = DAY_MS;
 export const INACTIVE_CLIENT_RETENTION_MS = 90 * DAY_MS;
+/** Time after its expiry for which the last version of a client's metadata document is used if its host is unavailable. */
+export const UNAVAILABLE_DOCUMENT_MAX_MS = 30 * DAY_MS;
 /** Maximum number of clients that were never approved. The oldest are deleted, because registration is public. */
 export const UNAPPROVED_CLIENTS_MAX = 10_000;
 

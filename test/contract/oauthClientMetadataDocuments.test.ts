@@ -101,22 +101,36 @@ describe('OAuth client metadata documents', () => {
     expect(asked('/hour.json')).to.equal(2);
   });
 
-  it('the last version of a document is used while its host does not serve it, and not once it is removed', async () => {
-    const client = documented('/blocked.json');
-    expect((await ask(client)).status).to.equal(200);
-    for (const [status, type] of [
-      [403, 'text/html'],
-      [500, 'application/json'],
-      [200, 'text/html'],
-    ] as const) {
-      await expireDocuments();
+  const expireDaysAgo = (days: number) =>
+    service.sql('UPDATE oauth_clients SET metadata_expires_at = now() - make_interval(days => $1)', [days]);
+
+  for (const [status, type] of [
+    [403, 'text/html'],
+    [500, 'application/json'],
+    [200, 'text/html'],
+  ] as const) {
+    it(`the last version of a document is used for 30 days while its host answers ${status} with ${type}`, async () => {
+      const path = `/blocked/${status}/${type}.json`;
+      const client = documented(path);
+      expect((await ask(client)).status).to.equal(200);
       answerDocument = (_request, response) => response.writeHead(status, { 'content-type': type }).end('<html>');
-      const page = await ask(client);
-      expect([page.status, page.body.includes('Documented client')], `${status} ${type}`).to.deep.equal([200, true]);
-    }
-    expect(asked('/blocked.json')).to.equal(4);
-    await ask(client);
-    expect(asked('/blocked.json')).to.equal(4);
+      await expireDaysAgo(29);
+      for (let attempt = 1; attempt <= 2; attempt += 1) {
+        const page = await ask(client);
+        expect([page.status, page.body.includes('Documented client')]).to.deep.equal([200, true]);
+      }
+      // The second attempt to fetch follows after five minutes.
+      expect(asked(path)).to.equal(2);
+      await expireDaysAgo(30);
+      await expectUnusable(client, /responded with|not of the type/);
+      documented(path);
+      expect((await ask(client)).status).to.equal(200);
+    });
+  }
+
+  it('the last version of a document is not used once its host has removed it', async () => {
+    const client = documented('/removed.json');
+    expect((await ask(client)).status).to.equal(200);
     await expireDocuments();
     answerDocument = (_request, response) => response.writeHead(404).end();
     await expectUnusable(client, /responded with 404/);

@@ -9,11 +9,13 @@ import { addMilliseconds, now } from '../../lib/clock.ts';
 import { config } from '../../lib/config.ts';
 import { prepared } from '../../lib/database/preparedStatements.ts';
 import { logger } from '../../lib/logger.ts';
+import { createLruCache } from '../../lib/lruCache.ts';
 import { perService } from '../../lib/serviceScope.ts';
 import {
   INACTIVE_CLIENT_RETENTION_MS,
   UNAPPROVED_CLIENTS_MAX,
   UNAPPROVED_CLIENT_RETENTION_MS,
+  UNAVAILABLE_DOCUMENT_MAX_MS,
 } from '../../spec/limits.ts';
 import { OAuthError } from '../../spec/oauth.ts';
 import { OAuthClient } from '../../tables/OAuthClient.ts';
@@ -78,26 +80,34 @@ export async function findClientForConsent(clientId: string, accountId: number |
       'The application is not registered here, or its registration has expired. It must register again.',
     );
   }
+  const lastVersion = stored !== undefined && isUsableLastVersion(stored) ? stored : undefined;
+  const nextFetchAt = nextFetches().get(clientId);
+  if (lastVersion !== undefined && nextFetchAt !== undefined && nextFetchAt > now()) return lastVersion;
   return fetchClientOnce(clientId, accountId).catch((error: unknown) => {
-    if (stored === undefined || !(error instanceof DocumentUnavailableError)) throw error;
-    return keepStoredDocument(stored, error);
+    if (lastVersion === undefined || !(error instanceof DocumentUnavailableError)) throw error;
+    logger.warn({ client: clientId, problem: error.message }, 'client document not fetched; using the last version');
+    nextFetches().set(clientId, addMilliseconds(now(), FETCH_RETRY_MS));
+    return lastVersion;
   });
 }
 
 /** A document that cannot be fetched now. */
 class DocumentUnavailableError extends OAuthError {}
 
-/** Time for which a document that cannot be fetched is used before another attempt. */
-const STALE_DOCUMENT_MS = 5 * MINUTE_MS;
-
-/** Uses the last version of a document whose host does not serve it now. */
-async function keepStoredDocument(stored: OAuthClient, error: DocumentUnavailableError): Promise<OAuthClient> {
-  logger.warn(
-    { client: stored.client_id, problem: error.message },
-    'client document not fetched; using the last version',
-  );
-  return stored.$query().patchAndFetch({ metadata_expires_at: addMilliseconds(now(), STALE_DOCUMENT_MS) });
+/** Returns whether an expired document may be used while its host does not serve it. */
+function isUsableLastVersion({ metadata_expires_at: expiredAt }: OAuthClient): boolean {
+  return expiredAt !== null && addMilliseconds(expiredAt, UNAVAILABLE_DOCUMENT_MAX_MS) > now();
 }
+
+/** Time for which a document that cannot be fetched is used before another attempt. */
+const FETCH_RETRY_MS = 5 * MINUTE_MS;
+/** Maximum number of clients whose next attempt is kept. An evicted one is fetched again sooner. */
+const NEXT_FETCHES_MAX = 1_000;
+/**
+ * Times of the next attempts to fetch documents that could not be fetched. Kept by each process for itself, since the
+ * stored expiry must stay what the last successful fetch has set.
+ */
+const nextFetches = perService(() => createLruCache<string, Date>(NEXT_FETCHES_MAX));
 
 /** Fetches in progress, so that simultaneous requests for a document share one. */
 const inFlightFetches = perService(
