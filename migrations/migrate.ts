@@ -43,6 +43,7 @@ import * as accountErrors from './0036_account_errors.ts';
 import * as accountScope from './0037_account_scope.ts';
 import * as enabledSince from './0038_enabled_since.ts';
 import * as staffApprovals from './0039_staff_approvals.ts';
+import * as accountErrorAccount from './0040_account_error_account.ts';
 
 /** A migration, and the indexes on existing tables that are built before its transaction. */
 export interface Migration extends Knex.Migration {
@@ -93,6 +94,7 @@ export const MIGRATIONS: Record<MigrationName, Migration> = {
   '0037_account_scope': accountScope,
   '0038_enabled_since': enabledSince,
   '0039_staff_approvals': staffApprovals,
+  '0040_account_error_account': accountErrorAccount,
 };
 
 /** Key of the advisory lock that serializes migrations. An arbitrary constant, used for nothing else. */

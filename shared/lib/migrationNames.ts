@@ -45,6 +45,7 @@ export const MIGRATION_NAMES = [
   '0037_account_scope',
   '0038_enabled_since',
   '0039_staff_approvals',
+  '0040_account_error_account',
 ] as const;
 
 export type MigrationName = (typeof MIGRATION_NAMES)[number];

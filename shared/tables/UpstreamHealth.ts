@@ -24,6 +24,8 @@ export class UpstreamHealth extends Model {
   declare circuit_open_until: Date | null;
   /** Time of the last account error of a generation that had none before. */
   declare account_error_at: Date | null;
+  /** Account of that generation. */
+  declare account_error_account_id: number | null;
   /** Time of the first submit that it accepted after an account error. */
   declare accepted_at: Date | null;
 }

@@ -163,16 +163,23 @@ describe('an upstream that rejects our account', () => {
     const service = await startTestService({
       env: { IMAGE_UPSTREAM_FALLBACK: 'second:some/image', UPSTREAMS: JSON.stringify({ upstreams }) },
     });
-    const customer = await service.createCustomer('studio');
+    const [customer, other] = [await service.createCustomer('studio'), await service.createCustomer('studio')];
     await eventually('both probed', async () => (await service.sql('SELECT 1 FROM upstream_health')).length === 3);
     service.upstream.submit = 402;
-    for (const image of [await customer.createImage(), await customer.createImage()]) {
-      expect((await customer.waitForEnd(image.uuid)).status).to.equal('succeeded');
-      expect((await readGenerationRow(service, image.uuid)).upstream).to.equal('second');
+    const images = [
+      [customer, await customer.createImage()],
+      [other, await other.createImage()],
+    ] as const;
+    for (const [owner, { uuid }] of images) {
+      expect((await owner.waitForEnd(uuid)).status).to.equal('succeeded');
+      expect((await readGenerationRow(service, uuid)).upstream).to.equal('second');
     }
 
     const balance = await customer.balance();
-    const videos = [await customer.createVideo(), await customer.createVideo()];
+    const videos = [
+      [customer, await customer.createVideo()],
+      [other, await other.createVideo()],
+    ] as const;
     await eventually('refused', async () => {
       const { status, body } = await customer.createGeneration({
         model: 'vidmodel-video',
@@ -182,7 +189,7 @@ describe('an upstream that rejects our account', () => {
     });
     service.upstream.submit = undefined;
     await service.sql('UPDATE upstream_health SET circuit_open_until = now()');
-    for (const { uuid } of videos) expect((await customer.waitForEnd(uuid, 40_000)).status).to.equal('succeeded');
+    for (const [owner, { uuid }] of videos) expect((await owner.waitForEnd(uuid, 40_000)).status).to.equal('succeeded');
     expect(await customer.balance()).to.be.below(balance);
     await service.stop();
     await second.stop();
@@ -190,7 +197,7 @@ describe('an upstream that rejects our account', () => {
 });
 
 describe('a prompt that an upstream refuses with the status of an account error', () => {
-  const FORBIDDEN = { status: 403, body: { detail: 'Forbidden' } };
+  const LOCKED = { status: 403, body: { detail: 'The account is locked.' } };
   let service: TestService;
   let customer: TestCustomer;
   let other: TestCustomer;
@@ -206,10 +213,10 @@ describe('a prompt that an upstream refuses with the status of an account error'
     (await service.sql('SELECT coalesce(sum(circuit_openings), 0)::int AS openings FROM upstream_hours'))[0].openings;
 
   /** Creates an image that is refused, and waits until it was. */
-  const createRefused = async () => {
+  const createRefused = async (owner = customer) => {
     const prompt = `refused ${randomUUID()}`;
-    service.upstream.submitByPrompt.set(prompt, FORBIDDEN);
-    const { uuid } = await customer.createImage(prompt);
+    service.upstream.submitByPrompt.set(prompt, LOCKED);
+    const { uuid } = await owner.createImage(prompt);
     await eventually('refused once', async () => (await readGenerationRow(service, uuid)).account_error_at !== null);
     return uuid;
   };
@@ -230,32 +237,40 @@ describe('a prompt that an upstream refuses with the status of an account error'
     expect(await countOpenings()).to.equal(0);
   });
 
-  it('opens the circuit with that of another generation if nothing was accepted between them, and only once', async () => {
+  it('opens the circuit with that of another customer if nothing was accepted between them, and only once', async () => {
     const first = await createRefused();
+    const third = await createRefused();
     const submits = service.upstream.submits;
     await eventually('refused again', () => service.upstream.submits > submits + 1);
     expect(await countOpenings()).to.equal(0);
-    const second = await createRefused();
+    const second = await createRefused(other);
     await eventually('open', async () => (await countOpenings()) === 1);
     expect((await other.createGeneration(IMAGE)).body.error).to.equal('model_unavailable');
-    // Both are retried meanwhile, and are not counted again after the circuit has closed.
+    // They are retried meanwhile, and are not counted again after the circuit has closed.
     await service.sql('UPDATE upstream_health SET circuit_open_until = now()');
     const retried = service.upstream.submits;
-    await eventually('both are retried', () => service.upstream.submits >= retried + 3);
+    await eventually('all are retried', () => service.upstream.submits >= retried + 4);
     const good = await other.createImage();
     expect((await other.waitForEnd(good.uuid)).status).to.equal('succeeded');
-    for (const uuid of [first, second]) expect((await customer.waitForEnd(uuid, 40_000)).status).to.equal('failed');
+    for (const uuid of [first, third]) expect((await customer.waitForEnd(uuid, 40_000)).status).to.equal('failed');
+    expect((await other.waitForEnd(second, 40_000)).status).to.equal('failed');
     expect(await countOpenings()).to.equal(1);
   }).timeout(60_000);
 
-  it('fails at once if the response names content, or comes from a firewall', async () => {
-    for (const body of [{ code: 'permission-denied', error: 'Content violates usage guidelines.' }, '<html>blocked']) {
-      const prompt = `refused ${randomUUID()}`;
+  it('fails at once and is refunded if no word of the response is about our account, and others are served', async () => {
+    for (const body of [{ message: 'Forbidden' }, { error: 'Content violates usage guidelines.' }, '<html>blocked']) {
+      const balance = await customer.balance();
       const before = service.upstream.submits;
-      service.upstream.submitByPrompt.set(prompt, { status: 403, body });
-      const { uuid } = await customer.createImage(prompt);
-      expect((await customer.waitForEnd(uuid)).status).to.equal('failed');
-      expect(service.upstream.submits).to.equal(before + 1);
+      const uuids = [];
+      for (const prompt of [`refused ${randomUUID()}`, `refused ${randomUUID()}`]) {
+        service.upstream.submitByPrompt.set(prompt, { status: 403, body });
+        uuids.push((await customer.createImage(prompt)).uuid);
+      }
+      for (const uuid of uuids) expect((await customer.waitForEnd(uuid)).status).to.equal('failed');
+      expect(service.upstream.submits).to.equal(before + 2);
+      expect(await customer.balance()).to.equal(balance);
+      const good = await other.createImage();
+      expect((await other.waitForEnd(good.uuid)).status).to.equal('succeeded');
     }
   });
 });

@@ -73,7 +73,7 @@ for (const { name, path, authorization, probe, receipt, receiptStatus, runningSt
         expect(await captureUpstreamError(call)).to.include({ fault: 'unavailable', hasResponse: false });
       });
 
-      for (const status of [301, 401, 402, 403, 404, 429, 500, 502, 503]) {
+      for (const status of [301, 401, 402, 404, 429, 500, 502, 503]) {
         it(`reports unavailable after ${status}, which means that nothing was accepted, with the requested delay`, async () => {
           fake.submit = { status, headers: { 'retry-after': '7' }, body: { detail: 'no', error: { message: 'x' } } };
           const expected = { fault: 'unavailable', hasResponse: true, retryAfterMs: 7_000 };
@@ -123,15 +123,17 @@ for (const { name, path, authorization, probe, receipt, receiptStatus, runningSt
       });
 
       for (const status of [401, 402, 403]) {
-        it(`reports an account error after ${status} with words about the account`, async () => {
-          const body = {
-            detail: 'User is locked. Reason: exhausted balance.',
-            error: { message: 'Policy: no quota.' },
-          };
-          fake.submit = { status, body };
-          const expected = { fault: 'unavailable', isAccountError: true };
-          expect(await captureUpstreamError(submit())).to.include(expected);
-        });
+        for (const body of [
+          { detail: 'User is locked. Reason: exhausted balance.', error: { message: 'Policy: no quota.' } },
+          { error: { code: 'insufficient_quota' } },
+          { message: 'Missing Authentication Token' },
+        ]) {
+          it(`reports an account error after ${status} with the words ${JSON.stringify(body)}`, async () => {
+            fake.submit = { status, body };
+            const expected = { fault: 'unavailable', isAccountError: true };
+            expect(await captureUpstreamError(submit())).to.include(expected);
+          });
+        }
       }
 
       const rejections: [string, unknown, string][] = [

@@ -55,13 +55,22 @@ for (const { name, path, outputOperation } of CASES) {
       ['in a code', { detail: [{ type: 'content_policy_violation', msg: 'No.' }] }, NOT_ALLOWED],
       ['in a text', { code: 'permission-denied', error: 'Content violates usage guidelines.' }, NOT_ALLOWED],
       ['in a message', { error: { message: 'Rejected by our safety system.' } }, NOT_ALLOWED],
-      ['of a firewall', '<html>Sorry, you have been blocked', BLOCKED],
     ] as const) {
       it(`reject a submit with 403 and a reason ${what}`, async () => {
         fake.submit = { status: 403, body };
         const error = await captureUpstreamError(upstream().submit(buildSubmission()));
         expect(error).to.include({ fault: 'rejected', message });
       });
+    }
+
+    for (const status of [403, 405, 406, 451]) {
+      for (const body of ['<html>Sorry, you have been blocked', { message: 'Forbidden' }, {}]) {
+        it(`reject a submit that a firewall refuses with ${status} ${JSON.stringify(body)}`, async () => {
+          fake.submit = { status, body };
+          const error = await captureUpstreamError(upstream().submit(buildSubmission()));
+          expect(error).to.include({ fault: 'rejected', message: BLOCKED });
+        });
+      }
     }
 
     it('end a run whose result names content', async () => {

@@ -94,12 +94,18 @@ export async function withRetryableErrors(send: () => Promise<JsonResponse>): Pr
 const CONTENT_STATUSES = [400, 403, 406, 422, 451];
 const CONTENT_WORDS =
   /moderat|polic(y|ies)\b|content[ _-]?filter|guidelines|safety|sensitive|nsfw|violat|prohibited|inappropriate|flagged/i;
-const ACCOUNT_WORDS = /\b(account|organi[sz]ation|billing|balance|quota|locked|(api|access)[ _-]?key)\b/i;
+/** Also inside codes, such as `insufficient_quota`. */
+const ACCOUNT_WORDS =
+  /(?<![a-z])(accounts?|organi[sz]ation|billing|balance|credits?|payment|quota|locked|authentication|credentials?|(api|access)[ _-]?key)(?![a-z])/i;
 
 /** Returns true if a rejection names content. One that names our account as well may be about the account. */
-export function namesContent({ status, body }: JsonResponse): boolean {
-  const text = listErrorTexts(body).join(' ');
-  return CONTENT_STATUSES.includes(status) && CONTENT_WORDS.test(text) && !ACCOUNT_WORDS.test(text);
+export function namesContent(response: JsonResponse): boolean {
+  const text = listErrorTexts(response.body).join(' ');
+  return CONTENT_STATUSES.includes(response.status) && CONTENT_WORDS.test(text) && !namesAccount(response);
+}
+
+function namesAccount({ body }: JsonResponse): boolean {
+  return ACCOUNT_WORDS.test(listErrorTexts(body).join(' '));
 }
 
 /** Lists the codes and sentences of an error. Excludes fields that may repeat the prompt. */
@@ -114,7 +120,8 @@ function listErrorTexts(body: unknown): string[] {
 
 /**
  * Classifies the response to a submission that was not accepted. The words of the body come before its status, which
- * providers use for prompts and for accounts alike. A 403 that is not JSON comes from a firewall in front of the provider.
+ * providers use for prompts and for accounts alike. A 403 without words about our account rejects this request only: a
+ * firewall in front of the provider that blocks a prompt names no reason, in HTML or in JSON.
  * @param describeRejection builds the message to the customer for a submission that is rejected for good.
  */
 export function toSubmitError(
@@ -125,7 +132,8 @@ export function toSubmitError(
   const { status, body } = response;
   if (status === 400 || status === 422) return new UpstreamError('rejected', describeRejection(body));
   if (namesContent(response)) return new UpstreamError('rejected', FAILURE_MESSAGES.notAllowed);
-  if (status === 403 && body === undefined) return new UpstreamError('rejected', FAILURE_MESSAGES.blocked);
+  if (BLOCK_STATUSES.includes(status) && !namesAccount(response))
+    return new UpstreamError('rejected', FAILURE_MESSAGES.blocked);
   if (ACCOUNT_ERROR_STATUSES.includes(status)) return accountError(response);
   const isLate = status < 300 || TIMEOUT_STATUSES.includes(status);
   // A synchronous submit may fail at any time during the run.
@@ -135,6 +143,8 @@ export function toSubmitError(
 
 /** Statuses of proxies that received no response, or an invalid one. */
 const TIMEOUT_STATUSES = [408, 499, 504, 520, 524];
+/** Statuses with which firewalls block a request. */
+const BLOCK_STATUSES = [403, 405, 406, 451];
 const ACCOUNT_ERROR_STATUSES = [401, 402, 403];
 
 /** Error for a failed probe, which carries our key and nothing of a customer. */

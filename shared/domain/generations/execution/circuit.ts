@@ -30,29 +30,30 @@ export async function recordAcceptance({ upstream, modelId }: UpstreamRoute): Pr
 const RECORD_ACCOUNT_ERROR = prepared(
   'record_account_error',
   `WITH before AS MATERIALIZED (
-     SELECT model, position, account_error_at, accepted_at FROM upstream_health
+     SELECT model, position, account_error_at, account_error_account_id, accepted_at FROM upstream_health
       WHERE model = :model AND position = :position FOR NO KEY UPDATE
    ), recorded AS (
-     UPDATE upstream_health h SET account_error_at = :now
+     UPDATE upstream_health h SET account_error_at = :now, account_error_account_id = :account
        FROM before WHERE h.model = before.model AND h.position = before.position AND cast(:first AS timestamptz) IS NULL
    )
    SELECT accepted_at >= :first AS accepts_others,
-          cast(:first AS timestamptz) IS NULL AND account_error_at > coalesce(accepted_at, '-infinity') AS is_confirmed
+          cast(:first AS timestamptz) IS NULL AND account_error_at > coalesce(accepted_at, '-infinity')
+            AND account_error_account_id <> :account AS is_confirmed
      FROM before`,
 );
 
 /**
- * Records that a submit failed with an error of our account, and returns what that shows. `account`: two generations had
- * one, and no submit was accepted between them. `generation`: the upstream accepted another submit since the first
- * account error of this one. Undefined: neither yet.
+ * Records that a submit failed with an error of our account, and returns what that shows. `account`: generations of two
+ * customers had one, and no submit was accepted between them. One customer's prompts are no evidence. `generation`: the
+ * upstream accepted another submit since the first account error of this one. Undefined: neither yet.
  */
 export async function recordAccountError(
   route: UpstreamRoute,
-  { account_error_at: first }: { account_error_at: Date | null },
+  { account_id: account, account_error_at: first }: { account_id: number; account_error_at: Date | null },
   at: Date,
 ): Promise<'account' | 'generation' | undefined> {
   const { model } = route;
-  const bindings = { model, position: findRoutePosition(route), now: at, first };
+  const bindings = { model, position: findRoutePosition(route), now: at, first, account };
   type Evidence = { accepts_others: boolean | null; is_confirmed: boolean | null };
   const [evidence] = await runStatement<Evidence>(RECORD_ACCOUNT_ERROR, bindings);
   if (evidence?.accepts_others === true) return 'generation';
