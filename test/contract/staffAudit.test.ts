@@ -179,10 +179,39 @@ describe('the audit log', () => {
     expect((await changeQueue('PUT', 'media/resume')).status).to.equal(200);
     const limited = await changeQueue('PUT', 'media/concurrency', { body: { concurrency: 5 } });
     expect(limited.entries[0].after).to.deep.equal({ change: 'concurrency', body: '{"concurrency":5}' });
-    // Jobs with any name and data cannot be added.
-    const added = await changeQueue('POST', 'media/add', { body: { name: 'any', data: { uuid: 'any' }, options: {} } });
-    expect([added.status, added.entries]).to.deep.equal([404, []]);
-    expect((await changeQueue('PATCH', 'media/7/update-data', { body: { uuid: 'any' } })).entries).to.deep.equal([]);
+    const schedule = { pattern: '0 3 * * *', tz: 'Europe/Berlin'.padEnd(3_000) };
+    const [id, body] = ['x'.repeat(300), JSON.stringify(schedule)];
+    const long = await changeQueue('PATCH', `media/job-schedulers/${id}`, { body: schedule });
+    expect(long.entries[0].after).to.deep.equal({ change: `job-schedulers/${id}`, body });
+  });
+
+  const countBillingJobs = async () => {
+    const { body } = await service.request('GET', '/admin/queues/api/queues', {
+      headers: { cookie: console.member('ops').cookie },
+    });
+    return body.queues.find(({ name }: { name: string }) => name === 'billing').counts;
+  };
+
+  it('has no entry for a change that the board does not offer, in any spelling, and the board does not make it', async () => {
+    const job = { name: 'any', data: { uuid: 'any' }, options: {} };
+    const before = await countBillingJobs();
+    for (const [method, path] of [
+      ['POST', 'billing/add'],
+      ['POST', 'billing/ADD'],
+      ['POST', 'bill%69ng/Add'],
+      ['POST', '../Queues/billing/ADD'],
+      ['PATCH', 'media/7/update-data'],
+      ['PATCH', 'media/1/Update-Data'],
+      ['PUT', 'media/PAUSE'],
+      ['PUT', 'unknown/pause'],
+      ['PUT', 'media%00/pause'],
+      ['PUT', 'media/%ff/retry'],
+      ['DELETE', 'media/7'],
+    ] as const) {
+      const { status, entries } = await changeQueue(method, path, { body: job });
+      expect([status, entries], path).to.deep.equal([404, []]);
+    }
+    expect(await countBillingJobs()).to.deep.equal(before);
   });
 
   it('is append-only: the database rejects UPDATE, DELETE and TRUNCATE', async () => {

@@ -49,9 +49,7 @@ export async function queueBoard(ctx: Context): Promise<void> {
     await readJsonBody(ctx);
     // The board would parse other types after the change is recorded.
     ctx.request.body ??= {};
-    const change = describeQueueChange(ctx);
-    if (NOT_OFFERED.test(change.change)) throw new ServiceError('not_found', describeNotFound(ctx));
-    await recordQueueChange(requireActor(ctx), change);
+    await recordQueueChange(requireActor(ctx), describeQueueChange(ctx));
   }
   await (await board())(ctx, async () => {});
   if (ctx.status === 404 && ctx.body === undefined) throw new ServiceError('not_found', describeNotFound(ctx));
@@ -62,34 +60,48 @@ export async function queueBoard(ctx: Context): Promise<void> {
   }
 }
 
-/** Changes that the board would make with any job name and data. */
-const NOT_OFFERED = /^(add|[^/]*\/update-data)$/;
-const CHANGE_MAX_CHARACTERS = 200;
-const BODY_MAX_CHARACTERS = 2_000;
+/**
+ * Changes that the pages of the board make. Excludes those that take any job name or data. The board ignores the case of
+ * paths, so a list of exceptions would have to list their spellings.
+ */
+const OFFERED_CHANGES = [
+  /^PUT (pause|resume)$/,
+  /^PUT [^/]+\/(pause|resume|promote|empty|obliterate|concurrency|rate-limit|rate-limit\/release)$/,
+  /^PUT [^/]+\/(retry|clean)\/[a-z-]+$/,
+  /^PUT [^/]+\/[^/]+\/(retry|clean|promote|remove-unprocessed-children)$/,
+  /^PATCH [^/]+\/[^/]+\/(delay|priority)$/,
+  /^PUT [^/]+\/job-schedulers\/[^/]+\/(remove|run)$/,
+  /^PATCH [^/]+\/job-schedulers\/[^/]+$/,
+];
+
+const CHANGES_PATH = `${QUEUE_BOARD_PATH}/api/queues/`;
 
 /**
  * Describes a change by its path and its body: `<queue>/pause`, `<queue>/<job>/retry`, `pause` for all queues. The parts of
  * the path are decoded as the board decodes them, so that the queue is the one that it changes.
+ * @throws ServiceError not_found for a change that is not offered.
  */
 function describeQueueChange(ctx: Context): QueueChange {
-  const steps = ctx.path
-    .slice(`${QUEUE_BOARD_PATH}/api/queues/`.length)
-    .split('/')
-    .map((step) => decodeStep(step));
-  const queue = QUEUES.find((name) => name === steps[0]) ?? 'all';
+  const path = ctx.path.startsWith(CHANGES_PATH) ? ctx.path.slice(CHANGES_PATH.length) : '';
+  const steps = path.split('/').map((step) => decodeStep(step));
+  const queue = steps.length === 1 ? 'all' : QUEUES.find((name) => name === steps[0]);
+  const isOffered = OFFERED_CHANGES.some((pattern) => pattern.test(`${ctx.method} ${path}`));
+  if (!isOffered || queue === undefined || steps.includes(undefined))
+    throw new ServiceError('not_found', describeNotFound(ctx));
   return {
     queue,
-    change: (queue === 'all' ? steps : steps.slice(1)).join('/').slice(0, CHANGE_MAX_CHARACTERS),
-    body: JSON.stringify(ctx.request.body ?? {}).slice(0, BODY_MAX_CHARACTERS),
+    change: (queue === 'all' ? steps : steps.slice(1)).join('/'),
+    body: JSON.stringify(ctx.request.body ?? {}),
   };
 }
 
-/** @throws ServiceError not_found, as the board has no route for it. */
-function decodeStep(step: string): string {
+/** Decodes a part of a path. Undefined if it is not encoded correctly, or cannot be stored. */
+function decodeStep(step: string): string | undefined {
   try {
-    return decodeURIComponent(step).replaceAll('\u0000', '\uFFFD');
+    const decoded = decodeURIComponent(step);
+    return decoded.includes('\u0000') ? undefined : decoded;
   } catch {
-    throw new ServiceError('not_found', 'Not found. The address is not encoded correctly.');
+    return undefined;
   }
 }
 
