@@ -1,5 +1,5 @@
 import type Koa from 'koa';
-import { isDeadlock, isOutage } from '../../shared/lib/database/errors.ts';
+import { describeOutage, isDeadlock, isOutage } from '../../shared/lib/database/errors.ts';
 import { ServiceError } from '../../shared/spec/errors.ts';
 import { getRequestLogger, type State } from '../context.ts';
 import { sendErrorPage } from '../web/components/errorPage.tsx';
@@ -33,10 +33,10 @@ export function toServiceError(thrown: unknown, ctx: { state: State }): ServiceE
   if (thrown instanceof ServiceError) return thrown;
   const hasDeadlock = isDeadlock(thrown);
   if (hasDeadlock || isOutage(thrown)) {
-    const event = hasDeadlock ? 'transaction ended by a deadlock' : 'database unavailable';
-    getRequestLogger(ctx.state).error({ error: (thrown as Error).message }, event);
-    const detail = 'The service is temporarily unavailable. Try again in a few seconds.';
-    return new ServiceError('internal_error', detail, { retryAfterSeconds: 5 });
+    const { event, reason, retryAfterSeconds } = describeOutage(thrown);
+    const message = hasDeadlock ? 'transaction ended by a deadlock' : event;
+    getRequestLogger(ctx.state).error({ error: (thrown as Error).message }, message);
+    return new ServiceError('internal_error', `${reason} Try again in a few seconds.`, { retryAfterSeconds });
   }
   getRequestLogger(ctx.state).error({ err: thrown }, 'request failed');
   return new ServiceError('internal_error', `Something failed on our side. Quote ${ctx.state.requestId} to support.`);

@@ -6,6 +6,15 @@ import { waitForLockWaits } from '../harness/lockedAccount.ts';
 import { scaleTimeout } from '../harness/scaleTimeout.ts';
 import { type TestService, startTestService } from '../harness/testService.ts';
 
+/** Status, wait and first sentence of the response to a request that waits for a busy account. */
+const BUSY = [503, '1', 'The account is busy with other requests.'];
+
+const summarize = ({ status, headers, body }: Awaited<ReturnType<TestCustomer['request']>>) => [
+  status,
+  headers.get('retry-after'),
+  body.detail.split('.')[0] + '.',
+];
+
 describe('while an account is locked beyond the database timeout', () => {
   let service: TestService;
   let slow: TestCustomer;
@@ -26,10 +35,10 @@ describe('while an account is locked beyond the database timeout', () => {
   });
   afterEach(() => lock.release());
 
-  it('a create returns 503 and charges nothing', async () => {
-    const { status, body } = await slow.createGeneration(IMAGE);
-    expect(status).to.equal(503);
-    expect(body.detail).to.include('No generation was created and no credits were charged.');
+  it('a create returns 503, names the account, and charges nothing', async () => {
+    const created = await slow.createGeneration(IMAGE);
+    expect(summarize(created)).to.deep.equal(BUSY);
+    expect(created.body.detail).to.include('No generation was created and no credits were charged.');
     await lock.query('COMMIT');
     expect(await slow.balance()).to.equal(3000);
   });
@@ -40,6 +49,9 @@ describe('while an account is locked beyond the database timeout', () => {
       Array.from({ length: 4 }, () => slow.request('POST', '/api/keys/create/', { body })),
     );
     for (const { status } of responses) expect(status).to.equal(503);
+    // Others may have waited for one of the two connections.
+    expect(responses.map((response) => summarize(response))).to.deep.include(BUSY);
+    expect(service.apis.map((api) => api.logs()).join('')).to.include('statement timed out: account busy');
     await lock.query('COMMIT');
     const [{ answered_at: answeredAt }] = await service.sql('SELECT clock_timestamp() AS answered_at');
     for (let count = 0; count < 6; count += 1) {

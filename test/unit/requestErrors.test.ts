@@ -18,6 +18,13 @@ describe('an error of the database in a request', () => {
     expect(logged).to.deep.equal(['transaction ended by a deadlock']);
   });
 
+  it('is a 503 that names the busy account, if the statement timed out, and no outage of the database', () => {
+    const error = convert('57014');
+    expect(error).to.include({ code: 'internal_error', retryAfterSeconds: 1 });
+    expect(error.message).to.include('The account is busy');
+    expect(logged).to.deep.equal(['statement timed out: account busy']);
+  });
+
   it('is a 500 with the id of the request, if it is of any other kind', () => {
     const error = convert('22012');
     expect(error).to.include({ code: 'internal_error', retryAfterSeconds: undefined });

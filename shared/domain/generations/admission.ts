@@ -98,10 +98,7 @@ export const TOPUP_PROCESSING_DETAIL =
  * Returns the detail of a create that failed before its charge.
  * @param idempotencyKey an earlier request with the same key may still be committing, so its outcome is not certain.
  */
-export function buildNotCreatedDetail(
-  idempotencyKey: string | null,
-  reason = 'The service is temporarily unavailable.',
-): string {
+export function buildNotCreatedDetail(idempotencyKey: string | null, reason: string): string {
   return idempotencyKey === null
     ? `${reason} No generation was created and no credits were charged. Try again in a few seconds.`
     : `${reason} This attempt created no generation and charged no credits; an earlier one with the same Idempotency-Key may have. Repeat the request with the same Idempotency-Key to get its outcome.`;

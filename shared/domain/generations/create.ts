@@ -2,7 +2,7 @@ import { ensureModelsKnown } from '../catalog/knownModels.ts';
 import { getCatalog, getModelBySlug } from '../../lib/catalog/catalog.ts';
 import { v7 as uuidv7 } from 'uuid';
 import { addMilliseconds, now } from '../../lib/clock.ts';
-import { isOutage } from '../../lib/database/errors.ts';
+import { describeOutage, isOutage } from '../../lib/database/errors.ts';
 import { logger } from '../../lib/logger.ts';
 import { rememberTrace } from '../../lib/tracing.ts';
 import { enqueueDispatch } from '../../queues/enqueue.ts';
@@ -51,7 +51,7 @@ export async function createGeneration(
   const { params, inputs, isReplay } = await requireReleasedCatalog()
     .then(() => checkRequest(caller, input, idempotencyKey))
     .catch((error: unknown) => {
-      throw isOutage(error) ? databaseUnavailableError(buildNotCreatedDetail(idempotencyKey), error) : error;
+      throw isOutage(error) ? notCreatedError(idempotencyKey, error) : error;
     });
   const { max_credits: _, ...stored } = input;
   const createdAt = now();
@@ -78,7 +78,7 @@ export async function createGeneration(
   const outcome = isReplay
     ? 'replayed'
     : await chargeWithAutoTopup(debit, caller).catch((error: unknown) => {
-        throw isOutage(error) ? databaseUnavailableError(buildNotCreatedDetail(idempotencyKey), error) : error;
+        throw isOutage(error) ? notCreatedError(idempotencyKey, error) : error;
       });
   if (outcome === 'replayed') {
     return replayCreate(debit, requestId).catch((error: unknown) => {
@@ -131,8 +131,7 @@ async function chargeWithAutoTopup(debit: Debit, caller: Caller, attempt = 1): P
   if (topup === 'covered' && attempt < COVERED_ATTEMPTS_MAX) return chargeWithAutoTopup(debit, caller, attempt + 1);
   if (topup === 'none' || topup === 'covered') return outcome;
   const afterTopup = await chargeGeneration(debit).catch((error: unknown) => {
-    if (!isOutage(error)) throw error;
-    throw databaseUnavailableError(`${buildNotCreatedDetail(debit.idempotency_key)} ${TOPUP_CHARGED_DETAIL}`, error);
+    throw isOutage(error) ? notCreatedError(debit.idempotency_key, error, TOPUP_CHARGED_DETAIL) : error;
   });
   if (afterTopup === 'accepted' || afterTopup === 'replayed' || afterTopup === 'unknown') return afterTopup;
   if (afterTopup === 'input_unavailable')
@@ -216,8 +215,14 @@ const OUTCOME_UNKNOWN_DETAIL =
   'the same Idempotency-Key to get its outcome. Without a key, look for it in the list of generations ' +
   '(GET /api/generations/, over MCP list_library) first: a repeat without the same key may be charged again.';
 
+function notCreatedError(idempotencyKey: string | null, error: unknown, ...more: string[]): ServiceError {
+  const detail = buildNotCreatedDetail(idempotencyKey, describeOutage(error).reason);
+  return databaseUnavailableError([detail, ...more].join(' '), error);
+}
+
 /** @param error of the database, for the log. */
 function databaseUnavailableError(detail: string, error?: unknown): ServiceError {
-  if (error !== undefined) logger.error({ err: error }, 'create failed: database unavailable');
-  return new ServiceError('internal_error', detail, { retryAfterSeconds: 5 });
+  const { event, retryAfterSeconds } = describeOutage(error);
+  if (error !== undefined) logger.error({ err: error }, `create failed: ${event}`);
+  return new ServiceError('internal_error', detail, { retryAfterSeconds });
 }

@@ -18,6 +18,21 @@ export function isStatementTimeout(error: unknown): boolean {
   return error instanceof Error && getErrorCode(error) === '57014';
 }
 
+/** Describes an outage for the log and the caller. A statement mostly times out as it waits for the row of an account. */
+export function describeOutage(error: unknown): { event: string; reason: string; retryAfterSeconds: number } {
+  return isStatementTimeout(error)
+    ? {
+        event: 'statement timed out: account busy',
+        reason: 'The account is busy with other requests.',
+        retryAfterSeconds: 1,
+      }
+    : {
+        event: 'database unavailable',
+        reason: 'The service is temporarily unavailable.',
+        retryAfterSeconds: 5,
+      };
+}
+
 /** Returns true for a violation of a unique constraint. */
 export function isDuplicate(error: unknown): boolean {
   return error instanceof Error && getErrorCode(error) === '23505';
