@@ -31,7 +31,7 @@ const URL_VARIABLES = [
 export const CROSS_CHECKS: readonly ((values: Environment) => string[] | string | undefined)[] = [
   checkDatabaseAddress,
   checkProductionOnly,
-  checkServerSecret,
+  checkServerSecrets,
   checkPayments,
   checkPaymentOptions,
   (values) =>
@@ -78,23 +78,34 @@ const SECRET_MIN_DISTINCT_CHARACTERS = 8;
 const KNOWN_SECRET = /genmeter|postgres|password|passw0rd|change.?me|example|secret|12345678|abcdefgh|qwert/i;
 
 /**
- * Requires a secret in production that cannot be guessed: it signs addresses and call-backs, and encrypts what is stored.
- * Without SECRET_KEY it is the password of the database, which is `genmeter` by default in compose.yaml.
+ * Requires secrets in production that cannot be guessed. SECRET_KEY signs addresses and call-backs, and encrypts what is
+ * stored. Without it the password of the database does, which is `genmeter` by default in compose.yaml.
  */
-function checkServerSecret({ NODE_ENV, SECRET_KEY, DATABASE_URL }: Environment): string | undefined {
-  if (NODE_ENV !== 'production') return undefined;
+function checkServerSecrets({ NODE_ENV, SECRET_KEY, DATABASE_URL }: Environment): string[] {
+  if (NODE_ENV !== 'production') return [];
   const password = canParseUrl(DATABASE_URL) ? decodeURIComponent(new URL(DATABASE_URL).password) : '';
-  const secret = SECRET_KEY ?? password;
-  const isWeak =
+  const rule = `NODE_ENV=production requires a random one of at least ${SECRET_MIN_CHARACTERS} characters`;
+  const create = 'openssl rand -hex 32';
+  if (SECRET_KEY === undefined)
+    return canBeGuessed(password)
+      ? [
+          `SECRET_KEY is not set, and the password in DATABASE_URL, which is used instead, can be guessed: ${rule}. Set SECRET_KEY: ${create}`,
+        ]
+      : [];
+  const problems: string[] = [];
+  if (canBeGuessed(SECRET_KEY)) problems.push(`SECRET_KEY can be guessed: ${rule}. Set SECRET_KEY: ${create}`);
+  // Without a password the database identifies the service by other means.
+  if (password !== '' && canBeGuessed(password))
+    problems.push(`The password in DATABASE_URL can be guessed: ${rule}. Change it: ${create}`);
+  return problems;
+}
+
+function canBeGuessed(secret: string): boolean {
+  return (
     secret.length < SECRET_MIN_CHARACTERS ||
     new Set(secret).size < SECRET_MIN_DISTINCT_CHARACTERS ||
-    KNOWN_SECRET.test(secret);
-  if (!isWeak) return undefined;
-  const problem =
-    SECRET_KEY === undefined
-      ? 'SECRET_KEY is not set, and the password in DATABASE_URL, which is used instead, can be guessed'
-      : 'SECRET_KEY can be guessed';
-  return `${problem}: NODE_ENV=production requires a random one of at least ${SECRET_MIN_CHARACTERS} characters. Set SECRET_KEY: openssl rand -hex 32`;
+    KNOWN_SECRET.test(secret)
+  );
 }
 
 /** Requires Stripe in production and all of its variables together. Without Stripe, payments are simulated. */

@@ -184,7 +184,14 @@ describe('the configuration', () => {
         expect(getConfigError({ ...production, SECRET_KEY: undefined, DATABASE_URL }), DATABASE_URL).to.match(
           /^SECRET_KEY is not set, and the password in DATABASE_URL, which is used instead, can be guessed: /,
         );
+      for (const DATABASE_URL of [address('genmeter'), address('8f2kq71z')])
+        expect(getConfigError({ ...production, DATABASE_URL }), DATABASE_URL).to.match(
+          /^The password in DATABASE_URL can be guessed: /,
+        );
+      // The database may identify the service by other means.
+      expect(getConfigError({ ...production, DATABASE_URL: 'postgres://user@host/name' })).to.equal('');
       const DATABASE_URL = address('c94be7350b1cf8d27ae9');
+      expect(getConfigError({ ...production, DATABASE_URL })).to.equal('');
       expect(getConfigError({ ...production, SECRET_KEY: undefined, DATABASE_URL })).to.equal('');
       expect(getConfigError({ DATABASE_URL: address('genmeter') })).to.equal('');
     });
