@@ -193,9 +193,9 @@ export const Environment = Type.Object({
   }),
   /**
    * `on` accepts the URL of a metadata document as client id. The API then fetches the document. `auto` does so, too, but
-   * advertises it only while outbound https works.
+   * advertises it only while documents can be fetched: clients register otherwise.
    */
-  OAUTH_CLIENT_METADATA_DOCUMENTS: Type.Enum(['on', 'auto', 'off'], { default: 'on' }),
+  OAUTH_CLIENT_METADATA_DOCUMENTS: Type.Enum(['on', 'auto', 'off'], { default: 'auto' }),
   /** Proxy for fetching these documents, and hosts that are reached without it. */
   HTTPS_PROXY: Type.Optional(HttpUrl({ description: 'the address of a proxy, such as http://proxy.example.com:3128' })),
   NO_PROXY: Type.String({ default: '' }),

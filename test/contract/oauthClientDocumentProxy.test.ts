@@ -42,7 +42,8 @@ describe('OAuth client metadata documents through a proxy', () => {
     proxy = await ConnectProxy.start((documents.address() as AddressInfo).port);
     service = await startTestService({ workers: 0 });
     api = await service.startApi({
-      OAUTH_CLIENT_METADATA_DOCUMENTS: 'auto',
+      // Unset, so that the default applies.
+      OAUTH_CLIENT_METADATA_DOCUMENTS: '',
       HTTPS_PROXY: `http://user:p%40ss@${proxy.host}`,
       NO_PROXY: 'direct.example',
       NODE_EXTRA_CA_CERTS: join(folder, 'ca.crt'),
@@ -118,7 +119,7 @@ describe('OAuth client metadata documents through a proxy', () => {
     expect([status, body.includes('cannot be reached')]).to.deep.equal([400, true]);
   });
 
-  it('are advertised by the setting auto only while outbound https works', async () => {
+  it('are advertised by default only while outbound https works', async () => {
     proxy.refusal = 502;
     const first = await Promise.all([isAdvertised(), isAdvertised(), isAdvertised()]);
     expect(first).to.deep.equal([false, false, false]);

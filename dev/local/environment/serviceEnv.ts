@@ -7,7 +7,10 @@ export interface ServiceResources {
   mediaDir: string;
 }
 
-/** Variables of a service for chaos, bench and tests: its resources, and no rate limits for requests from one machine. */
+/**
+ * Variables of a service for chaos, bench and tests: its resources, no rate limits for requests from one machine, and no
+ * request to the internet.
+ */
 export function buildServiceEnv({ databaseUrl, redisUrl, redisPrefix, mediaDir }: ServiceResources) {
   return {
     DATABASE_URL: databaseUrl,
@@ -15,5 +18,6 @@ export function buildServiceEnv({ databaseUrl, redisUrl, redisPrefix, mediaDir }
     REDIS_PREFIX: redisPrefix,
     MEDIA_DIR: mediaDir,
     RATE_LIMITS: 'off',
+    OAUTH_CLIENT_METADATA_DOCUMENTS: 'on',
   };
 }

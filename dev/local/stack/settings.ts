@@ -45,8 +45,6 @@ export async function readSettings(): Promise<Settings> {
   env['HOST'] = readEnv('HOST') ?? '127.0.0.1';
   // Only this machine needs the metrics, which are open to all clients without METRICS_TOKEN.
   env['METRICS_HOST'] = readEnv('METRICS_HOST') ?? '127.0.0.1';
-  // A developer's machine may be offline: the documents cannot be fetched then, and clients register instead.
-  env['OAUTH_CLIENT_METADATA_DOCUMENTS'] = readEnv('OAUTH_CLIENT_METADATA_DOCUMENTS') ?? 'auto';
   if (readEnv('PORT') === '0') env['PORT'] = String(await findFreePort());
   const delayMs = readEnv('SAMPLE_DELAY_MS');
   if (delayMs !== undefined && !/^\d{1,7}$/.test(delayMs)) {
