@@ -96,7 +96,7 @@ for (const { name, path, authorization, probe, receipt, receiptStatus, runningSt
         });
       }
 
-      for (const body of ['', '<html>', '"thanks"', '{}']) {
+      for (const body of ['', '<html>', '"thanks"', '{}', '{"status":{"toString":1}}']) {
         it(`reports a submit of unknown outcome for the body ${JSON.stringify(body)}`, async () => {
           fake.submit = { status: 200, body };
           expect(await captureUpstreamError(submit())).to.include({ fault: 'unknown', hasResponse: true });

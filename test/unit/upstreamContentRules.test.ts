@@ -93,6 +93,7 @@ for (const { name, path, outputOperation } of CASES) {
           { has_nsfw_concepts: [true] },
           { nsfw_content_detected: true },
           { finish_reason: 'SAFETY' },
+          { finish_reason: ['content_filter'] },
         ]) {
           answerWith(flags);
           expect(await run(kind)).to.deep.equal(REJECTED);
@@ -100,9 +101,11 @@ for (const { name, path, outputOperation } of CASES) {
         expect(await readdir(folder)).to.deep.equal([]);
       });
 
-      it(`accept an output of ${kind} models that a safety filter kept`, async () => {
-        answerWith({ has_nsfw_concepts: [false, true], finish_reason: 'stop' });
-        expect((await run(kind)).state).to.equal('succeeded');
+      it(`accept an output of ${kind} models that a safety filter kept, also with a reason that is not text`, async () => {
+        for (const finish_reason of ['stop', { toString: 'safety' }, [{ toString: null }], 5]) {
+          answerWith({ has_nsfw_concepts: [false, true], finish_reason });
+          expect((await run(kind)).state).to.equal('succeeded');
+        }
       });
     }
   });

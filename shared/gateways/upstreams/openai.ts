@@ -145,7 +145,7 @@ export function openaiUpstream({ upstream: { baseUrl, key, acceptsForm }, modelI
 }
 
 function isFailedStatus(body: unknown): boolean {
-  return FAILED_STATUSES.includes(String(getField(body, 'status')));
+  return FAILED_STATUSES.includes(getField(body, 'status') as string);
 }
 
 function failedResult(body: unknown): UpstreamResult {

@@ -167,9 +167,12 @@ const FILTER_FIELDS = ['has_nsfw_concepts', 'has_nsfw_concept', 'nsfw_content_de
 /** Returns true if a successful response, or its first output, says that a safety filter replaced the output. */
 export function isFiltered(...sources: unknown[]): boolean {
   return sources.some((source) => {
-    const flags = FILTER_FIELDS.map((name) => getField(source, name));
-    const reason = String(getField(source, 'finish_reason') ?? getField(source, 'finishReason'));
-    return flags.some((flag) => (Array.isArray(flag) ? flag[0] : flag) === true) || /filter|safety/i.test(reason);
+    const getFirst = (name: string): unknown => {
+      const value = getField(source, name);
+      return Array.isArray(value) ? value[0] : value;
+    };
+    const reason = toNonEmptyString(getFirst('finish_reason') ?? getFirst('finishReason')) ?? '';
+    return FILTER_FIELDS.some((name) => getFirst(name) === true) || /filter|safety/i.test(reason);
   });
 }
 
