@@ -2,6 +2,7 @@ import { expect } from 'chai';
 import type Stripe from 'stripe';
 import { createStripeClient } from '../../shared/gateways/payments/stripeClient.ts';
 import { FakeStripe } from '../fakes/stripe/fakeStripe.ts';
+import { StripeParams } from '../fakes/stripe/params.ts';
 import { getItem } from '../fakes/stripe/subscriptions.ts';
 import { getId } from '../fakes/stripe/store.ts';
 import { captureError } from '../harness/expectRejection.ts';
@@ -36,6 +37,22 @@ describe('the fake Stripe', () => {
   const yearEnd = () => 1_000 * getItem(fake.findSubscription(id)).current_period_end;
   const advanceBy = (ms: number) => fake.advanceTo(new Date(fake.now().getTime() + ms));
   const renew = (pastMs = 60_000) => fake.advanceTo(new Date(yearEnd() + pastMs));
+
+  it('rejects parameters that the types of the stripe package do not have', async () => {
+    for (const call of [
+      () => stripe.webhookEndpoints.list({ created: 1 } as never),
+      () => stripe.billingPortal.configurations.list({ created: 1 } as never),
+      () => stripe.customers.listPaymentMethods(customerId, { created: 1 } as never),
+      () => stripe.invoices.voidInvoice('in_1', { auto_advance: false } as never),
+      () => stripe.checkout.sessions.create({ payment_method_types: ['card'] } as never),
+    ])
+      expect(await captureError(call())).to.include({ code: 'parameter_unknown' });
+    const params = new StripeParams({});
+    // @ts-expect-error: not a field of the type.
+    params.allowOnly<Stripe.CustomerCreateParams>('mail');
+    // @ts-expect-error: without a type no field is allowed.
+    params.allowOnly('email');
+  });
 
   it('lists the draft of a renewal for an hour, which the period and the latest invoice name already', async () => {
     const end = yearEnd();

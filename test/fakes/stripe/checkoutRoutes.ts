@@ -2,7 +2,7 @@ import type Stripe from 'stripe';
 import { expireSession } from './testClock.ts';
 import { type StripeStore, getId, fromFields } from './store.ts';
 import type { StripeParams } from './params.ts';
-import { LIST_PARAMS, listObjects, retrieveObject } from './listing.ts';
+import { type ExpandParams, LIST_PARAMS, listObjects, retrieveObject } from './listing.ts';
 import { createPortalSession } from './portalSessions.ts';
 import { StripeApiError } from './stripeApiError.ts';
 import type { StripeHandler } from './handler.ts';
@@ -16,7 +16,14 @@ export const checkoutRoutes = {
     'GET',
     '/v1/checkout/sessions',
     (store, params) => {
-      params.allowOnly(...LIST_PARAMS, 'customer', 'status', 'subscription', 'payment_intent');
+      params.allowOnly<Stripe.Checkout.SessionListParams>(
+        ...LIST_PARAMS,
+        'created',
+        'customer',
+        'status',
+        'subscription',
+        'payment_intent',
+      );
       const status = params.choice('status', 'open', 'complete', 'expired');
       const wanted = ['customer', 'subscription', 'payment_intent'] as const;
       return listObjects(
@@ -33,7 +40,8 @@ export const checkoutRoutes = {
   'checkout.expire': [
     'POST',
     '/v1/checkout/sessions/:id/expire',
-    (store, _params, id) => {
+    (store, params, id) => {
+      params.allowOnly<ExpandParams>('expand');
       const session = store.get('checkout.session', id);
       if (session.status !== 'open') {
         const message = `Only Checkout Sessions with a status in ["open"] can be expired. This Checkout Session has a status of ${session.status}.`;
@@ -48,21 +56,42 @@ export const checkoutRoutes = {
 
 const DAY_SECONDS = 24 * 3_600;
 
-const SESSION_FIELDS = `mode customer client_reference_id line_items metadata subscription_data
-  payment_intent_data success_url cancel_url expires_at expand payment_method_types adaptive_pricing
-  allow_promotion_codes locale automatic_tax billing_address_collection customer_update
-  saved_payment_method_options tax_id_collection invoice_creation`.split(/\s+/);
+const SESSION_FIELDS = [
+  'mode',
+  'customer',
+  'client_reference_id',
+  'line_items',
+  'metadata',
+  'subscription_data',
+  'payment_intent_data',
+  'success_url',
+  'cancel_url',
+  'expires_at',
+  'expand',
+  'adaptive_pricing',
+  'allow_promotion_codes',
+  'locale',
+  'automatic_tax',
+  'billing_address_collection',
+  'customer_update',
+  'saved_payment_method_options',
+  'tax_id_collection',
+  'invoice_creation',
+] as const;
 
 function createCheckoutSession(store: StripeStore, params: StripeParams): Stripe.Checkout.Session {
-  params.allowOnly(...SESSION_FIELDS);
+  params.allowOnly<Stripe.Checkout.SessionCreateParams>(...SESSION_FIELDS);
   const mode = params.choice('mode', 'payment', 'subscription') ?? params.reject('mode', 'You must specify a mode.');
   const data = mode === 'payment' ? 'payment_intent_data' : 'subscription_data';
   const other = mode === 'payment' ? 'subscription_data' : 'payment_intent_data';
   if (params.has(other)) params.reject(other, `You can not pass \`${other}\` in \`${mode}\` mode.`);
-  params.nested('adaptive_pricing').allowOnly('enabled').flag('enabled');
+  params
+    .nested('adaptive_pricing')
+    .allowOnly<Stripe.Checkout.SessionCreateParams.AdaptivePricing>('enabled')
+    .flag('enabled');
   const [line, ...more] = params.items('line_items');
   if (line === undefined || more.length > 0) return params.reject('line_items', 'The fake sells one item per page.');
-  line.allowOnly('price', 'price_data', 'quantity');
+  line.allowOnly<Stripe.Checkout.SessionCreateParams.LineItem>('price', 'price_data', 'quantity');
   const price = line.has('price') ? store.get('price', line.text('price'), 'line_items[0][price]') : null;
   if ((price?.recurring != null) !== (mode === 'subscription'))
     params.reject('line_items', `The price does not fit the mode ${mode}.`);
@@ -71,9 +100,16 @@ function createCheckoutSession(store: StripeStore, params: StripeParams): Stripe
   const id = store.newId('cs_test');
   const created = store.now();
   const options = readPageOptions(store, params, mode, customer);
-  const nested = params
-    .nested(data)
-    .allowOnly('metadata', 'setup_future_usage', 'description', 'receipt_email', 'billing_mode');
+  const nested = params.nested(data);
+  if (mode === 'payment')
+    nested.allowOnly<Stripe.Checkout.SessionCreateParams.PaymentIntentData>(
+      'metadata',
+      'setup_future_usage',
+      'description',
+      'receipt_email',
+    );
+  else
+    nested.allowOnly<Stripe.Checkout.SessionCreateParams.SubscriptionData>('metadata', 'description', 'billing_mode');
   store.checkoutParams.set(id, {
     price: price?.id ?? null,
     metadata: nested.metadata(),
@@ -116,19 +152,31 @@ function createCheckoutSession(store: StripeStore, params: StripeParams): Stripe
 
 /** Reads the options for tax and invoices, with Stripe's rules for existing customers. */
 function readPageOptions(store: StripeStore, params: StripeParams, mode: string, customerId: string) {
-  const hasTax = params.nested('automatic_tax').allowOnly('enabled').flag('enabled') === true;
-  const update = params.nested('customer_update').allowOnly('address', 'name', 'shipping');
+  const hasTax =
+    params
+      .nested('automatic_tax')
+      .allowOnly<Stripe.Checkout.SessionCreateParams.AutomaticTax>('enabled')
+      .flag('enabled') === true;
+  const update = params
+    .nested('customer_update')
+    .allowOnly<Stripe.Checkout.SessionCreateParams.CustomerUpdate>('address', 'name', 'shipping');
   const savesAddress = update.choice('address', 'auto', 'never') === 'auto';
   if (hasTax && !savesAddress && store.get('customer', customerId).address === null) {
     const message =
       'Automatic tax calculation in Checkout requires a valid address on the Customer. Add a valid address to the Customer or set either `customer_update[address]` to `auto` or `customer_update[shipping]` to `auto`.';
     params.reject('customer', message, 'customer_tax_location_invalid');
   }
-  const collectsTaxId = params.nested('tax_id_collection').allowOnly('enabled').flag('enabled') === true;
+  const collectsTaxId =
+    params
+      .nested('tax_id_collection')
+      .allowOnly<Stripe.Checkout.SessionCreateParams.TaxIdCollection>('enabled')
+      .flag('enabled') === true;
   if (collectsTaxId && update.choice('name', 'auto', 'never') !== 'auto')
     params.reject('tax_id_collection', 'Tax ID collection requires `customer_update[name]` to be set to `auto`.');
   params.choice('billing_address_collection', 'auto', 'required');
-  const invoice = params.nested('invoice_creation').allowOnly('enabled', 'invoice_data');
+  const invoice = params
+    .nested('invoice_creation')
+    .allowOnly<Stripe.Checkout.SessionCreateParams.InvoiceCreation>('enabled', 'invoice_data');
   if (params.has('invoice_creation') && mode !== 'payment')
     params.reject('invoice_creation', 'You can only enable invoice creation when `mode` is set to `payment`.');
   const isInvoiced = invoice.flag('enabled') === true;
@@ -140,7 +188,13 @@ function readPageOptions(store: StripeStore, params: StripeParams, mode: string,
 function readAmount(line: StripeParams): number {
   const price = line
     .nested('price_data')
-    .allowOnly('currency', 'unit_amount', 'product_data', 'product', 'tax_behavior');
+    .allowOnly<Stripe.Checkout.SessionCreateParams.LineItem.PriceData>(
+      'currency',
+      'unit_amount',
+      'product_data',
+      'product',
+      'tax_behavior',
+    );
   price.required('currency');
   if (!price.has('product')) price.nested('product_data').required('name');
   const amount = price.integer('unit_amount') ?? Number(price.required('unit_amount'));

@@ -2,7 +2,7 @@ import type Stripe from 'stripe';
 import type { StripeStore } from './store.ts';
 import { addConnectedAccount, addTransfer, getConnectedAccount } from './connect.ts';
 import type { StripeParams } from './params.ts';
-import { LIST_PARAMS, listObjects, retrieveObject } from './listing.ts';
+import { type ExpandParams, LIST_PARAMS, listObjects, retrieveObject } from './listing.ts';
 import { StripeApiError } from './stripeApiError.ts';
 import type { StripeHandler } from './handler.ts';
 
@@ -15,7 +15,7 @@ export const connectRoutes = {
     'GET',
     '/v1/accounts/:id',
     (store, params, id) => {
-      params.allowOnly('expand');
+      params.allowOnly<ExpandParams>('expand');
       return getConnectedAccount(store, id);
     },
   ],
@@ -26,7 +26,7 @@ export const connectRoutes = {
     'GET',
     '/v1/transfers',
     (store, params) => {
-      params.allowOnly(...LIST_PARAMS, 'destination', 'transfer_group');
+      params.allowOnly<Stripe.TransferListParams>(...LIST_PARAMS, 'created', 'destination', 'transfer_group');
       return listObjects(
         store,
         'transfer',
@@ -41,7 +41,15 @@ export const connectRoutes = {
 } satisfies Routes;
 
 function createAccount(store: StripeStore, params: StripeParams): Stripe.Account {
-  params.allowOnly('type', 'country', 'email', 'capabilities', 'business_type', 'metadata', 'expand');
+  params.allowOnly<Stripe.AccountCreateParams>(
+    'type',
+    'country',
+    'email',
+    'capabilities',
+    'business_type',
+    'metadata',
+    'expand',
+  );
   if (!store.isConnectEnabled) {
     const message = "You can only create new accounts if you've signed up for Connect.";
     throw new StripeApiError(400, { message });
@@ -49,7 +57,9 @@ function createAccount(store: StripeStore, params: StripeParams): Stripe.Account
   if (params.choice('type', 'express', 'standard', 'custom') !== 'express') {
     params.reject('type', 'The fake creates express accounts only.');
   }
-  const capabilities = params.nested('capabilities').allowOnly('transfers', 'card_payments');
+  const capabilities = params
+    .nested('capabilities')
+    .allowOnly<Stripe.AccountCreateParams.Capabilities>('transfers', 'card_payments');
   if (capabilities.nested('transfers').flag('requested') !== true) {
     params.reject('capabilities', 'Express accounts must request at least one capability.');
   }
@@ -60,7 +70,14 @@ function createAccount(store: StripeStore, params: StripeParams): Stripe.Account
 const LINK_SECONDS = 300;
 
 function createAccountLink(store: StripeStore, params: StripeParams): Stripe.AccountLink {
-  params.allowOnly('account', 'type', 'refresh_url', 'return_url', 'collection_options', 'expand');
+  params.allowOnly<Stripe.AccountLinkCreateParams>(
+    'account',
+    'type',
+    'refresh_url',
+    'return_url',
+    'collection_options',
+    'expand',
+  );
   const account = getConnectedAccount(store, params.required('account'), 'account');
   if (params.choice('type', 'account_onboarding', 'account_update') !== 'account_onboarding') {
     params.reject('type', 'An account_update link is not for accounts with a dashboard of Stripe.');
@@ -77,7 +94,15 @@ function createAccountLink(store: StripeStore, params: StripeParams): Stripe.Acc
 }
 
 function createTransfer(store: StripeStore, params: StripeParams): Stripe.Transfer {
-  params.allowOnly('amount', 'currency', 'destination', 'transfer_group', 'metadata', 'description', 'expand');
+  params.allowOnly<Stripe.TransferCreateParams>(
+    'amount',
+    'currency',
+    'destination',
+    'transfer_group',
+    'metadata',
+    'description',
+    'expand',
+  );
   const amount = params.integer('amount') ?? 0;
   if (amount < 1)
     params.reject('amount', 'This value must be greater than or equal to 1.', 'parameter_invalid_integer');

@@ -1,3 +1,4 @@
+import type Stripe from 'stripe';
 import { addCustomer, listPaymentMethods } from './customers.ts';
 import { LIST_PARAMS, listObjects, retrieveObject } from './listing.ts';
 import type { StripeHandler } from './handler.ts';
@@ -11,7 +12,7 @@ export const customerRoutes = {
     'POST',
     '/v1/customers',
     (store, params) => {
-      params.allowOnly('email', 'name', 'description', 'metadata', 'expand');
+      params.allowOnly<Stripe.CustomerCreateParams>('email', 'name', 'description', 'metadata', 'expand');
       return addCustomer(store, params.text('email') ?? null, params.metadata());
     },
   ],
@@ -27,7 +28,7 @@ export const customerRoutes = {
     'DELETE',
     '/v1/customers/:id',
     (store, params, id) => {
-      params.allowOnly();
+      params.allowOnly<Stripe.CustomerDeleteParams>();
       store.get('customer', id);
       // Stripe cancels the subscriptions of a deleted customer immediately.
       for (const subscription of store.list('subscription')) {
@@ -43,7 +44,7 @@ export const customerRoutes = {
     'GET',
     '/v1/customers/:id/payment_methods',
     (store, params, id) => {
-      params.allowOnly(...LIST_PARAMS, 'type', 'allow_redisplay');
+      params.allowOnly<Stripe.CustomerListPaymentMethodsParams>(...LIST_PARAMS, 'type', 'allow_redisplay');
       store.get('customer', id, 'customer');
       const mine = new Set(listPaymentMethods(store, id));
       const type = params.text('type');

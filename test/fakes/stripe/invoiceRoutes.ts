@@ -1,3 +1,4 @@
+import type Stripe from 'stripe';
 import type { StripeHandler } from './handler.ts';
 import { addInvoiceItem, attachPayment, draftOneOffInvoice, finalizeOneOffInvoice } from './oneOffInvoices.ts';
 import { getId } from './store.ts';
@@ -5,31 +6,38 @@ import { StripeApiError } from './stripeApiError.ts';
 
 type Routes = Record<`${'invoices' | 'invoiceItems'}.${string}`, [string, string, StripeHandler]>;
 
-const INVOICE_FIELDS = `customer currency collection_method auto_advance pending_invoice_items_behavior discounts
-  automatic_tax metadata description expand`.split(/\s+/);
-
-const ITEM_FIELDS = `customer invoice currency amount description discountable tax_behavior metadata expand`.split(
-  /\s+/,
-);
-
 /** Invoices that are not of a subscription. */
 export const invoiceRoutes = {
   'invoices.create': [
     'POST',
     '/v1/invoices',
     (store, params) => {
-      params.allowOnly(...INVOICE_FIELDS);
+      params.allowOnly<Stripe.InvoiceCreateParams>(
+        'customer',
+        'currency',
+        'collection_method',
+        'auto_advance',
+        'pending_invoice_items_behavior',
+        'discounts',
+        'automatic_tax',
+        'metadata',
+        'description',
+        'expand',
+      );
       const customer = store.get('customer', params.required('customer'), 'customer').id;
       if (params.flag('auto_advance') !== false)
         params.reject('auto_advance', 'The fake creates only invoices that are not advanced.');
-      const hasTax = params.nested('automatic_tax').allowOnly('enabled').flag('enabled') === true;
+      const hasTax =
+        params.nested('automatic_tax').allowOnly<Stripe.InvoiceCreateParams.AutomaticTax>('enabled').flag('enabled') ===
+        true;
       return draftOneOffInvoice(store, { customer, metadata: params.metadata(), hasTax });
     },
   ],
   'invoices.delete': [
     'DELETE',
     '/v1/invoices/:id',
-    (store, _params, id) => {
+    (store, params, id) => {
+      params.allowOnly<Stripe.InvoiceDeleteParams>();
       const invoice = store.get('invoice', id);
       if (invoice.status !== 'draft' || getId(invoice.parent?.subscription_details?.subscription) !== '') {
         const message = 'You can only delete draft invoices that are not of a subscription.';
@@ -43,7 +51,7 @@ export const invoiceRoutes = {
     'POST',
     '/v1/invoices/:id/finalize',
     (store, params, id) => {
-      params.allowOnly('auto_advance', 'expand');
+      params.allowOnly<Stripe.InvoiceFinalizeInvoiceParams>('auto_advance', 'expand');
       const invoice = store.get('invoice', id);
       finalizeOneOffInvoice(store, invoice);
       return invoice;
@@ -53,7 +61,7 @@ export const invoiceRoutes = {
     'POST',
     '/v1/invoices/:id/attach_payment',
     (store, params, id) => {
-      params.allowOnly('payment_intent', 'expand');
+      params.allowOnly<Stripe.InvoiceAttachPaymentParams>('payment_intent', 'expand');
       const intent = store.get('payment_intent', params.required('payment_intent'), 'payment_intent');
       const invoice = store.get('invoice', id);
       attachPayment(store, invoice, intent);
@@ -64,7 +72,17 @@ export const invoiceRoutes = {
     'POST',
     '/v1/invoiceitems',
     (store, params) => {
-      params.allowOnly(...ITEM_FIELDS);
+      params.allowOnly<Stripe.InvoiceItemCreateParams>(
+        'customer',
+        'invoice',
+        'currency',
+        'amount',
+        'description',
+        'discountable',
+        'tax_behavior',
+        'metadata',
+        'expand',
+      );
       const invoice = store.get('invoice', params.required('invoice'), 'invoice');
       if (invoice.status !== 'draft') params.reject('invoice', 'The invoice is not a draft.', 'invoice_not_editable');
       const amount = params.integer('amount') ?? Number(params.required('amount'));

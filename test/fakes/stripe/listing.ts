@@ -1,13 +1,20 @@
+import type Stripe from 'stripe';
 import { type StripeStore, type StripeKind, type StripeObjects, toApiList } from './store.ts';
 import type { StripeParams } from './params.ts';
 import type { StripeHandler } from './handler.ts';
 
-export const LIST_PARAMS = ['limit', 'starting_after', 'ending_before', 'created', 'expand'];
+/** Parameters of every list. */
+export const LIST_PARAMS = ['limit', 'starting_after', 'ending_before', 'expand'] as const;
+
+/** Parameters of a request that takes no others. */
+export interface ExpandParams {
+  expand?: string[];
+}
 
 /** Returns a handler for the object that the path names. */
 export function retrieveObject(kind: StripeKind): StripeHandler {
   return (store, params, id) => {
-    params.allowOnly('expand');
+    params.allowOnly<ExpandParams>('expand');
     return store.get(kind, id);
   };
 }
@@ -47,7 +54,7 @@ function createTimeFilter(params: StripeParams): (created: number) => boolean {
     const exactly = params.integer('created');
     return (created) => created === exactly;
   }
-  const range = params.nested('created').allowOnly('gt', 'gte', 'lt', 'lte');
+  const range = params.nested('created').allowOnly<Stripe.RangeQueryParam>('gt', 'gte', 'lt', 'lte');
   const [gt, gte, lt, lte] = ['gt', 'gte', 'lt', 'lte'].map((name) => range.integer(name));
   return (created) =>
     (gt === undefined || created > gt) &&

@@ -37,9 +37,13 @@ export class StripeParams {
     this.path = path;
   }
 
-  /** Rejects all other parameters, as Stripe does. */
-  allowOnly(...names: string[]): this {
-    const unknown = Object.keys(this.form).find((name) => !names.includes(name));
+  /**
+   * Rejects all other parameters, as Stripe does.
+   * @param names fields of `Params`, the type of these parameters in the `stripe` package.
+   */
+  // oxlint-disable-next-line typescript/no-unnecessary-type-parameters -- it checks the names
+  allowOnly<Params>(...names: (keyof NoInfer<Params> & string)[]): this {
+    const unknown = Object.keys(this.form).find((name) => !names.includes(name as never));
     if (unknown !== undefined) {
       const param = this.getQualifiedName(unknown);
       throw new StripeValidationError({

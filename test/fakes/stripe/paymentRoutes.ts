@@ -18,7 +18,7 @@ export const paymentRoutes = {
     'GET',
     '/v1/payment_intents',
     (store, params) => {
-      params.allowOnly(...LIST_PARAMS, 'customer');
+      params.allowOnly<Stripe.PaymentIntentListParams>(...LIST_PARAMS, 'created', 'customer');
       const customer = params.text('customer');
       if (customer !== undefined && !store.deletedCustomers.has(customer)) store.get('customer', customer, 'customer');
       return listObjects(
@@ -34,7 +34,7 @@ export const paymentRoutes = {
     'POST',
     '/v1/refunds',
     (store, params) => {
-      params.allowOnly('payment_intent', 'charge', 'amount', 'reason', 'metadata', 'expand');
+      params.allowOnly<Stripe.RefundCreateParams>('payment_intent', 'charge', 'amount', 'reason', 'metadata', 'expand');
       const reference = params.has('charge')
         ? store.get('charge', params.text('charge'), 'charge')
         : store.get('payment_intent', params.required('payment_intent'), 'payment_intent');
@@ -45,7 +45,7 @@ export const paymentRoutes = {
     'GET',
     '/v1/refunds',
     (store, params) => {
-      params.allowOnly(...LIST_PARAMS, 'charge', 'payment_intent');
+      params.allowOnly<Stripe.RefundListParams>(...LIST_PARAMS, 'created', 'charge', 'payment_intent');
       return listObjects(store, 'refund', params, '/v1/refunds', (refund) => isOfPayment(refund, params));
     },
   ],
@@ -54,7 +54,7 @@ export const paymentRoutes = {
     'GET',
     '/v1/events',
     (store, params) => {
-      params.allowOnly(...LIST_PARAMS, 'types', 'type');
+      params.allowOnly<Stripe.EventListParams>(...LIST_PARAMS, 'created', 'types', 'type');
       const types = params.texts('types');
       if (types.length > 20) params.reject('types', 'You may specify at most 20 types.');
       return listObjects(
@@ -72,7 +72,7 @@ export const paymentRoutes = {
     'GET',
     '/v1/disputes',
     (store, params) => {
-      params.allowOnly(...LIST_PARAMS, 'charge', 'payment_intent');
+      params.allowOnly<Stripe.DisputeListParams>(...LIST_PARAMS, 'created', 'charge', 'payment_intent');
       return listObjects(store, 'dispute', params, '/v1/disputes', (dispute) => isOfPayment(dispute, params));
     },
   ],
@@ -89,14 +89,25 @@ function isOfPayment(
   );
 }
 
-const CHARGE_FIELDS = `amount currency customer payment_method off_session confirm metadata expand description
-  receipt_email statement_descriptor_suffix error_on_requires_action payment_method_types automatic_payment_methods`.split(
-  /\s+/,
-);
+const CHARGE_FIELDS = [
+  'amount',
+  'currency',
+  'customer',
+  'payment_method',
+  'off_session',
+  'confirm',
+  'metadata',
+  'expand',
+  'description',
+  'receipt_email',
+  'statement_descriptor_suffix',
+  'error_on_requires_action',
+  'automatic_payment_methods',
+] as const;
 
 /** Creates and charges a payment without the customer present. */
 function chargeOffSession(store: StripeStore, params: StripeParams): Stripe.PaymentIntent {
-  params.allowOnly(...CHARGE_FIELDS);
+  params.allowOnly<Stripe.PaymentIntentCreateParams>(...CHARGE_FIELDS);
   const amount = params.integer('amount') ?? Number(params.required('amount'));
   params.required('currency');
   if (amount < 50) params.reject('amount', 'Amount must be at least $0.50 usd', 'amount_too_small');

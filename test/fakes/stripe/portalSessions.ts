@@ -5,7 +5,15 @@ import { StripeApiError } from './stripeApiError.ts';
 import { isEnded, getItem } from './subscriptions.ts';
 
 export function createPortalSession(store: StripeStore, params: StripeParams): Stripe.BillingPortal.Session {
-  params.allowOnly('customer', 'return_url', 'flow_data', 'configuration', 'locale', 'on_behalf_of', 'expand');
+  params.allowOnly<Stripe.BillingPortal.SessionCreateParams>(
+    'customer',
+    'return_url',
+    'flow_data',
+    'configuration',
+    'locale',
+    'on_behalf_of',
+    'expand',
+  );
   const customer = store.get('customer', params.required('customer'), 'customer').id;
   const configuration = findPortalConfiguration(store, params.text('configuration'));
   const id = store.newId('bps');
@@ -42,15 +50,31 @@ function parsePortalFlow(
   customer: string,
   { features }: Stripe.BillingPortal.Configuration,
 ): Stripe.BillingPortal.Session.Flow {
-  params.allowOnly('type', 'after_completion', 'subscription_update_confirm');
+  params.allowOnly<Stripe.BillingPortal.SessionCreateParams.FlowData>(
+    'type',
+    'after_completion',
+    'subscription_update_confirm',
+  );
   const type = params.choice('type', 'subscription_update_confirm', 'payment_method_update') ?? params.required('type');
   if (params.has('after_completion')) {
-    const completion = params.nested('after_completion').allowOnly('type', 'redirect', 'hosted_confirmation');
+    const completion = params
+      .nested('after_completion')
+      .allowOnly<Stripe.BillingPortal.SessionCreateParams.FlowData.AfterCompletion>(
+        'type',
+        'redirect',
+        'hosted_confirmation',
+      );
     if (completion.required('type') === 'redirect') completion.nested('redirect').url('return_url');
   }
   if (type !== 'subscription_update_confirm') return fromFields<Stripe.BillingPortal.Session.Flow>({ type });
 
-  const confirmation = params.nested('subscription_update_confirm').allowOnly('subscription', 'items', 'discounts');
+  const confirmation = params
+    .nested('subscription_update_confirm')
+    .allowOnly<Stripe.BillingPortal.SessionCreateParams.FlowData.SubscriptionUpdateConfirm>(
+      'subscription',
+      'items',
+      'discounts',
+    );
   const subscription = store.get(
     'subscription',
     confirmation.required('subscription'),

@@ -17,7 +17,7 @@ export const setupRoutes = {
     'POST',
     '/v1/products',
     (store, params) => {
-      params.allowOnly('id', 'name', 'description', 'metadata', 'expand');
+      params.allowOnly<Stripe.ProductCreateParams>('id', 'name', 'description', 'metadata', 'expand');
       const id = params.text('id');
       if (store.find('product', id) !== undefined)
         params.reject('id', 'Product already exists.', 'resource_already_exists');
@@ -28,7 +28,13 @@ export const setupRoutes = {
   'products.list': [
     'GET',
     '/v1/products',
-    (store, params) => listObjects(store, 'product', params.allowOnly(...LIST_PARAMS, 'active', 'ids'), '/v1/products'),
+    (store, params) =>
+      listObjects(
+        store,
+        'product',
+        params.allowOnly<Stripe.ProductListParams>(...LIST_PARAMS, 'created', 'active', 'ids'),
+        '/v1/products',
+      ),
   ],
   'prices.create': ['POST', '/v1/prices', createPrice],
   'prices.retrieve': ['GET', '/v1/prices/:id', retrieveObject('price')],
@@ -36,7 +42,16 @@ export const setupRoutes = {
     'GET',
     '/v1/prices',
     (store, params) => {
-      params.allowOnly(...LIST_PARAMS, 'active', 'lookup_keys', 'product', 'type', 'currency', 'recurring');
+      params.allowOnly<Stripe.PriceListParams>(
+        ...LIST_PARAMS,
+        'created',
+        'active',
+        'lookup_keys',
+        'product',
+        'type',
+        'currency',
+        'recurring',
+      );
       const keys = params.texts('lookup_keys');
       const active = params.flag('active');
       return listObjects(
@@ -56,13 +71,25 @@ export const setupRoutes = {
     'GET',
     '/v1/webhook_endpoints',
     (store, params) =>
-      listObjects(store, 'webhook_endpoint', params.allowOnly(...LIST_PARAMS), '/v1/webhook_endpoints'),
+      listObjects(
+        store,
+        'webhook_endpoint',
+        params.allowOnly<Stripe.WebhookEndpointListParams>(...LIST_PARAMS),
+        '/v1/webhook_endpoints',
+      ),
   ],
   'webhookEndpoints.update': [
     'POST',
     '/v1/webhook_endpoints/:id',
     (store, params, id) => {
-      params.allowOnly('enabled_events', 'disabled', 'url', 'description', 'metadata', 'expand');
+      params.allowOnly<Stripe.WebhookEndpointUpdateParams>(
+        'enabled_events',
+        'disabled',
+        'url',
+        'description',
+        'metadata',
+        'expand',
+      );
       const endpoint = store.get('webhook_endpoint', id);
       if (params.has('enabled_events')) endpoint.enabled_events = params.texts('enabled_events');
       if (params.has('disabled')) endpoint.status = params.flag('disabled') === true ? 'disabled' : 'enabled';
@@ -73,7 +100,7 @@ export const setupRoutes = {
     'POST',
     '/v1/billing_portal/configurations',
     (store, params) => {
-      params.allowOnly(
+      params.allowOnly<Stripe.BillingPortal.ConfigurationCreateParams>(
         'features',
         'business_profile',
         'default_return_url',
@@ -95,7 +122,7 @@ export const setupRoutes = {
     'GET',
     '/v1/billing_portal/configurations',
     (store, params) => {
-      params.allowOnly(...LIST_PARAMS, 'active', 'is_default');
+      params.allowOnly<Stripe.BillingPortal.ConfigurationListParams>(...LIST_PARAMS, 'active', 'is_default');
       const [active, isDefault] = [params.flag('active'), params.flag('is_default')];
       return listObjects(
         store,
@@ -112,7 +139,7 @@ export const setupRoutes = {
     'POST',
     '/v1/billing_portal/configurations/:id',
     (store, params, id) => {
-      params.allowOnly(
+      params.allowOnly<Stripe.BillingPortal.ConfigurationUpdateParams>(
         'active',
         'features',
         'business_profile',
@@ -132,11 +159,19 @@ export const setupRoutes = {
   ],
 } satisfies Routes;
 
-const PRICE_FIELDS = `currency unit_amount product recurring lookup_key transfer_lookup_key metadata nickname
-  tax_behavior expand`.split(/\s+/);
-
 function createPrice(store: StripeStore, params: StripeParams): Stripe.Price {
-  params.allowOnly(...PRICE_FIELDS);
+  params.allowOnly<Stripe.PriceCreateParams>(
+    'currency',
+    'unit_amount',
+    'product',
+    'recurring',
+    'lookup_key',
+    'transfer_lookup_key',
+    'metadata',
+    'nickname',
+    'tax_behavior',
+    'expand',
+  );
   const lookupKey = params.text('lookup_key');
   const holder = store.list('price').find((price) => lookupKey !== undefined && price.lookup_key === lookupKey);
   if (holder !== undefined && params.flag('transfer_lookup_key') !== true) {
@@ -157,7 +192,15 @@ function createPrice(store: StripeStore, params: StripeParams): Stripe.Price {
 }
 
 function createWebhookEndpoint(store: StripeStore, params: StripeParams): Stripe.WebhookEndpoint {
-  params.allowOnly('url', 'enabled_events', 'api_version', 'description', 'metadata', 'connect', 'expand');
+  params.allowOnly<Stripe.WebhookEndpointCreateParams>(
+    'url',
+    'enabled_events',
+    'api_version',
+    'description',
+    'metadata',
+    'connect',
+    'expand',
+  );
   const url = params.url('url');
   if (/^https?:\/\/(localhost|127\.)/.test(url)) {
     params.reject('url', 'Invalid URL: URL must be publicly accessible.', 'url_invalid');

@@ -1,3 +1,4 @@
+import type Stripe from 'stripe';
 import { getId } from './store.ts';
 import { INTERNAL_ERROR } from './stripeApiError.ts';
 import { findOrCreateInvoiceIntent, voidInvoice } from './invoices.ts';
@@ -17,7 +18,14 @@ export const subscriptionRoutes = {
     'GET',
     '/v1/subscriptions',
     (store, params) => {
-      params.allowOnly(...LIST_PARAMS, 'status', 'customer', 'price', 'collection_method');
+      params.allowOnly<Stripe.SubscriptionListParams>(
+        ...LIST_PARAMS,
+        'created',
+        'status',
+        'customer',
+        'price',
+        'collection_method',
+      );
       const status = params.text('status');
       return listObjects(store, 'subscription', params, '/v1/subscriptions', (subscription) => {
         if (params.has('customer') && getId(subscription.customer) !== params.text('customer')) return false;
@@ -32,7 +40,13 @@ export const subscriptionRoutes = {
     'POST',
     '/v1/subscriptions/:id',
     (store, params, id) => {
-      params.allowOnly('items', 'proration_behavior', 'cancel_at_period_end', 'metadata', 'expand');
+      params.allowOnly<Stripe.SubscriptionUpdateParams>(
+        'items',
+        'proration_behavior',
+        'cancel_at_period_end',
+        'metadata',
+        'expand',
+      );
       const subscription = store.get('subscription', id);
       if (isEnded(subscription)) params.reject('items', 'A canceled subscription can only update its metadata.');
       for (const [key, value] of Object.entries(params.metadata())) {
@@ -61,7 +75,7 @@ export const subscriptionRoutes = {
     'POST',
     '/v1/subscription_schedules/:id/release',
     (store, params, id) => {
-      params.allowOnly('preserve_cancel_date');
+      params.allowOnly<Stripe.SubscriptionScheduleReleaseParams>('preserve_cancel_date');
       const subscription = store.list('subscription').find(({ schedule }) => getId(schedule) === id);
       if (subscription === undefined)
         throw new StripeApiError(404, { code: 'resource_missing', message: 'Not found.' });
@@ -74,7 +88,7 @@ export const subscriptionRoutes = {
     'DELETE',
     '/v1/subscriptions/:id',
     (store, params, id) => {
-      params.allowOnly('invoice_now', 'prorate', 'cancellation_details', 'expand');
+      params.allowOnly<Stripe.SubscriptionCancelParams>('invoice_now', 'prorate', 'cancellation_details', 'expand');
       const subscription = store.find('subscription', id);
       // Stripe does not find an ended subscription here.
       if (subscription === undefined || isEnded(subscription)) {
@@ -100,7 +114,7 @@ export const subscriptionRoutes = {
     'GET',
     '/v1/invoices',
     (store, params) => {
-      params.allowOnly(...LIST_PARAMS, 'subscription', 'status', 'customer');
+      params.allowOnly<Stripe.InvoiceListParams>(...LIST_PARAMS, 'created', 'subscription', 'status', 'customer');
       return listObjects(
         store,
         'invoice',
@@ -117,7 +131,8 @@ export const subscriptionRoutes = {
   'invoices.void': [
     'POST',
     '/v1/invoices/:id/void',
-    (store, _params, id) => {
+    (store, params, id) => {
+      params.allowOnly<Stripe.InvoiceVoidInvoiceParams>('expand');
       const invoice = store.get('invoice', id);
       if (invoice.status !== 'open') {
         throw new StripeApiError(400, { message: `You can only pass in open invoices. This invoice isn't open.` });
@@ -134,8 +149,10 @@ export const subscriptionRoutes = {
     'GET',
     '/v1/invoice_payments',
     (store, params) => {
-      params.allowOnly(...LIST_PARAMS, 'invoice', 'payment', 'status');
-      const payment = params.nested('payment').allowOnly('type', 'payment_intent', 'payment_record');
+      params.allowOnly<Stripe.InvoicePaymentListParams>(...LIST_PARAMS, 'created', 'invoice', 'payment', 'status');
+      const payment = params
+        .nested('payment')
+        .allowOnly<Stripe.InvoicePaymentListParams.Payment>('type', 'payment_intent', 'payment_record');
       if (params.has('payment')) payment.required('type');
       return listObjects(
         store,
@@ -154,7 +171,7 @@ export const subscriptionRoutes = {
     'GET',
     '/v1/credit_notes',
     (store, params) => {
-      params.allowOnly(...LIST_PARAMS, 'invoice', 'customer');
+      params.allowOnly<Stripe.CreditNoteListParams>(...LIST_PARAMS, 'created', 'invoice', 'customer');
       return listObjects(
         store,
         'credit_note',
