@@ -1,6 +1,6 @@
 import type { Knex } from 'knex';
 
-/** Stores whose generation had the last account error: the circuit opens after errors of two customers. */
+/** Stores whose generation had the account error since the last accepted submit: see `circuit.ts`. */
 export async function up(knex: Knex): Promise<void> {
   await knex.raw(`
     ALTER TABLE upstream_health ADD COLUMN account_error_account_id bigint;

@@ -26,7 +26,13 @@ export async function recordAcceptance({ upstream, modelId }: UpstreamRoute): Pr
   await runStatement(RECORD_ACCEPTANCE, { upstream: `${upstream.name}:${modelId}`, now: now() });
 }
 
-/** Only the first account error of a generation is evidence: its retries say nothing about others. */
+/** Time that two account errors of one customer are apart at least, to be evidence: its prompts may cause several at once. */
+const ONE_CUSTOMER_EVIDENCE_MS = 30_000;
+
+/**
+ * Keeps the first account error since the last accepted submit. Only the first one of a generation is evidence: its retries
+ * say nothing about others.
+ */
 const RECORD_ACCOUNT_ERROR = prepared(
   'record_account_error',
   `WITH before AS MATERIALIZED (
@@ -34,18 +40,20 @@ const RECORD_ACCOUNT_ERROR = prepared(
       WHERE model = :model AND position = :position FOR NO KEY UPDATE
    ), recorded AS (
      UPDATE upstream_health h SET account_error_at = :now, account_error_account_id = :account
-       FROM before WHERE h.model = before.model AND h.position = before.position AND cast(:first AS timestamptz) IS NULL
+       FROM before
+      WHERE h.model = before.model AND h.position = before.position AND cast(:first AS timestamptz) IS NULL
+        AND coalesce(before.account_error_at, '-infinity') <= coalesce(before.accepted_at, '-infinity')
    )
    SELECT accepted_at >= :first AS accepts_others,
           cast(:first AS timestamptz) IS NULL AND account_error_at > coalesce(accepted_at, '-infinity')
-            AND account_error_account_id <> :account AS is_confirmed
+            AND (account_error_account_id <> :account OR account_error_at <= :apartSince) AS is_confirmed
      FROM before`,
 );
 
 /**
  * Records that a submit failed with an error of our account, and returns what that shows. `account`: generations of two
- * customers had one, and no submit was accepted between them. One customer's prompts are no evidence. `generation`: the
- * upstream accepted another submit since the first account error of this one. Undefined: neither yet.
+ * customers had one, or two of one customer half a minute apart, and no submit was accepted between them. `generation`:
+ * the upstream accepted another submit since the first account error of this one. Undefined: neither yet.
  */
 export async function recordAccountError(
   route: UpstreamRoute,
@@ -53,7 +61,8 @@ export async function recordAccountError(
   at: Date,
 ): Promise<'account' | 'generation' | undefined> {
   const { model } = route;
-  const bindings = { model, position: findRoutePosition(route), now: at, first, account };
+  const apartSince = addMilliseconds(at, -ONE_CUSTOMER_EVIDENCE_MS);
+  const bindings = { model, position: findRoutePosition(route), now: at, first, account, apartSince };
   type Evidence = { accepts_others: boolean | null; is_confirmed: boolean | null };
   const [evidence] = await runStatement<Evidence>(RECORD_ACCOUNT_ERROR, bindings);
   if (evidence?.accepts_others === true) return 'generation';
