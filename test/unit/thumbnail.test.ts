@@ -13,6 +13,7 @@ import {
   stopThumbnailProcess,
 } from '../../shared/gateways/media/thumbnail.ts';
 import { captureError, expectRejection } from '../harness/expectRejection.ts';
+import { makePrintJpeg } from '../harness/inputImages.ts';
 import { eventually } from '../harness/testService.ts';
 import { MP4 } from '../fakes/misbehave.ts';
 
@@ -190,16 +191,36 @@ describe('thumbnails', () => {
 
   it('of uploads are made for the account first whose images have taken the least time', async () => {
     const large = join(folder, 'large.jpg');
-    const create = { width: 4_000, height: 4_000, channels: 3, background: 'teal' } as const;
+    const create = { width: 2_000, height: 2_000, channels: 3, background: 'teal' } as const;
     await sharp({ create }).jpeg().toFile(large);
     const [{ filePath: small }] = (await pictures(1)) as [{ filePath: string; height: number }];
     const order: string[] = [];
     const send = (file: string, accountId: number, name: string) =>
       reencodeImage(file, join(folder, `copy-${name}`), accountId).then(() => order.push(name));
+    // The start of the process could take a time slice.
+    await reencodeImage(small, join(folder, 'copy'), 70);
     const work = ['first', 'second', 'third'].map((name) => send(large, 71, name));
     work.push(send(small, 72, 'other'), send(small, 72, 'other again'));
     await Promise.all(work);
     expect(order).to.deep.equal(['first', 'other', 'other again', 'second', 'third']);
+  });
+
+  it('of uploads do not wait for an image that takes long, which is made later, or fails if more follow', async () => {
+    const long = join(folder, 'long.jpg');
+    await writeFile(long, await makePrintJpeg(7_000));
+    const [{ filePath: small }] = (await pictures(1)) as [{ filePath: string; height: number }];
+    const order: string[] = [];
+    const send = (file: string, accountId: number, name: string) =>
+      reencodeImage(file, join(folder, `copy-${name}`), accountId).then(() => order.push(name));
+    await Promise.all([send(long, 81, 'long'), send(small, 82, 'small')]);
+    expect(order).to.deep.equal(['small', 'long']);
+    await Promise.all([91, 92, 93].map((accountId) => send(long, accountId, `long of ${accountId}`)));
+    expect(order.slice(2)).to.have.members(['long of 91', 'long of 92', 'long of 93']);
+    const failures: Error[] = [];
+    void captureError(send(long, 83, 'long again')).then((error) => failures.push(error));
+    for (let accountId = 84; failures.length === 0; accountId += 1) await send(small, accountId, 'small');
+    expect(failures[0]?.message).to.include('took too long while others waited');
+    expect(failures[0]).to.not.be.instanceOf(DecodeError);
   });
 
   it('of uploads are not taken for damaged while the disk is full', async () => {

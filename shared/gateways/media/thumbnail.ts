@@ -34,6 +34,8 @@ export type ThumbnailRequest = (ThumbnailSource & { ffmpegPath: string }) | Reen
 export interface ThumbnailResponse {
   /** The thumbnail, the description of the image, or a failure. */
   result: Uint8Array | ReencodedImage | ThumbnailFailure;
+  /** Time that the task took. The start of the process does not count: another account's task may have caused it. */
+  ms: number;
   /** True if the process exits after this response. */
   isLast: boolean;
 }
@@ -49,6 +51,8 @@ interface ThumbnailTask {
   /** The account whose file it is, or 0. */
   owner: number;
   enqueuedAt: number;
+  /** Number of times that it was stopped for another account. */
+  interruptions: number;
   resolve(result: Uint8Array | ReencodedImage): void;
   reject(error: Error): void;
 }
@@ -69,6 +73,10 @@ const THUMBNAIL_TIMEOUT_MS = 20_000;
 /** Maximum time in the queue, after which the thumbnail is skipped. */
 const QUEUE_TIMEOUT_MS = 20_000;
 const IDLE_TIMEOUT_MS = 30_000;
+/** Time after which a task is stopped and repeated later, if the task of an account that has used less time waits. */
+const TIME_SLICE_MS = 500;
+/** A task that does not end within so many time slices fails. */
+const TIME_SLICES_MAX = 3;
 /** Tasks of one child process at a time. */
 interface ThumbnailQueue {
   /** Limit of the child's data, including its decoders. */
@@ -116,7 +124,7 @@ export function makeThumbnail(input: ThumbnailSource, options: ThumbnailOptions 
 /**
  * Writes a PNG, JPEG or WebP image of an account to a new file as PNG or JPEG, upright and without EXIF, GPS position,
  * color profile and further frames. A child process does the work, as for thumbnails. The account whose images have taken
- * the least time is served first.
+ * the least time is served first, and does not wait for an image that takes longer than a time slice.
  * @throws DecodeError if the file is not such an image, is damaged, has more than 50 megapixels, exceeds the memory
  *   limit, or takes longer than 20 s: it would take as long again with every use; LocalFileError if our disk is at
  *   fault, or any other error if a retry may help.
@@ -131,8 +139,9 @@ function runTask(
   owner: number,
 ): Promise<Uint8Array | ReencodedImage> {
   return new Promise((resolve, reject) => {
-    queue.pending.push({ request, owner, enqueuedAt: performance.now(), resolve, reject });
+    queue.pending.push({ request, owner, enqueuedAt: performance.now(), interruptions: 0, resolve, reject });
     startNextTask(queue);
+    interruptLongTask(queue);
   });
 }
 
@@ -156,6 +165,8 @@ function startNextTask(queue: ThumbnailQueue): void {
   worker.timer = setTimeout(() => terminateWorker(queue, worker, error), THUMBNAIL_TIMEOUT_MS);
   worker.task = task;
   worker.startedAt = performance.now();
+  // Timers may fire a millisecond early.
+  setTimeout(() => interruptLongTask(queue), TIME_SLICE_MS + 1).unref();
   // If sending fails, the exit of the child rejects the task.
   child.send(task.request, () => {});
 }
@@ -165,8 +176,33 @@ function takeNextTask({ pending }: ThumbnailQueue): ThumbnailTask | undefined {
   const oldest = performance.now() - QUEUE_TIMEOUT_MS;
   while (pending[0] !== undefined && pending[0].enqueuedAt < oldest)
     pending.shift()?.reject(new Error('too many thumbnails are being made'));
-  const used = pending.map(({ owner }) => usedMs.get(owner) ?? 0);
-  return pending.splice(used.indexOf(Math.min(...used)), 1)[0];
+  const next = findNextTask(pending);
+  if (next !== undefined) pending.splice(pending.indexOf(next), 1);
+  return next;
+}
+
+function findNextTask(pending: ThumbnailTask[]): ThumbnailTask | undefined {
+  const used = pending.map(({ owner }) => getUsedMs(owner));
+  return pending[used.indexOf(Math.min(...used))];
+}
+
+const getUsedMs = (owner: number) => usedMs.get(owner) ?? 0;
+
+/**
+ * Stops a task that has taken longer than a time slice if that of another account comes next. Stopped tasks do not stop
+ * others: two that take long would keep each other from ending.
+ */
+function interruptLongTask(queue: ThumbnailQueue): void {
+  const { worker, pending } = queue;
+  const task = worker?.task ?? null;
+  const next = findNextTask(pending);
+  if (worker === null || task === null || next === undefined) return;
+  const elapsed = performance.now() - worker.startedAt;
+  const isBefore = next.owner !== task.owner && getUsedMs(next.owner) < getUsedMs(task.owner) + elapsed;
+  if (elapsed < TIME_SLICE_MS || !isBefore || next.interruptions > 0) return;
+  task.interruptions += 1;
+  const isLast = task.interruptions >= TIME_SLICES_MAX;
+  terminateWorker(queue, worker, isLast ? new Error('the image took too long while others waited') : undefined);
 }
 
 function startThumbnailWorker(queue: ThumbnailQueue): ThumbnailWorker {
@@ -181,8 +217,8 @@ function startThumbnailWorker(queue: ThumbnailQueue): ThumbnailWorker {
     serialization: 'advanced',
   });
   const worker: ThumbnailWorker = { child, task: null, startedAt: 0, timer: undefined };
-  child.on('message', ({ result, isLast }: ThumbnailResponse) => {
-    const task = endTask(worker);
+  child.on('message', ({ result, ms, isLast }: ThumbnailResponse) => {
+    const task = endTask(worker, ms);
     if ('error' in result) task?.reject(toError(result));
     else task?.resolve(result);
     if (isLast) terminateWorker(queue, worker);
@@ -208,10 +244,10 @@ function limitMemory(flags: string[], limitKb: number | undefined): ForkOptions 
   return { execPath: '/bin/sh', execArgv: ['-c', command, process.execPath, ...flags] };
 }
 
-function endTask(worker: ThumbnailWorker): ThumbnailTask | null {
-  const { task, startedAt } = worker;
+function endTask(worker: ThumbnailWorker, ms = performance.now() - worker.startedAt): ThumbnailTask | null {
+  const { task } = worker;
   worker.task = null;
-  if (task !== null) usedMs.set(task.owner, (usedMs.get(task.owner) ?? 0) + performance.now() - startedAt);
+  if (task !== null) usedMs.set(task.owner, getUsedMs(task.owner) + ms);
   return task;
 }
 

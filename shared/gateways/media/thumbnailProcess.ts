@@ -26,12 +26,14 @@ process.on('message', (request: ThumbnailRequest) => void handleRequest(request)
 process.on('disconnect', () => process.exit(0));
 
 async function handleRequest(request: ThumbnailRequest): Promise<void> {
+  const startedAt = performance.now();
   const work = request.kind === 'reencode' ? reencode(request) : renderThumbnail(request);
   const result = await work.catch(async (error: unknown) => ({
     error: error instanceof Error ? error.message : String(error),
     isLocalFault: request.kind === 'reencode' && (await isLocalFault(request.filePath)),
   }));
-  const reply: ThumbnailResponse = { result, isLast: process.memoryUsage.rss() >= MAX_RESIDENT_BYTES };
+  const ms = performance.now() - startedAt;
+  const reply: ThumbnailResponse = { result, ms, isLast: process.memoryUsage.rss() >= MAX_RESIDENT_BYTES };
   process.send?.(reply);
 }
 
