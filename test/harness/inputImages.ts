@@ -61,6 +61,19 @@ export async function makePrintJpeg(side: number): Promise<Buffer> {
     .toBuffer();
 }
 
+/** Makes a square PNG with 16 bits, transparency and a color profile, which takes a second at 49 megapixels. */
+export async function makeDeepPng(side: number): Promise<Buffer> {
+  const create = { width: 1, height: 1, channels: 3, background: 'teal' } as const;
+  const pixel = await sharp({ create }).withIccProfile('p3').png().toBuffer();
+  return sharp(pixel)
+    .keepIccProfile()
+    .resize(side, side, { kernel: 'nearest' })
+    .ensureAlpha(0.5)
+    .toColourspace('rgb16')
+    .png({ compressionLevel: 9 })
+    .toBuffer();
+}
+
 /** Makes an image of one color. */
 export async function makeImage(
   format: 'png' | 'jpeg' | 'webp' = 'png',

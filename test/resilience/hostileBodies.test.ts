@@ -1,11 +1,12 @@
 import { once } from 'node:events';
 import { request as httpRequest } from 'node:http';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { brotliCompressSync, constants } from 'node:zlib';
 import { expect } from 'chai';
 import sharp from 'sharp';
 import { readProcfileFlags } from '../../dev/build/procfileFlags.ts';
 import type { TestCustomer } from '../harness/apiClient.ts';
-import { buildImageCatalog } from '../harness/inputImages.ts';
+import { buildImageCatalog, makeDeepPng, makePrintJpeg } from '../harness/inputImages.ts';
 import { sendRawRequest } from '../harness/rawRequest.ts';
 import { startTestService, type TestService } from '../harness/testService.ts';
 
@@ -33,7 +34,11 @@ describe('hostile bodies for a process with the flags of the Procfile', function
   let visitor: TestCustomer;
   before(async () => {
     service = await startTestService({ env: { CATALOG: buildImageCatalog() } });
-    const api = await service.startApi({ RATE_LIMITS: 'on' }, 0, readProcfileFlags('api'));
+    const api = await service.startApi(
+      { RATE_LIMITS: 'on', RATE_CREATES_PER_MINUTE: '600' },
+      0,
+      readProcfileFlags('api'),
+    );
     ({ baseUrl } = api);
     stop = () => api.stop();
     [customer, visitor] = await Promise.all([service.createCustomer('studio'), service.createCustomer(null)]);
@@ -54,19 +59,34 @@ describe('hostile bodies for a process with the flags of the Procfile', function
       body,
     });
 
-  /** Sends a create with an image of 60 KB, which is damaged. */
-  const sendImage = () => {
-    const images = [`data:image/png;base64,${damaged.toString('base64')}`];
-    return send(customer, Buffer.from(JSON.stringify({ model: 'edit', prompt: 'x', params: { images } })));
+  /** Sends a create with images. Different numbers make different files, since one that is known is not decoded again. */
+  const sendImages = (sender: TestCustomer, files: Buffer[], number: number) => {
+    const images = files.map((file) => {
+      const content = Buffer.concat([file, Buffer.from(String(number))]);
+      return `data:image/png;base64,${content.toString('base64')}`;
+    });
+    return send(sender, Buffer.from(JSON.stringify({ model: 'edit', prompt: 'x', params: { images } })));
   };
 
-  /** Asserts the status of attacks, during which another customer is served within a second. */
-  async function expectHarmless(attacks: Promise<{ status: number }>[], status: number): Promise<void> {
-    const startedAt = performance.now();
-    const others = sendImage();
-    expect(await others).to.include({ status: 400 });
-    expect(performance.now() - startedAt).to.be.below(1_000);
-    for (const attack of attacks) expect((await attack).status).to.equal(status);
+  let served = 0;
+  /**
+   * Asserts the status of attacks. Until all have ended, requests of another customer are served within a second. One of
+   * ten may take longer, since other tests share the machine.
+   */
+  async function expectHarmless(attacks: Promise<{ status: number }>[], ...statuses: number[]): Promise<void> {
+    const ended = Promise.all(attacks);
+    const times: number[] = [];
+    let isOver: boolean;
+    do {
+      const startedAt = performance.now();
+      expect(await sendImages(customer, [damaged], served)).to.include({ status: 400 });
+      times.push(Math.round(performance.now() - startedAt));
+      served += 1;
+      isOver = await Promise.race([ended.then(() => true), sleep(100, false)]);
+    } while (!isOver);
+    const slow = times.filter((ms) => ms > 1_000);
+    expect(slow.length, `${times.join(', ')} ms`).to.be.at.most(times.length / 10);
+    for (const { status } of await ended) expect(status).to.be.oneOf(statuses);
     expect((await sendRawRequest(baseUrl, 'GET', '/api/health/')).status).to.equal(200);
   }
 
@@ -97,20 +117,19 @@ describe('hostile bodies for a process with the flags of the Procfile', function
   });
 
   it('images that take the most time and memory delay no image of another account', async () => {
-    const [progressive, webp, refused] = await Promise.all([
+    const [progressive, webp, refused, print, deep] = await Promise.all([
       draw(7_000).jpeg({ progressive: true }).toBuffer(),
       draw(4_096).webp({ effort: 0 }).toBuffer(),
       draw(7_000).webp({ effort: 0 }).toBuffer(),
+      makePrintJpeg(7_071),
+      makeDeepPng(7_071),
     ]);
-    const attacker = await service.createCustomer('studio');
-    const attacks = [1, 2, 3].map((index) => {
-      const images = [progressive, webp, refused].map((image) => {
-        const file = Buffer.concat([image, Buffer.alloc(index)]);
-        return `data:image/jpeg;base64,${file.toString('base64')}`;
-      });
-      return send(attacker, Buffer.from(JSON.stringify({ model: 'edit', prompt: 'x', params: { images } })));
-    });
-    await expectHarmless(attacks, 400);
+    const attackers = await Promise.all([service.createCustomer('studio'), service.createCustomer('studio')]);
+    const attacks = [1, 2].flatMap((number) => [
+      sendImages(attackers[0], [progressive, webp, refused], number),
+      sendImages(attackers[1], [print, deep, damaged], number),
+    ]);
+    await expectHarmless(attacks, 400, 503);
   });
 
   it('a large body is counted before it is read', async () => {
