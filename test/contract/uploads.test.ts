@@ -3,10 +3,11 @@ import { readdir, readFile } from 'node:fs/promises';
 import { expect } from 'chai';
 import sharp from 'sharp';
 import { buildImageUrl } from '../../shared/domain/uploads/uploadAddresses.ts';
+import { withReservedName } from '../../shared/gateways/media/tempFiles.ts';
 import type { TestCustomer } from '../harness/apiClient.ts';
 import { expectError, UUID } from '../harness/errorEnvelope.ts';
 import { buildImageCatalog, createUpload, makeImage, putFile, upload } from '../harness/inputImages.ts';
-import { startTestService, type TestService } from '../harness/testService.ts';
+import { eventually, startTestService, type TestService } from '../harness/testService.ts';
 
 const HOUR_MS = 3_600_000;
 
@@ -223,6 +224,25 @@ describe('uploads', () => {
     const response = await create({ content_type: 'image/png', bytes: 10 });
     expectError(response, 'rate_limited');
     expect(Number(response.headers.get('retry-after'))).to.be.greaterThan(0);
+  });
+
+  it('64 files arrive at a time, and 8 of an account, also if their requests begin together', async () => {
+    for (const [accounts, accepted] of [
+      [1, 8],
+      [9, 64],
+    ] as const) {
+      const endings: (() => void)[] = [];
+      const arrive = () => new Promise<void>((resolve) => endings.push(resolve));
+      let refused = 0;
+      const requests = Array.from({ length: 10 * accounts }, async (_, index) => {
+        const reservation = { group: String(index % accounts), name: String(index), max: 8 };
+        if ((await withReservedName(reservation, arrive)) === null) refused += 1;
+      });
+      await eventually('all are decided', async () => endings.length + refused === requests.length);
+      for (const end of endings) end();
+      await Promise.all(requests);
+      expect(endings).to.have.length(accepted);
+    }
   });
 });
 

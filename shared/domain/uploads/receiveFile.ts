@@ -40,7 +40,7 @@ export async function receiveFile(uuid: string, { contentType, length, body }: R
   if (received === null)
     throw new ServiceError(
       'rate_limited',
-      `Another request is sending the file of this upload, or ${RECEPTIONS_MAX} files of the account are arriving. Wait for them, then try again.`,
+      `Another request is sending the file of this upload, ${RECEPTIONS_MAX} files of the account are arriving, or the service is receiving too many files. Wait, then try again.`,
       { retryAfterSeconds: 5 },
     );
 }
@@ -53,7 +53,7 @@ function reserveReception(
   { account_id: accountId, uuid }: Upload,
   receive: () => Promise<boolean>,
 ): Promise<boolean | null> {
-  return withReservedName({ prefix: `upload-${accountId}-`, name: uuid, max: RECEPTIONS_MAX }, receive);
+  return withReservedName({ group: String(accountId), name: uuid, max: RECEPTIONS_MAX }, receive);
 }
 
 /** Passes the body on. @throws ServiceError validation_error if the client disconnects before it has sent it. */

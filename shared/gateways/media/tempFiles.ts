@@ -1,7 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { access, constants, mkdir, readdir, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import pLimit from 'p-limit';
 import { config } from '../../lib/config.ts';
+import { perService } from '../../lib/serviceScope.ts';
 import { HOUR_MS, MINUTE_MS } from '../../spec/durations.ts';
 import { UPLOAD_TIME_LIMIT_MS } from '../../spec/limits.ts';
 
@@ -31,24 +33,46 @@ export async function deleteTempFile(localFile: string): Promise<void> {
 /** Age of a reservation of a process that died. */
 const STALE_RESERVATION_MS = UPLOAD_TIME_LIMIT_MS + MINUTE_MS;
 
+/** Maximum number of reservations at a time, of all groups. */
+const RESERVATIONS_MAX = 64;
+const RESERVATION_PREFIX = 'upload-';
+
+/** One reservation at a time: of several that exceed a limit together, the first are accepted. */
+const oneAtATime = perService(() => pLimit(1));
+
 /**
  * Reserves a name while a function runs, among all processes that share the folder.
- * @param options.prefix of names that count together: at most `max` of them are reserved at a time.
+ * @param reservation.group of names that count together: at most `max` of them are reserved at a time.
  * @returns null if the name is reserved already, or too many are.
  */
 export async function withReservedName<Result>(
-  { prefix, name, max }: { prefix: string; name: string; max: number },
+  reservation: { group: string; name: string; max: number },
   use: () => Promise<Result>,
 ): Promise<Result | null> {
-  const file = await newTempFile(`${prefix}${name}`);
-  const reserved = (await readdir(getTempFolder())).filter((entry) => entry.startsWith(prefix));
-  for (const entry of reserved) await deleteOldFile(entry, STALE_RESERVATION_MS);
-  if (reserved.length >= max || !(await createFile(file))) return null;
+  const file = await oneAtATime()(() => reserveName(reservation));
+  if (file === null) return null;
   try {
     return await use();
   } finally {
     await deleteTempFile(file);
   }
+}
+
+/** Counts the reservations with the new one, so that other processes cannot exceed a limit at the same time. */
+async function reserveName({ group, name, max }: { group: string; name: string; max: number }): Promise<string | null> {
+  const prefix = `${RESERVATION_PREFIX}${group}-`;
+  const file = await newTempFile(`${prefix}${name}`);
+  for (const entry of await listReservations()) await deleteOldFile(entry, STALE_RESERVATION_MS);
+  if (!(await createFile(file))) return null;
+  const reserved = await listReservations();
+  const ofGroup = reserved.filter((entry) => entry.startsWith(prefix));
+  if (reserved.length <= RESERVATIONS_MAX && ofGroup.length <= max) return file;
+  await deleteTempFile(file);
+  return null;
+}
+
+async function listReservations(): Promise<string[]> {
+  return (await readdir(getTempFolder())).filter((entry) => entry.startsWith(RESERVATION_PREFIX));
 }
 
 /** @returns false if the file exists. */
