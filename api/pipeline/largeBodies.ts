@@ -3,8 +3,10 @@ import { perService } from '../../shared/lib/serviceScope.ts';
 import { ServiceError } from '../../shared/spec/errors.ts';
 import {
   ARRIVING_BODIES_MAX,
+  ARRIVING_BODIES_MAX_BYTES,
   IMAGE_BODY_LIMIT_BYTES,
   LARGE_BODIES_MAX,
+  LARGE_BODIES_MAX_BYTES,
   LARGE_BODIES_OF_ACCOUNT_MAX,
 } from '../../shared/spec/limits.ts';
 import { type Context, requireCaller } from '../context.ts';
@@ -14,6 +16,8 @@ import { parseJson } from './parseJson.ts';
 /** A request with a large body, of an account. */
 interface LargeBody {
   accountId: number;
+  /** As announced. */
+  bytes: number;
   isComplete: boolean;
   /** Ends the arrival of the body. */
   arrival: AbortController;
@@ -24,8 +28,8 @@ const largeBodies = perService(() => new Map<Context, LargeBody>());
 
 /**
  * Reads and parses a JSON body that may contain images, for an account with a plan. Its memory is bounded until
- * {@link releaseLargeBody}: a complete body needs one of a few places, and of too many that arrive the oldest is rejected,
- * so that slow ones do not keep others out.
+ * {@link releaseLargeBody}: complete bodies have a maximum number and size, and of too many that arrive the oldest is
+ * rejected, so that slow ones do not keep others out.
  * @throws ServiceError subscription_required; rate_limited; validation_error; HttpError 413 if the body is too large.
  */
 export async function readLargeJsonBody(ctx: Context): Promise<void> {
@@ -34,13 +38,18 @@ export async function readLargeJsonBody(ctx: Context): Promise<void> {
   const held = largeBodies();
   const ofAccount = [...held.values()].filter((body) => body.accountId === accountId).length;
   if (ofAccount >= LARGE_BODIES_OF_ACCOUNT_MAX) throw tooManyBodiesError();
-  const body: LargeBody = { accountId, isComplete: false, arrival: new AbortController() };
+  const body: LargeBody = {
+    accountId,
+    bytes: ctx.request.length ?? 0,
+    isComplete: false,
+    arrival: new AbortController(),
+  };
   held.set(ctx, body);
   rejectOldestArriving();
   const bytes = await readRawBody(ctx, IMAGE_BODY_LIMIT_BYTES, body.arrival.signal);
-  const complete = [...held.values()].filter(({ isComplete }) => isComplete).length;
-  if (complete >= LARGE_BODIES_MAX) throw tooManyBodiesError();
   body.isComplete = true;
+  const complete = [...held.values()].filter(({ isComplete }) => isComplete);
+  if (complete.length > LARGE_BODIES_MAX || sumBytes(complete) > LARGE_BODIES_MAX_BYTES) throw tooManyBodiesError();
   ctx.request.body = parseJson(bytes.toString());
 }
 
@@ -51,11 +60,17 @@ export function releaseLargeBody(ctx: Context): void {
 
 function rejectOldestArriving(): void {
   const arriving = [...largeBodies()].filter(([, { isComplete }]) => !isComplete);
+  const bytes = sumBytes(arriving.map(([, body]) => body));
   const oldest = arriving[0];
-  if (oldest === undefined || arriving.length <= ARRIVING_BODIES_MAX) return;
+  if (oldest === undefined || (arriving.length <= ARRIVING_BODIES_MAX && bytes <= ARRIVING_BODIES_MAX_BYTES)) return;
   const [ctx, { arrival }] = oldest;
   releaseLargeBody(ctx);
   arrival.abort(tooManyBodiesError());
+  rejectOldestArriving();
+}
+
+function sumBytes(bodies: LargeBody[]): number {
+  return bodies.reduce((sum, { bytes }) => sum + bytes, 0);
 }
 
 function tooManyBodiesError(): ServiceError {

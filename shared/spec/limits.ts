@@ -120,8 +120,11 @@ export const JSON_DEPTH_MAX = 32;
 export const JSON_VALUES_MAX = 10_000;
 /** Complete bodies larger than BODY_LIMIT_BYTES that a process holds. Each takes up to three times its size in memory. */
 export const LARGE_BODIES_MAX = 8;
-/** Such bodies that are still arriving at a process. */
+/** Their total size: four of the largest, and small ones. With the decoder, a process fits into 512 MB. */
+export const LARGE_BODIES_MAX_BYTES = 36_000_000;
+/** Such bodies that are still arriving at a process, and their total size: six of the largest, and small ones. */
 export const ARRIVING_BODIES_MAX = 16;
+export const ARRIVING_BODIES_MAX_BYTES = 52_000_000;
 /** Such bodies of an account in a process, complete or arriving. */
 export const LARGE_BODIES_OF_ACCOUNT_MAX = 3;
 
