@@ -8,6 +8,7 @@ import { readProcfileFlags } from '../../dev/build/procfileFlags.ts';
 import type { TestCustomer } from '../harness/apiClient.ts';
 import { buildImageCatalog, makeDeepPng, makePrintJpeg } from '../harness/inputImages.ts';
 import { sendRawRequest } from '../harness/rawRequest.ts';
+import { scaleTimeout } from '../harness/scaleTimeout.ts';
 import { startTestService, type TestService } from '../harness/testService.ts';
 
 const CREATE = '/api/generations/create/';
@@ -84,7 +85,7 @@ describe('hostile bodies for a process with the flags of the Procfile', function
       served += 1;
       isOver = await Promise.race([ended.then(() => true), sleep(100, false)]);
     } while (!isOver);
-    const slow = times.filter((ms) => ms > 1_000);
+    const slow = times.filter((ms) => ms > scaleTimeout(1_000));
     expect(slow.length, `${times.join(', ')} ms`).to.be.at.most(times.length / 10);
     for (const { status } of await ended) expect(status).to.be.oneOf(statuses);
     expect((await sendRawRequest(baseUrl, 'GET', '/api/health/')).status).to.equal(200);

@@ -212,10 +212,10 @@ describe('thumbnails', () => {
     const order: string[] = [];
     const send = (file: string, accountId: number, name: string) =>
       reencodeImage(file, join(folder, `copy-${name}`), accountId).then(() => order.push(name));
-    await Promise.all([send(long, 81, 'long'), send(small, 82, 'small')]);
-    expect(order).to.deep.equal(['small', 'long']);
+    await Promise.all([send(long, 81, 'long'), send(long, 81, 'long too'), send(small, 82, 'small')]);
+    expect(order).to.deep.equal(['small', 'long', 'long too']);
     await Promise.all([91, 92, 93].map((accountId) => send(long, accountId, `long of ${accountId}`)));
-    expect(order.slice(2)).to.have.members(['long of 91', 'long of 92', 'long of 93']);
+    expect(order.slice(3)).to.have.members(['long of 91', 'long of 92', 'long of 93']);
     const failures: Error[] = [];
     void captureError(send(long, 83, 'long again')).then((error) => failures.push(error));
     for (let accountId = 84; failures.length === 0; accountId += 1) await send(small, accountId, 'small');

@@ -195,11 +195,10 @@ const getUsedMs = (owner: number) => usedMs.get(owner) ?? 0;
 function interruptLongTask(queue: ThumbnailQueue): void {
   const { worker, pending } = queue;
   const task = worker?.task ?? null;
-  const next = findNextTask(pending);
-  if (worker === null || task === null || next === undefined) return;
+  if (worker === null || task === null) return;
   const elapsed = performance.now() - worker.startedAt;
-  const isBefore = next.owner !== task.owner && getUsedMs(next.owner) < getUsedMs(task.owner) + elapsed;
-  if (elapsed < TIME_SLICE_MS || !isBefore || next.interruptions > 0) return;
+  const next = findNextTask(pending.filter(({ owner, interruptions }) => owner !== task.owner && interruptions === 0));
+  if (elapsed < TIME_SLICE_MS || next === undefined || getUsedMs(next.owner) >= getUsedMs(task.owner) + elapsed) return;
   task.interruptions += 1;
   const isLast = task.interruptions >= TIME_SLICES_MAX;
   terminateWorker(queue, worker, isLast ? new Error('the image took too long while others waited') : undefined);
