@@ -1,6 +1,6 @@
 import { parseClientMetadata } from '../../shared/domain/oauth/clientMetadata.ts';
 import { registerClient } from '../../shared/domain/oauth/clients.ts';
-import { tryParseJson } from '../../shared/lib/boundedJson.ts';
+import { tryParseBoundedJson } from '../../shared/lib/boundedJson.ts';
 import { ALL_SCOPES, OAuthError } from '../../shared/spec/oauth.ts';
 import type { Context } from '../context.ts';
 import { consumeRateLimit } from '../pipeline/rateLimit.ts';
@@ -28,7 +28,7 @@ export const register = withOAuthErrors(async (ctx) => {
 
 async function readMetadataBody(ctx: Context): Promise<Record<string, unknown>> {
   // Unknown fields are ignored (RFC 7591, 2), so that the rules for bodies of the API do not apply.
-  const value = ctx.is('application/json') ? tryParseJson((await readLimitedBody(ctx)).toString()) : undefined;
+  const value = ctx.is('application/json') ? tryParseBoundedJson((await readLimitedBody(ctx)).toString()) : undefined;
   if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Record<string, unknown>;
   throw new OAuthError('invalid_client_metadata', 'The body must be a JSON object, sent as application/json.');
 }

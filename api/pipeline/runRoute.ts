@@ -14,10 +14,10 @@ import {
 import { addTokenChallenge } from './authenticateToken.ts';
 import { authorize } from './authorize.ts';
 import { isLargeJsonBody, readFormBody, readJsonBody } from './body.ts';
+import { countRejection, countRejections } from './countRejectedCredentials.ts';
 import { withCurrentKey } from './currentKey.ts';
 import { isOtherLocalHostname } from './csrf.ts';
 import { readLargeJsonBody, releaseLargeBody } from './largeBodies.ts';
-import { ChallengeError } from './httpError.ts';
 import { consumeRateLimit, isCountedByAddress, type RateClass, refundRateLimit } from './rateLimit.ts';
 import { recordLastUsed } from './recordLastUsed.ts';
 import type { Authentication, Route } from './route.ts';
@@ -107,26 +107,6 @@ function mustVerifyKey(authentication: Authentication, isBodyRejected: boolean):
 async function verifyRouteKey(ctx: Context, authentication: Authentication): Promise<void> {
   const caller = authentication === 'deferredKey' ? authenticate(ctx) : Promise.resolve(requireCaller(ctx));
   ctx.state.caller = await countRejections(ctx, caller.then(verifyKey));
-}
-
-/** Counts failed attempts to authenticate against the address that they come from. */
-async function countRejections<Result>(ctx: Context, authenticated: Promise<Result>): Promise<Result> {
-  try {
-    return await authenticated;
-  } catch (error) {
-    if (error instanceof ServiceError && error.code !== 'rate_limited') await countRejection(ctx, error);
-    throw error;
-  }
-}
-
-/**
- * Counts a rejected credential. A challenge is sent however many requests of others behind the address have failed.
- * @throws ServiceError rate_limited
- */
-async function countRejection(ctx: Context, error: ServiceError): Promise<void> {
-  await consumeRateLimit(ctx, 'public').catch((exceeded: unknown) => {
-    if (!(error instanceof ChallengeError)) throw exceeded;
-  });
 }
 
 /** Routes whose body may contain images, if a model takes them. */

@@ -1,5 +1,5 @@
 import type { Dispatcher } from 'undici';
-import { tryParseJson } from '../lib/boundedJson.ts';
+import { tryParseBoundedJson } from '../lib/boundedJson.ts';
 import { config } from '../lib/config.ts';
 import { perService } from '../lib/serviceScope.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../spec/durations.ts';
@@ -104,7 +104,7 @@ async function readJsonText(response: HttpResponse): Promise<string> {
 }
 
 function parseJsonObject(text: string): Record<string, unknown> {
-  const value = tryParseJson(text);
+  const value = tryParseBoundedJson(text);
   if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Record<string, unknown>;
   throw new InvalidMetadataError('is not a JSON object');
 }

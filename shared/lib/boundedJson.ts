@@ -16,7 +16,7 @@ export function parseBoundedJson(text: string): unknown {
 }
 
 /** Parses JSON of others. @returns undefined if the text is something else, or has too many levels or values. */
-export function tryParseJson(text: string): unknown {
+export function tryParseBoundedJson(text: string): unknown {
   try {
     return parseBoundedJson(text);
   } catch {

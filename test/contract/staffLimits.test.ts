@@ -1,7 +1,9 @@
 import { expect } from 'chai';
+import { postCreditAdjustment } from '../../shared/domain/credits/creditAdjustments.ts';
 import type { StaffRole } from '../../shared/spec/staff.ts';
 import type { TestCustomer } from '../harness/apiClient.ts';
 import { runAdmin } from '../harness/adminCommand.ts';
+import { captureError } from '../harness/expectRejection.ts';
 import { findAccountUuid, readAudit, StaffConsole } from '../harness/staffConsole.ts';
 import { startTestService, type TestService } from '../harness/testService.ts';
 
@@ -50,6 +52,18 @@ describe('what a member of staff may do alone', () => {
     expect((await console.act(`${account}adjust/`, { credits: '41' }, 'finance')).status).to.equal(303);
   });
 
+  /** Checks that the pages of a decision show a sentence instead of their forms. */
+  async function expectClosed(path: string, sentence: string): Promise<void> {
+    for (const action of [`${path}approve/`, `${path}reject/`]) {
+      const { status, text } = await console.visit(action);
+      expect([status, text.includes(sentence), text.includes('name="reason"')], action).to.deep.equal([
+        200,
+        true,
+        false,
+      ]);
+    }
+  }
+
   describe('of a large adjustment', () => {
     let customer: TestCustomer;
     let account: string;
@@ -80,6 +94,7 @@ describe('what a member of staff may do alone', () => {
       expect(
         (await console.send(`${account}adjust/`, { ...form, credits: '99951' }, { role: 'finance' })).status,
       ).to.equal(400);
+      expect((await console.visit(`${account}adjust/`)).text).to.include('From 99,950 credits on, added or removed');
       expect(await customer.balance()).to.equal(0);
       const path = `/admin/approvals/${form['request']}/`;
       for (const page of ['/admin/', account]) {
@@ -102,7 +117,7 @@ describe('what a member of staff may do alone', () => {
         ['adjusted', 'unchanged', 'unchanged'].map((done) => `${account}?done=${done}`),
       );
       expect(await customer.balance()).to.equal(99_950);
-      expect((await console.act(`${path}reject/`)).text).to.include('The request was approved before.');
+      await expectClosed(path, 'The request was approved before.');
       const emails = await service.sql(
         `SELECT e.action, a.email FROM audit_entries e JOIN accounts a ON a.id = e.actor_account_id
           WHERE e.after ->> 'approval' = $1 ORDER BY e.number`,
@@ -123,10 +138,10 @@ describe('what a member of staff may do alone', () => {
     it('changes nothing when it is rejected, or when it was not decided within 24 hours', async () => {
       const rejected = await request(99_950, 'finance');
       expect((await console.act(`${rejected}reject/`)).status).to.equal(303);
-      expect((await console.act(`${rejected}approve/`)).text).to.include('The request was rejected before.');
+      await expectClosed(rejected, 'The request was rejected before.');
       const expired = await request(99_950, 'finance');
       await service.moveClockTo(new Date(service.now.getTime() + 86_400_000 + 1_000));
-      expect((await console.act(`${expired}approve/`)).text).to.include('The request has expired');
+      await expectClosed(expired, 'The request has expired after 24 hours.');
       expect((await console.visit(account)).text).to.not.include('Adjustments to approve');
       expect(await customer.balance()).to.equal(0);
     });
@@ -156,6 +171,23 @@ describe('what a member of staff may do alone', () => {
         expect(err).to.include('second member of staff').and.to.include(`${account}adjust/`);
       }
       expect(await customer.balance()).to.equal(0);
+    });
+
+    it('is rejected where it is posted, unless it was posted before', async () => {
+      const { id } = (await service.sql('SELECT id FROM accounts WHERE email = $1', [customer.email]))[0];
+      const adjustment = { accountId: Number(id), credits: 99_950, requestName: `T-${id}`, note: '' };
+      const post = () => postCreditAdjustment(adjustment, '', { kind: 'system', systemUser: 'test' });
+      expect(await captureError(post())).to.include({ code: 'admin_required' });
+      const { env } = service;
+      const grant = ['grant-credits', customer.email, '99950', '--request', adjustment.requestName];
+      expect((await runAdmin([...grant, '--apply'], { ...env, STAFF_APPROVAL_CREDITS: '' })).status).to.equal(0);
+      for (const [more, done] of [
+        [[], 'would change'],
+        [['--apply'], 'was changed'],
+      ] as const)
+        expect((await runAdmin([...grant, ...more], env)).out).to.include(`Nothing ${done}`);
+      expect(await post()).to.include({ isRepeat: true });
+      expect(await customer.balance()).to.equal(99_950);
     });
   });
 });

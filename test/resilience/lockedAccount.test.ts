@@ -7,7 +7,7 @@ import { scaleTimeout } from '../harness/scaleTimeout.ts';
 import { type TestService, startTestService } from '../harness/testService.ts';
 
 /** Status, wait and first sentence of the response to a request that waits for a busy account. */
-const BUSY = [503, '1', 'The account is busy with other requests.'];
+const BUSY = [503, '1', 'The service is busy.'];
 
 const summarize = ({ status, headers, body }: Awaited<ReturnType<TestCustomer['request']>>) => [
   status,
@@ -35,7 +35,7 @@ describe('while an account is locked beyond the database timeout', () => {
   });
   afterEach(() => lock.release());
 
-  it('a create returns 503, names the account, and charges nothing', async () => {
+  it('a create returns 503, says that the service is busy, and charges nothing', async () => {
     const created = await slow.createGeneration(IMAGE);
     expect(summarize(created)).to.deep.equal(BUSY);
     expect(created.body.detail).to.include('No generation was created and no credits were charged.');
@@ -51,7 +51,7 @@ describe('while an account is locked beyond the database timeout', () => {
     for (const { status } of responses) expect(status).to.equal(503);
     // Others may have waited for one of the two connections.
     expect(responses.map((response) => summarize(response))).to.deep.include(BUSY);
-    expect(service.apis.map((api) => api.logs()).join('')).to.include('statement timed out: account busy');
+    expect(service.apis.map((api) => api.logs()).join('')).to.include('statement timed out');
     await lock.query('COMMIT');
     const [{ answered_at: answeredAt }] = await service.sql('SELECT clock_timestamp() AS answered_at');
     for (let count = 0; count < 6; count += 1) {

@@ -18,11 +18,11 @@ describe('an error of the database in a request', () => {
     expect(logged).to.deep.equal(['transaction ended by a deadlock']);
   });
 
-  it('is a 503 that names the busy account, if the statement timed out, and no outage of the database', () => {
+  it('is a 503 that says that the service is busy, if the statement timed out, and no outage of the database', () => {
     const error = convert('57014');
     expect(error).to.include({ code: 'internal_error', retryAfterSeconds: 1 });
-    expect(error.message).to.include('The account is busy');
-    expect(logged).to.deep.equal(['statement timed out: account busy']);
+    expect(error.message).to.equal('The service is busy. Try again in a few seconds.');
+    expect(logged).to.deep.equal(['statement timed out']);
   });
 
   it('is a 500 with the id of the request, if it is of any other kind', () => {

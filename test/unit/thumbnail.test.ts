@@ -2,6 +2,7 @@ import { execFile } from 'node:child_process';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { mock } from 'node:test';
 import { promisify } from 'node:util';
 import { expect } from 'chai';
 import sharp from 'sharp';
@@ -221,6 +222,30 @@ describe('thumbnails', () => {
     for (let accountId = 84; failures.length === 0; accountId += 1) await send(small, accountId, 'small');
     expect(failures[0]?.message).to.include('took too long while others waited');
     expect(failures[0]).to.not.be.instanceOf(DecodeError);
+  });
+
+  it('of uploads that waited for more than 20 seconds are not made, also behind a stopped one that is newer', async () => {
+    const long = join(folder, 'long.jpg');
+    await writeFile(long, await makePrintJpeg(7_000));
+    const [{ filePath: small }] = (await pictures(1)) as [{ filePath: string; height: number }];
+    const send = (file: string, accountId: number) => reencodeImage(file, join(folder, `copy-${accountId}`), accountId);
+    await send(small, 102);
+    const readClock = performance.now.bind(performance);
+    let passedMs = 0;
+    const clock = mock.method(performance, 'now', () => readClock() + passedMs);
+    try {
+      // The first is stopped for the third, and that one for the fourth, so that it waits before the first two.
+      const old = [captureError(send(long, 101)), captureError(send(small, 102))];
+      passedMs = 15_000;
+      const newer = [send(long, 103)];
+      passedMs = 17_000;
+      newer.push(send(long, 104));
+      passedMs = 25_000;
+      for (const error of await Promise.all(old)) expect(error.message).to.equal('too many thumbnails are being made');
+      for (const image of await Promise.all(newer)) expect(image).to.include({ format: 'jpeg' });
+    } finally {
+      clock.mock.restore();
+    }
   });
 
   it('of uploads are not taken for damaged while the disk is full', async () => {

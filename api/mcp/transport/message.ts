@@ -6,7 +6,7 @@ import {
   type JSONRPCRequest,
   SUPPORTED_PROTOCOL_VERSIONS,
 } from '@modelcontextprotocol/server';
-import { tryParseJson } from '../../../shared/lib/boundedJson.ts';
+import { tryParseBoundedJson } from '../../../shared/lib/boundedJson.ts';
 import { BODY_LIMIT_BYTES } from '../../../shared/spec/limits.ts';
 import type { Context, Handler } from '../../context.ts';
 import { readRawBody } from '../../pipeline/body.ts';
@@ -99,7 +99,7 @@ export async function readMessageBody(ctx: Context): Promise<unknown> {
     throw new McpTransportError(413, TRANSPORT_ERROR, `A message must have at most ${BODY_LIMIT_BYTES} bytes.`);
   });
   const text = body.toString('utf8');
-  const message = tryParseJson(text);
+  const message = tryParseBoundedJson(text);
   // As in REST bodies. The library would drop the field and serve the request without it.
   if (message !== undefined && namesPrototype(text))
     throw new McpTransportError(400, INVALID_REQUEST, PROTOTYPE_DETAIL, undefined, readMessageId(message));

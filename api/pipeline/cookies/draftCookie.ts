@@ -1,4 +1,4 @@
-import { tryParseJson } from '../../../shared/lib/boundedJson.ts';
+import { tryParseBoundedJson } from '../../../shared/lib/boundedJson.ts';
 import type { Context } from '../../context.ts';
 import { isHttps } from './sessionCookie.ts';
 import { MINUTE_MS } from '../../../shared/spec/durations.ts';
@@ -39,7 +39,7 @@ export function consumeDraft(ctx: Context, accountUuid: string): FormDraft {
 }
 
 function parseDraft(value: string): Record<string, unknown> {
-  const draft = tryParseJson(Buffer.from(value, 'base64url').toString());
+  const draft = tryParseBoundedJson(Buffer.from(value, 'base64url').toString());
   return typeof draft === 'object' && draft !== null ? { ...draft } : {};
 }
 

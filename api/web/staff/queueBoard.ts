@@ -45,15 +45,17 @@ export async function queueBoard(ctx: Context): Promise<void> {
   ctx.set('x-frame-options', 'DENY');
   ctx.set('referrer-policy', 'same-origin');
   // Jobs are in Redis, which no transaction covers: a change that is not recorded is not made.
+  let change: QueueChange | undefined;
   if (!isSafeMethod(ctx.method)) {
     await readJsonBody(ctx);
     // The board would parse other types after the change is recorded.
     ctx.request.body ??= {};
-    await recordQueueChange(requireActor(ctx), describeQueueChange(ctx));
+    change = parseQueueChange(ctx);
+    await recordQueueChange(requireActor(ctx), change);
   }
   await (await board())(ctx, async () => {});
   if (ctx.status === 404 && ctx.body === undefined) throw new ServiceError('not_found', describeNotFound(ctx));
-  if (!isSafeMethod(ctx.method)) logQueueChange(ctx);
+  if (change !== undefined) logQueueChange(ctx, change);
   if (ctx.type === 'text/html' && typeof ctx.body === 'string') {
     ctx.set('cache-control', 'no-store');
     ctx.body = ctx.body.replaceAll(EXTERNAL_STYLESHEET, '').replace('<div id="root">', `${BACK_LINK}$&`);
@@ -77,11 +79,11 @@ const OFFERED_CHANGES = [
 const CHANGES_PATH = `${QUEUE_BOARD_PATH}/api/queues/`;
 
 /**
- * Describes a change by its path and its body: `<queue>/pause`, `<queue>/<job>/retry`, `pause` for all queues. The parts of
+ * Parses a change from its path and its body, as `<queue>/pause`, `<queue>/<job>/retry`, `pause` for all queues. The parts of
  * the path are decoded as the board decodes them, so that the queue is the one that it changes.
  * @throws ServiceError not_found for a change that is not offered.
  */
-function describeQueueChange(ctx: Context): QueueChange {
+function parseQueueChange(ctx: Context): QueueChange {
   const path = ctx.path.startsWith(CHANGES_PATH) ? ctx.path.slice(CHANGES_PATH.length) : '';
   const steps = path.split('/').map((step) => decodeStep(step));
   const queue = steps.length === 1 ? 'all' : QUEUES.find((name) => name === steps[0]);
@@ -106,8 +108,7 @@ function decodeStep(step: string): string | undefined {
 }
 
 /** Logs a change with its author. */
-function logQueueChange(ctx: Context): void {
-  const { queue, change: action } = describeQueueChange(ctx);
+function logQueueChange(ctx: Context, { queue, change: action }: QueueChange): void {
   getRequestLogger(ctx.state).info(
     { queue, action, account: requireCaller(ctx).accountId, status: ctx.status },
     'queue board change',

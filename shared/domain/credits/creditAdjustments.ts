@@ -1,4 +1,5 @@
 import type { Transaction } from 'objection';
+import { config } from '../../lib/config.ts';
 import { logger } from '../../lib/logger.ts';
 import { ServiceError } from '../../spec/errors.ts';
 import { Account } from '../../tables/Account.ts';
@@ -28,16 +29,25 @@ export interface CreditAdjustmentResult {
   isRepeat: boolean;
 }
 
+/** Returns whether an adjustment needs a second member of staff. */
+export function needsApproval(credits: number): boolean {
+  const { STAFF_APPROVAL_CREDITS: limit } = config;
+  return limit !== undefined && Math.abs(credits) >= limit;
+}
+
 /**
  * Posts a credit adjustment to the top-up bucket, so that it does not expire with the month, with its audit entry.
  * @throws ServiceError validation_error if another adjustment was posted under the same request name, or more credits
- * are to be removed than the top-up bucket has, or the account is erased.
+ * are to be removed than the top-up bucket has, or the account is erased; admin_required if it needs a second member of
+ * staff, unless it is posted already.
  */
 export async function postCreditAdjustment(
   adjustment: CreditAdjustment,
   reason: string,
   actor: Actor,
 ): Promise<CreditAdjustmentResult> {
+  if (needsApproval(adjustment.credits) && (await findCreditAdjustment(adjustment)) === null)
+    throw new ServiceError('admin_required', `${adjustment.credits} credits need a second member of staff.`);
   const isPosted = await Account.transaction((transaction) =>
     postAdjustmentWithin(transaction, adjustment, reason, actor),
   );
@@ -47,7 +57,8 @@ export async function postCreditAdjustment(
 }
 
 /**
- * Posts an adjustment with its audit entry in a transaction of the caller.
+ * Posts an adjustment with its audit entry in a transaction of the caller, which has checked that it needs no approval,
+ * or has one.
  * @param approval fields for the audit entry of an adjustment that another member approved.
  * @returns false if an earlier request has posted it.
  */

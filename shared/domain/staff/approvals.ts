@@ -1,6 +1,5 @@
 import type { Transaction } from 'objection';
 import { addMilliseconds, now } from '../../lib/clock.ts';
-import { config } from '../../lib/config.ts';
 import { logger } from '../../lib/logger.ts';
 import { DAY_MS } from '../../spec/durations.ts';
 import { ServiceError } from '../../spec/errors.ts';
@@ -16,12 +15,6 @@ import {
 } from '../credits/creditAdjustments.ts';
 import { lockAccount } from '../credits/ledger.ts';
 import { recordAuditEntry, type StaffActor } from './audit.ts';
-
-/** Returns whether an adjustment needs a second member of staff. */
-export function needsApproval(credits: number): boolean {
-  const { STAFF_APPROVAL_CREDITS: limit } = config;
-  return limit !== undefined && Math.abs(credits) >= limit;
-}
 
 /**
  * Stores an adjustment until another member decides. The request name is a UUID.
@@ -130,11 +123,16 @@ export async function decideApproval(
   return isDecided;
 }
 
+/** Returns a sentence about a request that is decided or expired, or undefined for one that waits for a decision. */
+export function describeClosedApproval({ outcome, requested_at: requestedAt }: StaffApproval): string | undefined {
+  if (outcome !== null) return `The request was ${outcome} before.`;
+  const isExpired = requestedAt <= addMilliseconds(now(), -DAY_MS);
+  return isExpired ? 'The request has expired after 24 hours. Request the adjustment again.' : undefined;
+}
+
 function assertMayDecide(approval: StaffApproval, { accountId }: StaffActor): void {
-  if (approval.outcome !== null)
-    throw new ServiceError('validation_error', `The request was ${approval.outcome} before.`);
-  if (approval.requested_at <= addMilliseconds(now(), -DAY_MS))
-    throw new ServiceError('validation_error', 'The request has expired after 24 hours. Request the adjustment again.');
+  const closed = describeClosedApproval(approval);
+  if (closed !== undefined) throw new ServiceError('validation_error', closed);
   if (approval.requested_by === accountId)
     throw new ServiceError('admin_required', 'You requested the adjustment, so another member of staff must decide.');
   if (approval.account_id === accountId)

@@ -1,7 +1,7 @@
 import { createPrivateKey } from 'node:crypto';
 import { SignJWT } from 'jose';
 import type { ClientAuth } from 'openid-client';
-import { tryParseJson } from '../../lib/boundedJson.ts';
+import { tryParseBoundedJson } from '../../lib/boundedJson.ts';
 import { now } from '../../lib/clock.ts';
 import { openIdProvider } from './openIdConnect.ts';
 import { IdentityError, type IdentityNotification, type IdentityProvider } from './identityProvider.ts';
@@ -40,7 +40,9 @@ export function appleProvider(settings: AppleSettings): IdentityProvider {
 
 /** Parses the claim `events`: one event, as JSON text or as an object. Apple has documented both. */
 function parseEvent(events: unknown): IdentityNotification {
-  const event = (typeof events === 'string' ? tryParseJson(events) : events) as Record<string, unknown> | undefined;
+  const event = (typeof events === 'string' ? tryParseBoundedJson(events) : events) as
+    | Record<string, unknown>
+    | undefined;
   const { type, sub: subject, event_time: milliseconds } = event ?? {};
   if (typeof type === 'string' && typeof subject === 'string' && typeof milliseconds === 'number')
     return { type, subject, at: new Date(milliseconds) };
@@ -71,7 +73,7 @@ function createAppleClientAuth({ issuer, clientId, teamId, keyId, privateKey }: 
 
 /** Reads the first name from the form. Apple sends it only at the first sign-in, unsigned. */
 function parseFirstName(parameters: URLSearchParams): string {
-  const user = tryParseJson(parameters.get('user') ?? '') as
+  const user = tryParseBoundedJson(parameters.get('user') ?? '') as
     | { name?: { firstName?: unknown } | null }
     | null
     | undefined;

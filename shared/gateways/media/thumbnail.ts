@@ -75,8 +75,8 @@ const QUEUE_TIMEOUT_MS = 20_000;
 const IDLE_TIMEOUT_MS = 30_000;
 /** Time after which a task is stopped and repeated later, if the task of an account that has used less time waits. */
 const TIME_SLICE_MS = 500;
-/** A task that does not end within so many time slices fails. */
-const TIME_SLICES_MAX = 3;
+/** A task that is stopped this often fails. */
+const INTERRUPTIONS_MAX = 3;
 /** Tasks of one child process at a time. */
 interface ThumbnailQueue {
   /** Limit of the child's data, including its decoders. */
@@ -87,7 +87,10 @@ interface ThumbnailQueue {
 
 /** Outputs of upstreams, in a worker process. `@ffmpeg/core` needs more memory than customers' images. */
 const outputs: ThumbnailQueue = { pending: [], worker: null };
-/** Customers' images, in an API process. The largest accepted one takes 250 MB, and some 400 MB of address space. */
+/**
+ * Customers' images, in an API process. The largest accepted one takes 160 MB for the picture, about 250 MB with the
+ * process, and some 400 MB of address space.
+ */
 const customerImages: ThumbnailQueue = { memoryLimitKb: 420_000, pending: [], worker: null };
 /** Milliseconds that the tasks of an account have taken, until there was none for a minute. */
 const usedMs = createLruCache<number, number>(10_000, MINUTE_MS);
@@ -124,7 +127,8 @@ export function makeThumbnail(input: ThumbnailSource, options: ThumbnailOptions 
 /**
  * Writes a PNG, JPEG or WebP image of an account to a new file as PNG or JPEG, upright and without EXIF, GPS position,
  * color profile and further frames. A child process does the work, as for thumbnails. The account whose images have taken
- * the least time is served first, and does not wait for an image that takes longer than a time slice.
+ * the least time is served first, and does not wait for an image that takes longer than a time slice, unless its own
+ * image was stopped before.
  * @throws DecodeError if the file is not such an image, is damaged, has more than 50 megapixels, exceeds the memory
  *   limit, or takes longer than 20 s: it would take as long again with every use; LocalFileError if our disk is at
  *   fault, or any other error if a retry may help.
@@ -171,14 +175,20 @@ function startNextTask(queue: ThumbnailQueue): void {
   child.send(task.request, () => {});
 }
 
-/** Removes the first waiting task of the account that has used the least time. Rejects tasks that waited too long. */
-function takeNextTask({ pending }: ThumbnailQueue): ThumbnailTask | undefined {
-  const oldest = performance.now() - QUEUE_TIMEOUT_MS;
-  while (pending[0] !== undefined && pending[0].enqueuedAt < oldest)
-    pending.shift()?.reject(new Error('too many thumbnails are being made'));
-  const next = findNextTask(pending);
-  if (next !== undefined) pending.splice(pending.indexOf(next), 1);
+/** Removes the first waiting task of the account that has used the least time. */
+function takeNextTask(queue: ThumbnailQueue): ThumbnailTask | undefined {
+  rejectOldTasks(queue);
+  const next = findNextTask(queue.pending);
+  if (next !== undefined) queue.pending.splice(queue.pending.indexOf(next), 1);
   return next;
+}
+
+/** Rejects tasks that have waited too long. Stopped tasks wait first, so that the order is not that of their ages. */
+function rejectOldTasks(queue: ThumbnailQueue): void {
+  const oldest = performance.now() - QUEUE_TIMEOUT_MS;
+  const old = queue.pending.filter(({ enqueuedAt }) => enqueuedAt < oldest);
+  queue.pending = queue.pending.filter(({ enqueuedAt }) => enqueuedAt >= oldest);
+  for (const task of old) task.reject(new Error('too many thumbnails are being made'));
 }
 
 function findNextTask(pending: ThumbnailTask[]): ThumbnailTask | undefined {
@@ -193,14 +203,16 @@ const getUsedMs = (owner: number) => usedMs.get(owner) ?? 0;
  * others: two that take long would keep each other from ending.
  */
 function interruptLongTask(queue: ThumbnailQueue): void {
-  const { worker, pending } = queue;
+  rejectOldTasks(queue);
+  const { worker } = queue;
   const task = worker?.task ?? null;
   if (worker === null || task === null) return;
   const elapsed = performance.now() - worker.startedAt;
-  const next = findNextTask(pending.filter(({ owner, interruptions }) => owner !== task.owner && interruptions === 0));
+  const others = queue.pending.filter(({ owner, interruptions }) => owner !== task.owner && interruptions === 0);
+  const next = findNextTask(others);
   if (elapsed < TIME_SLICE_MS || next === undefined || getUsedMs(next.owner) >= getUsedMs(task.owner) + elapsed) return;
   task.interruptions += 1;
-  const isLast = task.interruptions >= TIME_SLICES_MAX;
+  const isLast = task.interruptions >= INTERRUPTIONS_MAX;
   terminateWorker(queue, worker, isLast ? new Error('the image took too long while others waited') : undefined);
 }
 

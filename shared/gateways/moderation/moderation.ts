@@ -1,5 +1,5 @@
 import { Agent } from 'undici';
-import { tryParseJson } from '../../lib/boundedJson.ts';
+import { tryParseBoundedJson } from '../../lib/boundedJson.ts';
 import { config } from '../../lib/config.ts';
 import { perService } from '../../lib/serviceScope.ts';
 import type { ModelKind } from '../../spec/catalog.ts';
@@ -92,7 +92,7 @@ async function send(body: string, signal: AbortSignal): Promise<string> {
 }
 
 function parseVerdict(text: string): ModerationVerdict {
-  const verdict = tryParseJson(text) as { allow?: unknown; reason?: unknown } | null | undefined;
+  const verdict = tryParseBoundedJson(text) as { allow?: unknown; reason?: unknown } | null | undefined;
   if (verdict?.allow === true) return { isAllowed: true };
   if (verdict?.allow === false) return { isAllowed: false, reason: toSentence(verdict.reason) };
   throw new ModerationError('the response is not an object with "allow": true or false');

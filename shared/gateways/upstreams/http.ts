@@ -1,5 +1,5 @@
 import { Agent, type Dispatcher, FormData } from 'undici';
-import { tryParseJson } from '../../lib/boundedJson.ts';
+import { tryParseBoundedJson } from '../../lib/boundedJson.ts';
 import { config } from '../../lib/config.ts';
 import { perService } from '../../lib/serviceScope.ts';
 import { type HttpResponse, readText, sendRequest } from '../httpClient.ts';
@@ -8,7 +8,7 @@ import { UpstreamError } from './upstream.ts';
 export interface JsonResponse {
   status: number;
   headers: Record<string, string | string[] | undefined>;
-  /** undefined if the body is not JSON, or not within the bounds of {@link tryParseJson}. */
+  /** undefined if the body is not JSON, or not within the bounds of {@link tryParseBoundedJson}. */
   body: unknown;
 }
 
@@ -69,7 +69,7 @@ export function requestJson(
   return requestStream(method, url, options, async (response) => ({
     status: response.statusCode,
     headers: response.headers,
-    body: tryParseJson(await readText(response, RESPONSE_MAX_BYTES)),
+    body: tryParseBoundedJson(await readText(response, RESPONSE_MAX_BYTES)),
   }));
 }
 

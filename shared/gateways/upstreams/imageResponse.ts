@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import { InvalidOutputError } from '../media/download.ts';
 import { deleteTempFile } from '../media/tempFiles.ts';
-import { parseBoundedJson, tryParseJson } from '../../lib/boundedJson.ts';
+import { parseBoundedJson, tryParseBoundedJson } from '../../lib/boundedJson.ts';
 
 /** A response of the Images API, which may contain tens of megabytes of base64 inside its JSON. */
 export interface ImageResponse {
@@ -41,7 +41,7 @@ export async function readImageResponse(
       image = { file: await newFile() };
       await writeImageFile(decodeBase64(prefix.slice(dataUrlHeader?.length), text, maxBytes), image.file);
     }
-    const body = tryParseJson(latin1ToUtf8(extracted.rest));
+    const body = tryParseBoundedJson(latin1ToUtf8(extracted.rest));
     if (body !== undefined) return { body, image };
     if (image !== undefined && 'file' in image) await deleteTempFile(image.file);
     return { body, image: undefined };
@@ -96,7 +96,7 @@ function latin1ToUtf8(bytes: string): string {
   return Buffer.from(bytes, 'latin1').toString();
 }
 
-/** Unescapes the content of a JSON string. */
+/** Unescapes the content of a JSON string. Parses only what has escapes: the rest of an image would be copied for nothing. */
 function unescapeJson(text: string): string {
   return text.includes('\\') ? (parseBoundedJson(`"${text}"`) as string) : text;
 }

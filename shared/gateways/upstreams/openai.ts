@@ -145,7 +145,7 @@ export function openaiUpstream({ upstream: { baseUrl, key, acceptsForm }, modelI
 }
 
 function isFailedStatus(body: unknown): boolean {
-  return FAILED_STATUSES.includes(getField(body, 'status') as string);
+  return FAILED_STATUSES.includes(toNonEmptyString(getField(body, 'status')) ?? '');
 }
 
 function failedResult(body: unknown): UpstreamResult {

@@ -129,7 +129,7 @@ export function replicateUpstream({ upstream: { baseUrl, key }, modelId, kind }:
   /** The response is the prediction. One that was canceled without a start never ran. */
   async function cancel(handle: UpstreamHandle): Promise<CancelResult> {
     const { status, body } = await sendToOrigin('POST', (handle as ReplicateHandle).cancel_url);
-    const isCanceled = ['canceled', 'aborted'].includes(getField(body, 'status') as string);
+    const isCanceled = ['canceled', 'aborted'].includes(toNonEmptyString(getField(body, 'status')) ?? '');
     return status === 200 && isCanceled && isNotStarted(body) ? 'did_not_run' : 'unknown';
   }
 

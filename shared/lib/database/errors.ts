@@ -18,12 +18,15 @@ export function isStatementTimeout(error: unknown): boolean {
   return error instanceof Error && getErrorCode(error) === '57014';
 }
 
-/** Describes an outage for the log and the caller. A statement mostly times out as it waits for the row of an account. */
+/**
+ * Describes an outage for the log and the caller. A statement times out as it waits for a row, such as that of a busy
+ * account, or because the database is slow.
+ */
 export function describeOutage(error: unknown): { event: string; reason: string; retryAfterSeconds: number } {
   return isStatementTimeout(error)
     ? {
-        event: 'statement timed out: account busy',
-        reason: 'The account is busy with other requests.',
+        event: 'statement timed out',
+        reason: 'The service is busy.',
         retryAfterSeconds: 1,
       }
     : {

@@ -3,15 +3,20 @@ import { getAccount } from '../../../../shared/domain/accounts/accounts.ts';
 import { getTotalCents } from '../../../../shared/domain/billing/topupAmounts.ts';
 import { readTopupRemainder } from '../../../../shared/domain/billing/listTopups.ts';
 import { findTopup, requestTopupRefund } from '../../../../shared/domain/billing/topupRefunds.ts';
-import { ADJUSTMENT_MAX_CREDITS, postCreditAdjustment } from '../../../../shared/domain/credits/creditAdjustments.ts';
+import {
+  ADJUSTMENT_MAX_CREDITS,
+  needsApproval,
+  postCreditAdjustment,
+} from '../../../../shared/domain/credits/creditAdjustments.ts';
 import {
   decideApproval,
+  describeClosedApproval,
   findApproval,
   type ListedApproval,
-  needsApproval,
   requestApproval,
 } from '../../../../shared/domain/staff/approvals.ts';
 import { findAccountForStaff } from '../../../../shared/domain/staff/accountOverview.ts';
+import { config } from '../../../../shared/lib/config.ts';
 import { ServiceError } from '../../../../shared/spec/errors.ts';
 import { requireActor } from '../../../context.ts';
 import { formatChange, formatNumber, formatUsd } from '../../components/formatAmount.ts';
@@ -28,6 +33,7 @@ export const adjustCredits = defineAction({
       <p>
         The balance is {formatNumber(account.balance)} credits, of which {formatNumber(account.topup_credits)} are
         top-up credits. Credits are added to the top-up credits, which do not expire, and can be removed from them only.
+        {describeApprovalRule()}
       </p>
     ),
     button: 'Adjust credits',
@@ -42,6 +48,12 @@ export const adjustCredits = defineAction({
     return isRepeat ? UNCHANGED : 'adjusted';
   },
 });
+
+function describeApprovalRule(): string {
+  const { STAFF_APPROVAL_CREDITS: limit } = config;
+  if (limit === undefined) return '';
+  return ` From ${formatNumber(limit)} credits on, added or removed, the adjustment is only requested: another member must approve it.`;
+}
 
 function AdjustmentFields({ form }: { form: URLSearchParams }): VNode {
   return (
@@ -99,11 +111,12 @@ function parseNote(form: URLSearchParams): string {
 const describeDecision = ({ approval, account, requester }: ListedApproval) => ({
   consequences: (
     <p>
-      {requester.email} requested it: {approval.reason}.{' '}
+      {requester.email} requested it with the reason “{approval.reason}”.{' '}
       {approval.note === '' ? 'The customer sees no note.' : `The customer sees the note “${approval.note}”.`} The
       balance is {formatNumber(account.balance)} credits.
     </p>
   ),
+  closed: describeClosedApproval(approval),
   returnPath: getAccountPath(account),
 });
 

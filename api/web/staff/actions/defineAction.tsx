@@ -19,6 +19,8 @@ export interface ActionDescription {
   consequences: ComponentChildren;
   /** Label of the button that confirms. */
   button: string;
+  /** Sentence in place of the form if the action is no longer possible. A repeated form still gets its first outcome. */
+  closed?: string | undefined;
   /** Page to return to, with or without the action. */
   returnPath: string;
 }
@@ -74,8 +76,8 @@ async function sendActionPage<Target>(
   { form, problem }: { form: URLSearchParams; problem?: string },
   status = 200,
 ): Promise<void> {
-  const { question, consequences, button, returnPath } = describe(target);
-  const children = (
+  const { question, consequences, button, returnPath, closed } = describe(target);
+  const confirmation = (
     <section class="card" aria-label="Confirmation">
       <div class="stack">{consequences}</div>
       <Form action={ctx.path.replace(/\/?$/, '/')} token={createCsrfToken(ctx)} class="apart">
@@ -93,7 +95,17 @@ async function sendActionPage<Target>(
       </Form>
     </section>
   );
-  const flash = problem === undefined ? {} : { problem };
+  const explanation = (
+    <section class="card">
+      <p>{closed}</p>
+      <a class="button" href={returnPath}>
+        Back to the account
+      </a>
+    </section>
+  );
+  const isClosed = closed !== undefined;
+  const children = isClosed ? explanation : confirmation;
+  const flash = problem === undefined || isClosed ? {} : { problem };
   await sendStaffConsolePage(ctx, { current: '/admin/accounts/', heading: question, ...flash, children }, status);
 }
 

@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { now } from '../../../lib/clock.ts';
-import { tryParseJson } from '../../../lib/boundedJson.ts';
+import { tryParseBoundedJson } from '../../../lib/boundedJson.ts';
 import type { AdapterName } from '../modelPresets.ts';
 import { getField, isSafeString } from '../responses.ts';
 import type { UpstreamSettings } from '../upstreamSettings.ts';
@@ -45,6 +45,6 @@ export async function verifyCallback(
 }
 
 function readJobId(body: Buffer, field: string): string | undefined {
-  const id = getField(tryParseJson(body.toString()), field);
+  const id = getField(tryParseBoundedJson(body.toString()), field);
   return isSafeString(id) ? id : undefined;
 }

@@ -2,10 +2,10 @@ import {
   findCreditAdjustment,
   ADJUSTMENT_MAX_CREDITS,
   assertNotErased,
+  needsApproval,
   postCreditAdjustment,
 } from '../../../../shared/domain/credits/creditAdjustments.ts';
 import { lookUpAccountForStaff } from '../../../../shared/domain/accounts/adminLookup.ts';
-import { needsApproval } from '../../../../shared/domain/staff/approvals.ts';
 import { ServiceError } from '../../../../shared/spec/errors.ts';
 import { type CommandContext, UsageError, parseIntegerOption } from '../command.ts';
 import { getSystemActor } from '../systemActor.ts';
@@ -27,13 +27,13 @@ export async function grantCredits({
   if (typeof note !== 'string' || !NOTE_PATTERN.test(note))
     throw new UsageError('--note must be one line of at most 120 characters.');
   const account = await lookUpAccountForStaff(query);
-  if (needsApproval(credits)) {
+  const adjustment = { accountId: account.id, credits, requestName: request, note: note.trim() };
+  const before = await findCreditAdjustment(adjustment);
+  if (before === null && needsApproval(credits)) {
     const detail = `${credits} credits need a second member of staff. Request them in the staff console at /admin/accounts/${account.uuid}/adjust/.`;
     throw new ServiceError('admin_required', detail);
   }
-  const adjustment = { accountId: account.id, credits, requestName: request, note: note.trim() };
   if (!shouldApply) {
-    const before = await findCreditAdjustment(adjustment);
     if (before === null) {
       assertNotErased(account);
       print(`${account.email} would receive ${credits} credits: ${account.balance} -> ${account.balance + credits}.`);
