@@ -5,9 +5,15 @@ export async function up(knex: Knex): Promise<void> {
   await knex.raw(`
     ALTER TABLE upstream_health ADD COLUMN account_error_account_id bigint;
     COMMENT ON COLUMN upstream_health.account_error_account_id IS 'account of the generation of account_error_at';
+    COMMENT ON COLUMN upstream_health.account_error_at IS
+      'time of the first account error since the last accepted submit';
   `);
 }
 
 export async function down(knex: Knex): Promise<void> {
-  await knex.raw('ALTER TABLE upstream_health DROP COLUMN account_error_account_id');
+  await knex.raw(`
+    ALTER TABLE upstream_health DROP COLUMN account_error_account_id;
+    COMMENT ON COLUMN upstream_health.account_error_at IS
+      'time of the last account error of a generation that had none before';
+  `);
 }

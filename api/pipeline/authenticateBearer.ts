@@ -84,7 +84,10 @@ function withChallenge(error: unknown): never {
   throw error instanceof ServiceError && error.code === 'invalid_api_key' ? invalidKeyError(error.message) : error;
 }
 
-/** Error for an API key that is not valid. Unlike that for a token it is counted against the address. */
+/**
+ * Error for an API key that is not valid. Unlike that for a token, it is replaced by a 429 above the limit of the
+ * address.
+ */
 function invalidKeyError(detail: string): HttpError {
   return new HttpError('invalid_api_key', detail, {
     headers: { 'www-authenticate': buildInvalidTokenChallenge('mcp') },

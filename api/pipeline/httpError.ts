@@ -24,7 +24,8 @@ export class HttpError extends ServiceError {
 
 /**
  * A rejection from which a client starts its authorization, or asks for more scopes. Nothing that can be guessed was
- * presented, so that the limit of the address does not replace it by a 429, which has no challenge.
+ * presented, so that the limit of the address does not replace it by a 429, which has no challenge. The 401 for a wrong
+ * API key has a challenge too, but is deliberately not one of these: keys can be guessed.
  */
 export class ChallengeError extends HttpError {
   constructor(code: ErrorCode, detail: string, challenge: string, status = ERROR_STATUS[code]) {

@@ -43,7 +43,7 @@ const COMMAND_VARIABLES = [
 /** Variables that each kind of process reads, and placeholders for required ones that it never uses. */
 const VARIABLES_BY_KIND: Record<ProcessKind, { names: readonly string[]; unused: Record<string, string> }> = {
   service: { names: Object.keys(Environment.properties), unused: {} },
-  // Commands do not suspend staff.
+  // Commands do not suspend staff, nor grant what needs two people.
   admin: {
     names: [...COMMAND_VARIABLES, 'STAFF_EMAILS', 'STAFF_APPROVAL_CREDITS', 'SMTP_URL', 'MAIL_FROM'],
     unused: {},

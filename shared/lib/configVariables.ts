@@ -193,7 +193,7 @@ export const Environment = Type.Object({
   }),
   /**
    * `on` accepts the URL of a metadata document as client id. The API then fetches the document. `auto` does so, too, but
-   * advertises it only while documents can be fetched: clients register otherwise.
+   * advertises this only while documents can be fetched; otherwise clients register.
    */
   OAUTH_CLIENT_METADATA_DOCUMENTS: Type.Enum(['on', 'auto', 'off'], { default: 'auto' }),
   /** Proxy for fetching these documents, and hosts that are reached without it. */

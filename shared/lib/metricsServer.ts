@@ -17,8 +17,8 @@ export function isMetricsEnabled(): boolean {
 }
 
 /**
- * Serves the metrics at `/metrics` on METRICS_PORT, never on the public port, and at `/health` that the process responds,
- * which workers have no other port for. Does nothing without METRICS_PORT.
+ * Serves the metrics at `/metrics` on METRICS_PORT, never on the public port. Also answers `/health`, without a token:
+ * workers have no other port. Does nothing without METRICS_PORT.
  * @throws ConfigError if the port is not available, or if METRICS_TOKEN is set without METRICS_PORT. `parseConfig`
  *   cannot reject the latter, as release step and commands share the variables and serve nothing.
  */

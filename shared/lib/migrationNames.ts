@@ -1,6 +1,7 @@
 /**
- * Names of the migrations that this version needs, in order; the name of a deployed migration never changes. The readiness check reads
- * them, so they are not in `migrations/`; `migrations/migrate.ts` does not compile unless it has a migration for each.
+ * Names of the migrations that this version needs, in order; the name of a deployed migration never changes. The
+ * readiness check reads them, so they are not in `migrations/`; `migrations/migrate.ts` does not compile unless it has
+ * a migration for each.
  */
 export const MIGRATION_NAMES = [
   '0001_accounts',

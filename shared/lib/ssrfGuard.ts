@@ -2,7 +2,9 @@ import { type LookupAddress, lookup, Resolver } from 'node:dns';
 import { BlockList, isIP } from 'node:net';
 import type { LookupFunction } from 'node:net';
 
-/** Networks that downloads must not reach: this machine, its neighbours, cloud metadata services. */
+/**
+ * Networks that requests to addresses of others must not reach: this machine, its neighbours, cloud metadata services.
+ */
 const PRIVATE_NETWORKS = new BlockList();
 for (const [network, bits] of [
   ['0.0.0.0', 8],

@@ -115,7 +115,7 @@ export const METRIC_DAYS = 30;
 export const BODY_LIMIT_BYTES = 64 * 1024;
 /** Maximum size of a create whose model takes images: a data URL encodes three bytes in four characters. */
 export const IMAGE_BODY_LIMIT_BYTES = 8 * 1024 * 1024;
-/** Levels of lists and objects, and values, in a JSON body larger than BODY_LIMIT_BYTES. */
+/** Levels of lists and objects, and values, in JSON of others that is longer than BODY_LIMIT_BYTES. */
 export const JSON_DEPTH_MAX = 32;
 export const JSON_VALUES_MAX = 10_000;
 /** Complete bodies larger than BODY_LIMIT_BYTES that a process holds. Each takes up to three times its size in memory. */

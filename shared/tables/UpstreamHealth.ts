@@ -22,7 +22,7 @@ export class UpstreamHealth extends Model {
   declare detail: string;
   /** End of the open circuit, after an error that probes do not detect. It counts as offline until then. */
   declare circuit_open_until: Date | null;
-  /** Time of the last account error of a generation that had none before. */
+  /** Time of the first account error since the last accepted submit. */
   declare account_error_at: Date | null;
   /** Account of that generation. */
   declare account_error_account_id: number | null;

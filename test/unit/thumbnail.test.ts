@@ -224,7 +224,7 @@ describe('thumbnails', () => {
     expect(failures[0]).to.not.be.instanceOf(DecodeError);
   });
 
-  it('of uploads that waited for more than 20 seconds are not made, also behind a stopped one that is newer', async () => {
+  it('of uploads are not made after 20 seconds in the queue, also behind a newer one that was stopped', async () => {
     const long = join(folder, 'long.jpg');
     await writeFile(long, await makePrintJpeg(7_000));
     const [{ filePath: small }] = (await pictures(1)) as [{ filePath: string; height: number }];

@@ -18,8 +18,7 @@ const parseCreate = createBodyParser(CreateApiKeyRequest);
 const parseUpdate = createBodyParser(UpdateApiKeyRequest);
 
 /**
- * Returns whether a request creates a key that can read or spend. No option prevents that: a limit of a billion credits is
- * none.
+ * Returns whether a request creates a live key. Options do not exempt it: a limit may be as high as a billion credits.
  */
 export function createsLiveKey(ctx: Context): boolean {
   return readFields(ctx)['mode'] !== 'test';

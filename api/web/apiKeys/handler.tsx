@@ -27,7 +27,9 @@ export async function showKeysPage(ctx: Context): Promise<void> {
   await renderKeysPage(ctx);
 }
 
-/** Returns whether the form creates a key that can read or spend. */
+/**
+ * Returns whether the form creates a live key. Options do not exempt it: a limit may be as high as a billion credits.
+ */
 export function createsLiveKey(ctx: Context): boolean {
   return getForm(ctx).get('mode') !== 'test';
 }

@@ -79,8 +79,8 @@ const OFFERED_CHANGES = [
 const CHANGES_PATH = `${QUEUE_BOARD_PATH}/api/queues/`;
 
 /**
- * Parses a change from its path and its body, as `<queue>/pause`, `<queue>/<job>/retry`, `pause` for all queues. The parts of
- * the path are decoded as the board decodes them, so that the queue is the one that it changes.
+ * Parses a change from its path and its body, as `<queue>/pause`, `<queue>/<job>/retry`, `pause` for all queues. The
+ * parts of the path are decoded as the board decodes them, so that the queue is the one that it changes.
  * @throws ServiceError not_found for a change that is not offered.
  */
 function parseQueueChange(ctx: Context): QueueChange {

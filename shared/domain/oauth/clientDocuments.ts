@@ -10,8 +10,8 @@ import { OAuthClient } from '../../tables/OAuthClient.ts';
 import { parseClientMetadata } from './clientMetadata.ts';
 
 /**
- * Fetches the metadata document of a client and stores it. While its host does not serve it, returns the stored version,
- * for a limited time.
+ * Fetches the metadata document of a client and stores it. While its host does not serve it, returns the stored
+ * version, for a limited time.
  * @param stored version whose document has expired.
  * @param accountId account of the user, which limits the documents fetched for one account at a time.
  * @throws OAuthError invalid_client

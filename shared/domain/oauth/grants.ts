@@ -28,7 +28,7 @@ export interface ConnectedApplication {
   lastUsedAt: Date | null;
 }
 
-/** Returns the time before whose first use a refresh token is no longer valid. */
+/** Returns the earliest first use at which a refresh token is still accepted at a time. */
 export function getGraceStart(at: Date): Date {
   return addMilliseconds(at, -REFRESH_GRACE_SECONDS * 1_000);
 }

@@ -16,11 +16,12 @@ export interface DispatchedEvent
 
 /**
  * Marks a batch of claimed events as dispatched, and inserts their deliveries and e-mail messages. Endpoints are locked
- * in the order of their ids, so that a worker that releases one at the same time finds the deliveries. One that is leased
- * stays due when its lease expires; that is no condition of the update, which would miss a release that it waited for.
- * The default endpoint receives events of generations with an address of their own; the others those of their types,
- * from the time on at which they were created or enabled. A body is stored only if it is delivered. A message has the time of its event, which it names and from which it can be too late.
- * The array of accounts keeps the planner from scanning tables: it estimates a hundred rows for `json_to_recordset`.
+ * in the order of their ids, so that a worker that releases one at the same time finds the deliveries. One that is
+ * leased stays due when its lease expires; that is no condition of the update, which would miss a release that it
+ * waited for. The default endpoint receives events of generations with an address of their own; the others those of
+ * their types, from the time on at which they were created or enabled. A body is stored only if it is delivered. A
+ * message has the time of its event, which it names and from which it can be too late. The array of accounts keeps the
+ * planner from scanning tables: it estimates a hundred rows for `json_to_recordset`.
  */
 const WRITE_DISPATCH = prepared(
   'write_dispatch',

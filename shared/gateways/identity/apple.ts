@@ -43,6 +43,7 @@ function parseEvent(events: unknown): IdentityNotification {
   const event = (typeof events === 'string' ? tryParseBoundedJson(events) : events) as
     | Record<string, unknown>
     | undefined;
+  // The time is in milliseconds, unlike the other times of tokens.
   const { type, sub: subject, event_time: milliseconds } = event ?? {};
   if (typeof type === 'string' && typeof subject === 'string' && typeof milliseconds === 'number')
     return { type, subject, at: new Date(milliseconds) };

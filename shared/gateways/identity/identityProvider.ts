@@ -25,6 +25,7 @@ export interface IdentityNotification {
   /** Name of the event at the provider. */
   type: string;
   subject: string;
+  /** Time of the change; sessions opened later are not concerned. */
   at: Date;
 }
 

@@ -33,7 +33,7 @@ export async function deleteTempFile(localFile: string): Promise<void> {
 /** Age of a reservation of a process that died. */
 const STALE_RESERVATION_MS = UPLOAD_TIME_LIMIT_MS + MINUTE_MS;
 
-/** Maximum number of reservations at a time, of all groups. */
+/** Maximum number of reservations at a time, of all groups: arriving files on one machine or shared folder. */
 const RESERVATIONS_MAX = 64;
 const RESERVATION_PREFIX = 'upload-';
 

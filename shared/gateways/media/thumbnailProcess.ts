@@ -9,7 +9,7 @@ const THUMBNAIL_EFFORT = 2;
 const MAX_INPUT_PIXELS = 50_000_000;
 /** A decoder holds several lines at a time. */
 const MAX_SIDE_PX = 30_000;
-/** Memory for whole pictures. Together with 80 MB for the process it stays below its limit, see `thumbnail.ts`. */
+/** Memory for the picture; about 250 MB with the process, which is below its limit, see `thumbnail.ts`. */
 const MAX_PICTURE_BYTES = 160_000_000;
 
 sharp.cache(false);

@@ -40,8 +40,8 @@ async function decodeWithFfmpeg(filePath: string, ffmpegPath: string): Promise<D
 }
 
 /**
- * MP4 and WebM only: a playlist or manifest demuxer would open other files that the video names. A frame of 8K has 33
- * megapixels; a file of some kilobytes can have one that takes a gigabyte.
+ * MP4 and WebM only: a playlist or manifest demuxer would open other files that the video names. Limit of 40 megapixels
+ * (8K has 33): a file of a few kilobytes can declare a frame that takes a gigabyte.
  */
 const INPUT_LIMITS = ['-format_whitelist', 'mov,matroska', '-max_pixels', '40000000'];
 

@@ -96,7 +96,10 @@ function latin1ToUtf8(bytes: string): string {
   return Buffer.from(bytes, 'latin1').toString();
 }
 
-/** Unescapes the content of a JSON string. Parses only what has escapes: the rest of an image would be copied for nothing. */
+/**
+ * Unescapes the content of a JSON string. Parses only what has escapes: the rest of an image would be copied for
+ * nothing.
+ */
 function unescapeJson(text: string): string {
   return text.includes('\\') ? (parseBoundedJson(`"${text}"`) as string) : text;
 }

@@ -119,9 +119,10 @@ function listErrorTexts(body: unknown): string[] {
 }
 
 /**
- * Classifies the response to a submission that was not accepted. The words of the body come before its status, which
- * providers use for prompts and for accounts alike. A 403 without words about our account rejects this request only: a
- * firewall in front of the provider that blocks a prompt names no reason, in HTML or in JSON.
+ * Classifies the response to a submission that was not accepted. 400 and 422 always reject this request. For other
+ * statuses the words of the body come first: providers use them for prompts and for accounts alike. A 403, 405, 406 or
+ * 451 without words about our account rejects this request, too: a firewall in front of the provider that blocks a
+ * prompt names no reason, in HTML or in JSON.
  * @param describeRejection builds the message to the customer for a submission that is rejected for good.
  */
 export function toSubmitError(

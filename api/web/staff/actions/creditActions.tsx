@@ -52,7 +52,8 @@ export const adjustCredits = defineAction({
 function describeApprovalRule(): string {
   const { STAFF_APPROVAL_CREDITS: limit } = config;
   if (limit === undefined) return '';
-  return ` From ${formatNumber(limit)} credits on, added or removed, the adjustment is only requested: another member must approve it.`;
+  const amount = `From ${formatNumber(limit)} credits on, added or removed`;
+  return ` ${amount}, the adjustment is only requested: another member must approve it.`;
 }
 
 function AdjustmentFields({ form }: { form: URLSearchParams }): VNode {

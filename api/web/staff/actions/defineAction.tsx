@@ -19,7 +19,9 @@ export interface ActionDescription {
   consequences: ComponentChildren;
   /** Label of the button that confirms. */
   button: string;
-  /** Sentence in place of the form if the action is no longer possible. A repeated form still gets its first outcome. */
+  /**
+   * Sentence in place of the form if the action is no longer possible. A repeated form still gets its first outcome.
+   */
   closed?: string | undefined;
   /** Page to return to, with or without the action. */
   returnPath: string;

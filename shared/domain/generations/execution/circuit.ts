@@ -26,12 +26,12 @@ export async function recordAcceptance({ upstream, modelId }: UpstreamRoute): Pr
   await runStatement(RECORD_ACCEPTANCE, { upstream: `${upstream.name}:${modelId}`, now: now() });
 }
 
-/** Time that two account errors of one customer are apart at least, to be evidence: its prompts may cause several at once. */
+/** Minimum time between two account errors of one customer that are evidence: its prompts may cause several at once. */
 const ONE_CUSTOMER_EVIDENCE_MS = 30_000;
 
 /**
- * Keeps the first account error since the last accepted submit. Only the first one of a generation is evidence: its retries
- * say nothing about others.
+ * Keeps the first account error since the last accepted submit. Only the first one of a generation is evidence: its
+ * retries say nothing about others.
  */
 const RECORD_ACCOUNT_ERROR = prepared(
   'record_account_error',
