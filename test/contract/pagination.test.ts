@@ -89,10 +89,12 @@ describe('lists', () => {
     let left = rows;
     for (const count of [1, 49, 200]) {
       const gone = new Set(Array.from({ length: count }, () => left[roll(left.length)]?.uuid ?? ''));
-      const responses = await Promise.all(
-        [...gone].map((uuid) => customer.request('DELETE', `/api/generations/${uuid}/`)),
-      );
-      expect(responses.every(({ status }) => status === 204)).to.equal(true);
+      // At a time as many as one account can wait for within the time limit of a statement on a busy machine.
+      const uuids = [...gone];
+      while (uuids.length > 0) {
+        const deletions = uuids.splice(0, 25).map((uuid) => customer.request('DELETE', `/api/generations/${uuid}/`));
+        for (const { status } of await Promise.all(deletions)) expect(status).to.equal(204);
+      }
       left = left.filter(({ uuid }) => !gone.has(uuid));
       const numbers = left.map(({ number }) => number);
       await expectPages(customer, numbers, allPages(numbers));

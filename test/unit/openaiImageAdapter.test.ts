@@ -73,11 +73,14 @@ describe('the OpenAI adapter for images', () => {
   });
 
   it('waits no longer than until the deadline', async () => {
+    // Keeps a connection open: one that is not made in time is `unavailable`.
+    await askImage();
     fake.outcome = 'wait';
     const startedAt = Date.now();
-    for (const deadlineMs of [500, -500]) {
-      expect(await captureUpstreamError(askImage(job({ deadlineMs })))).to.include({ fault: 'unknown' });
-    }
+    expect(await captureUpstreamError(askImage(job({ deadlineMs: 500 })))).to.include({ fault: 'unknown' });
+    // The request may be sent within the millisecond that it gets.
+    const late = await captureUpstreamError(askImage(job({ deadlineMs: -500 })));
+    expect(late.fault).to.be.oneOf(['unknown', 'unavailable']);
     expect(Date.now() - startedAt).to.be.below(scaleTimeout(2_000));
   });
 

@@ -208,7 +208,7 @@ describe('thumbnails', () => {
 
   it('of uploads do not wait for an image that takes long, which is made later, or fails if more follow', async () => {
     const long = join(folder, 'long.jpg');
-    await writeFile(long, await makePrintJpeg(7_000));
+    await writeFile(long, await makePrintJpeg(5_500));
     const [{ filePath: small }] = (await pictures(1)) as [{ filePath: string; height: number }];
     const order: string[] = [];
     const send = (file: string, accountId: number, name: string) =>
