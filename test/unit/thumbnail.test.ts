@@ -208,15 +208,15 @@ describe('thumbnails', () => {
 
   it('of uploads do not wait for an image that takes long, which is made later, or fails if more follow', async () => {
     const long = join(folder, 'long.jpg');
-    await writeFile(long, await makePrintJpeg(5_500));
+    await writeFile(long, await makePrintJpeg(7_000));
     const [{ filePath: small }] = (await pictures(1)) as [{ filePath: string; height: number }];
     const order: string[] = [];
     const send = (file: string, accountId: number, name: string) =>
       reencodeImage(file, join(folder, `copy-${name}`), accountId).then(() => order.push(name));
     await Promise.all([send(long, 81, 'long'), send(long, 81, 'long too'), send(small, 82, 'small')]);
     expect(order).to.deep.equal(['small', 'long', 'long too']);
-    await Promise.all([91, 92, 93].map((accountId) => send(long, accountId, `long of ${accountId}`)));
-    expect(order.slice(3)).to.have.members(['long of 91', 'long of 92', 'long of 93']);
+    await Promise.all([91, 92].map((accountId) => send(long, accountId, `long of ${accountId}`)));
+    expect(order.slice(3)).to.have.members(['long of 91', 'long of 92']);
     const failures: Error[] = [];
     void captureError(send(long, 83, 'long again')).then((error) => failures.push(error));
     for (let accountId = 84; failures.length === 0; accountId += 1) await send(small, accountId, 'small');

@@ -20,6 +20,11 @@ sharp.unblock({ operation: ['VipsForeignLoadPng', 'VipsForeignLoadJpeg', 'VipsFo
 
 /** Memory at which the process exits: the garbage collector does not manage the decoders' memory. */
 const MAX_RESIDENT_BYTES = 256 * 1024 ** 2;
+/**
+ * Size of its data at which a process for customers' images exits. Decoders keep address space that they have freed, which counts towards the
+ * limit of the process, so that the next image would be taken for one that is too large.
+ */
+const MAX_DATA_KB = 230_000;
 
 process.on('message', (request: ThumbnailRequest) => void handleRequest(request));
 // The worker has stopped this process, or has died.
@@ -33,8 +38,16 @@ async function handleRequest(request: ThumbnailRequest): Promise<void> {
     isLocalFault: request.kind === 'reencode' && (await isLocalFault(request.filePath)),
   }));
   const ms = performance.now() - startedAt;
-  const reply: ThumbnailResponse = { result, ms, isLast: process.memoryUsage.rss() >= MAX_RESIDENT_BYTES };
+  const isFull = request.kind === 'reencode' && (await readDataKb()) >= MAX_DATA_KB;
+  const isLast = isFull || process.memoryUsage.rss() >= MAX_RESIDENT_BYTES;
+  const reply: ThumbnailResponse = { result, ms, isLast };
   process.send?.(reply);
+}
+
+/** Returns the size of the data of this process, which only Linux tells and limits; 0 elsewhere. */
+async function readDataKb(): Promise<number> {
+  const status = await readFile('/proc/self/status', 'utf8').catch(() => '');
+  return Number(/^VmData:\s*(\d+) kB/m.exec(status)?.[1] ?? 0);
 }
 
 const DECODE_OPTIONS = { limitInputPixels: MAX_INPUT_PIXELS, failOn: 'error', sequentialRead: true } as const;
