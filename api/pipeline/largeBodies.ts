@@ -28,8 +28,8 @@ const largeBodies = perService(() => new Map<Context, LargeBody>());
 
 /**
  * Reads and parses a JSON body that may contain images, for an account with a plan. Its memory is bounded until
- * {@link releaseLargeBody}: complete bodies have a maximum number and size, and of too many that arrive the oldest is
- * rejected, so that slow ones do not keep others out.
+ * {@link releaseLargeBody}: complete bodies have a maximum number and size, and of too many that arrive the oldest of the
+ * account with the most is rejected, so that slow ones do not keep others out.
  * @throws ServiceError subscription_required; rate_limited; validation_error; HttpError 413 if the body is too large.
  */
 export async function readLargeJsonBody(ctx: Context): Promise<void> {
@@ -45,7 +45,7 @@ export async function readLargeJsonBody(ctx: Context): Promise<void> {
     arrival: new AbortController(),
   };
   held.set(ctx, body);
-  rejectOldestArriving();
+  rejectSurplusArriving();
   const bytes = await readRawBody(ctx, IMAGE_BODY_LIMIT_BYTES, body.arrival.signal);
   body.isComplete = true;
   const complete = [...held.values()].filter(({ isComplete }) => isComplete);
@@ -58,15 +58,15 @@ export function releaseLargeBody(ctx: Context): void {
   largeBodies().delete(ctx);
 }
 
-function rejectOldestArriving(): void {
+function rejectSurplusArriving(): void {
   const arriving = [...largeBodies()].filter(([, { isComplete }]) => !isComplete);
-  const bytes = sumBytes(arriving.map(([, body]) => body));
-  const oldest = arriving[0];
-  if (oldest === undefined || (arriving.length <= ARRIVING_BODIES_MAX && bytes <= ARRIVING_BODIES_MAX_BYTES)) return;
-  const [ctx, { arrival }] = oldest;
+  const bodies = arriving.map(([, body]) => body);
+  if (bodies.length <= ARRIVING_BODIES_MAX && sumBytes(bodies) <= ARRIVING_BODIES_MAX_BYTES) return;
+  const shares = bodies.map((body) => sumBytes(bodies.filter(({ accountId }) => accountId === body.accountId)));
+  const [ctx, { arrival }] = arriving[shares.indexOf(Math.max(...shares))] as [Context, LargeBody];
   releaseLargeBody(ctx);
   arrival.abort(tooManyBodiesError());
-  rejectOldestArriving();
+  rejectSurplusArriving();
 }
 
 function sumBytes(bodies: LargeBody[]): number {
@@ -74,6 +74,6 @@ function sumBytes(bodies: LargeBody[]): number {
 }
 
 function tooManyBodiesError(): ServiceError {
-  const detail = `Too many requests with images in their body at a time: at most ${LARGE_BODIES_OF_ACCOUNT_MAX} of an account. Wait for the others, or upload the images instead.`;
+  const detail = `Too many requests with images in their body at a time: at most ${LARGE_BODIES_OF_ACCOUNT_MAX} of an account, and fewer while others send many. Send it again, or upload the images instead.`;
   return new ServiceError('rate_limited', detail, { retryAfterSeconds: 2 });
 }

@@ -175,6 +175,18 @@ describe('limits of input images', () => {
     await Promise.all(open.map(({ reply }) => reply));
   });
 
+  it('large bodies that arrive are rejected of the accounts with the most of them, also if others are older', async () => {
+    const [slow, ...others] = await Promise.all(Array.from({ length: 7 }, () => service.createCustomer('studio')));
+    const [oldest] = await openUnfinished(slow as TestCustomer, 1);
+    const open = [];
+    for (const other of others) open.push(...(await openUnfinished(other, 3)));
+    expect(await Promise.race(open.map(({ reply }) => reply))).to.match(/^HTTP\/1\.1 429 /);
+    oldest?.end('}');
+    expect(await oldest?.reply).to.match(/^HTTP\/1\.1 400 /);
+    for (const request of open) request.end('}');
+    await Promise.all(open.map(({ reply }) => reply));
+  });
+
   it('a large body needs a plan before it is read', async () => {
     const visitor = await service.createCustomer(null);
     const [unfinished] = await openUnfinished(visitor, 1);
