@@ -24,13 +24,18 @@ export function tryParseBoundedJson(text: string): unknown {
   }
 }
 
+/** Levels of a small text. The validators of MCP messages, which are recursive, overflow at 1,500. */
+const SMALL_JSON_DEPTH_MAX = 500;
+
 /**
  * Rejects a large text with too many levels or values, which would take a hundred times its size in memory once parsed.
- * A small text is not read, so that the error of a deep value names its field. Leaves all other errors to the parser.
+ * A small one may have more of them, so that the error of a deep value names its field. Leaves all other errors to the
+ * parser.
  * @throws JsonBoundsError
  */
 export function requireBoundedJson(text: string): void {
-  if (text.length <= BODY_LIMIT_BYTES) return;
+  const isSmall = text.length <= BODY_LIMIT_BYTES;
+  const maxDepth = isSmall ? SMALL_JSON_DEPTH_MAX : JSON_DEPTH_MAX;
   let depth = 0;
   let values = 0;
   let isInString = false;
@@ -43,9 +48,9 @@ export function requireBoundedJson(text: string): void {
     else if (code === OPEN_LIST || code === OPEN_OBJECT) {
       depth += 1;
       values += 1;
-      if (depth > JSON_DEPTH_MAX) throw new JsonBoundsError(`at most ${JSON_DEPTH_MAX} levels of lists and objects`);
+      if (depth > maxDepth) throw new JsonBoundsError(`at most ${maxDepth} levels of lists and objects`);
     } else if (code === CLOSE_LIST || code === CLOSE_OBJECT) depth -= 1;
     else if (code === COMMA) values += 1;
-    if (values > JSON_VALUES_MAX) throw new JsonBoundsError(`at most ${JSON_VALUES_MAX} values`);
+    if (values > JSON_VALUES_MAX && !isSmall) throw new JsonBoundsError(`at most ${JSON_VALUES_MAX} values`);
   }
 }

@@ -56,6 +56,18 @@ describe('MCP messages', () => {
     expect(await codes({ method: 'resources/list', params: { cursor: 'none' } })).to.equal(-32_602);
   });
 
+  it('params of thousands of levels are a JSON-RPC error, in a tool call and in any other message', async () => {
+    const deep = '['.repeat(9_000) + ']'.repeat(9_000);
+    for (const body of [
+      `{"jsonrpc":"2.0","id":5,"method":"tools/call","params":{"name":"generate_image","arguments":{"prompt":${deep}}}}`,
+      `{"jsonrpc":"2.0","id":5,"method":"initialize","params":{"capabilities":{"experimental":${deep}}}}`,
+    ]) {
+      const options = { rawBody: body, headers: { 'content-type': 'application/json' } };
+      const { status, body: answer } = await send(undefined, options);
+      expect([status, answer.error.code]).to.deep.equal([400, -32_700]);
+    }
+  });
+
   it('params of a wrong type return InvalidParams, with and without a session', async () => {
     const messages: [string, object][] = [
       ['resources/read', { uri: 5 }],
