@@ -82,6 +82,15 @@ describe('what a member of staff may do alone', () => {
       return `/admin/approvals/${uuid}/`;
     }
 
+    it('is requested once if its form is sent for two accounts at once', async () => {
+      const other = `/admin/accounts/${await findAccountUuid(service, await service.createCustomer(null))}/`;
+      const form = { ...(await console.readForm(`${account}adjust/`, 'finance')), credits: '99950' };
+      const answers = await Promise.all(
+        [account, other].map((path) => console.send(`${path}adjust/`, form, { role: 'finance' })),
+      );
+      expect(answers.map(({ status }) => status)).to.have.members([303, 400]);
+    });
+
     it('is a request, which another member approves once', async () => {
       const form: Record<string, string> = {
         ...(await console.readForm(`${account}adjust/`, 'finance')),

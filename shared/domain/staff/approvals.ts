@@ -28,6 +28,8 @@ export async function requestApproval(
 ): Promise<boolean> {
   return Account.transaction(async (transaction) => {
     const account = await lockAccount(transaction, accountId);
+    // Covers the same form for another account.
+    await transaction.raw('SELECT pg_advisory_xact_lock(hashtextextended(?, 0))', [uuid]);
     const earlier = await StaffApproval.query(transaction).findById(uuid);
     if (earlier !== undefined) {
       if (earlier.account_id === accountId && earlier.credits === credits && earlier.note === note) return false;
