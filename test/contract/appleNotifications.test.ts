@@ -80,6 +80,13 @@ describe('notifications of Apple', () => {
 
     const byGoogle = await signIn('google', createPerson({ email: person.email }));
     expect((await providers.readUser(byGoogle)).uuid).to.equal(uuid);
+
+    const deletedAt = Date.now() - 1_000;
+    const again = await signIn('apple', { ...person, email: createPerson().email });
+    expect(await notify('account-deleted', person, deletedAt)).to.equal(200);
+    expect(await providers.readUser(again)).to.not.equal(null);
+    expect(await notify('account-deleted', person, 8.64e15)).to.equal(200);
+    expect(await providers.readUser(again)).to.equal(null);
   });
 
   it('are accepted for the App ID, and with the event as an object', async () => {
@@ -107,7 +114,7 @@ describe('notifications of Apple', () => {
 });
 
 describe('forged notifications of Apple', () => {
-  const LIMIT = 9;
+  const LIMIT = 11;
   let apple: FakeApple;
   let service: TestService;
   before(async () => {
@@ -140,6 +147,8 @@ describe('forged notifications of Apple', () => {
       await apple.fake.sign({ ...claims, exp: (claims.iat as number) - 60 }),
       await apple.fake.sign(withoutEvents),
       await apple.fake.sign({ ...claims, events: 'consent-revoked' }),
+      await apple.fake.sign({ ...claims, events: { type: 'consent-revoked', sub: 'a\u0000', event_time: 1 } }),
+      await apple.fake.sign({ ...claims, events: { type: 'consent-revoked', sub: 'a', event_time: -8.64e15 } }),
       `${Buffer.from('{"alg":"none"}').toString('base64url')}.${Buffer.from(JSON.stringify(claims)).toString('base64url')}.`,
     ].map((payload) => JSON.stringify({ payload }));
     const bodies = [...forged, '{}', 'payload'];

@@ -10,7 +10,7 @@ import { parseJson } from '../../pipeline/parseJson.ts';
 export async function receiveAppleEvent(ctx: Context): Promise<void> {
   await countRejectedMessages(ctx, async () => {
     const { payload } = parseJson((await readRawBody(ctx, BODY_LIMIT_BYTES)).toString()) as { payload?: unknown };
-    const result = await receiveAppleNotification(String(payload));
+    const result = await receiveAppleNotification(typeof payload === 'string' ? payload : '');
     if (result !== null) await audit(ctx, result.change, result.accountId, { provider: 'apple' });
   });
   // Apple repeats a notification that is answered with any other status.

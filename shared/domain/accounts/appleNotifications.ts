@@ -38,7 +38,8 @@ export async function receiveAppleNotification(token: string): Promise<AppleNoti
   const isDeletion = type === 'account-delete' || type === 'account-deleted';
   if (type !== 'consent-revoked' && !isDeletion) return null;
   const identity = await Identity.query().findById(['apple', getIssuer('apple'), subject]);
-  if (identity === undefined) return null;
+  // A repeated notification does not concern an identity that was linked again since.
+  if (identity === undefined || identity.created_at > at) return null;
   const { account_id: accountId, uuid } = identity;
   if (isDeletion) {
     await removeIdentity(accountId, uuid, { currentToken: null, mayBeLast: true }).catch(ignoreRemoved);

@@ -38,6 +38,9 @@ export function appleProvider(settings: AppleSettings): IdentityProvider {
   };
 }
 
+/** Characters of a subject. Others cannot be stored. */
+const SUBJECT = /^[\x21-\x7e]{1,255}$/;
+
 /** Parses the claim `events`: one event, as JSON text or as an object. Apple has documented both. */
 function parseEvent(events: unknown): IdentityNotification {
   const event = (typeof events === 'string' ? tryParseBoundedJson(events) : events) as
@@ -45,8 +48,9 @@ function parseEvent(events: unknown): IdentityNotification {
     | undefined;
   // The time is in milliseconds, unlike the other times of tokens.
   const { type, sub: subject, event_time: milliseconds } = event ?? {};
-  if (typeof type === 'string' && typeof subject === 'string' && typeof milliseconds === 'number')
-    return { type, subject, at: new Date(milliseconds) };
+  const isKnownForm = typeof type === 'string' && typeof subject === 'string' && SUBJECT.test(subject);
+  if (isKnownForm && typeof milliseconds === 'number' && milliseconds >= 0)
+    return { type, subject, at: new Date(Math.min(milliseconds, now().getTime())) };
   // An ID token, for example, has none.
   throw new IdentityError('rejected', 'the token contains no event');
 }
