@@ -5,7 +5,7 @@ export async function up(knex: Knex): Promise<void> {
   await knex.raw(`
     ALTER TABLE accounts ADD COLUMN spending_limit_count integer NOT NULL DEFAULT 0;
     COMMENT ON COLUMN accounts.spending_limit_count IS
-      'last number of its rows in spending_limits; a charge whose snapshot lacks that row is repeated';
+      'number of its rows in spending_limits';
 
     CREATE TABLE spending_limits (
       account_id    bigint      NOT NULL REFERENCES accounts (id),

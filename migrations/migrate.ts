@@ -1,4 +1,6 @@
 import type { Knex } from 'knex';
+import { SQL_FUNCTIONS } from '../shared/domain/sqlFunctions.ts';
+import { installSqlFunctions } from '../shared/lib/database/sqlFunctions.ts';
 import { type MigrationName, MIGRATIONS_TABLE } from '../shared/lib/migrationNames.ts';
 import { buildConcurrentIndexes, type ConcurrentIndex } from './concurrentIndexes.ts';
 import * as accounts from './0001_accounts.ts';
@@ -33,7 +35,6 @@ import * as testAccounts from './0026_test_accounts.ts';
 import * as testAccountsIndex from './0026_test_accounts_index.ts';
 import * as canceledHours from './0029_canceled_hours.ts';
 import * as generationFillfactor from './0030_generation_fillfactor.ts';
-import * as keyChanges from './0031_key_changes.ts';
 import * as pastDueIndex from './0032_past_due_index.ts';
 import * as planHistory from './0033_plan_history.ts';
 import * as topupRemainders from './0034_topup_remainders.ts';
@@ -84,7 +85,6 @@ export const MIGRATIONS: Record<MigrationName, Migration> = {
   '0026_test_accounts_index': testAccountsIndex,
   '0029_canceled_hours': canceledHours,
   '0030_generation_fillfactor': generationFillfactor,
-  '0031_key_changes': keyChanges,
   '0032_past_due_index': pastDueIndex,
   '0033_plan_history': planHistory,
   '0034_topup_remainders': topupRemainders,
@@ -102,7 +102,7 @@ const ADVISORY_LOCK = 7_206_512_001;
 
 /**
  * Migrates the database to this version, one transaction per migration, so that no migration holds the locks of an
- * earlier one. Safe to run from several processes at once: each waits for the lock, and all but the first have nothing
+ * earlier one, and installs the functions that this version calls. Safe to run from several processes at once: each waits for the lock, and all but the first have nothing
  * left to apply.
  * @param migrations in order, by name.
  * @returns the names of the applied migrations.
@@ -113,10 +113,15 @@ export async function migrate(db: Knex, migrations: Record<string, Migration> = 
   await requireSameSeries(db, Object.keys(migrations));
   for (;;) {
     const next = await findNext(db, migrations);
-    if (next === undefined) return all;
+    if (next === undefined) break;
     await buildConcurrentIndexes(db, migrations[next]?.concurrentIndexes ?? []);
     all.push(...(await db.transaction((transaction) => apply(transaction, migrations, next))));
   }
+  await db.transaction(async (transaction) => {
+    await transaction.raw('SELECT pg_advisory_xact_lock(?)', [ADVISORY_LOCK]);
+    await installSqlFunctions(transaction, SQL_FUNCTIONS);
+  });
+  return all;
 }
 
 /** Returns the first migration that was not applied. */

@@ -10,4 +10,10 @@ export const PROGRAMS = {
 };
 
 /** Files and folders that programs read at run time, from beside their own file. */
-export const ASSETS = ['api/web/styles', 'api/web/scripts', 'api/mcp/apps/page'];
+export const ASSETS = [
+  'api/web/styles',
+  'api/web/scripts',
+  'api/mcp/apps/page',
+  'shared/domain/generations/decideCreates.sql',
+  'shared/domain/generations/chargeGenerations.sql',
+];

@@ -36,7 +36,6 @@ export const MIGRATION_NAMES = [
   '0026_test_accounts_index',
   '0029_canceled_hours',
   '0030_generation_fillfactor',
-  '0031_key_changes',
   '0032_past_due_index',
   '0033_plan_history',
   '0034_topup_remainders',

@@ -70,8 +70,6 @@ export class Account extends Model {
   declare ledger_count: number;
   declare key_count: number;
   declare active_key_count: number;
-  /** Number of changes of its API keys and ends of sessions; compared only with itself. */
-  declare key_change_count: number;
   /** Number of its rows in `spending_limits`, removed limits included. */
   declare spending_limit_count: number;
 

@@ -3,6 +3,8 @@ import { expect } from 'chai';
 import { connectTo } from '../../dev/local/environment/databases.ts';
 import { partitionByAccount } from '../../dev/partitioning/partitionByAccount.ts';
 import { migrate, type Migration, MIGRATIONS } from '../../migrations/migrate.ts';
+import { SQL_FUNCTIONS } from '../../shared/domain/sqlFunctions.ts';
+import { installSqlFunctions, type SqlFunction } from '../../shared/lib/database/sqlFunctions.ts';
 import { MIGRATION_NAMES } from '../../shared/lib/migrationNames.ts';
 import { createDatabase } from '../harness/databases.ts';
 import { expectRejection } from '../harness/expectRejection.ts';
@@ -39,6 +41,29 @@ describe('migrations', () => {
     expect(await migrate(db)).to.deep.equal([]);
     await db.raw(`DELETE FROM migrations WHERE name = '0001_accounts'`);
     await expectRejection(migrate(db), /has the migration 9001_newer.*but not 0001_accounts: it belongs to/);
+  });
+
+  it('install the functions of the release, and keep those of the two releases before', async () => {
+    const db = connect(await createDatabase());
+    const list = async (name: string): Promise<string[]> =>
+      db('pg_proc').where('proname', 'like', `${name}\\_%`).orderBy('oid').pluck('proname');
+    for (const { name, installedName, text } of SQL_FUNCTIONS) {
+      expect(await list(name)).to.deep.equal([installedName]);
+      const [{ prosrc: source }] = await db('pg_proc').where({ proname: installedName }).select('prosrc');
+      expect(text.split('$$')[1]).to.equal(source);
+    }
+    const [{ name, installedName, text }] = SQL_FUNCTIONS as [SqlFunction];
+    const others = ['11111111', '22222222', '33333333'].map((digest) => `${name}_${digest}`);
+    const install = (other: string) =>
+      db.transaction((transaction) =>
+        installSqlFunctions(transaction, [
+          { name, installedName: other, text: text.replaceAll(`${installedName}(`, `${other}(`) },
+        ]),
+      );
+    for (const other of others) await install(other);
+    expect(await list(name)).to.deep.equal(others);
+    await migrate(db);
+    expect(await list(name)).to.deep.equal([...others.slice(1), installedName]);
   });
 
   describe('with concurrent indexes', () => {

@@ -25,8 +25,9 @@ function applyChanges(changes: readonly CodeChange[]): Map<string, string> {
 
 describe('seeded bugs', () => {
   for (const { name, changes } of SEEDED_BUGS) {
-    it(`"${name}" fits the current source, and the changed source is valid TypeScript`, async () => {
-      for (const changed of applyChanges(changes).values()) await transform(changed, { loader: 'ts' });
+    it(`"${name}" fits the current source, and changed TypeScript is valid`, async () => {
+      for (const [file, changed] of applyChanges(changes))
+        if (!file.endsWith('.sql')) await transform(changed, { loader: 'ts' });
     });
   }
 

@@ -32,7 +32,7 @@ export async function captureChargeStatement(): Promise<ChargeStatement> {
   const original = Reflect.get(pg.Client.prototype, 'query') as (...args: unknown[]) => unknown;
   Reflect.set(pg.Client.prototype, 'query', function query(this: pg.Client, ...args: unknown[]) {
     const [sent] = args as [Partial<Query> | undefined];
-    if (sent?.text?.includes('INSERT INTO generations') === true) captured = { ...(sent as Query) };
+    if (sent?.name === 'charge_generations') captured = { ...(sent as Query) };
     return original.apply(this, args);
   });
   const keyHash = getAccountKeyHash(SPARE_ACCOUNT);

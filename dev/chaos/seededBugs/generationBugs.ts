@@ -3,7 +3,7 @@ import type { SeededBug } from './seededBug.ts';
 const CLAIM = 'shared/domain/generations/execution/claim.ts';
 const CALLBACKS = 'shared/domain/generations/execution/callbacks.ts';
 const COMPLETE = 'shared/domain/generations/execution/completeOrFail.ts';
-const ADMISSION = 'shared/domain/generations/admission.ts';
+const DECIDE = 'shared/domain/generations/decideCreates.sql';
 const CHARGE = 'shared/domain/generations/charge.ts';
 const EXPIRE_UPLOADS = 'shared/domain/uploads/expireUploads.ts';
 const REGISTRY = 'worker/registry.ts';
@@ -20,9 +20,8 @@ export const GENERATION_BUGS: readonly SeededBug[] = [
     name: 'the charge does not check whether the account is suspended',
     changes: [
       {
-        file: ADMISSION,
-        within: 'buildAdmissionRule',
-        find: `WHEN $a.suspended_at IS NOT NULL THEN 'account_suspended'`,
+        file: DECIDE,
+        find: `WHEN a.suspended_at IS NOT NULL THEN 'account_suspended'`,
         replace: '',
       },
     ],
@@ -94,15 +93,15 @@ export const GENERATION_BUGS: readonly SeededBug[] = [
     changes: [
       {
         file: CHARGE,
-        within: 'chargeExactlyOnce',
-        find: '$attempt === CHARGE_ATTEMPTS ||',
-        replace: '$attempt > 0 ||',
+        within: 'resolveLostAnswer',
+        find: 'callChargeFunction($charges, { waits: true }).catch(() => null)',
+        replace: 'Promise.resolve(null)',
       },
       {
         file: CHARGE,
-        within: 'chargeExactlyOnce',
-        find: `$outcomes.set($uuid, 'unknown')`,
-        replace: `$outcomes.set($uuid, 'model_unavailable')`,
+        within: 'resolveLostAnswer',
+        find: `$outcome : 'unknown'`,
+        replace: `$outcome : 'model_unavailable'`,
       },
     ],
     foundBy: ['rejected-is-not-charged'],
@@ -112,9 +111,9 @@ export const GENERATION_BUGS: readonly SeededBug[] = [
     changes: [
       {
         file: CHARGE,
-        within: 'chargeExactlyOnce',
-        find: 'await ($isLost ? $within($deadline, $find($remaining)) : $find($remaining))',
-        replace: 'await Promise.resolve($remaining.map(({ uuid }) => uuid))',
+        within: 'resolveLostAnswer',
+        find: 'const $outcome = $outcomes?.[$index];',
+        replace: `const $outcome = 'accepted';`,
       },
     ],
     foundBy: ['created-exists'],
@@ -210,9 +209,8 @@ export const GENERATION_BUGS: readonly SeededBug[] = [
     name: 'the parallel limit is not checked',
     changes: [
       {
-        file: ADMISSION,
-        within: 'buildAdmissionRule',
-        find: 'WHEN $a.in_flight >= $a.parallel_limit',
+        file: DECIDE,
+        find: 'WHEN a.in_flight >= a.parallel_limit',
         replace: 'WHEN false',
       },
     ],

@@ -1,6 +1,6 @@
 import type { SeededBug } from './seededBug.ts';
 
-const CHARGE_STATEMENT = 'shared/domain/generations/chargeStatement.ts';
+const DECIDE = 'shared/domain/generations/decideCreates.sql';
 
 /** Bugs in the options of keys, in estimates and in moderation. */
 export const KEY_BUGS: readonly SeededBug[] = [
@@ -19,9 +19,8 @@ export const KEY_BUGS: readonly SeededBug[] = [
     name: 'the charge does not compare the version of the key: other processes keep its former options',
     changes: [
       {
-        file: CHARGE_STATEMENT,
-        within: 'prepareChargeStatement',
-        find: 'AND $k.version = $r.key_version',
+        file: DECIDE,
+        find: 'AND k.version = r.key_version',
         replace: '',
       },
     ],
@@ -55,9 +54,8 @@ export const KEY_BUGS: readonly SeededBug[] = [
     name: 'a revoked key creates at processes that remember it',
     changes: [
       {
-        file: CHARGE_STATEMENT,
-        within: 'prepareChargeStatement',
-        find: 'AND $k.revoked_at IS NULL',
+        file: DECIDE,
+        find: 'AND k.revoked_at IS NULL',
         replace: '',
       },
     ],
@@ -67,9 +65,8 @@ export const KEY_BUGS: readonly SeededBug[] = [
     name: 'an expired key creates until it is revoked',
     changes: [
       {
-        file: CHARGE_STATEMENT,
-        within: 'prepareChargeStatement',
-        find: 'AND ($k.expires_at IS NULL OR $k.expires_at > :now)',
+        file: DECIDE,
+        find: 'AND (k.expires_at IS NULL OR k.expires_at > p_now)',
         replace: '',
       },
     ],

@@ -1,17 +1,16 @@
 import type { SeededBug } from './seededBug.ts';
 
 const REFRESH_TOKENS = 'shared/domain/oauth/refreshTokens.ts';
-const CHARGE_LIMITS = 'shared/domain/spendingLimits/chargeLimits.ts';
+const DECIDE = 'shared/domain/generations/decideCreates.sql';
 
 /** Bugs in spending limits, and in the access of applications. */
 export const LIMIT_BUGS: readonly SeededBug[] = [
   {
-    name: 'the spending limit is read before its row is locked',
+    name: 'the charge decides without the lock of the account',
     changes: [
       {
-        file: CHARGE_LIMITS,
-        within: 'DECIDE_LIMITS',
-        find: 'FOR NO KEY UPDATE OF l',
+        file: 'shared/domain/generations/chargeGenerations.sql',
+        find: 'ORDER BY a.id FOR NO KEY UPDATE SKIP LOCKED',
         replace: '',
       },
     ],
@@ -21,10 +20,9 @@ export const LIMIT_BUGS: readonly SeededBug[] = [
     name: 'the limit of an application is not checked',
     changes: [
       {
-        file: CHARGE_LIMITS,
-        within: 'DECIDE_LIMITS',
-        find: '(l.key_number = $r.api_key_number OR l.client_id = $r.oauth_client_id)',
-        replace: 'l.key_number = $r.api_key_number',
+        file: DECIDE,
+        find: '(l.key_number = k.number OR l.client_id = r.oauth_client_id)',
+        replace: 'l.key_number = k.number',
       },
     ],
     foundBy: ['spending-limits-match-generations', 'spending-limits-are-kept'],
@@ -87,9 +85,8 @@ export const LIMIT_BUGS: readonly SeededBug[] = [
     name: 'the grant of an application is not checked in the charge',
     changes: [
       {
-        file: 'shared/domain/oauth/lockGrants.ts',
-        within: 'buildGrantDecision',
-        find: 'WHERE $g.revoked_at IS NULL',
+        file: DECIDE,
+        find: 'AND g.revoked_at IS NULL',
         replace: '',
       },
     ],

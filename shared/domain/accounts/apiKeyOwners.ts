@@ -6,7 +6,6 @@ import { sha256Base64 } from '../../lib/secrets.ts';
 import { ServiceError } from '../../spec/errors.ts';
 import { API_KEY_LAST_USED_INTERVAL_MS } from '../../spec/limits.ts';
 import { ALL_SCOPES, type KeyScope } from '../../spec/oauth.ts';
-import { rememberLimits } from '../spendingLimits/chargeLimits.ts';
 import { accountSuspendedError, type KeyCaller } from './accounts.ts';
 import type { Restrictions } from './restrictions.ts';
 
@@ -24,7 +23,6 @@ const FIND_KEY_OWNERS = prepared(
   `SELECT k.key_hash, coalesce(k.test_account_id, k.account_id) AS account_id, k.test_account_id IS NOT NULL AS is_test,
           a.suspended_at IS NOT NULL AS is_suspended, k.version, k.scopes, k.expires_at,
           k.revoked_at IS NOT NULL OR k.expires_at <= :now AS has_expired, k.allowed_models, k.allowed_ips,
-          k.test_account_id IS NULL AND a.spending_limit_count > 0 AS account_has_limits,
           a.spending_limit_count > 0 AND EXISTS (
             SELECT FROM spending_limits l
              WHERE l.account_id = k.account_id AND l.key_number = k.number AND l.credits IS NOT NULL) AS has_limit
@@ -43,8 +41,6 @@ interface KeyOwnerRow {
   has_expired: boolean | null;
   allowed_models: string[] | null;
   allowed_ips: string[] | null;
-  /** True if charges of the account may have spending limits. */
-  account_has_limits: boolean;
   /** True if the key has one. */
   has_limit: boolean;
 }
@@ -72,7 +68,6 @@ export async function findApiKeyOwner(hash: string): Promise<KeyCaller | undefin
   if (owner === undefined) return undefined;
   if (owner.has_expired === true) throw keyExpiredError(owner.expires_at);
   if (owner.is_suspended) throw accountSuspendedError();
-  if (owner.account_has_limits) rememberLimits(owner.account_id);
   return {
     accountId: owner.account_id,
     keyHash,

@@ -16,10 +16,10 @@ import { setSpendingLimit } from '../spendingLimits/setSpendingLimit.ts';
 import { recordEvent } from '../outbox/recordEvent.ts';
 import type { Caller } from './accounts.ts';
 import { type KeyOptionsInput, listChangedOptions, NO_KEY_OPTIONS, parseKeyOptions } from './apiKeyOptions.ts';
-import { assertCredentialUnchanged, countCredentialChange, lockAccountOfCaller } from './credentialChanges.ts';
+import { assertCredentialUnchanged, lockAccountOfCaller } from './credentialChanges.ts';
 import { describeOrigin, recordSecurityEvent, type RequestOrigin, SERVICE_ORIGIN } from './securityEvents.ts';
 import { makesKeysWithoutStaffRights } from './staff.ts';
-import { ensureTestAccount, requireTestMode } from './testAccounts.ts';
+import { ensureTestAccount, lockTestAccount, requireTestMode } from './testAccounts.ts';
 
 /** A new key with its text, which is not stored. */
 export interface CreatedApiKey {
@@ -180,7 +180,7 @@ export async function updateApiKey(
       ...options,
       version: key.version + 1,
     });
-    await countCredentialChange(transaction, accountId);
+    await lockTestAccount(transaction, accountId);
     const details = { ...describeKey(updated), changed: changed.join(', ') };
     await recordSecurityEvent(transaction, { accountId, event: 'key_changed', origin, details });
     return updated;
@@ -243,7 +243,7 @@ export async function revokeApiKey(
     if (key.revoked_at === null && isExpired) {
       await key.$query(transaction).patch({ revoked_at: now() });
       await Account.query(transaction).findById(accountId).decrement('active_key_count', 1);
-      await countCredentialChange(transaction, accountId);
+      await lockTestAccount(transaction, accountId);
       const details = describeKey(key);
       await recordSecurityEvent(transaction, { accountId, event: 'key_revoked', origin, details });
       await recordEvent(transaction, { accountId, type: 'key.revoked', subject: uuid, details });

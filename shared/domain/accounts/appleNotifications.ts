@@ -10,7 +10,6 @@ import { Account } from '../../tables/Account.ts';
 import { Identity } from '../../tables/Identity.ts';
 import { Session } from '../../tables/Session.ts';
 import { lockAccount } from '../credits/ledger.ts';
-import { countCredentialChange } from './credentialChanges.ts';
 import { removeIdentity } from './identities.ts';
 import { recordSecurityEvent, SERVICE_ORIGIN } from './securityEvents.ts';
 
@@ -79,7 +78,6 @@ async function endSessions(accountId: number, identityUuid: string, until: Date)
     const opened = Session.query(transaction).where({ identity_uuid: identityUuid }).where('created_at', '<=', until);
     const sessions = await opened.delete();
     if (sessions > 0) {
-      await countCredentialChange(transaction, accountId);
       const details = { sessions, provider: 'apple' };
       await recordSecurityEvent(transaction, { accountId, event: 'session_ended', origin: SERVICE_ORIGIN, details });
     }

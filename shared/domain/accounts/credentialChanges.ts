@@ -14,17 +14,6 @@ import { accountSuspendedError, type Caller, SESSION_ENDED_MEANWHILE_DETAIL } fr
  */
 
 /**
- * Counts a change of the API keys, or an end of sessions, of an account that the transaction has locked: charges that wait
- * for the account, or for its test account, are then decided again.
- */
-export async function countCredentialChange(transaction: Transaction, accountId: number): Promise<void> {
-  await Account.query(transaction)
-    .where('id', accountId)
-    .orWhere('live_account_id', accountId)
-    .increment('key_change_count', 1);
-}
-
-/**
  * Verifies that the key of a caller is valid and has not been changed since the request was admitted, or that its session is
  * open, and keeps the session open until the transaction ends. The transaction has locked the account. A grant is verified
  * by the statement that uses it.

@@ -40,7 +40,6 @@ export const COLUMNS = {
     'ledger_count',
     'key_count',
     'active_key_count',
-    'key_change_count',
     'spending_limit_count',
     'webhook_count',
     'credits_low_threshold',

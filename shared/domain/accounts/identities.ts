@@ -21,7 +21,6 @@ import { revokeAccessAndWebhooks } from './revokeAccess.ts';
 import { getAccount, findOrCreateAccountByEmail } from './accounts.ts';
 import type { ReferralClick } from '../affiliates/referrals.ts';
 import { lockAccount } from '../credits/ledger.ts';
-import { countCredentialChange } from './credentialChanges.ts';
 import { recordIdentityRemoval } from './identityUndo.ts';
 import { recordSecurityEvent, type RequestOrigin, SERVICE_ORIGIN } from './securityEvents.ts';
 import { findActiveSession } from './sessions.ts';
@@ -181,7 +180,6 @@ export async function removeIdentity(
     const sessionHash = currentToken === null ? null : sha256(currentToken);
     if (sessionHash !== null) await recordIdentityRemoval(transaction, account, removed, sessionHash, origin);
     await (sessionHash === null ? opened : opened.whereNot('token_hash', sessionHash)).delete();
-    await countCredentialChange(transaction, accountId);
     await Identity.query(transaction).delete().where({ uuid });
     const details = { provider: removed.provider, linked_at: removed.created_at.toISOString() };
     await recordSecurityEvent(transaction, { accountId, event: 'identity_removed', origin, details });

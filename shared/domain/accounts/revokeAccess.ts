@@ -7,8 +7,7 @@ import { Session } from '../../tables/Session.ts';
 import { revokeAccountGrants } from '../oauth/grants.ts';
 import { recordEvent } from '../outbox/recordEvent.ts';
 import { disableEndpoints } from '../webhooks/endpointState.ts';
-import { countCredentialChange } from './credentialChanges.ts';
-import { findTestAccountId } from './testAccounts.ts';
+import { findTestAccountId, lockTestAccount } from './testAccounts.ts';
 
 /** Number of credentials that were ended. */
 export interface RevokedAccess {
@@ -42,7 +41,7 @@ export async function revokeAccess(
   }
   const grants = await revokeAccountGrants(accountId, transaction, since);
   await Account.query(transaction).findById(accountId).decrement('active_key_count', keys.length);
-  await countCredentialChange(transaction, accountId);
+  await lockTestAccount(transaction, accountId);
   return { sessions, keys: keys.length, grants };
 }
 

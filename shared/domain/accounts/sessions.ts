@@ -11,7 +11,6 @@ import { Identity } from '../../tables/Identity.ts';
 import { Session } from '../../tables/Session.ts';
 import { DAY_MS } from '../../spec/durations.ts';
 import { lockAccount } from '../credits/ledger.ts';
-import { countCredentialChange } from './credentialChanges.ts';
 import { isEmailEnabled, recordEvent } from '../outbox/recordEvent.ts';
 import { accountSuspendedError } from './accounts.ts';
 import {
@@ -196,7 +195,6 @@ export async function revokeWebSession(
       .delete()
       .returning('user_agent');
     if (ended === undefined) throw sessionNotFoundError();
-    await countCredentialChange(transaction, accountId);
     const details = { ended_browser: ended.user_agent };
     await recordSecurityEvent(transaction, { accountId, event: 'session_ended', origin, details });
   });
@@ -223,7 +221,6 @@ export async function revokeOtherWebSessions(
       .whereNot('token_hash', sha256(token))
       .delete();
     if (sessions > 0) {
-      await countCredentialChange(transaction, accountId);
       await recordSecurityEvent(transaction, { accountId, event: 'session_ended', origin, details: { sessions } });
     }
     return sessions;

@@ -68,6 +68,14 @@ export async function patchTestAccount(
   await Account.query(transaction).patch(change).where({ live_account_id: liveAccountId });
 }
 
+/**
+ * Locks the test account of a live account that the transaction has locked, if it has one: charges that have read its keys
+ * end before a change of a key is committed.
+ */
+export async function lockTestAccount(transaction: Transaction, liveAccountId: number): Promise<void> {
+  await Account.query(transaction).where({ live_account_id: liveAccountId }).forNoKeyUpdate().select('id');
+}
+
 /** Returns the live account of a test account, or the account itself. */
 export async function findLiveAccount(account: Account): Promise<Account> {
   if (account.live_account_id === null) return account;

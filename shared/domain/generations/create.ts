@@ -18,7 +18,7 @@ import { keyReusedError } from '../platform/idempotentRequests.ts';
 import { buildNotCreatedDetail, buildRejectionError, priceRequest, TOPUP_PROCESSING_DETAIL } from './admission.ts';
 import { chargeGeneration } from './charge.ts';
 import { isSameRequest } from './compareRequests.ts';
-import type { ChargeOutcome, CreateInput, Debit } from './debit.ts';
+import { type ChargeOutcome, type CreateInput, type Debit, describeCredential } from './debit.ts';
 import { checkRequest } from './requestChecks.ts';
 
 /** Result of a create request. */
@@ -58,12 +58,7 @@ export async function createGeneration(
   const model = getModelBySlug(input.model);
   const debit: Debit = {
     uuid: uuidv7(),
-    account_id: caller.accountId,
-    key_hash: caller.keyHash?.toString('hex') ?? null,
-    key_version: caller.keyVersion ?? 0,
-    ...(caller.sessionHash === undefined ? {} : { session_hash: caller.sessionHash.toString('hex') }),
-    oauth_client_id: caller.clientId,
-    ...(caller.grantUuid === undefined ? {} : { grant_uuid: caller.grantUuid }),
+    ...describeCredential(caller),
     ...stored,
     params,
     credits: priceRequest(caller, input),
@@ -87,7 +82,6 @@ export async function createGeneration(
   }
   if (outcome === 'unknown') throw databaseUnavailableError(OUTCOME_UNKNOWN_DETAIL);
   if (outcome === 'input_unavailable') throw new ServiceError('validation_error', INPUT_UNAVAILABLE_DETAIL);
-  if (outcome === 'credentials_changing') throw credentialsChangingError(debit);
   if (outcome !== 'accepted') throw await buildRejectionError(outcome, debit, caller);
   return dispatchCreated(debit, requestId);
 }
@@ -136,18 +130,12 @@ async function chargeWithAutoTopup(debit: Debit, caller: Caller, attempt = 1): P
   if (afterTopup === 'accepted' || afterTopup === 'replayed' || afterTopup === 'unknown') return afterTopup;
   if (afterTopup === 'input_unavailable')
     throw new ServiceError('validation_error', `${INPUT_UNAVAILABLE_DETAIL} ${TOPUP_CHARGED_DETAIL}`);
-  if (afterTopup === 'credentials_changing') throw credentialsChangingError(debit, TOPUP_CHARGED_DETAIL);
   const { message, accountPath } = await buildRejectionError(afterTopup, debit, caller);
   throw new ServiceError(afterTopup, `${message} ${TOPUP_CHARGED_DETAIL}`, { accountPath });
 }
 
 const INPUT_UNAVAILABLE_DETAIL = 'An image of params was deleted meanwhile. Send it again, then repeat the request.';
 const TOPUP_CHARGED_DETAIL = 'An automatic top-up was charged and credited.';
-
-function credentialsChangingError({ idempotency_key: key }: Debit, ...more: string[]): ServiceError {
-  const detail = buildNotCreatedDetail(key, 'The API keys or spending limits of the account are being changed.');
-  return new ServiceError('internal_error', [detail, ...more].join(' '), { retryAfterSeconds: 1 });
-}
 
 export const TOPUP_UNKNOWN_DETAIL = 'the outcome of the automatic top-up is unknown';
 

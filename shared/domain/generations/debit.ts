@@ -1,3 +1,4 @@
+import type { Caller } from '../accounts/accounts.ts';
 import type { GenerationInput } from '../uploads/prepareInputs.ts';
 import type { GenerationParams, ModelSlug } from '../../spec/catalog.ts';
 
@@ -14,19 +15,23 @@ export interface CreateInput {
   max_credits?: number;
 }
 
-/** One create request in the charge statement. */
-export interface Debit extends Omit<CreateInput, 'max_credits'> {
-  uuid: string;
-  account_id: number;
-  key_hash: string | null;
+/** Account and credential of a request, in the form of the functions that decide about it. */
+export const describeCredential = (caller: Caller) => ({
+  account_id: caller.accountId,
+  key_hash: caller.keyHash?.toString('hex') ?? null,
   /** Version of the key's options that the request was admitted with. */
-  key_version: number;
-  /** Hash of the session cookie in hexadecimal digits, if that is the credential. */
-  session_hash?: string;
+  key_version: caller.keyVersion ?? 0,
+  /** Hash of the session cookie, if that is the credential. */
+  session_hash: caller.sessionHash?.toString('hex'),
   /** Application whose access token was sent. */
-  oauth_client_id: string | null;
+  oauth_client_id: caller.clientId,
   /** Grant of that token. */
-  grant_uuid?: string;
+  grant_uuid: caller.grantUuid,
+});
+
+/** One create request in the call of the charge function. */
+export interface Debit extends Omit<CreateInput, 'max_credits'>, ReturnType<typeof describeCredential> {
+  uuid: string;
   credits: number;
   /** True if it is of a test account. */
   is_test: boolean;
@@ -52,13 +57,8 @@ export type ChargeOutcome =
   | 'parallel_limit_reached'
   | 'spending_limit_reached'
   | 'insufficient_credits'
-  /** Spending limits or API keys of the account changed during each attempt: nothing was charged. */
-  | 'credentials_changing'
   /** The response of the database was lost: the statement may have been committed, or may still be. */
   | 'unknown';
 
 /** A decision against the request, whose reason the client receives. */
-export type Rejection = Exclude<
-  ChargeOutcome,
-  'accepted' | 'replayed' | 'unknown' | 'input_unavailable' | 'credentials_changing'
->;
+export type Rejection = Exclude<ChargeOutcome, 'accepted' | 'replayed' | 'unknown' | 'input_unavailable'>;

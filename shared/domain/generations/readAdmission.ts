@@ -9,8 +9,9 @@ import {
   JOIN_PENDING_TOPUP,
 } from '../billing/autoTopupRule.ts';
 import { grantDueMonths } from '../credits/renewDuePeriods.ts';
-import { buildAdmissionRule, buildRejectionError, priceRequest, USABLE_MODELS } from './admission.ts';
-import type { CreateInput, Rejection } from './debit.ts';
+import { buildRejectionError, priceRequest } from './admission.ts';
+import { DECIDE_CREATES } from './chargeFunctions.ts';
+import { type CreateInput, describeCredential, type Rejection } from './debit.ts';
 
 type CredentialRejection = 'invalid_api_key' | 'account_suspended';
 /** A rejection that is not about the caller's credentials. */
@@ -28,40 +29,12 @@ export interface Admission {
 
 type AdmissionRow = Omit<Admission, 'outcome'> & { outcome: Admission['outcome'] | CredentialRejection };
 
-/** @param andIsGrantValid condition about the grant of the caller. */
-const prepareReadAdmission = (name: string, andIsGrantValid: string) =>
-  prepared(
-    name,
-    `WITH request AS (
-     SELECT cast(:accountId AS bigint) AS account_id, cast(:model AS text) AS model,
-            cast(:credits AS integer) AS credits, cast(:idempotencyKey AS text) AS idempotency_key,
-            cast(:clientId AS text) AS oauth_client_id, k.number AS api_key_number,
-            (cast(:keyHash AS bytea) IS NULL OR k.number IS NOT NULL)${andIsGrantValid} AS is_credential_valid
-       FROM (VALUES (1)) AS one
-       LEFT JOIN api_keys k
-         ON k.key_hash = cast(:keyHash AS bytea) AND coalesce(k.test_account_id, k.account_id) = cast(:accountId AS bigint)
-        AND k.revoked_at IS NULL AND k.version = :keyVersion AND (k.expires_at IS NULL OR k.expires_at > :now)
-   ), usable AS (
-     ${USABLE_MODELS}
-   )
-   SELECT ${buildAdmissionRule({ hasKeys: true, hasInputs: false, limits: 'read' })} AS outcome,
-          a.uuid, a.balance, ${buildAutoTopupState('r.credits')} AS auto_topup
-     FROM request r
-     JOIN accounts a ON a.id = r.account_id ${JOIN_PENDING_TOPUP}
-     LEFT JOIN usable ON usable.model = r.model
-     LEFT JOIN generations first
-       ON first.account_id = r.account_id AND first.idempotency_key = r.idempotency_key
-     LEFT JOIN spending_limits l
-       ON l.account_id = r.account_id AND (l.key_number = r.api_key_number OR l.client_id = r.oauth_client_id)`,
-  );
-
-const READ_ADMISSION = prepareReadAdmission('read_admission', '');
-const READ_ADMISSION_BY_GRANT = prepareReadAdmission(
-  'read_admission_by_grant',
-  ` AND EXISTS (
-              SELECT FROM oauth_grants g
-               WHERE g.uuid = cast(:grantUuid AS uuid) AND g.account_id = cast(:accountId AS bigint)
-                 AND g.revoked_at IS NULL)`,
+const READ_ADMISSION = prepared(
+  'read_admission',
+  `SELECT d.outcome, a.uuid, a.balance, ${buildAutoTopupState('d.credits')} AS auto_topup
+     FROM ${DECIDE_CREATES.installedName}(:requests, ARRAY[cast(:account AS bigint)], ARRAY[cast(:keyHash AS bytea)], '{}',
+                                          :now, :probedSince) AS d
+     JOIN accounts a ON a.id = cast(:account AS bigint) ${JOIN_PENDING_TOPUP}`,
 );
 
 /**
@@ -86,19 +59,15 @@ async function readAdmissionNow(
   idempotencyKey: string | null,
 ): Promise<Admission> {
   const at = now();
-  const { accountId, keyHash, keyVersion = 0, clientId, grantUuid } = caller;
+  const { accountId, keyHash } = caller;
   const credits = priceRequest(caller, input);
-  const [row] = await runStatement<AdmissionRow>(grantUuid === undefined ? READ_ADMISSION : READ_ADMISSION_BY_GRANT, {
-    accountId,
+  const request = { ...describeCredential(caller), model: input.model, credits, created_at: at };
+  const [row] = await runStatement<AdmissionRow>(READ_ADMISSION, {
+    requests: JSON.stringify([{ ...request, idempotency_key: idempotencyKey }]),
+    account: accountId,
     keyHash,
-    keyVersion,
-    clientId,
-    ...(grantUuid === undefined ? {} : { grantUuid }),
-    model: input.model,
-    credits,
-    idempotencyKey,
     ...getAutoTopupBindings(at),
-    stale: addMilliseconds(at, -PROBE_STALE_MS),
+    probedSince: addMilliseconds(at, -PROBE_STALE_MS),
   });
   const outcome = row?.outcome ?? 'invalid_api_key';
   if (row === undefined || outcome === 'invalid_api_key' || outcome === 'account_suspended') {

@@ -9,7 +9,6 @@ import type { Scope } from '../../spec/oauth.ts';
 import { OAuthGrant } from '../../tables/OAuthGrant.ts';
 import { accountSuspendedError } from '../accounts/accounts.ts';
 import { INSERT_SECURITY_EVENTS, type RequestOrigin, SERVICE_ORIGIN } from '../accounts/securityEvents.ts';
-import { rememberLimits } from '../spendingLimits/chargeLimits.ts';
 import { getRedirectHost } from './redirectUris.ts';
 import { GRANT_RESOURCE } from './resources.ts';
 
@@ -166,8 +165,7 @@ export interface RevokedGrant {
 
 const FIND_ACTIVE_GRANTS = prepared(
   'find_live_grants',
-  `SELECT g.uuid, g.account_id, a.suspended_at IS NOT NULL AS is_suspended,
-          a.spending_limit_count > 0 AS account_has_limits
+  `SELECT g.uuid, g.account_id, a.suspended_at IS NOT NULL AS is_suspended
      FROM oauth_grants g JOIN accounts a ON a.id = g.account_id
     WHERE g.uuid = ANY (cast(:uuids AS uuid[])) AND g.revoked_at IS NULL`,
 );
@@ -176,7 +174,6 @@ interface ActiveGrantRow {
   uuid: string;
   account_id: number;
   is_suspended: boolean;
-  account_has_limits: boolean;
 }
 
 const findActiveGrant = createBatcher<string, ActiveGrantRow | undefined>({
@@ -197,7 +194,6 @@ const findActiveGrant = createBatcher<string, ActiveGrantRow | undefined>({
 export async function findGrantAccount(uuid: string): Promise<number | undefined> {
   const grant = await findActiveGrant(uuid);
   if (grant?.is_suspended === true) throw accountSuspendedError();
-  if (grant?.account_has_limits === true) rememberLimits(grant.account_id);
   return grant?.account_id;
 }
 

@@ -2,13 +2,16 @@ import { prepared, runStatement } from '../../lib/database/preparedStatements.ts
 import { logger } from '../../lib/logger.ts';
 import { perService } from '../../lib/serviceScope.ts';
 import { MIGRATION_NAMES, MIGRATIONS_TABLE } from '../../lib/migrationNames.ts';
+import { SQL_FUNCTIONS } from '../sqlFunctions.ts';
 import { arePlansReleased } from '../catalog/releasedPlans.ts';
 import { isCatalogReleased, reportOlderCatalog } from '../catalog/releases.ts';
 import { probeQueues } from '../../queues/heartbeat.ts';
 
 const READINESS = prepared(
   'check_readiness',
-  `SELECT cast(count(*) AS int) AS applied FROM ${MIGRATIONS_TABLE} WHERE name = ANY (cast(:names AS text[]))`,
+  `SELECT cast(count(*) AS int) AS applied,
+          (SELECT cast(count(*) AS int) FROM pg_proc WHERE proname = ANY (cast(:functions AS text[]))) AS functions
+     FROM ${MIGRATIONS_TABLE} WHERE name = ANY (cast(:names AS text[]))`,
 );
 
 /** Time for which a result is reused, so that frequent checks cost nothing. */
@@ -46,8 +49,11 @@ function logChange(problems: string[]): void {
 
 async function findDatabaseProblems(): Promise<string[]> {
   try {
-    const [row] = await runStatement<{ applied: number }>(READINESS, { names: [...MIGRATION_NAMES] });
-    if (row?.applied !== MIGRATION_NAMES.length) return ['the database is not migrated to this version'];
+    const functions = SQL_FUNCTIONS.map(({ installedName }) => installedName);
+    const bindings = { names: [...MIGRATION_NAMES], functions };
+    const [row] = await runStatement<{ applied: number; functions: number }>(READINESS, bindings);
+    if (row?.applied !== MIGRATION_NAMES.length || row.functions < functions.length)
+      return ['the database is not migrated to this version'];
     const isReleased = (await isCatalogReleased()) && (await arePlansReleased());
     await reportOlderCatalog();
     return isReleased ? [] : ['the catalog is not released: run npm run release with this CATALOG'];

@@ -5,7 +5,6 @@ import { Account } from '../../tables/Account.ts';
 import { ApiKey } from '../../tables/ApiKey.ts';
 import { Session } from '../../tables/Session.ts';
 import { revokeApiKey } from '../accounts/apiKeys.ts';
-import { countCredentialChange } from '../accounts/credentialChanges.ts';
 import {
   type RevokedAccess,
   type RevokedAccessAndWebhooks,
@@ -24,7 +23,6 @@ export async function signOutAccount(accountId: number, reason: string, actor: A
     const account = await lockAccount(transaction, accountId);
     const sessions = await Session.query(transaction).delete().where({ account_id: accountId });
     if (sessions === 0) return 0;
-    await countCredentialChange(transaction, accountId);
     await recordRevocation(transaction, accountId, { sessions, keys: 0, grants: 0 });
     await recordAuditEntry(transaction, actor, {
       action: 'account.sign_out',

@@ -1,0 +1,5 @@
+import type { SqlFunction } from '../lib/database/sqlFunctions.ts';
+import { CHARGE_GENERATIONS, DECIDE_CREATES } from './generations/chargeFunctions.ts';
+
+/** All functions that a release installs, a called one before its callers. */
+export const SQL_FUNCTIONS: readonly SqlFunction[] = [DECIDE_CREATES, CHARGE_GENERATIONS];
