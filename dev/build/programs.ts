@@ -16,4 +16,7 @@ export const ASSETS = [
   'api/mcp/apps/page',
   'shared/domain/generations/decideCreates.sql',
   'shared/domain/generations/chargeGenerations.sql',
+  'shared/domain/generations/execution/completeGenerations.sql',
+  'shared/domain/generations/execution/failGenerations.sql',
+  'shared/domain/generations/execution/cancelGeneration.sql',
 ];

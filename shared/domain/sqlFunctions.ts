@@ -1,5 +1,12 @@
 import type { SqlFunction } from '../lib/database/sqlFunctions.ts';
 import { CHARGE_GENERATIONS, DECIDE_CREATES } from './generations/chargeFunctions.ts';
+import { CANCEL_GENERATION, COMPLETE_GENERATIONS, FAIL_GENERATIONS } from './generations/execution/completeOrFail.ts';
 
 /** All functions that a release installs, a called one before its callers. */
-export const SQL_FUNCTIONS: readonly SqlFunction[] = [DECIDE_CREATES, CHARGE_GENERATIONS];
+export const SQL_FUNCTIONS: readonly SqlFunction[] = [
+  DECIDE_CREATES,
+  CHARGE_GENERATIONS,
+  COMPLETE_GENERATIONS,
+  FAIL_GENERATIONS,
+  CANCEL_GENERATION,
+];

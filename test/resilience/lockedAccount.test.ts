@@ -1,7 +1,9 @@
 import { expect } from 'chai';
+import { failGeneration } from '../../shared/domain/generations/execution/completeOrFail.ts';
 import type pg from 'pg';
 import { type TestCustomer, IMAGE } from '../harness/apiClient.ts';
 import { waitForLockWaits } from '../harness/lockedAccount.ts';
+import { getAccountId } from '../harness/outbox.ts';
 import { scaleTimeout } from '../harness/scaleTimeout.ts';
 import { type TestService, startTestService } from '../harness/testService.ts';
 
@@ -40,6 +42,27 @@ describe('while an account is locked beyond the database timeout', () => {
     expect(created.body.detail).to.include('No generation was created and no credits were charged.');
     await lock.query('COMMIT');
     expect(await slow.balance()).to.equal(3000);
+  });
+
+  it('generations of other accounts end meanwhile, and its own afterwards', async () => {
+    await lock.query('ROLLBACK');
+    const ends = await Promise.all(
+      [slow, other].map(async (customer) => ({
+        uuid: (await customer.createImage()).uuid,
+        account_id: await getAccountId(service, customer),
+        message: 'The model failed.',
+      })),
+    );
+    await lock.query('BEGIN');
+    await lock.query('SELECT 1 FROM accounts WHERE email = $1 FOR UPDATE', [slow.email]);
+    const startedAt = performance.now();
+    const [slowEnd, otherEnd] = ends.map(failGeneration);
+    expect(await otherEnd).to.equal(true);
+    expect(performance.now() - startedAt).to.be.below(scaleTimeout(1_000));
+    await lock.query('ROLLBACK');
+    expect(await slowEnd).to.equal(true);
+    for (const customer of [slow, other]) expect(await customer.balance()).to.equal(3000);
+    await lock.query('BEGIN');
   });
 
   it('an abandoned transaction is not reused by later requests', async () => {

@@ -2,7 +2,9 @@ import type { SeededBug } from './seededBug.ts';
 
 const CLAIM = 'shared/domain/generations/execution/claim.ts';
 const CALLBACKS = 'shared/domain/generations/execution/callbacks.ts';
-const COMPLETE = 'shared/domain/generations/execution/completeOrFail.ts';
+const COMPLETE = 'shared/domain/generations/execution/completeGenerations.sql';
+const FAIL = 'shared/domain/generations/execution/failGenerations.sql';
+const CANCEL = 'shared/domain/generations/execution/cancelGeneration.sql';
 const DECIDE = 'shared/domain/generations/decideCreates.sql';
 const CHARGE = 'shared/domain/generations/charge.ts';
 const EXPIRE_UPLOADS = 'shared/domain/uploads/expireUploads.ts';
@@ -41,23 +43,18 @@ export const GENERATION_BUGS: readonly SeededBug[] = [
   },
   {
     name: 'a generation that has ended can end again, and is refunded again',
-    changes: ['COMPLETE_GENERATIONS', 'prepareFailStatement'].map((within) => ({
-      file: COMPLETE,
-      within,
-      find: `AND $g.status = 'queued'`,
-      replace: '',
-    })),
+    changes: [COMPLETE, FAIL].map((file) => ({ file, find: `AND g.status = 'queued'`, replace: '' })),
     sql: ['DROP INDEX ledger_entries_generation_entry_type_unique'],
     foundBy: ['one-refund-a-failure', 'slots-are-what-is-queued', 'end-is-final'],
   },
   {
     name: 'a cancellation also ends a generation that has ended, and refunds it again',
     changes: [
+      { file: CANCEL, find: `AND g.status = 'queued'`, replace: '' },
       {
-        file: COMPLETE,
-        within: 'prepareFailStatement',
-        find: `AND $g.status = 'queued'`,
-        replace: "${isCancellation ? '' : `AND g.status = 'queued'`}",
+        file: FAIL,
+        find: `AND g.status = 'queued'`,
+        replace: `AND (g.status = 'queued' OR r.message = p_canceled)`,
       },
     ],
     sql: ['DROP INDEX ledger_entries_generation_entry_type_unique'],
@@ -67,11 +64,10 @@ export const GENERATION_BUGS: readonly SeededBug[] = [
     name: 'a cancellation refunds a generation that was submitted, without a confirmation of the upstream',
     changes: [
       {
-        file: COMPLETE,
-        within: 'DECIDE_CANCELLATION',
-        find: `$g.upstream_handle IS NULL AND $g.unconfirmed_submits = 0
-               AND $g.submit_started_at IS NOT DISTINCT FROM $result.claimed_at AS is_unsubmitted`,
-        replace: 'true AS is_unsubmitted',
+        file: CANCEL,
+        find: `NOT v_generation.is_submitted AND v_generation.unconfirmed_submits = 0
+               AND v_generation.submit_started_at IS NOT DISTINCT FROM p_claimed_at`,
+        replace: 'true',
       },
     ],
     foundBy: ['canceled-generations-did-not-run'],
@@ -171,9 +167,8 @@ export const GENERATION_BUGS: readonly SeededBug[] = [
     changes: [
       {
         file: COMPLETE,
-        within: 'COMPLETE_GENERATIONS',
-        find: 'in_flight = $owner.in_flight - $counts.$ended',
-        replace: 'in_flight = $owner.in_flight',
+        find: 'in_flight = a.in_flight - counts.ended',
+        replace: 'in_flight = a.in_flight',
       },
     ],
     foundBy: ['slots-are-what-is-queued'],
@@ -245,16 +240,14 @@ export const GENERATION_BUGS: readonly SeededBug[] = [
     name: 'a refund goes into the wrong bucket',
     changes: [
       {
-        file: COMPLETE,
-        within: 'prepareFailStatement',
-        find: 'plan_credits = $owner.plan_credits + $counts.plan_credits,',
-        replace: 'plan_credits = $owner.plan_credits,',
+        file: FAIL,
+        find: 'plan_credits = a.plan_credits + sums.plan_credits,',
+        replace: 'plan_credits = a.plan_credits,',
       },
       {
-        file: COMPLETE,
-        within: 'prepareFailStatement',
-        find: 'topup_credits = $owner.topup_credits + $counts.credits - $counts.plan_credits,',
-        replace: 'topup_credits = $owner.topup_credits + $counts.credits,',
+        file: FAIL,
+        find: 'topup_credits = a.topup_credits + sums.credits - sums.plan_credits,',
+        replace: 'topup_credits = a.topup_credits + sums.credits,',
       },
     ],
     foundBy: ['buckets-are-the-ledger'],

@@ -7,17 +7,17 @@ export const WEBHOOK_BUGS: readonly SeededBug[] = [
   {
     name: 'the event of an ended generation is written after the commit, by a statement of its own',
     changes: [
-      {
-        file: COMPLETE,
-        within: 'insertEvents',
+      ...['completeGenerations.sql', 'failGenerations.sql'].map((name) => ({
+        file: `shared/domain/generations/execution/${name}`,
         find: 'FROM ended WHERE has_webhook',
         replace: 'FROM ended WHERE has_webhook AND false',
-      },
+      })),
       {
         file: COMPLETE,
         within: 'createEndBatcher',
-        find: 'if ($rows.some((row) => row.has_webhook)) void enqueueEventDispatch();',
+        find: 'const $busy = new Set($rows.filter((row) => row.is_busy).map((row) => row.uuid));',
         replace: `
+          const $busy = new Set($rows.filter((row) => row.is_busy).map((row) => row.uuid));
           await runStatement(
             prepared(
               'record_late_events',
@@ -27,14 +27,13 @@ export const WEBHOOK_BUGS: readonly SeededBug[] = [
                ON CONFLICT (account_id, type, subject) DO NOTHING\`,
             ),
             {
-              type: statement === COMPLETE_GENERATIONS ? 'generation.succeeded' : 'generation.failed',
+              type: statement === CALL_COMPLETE ? 'generation.succeeded' : 'generation.failed',
               late: JSON.stringify(
                 ends.filter(({ uuid }) => $rows.some((row) => row.has_webhook && row.uuid === uuid)),
               ),
               now: now(),
             },
-          );
-          void enqueueEventDispatch();`,
+          );`,
       },
     ],
     foundBy: ['ended-generation-is-announced', 'ends-with-an-address-have-an-event'],

@@ -6,7 +6,13 @@ import { Account } from '../../tables/Account.ts';
 import { ApiKey } from '../../tables/ApiKey.ts';
 import { Session } from '../../tables/Session.ts';
 import { lockAccount } from '../credits/ledger.ts';
-import { accountSuspendedError, type Caller, SESSION_ENDED_MEANWHILE_DETAIL } from './accounts.ts';
+import { OAuthGrant } from '../../tables/OAuthGrant.ts';
+import {
+  accountSuspendedError,
+  type Caller,
+  invalidCredentialError,
+  SESSION_ENDED_MEANWHILE_DETAIL,
+} from './accounts.ts';
 
 /**
  * Credentials that are changed or revoked while a request waits for their account. What changes or revokes them locks the
@@ -15,16 +21,20 @@ import { accountSuspendedError, type Caller, SESSION_ENDED_MEANWHILE_DETAIL } fr
 
 /**
  * Verifies that the key of a caller is valid and has not been changed since the request was admitted, or that its session is
- * open, and keeps the session open until the transaction ends. The transaction has locked the account. A grant is verified
- * by the statement that uses it.
+ * open or its grant not revoked, and keeps these so until the transaction ends. The transaction has locked the account.
  * @throws ServiceError insufficient_scope for a key that was changed; invalid_api_key for one that was revoked or has
- *   expired, or for a session that has ended.
+ *   expired, for a session that has ended, or for a revoked grant.
  */
 export async function assertCredentialUnchanged(transaction: Transaction, caller: Caller): Promise<void> {
   if (caller.sessionHash !== undefined) {
     const session = await Session.query(transaction).findById(caller.sessionHash).select('uuid').forKeyShare();
     if (session !== undefined) return;
     throw new ServiceError('invalid_api_key', SESSION_ENDED_MEANWHILE_DETAIL);
+  }
+  if (caller.grantUuid !== undefined) {
+    // A revocation does not lock the account: it commits before this, or after the transaction.
+    const grant = await OAuthGrant.query(transaction).findById(caller.grantUuid).select('revoked_at').forShare();
+    if (grant?.revoked_at !== null) throw invalidCredentialError(caller);
   }
   if (caller.keyHash === null) return;
   const key = await ApiKey.query(transaction)
@@ -51,7 +61,7 @@ export async function lockAccountOfCaller(transaction: Transaction, caller: Call
 }
 
 /**
- * Runs a change with the account of its caller locked and its key or session verified. Without either, the change runs by
+ * Runs a change with the account of its caller locked and its credential verified. Without a credential, the change runs by
  * itself. After a deadlock, which ends the transaction without a change, it runs again.
  * @param name of the change, for the log.
  * @param change takes the transaction, if there is one, and locks the account before anything else.
@@ -62,7 +72,7 @@ export async function withVerifiedCredential<Result>(
   caller: Caller,
   change: (transaction?: Transaction) => Promise<Result>,
 ): Promise<Result> {
-  if (caller.keyHash === null && caller.sessionHash === undefined) return change();
+  if (caller.keyHash === null && caller.sessionHash === undefined && caller.grantUuid === undefined) return change();
   return repeatOnDeadlock(name, () =>
     Account.transaction(async (transaction) => {
       const { suspended_at: suspendedAt } = await lockAccount(transaction, caller.accountId);

@@ -25,7 +25,7 @@ import { HOUR_MS } from '../../spec/durations.ts';
 /*
  * The two triggers (spec: Billing, automatic top-ups): a create that the balance does not cover calls
  * `chargeAutoTopupForGeneration` (generations/create.ts); a burn that leaves the balance below the threshold sets
- * `accounts.auto_topup_triggered_at` in the charge's own statement (generations/chargeStatement.ts), which a job and the sweep
+ * `accounts.auto_topup_triggered_at` in the charge's own statement (generations/chargeGenerations.sql), which a job and the sweep
  * pass to `chargeTriggeredAutoTopup`.
  */
 

@@ -13,7 +13,7 @@ import { type LedgerFilter, type ListedEntry, listAcceptedTypes, listFilteredLed
 
 /**
  * Input of a ledger entry. Entries of a generation are posted by its own statements instead: the burn by
- * `generations/chargeStatement.ts`, the refund by `generations/execution/completeOrFail.ts`.
+ * `generations/chargeGenerations.sql`, the refund by `generations/execution/failGenerations.sql`.
  */
 export interface EntryInput {
   entryType: LedgerEntryType;

@@ -1,5 +1,4 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { createBatcher } from '../../lib/batcher.ts';
 import { addMilliseconds, now } from '../../lib/clock.ts';
 import { config } from '../../lib/config.ts';
 import { isOutcomeUnknown, isRejection } from '../../lib/database/errors.ts';
@@ -7,6 +6,7 @@ import { prepared, runStatement } from '../../lib/database/preparedStatements.ts
 import { DB_WAIT_TIMEOUT } from '../../lib/database/waitTimeout.ts';
 import { logger } from '../../lib/logger.ts';
 import { creditsBurned } from '../../lib/metrics.ts';
+import { BUSY, createSkippingBatcher } from '../../lib/skippingBatcher.ts';
 import { enqueueAutoTopup } from '../../queues/enqueue.ts';
 import { PROBE_STALE_MS } from '../../spec/limits.ts';
 import { isEmailEnabled } from '../outbox/recordEvent.ts';
@@ -17,15 +17,7 @@ import type { ChargeOutcome, Debit } from './debit.ts';
 const DISPATCH_GRACE_MS = 5_000;
 
 /** Charges and queues one generation, together with concurrent requests, or returns the reason for the rejection. */
-export async function chargeGeneration(charge: Debit): Promise<ChargeOutcome> {
-  const outcome = await chargeInBatch(charge);
-  return outcome === 'busy' ? chargeAlone(charge) : outcome;
-}
-
-/** `busy`: nothing was charged, because another transaction keeps the account locked. */
-type CallOutcome = ChargeOutcome | 'busy';
-
-const chargeInBatch = createBatcher<Debit, CallOutcome>({
+export const chargeGeneration: (charge: Debit) => Promise<ChargeOutcome> = createSkippingBatcher({
   maxItems: 64,
   maxInFlight: 2,
   // Each call charges several creates: small ones take more processor time. With few creates, each is charged at once.
@@ -35,17 +27,10 @@ const chargeInBatch = createBatcher<Debit, CallOutcome>({
   // One request of an account at a time: the others would be busy.
   getKey: (charge) => charge.account_id,
   isItemError: isRejection,
-  run: (charges) => chargeOnce(charges, { waits: false }),
+  run: chargeOnce,
 });
 
-/** Waits for the accounts that other transactions keep locked, so that the requests of other accounts need not. */
-const chargeAlone = createBatcher<Debit, ChargeOutcome>({
-  maxItems: 1,
-  maxInFlight: 4,
-  waitTimeout: DB_WAIT_TIMEOUT,
-  getKey: (charge) => charge.account_id,
-  run: (charges) => chargeOnce(charges, { waits: true }) as Promise<ChargeOutcome[]>,
-});
+type CallOutcome = ChargeOutcome | typeof BUSY;
 
 async function chargeOnce(charges: Debit[], options: { waits: boolean }): Promise<CallOutcome[]> {
   const startedAt = performance.now();
@@ -111,7 +96,7 @@ async function callChargeFunction(charges: Debit[], { waits }: { waits: boolean 
     const row = decided.get(uuid);
     if (row?.is_low === true) void enqueueAutoTopup(accountId);
     // An account that does not exist has no credentials.
-    if (row === undefined) return waits ? 'invalid_api_key' : 'busy';
+    if (row === undefined) return waits ? 'invalid_api_key' : BUSY;
     return row.outcome;
   });
 }

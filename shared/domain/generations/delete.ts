@@ -1,21 +1,17 @@
 import { now } from '../../lib/clock.ts';
 import { prepared, runStatement } from '../../lib/database/preparedStatements.ts';
 import { ServiceError } from '../../spec/errors.ts';
-import { type Caller, invalidCredentialError } from '../accounts/accounts.ts';
+import type { Caller } from '../accounts/accounts.ts';
 import { withVerifiedCredential } from '../accounts/credentialChanges.ts';
-import { findGrantAccount } from '../oauth/grants.ts';
-import { LOCK_GRANT } from '../oauth/lockGrants.ts';
 import { blockSize, BLOCK_LEVELS } from './ordinals.ts';
 
 const LEVEL_VALUES = BLOCK_LEVELS.map((level) => `(${level}, ${blockSize(level)})`).join(', ');
 
-/** @param hasGrant true if an application deletes: nothing happens if its grant was revoked. */
-const prepareDelete = (name: string, hasGrant: boolean) =>
-  prepared(
-    name,
-    `WITH ${hasGrant ? 'account' : 'owner'} AS MATERIALIZED (
+const DELETE = prepared(
+  'delete_generation',
+  `WITH owner AS MATERIALIZED (
      SELECT id, generations_deleted FROM accounts WHERE id = :accountId FOR NO KEY UPDATE
-   ), ${hasGrant ? LOCK_GRANT : ''} gone AS (
+   ), gone AS (
      UPDATE generations g SET deleted_at = :now
        FROM owner
       WHERE g.uuid = :uuid AND g.account_id = owner.id AND g.deleted_at IS NULL
@@ -36,10 +32,7 @@ const prepareDelete = (name: string, hasGrant: boolean) =>
      ON CONFLICT (media_token) DO NOTHING
    )
    SELECT number FROM gone`,
-  );
-
-const DELETE = prepareDelete('delete_generation', false);
-const DELETE_BY_GRANT = prepareDelete('delete_generation_by_grant', true);
+);
 
 /**
  * Deletes a generation: it disappears from all lists, and its files are deleted soon after. Credits are not refunded. A
@@ -49,15 +42,10 @@ const DELETE_BY_GRANT = prepareDelete('delete_generation_by_grant', true);
  *   or revoked meanwhile.
  */
 export async function deleteGeneration(caller: Caller, uuid: string): Promise<void> {
-  const { accountId, grantUuid } = caller;
-  const bindings = { accountId, uuid, now: now() };
+  const bindings = { accountId: caller.accountId, uuid, now: now() };
   const rows = await withVerifiedCredential('delete generation', caller, (transaction) =>
-    grantUuid === undefined
-      ? runStatement(DELETE, bindings, transaction)
-      : runStatement(DELETE_BY_GRANT, { ...bindings, grant: grantUuid }, transaction),
+    runStatement(DELETE, bindings, transaction),
   );
   if (rows.length > 0) return;
-  if (grantUuid !== undefined && (await findGrantAccount(grantUuid)) === undefined)
-    throw invalidCredentialError({ grantUuid });
   throw new ServiceError('not_found', 'Not found. This account has no generation with that UUID.');
 }

@@ -11,7 +11,7 @@ export interface GenerationRefund {
 
 /**
  * Refunds a succeeded generation once, into the buckets that paid, and takes it out of the usage of its period, day and
- * model, as the statement that fails a generation does (`execution/completeOrFail.ts`). The account must be locked.
+ * model, as `execution/failGenerations.sql` does. The account must be locked.
  */
 const REFUND = prepared(
   'refund_succeeded_generation',

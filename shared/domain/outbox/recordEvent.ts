@@ -34,7 +34,7 @@ const RECORD_EVENT = prepared(
 
 /**
  * Records an event in the transaction of its change, if a webhook or an e-mail may follow. The sweep dispatches it.
- * Statements that change many accounts write their events themselves (`generations/execution/completeOrFail.ts`).
+ * Statements that change many accounts write their events themselves (`generations/execution/failGenerations.sql`).
  */
 export async function recordEvent(
   transaction: Transaction,
