@@ -118,12 +118,6 @@ export const BILLING_BUGS: readonly SeededBug[] = [
         find: `if ($topup === 'unknown') throw $unknownError($debit);`,
         replace: '',
       },
-      {
-        file: CREATE,
-        within: 'chargeWithAutoTopup',
-        find: `if ($topup === 'none' || $topup === 'covered') return`,
-        replace: `if ($topup !== 'credited') return`,
-      },
     ],
     foundBy: ['no-charge-after-a-rejection'],
   },

@@ -216,7 +216,7 @@ export const GENERATION_BUGS: readonly SeededBug[] = [
     changes: [
       {
         file: 'shared/domain/generations/create.ts',
-        within: 'createGeneration',
+        within: 'buildDebit',
         find: 'catalog_id: getCatalog().id,',
         replace: 'catalog_id: null,',
       },

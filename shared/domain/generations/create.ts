@@ -19,7 +19,7 @@ import { buildNotCreatedDetail, buildRejectionError, priceRequest, TOPUP_PROCESS
 import { chargeGeneration } from './charge.ts';
 import { isSameRequest } from './compareRequests.ts';
 import { type ChargeOutcome, type CreateInput, type Debit, describeCredential } from './debit.ts';
-import { checkRequest } from './requestChecks.ts';
+import { type CheckedRequest, checkRequest } from './requestChecks.ts';
 
 /** Result of a create request. */
 export interface CreateResult {
@@ -48,15 +48,36 @@ export async function createGeneration(
   requestId?: string,
 ): Promise<CreateResult> {
   requireAllowedModel(caller, input.model);
-  const { params, inputs, isReplay } = await requireReleasedCatalog()
-    .then(() => checkRequest(caller, input, idempotencyKey))
-    .catch((error: unknown) => {
-      throw isOutage(error) ? notCreatedError(idempotencyKey, error) : error;
-    });
+  const notes: string[] = [];
+  let outcome: ChargeOutcome | undefined;
+  try {
+    await requireReleasedCatalog();
+    const checked = await checkRequest(caller, input, idempotencyKey);
+    const debit = buildDebit(caller, input, checked, idempotencyKey);
+    rememberTrace(debit.uuid);
+    outcome = checked.isReplay ? 'replayed' : await chargeWithAutoTopup(debit, notes);
+    if (outcome === 'accepted') return dispatchCreated(debit, requestId);
+    if (outcome === 'replayed') return await replayCreate(debit, requestId);
+    throw await buildOutcomeError(outcome, debit, caller, notes);
+  } catch (error) {
+    if (!isOutage(error)) throw error;
+    const { event, reason, retryAfterSeconds } = describeOutage(error);
+    logger.error({ err: error }, `create failed: ${event}`);
+    // Without an answer of the charge function there is an outcome: `unknown`.
+    const detail = outcome === 'replayed' ? OUTCOME_UNKNOWN_DETAIL : buildNotCreatedDetail(idempotencyKey, reason);
+    throw new ServiceError('internal_error', [detail, ...notes].join(' '), { retryAfterSeconds });
+  }
+}
+
+function buildDebit(
+  caller: Caller,
+  input: CreateInput,
+  { params, inputs }: Pick<CheckedRequest, 'params' | 'inputs'>,
+  idempotencyKey: string | null,
+): Debit {
   const { max_credits: _, ...stored } = input;
   const createdAt = now();
-  const model = getModelBySlug(input.model);
-  const debit: Debit = {
+  return {
     uuid: uuidv7(),
     ...describeCredential(caller),
     ...stored,
@@ -65,25 +86,28 @@ export async function createGeneration(
     is_test: caller.isTest === true,
     catalog_id: getCatalog().id,
     created_at: createdAt,
-    deadline_at: addMilliseconds(createdAt, GENERATION_DEADLINE_MS[model.kind]),
+    deadline_at: addMilliseconds(createdAt, GENERATION_DEADLINE_MS[getModelBySlug(input.model).kind]),
     idempotency_key: idempotencyKey,
     ...(inputs.length === 0 ? {} : { inputs }),
   };
-  rememberTrace(debit.uuid);
-  const outcome = isReplay
-    ? 'replayed'
-    : await chargeWithAutoTopup(debit, caller).catch((error: unknown) => {
-        throw isOutage(error) ? notCreatedError(idempotencyKey, error) : error;
-      });
-  if (outcome === 'replayed') {
-    return replayCreate(debit, requestId).catch((error: unknown) => {
-      throw isOutage(error) ? databaseUnavailableError(OUTCOME_UNKNOWN_DETAIL, error) : error;
-    });
-  }
-  if (outcome === 'unknown') throw databaseUnavailableError(OUTCOME_UNKNOWN_DETAIL);
-  if (outcome === 'input_unavailable') throw new ServiceError('validation_error', INPUT_UNAVAILABLE_DETAIL);
-  if (outcome !== 'accepted') throw await buildRejectionError(outcome, debit, caller);
-  return dispatchCreated(debit, requestId);
+}
+
+/** @param notes sentences about an automatic top-up, for the client. */
+async function buildOutcomeError(
+  outcome: Exclude<ChargeOutcome, 'accepted' | 'replayed'>,
+  debit: Debit,
+  caller: Caller,
+  notes: readonly string[],
+): Promise<ServiceError> {
+  if (outcome === 'unknown')
+    return new ServiceError('internal_error', OUTCOME_UNKNOWN_DETAIL, { retryAfterSeconds: 5 });
+  const error =
+    outcome === 'input_unavailable'
+      ? new ServiceError('validation_error', INPUT_UNAVAILABLE_DETAIL)
+      : await buildRejectionError(outcome, debit, caller);
+  if (notes.length === 0) return error;
+  const { code, message, accountPath } = error;
+  return new ServiceError(code, [message, ...notes].join(' '), accountPath === undefined ? {} : { accountPath });
 }
 
 function dispatchCreated(debit: Debit, requestId: string | undefined): CreateResult {
@@ -103,12 +127,13 @@ async function chargeWithDueGrants(debit: Debit): Promise<ChargeOutcome> {
 
 /**
  * Charges, and charges again after an automatic top-up if the balance was too low (spec: Limits). A purchase that was
- * paid without an event so far may make the top-up needless.
+ * paid without an event so far may make the top-up needless. While a bank processes an earlier one, the balance is too low:
+ * this create has no part in it.
+ * @param notes receives what the client should know about the top-up.
  * @throws ServiceError internal_error (503) while the outcome of the top-up is unknown: a 402 would mean that nothing
- *   was charged, and the card may still be. insufficient_credits while a bank processes an earlier one: this create has
- *   no part in it.
+ *   was charged, and the card may still be.
  */
-async function chargeWithAutoTopup(debit: Debit, caller: Caller, attempt = 1): Promise<ChargeOutcome> {
+async function chargeWithAutoTopup(debit: Debit, notes: string[], attempt = 1): Promise<ChargeOutcome> {
   const outcome = await chargeWithDueGrants(debit);
   if (outcome !== 'insufficient_credits') return outcome;
   const topup = await chargeAutoTopupForGeneration(debit.account_id, debit.credits).catch((error: unknown) => {
@@ -118,20 +143,11 @@ async function chargeWithAutoTopup(debit: Debit, caller: Caller, attempt = 1): P
   });
   if (topup === 'unknown') throw topupUnknownError(debit);
   if (topup === 'unchecked') throw purchasesUncheckedError(debit);
-  if (topup === 'processing') {
-    const { message } = await buildRejectionError(outcome, debit, caller);
-    throw new ServiceError(outcome, `${message} ${TOPUP_PROCESSING_DETAIL}`);
-  }
-  if (topup === 'covered' && attempt < COVERED_ATTEMPTS_MAX) return chargeWithAutoTopup(debit, caller, attempt + 1);
-  if (topup === 'none' || topup === 'covered') return outcome;
-  const afterTopup = await chargeGeneration(debit).catch((error: unknown) => {
-    throw isOutage(error) ? notCreatedError(debit.idempotency_key, error, TOPUP_CHARGED_DETAIL) : error;
-  });
-  if (afterTopup === 'accepted' || afterTopup === 'replayed' || afterTopup === 'unknown') return afterTopup;
-  if (afterTopup === 'input_unavailable')
-    throw new ServiceError('validation_error', `${INPUT_UNAVAILABLE_DETAIL} ${TOPUP_CHARGED_DETAIL}`);
-  const { message, accountPath } = await buildRejectionError(afterTopup, debit, caller);
-  throw new ServiceError(afterTopup, `${message} ${TOPUP_CHARGED_DETAIL}`, { accountPath });
+  if (topup === 'processing') notes.push(TOPUP_PROCESSING_DETAIL);
+  if (topup === 'covered' && attempt < COVERED_ATTEMPTS_MAX) return chargeWithAutoTopup(debit, notes, attempt + 1);
+  if (topup !== 'credited') return outcome;
+  notes.push(TOPUP_CHARGED_DETAIL);
+  return chargeGeneration(debit);
 }
 
 const INPUT_UNAVAILABLE_DETAIL = 'An image of params was deleted meanwhile. Send it again, then repeat the request.';
@@ -202,15 +218,3 @@ const OUTCOME_UNKNOWN_DETAIL =
   'The outcome of this request is unknown: the generation may have been created and charged. Repeat the request with ' +
   'the same Idempotency-Key to get its outcome. Without a key, look for it in the list of generations ' +
   '(GET /api/generations/, over MCP list_library) first: a repeat without the same key may be charged again.';
-
-function notCreatedError(idempotencyKey: string | null, error: unknown, ...more: string[]): ServiceError {
-  const detail = buildNotCreatedDetail(idempotencyKey, describeOutage(error).reason);
-  return databaseUnavailableError([detail, ...more].join(' '), error);
-}
-
-/** @param error of the database, for the log. */
-function databaseUnavailableError(detail: string, error?: unknown): ServiceError {
-  const { event, retryAfterSeconds } = describeOutage(error);
-  if (error !== undefined) logger.error({ err: error }, `create failed: ${event}`);
-  return new ServiceError('internal_error', detail, { retryAfterSeconds });
-}

@@ -27,7 +27,7 @@ import type { CreateInput } from './debit.ts';
 import { type Admission, readAdmission } from './readAdmission.ts';
 
 /** A create request that may be charged. */
-interface CheckedRequest {
+export interface CheckedRequest {
   /** Parameters as responses show them. */
   params: GenerationParams;
   /** Images, decoded and stored. */
