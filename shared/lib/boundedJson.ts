@@ -8,34 +8,33 @@ const [OPEN_LIST, CLOSE_LIST, OPEN_OBJECT, CLOSE_OBJECT] = [0x5b, 0x5d, 0x7b, 0x
 
 /**
  * Parses JSON of others: customers, upstreams, providers, clients. The caller bounds its size.
+ * @param smallDepthMax as of {@link requireBoundedJson}.
  * @throws JsonBoundsError, SyntaxError
  */
-export function parseBoundedJson(text: string): unknown {
-  requireBoundedJson(text);
+export function parseBoundedJson(text: string, smallDepthMax?: number): unknown {
+  requireBoundedJson(text, smallDepthMax);
   return JSON.parse(text) as unknown;
 }
 
 /** Parses JSON of others. @returns undefined if the text is something else, or has too many levels or values. */
-export function tryParseBoundedJson(text: string): unknown {
+export function tryParseBoundedJson(text: string, smallDepthMax?: number): unknown {
   try {
-    return parseBoundedJson(text);
+    return parseBoundedJson(text, smallDepthMax);
   } catch {
     return undefined;
   }
 }
 
-/** Levels of a small text. The validators of MCP messages, which are recursive, overflow at 1,500. */
-const SMALL_JSON_DEPTH_MAX = 500;
-
 /**
  * Rejects a large text with too many levels or values, which would take a hundred times its size in memory once parsed.
  * A small one may have more of them, so that the error of a deep value names its field. Leaves all other errors to the
  * parser.
+ * @param smallDepthMax most levels of a small text.
  * @throws JsonBoundsError
  */
-export function requireBoundedJson(text: string): void {
+export function requireBoundedJson(text: string, smallDepthMax = Infinity): void {
   const isSmall = text.length <= BODY_LIMIT_BYTES;
-  const maxDepth = isSmall ? SMALL_JSON_DEPTH_MAX : JSON_DEPTH_MAX;
+  const maxDepth = isSmall ? smallDepthMax : JSON_DEPTH_MAX;
   let depth = 0;
   let values = 0;
   let isInString = false;

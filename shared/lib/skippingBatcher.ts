@@ -11,7 +11,7 @@ interface SkippingBatcherOptions<Item, Result> extends Omit<BatcherOptions<Item,
 }
 
 /** Number of busy items that wait at a time, each with a connection of the database. */
-const WAITING_ITEMS_MAX = 4;
+const WAITING_ITEMS_MAX = 2;
 
 /**
  * Creates a micro-batcher whose batches leave out items that would have to wait for a lock. Each of these then runs alone and

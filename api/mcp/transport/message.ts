@@ -86,6 +86,9 @@ export type InboundMessage =
   /** A message of the version without sessions (2026-07-28), which the library's own handler serves. */
   | { kind: 'stateless'; message: JSONRPCRequest | JSONRPCNotification };
 
+/** Levels of a message. The validators of the library are recursive, and overflow at 1,500. */
+const MESSAGE_DEPTH_MAX = 500;
+
 /**
  * Reads the message of a POST. Undefined for invalid JSON: {@link classifyMessage} rejects it after it was counted
  * against the rate limit.
@@ -99,7 +102,7 @@ export async function readMessageBody(ctx: Context): Promise<unknown> {
     throw new McpTransportError(413, TRANSPORT_ERROR, `A message must have at most ${BODY_LIMIT_BYTES} bytes.`);
   });
   const text = body.toString('utf8');
-  const message = tryParseBoundedJson(text);
+  const message = tryParseBoundedJson(text, MESSAGE_DEPTH_MAX);
   // As in REST bodies. The library would drop the field and serve the request without it.
   if (message !== undefined && namesPrototype(text))
     throw new McpTransportError(400, INVALID_REQUEST, PROTOTYPE_DETAIL, undefined, readMessageId(message));

@@ -44,7 +44,7 @@ async function handleRequest(request: ThumbnailRequest): Promise<void> {
   process.send?.(reply);
 }
 
-/** Returns the size of the data of this process, which only Linux tells and limits; 0 elsewhere. */
+/** Returns the size of the data of this process; 0 on systems other than Linux, which do not limit it. */
 async function readDataKb(): Promise<number> {
   const status = await readFile('/proc/self/status', 'utf8').catch(() => '');
   return Number(/^VmData:\s*(\d+) kB/m.exec(status)?.[1] ?? 0);
