@@ -25,7 +25,7 @@ describe('a generation that succeeds at its deadline', () => {
       await eventually('the expiry waits for the account', async () => {
         const waiting = await service.sql(
           `SELECT 1 FROM pg_stat_activity
-            WHERE datname = current_database() AND wait_event_type = 'Lock' AND query LIKE '%status = ''failed''%'`,
+            WHERE datname = current_database() AND wait_event_type = 'Lock' AND query LIKE '%fail_generations%'`,
         );
         return waiting.length > 0;
       });

@@ -11,10 +11,10 @@ import {
   DecodeError,
   makeThumbnail,
   reencodeImage,
+  setThumbnailProgram,
   stopThumbnailProcess,
 } from '../../shared/gateways/media/thumbnail.ts';
 import { captureError, expectRejection } from '../harness/expectRejection.ts';
-import { makePrintJpeg } from '../harness/inputImages.ts';
 import { eventually } from '../harness/testService.ts';
 import { MP4 } from '../fakes/misbehave.ts';
 
@@ -206,46 +206,64 @@ describe('thumbnails', () => {
     expect(order).to.deep.equal(['first', 'other', 'other again', 'second', 'third']);
   });
 
-  it('of uploads do not wait for an image that takes long, which is made later, or fails if more follow', async () => {
-    const long = join(folder, 'long.jpg');
-    await writeFile(long, await makePrintJpeg(7_000));
-    const [{ filePath: small }] = (await pictures(1)) as [{ filePath: string; height: number }];
-    const order: string[] = [];
-    const send = (file: string, accountId: number, name: string) =>
-      reencodeImage(file, join(folder, `copy-${name}`), accountId).then(() => order.push(name));
-    await Promise.all([send(long, 81, 'long'), send(long, 81, 'long too'), send(small, 82, 'small')]);
-    expect(order).to.deep.equal(['small', 'long', 'long too']);
-    await Promise.all([91, 92].map((accountId) => send(long, accountId, `long of ${accountId}`)));
-    expect(order.slice(3)).to.have.members(['long of 91', 'long of 92']);
-    const failures: Error[] = [];
-    void captureError(send(long, 83, 'long again')).then((error) => failures.push(error));
-    for (let accountId = 84; failures.length === 0; accountId += 1) await send(small, accountId, 'small');
-    expect(failures[0]?.message).to.include('took too long while others waited');
-    expect(failures[0]).to.not.be.instanceOf(DecodeError);
-  });
+  const decode = (file: string, accountId: number) => reencodeImage(file, join(folder, String(accountId)), accountId);
 
-  it('of uploads are not made after 20 seconds in the queue, also behind a newer one that was stopped', async () => {
-    const long = join(folder, 'long.jpg');
-    await writeFile(long, await makePrintJpeg(7_000));
-    const [{ filePath: small }] = (await pictures(1)) as [{ filePath: string; height: number }];
-    const send = (file: string, accountId: number) => reencodeImage(file, join(folder, `copy-${accountId}`), accountId);
-    await send(small, 102);
-    const readClock = performance.now.bind(performance);
-    let passedMs = 0;
-    const clock = mock.method(performance, 'now', () => readClock() + passedMs);
-    try {
-      // The first is stopped for the third, and that one for the fourth, so that it waits before the first two.
-      const old = [captureError(send(long, 101)), captureError(send(small, 102))];
-      passedMs = 15_000;
-      const newer = [send(long, 103)];
-      passedMs = 17_000;
-      newer.push(send(long, 104));
-      passedMs = 25_000;
-      for (const error of await Promise.all(old)) expect(error.message).to.equal('too many thumbnails are being made');
-      for (const image of await Promise.all(newer)) expect(image).to.include({ format: 'jpeg' });
-    } finally {
-      clock.mock.restore();
-    }
+  describe('of a decoder for which an image takes 1.5 seconds', () => {
+    const [long, small] = ['long', 'small'];
+    before(async () => {
+      stopThumbnailProcess();
+      const path = join(folder, 'decoder.cjs');
+      await writeFile(
+        path,
+        `process.on('disconnect', () => process.exit(0));
+         process.on('message', ({ filePath }) => {
+           const ms = filePath === 'long' ? 1500 : 1;
+           const result = { format: 'jpeg', width: 1, height: 1, bytes: 1 };
+           setTimeout(() => process.send({ result, ms, isLast: false }), ms);
+         });`,
+      );
+      setThumbnailProgram(path);
+    });
+    after(() => {
+      stopThumbnailProcess();
+      setThumbnailProgram(undefined);
+    });
+
+    it('of uploads do not wait for an image that takes long, which is made later, or fails if more follow', async () => {
+      const order: string[] = [];
+      const send = (file: string, accountId: number, name: string) =>
+        decode(file, accountId).then(() => order.push(name));
+      await Promise.all([send(long, 81, 'long'), send(long, 81, 'long too'), send(small, 82, 'small')]);
+      expect(order).to.deep.equal(['small', 'long', 'long too']);
+      await Promise.all([91, 92, 93].map((accountId) => send(long, accountId, `long of ${accountId}`)));
+      expect(order.slice(3)).to.have.members(['long of 91', 'long of 92', 'long of 93']);
+      const failures: Error[] = [];
+      void captureError(send(long, 83, 'long again')).then((error) => failures.push(error));
+      for (let accountId = 84; failures.length === 0; accountId += 1) await send(small, accountId, 'small');
+      expect(failures[0]?.message).to.include('took too long while others waited');
+      expect(failures[0]).to.not.be.instanceOf(DecodeError);
+    });
+
+    it('of uploads are not made after 20 seconds in the queue, also behind a newer one that was stopped', async () => {
+      await decode(small, 102);
+      const readClock = performance.now.bind(performance);
+      let passedMs = 0;
+      const clock = mock.method(performance, 'now', () => readClock() + passedMs);
+      try {
+        // The first is stopped for the third, and that one for the fourth, so that it waits before the first two.
+        const old = [captureError(decode(long, 101)), captureError(decode(small, 102))];
+        passedMs = 15_000;
+        const newer = [decode(long, 103)];
+        passedMs = 17_000;
+        newer.push(decode(long, 104));
+        passedMs = 25_000;
+        for (const error of await Promise.all(old))
+          expect(error.message).to.equal('too many thumbnails are being made');
+        for (const image of await Promise.all(newer)) expect(image).to.include({ format: 'jpeg' });
+      } finally {
+        clock.mock.restore();
+      }
+    });
   });
 
   it('of uploads are not taken for damaged while the disk is full', async () => {
