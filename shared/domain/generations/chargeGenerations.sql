@@ -44,7 +44,8 @@ BEGIN
   END IF;
   -- A revocation, which does not lock the account, commits before the grant is read, or after the charge.
   IF p_grants <> '{}' THEN
-    PERFORM FROM oauth_grants g WHERE g.uuid = ANY (p_grants) ORDER BY g.uuid FOR SHARE;
+    PERFORM FROM oauth_grants g WHERE g.uuid = ANY (p_grants) AND g.account_id = ANY (v_accounts)
+      ORDER BY g.uuid FOR SHARE;
   END IF;
 
   RETURN QUERY
