@@ -13,8 +13,6 @@ export interface Caller {
   accountId: number;
   /** Set if the API key is still to be checked, by the statement that serves the request. */
   keyHash: Buffer | null;
-  /** The same hash in base64, by which caches find the key. */
-  keyHashBase64?: string;
   /** Hash of the session cookie, if that is the credential. */
   sessionHash?: Buffer;
   /** Application whose access token was sent; null for a key or a session. */
@@ -35,7 +33,6 @@ export const buildServiceCaller = (accountId: number): Caller => ({ accountId, k
 /** Caller that an API key identifies. */
 export interface KeyCaller extends Caller {
   keyHash: Buffer;
-  keyHashBase64: string;
   keyVersion: number;
 }
 

@@ -37,7 +37,7 @@ export async function lookUpApiKeysForStaff(query: string): Promise<ApiKey[]> {
   const found =
     hash === null
       ? await ApiKey.query().where(isUuid(name) ? { uuid: name.toLowerCase() } : { prefix: name })
-      : await ApiKey.query().where({ key_hash: Buffer.from(hash, 'base64') });
+      : await ApiKey.query().where({ key_hash: hash });
   if (found.length > 0) return found;
   // The message does not repeat the input, which may be a mistyped key.
   throw new ServiceError('not_found', 'No API key matches. Use its UUID, its first 12 characters or the whole key.');

@@ -2,7 +2,7 @@ import { createBatcher } from '../../lib/batcher.ts';
 import { now } from '../../lib/clock.ts';
 import { prepared, runStatement } from '../../lib/database/preparedStatements.ts';
 import { DB_WAIT_TIMEOUT } from '../../lib/database/waitTimeout.ts';
-import { sha256Base64 } from '../../lib/secrets.ts';
+import { sha256 } from '../../lib/secrets.ts';
 import { ServiceError } from '../../spec/errors.ts';
 import { API_KEY_LAST_USED_INTERVAL_MS } from '../../spec/limits.ts';
 import { ALL_SCOPES, type KeyScope } from '../../spec/oauth.ts';
@@ -12,9 +12,9 @@ import type { Restrictions } from './restrictions.ts';
 /** `svc_` and 40 hex characters (spec: API keys). */
 const KEY_FORMAT = /^svc_[0-9a-f]{40}$/;
 
-/** Returns the hash under which a key is stored, in base64, or null if the text is not a key. */
-export function hashApiKey(key: string): string | null {
-  return KEY_FORMAT.test(key) ? sha256Base64(key) : null;
+/** Returns the hash under which a key is stored, or null if the text is not a key. */
+export function hashApiKey(key: string): Buffer | null {
+  return KEY_FORMAT.test(key) ? sha256(key) : null;
 }
 
 /** An expired key is found although it is revoked, so that its error can say why it stopped working. */
@@ -59,11 +59,9 @@ const findOwnerByHash = createBatcher<Buffer, KeyOwnerRow | undefined>({
 /**
  * Finds the account that an active key acts on, with the options of the key, or undefined. Never cached, so that a revocation takes
  * effect immediately.
- * @param hash the hash of the key, in base64.
  * @throws ServiceError account_suspended, or invalid_api_key for a key that has expired.
  */
-export async function findApiKeyOwner(hash: string): Promise<KeyCaller | undefined> {
-  const keyHash = Buffer.from(hash, 'base64');
+export async function findApiKeyOwner(keyHash: Buffer): Promise<KeyCaller | undefined> {
   const owner = await findOwnerByHash(keyHash);
   if (owner === undefined) return undefined;
   if (owner.has_expired === true) throw keyExpiredError(owner.expires_at);
@@ -71,7 +69,6 @@ export async function findApiKeyOwner(hash: string): Promise<KeyCaller | undefin
   return {
     accountId: owner.account_id,
     keyHash,
-    keyHashBase64: hash,
     clientId: null,
     ...(owner.is_test ? { isTest: true } : {}),
     keyVersion: owner.version,
