@@ -56,6 +56,5 @@ export function getLogContext(
   const job = saysItself
     ? undefined
     : ((isOfOne ? jobByGeneration.get(generationId) : undefined) ?? currentJob.getStore());
-  // pino adds fields to this object, which after a spread would cost V8 on Node 20 a new hidden class for each line.
-  return Object.assign(request === undefined ? {} : { requestId: request }, job);
+  return { ...(request === undefined ? {} : { requestId: request }), ...job };
 }
