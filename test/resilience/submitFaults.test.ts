@@ -257,18 +257,6 @@ describe('a prompt that an upstream refuses with the status of an account error'
     expect(await countOpenings()).to.equal(1);
   }).timeout(60_000);
 
-  it('opens the circuit with another one of the same customer half a minute later if nothing was accepted', async () => {
-    const openings = await countOpenings();
-    await other.waitForEnd((await other.createImage()).uuid);
-    const uuids = [await createRefused(), await createRefused()];
-    expect(await countOpenings()).to.equal(openings);
-    await service.sql(`UPDATE upstream_health SET account_error_at = account_error_at - interval '30 seconds',
-                              accepted_at = accepted_at - interval '30 seconds'`);
-    uuids.push(await createRefused());
-    await eventually('open', async () => (await countOpenings()) === openings + 1);
-    await service.sql('UPDATE upstream_health SET circuit_open_until = now()');
-  }).timeout(90_000);
-
   it('fails at once and is refunded if no word of the response is about our account, and others are served', async () => {
     for (const body of [{ message: 'Forbidden' }, { error: 'Content violates usage guidelines.' }, '<html>blocked']) {
       const balance = await customer.balance();
@@ -285,6 +273,18 @@ describe('a prompt that an upstream refuses with the status of an account error'
       expect((await other.waitForEnd(good.uuid)).status).to.equal('succeeded');
     }
   });
+
+  it('opens the circuit with another one of the same customer half a minute later if nothing was accepted', async () => {
+    const openings = await countOpenings();
+    await other.waitForEnd((await other.createImage()).uuid);
+    const uuids = [await createRefused(), await createRefused()];
+    expect(await countOpenings()).to.equal(openings);
+    await service.sql(`UPDATE upstream_health SET account_error_at = account_error_at - interval '30 seconds',
+                              accepted_at = accepted_at - interval '30 seconds'`);
+    uuids.push(await createRefused());
+    await eventually('open', async () => (await countOpenings()) === openings + 1);
+    await service.sql('UPDATE upstream_health SET circuit_open_until = now()');
+  }).timeout(90_000);
 });
 
 /** Makes the database behave like a standby: reads succeed, and writes are rejected. */
