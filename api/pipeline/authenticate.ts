@@ -15,9 +15,9 @@ import { requireAddressWithinRateLimit } from './rateLimit.ts';
 import { isSafeOrSameOrigin } from './csrf.ts';
 
 /**
- * Accounts and options of the keys that this process has seen valid, by the hash of the key in hexadecimal digits. Neither is relied
- * on: each request verifies that the key is valid and its options have not changed. An entry is replaced when they have,
- * and deleted when its key is revoked here or found revoked.
+ * Accounts and options of the keys that this process has seen valid, by the hash of the key in hexadecimal digits. Neither
+ * is relied on: each request verifies that the key is valid and its options have not changed. An entry is replaced when
+ * they have, and deleted when its key is revoked here or found revoked.
  */
 const keyOwnerCache = perService(() => createLruCache<string, KeyCaller>(50_000));
 

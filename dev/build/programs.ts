@@ -14,6 +14,7 @@ export const ASSETS = [
   'api/web/styles',
   'api/web/scripts',
   'api/mcp/apps/page',
+  'shared/domain/credits/lockAccounts.sql',
   'shared/domain/generations/decideCreates.sql',
   'shared/domain/generations/chargeGenerations.sql',
   'shared/domain/generations/execution/completeGenerations.sql',

@@ -1,9 +1,11 @@
 import type { SqlFunction } from '../lib/database/sqlFunctions.ts';
+import { LOCK_ACCOUNTS } from './credits/lockAccounts.ts';
 import { CHARGE_GENERATIONS, DECIDE_CREATES } from './generations/chargeFunctions.ts';
 import { CANCEL_GENERATION, COMPLETE_GENERATIONS, FAIL_GENERATIONS } from './generations/execution/completeOrFail.ts';
 
 /** All functions that a release installs, a called one before its callers. */
 export const SQL_FUNCTIONS: readonly SqlFunction[] = [
+  LOCK_ACCOUNTS,
   DECIDE_CREATES,
   CHARGE_GENERATIONS,
   COMPLETE_GENERATIONS,

@@ -9,7 +9,7 @@ export const LIMIT_BUGS: readonly SeededBug[] = [
     name: 'the charge decides without the lock of the account',
     changes: [
       {
-        file: 'shared/domain/generations/chargeGenerations.sql',
+        file: 'shared/domain/credits/lockAccounts.sql',
         find: 'ORDER BY a.id FOR NO KEY UPDATE SKIP LOCKED',
         replace: '',
       },

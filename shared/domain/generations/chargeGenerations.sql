@@ -32,15 +32,12 @@ BEGIN
     v_uploads := ARRAY (SELECT u.uuid FROM uploads u WHERE u.uuid = ANY (p_uploads) AND u.status = 'ready'
                          ORDER BY u.uuid FOR KEY SHARE);
   END IF;
+  v_accounts := lock_accounts(p_accounts, p_waits);
   IF p_waits THEN
-    v_accounts := ARRAY (SELECT a.id FROM accounts a WHERE a.id = ANY (p_accounts) ORDER BY a.id FOR NO KEY UPDATE);
     v_charged := ARRAY (SELECT g.uuid
                           FROM json_to_recordset(p_requests) AS r (uuid uuid, account_id bigint)
                           JOIN generations g
                             ON g.account_id = ANY (p_accounts) AND g.account_id = r.account_id AND g.uuid = r.uuid);
-  ELSE
-    v_accounts := ARRAY (SELECT a.id FROM accounts a WHERE a.id = ANY (p_accounts)
-                          ORDER BY a.id FOR NO KEY UPDATE SKIP LOCKED);
   END IF;
   -- A revocation, which does not lock the account, commits before the grant is read, or after the charge.
   IF p_grants <> '{}' THEN

@@ -9,6 +9,7 @@ import { creditsRefunded, generationsCompleted } from '../../../lib/metrics.ts';
 import type { GenerationKey } from '../../../queues/catalog.ts';
 import { buildServiceCaller, type Caller } from '../../accounts/accounts.ts';
 import { withVerifiedCredential } from '../../accounts/credentialChanges.ts';
+import { LOCK_ACCOUNTS } from '../../credits/lockAccounts.ts';
 import { enqueueEventDispatch } from '../../../queues/enqueue.ts';
 import { publishGenerationUpdate } from '../../../queues/generationUpdates.ts';
 import { MINUTE_MS } from '../../../spec/durations.ts';
@@ -36,8 +37,10 @@ export interface GenerationFailure extends GenerationKey {
   message: string;
 }
 
-export const COMPLETE_GENERATIONS = readSqlFunction(new URL('./completeGenerations.sql', import.meta.url));
-export const FAIL_GENERATIONS = readSqlFunction(new URL('./failGenerations.sql', import.meta.url));
+export const COMPLETE_GENERATIONS = readSqlFunction(new URL('./completeGenerations.sql', import.meta.url), [
+  LOCK_ACCOUNTS,
+]);
+export const FAIL_GENERATIONS = readSqlFunction(new URL('./failGenerations.sql', import.meta.url), [LOCK_ACCOUNTS]);
 export const CANCEL_GENERATION = readSqlFunction(new URL('./cancelGeneration.sql', import.meta.url), [
   FAIL_GENERATIONS,
 ]);

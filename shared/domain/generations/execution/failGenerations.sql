@@ -13,14 +13,8 @@ CREATE FUNCTION fail_generations(
 ) RETURNS TABLE (uuid uuid, is_busy boolean, is_test boolean, has_webhook boolean, credits integer) LANGUAGE plpgsql AS $$
 #variable_conflict use_column
 DECLARE
-  v_accounts bigint[];
+  v_accounts bigint[] := lock_accounts(p_accounts, p_waits);
 BEGIN
-  IF p_waits THEN
-    v_accounts := ARRAY (SELECT a.id FROM accounts a WHERE a.id = ANY (p_accounts) ORDER BY a.id FOR NO KEY UPDATE);
-  ELSE
-    v_accounts := ARRAY (SELECT a.id FROM accounts a WHERE a.id = ANY (p_accounts)
-                          ORDER BY a.id FOR NO KEY UPDATE SKIP LOCKED);
-  END IF;
 
   RETURN QUERY
   WITH result AS MATERIALIZED (
