@@ -24,8 +24,8 @@ export class WebhookEndpoint extends Model {
   declare previous_until: Date | null;
   /** First failed attempt since the last successful one. */
   declare failing_since: Date | null;
-  /** When it was last enabled again; null: at its creation. */
-  declare enabled_at: Date | null;
+  /** Last event that was recorded before it was created or enabled: it receives those with a larger id. */
+  declare after_event_id: number;
   declare disabled_at: Date | null;
   /** `gone`: the receiver answered 410. `failing`: all attempts of five days failed. */
   declare disabled_reason: 'owner' | 'gone' | 'failing' | null;

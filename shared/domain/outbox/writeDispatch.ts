@@ -19,7 +19,7 @@ export interface DispatchedEvent
  * in the order of their ids, so that a worker that releases one at the same time finds the deliveries. One that is
  * leased stays due when its lease expires; that is no condition of the update, which would miss a release that it
  * waited for. The default endpoint receives events of generations with an address of their own; the others those of
- * their types, from the time on at which they were created or enabled. A body is stored only if it is delivered. A
+ * their types that were recorded after they were created or enabled. A body is stored only if it is delivered. A
  * message has the time of its event, which it names and from which it can be too late. The array of accounts keeps the
  * planner from scanning tables: it estimates a hundred rows for `json_to_recordset`.
  */
@@ -30,7 +30,7 @@ const WRITE_DISPATCH = prepared(
          AS e (id bigint, account_id bigint, type text, subject text, details jsonb, body text, webhook_url text,
                email_kind text, created_at timestamptz)
    ), endpoint AS MATERIALIZED (
-     SELECT id, account_id, url, events, greatest(created_at, enabled_at) AS enabled_since FROM webhook_endpoints
+     SELECT id, account_id, url, events, after_event_id FROM webhook_endpoints
       WHERE account_id = ANY (cast(:accounts AS bigint[])) AND disabled_at IS NULL
       ORDER BY id
         FOR NO KEY UPDATE
@@ -40,7 +40,7 @@ const WRITE_DISPATCH = prepared(
        FROM event JOIN endpoint USING (account_id)
       WHERE event.body IS NOT NULL
         AND CASE WHEN endpoint.url IS NULL THEN event.webhook_url IS NOT NULL
-                 ELSE event.created_at >= endpoint.enabled_since
+                 ELSE event.id > endpoint.after_event_id
                       AND (endpoint.events IS NULL OR event.type = ANY (endpoint.events)) END
    ), delivery AS (
      INSERT INTO webhook_deliveries (endpoint_id, event_id, url, next_attempt_at, created_at)

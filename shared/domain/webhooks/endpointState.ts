@@ -66,7 +66,8 @@ export async function failDeliveriesOfDisabledEndpoints(): Promise<void> {
 const ENABLE = prepared(
   'enable_webhook_endpoint',
   `UPDATE webhook_endpoints w
-      SET disabled_at = NULL, disabled_reason = NULL, failing_since = NULL, enabled_at = :now, updated_at = :now,
+      SET disabled_at = NULL, disabled_reason = NULL, failing_since = NULL, after_event_id = DEFAULT,
+          updated_at = :now,
           next_delivery_at = (SELECT min(next_attempt_at) FROM webhook_deliveries
                                WHERE endpoint_id = w.id AND status = 'pending')
     WHERE id = :endpointId`,
