@@ -5,13 +5,11 @@ import { config } from '../shared/lib/config.ts';
 import { logger } from '../shared/lib/logger.ts';
 import { isTracing } from '../shared/lib/tracing.ts';
 import type { State } from './context.ts';
-
-import { cors } from './pipeline/cors.ts';
 import { discardUnreadBody } from './pipeline/body.ts';
 import { handleErrors } from './pipeline/errors.ts';
 import { requestLog } from './pipeline/requestLog.ts';
 import { traceRequests } from './pipeline/traceRequests.ts';
-import { serveRoutes } from './serveRoutes.ts';
+import { createRouter, findRoutes, serveUnmatched } from './serveRoutes.ts';
 
 /** Returns the security headers of all responses: data that must not be run, framed or sniffed. Pages replace the policy. */
 function listSecurityHeaders(): [name: string, value: string][] {
@@ -48,11 +46,12 @@ export function createApp(isDraining: () => boolean = () => false): Koa<State> {
     return next();
   });
   app.use(discardUnreadBody);
-  if (isTracing()) app.use(traceRequests);
+  const router = createRouter();
+  if (isTracing()) app.use(traceRequests((path) => findRoutes(router, path)));
   app.use(requestLog);
-  app.use(cors);
   app.use(handleErrors);
-  app.use(serveRoutes);
+  app.use(router.routes());
+  app.use(serveUnmatched);
   // A client that disconnects during a response is not an error of the service.
   app.on('error', (err: Error) => logger.debug({ err }, 'client disconnected during the response'));
   return app;

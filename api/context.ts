@@ -1,5 +1,6 @@
 import type Koa from 'koa';
-import type { Caller } from '../shared/domain/accounts/accounts.ts';
+import type { Caller } from '../shared/domain/accounts/caller.ts';
+import type { ReadByKey } from '../shared/domain/generations/read.ts';
 import type { StaffActor } from '../shared/domain/staff/audit.ts';
 import { type Logger, logger } from '../shared/lib/logger.ts';
 import type { StaffRole } from '../shared/spec/staff.ts';
@@ -23,8 +24,10 @@ export interface State {
   form?: URLSearchParams;
   /** The generation that the request created, for the log. */
   generationId?: string;
-  /** Path pattern of the route, for logs and metrics. */
-  route?: string;
+  /** The route that matched, for logs and metrics. */
+  route?: { path: string; isProbe?: true };
+  /** The generation that was read together with the API key; null if its account has none with the UUID of the path. */
+  generation?: ReadByKey['generation'];
 }
 
 export type Context = Koa.ParameterizedContext<State>;
@@ -37,13 +40,13 @@ export function getRequestLogger({ requestId }: State): Logger {
 
 /** Returns the caller of a route that requires one. */
 export function requireCaller(ctx: Context): Caller {
-  if (ctx.state.caller === undefined) throw new Error(`${ctx.state.route} has no caller: the route is public.`);
+  if (ctx.state.caller === undefined) throw new Error(`${ctx.state.route?.path} has no caller: the route is public.`);
   return ctx.state.caller;
 }
 
 /** Returns the staff member who makes the request, for the audit log. */
 export function requireActor(ctx: Context): StaffActor {
   const { staffRole, requestId } = ctx.state;
-  if (staffRole === undefined) throw new Error(`${ctx.state.route} has no staff role: it is not a staff route.`);
+  if (staffRole === undefined) throw new Error(`${ctx.state.route?.path} has no staff role: it is not a staff route.`);
   return { kind: 'staff', accountId: requireCaller(ctx).accountId, role: staffRole, requestId, ipAddress: ctx.ip };
 }

@@ -1,9 +1,9 @@
-import type { Caller } from '../../shared/domain/accounts/accounts.ts';
+import type { Caller } from '../../shared/domain/accounts/caller.ts';
 import { config } from '../../shared/lib/config.ts';
 import { perService } from '../../shared/lib/serviceScope.ts';
 import type { Scope } from '../../shared/spec/oauth.ts';
 import { type Context, requireCaller } from '../context.ts';
-import { authenticateBearer, type Principal, requireScope } from '../pipeline/authenticateBearer.ts';
+import { authenticateBearer, requireScope } from '../pipeline/authenticateBearer.ts';
 import { consumeRateLimit } from '../pipeline/rateLimit.ts';
 import { ServiceError } from '../../shared/spec/errors.ts';
 import { HttpError } from '../pipeline/httpError.ts';
@@ -41,19 +41,17 @@ function requireAllowedOrigin(ctx: Context): void {
 /**
  * Checks that the credential has the scope that a message needs, and counts the message against the rate limit.
  * @param isBodyLate true if the body was not complete when the request was authenticated. The credential may have ended
- *   meanwhile, so it is checked again, except for creates, whose statement does that.
+ *   meanwhile, so it is checked again.
  * @throws ServiceError invalid_api_key with status 403, or insufficient_scope, without the scope; rate_limited, except for
  *   calls of tools.
  */
 export async function authorizeMessage(ctx: Context, body: unknown, isBodyLate: boolean): Promise<McpRequestContext> {
   const { scope, rateClass, isCall } = getMessageRequirements(body);
-  const isChecked = !isBodyLate || rateClass === 'create';
-  const principal = isChecked ? (requireCaller(ctx) as Principal) : await authenticateBearer(ctx);
-  ctx.state.caller = principal;
-  if (scope !== null) requireScope(principal, scope);
+  const caller = isBodyLate ? await authenticateBearer(ctx) : requireCaller(ctx);
+  ctx.state.caller = caller;
+  if (scope !== null) requireScope(caller, scope);
   const requestContext: McpRequestContext = {
-    principal,
-    reauthenticate: () => authenticateBearer(ctx),
+    caller,
     state: ctx.state,
     sessionId: null,
     elicitsUrls: declaresUrlElicitation((body as { params?: unknown } | null | undefined)?.params),

@@ -99,7 +99,7 @@ async function initialize(
   await handleMcpRequest(ctx, message, requestContext, accepted, async (response: JSONRPCResponse) => {
     if (!isInitializeRequest(message) || !('result' in response)) return;
     const version = String((response.result as { protocolVersion?: unknown }).protocolVersion);
-    const session = await createMcpSession(requestContext.principal.accountId, version, requestContext.elicitsUrls);
+    const session = await createMcpSession(requestContext.caller.accountId, version, requestContext.elicitsUrls);
     ctx.set('mcp-session-id', session.id);
   });
 }

@@ -1,15 +1,12 @@
 import type { AuthInfo, RequestId, ServerContext } from '@modelcontextprotocol/server';
+import type { Caller } from '../../shared/domain/accounts/caller.ts';
+import { getScopes } from '../../shared/domain/accounts/restrictions.ts';
 import type { ServiceError } from '../../shared/spec/errors.ts';
 import type { State } from '../context.ts';
-import type { Scope } from '../../shared/spec/oauth.ts';
-import { type Principal, requireScope } from '../pipeline/authenticateBearer.ts';
-import { withCurrentKey } from '../pipeline/currentKey.ts';
 
 /** The HTTP request behind a message, as handlers of tools and resources see it. */
 export interface McpRequestContext {
-  principal: Principal;
-  /** Authenticates the request again. @throws ServiceError when the credential is no longer valid */
-  reauthenticate: () => Promise<Principal>;
+  caller: Caller;
   state: State;
   /** Null for stateless requests, which have no session. */
   sessionId: string | null;
@@ -27,7 +24,7 @@ export interface McpRequestContext {
 
 /** Wraps the context in the form that the library passes from the transport to the handlers. */
 export function toAuthInfo(requestContext: McpRequestContext): AuthInfo {
-  return { token: '', clientId: '', scopes: [...requestContext.principal.scopes], extra: { requestContext } };
+  return { token: '', clientId: '', scopes: [...getScopes(requestContext.caller)], extra: { requestContext } };
 }
 
 /** Reads the context that {@link toAuthInfo} wrapped. */
@@ -37,25 +34,11 @@ export function getMcpRequestContext(context: ServerContext): McpRequestContext 
 
 /** Records an error if it says that the application of the message was disconnected. */
 export function recordDisconnection(requestContext: McpRequestContext, error: ServiceError): void {
-  const isToken = requestContext.principal.grantUuid !== undefined;
+  const isToken = requestContext.caller.credential.kind === 'token';
   if (isToken && error.code === 'invalid_api_key') requestContext.disconnection = error;
 }
 
 /** @throws ServiceError invalid_api_key if the application was disconnected while the message ran. */
 export function requireConnection({ disconnection }: McpRequestContext): void {
   if (disconnection !== null) throw disconnection;
-}
-
-/** Runs the work of a message, and again if the options of its API key have changed meanwhile. */
-export function runWithCurrentKey<Result>(
-  { principal, reauthenticate }: McpRequestContext,
-  scope: Scope,
-  work: (principal: Principal) => Promise<Result>,
-): Promise<Result> {
-  const refresh = async () => {
-    const present = await reauthenticate();
-    requireScope(present, scope);
-    return present;
-  };
-  return withCurrentKey(principal, refresh, work);
 }

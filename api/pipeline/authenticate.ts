@@ -1,9 +1,10 @@
-import { type Caller, type KeyCaller, SESSION_ENDED_DETAIL } from '../../shared/domain/accounts/accounts.ts';
-import { findApiKeyOwner, hashApiKey } from '../../shared/domain/accounts/apiKeyOwners.ts';
+import { SESSION_ENDED_DETAIL } from '../../shared/domain/accounts/accounts.ts';
+import type { Caller } from '../../shared/domain/accounts/caller.ts';
+import { findApiKeyOwner, hashApiKey, type PresentedKey } from '../../shared/domain/accounts/apiKeyOwners.ts';
 import { findSessionOwner, isSessionToken } from '../../shared/domain/accounts/sessions.ts';
-import { createLruCache } from '../../shared/lib/lruCache.ts';
+import { readByKey } from '../../shared/domain/generations/read.ts';
 import { sha256 } from '../../shared/lib/secrets.ts';
-import { perService } from '../../shared/lib/serviceScope.ts';
+import { isUuid } from '../../shared/lib/uuid.ts';
 import { ServiceError } from '../../shared/spec/errors.ts';
 import type { Context } from '../context.ts';
 import { authenticateAccessToken } from './authenticateToken.ts';
@@ -15,19 +16,13 @@ import { requireAddressWithinRateLimit } from './rateLimit.ts';
 import { isSafeOrSameOrigin } from './csrf.ts';
 
 /**
- * Accounts and options of the keys that this process has seen valid, by the hash of the key in hexadecimal digits. Neither
- * is relied on: each request verifies that the key is valid and its options have not changed. An entry is replaced when
- * they have, and deleted when its key is revoked here or found revoked.
- */
-const keyOwnerCache = perService(() => createLruCache<string, KeyCaller>(50_000));
-
-/**
  * Authenticates a request by an API key in either header or an access token for the REST interface, the session cookie, or
- * both, which must belong to the same account. A key that this process has seen before is not verified yet: `verifyKey`
- * or the statement of the handler does that.
- * @throws ServiceError invalid_api_key
+ * both, which must belong to the same account. The database is queried each time, so that a revocation takes effect
+ * immediately.
+ * @param readsGeneration true if the path names a generation, which is then read together with the key.
+ * @throws ServiceError invalid_api_key, account_suspended
  */
-export async function authenticate(ctx: Context): Promise<Caller> {
+export async function authenticate(ctx: Context, readsGeneration = false): Promise<Caller> {
   const token = readSessionToken(ctx);
   const credential = readCredential(ctx);
   if (credential === null && token === undefined) {
@@ -36,13 +31,21 @@ export async function authenticate(ctx: Context): Promise<Caller> {
   const session = token === undefined ? null : await authenticateSessionToken(ctx, token);
   if (credential === null) return session as Caller;
   const isToken = 'token' in credential;
-  const caller = await (isToken
-    ? authenticateAccessToken(credential.token, 'api')
-    : (keyOwnerCache().get(credential.keyHash.toString('hex')) ?? findAndCacheKeyOwner(credential.keyHash)));
+  const caller = isToken
+    ? await authenticateAccessToken(credential.token, 'api')
+    : await authenticateKey(ctx, { hash: credential.keyHash, address: ctx.ip }, readsGeneration);
   if (session !== null && session.accountId !== caller.accountId) {
     const name = isToken ? 'access token' : 'API key';
     throw invalidApiKeyError(`The ${name} and the session cookie belong to different accounts: send one of them.`);
   }
+  return caller;
+}
+
+async function authenticateKey(ctx: Context, key: PresentedKey, readsGeneration: boolean): Promise<Caller> {
+  const { uuid } = ctx['params'] as { uuid?: string };
+  if (!readsGeneration || uuid === undefined || !isUuid(uuid)) return findApiKeyOwner(key);
+  const { caller, generation } = await readByKey(key, uuid);
+  ctx.state.generation = generation;
   return caller;
 }
 
@@ -58,61 +61,19 @@ export async function authenticateSession(ctx: Context): Promise<Caller> {
 }
 
 /**
- * Verifies that the key of an authenticated caller is valid now.
- * @returns the caller with the present options of the key.
- * @throws ServiceError invalid_api_key
- */
-export async function verifyKey(caller: Caller): Promise<Caller> {
-  if (caller.keyHash === null) return caller;
-  try {
-    return await findAndCacheKeyOwner(caller.keyHash);
-  } catch (error) {
-    if (error instanceof ServiceError && error.code === 'invalid_api_key') evictKey(caller.keyHash);
-    throw error;
-  }
-}
-
-/**
- * Verifies once more that the session of a request is open: it may have ended while the body arrived. A page then has no
- * caller, as without the cookie.
- * @throws ServiceError invalid_api_key
- */
-export async function verifySession(ctx: Context): Promise<void> {
-  const { caller, isPage, sessionToken } = ctx.state;
-  if (sessionToken === undefined || (await findSessionOwner(sessionToken)) === caller?.accountId) return;
-  evictSession(sessionToken);
-  if (!isPage) throw sessionEndedError();
-  ctx.state.caller = undefined;
-  ctx.state.sessionToken = undefined;
-}
-
-/** Removes a revoked key from the cache. From then on it is verified before anything is counted. */
-export function evictKey(keyHash: Buffer | null | undefined): void {
-  if (keyHash != null) keyOwnerCache().delete(keyHash.toString('hex'));
-}
-
-/**
  * Identifies the caller of a page, if the session cookie is valid. Does not check the origin of forms:
  * `requireCsrfToken` checks more than that.
  */
 export async function authenticateOptional(ctx: Context): Promise<void> {
   const token = readSessionToken(ctx);
   const accountId = token === undefined ? undefined : await findSessionAccount(ctx, token);
-  if (accountId === undefined) return;
-  ctx.state.caller = buildSessionCaller(accountId, token as string);
-  ctx.state.sessionToken = token;
-}
-
-async function findAndCacheKeyOwner(keyHash: Buffer): Promise<KeyCaller> {
-  const owner = await findApiKeyOwner(keyHash);
-  if (owner === undefined) throw unknownKeyError();
-  keyOwnerCache().set(keyHash.toString('hex'), owner);
-  return owner;
+  ctx.state.caller = accountId === undefined ? undefined : buildSessionCaller(accountId, token as string);
+  ctx.state.sessionToken = accountId === undefined ? undefined : token;
 }
 
 async function authenticateSessionToken(ctx: Context, token: string): Promise<Caller> {
   const accountId = await findSessionAccount(ctx, token);
-  if (accountId === undefined) throw sessionEndedError();
+  if (accountId === undefined) throw invalidApiKeyError(SESSION_ENDED_DETAIL);
   if (!isSafeOrSameOrigin(ctx))
     throw invalidApiKeyError(`With the session cookie, changes must come with "Origin: ${serviceOrigin()}".`);
   ctx.state.sessionToken = token;
@@ -121,12 +82,8 @@ async function authenticateSessionToken(ctx: Context, token: string): Promise<Ca
 
 const buildSessionCaller = (accountId: number, token: string): Caller => ({
   accountId,
-  keyHash: null,
-  clientId: null,
-  sessionHash: sha256(token),
+  credential: { kind: 'session', hash: sha256(token) },
 });
-
-const sessionEndedError = () => invalidApiKeyError(SESSION_ENDED_DETAIL);
 
 /**
  * Finds the account of a session cookie. A cookie that this process has not seen valid costs a query, so addresses over
@@ -167,10 +124,6 @@ function readCredential(ctx: Context): { keyHash: Buffer } | { token: string } |
       return { keyHash };
     }
   }
-}
-
-function unknownKeyError(): ServiceError {
-  return invalidApiKeyError('The API key is unknown or revoked.');
 }
 
 function invalidApiKeyError(detail: string): ServiceError {

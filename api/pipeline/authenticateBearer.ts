@@ -1,8 +1,9 @@
-import type { Caller } from '../../shared/domain/accounts/accounts.ts';
+import { UNKNOWN_KEY_DETAIL } from '../../shared/domain/accounts/accounts.ts';
+import type { Caller } from '../../shared/domain/accounts/caller.ts';
 import { findApiKeyOwner, hashApiKey } from '../../shared/domain/accounts/apiKeyOwners.ts';
-import { requireAccess, requireAllowedAddress } from '../../shared/domain/accounts/restrictions.ts';
+import { getScopes, requireAccess, requireAllowedAddress } from '../../shared/domain/accounts/restrictions.ts';
 import { ServiceError } from '../../shared/spec/errors.ts';
-import { ALL_SCOPES, type KeyScope, type Scope } from '../../shared/spec/oauth.ts';
+import type { Scope } from '../../shared/spec/oauth.ts';
 import type { Context } from '../context.ts';
 import {
   authenticateAccessToken,
@@ -15,24 +16,16 @@ import { readHeaderCredential } from './credentials.ts';
 import { ChallengeError, HttpError } from './httpError.ts';
 import { recordKeyUse } from './recordLastUsed.ts';
 
-/** An authenticated MCP client: an access token with some scopes, or an API key. */
-export interface Principal extends Caller {
-  scopes: ReadonlySet<KeyScope>;
-  credential: 'key' | 'token';
-}
-
-const ALL_SCOPES_SET: ReadonlySet<KeyScope> = new Set(ALL_SCOPES);
-
 /**
  * Authenticates a request by its OAuth access token or API key. The database is queried each time, so that a revoked key or
  * a disconnected application is rejected immediately.
  * @throws HttpError invalid_api_key, with the `WWW-Authenticate` header from which a client starts its authorization.
  * @throws ServiceError insufficient_scope if an API key may not be used from the address of the client.
  */
-export async function authenticateBearer(ctx: Context): Promise<Principal> {
+export async function authenticateBearer(ctx: Context): Promise<Caller> {
   const presented = readCredential(ctx);
   if (presented.startsWith('svc_')) return authenticateApiKey(presented, ctx.ip);
-  return { ...(await authenticateAccessToken(presented, 'mcp')), credential: 'token' };
+  return authenticateAccessToken(presented, 'mcp');
 }
 
 /**
@@ -40,10 +33,10 @@ export async function authenticateBearer(ctx: Context): Promise<Principal> {
  * @throws HttpError invalid_api_key, 403, with the scopes to request.
  * @throws ServiceError insufficient_scope for an API key, to which no scopes can be added by connecting again.
  */
-export function requireScope(principal: Principal, scope: Scope): void {
-  const { scopes, credential } = principal;
+export function requireScope(caller: Caller, scope: Scope): void {
+  const scopes = getScopes(caller);
   if (scopes.has(scope)) return;
-  if (credential === 'key') requireAccess(principal, scope);
+  if (caller.credential.kind === 'key') requireAccess(caller, scope);
   const detail = `The access token lacks the scope ${scope}: connect again and allow it.`;
   throw new ChallengeError('invalid_api_key', detail, buildScopeChallenge('mcp', scopes, scope), 403);
 }
@@ -70,16 +63,16 @@ function readCredential(ctx: Context): string {
   }
 }
 
-async function authenticateApiKey(key: string, address: string): Promise<Principal> {
+async function authenticateApiKey(key: string, address: string): Promise<Caller> {
   const hash = hashApiKey(key);
-  const caller = hash === null ? undefined : await findApiKeyOwner(hash).catch(withChallenge);
-  if (caller === undefined) throw invalidKeyError('The API key is unknown or revoked.');
-  requireAllowedAddress(caller, address);
+  if (hash === null) throw invalidKeyError(UNKNOWN_KEY_DETAIL);
+  const caller = await findApiKeyOwner({ hash, address }).catch(withChallenge);
+  requireAllowedAddress(caller);
   recordKeyUse(caller);
-  return { ...caller, scopes: caller.restrictions?.scopes ?? ALL_SCOPES_SET, credential: 'key' };
+  return caller;
 }
 
-/** Adds the challenge to the error for an expired key. */
+/** Adds the challenge to the error for a key that is not valid. */
 function withChallenge(error: unknown): never {
   throw error instanceof ServiceError && error.code === 'invalid_api_key' ? invalidKeyError(error.message) : error;
 }

@@ -1,4 +1,5 @@
-import { APPLICATION_DISCONNECTED_DETAIL, type Caller } from '../../shared/domain/accounts/accounts.ts';
+import { APPLICATION_DISCONNECTED_DETAIL } from '../../shared/domain/accounts/accounts.ts';
+import type { Caller } from '../../shared/domain/accounts/caller.ts';
 import { type RequiredAccess, requireAccess } from '../../shared/domain/accounts/restrictions.ts';
 import { InvalidAccessTokenError, verifyAccessToken } from '../../shared/domain/oauth/accessTokens.ts';
 import { findGrantAccount, recordGrantUse } from '../../shared/domain/oauth/grants.ts';
@@ -9,13 +10,6 @@ import { ALL_SCOPES, type KeyScope, type Scope } from '../../shared/spec/oauth.t
 import { ChallengeError, HttpError } from './httpError.ts';
 import { recordUseThrottled } from './recordLastUsed.ts';
 
-/** An application with an access token, for the account that approved it. */
-export interface TokenCaller extends Caller {
-  clientId: string;
-  grantUuid: string;
-  scopes: ReadonlySet<Scope>;
-}
-
 /**
  * Authenticates an access token. The database is queried each time, so that a disconnected application is rejected
  * immediately.
@@ -23,7 +17,7 @@ export interface TokenCaller extends Caller {
  * @throws HttpError invalid_api_key, with the `WWW-Authenticate` header from which a client starts its authorization.
  * @throws ServiceError account_suspended
  */
-export async function authenticateAccessToken(text: string, resource: Resource): Promise<TokenCaller> {
+export async function authenticateAccessToken(text: string, resource: Resource): Promise<Caller> {
   const token = await verifyAccessToken(text).catch((error: unknown) => {
     throw error instanceof InvalidAccessTokenError ? buildInvalidTokenError(resource, error.message) : error;
   });
@@ -37,10 +31,7 @@ export async function authenticateAccessToken(text: string, resource: Resource):
   const { clientId, grantUuid, scopes } = token;
   return {
     accountId,
-    keyHash: null,
-    clientId,
-    grantUuid,
-    scopes,
+    credential: { kind: 'token', grantUuid, clientId },
     restrictions: { scopes, allowedModels: null, allowedIps: null },
   };
 }
@@ -66,7 +57,8 @@ export function buildInvalidTokenChallenge(resource: Resource): string {
  * error unchanged.
  */
 export function addTokenChallenge(error: ServiceError, caller: Caller | undefined, resource: Resource): ServiceError {
-  if (error.code !== 'invalid_api_key' || caller?.grantUuid === undefined || error instanceof HttpError) return error;
+  if (error.code !== 'invalid_api_key' || caller?.credential.kind !== 'token' || error instanceof HttpError)
+    return error;
   return buildInvalidTokenError(resource, error.message);
 }
 
@@ -85,9 +77,9 @@ export function requireRestAccess(caller: Caller, required: RequiredAccess): voi
   try {
     requireAccess(caller, required);
   } catch (error) {
-    const granted = caller.clientId === null ? null : caller.restrictions?.scopes;
+    const granted = caller.credential.kind === 'token' ? caller.restrictions?.scopes : undefined;
     const isScope = required !== 'account' && required !== 'unrestricted';
-    if (!(error instanceof ServiceError) || granted == null || !isScope) throw error;
+    if (!(error instanceof ServiceError) || granted === undefined || !isScope) throw error;
     throw new ChallengeError('insufficient_scope', error.message, buildScopeChallenge('api', granted, required));
   }
 }

@@ -116,7 +116,7 @@ export async function readFormBody(ctx: Context): Promise<URLSearchParams> {
 
 /** Returns the form of a route with `body: 'form'`. */
 export function getForm(ctx: Context): URLSearchParams {
-  if (ctx.state.form === undefined) throw new Error(`${ctx.state.route} received no form.`);
+  if (ctx.state.form === undefined) throw new Error(`${ctx.state.route?.path} received no form.`);
   return ctx.state.form;
 }
 

@@ -1,4 +1,4 @@
-import type { Caller } from '../../shared/domain/accounts/accounts.ts';
+import type { Caller } from '../../shared/domain/accounts/caller.ts';
 import { recordApiKeyLastUsed } from '../../shared/domain/accounts/apiKeyOwners.ts';
 import { recordSessionLastUsed } from '../../shared/domain/accounts/sessions.ts';
 import { createLruCache } from '../../shared/lib/lruCache.ts';
@@ -21,9 +21,10 @@ export function recordLastUsed(ctx: Context): void {
 }
 
 /** Records the use of a key in the same way, if the caller has one. */
-export function recordKeyUse({ keyHash }: Pick<Caller, 'keyHash'>): void {
-  if (keyHash === null) return;
-  recordUseThrottled(keyHash.toString('hex'), () => recordApiKeyLastUsed(keyHash));
+export function recordKeyUse({ credential }: Pick<Caller, 'credential'>): void {
+  if (credential.kind !== 'key') return;
+  const { hash } = credential;
+  recordUseThrottled(hash.toString('hex'), () => recordApiKeyLastUsed(hash));
 }
 
 /** Runs `write` at most once a minute per credential. A failed write is retried at the next use. */

@@ -4,14 +4,6 @@ import { logger } from '../../shared/lib/logger.ts';
 import { httpRequestDuration, httpRequests } from '../../shared/lib/metrics.ts';
 import type { State } from '../context.ts';
 
-/** Health checks, which are logged at level debug only. */
-const PROBE_ROUTES = new Set(['/api/health/', '/api/ready/', '/api/serving/']);
-
-/** Returns true for the routes of health checks. */
-export function isProbeRoute(route: string): boolean {
-  return PROBE_ROUTES.has(route);
-}
-
 const REQUEST_ID_PATTERN = /^[A-Za-z0-9._-]{1,64}$/;
 
 /** Assigns an id to each request, the caller's `X-Request-Id` if it is valid, and logs the response. */
@@ -22,12 +14,12 @@ export const requestLog: Koa.Middleware<State> = async (ctx, next) => {
   ctx.set('x-request-id', ctx.state.requestId);
   await next();
   const ms = performance.now() - startedAt;
-  const route = ctx.state.route ?? 'none';
+  const { path: route = 'none', isProbe = false } = ctx.state.route ?? {};
   const method = methodLabel(ctx);
   httpRequests.inc({ method, route, status: ctx.status });
   httpRequestDuration.observe({ method, route }, ms / 1_000);
   // Balancers send probes every few seconds: at info they would be a third of the log. Changes of readiness are logged.
-  const level = isProbeRoute(route) ? 'debug' : 'info';
+  const level = isProbe ? 'debug' : 'info';
   logger[level](
     {
       requestId: ctx.state.requestId,

@@ -4,43 +4,22 @@ import type { Context, Handler } from '../context.ts';
 import type { RateClass } from './rateLimit.ts';
 
 /**
- * Credentials that a route accepts. For programs, with errors as JSON:
- * - `none`: public.
- * - `account`: an API key or the session cookie.
- * - `deferredKey`: as `account`, but the handler's own statement or transaction verifies the key.
- * - `staff`: as `account`, for staff accounts.
- * - `session`: the session cookie only.
- * - `mcp`: an access token or an API key. Requests of browsers must have an allowed origin.
- * - `staffCall`: as `staffSession`, for the scripts of a page.
- *
- * For people, with errors as pages:
- * - `optionalSession`: public. The caller is known if a session cookie is sent.
- * - `pageSession`: the session cookie. Without it the browser is redirected to sign in.
- * - `staffSession`: as `pageSession`, for staff accounts.
- * - `signedLink`: address with a signed token, which authorizes the request. Ignores the session and the origin.
- * - `oauthCallback`: return address of sign-in providers. Ignores the session; forms come from other sites.
+ * Readers of the response, which decide about the form of errors and about what browsers may do:
+ * - `rest`: programs. Pages of `API_ALLOWED_ORIGINS` may call it.
+ * - `json`: other programs, and scripts of the service's own pages.
+ * - `mcp`: MCP clients.
+ * - `page`: people. Errors are pages, and forms must come from pages of the service.
  */
-export type Authentication =
-  | 'none'
-  | 'account'
-  | 'deferredKey'
-  | 'staff'
-  | 'session'
-  | 'mcp'
-  | 'staffCall'
-  | 'optionalSession'
-  | 'pageSession'
-  | 'staffSession'
-  | 'signedLink'
-  | 'oauthCallback';
+export type Surface = 'rest' | 'json' | 'mcp' | 'page';
 
-/** Credentials that include an API key. Their routes name the access that a restricted key must have. */
-export type KeyAuthentication = 'account' | 'deferredKey';
-/** Credentials that are a session of the account's owner. */
-type SessionAuthentication = 'session' | 'pageSession';
-/** Credentials of staff. Their routes name the permission that the role must hold. */
-export type StaffAuthentication = 'staff' | 'staffSession' | 'staffCall';
-type UnlistedAuthentication = Exclude<Authentication, KeyAuthentication | SessionAuthentication | StaffAuthentication>;
+/**
+ * Credential that a route requires:
+ * - `anyone`: none; a session cookie is ignored.
+ * - `visitor`: none; the caller is known if a session cookie is sent.
+ * - `session`: the session cookie. People without it are redirected to sign in.
+ * - `account`: an API key, an access token, or, except for MCP, the session cookie.
+ */
+export type RequiredCredential = 'anyone' | 'visitor' | 'session' | 'account';
 
 /** A rate class, or `byMessage` if the handler counts the request once it has read the message. */
 export type RouteRateLimit = RateClass | 'byMessage';
@@ -48,63 +27,63 @@ export type RouteRateLimit = RateClass | 'byMessage';
 /** Body that the pipeline reads. `raw`: the handler reads it. */
 export type RouteBody = 'none' | 'json' | 'form' | 'raw';
 
-/** Requests for which a session must have a recent sign-in: all of the route, or those that the function selects. */
-export type RecentSignIn = 'recentSignIn' | ((ctx: Context) => boolean);
+/** Everything else that is decided before the handler runs. */
+export interface RoutePolicy {
+  /** Access that an API key or an access token must have. */
+  access?: RequiredAccess;
+  /** Permission that the role of a staff member must hold. */
+  permission?: StaffPermission;
+  /** Requests for which a session must have a recent sign-in: all of the route, or those that the function selects. */
+  recentSignIn?: true | ((ctx: Context) => boolean);
+  /** Test keys, which can read everywhere, may make changes as well. */
+  testKeysWrite?: true;
+  /** A page that stays available while the account is being deleted. */
+  duringDeletion?: true;
+  /** The body may contain images, if a model takes them. */
+  hasImages?: true;
+  /** The path names a generation, which is read together with the API key. */
+  readsGeneration?: true;
+  /** A health check, which is logged at level debug only and never traced. */
+  isProbe?: true;
+  /** Pages of every origin may call it, with these methods. `file`: a signed or secret address of a file. */
+  cors?: 'anyOrigin' | 'file';
+}
 
 /** Columns of a route that the pipeline uses. */
-export interface Route {
+export interface Route extends RoutePolicy {
   path: string;
-  authentication: Authentication;
+  surface: Surface;
+  credential: RequiredCredential;
   rateLimit: RouteRateLimit;
   body: RouteBody;
   handler: Handler;
-  /** Access that an API key must have. */
-  access: RequiredAccess | undefined;
-  /** Permission that the role of a staff member must hold. */
-  permission: StaffPermission | undefined;
-  recentSignIn: RecentSignIn | undefined;
 }
 
 type RouteMethod = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE' | '*';
 /** Columns of every route. Method `*` and a path that ends in `/*` stand for all methods and all paths below. */
-type RouteColumns<Credentials extends Authentication> = [
+type RouteColumns<RouteSurface extends Surface, Credential extends RequiredCredential> = [
   method: RouteMethod,
   path: string,
-  authentication: Credentials,
+  surface: RouteSurface,
+  credential: Credential,
   rateLimit: RouteRateLimit,
   body: RouteBody,
   handler: Handler,
 ];
 
-/**
- * A route, with the access that an API key must have, or the permission that the role of a staff member must hold, and
- * the requests for which a session must have a recent sign-in.
- */
+/** A route that takes API keys names the access that they must have, or the permission of staff. */
+type KeyPolicy = RoutePolicy & (Required<Pick<RoutePolicy, 'access'>> | Required<Pick<RoutePolicy, 'permission'>>);
 export type HttpRoute =
-  | KeyRoute
-  | StaffRoute
-  | readonly [...RouteColumns<SessionAuthentication>, recentSignIn?: RecentSignIn]
-  | readonly [...RouteColumns<UnlistedAuthentication>, none?: undefined];
-type KeyRoute = readonly [...RouteColumns<KeyAuthentication>, access: RequiredAccess, recentSignIn?: RecentSignIn];
-export type StaffRoute = readonly [...RouteColumns<StaffAuthentication>, permission: StaffPermission];
+  | readonly [...RouteColumns<'rest', 'account'>, policy: KeyPolicy]
+  | readonly [...RouteColumns<'mcp', 'account'>, policy: RoutePolicy]
+  | readonly [...RouteColumns<Surface, Exclude<RequiredCredential, 'account'>>, policy?: RoutePolicy];
 
-/** Returns whether a route is for staff. */
-export function isStaffRoute(route: HttpRoute): route is StaffRoute {
-  return route[2].startsWith('staff');
+/** Returns a row of the route table by the names of its columns. */
+export function toRoute([, path, surface, credential, rateLimit, body, handler, policy = {}]: HttpRoute): Route {
+  return { path: path.replace(/\*$/, ''), surface, credential, rateLimit, body, handler, ...policy };
 }
 
 /** Returns the access that a route requires of an API key; undefined if it takes none. */
-export function getRequiredAccess(route: HttpRoute): RequiredAccess | undefined {
-  if (isStaffRoute(route)) return 'account';
-  return isKeyRoute(route) ? route[6] : undefined;
-}
-
-/** Returns the requests of a route for which a session must have a recent sign-in. */
-export function getRecentSignIn(route: HttpRoute): RecentSignIn | undefined {
-  if (isStaffRoute(route)) return undefined;
-  return isKeyRoute(route) ? route[7] : route[6];
-}
-
-function isKeyRoute(route: HttpRoute): route is KeyRoute {
-  return route[2] === 'account' || route[2] === 'deferredKey';
+export function getRequiredAccess({ credential, permission, access }: Route): RequiredAccess | undefined {
+  return credential === 'account' && permission !== undefined ? 'account' : access;
 }

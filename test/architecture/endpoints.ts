@@ -44,8 +44,8 @@ const SPECIFIED_ENDPOINTS = `
 /** Endpoints beyond the specification: sign-in, pages, output files, and the local sign-in. */
 const OWN_ENDPOINTS = `
   GET    /authentication/social/:provider/start     visitor
-  GET    /authentication/social/:provider/callback  landing
-  POST   /authentication/social/:provider/callback  landing
+  GET    /authentication/social/:provider/callback  link
+  POST   /authentication/social/:provider/callback  link
   GET    /                                     visitor
   GET    /sign-in                              visitor
   POST   /sign-in                              visitor

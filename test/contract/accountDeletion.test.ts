@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { requestAccountDeletion } from '../../shared/domain/accounts/deletion.ts';
 import { SERVICE_ORIGIN } from '../../shared/domain/accounts/securityEvents.ts';
-import { buildServiceCaller } from '../../shared/domain/accounts/accounts.ts';
+import { buildServiceCaller } from '../../shared/domain/accounts/caller.ts';
 import { issueCode } from '../../shared/domain/oauth/authorizationCodes.ts';
 import { createVisitor, sendAccountForm } from '../harness/accountForms.ts';
 import { IMAGE, type TestCustomer } from '../harness/apiClient.ts';

@@ -34,7 +34,7 @@ describe('resources of another account', () => {
 
   /** Requests a resource through a route. @returns the status, and the part of the response that depends on it. */
   async function requestResource(row: Route, customer: TestCustomer, uuid: string): Promise<[number, unknown]> {
-    if (row.authentication !== 'pageSession') {
+    if (row.credential !== 'member') {
       const options = row.path in BODIES ? { body: BODIES[row.path] } : {};
       const { status, body }: ApiResponse = await customer.request(row.method, buildPath(row, uuid), options);
       return [status, body];
@@ -184,8 +184,7 @@ describe('resources of another account', () => {
 
   // Staff may open resources of all accounts: contract/staffRoles. Uploads need a model that takes images: contract/uploads.
   const rows = ROUTES.filter(
-    ({ path, authentication }) =>
-      path.includes(':uuid') && authentication !== 'staffSession' && !/^(\/api)?\/uploads\//.test(path),
+    ({ path, credential }) => path.includes(':uuid') && credential !== 'operator' && !/^(\/api)?\/uploads\//.test(path),
   );
 
   it('all routes with a uuid are covered by these tests', () => {

@@ -8,7 +8,7 @@ import { postUrlEncoded, registerClient } from '../harness/oauthClient.ts';
 import { buildPath, filterRoutes, isChange, type Route, ROUTES, VALID_BODIES } from '../harness/routes.ts';
 import { type TestService, startTestService } from '../harness/testService.ts';
 
-const isPublic = ({ credential }: Endpoint) => ['public', 'visitor', 'link', 'landing'].includes(credential);
+const isPublic = ({ credential }: Endpoint) => ['public', 'visitor', 'link'].includes(credential);
 
 describe('endpoint authorization', () => {
   let service: TestService;
@@ -53,17 +53,14 @@ describe('endpoint authorization', () => {
     request(service.baseUrl, row.method, buildPath(row), { headers, ...(isChange(row) ? { body } : {}) });
 
   it('every route is covered by these tests, and the public routes are exactly those of the endpoint table', () => {
-    const kinds = ['none', 'account', 'deferredKey', 'session', 'staff', 'mcp'];
-    const pages = ['optionalSession', 'pageSession', 'staffSession', 'signedLink', 'oauthCallback'];
     expect(ROUTES.length).to.be.above(65);
-    expect([...kinds, ...pages]).to.include.members(ROUTES.map(({ authentication }) => authentication));
-    expect(
-      filterRoutes('none', 'optionalSession', 'signedLink', 'oauthCallback').map(({ name }) => name),
-    ).to.have.members(ENDPOINTS.filter(isPublic).map(({ name }) => name));
+    expect(filterRoutes('public', 'visitor', 'link').map(({ name }) => name)).to.have.members(
+      ENDPOINTS.filter(isPublic).map(({ name }) => name),
+    );
   });
 
   describe('endpoints for an account', () => {
-    for (const row of filterRoutes('account', 'deferredKey', 'session', 'staff')) {
+    for (const row of filterRoutes('key/cookie', 'cookie', 'staff')) {
       it(`${row.name}: returns 401 without a credential and with a revoked or expired one`, async () => {
         const nobodys = { 'a session that never was': { cookie: `token=${'ab'.repeat(32)}`, origin: service.baseUrl } };
         for (const [what, headers] of Object.entries({ nothing: {}, ...over, ...nobodys })) {
@@ -90,7 +87,7 @@ describe('endpoint authorization', () => {
       }
     }
 
-    for (const row of filterRoutes('session')) {
+    for (const row of filterRoutes('cookie')) {
       it(`${row.name}: returns 401 with an API key, because a session is required`, async () => {
         expectError(await ask(row, { authorization: `Bearer ${owner.key}` }), 'invalid_api_key');
       });
@@ -105,7 +102,7 @@ describe('endpoint authorization', () => {
     }
 
     it('responses must not be stored by caches', async () => {
-      for (const row of filterRoutes('account', 'deferredKey').filter((one) => !isChange(one))) {
+      for (const row of filterRoutes('key/cookie').filter((one) => !isChange(one))) {
         const { headers } = await owner.request('GET', buildPath(row));
         expect(headers.get('cache-control'), row.name).to.equal('no-store');
       }
@@ -129,7 +126,7 @@ describe('endpoint authorization', () => {
   });
 
   describe('/mcp', () => {
-    for (const row of filterRoutes('mcp')) {
+    for (const row of filterRoutes('token/key')) {
       it(`${row.name}: returns 401 without a credential, with a revoked or expired one, and with a session`, async () => {
         const session = { cookie: owner.cookie, origin: service.baseUrl };
         for (const [what, headers] of Object.entries({ nothing: {}, ...over, 'a session': session })) {
@@ -142,7 +139,7 @@ describe('endpoint authorization', () => {
   });
 
   describe('pages', () => {
-    for (const row of filterRoutes('pageSession', 'staffSession')) {
+    for (const row of filterRoutes('member', 'operator')) {
       it(`${row.name}: redirects to sign-in when the session has ended or only a key is sent`, async () => {
         const key = { authorization: `Bearer ${owner.key}` };
         const { 'an expired session': expired, 'an ended session': ended } = over;
@@ -174,7 +171,7 @@ describe('endpoint authorization', () => {
       }
     }
 
-    for (const row of filterRoutes('staffSession')) {
+    for (const row of filterRoutes('operator')) {
       it(`${row.name}: returns 403 to accounts that are not staff`, async () => {
         const visitor = createBrowserFor(stranger);
         const address = service.baseUrl + buildPath(row);

@@ -8,7 +8,7 @@ import { buildPath, filterRoutes, VALID_BODIES } from '../harness/routes.ts';
 import type { TestService } from '../harness/testService.ts';
 
 /** Routes that accept an API key. */
-const PROTECTED = filterRoutes('account', 'deferredKey', 'staff');
+const PROTECTED = filterRoutes('key/cookie', 'staff');
 
 describe('errors', () => {
   let requests: InvalidRequests;

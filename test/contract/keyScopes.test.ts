@@ -1,12 +1,11 @@
 import { expect } from 'chai';
-import { HTTP_ROUTES } from '../../api/router.ts';
 import { getRequiredAccess } from '../../api/pipeline/route.ts';
 import type { RequiredAccess } from '../../shared/domain/accounts/restrictions.ts';
 import { type TestCustomer } from '../harness/apiClient.ts';
 import { expectError } from '../harness/errorEnvelope.ts';
 import { buildToolCall, openMcpSession, postMcp } from '../harness/mcpClient.ts';
 import { createRestrictedKey } from '../harness/restrictedKeys.ts';
-import { buildPath, isChange, VALID_BODIES } from '../harness/routes.ts';
+import { ALL_ROUTES, buildPath, filterRoutes, isChange, VALID_BODIES } from '../harness/routes.ts';
 import { setAllModelsOnline } from '../harness/seeds.ts';
 import { type TestService, startTestService } from '../harness/testService.ts';
 
@@ -30,9 +29,7 @@ const KEYS: Record<string, { options: object; has: readonly RequiredAccess[] }> 
   'a key without options': { options: {}, has: ['svc:read', 'svc:write', 'account', 'unrestricted'] },
 };
 
-const KEY_ROUTES = HTTP_ROUTES.filter(([, , authentication]) =>
-  ['account', 'deferredKey', 'staff'].includes(authentication),
-);
+const KEY_ROUTES = filterRoutes('key/cookie', 'staff');
 
 const TOOLS: readonly [tool: string, args: object, scope: RequiredAccess][] = [
   ['generate_image', { prompt: 'x', resolution: '1K' }, 'svc:write'],
@@ -57,30 +54,25 @@ describe('scopes of API keys', () => {
 
   it('every route that takes an API key names the access that it requires, and no other route does', () => {
     expect(KEY_ROUTES.length).to.be.above(35);
-    for (const route of HTTP_ROUTES) {
-      const isForKeys = KEY_ROUTES.includes(route) || route[2].startsWith('staff');
-      expect(getRequiredAccess(route) !== undefined, `${route[0]} ${route[1]}`).to.equal(isForKeys);
-    }
+    for (const route of ALL_ROUTES)
+      expect(getRequiredAccess(route.served) !== undefined, route.name).to.equal(KEY_ROUTES.includes(route));
   });
 
   it('creating and changing keys requires a key without options', () => {
-    const names = KEY_ROUTES.filter((route) => getRequiredAccess(route) === 'unrestricted').map(
-      ([method, path]) => `${method} ${path}`,
-    );
-    expect(names).to.have.members(['POST /api/keys/create/', 'PATCH /api/keys/:uuid/']);
+    const restricted = KEY_ROUTES.filter(({ served }) => getRequiredAccess(served) === 'unrestricted');
+    expect(restricted.map(({ name }) => name)).to.have.members(['POST /api/keys/create/', 'PATCH /api/keys/:uuid/']);
   });
 
   for (const [kind, { has }] of Object.entries(KEYS)) {
     for (const route of KEY_ROUTES) {
-      const [method, path] = route;
-      const isAllowed = has.includes(getRequiredAccess(route) as RequiredAccess);
-      it(`${method} ${path} ${isAllowed ? 'admits' : 'rejects'} ${kind}`, async () => {
-        const row = { name: `${method} ${path}`, method, path, authentication: route[2] };
-        const body = VALID_BODIES[row.name] ?? {};
+      const { name, method, path, served } = route;
+      const isAllowed = has.includes(getRequiredAccess(served) as RequiredAccess);
+      it(`${name} ${isAllowed ? 'admits' : 'rejects'} ${kind}`, async () => {
+        const body = VALID_BODIES[name] ?? {};
         const response = await (keys.get(kind) as TestCustomer).request(
           method,
-          buildPath(row),
-          isChange(row) ? { body } : {},
+          buildPath({ path }),
+          isChange(route) ? { body } : {},
         );
         if (!isAllowed) return expectError(response, 'insufficient_scope');
         expect(response.status).to.not.equal(401);

@@ -147,7 +147,7 @@ describe('forms of pages', () => {
     });
 
     it('has a page at its address, to which a browser can return after a sign-in', () => {
-      const forms = filterRoutes('pageSession', 'staffSession').filter(isChange);
+      const forms = filterRoutes('member', 'operator').filter(isChange);
       const pages = new Set(ROUTES.filter((route) => !isChange(route)).map(({ path }) => path));
       expect(forms.length).to.be.above(20);
       expect(forms.map(({ path }) => path).filter((path) => !pages.has(path))).to.deep.equal([]);

@@ -1,7 +1,5 @@
 import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
-import { HTTP_ROUTES } from '../../api/router.ts';
-import { getRecentSignIn } from '../../api/pipeline/route.ts';
 import { createPerson } from '../fakes/identity/person.ts';
 import { createVisitor, getPageWithForm } from '../harness/accountForms.ts';
 import type { TestCustomer } from '../harness/apiClient.ts';
@@ -13,10 +11,10 @@ import {
   startLinking,
   startProviderSignIn,
 } from '../harness/providerSignIn.ts';
-import { buildPath } from '../harness/routes.ts';
+import { buildPath, ROUTES } from '../harness/routes.ts';
 import { type TestService, startTestService } from '../harness/testService.ts';
 
-const PROTECTED = HTTP_ROUTES.filter((route) => getRecentSignIn(route) !== undefined);
+const PROTECTED = ROUTES.filter(({ served }) => served.recentSignIn !== undefined);
 
 describe('changes of credentials', () => {
   let service: TestService;
@@ -41,7 +39,7 @@ describe('changes of credentials', () => {
     owner.requestWithSession('POST', '/api/keys/create/', { body: { name: 'a', ...options } });
 
   it('require a recent sign-in on these routes, and on no others', () => {
-    expect(PROTECTED.map(([method, path]) => `${method} ${path}`)).to.have.members([
+    expect(PROTECTED.map(({ name }) => name)).to.have.members([
       'POST /api/keys/create/',
       'PATCH /api/keys/:uuid/',
       'GET /api/webhooks/default/secret/',
@@ -71,16 +69,16 @@ describe('changes of credentials', () => {
   });
 
   for (const route of PROTECTED) {
-    const [method, path, authentication] = route;
+    const { method, path, credential } = route;
     const address = path.replace(':provider', 'github').replace(':uuid', randomUUID());
-    if (authentication !== 'pageSession') {
+    if (credential !== 'member') {
       it(`${method} ${path} rejects an old session with the sentence that helps, and admits an API key`, async () => {
         const body = method === 'PATCH' ? { expires_at: null } : { name: 'a' };
         const options = method === 'GET' ? {} : { body };
         const { body: rejected } = await owner.requestWithSession(method, buildPath({ path }), options);
         expect(rejected.error).to.equal('insufficient_scope');
         expect(rejected.detail).to.include('within the last 15 minutes').and.to.include('/sign-in?again=yes');
-        if (authentication === 'session') return;
+        if (credential === 'cookie') return;
         const { status } = await owner.request(method, buildPath({ path }), options);
         expect(status).to.be.oneOf([200, 201, 400, 404]);
       });

@@ -4,7 +4,7 @@ import { expectError } from '../harness/errorEnvelope.ts';
 import { filterRoutes, isChange, VALID_BODIES } from '../harness/routes.ts';
 import { type TestService, startTestService } from '../harness/testService.ts';
 
-const SESSION_ROUTES = filterRoutes('session');
+const SESSION_ROUTES = filterRoutes('cookie');
 
 const readUser = async (customer: TestCustomer) =>
   (await customer.requestWithSession('GET', '/authentication/me/')).body.user;

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
-import { HTTP_ROUTES } from '../../api/router.ts';
+import { ALL_ROUTES, isChange } from '../harness/routes.ts';
 import type { TestCustomer } from '../harness/apiClient.ts';
 import { expectRejection } from '../harness/expectRejection.ts';
 import { completeAllGenerations, setAllModelsOnline } from '../harness/seeds.ts';
@@ -10,9 +10,9 @@ import { startTestService, type TestService } from '../harness/testService.ts';
 /** Fills the console with what a staff action needs. @returns the path of the action, and what is typed into its form. */
 type Fixture = () => Promise<{ action: string; typed?: Record<string, string>; page?: string }>;
 
-const CHANGES = HTTP_ROUTES.filter(
-  ([method, , authentication]) => authentication.startsWith('staff') && method !== 'GET',
-).map(([method, path]) => `${method} ${path}`);
+const CHANGES = ALL_ROUTES.filter((route) => route.served.permission !== undefined && isChange(route)).map(
+  ({ name }) => name,
+);
 
 /** Lists the actions in the table on a page. */
 const listActions = (html: string) =>
@@ -145,7 +145,7 @@ describe('the audit log', () => {
           headers: { cookie: console.member('ops').cookie, origin, 'x-request-id': requestId },
         });
       const [rejectedId, requestId] = [`rejected-${randomUUID()}`, `audited-${randomUUID()}`];
-      expect((await change(rejectedId, 'https://evil.example')).status).to.equal(403);
+      expect((await change(rejectedId, 'https://evil.example')).status).to.equal(401);
       expect(await countEntries(rejectedId)).to.deep.equal([]);
       expect((await change(requestId, service.baseUrl)).status).to.equal(200);
       const entries = await countEntries(requestId);

@@ -1,13 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
-import { isStaffRoute } from '../../api/pipeline/route.ts';
-import { HTTP_ROUTES } from '../../api/router.ts';
-import { hasPermission, STAFF_ROLES } from '../../shared/spec/staff.ts';
+import { hasPermission, STAFF_ROLES, type StaffPermission } from '../../shared/spec/staff.ts';
 import { createBrowserFor } from '../harness/httpBrowser.ts';
+import { ALL_ROUTES } from '../harness/routes.ts';
 import { StaffConsole } from '../harness/staffConsole.ts';
 import { startTestService, type TestService } from '../harness/testService.ts';
 
-const STAFF_ROUTES = HTTP_ROUTES.filter(isStaffRoute);
+const STAFF_ROUTES = ALL_ROUTES.filter(({ path, served }) => path.startsWith('/admin/') && served.surface !== 'rest');
 
 describe('staff roles', () => {
   const console = new StaffConsole();
@@ -20,14 +19,13 @@ describe('staff roles', () => {
 
   it('every staff route has a permission', () => {
     expect(STAFF_ROUTES.length).to.be.above(25);
-    for (const [method, path, , , , , permission] of STAFF_ROUTES)
-      expect(permission, `${method} ${path}`).to.be.a('string');
+    for (const { name, served } of STAFF_ROUTES) expect(served.permission, name).to.be.a('string');
   });
 
   for (const role of STAFF_ROLES) {
-    for (const [method, path, , , , , permission] of STAFF_ROUTES) {
-      const isAllowed = hasPermission(role, permission);
-      it(`${method} ${path} ${isAllowed ? 'admits' : 'rejects'} the role ${role}`, async () => {
+    for (const { name, method, path, served } of STAFF_ROUTES) {
+      const isAllowed = hasPermission(role, served.permission as StaffPermission);
+      it(`${name} ${isAllowed ? 'admits' : 'rejects'} the role ${role}`, async () => {
         const address = `${service.baseUrl}${path.replace(':uuid', randomUUID()).replace(/\*$/, '')}`;
         const visitor = createBrowserFor(console.member(role));
         const token = /name="csrf_token" value="([^"]+)"/.exec((await console.visit('/admin/', role)).text)?.[1] ?? '';

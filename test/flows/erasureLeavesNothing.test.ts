@@ -3,7 +3,7 @@ import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { getDefaultSecret } from '../../shared/domain/webhooks/defaultEndpoint.ts';
-import { buildServiceCaller } from '../../shared/domain/accounts/accounts.ts';
+import { buildServiceCaller } from '../../shared/domain/accounts/caller.ts';
 import { createEndpoint } from '../../shared/domain/webhooks/endpoints.ts';
 import { type BillingService, runJob, startBillingService } from '../harness/billingService.ts';
 import { TestCustomer } from '../harness/apiClient.ts';

@@ -132,7 +132,7 @@ describe('staff pages', () => {
       };
       for (const origin of ['https://evil.example', 'null', undefined]) {
         const response = await change('media/pause', staff, origin === undefined ? {} : { origin });
-        expectError(response, 'validation_error', 'Origin', 403);
+        expectError(response, 'invalid_api_key', 'Origin');
       }
       expect(await isPaused()).to.equal(false);
       expectError(await change('media/pause', someone, { origin: service.baseUrl }), 'admin_required');

@@ -5,6 +5,7 @@ import Koa from 'koa';
 import type { State } from '../../api/context.ts';
 import { handleErrors } from '../../api/pipeline/errors.ts';
 import { requestLog } from '../../api/pipeline/requestLog.ts';
+import { getScopes } from '../../shared/domain/accounts/restrictions.ts';
 import { authenticateBearer, requireScope } from '../../api/pipeline/authenticateBearer.ts';
 
 /**
@@ -17,10 +18,11 @@ export async function startBearerApp(): Promise<{ server: Server; url: string }>
   app.use(requestLog);
   app.use(handleErrors);
   app.use(async (ctx) => {
-    const principal = await authenticateBearer(ctx);
-    if (ctx.method === 'POST') requireScope(principal, 'svc:write');
-    const { accountId, credential, scopes } = principal;
-    ctx.body = { accountId, credential, scopes: [...scopes] };
+    const caller = await authenticateBearer(ctx);
+    if (ctx.method === 'POST') requireScope(caller, 'svc:write');
+    const { accountId, credential } = caller;
+    const scopes = getScopes(caller);
+    ctx.body = { accountId, credential: credential.kind, scopes: [...scopes] };
   });
   const server = app.listen(0, '127.0.0.1');
   await once(server, 'listening');

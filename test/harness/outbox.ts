@@ -1,5 +1,5 @@
 import { completeGeneration } from '../../shared/domain/generations/execution/completeOrFail.ts';
-import { buildServiceCaller } from '../../shared/domain/accounts/accounts.ts';
+import { buildServiceCaller } from '../../shared/domain/accounts/caller.ts';
 import { createEndpoint } from '../../shared/domain/webhooks/endpoints.ts';
 import type { WebhookEventType } from '../../shared/spec/events.ts';
 import { IMAGE, type TestCustomer } from './apiClient.ts';

@@ -1,26 +1,54 @@
 import { randomUUID } from 'node:crypto';
+import { type HttpRoute, type Route as ServedRoute, toRoute } from '../../api/pipeline/route.ts';
 import { HTTP_ROUTES, LOCAL_SIGN_IN_ROUTES } from '../../api/router.ts';
+
+/** Credential of a route: that of programs, or of people. */
+export type CredentialKind =
+  | 'public'
+  | 'key/cookie'
+  | 'cookie'
+  | 'staff'
+  | 'token/key'
+  | 'visitor'
+  | 'member'
+  | 'operator'
+  | 'link';
+
+function getCredentialKind({ surface, credential, permission }: ServedRoute): CredentialKind {
+  const isStaff = permission !== undefined;
+  if (surface === 'mcp') return 'token/key';
+  if (credential === 'visitor') return 'visitor';
+  if (surface === 'page') return credential === 'anyone' ? 'link' : isStaff ? 'operator' : 'member';
+  if (credential === 'anyone') return 'public';
+  return isStaff ? 'staff' : credential === 'session' ? 'cookie' : 'key/cookie';
+}
 
 /** A row of the route table. */
 export interface Route {
+  served: ServedRoute;
   /** Method and path, such as `GET /api/keys/`. */
   name: string;
   method: string;
   path: string;
-  authentication: string;
+  credential: CredentialKind;
 }
 
-/** The routes of `api/router.ts` that stand for one address, with those of local sign-in. */
-export const ROUTES: readonly Route[] = [...HTTP_ROUTES, ...LOCAL_SIGN_IN_ROUTES]
-  .filter(([method]) => method !== '*')
-  .map(([method, path, authentication]) => ({ name: `${method} ${path}`, method, path, authentication }));
+/** The routes of `api/router.ts`, with those of local sign-in. Method `*`: all methods of everything below the path. */
+export const ALL_ROUTES: readonly Route[] = [...HTTP_ROUTES, ...LOCAL_SIGN_IN_ROUTES].map((row: HttpRoute) => {
+  const [method, path] = row;
+  const served = toRoute(row);
+  return { name: `${method} ${path}`, method, path, credential: getCredentialKind(served), served };
+});
 
-/** Lists the routes with one of these values in the authentication column. */
-export function filterRoutes(...authentications: string[]): Route[] {
-  return ROUTES.filter(({ authentication }) => authentications.includes(authentication));
+/** Routes that stand for one address. */
+export const ROUTES = ALL_ROUTES.filter(({ method }) => method !== '*');
+
+/** Lists the routes with one of these credentials. */
+export function filterRoutes(...credentials: CredentialKind[]): Route[] {
+  return ROUTES.filter(({ credential }) => credentials.includes(credential));
 }
 
-export const isChange = ({ method }: Route): boolean => method !== 'GET';
+export const isChange = ({ method }: Pick<Route, 'method'>): boolean => method !== 'GET';
 
 /** Fills a uuid into the path of a route, the same for all of its parameters. */
 export function buildPath({ path }: Pick<Route, 'path'>, uuid: string = randomUUID()): string {

@@ -111,7 +111,8 @@ describe('ending access to an account while it is being used', () => {
     await grantStaffRights(first.account);
     const readAccount = async () =>
       (await service.sql('SELECT id, email, staff_since FROM accounts WHERE email = $1', [STAFF_EMAIL]))[0];
-    const hasRights = async (token: string) => isStaff(await readAccount(), { keyHash: null }, token);
+    const hasRights = async (token: string) =>
+      isStaff(await readAccount(), { credential: { kind: 'session', hash: sha256(token) } });
     expect(await hasRights(first.token)).to.equal(true);
     await removeIdentity(first.account.id, first.identityUuid, { currentToken: null, mayBeLast: true });
     expect(await hasRights(first.token)).to.equal(false);

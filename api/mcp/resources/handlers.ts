@@ -5,12 +5,7 @@ import type { Generation } from '../../../shared/tables/Generation.ts';
 import { HOUR_MS } from '../../../shared/spec/durations.ts';
 import { toServiceError } from '../../pipeline/errors.ts';
 import { presentGeneration } from '../../../shared/presenters/generation.ts';
-import {
-  getMcpRequestContext,
-  type McpRequestContext,
-  recordDisconnection,
-  runWithCurrentKey,
-} from '../requestContext.ts';
+import { getMcpRequestContext, type McpRequestContext, recordDisconnection } from '../requestContext.ts';
 import { GENERATION_VIEW_URI, getGenerationView } from '../apps/generationView.ts';
 import { buildIcon } from '../icons.ts';
 import { truncateText } from '../tools/callToolResult.ts';
@@ -29,8 +24,8 @@ const PROMPT_SHOWN_CHARACTERS = 60;
 /** Registers the generations of the account as resources: list, complete, read, subscribe until the generation ends. */
 export function registerResourceHandlers(server: Server): void {
   server.setRequestHandler('resources/list', ({ params }, context) =>
-    withProtocolErrors(getMcpRequestContext(context), '', async ({ principal }) => {
-      const { items, next } = await listGenerationsByCursor(principal.accountId, decodeCursor(params?.cursor));
+    withProtocolErrors(getMcpRequestContext(context), '', async ({ caller }) => {
+      const { items, next } = await listGenerationsByCursor(caller.accountId, decodeCursor(params?.cursor));
       return { resources: items.map(presentResource), ...(next === null ? {} : { nextCursor: encodeCursor(next) }) };
     }),
   );
@@ -47,27 +42,27 @@ export function registerResourceHandlers(server: Server): void {
     ],
   }));
   server.setRequestHandler('resources/read', ({ params: { uri } }, context) =>
-    withProtocolErrors(getMcpRequestContext(context), uri, async ({ principal, sessionId }) => {
+    withProtocolErrors(getMcpRequestContext(context), uri, async ({ caller, sessionId }) => {
       if (uri === GENERATION_VIEW_URI)
         return { contents: [getGenerationView()], ...(sessionId === null ? SHARED_CACHE : {}) };
-      const generation = presentGeneration(await readGeneration(principal, requireGenerationId(uri)));
+      const generation = presentGeneration(await readGeneration(caller, requireGenerationId(uri)));
       return { contents: [{ uri, mimeType: JSON_TYPE, text: JSON.stringify(generation) }] };
     }),
   );
   server.setRequestHandler('completion/complete', ({ params: { ref, argument } }, context) =>
-    withProtocolErrors(getMcpRequestContext(context), '', async ({ principal }) => {
+    withProtocolErrors(getMcpRequestContext(context), '', async ({ caller }) => {
       if (ref.type !== 'ref/resource' || ref.uri !== GENERATION_URI_TEMPLATE || argument.name !== 'uuid')
         throw new ProtocolError(
           ProtocolErrorCode.InvalidParams,
           `Only the argument uuid of the resource ${GENERATION_URI_TEMPLATE} can be completed.`,
         );
-      const found = await completeGenerationIds(principal.accountId, argument.value, COMPLETIONS_MAX + 1);
+      const found = await completeGenerationIds(caller.accountId, argument.value, COMPLETIONS_MAX + 1);
       return { completion: { values: found.slice(0, COMPLETIONS_MAX), hasMore: found.length > COMPLETIONS_MAX } };
     }),
   );
   server.setRequestHandler('resources/subscribe', ({ params: { uri } }, context) =>
     withProtocolErrors(getMcpRequestContext(context), uri, async (requestContext) => {
-      const { uuid } = await readGeneration(requestContext.principal, requireGenerationId(uri));
+      const { uuid } = await readGeneration(requestContext.caller, requireGenerationId(uri));
       await subscribeSession(requireSessionId(requestContext), uuid);
       return {};
     }),
@@ -132,7 +127,7 @@ async function withProtocolErrors<Result>(
   work: (requestContext: McpRequestContext) => Promise<Result>,
 ): Promise<Result> {
   try {
-    return await runWithCurrentKey(requestContext, 'svc:read', (principal) => work({ ...requestContext, principal }));
+    return await work(requestContext);
   } catch (thrown) {
     if (thrown instanceof ProtocolError) throw thrown;
     const error = toServiceError(thrown, requestContext);

@@ -9,7 +9,7 @@ import { toCanonicalJson } from '../../../shared/lib/canonicalJson.ts';
 import { ServiceError } from '../../../shared/spec/errors.ts';
 import { IDEMPOTENCY_KEY_MAX_CHARACTERS } from '../../../shared/spec/limits.ts';
 import { toServiceError } from '../../pipeline/errors.ts';
-import { type McpRequestContext, recordDisconnection, runWithCurrentKey } from '../requestContext.ts';
+import { type McpRequestContext, recordDisconnection } from '../requestContext.ts';
 import { toCallToolResult, toErrorResult } from './callToolResult.ts';
 import type { ToolContext } from './defineTool.ts';
 import { findTool, getTools } from './index.ts';
@@ -46,11 +46,7 @@ export async function callTool(
     if (requestContext.rateLimitError !== null) throw requestContext.rateLimitError;
     // Before the arguments are parsed, which adds defaults to them.
     const call = toCanonicalJson([name, input]);
-    const toolContext = buildToolContext(toolCall, call);
-    const result = await runWithCurrentKey(requestContext, tool.scope, (principal) =>
-      tool.run(input ?? {}, { ...toolContext, principal }),
-    );
-    return toCallToolResult(result);
+    return toCallToolResult(await tool.run(input ?? {}, buildToolContext(toolCall, call)));
   } catch (thrown) {
     const error = toServiceError(thrown, requestContext);
     recordDisconnection(requestContext, error);

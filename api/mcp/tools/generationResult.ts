@@ -18,7 +18,7 @@ export async function waitForGeneration(uuid: string, seconds: number, toolConte
   const stopReporting = startProgressReports(seconds, toolContext);
   try {
     const wait = { seconds, isAborted: toolContext.isAborted };
-    return await readGeneration(toolContext.principal, uuid, wait);
+    return await readGeneration(toolContext.caller, uuid, wait);
   } finally {
     stopReporting();
   }

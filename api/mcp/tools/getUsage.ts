@@ -22,8 +22,8 @@ export const getUsage = () =>
     input: Type.Object({}, { additionalProperties: false }),
     output: buildUsageOutput(),
     spendsCredits: false,
-    run: async (_input, { principal }) => {
-      const usage = presentUsage(await getUsageSummary(principal.accountId));
+    run: async (_input, { caller }) => {
+      const usage = presentUsage(await getUsageSummary(caller.accountId));
       const next = getNextStep(usage);
       return {
         text: describeUsage(usage, next),

@@ -101,11 +101,11 @@ const buildTool = () =>
     input: buildInput(),
     output: buildLibraryOutput(),
     spendsCredits: false,
-    run: async ({ page, metadata = [], ...filters }, { principal }) => {
+    run: async ({ page, metadata = [], ...filters }, { caller }) => {
       await loadReleasedModels();
       const filter = parseGenerationFilter({ ...filters, ...toFilterParameters(metadata) });
       const isFiltered = hasConditions(filter);
-      const found = await listGenerations(principal.accountId, page, filter);
+      const found = await listGenerations(caller.accountId, page, filter);
       const items = found.items.map(presentGeneration);
       const { current_page, total_items, total_pages } = presentPage(found, '/api/generations/', () => null).pagination;
       const missing = page > total_pages ? describeMissingPage(page, total_pages) : null;

@@ -44,7 +44,7 @@ export async function submitGeneration(
   { waitSeconds, isDryRun = false }: SubmitOptions,
   toolContext: ToolContext,
 ): Promise<ToolResult> {
-  if (isDryRun) return presentEstimate(await estimateGeneration(toolContext.principal, input));
+  if (isDryRun) return presentEstimate(await estimateGeneration(toolContext.caller, input));
   const { generation, isReplay } = await createIdempotently(input, toolContext);
   toolContext.state.generationId = generation.uuid;
   const queued = presentGeneration(generation);
@@ -89,10 +89,10 @@ function presentEstimate(estimate: EstimateResponse): ToolResult {
  * because defaults may change with a deployment.
  */
 async function createIdempotently(input: CreateInput, toolContext: ToolContext): Promise<CreateResult> {
-  const { principal, idempotencyKey, sessionId, messageId, call } = toolContext;
+  const { caller, idempotencyKey, sessionId, messageId, call } = toolContext;
   const { requestId } = toolContext.state;
-  if (idempotencyKey !== null) return createGeneration(principal, input, idempotencyKey, requestId);
-  if (sessionId === null) return createGeneration(principal, input, null, requestId);
+  if (idempotencyKey !== null) return createGeneration(caller, input, idempotencyKey, requestId);
+  if (sessionId === null) return createGeneration(caller, input, null, requestId);
   const id = sha256(JSON.stringify([sessionId, messageId, call]));
-  return createGeneration(principal, input, `mcp:${id.toString('base64url')}`, requestId);
+  return createGeneration(caller, input, `mcp:${id.toString('base64url')}`, requestId);
 }

@@ -87,7 +87,7 @@ export async function handleStateless(
   const [parsedBody, generationIds] = isListening
     ? await filterSubscriptions(ctx, message, requestContext)
     : [message, []];
-  const releaseSlot = isListening ? acquireStreamSlot(requestContext.principal.accountId) : () => {};
+  const releaseSlot = isListening ? acquireStreamSlot(requestContext.caller.accountId) : () => {};
   const revalidation = isListening
     ? setInterval(() => void revalidate().catch(() => abortController.abort()), REVALIDATION_INTERVAL_MS)
     : undefined;
@@ -157,11 +157,11 @@ async function filterSubscriptions(
   return [{ ...message, params: { ...params, notifications } }, ids];
 }
 
-async function findOwnedGenerationId(uri: unknown, { principal }: McpRequestContext): Promise<string | null> {
+async function findOwnedGenerationId(uri: unknown, { caller }: McpRequestContext): Promise<string | null> {
   const id = typeof uri === 'string' ? parseGenerationUri(uri) : null;
   if (id === null) return null;
   try {
-    return (await readGeneration(principal, id)).uuid;
+    return (await readGeneration(caller, id)).uuid;
   } catch (error) {
     if (error instanceof ServiceError && error.code === 'not_found') return null;
     throw error;

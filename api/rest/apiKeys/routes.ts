@@ -4,7 +4,6 @@ import { listKeyLimits } from '../../../shared/domain/spendingLimits/listSpendin
 import { createBodyParser } from '../../../shared/lib/validation/bodyParser.ts';
 import { requireCaller, type Context } from '../../context.ts';
 import { audit } from '../../pipeline/auditLog.ts';
-import { evictKey } from '../../pipeline/authenticate.ts';
 import { getJsonBody } from '../../pipeline/body.ts';
 import { withIdempotency } from '../../pipeline/idempotency.ts';
 import { getRequestOrigin } from '../../pipeline/requestOrigin.ts';
@@ -61,14 +60,13 @@ export async function update(ctx: Context): Promise<void> {
   const key = await updateApiKey(caller, parseUuidParam(ctx), request, {
     origin: getRequestOrigin(ctx),
   });
-  evictKey(key.key_hash);
   await audit(ctx, 'key_changed', caller.accountId, { key: key.uuid });
   ctx.body = presentApiKey(key, (await listKeyLimits([key])).get(key.uuid));
 }
 
 export async function revoke(ctx: Context): Promise<void> {
   const { accountId } = requireCaller(ctx);
-  evictKey(await revokeApiKey(accountId, parseUuidParam(ctx), { origin: getRequestOrigin(ctx) }));
+  await revokeApiKey(accountId, parseUuidParam(ctx), { origin: getRequestOrigin(ctx) });
   await audit(ctx, 'key_revoked', accountId, { key: parseUuidParam(ctx) });
   ctx.body = { revoked: true };
 }

@@ -82,7 +82,9 @@ export async function list(ctx: Context): Promise<void> {
 
 export async function read(ctx: Context): Promise<void> {
   const wait = { seconds: parseWaitSeconds(ctx), isAborted: () => ctx.res.destroyed };
-  ctx.body = presentGeneration(await readGeneration(requireCaller(ctx), parseUuidParam(ctx), wait));
+  ctx.body = presentGeneration(
+    await readGeneration(requireCaller(ctx), parseUuidParam(ctx), wait, ctx.state.generation),
+  );
 }
 
 /** Responds with 200 once the generation has ended, and with 202 while its upstream has to confirm the cancellation. */

@@ -2,6 +2,7 @@ import { IDEMPOTENCY_KEY_MAX_CHARACTERS } from '../../../shared/spec/limits.ts';
 import { ALL_SCOPES, API_SCOPES } from '../../../shared/spec/oauth.ts';
 import { EXAMPLE_UUID } from './examples.ts';
 import { SESSION_COOKIE } from '../../pipeline/cookies/sessionCookie.ts';
+import type { RequiredCredential } from '../../pipeline/route.ts';
 
 /** Components of the OpenAPI document that several operations refer to. */
 
@@ -73,16 +74,11 @@ type SecurityRequirement = Readonly<Record<string, readonly string[]>>;
 const ANY_CREDENTIAL: readonly SecurityRequirement[] = [{ bearerKey: [] }, { headerKey: [] }, { session: [] }];
 
 /** Lists the credentials that a documented route accepts. Access tokens are accepted where a scope is enough. */
-export function listSecurityRequirements(credentials: string, access: unknown): readonly SecurityRequirement[] {
+export function listSecurityRequirements(
+  credential: RequiredCredential,
+  access: unknown,
+): readonly SecurityRequirement[] {
   const scope = ALL_SCOPES.find((name) => name === access);
-  return [...(SECURITY_BY_CREDENTIALS[credentials] ?? []), ...(scope === undefined ? [] : [{ accessToken: [scope] }])];
+  const accepted = { anyone: [], visitor: [], session: [{ session: [] }], account: ANY_CREDENTIAL }[credential];
+  return [...accepted, ...(scope === undefined ? [] : [{ accessToken: [scope] }])];
 }
-
-/** Security requirements by the authentication column of the router's table. */
-export const SECURITY_BY_CREDENTIALS: Record<string, readonly SecurityRequirement[]> = {
-  none: [],
-  account: ANY_CREDENTIAL,
-  deferredKey: ANY_CREDENTIAL,
-  staff: ANY_CREDENTIAL,
-  session: [{ session: [] }],
-};

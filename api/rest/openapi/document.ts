@@ -1,11 +1,11 @@
 import type { ErrorCode } from '../../../shared/spec/errors.ts';
 import { VERSION } from '../../../shared/spec/version.ts';
+import { type HttpRoute, toRoute } from '../../pipeline/route.ts';
 import type { Operation } from './feature.ts';
 import { findOperation, getFeatures, type TaggedOperation } from './features.ts';
 import {
   RESPONSE_HEADERS,
   IDEMPOTENCY_KEY_PARAMETER,
-  SECURITY_BY_CREDENTIALS,
   SECURITY_SCHEMES,
   listSecurityRequirements,
 } from './components.ts';
@@ -13,29 +13,20 @@ import { toHeaderRefs, buildErrorResponse, getErrorStatuses } from './errorRespo
 import { SchemaRegistry } from './schemaRegistry.ts';
 import { buildWebhooksObject } from './webhooks.ts';
 
-/** Columns of the router's table that the document uses. */
-export type RouteRow = readonly [
-  method: string,
-  path: string,
-  credentials: string,
-  rateClass: string,
-  ...rest: unknown[],
-];
-
 /** Converts a path of the router to the syntax of OpenAPI. */
 export const toOpenApiPath = (path: string) => path.replaceAll(/:(\w+)/g, '{$1}');
 
 /** Returns true if a route belongs to the REST interface. Pages, files and other protocols do not. */
-export function isDocumented([, path, credentials]: RouteRow): boolean {
-  if (!Object.hasOwn(SECURITY_BY_CREDENTIALS, credentials) || path.startsWith('/api/docs/')) return false;
-  return path.startsWith('/api/') || path.startsWith('/authentication/');
+function isDocumented([, path, surface]: HttpRoute): boolean {
+  if (path.startsWith('/api/docs/')) return false;
+  return surface === 'rest' || (surface === 'json' && path.startsWith('/authentication/'));
 }
 
 /**
  * Builds the OpenAPI 3.1 document of the REST interface. Paths, credentials and rate limits come from the router's table,
  * descriptions from the features, and bodies from the schemas that validate requests and type responses.
  */
-export function buildOpenApiDocument(routes: readonly RouteRow[], baseUrl: string): Record<string, unknown> {
+export function buildOpenApiDocument(routes: readonly HttpRoute[], baseUrl: string): Record<string, unknown> {
   const schemas = new SchemaRegistry();
   const responses: Record<string, unknown> = {};
   const headers = new Set<string>();
@@ -83,11 +74,11 @@ interface ComponentsBuilder {
 }
 
 function buildOperationObject(
-  route: RouteRow,
+  route: HttpRoute,
   operation: TaggedOperation,
   components: ComponentsBuilder,
 ): Record<string, unknown> {
-  const [, path, credentials, , , , access] = route;
+  const { path, credential, access } = toRoute(route);
   const { id, tag, summary, description, body } = operation;
   const parameters = [
     ...[...path.matchAll(/:(\w+)/g)].map(([, name]) => ({
@@ -104,7 +95,7 @@ function buildOperationObject(
     tags: [tag],
     summary,
     ...(description === undefined ? {} : { description }),
-    security: listSecurityRequirements(credentials, access),
+    security: listSecurityRequirements(credential, access),
     ...(parameters.length === 0 ? {} : { parameters }),
     ...(body === undefined ? {} : { requestBody: buildRequestBodyObject(body, components) }),
     responses: {
@@ -128,13 +119,13 @@ function buildRequestBodyObject(body: NonNullable<Operation['body']>, { schemas 
 }
 
 function buildResponseObject(
-  [, , , rateClass]: RouteRow,
+  [, , , , rateLimit]: HttpRoute,
   { response, acceptsIdempotencyKey }: Operation,
   { schemas, headers }: ComponentsBuilder,
 ) {
   const names = [
     'X-Request-Id',
-    ...(rateClass === 'unlimited' ? [] : ['RateLimit', 'RateLimit-Policy']),
+    ...(rateLimit === 'unlimited' ? [] : ['RateLimit', 'RateLimit-Policy']),
     ...(acceptsIdempotencyKey === true ? ['Idempotent-Replayed'] : []),
   ];
   for (const name of names) headers.add(name);
@@ -155,7 +146,7 @@ function buildResponseObject(
 
 /** Lists the error responses of a route by status: codes that follow from its row, and those of its operation. */
 function buildErrorResponseRefs(
-  route: RouteRow,
+  route: HttpRoute,
   operation: Operation,
   { schemas, responses, headers }: ComponentsBuilder,
 ) {
@@ -175,23 +166,20 @@ function buildErrorResponseRefs(
   );
 }
 
-function listErrorCodes([, path, credentials, rateClass]: RouteRow, operation: Operation): Set<ErrorCode> {
+function listErrorCodes(route: HttpRoute, operation: Operation): Set<ErrorCode> {
+  const { path, credential, permission, rateLimit } = toRoute(route);
   return new Set<ErrorCode>([
     // Every route rejects malformed HTTP.
     'validation_error',
-    ...(credentials === 'none' ? [] : (['invalid_api_key'] as const)),
-    ...(credentials === 'staff' ? (['admin_required'] as const) : []),
-    ...(takesKey(credentials) ? (['account_suspended', 'insufficient_scope'] as const) : []),
+    ...(credential === 'anyone' ? [] : (['invalid_api_key'] as const)),
+    ...(permission === undefined ? [] : (['admin_required'] as const)),
+    // Keys that are restricted, or whose account is suspended, are rejected with codes of their own.
+    ...(credential === 'account' ? (['account_suspended', 'insufficient_scope'] as const) : []),
     ...(path.includes(':') ? (['not_found'] as const) : []),
-    ...(rateClass === 'unlimited' ? [] : (['rate_limited'] as const)),
+    ...(rateLimit === 'unlimited' ? [] : (['rate_limited'] as const)),
     ...(operation.errorCodes ?? []),
     'internal_error',
   ]);
-}
-
-/** Keys that are restricted, or whose account is suspended, are rejected with codes of their own. */
-function takesKey(credentials: RouteRow[2]): boolean {
-  return credentials === 'account' || credentials === 'deferredKey' || credentials === 'staff';
 }
 
 function toExampleObjects(values: Record<string, unknown>) {

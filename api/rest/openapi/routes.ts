@@ -6,7 +6,8 @@ import { config } from '../../../shared/lib/config.ts';
 import { perService } from '../../../shared/lib/serviceScope.ts';
 import { ServiceError } from '../../../shared/spec/errors.ts';
 import type { Context, Handler } from '../../context.ts';
-import { buildOpenApiDocument, type RouteRow } from './document.ts';
+import type { HttpRoute } from '../../pipeline/route.ts';
+import { buildOpenApiDocument } from './document.ts';
 import { renderDocsPage, SWAGGER_UI_INIT_SCRIPT, DOCS_CONTENT_SECURITY_POLICY } from './docsPage.tsx';
 
 /** Cache lifetime of documents and files whose address does not contain a version. */
@@ -16,7 +17,7 @@ const DOCS_CACHE_CONTROL = 'public, max-age=300';
  * Serves the OpenAPI document. It is built at the first request and kept, because the table does not change.
  * @param routes returns the router's table, which is not initialized yet when it refers to this handler.
  */
-export function openApiDocument(routes: () => readonly RouteRow[]): Handler {
+export function openApiDocument(routes: () => readonly HttpRoute[]): Handler {
   const getText = perService(() => JSON.stringify(buildOpenApiDocument(routes(), config.BASE_URL)));
   return (ctx) => {
     ctx.set('cache-control', DOCS_CACHE_CONTROL);

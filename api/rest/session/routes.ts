@@ -53,5 +53,5 @@ export async function advanceOnboarding(ctx: Context): Promise<void> {
 }
 
 async function sendUser(ctx: Context, account: Account): Promise<void> {
-  ctx.body = presentUser(account, await isStaff(account, requireCaller(ctx), ctx.state.sessionToken));
+  ctx.body = presentUser(account, await isStaff(account, requireCaller(ctx)));
 }

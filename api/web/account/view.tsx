@@ -39,7 +39,7 @@ export async function renderOverviewPage(ctx: Context, { isPaymentPending = fals
     <>
       <p class="quiet">
         Signed in as {account.email}
-        {(await isStaff(account, caller, ctx.state.sessionToken)) ? (
+        {(await isStaff(account, caller)) ? (
           <>
             . <a href="/admin/">Admin dashboard</a>
           </>

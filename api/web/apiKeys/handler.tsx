@@ -3,7 +3,6 @@ import { executeIdempotent, type SaveResponse } from '../../../shared/domain/pla
 import { createBodyParser } from '../../../shared/lib/validation/bodyParser.ts';
 import { requireCaller, type Context } from '../../context.ts';
 import { audit } from '../../pipeline/auditLog.ts';
-import { evictKey } from '../../pipeline/authenticate.ts';
 import { getForm } from '../../pipeline/body.ts';
 import { readFormIdempotencyKey } from '../../pipeline/idempotency.ts';
 import { seeOther } from '../../pipeline/redirect.ts';
@@ -69,7 +68,6 @@ export const saveKey = withKeyErrors(async (ctx) => {
     origin: getRequestOrigin(ctx),
     ...(version === null ? {} : { expectedVersion: version }),
   });
-  evictKey(key.key_hash);
   await audit(ctx, 'key_changed', accountId, { key: key.uuid });
   seeOther(ctx, `${KEYS_PATH}${key.uuid}/?done=saved`);
 });
@@ -96,7 +94,7 @@ export const confirmRevokeKey = withListErrors(async (ctx) => {
 
 export const revokeKey = withListErrors(async (ctx) => {
   const { accountId } = requireCaller(ctx);
-  evictKey(await revokeApiKey(accountId, parseUuidParam(ctx), { origin: getRequestOrigin(ctx) }));
+  await revokeApiKey(accountId, parseUuidParam(ctx), { origin: getRequestOrigin(ctx) });
   await audit(ctx, 'key_revoked', accountId, { key: parseUuidParam(ctx) });
   seeOther(ctx, `${KEYS_PATH}?done=revoked`);
 });

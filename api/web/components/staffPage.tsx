@@ -40,7 +40,7 @@ export async function sendStaffConsolePage(ctx: Context, page: StaffPage, status
 }
 
 function getStaffRole(ctx: Context): StaffRole {
-  if (ctx.state.staffRole === undefined) throw new Error(`${ctx.state.route} is not a staff route.`);
+  if (ctx.state.staffRole === undefined) throw new Error(`${ctx.state.route?.path} is not a staff route.`);
   return ctx.state.staffRole;
 }
 

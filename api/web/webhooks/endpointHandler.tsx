@@ -1,4 +1,4 @@
-import type { Caller } from '../../../shared/domain/accounts/accounts.ts';
+import type { Caller } from '../../../shared/domain/accounts/caller.ts';
 import {
   deleteEndpoint,
   getEndpoint,

@@ -27,11 +27,15 @@ const app = new Koa();
 app.use(async (ctx) => {
   const [, what, id] = ctx.path.split('/') as [string, string, string];
   if (what === 'charge') {
-    const { rows } = await pool.query<{ uuid: string; outcome: string }>({
-      name: charge.name,
-      text: charge.text,
-      values: charge.valuesFor(Number(id)),
-    });
+    const send = (waits: boolean) =>
+      pool.query<{ uuid: string; outcome: string }>({
+        name: charge.name,
+        text: charge.text,
+        values: charge.valuesFor(Number(id), waits),
+      });
+    let { rows } = await send(false);
+    // Another request has the account. The service waits then, too.
+    if (rows.length === 0) ({ rows } = await send(true));
     ctx.status = rows[0]?.outcome === 'accepted' ? 201 : 409;
     ctx.body = rows[0];
     return;

@@ -11,8 +11,11 @@ import { getAccountKeyHash, SPARE_ACCOUNT } from '../seed.ts';
 export interface ChargeStatement {
   name: string;
   text: string;
-  /** Values of the statement for a new generation of an account. */
-  valuesFor(account: number): unknown[];
+  /**
+   * Values of the statement for a new generation of an account.
+   * @param waits true to wait for an account that another transaction has locked, and false to skip it.
+   */
+  valuesFor(account: number, waits: boolean): unknown[];
 }
 
 interface Query {
@@ -39,7 +42,7 @@ export async function captureChargeStatement(): Promise<ChargeStatement> {
   const {
     generation: { uuid },
   } = await createGeneration(
-    { accountId: SPARE_ACCOUNT, keyHash, clientId: null },
+    { accountId: SPARE_ACCOUNT, credential: { kind: 'key', hash: keyHash, address: '127.0.0.1' } },
     {
       model: 'imgmodel-2',
       prompt: 'A lighthouse at dusk, seen from the sea, painted in oil',
@@ -58,11 +61,12 @@ export async function captureChargeStatement(): Promise<ChargeStatement> {
   return {
     name,
     text,
-    valuesFor: (account) => {
+    valuesFor: (account, waits) => {
       let hash = hashes.get(account);
       if (hash === undefined) hashes.set(account, (hash = getAccountKeyHash(account)));
       const placeholders: Placeholders = { uuid: uuidv7(), account, keyHash: hash, keyHex: hash.toString('hex') };
-      return values.map((value) => substitute(value, spare, placeholders));
+      // The last parameter says whether the call waits.
+      return [...values.slice(0, -1).map((value) => substitute(value, spare, placeholders)), waits];
     },
   };
 }

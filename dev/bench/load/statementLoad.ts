@@ -18,16 +18,17 @@ async function getDatabaseConnections(count: number): Promise<pg.Client[]> {
 }
 
 function createStatementClient(connection: pg.Client, accounts: number[]): LoopClient {
-  return (done) => {
-    const account = accounts[sent % accounts.length] as number;
-    sent += 1;
-    const { name, text } = charge;
-    connection.query({ name, text, values: charge.valuesFor(account) }, (error: Error | undefined, result) => {
+  const { name, text } = charge;
+  const send = (account: number, waits: boolean, done: Parameters<LoopClient>[0]): void => {
+    connection.query({ name, text, values: charge.valuesFor(account, waits) }, (error: Error | undefined, result) => {
       if (error) return done(error);
       const rows = result.rows as { outcome?: string }[];
+      // Another client has the account. The service waits then, too.
+      if (rows.length === 0 && !waits) return send(account, true, done);
       return done(rows[0]?.outcome === 'accepted' ? null : new Error(`Not accepted: ${JSON.stringify(rows)}.`));
     });
   };
+  return (done) => send(accounts[sent++ % accounts.length] as number, false, done);
 }
 
 serveParent({

@@ -149,16 +149,15 @@ export const GENERATION_BUGS: readonly SeededBug[] = [
     changes: [
       {
         file: 'shared/domain/accounts/apiKeyOwners.ts',
-        within: 'FIND_KEY_OWNERS',
-        find: 'AND ($k.revoked_at IS NULL OR $k.expires_at <= $k.revoked_at)',
-        replace: '',
+        find: "'(k.revoked_at IS NULL OR k.expires_at <= k.revoked_at)'",
+        replace: "'true'",
       },
       {
         file: 'shared/domain/accounts/apiKeyOwners.ts',
-        within: 'FIND_KEY_OWNERS',
-        find: '$k.revoked_at IS NOT NULL OR $k.expires_at <= :now AS has_expired',
-        replace: '$k.expires_at <= :now AS has_expired',
+        find: 'k.revoked_at IS NOT NULL OR k.expires_at <= :now AS has_expired',
+        replace: 'k.expires_at <= :now AS has_expired',
       },
+      { file: 'shared/domain/generations/decideCreates.sql', find: 'AND k.revoked_at IS NULL', replace: '' },
     ],
     foundBy: ['revoked-key-is-rejected'],
   },

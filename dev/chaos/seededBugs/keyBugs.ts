@@ -9,20 +9,10 @@ export const KEY_BUGS: readonly SeededBug[] = [
     changes: [
       {
         file: 'api/router.ts',
-        find: "'create', 'json', generations.create, 'svc:write'",
-        replace: "'create', 'json', generations.create, 'svc:read'",
+        find: "generations.create, { access: 'svc:write'",
+        replace: "generations.create, { access: 'svc:read'",
       },
-    ],
-    foundBy: ['key-options-are-kept'],
-  },
-  {
-    name: 'the charge does not compare the version of the key: other processes keep its former options',
-    changes: [
-      {
-        file: DECIDE,
-        find: 'AND k.version = r.key_version',
-        replace: '',
-      },
+      { file: DECIDE, find: "'svc:write' <> ALL (k.scopes) OR ", replace: '' },
     ],
     foundBy: ['key-options-are-kept'],
   },
@@ -35,6 +25,7 @@ export const KEY_BUGS: readonly SeededBug[] = [
         find: 'requireAllowedModel($caller, $input.model);',
         replace: 'void requireAllowedModel;',
       },
+      { file: DECIDE, find: 'r.model <> ALL (k.allowed_models)', replace: 'false' },
     ],
     foundBy: ['key-options-are-kept'],
   },
@@ -42,33 +33,29 @@ export const KEY_BUGS: readonly SeededBug[] = [
     name: 'the allowed addresses of a key are checked when it is changed, and not for its requests',
     changes: [
       {
-        file: 'api/pipeline/authorize.ts',
+        file: 'api/pipeline/runProgramRoute.ts',
         within: 'authorize',
-        find: 'requireAllowedAddress($caller, $ctx.ip);',
+        find: 'requireAllowedAddress($caller);',
         replace: 'void requireAllowedAddress;',
+      },
+      {
+        file: DECIDE,
+        find: 'OR (r.address <<= ANY (k.allowed_ips)) IS NOT TRUE AND k.allowed_ips IS NOT NULL',
+        replace: '',
       },
     ],
     foundBy: ['key-options-are-kept'],
   },
   {
-    name: 'a revoked key creates at processes that remember it',
-    changes: [
-      {
-        file: DECIDE,
-        find: 'AND k.revoked_at IS NULL',
-        replace: '',
-      },
-    ],
-    foundBy: ['revoked-key-is-rejected'],
-  },
-  {
     name: 'an expired key creates until it is revoked',
     changes: [
       {
-        file: DECIDE,
-        find: 'AND (k.expires_at IS NULL OR k.expires_at > p_now)',
-        replace: '',
+        file: 'shared/domain/accounts/apiKeyOwners.ts',
+        within: 'buildKeyCaller',
+        find: 'if ($owner.has_expired === true) throw keyExpiredError($owner.expires_at);',
+        replace: 'void keyExpiredError;',
       },
+      { file: DECIDE, find: 'AND (k.expires_at IS NULL OR k.expires_at > p_now)', replace: '' },
     ],
     foundBy: ['expired-key-is-rejected'],
   },

@@ -6,35 +6,7 @@ import { Account } from '../../tables/Account.ts';
 import { Referral } from '../../tables/Referral.ts';
 import { type ReferralClick, findReferrer } from '../affiliates/referrals.ts';
 import { assertNotDeleting } from './assertNotDeleting.ts';
-import type { Restrictions } from './restrictions.ts';
-
-/** Account of a request, after its credential has been read. */
-export interface Caller {
-  accountId: number;
-  /** Set if the API key is still to be checked, by the statement that serves the request. */
-  keyHash: Buffer | null;
-  /** Hash of the session cookie, if that is the credential. */
-  sessionHash?: Buffer;
-  /** Application whose access token was sent; null for a key or a session. */
-  clientId: string | null;
-  /** Grant of that token, which the statement that serves the request checks again. */
-  grantUuid?: string;
-  /** True for a test account, which a test key acts on. */
-  isTest?: boolean;
-  /** Version of the key's options, which that statement compares. */
-  keyVersion?: number;
-  /** Rights of the credential. Undefined: all rights of the account. */
-  restrictions?: Restrictions;
-}
-
-/** Builds the caller of work that the service does on an account by itself, without a credential. */
-export const buildServiceCaller = (accountId: number): Caller => ({ accountId, keyHash: null, clientId: null });
-
-/** Caller that an API key identifies. */
-export interface KeyCaller extends Caller {
-  keyHash: Buffer;
-  keyVersion: number;
-}
+import type { Caller } from './caller.ts';
 
 export const ACCOUNT_SUSPENDED_DETAIL = 'The account is suspended. Contact support to have it reinstated.';
 
@@ -45,19 +17,20 @@ export function accountSuspendedError(): ServiceError {
 
 export const APPLICATION_DISCONNECTED_DETAIL = 'The application was disconnected from the account: connect it again.';
 
+export const UNKNOWN_KEY_DETAIL = 'The API key is unknown or revoked.';
+
 export const SESSION_ENDED_DETAIL = 'The session has ended: sign in again.';
 
 export const SESSION_ENDED_MEANWHILE_DETAIL =
   'The session ended while the request ran. Nothing was created or changed: sign in again.';
 
 /** Builds the error for a key that is not valid, or a session or an application that was ended while its request ran. */
-export function invalidCredentialError({
-  grantUuid,
-  sessionHash,
-}: Pick<Caller, 'grantUuid' | 'sessionHash'>): ServiceError {
-  if (grantUuid !== undefined) return new ServiceError('invalid_api_key', APPLICATION_DISCONNECTED_DETAIL);
-  if (sessionHash !== undefined) return new ServiceError('invalid_api_key', SESSION_ENDED_DETAIL);
-  return new ServiceError('invalid_api_key', 'The API key is unknown or revoked.');
+export function invalidCredentialError({ credential: { kind } }: Pick<Caller, 'credential'>): ServiceError {
+  const details = { token: APPLICATION_DISCONNECTED_DETAIL, session: SESSION_ENDED_DETAIL } as const;
+  return new ServiceError(
+    'invalid_api_key',
+    kind === 'token' || kind === 'session' ? details[kind] : UNKNOWN_KEY_DETAIL,
+  );
 }
 
 /** Profile fields that the account owner can set. */

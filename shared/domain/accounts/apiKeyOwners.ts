@@ -1,3 +1,4 @@
+import type { Transaction } from 'objection';
 import { createBatcher } from '../../lib/batcher.ts';
 import { now } from '../../lib/clock.ts';
 import { prepared, runStatement } from '../../lib/database/preparedStatements.ts';
@@ -6,8 +7,9 @@ import { sha256 } from '../../lib/secrets.ts';
 import { ServiceError } from '../../spec/errors.ts';
 import { API_KEY_LAST_USED_INTERVAL_MS } from '../../spec/limits.ts';
 import { ALL_SCOPES, type KeyScope } from '../../spec/oauth.ts';
-import { accountSuspendedError, type KeyCaller } from './accounts.ts';
-import type { Restrictions } from './restrictions.ts';
+import { accountSuspendedError, UNKNOWN_KEY_DETAIL } from './accounts.ts';
+import type { Caller } from './caller.ts';
+import type { Restrictions } from './caller.ts';
 
 /** `svc_` and 40 hex characters (spec: API keys). */
 const KEY_FORMAT = /^svc_[0-9a-f]{40}$/;
@@ -17,25 +19,29 @@ export function hashApiKey(key: string): Buffer | null {
   return KEY_FORMAT.test(key) ? sha256(key) : null;
 }
 
-/** An expired key is found although it is revoked, so that its error can say why it stopped working. */
-const FIND_KEY_OWNERS = prepared(
-  'find_api_key_owners',
-  `SELECT k.key_hash, coalesce(k.test_account_id, k.account_id) AS account_id, k.test_account_id IS NOT NULL AS is_test,
-          a.suspended_at IS NOT NULL AS is_suspended, k.version, k.scopes, k.expires_at,
-          k.revoked_at IS NOT NULL OR k.expires_at <= :now AS has_expired, k.allowed_models, k.allowed_ips,
+/** Columns of {@link KeyOwnerRow}, of the key `k` and its account `a`. */
+export const KEY_OWNER_COLUMNS = `k.key_hash, coalesce(k.test_account_id, k.account_id) AS account_id,
+          k.test_account_id IS NOT NULL AS is_test, a.suspended_at IS NOT NULL AS is_suspended,
+          k.revoked_at IS NOT NULL OR k.expires_at <= :now AS has_expired, k.scopes, k.expires_at, k.allowed_models, k.allowed_ips,
           a.spending_limit_count > 0 AND EXISTS (
             SELECT FROM spending_limits l
-             WHERE l.account_id = k.account_id AND l.key_number = k.number AND l.credits IS NOT NULL) AS has_limit
+             WHERE l.account_id = k.account_id AND l.key_number = k.number AND l.credits IS NOT NULL) AS has_limit`;
+
+/** Keys that have an owner. An expired one is found although it is revoked, so that its error can say why it stopped working. */
+export const IS_OWNED_KEY = '(k.revoked_at IS NULL OR k.expires_at <= k.revoked_at)';
+
+const FIND_KEY_OWNERS = prepared(
+  'find_api_key_owners',
+  `SELECT ${KEY_OWNER_COLUMNS}
      FROM api_keys k JOIN accounts a ON a.id = k.account_id
-    WHERE k.key_hash = ANY (:hashes) AND (k.revoked_at IS NULL OR k.expires_at <= k.revoked_at)`,
+    WHERE k.key_hash = ANY (:hashes) AND ${IS_OWNED_KEY}`,
 );
 
-interface KeyOwnerRow {
+export interface KeyOwnerRow {
   key_hash: Buffer;
   account_id: number;
   is_test: boolean;
   is_suspended: boolean;
-  version: number;
   scopes: KeyScope[] | null;
   expires_at: Date | null;
   has_expired: boolean | null;
@@ -56,22 +62,39 @@ const findOwnerByHash = createBatcher<Buffer, KeyOwnerRow | undefined>({
   },
 });
 
+/** An API key of a request, and the address that it came from. */
+export interface PresentedKey {
+  hash: Buffer;
+  address: string;
+}
+
 /**
- * Finds the account that an active key acts on, with the options of the key, or undefined. Never cached, so that a revocation takes
- * effect immediately.
- * @throws ServiceError account_suspended, or invalid_api_key for a key that has expired.
+ * Finds the account that a key acts on, and the rights of the key. Never cached, so that a change takes effect
+ * immediately.
+ * @throws ServiceError invalid_api_key, account_suspended
  */
-export async function findApiKeyOwner(keyHash: Buffer): Promise<KeyCaller | undefined> {
-  const owner = await findOwnerByHash(keyHash);
-  if (owner === undefined) return undefined;
+export async function findApiKeyOwner(key: PresentedKey): Promise<Caller> {
+  return buildKeyCaller(key, await findOwnerByHash(key.hash));
+}
+
+/** Returns the rights of a valid key as they are for a transaction; null if the key is not valid. */
+export async function readKeyRights(
+  transaction: Transaction,
+  hash: Buffer,
+): Promise<{ restrictions: Restrictions | undefined } | null> {
+  const [owner] = await runStatement<KeyOwnerRow>(FIND_KEY_OWNERS, { hashes: [hash], now: now() }, transaction);
+  return owner === undefined || owner.has_expired === true ? null : { restrictions: buildRestrictions(owner) };
+}
+
+/** @throws ServiceError as {@link findApiKeyOwner} */
+export function buildKeyCaller(key: PresentedKey, owner: KeyOwnerRow | undefined): Caller {
+  if (owner === undefined) throw new ServiceError('invalid_api_key', UNKNOWN_KEY_DETAIL);
   if (owner.has_expired === true) throw keyExpiredError(owner.expires_at);
   if (owner.is_suspended) throw accountSuspendedError();
   return {
     accountId: owner.account_id,
-    keyHash,
-    clientId: null,
-    ...(owner.is_test ? { isTest: true } : {}),
-    keyVersion: owner.version,
+    credential: { kind: 'key', ...key },
+    isTest: owner.is_test,
     restrictions: buildRestrictions(owner),
   };
 }

@@ -14,7 +14,7 @@ import type { CreditLimit, SpendingLimitState } from '../../presenters/spendingL
 import { buildUnusedLimit } from '../spendingLimits/listSpendingLimits.ts';
 import { setSpendingLimit } from '../spendingLimits/setSpendingLimit.ts';
 import { recordEvent } from '../outbox/recordEvent.ts';
-import type { Caller } from './accounts.ts';
+import type { Caller } from './caller.ts';
 import { type KeyOptionsInput, listChangedOptions, NO_KEY_OPTIONS, parseKeyOptions } from './apiKeyOptions.ts';
 import { assertCredentialUnchanged, lockAccountOfCaller } from './credentialChanges.ts';
 import { describeOrigin, recordSecurityEvent, type RequestOrigin, SERVICE_ORIGIN } from './securityEvents.ts';
@@ -218,7 +218,6 @@ async function findKey(transaction: Transaction, accountId: number, uuid: string
 /**
  * Revokes a key permanently. Revoking it again changes nothing.
  * @param onRevoked may write more rows in the same transaction, unless the key was revoked before.
- * @returns the hash of the key.
  * @throws ServiceError not_found when the account has no such key.
  */
 export async function revokeApiKey(
@@ -235,20 +234,18 @@ export async function revokeApiKey(
     /** May write more rows in the same transaction. */
     onRevoked?: (transaction: Transaction, key: ApiKey) => Promise<void>;
   } = {},
-): Promise<Buffer> {
-  return Account.transaction(async (transaction) => {
+): Promise<void> {
+  await Account.transaction(async (transaction) => {
     await lockAccount(transaction, accountId);
     const key = await findKey(transaction, accountId, uuid);
     const isExpired = expiredBy === undefined || (key.expires_at !== null && key.expires_at <= expiredBy);
-    if (key.revoked_at === null && isExpired) {
-      await key.$query(transaction).patch({ revoked_at: now() });
-      await Account.query(transaction).findById(accountId).decrement('active_key_count', 1);
-      await lockTestAccount(transaction, accountId);
-      const details = describeKey(key);
-      await recordSecurityEvent(transaction, { accountId, event: 'key_revoked', origin, details });
-      await recordEvent(transaction, { accountId, type: 'key.revoked', subject: uuid, details });
-      await onRevoked(transaction, key);
-    }
-    return key.key_hash;
+    if (key.revoked_at !== null || !isExpired) return;
+    await key.$query(transaction).patch({ revoked_at: now() });
+    await Account.query(transaction).findById(accountId).decrement('active_key_count', 1);
+    await lockTestAccount(transaction, accountId);
+    const details = describeKey(key);
+    await recordSecurityEvent(transaction, { accountId, event: 'key_revoked', origin, details });
+    await recordEvent(transaction, { accountId, type: 'key.revoked', subject: uuid, details });
+    await onRevoked(transaction, key);
   });
 }

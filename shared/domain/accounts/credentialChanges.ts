@@ -1,18 +1,14 @@
+import { isDeepStrictEqual } from 'node:util';
 import type { Transaction } from 'objection';
-import { now } from '../../lib/clock.ts';
 import { repeatOnDeadlock } from '../../lib/database/repeatOnDeadlock.ts';
 import { ServiceError } from '../../spec/errors.ts';
 import { Account } from '../../tables/Account.ts';
-import { ApiKey } from '../../tables/ApiKey.ts';
 import { Session } from '../../tables/Session.ts';
 import { lockAccount } from '../credits/ledger.ts';
 import { OAuthGrant } from '../../tables/OAuthGrant.ts';
-import {
-  accountSuspendedError,
-  type Caller,
-  invalidCredentialError,
-  SESSION_ENDED_MEANWHILE_DETAIL,
-} from './accounts.ts';
+import { accountSuspendedError, invalidCredentialError, SESSION_ENDED_MEANWHILE_DETAIL } from './accounts.ts';
+import type { Caller } from './caller.ts';
+import { readKeyRights } from './apiKeyOwners.ts';
 
 /**
  * Credentials that are changed or revoked while a request waits for their account. What changes or revokes them locks the
@@ -20,34 +16,39 @@ import {
  */
 
 /**
- * Verifies that the key of a caller is valid and has not been changed since the request was admitted, or that its session is
+ * Verifies that the key of a caller is valid and has the rights with which the request was admitted, or that its session is
  * open or its grant not revoked, and keeps these so until the transaction ends. The transaction has locked the account.
  * @throws ServiceError insufficient_scope for a key that was changed; invalid_api_key for one that was revoked or has
  *   expired, for a session that has ended, or for a revoked grant.
  */
 export async function assertCredentialUnchanged(transaction: Transaction, caller: Caller): Promise<void> {
-  if (caller.sessionHash !== undefined) {
-    const session = await Session.query(transaction).findById(caller.sessionHash).select('uuid').forKeyShare();
-    if (session !== undefined) return;
-    throw new ServiceError('invalid_api_key', SESSION_ENDED_MEANWHILE_DETAIL);
+  const { credential, restrictions } = caller;
+  switch (credential.kind) {
+    case 'service':
+      return;
+    case 'session': {
+      const session = await Session.query(transaction).findById(credential.hash).select('uuid').forKeyShare();
+      if (session === undefined) throw new ServiceError('invalid_api_key', SESSION_ENDED_MEANWHILE_DETAIL);
+      return;
+    }
+    case 'token': {
+      // A revocation does not lock the account: it commits before this, or after the transaction.
+      const grant = await OAuthGrant.query(transaction).findById(credential.grantUuid).select('revoked_at').forShare();
+      if (grant?.revoked_at !== null) throw invalidCredentialError(caller);
+      return;
+    }
+    case 'key': {
+      const present = await readKeyRights(transaction, credential.hash);
+      if (present === null) throw keyChangedError('invalid_api_key', 'was revoked or has expired');
+      if (!isDeepStrictEqual(present.restrictions, restrictions))
+        throw keyChangedError('insufficient_scope', 'was changed');
+    }
   }
-  if (caller.grantUuid !== undefined) {
-    // A revocation does not lock the account: it commits before this, or after the transaction.
-    const grant = await OAuthGrant.query(transaction).findById(caller.grantUuid).select('revoked_at').forShare();
-    if (grant?.revoked_at !== null) throw invalidCredentialError(caller);
-  }
-  if (caller.keyHash === null) return;
-  const key = await ApiKey.query(transaction)
-    .findById(caller.keyHash)
-    .whereNull('revoked_at')
-    .where((valid) => void valid.whereNull('expires_at').orWhere('expires_at', '>', now()))
-    .select('version');
-  if (key?.version === (caller.keyVersion ?? 0)) return;
-  const [code, change] =
-    key === undefined
-      ? (['invalid_api_key', 'was revoked or has expired'] as const)
-      : (['insufficient_scope', 'was changed'] as const);
-  throw new ServiceError(code, `The API key of this request ${change} while it ran. Nothing was created or changed.`);
+}
+
+/** Builds the error for a request whose key was changed before the account was locked. */
+export function keyChangedError(code: 'invalid_api_key' | 'insufficient_scope', change: string): ServiceError {
+  return new ServiceError(code, `The API key of this request ${change} while it ran. Nothing was created or changed.`);
 }
 
 /**
@@ -72,7 +73,7 @@ export async function withVerifiedCredential<Result>(
   caller: Caller,
   change: (transaction?: Transaction) => Promise<Result>,
 ): Promise<Result> {
-  if (caller.keyHash === null && caller.sessionHash === undefined && caller.grantUuid === undefined) return change();
+  if (caller.credential.kind === 'service') return change();
   return repeatOnDeadlock(name, () =>
     Account.transaction(async (transaction) => {
       const { suspended_at: suspendedAt } = await lockAccount(transaction, caller.accountId);

@@ -29,7 +29,7 @@ import { findTestAccountId } from './testAccounts.ts';
 import { lockAccount } from '../credits/ledger.ts';
 import { purgeAccountGenerations } from '../generations/purge.ts';
 import { deleteGeneration } from '../generations/delete.ts';
-import { buildServiceCaller } from './accounts.ts';
+import { buildServiceCaller } from './caller.ts';
 import { deleteAccountUploads } from '../uploads/expireUploads.ts';
 
 /** Writes the audit entry of an erasure by staff, in its transaction. */

@@ -4,7 +4,7 @@ import { prepared, runStatement } from '../../lib/database/preparedStatements.ts
 import { DAY_MS, MINUTE_MS } from '../../spec/durations.ts';
 import { ServiceError } from '../../spec/errors.ts';
 import { IDENTITY_UNDO_DAYS, RECENT_SIGN_IN_MINUTES } from '../../spec/limits.ts';
-import type { Caller } from './accounts.ts';
+import type { Caller } from './caller.ts';
 
 const FIND_RECENT_SIGN_IN = prepared(
   'find_recent_sign_in',
@@ -23,10 +23,10 @@ const FIND_RECENT_SIGN_IN = prepared(
  * identity that was not linked lately, unless it is the first and no earlier one was removed lately: a stolen session
  * cannot confirm itself by an identity that it has linked. Other credentials are not concerned.
  */
-export async function isSignInRecent({ sessionHash }: Pick<Caller, 'sessionHash'>): Promise<boolean> {
-  if (sessionHash === undefined) return true;
+export async function isSignInRecent({ credential }: Pick<Caller, 'credential'>): Promise<boolean> {
+  if (credential.kind !== 'session') return true;
   const found = await runStatement(FIND_RECENT_SIGN_IN, {
-    sessionHash,
+    sessionHash: credential.hash,
     after: addMilliseconds(now(), -RECENT_SIGN_IN_MINUTES * MINUTE_MS),
     linkedBefore: addMilliseconds(now(), -IDENTITY_UNDO_DAYS * DAY_MS),
   });

@@ -2,16 +2,8 @@ import { config } from '../../lib/config.ts';
 import { isInIpRanges } from '../../lib/ipRanges.ts';
 import { listBriefly } from '../../lib/listBriefly.ts';
 import { ServiceError } from '../../spec/errors.ts';
-import type { KeyScope } from '../../spec/oauth.ts';
-
-/** Rights of a restricted credential. Null: no restriction of that kind. */
-export interface Restrictions {
-  scopes: ReadonlySet<KeyScope>;
-  /** Slugs of models. */
-  allowedModels: readonly string[] | null;
-  /** Networks in CIDR notation. */
-  allowedIps: readonly string[] | null;
-}
+import { ALL_SCOPES, type KeyScope } from '../../spec/oauth.ts';
+import type { Caller, Credential } from './caller.ts';
 
 /**
  * Access that a route requires of a credential: a scope, or a credential without any option. A key with options cannot
@@ -19,31 +11,32 @@ export interface Restrictions {
  */
 export type RequiredAccess = KeyScope | 'unrestricted';
 
-/** The part of a caller that says what it may do. */
-interface RestrictedCaller {
-  keyHash: Buffer | null;
-  restrictions?: Restrictions;
+const ALL_SCOPES_SET: ReadonlySet<KeyScope> = new Set(ALL_SCOPES);
+
+/** Returns the scopes of a caller. */
+export function getScopes({ restrictions }: Caller): ReadonlySet<KeyScope> {
+  return restrictions?.scopes ?? ALL_SCOPES_SET;
 }
 
 /** @throws ServiceError insufficient_scope if the credential does not have the access that a route requires. */
-export function requireAccess({ keyHash, restrictions }: RestrictedCaller, required: RequiredAccess): void {
+export function requireAccess({ credential: { kind }, restrictions }: Caller, required: RequiredAccess): void {
   if (restrictions === undefined) return;
   const { scopes } = restrictions;
-  const credential = keyHash === null ? 'access token' : 'API key';
+  const credential = kind === 'token' ? 'access token' : 'API key';
   if (required === 'unrestricted')
     throw insufficientScopeError(
       `This ${credential} cannot create or change API keys, because it is restricted. Use an API key without options, or open ${getKeysPage()} in a browser.`,
     );
   if (scopes.has(required)) return;
   const granted = [...scopes].join(' and ');
-  const missing = required === 'account' && keyHash === null ? 'access to the whole account' : `the scope ${required}`;
+  const missing = required === 'account' && kind === 'token' ? 'access to the whole account' : `the scope ${required}`;
   throw insufficientScopeError(
-    `This request requires ${missing}, but this ${credential} has only ${granted}. ${adviseChange(keyHash, required)}`,
+    `This request requires ${missing}, but this ${credential} has only ${granted}. ${adviseChange(kind, required)}`,
   );
 }
 
 /** @throws ServiceError insufficient_scope if the credential may not use a model. */
-export function requireAllowedModel({ restrictions }: RestrictedCaller, model: string): void {
+export function requireAllowedModel({ restrictions }: Caller, model: string): void {
   const allowed = restrictions?.allowedModels ?? null;
   if (allowed === null || allowed.includes(model)) return;
   throw insufficientScopeError(
@@ -51,17 +44,17 @@ export function requireAllowedModel({ restrictions }: RestrictedCaller, model: s
   );
 }
 
-/** @throws ServiceError insufficient_scope if the credential may not be used from the address of the client. */
-export function requireAllowedAddress({ restrictions }: RestrictedCaller, address: string): void {
+/** @throws ServiceError insufficient_scope if a key may not be used from the address of the client. */
+export function requireAllowedAddress({ credential, restrictions }: Caller): void {
   const allowed = restrictions?.allowedIps ?? null;
-  if (allowed === null || isInIpRanges(allowed, address)) return;
+  if (credential.kind !== 'key' || allowed === null || isInIpRanges(allowed, credential.address)) return;
   throw insufficientScopeError(
-    `This API key may not be used from ${address} because it allows other addresses only. Open ${getKeysPage()} to add this one.`,
+    `This API key may not be used from ${credential.address} because it allows other addresses only. Open ${getKeysPage()} to add this one.`,
   );
 }
 
-function adviseChange(keyHash: Buffer | null, required: RequiredAccess): string {
-  if (keyHash !== null) return `Use another API key, or open ${getKeysPage()} to change this one.`;
+function adviseChange(kind: Credential['kind'], required: RequiredAccess): string {
+  if (kind !== 'token') return `Use another API key, or open ${getKeysPage()} to change this one.`;
   return required === 'account'
     ? `Use an API key, or open ${config.BASE_URL}/account/ in a browser.`
     : 'Connect again and allow it.';

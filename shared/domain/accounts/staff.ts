@@ -2,14 +2,13 @@ import type { Transaction } from 'objection';
 import { now } from '../../lib/clock.ts';
 import { config } from '../../lib/config.ts';
 import { prepared, runStatement } from '../../lib/database/preparedStatements.ts';
-import { sha256 } from '../../lib/secrets.ts';
 import { isDevSignInAllowed } from '../../lib/signInSettings.ts';
 import { ServiceError } from '../../spec/errors.ts';
 import { hasPermission, STAFF_PERMISSIONS, type StaffPermission, type StaffRole } from '../../spec/staff.ts';
 import { Account } from '../../tables/Account.ts';
 import { ApiKey } from '../../tables/ApiKey.ts';
 import { Identity } from '../../tables/Identity.ts';
-import type { Caller } from './accounts.ts';
+import type { Caller, Credential } from './caller.ts';
 
 /**
  * Returns the role of an address on the staff list, or undefined. Addresses of accounts are in lower case. Entries are
@@ -49,34 +48,27 @@ export async function grantStaffRights({ id, email, staff_since }: Account): Pro
 /**
  * Returns whether a caller has staff rights: the address is on the staff list and, for a session, the identity that
  * opened it has them. A key has the rights of its account (spec: API keys), unless its creator had no staff rights.
- * @param sessionToken session cookie of the caller, if any.
  */
 export async function isStaff(
   account: Pick<Account, 'id' | 'email' | 'staff_since'>,
-  { keyHash }: Pick<Caller, 'keyHash'>,
-  sessionToken: string | undefined,
+  caller: Pick<Caller, 'credential'>,
 ): Promise<boolean> {
   if (!isStaffEmail(account.email)) return false;
   // Local sign-in does not verify addresses, and its accounts have no identities.
   if (isDevSignInAllowed(config)) return true;
-  if (keyHash === null && sessionToken !== undefined)
-    return hasStaffRights(account.id, { keyHash, sessionHash: sha256(sessionToken) });
-  return account.staff_since !== null && (keyHash === null || hasStaffRights(account.id, { keyHash }));
+  return account.staff_since !== null && hasStaffRights(account.id, caller.credential);
 }
 
 /** Returns whether a key, or the identity that opened a session, has the staff rights of its account. */
-async function hasStaffRights(
-  accountId: number,
-  { keyHash, sessionHash = null }: { keyHash: Buffer | null; sessionHash?: Buffer | null },
-  transaction?: Transaction,
-): Promise<boolean> {
-  if (keyHash !== null) {
-    const key = await ApiKey.query(transaction).findById(keyHash).select('lacks_staff_rights');
+async function hasStaffRights(accountId: number, credential: Credential, transaction?: Transaction): Promise<boolean> {
+  if (credential.kind === 'key') {
+    const key = await ApiKey.query(transaction).findById(credential.hash).select('lacks_staff_rights');
     return key?.lacks_staff_rights === false;
   }
+  if (credential.kind !== 'session') return true;
   const identity = await Identity.query(transaction)
     .join('sessions', 'sessions.identity_uuid', 'identities.uuid')
-    .where('sessions.token_hash', sessionHash)
+    .where('sessions.token_hash', credential.hash)
     .where('identities.account_id', accountId)
     .whereNotNull('identities.staff_since')
     .select('identities.uuid')
@@ -91,10 +83,9 @@ async function hasStaffRights(
 export async function makesKeysWithoutStaffRights(
   transaction: Transaction,
   { staff_since: staffSince }: Pick<Account, 'staff_since'>,
-  { accountId, keyHash, sessionHash }: Pick<Caller, 'accountId' | 'keyHash' | 'sessionHash'>,
+  { accountId, credential }: Pick<Caller, 'accountId' | 'credential'>,
 ): Promise<boolean> {
-  if (staffSince === null || (keyHash === null && sessionHash === undefined)) return false;
-  return !(await hasStaffRights(accountId, { keyHash, sessionHash: sessionHash ?? null }, transaction));
+  return staffSince !== null && !(await hasStaffRights(accountId, credential, transaction));
 }
 
 /**
@@ -102,14 +93,17 @@ export async function makesKeysWithoutStaffRights(
  * @returns the role of the caller.
  * @throws ServiceError admin_required
  */
-export async function requireStaff(
-  caller: Caller,
-  sessionToken: string | undefined,
-  permission: StaffPermission,
-): Promise<StaffRole> {
-  const account = await Account.query().findById(caller.accountId).select('id', 'email', 'staff_since');
-  if (account === undefined || !(await isStaff(account, caller, sessionToken)))
+export async function requireStaff(caller: Caller, permission: StaffPermission): Promise<StaffRole> {
+  const account = await Account.query()
+    .findById(caller.accountId)
+    .select('id', 'email', 'staff_since', 'deletion_requested_at');
+  if (account === undefined || !(await isStaff(account, caller)))
     throw new ServiceError('admin_required', 'Staff access is required. Sign in with a staff account.');
+  if (account.deletion_requested_at !== null)
+    throw new ServiceError(
+      'admin_required',
+      'Your account is being deleted. Undo the deletion on the account page first.',
+    );
   const role = getStaffRole(account.email) as StaffRole;
   if (hasPermission(role, permission)) return role;
   const allowed = STAFF_PERMISSIONS[permission].join(', ');

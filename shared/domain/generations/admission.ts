@@ -1,7 +1,9 @@
 import { getModelBySlug } from '../../lib/catalog/catalog.ts';
 import { ServiceError } from '../../spec/errors.ts';
 import { Account } from '../../tables/Account.ts';
-import { ACCOUNT_SUSPENDED_DETAIL, type Caller, invalidCredentialError } from '../accounts/accounts.ts';
+import { ACCOUNT_SUSPENDED_DETAIL, invalidCredentialError } from '../accounts/accounts.ts';
+import type { Caller } from '../accounts/caller.ts';
+import { keyChangedError } from '../accounts/credentialChanges.ts';
 import { buildSubscriptionRequiredError } from '../billing/entitlement.ts';
 import { buildReachedLimitError } from '../spendingLimits/reachedLimitError.ts';
 import type { CreateInput, Rejection } from './debit.ts';
@@ -25,6 +27,7 @@ export async function buildRejectionError(
   caller: Caller,
 ): Promise<ServiceError> {
   if (rejection === 'invalid_api_key') return invalidCredentialError(caller);
+  if (rejection === 'insufficient_scope') return keyChangedError(rejection, 'was changed');
   if (rejection === 'subscription_required') {
     const account = await Account.query().findById(caller.accountId).throwIfNotFound();
     const detail = 'Creating generations requires an active subscription. Choose a plan, then try again.';
@@ -35,7 +38,7 @@ export async function buildRejectionError(
 }
 
 const REJECTION_DETAILS: Record<
-  Exclude<Rejection, 'invalid_api_key' | 'subscription_required' | 'spending_limit_reached'>,
+  Exclude<Rejection, 'invalid_api_key' | 'insufficient_scope' | 'subscription_required' | 'spending_limit_reached'>,
   (request: { model: string; credits: number }) => string
 > = {
   account_suspended: () => ACCOUNT_SUSPENDED_DETAIL,

@@ -3,7 +3,7 @@ import { logger } from '../../lib/logger.ts';
 import { enqueuePoll } from '../../queues/enqueue.ts';
 import { REFRESH_INTERVAL_MS } from '../../spec/limits.ts';
 import { Generation } from '../../tables/Generation.ts';
-import type { Caller } from '../accounts/accounts.ts';
+import type { Caller } from '../accounts/caller.ts';
 import { ensureModelsKnown } from '../catalog/knownModels.ts';
 import { cancelUnsubmitted } from './execution/completeOrFail.ts';
 import { findGeneration } from './read.ts';

@@ -82,7 +82,7 @@ async function callChargeFunction(charges: Debit[], { waits }: { waits: boolean 
   const rows = await runStatement<ChargeRow>(CALL_CHARGE_FUNCTION, {
     requests: JSON.stringify(charges),
     accounts: charges.map((charge) => charge.account_id),
-    keyHashes: charges.map((charge) => (charge.key_hash === null ? null : Buffer.from(charge.key_hash, 'hex'))),
+    keyHashes: charges.flatMap((charge) => (charge.key_hash === undefined ? [] : Buffer.from(charge.key_hash, 'hex'))),
     grants: charges.flatMap((charge) => charge.grant_uuid ?? []),
     uploads: charges.flatMap(({ inputs = [] }) => inputs.map((input) => input.upload_uuid)),
     now: at,

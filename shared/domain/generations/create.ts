@@ -10,7 +10,7 @@ import { requireReleasedCatalog } from '../catalog/releases.ts';
 import { ServiceError } from '../../spec/errors.ts';
 import { GENERATION_DEADLINE_MS } from '../../spec/limits.ts';
 import { Generation } from '../../tables/Generation.ts';
-import type { Caller } from '../accounts/accounts.ts';
+import type { Caller } from '../accounts/caller.ts';
 import { requireAllowedModel } from '../accounts/restrictions.ts';
 import { chargeAutoTopupForGeneration } from '../billing/autoTopups.ts';
 import { grantDueMonths } from '../credits/renewDuePeriods.ts';

@@ -1,4 +1,5 @@
-import type { Caller } from '../accounts/accounts.ts';
+import { parseClientAddress } from '../../lib/ipRanges.ts';
+import type { Caller } from '../accounts/caller.ts';
 import type { GenerationInput } from '../uploads/prepareInputs.ts';
 import type { GenerationParams, ModelSlug } from '../../spec/catalog.ts';
 
@@ -16,21 +17,34 @@ export interface CreateInput {
 }
 
 /** Account and credential of a request, in the form of the functions that decide about it. */
-export const describeCredential = (caller: Caller) => ({
-  account_id: caller.accountId,
-  key_hash: caller.keyHash?.toString('hex') ?? null,
-  /** Version of the key's options that the request was admitted with. */
-  key_version: caller.keyVersion ?? 0,
-  /** Hash of the session cookie, if that is the credential. */
-  session_hash: caller.sessionHash?.toString('hex'),
-  /** Application whose access token was sent. */
-  oauth_client_id: caller.clientId,
-  /** Grant of that token. */
-  grant_uuid: caller.grantUuid,
-});
+interface DebitCredential {
+  account_id: number;
+  /** Hash of the API key in hexadecimal digits, and the address of the client, by which a key may be restricted. */
+  key_hash?: string;
+  address?: string;
+  session_hash?: string;
+  /** Grant of an access token, and its application. */
+  grant_uuid?: string;
+  oauth_client_id?: string;
+}
+
+export function describeCredential({ accountId: account_id, credential }: Caller): DebitCredential {
+  switch (credential.kind) {
+    case 'key': {
+      const address = parseClientAddress(credential.address)?.toString();
+      return { account_id, key_hash: credential.hash.toString('hex'), ...(address === undefined ? {} : { address }) };
+    }
+    case 'session':
+      return { account_id, session_hash: credential.hash.toString('hex') };
+    case 'token':
+      return { account_id, grant_uuid: credential.grantUuid, oauth_client_id: credential.clientId };
+    case 'service':
+      return { account_id };
+  }
+}
 
 /** One create request in the call of the charge function. */
-export interface Debit extends Omit<CreateInput, 'max_credits'>, ReturnType<typeof describeCredential> {
+export interface Debit extends Omit<CreateInput, 'max_credits'>, DebitCredential {
   uuid: string;
   credits: number;
   /** True if it is of a test account. */
@@ -50,6 +64,8 @@ export type ChargeOutcome =
   | 'replayed'
   | 'invalid_api_key'
   | 'account_suspended'
+  /** The key was restricted meanwhile. */
+  | 'insufficient_scope'
   /** An image was deleted after it was prepared. */
   | 'input_unavailable'
   | 'subscription_required'

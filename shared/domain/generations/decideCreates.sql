@@ -50,6 +50,9 @@ CREATE FUNCTION decide_creates(
                          WHERE g.uuid = r.grant_uuid AND g.account_id = a.id AND g.revoked_at IS NULL) IS NULL
                 THEN 'invalid_api_key'
               WHEN a.suspended_at IS NOT NULL THEN 'account_suspended'
+              WHEN 'svc:write' <> ALL (k.scopes) OR r.model <> ALL (k.allowed_models)
+                   OR (r.address <<= ANY (k.allowed_ips)) IS NOT TRUE AND k.allowed_ips IS NOT NULL
+                THEN 'insufficient_scope'
               WHEN r.idempotency_key IS NOT NULL
                    AND (SELECT true FROM generations g
                          WHERE g.account_id = a.id AND g.idempotency_key = r.idempotency_key) THEN 'replayed'
@@ -74,14 +77,14 @@ CREATE FUNCTION decide_creates(
          a.auto_topup_enabled AND a.balance - price.credits < a.auto_topup_threshold_credits,
          a.live_account_id IS NULL AND a.credits_low_since IS NULL AND a.balance - price.credits < low.threshold, low.threshold,
          CASE WHEN l.credits IS NOT NULL THEN l.number END, w.start, w.used, w.is_new
-    FROM json_to_recordset(p_requests) AS r (uuid uuid, account_id bigint, key_hash text, key_version integer,
+    FROM json_to_recordset(p_requests) AS r (uuid uuid, account_id bigint, key_hash text, address inet,
            session_hash text, oauth_client_id text, grant_uuid uuid, model text, prompt text, params jsonb, inputs json,
            credits integer, created_at timestamptz, deadline_at timestamptz, idempotency_key text, webhook_url text,
            metadata jsonb, catalog_id bigint)
     JOIN accounts a ON a.id = ANY (p_accounts) AND a.id = r.account_id
     LEFT JOIN api_keys k
       ON k.key_hash = ANY (p_key_hashes) AND k.key_hash = decode(r.key_hash, 'hex')
-     AND coalesce(k.test_account_id, k.account_id) = a.id AND k.revoked_at IS NULL AND k.version = r.key_version
+     AND coalesce(k.test_account_id, k.account_id) = a.id AND k.revoked_at IS NULL
      AND (k.expires_at IS NULL OR k.expires_at > p_now)
     LEFT JOIN spending_limits l
       ON l.account_id = ANY (p_accounts) AND l.account_id = a.id AND a.spending_limit_count > 0

@@ -1,7 +1,7 @@
 import { now } from '../../lib/clock.ts';
 import { prepared, runStatement } from '../../lib/database/preparedStatements.ts';
 import { ServiceError } from '../../spec/errors.ts';
-import type { Caller } from '../accounts/accounts.ts';
+import type { Caller } from '../accounts/caller.ts';
 import { withVerifiedCredential } from '../accounts/credentialChanges.ts';
 import { blockSize, BLOCK_LEVELS } from './ordinals.ts';
 

@@ -1,5 +1,5 @@
 import type { EstimateResponse } from '../../presenters/estimate.ts';
-import type { Caller } from '../accounts/accounts.ts';
+import type { Caller } from '../accounts/caller.ts';
 import { requireAllowedModel } from '../accounts/restrictions.ts';
 import { requireReleasedCatalog } from '../catalog/releases.ts';
 import { buildRejectionError, priceRequest, TOPUP_PROCESSING_DETAIL } from './admission.ts';

@@ -6,7 +6,7 @@ import type { GenerationKey } from '../../queues/catalog.ts';
 import { DAY_MS } from '../../spec/durations.ts';
 import { ServiceError } from '../../spec/errors.ts';
 import { TEST_RETENTION_DAYS } from '../../spec/testMode.ts';
-import { buildServiceCaller } from '../accounts/accounts.ts';
+import { buildServiceCaller } from '../accounts/caller.ts';
 import { deleteGeneration } from './delete.ts';
 
 const BATCH_SIZE = 500;

@@ -3,89 +3,117 @@ import { findModelInfo } from '../../lib/catalog/knownModels.ts';
 import { createBatcher } from '../../lib/batcher.ts';
 import { now } from '../../lib/clock.ts';
 import { isRejection } from '../../lib/database/errors.ts';
-import { prepared, runStatement } from '../../lib/database/preparedStatements.ts';
+import { type Bindings, prepared, runStatement, type Statement } from '../../lib/database/preparedStatements.ts';
 import { DB_WAIT_TIMEOUT } from '../../lib/database/waitTimeout.ts';
 import { isAcceptingWaiters, waitForGenerationUpdate } from '../../queues/generationUpdates.ts';
 import { enqueueRefresh } from '../../queues/enqueue.ts';
 import { ServiceError } from '../../spec/errors.ts';
 import { REFRESH_INTERVAL_MS, REFRESH_WAIT_MS } from '../../spec/limits.ts';
 import type { Generation } from '../../tables/Generation.ts';
-import { accountSuspendedError, type Caller, invalidCredentialError } from '../accounts/accounts.ts';
+import { accountSuspendedError, invalidCredentialError } from '../accounts/accounts.ts';
+import type { Caller } from '../accounts/caller.ts';
+import {
+  buildKeyCaller,
+  IS_OWNED_KEY,
+  KEY_OWNER_COLUMNS,
+  type KeyOwnerRow,
+  type PresentedKey,
+} from '../accounts/apiKeyOwners.ts';
 import { listUpstreamsWithCallbacks } from './execution/pollPace.ts';
 
-interface ReadRequest {
-  uuid: string;
-  caller: Caller;
-}
-
+/** A generation as it is stored, and whether a read of it leads to a refresh. */
 interface ReadRow extends Generation {
-  ordinal: number;
-  is_key_valid: boolean;
-  /** Missing unless a caller of the batch has a grant. */
-  is_grant_valid?: boolean;
-  is_suspended: boolean;
   is_refresh_due: boolean;
 }
 
-/**
- * Builds the statement that looks up the API key and reads the generation, for a batch of reads.
- * @param hasGrants true if it also looks up the grants of applications.
- */
-const prepareRead = (name: string, hasGrants: boolean) =>
-  prepared(
-    name,
-    `SELECT wanted.ordinal, wanted.key_hash IS NULL OR k.key_hash IS NOT NULL AS is_key_valid,
-          ${hasGrants ? 'wanted.grant_uuid IS NULL OR o.uuid IS NOT NULL AS is_grant_valid,' : ''}
-          a.suspended_at IS NOT NULL AS is_suspended,
-          g.uuid, g.model, g.prompt, g.params, g.status, g.credits_charged, g.created_at, g.completed_at, g.output_path,
-          g.thumbnail_path, g.is_watermarked, g.error_message, g.cancel_requested_at,
-          g.metadata, g.upstream,
+const GENERATION_COLUMNS = `g.uuid, g.model, g.prompt, g.params, g.status, g.credits_charged, g.created_at, g.completed_at,
+          g.output_path, g.thumbnail_path, g.is_watermarked, g.error_message, g.cancel_requested_at, g.metadata, g.upstream,
           g.status = 'queued' AND g.upstream_handle IS NOT NULL
-            AND (g.polled_at IS NULL OR g.polled_at <= :refreshable) AS is_refresh_due
-     FROM unnest(cast(:uuids AS uuid[]), cast(:accounts AS bigint[]), cast(:hashes AS bytea[]),
-                 cast(:versions AS integer[])${hasGrants ? ', cast(:grants AS uuid[])' : ''}) WITH ORDINALITY
-            AS wanted (uuid, account_id, key_hash, key_version, ${hasGrants ? 'grant_uuid,' : ''} ordinal)
+            AND (g.polled_at IS NULL OR g.polled_at <= :refreshable) AS is_refresh_due`;
+
+/** Rows of a batch; the ordinal is the place of the request, from 1 on. */
+type Ordinal = { ordinal: number };
+type KeyReadRow = KeyOwnerRow & Ordinal & Nullable<ReadRow>;
+type AccountReadRow = { is_valid: boolean; is_suspended: boolean } & Ordinal & Nullable<ReadRow>;
+/** `uuid` is null if the account has no such generation. */
+type Nullable<Row extends { uuid: string }> = Omit<Row, 'uuid'> & { uuid: string | null };
+
+const READ_BY_KEY = prepared(
+  'read_generations_by_key',
+  `SELECT wanted.ordinal, ${KEY_OWNER_COLUMNS}, ${GENERATION_COLUMNS}
+     FROM unnest(cast(:hashes AS bytea[]), cast(:uuids AS uuid[])) WITH ORDINALITY AS wanted (key_hash, uuid, ordinal)
+     JOIN api_keys k ON k.key_hash = wanted.key_hash AND ${IS_OWNED_KEY}
+     JOIN accounts a ON a.id = k.account_id
+     LEFT JOIN generations g
+       ON g.uuid = wanted.uuid AND g.account_id = coalesce(k.test_account_id, k.account_id) AND g.deleted_at IS NULL`,
+);
+
+const READ_BY_ACCOUNT = prepared(
+  'read_generations_by_account',
+  `SELECT wanted.ordinal, wanted.grant_uuid IS NULL OR o.uuid IS NOT NULL AS is_valid,
+          a.suspended_at IS NOT NULL AS is_suspended, ${GENERATION_COLUMNS}
+     FROM unnest(cast(:accounts AS bigint[]), cast(:grants AS uuid[]), cast(:uuids AS uuid[])) WITH ORDINALITY
+            AS wanted (account_id, grant_uuid, uuid, ordinal)
      JOIN accounts a ON a.id = wanted.account_id
-     LEFT JOIN api_keys k
-       ON k.key_hash = wanted.key_hash AND coalesce(k.test_account_id, k.account_id) = wanted.account_id
-      AND k.revoked_at IS NULL AND k.version = wanted.key_version AND (k.expires_at IS NULL OR k.expires_at > :now)
-     ${hasGrants ? JOIN_GRANT : ''}
+     LEFT JOIN oauth_grants o
+       ON o.uuid = wanted.grant_uuid AND o.account_id = wanted.account_id AND o.revoked_at IS NULL
      LEFT JOIN generations g
        ON g.uuid = wanted.uuid AND g.account_id = wanted.account_id AND g.deleted_at IS NULL`,
-  );
+);
 
-const JOIN_GRANT = `LEFT JOIN oauth_grants o
-       ON o.uuid = wanted.grant_uuid AND o.account_id = wanted.account_id AND o.revoked_at IS NULL`;
+const readRowByKey = createReadBatcher<{ hash: Buffer; uuid: string }, KeyReadRow>(READ_BY_KEY, (wanted) => ({
+  hashes: wanted.map(({ hash }) => hash),
+  uuids: wanted.map(({ uuid }) => uuid),
+}));
 
-const READ = prepareRead('read_generations', false);
-/** For batches with a caller that is an application. */
-const READ_BY_GRANTS = prepareRead('read_generations_by_grants', true);
+const readRowByAccount = createReadBatcher<{ caller: Caller; uuid: string }, AccountReadRow>(
+  READ_BY_ACCOUNT,
+  (wanted) => ({
+    accounts: wanted.map(({ caller }) => caller.accountId),
+    grants: wanted.map(({ caller: { credential } }) => (credential.kind === 'token' ? credential.grantUuid : null)),
+    uuids: wanted.map(({ uuid }) => uuid),
+  }),
+);
 
-const readRow = createBatcher<ReadRequest, ReadRow>({
-  maxItems: 64,
-  maxInFlight: 2,
-  // As for charges, but a statement of reads takes a third of the time.
-  intervalMs: 1,
-  intervalMinItems: 4,
-  waitTimeout: DB_WAIT_TIMEOUT,
-  isItemError: isRejection,
-  run: async (wanted) => {
-    const at = now();
-    const hasGrants = wanted.some(({ caller }) => caller.grantUuid !== undefined);
-    const rows = await runStatement<ReadRow>(hasGrants ? READ_BY_GRANTS : READ, {
-      uuids: wanted.map(({ uuid }) => uuid),
-      accounts: wanted.map(({ caller }) => caller.accountId),
-      hashes: wanted.map(({ caller }) => caller.keyHash),
-      versions: wanted.map(({ caller }) => caller.keyVersion ?? 0),
-      ...(hasGrants ? { grants: wanted.map(({ caller }) => caller.grantUuid ?? null) } : {}),
-      now: at,
-      refreshable: new Date(at.getTime() - REFRESH_INTERVAL_MS),
-    });
-    const byOrdinal: ReadRow[] = [];
-    for (const row of rows) byOrdinal[row.ordinal - 1] = row;
-    return byOrdinal;
-  },
-});
+function createReadBatcher<Request, Row extends Ordinal>(
+  statement: Statement,
+  bind: (wanted: readonly Request[]) => Bindings,
+): (request: Request) => Promise<Row | undefined> {
+  return createBatcher({
+    maxItems: 64,
+    maxInFlight: 2,
+    // As for charges, but a statement of reads takes a third of the time.
+    intervalMs: 1,
+    intervalMinItems: 4,
+    waitTimeout: DB_WAIT_TIMEOUT,
+    isItemError: isRejection,
+    run: async (wanted) => {
+      const at = now();
+      const refreshable = new Date(at.getTime() - REFRESH_INTERVAL_MS);
+      const rows = await runStatement<Row>(statement, { ...bind(wanted), now: at, refreshable });
+      const byOrdinal: (Row | undefined)[] = Array.from({ length: wanted.length });
+      for (const row of rows) byOrdinal[row.ordinal - 1] = row;
+      return byOrdinal;
+    },
+  });
+}
+
+/** A generation that was read with the API key of the request, or null if its account has none with that UUID. */
+export interface ReadByKey {
+  caller: Caller;
+  generation: ReadRow | null;
+}
+
+/**
+ * Finds the account and the rights of a key, as {@link findApiKeyOwner}, and reads one of its generations in the same
+ * statement: reads are the most frequent request.
+ * @throws ServiceError invalid_api_key, account_suspended
+ */
+export async function readByKey(key: PresentedKey, uuid: string): Promise<ReadByKey> {
+  const row = await readRowByKey({ hash: key.hash, uuid });
+  const caller = buildKeyCaller(key, row);
+  return { caller, generation: row?.uuid == null ? null : (row as ReadRow) };
+}
 
 /** Options of a reader that waits for the end of a generation. */
 export interface WaitOptions {
@@ -99,10 +127,16 @@ export interface WaitOptions {
  * Reads a generation of the caller. A queued one that was not polled in the last 2 seconds is refreshed first, which
  * takes about a second (docs/decisions.md: Refresh on read). With `wait` this repeats until the generation has ended or
  * the time is over.
+ * @param present the row, if it was read with the key of the caller.
  * @throws ServiceError not_found if it does not exist, was deleted, or belongs to another account; invalid_api_key.
  */
-export async function readGeneration(caller: Caller, uuid: string, wait?: WaitOptions): Promise<Generation> {
-  const row = await findGeneration(caller, uuid);
+export async function readGeneration(
+  caller: Caller,
+  uuid: string,
+  wait?: WaitOptions,
+  present?: ReadByKey['generation'],
+): Promise<Generation> {
+  const row = present === undefined ? await findGeneration(caller, uuid) : await requireFound(present);
   if (row.status !== 'queued') return row;
   if (wait !== undefined && wait.seconds > 0) return waitForCompletion(caller, row, wait);
   if (!row.is_refresh_due) return row;
@@ -134,15 +168,20 @@ async function waitForCompletion(
 }
 
 /**
- * Reads a generation of the caller as it is stored.
+ * Reads a generation of the caller as it is stored, and verifies a key or a grant again.
  * @throws ServiceError as {@link readGeneration}
  */
 export async function findGeneration(caller: Caller, uuid: string): Promise<ReadRow> {
-  const row = await readRow({ uuid, caller });
-  if (!row.is_key_valid || row.is_grant_valid === false) throw invalidCredentialError(caller);
+  const { credential } = caller;
+  if (credential.kind === 'key') return requireFound((await readByKey(credential, uuid)).generation);
+  const row = await readRowByAccount({ caller, uuid });
+  if (row?.is_valid !== true) throw invalidCredentialError(caller);
   if (row.is_suspended) throw accountSuspendedError();
-  if (row.uuid === null)
-    throw new ServiceError('not_found', 'Not found. This account has no generation with that UUID.');
+  return requireFound(row.uuid === null ? null : (row as ReadRow));
+}
+
+async function requireFound(row: ReadRow | null): Promise<ReadRow> {
+  if (row === null) throw new ServiceError('not_found', 'Not found. This account has no generation with that UUID.');
   if (findModelInfo(row.model) === undefined) await ensureModelsKnown([row.model]);
   return row;
 }

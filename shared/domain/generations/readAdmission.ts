@@ -1,7 +1,7 @@
 import { addMilliseconds, now } from '../../lib/clock.ts';
 import { prepared, runStatement } from '../../lib/database/preparedStatements.ts';
 import { PROBE_STALE_MS } from '../../spec/limits.ts';
-import type { Caller } from '../accounts/accounts.ts';
+import type { Caller } from '../accounts/caller.ts';
 import {
   type AutoTopupState,
   buildAutoTopupState,
@@ -13,7 +13,8 @@ import { buildRejectionError, priceRequest } from './admission.ts';
 import { DECIDE_CREATES } from './chargeFunctions.ts';
 import { type CreateInput, describeCredential, type Rejection } from './debit.ts';
 
-type CredentialRejection = 'invalid_api_key' | 'account_suspended';
+const CREDENTIAL_REJECTIONS = ['invalid_api_key', 'account_suspended', 'insufficient_scope'] as const;
+type CredentialRejection = (typeof CREDENTIAL_REJECTIONS)[number];
 /** A rejection that is not about the caller's credentials. */
 export type RequestRejection = Exclude<Rejection, CredentialRejection>;
 
@@ -32,7 +33,7 @@ type AdmissionRow = Omit<Admission, 'outcome'> & { outcome: Admission['outcome']
 const READ_ADMISSION = prepared(
   'read_admission',
   `SELECT d.outcome, a.uuid, a.balance, ${buildAutoTopupState('d.credits')} AS auto_topup
-     FROM ${DECIDE_CREATES.installedName}(:requests, ARRAY[cast(:account AS bigint)], ARRAY[cast(:keyHash AS bytea)], '{}',
+     FROM ${DECIDE_CREATES.installedName}(:requests, ARRAY[cast(:account AS bigint)], cast(:keyHashes AS bytea[]), '{}',
                                           :now, :probedSince) AS d
      JOIN accounts a ON a.id = cast(:account AS bigint) ${JOIN_PENDING_TOPUP}`,
 );
@@ -41,7 +42,7 @@ const READ_ADMISSION = prepared(
  * Decides about a request as the charge would decide now, by the same rule. Takes no lock and waits for none, so that the
  * decision may differ from that of a charge at the same time. Like a create, grants a month that is due before it rejects
  * for lack of credits.
- * @throws ServiceError invalid_api_key or account_suspended: the caller may not read the account.
+ * @throws ServiceError invalid_api_key, account_suspended or insufficient_scope: the caller may not make the request.
  */
 export async function readAdmission(
   caller: Caller,
@@ -59,20 +60,17 @@ async function readAdmissionNow(
   idempotencyKey: string | null,
 ): Promise<Admission> {
   const at = now();
-  const { accountId, keyHash } = caller;
+  const { accountId, credential } = caller;
   const credits = priceRequest(caller, input);
   const request = { ...describeCredential(caller), model: input.model, credits, created_at: at };
   const [row] = await runStatement<AdmissionRow>(READ_ADMISSION, {
     requests: JSON.stringify([{ ...request, idempotency_key: idempotencyKey }]),
     account: accountId,
-    keyHash,
+    keyHashes: credential.kind === 'key' ? [credential.hash] : [],
     ...getAutoTopupBindings(at),
     probedSince: addMilliseconds(at, -PROBE_STALE_MS),
   });
-  const outcome = row?.outcome ?? 'invalid_api_key';
-  if (row === undefined || outcome === 'invalid_api_key' || outcome === 'account_suspended') {
-    const rejection = outcome === 'account_suspended' ? outcome : 'invalid_api_key';
-    throw await buildRejectionError(rejection, { model: input.model, credits }, caller);
-  }
-  return { ...row, outcome };
+  const rejection = row === undefined ? 'invalid_api_key' : CREDENTIAL_REJECTIONS.find((code) => code === row.outcome);
+  if (rejection !== undefined) throw await buildRejectionError(rejection, { model: input.model, credits }, caller);
+  return row as Admission;
 }

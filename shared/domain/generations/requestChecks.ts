@@ -13,7 +13,7 @@ import { getModelBySlug } from '../../lib/catalog/catalog.ts';
 import { ServiceError } from '../../spec/errors.ts';
 import type { GenerationParams } from '../../spec/catalog.ts';
 import { MINUTE_MS } from '../../spec/durations.ts';
-import type { Caller } from '../accounts/accounts.ts';
+import type { Caller } from '../accounts/caller.ts';
 import {
   type GenerationInput,
   type ParsedInputs,

@@ -8,7 +8,7 @@ import { ServiceError } from '../../spec/errors.ts';
 import type { SpendingPeriod } from '../../spec/states.ts';
 import { Account } from '../../tables/Account.ts';
 import { OAuthClient } from '../../tables/OAuthClient.ts';
-import type { Caller } from '../accounts/accounts.ts';
+import type { Caller } from '../accounts/caller.ts';
 import { lockAccountOfCaller } from '../accounts/credentialChanges.ts';
 import { recordSecurityEvent, type RequestOrigin } from '../accounts/securityEvents.ts';
 import { listApplicationLimits } from '../spendingLimits/listSpendingLimits.ts';

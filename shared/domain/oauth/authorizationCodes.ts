@@ -9,7 +9,7 @@ import { randomHex, sha256 } from '../../lib/secrets.ts';
 import type { CreditLimit } from '../../presenters/spendingLimit.ts';
 import { AUTHORIZATION_CODE_SECONDS } from '../../spec/limits.ts';
 import { OAuthError, type Scope } from '../../spec/oauth.ts';
-import type { Caller } from '../accounts/accounts.ts';
+import type { Caller } from '../accounts/caller.ts';
 import { lockAccountOfCaller } from '../accounts/credentialChanges.ts';
 import { INSERT_SECURITY_EVENTS, type RequestOrigin, SERVICE_ORIGIN } from '../accounts/securityEvents.ts';
 import { Account } from '../../tables/Account.ts';

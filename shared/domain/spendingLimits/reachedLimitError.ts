@@ -6,7 +6,7 @@ import type { SpendingLimitState } from '../../presenters/spendingLimit.ts';
 import { ServiceError } from '../../spec/errors.ts';
 import type { SpendingPeriod } from '../../spec/states.ts';
 import type { SpendingLimit } from '../../tables/SpendingLimit.ts';
-import type { Caller } from '../accounts/accounts.ts';
+import type { Caller } from '../accounts/caller.ts';
 import { toSpendingLimitState } from './listSpendingLimits.ts';
 
 const FIND_REACHED_LIMIT = prepared(
@@ -32,10 +32,11 @@ const PERIOD_TEXTS: Record<SpendingPeriod, string> = { day: 'per day', month: 'p
  * @param credits price of the request.
  */
 export async function buildReachedLimitError(
-  { accountId, keyHash, clientId }: Pick<Caller, 'accountId' | 'keyHash' | 'clientId'>,
+  { accountId, credential }: Pick<Caller, 'accountId' | 'credential'>,
   credits: number,
 ): Promise<ServiceError> {
-  const bindings = { accountId, keyHash, clientId };
+  const clientId = credential.kind === 'token' ? credential.clientId : null;
+  const bindings = { accountId, keyHash: credential.kind === 'key' ? credential.hash : null, clientId };
   const [row] = await runStatement<ReachedLimitRow>(FIND_REACHED_LIMIT, bindings).catch((error: unknown) => {
     if (!isOutage(error)) throw error;
     logger.warn({ err: error }, 'lookup of a spending limit failed');

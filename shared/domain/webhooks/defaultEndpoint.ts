@@ -4,7 +4,7 @@ import { now } from '../../lib/clock.ts';
 import { UnreadableSecretError } from '../../lib/encryption.ts';
 import { ServiceError } from '../../spec/errors.ts';
 import { WebhookEndpoint } from '../../tables/WebhookEndpoint.ts';
-import type { Caller } from '../accounts/accounts.ts';
+import type { Caller } from '../accounts/caller.ts';
 import { lockAccountOfCaller } from '../accounts/credentialChanges.ts';
 import type { RequestOrigin } from '../accounts/securityEvents.ts';
 import { lockAccount } from '../credits/ledger.ts';

@@ -12,7 +12,7 @@ import { WEBHOOK_ENDPOINTS_MAX } from '../../spec/limits.ts';
 import { Account } from '../../tables/Account.ts';
 import { OutboxEvent } from '../../tables/OutboxEvent.ts';
 import { WebhookEndpoint } from '../../tables/WebhookEndpoint.ts';
-import { buildServiceCaller, type Caller } from '../accounts/accounts.ts';
+import { buildServiceCaller, type Caller } from '../accounts/caller.ts';
 import { assertCredentialUnchanged, lockAccountOfCaller } from '../accounts/credentialChanges.ts';
 import { assertNotDeleting } from '../accounts/assertNotDeleting.ts';
 import { recordSecurityEvent, type RequestOrigin, SERVICE_ORIGIN } from '../accounts/securityEvents.ts';

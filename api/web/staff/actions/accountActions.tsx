@@ -10,7 +10,6 @@ import { reinstateAccount, suspendAccount } from '../../../../shared/domain/staf
 import { getAccount } from '../../../../shared/domain/accounts/accounts.ts';
 import type { Account } from '../../../../shared/tables/Account.ts';
 import { requireActor } from '../../../context.ts';
-import { evictKey } from '../../../pipeline/authenticate.ts';
 import { ACCOUNTS_PATH } from '../accountSearch.tsx';
 import { defineAction } from './defineAction.tsx';
 
@@ -98,7 +97,6 @@ export const revokeKey = defineAction({
   }),
   perform: async (ctx, { key }, { reason }) => {
     const isChanged = await revokeKeyByStaff(key, reason, requireActor(ctx));
-    evictKey(key.key_hash);
     return isChanged ? 'key-revoked' : UNCHANGED;
   },
 });

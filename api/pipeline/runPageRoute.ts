@@ -1,0 +1,77 @@
+import { isDeletionRequested } from '../../shared/domain/accounts/deletion.ts';
+import { isSignInRecent } from '../../shared/domain/accounts/recentSignIn.ts';
+import { requireStaff } from '../../shared/domain/accounts/staff.ts';
+import { ServiceError } from '../../shared/spec/errors.ts';
+import { type Context, requireCaller } from '../context.ts';
+import { DELETION_PATH } from '../web/accountDeletion/paths.ts';
+import { sendWrongAddressPage } from '../web/components/errorPage.tsx';
+import { authenticateOptional } from './authenticate.ts';
+import { readFormBody } from './body.ts';
+import { isCrossOriginForm, isOtherLocalHostname, isSafeMethod, requireCsrfToken } from './csrf.ts';
+import { consumeRateLimit, isCountedByAddress, type RateClass } from './rateLimit.ts';
+import { recordLastUsed } from './recordLastUsed.ts';
+import { redirectToSignInAgain, redirectToSignInPage, seeOther } from './redirect.ts';
+import type { Route } from './route.ts';
+import { serviceOrigin } from './serviceOrigin.ts';
+
+/**
+ * Runs the request of a person through its route. Errors are pages. It is counted before its form is read: most pages need
+ * no credential.
+ */
+export async function runPageRoute(ctx: Context, route: Route): Promise<void> {
+  const hasSession = route.credential !== 'anyone';
+  ctx.state.route = route;
+  ctx.state.isPage = true;
+  if (hasSession && ctx.method === 'GET' && isOtherLocalHostname(ctx)) return ctx.redirect(serviceOrigin() + ctx.url);
+  if (hasSession) await authenticateOptional(ctx);
+  await consumeRateLimit(ctx, getRateClass(ctx, route));
+  if (route.body === 'form') {
+    const isLate = !ctx.req.complete;
+    ctx.state.form = await readFormBody(ctx);
+    if (hasSession && isLate) await authenticateOptional(ctx);
+  }
+  if (await authorize(ctx, route)) await route.handler(ctx);
+  recordLastUsed(ctx);
+}
+
+/** Returns the rate class of a request. Those without a signed-in caller are counted by address. */
+function getRateClass(ctx: Context, { rateLimit }: Route): RateClass {
+  if (rateLimit === 'byMessage') return 'unlimited';
+  return ctx.state.caller === undefined && !isCountedByAddress(rateLimit) ? 'public' : rateLimit;
+}
+
+/**
+ * Checks that a form comes from one of the service's own pages, and that the session may use the page. While the account
+ * is being deleted, its owner gets the page that can undo it instead of all others. A session whose sign-in is too long ago
+ * for the request leads to the sign-in page.
+ * @returns false if the response is a redirect or an error page already.
+ */
+async function authorize(ctx: Context, route: Route): Promise<boolean> {
+  const { credential, body, duringDeletion, recentSignIn, permission } = route;
+  // Without a session there is nothing that another site could misuse; sign-in providers and mail programs send such forms.
+  if (body === 'form' && credential !== 'anyone') {
+    if (isCrossOriginForm(ctx)) {
+      sendWrongAddressPage(ctx, serviceOrigin());
+      return false;
+    }
+    requireCsrfToken(ctx, ctx.state.form as URLSearchParams);
+  }
+  if (credential !== 'session') return true;
+  if (ctx.state.caller === undefined) {
+    if (body !== 'form' && !isSafeMethod(ctx.method)) throw new ServiceError('invalid_api_key', 'Sign in first.');
+    redirectToSignInPage(ctx);
+    return false;
+  }
+  const caller = requireCaller(ctx);
+  if (duringDeletion !== true && (await isDeletionRequested(caller.accountId))) {
+    seeOther(ctx, DELETION_PATH);
+    return false;
+  }
+  const mustBeRecent = recentSignIn === true || recentSignIn?.(ctx) === true;
+  if (mustBeRecent && !(await isSignInRecent(caller))) {
+    redirectToSignInAgain(ctx);
+    return false;
+  }
+  if (permission !== undefined) ctx.state.staffRole = await requireStaff(caller, permission);
+  return true;
+}

@@ -1,0 +1,100 @@
+import type { Caller } from '../../shared/domain/accounts/caller.ts';
+import { isSignInRecent, signInNotRecentError } from '../../shared/domain/accounts/recentSignIn.ts';
+import { requireAllowedAddress } from '../../shared/domain/accounts/restrictions.ts';
+import { requireStaff } from '../../shared/domain/accounts/staff.ts';
+import { hasImageModels } from '../../shared/lib/catalog/catalog.ts';
+import { ServiceError } from '../../shared/spec/errors.ts';
+import { type Context, requireCaller } from '../context.ts';
+import { authenticateMcp } from '../mcp/authenticate.ts';
+import { authenticate, authenticateSession } from './authenticate.ts';
+import { addTokenChallenge, requireRestAccess } from './authenticateToken.ts';
+import { isLargeJsonBody, readJsonBody } from './body.ts';
+import { allowOrigin } from './cors.ts';
+import { countRejection, countRejections } from './countRejectedCredentials.ts';
+import { readLargeJsonBody, releaseLargeBody } from './largeBodies.ts';
+import { consumeRateLimit, type RateClass, refundRateLimit } from './rateLimit.ts';
+import { recordLastUsed } from './recordLastUsed.ts';
+import { getRequiredAccess, type Route } from './route.ts';
+import { requireTestAccess } from './testAccess.ts';
+
+/** Runs the request of a program through its route. Errors are JSON, or the form of the protocol. */
+export async function runProgramRoute(ctx: Context, route: Route): Promise<void> {
+  ctx.state.route = route;
+  // Caches must not store responses that belong to an account or contain a key.
+  if (route.credential !== 'anyone') ctx.set('cache-control', 'no-store');
+  allowOrigin(ctx, route);
+  await identify(ctx, route);
+  const isLarge = route.hasImages === true && hasImageModels() && isLargeJsonBody(ctx);
+  try {
+    await (isLarge ? readLargeBody(ctx, route) : readSmallBody(ctx, route));
+    recordLastUsed(ctx);
+    await authorize(ctx, route);
+    await route.handler(ctx);
+  } catch (error) {
+    throw await toRejection(ctx, route, error);
+  } finally {
+    if (isLarge) releaseLargeBody(ctx);
+  }
+}
+
+/** Counts the request before its body is read, which costs more than the rest. */
+async function readLargeBody(ctx: Context, route: Route): Promise<void> {
+  await consumeRateLimit(ctx, getRateClass(route));
+  await readLargeJsonBody(ctx);
+  await identify(ctx, route);
+}
+
+/** Counts the request once its body is complete: its credential may end meanwhile. */
+async function readSmallBody(ctx: Context, route: Route): Promise<void> {
+  const isLate = route.body === 'json' && !ctx.req.complete;
+  const bodyError = route.body === 'json' ? await readJsonBody(ctx).then(() => null, toError) : null;
+  if (isLate) await identify(ctx, route);
+  await consumeRateLimit(ctx, getRateClass(route));
+  if (bodyError !== null) throw bodyError;
+}
+
+/** Identifies the caller; once more if the body took longer than that. */
+async function identify(ctx: Context, route: Route): Promise<void> {
+  if (route.credential === 'anyone') return;
+  ctx.state.caller = await countRejections(ctx, authenticateBy(ctx, route));
+}
+
+function authenticateBy(ctx: Context, { surface, credential, readsGeneration }: Route): Promise<Caller | undefined> {
+  if (surface === 'mcp') return authenticateMcp(ctx);
+  return credential === 'session' ? authenticateSession(ctx) : authenticate(ctx, readsGeneration);
+}
+
+function getRateClass({ rateLimit }: Route): RateClass {
+  return rateLimit === 'byMessage' ? 'unlimited' : rateLimit;
+}
+
+/** Checks that the caller may use the route with this credential. */
+async function authorize(ctx: Context, route: Route): Promise<void> {
+  const { caller } = ctx.state;
+  if (caller === undefined) return;
+  const access = getRequiredAccess(route);
+  if (access !== undefined) {
+    requireAllowedAddress(caller);
+    requireRestAccess(caller, access);
+  }
+  requireTestAccess(ctx, route);
+  const mustBeRecent = route.recentSignIn === true || route.recentSignIn?.(ctx) === true;
+  if (mustBeRecent && !(await isSignInRecent(caller))) throw signInNotRecentError();
+  if (route.permission !== undefined) ctx.state.staffRole = await requireStaff(requireCaller(ctx), route.permission);
+}
+
+/**
+ * Returns the error of a request. One whose credential ended while the handler ran is rejected like one that never had a
+ * valid credential: it counts against the address, not against the account.
+ */
+async function toRejection(ctx: Context, route: Route, error: unknown): Promise<unknown> {
+  if (!(error instanceof ServiceError) || error.code !== 'invalid_api_key') return error;
+  await refundRateLimit(ctx, getRateClass(route));
+  const rejection = addTokenChallenge(error, ctx.state.caller, route.surface === 'mcp' ? 'mcp' : 'api');
+  await countRejection(ctx, rejection);
+  return rejection;
+}
+
+function toError(error: unknown): Error {
+  return error instanceof Error ? error : new Error(String(error));
+}
