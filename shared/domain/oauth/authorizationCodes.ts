@@ -128,8 +128,8 @@ export interface CodeExchange {
 }
 
 /**
- * Exchanges a batch of codes. A code is consumed even if the exchange fails. If the verifier, the redirect URI, the
- * resource and the time match, the grant is connected and its first refresh token is stored.
+ * Exchanges a batch of codes. A code is consumed even if the exchange fails. Without a problem the grant is connected and
+ * its first refresh token is stored. A redirect URI or a resource that the client does not name is not compared.
  */
 const EXCHANGE_CODES = prepared(
   'exchange_codes',
@@ -142,33 +142,41 @@ const EXCHANGE_CODES = prepared(
        FROM item i, oauth_grants g
       WHERE c.code_hash = ANY (cast(:codeHashes AS bytea[])) AND c.code_hash = i.code_hash AND c.used_at IS NULL
         AND g.uuid = c.grant_uuid AND g.client_id = i.client_id
-     RETURNING i.ordinal, i.token_hash, c.grant_uuid, c.redirect_uri, c.code_challenge, c.expires_at,
-               ${GRANT_RESOURCE} AS resource,
-               c.expires_at > :now AND c.code_challenge = i.code_challenge
-                 AND c.redirect_uri = coalesce(i.redirect_uri, c.redirect_uri)
-                 AND coalesce(i.resource, ${GRANT_RESOURCE}) = ${GRANT_RESOURCE} AS is_valid
+     RETURNING i.ordinal, i.token_hash, c.grant_uuid, c.code_challenge, c.expires_at, ${GRANT_RESOURCE} AS resource,
+               CASE WHEN c.expires_at <= :now THEN 'expired'
+                    WHEN c.code_challenge IS DISTINCT FROM i.code_challenge THEN 'verifier'
+                    WHEN c.redirect_uri <> i.redirect_uri THEN 'redirect_uri'
+                    WHEN i.resource <> ${GRANT_RESOURCE} THEN 'resource' END AS problem
    ), connected_grants AS (
      UPDATE oauth_grants g SET connected_at = :now, last_used_at = :now
        FROM consumed, accounts a
-      WHERE consumed.is_valid AND g.uuid = consumed.grant_uuid AND g.revoked_at IS NULL AND a.id = g.account_id
+      WHERE consumed.problem IS NULL AND g.uuid = consumed.grant_uuid AND g.revoked_at IS NULL AND a.id = g.account_id
         AND a.suspended_at IS NULL
      RETURNING g.uuid, g.scopes, a.uuid AS account_uuid, consumed.token_hash
    ), refresh_token AS (
      INSERT INTO oauth_refresh_tokens (token_hash, grant_uuid, expires_at)
      SELECT token_hash, uuid, :tokenExpiresAt FROM connected_grants
    )
-   SELECT consumed.ordinal, consumed.code_challenge, consumed.redirect_uri, consumed.expires_at, consumed.resource,
+   SELECT consumed.ordinal, consumed.code_challenge, consumed.expires_at, consumed.resource, consumed.problem,
           connected_grants.uuid, connected_grants.scopes, connected_grants.account_uuid
      FROM consumed LEFT JOIN connected_grants ON connected_grants.uuid = consumed.grant_uuid`,
 );
+
+const INVALID_GRANT_PROBLEMS = {
+  expired: `The code has expired: it is valid for ${AUTHORIZATION_CODE_SECONDS} seconds.`,
+  verifier: 'code_verifier does not match the code_challenge of the authorization request.',
+  redirect_uri: 'redirect_uri does not match the authorization request.',
+  ended: 'The application was disconnected or the account suspended before the exchange.',
+};
 
 interface CodeExchangeRow {
   /** Position of the item in the batch, from 1. */
   ordinal: number;
   code_challenge: string;
-  redirect_uri: string;
   expires_at: Date;
   resource: Resource;
+  problem: keyof typeof INVALID_GRANT_PROBLEMS | 'resource' | null;
+  /** Null if there was a problem, or the grant has ended. */
   uuid: string | null;
   scopes: Scope[];
   account_uuid: string;
@@ -219,7 +227,7 @@ export async function exchangeCode({ code, ...exchange }: CodeExchange): Promise
     await runStatement(REVOKE_REPLAYED, { codeHash, clientId, now: now(), reason: 'token_reuse', ...SERVICE_ORIGIN });
     throw new OAuthError('invalid_grant', 'The code is unknown, was used before, or belongs to another client.');
   }
-  if (row.uuid === null) throw buildExchangeError(row, exchange);
+  if (row.uuid === null) throw buildExchangeError(row);
   return {
     grantUuid: row.uuid,
     accountUuid: row.account_uuid,
@@ -231,26 +239,10 @@ export async function exchangeCode({ code, ...exchange }: CodeExchange): Promise
   };
 }
 
-function buildExchangeError(
-  row: CodeExchangeRow,
-  { codeChallenge, redirectUri, resource }: Omit<CodeExchange, 'code'>,
-): OAuthError {
-  if (row.expires_at <= now())
-    return invalidGrantError(`The code has expired: it is valid for ${AUTHORIZATION_CODE_SECONDS} seconds.`);
-  if (row.code_challenge !== codeChallenge)
-    return invalidGrantError('code_verifier does not match the code_challenge of the authorization request.');
-  if (row.redirect_uri !== (redirectUri ?? row.redirect_uri))
-    return invalidGrantError('redirect_uri does not match the authorization request.');
-  if (row.resource !== (resource ?? row.resource))
-    return new OAuthError(
-      'invalid_target',
-      `The code is for ${getResourceUrl(row.resource)} and not for the resource of this request.`,
-    );
-  return invalidGrantError('The application was disconnected or the account suspended before the exchange.');
-}
-
-function invalidGrantError(description: string): OAuthError {
-  return new OAuthError('invalid_grant', description);
+function buildExchangeError({ problem, resource }: CodeExchangeRow): OAuthError {
+  if (problem !== 'resource') return new OAuthError('invalid_grant', INVALID_GRANT_PROBLEMS[problem ?? 'ended']);
+  const description = `The code is for ${getResourceUrl(resource)} and not for the resource of this request.`;
+  return new OAuthError('invalid_target', description);
 }
 
 const REVOKE_REPLAYED = prepared(
