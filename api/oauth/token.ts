@@ -4,8 +4,8 @@ import { isKnownClient } from '../../shared/domain/oauth/clients.ts';
 import { exchangeCode } from '../../shared/domain/oauth/authorizationCodes.ts';
 import { type IssuedGrant, rotateRefreshToken } from '../../shared/domain/oauth/refreshTokens.ts';
 import { findResource } from '../../shared/domain/oauth/resources.ts';
-import { ACCESS_TOKEN_SECONDS, REFRESH_TOKEN_DAYS } from '../../shared/spec/limits.ts';
-import { OAuthError, parseScopes, type Scope } from '../../shared/spec/oauth.ts';
+import { ACCESS_TOKEN_SECONDS } from '../../shared/spec/limits.ts';
+import { OAuthError, type OAuthErrorCode, parseScopes, type Scope } from '../../shared/spec/oauth.ts';
 import type { Context } from '../context.ts';
 import { type OAuthParameters, readFormParameters, requireParameter, withOAuthErrors } from './parameters.ts';
 import { sha256 } from '../../shared/lib/secrets.ts';
@@ -22,106 +22,86 @@ export const token = withOAuthErrors(async (ctx) => {
   const parameters = await readFormParameters(ctx);
   const presented = parameters['code'] ?? parameters['refresh_token'];
   await consumeRateLimit(ctx, 'oauth', { grant: presented === undefined ? null : await findTokenGrant(presented) });
+  // The library would return invalid_client if client_id is missing, or grant_type is missing or another.
   if (!GRANT_TYPES.includes(requireParameter(parameters, 'grant_type')))
     throw new OAuthError('unsupported_grant_type', `grant_type must be ${GRANT_TYPES.join(' or ')}.`);
   requirePublicClient(ctx, parameters);
-  requireParameter(parameters, 'client_id');
+  const clientId = requireParameter(parameters, 'client_id');
   ctx.set('pragma', 'no-cache');
-  ctx.body = await issueTokens(ctx, parameters);
-});
-
-/** Runs the library and returns the token response of the RFC. */
-async function issueTokens(ctx: Context, parameters: OAuthParameters): Promise<object> {
-  const request = new OAuth2Server.Request({
-    method: ctx.method,
-    headers: { 'content-type': 'application/x-www-form-urlencoded', 'content-length': '1' },
-    query: {},
-    body: parameters,
-  });
   const server = new OAuth2Server({
-    model: createOAuthModel(parameters),
-    accessTokenLifetime: ACCESS_TOKEN_SECONDS,
-    refreshTokenLifetime: REFRESH_TOKEN_DAYS * 86_400,
+    model: createOAuthModel(clientId, parameters),
     requireClientAuthentication: { authorization_code: false, refresh_token: false },
   });
-  const issued = await server.token(request, new OAuth2Server.Response()).catch(toOAuthError);
-  return {
-    access_token: issued.accessToken,
-    token_type: 'Bearer',
-    expires_in: ACCESS_TOKEN_SECONDS,
-    refresh_token: issued.refreshToken,
-    scope: issued.scope?.join(' '),
-  };
-}
+  const headers = ctx.headers as Record<string, string>;
+  const request = new OAuth2Server.Request({ method: ctx.method, headers, query: {}, body: parameters });
+  const response = new OAuth2Server.Response();
+  await server.token(request, response).catch((error: Error) => rejectRequest(error, clientId));
+  // The library returns the seconds that remain: 3599 if a millisecond has passed.
+  ctx.body = { ...response.body, expires_in: ACCESS_TOKEN_SECONDS };
+});
 
 /**
- * Builds the model that the library calls during one request. The first call that needs the database performs the whole
- * exchange in one statement; the others return parts of its result. A grant implies that its client exists, so the
- * client is queried only after a failure.
+ * Builds the model that the library calls during one request. The call that reads the code or refresh token performs the
+ * whole exchange in one statement (docs/adr/0014-oauth-server-library.md). The library passes the grant that was issued to
+ * the other calls, as the `user`.
  */
-function createOAuthModel(parameters: OAuthParameters): OAuthModel {
-  const clientId = requireParameter(parameters, 'client_id');
+function createOAuthModel(clientId: string, parameters: OAuthParameters): OAuthModel {
   const client: OAuth2Server.Client = { id: clientId, grants: GRANT_TYPES };
-  const resource = parameters['resource'] === undefined ? undefined : findResource(parameters['resource']);
-  let issued: IssuedGrant | undefined;
-
-  const grant = (): IssuedGrant => {
-    if (issued === undefined) throw new Error('The library requested tokens before it read the code or refresh token.');
-    return issued;
-  };
+  const resource = findResource(parameters['resource'] ?? '');
   return {
     getClient: async () => client,
     getAuthorizationCode: async (code) => {
-      const exchange = {
-        code,
-        clientId,
-        codeChallenge: computeCodeChallenge(parameters),
-        redirectUri: parameters['redirect_uri'],
-        resource,
-      };
-      const exchanged = await exchangeCode(exchange).catch(rejectUnknownClient(clientId));
-      issued = exchanged;
-      const { codeChallenge, expiresAt, scopes, accountUuid } = exchanged;
+      const codeChallenge = computeCodeChallenge(parameters);
+      const redirectUri = parameters['redirect_uri'];
+      const issued = await exchangeCode({ code, clientId, codeChallenge, redirectUri, resource });
       return {
         authorizationCode: code,
-        codeChallenge,
+        codeChallenge: issued.codeChallenge,
         codeChallengeMethod: 'S256',
-        expiresAt,
-        scope: scopes,
+        expiresAt: issued.expiresAt,
+        scope: issued.scopes,
         client,
-        user: { accountUuid },
-        // Empty: the statement has already compared it.
+        user: issued,
+        // Empty: the statement has compared it. The library would require it, and return invalid_request.
         redirectUri: '',
       };
     },
     getRefreshToken: async (text) => {
-      const scopes = parameters['scope'] === undefined ? [] : parseScopes(parameters['scope']);
-      issued = await rotateRefreshToken(text, { clientId, scopes, resource }).catch(rejectUnknownClient(clientId));
-      return { refreshToken: text, scope: issued.scopes, client, user: { accountUuid: issued.accountUuid } };
+      const scopes = parseScopes(parameters['scope'] ?? '');
+      const issued = await rotateRefreshToken(text, { clientId, scopes, resource });
+      return { refreshToken: text, scope: issued.scopes, client, user: issued };
     },
     // The statement that found the code or token has already marked it as used.
     revokeAuthorizationCode: async () => true,
     revokeToken: async () => true,
-    validateScope: async (_user, _client, scope) => scope,
-    generateAccessToken: async (_client, _user, scope) =>
-      issueAccessToken({ ...grant(), clientId, scopes: new Set(scope as Scope[]) }),
-    generateRefreshToken: async () => grant().refreshToken,
+    generateAccessToken: async (_client, issued, scope) =>
+      issueAccessToken({ ...(issued as IssuedGrant), clientId, scopes: new Set(scope as Scope[]) }),
+    generateRefreshToken: async (_client, issued) => (issued as IssuedGrant).refreshToken,
     saveToken: async (saved, _client, user) => ({ ...saved, client, user }),
     getAccessToken: async () => undefined,
   };
 }
 
-/** Replaces invalid_grant with invalid_client if the client is unknown, so that it registers again. */
-function rejectUnknownClient(clientId: string): (error: unknown) => Promise<never> {
-  return async (error) => {
-    const isGrant = error instanceof OAuthError && error.code === 'invalid_grant';
-    if (isGrant && !(await isKnownClient(clientId)))
-      throw new OAuthError(
-        'invalid_client',
-        'client_id is not registered, or its registration has expired: register again.',
-      );
-    throw error;
-  };
+/**
+ * Converts an error of the library, or unwraps one that the model threw. A grant implies that its client exists, so the
+ * client is queried only after invalid_grant. An unknown one gets invalid_client, so that it registers again.
+ */
+async function rejectRequest(thrown: Error & { inner?: unknown }, clientId: string): Promise<never> {
+  const error = thrown.inner instanceof Error ? thrown.inner : toOAuthError(thrown);
+  const isGrant = error instanceof OAuthError && error.code === 'invalid_grant';
+  if (isGrant && !(await isKnownClient(clientId)))
+    throw new OAuthError(
+      'invalid_client',
+      'client_id is not registered, or its registration has expired: register again.',
+    );
+  throw error;
+}
+
+/** Converts a rejection by the library; its other errors are failures of this service. */
+function toOAuthError(error: Error): Error {
+  const isRejection = error instanceof OAuth2Server.OAuthError && error.code < 500;
+  if (!isRejection) return error;
+  return new OAuthError(error.name as OAuthErrorCode, `${error.message.replaceAll(/[`"\\]/g, '')}.`);
 }
 
 /** RFC 7636: 43 to 128 unreserved characters. */
@@ -144,19 +124,4 @@ export function requirePublicClient(ctx: Context, parameters: OAuthParameters): 
   throw new OAuthError('invalid_client', 'Clients are public: send client_id in the form and no secret.', {
     headers: isBasic ? { 'www-authenticate': 'Basic realm="token"' } : undefined,
   });
-}
-
-const LIBRARY_ERROR_CODES = [
-  'invalid_request',
-  'invalid_client',
-  'invalid_grant',
-  'invalid_scope',
-  'unauthorized_client',
-] as const;
-
-/** Converts errors of the library, and unwraps errors that the model threw. */
-function toOAuthError(error: Error & { inner?: unknown }): never {
-  if (error.inner instanceof Error) throw error.inner;
-  const code = LIBRARY_ERROR_CODES.find((known) => known === error.name);
-  throw code === undefined ? error : new OAuthError(code, `${error.message.replaceAll(/[`"\\]/g, '')}.`);
 }
