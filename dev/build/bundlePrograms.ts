@@ -16,6 +16,7 @@ const UNCACHED = ['sampleUpstream'];
 /** Packages that find their own files, or that are loaded on demand, stay outside of the bundles. */
 const EXTERNAL_PACKAGES = [
   '@aws-sdk/client-s3',
+  '@aws-sdk/s3-request-presigner',
   '@bull-board/*',
   '@ffmpeg/core',
   '@mediabunny/aac-encoder',

@@ -27,9 +27,8 @@ export async function buildUploadTarget(upload: Upload, expiresAt: Date): Promis
   if (presign === null) return { url: buildSignedUrl('PUT', upload.uuid, ORIGINAL_FILE, expiresAt), headers };
   const path = getOriginalPath(upload.media_token);
   // HTTP clients send the length by themselves, and many do not allow to set it.
-  const signed = { ...headers, 'content-length': String(upload.bytes) };
-  const expiresInSeconds = secondsUntil(expiresAt);
-  return { url: await presign({ method: 'PUT', path, headers: signed, expiresInSeconds }), headers };
+  const file = { contentType: upload.content_type, bytes: upload.bytes };
+  return { url: await presign({ path, upload: file, expiresInSeconds: secondsUntil(expiresAt) }), headers };
 }
 
 /** Builds the address from which an upstream reads an image. */
@@ -40,7 +39,7 @@ export async function buildImageUrl(
   const { presign } = getMediaStore();
   if (presign === null) return buildSignedUrl('GET', uuid, getImageName(contentType), expiresAt);
   const path = getImagePath(token, contentType);
-  return presign({ method: 'GET', path, headers: {}, expiresInSeconds: secondsUntil(expiresAt) });
+  return presign({ path, expiresInSeconds: secondsUntil(expiresAt) });
 }
 
 /** A request for a file with a signature in its address. */

@@ -15,10 +15,9 @@ export type FinishedFile = FileContent & {
 
 /** A request that a client without our keys may send to the store. */
 export interface PresignedRequest {
-  method: 'GET' | 'PUT';
   path: string;
-  /** Headers that it must carry. Names in lower case. */
-  headers: Readonly<Record<string, string>>;
+  /** File that the request stores, of exactly this type and length. Without it, the request reads the file. */
+  upload?: { contentType: string; bytes: number };
   expiresInSeconds: number;
 }
 

@@ -11,7 +11,6 @@ import {
   type PresignedRequest,
   StoreConfigError,
 } from './mediaStore.ts';
-import { buildObjectUrl, presignS3Url } from './s3Presign.ts';
 import { connectS3, S3_LIMITS, type S3Connection, type S3Limits, type S3Options } from './s3Connection.ts';
 
 const RETRY_DELAY_MS = 500;
@@ -36,7 +35,7 @@ export function s3Store(options: S3Options, limits: S3Limits = S3_LIMITS): Media
       const body = await openObject(await connect(), path, maxBytes, signal);
       return body === null ? null : readBuffer(addAbortSignal(signal, body));
     },
-    presign: async (request) => presign(await connect(), options, request),
+    presign: async (request) => presign(await connect(), request),
     deleteFolder: async (folder) => deletePrefix(await connect(), folder),
     probe: async () => probe(await connect()),
     close: async () => (await connection)?.client.destroy(),
@@ -112,13 +111,16 @@ async function openObject(
 
 /** Signs with the credentials that the client uses at this moment. Sends nothing. */
 async function presign(
-  { client, toKey }: S3Connection,
-  options: S3Options,
-  { method, path, headers, expiresInSeconds }: PresignedRequest,
+  { client, sdk, bucket, toKey }: S3Connection,
+  { path, upload, expiresInSeconds: expiresIn }: PresignedRequest,
 ): Promise<string> {
-  const credentials = await client.config.credentials();
-  const url = buildObjectUrl(options, toKey(path));
-  return presignS3Url({ method, url, headers, expiresInSeconds, region: options.region, credentials, at: new Date() });
+  const { getSignedUrl } = await import('@aws-sdk/s3-request-presigner');
+  const object = { Bucket: bucket, Key: toKey(path) };
+  if (upload === undefined) return getSignedUrl(client, new sdk.GetObjectCommand(object), { expiresIn });
+  const { contentType: ContentType, bytes: ContentLength } = upload;
+  const command = new sdk.PutObjectCommand({ ...object, ContentType, ContentLength });
+  // The length is always signed, the type only on request.
+  return getSignedUrl(client, command, { expiresIn, signableHeaders: new Set(['content-type']) });
 }
 
 async function deletePrefix(connection: S3Connection, folder: string): Promise<void> {
