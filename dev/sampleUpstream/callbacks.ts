@@ -1,5 +1,5 @@
 import { createHash, createHmac, generateKeyPairSync, randomBytes, randomUUID, sign } from 'node:crypto';
-import { setTimeout as delay } from 'node:timers/promises';
+import pRetry from 'p-retry';
 import type { Job } from './jobStore.ts';
 import { buildFalCallback } from './protocols/fal.ts';
 import type { CallbackContext, CallbackKeys } from './protocols/protocol.ts';
@@ -58,21 +58,16 @@ function toSeconds(at: Date): string {
   return String(Math.floor(at.getTime() / 1_000));
 }
 
-/** Delays before the next attempts. */
-const RETRY_DELAYS_MS = [1_000, 4_000];
 const TIMEOUT_MS = 5_000;
 
-/** Sends a call-back, up to three times. Never rejects. */
+/** Sends a call-back, up to three times: again after 1 and 4 s. Never rejects. */
 export async function sendCallback({ url, headers, body }: Callback): Promise<void> {
-  for (const retryDelayMs of [...RETRY_DELAYS_MS, null]) {
+  const send = async () => {
     const signal = AbortSignal.timeout(TIMEOUT_MS);
-    const status = await fetch(url, { method: 'POST', headers, body, redirect: 'manual', signal }).then(
-      (response) => response.status,
-      () => 0,
-    );
-    if (status >= 200 && status < 300) return;
-    if (retryDelayMs !== null) await delay(retryDelayMs, undefined, { ref: false });
-  }
+    const { ok, status } = await fetch(url, { method: 'POST', headers, body, redirect: 'manual', signal });
+    if (!ok) throw new Error(`The call-back was answered with ${status}.`);
+  };
+  await pRetry(send, { retries: 2, factor: 4, unref: true }).catch(() => {});
 }
 
 /** Returns true for an address of this machine: the sample upstream sends requests nowhere else. */

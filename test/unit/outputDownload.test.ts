@@ -28,7 +28,8 @@ describe('the download of an output', () => {
 
   const fetchFrom = ({ url, host }: Pick<FileServer, 'url' | 'host'>, limits: Partial<DownloadLimits> = {}) =>
     download({ url }, { upstreamHost: host, allowsPrivateAddresses: false }, file, {
-      missingDelaysMs: [1, 1],
+      missingDelayMs: 1,
+      missingRetries: 2,
       ...limits,
     });
   const take = (url: string, maxBytes = 1_000_000) => fetchFrom({ url, host: '' }, { maxBytes });

@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import { isIP } from 'node:net';
 import type { Readable } from 'node:stream';
-import { setTimeout } from 'node:timers/promises';
+import pRetry from 'p-retry';
 import { Agent, type Dispatcher } from 'undici';
 import { config } from '../../lib/config.ts';
 import { perService } from '../../lib/serviceScope.ts';
@@ -35,15 +35,18 @@ export interface DownloadLimits {
   timeoutMs: number;
   /** Limit for the time between two chunks. */
   idleMs: number;
-  /** Delays before an output that is missing is requested again. An address of a customer is requested once. */
-  missingDelaysMs: readonly number[];
+  /** Delay before an output that is missing is requested again, twice as long after each request. */
+  missingDelayMs: number;
+  /** Requests after the first one for an output that is missing. An address of a customer is requested once. */
+  missingRetries: number;
 }
 
 const getDefaultLimits = (): DownloadLimits => ({
   maxBytes: config.MEDIA_MAX_BYTES,
   timeoutMs: 120_000,
   idleMs: 15_000,
-  missingDelaysMs: [250, 500, 1_000, 2_000, 4_000, 8_000, 16_000],
+  missingDelayMs: 250,
+  missingRetries: 7,
 });
 
 const REDIRECTS_MAX = 3;
@@ -133,15 +136,17 @@ function openSource(source: DownloadSource, policy: DownloadPolicy, limits: Part
 async function* readSource(
   { url, headers }: DownloadSource,
   policy: DownloadPolicy,
-  { idleMs, maxBytes, missingDelaysMs }: DownloadLimits,
+  { idleMs, maxBytes, missingDelayMs, missingRetries }: DownloadLimits,
   incoming: IncomingSource,
 ): AsyncGenerator<Buffer, void> {
   if (/^data:/i.test(url)) return yield* decodeDataUrl(url);
   const options = { headers, signal: incoming.signal, headersTimeout: idleMs, bodyTimeout: idleMs };
-  const delaysMs = policy.isCustomers === true ? [] : missingDelaysMs;
-  const { body, announcedBytes } = await retryMissing(delaysMs, incoming.signal, () =>
-    openDownload(url, policy, options, maxBytes),
-  );
+  const { body, announcedBytes } = await pRetry(() => openDownload(url, policy, options, maxBytes), {
+    retries: policy.isCustomers === true ? 0 : missingRetries,
+    minTimeout: missingDelayMs,
+    signal: incoming.signal,
+    shouldRetry: ({ error }) => error instanceof MissingOutputError,
+  });
   incoming.announcedBytes = announcedBytes;
   yield* body as AsyncIterable<Buffer>;
 }
@@ -185,20 +190,6 @@ type DownloadRequestOptions = Pick<Dispatcher.RequestOptions, 'headersTimeout' |
   headers?: Record<string, string>;
   signal: AbortSignal;
 };
-
-async function retryMissing<Result>(
-  [delayMs, ...rest]: readonly number[],
-  signal: AbortSignal,
-  open: () => Promise<Result>,
-): Promise<Result> {
-  try {
-    return await open();
-  } catch (error) {
-    if (!(error instanceof MissingOutputError) || delayMs === undefined) throw error;
-  }
-  await setTimeout(delayMs, undefined, { signal });
-  return retryMissing(rest, signal, open);
-}
 
 /** Follows redirects to the output. */
 async function openDownload(

@@ -2,7 +2,7 @@ import { createReadStream } from 'node:fs';
 import { stat, writeFile } from 'node:fs/promises';
 import { addAbortSignal, Readable } from 'node:stream';
 import { buffer as readBuffer } from 'node:stream/consumers';
-import { setTimeout } from 'node:timers/promises';
+import pRetry from 'p-retry';
 import { tooLargeError } from './download.ts';
 import {
   type FinishedFile,
@@ -47,14 +47,11 @@ async function upload(connection: S3Connection, path: string, file: FinishedFile
   const { limits } = connection;
   const size = 'data' in file ? file.data.length : (await stat(file.localFile)).size;
   const signal = AbortSignal.timeout(limits.uploadMs + Math.ceil(size / limits.minBytesPerMs));
-  for (let attempt = 1; ; attempt += 1) {
-    try {
-      return await putObject(connection, path, file, size, signal);
-    } catch (error) {
-      if (attempt === limits.attempts || error instanceof StoreConfigError || signal.aborted) throw error;
-      await setTimeout(attempt * RETRY_DELAY_MS);
-    }
-  }
+  await pRetry(() => putObject(connection, path, file, size, signal), {
+    retries: limits.attempts - 1,
+    minTimeout: RETRY_DELAY_MS,
+    shouldRetry: ({ error }) => !(error instanceof StoreConfigError) && !signal.aborted,
+  });
 }
 
 async function putObject(
