@@ -19,8 +19,6 @@ interface LargeBody {
   /** As announced. */
   bytes: number;
   isComplete: boolean;
-  /** Ends the arrival of the body. */
-  arrival: AbortController;
 }
 
 /** Requests with large bodies, in the order of their arrival. */
@@ -38,15 +36,11 @@ export async function readLargeJsonBody(ctx: Context): Promise<void> {
   const held = largeBodies();
   const ofAccount = [...held.values()].filter((body) => body.accountId === accountId).length;
   if (ofAccount >= LARGE_BODIES_OF_ACCOUNT_MAX) throw tooManyBodiesError();
-  const body: LargeBody = {
-    accountId,
-    bytes: ctx.request.length ?? 0,
-    isComplete: false,
-    arrival: new AbortController(),
-  };
+  const body: LargeBody = { accountId, bytes: ctx.request.length ?? 0, isComplete: false };
   held.set(ctx, body);
+  const arrival = readRawBody(ctx, IMAGE_BODY_LIMIT_BYTES);
   rejectSurplusArriving();
-  const bytes = await readRawBody(ctx, IMAGE_BODY_LIMIT_BYTES, body.arrival.signal);
+  const bytes = await arrival;
   body.isComplete = true;
   const complete = [...held.values()].filter(({ isComplete }) => isComplete);
   if (complete.length > LARGE_BODIES_MAX || sumBytes(complete) > LARGE_BODIES_MAX_BYTES) throw tooManyBodiesError();
@@ -63,9 +57,10 @@ function rejectSurplusArriving(): void {
   const bodies = arriving.map(([, body]) => body);
   if (bodies.length <= ARRIVING_BODIES_MAX && sumBytes(bodies) <= ARRIVING_BODIES_MAX_BYTES) return;
   const shares = bodies.map((body) => sumBytes(bodies.filter(({ accountId }) => accountId === body.accountId)));
-  const [ctx, { arrival }] = arriving[shares.indexOf(Math.max(...shares))] as [Context, LargeBody];
+  const [ctx] = arriving[shares.indexOf(Math.max(...shares))] as [Context, LargeBody];
   releaseLargeBody(ctx);
-  arrival.abort(tooManyBodiesError());
+  // Ends the reader, which frees what has arrived. The connection stays open for the response.
+  if (ctx.req.listenerCount('error') > 0) ctx.req.emit('error', tooManyBodiesError());
   rejectSurplusArriving();
 }
 

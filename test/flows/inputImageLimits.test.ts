@@ -5,6 +5,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
 import { expect } from 'chai';
 import { receiveFile } from '../../shared/domain/uploads/receiveFile.ts';
+import { IMAGE_BODY_LIMIT_BYTES } from '../../shared/spec/limits.ts';
 import { closeFileServers, type FileServer, startFileServer } from '../fakes/fileServers.ts';
 import type { TestCustomer } from '../harness/apiClient.ts';
 import { expectError } from '../harness/errorEnvelope.ts';
@@ -142,8 +143,8 @@ describe('limits of input images', () => {
   });
 
   /** Opens creates whose bodies stop before their last byte. */
-  const openUnfinished = async (sender: TestCustomer, count: number) => {
-    const headers = { 'x-api-key': sender.key, 'content-length': String(LARGE_BODY.length) };
+  const openUnfinished = async (sender: TestCustomer, count: number, bytes = LARGE_BODY.length) => {
+    const headers = { 'x-api-key': sender.key, 'content-length': String(bytes) };
     const requests = await Promise.all(
       Array.from({ length: count }, () =>
         sendRequestHead(service.baseUrl, 'POST', '/api/generations/create/', headers),
@@ -181,6 +182,8 @@ describe('limits of input images', () => {
     const open = [];
     for (const other of others) open.push(...(await openUnfinished(other, 3)));
     expect(await Promise.race(open.map(({ reply }) => reply))).to.match(/^HTTP\/1\.1 429 /);
+    const [largest] = await openUnfinished(customer, 1, IMAGE_BODY_LIMIT_BYTES);
+    expect(await largest?.reply).to.match(/^HTTP\/1\.1 429 /);
     oldest?.end('}');
     expect(await oldest?.reply).to.match(/^HTTP\/1\.1 400 /);
     for (const request of open) request.end('}');
