@@ -6,7 +6,7 @@ import type { EmailKind } from '../../spec/events.ts';
 import { buildIdentityUndoUrl } from '../accounts/identityUndo.ts';
 import type { ClaimedEmail } from './claimedEmail.ts';
 import type { EmailContent } from './emailParams.ts';
-import { renderHtml, type Layout } from './renderHtml.ts';
+import { renderHtml, type Layout } from './renderHtml.tsx';
 import { isSwitchable, NOTIFICATIONS_PATH } from './settings.ts';
 import type { EmailTexts, MessageText, TextFormats } from './texts/emailTexts.ts';
 import { getEmailTexts } from './texts/index.ts';
