@@ -1,33 +1,25 @@
-import { mkdirSync } from 'node:fs';
 import { access, constants, copyFile, mkdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { flushToDisk } from './flushToDisk.ts';
 import { tooLargeError } from './download.ts';
-import { flushFolder, isOnLocalDisk, tryWriteNewFile } from './localDisk.ts';
 import { type MediaStore, StoreConfigError } from './mediaStore.ts';
 import { deleteTempFile, newTempFile } from './tempFiles.ts';
 
 /**
  * Stores outputs below a folder. Local files are moved there, so they must be on the same file system. Stored files
- * survive a power failure: their content and their names are flushed before `putFiles` resolves. A file whose writer
- * died may be partial, but no row names it, and the next attempt replaces it.
+ * survive a power failure: their content and their names are flushed before `putFiles` resolves.
  */
-export function diskStore(root: string, detectLocalDisk = isOnLocalDisk): MediaStore {
-  let isLocal: boolean | undefined;
+export function diskStore(root: string): MediaStore {
   return {
     putFiles: async (folder, files) => {
       const target = join(root, folder);
-      if (isLocal === true) mkdirSync(target, { recursive: true });
-      else await mkdir(target, { recursive: true });
-      const writesDirectly = (isLocal ??= await detectLocalDisk(root));
+      await mkdir(target, { recursive: true });
       await Promise.all(
-        files.flatMap((file) =>
-          'data' in file ? [writeData(join(target, file.name), file.data, writesDirectly)] : [],
-        ),
+        files.flatMap((file) => ('data' in file ? [writeData(join(target, file.name), file.data)] : [])),
       );
       for (const file of files) if ('localFile' in file) await rename(file.localFile, join(target, file.name));
       // Not every platform and file system supports fsync of a folder.
-      await (writesDirectly ? flushFolder(target) : flushToDisk(target, 'folder')).catch(() => {});
+      await flushToDisk(target, 'folder').catch(() => {});
     },
     getFile: async (path, localFile, maxBytes) => {
       const copied = await findFile(join(root, path), maxBytes, (file) => copyFile(file, localFile));
@@ -65,12 +57,8 @@ async function findFile<Result>(
   }
 }
 
-/**
- * Writes a file and flushes its content. It gets its name at once if that is free, otherwise by a rename: the other file
- * may be complete and in use, or belong to an attempt that is still writing or has died.
- */
-async function writeData(file: string, data: Uint8Array, writesDirectly: boolean): Promise<void> {
-  if (writesDirectly && (await tryWriteNewFile(file, data))) return;
+/** Writes a file and flushes its content. It gets its name by a rename, so that a file with that name is complete. */
+async function writeData(file: string, data: Uint8Array): Promise<void> {
   const localFile = await newTempFile();
   try {
     await writeFile(localFile, data, { flush: true });
