@@ -1,4 +1,3 @@
-import { setImmediate } from 'node:timers/promises';
 import { getCatalog } from '../../../lib/catalog/catalog.ts';
 import {
   findReleaseRoutes,
@@ -77,8 +76,6 @@ interface ModelChoices {
 
 /** Lifetime of the cached routes. Probes run far less often. */
 const ROUTE_CACHE_MS = 1_000;
-/** Models of another release whose routes are found before other work of the process runs. */
-const MODELS_PER_TURN = 20;
 const state = perService(() => ({
   activeRoutes: undefined as { routes: ActiveRoute[]; releases: readonly Release[]; cachedAt: number } | undefined,
   /** Choices of releases of other processes, by release. */
@@ -97,8 +94,7 @@ export async function getActiveRoutes(): Promise<ActiveRoute[]> {
   const cached = state().activeRoutes;
   const isCurrent = cached?.releases === releases && now().getTime() - cached.cachedAt < ROUTE_CACHE_MS;
   if (isCurrent) return cached.routes;
-  const choices: ModelChoices[] = [];
-  for (const release of releases) choices.push(...(await listChoices(release)));
+  const choices = releases.flatMap(listChoices);
   const isSimple = choices.every(({ routes }) => routes.length <= 1);
   const choose = isSimple ? ([first]: readonly UpstreamRoute[]) => first : await loadChooser();
   const live = choices.flatMap((model) => {
@@ -111,19 +107,12 @@ export async function getActiveRoutes(): Promise<ActiveRoute[]> {
   return routes;
 }
 
-async function listChoices({ id, models }: Release): Promise<ModelChoices[]> {
-  if (id === getCatalog().id) {
-    return models.map(({ slug }) => ({ catalogId: id, routes: getRoutes(slug), isOwn: true }));
-  }
-  const known = state().choices.get(id);
-  if (known !== undefined) return known;
-  const choices: ModelChoices[] = [];
-  for (const model of models) {
-    choices.push({ catalogId: id, routes: findRoutesOnce(model), isOwn: false });
-    // The routes of a release of 200 models take half a second.
-    if (choices.length % MODELS_PER_TURN === 0) await setImmediate();
-  }
-  state().choices.set(id, choices);
+function listChoices({ id, models }: Release): ModelChoices[] {
+  const isOwn = id === getCatalog().id;
+  if (isOwn) return models.map(({ slug }) => ({ catalogId: id, routes: getRoutes(slug), isOwn }));
+  const known = state().choices;
+  const choices = known.get(id) ?? models.map((model) => ({ catalogId: id, routes: findRoutesOnce(model), isOwn }));
+  known.set(id, choices);
   return choices;
 }
 
