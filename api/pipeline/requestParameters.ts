@@ -22,7 +22,6 @@ export function parsePage(ctx: Context): number {
  * @throws ServiceError validation_error
  */
 export function parseWaitSeconds(ctx: Context): number {
-  if (ctx.querystring === '') return 0;
   const { wait = '0' } = ctx.query;
   if (typeof wait === 'string' && /^\d{1,2}$/.test(wait) && Number(wait) <= WAIT_MAX_SECONDS) return Number(wait);
   throw new ServiceError('validation_error', `wait must be a whole number of seconds, from 0 to ${WAIT_MAX_SECONDS}.`);
