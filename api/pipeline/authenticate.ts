@@ -1,6 +1,6 @@
 import { SESSION_ENDED_DETAIL } from '../../shared/domain/accounts/accounts.ts';
-import type { Caller } from '../../shared/domain/accounts/caller.ts';
-import { findApiKeyOwner, hashApiKey, type PresentedKey } from '../../shared/domain/accounts/apiKeyOwners.ts';
+import type { Caller, KeyCredential } from '../../shared/domain/accounts/caller.ts';
+import { findApiKeyOwner, hashApiKey } from '../../shared/domain/accounts/apiKeyOwners.ts';
 import { findSessionOwner, isSessionToken } from '../../shared/domain/accounts/sessions.ts';
 import { readByKey } from '../../shared/domain/generations/read.ts';
 import { sha256 } from '../../shared/lib/secrets.ts';
@@ -33,7 +33,7 @@ export async function authenticate(ctx: Context, readsGeneration = false): Promi
   const isToken = 'token' in credential;
   const caller = isToken
     ? await authenticateAccessToken(credential.token, 'api')
-    : await authenticateKey(ctx, { hash: credential.keyHash, address: ctx.ip }, readsGeneration);
+    : await authenticateKey(ctx, credential, readsGeneration);
   if (session !== null && session.accountId !== caller.accountId) {
     const name = isToken ? 'access token' : 'API key';
     throw invalidApiKeyError(`The ${name} and the session cookie belong to different accounts: send one of them.`);
@@ -41,7 +41,7 @@ export async function authenticate(ctx: Context, readsGeneration = false): Promi
   return caller;
 }
 
-async function authenticateKey(ctx: Context, key: PresentedKey, readsGeneration: boolean): Promise<Caller> {
+async function authenticateKey(ctx: Context, key: KeyCredential, readsGeneration: boolean): Promise<Caller> {
   const { uuid } = ctx['params'] as { uuid?: string };
   if (!readsGeneration || uuid === undefined || !isUuid(uuid)) return findApiKeyOwner(key);
   const { caller, generation } = await readByKey(key, uuid);
@@ -105,8 +105,8 @@ function readSessionToken(ctx: Context): string | undefined {
 /** Form of a JWT: three parts, of which the first begins with `{"` in base64url. */
 const ACCESS_TOKEN_FORMAT = /^eyJ[\w-]*\.[\w-]+\.[\w-]+$/;
 
-/** Returns the hash of the API key in the headers, or the access token, or null if there is neither. */
-function readCredential(ctx: Context): { keyHash: Buffer } | { token: string } | null {
+/** Returns the API key in the headers, or the access token, or null if there is neither. */
+function readCredential(ctx: Context): KeyCredential | { token: string } | null {
   const credential = readHeaderCredential(ctx);
   switch (credential.kind) {
     case 'none':
@@ -119,9 +119,9 @@ function readCredential(ctx: Context): { keyHash: Buffer } | { token: string } |
     case 'apiKeyHeader': {
       if (credential.kind === 'bearer' && ACCESS_TOKEN_FORMAT.test(credential.value))
         return { token: credential.value };
-      const keyHash = hashApiKey(credential.value);
-      if (keyHash === null) throw invalidApiKeyError('An API key is "svc_" followed by 40 hex characters.');
-      return { keyHash };
+      const hash = hashApiKey(credential.value);
+      if (hash === null) throw invalidApiKeyError('An API key is "svc_" followed by 40 hex characters.');
+      return { kind: 'key', hash, address: ctx.ip };
     }
   }
 }

@@ -66,7 +66,7 @@ function readCredential(ctx: Context): string {
 async function authenticateApiKey(key: string, address: string): Promise<Caller> {
   const hash = hashApiKey(key);
   if (hash === null) throw invalidKeyError(UNKNOWN_KEY_DETAIL);
-  const caller = await findApiKeyOwner({ hash, address }).catch(withChallenge);
+  const caller = await findApiKeyOwner({ kind: 'key', hash, address }).catch(withChallenge);
   requireAllowedAddress(caller);
   recordKeyUse(caller);
   return caller;

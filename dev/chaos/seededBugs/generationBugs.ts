@@ -154,8 +154,8 @@ export const GENERATION_BUGS: readonly SeededBug[] = [
       },
       {
         file: 'shared/domain/accounts/apiKeyOwners.ts',
-        find: 'k.revoked_at IS NOT NULL OR k.expires_at <= :now AS has_expired',
-        replace: 'k.expires_at <= :now AS has_expired',
+        find: "'hasExpired', k.revoked_at IS NOT NULL OR k.expires_at <= :now",
+        replace: "'hasExpired', k.expires_at <= :now",
       },
       { file: 'shared/domain/generations/decideCreates.sql', find: 'AND k.revoked_at IS NULL', replace: '' },
     ],

@@ -52,7 +52,7 @@ export const KEY_BUGS: readonly SeededBug[] = [
       {
         file: 'shared/domain/accounts/apiKeyOwners.ts',
         within: 'buildKeyCaller',
-        find: 'if ($owner.has_expired === true) throw keyExpiredError($owner.expires_at);',
+        find: 'if ($owner.options?.hasExpired === true) throw keyExpiredError($owner.options.expiresAt);',
         replace: 'void keyExpiredError;',
       },
       { file: DECIDE, find: 'AND (k.expires_at IS NULL OR k.expires_at > p_now)', replace: '' },

@@ -8,8 +8,7 @@ import { ServiceError } from '../../spec/errors.ts';
 import { API_KEY_LAST_USED_INTERVAL_MS } from '../../spec/limits.ts';
 import { ALL_SCOPES, type KeyScope } from '../../spec/oauth.ts';
 import { accountSuspendedError, UNKNOWN_KEY_DETAIL } from './accounts.ts';
-import type { Caller } from './caller.ts';
-import type { Restrictions } from './caller.ts';
+import type { Caller, KeyCredential, Restrictions } from './caller.ts';
 
 /** `svc_` and 40 hex characters (spec: API keys). */
 const KEY_FORMAT = /^svc_[0-9a-f]{40}$/;
@@ -19,61 +18,62 @@ export function hashApiKey(key: string): Buffer | null {
   return KEY_FORMAT.test(key) ? sha256(key) : null;
 }
 
-/** Columns of {@link KeyOwnerRow}, of the key `k` and its account `a`. */
-export const KEY_OWNER_COLUMNS = `k.key_hash, coalesce(k.test_account_id, k.account_id) AS account_id,
-          k.test_account_id IS NOT NULL AS is_test, a.suspended_at IS NOT NULL AS is_suspended,
-          k.revoked_at IS NOT NULL OR k.expires_at <= :now AS has_expired, k.scopes, k.expires_at, k.allowed_models, k.allowed_ips,
-          a.spending_limit_count > 0 AND EXISTS (
-            SELECT FROM spending_limits l
-             WHERE l.account_id = k.account_id AND l.key_number = k.number AND l.credits IS NOT NULL) AS has_limit`;
+/** Columns of {@link KeyOwnerRow}, of the key `k` and its account `a`. Most keys have no options, which take time to parse. */
+export const KEY_OWNER_COLUMNS = `coalesce(k.test_account_id, k.account_id) AS account_id, k.test_account_id IS NOT NULL AS is_test,
+          a.suspended_at IS NOT NULL AS is_suspended,
+          CASE WHEN k.scopes IS NOT NULL OR k.expires_at IS NOT NULL OR k.allowed_models IS NOT NULL OR k.allowed_ips IS NOT NULL
+                    OR a.spending_limit_count > 0 AND EXISTS (
+                      SELECT FROM spending_limits l
+                       WHERE l.account_id = k.account_id AND l.key_number = k.number AND l.credits IS NOT NULL)
+               THEN json_build_object('scopes', k.scopes, 'expiresAt', k.expires_at,
+                                      'hasExpired', k.revoked_at IS NOT NULL OR k.expires_at <= :now,
+                                      'allowedModels', k.allowed_models, 'allowedIps', k.allowed_ips) END AS options`;
 
 /** Keys that have an owner. An expired one is found although it is revoked, so that its error can say why it stopped working. */
 export const IS_OWNED_KEY = '(k.revoked_at IS NULL OR k.expires_at <= k.revoked_at)';
 
 const FIND_KEY_OWNERS = prepared(
   'find_api_key_owners',
-  `SELECT ${KEY_OWNER_COLUMNS}
+  `SELECT k.key_hash, ${KEY_OWNER_COLUMNS}
      FROM api_keys k JOIN accounts a ON a.id = k.account_id
     WHERE k.key_hash = ANY (:hashes) AND ${IS_OWNED_KEY}`,
 );
 
 export interface KeyOwnerRow {
-  key_hash: Buffer;
   account_id: number;
   is_test: boolean;
   is_suspended: boolean;
-  scopes: KeyScope[] | null;
-  expires_at: Date | null;
-  has_expired: boolean | null;
-  allowed_models: string[] | null;
-  allowed_ips: string[] | null;
-  /** True if the key has one. */
-  has_limit: boolean;
+  /** Null if the key has no option and no spending limit. */
+  options: {
+    scopes: KeyScope[] | null;
+    expiresAt: string | null;
+    hasExpired: boolean | null;
+    allowedModels: string[] | null;
+    allowedIps: string[] | null;
+  } | null;
 }
 
 const findOwnerByHash = createBatcher<Buffer, KeyOwnerRow | undefined>({
   maxItems: 64,
   maxInFlight: 2,
+  // As for reads of generations.
+  intervalMs: 1,
+  intervalMinItems: 4,
   waitTimeout: DB_WAIT_TIMEOUT,
   run: async (hashes) => {
-    const rows = await runStatement<KeyOwnerRow>(FIND_KEY_OWNERS, { hashes, now: now() });
+    const bindings = { hashes, now: now() };
+    const rows = await runStatement<KeyOwnerRow & { key_hash: Buffer }>(FIND_KEY_OWNERS, bindings);
     const owners = new Map(rows.map((row) => [row.key_hash.toString('hex'), row]));
     return hashes.map((hash) => owners.get(hash.toString('hex')));
   },
 });
-
-/** An API key of a request, and the address that it came from. */
-export interface PresentedKey {
-  hash: Buffer;
-  address: string;
-}
 
 /**
  * Finds the account that a key acts on, and the rights of the key. Never cached, so that a change takes effect
  * immediately.
  * @throws ServiceError invalid_api_key, account_suspended
  */
-export async function findApiKeyOwner(key: PresentedKey): Promise<Caller> {
+export async function findApiKeyOwner(key: KeyCredential): Promise<Caller> {
   return buildKeyCaller(key, await findOwnerByHash(key.hash));
 }
 
@@ -83,17 +83,17 @@ export async function readKeyRights(
   hash: Buffer,
 ): Promise<{ restrictions: Restrictions | undefined } | null> {
   const [owner] = await runStatement<KeyOwnerRow>(FIND_KEY_OWNERS, { hashes: [hash], now: now() }, transaction);
-  return owner === undefined || owner.has_expired === true ? null : { restrictions: buildRestrictions(owner) };
+  return owner === undefined || owner.options?.hasExpired === true ? null : { restrictions: buildRestrictions(owner) };
 }
 
 /** @throws ServiceError as {@link findApiKeyOwner} */
-export function buildKeyCaller(key: PresentedKey, owner: KeyOwnerRow | undefined): Caller {
+export function buildKeyCaller(key: KeyCredential, owner: KeyOwnerRow | undefined): Caller {
   if (owner === undefined) throw new ServiceError('invalid_api_key', UNKNOWN_KEY_DETAIL);
-  if (owner.has_expired === true) throw keyExpiredError(owner.expires_at);
+  if (owner.options?.hasExpired === true) throw keyExpiredError(owner.options.expiresAt);
   if (owner.is_suspended) throw accountSuspendedError();
   return {
     accountId: owner.account_id,
-    credential: { kind: 'key', ...key },
+    credential: key,
     isTest: owner.is_test,
     restrictions: buildRestrictions(owner),
   };
@@ -103,15 +103,14 @@ export function buildKeyCaller(key: PresentedKey, owner: KeyOwnerRow | undefined
  * Returns the restrictions of a key; undefined if it has none of the options, and so all rights of its account. A key that
  * is limited in another way does not have the scope `account` unless it is named.
  */
-function buildRestrictions(row: KeyOwnerRow): Restrictions | undefined {
-  const { scopes, expires_at: expiresAt, allowed_models: allowedModels, allowed_ips: allowedIps } = row;
-  const hasOption = row.has_limit || [scopes, expiresAt, allowedModels, allowedIps].some((option) => option !== null);
-  if (!hasOption) return undefined;
+function buildRestrictions({ options }: KeyOwnerRow): Restrictions | undefined {
+  if (options === null) return undefined;
+  const { scopes, allowedModels, allowedIps } = options;
   return { scopes: new Set(scopes ?? ALL_SCOPES), allowedModels, allowedIps };
 }
 
-function keyExpiredError(expiresAt: Date | null): ServiceError {
-  const time = expiresAt === null ? '' : ` at ${expiresAt.toISOString()}`;
+function keyExpiredError(expiresAt: string | null): ServiceError {
+  const time = expiresAt === null ? '' : ` at ${new Date(expiresAt).toISOString()}`;
   return new ServiceError('invalid_api_key', `The API key expired${time}. Create another one, and use that.`);
 }
 

@@ -11,12 +11,18 @@ export interface Restrictions {
 
 /** Identification of a caller. Keys and sessions are known by their hashes, access tokens by their grant. */
 export type Credential =
-  /** `address`: of the client. */
-  | { kind: 'key'; hash: Buffer; address: string }
+  | KeyCredential
   | { kind: 'session'; hash: Buffer }
   | { kind: 'token'; grantUuid: string; clientId: string }
   /** None: the service acts on the account by itself. */
   | { kind: 'service' };
+
+export interface KeyCredential {
+  kind: 'key';
+  hash: Buffer;
+  /** Address of the client. */
+  address: string;
+}
 
 /** Author of a request: an account, the credential that stands for it, and what that may do. */
 export interface Caller {

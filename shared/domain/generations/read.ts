@@ -3,116 +3,107 @@ import { findModelInfo } from '../../lib/catalog/knownModels.ts';
 import { createBatcher } from '../../lib/batcher.ts';
 import { now } from '../../lib/clock.ts';
 import { isRejection } from '../../lib/database/errors.ts';
-import { type Bindings, prepared, runStatement, type Statement } from '../../lib/database/preparedStatements.ts';
+import { prepared, runStatement } from '../../lib/database/preparedStatements.ts';
 import { DB_WAIT_TIMEOUT } from '../../lib/database/waitTimeout.ts';
+import { createLruCache } from '../../lib/lruCache.ts';
+import { perService } from '../../lib/serviceScope.ts';
 import { isAcceptingWaiters, waitForGenerationUpdate } from '../../queues/generationUpdates.ts';
 import { enqueueRefresh } from '../../queues/enqueue.ts';
 import { ServiceError } from '../../spec/errors.ts';
 import { REFRESH_INTERVAL_MS, REFRESH_WAIT_MS } from '../../spec/limits.ts';
 import type { Generation } from '../../tables/Generation.ts';
 import { accountSuspendedError, invalidCredentialError } from '../accounts/accounts.ts';
-import type { Caller } from '../accounts/caller.ts';
+import type { Caller, Credential, KeyCredential } from '../accounts/caller.ts';
 import {
   buildKeyCaller,
+  findApiKeyOwner,
   IS_OWNED_KEY,
   KEY_OWNER_COLUMNS,
   type KeyOwnerRow,
-  type PresentedKey,
 } from '../accounts/apiKeyOwners.ts';
 import { listUpstreamsWithCallbacks } from './execution/pollPace.ts';
 
 /** A generation as it is stored, and whether a read of it leads to a refresh. */
-interface ReadRow extends Generation {
+interface StoredGeneration extends Generation {
   is_refresh_due: boolean;
 }
 
-const GENERATION_COLUMNS = `g.uuid, g.model, g.prompt, g.params, g.status, g.credits_charged, g.created_at, g.completed_at,
-          g.output_path, g.thumbnail_path, g.is_watermarked, g.error_message, g.cancel_requested_at, g.metadata, g.upstream,
+/** The credential of a read, and the generation; its `uuid` is null if the account has none. */
+type ReadRow = KeyOwnerRow & { ordinal: number; is_valid: boolean; uuid: string | null };
+
+/**
+ * Finds the credential and the generation of each read of a batch. The account is given, so that Postgres finds the
+ * generation by its primary key, whatever it knows about the number of generations of an account.
+ */
+const READ = prepared(
+  'read_generations',
+  `SELECT wanted.ordinal, ${KEY_OWNER_COLUMNS},
+          (wanted.key_hash IS NULL OR k.key_hash IS NOT NULL)
+            AND (wanted.grant_uuid IS NULL OR EXISTS (
+                   SELECT FROM oauth_grants o
+                    WHERE o.uuid = wanted.grant_uuid AND o.account_id = wanted.account_id AND o.revoked_at IS NULL)) AS is_valid,
+          g.uuid, g.model, g.prompt, g.params, g.status, g.credits_charged, g.created_at, g.completed_at, g.output_path,
+          g.thumbnail_path, g.is_watermarked, g.error_message, g.cancel_requested_at, g.metadata, g.upstream,
           g.status = 'queued' AND g.upstream_handle IS NOT NULL
-            AND (g.polled_at IS NULL OR g.polled_at <= :refreshable) AS is_refresh_due`;
-
-/** Rows of a batch; the ordinal is the place of the request, from 1 on. */
-type Ordinal = { ordinal: number };
-type KeyReadRow = KeyOwnerRow & Ordinal & Nullable<ReadRow>;
-type AccountReadRow = { is_valid: boolean; is_suspended: boolean } & Ordinal & Nullable<ReadRow>;
-/** `uuid` is null if the account has no such generation. */
-type Nullable<Row extends { uuid: string }> = Omit<Row, 'uuid'> & { uuid: string | null };
-
-const READ_BY_KEY = prepared(
-  'read_generations_by_key',
-  `SELECT wanted.ordinal, ${KEY_OWNER_COLUMNS}, ${GENERATION_COLUMNS}
-     FROM unnest(cast(:hashes AS bytea[]), cast(:uuids AS uuid[])) WITH ORDINALITY AS wanted (key_hash, uuid, ordinal)
-     JOIN api_keys k ON k.key_hash = wanted.key_hash AND ${IS_OWNED_KEY}
-     JOIN accounts a ON a.id = k.account_id
-     LEFT JOIN generations g
-       ON g.uuid = wanted.uuid AND g.account_id = coalesce(k.test_account_id, k.account_id) AND g.deleted_at IS NULL`,
-);
-
-const READ_BY_ACCOUNT = prepared(
-  'read_generations_by_account',
-  `SELECT wanted.ordinal, wanted.grant_uuid IS NULL OR o.uuid IS NOT NULL AS is_valid,
-          a.suspended_at IS NOT NULL AS is_suspended, ${GENERATION_COLUMNS}
-     FROM unnest(cast(:accounts AS bigint[]), cast(:grants AS uuid[]), cast(:uuids AS uuid[])) WITH ORDINALITY
-            AS wanted (account_id, grant_uuid, uuid, ordinal)
-     JOIN accounts a ON a.id = wanted.account_id
-     LEFT JOIN oauth_grants o
-       ON o.uuid = wanted.grant_uuid AND o.account_id = wanted.account_id AND o.revoked_at IS NULL
+            AND (g.polled_at IS NULL OR g.polled_at <= :refreshable) AS is_refresh_due
+     FROM unnest(cast(:uuids AS uuid[]), cast(:accounts AS bigint[]), cast(:hashes AS bytea[]), cast(:grants AS uuid[]))
+            WITH ORDINALITY AS wanted (uuid, account_id, key_hash, grant_uuid, ordinal)
+     LEFT JOIN api_keys k
+       ON k.key_hash = wanted.key_hash AND coalesce(k.test_account_id, k.account_id) = wanted.account_id AND ${IS_OWNED_KEY}
+     JOIN accounts a ON a.id = coalesce(k.account_id, wanted.account_id)
      LEFT JOIN generations g
        ON g.uuid = wanted.uuid AND g.account_id = wanted.account_id AND g.deleted_at IS NULL`,
 );
 
-const readRowByKey = createReadBatcher<{ hash: Buffer; uuid: string }, KeyReadRow>(READ_BY_KEY, (wanted) => ({
-  hashes: wanted.map(({ hash }) => hash),
-  uuids: wanted.map(({ uuid }) => uuid),
-}));
+const readRow = createBatcher<{ accountId: number; credential: Credential; uuid: string }, ReadRow | undefined>({
+  maxItems: 64,
+  maxInFlight: 2,
+  // As for charges, but a statement of reads takes a third of the time.
+  intervalMs: 1,
+  intervalMinItems: 4,
+  waitTimeout: DB_WAIT_TIMEOUT,
+  isItemError: isRejection,
+  run: async (wanted) => {
+    const at = now();
+    const rows = await runStatement<ReadRow>(READ, {
+      uuids: wanted.map(({ uuid }) => uuid),
+      accounts: wanted.map(({ accountId }) => accountId),
+      hashes: wanted.map(({ credential }) => (credential.kind === 'key' ? credential.hash : null)),
+      grants: wanted.map(({ credential }) => (credential.kind === 'token' ? credential.grantUuid : null)),
+      now: at,
+      refreshable: new Date(at.getTime() - REFRESH_INTERVAL_MS),
+    });
+    const byOrdinal = Array.from<ReadRow | undefined>({ length: wanted.length });
+    for (const row of rows) byOrdinal[row.ordinal - 1] = row;
+    return byOrdinal;
+  },
+});
 
-const readRowByAccount = createReadBatcher<{ caller: Caller; uuid: string }, AccountReadRow>(
-  READ_BY_ACCOUNT,
-  (wanted) => ({
-    accounts: wanted.map(({ caller }) => caller.accountId),
-    grants: wanted.map(({ caller: { credential } }) => (credential.kind === 'token' ? credential.grantUuid : null)),
-    uuids: wanted.map(({ uuid }) => uuid),
-  }),
-);
-
-function createReadBatcher<Request, Row extends Ordinal>(
-  statement: Statement,
-  bind: (wanted: readonly Request[]) => Bindings,
-): (request: Request) => Promise<Row | undefined> {
-  return createBatcher({
-    maxItems: 64,
-    maxInFlight: 2,
-    // As for charges, but a statement of reads takes a third of the time.
-    intervalMs: 1,
-    intervalMinItems: 4,
-    waitTimeout: DB_WAIT_TIMEOUT,
-    isItemError: isRejection,
-    run: async (wanted) => {
-      const at = now();
-      const refreshable = new Date(at.getTime() - REFRESH_INTERVAL_MS);
-      const rows = await runStatement<Row>(statement, { ...bind(wanted), now: at, refreshable });
-      const byOrdinal: (Row | undefined)[] = Array.from({ length: wanted.length });
-      for (const row of rows) byOrdinal[row.ordinal - 1] = row;
-      return byOrdinal;
-    },
-  });
-}
+/** Accounts that keys act on, which never change, by the hash of the key in hexadecimal digits. */
+const keyAccounts = perService(() => createLruCache<string, number>(50_000));
 
 /** A generation that was read with the API key of the request, or null if its account has none with that UUID. */
 export interface ReadByKey {
   caller: Caller;
-  generation: ReadRow | null;
+  generation: StoredGeneration | null;
 }
 
 /**
- * Finds the account and the rights of a key, as {@link findApiKeyOwner}, and reads one of its generations in the same
- * statement: reads are the most frequent request.
+ * Finds the account and the rights of a key, as `findApiKeyOwner`, and reads one of its generations in the same statement:
+ * reads are the most frequent request.
  * @throws ServiceError invalid_api_key, account_suspended
  */
-export async function readByKey(key: PresentedKey, uuid: string): Promise<ReadByKey> {
-  const row = await readRowByKey({ hash: key.hash, uuid });
-  const caller = buildKeyCaller(key, row);
-  return { caller, generation: row?.uuid == null ? null : (row as ReadRow) };
+export async function readByKey(key: KeyCredential, uuid: string): Promise<ReadByKey> {
+  const hash = key.hash.toString('hex');
+  let accountId = keyAccounts().get(hash);
+  if (accountId === undefined) keyAccounts().set(hash, ({ accountId } = await findApiKeyOwner(key)).accountId);
+  const row = await readRow({ accountId, credential: key, uuid });
+  const caller = buildKeyCaller(key, row?.is_valid === true ? row : undefined);
+  return { caller, generation: toGeneration(row) };
+}
+
+function toGeneration(row: ReadRow | undefined): StoredGeneration | null {
+  return row?.uuid == null ? null : (row as unknown as StoredGeneration);
 }
 
 /** Options of a reader that waits for the end of a generation. */
@@ -151,7 +142,7 @@ export async function readGeneration(
  */
 async function waitForCompletion(
   caller: Caller,
-  initial: ReadRow,
+  initial: StoredGeneration,
   { seconds, isAborted }: WaitOptions,
 ): Promise<Generation> {
   const deadline = performance.now() + 1_000 * seconds;
@@ -171,16 +162,14 @@ async function waitForCompletion(
  * Reads a generation of the caller as it is stored, and verifies a key or a grant again.
  * @throws ServiceError as {@link readGeneration}
  */
-export async function findGeneration(caller: Caller, uuid: string): Promise<ReadRow> {
-  const { credential } = caller;
-  if (credential.kind === 'key') return requireFound((await readByKey(credential, uuid)).generation);
-  const row = await readRowByAccount({ caller, uuid });
-  if (row?.is_valid !== true) throw invalidCredentialError(caller);
+export async function findGeneration(caller: Caller, uuid: string): Promise<StoredGeneration> {
+  const row = await readRow({ ...caller, uuid });
+  if (row?.is_valid !== true || row.options?.hasExpired === true) throw invalidCredentialError(caller);
   if (row.is_suspended) throw accountSuspendedError();
-  return requireFound(row.uuid === null ? null : (row as ReadRow));
+  return requireFound(toGeneration(row));
 }
 
-async function requireFound(row: ReadRow | null): Promise<ReadRow> {
+async function requireFound(row: StoredGeneration | null): Promise<StoredGeneration> {
   if (row === null) throw new ServiceError('not_found', 'Not found. This account has no generation with that UUID.');
   if (findModelInfo(row.model) === undefined) await ensureModelsKnown([row.model]);
   return row;
