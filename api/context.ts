@@ -24,6 +24,8 @@ export interface State {
   form?: URLSearchParams;
   /** The generation that the request created, for the log. */
   generationId?: string;
+  /** True once the handler runs, which may have had an effect. */
+  hasBegun?: true;
   /** The route that matched, for logs and metrics. */
   route?: { path: string; isProbe?: true };
   /** The generation that was read together with the API key; null if its account has none with the UUID of the path. */

@@ -11,11 +11,11 @@ const PlainRouter = Router as unknown as new (options: RouterOptions) => RouterI
  * registered without a trailing slash, which requests may have.
  */
 export class IndexedRouter extends PlainRouter {
-  #layers: Map<string, Layer<State>[]> | undefined;
+  #index: LayerIndex | undefined;
 
   override match(path: string, method: string): MatchResult<State> {
-    this.#layers ??= indexLayers(this.stack);
-    const matched = findLayers(this.#layers, path);
+    this.#index ??= indexLayers(this.stack);
+    const matched = findLayers(this.#index, path);
     const pathAndMethod = matched.filter(({ methods }) => methods.includes(method));
     return { path: matched, pathAndMethod, route: pathAndMethod.length > 0 };
   }
@@ -33,21 +33,29 @@ export class IndexedRouter extends PlainRouter {
   }
 }
 
-/** Indexes layers by their path or, with parameters, by the one or two segments before the first and an asterisk. */
-function indexLayers(stack: readonly Layer<State>[]): Map<string, Layer<State>[]> {
-  const index = new Map<string, Layer<State>[]>();
+interface LayerIndex {
+  /** Layers without parameters, by their path. */
+  fixed: Map<string, Layer<State>[]>;
+  /** Layers with parameters, by the one or two segments before the first. */
+  patterns: Map<string, Layer<State>[]>;
+}
+
+function indexLayers(stack: readonly Layer<State>[]): LayerIndex {
+  const index: LayerIndex = { fixed: new Map(), patterns: new Map() };
   for (const layer of stack) {
     const path = layer.path as string;
-    const key = /[:*]/.test(path) ? `${/^(?:\/[^/:{]+){1,2}/.exec(path)?.[0]}*` : path;
-    index.set(key, [...(index.get(key) ?? []), layer]);
+    const isPattern = /[:*]/.test(path);
+    const layers = isPattern ? index.patterns : index.fixed;
+    const key = isPattern ? (/^(?:\/[^/:{]+){1,2}/.exec(path)?.[0] ?? '') : path;
+    layers.set(key, [...(layers.get(key) ?? []), layer]);
   }
   return index;
 }
 
-function findLayers(index: Map<string, Layer<State>[]>, path: string): Layer<State>[] {
-  const fixed = index.get(path.length > 1 && path.endsWith('/') ? path.slice(0, -1) : path);
-  if (fixed !== undefined) return fixed;
+function findLayers({ fixed, patterns }: LayerIndex, path: string): Layer<State>[] {
+  const layers = fixed.get(path.length > 1 && path.endsWith('/') ? path.slice(0, -1) : path);
+  if (layers !== undefined) return layers;
   const [, first = '', second = ''] = path.split('/', 3);
-  const patterns = [index.get(`/${first}/${second}*`), index.get(`/${first}*`)];
-  return patterns.flatMap((layers) => layers?.filter((layer) => layer.match(path)) ?? []);
+  const candidates = [patterns.get(`/${first}/${second}`), patterns.get(`/${first}`)];
+  return candidates.flatMap((found) => found?.filter((layer) => layer.match(path)) ?? []);
 }

@@ -2,7 +2,7 @@ import type Koa from 'koa';
 import { ServiceError } from '../shared/spec/errors.ts';
 import type { State } from './context.ts';
 import { IndexedRouter } from './indexedRouter.ts';
-import { answerPreflight } from './pipeline/cors.ts';
+import { allowOrigin, answerPreflight } from './pipeline/cors.ts';
 import { describeNotFound } from './pipeline/errors.ts';
 import { HttpError } from './pipeline/httpError.ts';
 import { consumeRateLimit } from './pipeline/rateLimit.ts';
@@ -36,14 +36,19 @@ export function findRoutes(router: IndexedRouter, path: string): Route[] {
   return router.match(path, '').path.flatMap((layer) => routesByLayer.get(layer) ?? []);
 }
 
+/** Returns what decides who may read the 404 for an address that does not exist. */
+function getUnknownRoute(path: string): Pick<Route, 'surface' | 'cors'> {
+  return { surface: path.startsWith('/api/') ? 'rest' : 'json' };
+}
+
 /**
  * Answers preflight requests, and all other requests without a route by 404, with `Allow` if only the method is wrong.
  */
 export const serveUnmatched: Koa.Middleware<State> = async (ctx) => {
   const { matched } = ctx as unknown as { matched: { methods: string[] }[] };
   const methods = [...new Set(matched.flatMap((layer) => layer.methods))].filter((method) => method !== 'HEAD');
-  const route = matched.map((layer) => routesByLayer.get(layer)).find((one) => one !== undefined);
-  if (ctx.method === 'OPTIONS' && route !== undefined && answerPreflight(ctx, route, methods)) return;
+  const [route = getUnknownRoute(ctx.path)] = matched.flatMap((layer) => routesByLayer.get(layer) ?? []);
+  if (ctx.method === 'OPTIONS' ? answerPreflight(ctx, route, methods) : void allowOrigin(ctx, route)) return;
   // Browsers get a page; programs do not ask for one.
   ctx.state.isPage = ctx.method === 'GET' && ctx.get('accept').includes('text/html');
   await consumeRateLimit(ctx, 'public');

@@ -59,10 +59,12 @@ const RAW_BODY_LIMIT_BYTES = 1024 * 1024;
 /**
  * Reads the unparsed body, for example to verify its signature. The rest of one that is too large is read after the
  * response, by {@link discardUnreadBody}.
- * @throws HttpError 413 if the body is too large.
+ * @throws HttpError 413 if the body is too large, and 400 if the client disconnects.
  */
 export async function readRawBody({ req, request }: Context, limit = RAW_BODY_LIMIT_BYTES): Promise<Buffer> {
   return getRawBody(req, { length: request.length, limit }).catch((error: getRawBody.RawBodyError) => {
+    if (error.type === 'request.aborted')
+      throw new HttpError('validation_error', 'The body ended early.', { status: 400 });
     throw error.status === 413 ? bodyTooLargeError(limit) : error;
   });
 }

@@ -34,7 +34,10 @@ const apiOrigins = perService(() => new Set(config.API_ALLOWED_ORIGINS.match(/[^
  * that are the same for every origin, so that shared caches keep one for each.
  * @returns the policy; undefined if pages of this origin may not call the route.
  */
-export function allowOrigin(ctx: Context, { surface, cors }: Route): keyof typeof HEADERS | undefined {
+export function allowOrigin(
+  ctx: Context,
+  { surface, cors }: Pick<Route, 'surface' | 'cors'>,
+): keyof typeof HEADERS | undefined {
   const { origin } = ctx.headers;
   const isAllowedPage = origin !== undefined && (apiOrigins().has(origin) || apiOrigins().has('*'));
   const policy = cors ?? (surface === 'rest' && isAllowedPage ? 'rest' : undefined);
@@ -50,7 +53,11 @@ export function allowOrigin(ctx: Context, { surface, cors }: Route): keyof typeo
  * @param methods of the path.
  * @returns false if pages of this origin may not call the route.
  */
-export function answerPreflight(ctx: Context, route: Route, methods: readonly string[]): boolean {
+export function answerPreflight(
+  ctx: Context,
+  route: Pick<Route, 'surface' | 'cors'>,
+  methods: readonly string[],
+): boolean {
   const policy = allowOrigin(ctx, route);
   if (policy === undefined) return false;
   const { methods: all = methods.join(', '), allowed } = HEADERS[policy];

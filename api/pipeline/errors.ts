@@ -36,7 +36,8 @@ export function toServiceError(thrown: unknown, ctx: { state: State }): ServiceE
     const { event, reason, retryAfterSeconds } = describeOutage(thrown);
     const message = hasDeadlock ? 'transaction ended by a deadlock' : event;
     getRequestLogger(ctx.state).error({ error: (thrown as Error).message }, message);
-    return new ServiceError('internal_error', `${reason} Try again in a few seconds.`, { retryAfterSeconds });
+    const effect = ctx.state.hasBegun === true ? '' : ' The request was not run.';
+    return new ServiceError('internal_error', `${reason}${effect} Try again in a few seconds.`, { retryAfterSeconds });
   }
   getRequestLogger(ctx.state).error({ err: thrown }, 'request failed');
   return new ServiceError('internal_error', `Something failed on our side. Quote ${ctx.state.requestId} to support.`);

@@ -30,7 +30,10 @@ export async function runPageRoute(ctx: Context, route: Route): Promise<void> {
     ctx.state.form = await readFormBody(ctx);
     if (hasSession && isLate) await authenticateOptional(ctx);
   }
-  if (await authorize(ctx, route)) await route.handler(ctx);
+  if (await authorize(ctx, route)) {
+    ctx.state.hasBegun = true;
+    await route.handler(ctx);
+  }
   recordLastUsed(ctx);
 }
 

@@ -26,31 +26,37 @@ export async function runProgramRoute(ctx: Context, route: Route): Promise<void>
   await identify(ctx, route);
   const isLarge = route.hasImages === true && hasImageModels() && isLargeJsonBody(ctx);
   try {
-    await (isLarge ? readLargeBody(ctx, route) : readSmallBody(ctx, route));
+    await readBody(ctx, route, isLarge);
     recordLastUsed(ctx);
-    await authorize(ctx, route);
-    await route.handler(ctx);
-  } catch (error) {
-    throw await toRejection(ctx, route, error);
+    await handle(ctx, route);
   } finally {
     if (isLarge) releaseLargeBody(ctx);
   }
 }
 
-/** Counts the request before its body is read, which costs more than the rest. */
-async function readLargeBody(ctx: Context, route: Route): Promise<void> {
-  await consumeRateLimit(ctx, getRateClass(route));
-  await readLargeJsonBody(ctx);
-  await identify(ctx, route);
+/**
+ * Reads the body and counts the request: a large body, which costs more than the rest, once it is counted, a small one
+ * before. A credential that ended meanwhile takes precedence over an error of the body, and nothing is counted against its
+ * account.
+ */
+async function readBody(ctx: Context, route: Route, isLarge: boolean): Promise<void> {
+  if (isLarge) await consumeRateLimit(ctx, getRateClass(route));
+  const isLate = route.body === 'json' && !ctx.req.complete;
+  const reading = isLarge ? readLargeJsonBody(ctx) : route.body === 'json' ? readJsonBody(ctx) : undefined;
+  const bodyError = (await reading?.then(() => null, toError)) ?? null;
+  if (isLate) await identify(ctx, route);
+  if (!isLarge) await consumeRateLimit(ctx, getRateClass(route));
+  if (bodyError !== null) throw bodyError;
 }
 
-/** Counts the request once its body is complete: its credential may end meanwhile. */
-async function readSmallBody(ctx: Context, route: Route): Promise<void> {
-  const isLate = route.body === 'json' && !ctx.req.complete;
-  const bodyError = route.body === 'json' ? await readJsonBody(ctx).then(() => null, toError) : null;
-  if (isLate) await identify(ctx, route);
-  await consumeRateLimit(ctx, getRateClass(route));
-  if (bodyError !== null) throw bodyError;
+async function handle(ctx: Context, route: Route): Promise<void> {
+  try {
+    await authorize(ctx, route);
+    ctx.state.hasBegun = true;
+    await route.handler(ctx);
+  } catch (error) {
+    throw await toRejection(ctx, route, error);
+  }
 }
 
 /** Identifies the caller; once more if the body took longer than that. */

@@ -1,3 +1,6 @@
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
+
 /** The programs of a deployment, by the name of their bundle. */
 export const PROGRAMS = {
   api: 'api/main.ts',
@@ -9,15 +12,10 @@ export const PROGRAMS = {
   sampleUpstream: 'dev/sampleUpstream/main.ts',
 };
 
+const ROOT = join(import.meta.dirname, '../..');
+const SQL_FILES = readdirSync(join(ROOT, 'shared/domain'), { recursive: true, encoding: 'utf8' })
+  .filter((path) => path.endsWith('.sql'))
+  .map((path) => `shared/domain/${path}`);
+
 /** Files and folders that programs read at run time, from beside their own file. */
-export const ASSETS = [
-  'api/web/styles',
-  'api/web/scripts',
-  'api/mcp/apps/page',
-  'shared/domain/credits/lockAccounts.sql',
-  'shared/domain/generations/decideCreates.sql',
-  'shared/domain/generations/chargeGenerations.sql',
-  'shared/domain/generations/execution/completeGenerations.sql',
-  'shared/domain/generations/execution/failGenerations.sql',
-  'shared/domain/generations/execution/cancelGeneration.sql',
-];
+export const ASSETS = ['api/web/styles', 'api/web/scripts', 'api/mcp/apps/page', ...SQL_FILES];

@@ -23,13 +23,24 @@ describe('calls of the REST API from pages of other origins', () => {
   after(() => service.stop());
 
   it('a page of a listed origin reads responses and errors', async () => {
-    for (const path of ['/api/usage/summary/', '/api/generations/unknown/', '/api/models/']) {
+    for (const path of ['/api/usage/summary/', '/api/generations/unknown/', '/api/models/', '/api/nothing/']) {
       const response = await customer.request('GET', path, { headers: { origin: PAGE } });
       expect(getAllowedOrigin(response)).to.equal(PAGE);
       expect(response.headers.get('vary')).to.match(/\bOrigin\b/);
       expect(response.headers.get('access-control-expose-headers')).to.include('Retry-After');
       expect(response.headers.get('access-control-allow-credentials')).to.equal(null);
     }
+  });
+
+  it('a page of a listed origin learns which methods an address has', async () => {
+    const response = await customer.request('DELETE', '/api/models/', { headers: { origin: PAGE } });
+    expect([response.status, response.headers.get('allow'), getAllowedOrigin(response)]).to.deep.equal([
+      404,
+      'GET',
+      PAGE,
+    ]);
+    const unknown = await preflight(service.baseUrl, '/api/nothing/', PAGE, 'GET');
+    expect([unknown.status, getAllowedOrigin(unknown)]).to.deep.equal([204, PAGE]);
   });
 
   it('preflight requests of a listed origin allow the methods and headers of the API', async () => {

@@ -3,6 +3,8 @@ import { expect } from 'chai';
 import type { TestCustomer } from '../harness/apiClient.ts';
 import { eventually, type TestService, startTestService } from '../harness/testService.ts';
 import { scaleTimeout } from '../harness/scaleTimeout.ts';
+import { expectError } from '../harness/errorEnvelope.ts';
+import { createRestrictedKey } from '../harness/restrictedKeys.ts';
 
 describe('a read with wait', () => {
   let service: TestService;
@@ -91,6 +93,14 @@ describe('a read with wait', () => {
     expect((await revoked.response).status).to.equal(401);
     expect(performance.now() - revokedAt).to.be.below(scaleTimeout(4_700));
     customer = await service.createCustomer('studio');
+  });
+
+  it('ends with 403 when the key may not read any more', async () => {
+    const { uuid, customer: reader } = await createRestrictedKey(service, customer, {});
+    const { response } = await startRead(await submitted(), '20', reader);
+    const body = { scopes: ['svc:write'] };
+    expect((await customer.requestWithSession('PATCH', `/api/keys/${uuid}/`, { body })).status).to.equal(200);
+    expectError(await response, 'insufficient_scope');
   });
 
   it('does not delay the shutdown of a web process', async () => {

@@ -12,7 +12,18 @@ function listPaths(): string[] {
   return ALL_ROUTES.flatMap(({ path }) => {
     const filled = path.replaceAll(/:\w+/g, () => randomUUID()).replace(/\*$/, 'queues/x');
     const bare = filled.replace(/(?<=.)\/$/, '');
-    return [bare, `${bare}/`, `${bare}//`, `${bare}x`, `${bare}/x`, bare.toUpperCase(), `/x${bare}`, bare.slice(0, -1)];
+    return [
+      bare,
+      `${bare}*`,
+      `${path.split('/:')[0]}*`,
+      `${bare}/`,
+      `${bare}//`,
+      `${bare}x`,
+      `${bare}/x`,
+      bare.toUpperCase(),
+      `/x${bare}`,
+      bare.slice(0, -1),
+    ];
   });
 }
 

@@ -1,11 +1,12 @@
 import { mock } from 'node:test';
 import { expect } from 'chai';
+import type { State } from '../../api/context.ts';
 import { toServiceError } from '../../api/pipeline/errors.ts';
 import { logger } from '../../shared/lib/logger.ts';
 
 describe('an error of the database in a request', () => {
   const logged: string[] = [];
-  const state = { requestId: 'id' };
+  const state: State = { requestId: 'id' };
   beforeEach(() => {
     logged.splice(0);
     mock.method(logger, 'child', () => ({ error: (_: object, message: string) => logged.push(message) }));
@@ -21,8 +22,14 @@ describe('an error of the database in a request', () => {
   it('is a 503 that says that the service is busy, if the statement timed out, and no outage of the database', () => {
     const error = convert('57014');
     expect(error).to.include({ code: 'internal_error', retryAfterSeconds: 1 });
-    expect(error.message).to.equal('The service is busy. Try again in a few seconds.');
+    expect(error.message).to.equal('The service is busy. The request was not run. Try again in a few seconds.');
     expect(logged).to.deep.equal(['statement timed out']);
+  });
+
+  it('does not say that the request was not run once its handler has begun', () => {
+    state.hasBegun = true;
+    expect(convert('57014').message).to.equal('The service is busy. Try again in a few seconds.');
+    delete state.hasBegun;
   });
 
   it('is a 500 with the id of the request, if it is of any other kind', () => {

@@ -6,7 +6,6 @@ import { QUEUES } from '../../../shared/queues/catalog.ts';
 import { getQueue } from '../../../shared/queues/enqueue.ts';
 import { ServiceError } from '../../../shared/spec/errors.ts';
 import { getRequestLogger, requireActor, requireCaller, type Context, type State } from '../../context.ts';
-import { readJsonBody } from '../../pipeline/body.ts';
 import { describeNotFound } from '../../pipeline/errors.ts';
 import { isSafeMethod } from '../../pipeline/csrf.ts';
 
@@ -34,7 +33,7 @@ const BACK_LINK =
 
 /**
  * Serves the queue dashboard to staff. It is a third-party application with its own pages, files and API below its
- * path, and reads request bodies itself. Changes exist below `api` only, where a session requires the origin of the service.
+ * path. Changes exist below `api` only, where a session requires the origin of the service.
  */
 export async function queueBoard(ctx: Context): Promise<void> {
   ctx.set('content-security-policy', QUEUE_BOARD_CONTENT_SECURITY_POLICY);
@@ -43,7 +42,6 @@ export async function queueBoard(ctx: Context): Promise<void> {
   // Jobs are in Redis, which no transaction covers: a change that is not recorded is not made.
   let change: QueueChange | undefined;
   if (!isSafeMethod(ctx.method)) {
-    await readJsonBody(ctx);
     // The board would parse other types after the change is recorded.
     ctx.request.body ??= {};
     change = parseQueueChange(ctx);

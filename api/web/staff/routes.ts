@@ -52,6 +52,6 @@ export const STAFF_ROUTES: readonly HttpRoute[] = [
   ['GET',     '/admin/reports/churn/',                           'page', 'session', 'account',   'none', reports.showChurnReport, { permission: 'viewReports' }],
   ['GET',     '/admin/reports/payment-events/',                  'page', 'session', 'account',   'none', reports.showPaymentEventReport, { permission: 'viewReports' }],
   ['GET',     '/admin/reports/affiliates/',                      'page', 'session', 'account',   'none', reports.showAffiliateReport, { permission: 'viewReports' }],
-  ['*',       '/admin/queues/api/*',                             'json', 'session', 'account',   'raw',  queueBoard, { permission: 'manageQueues' }],
+  ['*',       '/admin/queues/api/*',                             'json', 'session', 'account',   'json', queueBoard, { permission: 'manageQueues' }],
   ['*',       '/admin/queues/*',                                 'page', 'session', 'account',   'raw',  queueBoard, { permission: 'manageQueues' }],
 ];

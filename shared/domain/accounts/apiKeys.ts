@@ -150,7 +150,7 @@ export async function listActiveApiKeys(accountId: number): Promise<ApiKey[]> {
 
 /**
  * Changes the name or options of a key. What is not given stays as it is. Takes effect immediately on every process: a
- * request that was admitted with the former options is rejected by its statement, and runs again with the present ones.
+ * request that was admitted with other rights is rejected once it has locked the account.
  * @throws ServiceError not_found when the account has no such key; validation_error for invalid options, or if the key is
  *   revoked or has expired, or would be changed and has another version than expected; insufficient_scope if the caller's
  *   key was changed meanwhile.

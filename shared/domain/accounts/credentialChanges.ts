@@ -22,7 +22,7 @@ import { readKeyRights } from './apiKeyOwners.ts';
  *   expired, for a session that has ended, or for a revoked grant.
  */
 export async function assertCredentialUnchanged(transaction: Transaction, caller: Caller): Promise<void> {
-  const { credential, restrictions } = caller;
+  const { credential } = caller;
   switch (credential.kind) {
     case 'service':
       return;
@@ -40,10 +40,18 @@ export async function assertCredentialUnchanged(transaction: Transaction, caller
     case 'key': {
       const present = await readKeyRights(transaction, credential.hash);
       if (present === null) throw keyChangedError('invalid_api_key', 'was revoked or has expired');
-      if (!isDeepStrictEqual(present.restrictions, restrictions))
-        throw keyChangedError('insufficient_scope', 'was changed');
+      assertSameRights(present, caller);
     }
   }
+}
+
+/** @throws ServiceError insufficient_scope if a key does not have the rights with which its request was admitted. */
+export function assertSameRights(
+  present: Pick<Caller, 'restrictions'>,
+  { restrictions }: Pick<Caller, 'restrictions'>,
+): void {
+  if (!isDeepStrictEqual(present.restrictions, restrictions))
+    throw keyChangedError('insufficient_scope', 'was changed');
 }
 
 /** Builds the error for a request whose key was changed before the account was locked. */

@@ -1,3 +1,4 @@
+import { readSqlFunction } from '../../lib/database/sqlFunctions.ts';
 import { LOW_CREDITS_DIVISOR } from '../../spec/limits.ts';
 import type { Account } from '../../tables/Account.ts';
 
@@ -9,7 +10,5 @@ export function getLowCreditsThreshold({
   return threshold ?? Math.floor(granted / LOW_CREDITS_DIVISOR);
 }
 
-/** The same in SQL, from expressions for the two columns. Divides integers, which cannot overflow. */
-export function buildLowCreditsThreshold(threshold: string, granted: string): string {
-  return `coalesce(${threshold}, ${granted} / ${LOW_CREDITS_DIVISOR})`;
-}
+/** The same in SQL. */
+export const LOW_CREDITS_THRESHOLD = readSqlFunction(new URL('./lowCreditsThreshold.sql', import.meta.url));

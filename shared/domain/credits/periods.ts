@@ -6,7 +6,7 @@ import { Account } from '../../tables/Account.ts';
 import type { Subscription } from '../../tables/Subscription.ts';
 import { type EntryInput, postEntries } from './ledger.ts';
 import { correctGrants } from './correctGrants.ts';
-import { buildLowCreditsThreshold } from './lowCredits.ts';
+import { LOW_CREDITS_THRESHOLD } from './lowCredits.ts';
 import { buildMonthPlan, buildMonthStart } from './monthPlan.ts';
 
 /**
@@ -217,7 +217,7 @@ export const prepareRenewal = (name: string, condition: string, { limit = '', co
             period_used = 0,
             credits_low_since =
               CASE WHEN due.topup_credits + due.carried + due.granted
-                        < ${buildLowCreditsThreshold('due.credits_low_threshold', 'due.granted')}
+                        < ${LOW_CREDITS_THRESHOLD.installedName}(due.credits_low_threshold, due.granted)
                    THEN due.credits_low_since END
        FROM due WHERE a.id = due.id
    ), entries AS (

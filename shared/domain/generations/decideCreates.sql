@@ -96,5 +96,5 @@ CREATE FUNCTION decide_creates(
                               CASE WHEN l.window_start IS DISTINCT FROM due.start THEN 0 ELSE l.used END)
                    AS w (start, is_new, used)
    CROSS JOIN LATERAL (SELECT CASE WHEN a.live_account_id IS NULL THEN r.credits ELSE 0 END) AS price (credits)
-   CROSS JOIN LATERAL (SELECT coalesce(a.credits_low_threshold, a.period_granted / 10)) AS low (threshold)
+   CROSS JOIN LATERAL (SELECT low_credits_threshold(a.credits_low_threshold, a.period_granted)) AS low (threshold)
 $$;

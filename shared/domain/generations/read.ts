@@ -13,6 +13,7 @@ import { ServiceError } from '../../spec/errors.ts';
 import { REFRESH_INTERVAL_MS, REFRESH_WAIT_MS } from '../../spec/limits.ts';
 import type { Generation } from '../../tables/Generation.ts';
 import { accountSuspendedError, invalidCredentialError } from '../accounts/accounts.ts';
+import { assertSameRights } from '../accounts/credentialChanges.ts';
 import type { Caller, Credential, KeyCredential } from '../accounts/caller.ts';
 import {
   buildKeyCaller,
@@ -159,13 +160,14 @@ async function waitForCompletion(
 }
 
 /**
- * Reads a generation of the caller as it is stored, and verifies a key or a grant again.
+ * Reads a generation of the caller as it is stored, and verifies a key and its rights, or a grant, again.
  * @throws ServiceError as {@link readGeneration}
  */
 export async function findGeneration(caller: Caller, uuid: string): Promise<StoredGeneration> {
   const row = await readRow({ ...caller, uuid });
   if (row?.is_valid !== true || row.options?.hasExpired === true) throw invalidCredentialError(caller);
   if (row.is_suspended) throw accountSuspendedError();
+  if (caller.credential.kind === 'key') assertSameRights(buildKeyCaller(caller.credential, row), caller);
   return requireFound(toGeneration(row));
 }
 
