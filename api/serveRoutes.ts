@@ -48,7 +48,8 @@ export const serveUnmatched: Koa.Middleware<State> = async (ctx) => {
   const { matched } = ctx as unknown as { matched: { methods: string[] }[] };
   const methods = [...new Set(matched.flatMap((layer) => layer.methods))].filter((method) => method !== 'HEAD');
   const [route = getUnknownRoute(ctx.path)] = matched.flatMap((layer) => routesByLayer.get(layer) ?? []);
-  if (ctx.method === 'OPTIONS' ? answerPreflight(ctx, route, methods) : void allowOrigin(ctx, route)) return;
+  if (ctx.method === 'OPTIONS' && answerPreflight(ctx, route, methods)) return;
+  allowOrigin(ctx, route);
   // Browsers get a page; programs do not ask for one.
   ctx.state.isPage = ctx.method === 'GET' && ctx.get('accept').includes('text/html');
   await consumeRateLimit(ctx, 'public');

@@ -3,20 +3,22 @@ import { perService } from '../../shared/lib/serviceScope.ts';
 import type { Context } from '../context.ts';
 import type { Route } from './route.ts';
 
+const EXPOSED_HEADERS = 'WWW-Authenticate, Mcp-Session-Id, Retry-After, RateLimit, RateLimit-Policy, X-Request-Id';
+
 /** Headers of requests and responses that pages of other origins may use, and methods where they are not those of the path. */
 const HEADERS = {
   // Pages of the configured origins. Credentials are a header, never the cookie.
   rest: {
     methods: 'GET, POST, PATCH, DELETE',
     allowed: 'Authorization, Content-Type, X-API-Key, Idempotency-Key',
-    exposed: 'WWW-Authenticate, Mcp-Session-Id, Retry-After, RateLimit, RateLimit-Policy, X-Request-Id',
+    exposed: EXPOSED_HEADERS,
   },
   // No cookies are accepted, so any origin may call.
   anyOrigin: {
     methods: undefined,
     allowed:
       'Authorization, Content-Type, X-API-Key, MCP-Protocol-Version, Mcp-Session-Id, Mcp-Method, Mcp-Name, Last-Event-ID',
-    exposed: 'WWW-Authenticate, Mcp-Session-Id, Retry-After, RateLimit, RateLimit-Policy, X-Request-Id',
+    exposed: EXPOSED_HEADERS,
   },
   file: {
     methods: undefined,

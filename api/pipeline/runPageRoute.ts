@@ -1,5 +1,4 @@
 import { isDeletionRequested } from '../../shared/domain/accounts/deletion.ts';
-import { isSignInRecent } from '../../shared/domain/accounts/recentSignIn.ts';
 import { requireStaff } from '../../shared/domain/accounts/staff.ts';
 import { ServiceError } from '../../shared/spec/errors.ts';
 import { type Context, requireCaller } from '../context.ts';
@@ -9,6 +8,7 @@ import { authenticateOptional } from './authenticate.ts';
 import { readFormBody } from './body.ts';
 import { isCrossOriginForm, isOtherLocalHostname, isSafeMethod, requireCsrfToken } from './csrf.ts';
 import { consumeRateLimit, isCountedByAddress, type RateClass } from './rateLimit.ts';
+import { mustSignInAgain } from './recentSignIn.ts';
 import { recordLastUsed } from './recordLastUsed.ts';
 import { redirectToSignInAgain, redirectToSignInPage, seeOther } from './redirect.ts';
 import type { Route } from './route.ts';
@@ -50,7 +50,7 @@ function getRateClass(ctx: Context, { rateLimit }: Route): RateClass {
  * @returns false if the response is a redirect or an error page already.
  */
 async function authorize(ctx: Context, route: Route): Promise<boolean> {
-  const { credential, body, duringDeletion, recentSignIn, permission } = route;
+  const { credential, body, duringDeletion, permission } = route;
   // Without a session there is nothing that another site could misuse; sign-in providers and mail programs send such forms.
   if (body === 'form' && credential !== 'anyone') {
     if (isCrossOriginForm(ctx)) {
@@ -70,8 +70,7 @@ async function authorize(ctx: Context, route: Route): Promise<boolean> {
     seeOther(ctx, DELETION_PATH);
     return false;
   }
-  const mustBeRecent = recentSignIn === true || recentSignIn?.(ctx) === true;
-  if (mustBeRecent && !(await isSignInRecent(caller))) {
+  if (await mustSignInAgain(ctx, route)) {
     redirectToSignInAgain(ctx);
     return false;
   }

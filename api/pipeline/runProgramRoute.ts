@@ -1,10 +1,10 @@
 import type { Caller } from '../../shared/domain/accounts/caller.ts';
-import { isSignInRecent, signInNotRecentError } from '../../shared/domain/accounts/recentSignIn.ts';
+import { signInNotRecentError } from '../../shared/domain/accounts/recentSignIn.ts';
 import { requireAllowedAddress } from '../../shared/domain/accounts/restrictions.ts';
 import { requireStaff } from '../../shared/domain/accounts/staff.ts';
 import { hasImageModels } from '../../shared/lib/catalog/catalog.ts';
 import { ServiceError } from '../../shared/spec/errors.ts';
-import { type Context, requireCaller } from '../context.ts';
+import type { Context } from '../context.ts';
 import { authenticateMcp } from '../mcp/authenticate.ts';
 import { authenticate, authenticateSession } from './authenticate.ts';
 import { addTokenChallenge, requireRestAccess } from './authenticateToken.ts';
@@ -13,6 +13,7 @@ import { allowOrigin } from './cors.ts';
 import { countRejection, countRejections } from './countRejectedCredentials.ts';
 import { readLargeJsonBody, releaseLargeBody } from './largeBodies.ts';
 import { consumeRateLimit, type RateClass, refundRateLimit } from './rateLimit.ts';
+import { mustSignInAgain } from './recentSignIn.ts';
 import { recordLastUsed } from './recordLastUsed.ts';
 import { getRequiredAccess, type Route } from './route.ts';
 import { requireTestAccess } from './testAccess.ts';
@@ -84,9 +85,8 @@ async function authorize(ctx: Context, route: Route): Promise<void> {
     requireRestAccess(caller, access);
   }
   requireTestAccess(ctx, route);
-  const mustBeRecent = route.recentSignIn === true || route.recentSignIn?.(ctx) === true;
-  if (mustBeRecent && !(await isSignInRecent(caller))) throw signInNotRecentError();
-  if (route.permission !== undefined) ctx.state.staffRole = await requireStaff(requireCaller(ctx), route.permission);
+  if (await mustSignInAgain(ctx, route)) throw signInNotRecentError();
+  if (route.permission !== undefined) ctx.state.staffRole = await requireStaff(caller, route.permission);
 }
 
 /**

@@ -26,11 +26,13 @@ export const SESSION_ENDED_MEANWHILE_DETAIL =
 
 /** Builds the error for a key that is not valid, or a session or an application that was ended while its request ran. */
 export function invalidCredentialError({ credential: { kind } }: Pick<Caller, 'credential'>): ServiceError {
-  const details = { token: APPLICATION_DISCONNECTED_DETAIL, session: SESSION_ENDED_DETAIL } as const;
-  return new ServiceError(
-    'invalid_api_key',
-    kind === 'token' || kind === 'session' ? details[kind] : UNKNOWN_KEY_DETAIL,
-  );
+  const details = {
+    key: UNKNOWN_KEY_DETAIL,
+    session: SESSION_ENDED_DETAIL,
+    token: APPLICATION_DISCONNECTED_DETAIL,
+    service: UNKNOWN_KEY_DETAIL,
+  };
+  return new ServiceError('invalid_api_key', details[kind]);
 }
 
 /** Profile fields that the account owner can set. */

@@ -1,0 +1,9 @@
+import { isSignInRecent } from '../../shared/domain/accounts/recentSignIn.ts';
+import { type Context, requireCaller } from '../context.ts';
+import type { Route } from './route.ts';
+
+/** Returns whether the route requires a recent sign-in for this request, and the session of the caller has none. */
+export async function mustSignInAgain(ctx: Context, { recentSignIn }: Route): Promise<boolean> {
+  const isRequired = recentSignIn === true || recentSignIn?.(ctx) === true;
+  return isRequired && !(await isSignInRecent(requireCaller(ctx)));
+}
