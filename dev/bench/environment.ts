@@ -31,7 +31,7 @@ export interface BenchEnvironment {
   /** Builds the variables of a process that the measurement starts itself. */
   buildEnv(databaseUrl: string, env: Record<string, string>): Record<string, string>;
   /** Starts a module of the bench as a process with the service's configuration for a database. */
-  child(module: string, databaseUrl: string): Promise<BenchChild>;
+  child(module: string, databaseUrl: string, env?: Record<string, string>): Promise<BenchChild>;
   close(): Promise<void>;
 }
 
@@ -102,8 +102,9 @@ export async function startBenchEnvironment(
       worker: async (databaseUrl, env, checkout) =>
         watchWarnings(environment.startWorker(place(databaseUrl, env, checkout))),
       buildEnv: (databaseUrl, env) => environment.buildEnv({ databaseUrl, env }),
-      child: async (module, databaseUrl) => {
-        const child = await startBenchChild(join(import.meta.dirname, module), environment.buildEnv({ databaseUrl }));
+      child: async (module, databaseUrl, env = {}) => {
+        const variables = environment.buildEnv({ databaseUrl, env });
+        const child = await startBenchChild(join(import.meta.dirname, module), variables);
         closers.add(() => child.end());
         return child;
       },

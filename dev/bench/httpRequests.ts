@@ -3,22 +3,34 @@ import { HOT_ACCOUNT, getAccountKey } from './seed.ts';
 
 /** Requests as bytes: built once, sent many times. */
 
+/** Placeholder for the number of the request, for what must differ each time. */
+export const REQUEST_NUMBER = '{request number}';
+
 const CREATE_BODY = JSON.stringify({
   model: 'imgmodel-2',
   prompt: 'A lighthouse at dusk, seen from the sea, painted in oil',
   params: { resolution: '1K', aspect_ratio: '16:9' },
 });
 
-/** A create by an account. `path` differs for the bare server, which takes the same request. */
-export function buildCreateRequest(account: number, path = '/api/generations/create/'): string {
-  return buildHead('POST', path, account, [
+/**
+ * A create by an account.
+ * @param path differs for the bare server, which takes the same request.
+ * @param headers of the credential.
+ */
+export function buildCreateRequest(
+  account: number,
+  path = '/api/generations/create/',
+  headers = [buildKeyHeader(account)],
+): string {
+  return buildHead('POST', path, [
+    ...headers,
     'Content-Type: application/json',
     `Content-Length: ${Buffer.byteLength(CREATE_BODY)}`,
   ]).concat(CREATE_BODY);
 }
 
 export function buildGetRequest(account: number, path: string): string {
-  return buildHead('GET', path, account, []);
+  return buildHead('GET', path, [buildKeyHeader(account)]);
 }
 
 /** A request for a page with a session cookie. */
@@ -30,20 +42,21 @@ export function buildPageRequest(path: string, sessionToken: string): string {
 export function buildMcpRequest(account: number, message: object, sessionId?: string): string {
   const body = JSON.stringify(message);
   const { authorization: _, ...headers } = buildMcpHeaders(getAccountKey(account), sessionId);
-  return buildHead('POST', '/mcp', account, [
+  return buildHead('POST', '/mcp', [
+    buildKeyHeader(account),
     'Content-Type: application/json',
     ...Object.entries(headers).map((header) => header.join(': ')),
     `Content-Length: ${Buffer.byteLength(body)}`,
   ]).concat(body);
 }
 
-function buildHead(method: string, path: string, account: number, more: string[]): string {
-  const lines = [
-    `${method} ${path} HTTP/1.1`,
-    'Host: 127.0.0.1',
-    `Authorization: Bearer ${getAccountKey(account)}`,
-    ...more,
-  ];
+/** The header with an account's key. */
+export function buildKeyHeader(account: number): string {
+  return `Authorization: Bearer ${getAccountKey(account)}`;
+}
+
+function buildHead(method: string, path: string, headers: string[]): string {
+  const lines = [`${method} ${path} HTTP/1.1`, 'Host: 127.0.0.1', ...headers];
   return `${lines.join('\r\n')}\r\n\r\n`;
 }
 

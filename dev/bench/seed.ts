@@ -35,6 +35,11 @@ export function getAccountKeyHash(account: number): Buffer {
   return createHash('sha256').update(getAccountKey(account)).digest();
 }
 
+/** Returns the session cookie of an account; see `seedSessions`. */
+export function getSessionToken(account: number): string {
+  return createHash('sha256').update(`bench session ${account}`).digest('hex');
+}
+
 /** Every fifth generation is a video, the others are images. */
 const spentAfterSql = (n: string) => `(8 * (${n} - ${n} / 5) + 35 * (${n} / 5))`;
 const spentOnSql = (n: string) => `CASE WHEN ${n} % 5 = 0 THEN 35 ELSE 8 END`;
@@ -152,4 +157,13 @@ export async function deleteSomeGenerations(client: Client): Promise<void> {
     SELECT ${HOT_ACCOUNT}, level, (number - 1) / size, count(*)
       FROM gone, (VALUES (1, 256), (2, 65536)) AS l (level, size) GROUP BY 2, 3`);
   await client.query('VACUUM ANALYZE generations, generation_deletion_counts, accounts');
+}
+
+/** Signs all accounts in. */
+export async function seedSessions(client: Client): Promise<void> {
+  await client.query(`
+    INSERT INTO sessions (token_hash, uuid, account_id, created_at, last_used_at, expires_at)
+    SELECT sha256(convert_to(encode(sha256(convert_to('bench session ' || id, 'UTF8')), 'hex'), 'UTF8')),
+           gen_random_uuid(), id, now(), now(), now() + interval '1 day' FROM accounts`);
+  await client.query('VACUUM ANALYZE sessions');
 }

@@ -9,6 +9,7 @@ await openService(parseConfig(process.env));
 /** Fewer than the cache of verified tokens holds. */
 const TOKENS = 4_000;
 const REPETITIONS = 25;
+const SCOPES = new Set(['svc:read', 'svc:write'] as const);
 
 interface Costs {
   issueUs: number;
@@ -18,13 +19,12 @@ interface Costs {
 
 /** Measures the processor time to issue a token, and to verify it for the first time and again. */
 async function measure(): Promise<Costs> {
-  const scopes = new Set(['svc:read', 'svc:write'] as const);
   const about = {
     accountUuid: crypto.randomUUID(),
     grantUuid: crypto.randomUUID(),
     clientId: 'bench',
     resource: 'mcp' as const,
-    scopes,
+    scopes: SCOPES,
   };
   const tokens: string[] = [];
   const issueUs = await measureCpuCost(async () => {
@@ -46,4 +46,10 @@ async function measureCpuCost(work: () => Promise<void>, times: number): Promise
   return (user + system) / times;
 }
 
-serveParent({ measure });
+/** Issues a token for the REST interface from each grant. */
+const issue = async (grants: { accountUuid: string; grantUuid: string }[]): Promise<string[]> =>
+  Promise.all(
+    grants.map(async (grant) => issueAccessToken({ ...grant, clientId: 'bench', resource: 'api', scopes: SCOPES })),
+  );
+
+serveParent({ measure, issue });

@@ -1,9 +1,13 @@
 import { serveParent } from '../childProcess.ts';
 import { type LoopClient, type ClosedLoop, runLoop, startLoop } from './closedLoop.ts';
+import { REQUEST_NUMBER } from '../httpRequests.ts';
 import { type HttpConnection, openHttpConnection } from './connection.ts';
 import { runOpenLoop } from './openLoop.ts';
 
-/** Prepared requests to one server, sent in rotation; each must return the same status. */
+/**
+ * Prepared requests to one server, sent in rotation; each must return the same status. `REQUEST_NUMBER`, at the same place
+ * in all of them, is replaced by the number of the request.
+ */
 export interface PreparedRequests {
   name: string;
   port: number;
@@ -13,6 +17,8 @@ export interface PreparedRequests {
 
 interface Preparation extends Omit<PreparedRequests, 'requests'> {
   requests: Buffer[];
+  /** Where the number of the request is; -1 if nowhere. */
+  numberAt: number;
   sent: number;
   connections: HttpConnection[];
 }
@@ -21,7 +27,9 @@ const prepared = new Map<string, Preparation>();
 let running: ClosedLoop | undefined;
 
 function prepare({ requests, ...rest }: PreparedRequests): void {
-  prepared.set(rest.name, { ...rest, requests: requests.map((text) => Buffer.from(text)), sent: 0, connections: [] });
+  const numberAt = requests[0]!.indexOf(REQUEST_NUMBER);
+  const bytes = requests.map((text) => Buffer.from(text));
+  prepared.set(rest.name, { ...rest, requests: bytes, numberAt, sent: 0, connections: [] });
 }
 
 function getPlan(name: string): Preparation {
@@ -39,6 +47,7 @@ async function getClients(name: string, count: number): Promise<LoopClient[]> {
 function send(plan: Preparation, connection: HttpConnection, done: (error: Error | null) => void): void {
   const request = plan.requests[plan.sent % plan.requests.length] as Buffer;
   plan.sent += 1;
+  if (plan.numberAt >= 0) request.write(String(plan.sent).padStart(REQUEST_NUMBER.length, '0'), plan.numberAt);
   connection.exchange(request, (error, status, body) => {
     if (error === null && status === plan.expect) done(null);
     else

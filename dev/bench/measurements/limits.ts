@@ -47,7 +47,7 @@ export async function measureLimits(environment: BenchEnvironment): Promise<Meas
 }
 
 /** Gives the key of each account a daily limit that it does not reach. */
-async function seedLimits(client: Client): Promise<void> {
+export async function seedLimits(client: Client): Promise<void> {
   await client.query(
     `INSERT INTO spending_limits (account_id, number, key_number, credits, period, window_start,
                                   generation_count_at_window_start, used, created_at, updated_at)

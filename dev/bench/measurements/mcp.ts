@@ -24,8 +24,11 @@ export async function measureMcp(environment: BenchEnvironment): Promise<Measure
   const bare = await environment.child('./baselines/bareMcp.ts', url);
   const { built, kept } = await bare.call<{ built: number; kept: number }>('ports');
   const callers = listSpreadAccounts(accounts).slice(0, CLIENTS);
-  await prepareCalls(http, 'api', api.port, callers);
-  await prepareCalls(http, 'kept', kept, callers);
+  for (const [name, port] of [
+    ['api', api.port],
+    ['kept', kept],
+  ] as const)
+    await http.call('prepare', { name, port, expect: 200, requests: await buildSessionCalls(port, callers) });
   const calls = callers.map((account) => buildMcpRequest(account, TOOL_CALL));
   await http.call('prepare', { name: 'built', port: built, expect: 200, requests: calls });
 
@@ -64,20 +67,18 @@ function summarizeComparison(
   return { value: medianRatio(perSecond), parts: { ...parts, ...medianMicroseconds(a), ...medianMicroseconds(b) } };
 }
 
-/** Opens a session for each account, and prepares its calls. */
-export async function prepareCalls(http: BenchChild, name: string, port: number, accounts: number[]): Promise<void> {
-  const requests = await Promise.all(
+/** Opens a session for each account, and builds the calls in them. */
+export async function buildSessionCalls(port: number, accounts: number[]): Promise<string[]> {
+  return Promise.all(
     accounts.map(async (account) => {
       const headers = { 'content-type': 'application/json', ...buildMcpHeaders(getAccountKey(account)) };
       const body = JSON.stringify(INITIALIZE);
       const response = await fetch(`http://127.0.0.1:${port}/mcp`, { method: 'POST', headers, body });
       const sessionId = response.headers.get('mcp-session-id');
-      if (sessionId === null)
-        throw new Error(`${name} did not open a session: ${response.status} ${await response.text()}`);
+      if (sessionId === null) throw new Error(`No session was opened: ${response.status} ${await response.text()}`);
       return buildMcpRequest(account, TOOL_CALL, sessionId);
     }),
   );
-  await http.call('prepare', { name, port, expect: 200, requests });
 }
 
 /** Memory of the API after a tenth of the sessions, and after all. */

@@ -1,15 +1,11 @@
-import { createHash } from 'node:crypto';
 import type { Client } from 'pg';
 import { REPORTS } from '../../../shared/domain/reports/index.ts';
 import type { BenchEnvironment } from '../environment.ts';
 import { buildPageRequest } from '../httpRequests.ts';
 import type { Measurement } from '../report.ts';
-import { HOT_ACCOUNT } from '../seed.ts';
+import { getSessionToken, HOT_ACCOUNT, seedSessions } from '../seed.ts';
 import type { TargetName } from '../targets.ts';
 import { compareDatabases, prepareDatabase } from './growth.ts';
-
-/** Session cookie of the hot account, which is staff in these databases. */
-const SESSION_TOKEN = createHash('sha256').update('bench session').digest('hex');
 
 const ACCOUNT_PAGES: [TargetName, string][] = [
   ['pageOverview', '/account/'],
@@ -39,7 +35,7 @@ export async function measurePages(environment: BenchEnvironment): Promise<Measu
   const reports = REPORTS.map(({ slug }): [TargetName, string] => ['pageReport', `/admin/reports/${slug}/`]);
   const measurements: Measurement[] = [];
   for (const [target, path] of [...ACCOUNT_PAGES, ...reports]) {
-    const request = buildPageRequest(path, SESSION_TOKEN);
+    const request = buildPageRequest(path, getSessionToken(HOT_ACCOUNT));
     const compared = await compareDatabases(http, databases, [request], 200, requests);
     measurements.push({ target, title: `page growth: ${path}`, ...compared });
   }
@@ -57,10 +53,6 @@ async function addReportData(client: Client): Promise<void> {
     SELECT hour, model, 'fal', 'bench', 'studio', 100, 99, 1, 800, 0, 8, 2000, 0, 0, 400, 99, 1980000, 20000
       FROM generate_series(date_trunc('hour', now()) - interval '300 days', now(), interval '1 hour') AS hour,
            unnest(ARRAY['vidmodel-video', 'imgmodel-2']) AS model`);
-  await client.query(
-    `INSERT INTO sessions (token_hash, uuid, account_id, created_at, last_used_at, expires_at)
-     VALUES ($1, gen_random_uuid(), $2, now(), now(), now() + interval '1 day')`,
-    [createHash('sha256').update(SESSION_TOKEN).digest(), HOT_ACCOUNT],
-  );
-  await client.query('VACUUM ANALYZE generation_hours, sessions');
+  await seedSessions(client);
+  await client.query('VACUUM ANALYZE generation_hours');
 }

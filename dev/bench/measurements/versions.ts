@@ -1,19 +1,14 @@
 import { alternateRounds, median, medianRatio, type Rounds } from '../../local/statistics.ts';
 import type { BenchChild } from '../childProcess.ts';
 import { type DatabaseUsage, readDatabaseUsage } from '../databaseUsage.ts';
+import { BASE_URL, COMPARED, type ComparedRequest } from '../comparedRequests.ts';
 import type { BenchApi, BenchEnvironment } from '../environment.ts';
-import { buildCreateRequest, buildGetRequest, listSpreadAccounts } from '../httpRequests.ts';
 import type { LoopResult } from '../load/closedLoop.ts';
 import { type FigureName, VERSION_FIGURES } from '../options.ts';
 import { emptyRedis, findSaturation, type Pipeline, runPipelineRound, startPipeline } from '../pipelineRounds.ts';
 import { withProcessorTime } from '../processUsage.ts';
 import type { Measurement } from '../report.ts';
 import { loadSeed } from '../versions.ts';
-import { CLIENTS as MCP_CLIENTS, prepareCalls } from './mcp.ts';
-
-type ComparedRequest = Exclude<(typeof VERSION_FIGURES)[number], 'pipeline'>;
-
-const CLIENTS = 32;
 
 /** One round of one version: its throughput, and what an item cost. */
 interface VersionRound {
@@ -34,9 +29,10 @@ export async function compareVersions(
   const measurements: Measurement[] = [];
   for (const figure of VERSION_FIGURES.filter((name) => figures.includes(name))) {
     environment.log(`comparing ${figure}`);
-    const compared =
-      figure === 'pipeline' ? comparePipelines(environment, checkout) : compareRequests(environment, checkout, figure);
-    measurements.push(...(await compared));
+    if (figure === 'pipeline') measurements.push(...(await comparePipelines(environment, checkout)));
+    else
+      for (const compared of COMPARED[figure])
+        measurements.push(...(await compareRequests(environment, checkout, compared)));
   }
   return measurements;
 }
@@ -91,39 +87,42 @@ interface VersionApi {
 
 async function startApi(
   environment: BenchEnvironment,
-  figure: ComparedRequest,
+  http: BenchChild,
+  { name, expect, rowsPerAccount: rows, build }: ComparedRequest,
   checkout?: string,
 ): Promise<VersionApi> {
   const { accounts } = environment.options;
   const label = checkout === undefined ? 'new' : 'old';
-  const { url, client } = await environment.database(`bench_${figure}_${label}`, checkout);
+  const { url, client } = await environment.database(`bench_${name.replaceAll(/\W+/g, '_')}_${label}`, checkout);
   const { seedDatabase, verifySums } = await loadSeed(checkout);
-  const rows = figure === 'create' ? 0 : 10;
   await seedDatabase(client, { accounts, hotRows: rows, rowsPerAccount: rows });
-  return { label, api: await environment.api(url, {}, checkout), client, expected: accounts * rows, verifySums };
+  const api = await environment.api(url, { BASE_URL }, checkout);
+  const requests = await build({ environment, url, client, api });
+  await http.call('prepare', { name: label, port: api.port, expect, requests });
+  return { label, api, client, expected: accounts * rows, verifySums };
 }
 
 async function compareRequests(
   environment: BenchEnvironment,
   checkout: string,
-  figure: ComparedRequest,
+  compared: ComparedRequest,
 ): Promise<Measurement[]> {
   const { rounds, roundMs } = environment.options;
-  const present = await startApi(environment, figure);
-  const other = await startApi(environment, figure, checkout);
+  const { name, clients } = compared;
   const http = await environment.child('./load/httpLoad.ts', environment.postgres.url);
-  for (const version of [present, other]) await prepareRequests(environment, http, figure, version);
+  const present = await startApi(environment, http, compared);
+  const other = await startApi(environment, http, compared, checkout);
 
   const run = (version: VersionApi) => async (): Promise<VersionRound> => {
     const { api, client, label } = version;
     const before = await readDatabaseUsage(client);
     const { result, microseconds } = await withProcessorTime(
       { api: api.pid, postgres: environment.postgres.pid, redis: environment.redis.pid, client: http.pid },
-      () => http.call<LoopResult>('run', label, CLIENTS, roundMs),
+      () => http.call<LoopResult>('run', label, clients, roundMs),
       ({ done }) => done,
     );
     const after = await readDatabaseUsage(client);
-    if (figure === 'create') version.expected += result.done;
+    if (compared.expect === 201) version.expected += result.done;
     return { perSecond: result.perSecond, microseconds, walBytes: (after.walBytes - before.walBytes) / result.done };
   };
   // The first round of each runs cold code.
@@ -133,26 +132,7 @@ async function compareRequests(
   for (const { client, expected, verifySums } of [present, other]) await verifySums(client, expected);
   await Promise.all([present.api.end(), other.api.end(), http.end()]);
   await emptyRedis(environment);
-  return summarizeRounds(figure, measured, { clients: CLIENTS });
-}
-
-async function prepareRequests(
-  environment: BenchEnvironment,
-  http: BenchChild,
-  figure: ComparedRequest,
-  { label, api, client }: VersionApi,
-): Promise<void> {
-  const accounts = listSpreadAccounts(environment.options.accounts);
-  if (figure === 'mcp') return prepareCalls(http, label, api.port, accounts.slice(0, MCP_CLIENTS));
-  if (figure === 'create') {
-    const requests = accounts.map((account) => buildCreateRequest(account));
-    return http.call('prepare', { name: label, port: api.port, expect: 201, requests });
-  }
-  const { rows } = await client.query<{ uuid: string; account: string }>(
-    `SELECT uuid, account_id AS account FROM generations ORDER BY md5(uuid::text) LIMIT 4000`,
-  );
-  const requests = rows.map(({ uuid, account }) => buildGetRequest(Number(account), `/api/generations/${uuid}`));
-  return http.call('prepare', { name: label, port: api.port, expect: 200, requests });
+  return summarizeRounds(name, measured, { clients });
 }
 
 /** Titles of the processes whose processor time is a figure of its own; the others are for information. */
