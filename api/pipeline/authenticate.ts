@@ -1,19 +1,21 @@
 import { SESSION_ENDED_DETAIL } from '../../shared/domain/accounts/accounts.ts';
 import type { Caller, KeyCredential } from '../../shared/domain/accounts/caller.ts';
-import { findApiKeyOwner, hashApiKey } from '../../shared/domain/accounts/apiKeyOwners.ts';
+import { findApiKeyOwner } from '../../shared/domain/accounts/apiKeyOwners.ts';
 import { findSessionOwner, isSessionToken } from '../../shared/domain/accounts/sessions.ts';
 import { readByKey } from '../../shared/domain/generations/read.ts';
 import { sha256 } from '../../shared/lib/secrets.ts';
 import { isUuid } from '../../shared/lib/uuid.ts';
-import { ServiceError } from '../../shared/spec/errors.ts';
 import type { Context } from '../context.ts';
 import { authenticateAccessToken } from './authenticateToken.ts';
 import { SESSION_COOKIE } from './cookies/sessionCookie.ts';
-import { readHeaderCredential } from './credentials.ts';
+import { invalidApiKeyError, KEY_FORMAT_DETAIL, readHeaderCredential } from './credentials.ts';
 import { evictSession, isKnownSession } from './recordLastUsed.ts';
 import { serviceOrigin } from './serviceOrigin.ts';
 import { requireAddressWithinRateLimit } from './rateLimit.ts';
 import { isSafeOrSameOrigin } from './csrf.ts';
+
+/** Form of a JWT: three parts, of which the first begins with `{"` in base64url. */
+const ACCESS_TOKEN_FORMAT = /^eyJ[\w-]*\.[\w-]+\.[\w-]+$/;
 
 /**
  * Authenticates a request by an API key in either header or an access token for the REST interface, the session cookie, or
@@ -24,13 +26,14 @@ import { isSafeOrSameOrigin } from './csrf.ts';
  */
 export async function authenticate(ctx: Context, readsGeneration = false): Promise<Caller> {
   const token = readSessionToken(ctx);
-  const credential = readCredential(ctx);
-  if (credential === null && token === undefined) {
+  const credential = readHeaderCredential(ctx);
+  if (credential === undefined && token === undefined) {
     throw invalidApiKeyError('Send an API key as "Authorization: Bearer svc_…" or "X-API-Key: svc_…", or sign in.');
   }
   const session = token === undefined ? null : await authenticateSessionToken(ctx, token);
-  if (credential === null) return session as Caller;
-  const isToken = 'token' in credential;
+  if (credential === undefined) return session as Caller;
+  const isToken = credential.kind === 'token';
+  if (isToken && !ACCESS_TOKEN_FORMAT.test(credential.token)) throw invalidApiKeyError(KEY_FORMAT_DETAIL);
   const caller = isToken
     ? await authenticateAccessToken(credential.token, 'api')
     : await authenticateKey(ctx, credential, readsGeneration);
@@ -100,32 +103,4 @@ async function findSessionAccount(ctx: Context, token: string): Promise<number |
 
 function readSessionToken(ctx: Context): string | undefined {
   return ctx.cookies.get(SESSION_COOKIE) || undefined;
-}
-
-/** Form of a JWT: three parts, of which the first begins with `{"` in base64url. */
-const ACCESS_TOKEN_FORMAT = /^eyJ[\w-]*\.[\w-]+\.[\w-]+$/;
-
-/** Returns the API key in the headers, or the access token, or null if there is neither. */
-function readCredential(ctx: Context): KeyCredential | { token: string } | null {
-  const credential = readHeaderCredential(ctx);
-  switch (credential.kind) {
-    case 'none':
-      return null;
-    case 'malformed':
-      throw invalidApiKeyError('Write the header as "Authorization: Bearer svc_…".');
-    case 'conflict':
-      throw invalidApiKeyError('The Authorization and X-API-Key headers carry different keys: send one of them.');
-    case 'bearer':
-    case 'apiKeyHeader': {
-      if (credential.kind === 'bearer' && ACCESS_TOKEN_FORMAT.test(credential.value))
-        return { token: credential.value };
-      const hash = hashApiKey(credential.value);
-      if (hash === null) throw invalidApiKeyError('An API key is "svc_" followed by 40 hex characters.');
-      return { kind: 'key', hash, address: ctx.ip };
-    }
-  }
-}
-
-function invalidApiKeyError(detail: string): ServiceError {
-  return new ServiceError('invalid_api_key', detail);
 }

@@ -1,6 +1,5 @@
-import { UNKNOWN_KEY_DETAIL } from '../../shared/domain/accounts/accounts.ts';
 import type { Caller } from '../../shared/domain/accounts/caller.ts';
-import { findApiKeyOwner, hashApiKey } from '../../shared/domain/accounts/apiKeyOwners.ts';
+import { findApiKeyOwner } from '../../shared/domain/accounts/apiKeyOwners.ts';
 import { getScopes, requireAccess, requireAllowedAddress } from '../../shared/domain/accounts/restrictions.ts';
 import { ServiceError } from '../../shared/spec/errors.ts';
 import type { Scope } from '../../shared/spec/oauth.ts';
@@ -8,7 +7,6 @@ import type { Context } from '../context.ts';
 import {
   authenticateAccessToken,
   buildInvalidTokenChallenge,
-  buildInvalidTokenError,
   buildScopeChallenge,
   describeMetadata,
 } from './authenticateToken.ts';
@@ -23,9 +21,19 @@ import { recordKeyUse } from './recordLastUsed.ts';
  * @throws ServiceError insufficient_scope if an API key may not be used from the address of the client.
  */
 export async function authenticateBearer(ctx: Context): Promise<Caller> {
-  const presented = readCredential(ctx);
-  if (presented.startsWith('svc_')) return authenticateApiKey(presented, ctx.ip);
-  return authenticateAccessToken(presented, 'mcp');
+  try {
+    const credential = readHeaderCredential(ctx);
+    if (credential === undefined) throw missingCredentialError();
+    if (credential.kind === 'token') return await authenticateAccessToken(credential.token, 'mcp');
+    const caller = await findApiKeyOwner(credential);
+    requireAllowedAddress(caller);
+    recordKeyUse(caller);
+    return caller;
+  } catch (error) {
+    if (!(error instanceof ServiceError) || error.code !== 'invalid_api_key' || error instanceof HttpError) throw error;
+    const headers = { 'www-authenticate': buildInvalidTokenChallenge('mcp') };
+    throw new HttpError('invalid_api_key', error.message, { headers });
+  }
 }
 
 /**
@@ -41,53 +49,7 @@ export function requireScope(caller: Caller, scope: Scope): void {
   throw new ChallengeError('invalid_api_key', detail, buildScopeChallenge('mcp', scopes, scope), 403);
 }
 
-/** Reads the single credential of a request. */
-function readCredential(ctx: Context): string {
-  const credential = readHeaderCredential(ctx);
-  switch (credential.kind) {
-    case 'none':
-      throw new ChallengeError(
-        'invalid_api_key',
-        'Connect by OAuth, or send an API key as "Authorization: Bearer svc_…".',
-        `Bearer ${describeMetadata('mcp')}`,
-      );
-    case 'malformed':
-      throw invalidTokenError('Write the header as "Authorization: Bearer …".');
-    case 'conflict':
-      throw invalidTokenError('The Authorization and X-API-Key headers carry different credentials: send one of them.');
-    case 'apiKeyHeader':
-      if (credential.value.startsWith('svc_')) return credential.value;
-      throw invalidTokenError('X-API-Key takes an API key, "svc_" followed by 40 hex characters.');
-    case 'bearer':
-      return credential.value;
-  }
-}
-
-async function authenticateApiKey(key: string, address: string): Promise<Caller> {
-  const hash = hashApiKey(key);
-  if (hash === null) throw invalidKeyError(UNKNOWN_KEY_DETAIL);
-  const caller = await findApiKeyOwner({ kind: 'key', hash, address }).catch(withChallenge);
-  requireAllowedAddress(caller);
-  recordKeyUse(caller);
-  return caller;
-}
-
-/** Adds the challenge to the error for a key that is not valid. */
-function withChallenge(error: unknown): never {
-  throw error instanceof ServiceError && error.code === 'invalid_api_key' ? invalidKeyError(error.message) : error;
-}
-
-/**
- * Error for an API key that is not valid. Unlike that for a token, it is replaced by a 429 above the limit of the
- * address.
- */
-function invalidKeyError(detail: string): HttpError {
-  return new HttpError('invalid_api_key', detail, {
-    headers: { 'www-authenticate': buildInvalidTokenChallenge('mcp') },
-  });
-}
-
-/** Error for a credential that is not an API key. */
-function invalidTokenError(detail: string): ChallengeError {
-  return buildInvalidTokenError('mcp', detail);
+function missingCredentialError(): ChallengeError {
+  const detail = 'Connect by OAuth, or send an API key as "Authorization: Bearer svc_…".';
+  return new ChallengeError('invalid_api_key', detail, `Bearer ${describeMetadata('mcp')}`);
 }

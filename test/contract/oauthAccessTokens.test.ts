@@ -68,7 +68,7 @@ describe('MCP credentials', () => {
     const both = await request(app.url, 'GET', '/', {
       headers: { 'x-api-key': customer.key, authorization: `Bearer ${tokens.access_token}` },
     });
-    expectRefused(both, /different credentials/);
+    expectRefused(both, /different keys/);
   });
 
   it('a token without svc:write returns 403 with insufficient_scope and the required scopes', async () => {
