@@ -4,6 +4,7 @@ import { SECOND_CATALOG } from './catalogs.ts';
 import { ClockWatch } from './clockWatch.ts';
 import { join } from 'node:path';
 import { Redis } from 'ioredis';
+import { SQL_FUNCTIONS } from '../../shared/domain/sqlFunctions.ts';
 import { ROOT } from '../local/environment/build.ts';
 import { createDatabase, executeStatements } from '../local/environment/databases.ts';
 import { createEnvironment } from '../local/environment/environment.ts';
@@ -158,7 +159,9 @@ export async function startChaosEnvironment({
     // The default one is released last, because commands use it.
     await environment.migrate(databaseUrl, { CATALOG: SECOND_CATALOG });
     await environment.migrate(databaseUrl);
-    await executeStatements(databaseUrl, AUDIT_TRIGGERS_SQL, PAUSE_TRIGGERS_SQL, ...sql);
+    // The invariants call the functions of this checkout, also while the build has a seeded bug in them.
+    const functions = SQL_FUNCTIONS.map(({ text }) => text.replace('CREATE FUNCTION', 'CREATE OR REPLACE FUNCTION'));
+    await executeStatements(databaseUrl, ...functions, AUDIT_TRIGGERS_SQL, PAUSE_TRIGGERS_SQL, ...sql);
 
     const processes = new Map<string, ManagedProcess>();
     const unexpectedExits: string[] = [];

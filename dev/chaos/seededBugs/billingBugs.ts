@@ -185,8 +185,8 @@ export const BILLING_BUGS: readonly SeededBug[] = [
     name: 'credit periods are renewed without a lock',
     changes: [
       {
-        file: 'shared/domain/credits/periods.ts',
-        within: 'prepareRenewal',
+        file: 'shared/domain/credits/renewDuePeriods.ts',
+        within: 'prepareBatch',
         find: 'FOR NO KEY UPDATE OF $a SKIP LOCKED',
         replace: '',
       },

@@ -86,11 +86,10 @@ export const SUBSCRIPTION_BUGS: readonly SeededBug[] = [
     name: 'a month is granted by the present plan, whatever plan applied at its start',
     changes: [
       {
-        file: 'shared/domain/credits/monthPlan.ts',
-        within: 'buildMonthPlan',
-        find: 'JOIN catalog_plans plan ON plan.slug = paid.plan_slug',
-        replace: `JOIN subscriptions present ON present.id = paid.subscription_id
-              JOIN catalog_plans plan ON plan.slug = present.plan_slug`,
+        file: 'shared/domain/credits/monthPlan.sql',
+        find: 'FROM paid JOIN catalog_plans plan ON plan.slug = paid.plan_slug',
+        replace:
+          'FROM paid JOIN subscriptions s ON s.id = p_subscription JOIN catalog_plans plan ON plan.slug = s.plan_slug',
       },
     ],
     foundBy: ['a-month-grants-its-plan'],

@@ -5,11 +5,10 @@ import { prepared, runStatement } from '../../lib/database/preparedStatements.ts
 import type { PlanSlug } from '../../spec/plans.ts';
 import { Subscription } from '../../tables/Subscription.ts';
 import { SubscriptionPlan } from '../../tables/SubscriptionPlan.ts';
-import { buildPlanOrder } from '../credits/monthPlan.ts';
 
 /*
  * The history of the plans that a subscription was paid for (`subscription_plans`), one row a payment. Which plan applies
- * at a time, and what a month grants (credits/monthPlan.ts), follow from these rows alone: from what was paid and
+ * at a time, and what a month grants (credits/monthPlan.sql), follow from these rows alone: from what was paid and
  * returned, not from when it became known here.
  */
 
@@ -26,7 +25,8 @@ function getStart({ isAnnual, periodStart, paidAt }: ReviewedInvoice): Date {
   return isAnnual ? periodStart : paidAt;
 }
 
-const PLAN_ORDER = buildPlanOrder(SubscriptionPlan.tableName);
+/** Of the plans that apply at a time, the first one counts. `credits/monthPlan.sql` has the same order. */
+const PLAN_ORDER = 'applies_from DESC, stripe_invoice_id IS NULL, id DESC';
 
 const UPSERT_PLANS = prepared(
   'record_paid_plans',

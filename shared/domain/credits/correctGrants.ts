@@ -4,7 +4,7 @@ import type { Account } from '../../tables/Account.ts';
 import type { LedgerEntry } from '../../tables/LedgerEntry.ts';
 import type { Subscription } from '../../tables/Subscription.ts';
 import { type EntryInput, postEntries } from './ledger.ts';
-import { buildMonthPlan } from './monthPlan.ts';
+import { MONTH_PLAN } from './monthPlan.ts';
 
 /** A month of a subscription, as it was granted and as it should be. */
 interface Month {
@@ -26,7 +26,7 @@ const READ_DUE_GRANTS = prepared(
   'read_due_grants',
   `SELECT month, plan.credits AS due, plan.name AS "planName"
      FROM subscriptions s CROSS JOIN generate_series(0, cast(:last AS int)) AS month
-     LEFT JOIN LATERAL (${buildMonthPlan({ subscriptionId: 's.id', startedAt: 's.started_at', month: 'month' })}) plan ON true
+     LEFT JOIN LATERAL ${MONTH_PLAN.installedName}(s.id, s.started_at, month) plan ON true
     WHERE s.id = :subscription ORDER BY month`,
 );
 

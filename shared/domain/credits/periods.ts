@@ -2,12 +2,13 @@ import type { Transaction } from 'objection';
 import { addMonths } from '../../lib/calendar.ts';
 import { now } from '../../lib/clock.ts';
 import { prepared, runStatement } from '../../lib/database/preparedStatements.ts';
+import { readSqlFunction } from '../../lib/database/sqlFunctions.ts';
 import { Account } from '../../tables/Account.ts';
 import type { Subscription } from '../../tables/Subscription.ts';
 import { type EntryInput, postEntries } from './ledger.ts';
 import { correctGrants } from './correctGrants.ts';
 import { LOW_CREDITS_THRESHOLD } from './lowCredits.ts';
-import { buildMonthPlan, buildMonthStart } from './monthPlan.ts';
+import { MONTH_PLAN, MONTH_START } from './monthPlan.ts';
 
 /**
  * The monthly credit periods of a subscription: its first month, renewals, and the end. Each month is granted by the plan
@@ -16,8 +17,7 @@ import { buildMonthPlan, buildMonthStart } from './monthPlan.ts';
 
 const FIND_FIRST_PLAN = prepared(
   'find_first_month_plan',
-  `SELECT plan.* FROM subscriptions s
-    CROSS JOIN LATERAL (${buildMonthPlan({ subscriptionId: 's.id', startedAt: 's.started_at', month: '0' })}) plan
+  `SELECT plan.name, plan.credits FROM subscriptions s, ${MONTH_PLAN.installedName}(s.id, s.started_at, 0) plan
     WHERE s.id = :subscription`,
 );
 
@@ -165,86 +165,18 @@ function buildPlanCreditsExpiry({ plan_credits: left }: Account, description: st
   return [{ entryType: 'expiry', amount: -left, planAmount: -left, description, effectKey }];
 }
 
-const MONTH_PLAN = buildMonthPlan({
-  subscriptionId: 's.id',
-  startedAt: 's.started_at',
-  month: 'a.period_index + 1',
-});
+export const RENEW_CREDIT_PERIODS = readSqlFunction(new URL('./renewCreditPeriods.sql', import.meta.url), [
+  MONTH_START,
+  MONTH_PLAN,
+  LOW_CREDITS_THRESHOLD,
+]);
 
-/**
- * Renews the credit period of as many due accounts as fit one statement: the plan credits expire, at most a month's
- * worth of them rolls over, and the next month is granted, as ledger entries in this order.
- *
- * Months are counted from the start of the subscription, so that a clamped month end does not shift later ones. Only paid
- * months are granted, by the plan history and with the credits of the released plan, whatever catalog this process has.
- * Locked accounts are skipped and found by the next statement. The effect key makes a month's grant unique, and the
- * account's row advances in the same statement.
- *
- * OFFSET 0 makes the planner look up subscription and plan for each account in the order of the index, until the limit is
- * reached. Otherwise it may join and sort all due accounts for each batch. If another transaction has changed the account
- * since the snapshot, Postgres evaluates only the outer WHERE for its new row, which therefore requires that the month is
- * the same; as CASE, for which the planner does not expect fewer rows than the limit.
- * @param options.limit order and number of the accounts.
- * @param options.columns further columns of the result.
- */
-export const prepareRenewal = (name: string, condition: string, { limit = '', columns = '' } = {}) =>
-  prepared(
-    name,
-    `WITH due AS MATERIALIZED (
-     SELECT a.id, a.balance, a.plan_credits, a.topup_credits, a.ledger_count, a.generation_count, a.period_index, a.period_end,
-            least(a.plan_credits, a.period_granted) AS carried, plan.credits AS granted, plan.name AS plan_name,
-            a.webhook_count, a.credits_low_since, a.credits_low_threshold, s.uuid AS subscription, s.started_at
-       FROM accounts a
-       CROSS JOIN LATERAL (
-         SELECT id, uuid, started_at, a.period_end AS due_at FROM subscriptions
-          WHERE id = a.subscription_id AND status = 'active' AND a.period_end < paid_until OFFSET 0) s
-       CROSS JOIN LATERAL (${MONTH_PLAN} OFFSET 0) plan
-      WHERE a.plan_slug IS NOT NULL AND a.period_end <= :until ${condition}
-        AND CASE WHEN s.id = a.subscription_id AND s.due_at = a.period_end THEN true ELSE false END
-      ${limit}
-        FOR NO KEY UPDATE OF a SKIP LOCKED
-   ), renewed AS (
-     UPDATE accounts a
-        SET balance = due.topup_credits + due.carried + due.granted,
-            plan_credits = due.carried + due.granted,
-            ledger_count = due.ledger_count + 1 + cast(due.plan_credits > 0 AS int) + cast(due.carried > 0 AS int),
-            period_index = due.period_index + 1,
-            period_start = due.period_end,
-            period_end = ${buildMonthStart('due.started_at', 'due.period_index + 2')},
-            period_granted = due.granted,
-            period_rollover = due.carried,
-            generation_count_at_period_start = due.generation_count,
-            period_used = 0,
-            credits_low_since =
-              CASE WHEN due.topup_credits + due.carried + due.granted
-                        < ${LOW_CREDITS_THRESHOLD.installedName}(due.credits_low_threshold, due.granted)
-                   THEN due.credits_low_since END
-       FROM due WHERE a.id = due.id
-   ), entries AS (
-     INSERT INTO ledger_entries (account_id, number, entry_type, amount, plan_amount, balance_after, description,
-                                 effect_key, created_at)
-     SELECT due.id, due.ledger_count + entry.position, entry.type, entry.amount, entry.amount, entry.balance_after,
-            entry.description, entry.type || ':' || due.subscription || ':' || due.period_index + 1, cast(:now AS timestamptz)
-       FROM due, LATERAL (VALUES
-              (1, 'expiry', -due.plan_credits, due.topup_credits, 'Unspent plan credits of the month'),
-              (1 + cast(due.plan_credits > 0 AS int), 'rollover', due.carried, due.topup_credits + due.carried,
-               'Rolled over from the month before'),
-              (1 + cast(due.plan_credits > 0 AS int) + cast(due.carried > 0 AS int), 'grant', due.granted,
-               due.topup_credits + due.carried + due.granted, 'Monthly credits: ' || due.plan_name || ' plan')
-            ) AS entry (position, type, amount, balance_after, description)
-      WHERE entry.amount <> 0
-   ), event AS (
-     INSERT INTO outbox_events (account_id, type, subject, created_at, next_attempt_at)
-     SELECT id, 'credits.granted', 'grant:' || subscription || ':' || period_index + 1, cast(:now AS timestamptz),
-            cast(:now AS timestamptz)
-       FROM due WHERE webhook_count > 0
-     ON CONFLICT (account_id, type, subject) DO NOTHING
-   )
-   SELECT cast(count(*) AS int) AS accounts, max(period_end) AS "lastEnd"${columns} FROM due`,
-  );
-
-/** Renews the due period of one account. */
-export const RENEW_ACCOUNT_PERIOD = prepareRenewal('renew_account_credit_period', 'AND a.id = :account');
+/** Renews the due period of one account, unless another transaction keeps it locked. */
+export const RENEW_ACCOUNT_PERIOD = prepared(
+  'renew_account_credit_period',
+  `SELECT accounts FROM ${RENEW_CREDIT_PERIODS.installedName}(
+     ARRAY (SELECT id FROM accounts WHERE id = :account FOR NO KEY UPDATE SKIP LOCKED), :until, :now)`,
+);
 
 /**
  * Renews the due periods of one account that the caller has locked, before a calculation from its current month: an

@@ -2,14 +2,14 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Transaction } from 'objection';
 import { now } from '../../lib/clock.ts';
 import { isRejection } from '../../lib/database/errors.ts';
-import { runStatement, type Statement } from '../../lib/database/preparedStatements.ts';
+import { prepared, runStatement, type Statement } from '../../lib/database/preparedStatements.ts';
 import { WORKER_APPLICATION_NAME } from '../../lib/database/pool.ts';
 import { isDraining } from '../../lib/drain.ts';
 import { logger } from '../../lib/logger.ts';
 import { creditPeriodsRenewed } from '../../lib/metrics.ts';
 import { Account } from '../../tables/Account.ts';
 import { lockAccount } from './ledger.ts';
-import { prepareRenewal, RENEW_ACCOUNT_PERIOD, renewCreditPeriods } from './periods.ts';
+import { RENEW_ACCOUNT_PERIOD, RENEW_CREDIT_PERIODS, renewCreditPeriods } from './periods.ts';
 
 /**
  * Accounts that one statement renews while other sessions use the database: few, since creates by these accounts wait for
@@ -43,18 +43,29 @@ const IS_DATABASE_IN_USE = `EXISTS (
      AND (state <> 'idle' OR state_change > clock_timestamp() - interval '1 second') IS NOT FALSE)`;
 
 /**
- * Renews from a period's end on, so that the dead index entries of earlier batches are not read again. The bound is a
- * comparison of rows: between two bounds of one column the planner expects so few accounts that it sorts all. It expects
- * many with a limit that is a parameter, so each size is a statement of its own.
+ * Renews accounts that no other transaction keeps locked, in the order of their periods' ends, from an end on: so the dead
+ * index entries of earlier batches are not read again. The bound is a comparison of rows, since between two bounds of one
+ * column the planner expects so few accounts that it sorts all. It expects many with a limit that is a parameter, so each
+ * size is a statement of its own. OFFSET 0 makes it look up the subscriptions in the order of the index, until the limit is
+ * reached.
  *
  * Commits without waiting for the disk. If Postgres crashes before the flush, the periods are due again, and nothing was
  * built on their renewal: each commit that is waited for flushes the earlier ones.
  */
 const prepareBatch = (name: string, size: number) =>
-  prepareRenewal(name, 'AND (a.period_end, a.id) >= (:from, 0)', {
-    limit: `ORDER BY a.period_end LIMIT ${size}`,
-    columns: `, ${IS_DATABASE_IN_USE} AS "isDatabaseInUse", set_config('synchronous_commit', 'off', true)`,
-  });
+  prepared(
+    name,
+    `SELECT accounts, last_end AS "lastEnd", ${IS_DATABASE_IN_USE} AS "isDatabaseInUse",
+            set_config('synchronous_commit', 'off', true)
+       FROM ${RENEW_CREDIT_PERIODS.installedName}(
+         ARRAY (
+           SELECT a.id FROM accounts a, LATERAL (
+             SELECT FROM subscriptions s
+              WHERE s.id = a.subscription_id AND s.status = 'active' AND a.period_end < s.paid_until OFFSET 0) s
+            WHERE a.plan_slug IS NOT NULL AND a.period_end <= :until AND (a.period_end, a.id) >= (:from, 0)
+            ORDER BY a.period_end LIMIT ${size} FOR NO KEY UPDATE OF a SKIP LOCKED
+         ), :until, :now)`,
+  );
 
 export const RENEW_SMALL_BATCH = prepareBatch('renew_credit_periods', SMALL_BATCH_SIZE);
 export const RENEW_LARGE_BATCH = prepareBatch('renew_many_credit_periods', LARGE_BATCH_SIZE);

@@ -1,10 +1,10 @@
-import { buildMonthPlan, buildMonthStart } from '../monthPlan.ts';
+import { MONTH_PLAN, MONTH_START } from '../monthPlan.ts';
 import { CLOCK_SKEW_INTERVAL, type Invariant } from './invariant.ts';
 
 /** Monthly credits of a subscription: each month is granted once and on time, and the remainder expires or rolls over. */
 
 /** Start of the n-th month of a subscription. Months are always counted from its start. */
-const getMonthStartSql = (months: string) => buildMonthStart('s.started_at', months);
+const getMonthStartSql = (month: string) => `${MONTH_START.installedName}(s.started_at, cast(${month} AS integer))`;
 
 /**
  * Entries of months, by effect key: `{grant|rollover|expiry}:{subscription}:{month}` for a renewal, with `:{number}` for a
@@ -66,7 +66,7 @@ export const CREDIT_PERIOD_INVARIANTS: readonly Invariant[] = [
       SELECT s.account_id, format('month %s of subscription %s', m.month, s.uuid) AS subject,
              format('granted %s; the plan history grants %s', m.granted, coalesce(plan.credits::text, 'nothing')) AS detail
         FROM subscriptions s JOIN (${GRANTED_MONTHS}) m ON m.subscription = s.uuid::text
-        LEFT JOIN LATERAL (${buildMonthPlan({ subscriptionId: 's.id', startedAt: 's.started_at', month: 'm.month' })}) plan ON true
+        LEFT JOIN LATERAL ${MONTH_PLAN.installedName}(s.id, s.started_at, cast(m.month AS integer)) plan ON true
        WHERE s.status = 'active' AND m.granted IS DISTINCT FROM plan.credits
          AND NOT (coalesce(m.granted >= plan.credits, true)
                   AND EXISTS (SELECT FROM subscription_plans p WHERE p.subscription_id = s.id AND p.returned_at IS NOT NULL))`,
