@@ -47,7 +47,7 @@ CREATE FUNCTION topup_remainders(of_account bigint) RETURNS TABLE (topup_uuid uu
         FROM ledger_entries e
         LEFT JOIN topups t ON t.account_id = of_account AND e.effect_key = 'topup:' || t.uuid
        WHERE e.account_id = of_account AND e.entry_type IN ('topup', 'grant')
-         AND (e.entry_type = 'topup' OR e.effect_key ~ '^(goodwill|adjustment):')
+         AND (e.entry_type = 'topup' OR e.effect_key LIKE 'adjustment:%')
     ), placed AS (
       SELECT number, uuid, credits, sum(credits) OVER (ORDER BY number DESC) - credits AS newer FROM lot
     )
