@@ -29,19 +29,39 @@ export interface SuccessResponse {
 }
 
 /** A request that was parsed. */
-export interface EndpointRequest<Body, Query> {
-  ctx: Context;
-  body: Body;
-  query: Query;
-  /** Not for public endpoints. */
-  caller: Caller;
-  accountId: number;
-  /** The `uuid` of the path. */
-  uuid: string;
+export class EndpointRequest<Body, Query> {
+  readonly ctx: Context;
+  readonly body: Body;
+  readonly query: Query;
   /** Identifies the effects of an idempotent request, also if it is executed again after a crash. */
-  id: string;
+  readonly id: string;
   /** Saves the response of an idempotent request in the transaction that makes its change. */
-  saveResponse: SaveResponse<unknown>;
+  readonly saveResponse: SaveResponse<unknown>;
+
+  constructor(ctx: Context, body: Body, query: Query, id: string, saveResponse: SaveResponse<unknown>) {
+    this.ctx = ctx;
+    this.body = body;
+    this.query = query;
+    this.id = id;
+    this.saveResponse = saveResponse;
+  }
+
+  /** The caller of an endpoint that is not public. */
+  get caller(): Caller {
+    return requireCaller(this.ctx);
+  }
+
+  get accountId(): number {
+    return this.caller.accountId;
+  }
+
+  /**
+   * The `uuid` of the path.
+   * @throws ServiceError not_found
+   */
+  get uuid(): string {
+    return parseUuidParam(this.ctx);
+  }
 }
 
 /** Everything that the pipeline decides before an endpoint runs. Defaults: `rest`, and twice `account`. */
@@ -117,28 +137,15 @@ export function defineEndpoint<Body extends TSchema, Query extends TSchema, Pars
     const query = getQueryParser()?.(ctx.query) as Static<Query>;
     ctx.status = getStatus();
     const execute = async (id: string, saveResponse: SaveResponse<unknown>) =>
-      run({
-        ctx,
-        body,
-        query,
-        id,
-        saveResponse,
-        get caller() {
-          return requireCaller(ctx);
-        },
-        get accountId() {
-          return requireCaller(ctx).accountId;
-        },
-        get uuid() {
-          return parseUuidParam(ctx);
-        },
-      });
-    const response = await (idempotent === true ? runOnce(ctx, scope, body, execute) : execute('', async () => {}));
+      run(new EndpointRequest(ctx, body, query, id, saveResponse));
+    const response = await (idempotent === true ? runOnce(ctx, scope, body, execute) : execute('', saveNothing));
     if (response !== undefined) ctx.body = response;
   }
 
   return { ...described, handler };
 }
+
+const saveNothing = async (): Promise<void> => {};
 
 /** Runs a request once per idempotency key. The same key with another request is rejected. */
 async function runOnce(
