@@ -1,6 +1,6 @@
 import { listLedgerEntries } from '../../../shared/domain/credits/ledger.ts';
-import { getUsageSummary } from '../../../shared/domain/credits/usage.ts';
-import { listKeyUsage } from '../../../shared/domain/credits/usageByKey.ts';
+import { getUsageSummary } from '../../../shared/domain/usage/usageSummary.ts';
+import { listKeyUsage } from '../../../shared/domain/usage/usageByKey.ts';
 import { requireCaller, type Context } from '../../context.ts';
 import { buildLedgerQuery, parseLedgerFilter } from '../../pipeline/listFilters.ts';
 import { parsePage } from '../../pipeline/requestParameters.ts';

@@ -3,7 +3,7 @@ import { listActiveApiKeys } from '../../../shared/domain/accounts/apiKeys.ts';
 import { isStaff } from '../../../shared/domain/accounts/staff.ts';
 import { getBillingStatus } from '../../../shared/domain/billing/billingStatus.ts';
 import { type BillingStatus } from '../../../shared/presenters/billingStatus.ts';
-import { getUsageSummary } from '../../../shared/domain/credits/usage.ts';
+import { getUsageSummary } from '../../../shared/domain/usage/usageSummary.ts';
 import { listConnectedApplications } from '../../../shared/domain/oauth/grants.ts';
 import { requireCaller, type Context } from '../../context.ts';
 import { findOutcome, type Outcome, sendAccountAreaPage } from '../components/accountPage.tsx';

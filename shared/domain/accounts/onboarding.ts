@@ -1,7 +1,7 @@
 import { ServiceError } from '../../spec/errors.ts';
 import { ONBOARDING_STEPS, type OnboardingStep } from '../../spec/states.ts';
 import { Account } from '../../tables/Account.ts';
-import { getActivePlan } from '../billing/entitlement.ts';
+import { getActivePlan } from '../credits/entitlement.ts';
 import type { ProfileInput } from './accounts.ts';
 import { assertNotDeleting } from './assertNotDeleting.ts';
 

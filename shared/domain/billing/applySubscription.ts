@@ -4,7 +4,7 @@ import { addMilliseconds, now } from '../../lib/clock.ts';
 import type { Account } from '../../tables/Account.ts';
 import { Subscription } from '../../tables/Subscription.ts';
 import { recordEvent } from '../outbox/recordEvent.ts';
-import { entitlementFor } from './entitlement.ts';
+import { entitlementFor } from '../credits/entitlement.ts';
 import { buildFollowUpColumns, FOLLOW_UP_DONE, type FollowUp } from './followUps.ts';
 import { applySubscriptionInvoices } from './invoices.ts';
 import { oweBackAfterDeletion, recordOwedRefunds } from './refunds.ts';

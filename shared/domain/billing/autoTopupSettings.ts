@@ -4,7 +4,7 @@ import { topupCredits } from '../../spec/plans.ts';
 import { Account } from '../../tables/Account.ts';
 import { mapProcessorErrors } from '../payments/processorErrors.ts';
 import { getCustomerId } from './customers.ts';
-import { getActivePlan } from './entitlement.ts';
+import { getActivePlan } from '../credits/entitlement.ts';
 import { changeSubscription } from './subscriptionEvents.ts';
 
 export interface AutoTopupSettings {

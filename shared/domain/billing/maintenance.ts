@@ -8,7 +8,7 @@ import { syncPendingTopups } from './pendingTopups.ts';
 import { completeDueInvoices } from './topupInvoices.ts';
 import { issueDueRefunds } from './refunds.ts';
 import { endSubscriptionRow } from './endSubscriptions.ts';
-import { RENEWAL_GRACE_MS } from './subscriptionStatus.ts';
+import { RENEWAL_GRACE_MS } from '../credits/entitlement.ts';
 import { issueDueTopupRefunds } from './issueTopupRefunds.ts';
 import { runDueFollowUps, syncSubscription } from './syncSubscription.ts';
 import { DAY_MS, MINUTE_MS } from '../../spec/durations.ts';

@@ -12,7 +12,7 @@ import { mapProcessorErrors } from '../payments/processorErrors.ts';
 import { nextSyncVersion } from '../payments/syncVersion.ts';
 import { type CheckoutUrl, getCheckoutReturnUrls } from './checkoutUrls.ts';
 import { withCustomer } from './customers.ts';
-import { buildSubscriptionRequiredError, getActivePlan } from './entitlement.ts';
+import { buildSubscriptionRequiredError, getActivePlan } from '../credits/entitlement.ts';
 import { requireReleasedPlan } from '../catalog/releasedPlans.ts';
 import { findTopupSnapshot, settleTopup } from './topupPayments.ts';
 import { DAY_MS, MINUTE_MS } from '../../spec/durations.ts';

@@ -4,7 +4,7 @@ import { Account } from '../../tables/Account.ts';
 import { ACCOUNT_SUSPENDED_DETAIL, invalidCredentialError } from '../accounts/accounts.ts';
 import type { Caller } from '../accounts/caller.ts';
 import { keyChangedError } from '../accounts/credentialChanges.ts';
-import { buildSubscriptionRequiredError } from '../billing/entitlement.ts';
+import { buildSubscriptionRequiredError } from '../credits/entitlement.ts';
 import { buildReachedLimitError } from '../spendingLimits/reachedLimitError.ts';
 import type { CreateInput, Rejection } from './debit.ts';
 

@@ -6,7 +6,9 @@ import type { Plan } from '../../spec/plans.ts';
 import type { Account } from '../../tables/Account.ts';
 import type { Subscription } from '../../tables/Subscription.ts';
 import { DAY_MS } from '../../spec/durations.ts';
-import { RENEWAL_GRACE_MS } from './subscriptionStatus.ts';
+
+/** Time from the end of a paid year in which its renewal is usually collected. The processor keeps a draft for an hour. */
+export const RENEWAL_GRACE_MS = DAY_MS;
 
 /** The columns of an account that say what it may use, and until when. */
 export type Entitlement = Pick<Account, 'plan_slug' | 'spendable_until' | 'parallel_limit'>;

@@ -10,7 +10,7 @@ import { perService } from '../../lib/serviceScope.ts';
 import { USAGE_HISTORY_DAYS } from '../../spec/limits.ts';
 import type { Plan } from '../../spec/plans.ts';
 import { Account } from '../../tables/Account.ts';
-import { getActivePlan } from '../billing/entitlement.ts';
+import { getActivePlan } from '../credits/entitlement.ts';
 import { DAY_MS } from '../../spec/durations.ts';
 
 export interface DailyUsage {
