@@ -1,7 +1,7 @@
 import type { Caller } from '../../shared/domain/accounts/caller.ts';
 import { signInNotRecentError } from '../../shared/domain/accounts/recentSignIn.ts';
 import { requireAllowedAddress } from '../../shared/domain/accounts/restrictions.ts';
-import { requireStaff } from '../../shared/domain/accounts/staff.ts';
+import { requireStaff } from '../../shared/domain/accounts/staffRights.ts';
 import { hasImageModels } from '../../shared/lib/catalog/catalog.ts';
 import { ServiceError } from '../../shared/spec/errors.ts';
 import type { Context } from '../context.ts';

@@ -4,7 +4,7 @@ import { type RenderPool, startRenderPool } from '../../dev/sampleUpstream/rende
 import { type SampleUpstream, startSampleUpstream } from '../../dev/sampleUpstream/server.ts';
 import { eraseAccount } from '../../shared/domain/accounts/erase.ts';
 import { pruneTestGenerations } from '../../shared/domain/generations/pruneTests.ts';
-import type { Actor } from '../../shared/domain/staff/audit.ts';
+import type { Actor } from '../../shared/domain/audit/recordAuditEntry.ts';
 import { refundGeneration } from '../../shared/domain/staff/generationActions.ts';
 import { reinstateAccount, suspendAccount } from '../../shared/domain/staff/suspension.ts';
 import { isSignedWith, WebhookReceiver } from '../fakes/webhookReceiver.ts';

@@ -1,7 +1,7 @@
 import { findOrCreateAccountByEmail, getAccount, updateProfile } from '../../../shared/domain/accounts/accounts.ts';
 import { DEV_PROVIDER } from '../../../shared/domain/accounts/identities.ts';
 import { completeOnboardingStep } from '../../../shared/domain/accounts/onboarding.ts';
-import { isStaff, isStaffEmail } from '../../../shared/domain/accounts/staff.ts';
+import { isStaff, isStaffEmail } from '../../../shared/domain/accounts/staffRights.ts';
 import { PROVIDER_NAMES, getIdentityProviders } from '../../../shared/gateways/identity/index.ts';
 import { createBodyParser } from '../../../shared/lib/validation/bodyParser.ts';
 import type { Account } from '../../../shared/tables/Account.ts';

@@ -1,6 +1,6 @@
 import { getAccount } from '../../../shared/domain/accounts/accounts.ts';
 import { listActiveApiKeys } from '../../../shared/domain/accounts/apiKeys.ts';
-import { isStaff } from '../../../shared/domain/accounts/staff.ts';
+import { isStaff } from '../../../shared/domain/accounts/staffRights.ts';
 import { getBillingStatus } from '../../../shared/domain/billing/billingStatus.ts';
 import { type BillingStatus } from '../../../shared/presenters/billingStatus.ts';
 import { getUsageSummary } from '../../../shared/domain/usage/usageSummary.ts';

@@ -24,7 +24,7 @@ import { lockAccount } from '../credits/ledger.ts';
 import { recordIdentityRemoval } from './identityUndo.ts';
 import { recordSecurityEvent, type RequestOrigin, SERVICE_ORIGIN } from './securityEvents.ts';
 import { findActiveSession } from './sessions.ts';
-import { grantStaffRights } from './staff.ts';
+import { grantStaffRights } from './staffRights.ts';
 
 /**
  * Outcome of a sign-in with an identity.

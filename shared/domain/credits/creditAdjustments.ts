@@ -4,7 +4,7 @@ import { logger } from '../../lib/logger.ts';
 import { ServiceError } from '../../spec/errors.ts';
 import { Account } from '../../tables/Account.ts';
 import { LedgerEntry } from '../../tables/LedgerEntry.ts';
-import { type Actor, recordAuditEntry } from '../staff/audit.ts';
+import { type Actor, recordAuditEntry } from '../audit/recordAuditEntry.ts';
 import { type EntryInput, lockAccount, postEntries } from './ledger.ts';
 
 /** Largest adjustment. A larger amount is most likely a typing error. */

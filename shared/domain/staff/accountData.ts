@@ -5,7 +5,7 @@ import { removeIdentity } from '../accounts/identities.ts';
 import { AuditEntry } from '../../tables/AuditEntry.ts';
 import type { Account } from '../../tables/Account.ts';
 import type { Identity } from '../../tables/Identity.ts';
-import { type Actor, recordAuditEntry } from './audit.ts';
+import { type Actor, recordAuditEntry } from '../audit/recordAuditEntry.ts';
 
 /** Records that staff export the data of an account, and returns it once the record is committed. */
 export async function exportAccountByStaff(

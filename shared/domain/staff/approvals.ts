@@ -6,7 +6,7 @@ import { ServiceError } from '../../spec/errors.ts';
 import { hasPermission } from '../../spec/staff.ts';
 import { Account } from '../../tables/Account.ts';
 import { StaffApproval } from '../../tables/StaffApproval.ts';
-import { getStaffRole } from '../accounts/staff.ts';
+import { getStaffRole } from '../accounts/staffRights.ts';
 import {
   assertNotErased,
   assertRemovable,
@@ -14,7 +14,7 @@ import {
   postAdjustmentWithin,
 } from '../credits/creditAdjustments.ts';
 import { lockAccount } from '../credits/ledger.ts';
-import { recordAuditEntry, type StaffActor } from './audit.ts';
+import { recordAuditEntry, type StaffActor } from '../audit/recordAuditEntry.ts';
 
 /**
  * Stores an adjustment until another member decides. The request name is a UUID.

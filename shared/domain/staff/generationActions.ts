@@ -8,7 +8,7 @@ import { assertNotErased } from '../credits/creditAdjustments.ts';
 import { lockAccount } from '../credits/ledger.ts';
 import { requeueGenerations } from '../generations/execution/stuckGenerations.ts';
 import { refundSucceededGeneration } from '../generations/refundSucceeded.ts';
-import { type Actor, recordAuditEntry } from './audit.ts';
+import { type Actor, recordAuditEntry } from '../audit/recordAuditEntry.ts';
 import { findGenerationForStaff } from './generations.ts';
 
 /**

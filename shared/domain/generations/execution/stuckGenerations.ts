@@ -3,7 +3,7 @@ import { prepared, runStatement } from '../../../lib/database/preparedStatements
 import { logger } from '../../../lib/logger.ts';
 import type { GenerationKey } from '../../../queues/catalog.ts';
 import { Generation } from '../../../tables/Generation.ts';
-import { type Actor, recordAuditEntry } from '../../staff/audit.ts';
+import { type Actor, recordAuditEntry } from '../../audit/recordAuditEntry.ts';
 import { enqueueNextStep } from './nextStep.ts';
 
 /** A queued generation without recent progress, with the columns that operators need. */

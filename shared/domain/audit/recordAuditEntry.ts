@@ -5,7 +5,7 @@ import type { AuditAction, StaffRole } from '../../spec/staff.ts';
 import { ServiceError } from '../../spec/errors.ts';
 import { Account } from '../../tables/Account.ts';
 import { AuditEntry } from '../../tables/AuditEntry.ts';
-import { isStaffEmail } from '../accounts/staff.ts';
+import { isStaffEmail } from '../accounts/staffRights.ts';
 import { assertWithinDailyLimit } from './dailyLimits.ts';
 
 /** The person who performs a staff action: a staff account in the console, or the system user of a command. */
