@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { eraseAccount } from '../../shared/domain/accounts/erase.ts';
-import { postCreditAdjustment } from '../../shared/domain/credits/creditAdjustments.ts';
+import { postCreditAdjustment } from '../../shared/domain/staff/creditAdjustments.ts';
 import type { Actor } from '../../shared/domain/audit/recordAuditEntry.ts';
 import { refundGeneration } from '../../shared/domain/staff/generationActions.ts';
 import type { TestCustomer } from '../harness/apiClient.ts';

@@ -10,7 +10,7 @@ import { PaymentEvent } from '../../tables/PaymentEvent.ts';
 import { Subscription } from '../../tables/Subscription.ts';
 import type { TopupRefund } from '../../tables/TopupRefund.ts';
 import { findRequestedDeletion, type RequestedDeletion } from '../accounts/deletion.ts';
-import { listLastLedgerEntries, listPaymentIssues } from '../accounts/adminLookup.ts';
+import { listLastLedgerEntries, listPaymentIssues } from './accountLookup.ts';
 import { listActiveApiKeys } from '../accounts/apiKeys.ts';
 import { listIdentities } from '../accounts/identities.ts';
 import { type ActiveWebSession, listActiveSessions } from '../accounts/sessions.ts';

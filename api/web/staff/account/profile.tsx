@@ -1,5 +1,5 @@
 import type { VNode } from 'preact';
-import { type AccountState, describeAccountState } from '../../../../shared/domain/accounts/accountState.ts';
+import { type AccountState, describeAccountState } from '../../../../shared/domain/staff/accountState.ts';
 import { isStaffEmail } from '../../../../shared/domain/accounts/staffRights.ts';
 import type { AppliedPlan } from '../../../../shared/domain/billing/planHistory.ts';
 import type { AccountOverview } from '../../../../shared/domain/staff/accountOverview.ts';

@@ -1,10 +1,10 @@
-import { addMilliseconds, now } from '../../../lib/clock.ts';
-import { prepared, runStatement } from '../../../lib/database/preparedStatements.ts';
-import { logger } from '../../../lib/logger.ts';
-import type { GenerationKey } from '../../../queues/catalog.ts';
-import { Generation } from '../../../tables/Generation.ts';
-import { type Actor, recordAuditEntry } from '../../audit/recordAuditEntry.ts';
-import { enqueueNextStep } from './nextStep.ts';
+import { addMilliseconds, now } from '../../lib/clock.ts';
+import { prepared, runStatement } from '../../lib/database/preparedStatements.ts';
+import { logger } from '../../lib/logger.ts';
+import type { GenerationKey } from '../../queues/catalog.ts';
+import { Generation } from '../../tables/Generation.ts';
+import { type Actor, recordAuditEntry } from '../audit/recordAuditEntry.ts';
+import { enqueueNextStep } from '../generations/execution/nextStep.ts';
 
 /** A queued generation without recent progress, with the columns that operators need. */
 export type StuckGeneration = Pick<

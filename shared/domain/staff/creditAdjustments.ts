@@ -5,7 +5,7 @@ import { ServiceError } from '../../spec/errors.ts';
 import { Account } from '../../tables/Account.ts';
 import { LedgerEntry } from '../../tables/LedgerEntry.ts';
 import { type Actor, recordAuditEntry } from '../audit/recordAuditEntry.ts';
-import { type EntryInput, lockAccount, postEntries } from './ledger.ts';
+import { type EntryInput, lockAccount, postEntries } from '../credits/ledger.ts';
 
 /** Largest adjustment. A larger amount is most likely a typing error. */
 export const ADJUSTMENT_MAX_CREDITS = 100_000;
