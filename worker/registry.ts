@@ -34,8 +34,8 @@ import { runAccountDeletions } from '../shared/domain/accounts/deletionSweep.ts'
 import { revokeExpiredApiKeys } from '../shared/domain/accounts/expiredApiKeys.ts';
 import { pruneReferralNetworks } from '../shared/domain/affiliates/referrals.ts';
 import { pruneSecurityEvents } from '../shared/domain/accounts/securityEvents.ts';
-import { pruneExpiredSessions } from '../shared/domain/accounts/sessions.ts';
-import { pruneExpiredSignIns } from '../shared/domain/accounts/signIn.ts';
+import { pruneExpiredSessions } from '../shared/domain/signIn/sessions.ts';
+import { pruneExpiredSignIns } from '../shared/domain/signIn/signIn.ts';
 import { runSteps } from '../shared/lib/runSteps.ts';
 import type { JobName, Payload } from '../shared/queues/catalog.ts';
 import { recordWorkerHeartbeat } from '../shared/queues/heartbeat.ts';

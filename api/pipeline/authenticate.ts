@@ -1,7 +1,7 @@
 import { SESSION_ENDED_DETAIL } from '../../shared/domain/accounts/accounts.ts';
 import type { Caller, KeyCredential } from '../../shared/domain/accounts/caller.ts';
 import { findApiKeyOwner } from '../../shared/domain/accounts/apiKeyOwners.ts';
-import { findSessionOwner, isSessionToken } from '../../shared/domain/accounts/sessions.ts';
+import { findSessionOwner, isSessionToken } from '../../shared/domain/signIn/sessions.ts';
 import { readByKey } from '../../shared/domain/generations/read.ts';
 import { sha256 } from '../../shared/lib/secrets.ts';
 import { isUuid } from '../../shared/lib/uuid.ts';

@@ -1,8 +1,8 @@
 import { expect } from 'chai';
 import { findOrCreateAccountByEmail } from '../../shared/domain/accounts/accounts.ts';
-import { linkIdentity, removeIdentity, signInWithIdentity } from '../../shared/domain/accounts/identities.ts';
+import { linkIdentity, removeIdentity, signInWithIdentity } from '../../shared/domain/signIn/identities.ts';
 import { SERVICE_ORIGIN } from '../../shared/domain/accounts/securityEvents.ts';
-import { createWebSession } from '../../shared/domain/accounts/sessions.ts';
+import { createWebSession } from '../../shared/domain/signIn/sessions.ts';
 import { grantStaffRights, isStaff } from '../../shared/domain/accounts/staffRights.ts';
 import { sha256 } from '../../shared/lib/secrets.ts';
 import { createPerson, type FakePerson } from '../fakes/identity/person.ts';

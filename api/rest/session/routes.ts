@@ -1,6 +1,6 @@
 import { findOrCreateAccountByEmail, getAccount, updateProfile } from '../../../shared/domain/accounts/accounts.ts';
-import { DEV_PROVIDER } from '../../../shared/domain/accounts/identities.ts';
-import { completeOnboardingStep } from '../../../shared/domain/accounts/onboarding.ts';
+import { DEV_PROVIDER } from '../../../shared/domain/signIn/identities.ts';
+import { completeOnboardingStep } from '../../../shared/domain/signIn/onboarding.ts';
 import { isStaff, isStaffEmail } from '../../../shared/domain/accounts/staffRights.ts';
 import { PROVIDER_NAMES, getIdentityProviders } from '../../../shared/gateways/identity/index.ts';
 import { createBodyParser } from '../../../shared/lib/validation/bodyParser.ts';

@@ -10,7 +10,7 @@ import { AccountDeletion } from '../../tables/AccountDeletion.ts';
 import { findRenewingSubscription } from '../billing/endSubscriptions.ts';
 import { recordSubscriptionChange } from '../billing/subscriptionEvents.ts';
 import { lockAccount } from '../credits/ledger.ts';
-import { revokeAccess } from './revokeAccess.ts';
+import { revokeAccess } from '../signIn/revokeAccess.ts';
 import { recordSecurityEvent, type RequestOrigin } from './securityEvents.ts';
 import { patchTestAccount } from './testAccounts.ts';
 

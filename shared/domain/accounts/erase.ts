@@ -24,7 +24,7 @@ import { syncOpenSubscriptions } from '../billing/endSubscriptions.ts';
 import { clearEventPayloads } from '../billing/paymentEvents.ts';
 import { oweBackAfterDeletion } from '../billing/refunds.ts';
 import { mapProcessorErrors } from '../payments/processorErrors.ts';
-import { revokeAccess } from './revokeAccess.ts';
+import { revokeAccess } from '../signIn/revokeAccess.ts';
 import { findTestAccountId } from './testAccounts.ts';
 import { lockAccount } from '../credits/ledger.ts';
 import { purgeAccountGenerations } from '../generations/purge.ts';

@@ -1,7 +1,7 @@
 import type { ErasureResult } from '../accounts/erase.ts';
 import { eraseAccount } from '../accounts/erase.ts';
 import { exportAccount } from '../accounts/export.ts';
-import { removeIdentity } from '../accounts/identities.ts';
+import { removeIdentity } from '../signIn/identities.ts';
 import { AuditEntry } from '../../tables/AuditEntry.ts';
 import type { Account } from '../../tables/Account.ts';
 import type { Identity } from '../../tables/Identity.ts';

@@ -1,7 +1,7 @@
 import { pipeline } from 'node:stream/promises';
-import { countActiveAccess } from '../../../../shared/domain/accounts/revokeAccess.ts';
+import { countActiveAccess } from '../../../../shared/domain/signIn/revokeAccess.ts';
 import { assertErasable } from '../../../../shared/domain/accounts/erase.ts';
-import { listIdentities } from '../../../../shared/domain/accounts/identities.ts';
+import { listIdentities } from '../../../../shared/domain/signIn/identities.ts';
 import { lookUpAccountForStaff } from '../../../../shared/domain/staff/accountLookup.ts';
 import { revokeAccountAccess } from '../../../../shared/domain/staff/accessActions.ts';
 import {

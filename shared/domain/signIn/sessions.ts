@@ -12,14 +12,14 @@ import { Session } from '../../tables/Session.ts';
 import { DAY_MS } from '../../spec/durations.ts';
 import { lockAccount } from '../credits/ledger.ts';
 import { isEmailEnabled, recordEvent } from '../outbox/recordEvent.ts';
-import { accountSuspendedError } from './accounts.ts';
+import { accountSuspendedError } from '../accounts/accounts.ts';
 import {
   describeOrigin,
   isUnknownBrowser,
   recordSecurityEvent,
   type RequestOrigin,
   SERVICE_ORIGIN,
-} from './securityEvents.ts';
+} from '../accounts/securityEvents.ts';
 
 export const SESSION_LIFETIME_MS = SESSION_DAYS * DAY_MS;
 

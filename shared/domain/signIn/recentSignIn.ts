@@ -4,7 +4,7 @@ import { prepared, runStatement } from '../../lib/database/preparedStatements.ts
 import { DAY_MS, MINUTE_MS } from '../../spec/durations.ts';
 import { ServiceError } from '../../spec/errors.ts';
 import { IDENTITY_UNDO_DAYS, RECENT_SIGN_IN_MINUTES } from '../../spec/limits.ts';
-import type { Caller } from './caller.ts';
+import type { Caller } from '../accounts/caller.ts';
 
 const FIND_RECENT_SIGN_IN = prepared(
   'find_recent_sign_in',

@@ -7,7 +7,7 @@ import { Session } from '../../tables/Session.ts';
 import { revokeAccountGrants } from '../oauth/grants.ts';
 import { recordEvent } from '../outbox/recordEvent.ts';
 import { disableEndpoints } from '../webhooks/endpointState.ts';
-import { findTestAccountId, lockTestAccount } from './testAccounts.ts';
+import { findTestAccountId, lockTestAccount } from '../accounts/testAccounts.ts';
 
 /** Number of credentials that were ended. */
 export interface RevokedAccess {

@@ -11,7 +11,7 @@ import { Identity } from '../../tables/Identity.ts';
 import { Session } from '../../tables/Session.ts';
 import { lockAccount } from '../credits/ledger.ts';
 import { removeIdentity } from './identities.ts';
-import { recordSecurityEvent, SERVICE_ORIGIN } from './securityEvents.ts';
+import { recordSecurityEvent, SERVICE_ORIGIN } from '../accounts/securityEvents.ts';
 
 /** Change that a notification made; null for none. */
 export type AppleNotificationResult = {

@@ -12,7 +12,7 @@ import { Session } from '../../tables/Session.ts';
 import { lockAccount } from '../credits/ledger.ts';
 import { recordEvent } from '../outbox/recordEvent.ts';
 import { revokeAccessAndWebhooks } from './revokeAccess.ts';
-import { describeOrigin, recordSecurityEvent, type RequestOrigin } from './securityEvents.ts';
+import { describeOrigin, recordSecurityEvent, type RequestOrigin } from '../accounts/securityEvents.ts';
 
 /** An identity that was removed, with what an undo needs. The message to the owner contains it, encrypted. */
 export type RemovedIdentity = {

@@ -18,13 +18,13 @@ import { Account } from '../../tables/Account.ts';
 import { Identity } from '../../tables/Identity.ts';
 import { Session } from '../../tables/Session.ts';
 import { revokeAccessAndWebhooks } from './revokeAccess.ts';
-import { getAccount, findOrCreateAccountByEmail } from './accounts.ts';
+import { getAccount, findOrCreateAccountByEmail } from '../accounts/accounts.ts';
 import type { ReferralClick } from '../affiliates/referrals.ts';
 import { lockAccount } from '../credits/ledger.ts';
 import { recordIdentityRemoval } from './identityUndo.ts';
-import { recordSecurityEvent, type RequestOrigin, SERVICE_ORIGIN } from './securityEvents.ts';
+import { recordSecurityEvent, type RequestOrigin, SERVICE_ORIGIN } from '../accounts/securityEvents.ts';
 import { findActiveSession } from './sessions.ts';
-import { grantStaffRights } from './staffRights.ts';
+import { grantStaffRights } from '../accounts/staffRights.ts';
 
 /**
  * Outcome of a sign-in with an identity.
