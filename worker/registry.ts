@@ -30,7 +30,7 @@ import { rollUpMetrics } from '../shared/domain/platform/metricsRollup.ts';
 import { dispatchGenerations } from '../shared/domain/generations/execution/dispatch.ts';
 import { pollGenerations } from '../shared/domain/generations/execution/poll.ts';
 import { sweepGenerations } from '../shared/domain/generations/execution/sweep.ts';
-import { runAccountDeletions } from '../shared/domain/accounts/deletionSweep.ts';
+import { runAccountDeletions } from '../shared/domain/privacy/deletionSweep.ts';
 import { revokeExpiredApiKeys } from '../shared/domain/accounts/expiredApiKeys.ts';
 import { pruneReferralNetworks } from '../shared/domain/affiliates/referrals.ts';
 import { pruneSecurityEvents } from '../shared/domain/accounts/securityEvents.ts';

@@ -1,4 +1,4 @@
-import { isDeletionRequested } from '../../shared/domain/accounts/deletion.ts';
+import { isDeletionRequested } from '../../shared/domain/privacy/deletion.ts';
 import { requireStaff } from '../../shared/domain/accounts/staffRights.ts';
 import { ServiceError } from '../../shared/spec/errors.ts';
 import { type Context, requireCaller } from '../context.ts';

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { eraseAccount } from '../../shared/domain/accounts/erase.ts';
+import { eraseAccount } from '../../shared/domain/privacy/erase.ts';
 import { failGeneration } from '../../shared/domain/generations/execution/completeOrFail.ts';
 import { checkModelHealth } from '../../shared/domain/generations/execution/healthCheck.ts';
 import { purgeDeletedGenerations } from '../../shared/domain/generations/purge.ts';

@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import sharp from 'sharp';
 import { type RenderPool, startRenderPool } from '../../dev/sampleUpstream/renderPool.ts';
 import { type SampleUpstream, startSampleUpstream } from '../../dev/sampleUpstream/server.ts';
-import { eraseAccount } from '../../shared/domain/accounts/erase.ts';
+import { eraseAccount } from '../../shared/domain/privacy/erase.ts';
 import { pruneTestGenerations } from '../../shared/domain/generations/pruneTests.ts';
 import type { Actor } from '../../shared/domain/audit/recordAuditEntry.ts';
 import { refundGeneration } from '../../shared/domain/staff/generationActions.ts';

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { eraseAccount } from '../../shared/domain/accounts/erase.ts';
+import { eraseAccount } from '../../shared/domain/privacy/erase.ts';
 import { postCreditAdjustment } from '../../shared/domain/staff/creditAdjustments.ts';
 import type { Actor } from '../../shared/domain/audit/recordAuditEntry.ts';
 import { refundGeneration } from '../../shared/domain/staff/generationActions.ts';

@@ -1,6 +1,6 @@
-import type { ErasureResult } from '../accounts/erase.ts';
-import { eraseAccount } from '../accounts/erase.ts';
-import { exportAccount } from '../accounts/export.ts';
+import type { ErasureResult } from '../privacy/erase.ts';
+import { eraseAccount } from '../privacy/erase.ts';
+import { exportAccount } from '../privacy/export.ts';
 import { removeIdentity } from '../signIn/identities.ts';
 import { AuditEntry } from '../../tables/AuditEntry.ts';
 import type { Account } from '../../tables/Account.ts';

@@ -9,7 +9,7 @@ import { OwedRefund } from '../../tables/OwedRefund.ts';
 import { PaymentEvent } from '../../tables/PaymentEvent.ts';
 import { Subscription } from '../../tables/Subscription.ts';
 import type { TopupRefund } from '../../tables/TopupRefund.ts';
-import { findRequestedDeletion, type RequestedDeletion } from '../accounts/deletion.ts';
+import { findRequestedDeletion, type RequestedDeletion } from '../privacy/deletion.ts';
 import { listLastLedgerEntries, listPaymentIssues } from './accountLookup.ts';
 import { listActiveApiKeys } from '../accounts/apiKeys.ts';
 import { listIdentities } from '../signIn/identities.ts';

@@ -3,7 +3,7 @@ import { logger } from '../../lib/logger.ts';
 import { ServiceError } from '../../spec/errors.ts';
 import { Account } from '../../tables/Account.ts';
 import { Session } from '../../tables/Session.ts';
-import { postponeErasure } from '../accounts/deletion.ts';
+import { postponeErasure } from '../privacy/deletion.ts';
 import { getStaffRole } from '../accounts/staffRights.ts';
 import { patchTestAccount } from '../accounts/testAccounts.ts';
 import { lockAccount } from '../credits/ledger.ts';

@@ -1,6 +1,6 @@
 import { pipeline } from 'node:stream/promises';
 import { countActiveAccess } from '../../../../shared/domain/signIn/revokeAccess.ts';
-import { assertErasable } from '../../../../shared/domain/accounts/erase.ts';
+import { assertErasable } from '../../../../shared/domain/privacy/erase.ts';
 import { listIdentities } from '../../../../shared/domain/signIn/identities.ts';
 import { lookUpAccountForStaff } from '../../../../shared/domain/staff/accountLookup.ts';
 import { revokeAccountAccess } from '../../../../shared/domain/staff/accessActions.ts';

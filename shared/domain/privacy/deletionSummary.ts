@@ -3,7 +3,7 @@ import { Affiliate } from '../../tables/Affiliate.ts';
 import { Commission } from '../../tables/Commission.ts';
 import { Subscription } from '../../tables/Subscription.ts';
 import { canReceivePayouts } from '../affiliates/payouts.ts';
-import { getAccount } from './accounts.ts';
+import { getAccount } from '../accounts/accounts.ts';
 
 /** Consequences of the deletion of an account for its owner. */
 export interface DeletionSummary {

@@ -8,8 +8,8 @@ import { Account } from '../../tables/Account.ts';
 import { SecurityEvent } from '../../tables/SecurityEvent.ts';
 import { lockAccount } from '../credits/ledger.ts';
 import { COLUMNS, type TableName } from './exportColumns.ts';
-import { recordSecurityEvent, type RequestOrigin } from './securityEvents.ts';
-import { findTestAccountId } from './testAccounts.ts';
+import { recordSecurityEvent, type RequestOrigin } from '../accounts/securityEvents.ts';
+import { findTestAccountId } from '../accounts/testAccounts.ts';
 
 type Row = Record<string, unknown>;
 

@@ -25,11 +25,11 @@ import { clearEventPayloads } from '../billing/paymentEvents.ts';
 import { oweBackAfterDeletion } from '../billing/refunds.ts';
 import { mapProcessorErrors } from '../payments/processorErrors.ts';
 import { revokeAccess } from '../signIn/revokeAccess.ts';
-import { findTestAccountId } from './testAccounts.ts';
+import { findTestAccountId } from '../accounts/testAccounts.ts';
 import { lockAccount } from '../credits/ledger.ts';
 import { purgeAccountGenerations } from '../generations/purge.ts';
 import { deleteGeneration } from '../generations/delete.ts';
-import { buildServiceCaller } from './caller.ts';
+import { buildServiceCaller } from '../accounts/caller.ts';
 import { deleteAccountUploads } from '../uploads/expireUploads.ts';
 
 /** Writes the audit entry of an erasure by staff, in its transaction. */

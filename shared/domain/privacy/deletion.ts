@@ -11,8 +11,8 @@ import { findRenewingSubscription } from '../billing/endSubscriptions.ts';
 import { recordSubscriptionChange } from '../billing/subscriptionEvents.ts';
 import { lockAccount } from '../credits/ledger.ts';
 import { revokeAccess } from '../signIn/revokeAccess.ts';
-import { recordSecurityEvent, type RequestOrigin } from './securityEvents.ts';
-import { patchTestAccount } from './testAccounts.ts';
+import { recordSecurityEvent, type RequestOrigin } from '../accounts/securityEvents.ts';
+import { patchTestAccount } from '../accounts/testAccounts.ts';
 
 /** Days during which the owner can undo a deletion. */
 export const DELETION_UNDO_DAYS = 7;

@@ -8,7 +8,7 @@ import { Account } from '../../tables/Account.ts';
 import { AccountDeletion } from '../../tables/AccountDeletion.ts';
 import { endAllSubscriptions, resumeRenewal, stopRenewals } from '../billing/endSubscriptions.ts';
 import { lockAccount } from '../credits/ledger.ts';
-import { getAccount } from './accounts.ts';
+import { getAccount } from '../accounts/accounts.ts';
 import { eraseAccount } from './erase.ts';
 
 /**
