@@ -17,7 +17,7 @@ import { renewDueCreditPeriods } from '../shared/domain/credits/renewDuePeriods.
 import { pruneIdempotentRequests } from '../shared/domain/platform/idempotentRequests.ts';
 import { pruneEmails, sendEmails } from '../shared/domain/emails/sendEmails.ts';
 import { recordReminders } from '../shared/domain/emails/reminders.ts';
-import { dispatchEvents, pruneEvents } from '../shared/domain/outbox/dispatchEvents.ts';
+import { dispatchEvents, pruneEvents } from '../shared/domain/webhooks/dispatchEvents.ts';
 import { deliverWebhooks } from '../shared/domain/webhooks/deliverWebhooks.ts';
 import { failDeliveriesOfDisabledEndpoints } from '../shared/domain/webhooks/endpointState.ts';
 import { pruneUnusedClients } from '../shared/domain/oauth/clients.ts';

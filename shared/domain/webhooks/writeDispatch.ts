@@ -3,7 +3,7 @@ import { now } from '../../lib/clock.ts';
 import { prepared, runStatement } from '../../lib/database/preparedStatements.ts';
 import { EMAIL_KIND_BY_EVENT, SECURITY_EMAIL_KINDS } from '../../spec/events.ts';
 import type { OutboxEvent } from '../../tables/OutboxEvent.ts';
-import { isEmailEnabled } from './recordEvent.ts';
+import { isEmailEnabled } from '../outbox/recordEvent.ts';
 
 /** An event with what follows from it. */
 export interface DispatchedEvent

@@ -10,7 +10,7 @@ import { getBackoffMs } from '../../lib/retryBackoff.ts';
 import { enqueueWebhooks } from '../../queues/enqueue.ts';
 import { DAY_MS, HOUR_MS } from '../../spec/durations.ts';
 import { OutboxEvent } from '../../tables/OutboxEvent.ts';
-import { ensureDefaultEndpoint } from '../webhooks/defaultEndpoint.ts';
+import { ensureDefaultEndpoint } from './defaultEndpoint.ts';
 import { buildEventBody, type EventSources, getWebhookUrl, readEventSources } from './eventData.ts';
 import { type DispatchedEvent, writeDispatch } from './writeDispatch.ts';
 
