@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { findOrCreateAccountByEmail } from '../../shared/domain/accounts/accounts.ts';
+import { findOrCreateAccountByEmail } from '../../shared/domain/signIn/findOrCreateAccount.ts';
 import { linkIdentity, removeIdentity, signInWithIdentity } from '../../shared/domain/signIn/identities.ts';
 import { SERVICE_ORIGIN } from '../../shared/domain/accounts/securityEvents.ts';
 import { createWebSession } from '../../shared/domain/signIn/sessions.ts';

@@ -1,4 +1,5 @@
-import { findOrCreateAccountByEmail, getAccount, updateProfile } from '../../../shared/domain/accounts/accounts.ts';
+import { getAccount, updateProfile } from '../../../shared/domain/accounts/accounts.ts';
+import { findOrCreateAccountByEmail } from '../../../shared/domain/signIn/findOrCreateAccount.ts';
 import { DEV_PROVIDER } from '../../../shared/domain/signIn/identities.ts';
 import { completeOnboardingStep } from '../../../shared/domain/signIn/onboarding.ts';
 import { isStaff, isStaffEmail } from '../../../shared/domain/accounts/staffRights.ts';

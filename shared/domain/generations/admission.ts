@@ -5,7 +5,7 @@ import { ACCOUNT_SUSPENDED_DETAIL, invalidCredentialError } from '../accounts/ac
 import type { Caller } from '../accounts/caller.ts';
 import { keyChangedError } from '../accounts/credentialChanges.ts';
 import { buildSubscriptionRequiredError } from '../credits/entitlement.ts';
-import { buildReachedLimitError } from '../spendingLimits/reachedLimitError.ts';
+import { buildReachedLimitError, type LimitOwner } from '../spendingLimits/reachedLimitError.ts';
 import type { CreateInput, Rejection } from './debit.ts';
 
 /*
@@ -33,8 +33,16 @@ export async function buildRejectionError(
     const detail = 'Creating generations requires an active subscription. Choose a plan, then try again.';
     return buildSubscriptionRequiredError(account, detail);
   }
-  if (rejection === 'spending_limit_reached') return buildReachedLimitError(caller, request.credits);
+  if (rejection === 'spending_limit_reached') return buildReachedLimitError(getLimitOwner(caller), request.credits);
   return new ServiceError(rejection, REJECTION_DETAILS[rejection](request));
+}
+
+function getLimitOwner({ accountId, credential }: Caller): LimitOwner {
+  return {
+    accountId,
+    keyHash: credential.kind === 'key' ? credential.hash : null,
+    clientId: credential.kind === 'token' ? credential.clientId : null,
+  };
 }
 
 const REJECTION_DETAILS: Record<
