@@ -1,6 +1,19 @@
 import { config } from '../shared/lib/config.ts';
 import { perService } from '../shared/lib/serviceScope.ts';
 import { isDevSignInAllowed } from '../shared/lib/signInSettings.ts';
+import { ADMIN } from './features/admin/endpoints.ts';
+import { AFFILIATE } from './features/affiliate/endpoints.ts';
+import { openReferralLink } from './features/affiliate/referralLink.ts';
+import { API_KEYS } from './features/apiKeys/endpoints.ts';
+import { BILLING } from './features/billing/endpoints.ts';
+import { GENERATIONS } from './features/generations/endpoints.ts';
+import { MODELS } from './features/models/endpoints.ts';
+import { NOTIFICATIONS } from './features/notifications/endpoints.ts';
+import { SERVICE } from './features/health/endpoints.ts';
+import { LOCAL_SIGN_IN, SESSION } from './features/session/endpoints.ts';
+import { UPLOADS } from './features/uploads/endpoints.ts';
+import { USAGE } from './features/usage/endpoints.ts';
+import { WEBHOOKS } from './features/webhooks/endpoints.ts';
 import { llmsText, serverJson } from './mcp/discovery.ts';
 import * as mcp from './mcp/endpoint.ts';
 import { showConsent, submitConsent } from './oauth/authorize/handler.ts';
@@ -9,22 +22,10 @@ import { register } from './oauth/register.ts';
 import { revoke } from './oauth/revoke.ts';
 import { token } from './oauth/token.ts';
 import type { HttpRoute } from './pipeline/route.ts';
-import * as admin from './rest/admin/routes.ts';
-import * as affiliate from './rest/affiliate/routes.ts';
-import * as apiKeys from './rest/apiKeys/routes.ts';
-import * as billing from './rest/billing/routes.ts';
-import * as webhooks from './rest/billing/paymentWebhook.ts';
-import * as generations from './rest/generations/routes.ts';
-import { receiveUpstreamCallback } from './rest/generations/upstreamCallback.ts';
-import { health, ready, serving } from './rest/health/routes.ts';
-import * as models from './rest/models/routes.ts';
-import * as notifications from './rest/notifications/routes.ts';
-import * as openapi from './rest/openapi/routes.ts';
-import { receiveAppleEvent } from './rest/session/appleEvents.ts';
-import * as session from './rest/session/routes.ts';
-import * as uploads from './rest/uploads/routes.ts';
-import * as usage from './rest/usage/routes.ts';
-import * as webhookEndpoints from './rest/webhooks/routes.ts';
+import { receiveUpstreamCallback } from './features/generations/upstreamCallback.ts';
+import * as openapi from './openapi/routes.ts';
+import { toRoutes } from './openapi/feature.ts';
+import { receiveAppleEvent } from './features/session/appleEvents.ts';
 import { accountScript } from './static/accountScript.ts';
 import { media } from './static/media.ts';
 import { stylesheet } from './static/stylesheet.ts';
@@ -57,71 +58,11 @@ import * as unsubscribePages from './web/unsubscribe/handler.tsx';
  */
 // biome-ignore format: aligned columns.
 export const HTTP_ROUTES: readonly HttpRoute[] = [
-  ['POST',    '/api/generations/create/',                        'rest', 'account', 'create',    'json', generations.create, { access: 'svc:write', testKeysWrite: true, hasImages: true }],
-  ['POST',    '/api/generations/estimate/',                      'rest', 'account', 'account',   'json', generations.estimate, { access: 'svc:write', testKeysWrite: true, hasImages: true }],
-  ['GET',     '/api/generations/',                               'rest', 'account', 'account',   'none', generations.list, { access: 'svc:read' }],
-  ['GET',     '/api/generations/:uuid/',                         'rest', 'account', 'account',   'none', generations.read, { access: 'svc:read', readsGeneration: true }],
-  ['DELETE',  '/api/generations/:uuid/',                         'rest', 'account', 'account',   'json', generations.remove, { access: 'svc:write', testKeysWrite: true }],
-  ['POST',    '/api/generations/:uuid/cancel/',                  'rest', 'account', 'account',   'json', generations.cancel, { access: 'svc:write', testKeysWrite: true }],
+  // The REST interface. docs/routes.md shows its rows, which are in the definitions.
+  ...[GENERATIONS, UPLOADS, MODELS, API_KEYS, USAGE, WEBHOOKS, BILLING, NOTIFICATIONS, AFFILIATE, ADMIN, SERVICE, SESSION].flatMap(toRoutes),
 
-  ['POST',    '/api/uploads/create/',                            'rest', 'account', 'account',   'json', uploads.create, { access: 'svc:write', testKeysWrite: true }],
-  ['GET',     '/api/uploads/:uuid/',                             'rest', 'account', 'account',   'none', uploads.read, { access: 'svc:write' }],
-
-  ['GET',     '/api/models/',                                    'rest', 'anyone',  'public',    'none', models.list],
-
-  ['POST',    '/api/keys/create/',                               'rest', 'account', 'account',   'json', apiKeys.create, { access: 'unrestricted', recentSignIn: apiKeys.createsLiveKey }],
-  ['GET',     '/api/keys/',                                      'rest', 'account', 'account',   'none', apiKeys.list, { access: 'account' }],
-  ['PATCH',   '/api/keys/:uuid/',                                'rest', 'account', 'account',   'json', apiKeys.update, { access: 'unrestricted', recentSignIn: apiKeys.changesOptions }],
-  ['POST',    '/api/keys/:uuid/revoke/',                         'rest', 'account', 'account',   'json', apiKeys.revoke, { access: 'account' }],
-
-  ['GET',     '/api/usage/summary/',                             'rest', 'account', 'account',   'none', usage.summary, { access: 'svc:read' }],
-  ['GET',     '/api/usage/keys/',                                'rest', 'account', 'account',   'none', usage.keys, { access: 'svc:read' }],
-  ['GET',     '/api/ledger/',                                    'rest', 'account', 'account',   'none', usage.ledger, { access: 'svc:read' }],
-
-  ['POST',    '/api/webhooks/create/',                           'rest', 'account', 'account',   'json', webhookEndpoints.create, { access: 'account', testKeysWrite: true }],
-  ['GET',     '/api/webhooks/',                                  'rest', 'account', 'account',   'none', webhookEndpoints.list, { access: 'account' }],
-  ['GET',     '/api/webhooks/default/secret/',                   'rest', 'session', 'account',   'none', webhookEndpoints.readDefaultSecret, { recentSignIn: true }],
-  ['POST',    '/api/webhooks/default/rotate-secret/',            'rest', 'session', 'account',   'json', webhookEndpoints.rotateDefault, { recentSignIn: true }],
-  ['GET',     '/api/webhooks/:uuid/',                            'rest', 'account', 'account',   'none', webhookEndpoints.read, { access: 'account' }],
-  ['PATCH',   '/api/webhooks/:uuid/',                            'rest', 'account', 'account',   'json', webhookEndpoints.update, { access: 'account', testKeysWrite: true }],
-  ['DELETE',  '/api/webhooks/:uuid/',                            'rest', 'account', 'account',   'json', webhookEndpoints.remove, { access: 'account', testKeysWrite: true }],
-  ['POST',    '/api/webhooks/:uuid/rotate-secret/',              'rest', 'account', 'account',   'json', webhookEndpoints.rotate, { access: 'account', recentSignIn: true, testKeysWrite: true }],
-  ['POST',    '/api/webhooks/:uuid/test/',                       'rest', 'account', 'account',   'json', webhookEndpoints.test, { access: 'account', testKeysWrite: true }],
-  ['GET',     '/api/webhooks/:uuid/deliveries/',                 'rest', 'account', 'account',   'none', webhookEndpoints.deliveries, { access: 'account' }],
-  ['POST',    '/api/webhooks/:uuid/deliveries/:delivery/redeliver/', 'rest', 'account', 'account',   'json', webhookEndpoints.redeliverOne, { access: 'account', testKeysWrite: true }],
-
-  ['GET',     '/api/billing/plans/',                             'rest', 'anyone',  'public',    'none', billing.plans],
-  ['GET',     '/api/billing/status/',                            'rest', 'account', 'account',   'none', billing.status, { access: 'svc:read' }],
-  ['POST',    '/api/billing/checkout/',                          'rest', 'account', 'payment',   'json', billing.checkout, { access: 'account' }],
-  ['POST',    '/api/billing/portal/',                            'rest', 'account', 'payment',   'json', billing.portal, { access: 'account' }],
-  ['GET',     '/api/billing/invoices/',                          'rest', 'account', 'account',   'none', billing.invoices, { access: 'account' }],
-
-  ['GET',     '/api/billing/topup/settings/',                    'rest', 'account', 'account',   'none', billing.readTopupSettings, { access: 'account' }],
-  ['PATCH',   '/api/billing/topup/settings/',                    'rest', 'account', 'payment',   'json', billing.updateTopupSettings, { access: 'account' }],
-  ['POST',    '/api/billing/topup/',                             'rest', 'account', 'payment',   'json', billing.topup, { access: 'account' }],
-  ['POST',    '/api/billing/webhooks/processor/',                'rest', 'anyone',  'unlimited', 'raw',  webhooks.receiveProcessorEvent],
-
-  ['GET',     '/api/notifications/settings/',                    'rest', 'account', 'account',   'none', notifications.readSettings, { access: 'account' }],
-  ['PATCH',   '/api/notifications/settings/',                    'rest', 'account', 'account',   'json', notifications.updateSettings, { access: 'account' }],
-
-  ['POST',    '/api/affiliate/enroll/',                          'rest', 'account', 'account',   'json', affiliate.enroll, { access: 'account' }],
-  ['GET',     '/api/affiliate/status/',                          'rest', 'account', 'account',   'none', affiliate.status, { access: 'account' }],
-  ['POST',    '/api/affiliate/onboarding-link/',                 'rest', 'account', 'payment',   'json', affiliate.createOnboardingLink, { access: 'account', recentSignIn: true }],
-
-  ['GET',     '/api/admin/metrics/',                             'rest', 'account', 'account',   'none', admin.metrics, { permission: 'viewDashboard' }],
-
-  ['GET',     '/api/health/',                                    'rest', 'anyone',  'unlimited', 'none', health, { isProbe: true }],
-  ['GET',     '/api/serving/',                                   'rest', 'anyone',  'unlimited', 'none', serving, { isProbe: true }],
-  ['GET',     '/api/ready/',                                     'rest', 'anyone',  'unlimited', 'none', ready, { isProbe: true }],
-  ['GET',     '/api/openapi.json',                               'rest', 'anyone',  'public',    'none', openapi.openApiDocument(() => servedRoutes()), { cors: 'anyOrigin' }],
   ['GET',     '/api/docs/',                                      'rest', 'anyone',  'public',    'none', openapi.docsPage],
   ['GET',     '/api/docs/:file',                                 'rest', 'anyone',  'public',    'none', openapi.docsFile],
-
-  ['GET',     '/authentication/social/config/',                  'json', 'anyone',  'public',    'none', session.socialConfig],
-  ['GET',     '/authentication/me/',                             'json', 'session', 'account',   'none', session.me],
-  ['PATCH',   '/authentication/me/',                             'json', 'session', 'account',   'json', session.updateMe],
-  ['POST',    '/authentication/logout/',                         'json', 'session', 'account',   'json', session.logout],
-  ['POST',    '/authentication/onboarding/advance/',             'json', 'session', 'account',   'json', session.advanceOnboarding],
 
   ['POST',    '/mcp',                                            'mcp',  'account', 'byMessage', 'raw',  mcp.post, { testKeysWrite: true, cors: 'anyOrigin' }],
   ['GET',     '/mcp',                                            'mcp',  'account', 'byMessage', 'none', mcp.get, { cors: 'anyOrigin' }],
@@ -133,7 +74,7 @@ export const HTTP_ROUTES: readonly HttpRoute[] = [
 
   ['GET',     '/',                                               'page', 'visitor', 'account',   'none', signIn.redirectToAccount],
   ['GET',     '/sign-in',                                        'page', 'visitor', 'account',   'none', signIn.showSignInPage],
-  ['GET',     '/r/:code',                                        'page', 'visitor', 'account',   'none', affiliate.openReferralLink],
+  ['GET',     '/r/:code',                                        'page', 'visitor', 'account',   'none', openReferralLink],
   // Links of messages. Mail programs post to those that unsubscribe by themselves.
   ['GET',     '/unsubscribe/:token',                             'page', 'anyone',  'public',    'none', unsubscribePages.confirmUnsubscribe],
   ['POST',    '/unsubscribe/:token',                             'page', 'anyone',  'public',    'none', unsubscribePages.submitUnsubscribe],
@@ -249,7 +190,7 @@ export const HTTP_ROUTES: readonly HttpRoute[] = [
 /** Sign-in without a provider, offered in local development only. */
 // biome-ignore format: aligned columns.
 export const LOCAL_SIGN_IN_ROUTES: readonly HttpRoute[] = [
-  ['POST',    '/authentication/dev/sign-in/',                    'json', 'anyone',  'public',    'json', session.signInWithoutProvider],
+  ...toRoutes(LOCAL_SIGN_IN),
   ['POST',    '/sign-in',                                        'page', 'visitor', 'account',   'form', signIn.localSignIn],
 ];
 
@@ -257,3 +198,5 @@ export const LOCAL_SIGN_IN_ROUTES: readonly HttpRoute[] = [
 export const servedRoutes = perService(() =>
   isDevSignInAllowed(config) ? [...HTTP_ROUTES, ...LOCAL_SIGN_IN_ROUTES] : HTTP_ROUTES,
 );
+
+openapi.serveOpenApiDocument(servedRoutes);

@@ -1,7 +1,7 @@
 import { KEY_MODES, type KeyMode } from '../../shared/spec/testMode.ts';
 import { isUuid } from '../../shared/lib/uuid.ts';
 import { ServiceError } from '../../shared/spec/errors.ts';
-import { WAIT_MAX_SECONDS } from '../../shared/spec/limits.ts';
+import type { Parameters } from '../../shared/lib/validation/queryParser.ts';
 import type { Context } from '../context.ts';
 
 /** At most 15 significant digits, so that the number is exact. */
@@ -15,16 +15,6 @@ export function parsePage(ctx: Context): number {
   const { page = '1' } = ctx.query;
   if (typeof page === 'string' && PAGE_PATTERN.test(page)) return Number(page);
   throw new ServiceError('validation_error', 'page must be a whole number, 1 or more.');
-}
-
-/**
- * Parses the `wait` parameter: the time for which a read waits for the end of the generation. Default 0.
- * @throws ServiceError validation_error
- */
-export function parseWaitSeconds(ctx: Context): number {
-  const { wait = '0' } = ctx.query;
-  if (typeof wait === 'string' && /^\d{1,2}$/.test(wait) && Number(wait) <= WAIT_MAX_SECONDS) return Number(wait);
-  throw new ServiceError('validation_error', `wait must be a whole number of seconds, from 0 to ${WAIT_MAX_SECONDS}.`);
 }
 
 /**
@@ -42,4 +32,9 @@ export function parseMode(ctx: Context): KeyMode {
   const mode = KEY_MODES.find((known) => known === (ctx.query['mode'] ?? 'live'));
   if (mode !== undefined) return mode;
   throw new ServiceError('validation_error', 'mode must be live or test.', { field: 'mode' });
+}
+
+/** Returns the parameters of a form without the fields that were left empty. */
+export function dropEmptyFields(parameters: Parameters): Parameters {
+  return Object.fromEntries(Object.entries(parameters).filter(([, value]) => value !== ''));
 }

@@ -59,7 +59,7 @@ export interface Route extends RoutePolicy {
   handler: Handler;
 }
 
-type RouteMethod = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE' | '*';
+export type RouteMethod = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE' | '*';
 /** Columns of every route. Method `*` and a path that ends in `/*` stand for all methods and all paths below. */
 type RouteColumns<RouteSurface extends Surface, Credential extends RequiredCredential> = [
   method: RouteMethod,
@@ -72,7 +72,8 @@ type RouteColumns<RouteSurface extends Surface, Credential extends RequiredCrede
 ];
 
 /** A route that takes API keys names the access that they must have, or the permission of staff. */
-type KeyPolicy = RoutePolicy & (Required<Pick<RoutePolicy, 'access'>> | Required<Pick<RoutePolicy, 'permission'>>);
+export type KeyPolicy = RoutePolicy &
+  (Required<Pick<RoutePolicy, 'access'>> | Required<Pick<RoutePolicy, 'permission'>>);
 export type HttpRoute =
   | readonly [...RouteColumns<'rest', 'account'>, policy: KeyPolicy]
   | readonly [...RouteColumns<'mcp', 'account'>, policy: RoutePolicy]

@@ -14,7 +14,7 @@ import { getSessionToken, HOT_ACCOUNT, seedSessions } from './seed.ts';
 /** Address of both APIs: the origin of requests by a session, and the issuer of access tokens. */
 export const BASE_URL = 'http://bench.test';
 
-/** What a version offers for preparing the requests to it. */
+/** A running version, with its database. */
 interface PreparedVersion {
   environment: BenchEnvironment;
   url: string;

@@ -17,5 +17,9 @@ const SQL_FILES = readdirSync(join(ROOT, 'shared/domain'), { recursive: true, en
   .filter((path) => path.endsWith('.sql'))
   .map((path) => `shared/domain/${path}`);
 
+const MIGRATIONS = readdirSync(join(ROOT, 'migrations'))
+  .filter((name) => !name.endsWith('.ts'))
+  .map((name) => `migrations/${name}`);
+
 /** Files and folders that programs read at run time, from beside their own file. */
-export const ASSETS = ['api/web/styles', 'api/web/scripts', 'api/mcp/apps/page', ...SQL_FILES];
+export const ASSETS = ['api/web/styles', 'api/web/scripts', 'api/mcp/apps/page', ...SQL_FILES, ...MIGRATIONS];

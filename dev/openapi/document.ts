@@ -1,7 +1,8 @@
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { buildOpenApiDocument } from '../../api/rest/openapi/document.ts';
+import { buildOpenApiDocument } from '../../api/openapi/document.ts';
 import { HTTP_ROUTES, LOCAL_SIGN_IN_ROUTES } from '../../api/router.ts';
+import { ROUTES_PATH } from './routeTable.ts';
 
 /** Parsed JSON object. */
 // oxlint-disable-next-line typescript/no-explicit-any -- its schema is that of OpenAPI, which has no types here
@@ -14,6 +15,8 @@ export const OPENAPI_FILE = join(ROOT, OPENAPI_PATH);
 /** Path of the types of the client library, which are generated from the document. */
 export const CLIENT_TYPES_PATH = 'packages/client/src/schema.ts';
 export const CLIENT_TYPES_FILE = join(ROOT, CLIENT_TYPES_PATH);
+
+export const ROUTES_FILE = join(ROOT, ROUTES_PATH);
 
 /** Path of the interface of the last release, with which the document must be compatible. */
 export const RELEASED_PATH = 'dev/openapi/released.json';

@@ -15,12 +15,14 @@ import {
   RELEASED_FILE,
   RELEASED_PATH,
   removeTexts,
+  ROUTES_FILE,
 } from './document.ts';
+import { formatRouteTable, ROUTES_PATH } from './routeTable.ts';
 
 const USAGE = `npm run openapi [-- options]
 
-Rewrites ${OPENAPI_PATH}, the checked-in description of the REST interface, from the code, and
-${CLIENT_TYPES_PATH}, the types of the client library, from the description.
+Rewrites ${OPENAPI_PATH}, the checked-in description of the REST interface, and ${ROUTES_PATH}, the table of
+all routes, from the code, and ${CLIENT_TYPES_PATH}, the types of the client library, from the description.
 
   --check          change nothing; fail if a file is outdated or breaks clients of the last release
   --against <ref>  compare with the version at this commit or branch instead, for example origin/main
@@ -37,12 +39,14 @@ if (check === true || against !== undefined) process.exitCode = checkDocument(ag
 else {
   writeFileSync(OPENAPI_FILE, text);
   writeFileSync(CLIENT_TYPES_FILE, clientTypes);
+  writeFileSync(ROUTES_FILE, formatRouteTable());
   if (release === true) writeFileSync(RELEASED_FILE, formatOpenApiDocument(removeTexts(JSON.parse(text) as Json)));
 }
 
 function checkDocument(ref: string | undefined): number {
   const isCurrent = isUpToDate(OPENAPI_PATH, OPENAPI_FILE, text);
-  if (!isUpToDate(CLIENT_TYPES_PATH, CLIENT_TYPES_FILE, clientTypes) || !isCurrent) return 1;
+  const areRoutesCurrent = isUpToDate(ROUTES_PATH, ROUTES_FILE, formatRouteTable());
+  if (!isUpToDate(CLIENT_TYPES_PATH, CLIENT_TYPES_FILE, clientTypes) || !isCurrent || !areRoutesCurrent) return 1;
   const [name, before] = readBaseline(ref);
   const after = JSON.parse(text) as Json;
   const changes = findBreakingChanges(before, after);

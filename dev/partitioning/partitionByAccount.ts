@@ -113,8 +113,7 @@ async function readDefinition(client: ClientBase, table: string): Promise<TableD
   if (definition === undefined) throw new Error(`There is no table ${table}: run npm run release first.`);
   const { isPartitioned, otherKeys, publications, hasColumnGrants } = definition;
   if (isPartitioned) throw new Error(`${table} is partitioned already.`);
-  if (otherKeys.length > 0)
-    throw new Error(`${table} has unique keys without account_id, of an earlier schema: ${otherKeys.join(', ')}.`);
+  if (otherKeys.length > 0) throw new Error(`${table} has unique keys without account_id: ${otherKeys.join(', ')}.`);
   if (publications.length > 0)
     throw new Error(
       `${table} is published by ${publications.join(', ')}: drop the publication, and create it afterwards.`,

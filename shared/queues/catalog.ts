@@ -38,12 +38,6 @@ const GenerationsPayload = Type.Object(
       ),
       { minItems: 1, maxItems: MAX_IDS_PER_JOB },
     ),
-    /**
-     * The previous version sends both by generation. Ignored, also because its workers would reject jobs that continued
-     * them. To be removed with the next version.
-     */
-    requestIds: Type.Optional(Type.Unknown()),
-    traceparents: Type.Optional(Type.Unknown()),
   },
   { additionalProperties: false },
 );

@@ -64,9 +64,9 @@ export class Generation extends Model {
   declare provider_cost_cents: string | null;
   /** Idempotency-Key of the request that created it, until it expires. */
   declare idempotency_key: string | null;
-  /** Number of the API key that created it; null for a session, an assistant, or before keys were recorded. */
+  /** Number of the API key that created it; null for a session or an assistant. */
   declare api_key_number: number | null;
-  /** Application that created it with an access token; null for a key or a session, or before it was recorded. */
+  /** Application that created it with an access token; null for a key or a session. */
   declare oauth_client_id: string | null;
   /** Address that receives the event of its end, beside the endpoints of the account. */
   declare webhook_url: string | null;

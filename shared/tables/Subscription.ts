@@ -16,7 +16,7 @@ export class Subscription extends Model {
   /** End of the billing period. */
   declare current_period_end: Date;
   declare cancel_at_period_end: boolean;
-  /** Time at which it was canceled; null also if it ended before this was recorded. */
+  /** Time at which it was canceled. */
   declare ended_at: Date | null;
   /** null if the payment was simulated. */
   declare stripe_subscription_id: string | null;

@@ -9,7 +9,8 @@ import { findFreePort } from '../../dev/local/servers/ports.ts';
 import { runCommand } from '../../dev/local/servers/runCommand.ts';
 import { startProgram } from '../../dev/local/environment/program.ts';
 import { buildServiceEnv } from '../../dev/local/environment/serviceEnv.ts';
-import { migrate, type Migration, MIGRATIONS } from '../../migrations/migrate.ts';
+import { migrate } from '../../migrations/migrate.ts';
+import { parseMigration, readMigrations } from '../../migrations/readMigrations.ts';
 import { checkInvariants } from '../../shared/domain/credits/integrity/index.ts';
 import { FakeUpstream } from '../fakes/fakeUpstream.ts';
 import { createDatabase, requireTestEnv } from '../harness/databases.ts';
@@ -22,23 +23,18 @@ interface Release {
 }
 
 /** Changes that migrations may make while the previous release runs (docs/migrations.md). Used until a release was tagged. */
-const ADD_COLUMNS: Migration = {
-  up: async (db) => {
-    await db.raw(`
-      ALTER TABLE generations ADD COLUMN expanded text;
-      ALTER TABLE accounts ADD COLUMN expanded integer NOT NULL DEFAULT 0;
-      ALTER TABLE ledger_entries ADD COLUMN expanded text;
-      ALTER TABLE metric_deltas ADD COLUMN expanded text;
-      CREATE TABLE expanded (account_id bigint PRIMARY KEY REFERENCES accounts (id));
-    `);
-  },
-  down: async () => {},
-};
-/** The indexes of a migration are built before its changes, so one on a new column needs a migration of its own. */
-const ADD_INDEX: Migration = {
-  up: async () => {},
-  down: async () => {},
-  concurrentIndexes: [{ name: 'generations_expanded_idx', on: 'generations (expanded) WHERE expanded IS NOT NULL' }],
+const ADDITIONS = {
+  '9001_add_columns': parseMigration(`
+    ALTER TABLE generations ADD COLUMN expanded text;
+    ALTER TABLE accounts ADD COLUMN expanded integer NOT NULL DEFAULT 0;
+    ALTER TABLE ledger_entries ADD COLUMN expanded text;
+    ALTER TABLE metric_deltas ADD COLUMN expanded text;
+    CREATE TABLE expanded (account_id bigint PRIMARY KEY REFERENCES accounts (id));
+  `),
+  // The indexes of a migration are built before its changes, so one on a new column needs a migration of its own.
+  '9002_add_index': parseMigration(
+    'CREATE INDEX CONCURRENTLY generations_expanded_idx ON generations (expanded) WHERE expanded IS NOT NULL;',
+  ),
 };
 
 const git = (...args: string[]) => runCommand('git', args, { cwd: ROOT });
@@ -103,10 +99,7 @@ describe('the previous release', () => {
     const db = knex({ client: 'pg', connection: databaseUrl, pool: { min: 0, max: 2 } });
     closers.push(() => db.destroy());
     const isTagged = previous.folder !== ROOT;
-    await migrate(
-      db,
-      isTagged ? MIGRATIONS : { ...MIGRATIONS, '9001_add_columns': ADD_COLUMNS, '9002_add_index': ADD_INDEX },
-    );
+    await migrate(db, isTagged ? readMigrations() : { ...readMigrations(), ...ADDITIONS });
 
     const api = start(previous, 'api/main.ts', env);
     const worker = start(previous, 'worker/main.ts', env);

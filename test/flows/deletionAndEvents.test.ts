@@ -85,18 +85,6 @@ describe('events that are not dispatched before a deletion', () => {
     ]);
   });
 
-  it('sends nothing about a generation that was purged before its event was dispatched', async () => {
-    await addEndpoint(service, customer);
-    const uuid = await createEndedGeneration(service, customer);
-    await customer.request('DELETE', `/api/generations/${uuid}/`);
-    // As a release that did not wait for the event.
-    await service.sql(`UPDATE generations SET prompt = '', params = '{}', purged_at = now() WHERE uuid = $1`, [uuid]);
-    await dispatchEvents();
-    const events = await readEvents(service, customer);
-    expect(events.map(({ body, next_attempt_at: at }) => [body, at])).to.deep.equal([[null, null]]);
-    expect(await readDeliveries(service, customer)).to.deep.equal([]);
-  });
-
   it('sends nothing about an account that is erased, before its events are dispatched or meanwhile', async () => {
     for (const isMeanwhile of [false, true]) {
       customer = await service.createCustomer();

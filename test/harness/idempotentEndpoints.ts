@@ -28,7 +28,7 @@ const countOwned =
 export const IDEMPOTENT_ENDPOINTS: IdempotentEndpoint[] = [
   {
     path: '/api/billing/checkout/',
-    scope: 'billing.checkout',
+    scope: 'checkOut',
     status: 200,
     body: { plan: 'pro' },
     other: { plan: 'lite' },
@@ -37,7 +37,7 @@ export const IDEMPOTENT_ENDPOINTS: IdempotentEndpoint[] = [
   },
   {
     path: '/api/billing/topup/',
-    scope: 'billing.topup',
+    scope: 'topUp',
     status: 200,
     body: { amount_cents: 5000 },
     other: { amount_cents: 5001 },
@@ -46,7 +46,7 @@ export const IDEMPOTENT_ENDPOINTS: IdempotentEndpoint[] = [
   },
   {
     path: '/api/keys/create/',
-    scope: 'keys.create',
+    scope: 'createApiKey',
     status: 201,
     body: { name: 'robot' },
     other: { name: 'robot 2' },
@@ -55,7 +55,7 @@ export const IDEMPOTENT_ENDPOINTS: IdempotentEndpoint[] = [
   },
   {
     path: '/api/webhooks/create/',
-    scope: 'webhooks.create',
+    scope: 'createWebhook',
     status: 201,
     body: { url: 'https://example.com/robot' },
     other: { url: 'https://example.com/robot-2' },

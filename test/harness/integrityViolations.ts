@@ -45,17 +45,17 @@ export const CORRUPTIONS: Record<string, Corruption[]> = {
     breakCustomer(duplicateEntrySql(`effect_key LIKE 'grant:%:5'`, {})),
   ],
   'entries-name-their-cause': [
-    breakCustomer(`UPDATE ledger_entries SET effect_key = NULL WHERE effect_key = 'goodwill:T-1'`),
-    breakCustomer(`UPDATE ledger_entries SET effect_key = 'gift:T-1' WHERE effect_key = 'goodwill:T-1'`),
+    breakCustomer(`UPDATE ledger_entries SET effect_key = NULL WHERE effect_key = 'adjustment:T-1'`),
+    breakCustomer(`UPDATE ledger_entries SET effect_key = 'gift:T-1' WHERE effect_key = 'adjustment:T-1'`),
     breakCustomer(`UPDATE ledger_entries SET generation_uuid = NULL WHERE ${ONE_BURN}`),
   ],
   'entry-signs-match-their-type': [
-    breakCustomer(`UPDATE ledger_entries SET amount = -amount WHERE effect_key = 'goodwill:T-1'`),
-    breakCustomer(`UPDATE ledger_entries SET plan_amount = amount WHERE effect_key = 'goodwill:T-1'`),
+    breakCustomer(`UPDATE ledger_entries SET amount = -amount WHERE effect_key = 'adjustment:T-1'`),
+    breakCustomer(`UPDATE ledger_entries SET plan_amount = amount WHERE effect_key = 'adjustment:T-1'`),
     breakCustomer(`UPDATE ledger_entries SET plan_amount = amount - 1 WHERE ${ONE_BURN} AND number < 10`),
   ],
   'adjustments-are-described': [
-    breakCustomer(`UPDATE ledger_entries SET description = 'Monthly credits' WHERE effect_key = 'goodwill:T-1'`),
+    breakCustomer(`UPDATE ledger_entries SET description = 'Monthly credits' WHERE effect_key = 'adjustment:T-1'`),
   ],
   'rows-have-an-account': [
     { accountId: 77, sql: `UPDATE ledger_entries SET account_id = 77 WHERE account_id = 2` },
@@ -80,7 +80,7 @@ export const CORRUPTIONS: Record<string, Corruption[]> = {
   'burns-have-their-generation': [
     breakCustomer(`DELETE FROM generations WHERE ${QUEUED}`),
     breakCustomer(
-      `UPDATE ledger_entries SET generation_uuid = (SELECT uuid FROM generations WHERE ${QUEUED}) WHERE effect_key = 'goodwill:T-1'`,
+      `UPDATE ledger_entries SET generation_uuid = (SELECT uuid FROM generations WHERE ${QUEUED}) WHERE effect_key = 'adjustment:T-1'`,
     ),
   ],
   'slots-are-what-is-queued': [breakCustomer('UPDATE accounts SET in_flight = in_flight + 1 WHERE id = 1')],

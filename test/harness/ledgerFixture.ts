@@ -63,7 +63,7 @@ class FixtureAccount {
         amount,
         planCredits,
         this.balance,
-        effect?.startsWith('goodwill') ? 'Goodwill credits' : type,
+        effect?.startsWith('adjustment') ? 'Goodwill credits' : type,
         effect,
         generation ?? null,
         at,
@@ -209,7 +209,7 @@ async function writeCustomer(account: FixtureAccount): Promise<void> {
     account.deleted += 1;
   }
   await writeTopups(account);
-  await account.entry('grant', 50, 0, 'goodwill:T-1', new Date('2037-03-14T10:00:00Z'));
+  await writeAdjustment(account, new Date('2037-03-14T10:00:00Z'));
   await account.image('queued', new Date('2037-03-15T11:58:00Z'));
   await client.query(
     `INSERT INTO api_keys (key_hash, uuid, account_id, number, name, prefix, created_at, revoked_at)
@@ -231,6 +231,15 @@ async function writeCustomer(account: FixtureAccount): Promise<void> {
     key_count: 21,
     active_key_count: 20,
   });
+}
+
+async function writeAdjustment(account: FixtureAccount, at: Date): Promise<void> {
+  await account.entry('grant', 50, 0, 'adjustment:T-1', at);
+  await account.client.query(
+    `INSERT INTO audit_entries (uuid, created_at, command_user, role, action, account_id, target_type, target_id, reason, after)
+     VALUES (gen_random_uuid(), $2, 'root', 'system', 'credits.adjust', $1, 'account', gen_random_uuid(), '', $3)`,
+    [account.id, at, { ledgerEntry: account.entries, credits: 50 }],
+  );
 }
 
 async function writeTopups(account: FixtureAccount): Promise<void> {

@@ -1,6 +1,6 @@
 /** Statements that break the previous release, or block it on a large table, and what to do instead. */
 const RULES: { pattern: RegExp; instead: string }[] = [
-  { pattern: /\bCREATE\s+(UNIQUE\s+)?INDEX\s+(?!CONCURRENTLY)/i, instead: 'declare it in concurrentIndexes' },
+  { pattern: /\bCREATE\s+(UNIQUE\s+)?INDEX\s+(?!CONCURRENTLY)/i, instead: 'build it with CREATE INDEX CONCURRENTLY' },
   { pattern: /\bDROP\s+INDEX\s+(?!CONCURRENTLY)/i, instead: 'drop it in a contraction' },
   { pattern: /\bDROP\s+(TABLE|COLUMN|FUNCTION|TRIGGER)\b/i, instead: 'drop it in a contraction' },
   { pattern: /\bRENAME\s+(TO|COLUMN|CONSTRAINT)\b/i, instead: 'add the new name beside the old one' },
@@ -18,14 +18,13 @@ const RULES: { pattern: RegExp; instead: string }[] = [
 ];
 
 /**
- * Finds statements in the `up` of a migration that are not safe while the previous release runs. A new table, with its
- * indexes, is safe. A migration that removes what no running release uses exports `isContraction = true`.
+ * Finds statements of a migration that are not safe while the previous release runs. A new table, with its indexes, is
+ * safe. A migration that removes what no running release uses has a comment that begins with `-- Contraction:`.
  */
-export function findUnsafeStatements(source: string): string[] {
-  if (/export const isContraction = true/.test(source)) return [];
-  const up = source.slice(source.indexOf('export async function up'), source.indexOf('export async function down'));
-  const created = [...up.matchAll(/CREATE\s+TABLE\s+(\w+)/gi)].map(([, name = '']) => name);
-  const statements = up
+export function findUnsafeStatements(sql: string): string[] {
+  if (/^-- Contraction: \S/m.test(sql)) return [];
+  const created = [...sql.matchAll(/CREATE\s+TABLE\s+(\w+)/gi)].map(([, name = '']) => name);
+  const statements = sql
     .split(';')
     .filter((text) => !created.some((name) => new RegExp(`\\bON\\s+${name}\\b`).test(text)));
   return RULES.filter(({ pattern }) => statements.some((text) => pattern.test(`${text};`))).map(

@@ -1,5 +1,5 @@
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
-import { buildOpenApiDocument } from '../../api/rest/openapi/document.ts';
+import { buildOpenApiDocument } from '../../api/openapi/document.ts';
 import { LOCAL_SIGN_IN_ROUTES, HTTP_ROUTES } from '../../api/router.ts';
 import { type Config, config } from '../../shared/lib/config.ts';
 

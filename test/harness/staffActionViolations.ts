@@ -9,7 +9,7 @@ const auditEntrySql = (action: string, after: object = {}) => `
 /** Corruptions of the ledger fixture by staff actions without their audit entry or effect. */
 export const STAFF_ACTION_CORRUPTIONS: Record<string, Corruption[]> = {
   'adjustments-are-audited': [
-    breakCustomer(`UPDATE ledger_entries SET effect_key = 'adjustment:T-1' WHERE effect_key = 'goodwill:T-1'`),
+    breakCustomer(`DELETE FROM audit_entries WHERE action = 'credits.adjust'`),
     breakCustomer(auditEntrySql('credits.adjust', { ledgerEntry: 1, credits: 50 })),
   ],
   'staff-refunds-are-audited': [

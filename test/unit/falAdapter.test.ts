@@ -148,7 +148,7 @@ describe('the fal adapter', () => {
       }
     });
 
-    it('polls by the id alone as by the addresses that earlier releases stored', async () => {
+    it('polls by the id alone as by the addresses of the response', async () => {
       fake.status = { status: 200, body: { status: 'COMPLETED' } };
       fake.result = { status: 200, body: { video: { url: 'https://v3.fal.media/out' } } };
       for (const handle of [{ request_id: 'r1' }, buildFalHandle(fake.url)])

@@ -11,15 +11,6 @@ describe('the payload of a job', () => {
     expect(parsePayload('generation.dispatch', payload)).to.equal(payload);
   });
 
-  it('is accepted as the previous version sends it, with requests and traces beside the generations', () => {
-    const payload = {
-      generations: [generation],
-      requestIds: { [UUID]: 'request-1' },
-      traceparents: { [UUID]: TRACEPARENT },
-    };
-    expect(parsePayload('generation.dispatch', payload)).to.equal(payload);
-  });
-
   it('is rejected with fields that are not in the catalog', () => {
     for (const payload of [
       { generations: [{ ...generation, other: 1 }] },

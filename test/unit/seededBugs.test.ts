@@ -8,7 +8,7 @@ import { ROOT } from '../../dev/local/environment/build.ts';
 
 function readFolder(folder: string): string {
   return readdirSync(join(ROOT, folder), { recursive: true, encoding: 'utf8' })
-    .filter((path) => path.endsWith('.ts') && !path.startsWith('seededBugs'))
+    .filter((path) => /\.(?:ts|sql)$/.test(path) && !path.startsWith('seededBugs'))
     .map((path) => readFileSync(join(ROOT, folder, path), 'utf8'))
     .join('\n');
 }

@@ -2,7 +2,7 @@ import Type, { type TObject, type TSchema } from 'typebox';
 import { createBodyParser, type Parse } from '../../../shared/lib/validation/bodyParser.ts';
 import { listBriefly } from '../../../shared/lib/listBriefly.ts';
 import type { CatalogModel, GenerationParams, ModelKind } from '../../../shared/spec/catalog.ts';
-import { getCreateGenerationRequest } from '../../rest/generations/schemas.ts';
+import { getCreateGenerationRequest } from '../../features/generations/schemas.ts';
 import { defineTool, type Tool } from './defineTool.ts';
 import { describeParams } from './paramTexts.ts';
 import { describeDurations, describePrice, joinOr, listOfferedModels } from './modelTexts.ts';

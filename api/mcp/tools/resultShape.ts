@@ -1,5 +1,5 @@
 import { toPublicSchema } from '../../../shared/lib/validation/publicSchema.ts';
-import { ErrorResponse } from '../../rest/errorSchemas.ts';
+import { ErrorResponse } from '../../openapi/errorSchemas.ts';
 
 type JsonSchema = Readonly<Record<string, unknown>>;
 

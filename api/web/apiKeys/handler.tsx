@@ -8,7 +8,7 @@ import { readFormIdempotencyKey } from '../../pipeline/idempotency.ts';
 import { seeOther } from '../../pipeline/redirect.ts';
 import { getRequestOrigin } from '../../pipeline/requestOrigin.ts';
 import { parseUuidParam } from '../../pipeline/requestParameters.ts';
-import { CreateApiKeyRequest, UpdateApiKeyRequest } from '../../rest/apiKeys/schemas.ts';
+import { CreateApiKeyRequest, UpdateApiKeyRequest } from '../../features/apiKeys/schemas.ts';
 import { sendConfirmationPage } from '../components/confirmationPage.tsx';
 import { formatRelativeTime } from '../components/formatTime.ts';
 import { showErrorsOn } from '../components/showErrorsOn.ts';

@@ -13,7 +13,7 @@ import { getForm } from '../../pipeline/body.ts';
 import { readFormIdempotencyKey } from '../../pipeline/idempotency.ts';
 import { seeOther } from '../../pipeline/redirect.ts';
 import { parseUuidParam } from '../../pipeline/requestParameters.ts';
-import { getCheckoutRequest } from '../../rest/billing/schemas.ts';
+import { getCheckoutRequest } from '../../features/billing/schemas.ts';
 import { formatUsd } from '../components/formatAmount.ts';
 import { sendRedirectPage } from '../components/redirectPage.tsx';
 import { showErrorsOn } from '../components/showErrorsOn.ts';

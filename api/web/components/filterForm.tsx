@@ -1,7 +1,7 @@
 import type { VNode } from 'preact';
 import { FILTERED_ITEMS_MAX } from '../../../shared/spec/limits.ts';
 import type { ListPage } from '../../../shared/lib/pagination.ts';
-import type { Parameters } from '../../pipeline/listFilters.ts';
+import type { Parameters } from '../../../shared/lib/validation/queryParser.ts';
 import { formatNumber } from './formatAmount.ts';
 import { PageLinks } from './pageLinks.tsx';
 

@@ -1,8 +1,9 @@
 import { listLedgerEntries } from '../../../shared/domain/credits/ledger.ts';
 import { requireCaller, type Context } from '../../context.ts';
-import { buildLedgerQuery, dropEmptyFields, parseLedgerFilter } from '../../pipeline/listFilters.ts';
+import { dropEmptyFields } from '../../pipeline/requestParameters.ts';
+import { buildLedgerQuery, parseLedgerFilter } from '../../features/usage/endpoints.ts';
 import { parsePage } from '../../pipeline/requestParameters.ts';
-import { sendLedgerCsv } from '../../rest/usage/ledgerCsv.ts';
+import { sendLedgerCsv } from '../../features/usage/ledgerCsv.ts';
 import { showErrorsOn } from '../components/showErrorsOn.ts';
 import { sendLedgerPage } from './view.tsx';
 

@@ -7,7 +7,7 @@ import { getForm } from '../../pipeline/body.ts';
 import { seeOther } from '../../pipeline/redirect.ts';
 import { getRequestOrigin } from '../../pipeline/requestOrigin.ts';
 import { parseUuidParam } from '../../pipeline/requestParameters.ts';
-import { ProfileRequest } from '../../rest/session/schemas.ts';
+import { ProfileRequest } from '../../features/session/schemas.ts';
 import { sendConfirmationPage } from '../components/confirmationPage.tsx';
 import { formatRelativeTime } from '../components/formatTime.ts';
 import { describeBrowser } from '../../../shared/lib/browserName.ts';

@@ -1,4 +1,3 @@
-import { staffPage } from '../../rest/admin/routes.ts';
 import type { HttpRoute } from '../../pipeline/route.ts';
 import * as staffAccount from './account/handler.tsx';
 import { showAccountSearch } from './accountSearch.tsx';
@@ -6,6 +5,7 @@ import * as accountActions from './actions/accountActions.tsx';
 import * as creditActions from './actions/creditActions.tsx';
 import * as generationActions from './actions/generationActions.tsx';
 import { showAuditLog } from './audit.tsx';
+import { staffPage } from './dashboard.ts';
 import * as staffGeneration from './generation.tsx';
 import { queueBoard } from './queueBoard.ts';
 import * as reports from './reports/handler.ts';

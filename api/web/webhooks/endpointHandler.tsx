@@ -16,7 +16,7 @@ import { readFormIdempotencyKey } from '../../pipeline/idempotency.ts';
 import { seeOther } from '../../pipeline/redirect.ts';
 import { getRequestOrigin } from '../../pipeline/requestOrigin.ts';
 import { parseUuidParam } from '../../pipeline/requestParameters.ts';
-import { UpdateWebhookRequest } from '../../rest/webhooks/schemas.ts';
+import { UpdateWebhookRequest } from '../../features/webhooks/schemas.ts';
 import { showErrorsOn } from '../components/showErrorsOn.ts';
 import { sendDeletionConfirmation, sendRotationConfirmation } from './confirmations.tsx';
 import { parseShownDeliveries, redeliverFromForm } from './deliveries.tsx';

@@ -7,7 +7,7 @@ import { audit } from '../../pipeline/auditLog.ts';
 import { getForm } from '../../pipeline/body.ts';
 import { readFormIdempotencyKey } from '../../pipeline/idempotency.ts';
 import { getRequestOrigin } from '../../pipeline/requestOrigin.ts';
-import { CreateWebhookRequest } from '../../rest/webhooks/schemas.ts';
+import { CreateWebhookRequest } from '../../features/webhooks/schemas.ts';
 import { showErrorsOn } from '../components/showErrorsOn.ts';
 import { sendRotationConfirmation } from './confirmations.tsx';
 import { renderDefaultPage } from './defaultPage.tsx';

@@ -17,7 +17,7 @@ export interface PreparedRequests {
 
 interface Preparation extends Omit<PreparedRequests, 'requests'> {
   requests: Buffer[];
-  /** Where the number of the request is; -1 if nowhere. */
+  /** Offset of the request's number; -1 without one. */
   numberAt: number;
   sent: number;
   connections: HttpConnection[];

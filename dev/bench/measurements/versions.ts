@@ -93,7 +93,10 @@ async function startApi(
 ): Promise<VersionApi> {
   const { accounts } = environment.options;
   const label = checkout === undefined ? 'new' : 'old';
-  const { url, client } = await environment.database(`bench_${name.replaceAll(/\W+/g, '_')}_${label}`, checkout);
+  const { url, client } = await environment.database(
+    `bench_${name.toLowerCase().replaceAll(/\W+/g, '_')}_${label}`,
+    checkout,
+  );
   const { seedDatabase, verifySums } = await loadSeed(checkout);
   await seedDatabase(client, { accounts, hotRows: rows, rowsPerAccount: rows });
   const api = await environment.api(url, { BASE_URL }, checkout);
@@ -132,7 +135,9 @@ async function compareRequests(
   for (const { client, expected, verifySums } of [present, other]) await verifySums(client, expected);
   await Promise.all([present.api.end(), other.api.end(), http.end()]);
   await emptyRedis(environment);
-  return summarizeRounds(name, measured, { clients });
+  const measurements = summarizeRounds(name, measured, { clients });
+  environment.log(`${name}: ${measurements[0]?.value?.toFixed(2)}`);
+  return measurements;
 }
 
 /** Titles of the processes whose processor time is a figure of its own; the others are for information. */

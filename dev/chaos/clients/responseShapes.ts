@@ -6,24 +6,24 @@ import {
   AffiliateStatusResponse,
   EnrollResponse,
   OnboardingLinkResponse,
-} from '../../../api/rest/affiliate/schemas.ts';
-import { CreatedApiKeyResponse, RevokedResponse } from '../../../api/rest/apiKeys/schemas.ts';
+} from '../../../api/features/affiliate/schemas.ts';
+import { CreatedApiKeyResponse, RevokedResponse } from '../../../api/features/apiKeys/schemas.ts';
 import { ApiKeyResponse } from '../../../shared/presenters/apiKey.ts';
-import { CheckoutResponse, PortalResponse, TopupSettingsResponse } from '../../../api/rest/billing/schemas.ts';
+import { CheckoutResponse, PortalResponse, TopupSettingsResponse } from '../../../api/features/billing/schemas.ts';
 import { getBillingStatusResponse } from '../../../shared/presenters/billingStatus.ts';
-import { ErrorResponse } from '../../../api/rest/errorSchemas.ts';
+import { ErrorResponse } from '../../../api/openapi/errorSchemas.ts';
 import { getEstimateResponse } from '../../../shared/presenters/estimate.ts';
 import { getGenerationResponse } from '../../../shared/presenters/generation.ts';
-import { getModelResponse } from '../../../api/rest/models/schemas.ts';
-import { pageResponse } from '../../../api/rest/pagination.ts';
-import { getUserResponse } from '../../../api/rest/session/schemas.ts';
-import { CreatedUploadResponse } from '../../../api/rest/uploads/schemas.ts';
-import { getUsageResponse } from '../../../api/rest/usage/schemas.ts';
+import { getModelResponse } from '../../../api/features/models/schemas.ts';
+import { pageResponse } from '../../../api/pipeline/lists.ts';
+import { getUserResponse } from '../../../api/features/session/schemas.ts';
+import { CreatedUploadResponse } from '../../../api/features/uploads/schemas.ts';
+import { getUsageResponse } from '../../../api/features/usage/schemas.ts';
 import {
   DefaultSecretResponse,
   DeliveryResponse,
   WebhookEndpointWithSecretResponse,
-} from '../../../api/rest/webhooks/schemas.ts';
+} from '../../../api/features/webhooks/schemas.ts';
 import { WebhookEndpointResponse } from '../../../shared/presenters/webhookEndpoint.ts';
 import { LedgerEntryResponse } from '../../../shared/presenters/ledgerEntry.ts';
 

@@ -8,9 +8,9 @@ export const KEY_BUGS: readonly SeededBug[] = [
     name: 'a key with the scope svc:read creates',
     changes: [
       {
-        file: 'api/router.ts',
-        find: "generations.create, { access: 'svc:write'",
-        replace: "generations.create, { access: 'svc:read'",
+        file: 'api/features/generations/endpoints.ts',
+        find: "route: 'POST /api/generations/create/', policy: { access: 'svc:write'",
+        replace: "route: 'POST /api/generations/create/', policy: { access: 'svc:read'",
       },
       { file: DECIDE, find: "'svc:write' <> ALL (k.scopes) OR ", replace: '' },
     ],

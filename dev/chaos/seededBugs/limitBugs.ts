@@ -31,7 +31,7 @@ export const LIMIT_BUGS: readonly SeededBug[] = [
     name: 'a refund is returned to the present window of a limit, whichever window was charged',
     changes: [
       {
-        file: 'migrations/0024_spending_limits.ts',
+        file: 'migrations/0001_baseline/06_usage.sql',
         find: 'AND generation_count_at_window_start < NEW.number;',
         replace: ';',
       },

@@ -25,7 +25,7 @@ function getStart({ isAnnual, periodStart, paidAt }: ReviewedInvoice): Date {
   return isAnnual ? periodStart : paidAt;
 }
 
-/** Of the plans that apply at a time, the first one counts. `credits/monthPlan.sql` has the same order. */
+/** Order of the plans that apply at a time: the first one counts. `credits/monthPlan.sql` has the same. */
 const PLAN_ORDER = 'applies_from DESC, stripe_invoice_id IS NULL, id DESC';
 
 const UPSERT_PLANS = prepared(

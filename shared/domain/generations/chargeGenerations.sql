@@ -47,8 +47,7 @@ BEGIN
 
   RETURN QUERY
   WITH decided AS MATERIALIZED (
-    SELECT d.*, d.outcome = 'accepted' AND d.uuid <> ALL (v_charged) AS is_accepted
-      FROM decide_creates(p_requests, v_accounts, p_key_hashes, v_uploads, p_now, p_probed_since) d
+    SELECT * FROM decide_creates(p_requests, v_accounts, p_key_hashes, v_uploads, p_now, p_probed_since)
   ), charged AS (
     UPDATE accounts a
        SET balance = a.balance - d.credits,
@@ -62,7 +61,7 @@ BEGIN
            credits_low_since = CASE WHEN d.turns_low AND (p_sends_email OR a.webhook_count > 0)
                                     THEN d.created_at ELSE a.credits_low_since END
       FROM decided d
-     WHERE a.id = ANY (v_accounts) AND a.id = d.account_id AND d.is_accepted
+     WHERE a.id = d.account_id AND d.outcome = 'accepted' AND d.uuid <> ALL (v_charged)
     RETURNING a.balance, a.generation_count, a.ledger_count, a.webhook_count, d.*
   ), generation AS (
     INSERT INTO generations (uuid, account_id, number, model, prompt, params, credits_charged, plan_credits_charged,
@@ -103,7 +102,7 @@ BEGIN
            generation_count_at_window_start =
              CASE WHEN c.starts_window THEN c.generation_count - 1 ELSE l.generation_count_at_window_start END
       FROM charged c
-     WHERE l.account_id = ANY (v_accounts) AND l.account_id = c.account_id AND l.number = c.limit_number
+     WHERE l.account_id = c.account_id AND l.number = c.limit_number
   ), event AS (
     INSERT INTO outbox_events (account_id, type, subject, details, created_at, next_attempt_at)
     SELECT account_id, 'credits.low', cast(uuid AS text),
@@ -111,7 +110,8 @@ BEGIN
       FROM charged WHERE turns_low AND (p_sends_email OR webhook_count > 0)
     ON CONFLICT (account_id, type, subject) DO NOTHING
   )
-  SELECT d.uuid, CASE WHEN d.uuid = ANY (v_charged) THEN 'accepted' ELSE d.outcome END, d.is_accepted AND d.leaves_low
+  SELECT d.uuid, CASE WHEN d.uuid = ANY (v_charged) THEN 'accepted' ELSE d.outcome END,
+         d.outcome = 'accepted' AND d.leaves_low AND d.uuid <> ALL (v_charged)
     FROM decided d;
 END
 $$;

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout } from 'node:timers/promises';
 import type { Transaction } from 'objection';
+import { toCanonicalJson } from '../../lib/canonicalJson.ts';
 import { addMilliseconds, now } from '../../lib/clock.ts';
 import { prepared } from '../../lib/database/preparedStatements.ts';
 import { runInBatches, STATEMENT_BATCH_SIZE } from '../../lib/database/runInBatches.ts';
@@ -38,7 +39,7 @@ export interface IdempotentRequestInput {
   scope: string;
   /** null if the client sent no key: the request is then executed every time. */
   key: string | null;
-  /** Parsed request, compared as JSON. */
+  /** Parsed request, compared as JSON whatever the order of its fields. */
   request: unknown;
 }
 
@@ -99,7 +100,7 @@ async function claimRequest(keyed: KeyedRequest): Promise<IdempotentRequest | un
     scope: keyed.scope,
     key_hash: sha256(keyed.key),
     id: randomUUID(),
-    request_hash: sha256(JSON.stringify(keyed.request)),
+    request_hash: sha256(toCanonicalJson(keyed.request)),
     created_at: now(),
   };
   await IdempotentRequest.query().insert(row).onConflict(['account_id', 'scope', 'key_hash']).ignore();

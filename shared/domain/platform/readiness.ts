@@ -1,7 +1,7 @@
 import { prepared, runStatement } from '../../lib/database/preparedStatements.ts';
 import { logger } from '../../lib/logger.ts';
 import { perService } from '../../lib/serviceScope.ts';
-import { MIGRATION_NAMES, MIGRATIONS_TABLE } from '../../lib/migrationNames.ts';
+import { MIGRATION_NAMES } from '../../lib/migrationNames.ts';
 import { SQL_FUNCTIONS } from '../sqlFunctions.ts';
 import { arePlansReleased } from '../catalog/releasedPlans.ts';
 import { isCatalogReleased, reportOlderCatalog } from '../catalog/releases.ts';
@@ -11,7 +11,7 @@ const READINESS = prepared(
   'check_readiness',
   `SELECT cast(count(*) AS int) AS applied,
           (SELECT cast(count(*) AS int) FROM pg_proc WHERE proname = ANY (cast(:functions AS text[]))) AS functions
-     FROM ${MIGRATIONS_TABLE} WHERE name = ANY (cast(:names AS text[]))`,
+     FROM migrations WHERE name = ANY (cast(:names AS text[]))`,
 );
 
 /** Time for which a result is reused, so that frequent checks cost nothing. */

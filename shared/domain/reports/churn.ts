@@ -34,7 +34,6 @@ export const churnReport: ReportDefinition = {
     'Renewed: subscriptions whose paid year ended in the range and was followed by another one, on the plan that they have then.',
     'Lapsed: ended in the range at the end of their paid year or later. Ended early: before that, such as after a refund or a dispute.',
     'Churn: lapsed divided by renewed and lapsed, which are the subscriptions that were due. Each counts on the plan that it had last.',
-    'Subscriptions that ended before this release recorded the time are not counted as ended.',
   ],
   defaultRange: 'last 30 days',
   build: buildChurnTables,

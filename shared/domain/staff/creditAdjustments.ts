@@ -130,12 +130,8 @@ export async function findCreditAdjustment(adjustment: CreditAdjustment): Promis
   );
 }
 
-/** Finds the entry of a request name. Entries from before the audit log have keys of another form. */
 function findPostedEntry(requestName: string, transaction?: Transaction): Promise<LedgerEntry | undefined> {
-  return LedgerEntry.query(transaction)
-    .whereIn('effect_key', [buildEffectKey(requestName), `goodwill:${requestName}`])
-    .first()
-    .execute();
+  return LedgerEntry.query(transaction).findOne('effect_key', buildEffectKey(requestName)).execute();
 }
 
 async function getPostedAdjustment(adjustment: CreditAdjustment): Promise<Omit<CreditAdjustmentResult, 'isRepeat'>> {

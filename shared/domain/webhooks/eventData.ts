@@ -127,18 +127,8 @@ function buildBillingStatusData(event: OutboxEvent) {
   });
 }
 
-/** Returns whether an event is about a deleted generation whose data is purged: no true data is left to send. */
-function isPurged(event: OutboxEvent, { generations }: EventSources): boolean {
-  return END_TYPES.includes(event.type) && find(generations, event).purged_at !== null;
-}
-
-/**
- * Builds the message that webhooks send for an event; null for types that they do not send, and for what is purged. The
- * purge waits for the event; in earlier releases it did not.
- * @throws Error if its data cannot be built.
- */
+/** Builds the message that webhooks send for an event; null for types that they do not send. @throws Error if it cannot. */
 export function buildEventBody(event: OutboxEvent, sources: EventSources): string | null {
   const { type, created_at: timestamp } = event;
-  if (isPurged(event, sources)) return null;
   return isWebhookEventType(type) ? JSON.stringify({ type, timestamp, data: BUILD_DATA[type](event, sources) }) : null;
 }

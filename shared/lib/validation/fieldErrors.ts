@@ -14,6 +14,8 @@ export function describeFieldError(error: ErrorObject, fieldPrefix: string): { f
 
 function describeProblem({ keyword, params, parentSchema, message }: ErrorObject): string {
   const { allowedValues, type, format, limit } = params as Record<string, unknown>;
+  const expected: unknown = parentSchema?.['expected'];
+  if (typeof expected === 'string') return `must be ${expected}`;
   switch (keyword) {
     case 'required':
       return 'is required';

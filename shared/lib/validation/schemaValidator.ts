@@ -1,6 +1,7 @@
 import { type AnySchemaObject, Ajv2020 } from 'ajv/dist/2020.js';
 import type { DataValidationCxt } from 'ajv/dist/types/index.js';
 import { EMAIL_PATTERN } from '../email.ts';
+import { parseInstant } from '../instant.ts';
 
 /**
  * Validates input without type coercion ("5" is not 5) and fills in defaults. Strings of the format `text` must be
@@ -11,6 +12,11 @@ export const ajv = new Ajv2020({ useDefaults: true, verbose: true, validateSchem
 
 ajv.addFormat('text', (text: string) => text.isWellFormed() && !/[\u0000\uFFFD]/.test(text));
 ajv.addFormat('email', EMAIL_PATTERN);
+ajv.addFormat('instant', (text: string) => parseInstant(text) !== null);
+// Says what a value must be, for error details.
+ajv.addKeyword({ keyword: 'expected', schemaType: 'string' });
+// Keywords that the OpenAPI document has instead.
+ajv.addKeyword({ keyword: 'documented', schemaType: 'object' });
 // Removes white space at both ends before lengths are checked.
 ajv.addKeyword({
   keyword: 'trimmed',
@@ -26,5 +32,6 @@ ajv.addKeyword({
 
 /** Returns whether a keyword of a schema is an extension from above, which clients do not understand. */
 export function isInternalKeyword(key: string, value: unknown): boolean {
-  return (key === 'trimmed' && value === true) || (key === 'format' && value === 'text');
+  if (key === 'format') return value === 'text' || value === 'instant';
+  return (key === 'trimmed' && value === true) || (key === 'expected' && typeof value === 'string');
 }

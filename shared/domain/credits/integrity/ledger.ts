@@ -5,7 +5,7 @@ import type { Invariant } from './invariant.ts';
 
 /** Effect keys by entry type, as the callers of `postEntries` build them. */
 const EFFECT_KEY_PATTERNS = `(VALUES
-  ('grant', '^(grant:${UUID_PATTERN}:[0-9]+(:[a-z0-9-]+)?|restored:${UUID_PATTERN}:[0-9]+|topup:${UUID_PATTERN}:[0-9]+|(goodwill|adjustment):.+)$'), ('rollover', '^rollover:${UUID_PATTERN}:[0-9]+$'),
+  ('grant', '^(grant:${UUID_PATTERN}:[0-9]+(:[a-z0-9-]+)?|restored:${UUID_PATTERN}:[0-9]+|topup:${UUID_PATTERN}:[0-9]+|adjustment:.+)$'), ('rollover', '^rollover:${UUID_PATTERN}:[0-9]+$'),
   ('expiry', '^(expiry:${UUID_PATTERN}:([0-9]+(:(lapsed:)?[0-9]+)?|begin|end(:[0-9]+)?)|topup:${UUID_PATTERN}:[0-9]+|adjustment:.+)$'), ('topup', '^topup:${UUID_PATTERN}$')
 ) AS effect (entry_type, pattern)`;
 
@@ -124,7 +124,7 @@ export const LEDGER_INVARIANTS: readonly Invariant[] = [
        WHERE (amount < 0) <> (entry_type IN ('burn', 'expiry')) OR amount = 0
           OR CASE WHEN entry_type = 'burn' THEN plan_amount NOT BETWEEN amount AND 0
                   WHEN entry_type = 'refund' THEN plan_amount NOT BETWEEN 0 AND amount
-                  ELSE plan_amount <> CASE WHEN effect_key ~ '^(topup|goodwill|adjustment):' THEN 0 ELSE amount END END`,
+                  ELSE plan_amount <> CASE WHEN effect_key ~ '^(topup|adjustment):' THEN 0 ELSE amount END END`,
   },
   {
     name: 'adjustments-are-described',
@@ -134,7 +134,7 @@ export const LEDGER_INVARIANTS: readonly Invariant[] = [
     query: `
       SELECT account_id, effect_key AS subject, format('%s of %s: %s', entry_type, amount, description) AS detail
         FROM ledger_entries
-       WHERE effect_key ~ '^(goodwill|adjustment):'
+       WHERE effect_key LIKE 'adjustment:%'
          AND CASE WHEN entry_type = 'grant' THEN amount <= 0 OR description NOT LIKE 'Goodwill credits%'
                   ELSE entry_type <> 'expiry' OR amount >= 0 OR description NOT LIKE 'Credits removed%' END`,
   },

@@ -4,7 +4,6 @@ import type { Invariant } from './invariant.ts';
 
 export const STAFF_ACTION_INVARIANTS: readonly Invariant[] = [
   {
-    // Adjustments from before the audit log have effect keys of another form.
     name: 'adjustments-are-audited',
     statement:
       'Every credit adjustment by staff has one audit entry with its amount, and every such entry its adjustment.',

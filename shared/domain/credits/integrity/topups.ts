@@ -20,7 +20,7 @@ const LOT_CHANGES = `
     FROM (SELECT account_id, number, amount,
                  CASE WHEN effect_key LIKE 'topup:%' THEN split_part(effect_key, ':', 2) END AS topup
             FROM ledger_entries
-           WHERE effect_key LIKE 'topup:%' OR (entry_type = 'grant' AND effect_key ~ '^(goodwill|adjustment):')) entry`;
+           WHERE effect_key LIKE 'topup:%' OR (entry_type = 'grant' AND effect_key LIKE 'adjustment:%')) entry`;
 
 export const TOPUP_INVARIANTS: readonly Invariant[] = [
   {

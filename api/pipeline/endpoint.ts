@@ -1,0 +1,156 @@
+import type { Static, TSchema } from 'typebox';
+import { executeIdempotent, type SaveResponse } from '../../shared/domain/platform/idempotentRequests.ts';
+import type { Caller } from '../../shared/domain/accounts/caller.ts';
+import { perService } from '../../shared/lib/serviceScope.ts';
+import { createBodyParser } from '../../shared/lib/validation/bodyParser.ts';
+import { createQueryParser } from '../../shared/lib/validation/queryParser.ts';
+import type { ErrorCode } from '../../shared/spec/errors.ts';
+import { type Context, requireCaller } from '../context.ts';
+import { getJsonBody } from './body.ts';
+import { readIdempotencyKey } from './idempotency.ts';
+import { parseUuidParam } from './requestParameters.ts';
+import type { KeyPolicy, RequiredCredential, RouteMethod, RoutePolicy, RouteRateLimit } from './route.ts';
+
+/** A value, or how it is built from the catalog. */
+export type Lazy<Value> = Value | (() => Value);
+
+export function resolve<Value extends object | string>(value: Lazy<Value>): Value {
+  return typeof value === 'function' ? value() : value;
+}
+
+/** Response to a successful request. Without a schema it has no body. */
+export interface SuccessResponse {
+  status?: 200 | 201 | 202 | 204;
+  description: string;
+  schema?: TSchema;
+  example?: unknown;
+  /** The same as CSV, for clients that accept `text/csv`: an example. */
+  csvExample?: string;
+}
+
+/** A request that was parsed. */
+export interface EndpointRequest<Body, Query> {
+  ctx: Context;
+  body: Body;
+  query: Query;
+  /** Not for public endpoints. */
+  caller: Caller;
+  accountId: number;
+  /** The `uuid` of the path. */
+  uuid: string;
+  /** Identifies the effects of an idempotent request, also if it is executed again after a crash. */
+  id: string;
+  /** Saves the response of an idempotent request in the transaction that makes its change. */
+  saveResponse: SaveResponse<unknown>;
+}
+
+/** Everything that the pipeline decides before an endpoint runs. Defaults: `rest`, and twice `account`. */
+type EndpointPolicy = { surface?: 'rest' | 'json'; rateLimit?: RouteRateLimit } & (
+  | ({ credential?: 'account' } & KeyPolicy)
+  | ({ credential: Exclude<RequiredCredential, 'account'> } & RoutePolicy)
+);
+
+/**
+ * An operation of the REST interface: its route, the parsing of its requests, and its description in the OpenAPI document
+ * follow from this.
+ */
+export interface EndpointDefinition<Body extends TSchema, Query extends TSchema, ParsedBody = Static<Body>> {
+  /** Name of the method in generated clients, and the scope of its idempotency keys. */
+  id: string;
+  /** Method and path. */
+  route: `${RouteMethod} /${string}`;
+  policy: EndpointPolicy;
+  summary: string;
+  description?: Lazy<string>;
+  request?: Lazy<Body>;
+  /** An example of the body, or several by their names. */
+  example?: Lazy<object>;
+  examples?: Lazy<object>;
+  /** True if the body may be left out. */
+  isRequestOptional?: true;
+  /** The handler reads the body itself; `request` only describes it. */
+  readsBody?: true;
+  /** Parses the JSON body in place of `request`, which then only describes it. */
+  parse?: (body: unknown) => ParsedBody;
+  /** Parameters of the query: an object schema. */
+  query?: Lazy<Query>;
+  /** Headers of the request, each with a schema. */
+  headers?: Readonly<Record<string, TSchema>>;
+  response: Lazy<SuccessResponse>;
+  /** Response with another status, to a request whose outcome is not known yet. */
+  pendingResponse?: Lazy<SuccessResponse>;
+  /** Error codes beyond those that follow from credentials, rate limit, path and body. */
+  errors?: readonly ErrorCode[];
+  /**
+   * True if the endpoint takes an `Idempotency-Key`: a repeated request gets the first response again. `own`: it sees to
+   * that by itself.
+   */
+  idempotent?: true | 'own';
+  /** Returns the body of the response; undefined if it has none, or was sent already. */
+  run: (request: EndpointRequest<ParsedBody, Static<Query>>) => unknown;
+}
+
+/** A definition without the types of its requests. */
+export type Endpoint = Omit<EndpointDefinition<TSchema, TSchema>, 'parse' | 'run'> & {
+  handler: (ctx: Context) => Promise<void>;
+};
+
+/** Defines an operation of the REST interface. */
+export function defineEndpoint<Body extends TSchema, Query extends TSchema, ParsedBody = Static<Body>>(
+  definition: EndpointDefinition<Body, Query, ParsedBody>,
+): Endpoint {
+  const { parse, run, ...described } = definition;
+  const { id: scope, request: bodySchema, query: querySchema, idempotent, readsBody } = definition;
+  const getBodyParser = perService(() => {
+    if (parse !== undefined) return parse;
+    return bodySchema === undefined || readsBody === true ? undefined : createBodyParser(resolve<Body>(bodySchema));
+  });
+  const getQueryParser = perService(() =>
+    querySchema === undefined ? undefined : createQueryParser(resolve<Query>(querySchema)),
+  );
+
+  // Building a response builds its example, too.
+  const getStatus = perService(() => resolve(definition.response).status ?? 200);
+
+  async function handler(ctx: Context): Promise<void> {
+    const body = getBodyParser()?.(getJsonBody(ctx)) as ParsedBody;
+    const query = getQueryParser()?.(ctx.query) as Static<Query>;
+    ctx.status = getStatus();
+    const execute = async (id: string, saveResponse: SaveResponse<unknown>) =>
+      run({
+        ctx,
+        body,
+        query,
+        id,
+        saveResponse,
+        get caller() {
+          return requireCaller(ctx);
+        },
+        get accountId() {
+          return requireCaller(ctx).accountId;
+        },
+        get uuid() {
+          return parseUuidParam(ctx);
+        },
+      });
+    const response = await (idempotent === true ? runOnce(ctx, scope, body, execute) : execute('', async () => {}));
+    if (response !== undefined) ctx.body = response;
+  }
+
+  return { ...described, handler };
+}
+
+/** Runs a request once per idempotency key. The same key with another request is rejected. */
+async function runOnce(
+  ctx: Context,
+  scope: string,
+  body: unknown,
+  execute: (id: string, saveResponse: SaveResponse<unknown>) => Promise<unknown>,
+): Promise<unknown> {
+  const { params } = ctx as unknown as { params: object };
+  const request = 'uuid' in params ? { uuid: parseUuidParam(ctx), body } : body;
+  const keyed = { accountId: requireCaller(ctx).accountId, scope, key: readIdempotencyKey(ctx), request };
+  const { response, isReplay } = await executeIdempotent(keyed, execute);
+  if (isReplay) ctx.set('idempotent-replayed', 'true');
+  return response;
+}

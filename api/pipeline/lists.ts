@@ -1,0 +1,87 @@
+import Type from 'typebox';
+import { config } from '../../shared/lib/config.ts';
+import { type ListPage, countPages } from '../../shared/lib/pagination.ts';
+import { FILTERED_ITEMS_MAX, PAGE_SIZE } from '../../shared/spec/limits.ts';
+import { INSTANT_FORM, parseInstant } from '../../shared/lib/instant.ts';
+import type { CreatedRange } from '../../shared/lib/listFilter.ts';
+import type { Parameters } from '../../shared/lib/validation/queryParser.ts';
+import { textOrNull } from '../../shared/presenters/fields.ts';
+
+export const PaginationResponse = Type.Object({
+  next: textOrNull({ description: 'The address of the next page' }),
+  previous: textOrNull({ description: 'The address of the previous page' }),
+  current_page: Type.Integer({ description: 'From 1' }),
+  total_pages: Type.Integer(),
+  total_items: Type.Integer(),
+});
+
+/** Page number of a list, as a parameter of its query. */
+export const PageParameter = Type.Integer({
+  minimum: 1,
+  default: 1,
+  description: `Page number; a page has ${PAGE_SIZE} items. After the last page \`data\` is empty.`,
+  expected: 'a whole number, 1 or more',
+});
+
+/** Query of a list without filters. */
+export const ListQuery = Type.Object({ page: PageParameter });
+
+const instantParameter = (description: string) =>
+  Type.Optional(
+    Type.String({
+      format: 'instant',
+      description: `${description} A date, which is its start in UTC, or an ISO 8601 time with its zone.`,
+      expected: INSTANT_FORM,
+    }),
+  );
+
+/** Limits of the creation time, as parameters of a filtered list. */
+export const CREATED_RANGE = {
+  created_after: instantParameter('Only items created at this time or later.'),
+  created_before: instantParameter('Only items created before this time.'),
+};
+
+const toTime = (text: string | undefined) => (text === undefined ? undefined : (parseInstant(text) ?? undefined));
+
+/** Reads the parameters of {@link CREATED_RANGE}. */
+export function toCreatedRange(query: { created_after?: string; created_before?: string }): CreatedRange {
+  return { createdAfter: toTime(query.created_after), createdBefore: toTime(query.created_before) };
+}
+
+/** Limit of a filtered list, for the description of its operation. */
+export const FILTERED_LIST_NOTE = `With a filter, at most ${FILTERED_ITEMS_MAX} matches are counted and shown: a \`total_items\` of ${FILTERED_ITEMS_MAX + 1} means that there are more, and a page after those is a 400. Narrow the list by \`created_after\` and \`created_before\` to read them.`;
+
+/** Returns the filters of a list as a query, for the links to its other pages. */
+export function buildFilterQuery(parameters: Parameters, names: readonly string[]): string {
+  const given = names.flatMap((name): [string, string][] => {
+    const value = parameters[name];
+    return typeof value === 'string' ? [[name, value]] : [];
+  });
+  return new URLSearchParams(given).toString();
+}
+
+/** Body of a list response. */
+export const pageResponse = <Item extends Type.TSchema>(item: Item) =>
+  Type.Object({ pagination: PaginationResponse, data: Type.Array(item) });
+
+/** Builds a list response. `path` is the path of the list and `query` its filters, for `next` and `previous`. */
+export function presentPage<Item>(
+  { page, totalItems, items }: ListPage<Item>,
+  path: string,
+  present: (item: Item) => unknown,
+  query = '',
+) {
+  const totalPages = countPages(totalItems);
+  const listUrl = `${config.BASE_URL}${path}?${query === '' ? '' : `${query}&`}`;
+  const pageUrl = (number: number) => `${listUrl}page=${number}`;
+  return {
+    pagination: {
+      next: page < totalPages ? pageUrl(page + 1) : null,
+      previous: page > 1 ? pageUrl(Math.min(page - 1, totalPages)) : null,
+      current_page: page,
+      total_pages: totalPages,
+      total_items: totalItems,
+    },
+    data: items.map(present),
+  };
+}

@@ -1,7 +1,0 @@
-import Type from 'typebox';
-
-export const ReadyResponse = Type.Object({ status: Type.String({ const: 'ready' }) });
-
-export const ServingResponse = Type.Object({ status: Type.String({ const: 'serving' }) });
-
-export const HealthResponse = Type.Object({ status: Type.String({ const: 'ok' }), version: Type.String() });

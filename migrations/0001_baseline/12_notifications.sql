@@ -1,0 +1,115 @@
+-- The outbox of events, webhook endpoints with their deliveries, and e-mail messages.
+
+CREATE TABLE outbox_events (
+  id               bigint      GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+  uuid             uuid        NOT NULL DEFAULT gen_random_uuid() UNIQUE,
+  account_id       bigint      NOT NULL REFERENCES accounts (id),
+  type             text        NOT NULL,
+  -- What the event is about: a uuid or another key. An account has one event of a type and subject.
+  subject          text        NOT NULL,
+  -- Facts of the moment, which cannot be read later.
+  details          jsonb       NOT NULL DEFAULT '{}',
+  -- False if no e-mail follows from it, although one follows from others of its type.
+  may_email        boolean     NOT NULL DEFAULT true,
+  -- The message that webhooks send, built when the event is dispatched.
+  body             text,
+  created_at       timestamptz NOT NULL,
+  -- NULL: dispatched.
+  next_attempt_at  timestamptz,
+  attempts         integer     NOT NULL DEFAULT 0,
+  last_error       text,
+  UNIQUE (account_id, type, subject)
+);
+COMMENT ON TABLE outbox_events IS
+  'events that the transaction of a change writes if a webhook or an e-mail follows; deleted after 30 days';
+CREATE INDEX outbox_events_next_attempt_idx ON outbox_events (next_attempt_at) WHERE next_attempt_at IS NOT NULL;
+CREATE INDEX outbox_events_created_at_idx ON outbox_events (created_at);
+
+CREATE TABLE webhook_endpoints (
+  id                    bigint      GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+  uuid                  uuid        NOT NULL UNIQUE,
+  account_id            bigint      NOT NULL REFERENCES accounts (id),
+  -- NULL: the default endpoint, whose deliveries go to the webhook_url of single generations.
+  url                   text,
+  -- NULL: all types.
+  events                text[],
+  after_event_id        bigint      NOT NULL DEFAULT coalesce(pg_sequence_last_value('outbox_events_id_seq'), 0),
+  description           text        NOT NULL DEFAULT '',
+  -- Keys for the signatures, encrypted if SECRET_KEY is set.
+  secret                text        NOT NULL,
+  private_key           text        NOT NULL,
+  public_key            text        NOT NULL,
+  -- Keys before the last rotation, which sign as well until previous_until.
+  previous_secret       text,
+  previous_private_key  text,
+  previous_until        timestamptz,
+  -- First of the failed attempts since the last successful one.
+  failing_since         timestamptz,
+  disabled_at           timestamptz,
+  disabled_reason       text        CHECK (disabled_reason IN ('owner', 'gone', 'failing')),
+  -- When the first pending delivery is due; NULL if there is none. Never later than that delivery.
+  next_delivery_at      timestamptz,
+  -- The worker that delivers to this endpoint, until then.
+  leased_until          timestamptz,
+  lease_token           uuid,
+  created_at            timestamptz NOT NULL,
+  updated_at            timestamptz NOT NULL,
+  CHECK ((disabled_at IS NULL) = (disabled_reason IS NULL)),
+  CHECK ((leased_until IS NULL) = (lease_token IS NULL)),
+  CHECK ((previous_until IS NULL) = (previous_secret IS NULL)),
+  CHECK ((previous_until IS NULL) = (previous_private_key IS NULL))
+) WITH (fillfactor = 70);
+COMMENT ON TABLE webhook_endpoints IS 'each is also the queue of its deliveries: one worker at a time serves it';
+COMMENT ON COLUMN webhook_endpoints.after_event_id IS
+  'last event that was recorded before it was created or enabled; it receives those with a larger id';
+CREATE INDEX webhook_endpoints_account_idx ON webhook_endpoints (account_id, id);
+CREATE UNIQUE INDEX webhook_endpoints_default_unique ON webhook_endpoints (account_id) WHERE url IS NULL;
+CREATE INDEX webhook_endpoints_next_delivery_idx ON webhook_endpoints (next_delivery_at)
+  WHERE next_delivery_at IS NOT NULL;
+
+CREATE TABLE webhook_deliveries (
+  id                bigint      GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+  uuid              uuid        NOT NULL DEFAULT gen_random_uuid() UNIQUE,
+  endpoint_id       bigint      NOT NULL REFERENCES webhook_endpoints (id) ON DELETE CASCADE,
+  event_id          bigint      NOT NULL REFERENCES outbox_events (id) ON DELETE CASCADE,
+  -- Of the default endpoint only: the webhook_url of the generation.
+  url               text,
+  status            text        NOT NULL DEFAULT 'pending' CHECK (status IN ('pending', 'succeeded', 'failed')),
+  attempts          integer     NOT NULL DEFAULT 0,
+  next_attempt_at   timestamptz,
+  last_attempt_at   timestamptz,
+  last_status       integer,
+  last_error        text,
+  delivered_at      timestamptz,
+  created_at        timestamptz NOT NULL,
+  UNIQUE (endpoint_id, event_id),
+  CHECK ((status = 'pending') = (next_attempt_at IS NOT NULL)),
+  CHECK ((status = 'succeeded') = (delivered_at IS NOT NULL))
+) WITH (fillfactor = 85);
+CREATE INDEX webhook_deliveries_event_idx ON webhook_deliveries (event_id);
+CREATE INDEX webhook_deliveries_endpoint_idx ON webhook_deliveries (endpoint_id, id);
+CREATE INDEX webhook_deliveries_due_idx ON webhook_deliveries (endpoint_id, next_attempt_at) WHERE status = 'pending';
+
+CREATE TABLE emails (
+  id               bigint      GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+  -- Part of the Message-ID.
+  uuid             uuid        NOT NULL DEFAULT gen_random_uuid() UNIQUE,
+  account_id       bigint      NOT NULL REFERENCES accounts (id),
+  kind             text        NOT NULL,
+  -- What caused it. An account receives one message of a kind and cause.
+  cause            text        NOT NULL,
+  params           jsonb       NOT NULL DEFAULT '{}',
+  status           text        NOT NULL DEFAULT 'pending' CHECK (status IN ('pending', 'sent', 'failed')),
+  attempts         integer     NOT NULL DEFAULT 0,
+  next_attempt_at  timestamptz,
+  leased_until     timestamptz,
+  last_error       text,
+  created_at       timestamptz NOT NULL,
+  sent_at          timestamptz,
+  UNIQUE (account_id, kind, cause),
+  CHECK ((status = 'pending') = (next_attempt_at IS NOT NULL)),
+  CHECK ((status = 'sent') = (sent_at IS NOT NULL))
+);
+COMMENT ON TABLE emails IS 'messages to the owners of accounts; addressed when they are sent; deleted after 90 days';
+CREATE INDEX emails_next_attempt_idx ON emails (next_attempt_at) WHERE status = 'pending';
+CREATE INDEX emails_created_at_idx ON emails (created_at);

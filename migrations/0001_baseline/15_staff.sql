@@ -1,0 +1,57 @@
+-- The audit log of staff actions, and the adjustments of credits that wait for a second member of staff.
+
+CREATE TABLE audit_entries (
+  -- Orders the entries of an account, which are written under its lock. Clocks of processes differ.
+  number            bigint      GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+  uuid              uuid        NOT NULL UNIQUE,
+  created_at        timestamptz NOT NULL,
+  -- Exactly one of the two: the staff account, or the system user who ran a command.
+  actor_account_id  bigint,
+  command_user      text,
+  role              text        NOT NULL,
+  action            text        NOT NULL,
+  -- The affected account. NULL: the action affects no single account.
+  account_id        bigint,
+  -- Kind and identifier of what was changed, such as generation 0190... .
+  target_type       text        NOT NULL,
+  target_id         text        NOT NULL,
+  reason            text        NOT NULL,
+  before            jsonb,
+  after             jsonb,
+  request_id        text,
+  ip_address        text,
+  CONSTRAINT audit_entries_actor_check CHECK ((actor_account_id IS NULL) <> (command_user IS NULL))
+);
+CREATE INDEX audit_entries_account_idx ON audit_entries (account_id, number) WHERE account_id IS NOT NULL;
+CREATE INDEX audit_entries_actor_idx ON audit_entries (actor_account_id, number) WHERE actor_account_id IS NOT NULL;
+
+CREATE FUNCTION reject_audit_rewrite() RETURNS trigger LANGUAGE plpgsql AS $$
+  BEGIN
+    RAISE EXCEPTION 'audit_entries is append-only: % rejected', TG_OP;
+  END
+$$;
+CREATE TRIGGER audit_entries_append_only BEFORE UPDATE OR DELETE ON audit_entries
+  FOR EACH ROW EXECUTE FUNCTION reject_audit_rewrite();
+CREATE TRIGGER audit_entries_no_truncate BEFORE TRUNCATE ON audit_entries
+  FOR EACH STATEMENT EXECUTE FUNCTION reject_audit_rewrite();
+
+CREATE TABLE staff_approvals (
+  -- Names the adjustment, so that it is posted once. The form sends it: a form that is sent twice requests once.
+  uuid          uuid        PRIMARY KEY,
+  account_id    bigint      NOT NULL,
+  credits       integer     NOT NULL,
+  note          text        NOT NULL,
+  reason        text        NOT NULL,
+  requested_by  bigint      NOT NULL,
+  requested_at  timestamptz NOT NULL,
+  request_id    text        NOT NULL,
+  ip_address    text        NOT NULL,
+  decided_by    bigint,
+  decided_at    timestamptz,
+  outcome       text,
+  CONSTRAINT staff_approvals_outcome_check CHECK (outcome IN ('approved', 'rejected')),
+  CONSTRAINT staff_approvals_decided_check
+    CHECK ((decided_at IS NULL) = (decided_by IS NULL) AND (decided_at IS NULL) = (outcome IS NULL)),
+  CONSTRAINT staff_approvals_second_member_check CHECK (decided_by NOT IN (requested_by, account_id))
+);
+CREATE INDEX staff_approvals_pending_idx ON staff_approvals (requested_at) WHERE decided_at IS NULL;
