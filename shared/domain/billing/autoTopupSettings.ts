@@ -5,7 +5,7 @@ import { Account } from '../../tables/Account.ts';
 import { mapProcessorErrors } from '../payments/processorErrors.ts';
 import { getCustomerId } from './customers.ts';
 import { getActivePlan } from '../credits/entitlement.ts';
-import { changeSubscription } from './subscriptionEvents.ts';
+import { changeSubscription } from './recordSubscriptionChange.ts';
 
 export interface AutoTopupSettings {
   isEnabled: boolean;

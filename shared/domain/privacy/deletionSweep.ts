@@ -6,7 +6,7 @@ import { getBackoffMs } from '../../lib/retryBackoff.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../spec/durations.ts';
 import { Account } from '../../tables/Account.ts';
 import { AccountDeletion } from '../../tables/AccountDeletion.ts';
-import { endAllSubscriptions, resumeRenewal, stopRenewals } from '../billing/endSubscriptions.ts';
+import { endAllSubscriptions, resumeRenewal, stopRenewals } from '../billing/stopRenewals.ts';
 import { lockAccount } from '../credits/ledger.ts';
 import { getAccount } from '../accounts/accounts.ts';
 import { eraseAccount } from './erase.ts';

@@ -1,7 +1,7 @@
 import type { Transaction } from 'objection';
 import { processor } from '../../gateways/payments/index.ts';
 import { Subscription } from '../../tables/Subscription.ts';
-import { changeSubscription } from './subscriptionEvents.ts';
+import { changeSubscription } from './recordSubscriptionChange.ts';
 import { endSubscription } from './subscriptions.ts';
 import { isYearPaid } from './subscriptionStatus.ts';
 import { syncSubscription } from './syncSubscription.ts';
