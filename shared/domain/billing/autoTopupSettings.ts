@@ -1,6 +1,6 @@
 import { processor } from '../../gateways/payments/index.ts';
 import { ServiceError } from '../../spec/errors.ts';
-import { topupCredits } from '../../spec/plans.ts';
+import { topupCredits } from '../../spec/topupCredits.ts';
 import { Account } from '../../tables/Account.ts';
 import { mapProcessorErrors } from '../payments/processorErrors.ts';
 import { getCustomerId } from './customers.ts';

@@ -4,7 +4,7 @@ import { processor } from '../../gateways/payments/index.ts';
 import { addMilliseconds, now } from '../../lib/clock.ts';
 import { ServiceError } from '../../spec/errors.ts';
 import { OPEN_TOPUPS_MAX } from '../../spec/limits.ts';
-import { topupCredits } from '../../spec/plans.ts';
+import { topupCredits } from '../../spec/topupCredits.ts';
 import type { Account } from '../../tables/Account.ts';
 import { Topup } from '../../tables/Topup.ts';
 import { withAccountLock } from '../payments/accountSnapshot.ts';
