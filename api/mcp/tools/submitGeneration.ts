@@ -1,5 +1,5 @@
 import Type from 'typebox';
-import type { CreateInput } from '../../../shared/domain/generations/debit.ts';
+import type { CreateInput } from '../../../shared/domain/generations/chargeRequest.ts';
 import { createGeneration, type CreateResult } from '../../../shared/domain/generations/create.ts';
 import { estimateGeneration } from '../../../shared/domain/generations/estimate.ts';
 import { type EstimateResponse, getEstimateResponse } from '../../../shared/presenters/estimate.ts';

@@ -215,7 +215,7 @@ export const GENERATION_BUGS: readonly SeededBug[] = [
     changes: [
       {
         file: 'shared/domain/generations/create.ts',
-        within: 'buildDebit',
+        within: 'buildChargeRequest',
         find: 'catalog_id: getCatalog().id,',
         replace: 'catalog_id: null,',
       },

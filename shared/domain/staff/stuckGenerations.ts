@@ -4,7 +4,7 @@ import { logger } from '../../lib/logger.ts';
 import type { GenerationKey } from '../../queues/catalog.ts';
 import { Generation } from '../../tables/Generation.ts';
 import { type Actor, recordAuditEntry } from '../audit/recordAuditEntry.ts';
-import { enqueueNextStep } from '../generations/execution/nextStep.ts';
+import { enqueueNextStep } from '../../queues/enqueue.ts';
 
 /** A queued generation without recent progress, with the columns that operators need. */
 export type StuckGeneration = Pick<

@@ -6,12 +6,12 @@ import type { GenerationKey } from '../../../queues/catalog.ts';
 import type { Generation } from '../../../tables/Generation.ts';
 
 /*
- * Parts that the state transitions of a generation between its charge and its end share. Each is one conditional
+ * Parts that the steps of a generation between its charge and its end share. Each is one conditional
  * statement, in the file of its step: the process whose update finds the row in the expected state wins. SKIP LOCKED
- * keeps transitions from waiting for each other. Its end, and the refund of a failed one, are in completeOrFail.ts.
+ * keeps steps from waiting for each other. Its end, and the refund of a failed one, are in completeOrFail.ts.
  */
 
-/** Delay between the time a transition is due and the time the sweep re-enqueues it. */
+/** Delay between the time a step is due and the time the sweep re-enqueues it. */
 export const SWEEP_GRACE_MS = 3_000;
 
 /**
@@ -69,8 +69,8 @@ export function toWantedBindings(generations: GenerationKey[]): { uuids: string[
   };
 }
 
-/** Returns a function that makes the transition for one generation, batched with concurrent calls into one statement. */
-export function transition(
+/** Returns a function that makes the step for one generation, batched with concurrent calls into one statement. */
+export function batchStep(
   statement: Statement,
   moreBindings: (at: Date) => Bindings | Promise<Bindings>,
 ): (generation: GenerationKey) => Promise<ClaimedGeneration | undefined> {

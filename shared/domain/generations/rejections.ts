@@ -1,4 +1,3 @@
-import { getModelBySlug } from '../../lib/catalog/catalog.ts';
 import { ServiceError } from '../../spec/errors.ts';
 import { Account } from '../../tables/Account.ts';
 import { ACCOUNT_SUSPENDED_DETAIL, invalidCredentialError } from '../accounts/accounts.ts';
@@ -6,19 +5,9 @@ import type { Caller } from '../accounts/caller.ts';
 import { keyChangedError } from '../accounts/credentialChanges.ts';
 import { buildSubscriptionRequiredError } from '../credits/entitlement.ts';
 import { buildReachedLimitError, type LimitOwner } from '../spendingLimits/reachedLimitError.ts';
-import type { CreateInput, Rejection } from './debit.ts';
+import type { Rejection } from './chargeRequest.ts';
 
-/*
- * Price of a request to create a generation, and the errors of a rejection. `decideCreates.sql` decides.
- */
-
-/** Returns the price of a request in credits. Test accounts pay nothing. */
-export function priceRequest(
-  { isTest }: Pick<Caller, 'isTest'>,
-  { model, params }: Pick<CreateInput, 'model' | 'params'>,
-): number {
-  return isTest === true ? 0 : getModelBySlug(model).price(params);
-}
+/* Errors of requests that are rejected. `decideCreates.sql` decides. */
 
 /** Builds the error of a rejection, for the client. */
 export async function buildRejectionError(

@@ -1,3 +1,4 @@
+import { getModelBySlug } from '../../lib/catalog/catalog.ts';
 import { parseClientAddress } from '../../lib/ipRanges.ts';
 import type { Caller } from '../accounts/caller.ts';
 import type { GenerationInput } from '../uploads/prepareInputs.ts';
@@ -17,7 +18,7 @@ export interface CreateInput {
 }
 
 /** Account and credential of a request, in the form of the functions that decide about it. */
-interface DebitCredential {
+interface ChargeCredential {
   account_id: number;
   /** Hash of the API key in hexadecimal digits, and the address of the client, by which a key may be restricted. */
   key_hash?: string;
@@ -28,7 +29,7 @@ interface DebitCredential {
   oauth_client_id?: string;
 }
 
-export function describeCredential({ accountId: account_id, credential }: Caller): DebitCredential {
+export function describeCredential({ accountId: account_id, credential }: Caller): ChargeCredential {
   switch (credential.kind) {
     case 'key': {
       const address = parseClientAddress(credential.address)?.toString();
@@ -43,8 +44,16 @@ export function describeCredential({ accountId: account_id, credential }: Caller
   }
 }
 
+/** Returns the price of a request in credits. Test accounts pay nothing. */
+export function priceRequest(
+  { isTest }: Pick<Caller, 'isTest'>,
+  { model, params }: Pick<CreateInput, 'model' | 'params'>,
+): number {
+  return isTest === true ? 0 : getModelBySlug(model).price(params);
+}
+
 /** One create request in the call of the charge function. */
-export interface Debit extends Omit<CreateInput, 'max_credits'>, DebitCredential {
+export interface ChargeRequest extends Omit<CreateInput, 'max_credits'>, ChargeCredential {
   uuid: string;
   credits: number;
   /** True if it is of a test account. */
