@@ -73,7 +73,7 @@ const findOwnerByHash = createBatcher<Buffer, KeyOwnerRow | undefined>({
  * immediately.
  * @throws ServiceError invalid_api_key, account_suspended
  */
-export async function findApiKeyOwner(key: KeyCredential): Promise<Caller> {
+export async function verifyApiKey(key: KeyCredential): Promise<Caller> {
   return buildKeyCaller(key, await findOwnerByHash(key.hash));
 }
 
@@ -86,7 +86,7 @@ export async function readKeyRights(
   return owner === undefined || owner.options?.hasExpired === true ? null : { restrictions: buildRestrictions(owner) };
 }
 
-/** @throws ServiceError as {@link findApiKeyOwner} */
+/** @throws ServiceError as {@link verifyApiKey} */
 export function buildKeyCaller(key: KeyCredential, owner: KeyOwnerRow | undefined): Caller {
   if (owner === undefined) throw new ServiceError('invalid_api_key', UNKNOWN_KEY_DETAIL);
   if (owner.options?.hasExpired === true) throw keyExpiredError(owner.options.expiresAt);
