@@ -1,7 +1,7 @@
 import type Koa from 'koa';
 import type { Caller } from '../shared/domain/accounts/caller.ts';
 import type { ReadByKey } from '../shared/domain/generations/read.ts';
-import type { StaffActor } from '../shared/domain/staff/audit.ts';
+import type { StaffActor } from '../shared/domain/audit/recordAuditEntry.ts';
 import { type Logger, logger } from '../shared/lib/logger.ts';
 import type { StaffRole } from '../shared/spec/staff.ts';
 

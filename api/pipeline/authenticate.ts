@@ -1,7 +1,7 @@
 import { SESSION_ENDED_DETAIL } from '../../shared/domain/accounts/accounts.ts';
 import type { Caller, KeyCredential } from '../../shared/domain/accounts/caller.ts';
-import { findApiKeyOwner } from '../../shared/domain/accounts/apiKeyOwners.ts';
-import { findSessionOwner, isSessionToken } from '../../shared/domain/accounts/sessions.ts';
+import { verifyApiKey } from '../../shared/domain/accounts/verifyApiKey.ts';
+import { findSessionOwner, isSessionToken } from '../../shared/domain/signIn/sessions.ts';
 import { readByKey } from '../../shared/domain/generations/read.ts';
 import { sha256 } from '../../shared/lib/secrets.ts';
 import { isUuid } from '../../shared/lib/uuid.ts';
@@ -46,7 +46,7 @@ export async function authenticate(ctx: Context, readsGeneration = false): Promi
 
 async function authenticateKey(ctx: Context, key: KeyCredential, readsGeneration: boolean): Promise<Caller> {
   const { uuid } = ctx['params'] as { uuid?: string };
-  if (!readsGeneration || uuid === undefined || !isUuid(uuid)) return findApiKeyOwner(key);
+  if (!readsGeneration || uuid === undefined || !isUuid(uuid)) return verifyApiKey(key);
   const { caller, generation } = await readByKey(key, uuid);
   ctx.state.generation = generation;
   return caller;

@@ -1,15 +1,9 @@
 import type { Caller } from '../../shared/domain/accounts/caller.ts';
-import { findApiKeyOwner } from '../../shared/domain/accounts/apiKeyOwners.ts';
-import { getScopes, requireAccess, requireAllowedAddress } from '../../shared/domain/accounts/restrictions.ts';
+import { verifyApiKey } from '../../shared/domain/accounts/verifyApiKey.ts';
+import { requireAllowedAddress } from '../../shared/domain/accounts/restrictions.ts';
 import { ServiceError } from '../../shared/spec/errors.ts';
-import type { Scope } from '../../shared/spec/oauth.ts';
 import type { Context } from '../context.ts';
-import {
-  authenticateAccessToken,
-  buildInvalidTokenChallenge,
-  buildScopeChallenge,
-  describeMetadata,
-} from './authenticateToken.ts';
+import { authenticateAccessToken, buildInvalidTokenChallenge, describeMetadata } from './authenticateToken.ts';
 import { readHeaderCredential } from './credentials.ts';
 import { ChallengeError, HttpError } from './httpError.ts';
 import { recordKeyUse } from './recordLastUsed.ts';
@@ -25,7 +19,7 @@ export async function authenticateBearer(ctx: Context): Promise<Caller> {
     const credential = readHeaderCredential(ctx);
     if (credential === undefined) throw missingCredentialError();
     if (credential.kind === 'token') return await authenticateAccessToken(credential.token, 'mcp');
-    const caller = await findApiKeyOwner(credential);
+    const caller = await verifyApiKey(credential);
     requireAllowedAddress(caller);
     recordKeyUse(caller);
     return caller;
@@ -34,19 +28,6 @@ export async function authenticateBearer(ctx: Context): Promise<Caller> {
     const headers = { 'www-authenticate': buildInvalidTokenChallenge('mcp') };
     throw new HttpError('invalid_api_key', error.message, { headers });
   }
-}
-
-/**
- * Requires a scope of the access token or the API key.
- * @throws HttpError invalid_api_key, 403, with the scopes to request.
- * @throws ServiceError insufficient_scope for an API key, to which no scopes can be added by connecting again.
- */
-export function requireScope(caller: Caller, scope: Scope): void {
-  const scopes = getScopes(caller);
-  if (scopes.has(scope)) return;
-  if (caller.credential.kind === 'key') requireAccess(caller, scope);
-  const detail = `The access token lacks the scope ${scope}: connect again and allow it.`;
-  throw new ChallengeError('invalid_api_key', detail, buildScopeChallenge('mcp', scopes, scope), 403);
 }
 
 function missingCredentialError(): ChallengeError {

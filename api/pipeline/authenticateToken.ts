@@ -1,12 +1,11 @@
 import { APPLICATION_DISCONNECTED_DETAIL } from '../../shared/domain/accounts/accounts.ts';
 import type { Caller } from '../../shared/domain/accounts/caller.ts';
-import { type RequiredAccess, requireAccess } from '../../shared/domain/accounts/restrictions.ts';
 import { InvalidAccessTokenError, verifyAccessToken } from '../../shared/domain/oauth/accessTokens.ts';
 import { findGrantAccount, recordGrantUse } from '../../shared/domain/oauth/grants.ts';
 import { getResourceUrl, type Resource } from '../../shared/domain/oauth/resources.ts';
 import { config } from '../../shared/lib/config.ts';
 import { ServiceError } from '../../shared/spec/errors.ts';
-import { ALL_SCOPES, type KeyScope, type Scope } from '../../shared/spec/oauth.ts';
+import { ALL_SCOPES } from '../../shared/spec/oauth.ts';
 import { ChallengeError, HttpError } from './httpError.ts';
 import { recordUseThrottled } from './recordLastUsed.ts';
 
@@ -60,26 +59,4 @@ export function addTokenChallenge(error: ServiceError, caller: Caller | undefine
   if (error.code !== 'invalid_api_key' || caller?.credential.kind !== 'token' || error instanceof HttpError)
     return error;
   return buildInvalidTokenError(resource, error.message);
-}
-
-/** Challenge for a token without a scope. */
-export function buildScopeChallenge(resource: Resource, granted: ReadonlySet<KeyScope>, required: Scope): string {
-  // Includes the granted scopes, so that a client that asks again keeps them.
-  const requested = ALL_SCOPES.filter((name) => name === required || granted.has(name)).join(' ');
-  return `Bearer error="insufficient_scope", scope="${requested}", ${describeMetadata(resource)}`;
-}
-
-/**
- * Requires an access of the credential of a REST request.
- * @throws ServiceError insufficient_scope; with the challenge if an application can get the access by connecting again.
- */
-export function requireRestAccess(caller: Caller, required: RequiredAccess): void {
-  try {
-    requireAccess(caller, required);
-  } catch (error) {
-    const granted = caller.credential.kind === 'token' ? caller.restrictions?.scopes : undefined;
-    const isScope = required !== 'account' && required !== 'unrestricted';
-    if (!(error instanceof ServiceError) || granted === undefined || !isScope) throw error;
-    throw new ChallengeError('insufficient_scope', error.message, buildScopeChallenge('api', granted, required));
-  }
 }

@@ -1,4 +1,4 @@
-import { isSignInRecent } from '../../shared/domain/accounts/recentSignIn.ts';
+import { isSignInRecent } from '../../shared/domain/signIn/recentSignIn.ts';
 import { type Context, requireCaller } from '../context.ts';
 import type { Route } from './route.ts';
 

@@ -1,6 +1,6 @@
 import type { Caller } from '../../shared/domain/accounts/caller.ts';
-import { recordApiKeyLastUsed } from '../../shared/domain/accounts/apiKeyOwners.ts';
-import { recordSessionLastUsed } from '../../shared/domain/accounts/sessions.ts';
+import { recordApiKeyLastUsed } from '../../shared/domain/accounts/verifyApiKey.ts';
+import { recordSessionLastUsed } from '../../shared/domain/signIn/sessions.ts';
 import { createLruCache } from '../../shared/lib/lruCache.ts';
 import { sha256 } from '../../shared/lib/secrets.ts';
 import { perService } from '../../shared/lib/serviceScope.ts';

@@ -1,5 +1,5 @@
-import { isDeletionRequested } from '../../shared/domain/accounts/deletion.ts';
-import { requireStaff } from '../../shared/domain/accounts/staff.ts';
+import { isDeletionRequested } from '../../shared/domain/privacy/deletion.ts';
+import { requireStaff } from '../../shared/domain/accounts/staffRights.ts';
 import { ServiceError } from '../../shared/spec/errors.ts';
 import { type Context, requireCaller } from '../context.ts';
 import { DELETION_PATH } from '../web/accountDeletion/paths.ts';

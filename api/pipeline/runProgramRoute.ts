@@ -1,13 +1,14 @@
 import type { Caller } from '../../shared/domain/accounts/caller.ts';
-import { signInNotRecentError } from '../../shared/domain/accounts/recentSignIn.ts';
+import { signInNotRecentError } from '../../shared/domain/signIn/recentSignIn.ts';
 import { requireAllowedAddress } from '../../shared/domain/accounts/restrictions.ts';
-import { requireStaff } from '../../shared/domain/accounts/staff.ts';
+import { requireStaff } from '../../shared/domain/accounts/staffRights.ts';
 import { hasImageModels } from '../../shared/lib/catalog/catalog.ts';
 import { ServiceError } from '../../shared/spec/errors.ts';
 import type { Context } from '../context.ts';
 import { authenticateMcp } from '../mcp/authenticate.ts';
 import { authenticate, authenticateSession } from './authenticate.ts';
-import { addTokenChallenge, requireRestAccess } from './authenticateToken.ts';
+import { addTokenChallenge } from './authenticateToken.ts';
+import { requireRestAccess } from './scopes.ts';
 import { isLargeJsonBody, readJsonBody } from './body.ts';
 import { allowOrigin } from './cors.ts';
 import { countRejection, countRejections } from './countRejectedCredentials.ts';

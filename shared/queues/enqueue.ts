@@ -84,6 +84,11 @@ export function enqueuePoll(generation: GenerationKey, delayMs = 0): Promise<boo
   return enqueueGeneration('generation.poll', generation, delayMs);
 }
 
+/** Enqueues the next step of a queued generation: a poll once it is submitted. @returns whether Redis accepted the job. */
+export function enqueueNextStep(generation: GenerationKey, isSubmitted: boolean): Promise<boolean> {
+  return isSubmitted ? enqueuePoll(generation) : enqueueDispatch(generation);
+}
+
 function enqueueGeneration(
   name: 'generation.dispatch' | 'generation.poll',
   generation: GenerationKey,

@@ -27,15 +27,6 @@ export const DEFAULT_PLANS: readonly Plan[] = [
   definePlan('studio', 'Studio', 7500, 3000, 8),
 ];
 
-/**
- * Credits that a top-up buys at a plan's rate: `floor(amount_cents x monthly_credits / price_monthly_cents)`, exactly,
- * as all products are far below 2^53 (spec: Billing, Behaviour).
- */
-export function topupCredits(amountCents: number, { monthlyCredits, priceMonthlyCents }: Plan): number {
-  const product = amountCents * monthlyCredits;
-  return (product - (product % priceMonthlyCents)) / priceMonthlyCents;
-}
-
 /** Returns the name of the variable with the yearly Stripe prices of a plan. */
 export function getPriceVariable(slug: PlanSlug): PriceVariable {
   return `STRIPE_PRICE_${slug.toUpperCase().replaceAll('-', '_')}`;

@@ -36,7 +36,7 @@ const BOUNDED_USES: [string, RegExp, string[]][] = [
       'shared/lib/boundedJson.ts',
       // Values that the service wrote, and its configuration.
       'api/mcp/transport/session.ts',
-      'shared/domain/accounts/identityUndo.ts',
+      'shared/domain/signIn/identityUndo.ts',
       'shared/domain/oauth/accessTokens.ts',
       'shared/domain/platform/idempotentRequests.ts',
       'shared/lib/configJson.ts',

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { requestAccountDeletion } from '../../shared/domain/accounts/deletion.ts';
+import { requestAccountDeletion } from '../../shared/domain/privacy/deletion.ts';
 import { SERVICE_ORIGIN } from '../../shared/domain/accounts/securityEvents.ts';
 import { buildServiceCaller } from '../../shared/domain/accounts/caller.ts';
 import { issueCode } from '../../shared/domain/oauth/authorizationCodes.ts';

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { getRequiredAccess } from '../../api/pipeline/route.ts';
-import { requestAccountDeletion } from '../../shared/domain/accounts/deletion.ts';
+import { requestAccountDeletion } from '../../shared/domain/privacy/deletion.ts';
 import { SERVICE_ORIGIN } from '../../shared/domain/accounts/securityEvents.ts';
 import { suspendAccount, reinstateAccount } from '../../shared/domain/staff/suspension.ts';
 import { type ApiResponse, IMAGE, request, TestCustomer } from '../harness/apiClient.ts';

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
-import { linkIdentity, removeIdentity, signInWithIdentity } from '../../shared/domain/accounts/identities.ts';
-import { createWebSession } from '../../shared/domain/accounts/sessions.ts';
+import { linkIdentity, removeIdentity, signInWithIdentity } from '../../shared/domain/signIn/identities.ts';
+import { createWebSession } from '../../shared/domain/signIn/sessions.ts';
 import { buildRequestOrigin, pruneSecurityEvents } from '../../shared/domain/accounts/securityEvents.ts';
 import { sha256 } from '../../shared/lib/secrets.ts';
 import { createPerson, type FakePerson } from '../fakes/identity/person.ts';

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { reinstateAccount, suspendAccount } from '../../shared/domain/staff/suspension.ts';
-import { requestAccountDeletion, undoAccountDeletion } from '../../shared/domain/accounts/deletion.ts';
-import { runAccountDeletions } from '../../shared/domain/accounts/deletionSweep.ts';
+import { requestAccountDeletion, undoAccountDeletion } from '../../shared/domain/privacy/deletion.ts';
+import { runAccountDeletions } from '../../shared/domain/privacy/deletionSweep.ts';
 import { SERVICE_ORIGIN } from '../../shared/domain/accounts/securityEvents.ts';
 import { DAY_MS } from '../../shared/spec/durations.ts';
 import { enrollAffiliate, signUpReferred } from '../harness/affiliates.ts';

@@ -1,9 +1,9 @@
 import { expect } from 'chai';
-import { eraseAccount } from '../../shared/domain/accounts/erase.ts';
+import { eraseAccount } from '../../shared/domain/privacy/erase.ts';
 import { failGeneration } from '../../shared/domain/generations/execution/completeOrFail.ts';
 import { checkModelHealth } from '../../shared/domain/generations/execution/healthCheck.ts';
 import { purgeDeletedGenerations } from '../../shared/domain/generations/purge.ts';
-import { dispatchEvents } from '../../shared/domain/outbox/dispatchEvents.ts';
+import { dispatchEvents } from '../../shared/domain/webhooks/dispatchEvents.ts';
 import { DAY_MS } from '../../shared/spec/durations.ts';
 import { type TestCustomer, IMAGE } from '../harness/apiClient.ts';
 import {

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
-import { requestAccountDeletion } from '../../shared/domain/accounts/deletion.ts';
-import { eraseAccount } from '../../shared/domain/accounts/erase.ts';
+import { requestAccountDeletion } from '../../shared/domain/privacy/deletion.ts';
+import { eraseAccount } from '../../shared/domain/privacy/erase.ts';
 import { SERVICE_ORIGIN } from '../../shared/domain/accounts/securityEvents.ts';
 import { DAY_MS, MINUTE_MS } from '../../shared/spec/durations.ts';
 import type { TestCustomer } from '../harness/apiClient.ts';

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { sendEmails } from '../../shared/domain/emails/sendEmails.ts';
-import { dispatchEvents } from '../../shared/domain/outbox/dispatchEvents.ts';
+import { dispatchEvents } from '../../shared/domain/webhooks/dispatchEvents.ts';
 import type { FakeSmtpServer } from '../fakes/smtpServer.ts';
 import type { TestCustomer } from '../harness/apiClient.ts';
 import { registerClient } from '../harness/oauthClient.ts';

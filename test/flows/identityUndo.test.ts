@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { dispatchEvents } from '../../shared/domain/outbox/dispatchEvents.ts';
+import { dispatchEvents } from '../../shared/domain/webhooks/dispatchEvents.ts';
 import { sendEmails } from '../../shared/domain/emails/sendEmails.ts';
 import { createPerson, type FakePerson } from '../fakes/identity/person.ts';
 import { startFakeGitHub, startFakeGoogle } from '../fakes/identity/providers.ts';

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'chai';
 import sharp from 'sharp';
-import { eraseAccount } from '../../shared/domain/accounts/erase.ts';
+import { eraseAccount } from '../../shared/domain/privacy/erase.ts';
 import { deleteDueUploadFiles, expireUploads } from '../../shared/domain/uploads/expireUploads.ts';
 import { startSampleUpstream, type SampleUpstream } from '../../dev/sampleUpstream/server.ts';
 import type { TestCustomer } from '../harness/apiClient.ts';

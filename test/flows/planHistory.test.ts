@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { endSubscriptionRow } from '../../shared/domain/billing/endSubscriptions.ts';
+import { endSubscriptionRow } from '../../shared/domain/billing/stopRenewals.ts';
 import { type BillingService, runJob, startBillingService } from '../harness/billingService.ts';
 import type { TestCustomer } from '../harness/apiClient.ts';
 import { StaffConsole } from '../harness/staffConsole.ts';

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import type { Actor } from '../../shared/domain/staff/audit.ts';
+import type { Actor } from '../../shared/domain/audit/recordAuditEntry.ts';
 import { reinstateAccount, suspendAccount } from '../../shared/domain/staff/suspension.ts';
 import { runAdmin } from '../harness/adminCommand.ts';
 import { type ApiResponse, IMAGE, request, type TestCustomer } from '../harness/apiClient.ts';

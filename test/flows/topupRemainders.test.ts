@@ -1,7 +1,7 @@
 import { expect } from 'chai';
-import { eraseAccount } from '../../shared/domain/accounts/erase.ts';
-import { postCreditAdjustment } from '../../shared/domain/credits/creditAdjustments.ts';
-import type { Actor } from '../../shared/domain/staff/audit.ts';
+import { eraseAccount } from '../../shared/domain/privacy/erase.ts';
+import { postCreditAdjustment } from '../../shared/domain/staff/creditAdjustments.ts';
+import type { Actor } from '../../shared/domain/audit/recordAuditEntry.ts';
 import { refundGeneration } from '../../shared/domain/staff/generationActions.ts';
 import type { TestCustomer } from '../harness/apiClient.ts';
 import { type BillingService, runJob, startBillingService } from '../harness/billingService.ts';

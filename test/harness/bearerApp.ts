@@ -6,7 +6,8 @@ import type { State } from '../../api/context.ts';
 import { handleErrors } from '../../api/pipeline/errors.ts';
 import { requestLog } from '../../api/pipeline/requestLog.ts';
 import { getScopes } from '../../shared/domain/accounts/restrictions.ts';
-import { authenticateBearer, requireScope } from '../../api/pipeline/authenticateBearer.ts';
+import { authenticateBearer } from '../../api/pipeline/authenticateBearer.ts';
+import { requireScope } from '../../api/pipeline/scopes.ts';
 
 /**
  * Serves the identity behind a request, on the open service of this process: GET accepts any credential, POST one with

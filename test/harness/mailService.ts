@@ -1,4 +1,4 @@
-import { dispatchEvents } from '../../shared/domain/outbox/dispatchEvents.ts';
+import { dispatchEvents } from '../../shared/domain/webhooks/dispatchEvents.ts';
 import type { AcceptedMessage } from '../fakes/smtpServer.ts';
 import { FakeSmtpServer } from '../fakes/smtpServer.ts';
 import type { TestCustomer } from './apiClient.ts';

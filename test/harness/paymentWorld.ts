@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import { runAccountDeletions } from '../../shared/domain/accounts/deletionSweep.ts';
-import { requestAccountDeletion, undoAccountDeletion } from '../../shared/domain/accounts/deletion.ts';
+import { runAccountDeletions } from '../../shared/domain/privacy/deletionSweep.ts';
+import { requestAccountDeletion, undoAccountDeletion } from '../../shared/domain/privacy/deletion.ts';
 import { SERVICE_ORIGIN } from '../../shared/domain/accounts/securityEvents.ts';
 import { startPlanCheckout } from '../../shared/domain/billing/checkout.ts';
 import { runBillingMaintenance } from '../../shared/domain/billing/maintenance.ts';

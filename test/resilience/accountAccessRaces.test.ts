@@ -1,9 +1,9 @@
 import { expect } from 'chai';
-import { findOrCreateAccountByEmail } from '../../shared/domain/accounts/accounts.ts';
-import { linkIdentity, removeIdentity, signInWithIdentity } from '../../shared/domain/accounts/identities.ts';
+import { findOrCreateAccountByEmail } from '../../shared/domain/signIn/findOrCreateAccount.ts';
+import { linkIdentity, removeIdentity, signInWithIdentity } from '../../shared/domain/signIn/identities.ts';
 import { SERVICE_ORIGIN } from '../../shared/domain/accounts/securityEvents.ts';
-import { createWebSession } from '../../shared/domain/accounts/sessions.ts';
-import { grantStaffRights, isStaff } from '../../shared/domain/accounts/staff.ts';
+import { createWebSession } from '../../shared/domain/signIn/sessions.ts';
+import { grantStaffRights, isStaff } from '../../shared/domain/accounts/staffRights.ts';
 import { sha256 } from '../../shared/lib/secrets.ts';
 import { createPerson, type FakePerson } from '../fakes/identity/person.ts';
 import { startFakeGitHub, startFakeGoogle } from '../fakes/identity/providers.ts';

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { revokeOtherWebSessions } from '../../shared/domain/accounts/sessions.ts';
+import { revokeOtherWebSessions } from '../../shared/domain/signIn/sessions.ts';
 import { signOutAccount } from '../../shared/domain/staff/accessActions.ts';
 import { type ApiResponse, IMAGE, type TestCustomer } from '../harness/apiClient.ts';
 import { expectError } from '../harness/errorEnvelope.ts';

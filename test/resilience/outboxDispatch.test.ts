@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
 import { checkModelHealth } from '../../shared/domain/generations/execution/healthCheck.ts';
-import { dispatchEvents, pruneEvents } from '../../shared/domain/outbox/dispatchEvents.ts';
+import { dispatchEvents, pruneEvents } from '../../shared/domain/webhooks/dispatchEvents.ts';
 import { buildServiceCaller } from '../../shared/domain/accounts/caller.ts';
 import { updateEndpoint } from '../../shared/domain/webhooks/endpoints.ts';
 import type { TestCustomer } from '../harness/apiClient.ts';

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { dispatchEvents } from '../../shared/domain/outbox/dispatchEvents.ts';
+import { dispatchEvents } from '../../shared/domain/webhooks/dispatchEvents.ts';
 import type { TestCustomer } from '../harness/apiClient.ts';
 import { addEndpoint, getAccountId, readDeliveries } from '../harness/outbox.ts';
 import { eventually, startTestService, type TestService } from '../harness/testService.ts';

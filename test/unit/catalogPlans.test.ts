@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { parsePlans } from '../../shared/lib/catalog/parsePlans.ts';
 import { ConfigError } from '../../shared/lib/config.ts';
-import { topupCredits } from '../../shared/spec/plans.ts';
+import { topupCredits } from '../../shared/spec/topupCredits.ts';
 
 const SOLO = { name: 'Solo', price_monthly_cents: 900, monthly_credits: 300, parallel_limit: 1 };
 

@@ -6,7 +6,8 @@ import {
   isPaymentOfOrder,
 } from '../../shared/domain/billing/topupAmounts.ts';
 import { TOPUP_MAX_CENTS, TOPUP_MIN_CENTS } from '../../shared/spec/limits.ts';
-import { DEFAULT_PLANS, topupCredits } from '../../shared/spec/plans.ts';
+import { DEFAULT_PLANS } from '../../shared/spec/plans.ts';
+import { topupCredits } from '../../shared/spec/topupCredits.ts';
 import type { Topup } from '../../shared/tables/Topup.ts';
 
 const ORDER = { amount_cents: 5_000, credits: 1_896 };

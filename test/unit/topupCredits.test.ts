@@ -3,7 +3,7 @@ import { expect } from 'chai';
 import fc from 'fast-check';
 import { addMonths } from '../../shared/lib/calendar.ts';
 import { TOPUP_MAX_CENTS, TOPUP_MIN_CENTS } from '../../shared/spec/limits.ts';
-import { topupCredits } from '../../shared/spec/plans.ts';
+import { topupCredits } from '../../shared/spec/topupCredits.ts';
 
 describe('topupCredits', () => {
   const plans = { lite: [600, 200], starter: [1200, 400], pro: [2900, 1100], studio: [7500, 3000] } as const;

@@ -1,4 +1,4 @@
-import type { CreateInput } from '../../../shared/domain/generations/debit.ts';
+import type { CreateInput } from '../../../shared/domain/generations/chargeRequest.ts';
 import { parseMetadata } from '../../../shared/domain/generations/metadata.ts';
 import { parseWebhookUrl } from '../../../shared/domain/webhooks/webhookUrl.ts';
 import { getCatalog } from '../../../shared/lib/catalog/catalog.ts';

@@ -1,4 +1,4 @@
-import { receiveAppleNotification } from '../../../shared/domain/accounts/appleNotifications.ts';
+import { receiveAppleNotification } from '../../../shared/domain/signIn/appleNotifications.ts';
 import { BODY_LIMIT_BYTES } from '../../../shared/spec/limits.ts';
 import type { Context } from '../../context.ts';
 import { audit } from '../../pipeline/auditLog.ts';

@@ -1,8 +1,9 @@
-import { findOrCreateAccountByEmail, getAccount, updateProfile } from '../../../shared/domain/accounts/accounts.ts';
+import { getAccount, updateProfile } from '../../../shared/domain/accounts/accounts.ts';
+import { findOrCreateAccountByEmail } from '../../../shared/domain/signIn/findOrCreateAccount.ts';
 import type { Caller } from '../../../shared/domain/accounts/caller.ts';
-import { DEV_PROVIDER } from '../../../shared/domain/accounts/identities.ts';
-import { completeOnboardingStep } from '../../../shared/domain/accounts/onboarding.ts';
-import { isStaff, isStaffEmail } from '../../../shared/domain/accounts/staff.ts';
+import { DEV_PROVIDER } from '../../../shared/domain/signIn/identities.ts';
+import { completeOnboardingStep } from '../../../shared/domain/signIn/onboarding.ts';
+import { isStaff, isStaffEmail } from '../../../shared/domain/accounts/staffRights.ts';
 import { getIdentityProviders, PROVIDER_NAMES } from '../../../shared/gateways/identity/index.ts';
 import type { Account } from '../../../shared/tables/Account.ts';
 import { EXAMPLE_UUID, getExampleAccountPlan } from '../../openapi/examples.ts';

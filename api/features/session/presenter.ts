@@ -1,5 +1,5 @@
 import type { Static } from 'typebox';
-import { getActivePlan } from '../../../shared/domain/billing/entitlement.ts';
+import { getActivePlan } from '../../../shared/domain/credits/entitlement.ts';
 import type { Account } from '../../../shared/tables/Account.ts';
 import { presentAccountPlan } from '../../../shared/presenters/billingStatus.ts';
 import type { getUserResponse } from './schemas.ts';

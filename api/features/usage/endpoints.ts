@@ -1,8 +1,8 @@
 import Type from 'typebox';
 import { listLedgerEntries } from '../../../shared/domain/credits/ledger.ts';
 import type { LedgerFilter } from '../../../shared/domain/credits/listFilteredLedger.ts';
-import { getUsageSummary } from '../../../shared/domain/credits/usage.ts';
-import { listKeyUsage } from '../../../shared/domain/credits/usageByKey.ts';
+import { getUsageSummary } from '../../../shared/domain/usage/usageSummary.ts';
+import { listKeyUsage } from '../../../shared/domain/usage/usageByKey.ts';
 import { getExamplePlan } from '../../../shared/lib/catalog/offeredPlans.ts';
 import { createQueryParser, type Parameters } from '../../../shared/lib/validation/queryParser.ts';
 import { LedgerEntryResponse, presentLedgerEntry } from '../../../shared/presenters/ledgerEntry.ts';

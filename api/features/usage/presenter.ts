@@ -1,7 +1,7 @@
 import type { Static } from 'typebox';
-import type { UsageSummary } from '../../../shared/domain/credits/usage.ts';
+import type { UsageSummary } from '../../../shared/domain/usage/usageSummary.ts';
 import type { Plan } from '../../../shared/spec/plans.ts';
-import type { KeyUsage } from '../../../shared/domain/credits/usageByKey.ts';
+import type { KeyUsage } from '../../../shared/domain/usage/usageByKey.ts';
 import type { KeyUsageResponse, getUsageResponse } from './schemas.ts';
 
 export function presentUsage({

@@ -5,7 +5,8 @@ import { MCP_DEFAULT_WAIT_SECONDS, WAIT_MAX_SECONDS } from '../../../shared/spec
 import { getGenerationResponse } from '../../../shared/presenters/generation.ts';
 import { withNextStep } from './callToolResult.ts';
 import { defineTool } from './defineTool.ts';
-import { buildGenerationResult, waitForGeneration } from './generationResult.ts';
+import { buildGenerationResult } from './generationResult.ts';
+import { waitForGeneration } from './waitForGeneration.ts';
 
 const GetGenerationInput = Type.Object(
   {

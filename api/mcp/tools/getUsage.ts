@@ -1,7 +1,7 @@
 import Type, { type Static } from 'typebox';
 import { getCatalog } from '../../../shared/lib/catalog/catalog.ts';
 import { config } from '../../../shared/lib/config.ts';
-import { getUsageSummary } from '../../../shared/domain/credits/usage.ts';
+import { getUsageSummary } from '../../../shared/domain/usage/usageSummary.ts';
 import { getUsageResponse } from '../../features/usage/schemas.ts';
 import { presentUsage } from '../../features/usage/presenter.ts';
 import { objectOrNull } from '../../../shared/presenters/fields.ts';

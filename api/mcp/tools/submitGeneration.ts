@@ -1,5 +1,5 @@
 import Type from 'typebox';
-import type { CreateInput } from '../../../shared/domain/generations/debit.ts';
+import type { CreateInput } from '../../../shared/domain/generations/chargeRequest.ts';
 import { createGeneration, type CreateResult } from '../../../shared/domain/generations/create.ts';
 import { estimateGeneration } from '../../../shared/domain/generations/estimate.ts';
 import { type EstimateResponse, getEstimateResponse } from '../../../shared/presenters/estimate.ts';
@@ -7,7 +7,8 @@ import { getGenerationResponse, presentGeneration } from '../../../shared/presen
 import type { Generation } from '../../../shared/tables/Generation.ts';
 import type { ToolContext } from './defineTool.ts';
 import { type ToolResult, withNextStep } from './callToolResult.ts';
-import { buildGenerationResult, waitForGeneration } from './generationResult.ts';
+import { buildGenerationResult } from './generationResult.ts';
+import { waitForGeneration } from './waitForGeneration.ts';
 import { logger } from '../../../shared/lib/logger.ts';
 import { sha256 } from '../../../shared/lib/secrets.ts';
 import { WAIT_MAX_SECONDS } from '../../../shared/spec/limits.ts';

@@ -1,5 +1,5 @@
 import { getAccount } from '../../../shared/domain/accounts/accounts.ts';
-import { isDeletionRequested } from '../../../shared/domain/accounts/deletion.ts';
+import { isDeletionRequested } from '../../../shared/domain/privacy/deletion.ts';
 import { issueCode } from '../../../shared/domain/oauth/authorizationCodes.ts';
 import { getOfferedLimit } from '../../../shared/domain/oauth/applicationLimits.ts';
 import { recordApprovalRequest } from '../../../shared/domain/oauth/clients.ts';

@@ -1,4 +1,4 @@
-import { endWebSession, createWebSession, SESSION_LIFETIME_MS } from '../../../shared/domain/accounts/sessions.ts';
+import { endWebSession, createWebSession, SESSION_LIFETIME_MS } from '../../../shared/domain/signIn/sessions.ts';
 import { config } from '../../../shared/lib/config.ts';
 import type { Context } from '../../context.ts';
 import { audit } from '../auditLog.ts';

@@ -1,6 +1,6 @@
 import type { VNode } from 'preact';
 import type { BillingStatus } from '../../../shared/presenters/billingStatus.ts';
-import type { UsageSummary } from '../../../shared/domain/credits/usage.ts';
+import type { UsageSummary } from '../../../shared/domain/usage/usageSummary.ts';
 import type { Account } from '../../../shared/tables/Account.ts';
 import { describeSubscription } from '../billing/describeSubscription.ts';
 import { BarChart } from '../components/charts.tsx';

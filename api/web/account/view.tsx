@@ -1,9 +1,9 @@
 import { getAccount } from '../../../shared/domain/accounts/accounts.ts';
 import { listActiveApiKeys } from '../../../shared/domain/accounts/apiKeys.ts';
-import { isStaff } from '../../../shared/domain/accounts/staff.ts';
+import { isStaff } from '../../../shared/domain/accounts/staffRights.ts';
 import { getBillingStatus } from '../../../shared/domain/billing/billingStatus.ts';
 import { type BillingStatus } from '../../../shared/presenters/billingStatus.ts';
-import { getUsageSummary } from '../../../shared/domain/credits/usage.ts';
+import { getUsageSummary } from '../../../shared/domain/usage/usageSummary.ts';
 import { listConnectedApplications } from '../../../shared/domain/oauth/grants.ts';
 import { requireCaller, type Context } from '../../context.ts';
 import { findOutcome, type Outcome, sendAccountAreaPage } from '../components/accountPage.tsx';

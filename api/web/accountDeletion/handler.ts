@@ -1,4 +1,4 @@
-import { requestAccountDeletion, undoAccountDeletion } from '../../../shared/domain/accounts/deletion.ts';
+import { requestAccountDeletion, undoAccountDeletion } from '../../../shared/domain/privacy/deletion.ts';
 import { requireCaller, type Context } from '../../context.ts';
 import { getForm } from '../../pipeline/body.ts';
 import { seeOther } from '../../pipeline/redirect.ts';

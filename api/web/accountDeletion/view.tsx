@@ -4,9 +4,9 @@ import {
   findRequestedDeletion,
   isDeletionRequested,
   type RequestedDeletion,
-} from '../../../shared/domain/accounts/deletion.ts';
-import { type DeletionSummary, summarizeDeletion } from '../../../shared/domain/accounts/deletionSummary.ts';
-import { isSignInRecent } from '../../../shared/domain/accounts/recentSignIn.ts';
+} from '../../../shared/domain/privacy/deletion.ts';
+import { type DeletionSummary, summarizeDeletion } from '../../../shared/domain/privacy/deletionSummary.ts';
+import { isSignInRecent } from '../../../shared/domain/signIn/recentSignIn.ts';
 import { EMAIL_MAX_CHARACTERS } from '../../../shared/lib/email.ts';
 import { requireCaller, type Context } from '../../context.ts';
 import { createCsrfToken } from '../../pipeline/csrf.ts';

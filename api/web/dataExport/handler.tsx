@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream';
-import { startAccountExport } from '../../../shared/domain/accounts/export.ts';
-import { isSignInRecent } from '../../../shared/domain/accounts/recentSignIn.ts';
+import { startAccountExport } from '../../../shared/domain/privacy/export.ts';
+import { isSignInRecent } from '../../../shared/domain/signIn/recentSignIn.ts';
 import { requireCaller, type Context } from '../../context.ts';
 import { createCsrfToken } from '../../pipeline/csrf.ts';
 import { getRequestOrigin } from '../../pipeline/requestOrigin.ts';

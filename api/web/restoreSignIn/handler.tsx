@@ -2,7 +2,7 @@ import {
   readIdentityUndoToken,
   type RemovedIdentity,
   restoreIdentity,
-} from '../../../shared/domain/accounts/identityUndo.ts';
+} from '../../../shared/domain/signIn/identityUndo.ts';
 import type { ProviderName } from '../../../shared/gateways/identity/index.ts';
 import type { Context } from '../../context.ts';
 import { audit } from '../../pipeline/auditLog.ts';

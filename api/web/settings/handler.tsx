@@ -1,5 +1,5 @@
-import { saveProfile as saveAccountProfile } from '../../../shared/domain/accounts/onboarding.ts';
-import { findOwnSession, revokeOtherWebSessions, revokeWebSession } from '../../../shared/domain/accounts/sessions.ts';
+import { saveProfile as saveAccountProfile } from '../../../shared/domain/signIn/onboarding.ts';
+import { findOwnSession, revokeOtherWebSessions, revokeWebSession } from '../../../shared/domain/signIn/sessions.ts';
 import { createBodyParser } from '../../../shared/lib/validation/bodyParser.ts';
 import { requireCaller, type Context } from '../../context.ts';
 import { audit } from '../../pipeline/auditLog.ts';

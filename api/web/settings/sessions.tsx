@@ -1,7 +1,7 @@
 import type { VNode } from 'preact';
 import { Form } from '../components/form.tsx';
 import { describeBrowser } from '../../../shared/lib/browserName.ts';
-import type { ActiveWebSession } from '../../../shared/domain/accounts/sessions.ts';
+import type { ActiveWebSession } from '../../../shared/domain/signIn/sessions.ts';
 import { formatRelativeTime, formatDate } from '../components/formatTime.ts';
 
 interface SessionsProps {

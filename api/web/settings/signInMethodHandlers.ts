@@ -1,5 +1,5 @@
-import { listIdentities, removeIdentity } from '../../../shared/domain/accounts/identities.ts';
-import { startSignIn, type SignInProblem } from '../../../shared/domain/accounts/signIn.ts';
+import { listIdentities, removeIdentity } from '../../../shared/domain/signIn/identities.ts';
+import { startSignIn, type SignInProblem } from '../../../shared/domain/signIn/signIn.ts';
 import { PROVIDER_NAMES, type ProviderName } from '../../../shared/gateways/identity/index.ts';
 import { ServiceError } from '../../../shared/spec/errors.ts';
 import { requireCaller, type Context } from '../../context.ts';

@@ -1,6 +1,6 @@
 import type { VNode } from 'preact';
-import type { SignInProblem } from '../../../shared/domain/accounts/signIn.ts';
-import { canSignIn } from '../../../shared/domain/accounts/identities.ts';
+import type { SignInProblem } from '../../../shared/domain/signIn/signIn.ts';
+import { canSignIn } from '../../../shared/domain/signIn/identities.ts';
 import { PROVIDER_NAMES, type ProviderName, getIdentityProviders } from '../../../shared/gateways/identity/index.ts';
 import type { Identity } from '../../../shared/tables/Identity.ts';
 import type { Context } from '../../context.ts';

@@ -1,6 +1,6 @@
 import { getAccount } from '../../../shared/domain/accounts/accounts.ts';
-import { listIdentities } from '../../../shared/domain/accounts/identities.ts';
-import { listActiveSessions } from '../../../shared/domain/accounts/sessions.ts';
+import { listIdentities } from '../../../shared/domain/signIn/identities.ts';
+import { listActiveSessions } from '../../../shared/domain/signIn/sessions.ts';
 import { requireCaller, type Context } from '../../context.ts';
 import { consumeDraft } from '../../pipeline/cookies/draftCookie.ts';
 import { createCsrfToken } from '../../pipeline/csrf.ts';

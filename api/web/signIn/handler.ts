@@ -1,7 +1,7 @@
 import { PROVIDER_NAMES, type ProviderName } from '../../../shared/gateways/identity/index.ts';
-import { findOrCreateAccountByEmail } from '../../../shared/domain/accounts/accounts.ts';
-import { DEV_PROVIDER } from '../../../shared/domain/accounts/identities.ts';
-import { startSignIn, completeSignIn } from '../../../shared/domain/accounts/signIn.ts';
+import { findOrCreateAccountByEmail } from '../../../shared/domain/signIn/findOrCreateAccount.ts';
+import { DEV_PROVIDER } from '../../../shared/domain/signIn/identities.ts';
+import { startSignIn, completeSignIn } from '../../../shared/domain/signIn/signIn.ts';
 import { EMAIL_MAX_CHARACTERS, isEmail } from '../../../shared/lib/email.ts';
 import type { Context } from '../../context.ts';
 import { audit } from '../../pipeline/auditLog.ts';

@@ -1,4 +1,4 @@
-import type { SignInProblem } from '../../../shared/domain/accounts/signIn.ts';
+import type { SignInProblem } from '../../../shared/domain/signIn/signIn.ts';
 import { config } from '../../../shared/lib/config.ts';
 import type { Context } from '../../context.ts';
 import { serviceOrigin } from '../../pipeline/serviceOrigin.ts';

@@ -2,7 +2,7 @@ import { config } from '../../../shared/lib/config.ts';
 import { IDENTITY_UNDO_DAYS } from '../../../shared/spec/limits.ts';
 import { isDevSignInAllowed } from '../../../shared/lib/signInSettings.ts';
 import { PROVIDER_NAMES, type ProviderName, getIdentityProviders } from '../../../shared/gateways/identity/index.ts';
-import type { SignInProblem } from '../../../shared/domain/accounts/signIn.ts';
+import type { SignInProblem } from '../../../shared/domain/signIn/signIn.ts';
 import type { Context } from '../../context.ts';
 import { createCsrfToken } from '../../pipeline/csrf.ts';
 import { PROVIDER_LOGOS, PROVIDER_TITLES } from '../components/providerLogos.tsx';

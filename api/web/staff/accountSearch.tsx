@@ -1,6 +1,6 @@
 import type { VNode } from 'preact';
-import { describeAccountState } from '../../../shared/domain/accounts/accountState.ts';
-import { SEARCH_RESULTS_MAX, searchAccounts } from '../../../shared/domain/accounts/adminLookup.ts';
+import { describeAccountState } from '../../../shared/domain/staff/accountState.ts';
+import { SEARCH_RESULTS_MAX, searchAccounts } from '../../../shared/domain/staff/accountLookup.ts';
 import type { Account } from '../../../shared/tables/Account.ts';
 import type { Context } from '../../context.ts';
 import { seeOther } from '../../pipeline/redirect.ts';

@@ -1,6 +1,6 @@
 import type { VNode } from 'preact';
-import { searchAccounts } from '../../../shared/domain/accounts/adminLookup.ts';
-import { listAuditEntries } from '../../../shared/domain/staff/auditLog.ts';
+import { searchAccounts } from '../../../shared/domain/staff/accountLookup.ts';
+import { listAuditEntries } from '../../../shared/domain/audit/auditLog.ts';
 import { ServiceError } from '../../../shared/spec/errors.ts';
 import type { Context } from '../../context.ts';
 import { sendStaffConsolePage } from '../components/staffPage.tsx';

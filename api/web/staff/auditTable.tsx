@@ -1,5 +1,5 @@
 import type { VNode } from 'preact';
-import type { AuditLogItem } from '../../../shared/domain/staff/auditLog.ts';
+import type { AuditLogItem } from '../../../shared/domain/audit/auditLog.ts';
 import { formatShortDateTime } from '../components/formatTime.ts';
 import { getAccountPath } from './actions/accountActions.tsx';
 import { Table } from '../components/table.tsx';

@@ -1,5 +1,5 @@
-import { getUsageSummary } from '../../../shared/domain/credits/usage.ts';
-import { getKeyUsageOverview } from '../../../shared/domain/credits/usageByKey.ts';
+import { getUsageSummary } from '../../../shared/domain/usage/usageSummary.ts';
+import { getKeyUsageOverview } from '../../../shared/domain/usage/usageByKey.ts';
 import type { Context } from '../../context.ts';
 import { sendAccountAreaPage } from '../components/accountPage.tsx';
 import { BarChart } from '../components/charts.tsx';

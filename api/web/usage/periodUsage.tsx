@@ -1,5 +1,5 @@
 import type { VNode } from 'preact';
-import type { UsageSummary } from '../../../shared/domain/credits/usage.ts';
+import type { UsageSummary } from '../../../shared/domain/usage/usageSummary.ts';
 import type { Plan } from '../../../shared/spec/plans.ts';
 import type { Account } from '../../../shared/tables/Account.ts';
 import { formatNumber } from '../components/formatAmount.ts';

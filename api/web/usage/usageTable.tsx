@@ -1,5 +1,5 @@
 import type { VNode } from 'preact';
-import type { KeyUsageOverview, UsageSum } from '../../../shared/domain/credits/usageByKey.ts';
+import type { KeyUsageOverview, UsageSum } from '../../../shared/domain/usage/usageByKey.ts';
 import { formatNumber } from '../components/formatAmount.ts';
 
 /** Row of a usage table: what the usage belongs to, and its sums. */

@@ -115,7 +115,7 @@ export const BILLING_BUGS: readonly SeededBug[] = [
       {
         file: CREATE,
         within: 'chargeWithAutoTopup',
-        find: `if ($topup === 'unknown') throw $unknownError($debit);`,
+        find: `if ($topup === 'unknown') throw $unknownError($charge);`,
         replace: '',
       },
     ],
@@ -151,8 +151,8 @@ export const BILLING_BUGS: readonly SeededBug[] = [
       {
         file: CREATE,
         within: 'chargeWithDueGrants',
-        find: `if ($outcome !== 'insufficient_credits' || !(await grantDueMonths($debit.account_id))) return`,
-        replace: 'if ($debit !== null) return',
+        find: `if ($outcome !== 'insufficient_credits' || !(await grantDueMonths($charge.account_id))) return`,
+        replace: 'if ($charge !== null) return',
       },
     ],
     foundBy: ['due-grants-precede-automatic-topups'],

@@ -148,12 +148,12 @@ export const GENERATION_BUGS: readonly SeededBug[] = [
     name: 'a revoked key is still accepted',
     changes: [
       {
-        file: 'shared/domain/accounts/apiKeyOwners.ts',
+        file: 'shared/domain/accounts/verifyApiKey.ts',
         find: "'(k.revoked_at IS NULL OR k.expires_at <= k.revoked_at)'",
         replace: "'true'",
       },
       {
-        file: 'shared/domain/accounts/apiKeyOwners.ts',
+        file: 'shared/domain/accounts/verifyApiKey.ts',
         find: "'hasExpired', k.revoked_at IS NOT NULL OR k.expires_at <= :now",
         replace: "'hasExpired', k.expires_at <= :now",
       },
@@ -215,7 +215,7 @@ export const GENERATION_BUGS: readonly SeededBug[] = [
     changes: [
       {
         file: 'shared/domain/generations/create.ts',
-        within: 'buildDebit',
+        within: 'buildChargeRequest',
         find: 'catalog_id: getCatalog().id,',
         replace: 'catalog_id: null,',
       },

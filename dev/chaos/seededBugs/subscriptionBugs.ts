@@ -8,7 +8,7 @@ export const SUBSCRIPTION_BUGS: readonly SeededBug[] = [
     name: 'a deletion takes a year as paid if the subscription is active at Stripe',
     changes: [
       {
-        file: 'shared/domain/billing/endSubscriptions.ts',
+        file: 'shared/domain/billing/stopRenewals.ts',
         within: 'stopRenewals',
         find: 'if (!isYearPaid($subscription))',
         replace: `if (!isYearPaid($subscription) && $subscription.status !== 'active')`,
@@ -74,7 +74,7 @@ export const SUBSCRIPTION_BUGS: readonly SeededBug[] = [
     name: 'what was paid after the request of a deletion is not refunded at the erasure',
     changes: [
       {
-        file: 'shared/domain/billing/refunds.ts',
+        file: 'shared/domain/billing/invoiceRefunds.ts',
         within: 'oweBackAfterDeletion',
         find: 'if ($requestedAt === null) return;',
         replace: 'if ($requestedAt === null || $requestedAt < now()) return;',

@@ -18,7 +18,7 @@ import type { Caller } from './caller.ts';
 import { type KeyOptionsInput, listChangedOptions, NO_KEY_OPTIONS, parseKeyOptions } from './apiKeyOptions.ts';
 import { assertCredentialUnchanged, lockAccountOfCaller } from './credentialChanges.ts';
 import { describeOrigin, recordSecurityEvent, type RequestOrigin, SERVICE_ORIGIN } from './securityEvents.ts';
-import { makesKeysWithoutStaffRights } from './staff.ts';
+import { makesKeysWithoutStaffRights } from './staffRights.ts';
 import { ensureTestAccount, lockTestAccount, requireTestMode } from './testAccounts.ts';
 
 /** A new key with its text, which is not stored. */

@@ -8,7 +8,7 @@ import { lockAccount } from '../credits/ledger.ts';
 import { OAuthGrant } from '../../tables/OAuthGrant.ts';
 import { accountSuspendedError, invalidCredentialError, SESSION_ENDED_MEANWHILE_DETAIL } from './accounts.ts';
 import type { Caller } from './caller.ts';
-import { readKeyRights } from './apiKeyOwners.ts';
+import { readKeyRights } from './verifyApiKey.ts';
 
 /**
  * Credentials that are changed or revoked while a request waits for their account. What changes or revokes them locks the

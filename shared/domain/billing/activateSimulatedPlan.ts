@@ -8,7 +8,7 @@ import type { PlanSlug } from '../../spec/plans.ts';
 import { Subscription } from '../../tables/Subscription.ts';
 import { recordSimulatedCommission } from '../affiliates/commissions.ts';
 import { recordSimulatedInvoice } from './invoices.ts';
-import { changeSubscription } from './subscriptionEvents.ts';
+import { changeSubscription } from './recordSubscriptionChange.ts';
 import { recordPlanChange } from './planHistory.ts';
 import { continueSubscription, endSubscription, startSubscription } from './subscriptions.ts';
 

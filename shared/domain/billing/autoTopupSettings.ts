@@ -1,11 +1,11 @@
 import { processor } from '../../gateways/payments/index.ts';
 import { ServiceError } from '../../spec/errors.ts';
-import { topupCredits } from '../../spec/plans.ts';
+import { topupCredits } from '../../spec/topupCredits.ts';
 import { Account } from '../../tables/Account.ts';
 import { mapProcessorErrors } from '../payments/processorErrors.ts';
 import { getCustomerId } from './customers.ts';
-import { getActivePlan } from './entitlement.ts';
-import { changeSubscription } from './subscriptionEvents.ts';
+import { getActivePlan } from '../credits/entitlement.ts';
+import { changeSubscription } from './recordSubscriptionChange.ts';
 
 export interface AutoTopupSettings {
   isEnabled: boolean;

@@ -5,7 +5,7 @@ import type { BillingStatus } from '../../presenters/billingStatus.ts';
 import { Account } from '../../tables/Account.ts';
 import { Subscription } from '../../tables/Subscription.ts';
 import { Topup } from '../../tables/Topup.ts';
-import { getActivePlan } from './entitlement.ts';
+import { getActivePlan } from '../credits/entitlement.ts';
 import { HOUR_MS } from '../../spec/durations.ts';
 
 export type SubscriptionOverview = Omit<BillingStatus, 'hasPaymentMethod'>;

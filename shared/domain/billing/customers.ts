@@ -2,7 +2,7 @@ import { processor, ProcessorError } from '../../gateways/payments/index.ts';
 import { logger } from '../../lib/logger.ts';
 import { Account } from '../../tables/Account.ts';
 import { mapProcessorErrors } from '../payments/processorErrors.ts';
-import { changeSubscription } from './subscriptionEvents.ts';
+import { changeSubscription } from './recordSubscriptionChange.ts';
 
 /**
  * Runs a request with the account's customer at the processor. The customer is created if the account has none, and

@@ -12,13 +12,9 @@ import { nextSyncVersion } from '../payments/syncVersion.ts';
 import { applyMissingSubscription, applySubscriptionSnapshot } from './applySubscription.ts';
 import type { FollowUp } from './followUps.ts';
 import { applyTopupInvoice, type InvoiceSnapshot } from './invoices.ts';
-import { markRefundFailed } from './refunds.ts';
-import { recordSubscriptionChange } from './subscriptionEvents.ts';
-import {
-  fetchSubscription,
-  type MissingSubscriptionSnapshot,
-  type SubscriptionSnapshot,
-} from './subscriptionSnapshot.ts';
+import { markRefundFailed } from './invoiceRefunds.ts';
+import { recordSubscriptionChange } from './recordSubscriptionChange.ts';
+import { fetchSubscription, type MissingSubscriptionSnapshot, type SubscriptionSnapshot } from './fetchSubscription.ts';
 import { applyTopupSnapshot, buildFailedTopup, findTopupSnapshot, type TopupSnapshot } from './topupPayments.ts';
 import { findInvoiceSnapshot } from './topupInvoices.ts';
 import { markTopupRefundFailed } from './topupRefunds.ts';

@@ -19,7 +19,7 @@ import { Invoice } from '../../tables/Invoice.ts';
 import type { Subscription } from '../../tables/Subscription.ts';
 import { Topup } from '../../tables/Topup.ts';
 import type { AccountSnapshot } from '../payments/accountSnapshot.ts';
-import type { SubscriptionSnapshot } from './subscriptionSnapshot.ts';
+import type { SubscriptionSnapshot } from './fetchSubscription.ts';
 import { nextSyncVersion } from '../payments/syncVersion.ts';
 import { getNetCents, getTotalCents } from './topupAmounts.ts';
 

@@ -1,11 +1,8 @@
 import type { ProcessorSubscription } from '../../gateways/payments/index.ts';
 import { addMilliseconds, now } from '../../lib/clock.ts';
-import { DAY_MS } from '../../spec/durations.ts';
 import { LIVE_SUBSCRIPTION_STATUSES, type SubscriptionStatus } from '../../spec/states.ts';
 import type { Subscription } from '../../tables/Subscription.ts';
-
-/** Time from the end of a paid year in which its renewal is usually collected. The processor keeps a draft for an hour. */
-export const RENEWAL_GRACE_MS = DAY_MS;
+import { RENEWAL_GRACE_MS } from '../credits/entitlement.ts';
 
 /** Returns whether credits may be spent in a status. */
 export function isLiveStatus(status: SubscriptionStatus): boolean {

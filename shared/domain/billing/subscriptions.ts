@@ -4,7 +4,7 @@ import type { Account } from '../../tables/Account.ts';
 import type { Subscription } from '../../tables/Subscription.ts';
 import { getPlanBySlug } from '../../lib/catalog/catalog.ts';
 import { endCreditPeriods, resumeCreditPeriods, startCreditPeriods, updateCreditPeriods } from '../credits/periods.ts';
-import { entitlementFor, NO_ENTITLEMENT } from './entitlement.ts';
+import { entitlementFor, NO_ENTITLEMENT } from '../credits/entitlement.ts';
 import { requireReleasedPlan } from '../catalog/releasedPlans.ts';
 
 /**

@@ -6,9 +6,9 @@ import { Subscription } from '../../tables/Subscription.ts';
 import { logProcessorError, trySync } from '../payments/processorErrors.ts';
 import { applyMissingSubscription, applySubscriptionSnapshot } from './applySubscription.ts';
 import type { FollowUp } from './followUps.ts';
-import { issueSubscriptionRefunds } from './refunds.ts';
-import { changeSubscription } from './subscriptionEvents.ts';
-import { fetchSubscription, type SubscriptionSyncOptions } from './subscriptionSnapshot.ts';
+import { issueSubscriptionRefunds } from './invoiceRefunds.ts';
+import { changeSubscription } from './recordSubscriptionChange.ts';
+import { fetchSubscription, type SubscriptionSyncOptions } from './fetchSubscription.ts';
 import { HOUR_MS } from '../../spec/durations.ts';
 
 /** Brings an account up to date with the state of a subscription at the processor. */

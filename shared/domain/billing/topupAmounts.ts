@@ -1,6 +1,6 @@
 import { getCatalog } from '../../lib/catalog/catalog.ts';
 import type { ProcessorPayment } from '../../gateways/payments/index.ts';
-import { topupCredits } from '../../spec/plans.ts';
+import { topupCredits } from '../../spec/topupCredits.ts';
 import type { Topup } from '../../tables/Topup.ts';
 
 /** The amounts that were paid for a top-up, and the credits that they buy. */

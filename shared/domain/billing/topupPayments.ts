@@ -1,7 +1,6 @@
 import type { Transaction } from 'objection';
 import type { PaymentFailureCode, ProcessorPayment } from '../../gateways/payments/index.ts';
 import { now } from '../../lib/clock.ts';
-import { prepared, runStatement } from '../../lib/database/preparedStatements.ts';
 import { logger } from '../../lib/logger.ts';
 import { AUTO_TOPUP_DECLINES_MAX } from '../../spec/limits.ts';
 import { Account } from '../../tables/Account.ts';
@@ -11,6 +10,7 @@ import { recordEvent } from '../outbox/recordEvent.ts';
 import { recordTopupInvoice, recordTopupRefund } from './invoices.ts';
 import { computePaidTopup, computeReversedNetCents, isPaymentOfOrder } from './topupAmounts.ts';
 import { oweTopupRefund } from './topupRefunds.ts';
+import { applyTopupReversals } from './topupReversals.ts';
 import { type AccountSnapshot, withAccountLock } from '../payments/accountSnapshot.ts';
 
 /** The state of a top-up's payment at the processor. */
@@ -175,7 +175,7 @@ export async function applyTopupSnapshot(
   // Nothing can be bought with the credits any more.
   if (isPaidNow && customer.erased_at !== null) await oweTopupRefund(transaction, topup, 'erased');
   await recordTopupRefund(transaction, topup, snapshot.reversedCents);
-  await applyReversals(transaction, customer, topup);
+  await applyTopupReversals(transaction, customer, topup);
 }
 
 function getNextTopupStatus(topup: Topup, { status, failureCode }: TopupSnapshot): Topup['status'] {
@@ -253,28 +253,4 @@ async function disableAutoTopups(
   const details = { reason: problem };
   await recordEvent(transaction, { accountId, type: 'auto_topup.disabled', subject: `${uuid}:${problem}`, details });
   return true;
-}
-
-const SETTLE_OWED_TOPUPS = prepared('settle_owed_topups', 'SELECT settle_owed_topups(:accountId, :at)');
-
-/**
- * Returns the credits of a dispute that was won, and takes back what top-ups of the account owe after refunds and
- * disputes, each as far as its own remainder has it. What generations in progress have of the rest is taken when they
- * are refunded, by a trigger of the ledger.
- */
-async function applyReversals(transaction: Transaction, account: Account, { uuid }: Topup): Promise<void> {
-  const topup = await Topup.query(transaction).findById(uuid).throwIfNotFound();
-  const { credits_owed: owed, credits_reversed: reversed, reversal_count: count } = topup;
-  if (owed < 0) {
-    const entry = {
-      entryType: 'grant' as const,
-      amount: -owed,
-      planAmount: 0,
-      description: 'Top-up: dispute won',
-      effectKey: `topup:${uuid}:${count + 1}`,
-    };
-    await topup.$query(transaction).patch({ credits_reversed: reversed + owed, reversal_count: count + 1 });
-    await postEntries(transaction, account, [entry]);
-  }
-  await runStatement(SETTLE_OWED_TOPUPS, { accountId: account.id, at: now() }, transaction);
 }

@@ -5,7 +5,7 @@ import { ServiceError } from '../../spec/errors.ts';
 import { Topup } from '../../tables/Topup.ts';
 import { TopupRefund } from '../../tables/TopupRefund.ts';
 import { withAccountLock } from '../payments/accountSnapshot.ts';
-import { type Actor, recordAuditEntry } from '../staff/audit.ts';
+import { type Actor, recordAuditEntry } from '../audit/recordAuditEntry.ts';
 import { getNetCents } from './topupAmounts.ts';
 
 /** Finds a top-up by its uuid. @throws ServiceError not_found */

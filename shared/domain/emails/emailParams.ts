@@ -1,4 +1,4 @@
-import type { RemovedIdentity } from '../accounts/identityUndo.ts';
+import type { RemovedIdentity } from '../signIn/identityUndo.ts';
 import type { EmailKind } from '../../spec/events.ts';
 
 /** Facts of each kind of message: the details of the event that causes it. Times are ISO 8601. Never a secret. */

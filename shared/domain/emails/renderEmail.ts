@@ -3,7 +3,7 @@ import type { MailMessage } from '../../gateways/mail/mailTransport.ts';
 import { parseBrowserName } from '../../lib/browserName.ts';
 import { config } from '../../lib/config.ts';
 import type { EmailKind } from '../../spec/events.ts';
-import { buildIdentityUndoUrl } from '../accounts/identityUndo.ts';
+import { buildIdentityUndoUrl } from '../signIn/identityUndo.ts';
 import type { ClaimedEmail } from './claimedEmail.ts';
 import type { EmailContent } from './emailParams.ts';
 import { renderHtml, type Layout } from './renderHtml.tsx';

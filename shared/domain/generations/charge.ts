@@ -11,13 +11,13 @@ import { enqueueAutoTopup } from '../../queues/enqueue.ts';
 import { PROBE_STALE_MS } from '../../spec/limits.ts';
 import { isEmailEnabled } from '../outbox/recordEvent.ts';
 import { CHARGE_GENERATIONS } from './chargeFunctions.ts';
-import type { ChargeOutcome, Debit } from './debit.ts';
+import type { ChargeOutcome, ChargeRequest } from './chargeRequest.ts';
 
 /** Delay before the sweep enqueues another dispatch for a new generation. */
 const DISPATCH_GRACE_MS = 5_000;
 
 /** Charges and queues one generation, together with concurrent requests, or returns the reason for the rejection. */
-export const chargeGeneration: (charge: Debit) => Promise<ChargeOutcome> = createSkippingBatcher({
+export const chargeGeneration: (charge: ChargeRequest) => Promise<ChargeOutcome> = createSkippingBatcher({
   maxItems: 64,
   maxInFlight: 2,
   // Each call charges several creates: small ones take more processor time. With few creates, each is charged at once.
@@ -32,7 +32,7 @@ export const chargeGeneration: (charge: Debit) => Promise<ChargeOutcome> = creat
 
 type CallOutcome = ChargeOutcome | typeof BUSY;
 
-async function chargeOnce(charges: Debit[], options: { waits: boolean }): Promise<CallOutcome[]> {
+async function chargeOnce(charges: ChargeRequest[], options: { waits: boolean }): Promise<CallOutcome[]> {
   const startedAt = performance.now();
   const outcomes = await callChargeFunction(charges, options).catch((error: unknown) =>
     resolveLostAnswer(charges, startedAt, error),
@@ -51,7 +51,11 @@ async function chargeOnce(charges: Debit[], options: { waits: boolean }): Promis
  * other outcome is `unknown`. The same without a second answer within twice `DATABASE_TIMEOUT_MS`.
  * @throws error if the first call certainly had no effect.
  */
-async function resolveLostAnswer(charges: Debit[], startedAt: number, error: unknown): Promise<ChargeOutcome[]> {
+async function resolveLostAnswer(
+  charges: ChargeRequest[],
+  startedAt: number,
+  error: unknown,
+): Promise<ChargeOutcome[]> {
   if (!isOutcomeUnknown(error)) throw error;
   const second = callChargeFunction(charges, { waits: true }).catch(() => null);
   const remainingMs = startedAt + 2 * config.DATABASE_TIMEOUT_MS - performance.now();
@@ -77,7 +81,7 @@ interface ChargeRow {
 }
 
 /** @param charges at most one of an account. */
-async function callChargeFunction(charges: Debit[], { waits }: { waits: boolean }): Promise<CallOutcome[]> {
+async function callChargeFunction(charges: ChargeRequest[], { waits }: { waits: boolean }): Promise<CallOutcome[]> {
   const at = now();
   const rows = await runStatement<ChargeRow>(CALL_CHARGE_FUNCTION, {
     requests: JSON.stringify(charges),

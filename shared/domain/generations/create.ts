@@ -15,10 +15,16 @@ import { requireAllowedModel } from '../accounts/restrictions.ts';
 import { chargeAutoTopupForGeneration } from '../billing/autoTopups.ts';
 import { grantDueMonths } from '../credits/renewDuePeriods.ts';
 import { keyReusedError } from '../platform/idempotentRequests.ts';
-import { buildNotCreatedDetail, buildRejectionError, priceRequest, TOPUP_PROCESSING_DETAIL } from './admission.ts';
+import { buildNotCreatedDetail, buildRejectionError, TOPUP_PROCESSING_DETAIL } from './rejections.ts';
 import { chargeGeneration } from './charge.ts';
 import { isSameRequest } from './compareRequests.ts';
-import { type ChargeOutcome, type CreateInput, type Debit, describeCredential } from './debit.ts';
+import {
+  type ChargeOutcome,
+  type CreateInput,
+  type ChargeRequest,
+  describeCredential,
+  priceRequest,
+} from './chargeRequest.ts';
 import { type CheckedRequest, checkRequest } from './requestChecks.ts';
 
 /** Result of a create request. */
@@ -53,12 +59,12 @@ export async function createGeneration(
   try {
     await requireReleasedCatalog();
     const checked = await checkRequest(caller, input, idempotencyKey);
-    const debit = buildDebit(caller, input, checked, idempotencyKey);
-    rememberTrace(debit.uuid);
-    outcome = checked.isReplay ? 'replayed' : await chargeWithAutoTopup(debit, notes);
-    if (outcome === 'accepted') return dispatchCreated(debit, requestId);
-    if (outcome === 'replayed') return await replayCreate(debit, requestId);
-    throw await buildOutcomeError(outcome, debit, caller, notes);
+    const charge = buildChargeRequest(caller, input, checked, idempotencyKey);
+    rememberTrace(charge.uuid);
+    outcome = checked.isReplay ? 'replayed' : await chargeWithAutoTopup(charge, notes);
+    if (outcome === 'accepted') return dispatchCreated(charge, requestId);
+    if (outcome === 'replayed') return await replayCreate(charge, requestId);
+    throw await buildOutcomeError(outcome, charge, caller, notes);
   } catch (error) {
     if (!isOutage(error)) throw error;
     const { event, reason, retryAfterSeconds } = describeOutage(error);
@@ -69,12 +75,12 @@ export async function createGeneration(
   }
 }
 
-function buildDebit(
+function buildChargeRequest(
   caller: Caller,
   input: CreateInput,
   { params, inputs }: Pick<CheckedRequest, 'params' | 'inputs'>,
   idempotencyKey: string | null,
-): Debit {
+): ChargeRequest {
   const { max_credits: _, ...stored } = input;
   const createdAt = now();
   return {
@@ -95,7 +101,7 @@ function buildDebit(
 /** @param notes sentences about an automatic top-up, for the client. */
 async function buildOutcomeError(
   outcome: Exclude<ChargeOutcome, 'accepted' | 'replayed'>,
-  debit: Debit,
+  charge: ChargeRequest,
   caller: Caller,
   notes: readonly string[],
 ): Promise<ServiceError> {
@@ -104,25 +110,25 @@ async function buildOutcomeError(
   const error =
     outcome === 'input_unavailable'
       ? new ServiceError('validation_error', INPUT_UNAVAILABLE_DETAIL)
-      : await buildRejectionError(outcome, debit, caller);
+      : await buildRejectionError(outcome, charge, caller);
   if (notes.length === 0) return error;
   const { code, message, accountPath } = error;
   return new ServiceError(code, [message, ...notes].join(' '), accountPath === undefined ? {} : { accountPath });
 }
 
-function dispatchCreated(debit: Debit, requestId: string | undefined): CreateResult {
-  void enqueueDispatch(debit, { requestId });
-  return { generation: buildQueuedGeneration(debit, debit.credits), isReplay: false };
+function dispatchCreated(charge: ChargeRequest, requestId: string | undefined): CreateResult {
+  void enqueueDispatch(charge, { requestId });
+  return { generation: buildQueuedGeneration(charge, charge.credits), isReplay: false };
 }
 
 /** Attempts to charge a create that other creates deprive of credits that were to cover it. */
 const COVERED_ATTEMPTS_MAX = 3;
 
 /** Charges, and charges again if the balance was too low for lack of a month's grant that is due. */
-async function chargeWithDueGrants(debit: Debit): Promise<ChargeOutcome> {
-  const outcome = await chargeGeneration(debit);
-  if (outcome !== 'insufficient_credits' || !(await grantDueMonths(debit.account_id))) return outcome;
-  return chargeGeneration(debit);
+async function chargeWithDueGrants(charge: ChargeRequest): Promise<ChargeOutcome> {
+  const outcome = await chargeGeneration(charge);
+  if (outcome !== 'insufficient_credits' || !(await grantDueMonths(charge.account_id))) return outcome;
+  return chargeGeneration(charge);
 }
 
 /**
@@ -133,21 +139,21 @@ async function chargeWithDueGrants(debit: Debit): Promise<ChargeOutcome> {
  * @throws ServiceError internal_error (503) while the outcome of the top-up is unknown: a 402 would mean that nothing
  *   was charged, and the card may still be.
  */
-async function chargeWithAutoTopup(debit: Debit, notes: string[], attempt = 1): Promise<ChargeOutcome> {
-  const outcome = await chargeWithDueGrants(debit);
+async function chargeWithAutoTopup(charge: ChargeRequest, notes: string[], attempt = 1): Promise<ChargeOutcome> {
+  const outcome = await chargeWithDueGrants(charge);
   if (outcome !== 'insufficient_credits') return outcome;
-  const topup = await chargeAutoTopupForGeneration(debit.account_id, debit.credits).catch((error: unknown) => {
+  const topup = await chargeAutoTopupForGeneration(charge.account_id, charge.credits).catch((error: unknown) => {
     // The claim may have been committed, and a claimed top-up is charged by the sweep.
-    if (isOutage(error)) throw topupUnknownError(debit);
+    if (isOutage(error)) throw topupUnknownError(charge);
     throw error;
   });
-  if (topup === 'unknown') throw topupUnknownError(debit);
-  if (topup === 'unchecked') throw purchasesUncheckedError(debit);
+  if (topup === 'unknown') throw topupUnknownError(charge);
+  if (topup === 'unchecked') throw purchasesUncheckedError(charge);
   if (topup === 'processing') notes.push(TOPUP_PROCESSING_DETAIL);
-  if (topup === 'covered' && attempt < COVERED_ATTEMPTS_MAX) return chargeWithAutoTopup(debit, notes, attempt + 1);
+  if (topup === 'covered' && attempt < COVERED_ATTEMPTS_MAX) return chargeWithAutoTopup(charge, notes, attempt + 1);
   if (topup !== 'credited') return outcome;
   notes.push(TOPUP_CHARGED_DETAIL);
-  return chargeGeneration(debit);
+  return chargeGeneration(charge);
 }
 
 const INPUT_UNAVAILABLE_DETAIL = 'An image of params was deleted meanwhile. Send it again, then repeat the request.';
@@ -155,7 +161,7 @@ const TOPUP_CHARGED_DETAIL = 'An automatic top-up was charged and credited.';
 
 export const TOPUP_UNKNOWN_DETAIL = 'the outcome of the automatic top-up is unknown';
 
-function topupUnknownError({ credits }: Debit): ServiceError {
+function topupUnknownError({ credits }: ChargeRequest): ServiceError {
   return new ServiceError(
     'internal_error',
     `No generation was created: the balance does not cover its ${credits} credits, and ${TOPUP_UNKNOWN_DETAIL}. Send the request again with the same Idempotency-Key to get the outcome, or check GET /api/ledger/ for the top-up.`,
@@ -163,7 +169,7 @@ function topupUnknownError({ credits }: Debit): ServiceError {
   );
 }
 
-function purchasesUncheckedError({ idempotency_key: key }: Debit): ServiceError {
+function purchasesUncheckedError({ idempotency_key: key }: ChargeRequest): ServiceError {
   const reason = 'The balance is too low, and the payment processor does not say whether a purchase was paid.';
   return new ServiceError('internal_error', buildNotCreatedDetail(key, reason), { retryAfterSeconds: 60 });
 }
@@ -198,8 +204,8 @@ function buildQueuedGeneration(
 }
 
 /** Returns the response to the first request with this key, if this request is the same. */
-async function replayCreate(debit: Debit, requestId: string | undefined): Promise<CreateResult> {
-  const { account_id, idempotency_key } = debit;
+async function replayCreate(charge: ChargeRequest, requestId: string | undefined): Promise<CreateResult> {
+  const { account_id, idempotency_key } = charge;
   const first = await Generation.query().findOne({ account_id, idempotency_key });
   // The key expired between the two statements, so a repeated request creates a new generation.
   if (first === undefined) {
@@ -208,8 +214,8 @@ async function replayCreate(debit: Debit, requestId: string | undefined): Promis
     });
   }
   // This very request was charged, and the response of the database was lost.
-  if (first.uuid === debit.uuid) return dispatchCreated(debit, requestId);
-  if (!(await isSameRequest(first, debit))) throw keyReusedError();
+  if (first.uuid === charge.uuid) return dispatchCreated(charge, requestId);
+  if (!(await isSameRequest(first, charge))) throw keyReusedError();
   await ensureModelsKnown([first.model]);
   return { generation: buildQueuedGeneration(first, first.credits_charged), isReplay: true };
 }

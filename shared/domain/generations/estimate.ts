@@ -2,8 +2,8 @@ import type { EstimateResponse } from '../../presenters/estimate.ts';
 import type { Caller } from '../accounts/caller.ts';
 import { requireAllowedModel } from '../accounts/restrictions.ts';
 import { requireReleasedCatalog } from '../catalog/releases.ts';
-import { buildRejectionError, priceRequest, TOPUP_PROCESSING_DETAIL } from './admission.ts';
-import type { CreateInput } from './debit.ts';
+import { buildRejectionError, TOPUP_PROCESSING_DETAIL } from './rejections.ts';
+import { type CreateInput, priceRequest } from './chargeRequest.ts';
 import { type Admission, readAdmission } from './readAdmission.ts';
 import { parseRequestInputs, requirePriceWithinLimit, requireTestUpstream } from './requestChecks.ts';
 

@@ -17,11 +17,11 @@ import { assertSameRights } from '../accounts/credentialChanges.ts';
 import type { Caller, Credential, KeyCredential } from '../accounts/caller.ts';
 import {
   buildKeyCaller,
-  findApiKeyOwner,
+  verifyApiKey,
   IS_OWNED_KEY,
   KEY_OWNER_COLUMNS,
   type KeyOwnerRow,
-} from '../accounts/apiKeyOwners.ts';
+} from '../accounts/verifyApiKey.ts';
 import { listUpstreamsWithCallbacks } from './execution/pollPace.ts';
 
 /** A generation as it is stored, and whether a read of it leads to a refresh. */
@@ -90,14 +90,14 @@ export interface ReadByKey {
 }
 
 /**
- * Finds the account and the rights of a key, as `findApiKeyOwner`, and reads one of its generations in the same statement:
+ * Finds the account and the rights of a key, as `verifyApiKey`, and reads one of its generations in the same statement:
  * reads are the most frequent request.
  * @throws ServiceError invalid_api_key, account_suspended
  */
 export async function readByKey(key: KeyCredential, uuid: string): Promise<ReadByKey> {
   const hash = key.hash.toString('hex');
   let accountId = keyAccounts().get(hash);
-  if (accountId === undefined) keyAccounts().set(hash, ({ accountId } = await findApiKeyOwner(key)).accountId);
+  if (accountId === undefined) keyAccounts().set(hash, ({ accountId } = await verifyApiKey(key)).accountId);
   const row = await readRow({ accountId, credential: key, uuid });
   const caller = buildKeyCaller(key, row?.is_valid === true ? row : undefined);
   return { caller, generation: toGeneration(row) };

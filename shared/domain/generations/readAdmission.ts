@@ -9,9 +9,9 @@ import {
   JOIN_PENDING_TOPUP,
 } from '../billing/autoTopupRule.ts';
 import { grantDueMonths } from '../credits/renewDuePeriods.ts';
-import { buildRejectionError, priceRequest } from './admission.ts';
+import { buildRejectionError } from './rejections.ts';
 import { DECIDE_CREATES } from './chargeFunctions.ts';
-import { type CreateInput, describeCredential, type Rejection } from './debit.ts';
+import { type CreateInput, describeCredential, type Rejection, priceRequest } from './chargeRequest.ts';
 
 const CREDENTIAL_REJECTIONS = ['invalid_api_key', 'account_suspended', 'insufficient_scope'] as const;
 type CredentialRejection = (typeof CREDENTIAL_REJECTIONS)[number];

@@ -22,8 +22,8 @@ import {
   prepareInputs,
 } from '../uploads/prepareInputs.ts';
 import { buildImageUrl } from '../uploads/uploadAddresses.ts';
-import { buildNotCreatedDetail, buildRejectionError, priceRequest } from './admission.ts';
-import type { CreateInput } from './debit.ts';
+import { buildNotCreatedDetail, buildRejectionError } from './rejections.ts';
+import { type CreateInput, priceRequest } from './chargeRequest.ts';
 import { type Admission, readAdmission } from './readAdmission.ts';
 
 /** A create request that may be charged. */

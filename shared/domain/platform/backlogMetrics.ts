@@ -8,7 +8,6 @@ import {
   queueOldestJobSeconds,
   queueJobs,
 } from '../../lib/metrics.ts';
-import { measureModels } from '../generations/execution/modelHealth.ts';
 import { getQueueDepths } from '../../queues/depth.ts';
 
 /**
@@ -32,8 +31,11 @@ const BACKLOG_ROWS = prepared(
      WHERE datname = current_database() AND wait_event = 'SyncRep'`,
 );
 
-/** Measures the backlog, and the status of the models, for the next scrape, so that a scrape itself sends no queries. */
-export async function measureBacklog(): Promise<void> {
+/**
+ * Measures the backlog, and the status of the models, for the next scrape, so that a scrape itself sends no queries.
+ * @param measureModels measures the status of every model.
+ */
+export async function measureBacklog(measureModels: () => Promise<void>): Promise<void> {
   await Promise.all([
     runMeasurement('queues', measureQueues, [queueJobs, queueOldestJobSeconds]),
     runMeasurement('rows', measureRows, [backlogRows, backlogOldestSeconds]),

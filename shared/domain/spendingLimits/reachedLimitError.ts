@@ -6,7 +6,6 @@ import type { SpendingLimitState } from '../../presenters/spendingLimit.ts';
 import { ServiceError } from '../../spec/errors.ts';
 import type { SpendingPeriod } from '../../spec/states.ts';
 import type { SpendingLimit } from '../../tables/SpendingLimit.ts';
-import type { Caller } from '../accounts/caller.ts';
 import { toSpendingLimitState } from './listSpendingLimits.ts';
 
 const FIND_REACHED_LIMIT = prepared(
@@ -26,17 +25,23 @@ type ReachedLimitRow = Pick<SpendingLimit, 'credits' | 'period' | 'window_start'
 
 const PERIOD_TEXTS: Record<SpendingPeriod, string> = { day: 'per day', month: 'per month', total: 'in total' };
 
+/** The key or the application of a request; null for the other of them. */
+export interface LimitOwner {
+  accountId: number;
+  keyHash: Buffer | null;
+  clientId: string | null;
+}
+
 /**
  * Builds the rejection because of a spending limit. The limit is read again, so it may have changed since; without the
  * database the sentence has no figures.
  * @param credits price of the request.
  */
 export async function buildReachedLimitError(
-  { accountId, credential }: Pick<Caller, 'accountId' | 'credential'>,
+  { accountId, keyHash, clientId }: LimitOwner,
   credits: number,
 ): Promise<ServiceError> {
-  const clientId = credential.kind === 'token' ? credential.clientId : null;
-  const bindings = { accountId, keyHash: credential.kind === 'key' ? credential.hash : null, clientId };
+  const bindings = { accountId, keyHash, clientId };
   const [row] = await runStatement<ReachedLimitRow>(FIND_REACHED_LIMIT, bindings).catch((error: unknown) => {
     if (!isOutage(error)) throw error;
     logger.warn({ err: error }, 'lookup of a spending limit failed');

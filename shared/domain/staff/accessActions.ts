@@ -5,14 +5,10 @@ import { Account } from '../../tables/Account.ts';
 import { ApiKey } from '../../tables/ApiKey.ts';
 import { Session } from '../../tables/Session.ts';
 import { revokeApiKey } from '../accounts/apiKeys.ts';
-import {
-  type RevokedAccess,
-  type RevokedAccessAndWebhooks,
-  revokeAccessAndWebhooks,
-} from '../accounts/revokeAccess.ts';
+import { type RevokedAccess, type RevokedAccessAndWebhooks, revokeAccessAndWebhooks } from '../signIn/revokeAccess.ts';
 import { recordSecurityEvent, SERVICE_ORIGIN } from '../accounts/securityEvents.ts';
 import { lockAccount } from '../credits/ledger.ts';
-import { type Actor, recordAuditEntry } from './audit.ts';
+import { type Actor, recordAuditEntry } from '../audit/recordAuditEntry.ts';
 
 /**
  * Ends all sessions of an account. API keys and applications keep their access.

@@ -1,11 +1,11 @@
-import type { ErasureResult } from '../accounts/erase.ts';
-import { eraseAccount } from '../accounts/erase.ts';
-import { exportAccount } from '../accounts/export.ts';
-import { removeIdentity } from '../accounts/identities.ts';
+import type { ErasureResult } from '../privacy/erase.ts';
+import { eraseAccount } from '../privacy/erase.ts';
+import { exportAccount } from '../privacy/export.ts';
+import { removeIdentity } from '../signIn/identities.ts';
 import { AuditEntry } from '../../tables/AuditEntry.ts';
 import type { Account } from '../../tables/Account.ts';
 import type { Identity } from '../../tables/Identity.ts';
-import { type Actor, recordAuditEntry } from './audit.ts';
+import { type Actor, recordAuditEntry } from '../audit/recordAuditEntry.ts';
 
 /** Records that staff export the data of an account, and returns it once the record is committed. */
 export async function exportAccountByStaff(

@@ -6,15 +6,10 @@ import { ServiceError } from '../../spec/errors.ts';
 import { hasPermission } from '../../spec/staff.ts';
 import { Account } from '../../tables/Account.ts';
 import { StaffApproval } from '../../tables/StaffApproval.ts';
-import { getStaffRole } from '../accounts/staff.ts';
-import {
-  assertNotErased,
-  assertRemovable,
-  type CreditAdjustment,
-  postAdjustmentWithin,
-} from '../credits/creditAdjustments.ts';
+import { getStaffRole } from '../accounts/staffRights.ts';
+import { assertNotErased, assertRemovable, type CreditAdjustment, postAdjustmentWithin } from './creditAdjustments.ts';
 import { lockAccount } from '../credits/ledger.ts';
-import { recordAuditEntry, type StaffActor } from './audit.ts';
+import { recordAuditEntry, type StaffActor } from '../audit/recordAuditEntry.ts';
 
 /**
  * Stores an adjustment until another member decides. The request name is a UUID.

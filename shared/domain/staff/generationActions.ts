@@ -4,11 +4,11 @@ import { ServiceError } from '../../spec/errors.ts';
 import { STUCK_AFTER_SECONDS } from '../../spec/staff.ts';
 import { Account } from '../../tables/Account.ts';
 import { Generation } from '../../tables/Generation.ts';
-import { assertNotErased } from '../credits/creditAdjustments.ts';
+import { assertNotErased } from './creditAdjustments.ts';
 import { lockAccount } from '../credits/ledger.ts';
-import { requeueGenerations } from '../generations/execution/stuckGenerations.ts';
+import { requeueGenerations } from './stuckGenerations.ts';
 import { refundSucceededGeneration } from '../generations/refundSucceeded.ts';
-import { type Actor, recordAuditEntry } from './audit.ts';
+import { type Actor, recordAuditEntry } from '../audit/recordAuditEntry.ts';
 import { findGenerationForStaff } from './generations.ts';
 
 /**

@@ -1,5 +1,5 @@
 import { AuditEntry } from '../../tables/AuditEntry.ts';
-import { type Actor, recordAuditEntry } from './audit.ts';
+import { type Actor, recordAuditEntry } from '../audit/recordAuditEntry.ts';
 
 /** A change on the queue board. */
 export interface QueueChange {

@@ -3,12 +3,12 @@ import { logger } from '../../lib/logger.ts';
 import { ServiceError } from '../../spec/errors.ts';
 import { Account } from '../../tables/Account.ts';
 import { Session } from '../../tables/Session.ts';
-import { postponeErasure } from '../accounts/deletion.ts';
-import { getStaffRole } from '../accounts/staff.ts';
+import { postponeErasure } from '../privacy/deletion.ts';
+import { getStaffRole } from '../accounts/staffRights.ts';
 import { patchTestAccount } from '../accounts/testAccounts.ts';
 import { lockAccount } from '../credits/ledger.ts';
 import { recordRevocation } from './accessActions.ts';
-import { type Actor, recordAuditEntry } from './audit.ts';
+import { type Actor, recordAuditEntry } from '../audit/recordAuditEntry.ts';
 
 /** Outcome of a suspension or reinstatement. */
 export interface SuspensionResult {

@@ -4,7 +4,7 @@ import { ServiceError } from '../../spec/errors.ts';
 import { UPLOAD_ADDRESS_MS } from '../../spec/limits.ts';
 import { Account } from '../../tables/Account.ts';
 import { Upload } from '../../tables/Upload.ts';
-import { buildSubscriptionRequiredError, getActivePlan } from '../billing/entitlement.ts';
+import { buildSubscriptionRequiredError, getActivePlan } from '../credits/entitlement.ts';
 import { withAccountSlot } from './accountSlots.ts';
 import { prepareUpload, toUnavailableError } from './prepareUpload.ts';
 import { buildUploadTarget, type UploadTarget } from './uploadAddresses.ts';

@@ -1,5 +1,6 @@
 import { TOPUP_MAX_CENTS, TOPUP_MIN_CENTS } from '../../spec/limits.ts';
-import { type Plan, topupCredits } from '../../spec/plans.ts';
+import type { Plan } from '../../spec/plans.ts';
+import { topupCredits } from '../../spec/topupCredits.ts';
 import { ConfigError } from '../config.ts';
 import { readBoolean, readInteger, readList, readObject, readOptional, readText, requireName } from './fields.ts';
 

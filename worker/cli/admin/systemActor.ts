@@ -1,5 +1,5 @@
 import { userInfo } from 'node:os';
-import type { Actor } from '../../../shared/domain/staff/audit.ts';
+import type { Actor } from '../../../shared/domain/audit/recordAuditEntry.ts';
 import { STAFF_REASON_MAX_CHARACTERS } from '../../../shared/spec/staff.ts';
 import { type CommandContext, UsageError } from './command.ts';
 

@@ -1,6 +1,6 @@
 import { listPendingApprovals } from '../../../../shared/domain/staff/approvals.ts';
 import { findAccountForStaff, readAccountOverview } from '../../../../shared/domain/staff/accountOverview.ts';
-import { listAuditEntries } from '../../../../shared/domain/staff/auditLog.ts';
+import { listAuditEntries } from '../../../../shared/domain/audit/auditLog.ts';
 import { listGenerationsForStaff } from '../../../../shared/domain/staff/generations.ts';
 import { listLedgerEntries } from '../../../../shared/domain/credits/ledger.ts';
 import { ServiceError } from '../../../../shared/spec/errors.ts';

@@ -16,7 +16,7 @@ import { MINUTE_MS } from '../../../spec/durations.ts';
 import { ServiceError } from '../../../spec/errors.ts';
 import { REFRESH_INTERVAL_MS } from '../../../spec/limits.ts';
 import { buildCallbackToken, CALLBACK_PATH, type CallbackTarget, parseCallbackToken } from './callbackAddress.ts';
-import { type ClaimedGeneration, SWEEP_GRACE_MS } from './transition.ts';
+import { type ClaimedGeneration, SWEEP_GRACE_MS } from './step.ts';
 
 /** Returns the address for the call-back of a submit; undefined if its upstream sends none. */
 export function buildCallbackUrl(generation: ClaimedGeneration, { upstream }: UpstreamRoute): string | undefined {

@@ -5,7 +5,7 @@ import { prepared, runStatement } from '../../../lib/database/preparedStatements
 import { perService } from '../../../lib/serviceScope.ts';
 import { getLeaseMs } from './lease.ts';
 import { type ActiveRoute, getActiveRoutes } from './modelHealth.ts';
-import { type ClaimedGeneration, CLAIMED_COLUMNS, transition, WANTED_GENERATIONS } from './transition.ts';
+import { type ClaimedGeneration, CLAIMED_COLUMNS, batchStep, WANTED_GENERATIONS } from './step.ts';
 
 /**
  * Update that both claims share. A row with `submit_started_at` still set belongs to a worker that died or received no
@@ -75,7 +75,7 @@ async function encodeActiveRoutes(): Promise<string> {
  * Claims a generation for submitting. Returns undefined if it has ended, is submitted, is leased by another worker, or
  * belongs to an upstream with a dispatch loop.
  */
-export const claimForSubmit = transition(
+export const claimForSubmit = batchStep(
   prepared(
     'claim_submit',
     `WITH free AS (

@@ -13,7 +13,7 @@ import { LOCK_ACCOUNTS } from '../../credits/lockAccounts.ts';
 import { enqueueEventDispatch } from '../../../queues/enqueue.ts';
 import { publishGenerationUpdate } from '../../../queues/generationUpdates.ts';
 import { MINUTE_MS } from '../../../spec/durations.ts';
-import { STEP_INTERVAL_MS } from './transition.ts';
+import { STEP_INTERVAL_MS } from './step.ts';
 
 /** Delay before files of a failed generation are deleted from storage. Far longer than a download can take. */
 const ORPHANED_MEDIA_DELAY_MS = 15 * MINUTE_MS;

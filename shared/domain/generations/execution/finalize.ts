@@ -11,7 +11,7 @@ import { logger } from '../../../lib/logger.ts';
 import { scheduleOrphanedMediaDeletion } from '../mediaDeletions.ts';
 import { failGeneration, completeGeneration } from './completeOrFail.ts';
 import { retryDuringOutage, type RetryPolicy, tryOnce } from './retry.ts';
-import type { ClaimedGeneration } from './transition.ts';
+import type { ClaimedGeneration } from './step.ts';
 
 /**
  * Ends a generation with the result of its upstream: stores the output and then completes it, or fails and refunds it.

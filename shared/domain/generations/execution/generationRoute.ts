@@ -2,7 +2,7 @@ import { findUpstreamRoute, type UpstreamRoute } from '../../../gateways/upstrea
 import { getModelInfo } from '../../../lib/catalog/knownModels.ts';
 import { ensureModelsKnown } from '../../catalog/knownModels.ts';
 import { loadRelease } from '../../catalog/releases.ts';
-import type { ClaimedGeneration } from './transition.ts';
+import type { ClaimedGeneration } from './step.ts';
 
 /** Returns the route that a generation was claimed for, or undefined if its upstream is no longer configured. */
 export async function getGenerationRoute({

@@ -2,7 +2,7 @@ import { addMilliseconds, now } from '../../../lib/clock.ts';
 import { config } from '../../../lib/config.ts';
 import { prepared, runStatement, type Statement } from '../../../lib/database/preparedStatements.ts';
 import { REFRESH_INTERVAL_MS } from '../../../spec/limits.ts';
-import { SWEEP_GRACE_MS, type ClaimedGeneration, toWantedBindings, WANTED_GENERATIONS } from './transition.ts';
+import { SWEEP_GRACE_MS, type ClaimedGeneration, toWantedBindings, WANTED_GENERATIONS } from './step.ts';
 
 /** Leases with a heartbeat, for work that takes longer than one lease: renewed every second until the work is done. */
 

@@ -15,13 +15,13 @@ import { perService } from '../../../lib/serviceScope.ts';
 import type { GenerationKey } from '../../../queues/catalog.ts';
 import { enqueuePoll } from '../../../queues/enqueue.ts';
 import { publishGenerationUpdate } from '../../../queues/generationUpdates.ts';
-import { cancelAtUpstream } from './cancel.ts';
+import { cancelAtUpstream } from './cancelAtUpstream.ts';
 import { onSlotFreed } from './dispatchLoop.ts';
 import { finalizeGeneration } from './finalize.ts';
 import { getGenerationRoute } from './generationRoute.ts';
 import { withRefreshThrottle } from './lease.ts';
 import { acquirePoll, acquireReadRefresh } from './refreshThrottle.ts';
-import type { ClaimedGeneration } from './transition.ts';
+import type { ClaimedGeneration } from './step.ts';
 import { MINUTE_MS } from '../../../spec/durations.ts';
 
 /** Time since the submission from which "unknown to the upstream" means lost: at first it may not be visible everywhere. */

@@ -2,7 +2,7 @@ import { addMilliseconds } from '../../../lib/clock.ts';
 import { prepared } from '../../../lib/database/preparedStatements.ts';
 import { REFRESH_INTERVAL_MS } from '../../../spec/limits.ts';
 import { listUpstreamsWithCallbacks } from './pollPace.ts';
-import { CLOCK_SKEW_MS, SWEEP_GRACE_MS, CLAIMED_COLUMNS, transition, WANTED_GENERATIONS } from './transition.ts';
+import { CLOCK_SKEW_MS, SWEEP_GRACE_MS, CLAIMED_COLUMNS, batchStep, WANTED_GENERATIONS } from './step.ts';
 
 /**
  * Delay between two polls: `age / 5`, at least 2 and at most 8 seconds. Always 8 seconds while call-backs arrive, but not
@@ -17,7 +17,7 @@ const POLL_DELAY = `CASE WHEN g.upstream = ANY (cast(:rare AS text[])) AND g.can
  * poll, `poll_delay_ms` later; a poll that comes before `next_poll_at` is rejected, which ends duplicate poll chains.
  */
 function createRefreshThrottle(name: string, isDue: string) {
-  return transition(
+  return batchStep(
     prepared(
       name,
       `WITH open AS (

@@ -4,7 +4,7 @@ import { now } from '../../../lib/clock.ts';
 import { isOutage } from '../../../lib/database/errors.ts';
 import { mayRetry } from '../../../lib/drain.ts';
 import { logger } from '../../../lib/logger.ts';
-import type { ClaimedGeneration } from './transition.ts';
+import type { ClaimedGeneration } from './step.ts';
 
 const OUTAGE_RETRY_DELAY_MS = 1_000;
 const STORE_RETRY_DELAY_MS = 3_000;

@@ -17,7 +17,7 @@ import { enqueueDispatch, enqueuePoll } from '../../../queues/enqueue.ts';
 import { UNCONFIRMED_SUBMITS_MAX } from '../../../spec/limits.ts';
 import { findGenerationImages } from '../../uploads/generationImages.ts';
 import { buildCallbackUrl } from './callbacks.ts';
-import { cancelAtUpstream } from './cancel.ts';
+import { cancelAtUpstream } from './cancelAtUpstream.ts';
 import { openCircuit, recordAcceptance, recordAccountError } from './circuit.ts';
 import { cancelUnsubmitted, failGeneration } from './completeOrFail.ts';
 import { finalizeGeneration } from './finalize.ts';
@@ -28,7 +28,7 @@ import { recordProbe } from './modelHealth.ts';
 import { getFirstPollDelayMs } from './pollPace.ts';
 import { retryDuringOutage, retryUntilStored } from './retry.ts';
 import { recordAccepted, releaseGeneration } from './submitResult.ts';
-import type { ClaimedGeneration } from './transition.ts';
+import type { ClaimedGeneration } from './step.ts';
 
 /** Submits a generation that this process has claimed. */
 export async function submitClaimed(generation: ClaimedGeneration): Promise<void> {

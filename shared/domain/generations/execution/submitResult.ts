@@ -4,7 +4,7 @@ import { isRejection } from '../../../lib/database/errors.ts';
 import { prepared, runStatement } from '../../../lib/database/preparedStatements.ts';
 import type { GenerationKey } from '../../../queues/catalog.ts';
 import { buildAcceptance } from './circuit.ts';
-import { type ClaimedGeneration, CLOCK_SKEW_MS, STEP_INTERVAL_MS, SWEEP_GRACE_MS } from './transition.ts';
+import { type ClaimedGeneration, CLOCK_SKEW_MS, STEP_INTERVAL_MS, SWEEP_GRACE_MS } from './step.ts';
 
 interface AcceptedSubmit extends GenerationKey {
   handle: Record<string, unknown>;

@@ -4,12 +4,12 @@ import { prepared, runStatement } from '../../../lib/database/preparedStatements
 import { logger } from '../../../lib/logger.ts';
 import type { GenerationKey } from '../../../queues/catalog.ts';
 import type { Generation } from '../../../tables/Generation.ts';
-import { cancelAtUpstream } from './cancel.ts';
+import { enqueueNextStep } from '../../../queues/enqueue.ts';
+import { cancelAtUpstream } from './cancelAtUpstream.ts';
 import { failGeneration } from './completeOrFail.ts';
 import { onSlotFreed } from './dispatchLoop.ts';
 import { getGenerationRoute } from './generationRoute.ts';
-import { enqueueNextStep } from './nextStep.ts';
-import type { ClaimedGeneration } from './transition.ts';
+import type { ClaimedGeneration } from './step.ts';
 
 const BATCH_SIZE = 1_000;
 const REQUEUE_AFTER_MS = 10_000;

@@ -4,7 +4,7 @@ import { prepared, runStatement } from '../../../lib/database/preparedStatements
 import { claimOldest } from './claim.ts';
 import type { ActiveRoute } from './modelHealth.ts';
 import type { UpstreamRateLimit } from '../../../tables/UpstreamRateLimit.ts';
-import type { ClaimedGeneration } from './transition.ts';
+import type { ClaimedGeneration } from './step.ts';
 
 /**
  * Limits of an upstream over all workers: concurrent generations, and submits per minute (GCRA). A worker locks the

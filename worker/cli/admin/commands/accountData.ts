@@ -1,8 +1,8 @@
 import { pipeline } from 'node:stream/promises';
-import { countActiveAccess } from '../../../../shared/domain/accounts/revokeAccess.ts';
-import { assertErasable } from '../../../../shared/domain/accounts/erase.ts';
-import { listIdentities } from '../../../../shared/domain/accounts/identities.ts';
-import { lookUpAccountForStaff } from '../../../../shared/domain/accounts/adminLookup.ts';
+import { countActiveAccess } from '../../../../shared/domain/signIn/revokeAccess.ts';
+import { assertErasable } from '../../../../shared/domain/privacy/erase.ts';
+import { listIdentities } from '../../../../shared/domain/signIn/identities.ts';
+import { lookUpAccountForStaff } from '../../../../shared/domain/staff/accountLookup.ts';
 import { revokeAccountAccess } from '../../../../shared/domain/staff/accessActions.ts';
 import {
   eraseAccountByStaff,

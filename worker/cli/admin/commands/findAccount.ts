@@ -1,10 +1,10 @@
-import { describeAccountState } from '../../../../shared/domain/accounts/accountState.ts';
+import { describeAccountState } from '../../../../shared/domain/staff/accountState.ts';
 import { listActiveApiKeys } from '../../../../shared/domain/accounts/apiKeys.ts';
 import {
   listLastLedgerEntries,
   lookUpAccountForStaff,
   listPaymentIssues,
-} from '../../../../shared/domain/accounts/adminLookup.ts';
+} from '../../../../shared/domain/staff/accountLookup.ts';
 import { getSubscriptionOverview } from '../../../../shared/domain/billing/billingStatus.ts';
 import { type CommandContext, formatTable, formatTime } from '../command.ts';
 

@@ -4,8 +4,8 @@ import {
   assertNotErased,
   needsApproval,
   postCreditAdjustment,
-} from '../../../../shared/domain/credits/creditAdjustments.ts';
-import { lookUpAccountForStaff } from '../../../../shared/domain/accounts/adminLookup.ts';
+} from '../../../../shared/domain/staff/creditAdjustments.ts';
+import { lookUpAccountForStaff } from '../../../../shared/domain/staff/accountLookup.ts';
 import { ServiceError } from '../../../../shared/spec/errors.ts';
 import { type CommandContext, UsageError, parseIntegerOption } from '../command.ts';
 import { getSystemActor } from '../systemActor.ts';

@@ -1,5 +1,5 @@
 import { getAccount } from '../../../../shared/domain/accounts/accounts.ts';
-import { lookUpApiKeysForStaff } from '../../../../shared/domain/accounts/adminLookup.ts';
+import { lookUpApiKeysForStaff } from '../../../../shared/domain/staff/accountLookup.ts';
 import { revokeKeyByStaff } from '../../../../shared/domain/staff/accessActions.ts';
 import { ServiceError } from '../../../../shared/spec/errors.ts';
 import { type CommandContext, formatTable, formatTime } from '../command.ts';

@@ -3,7 +3,7 @@ import {
   findStuckGenerations,
   requeueGenerations,
   type StuckGeneration,
-} from '../../../../shared/domain/generations/execution/stuckGenerations.ts';
+} from '../../../../shared/domain/staff/stuckGenerations.ts';
 import { isUuid } from '../../../../shared/lib/uuid.ts';
 import { STUCK_AFTER_SECONDS } from '../../../../shared/spec/staff.ts';
 import { closeQueues, openQueues } from '../../../../shared/queues/enqueue.ts';

@@ -1,4 +1,4 @@
-import { lookUpAccountForStaff } from '../../../../shared/domain/accounts/adminLookup.ts';
+import { lookUpAccountForStaff } from '../../../../shared/domain/staff/accountLookup.ts';
 import { reinstateAccount, suspendAccount } from '../../../../shared/domain/staff/suspension.ts';
 import { type CommandContext, formatTime } from '../command.ts';
 import { getSystemActor, parseRequiredReason } from '../systemActor.ts';

@@ -1,0 +1,139 @@
+import type { Transaction } from 'objection';
+import { createBatcher } from '../../lib/batcher.ts';
+import { now } from '../../lib/clock.ts';
+import { prepared, runStatement } from '../../lib/database/preparedStatements.ts';
+import { DB_WAIT_TIMEOUT } from '../../lib/database/waitTimeout.ts';
+import { sha256 } from '../../lib/secrets.ts';
+import { ServiceError } from '../../spec/errors.ts';
+import { API_KEY_LAST_USED_INTERVAL_MS } from '../../spec/limits.ts';
+import { ALL_SCOPES, type KeyScope } from '../../spec/oauth.ts';
+import { accountSuspendedError, UNKNOWN_KEY_DETAIL } from './accounts.ts';
+import type { Caller, KeyCredential, Restrictions } from './caller.ts';
+
+/** `svc_` and 40 hex characters (spec: API keys). */
+const KEY_FORMAT = /^svc_[0-9a-f]{40}$/;
+
+/** Returns the hash under which a key is stored, or null if the text is not a key. */
+export function hashApiKey(key: string): Buffer | null {
+  return KEY_FORMAT.test(key) ? sha256(key) : null;
+}
+
+/** Columns of {@link KeyOwnerRow}, of the key `k` and its account `a`. Most keys have no options, which take time to parse. */
+export const KEY_OWNER_COLUMNS = `coalesce(k.test_account_id, k.account_id) AS account_id, k.test_account_id IS NOT NULL AS is_test,
+          a.suspended_at IS NOT NULL AS is_suspended,
+          CASE WHEN k.scopes IS NOT NULL OR k.expires_at IS NOT NULL OR k.allowed_models IS NOT NULL OR k.allowed_ips IS NOT NULL
+                    OR a.spending_limit_count > 0 AND EXISTS (
+                      SELECT FROM spending_limits l
+                       WHERE l.account_id = k.account_id AND l.key_number = k.number AND l.credits IS NOT NULL)
+               THEN json_build_object('scopes', k.scopes, 'expiresAt', k.expires_at,
+                                      'hasExpired', k.revoked_at IS NOT NULL OR k.expires_at <= :now,
+                                      'allowedModels', k.allowed_models, 'allowedIps', k.allowed_ips) END AS options`;
+
+/** Keys that have an owner. An expired one is found although it is revoked, so that its error can say why it stopped working. */
+export const IS_OWNED_KEY = '(k.revoked_at IS NULL OR k.expires_at <= k.revoked_at)';
+
+const FIND_KEY_OWNERS = prepared(
+  'find_api_key_owners',
+  `SELECT k.key_hash, ${KEY_OWNER_COLUMNS}
+     FROM api_keys k JOIN accounts a ON a.id = k.account_id
+    WHERE k.key_hash = ANY (:hashes) AND ${IS_OWNED_KEY}`,
+);
+
+export interface KeyOwnerRow {
+  account_id: number;
+  is_test: boolean;
+  is_suspended: boolean;
+  /** Null if the key has no option and no spending limit. */
+  options: {
+    scopes: KeyScope[] | null;
+    expiresAt: string | null;
+    hasExpired: boolean | null;
+    allowedModels: string[] | null;
+    allowedIps: string[] | null;
+  } | null;
+}
+
+const findOwnerByHash = createBatcher<Buffer, KeyOwnerRow | undefined>({
+  maxItems: 64,
+  maxInFlight: 2,
+  // As for reads of generations.
+  intervalMs: 1,
+  intervalMinItems: 4,
+  waitTimeout: DB_WAIT_TIMEOUT,
+  run: async (hashes) => {
+    const bindings = { hashes, now: now() };
+    const rows = await runStatement<KeyOwnerRow & { key_hash: Buffer }>(FIND_KEY_OWNERS, bindings);
+    const owners = new Map(rows.map((row) => [row.key_hash.toString('hex'), row]));
+    return hashes.map((hash) => owners.get(hash.toString('hex')));
+  },
+});
+
+/**
+ * Finds the account that a key acts on, and the rights of the key. Never cached, so that a change takes effect
+ * immediately.
+ * @throws ServiceError invalid_api_key, account_suspended
+ */
+export async function verifyApiKey(key: KeyCredential): Promise<Caller> {
+  return buildKeyCaller(key, await findOwnerByHash(key.hash));
+}
+
+/** Returns the rights of a valid key as they are for a transaction; null if the key is not valid. */
+export async function readKeyRights(
+  transaction: Transaction,
+  hash: Buffer,
+): Promise<{ restrictions: Restrictions | undefined } | null> {
+  const [owner] = await runStatement<KeyOwnerRow>(FIND_KEY_OWNERS, { hashes: [hash], now: now() }, transaction);
+  return owner === undefined || owner.options?.hasExpired === true ? null : { restrictions: buildRestrictions(owner) };
+}
+
+/** @throws ServiceError as {@link verifyApiKey} */
+export function buildKeyCaller(key: KeyCredential, owner: KeyOwnerRow | undefined): Caller {
+  if (owner === undefined) throw new ServiceError('invalid_api_key', UNKNOWN_KEY_DETAIL);
+  if (owner.options?.hasExpired === true) throw keyExpiredError(owner.options.expiresAt);
+  if (owner.is_suspended) throw accountSuspendedError();
+  return {
+    accountId: owner.account_id,
+    credential: key,
+    isTest: owner.is_test,
+    restrictions: buildRestrictions(owner),
+  };
+}
+
+/**
+ * Returns the restrictions of a key; undefined if it has none of the options, and so all rights of its account. A key that
+ * is limited in another way does not have the scope `account` unless it is named.
+ */
+function buildRestrictions({ options }: KeyOwnerRow): Restrictions | undefined {
+  if (options === null) return undefined;
+  const { scopes, allowedModels, allowedIps } = options;
+  return { scopes: new Set(scopes ?? ALL_SCOPES), allowedModels, allowedIps };
+}
+
+function keyExpiredError(expiresAt: string | null): ServiceError {
+  const time = expiresAt === null ? '' : ` at ${new Date(expiresAt).toISOString()}`;
+  return new ServiceError('invalid_api_key', `The API key expired${time}. Create another one, and use that.`);
+}
+
+const RECORD_LAST_USED = prepared(
+  'record_keys_last_used',
+  `UPDATE api_keys SET last_used_at = :now
+    WHERE key_hash IN (
+      SELECT key_hash FROM api_keys
+       WHERE key_hash = ANY (:hashes) AND (last_used_at IS NULL OR last_used_at <= :before)
+       ORDER BY key_hash FOR NO KEY UPDATE SKIP LOCKED)`,
+);
+
+/** Records that keys were used, at most once per key and 60 seconds over all processes. */
+export const recordApiKeyLastUsed = createBatcher<Buffer, void>({
+  maxItems: 64,
+  maxInFlight: 1,
+  run: async (hashes) => {
+    const at = now();
+    await runStatement(RECORD_LAST_USED, {
+      hashes,
+      now: at,
+      before: new Date(at.getTime() - API_KEY_LAST_USED_INTERVAL_MS),
+    });
+    return [];
+  },
+});

@@ -1,0 +1,70 @@
+import type { Transaction } from 'objection';
+import { v7 as uuidv7 } from 'uuid';
+import { now } from '../../lib/clock.ts';
+import type { AuditAction, StaffRole } from '../../spec/staff.ts';
+import { ServiceError } from '../../spec/errors.ts';
+import { Account } from '../../tables/Account.ts';
+import { AuditEntry } from '../../tables/AuditEntry.ts';
+import { isStaffEmail } from '../accounts/staffRights.ts';
+import { assertWithinDailyLimit } from './dailyLimits.ts';
+
+/** The person who performs a staff action: a staff account in the console, or the system user of a command. */
+export type Actor = StaffActor | { kind: 'system'; systemUser: string };
+export interface StaffActor {
+  kind: 'staff';
+  accountId: number;
+  role: StaffRole;
+  requestId: string;
+  ipAddress: string;
+}
+
+/** An audit entry without its actor. Contains no secrets, and no personal data of customers. */
+export interface AuditRecord {
+  action: AuditAction;
+  /** The affected account; null if the action affects no single one. */
+  accountId: number | null;
+  targetType: 'account' | 'generation' | 'topup' | 'key' | 'queue';
+  /** UUID of the target, or the name of a queue. */
+  targetId: string;
+  /** Why; may be empty where the action explains itself. */
+  reason: string;
+  before?: Record<string, unknown>;
+  after?: Record<string, unknown>;
+}
+
+/**
+ * Writes the audit entry of a staff action, in the transaction of the action: no entry, no action.
+ * @throws ServiceError admin_required for an action on the member's own account, or on that of another member, or one
+ *   that gives back more than the role may in a day.
+ */
+export async function recordAuditEntry(transaction: Transaction, actor: Actor, record: AuditRecord): Promise<void> {
+  const { action, accountId, targetType, targetId, reason, before = null, after = null } = record;
+  const isStaff = actor.kind === 'staff';
+  if (isStaff && accountId !== null) await assertMayActOn(transaction, actor, accountId);
+  if (isStaff) await assertWithinDailyLimit(transaction, actor, record);
+  await AuditEntry.query(transaction).insert({
+    uuid: uuidv7(),
+    created_at: now(),
+    actor_account_id: isStaff ? actor.accountId : null,
+    command_user: isStaff ? null : actor.systemUser,
+    role: isStaff ? actor.role : 'system',
+    action,
+    account_id: accountId,
+    target_type: targetType,
+    target_id: targetId,
+    reason,
+    before,
+    after,
+    request_id: isStaff ? actor.requestId : null,
+    ip_address: isStaff ? actor.ipAddress : null,
+  });
+}
+
+/** Only the role `admin` acts on accounts of staff: others would credit themselves, or end the access of an admin. */
+async function assertMayActOn(transaction: Transaction, actor: StaffActor, accountId: number): Promise<void> {
+  if (actor.role === 'admin') return;
+  const { email } = await Account.query(transaction).findById(accountId).select('email').throwIfNotFound();
+  if (accountId !== actor.accountId && !isStaffEmail(email)) return;
+  const detail = 'An action on your own account, or on that of another member of staff, requires the role admin.';
+  throw new ServiceError('admin_required', detail);
+}

@@ -1,0 +1,94 @@
+import { createBatcher } from '../../../lib/batcher.ts';
+import { now } from '../../../lib/clock.ts';
+import { isRejection } from '../../../lib/database/errors.ts';
+import { type Bindings, runStatement, type Statement } from '../../../lib/database/preparedStatements.ts';
+import type { GenerationKey } from '../../../queues/catalog.ts';
+import type { Generation } from '../../../tables/Generation.ts';
+
+/*
+ * Parts that the steps of a generation between its charge and its end share. Each is one conditional
+ * statement, in the file of its step: the process whose update finds the row in the expected state wins. SKIP LOCKED
+ * keeps steps from waiting for each other. Its end, and the refund of a failed one, are in completeOrFail.ts.
+ */
+
+/** Delay between the time a step is due and the time the sweep re-enqueues it. */
+export const SWEEP_GRACE_MS = 3_000;
+
+/**
+ * Time between two batches of the same step. In a steady flow it makes them larger; each step of a generation waits for
+ * no longer than that, and none while the process has little to do.
+ */
+export const STEP_INTERVAL_MS = 5;
+
+/** Tolerated difference between the clocks of two machines. */
+export const CLOCK_SKEW_MS = 500;
+
+/** Columns that submitting and polling need, as they are after the claim. */
+export type ClaimedGeneration = Pick<
+  Generation,
+  | 'uuid'
+  | 'account_id'
+  | 'model'
+  | 'prompt'
+  | 'params'
+  | 'created_at'
+  | 'deadline_at'
+  | 'unconfirmed_submits'
+  | 'catalog_id'
+  | 'cancel_requested_at'
+  | 'submitted_at'
+  | 'account_error_at'
+> & {
+  upstream: string;
+  upstream_model: string;
+  media_token: string;
+  upstream_handle: NonNullable<Generation['upstream_handle']>;
+  /** Time of the claim for submitting. Also the fencing token of the lease. */
+  submit_started_at: Date;
+  /** Delay until the next poll. Set by the refresh throttle only. */
+  poll_delay_ms: number;
+};
+
+export const CLAIMED_COLUMNS = `g.uuid, g.account_id, g.model, g.prompt, g.params, g.created_at, g.deadline_at, g.unconfirmed_submits, g.media_token,
+  g.upstream, g.upstream_model, g.upstream_handle, g.submitted_at, g.submit_started_at, g.cancel_requested_at, g.account_error_at,
+  g.catalog_id`;
+
+/**
+ * Rows of a batch, by their primary key. The uuids alone would find them, too; the accounts restrict a partitioned
+ * table to the partitions of the batch. `g.uuid = ANY` makes the planner use the index also if the table is small.
+ */
+export const WANTED_GENERATIONS = `unnest(cast(:uuids AS uuid[]), cast(:accounts AS bigint[])) AS wanted (uuid, account_id)
+       JOIN generations g
+         ON g.uuid = ANY (cast(:uuids AS uuid[])) AND g.uuid = wanted.uuid AND g.account_id = wanted.account_id`;
+
+/** Returns the parameters of {@link WANTED_GENERATIONS}. */
+export function toWantedBindings(generations: GenerationKey[]): { uuids: string[]; accounts: number[] } {
+  return {
+    uuids: generations.map(({ uuid }) => uuid),
+    accounts: generations.map(({ account_id }) => account_id),
+  };
+}
+
+/** Returns a function that makes the step for one generation, batched with concurrent calls into one statement. */
+export function batchStep(
+  statement: Statement,
+  moreBindings: (at: Date) => Bindings | Promise<Bindings>,
+): (generation: GenerationKey) => Promise<ClaimedGeneration | undefined> {
+  return createBatcher<GenerationKey, ClaimedGeneration | undefined>({
+    maxItems: 64,
+    maxInFlight: 2,
+    intervalMs: STEP_INTERVAL_MS,
+    isItemError: isRejection,
+    getKey: ({ uuid }) => uuid,
+    run: async (generations) => {
+      const at = now();
+      const rows = await runStatement<ClaimedGeneration>(statement, {
+        now: at,
+        ...toWantedBindings(generations),
+        ...(await moreBindings(at)),
+      });
+      const byUuid = new Map(rows.map((row) => [row.uuid, row]));
+      return generations.map(({ uuid }) => byUuid.get(uuid));
+    },
+  });
+}

@@ -1,0 +1,50 @@
+import { getPlanBySlug } from '../../lib/catalog/catalog.ts';
+import { Affiliate } from '../../tables/Affiliate.ts';
+import { Commission } from '../../tables/Commission.ts';
+import { Subscription } from '../../tables/Subscription.ts';
+import { canReceivePayouts } from '../affiliates/payouts.ts';
+import { getAccount } from '../accounts/accounts.ts';
+
+/** Consequences of the deletion of an account for its owner. */
+export interface DeletionSummary {
+  email: string;
+  balance: number;
+  inFlight: number;
+  activeKeys: number;
+  /** Name of the plan of the current subscription, and the end of its paid time. */
+  subscription: { plan: string; until: Date } | null;
+  /** Commissions that were not paid out; null without any. */
+  commissions: { pendingCents: number; arePaidOut: boolean } | null;
+}
+
+/** Collects what the deletion of an account affects, for the page that asks for a confirmation. */
+export async function summarizeDeletion(accountId: number): Promise<DeletionSummary> {
+  const [account, subscription, affiliate] = await Promise.all([
+    getAccount(accountId),
+    Subscription.query().modify('live').findOne({ account_id: accountId }),
+    Affiliate.query().findById(accountId),
+  ]);
+  return {
+    email: account.email,
+    balance: account.balance,
+    inFlight: account.in_flight,
+    activeKeys: account.active_key_count,
+    subscription:
+      subscription === undefined
+        ? null
+        : { plan: getPlanBySlug(subscription.plan_slug).name, until: subscription.current_period_end },
+    commissions: affiliate === undefined ? null : await summarizeCommissions(affiliate),
+  };
+}
+
+async function summarizeCommissions(affiliate: Affiliate): Promise<DeletionSummary['commissions']> {
+  const outstanding = await Commission.query()
+    .where({ affiliate_id: affiliate.account_id })
+    .whereColumn('amount_cents', '<>', 'settled_cents')
+    .select('amount_cents', 'settled_cents');
+  const pendingCents = outstanding.reduce(
+    (sum, { amount_cents, settled_cents }) => sum + amount_cents - settled_cents,
+    0,
+  );
+  return pendingCents <= 0 ? null : { pendingCents, arePaidOut: canReceivePayouts(affiliate) };
+}

@@ -1,0 +1,86 @@
+import {
+  getIdentityProviders,
+  getIssuer,
+  IdentityError,
+  type IdentityNotification,
+} from '../../gateways/identity/index.ts';
+import { logger } from '../../lib/logger.ts';
+import { ServiceError } from '../../spec/errors.ts';
+import { Account } from '../../tables/Account.ts';
+import { Identity } from '../../tables/Identity.ts';
+import { Session } from '../../tables/Session.ts';
+import { lockAccount } from '../credits/ledger.ts';
+import { removeIdentity } from './identities.ts';
+import { recordSecurityEvent, SERVICE_ORIGIN } from '../accounts/securityEvents.ts';
+
+/** Change that a notification made; null for none. */
+export type AppleNotificationResult = {
+  change: 'session_ended' | 'identity_removed';
+  accountId: number;
+} | null;
+
+/**
+ * Applies a notification of Apple about one of its users. Applying it again changes nothing. It never changes credits,
+ * API keys or applications, and never deletes an account.
+ * - `consent-revoked` ends the sessions that the identity has opened until then. It stays linked, because Apple keeps its
+ *   subject: the person signs in to the same account after giving consent again, even with another address.
+ * - `account-delete`, in newer documents of Apple `account-deleted`, removes the identity with all its sessions: its
+ *   subject never signs in again.
+ * - All others, such as `email-disabled`, change nothing.
+ * @param token signed token of Apple.
+ * @throws ServiceError not_found without sign-in by Apple; validation_error for a token that cannot be trusted;
+ *   internal_error while Apple's keys cannot be fetched.
+ */
+export async function receiveAppleNotification(token: string): Promise<AppleNotificationResult> {
+  const { type, subject, at } = await readNotification(token);
+  logger.info({ type }, 'notification of apple received');
+  const isDeletion = type === 'account-delete' || type === 'account-deleted';
+  if (type !== 'consent-revoked' && !isDeletion) return null;
+  const identity = await Identity.query().findById(['apple', getIssuer('apple'), subject]);
+  // A repeated notification does not concern an identity that was linked again since.
+  if (identity === undefined || identity.created_at > at) return null;
+  const { account_id: accountId, uuid } = identity;
+  if (isDeletion) {
+    await removeIdentity(accountId, uuid, { currentToken: null, mayBeLast: true }).catch(ignoreRemoved);
+    return { change: 'identity_removed', accountId };
+  }
+  return (await endSessions(accountId, uuid, at)) === 0 ? null : { change: 'session_ended', accountId };
+}
+
+async function readNotification(token: string): Promise<IdentityNotification> {
+  const apple = getIdentityProviders().apple;
+  if (apple?.readNotification === undefined) {
+    throw new ServiceError('not_found', 'Not found. Sign-in with Apple is not configured.');
+  }
+  try {
+    return await apple.readNotification(token);
+  } catch (error) {
+    if (!(error instanceof IdentityError)) throw error;
+    if (error.fault === 'unavailable') {
+      logger.warn({ err: error }, 'keys of apple unavailable; notification not read');
+      const detail = 'The keys of Apple cannot be fetched. Send the notification again later.';
+      throw new ServiceError('internal_error', detail, { retryAfterSeconds: 60 });
+    }
+    const detail = 'payload must be a notification that Apple has signed for this service.';
+    throw new ServiceError('validation_error', detail, { field: 'payload' });
+  }
+}
+
+/** Ignores that the same notification, or the owner, removed the identity concurrently. */
+function ignoreRemoved(error: unknown): void {
+  if (!(error instanceof ServiceError && error.code === 'not_found')) throw error;
+}
+
+/** Ends the sessions that an identity has opened until a time, so that a repeated notification ends no later ones. */
+async function endSessions(accountId: number, identityUuid: string, until: Date): Promise<number> {
+  return Account.transaction(async (transaction) => {
+    await lockAccount(transaction, accountId);
+    const opened = Session.query(transaction).where({ identity_uuid: identityUuid }).where('created_at', '<=', until);
+    const sessions = await opened.delete();
+    if (sessions > 0) {
+      const details = { sessions, provider: 'apple' };
+      await recordSecurityEvent(transaction, { accountId, event: 'session_ended', origin: SERVICE_ORIGIN, details });
+    }
+    return sessions;
+  });
+}

@@ -1,0 +1,247 @@
+import type { Transaction } from 'objection';
+import { v7 as uuidv7 } from 'uuid';
+import {
+  getIssuer,
+  type ProviderIdentity,
+  type ProviderName,
+  getIdentityProviders,
+} from '../../gateways/identity/index.ts';
+import { now } from '../../lib/clock.ts';
+import { config } from '../../lib/config.ts';
+import { isDuplicate } from '../../lib/database/errors.ts';
+import { isDevSignInAllowed } from '../../lib/signInSettings.ts';
+import { sha256 } from '../../lib/secrets.ts';
+import { isEmail } from '../../lib/email.ts';
+import { ServiceError } from '../../spec/errors.ts';
+import { PROFILE_TEXT_MAX_CHARACTERS } from '../../spec/limits.ts';
+import { Account } from '../../tables/Account.ts';
+import { Identity } from '../../tables/Identity.ts';
+import { Session } from '../../tables/Session.ts';
+import { revokeAccessAndWebhooks } from './revokeAccess.ts';
+import { getAccount } from '../accounts/accounts.ts';
+import { findOrCreateAccountByEmail } from './findOrCreateAccount.ts';
+import type { ReferralClick } from '../affiliates/referrals.ts';
+import { lockAccount } from '../credits/ledger.ts';
+import { recordIdentityRemoval } from './identityUndo.ts';
+import { recordSecurityEvent, type RequestOrigin, SERVICE_ORIGIN } from '../accounts/securityEvents.ts';
+import { findActiveSession } from './sessions.ts';
+import { grantStaffRights } from '../accounts/staffRights.ts';
+
+/**
+ * Outcome of a sign-in with an identity.
+ * - `unverified`: the provider has not verified the address.
+ * - `taken`: the account of the address is linked to another identity of the same provider.
+ * - `other_provider`: the account of the address is linked to other providers (`linked`), not to this one.
+ */
+export type IdentitySignInResult =
+  | { problem: null; account: Account; identityUuid: string }
+  | { problem: 'unverified' | 'taken' }
+  | { problem: 'other_provider'; linked: ProviderName[] };
+
+/**
+ * Signs in to the account that the identity is linked to, even if its address has changed. An unknown identity creates
+ * an account for its verified address, or signs in to one without identities. It never opens an account with another
+ * identity, because an address can be reassigned to another person.
+ * @param referralClick referral link that the browser followed, if any.
+ */
+export async function signInWithIdentity(
+  provider: ProviderName,
+  identity: ProviderIdentity,
+  referralClick: ReferralClick | null = null,
+  origin: RequestOrigin = SERVICE_ORIGIN,
+): Promise<IdentitySignInResult> {
+  const find = () => findOrCreateAccountByIdentity(provider, identity, referralClick, origin);
+  const found =
+    (await find().catch((error: unknown) => {
+      // The same identity was linked to another account concurrently, so the second attempt finds it.
+      if (isDuplicate(error)) return null;
+      throw error;
+    })) ?? (await find());
+  if (found === null) throw new ServiceError('not_found', 'Not found. The account was deleted: sign in again.');
+  if (found.problem === null) await grantStaffRights(found.account);
+  return found;
+}
+
+/** @returns null if the account of the address was erased since it was found: the next attempt creates another. */
+async function findOrCreateAccountByIdentity(
+  provider: ProviderName,
+  { subject, email, isEmailVerified, firstName }: ProviderIdentity,
+  referralClick: ReferralClick | null,
+  origin: RequestOrigin,
+): Promise<IdentitySignInResult | null> {
+  const issuer = getIssuer(provider);
+  const known = await Identity.query().findById([provider, issuer, subject]);
+  if (known !== undefined) {
+    return { problem: null, account: await getAccount(known.account_id), identityUuid: known.uuid };
+  }
+  if (email === null || !isEmailVerified || !isEmail(email)) return { problem: 'unverified' };
+  return Account.transaction(async (transaction) => {
+    const { id } = await findOrCreateAccountByEmail(
+      email,
+      provider,
+      { firstName: sanitizeFirstName(firstName), referralClick },
+      transaction,
+    );
+    const account = await lockAccount(transaction, id);
+    if (account.erased_at !== null) return null;
+    const linked = await Identity.query(transaction).where({ account_id: id }).orderBy('created_at');
+    const same = linked.find((other) => other.provider === provider && other.issuer === issuer);
+    if (same?.subject === subject) return { problem: null, account, identityUuid: same.uuid };
+    if (linked.length > 0) {
+      const problem = same === undefined ? 'other_provider' : 'taken';
+      const details = { provider, problem };
+      await recordSecurityEvent(transaction, { accountId: id, event: 'sign_in_failed', origin, details });
+      if (problem === 'taken') return { problem };
+      return { problem, linked: linked.map((other) => other.provider as ProviderName) };
+    }
+    const { uuid } = await insertIdentity(transaction, account, provider, subject, email, origin);
+    const signedIn =
+      account.social_provider === DEV_PROVIDER ? await revokeDevAccess(transaction, account, provider) : account;
+    return { problem: null, account: signedIn, identityUuid: uuid };
+  });
+}
+
+/** Reason why an identity could not be linked to an account. */
+export type LinkProblem = 'expired' | 'unverified' | 'identity_in_use' | 'provider_linked';
+
+/**
+ * Links an identity to the account of a session. The session must be valid, and the account must already have an
+ * identity: without one, ownership of the address has not been verified. Linking an identity again changes nothing.
+ * @returns the account, or the reason why the identity was not linked.
+ */
+export async function linkIdentity(
+  provider: ProviderName,
+  { subject, email, isEmailVerified }: ProviderIdentity,
+  sessionHash: Buffer,
+  origin: RequestOrigin = SERVICE_ORIGIN,
+): Promise<{ problem: null; accountId: number } | { problem: LinkProblem }> {
+  if (email === null || !isEmailVerified || !isEmail(email)) return { problem: 'unverified' };
+  const issuer = getIssuer(provider);
+  try {
+    return await Account.transaction(async (transaction) => {
+      const session = await findActiveSession(sessionHash, transaction);
+      if (session === undefined) return { problem: 'expired' };
+      const account = await lockAccount(transaction, session.account_id);
+      // Read again under the lock, because access may have been revoked in the meantime.
+      if ((await findActiveSession(sessionHash, transaction)) === undefined) return { problem: 'expired' };
+      const linked = await Identity.query(transaction).where({ account_id: account.id });
+      if (linked.length === 0) return { problem: 'expired' };
+      const same = linked.find((other) => other.provider === provider && other.issuer === issuer);
+      if (same?.subject === subject) return { problem: null, accountId: account.id };
+      const known = await Identity.query(transaction).findById([provider, issuer, subject]);
+      if (known !== undefined) return { problem: 'identity_in_use' };
+      if (same !== undefined) return { problem: 'provider_linked' };
+      await insertIdentity(transaction, account, provider, subject, email, origin);
+      return { problem: null, accountId: account.id };
+    });
+  } catch (error) {
+    if (isDuplicate(error)) return { problem: 'identity_in_use' };
+    throw error;
+  }
+}
+
+/**
+ * Removes an identity from its account and ends the sessions that it opened, except the caller's own. The owner of the
+ * account can undo a removal by a session.
+ * @param currentToken session cookie of the caller; null ends all sessions of the identity.
+ * @returns the removed identity.
+ * @throws ServiceError not_found; validation_error for the last identity that can sign in, unless `mayBeLast`.
+ */
+export async function removeIdentity(
+  accountId: number,
+  uuid: string,
+  {
+    currentToken,
+    mayBeLast = false,
+    origin = SERVICE_ORIGIN,
+    onRemoved = async () => {},
+  }: {
+    currentToken: string | null;
+    mayBeLast?: boolean;
+    origin?: RequestOrigin;
+    /** May write more rows in the same transaction. */
+    onRemoved?: (transaction: Transaction, account: Account) => Promise<void>;
+  },
+): Promise<Identity> {
+  return Account.transaction(async (transaction) => {
+    const account = await lockAccount(transaction, accountId);
+    // Locked before its sessions are deleted: a concurrent sign-in with it fails, instead of opening a session that
+    // outlives the identity.
+    const linked = await Identity.query(transaction).where({ account_id: accountId }).orderBy('created_at').forUpdate();
+    const removed = linked.find((identity) => identity.uuid === uuid);
+    if (removed === undefined) throw new ServiceError('not_found', 'Not found. This sign-in method is not linked.');
+    const rest = linked.filter((identity) => identity !== removed);
+    if (!mayBeLast && !isDevSignInAllowed(config) && !rest.some(canSignIn)) {
+      throw new ServiceError(
+        'validation_error',
+        'This is the only sign-in method that you can sign in with. Link another one before you remove it.',
+      );
+    }
+    const opened = Session.query(transaction).where({ identity_uuid: uuid });
+    const sessionHash = currentToken === null ? null : sha256(currentToken);
+    if (sessionHash !== null) await recordIdentityRemoval(transaction, account, removed, sessionHash, origin);
+    await (sessionHash === null ? opened : opened.whereNot('token_hash', sessionHash)).delete();
+    await Identity.query(transaction).delete().where({ uuid });
+    const details = { provider: removed.provider, linked_at: removed.created_at.toISOString() };
+    await recordSecurityEvent(transaction, { accountId, event: 'identity_removed', origin, details });
+    // Removing the last identity also removes staff rights. The next sign-in with the listed address obtains them.
+    if (rest.length === 0) await account.$query(transaction).patch({ staff_since: null });
+    const [oldest] = rest;
+    if (oldest !== undefined && account.social_provider === removed.provider) {
+      await account.$query(transaction).patch({ social_provider: oldest.provider });
+    }
+    await onRemoved(transaction, account);
+    return removed;
+  });
+}
+
+/** Returns whether an identity can still sign in: its provider is configured with the same issuer. */
+export function canSignIn({ provider, issuer }: Identity): boolean {
+  const name = provider as ProviderName;
+  return getIdentityProviders()[name] !== null && getIssuer(name) === issuer;
+}
+
+async function insertIdentity(
+  transaction: Transaction,
+  account: Account,
+  provider: ProviderName,
+  subject: string,
+  email: string,
+  origin: RequestOrigin,
+): Promise<Identity> {
+  const details = { provider };
+  await recordSecurityEvent(transaction, { accountId: account.id, event: 'identity_linked', origin, details });
+  const [inserted] = await Identity.query(transaction)
+    .insert([
+      {
+        uuid: uuidv7(),
+        provider,
+        issuer: getIssuer(provider),
+        subject,
+        account_id: account.id,
+        email: email.toLowerCase(),
+        created_at: now(),
+      },
+    ])
+    .returning('*');
+  return inserted as Identity;
+}
+
+/** Provider name of accounts that were created by local sign-in. */
+export const DEV_PROVIDER = 'dev';
+
+/** Revokes all access from before the first identity: local sign-in does not verify ownership of the address. */
+async function revokeDevAccess(transaction: Transaction, account: Account, provider: ProviderName): Promise<Account> {
+  await revokeAccessAndWebhooks(transaction, account.id);
+  return account.$query(transaction).patchAndFetch({ social_provider: provider });
+}
+
+/** Lists the identities of an account in the order in which they were linked. */
+export async function listIdentities(accountId: number): Promise<Identity[]> {
+  return Identity.query().where({ account_id: accountId }).orderBy(['created_at', 'provider']);
+}
+
+function sanitizeFirstName(text: string): string {
+  const name = text.replaceAll(/[\p{Cc}\uFFFD]/gu, ' ').trim();
+  return name.slice(0, PROFILE_TEXT_MAX_CHARACTERS).toWellFormed();
+}
