@@ -40,7 +40,7 @@ export function buildOpenApiDocument(routes: readonly HttpRoute[], baseUrl: stri
     // There is no license text to link to, so the address is that of the service.
     info: { ...DOCUMENT_INFO, license: { name: 'Proprietary', url: baseUrl } },
     servers: [{ url: baseUrl }],
-    tags: [...new Set(FEATURES.map(({ tag }) => tag))].filter(({ name }) => usedTags.has(name)),
+    tags: FEATURES.flatMap(({ tag }) => (tag !== undefined && usedTags.has(tag.name) ? [tag] : [])),
     paths,
     webhooks: buildWebhooksObject(schemas),
     components: {

@@ -2,20 +2,26 @@ import type { TSchema } from 'typebox';
 import type { Endpoint, Lazy } from '../pipeline/endpoint.ts';
 import type { HttpRoute } from '../pipeline/route.ts';
 
-/** A group of endpoints: a tag in the document, and the schemas that have a name there. */
+/** Everything that a subject has in the interface. */
 export interface Feature {
-  tag: { name: string; description: string };
-  /** All other schemas are written where they are used. */
+  /** Group of its endpoints in the OpenAPI document. */
+  tag?: { name: string; description: string };
+  /** Schemas that have a name in the document. All others are written where they are used. */
   schemas?: Lazy<Readonly<Record<string, TSchema>>>;
-  endpoints: readonly Endpoint[];
+  endpoints?: readonly Endpoint[];
+  /** Addresses of files, and for other services. */
+  routes?: readonly HttpRoute[];
+  pages?: readonly HttpRoute[];
 }
 
 /** Returns the rows of a feature in the route table. */
-export function toRoutes({ endpoints }: Feature): HttpRoute[] {
-  return endpoints.map(({ route, policy, readsBody, handler }) => {
-    const { surface = 'rest', credential = 'account', rateLimit = 'account', ...rest } = policy;
-    const [method, path] = route.split(' ');
-    const body = readsBody === true ? 'raw' : method === 'GET' ? 'none' : 'json';
-    return [method, path, surface, credential, rateLimit, body, handler, rest] as HttpRoute;
-  });
+export function listRoutes({ endpoints = [], routes = [], pages = [] }: Feature): readonly HttpRoute[] {
+  return [...endpoints.map(toRoute), ...routes, ...pages];
+}
+
+function toRoute({ route, policy, readsBody, handler }: Endpoint): HttpRoute {
+  const { surface = 'rest', credential = 'account', rateLimit = 'account', ...rest } = policy;
+  const [method, path] = route.split(' ');
+  const body = readsBody === true ? 'raw' : method === 'GET' ? 'none' : 'json';
+  return [method, path, surface, credential, rateLimit, body, handler, rest] as HttpRoute;
 }

@@ -4,7 +4,7 @@ import { getWebhookDataSchemas } from '../../shared/presenters/webhookData.ts';
 import { WebhookEndpointResponse } from '../../shared/presenters/webhookEndpoint.ts';
 import { WEBHOOK_TEST_TYPE, type WebhookEventType } from '../../shared/spec/events.ts';
 import { findEndpoint } from '../features/index.ts';
-import { EXAMPLE_ENDPOINT, WEBHOOKS } from '../features/webhooks/endpoints.ts';
+import { EXAMPLE_ENDPOINT, WEBHOOKS_TAG } from '../features/webhooks/endpoints.ts';
 import { resolve, type SuccessResponse } from '../pipeline/endpoint.ts';
 import { EXAMPLE_TIMESTAMP, EXAMPLE_UUID } from './examples.ts';
 import type { SchemaRegistry } from './schemaRegistry.ts';
@@ -82,7 +82,7 @@ function buildMessageObject(schemas: SchemaRegistry, type: MessageType) {
   const example = { value: { type, timestamp: EXAMPLE_TIMESTAMP, data } };
   return {
     operationId: `on${type.replaceAll(/(?:^|\.)([a-z])/g, (_, letter: string) => letter.toUpperCase())}`,
-    tags: [WEBHOOKS.tag.name],
+    tags: [WEBHOOKS_TAG.name],
     summary: SUMMARIES[type],
     security: [],
     parameters: HEADERS,

@@ -1,5 +1,5 @@
 import type { Context } from '../context.ts';
-import { buildSignInAgainPath, buildSignInPath, getFormPagePath } from '../web/signIn/returnTo.ts';
+import { buildSignInAgainPath, buildSignInPath, getFormPagePath } from '../features/signIn/pages/signIn/returnTo.ts';
 import { saveDraft } from './cookies/draftCookie.ts';
 import { rememberOutcome } from './cookies/outcomeCookie.ts';
 

@@ -2,7 +2,7 @@ import { isDeletionRequested } from '../../shared/domain/privacy/deletion.ts';
 import { requireStaff } from '../../shared/domain/accounts/staffRights.ts';
 import { ServiceError } from '../../shared/spec/errors.ts';
 import { type Context, requireCaller } from '../context.ts';
-import { DELETION_PATH } from '../web/accountDeletion/paths.ts';
+import { DELETION_PATH } from '../features/privacy/pages/deletion/paths.ts';
 import { sendWrongAddressPage } from '../web/components/errorPage.tsx';
 import { authenticateOptional } from './authenticate.ts';
 import { readFormBody } from './body.ts';

@@ -12,6 +12,7 @@ import { getGenerationResponse, presentGeneration } from '../../../shared/presen
 import { WAIT_MAX_SECONDS } from '../../../shared/spec/limits.ts';
 import { examplePage } from '../../openapi/examples.ts';
 import type { Feature } from '../../openapi/feature.ts';
+import { receiveUpstreamCallback } from './upstreamCallback.ts';
 import { defineEndpoint } from '../../pipeline/endpoint.ts';
 import { readIdempotencyKey } from '../../pipeline/idempotency.ts';
 import { FILTERED_LIST_NOTE, pageResponse, presentPage } from '../../pipeline/lists.ts';
@@ -42,6 +43,10 @@ const WaitQuery = Type.Object({
 });
 
 export const GENERATIONS: Feature = {
+  routes: [
+    // An address with a token, which upstreams call once a run has ended.
+    ['POST', '/upstream-events/:token', 'json', 'anyone', 'unlimited', 'raw', receiveUpstreamCallback],
+  ],
   tag: { name: 'Generations', description: 'Videos and images: create one, wait for it, list them.' },
   schemas: () => ({ Generation: getGenerationResponse(), Estimate: getEstimateResponse(), ...nameParamsSchemas() }),
   endpoints: [

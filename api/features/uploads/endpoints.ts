@@ -2,10 +2,16 @@ import { createUpload, readUpload } from '../../../shared/domain/uploads/createU
 import { presentUpload, UploadResponse } from '../../../shared/presenters/upload.ts';
 import { EXAMPLE_TIMESTAMP, EXAMPLE_UUID } from '../../openapi/examples.ts';
 import type { Feature } from '../../openapi/feature.ts';
+import { receiveUpload, serveUpload } from './files.ts';
 import { defineEndpoint } from '../../pipeline/endpoint.ts';
 import { CreatedUploadResponse, CreateUploadRequest } from './schemas.ts';
 
 export const UPLOADS: Feature = {
+  // Signed addresses of input images, if files are on disk.
+  routes: [
+    ['PUT', '/uploads/:uuid/original', 'json', 'anyone', 'public', 'raw', receiveUpload, { cors: 'file' }],
+    ['GET', '/uploads/:uuid/:file', 'json', 'anyone', 'unlimited', 'none', serveUpload, { cors: 'file' }],
+  ],
   tag: { name: 'Uploads', description: 'Images for models that take them.' },
   schemas: { Upload: UploadResponse, CreatedUpload: CreatedUploadResponse },
   endpoints: [

@@ -78,12 +78,14 @@ async function findSecretOwner(accountId: number, mode: KeyMode): Promise<number
   return mode === 'test' ? requireTestAccount(accountId) : accountId;
 }
 
+export const WEBHOOKS_TAG = {
+  name: 'Webhooks',
+  description:
+    'Requests that the service sends when something happens, signed according to Standard Webhooks 1.0.0. Each event is delivered at least once; `webhook-id` identifies it.',
+};
+
 export const WEBHOOKS: Feature = {
-  tag: {
-    name: 'Webhooks',
-    description:
-      'Requests that the service sends when something happens, signed according to Standard Webhooks 1.0.0. Each event is delivered at least once; `webhook-id` identifies it.',
-  },
+  tag: WEBHOOKS_TAG,
   schemas: {
     WebhookEndpoint: WebhookEndpointResponse,
     WebhookEndpointWithSecret: WebhookEndpointWithSecretResponse,

@@ -14,7 +14,7 @@ import { getRequestOrigin } from '../../pipeline/requestOrigin.ts';
 import { seeOther } from '../../pipeline/redirect.ts';
 import { parseParameters } from '../parameters.ts';
 import { parseSpendingLimit, readSpendingLimitValues } from '../../web/components/spendingLimit.tsx';
-import { DELETION_PATH } from '../../web/accountDeletion/paths.ts';
+import { DELETION_PATH } from '../../features/privacy/pages/deletion/paths.ts';
 import { sendConsentPage } from './pages.tsx';
 import {
   redirectToSignInFirst,

@@ -2,7 +2,7 @@ import { issuer } from '../../../shared/domain/oauth/accessTokens.ts';
 import { isLoopbackUri } from '../../../shared/domain/oauth/redirectUris.ts';
 import { OAuthError } from '../../../shared/spec/oauth.ts';
 import type { Context } from '../../context.ts';
-import { buildSignInPath } from '../../web/signIn/returnTo.ts';
+import { buildSignInPath } from '../../features/signIn/pages/signIn/returnTo.ts';
 import { sendInvalidRequestPage, sendReturnToClientPage, sendUnknownClientPage } from './pages.tsx';
 import type { ClientContext } from './validateRequest.ts';
 

@@ -1,6 +1,6 @@
 import type { VNode } from 'preact';
 import { RECENT_SIGN_IN_MINUTES } from '../../../shared/spec/limits.ts';
-import { buildSignInAgainPath } from '../signIn/returnTo.ts';
+import { buildSignInAgainPath } from '../../features/signIn/pages/signIn/returnTo.ts';
 
 /** Asks the caller to sign in again, and returns to the page. */
 export function SignInAgain({ returnTo }: { returnTo: string }): VNode {

@@ -16,7 +16,7 @@ import { getEstimateResponse } from '../../../shared/presenters/estimate.ts';
 import { getGenerationResponse } from '../../../shared/presenters/generation.ts';
 import { getModelResponse } from '../../../api/features/models/schemas.ts';
 import { pageResponse } from '../../../api/pipeline/lists.ts';
-import { getUserResponse } from '../../../api/features/session/schemas.ts';
+import { getUserResponse } from '../../../api/features/signIn/schemas.ts';
 import { CreatedUploadResponse } from '../../../api/features/uploads/schemas.ts';
 import { getUsageResponse } from '../../../api/features/usage/schemas.ts';
 import {

@@ -1,0 +1,9 @@
+import type { HttpRoute } from '../../../pipeline/route.ts';
+import * as account from './handler.ts';
+
+// biome-ignore format: aligned columns.
+export const ACCOUNT_PAGES: readonly HttpRoute[] = [
+  ['GET',     '/account/',                                       'page', 'session', 'account',   'none', account.showOverviewPage],
+  ['POST',    '/account/sign-out/',                              'page', 'session', 'account',   'form', account.signOut, { duringDeletion: true }],
+  ['GET',     '/account/sign-out/',                              'page', 'session', 'account',   'none', account.redirectToOverviewPage, { duringDeletion: true }],
+];

@@ -1,0 +1,54 @@
+import { enrollAffiliate } from '../../../../shared/domain/affiliates/enroll.ts';
+import {
+  createPayoutOnboardingLink,
+  refreshPayoutOnboardingLink,
+  syncPayoutAccount,
+} from '../../../../shared/domain/affiliates/payoutAccounts.ts';
+import { config } from '../../../../shared/lib/config.ts';
+import { requireCaller, type Context } from '../../../context.ts';
+import { seeOther } from '../../../pipeline/redirect.ts';
+import { sendRedirectPage } from '../../../web/components/redirectPage.tsx';
+import { showErrorsOn } from '../../../web/components/showErrorsOn.ts';
+import { AFFILIATE_PATH, type AffiliateOutcome, renderAffiliatePage } from './view.tsx';
+
+const PROCESSOR_REDIRECT_TEXT = 'You are being redirected to our payment processor.';
+const withAffiliateErrors = showErrorsOn(renderAffiliatePage);
+
+export async function showAffiliatePage(ctx: Context): Promise<void> {
+  await renderAffiliatePage(ctx);
+}
+
+/** Handles a GET for the address of a form, as when the browser goes back to its response. */
+export function redirectToAffiliatePage(ctx: Context): void {
+  seeOther(ctx, AFFILIATE_PATH);
+}
+
+export const becomeAffiliate = withAffiliateErrors(async (ctx) => {
+  await enrollAffiliate(requireCaller(ctx).accountId);
+  redirectWithOutcome(ctx, 'enrolled');
+});
+
+/** Sends the affiliate to the onboarding form of the payment processor. */
+export const startPayoutSetup = withAffiliateErrors(async (ctx) => {
+  const url = await createPayoutOnboardingLink(requireCaller(ctx).accountId);
+  // Simulated payments have no onboarding form.
+  if (new URL(url).origin === new URL(config.BASE_URL).origin) return redirectWithOutcome(ctx, 'payouts');
+  sendRedirectPage(ctx, url, PROCESSOR_REDIRECT_TEXT);
+});
+
+/** Reopens the onboarding form after its link has expired. Other sites may link here, so it creates no account. */
+export const restartPayoutSetup = withAffiliateErrors(async (ctx) => {
+  const url = await refreshPayoutOnboardingLink(requireCaller(ctx).accountId);
+  if (url === null) return seeOther(ctx, AFFILIATE_PATH);
+  sendRedirectPage(ctx, url, PROCESSOR_REDIRECT_TEXT);
+});
+
+/** Handles the return from the onboarding form, and syncs the payout account at once. */
+export const completePayoutSetup = withAffiliateErrors(async (ctx) => {
+  await syncPayoutAccount(requireCaller(ctx).accountId);
+  redirectWithOutcome(ctx, 'payouts');
+});
+
+function redirectWithOutcome(ctx: Context, outcome: AffiliateOutcome): void {
+  seeOther(ctx, `${AFFILIATE_PATH}?done=${outcome}`);
+}

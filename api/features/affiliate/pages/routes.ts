@@ -1,0 +1,15 @@
+import type { HttpRoute } from '../../../pipeline/route.ts';
+import { openReferralLink } from '../referralLink.ts';
+import * as affiliatePages from './handler.ts';
+
+// biome-ignore format: aligned columns.
+export const AFFILIATE_PAGES: readonly HttpRoute[] = [
+  ['GET',     '/r/:code',                                        'page', 'visitor', 'account',   'none', openReferralLink],
+  ['GET',     '/account/affiliate/',                             'page', 'session', 'account',   'none', affiliatePages.showAffiliatePage],
+  ['POST',    '/account/affiliate/',                             'page', 'session', 'account',   'form', affiliatePages.becomeAffiliate],
+  ['POST',    '/account/payouts/',                               'page', 'session', 'payment',   'form', affiliatePages.startPayoutSetup, { recentSignIn: true }],
+  ['GET',     '/account/payouts/again',                          'page', 'session', 'payment',   'none', affiliatePages.restartPayoutSetup, { recentSignIn: true }],
+  ['GET',     '/account/payouts/returned',                       'page', 'session', 'payment',   'none', affiliatePages.completePayoutSetup],
+  // Addresses of forms that respond with a page: people reload them or return to them after signing in again.
+  ['GET',     '/account/payouts/',                               'page', 'session', 'account',   'none', affiliatePages.redirectToAffiliatePage],
+];

@@ -1,0 +1,100 @@
+import { createApiKey, revokeApiKey, updateApiKey } from '../../../../shared/domain/accounts/apiKeys.ts';
+import { executeIdempotent, type SaveResponse } from '../../../../shared/domain/platform/idempotentRequests.ts';
+import { createBodyParser } from '../../../../shared/lib/validation/bodyParser.ts';
+import { requireCaller, type Context } from '../../../context.ts';
+import { audit } from '../../../pipeline/auditLog.ts';
+import { getForm } from '../../../pipeline/body.ts';
+import { readFormIdempotencyKey } from '../../../pipeline/idempotency.ts';
+import { seeOther } from '../../../pipeline/redirect.ts';
+import { getRequestOrigin } from '../../../pipeline/requestOrigin.ts';
+import { parseUuidParam } from '../../../pipeline/requestParameters.ts';
+import { CreateApiKeyRequest, UpdateApiKeyRequest } from '../schemas.ts';
+import { sendConfirmationPage } from '../../../web/components/confirmationPage.tsx';
+import { formatRelativeTime } from '../../../web/components/formatTime.ts';
+import { showErrorsOn } from '../../../web/components/showErrorsOn.ts';
+import { readKeyRequest } from './keyForm.tsx';
+import { findActiveKey, renderKeyPage } from './keyPage.tsx';
+import { KEYS_PATH, renderKeysPage } from './view.tsx';
+
+const parseKeyForm = createBodyParser(CreateApiKeyRequest);
+const parseKeyChange = createBodyParser(UpdateApiKeyRequest);
+const withListErrors = showErrorsOn(renderKeysPage);
+/** Errors are shown on the page of the key, or on that of all keys if this one does not exist. */
+const withKeyErrors: typeof withListErrors = (handler) => withListErrors(showErrorsOn(renderKeyPage)(handler));
+
+export async function showKeysPage(ctx: Context): Promise<void> {
+  await renderKeysPage(ctx);
+}
+
+/**
+ * Returns whether the form creates a live key. Options do not exempt it: a limit may be as high as a billion credits.
+ */
+export function createsLiveKey(ctx: Context): boolean {
+  return getForm(ctx).get('mode') !== 'test';
+}
+
+export const createKey = withListErrors(async (ctx) => {
+  const caller = requireCaller(ctx);
+  const { accountId } = caller;
+  const form = getForm(ctx);
+  const mode = form.get('mode');
+  const request = parseKeyForm({ ...readKeyRequest(form), ...(mode === null ? {} : { mode }) });
+  const idempotentRequest = { accountId, scope: 'account.key', key: readFormIdempotencyKey(ctx), request };
+  // The response to the form contains the key. A redirect to a page with the key could be opened again.
+  const { response } = await executeIdempotent(
+    idempotentRequest,
+    async (_id, saveResponse: SaveResponse<{ name: string; key: string }>) => {
+      const created = await createApiKey(caller, request, {
+        origin: getRequestOrigin(ctx),
+        onCreated: (transaction, { key, row }) => saveResponse(transaction, { name: row.name, key }),
+      });
+      await audit(ctx, 'key_created', accountId, { key: created.row.uuid });
+      return { name: created.row.name, key: created.key };
+    },
+  );
+  await renderKeysPage(ctx, { newKey: response });
+});
+
+/** Shows the form for the name and options of a key. */
+export const showKeyPage = withListErrors((ctx) => renderKeyPage(ctx));
+
+export const saveKey = withKeyErrors(async (ctx) => {
+  const caller = requireCaller(ctx);
+  const { accountId } = caller;
+  const form = getForm(ctx);
+  const request = parseKeyChange(readKeyRequest(form));
+  const version = form.get('version');
+  const key = await updateApiKey(caller, parseUuidParam(ctx), request, {
+    origin: getRequestOrigin(ctx),
+    ...(version === null ? {} : { expectedVersion: version }),
+  });
+  await audit(ctx, 'key_changed', accountId, { key: key.uuid });
+  seeOther(ctx, `${KEYS_PATH}${key.uuid}/?done=saved`);
+});
+
+/** Asks for confirmation before an API key is revoked. */
+export const confirmRevokeKey = withListErrors(async (ctx) => {
+  const { uuid, name, prefix, last_used_at: usedAt } = await findActiveKey(ctx);
+  const children = (
+    <>
+      <p>
+        <code>{prefix}…</code>, {usedAt === null ? 'never used' : `last used ${formatRelativeTime(usedAt)}`}
+      </p>
+      <p>Programs that use this key stop working immediately. This cannot be undone.</p>
+    </>
+  );
+  sendConfirmationPage(ctx, {
+    question: `Revoke API key “${name}”?`,
+    children,
+    button: 'Revoke',
+    action: `${KEYS_PATH}${uuid}/revoke/`,
+    cancelPath: KEYS_PATH,
+  });
+});
+
+export const revokeKey = withListErrors(async (ctx) => {
+  const { accountId } = requireCaller(ctx);
+  await revokeApiKey(accountId, parseUuidParam(ctx), { origin: getRequestOrigin(ctx) });
+  await audit(ctx, 'key_revoked', accountId, { key: parseUuidParam(ctx) });
+  seeOther(ctx, `${KEYS_PATH}?done=revoked`);
+});

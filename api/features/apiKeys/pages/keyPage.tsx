@@ -1,0 +1,71 @@
+import { getAccount } from '../../../../shared/domain/accounts/accounts.ts';
+import { listActiveApiKeys } from '../../../../shared/domain/accounts/apiKeys.ts';
+import { listKeyLimits } from '../../../../shared/domain/spendingLimits/listSpendingLimits.ts';
+import { ServiceError } from '../../../../shared/spec/errors.ts';
+import type { ApiKey } from '../../../../shared/tables/ApiKey.ts';
+import { requireCaller, type Context } from '../../../context.ts';
+import { createCsrfToken } from '../../../pipeline/csrf.ts';
+import { parseUuidParam } from '../../../pipeline/requestParameters.ts';
+import { type Outcomes, type PageProblem, sendAccountAreaPage } from '../../../web/components/accountPage.tsx';
+import { Form } from '../../../web/components/form.tsx';
+import { KeyNameField, KeyOptionFields, readEnteredValues, toKeyValues } from './keyForm.tsx';
+import { KEYS_PATH } from './view.tsx';
+
+const OUTCOMES = {
+  saved: ['API key saved', 'The API key is saved. The changes apply to its next request.'],
+} as const satisfies Outcomes;
+
+/** Finds the active key that the address names. @throws ServiceError not_found */
+export async function findActiveKey(ctx: Context): Promise<ApiKey> {
+  const uuid = parseUuidParam(ctx);
+  const key = (await listActiveApiKeys(requireCaller(ctx).accountId)).find((active) => active.uuid === uuid);
+  if (key === undefined)
+    throw new ServiceError('not_found', 'This API key does not exist or has already been revoked.');
+  return key;
+}
+
+/**
+ * Renders the form for the name and options of a key, again with what was entered if that was not accepted. After another
+ * change of the key it shows the present options, as the rest of what was entered may be outdated.
+ */
+export async function renderKeyPage(ctx: Context, flash: PageProblem = {}, status = 200): Promise<void> {
+  const { accountId } = requireCaller(ctx);
+  const key = await findActiveKey(ctx);
+  const [account, limits] = await Promise.all([getAccount(accountId), listKeyLimits([key])]);
+  const limit = limits.get(key.uuid) ?? null;
+  const version = String(key.version);
+  const { form } = ctx.state;
+  const isCurrent = (form?.get('version') ?? version) === version;
+  const entered = flash.problem !== undefined && isCurrent ? readEnteredValues(form) : undefined;
+  const values = entered ?? toKeyValues(key, limit);
+  const children = (
+    <section class="card" aria-labelledby="key">
+      <h2 id="key">
+        {key.name}
+        {key.test_account_id === null ? null : <span class="tag">Test</span>}
+      </h2>
+      <p class="quiet small">
+        <code>{key.prefix}…</code>
+      </p>
+      <Form action={`${KEYS_PATH}${key.uuid}/`} token={createCsrfToken(ctx)}>
+        <input type="hidden" name="version" value={version} />
+        <KeyNameField value={values.name} />
+        <KeyOptionFields
+          values={values}
+          limit={limit}
+          balance={account.balance}
+          hasLimit={key.test_account_id === null}
+        />
+        <div class="buttons">
+          <button type="submit" class="main">
+            Save
+          </button>
+          <a class="button" href={KEYS_PATH}>
+            Back to the API keys
+          </a>
+        </div>
+      </Form>
+    </section>
+  );
+  sendAccountAreaPage(ctx, { current: KEYS_PATH, heading: 'API key', outcomes: OUTCOMES, ...flash, children }, status);
+}

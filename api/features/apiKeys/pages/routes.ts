@@ -1,0 +1,12 @@
+import type { HttpRoute } from '../../../pipeline/route.ts';
+import * as apiKeyPages from './handler.tsx';
+
+// biome-ignore format: aligned columns.
+export const API_KEYS_PAGES: readonly HttpRoute[] = [
+  ['GET',     '/account/keys/',                                  'page', 'session', 'account',   'none', apiKeyPages.showKeysPage],
+  ['POST',    '/account/keys/',                                  'page', 'session', 'account',   'form', apiKeyPages.createKey, { recentSignIn: apiKeyPages.createsLiveKey }],
+  ['GET',     '/account/keys/:uuid/',                            'page', 'session', 'account',   'none', apiKeyPages.showKeyPage, { recentSignIn: true }],
+  ['POST',    '/account/keys/:uuid/',                            'page', 'session', 'account',   'form', apiKeyPages.saveKey, { recentSignIn: true }],
+  ['GET',     '/account/keys/:uuid/revoke/',                     'page', 'session', 'account',   'none', apiKeyPages.confirmRevokeKey],
+  ['POST',    '/account/keys/:uuid/revoke/',                     'page', 'session', 'account',   'form', apiKeyPages.revokeKey],
+];

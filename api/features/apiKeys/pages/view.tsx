@@ -1,0 +1,162 @@
+import type { VNode } from 'preact';
+import { randomUUID } from 'node:crypto';
+import { getAccount } from '../../../../shared/domain/accounts/accounts.ts';
+import { listActiveApiKeys } from '../../../../shared/domain/accounts/apiKeys.ts';
+import { listKeyLimits, type SpendingLimits } from '../../../../shared/domain/spendingLimits/listSpendingLimits.ts';
+import { config } from '../../../../shared/lib/config.ts';
+import { ACTIVE_API_KEYS_MAX } from '../../../../shared/spec/limits.ts';
+import type { SpendingLimitState } from '../../../../shared/presenters/spendingLimit.ts';
+import type { Account } from '../../../../shared/tables/Account.ts';
+import type { ApiKey } from '../../../../shared/tables/ApiKey.ts';
+import { requireCaller, type Context } from '../../../context.ts';
+import { consumeDraft, DRAFT_ACCOUNT_FIELD } from '../../../pipeline/cookies/draftCookie.ts';
+import { createCsrfToken } from '../../../pipeline/csrf.ts';
+import { type Outcomes, type PageProblem, sendAccountAreaPage } from '../../../web/components/accountPage.tsx';
+import { CopyText } from '../../../web/components/copyText.tsx';
+import { Form, Notice } from '../../../web/components/form.tsx';
+import { formatRelativeTime, formatDate } from '../../../web/components/formatTime.ts';
+import { describeKeyOptions } from '../../../web/components/keyOptions.ts';
+import { hasOptions, KeyNameField, KeyOptionFields, type KeyValues, NEW_KEY, readEnteredValues } from './keyForm.tsx';
+
+export const KEYS_PATH = '/account/keys/';
+
+const OUTCOMES = {
+  revoked: ['API key revoked', 'The API key is revoked. Requests with it are now rejected.'],
+} as const satisfies Outcomes;
+
+interface KeysFlash extends PageProblem {
+  newKey?: { name: string; key: string };
+}
+
+/** Renders the API keys of the account, with a form to create one. */
+export async function renderKeysPage(ctx: Context, flash: KeysFlash = {}, status = 200): Promise<void> {
+  const { accountId } = requireCaller(ctx);
+  const [account, keys] = await Promise.all([getAccount(accountId), listActiveApiKeys(accountId)]);
+  const limits = await listKeyLimits(keys);
+  const { newKey, ...problem } = flash;
+  // The errors of other forms are shown on this page, too.
+  const isRejected = problem.problem !== undefined && ctx.path === KEYS_PATH;
+  const entered = isRejected ? readEnteredValues(ctx.state.form) : undefined;
+  const draft = consumeDraft(ctx, account.uuid);
+  const children = (
+    <>
+      {newKey === undefined ? null : <CreatedKeyNotice name={newKey.name} text={newKey.key} />}
+      <KeysSection
+        account={account}
+        keys={keys}
+        limits={limits}
+        values={entered ?? { ...NEW_KEY, name: draft.name ?? '' }}
+        csrfToken={createCsrfToken(ctx)}
+      />
+    </>
+  );
+  // The notice above says it.
+  const title = newKey === undefined ? undefined : 'API key created';
+  sendAccountAreaPage(
+    ctx,
+    { current: KEYS_PATH, heading: 'API keys', outcomes: OUTCOMES, ...problem, title, children },
+    status,
+  );
+}
+
+interface KeysProps {
+  account: Account;
+  keys: ApiKey[];
+  limits: SpendingLimits;
+  /** Values of the form for a new key. */
+  values: KeyValues;
+  csrfToken: string;
+}
+
+function KeysSection({ account, keys, limits, values, csrfToken }: KeysProps): VNode {
+  return (
+    <section class="card" aria-labelledby="active-keys">
+      <h2 id="active-keys">Active keys</h2>
+      <p class="quiet">
+        {keys.length === 0
+          ? 'No API keys yet. Create one below to call the API from your programs. '
+          : `Your programs authenticate with these keys: ${keys.length} of at most ${ACTIVE_API_KEYS_MAX}. `}
+        <a href="/api/docs/">API reference</a>
+      </p>
+      {keys.length === 0 ? null : (
+        <ul class="rows">
+          {keys.map((key) => (
+            <li>
+              <div class="what">
+                <h3>
+                  {key.name}
+                  {key.test_account_id === null ? null : <span class="tag">Test</span>}
+                </h3>
+                <span class="quiet small">
+                  <code>{key.prefix}…</code> created on {formatDate(key.created_at)},{' '}
+                  {key.last_used_at === null ? 'never used' : `last used ${formatRelativeTime(key.last_used_at)}`}
+                </span>
+                <OptionsLine apiKey={key} limit={limits.get(key.uuid) ?? null} />
+              </div>
+              <a
+                class="button slight danger"
+                href={`/account/keys/${key.uuid}/revoke/`}
+                aria-label={`Revoke API key ${key.name}`}
+              >
+                Revoke
+              </a>
+            </li>
+          ))}
+        </ul>
+      )}
+      <Form action={KEYS_PATH} token={csrfToken} class="apart">
+        <input type="hidden" name="request" value={randomUUID()} />
+        <input type="hidden" name={DRAFT_ACCOUNT_FIELD} value={account.uuid} />
+        <KeyNameField value={values.name} placeholder="Production server" />
+        {config.TEST_UPSTREAM_URL === undefined ? null : <ModeField mode={values.mode} />}
+        <details open={hasOptions(values)}>
+          <summary>Options</summary>
+          <KeyOptionFields values={values} limit={null} balance={account.balance} />
+        </details>
+        <button type="submit">Create API key</button>
+      </Form>
+    </section>
+  );
+}
+
+/** Options of a key in short form, with the link to its page. */
+function OptionsLine({ apiKey, limit }: { apiKey: ApiKey; limit: SpendingLimitState | null }): VNode {
+  return (
+    <p class="small">
+      {describeKeyOptions(apiKey, limit)}{' '}
+      <a href={`${KEYS_PATH}${apiKey.uuid}/`} aria-label={`Edit API key ${apiKey.name}`}>
+        Edit
+      </a>
+    </p>
+  );
+}
+
+/** Choice of the mode of a new key. */
+function ModeField({ mode }: { mode: string }): VNode {
+  return (
+    <div class="field">
+      <label for="key-mode">Mode</label>
+      <select id="key-mode" name="mode" aria-describedby="key-mode-hint">
+        <option value="live" selected={mode !== 'test'}>
+          Live
+        </option>
+        <option value="test" selected={mode === 'test'}>
+          Test
+        </option>
+      </select>
+      <span id="key-mode-hint" class="quiet small">
+        Generations of a test key cost nothing. Their outputs are watermarked samples.
+      </span>
+    </div>
+  );
+}
+
+/** Notice with the text of a new key, which is shown only once. */
+function CreatedKeyNotice({ name, text }: { name: string; text: string }): VNode {
+  return (
+    <Notice kind="good">
+      <strong>API key “{name}” created.</strong> Copy it now. It will not be shown again.
+      <CopyText id="new-key" text={text} label="the API key" />
+    </Notice>
+  );
+}

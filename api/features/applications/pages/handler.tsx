@@ -1,0 +1,103 @@
+import {
+  changeApplicationLimit,
+  formatLimit,
+  getOfferedLimit,
+} from '../../../../shared/domain/oauth/applicationLimits.ts';
+import {
+  type ConnectedApplication,
+  disconnectApplication,
+  listConnectedApplications,
+} from '../../../../shared/domain/oauth/grants.ts';
+import { ServiceError } from '../../../../shared/spec/errors.ts';
+import { requireCaller, type Context } from '../../../context.ts';
+import { audit } from '../../../pipeline/auditLog.ts';
+import { getForm } from '../../../pipeline/body.ts';
+import { seeOther } from '../../../pipeline/redirect.ts';
+import { getRequestOrigin } from '../../../pipeline/requestOrigin.ts';
+import { parseUuidParam } from '../../../pipeline/requestParameters.ts';
+import { sendConfirmationPage } from '../../../web/components/confirmationPage.tsx';
+import { formatRelativeTime } from '../../../web/components/formatTime.ts';
+import { showErrorsOn } from '../../../web/components/showErrorsOn.ts';
+import {
+  parseSpendingLimit,
+  readSpendingLimitValues,
+  toSpendingLimitValues,
+} from '../../../web/components/spendingLimit.tsx';
+import { FORMER_LIMIT_FIELD, renderLimitPage } from './limitPage.tsx';
+import { APPLICATIONS_PATH, renderApplicationsPage } from './view.tsx';
+
+const NOT_CONNECTED = 'This application does not exist or has already been disconnected.';
+const withApplicationErrors = showErrorsOn(renderApplicationsPage);
+
+export async function showApplicationsPage(ctx: Context): Promise<void> {
+  await renderApplicationsPage(ctx);
+}
+
+/** Finds the application that the address names. @throws ServiceError not_found */
+async function findApplication(ctx: Context): Promise<ConnectedApplication> {
+  const uuid = parseUuidParam(ctx);
+  const applications = await listConnectedApplications(requireCaller(ctx).accountId);
+  const application = applications.find((other) => other.uuid === uuid);
+  if (application === undefined) throw new ServiceError('not_found', NOT_CONNECTED);
+  return application;
+}
+
+/** Asks for confirmation before an application is disconnected. */
+export const confirmDisconnectApplication = withApplicationErrors(async (ctx) => {
+  const { uuid, clientName, clientHosts, lastUsedAt } = await findApplication(ctx);
+  const children = (
+    <>
+      <p>
+        {clientHosts.join(', ')}, {lastUsedAt === null ? 'never used' : `last used ${formatRelativeTime(lastUsedAt)}`}
+      </p>
+      <p>The application loses access immediately. To use it again, connect it again.</p>
+    </>
+  );
+  sendConfirmationPage(ctx, {
+    question: `Disconnect ${clientName}?`,
+    children,
+    button: 'Disconnect',
+    action: `${APPLICATIONS_PATH}${uuid}/end/`,
+    cancelPath: APPLICATIONS_PATH,
+  });
+});
+
+/** Shows the form for the spending limit of an application. */
+export const showLimitPage = withApplicationErrors(async (ctx) => {
+  const application = await findApplication(ctx);
+  const { current } = await getOfferedLimit(requireCaller(ctx).accountId, application.clientId);
+  await renderLimitPage(ctx, { application, current, values: toSpendingLimitValues(current) });
+});
+
+export const saveApplicationLimit = withApplicationErrors(async (ctx) => {
+  const caller = requireCaller(ctx);
+  const { accountId } = caller;
+  const form = getForm(ctx);
+  const uuid = parseUuidParam(ctx);
+  const expected = form.get(FORMER_LIMIT_FIELD) ?? undefined;
+  try {
+    const limit = parseSpendingLimit(form);
+    if (limit === undefined) throw new ServiceError('validation_error', 'No spending limit was submitted.');
+    const change = { limit, ...(expected === undefined ? {} : { expected }) };
+    if (!(await changeApplicationLimit(caller, uuid, change, getRequestOrigin(ctx))))
+      throw new ServiceError('not_found', NOT_CONNECTED);
+    await audit(ctx, 'grant_limit_changed', accountId, { grant: uuid, limit: formatLimit(limit) });
+  } catch (error) {
+    if (!(error instanceof ServiceError) || error.code !== 'validation_error') throw error;
+    const application = await findApplication(ctx);
+    const { current } = await getOfferedLimit(accountId, application.clientId);
+    // After another change the present limit is shown.
+    const isCurrent = expected === undefined || expected === formatLimit(current);
+    const values = isCurrent ? readSpendingLimitValues(form) : toSpendingLimitValues(current);
+    return renderLimitPage(ctx, { application, current, values, problem: error.message });
+  }
+  seeOther(ctx, `${APPLICATIONS_PATH}?done=limit-saved`);
+});
+
+export const disconnectConnectedApplication = withApplicationErrors(async (ctx) => {
+  const { accountId } = requireCaller(ctx);
+  const isEnded = await disconnectApplication(accountId, parseUuidParam(ctx), getRequestOrigin(ctx));
+  if (!isEnded) throw new ServiceError('not_found', NOT_CONNECTED);
+  await audit(ctx, 'grant_ended', accountId, { grant: parseUuidParam(ctx) });
+  seeOther(ctx, `${APPLICATIONS_PATH}?done=disconnected`);
+});

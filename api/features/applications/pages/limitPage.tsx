@@ -1,0 +1,50 @@
+import { getAccount } from '../../../../shared/domain/accounts/accounts.ts';
+import { formatLimit } from '../../../../shared/domain/oauth/applicationLimits.ts';
+import type { ConnectedApplication } from '../../../../shared/domain/oauth/grants.ts';
+import type { SpendingLimitState } from '../../../../shared/presenters/spendingLimit.ts';
+import { requireCaller, type Context } from '../../../context.ts';
+import { createCsrfToken } from '../../../pipeline/csrf.ts';
+import { type PageProblem, sendAccountAreaPage } from '../../../web/components/accountPage.tsx';
+import { Form } from '../../../web/components/form.tsx';
+import { SpendingLimitFields, type SpendingLimitValues } from '../../../web/components/spendingLimit.tsx';
+import { APPLICATIONS_PATH } from './view.tsx';
+
+/** Field with the limit that the page shows as the one in force. */
+export const FORMER_LIMIT_FIELD = 'former_limit';
+
+interface LimitPageProps extends PageProblem {
+  application: ConnectedApplication;
+  /** The limit in force. */
+  current: SpendingLimitState | null;
+  values: SpendingLimitValues;
+}
+
+/** Renders the form for the spending limit of an application, again with what was entered if that was not accepted. */
+export async function renderLimitPage(ctx: Context, page: LimitPageProps): Promise<void> {
+  const { application, current, values, problem } = page;
+  const { balance } = await getAccount(requireCaller(ctx).accountId);
+  const children = (
+    <section class="card" aria-labelledby="limit">
+      <h2 id="limit">{application.clientName}</h2>
+      <Form action={`${APPLICATIONS_PATH}${application.uuid}/limit/`} token={createCsrfToken(ctx)}>
+        <input type="hidden" name={FORMER_LIMIT_FIELD} value={formatLimit(current)} />
+        <SpendingLimitFields values={values} current={current} balance={balance} isInvalid={problem !== undefined} />
+        <div class="buttons">
+          <button type="submit" class="main">
+            Save
+          </button>
+          <a class="button" href={APPLICATIONS_PATH}>
+            Cancel
+          </a>
+        </div>
+      </Form>
+    </section>
+  );
+  const heading = 'Spending limit';
+  const flash = problem === undefined ? {} : { problem };
+  sendAccountAreaPage(
+    ctx,
+    { current: APPLICATIONS_PATH, heading, ...flash, children },
+    problem === undefined ? 200 : 400,
+  );
+}

@@ -1,0 +1,11 @@
+import type { HttpRoute } from '../../../pipeline/route.ts';
+import * as applications from './handler.tsx';
+
+// biome-ignore format: aligned columns.
+export const APPLICATIONS_PAGES: readonly HttpRoute[] = [
+  ['GET',     '/account/applications/',                          'page', 'session', 'account',   'none', applications.showApplicationsPage],
+  ['GET',     '/account/applications/:uuid/limit/',              'page', 'session', 'account',   'none', applications.showLimitPage],
+  ['POST',    '/account/applications/:uuid/limit/',              'page', 'session', 'account',   'form', applications.saveApplicationLimit],
+  ['GET',     '/account/applications/:uuid/end/',                'page', 'session', 'account',   'none', applications.confirmDisconnectApplication],
+  ['POST',    '/account/applications/:uuid/end/',                'page', 'session', 'account',   'form', applications.disconnectConnectedApplication],
+];

@@ -1,0 +1,98 @@
+import type { VNode } from 'preact';
+import { isCanceledByOwner } from '../../../../shared/domain/generations/failureReasons.ts';
+import { presentGeneration } from '../../../../shared/presenters/generation.ts';
+import type { Generation } from '../../../../shared/tables/Generation.ts';
+
+/** A generation as clients see it, and whether its owner has asked to cancel it. */
+export interface ShownGeneration extends ReturnType<typeof presentGeneration> {
+  isCancelRequested: boolean;
+  /** True for one of a test key, which the owner can only read. */
+  isTest: boolean;
+}
+
+export function toShownGeneration(generation: Generation, isTest: boolean): ShownGeneration {
+  return { ...presentGeneration(generation), isCancelRequested: generation.cancel_requested_at !== null, isTest };
+}
+
+const STATUS_TAGS = {
+  queued: ['tag off', 'In progress'],
+  succeeded: ['tag', 'Succeeded'],
+  failed: ['tag warn', 'Failed, refunded'],
+  canceled: ['tag off', 'Canceled, refunded'],
+  canceling: ['tag off', 'Cancellation requested'],
+} as const;
+
+export function StatusTag({ generation }: { generation: ShownGeneration }): VNode {
+  const [tagClass, text] = STATUS_TAGS[getShownStatus(generation)];
+  return <span class={tagClass}>{text}</span>;
+}
+
+function getShownStatus({
+  status,
+  error_message: error,
+  isCancelRequested,
+}: ShownGeneration): keyof typeof STATUS_TAGS {
+  if (isCanceledByOwner(error)) return 'canceled';
+  return status === 'queued' && isCancelRequested ? 'canceling' : status;
+}
+
+/** Reason of a failure; null for a cancellation, which the status says already. */
+export function getShownError({ error_message: error }: ShownGeneration): string | null {
+  return isCanceledByOwner(error) ? null : error;
+}
+
+interface PartProps {
+  generation: ShownGeneration;
+  /** The beginning of its prompt. */
+  name: string;
+}
+
+/** The picture, or a player for the video, with its thumbnail. */
+export function Preview({ generation, name }: PartProps): VNode {
+  const { kind, output_url: url, thumbnail_url: thumbnail } = generation;
+  if (url === null) return <div class="preview" aria-hidden="true" />;
+  if (kind === 'video')
+    return (
+      <video class="preview" controls preload="none" poster={thumbnail ?? undefined} src={url} aria-label={name} />
+    );
+  return (
+    <a href={url}>
+      <img class="preview" src={thumbnail ?? url} alt={name} loading="lazy" />
+    </a>
+  );
+}
+
+/** Links to download, cancel and delete a generation. */
+export function GenerationActions({ generation, name }: PartProps): VNode {
+  const { uuid, status, output_url: url, isCancelRequested, isTest } = generation;
+  return (
+    <div class="buttons">
+      {url === null ? null : (
+        <a class="button slight" href={url} download aria-label={`Download: ${name}`}>
+          Download
+        </a>
+      )}
+      {status === 'queued' && !isCancelRequested && !isTest ? (
+        <a class="button slight" href={`/account/library/${uuid}/cancel/`} aria-label={`Cancel: ${name}`}>
+          Cancel
+        </a>
+      ) : null}
+      {isTest ? null : (
+        <a class="button slight danger" href={`/account/library/${uuid}/delete/`} aria-label={`Delete: ${name}`}>
+          Delete
+        </a>
+      )}
+    </div>
+  );
+}
+
+/** Cuts a text after a number of characters. */
+export function truncateText(text: string, characters: number): string {
+  const all = Array.from(text);
+  return all.length <= characters
+    ? text
+    : `${all
+        .slice(0, characters - 1)
+        .join('')
+        .trimEnd()}…`;
+}

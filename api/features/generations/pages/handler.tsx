@@ -1,0 +1,102 @@
+import { loadReleasedModels } from '../../../../shared/domain/catalog/knownModels.ts';
+import { cancelGeneration } from '../../../../shared/domain/generations/cancel.ts';
+import { deleteGeneration } from '../../../../shared/domain/generations/delete.ts';
+import { listGenerations } from '../../../../shared/domain/generations/list.ts';
+import { readGeneration } from '../../../../shared/domain/generations/read.ts';
+import { FAILURE_MESSAGES } from '../../../../shared/gateways/upstreams/index.ts';
+import type { Generation } from '../../../../shared/tables/Generation.ts';
+import { requireCaller, type Context } from '../../../context.ts';
+import { buildGenerationQuery, parseGenerationFilter } from '../listFilters.ts';
+import { dropEmptyFields } from '../../../pipeline/requestParameters.ts';
+import { parsePage, parseUuidParam } from '../../../pipeline/requestParameters.ts';
+import { seeOther } from '../../../pipeline/redirect.ts';
+import { sendConfirmationPage } from '../../../web/components/confirmationPage.tsx';
+import { findShownAccount } from '../../../web/components/testData.tsx';
+import { showErrorsOn } from '../../../web/components/showErrorsOn.ts';
+import { type CancelOutcome, sendGenerationPage } from './generationPage.tsx';
+import { LIBRARY_PATH, sendLibraryPage } from './view.tsx';
+
+const withLibraryErrors = showErrorsOn(async (ctx, flash, status) => {
+  const { accountId } = requireCaller(ctx);
+  const shown = { accountId, isTest: false, hasTestData: false };
+  sendLibraryPage(ctx, { shown, list: await listGenerations(accountId, 1), query: '' }, flash, status);
+});
+
+/** Shows one page of the account's generations, filtered by the form above them; with `?mode=test`, of its test keys. */
+export const showLibraryPage = withLibraryErrors(async (ctx: Context) => {
+  const shown = await findShownAccount(ctx);
+  const parameters = dropEmptyFields(ctx.query);
+  await loadReleasedModels();
+  const filter = parseGenerationFilter(parameters);
+  const list = await listGenerations(shown.accountId, parsePage(ctx), filter);
+  sendLibraryPage(ctx, { shown, list, query: buildGenerationQuery(parameters) });
+});
+
+/** Shows one generation. As a read of the API, it refreshes one that is in progress. */
+export const showGenerationPage = withLibraryErrors(async (ctx) => {
+  const { accountId, isTest } = await findShownAccount(ctx);
+  const caller = { ...requireCaller(ctx), accountId, isTest };
+  sendGenerationPage(ctx, await readGeneration(caller, parseUuidParam(ctx)), isTest);
+});
+
+/** Asks for confirmation before a generation is deleted. */
+export const confirmDeleteGeneration = withLibraryErrors(async (ctx) => {
+  const { uuid, prompt, status } = await readGeneration(requireCaller(ctx), parseUuidParam(ctx));
+  const note =
+    status === 'queued'
+      ? 'It is still in progress, and keeps its slot until it ends. Its credits are refunded only if it fails.'
+      : 'The file is deleted as well. Download it first if you need it. Credits are not refunded.';
+  const children = (
+    <>
+      <p class="prompt">{prompt}</p>
+      <p>{note} This cannot be undone.</p>
+    </>
+  );
+  const action = `${LIBRARY_PATH}${uuid}/delete/`;
+  sendConfirmationPage(ctx, {
+    question: 'Delete this generation?',
+    children,
+    button: 'Delete',
+    action,
+    cancelPath: LIBRARY_PATH,
+  });
+});
+
+/** Asks for confirmation before a generation is canceled. One that has ended is shown instead. */
+export const confirmCancelGeneration = withLibraryErrors(async (ctx) => {
+  const { uuid, prompt, status } = await readGeneration(requireCaller(ctx), parseUuidParam(ctx));
+  const path = `${LIBRARY_PATH}${uuid}/`;
+  if (status !== 'queued') {
+    seeOther(ctx, path);
+    return;
+  }
+  const children = (
+    <>
+      <p class="prompt">{prompt}</p>
+      <p>Its credits are refunded if the model has not started it yet. Otherwise it continues.</p>
+    </>
+  );
+  sendConfirmationPage(ctx, {
+    question: 'Cancel this generation?',
+    children,
+    button: 'Cancel generation',
+    action: `${path}cancel/`,
+    cancelPath: path,
+    cancelLabel: 'Go back',
+  });
+});
+
+export const cancelFromLibrary = withLibraryErrors(async (ctx) => {
+  const generation = await cancelGeneration(requireCaller(ctx), parseUuidParam(ctx));
+  seeOther(ctx, `${LIBRARY_PATH}${generation.uuid}/?done=${describeCancellation(generation)}`);
+});
+
+function describeCancellation({ status, error_message: error }: Generation): CancelOutcome {
+  if (status === 'queued') return 'cancel-requested';
+  return error === FAILURE_MESSAGES.canceledByOwner ? 'canceled' : 'not-canceled';
+}
+
+export const deleteFromLibrary = withLibraryErrors(async (ctx) => {
+  await deleteGeneration(requireCaller(ctx), parseUuidParam(ctx));
+  seeOther(ctx, `${LIBRARY_PATH}?done=deleted`);
+});

@@ -1,0 +1,139 @@
+import type { VNode } from 'preact';
+import type { ListPage } from '../../../../shared/lib/pagination.ts';
+import type { Generation } from '../../../../shared/tables/Generation.ts';
+import type { ModelKind } from '../../../../shared/spec/catalog.ts';
+import type { GenerationStatus } from '../../../../shared/spec/states.ts';
+import type { Context } from '../../../context.ts';
+import { type Outcomes, type PageProblem, sendAccountAreaPage } from '../../../web/components/accountPage.tsx';
+import { type FilterChoice, FilteredPageLinks, FilterForm, MatchCount } from '../../../web/components/filterForm.tsx';
+import { PageLinks } from '../../../web/components/pageLinks.tsx';
+import { ModeNote, type ShownAccount, TEST_QUERY } from '../../../web/components/testData.tsx';
+import { formatNumber } from '../../../web/components/formatAmount.ts';
+import { formatDateTime } from '../../../web/components/formatTime.ts';
+import {
+  GenerationActions,
+  getShownError,
+  Preview,
+  type ShownGeneration,
+  StatusTag,
+  toShownGeneration,
+  truncateText,
+} from './generationParts.tsx';
+
+export const LIBRARY_PATH = '/account/library/';
+/** Texts are cut in the list, so that a page of long prompts stays small. */
+const LISTED_PROMPT_CHARACTERS = 200;
+const LABEL_CHARACTERS = 60;
+
+const OUTCOMES = { deleted: ['Generation deleted', 'The generation is deleted.'] } as const satisfies Outcomes;
+
+const STATUS_CHOICES: Record<GenerationStatus, string> = {
+  queued: 'In progress',
+  succeeded: 'Succeeded',
+  failed: 'Failed or canceled',
+};
+const KIND_CHOICES: Record<ModelKind, string> = { video: 'Videos', image: 'Images' };
+const FILTERS: readonly FilterChoice[] = [
+  { name: 'status', label: 'Status', options: STATUS_CHOICES },
+  { name: 'kind', label: 'Type', options: KIND_CHOICES },
+];
+
+interface ShownLibrary {
+  shown: ShownAccount;
+  list: ListPage<Generation>;
+  /** Filters of the list; empty for all generations. */
+  query: string;
+}
+
+/** Sends one page of the library. Generations in progress are updated by the script of the page. */
+export function sendLibraryPage(
+  ctx: Context,
+  { shown, list, query }: ShownLibrary,
+  flash: PageProblem = {},
+  status = 200,
+): void {
+  const queued = list.items.filter((generation) => generation.status === 'queued').length;
+  const children = (
+    <>
+      <ModeNote shown={shown} path={LIBRARY_PATH} />
+      {shown.isTest || (list.totalItems === 0 && query === '') ? null : (
+        <FilterForm path={LIBRARY_PATH} choices={FILTERS} kept={['model']} parameters={ctx.query} />
+      )}
+      {query === '' ? null : <MatchCount list={list} />}
+      {queued === 0 ? null : <ProgressNote queued={queued} />}
+      {list.items.length === 0 ? (
+        <p class="card">{describeEmptyPage(list, query, shown.isTest)}</p>
+      ) : (
+        <ul class="gallery">
+          {list.items.map((generation) => (
+            <GenerationCard
+              generation={toShownGeneration(generation, shown.isTest)}
+              createdAt={generation.created_at}
+            />
+          ))}
+        </ul>
+      )}
+      {shown.isTest ? (
+        <PageLinks list={list} path={LIBRARY_PATH} query={query === '' ? TEST_QUERY : `${TEST_QUERY}&${query}`} />
+      ) : (
+        <FilteredPageLinks list={list} path={LIBRARY_PATH} query={query} />
+      )}
+    </>
+  );
+  sendAccountAreaPage(
+    ctx,
+    {
+      current: LIBRARY_PATH,
+      heading: shown.isTest ? 'Library: test data' : 'Library',
+      outcomes: OUTCOMES,
+      ...flash,
+      children,
+      isWide: true,
+      hasMedia: true,
+    },
+    status,
+  );
+}
+
+function describeEmptyPage({ totalItems }: ListPage<Generation>, query: string, isTest: boolean): string {
+  if (totalItems > 0) return 'This page is empty.';
+  if (query !== '') return 'No generations match these filters.';
+  if (isTest) return 'No test generations yet. What you create with a test key appears here.';
+  return 'No generations yet. What you create with the API or an assistant appears here.';
+}
+
+/** Number of generations in progress. Without the script, reloading the page shows their results. */
+function ProgressNote({ queued }: { queued: number }): VNode {
+  return (
+    <div class="progress">
+      <p id="in-progress" role="status" data-live="text" data-done="All generations on this page have ended.">
+        {queued === 1 ? '1 generation on this page is' : `${queued} generations on this page are`} in progress.
+      </p>
+      <noscript>
+        <p>Reload the page to see the results.</p>
+      </noscript>
+    </div>
+  );
+}
+
+function GenerationCard({ generation: shown, createdAt }: { generation: ShownGeneration; createdAt: Date }): VNode {
+  const error = getShownError(shown);
+  const isQueued = shown.status === 'queued';
+  const name = truncateText(shown.prompt, LABEL_CHARACTERS);
+  return (
+    <li class="card" id={`generation-${shown.uuid}`} data-live={isQueued ? 'element' : undefined}>
+      <Preview generation={shown} name={name} />
+      <p class="prompt">
+        <a href={`${LIBRARY_PATH}${shown.uuid}/${shown.isTest ? `?${TEST_QUERY}` : ''}`}>
+          {truncateText(shown.prompt, LISTED_PROMPT_CHARACTERS)}
+        </a>
+      </p>
+      <p class="quiet small">
+        <StatusTag generation={shown} /> {shown.model_name}, {formatNumber(shown.credits_charged)} credits,{' '}
+        {formatDateTime(createdAt)}
+      </p>
+      {error === null ? null : <p class="small">{error}</p>}
+      <GenerationActions generation={shown} name={name} />
+    </li>
+  );
+}

@@ -1,0 +1,44 @@
+import {
+  getNotificationSettings,
+  isSwitchable,
+  NOTIFICATIONS_PATH,
+  updateNotificationSettings,
+} from '../../../../../shared/domain/emails/settings.ts';
+import { ServiceError } from '../../../../../shared/spec/errors.ts';
+import { EMAIL_KINDS } from '../../../../../shared/spec/events.ts';
+import { requireCaller, type Context } from '../../../../context.ts';
+import { getForm } from '../../../../pipeline/body.ts';
+import { createCsrfToken } from '../../../../pipeline/csrf.ts';
+import { seeOther } from '../../../../pipeline/redirect.ts';
+import { type Outcomes, type PageProblem, sendAccountAreaPage } from '../../../../web/components/accountPage.tsx';
+import { showErrorsOn } from '../../../../web/components/showErrorsOn.ts';
+import { SETTINGS_PATH } from '../../../signIn/pages/settings/outcomes.ts';
+import { NotificationsForm } from './view.tsx';
+
+const OUTCOMES: Outcomes = { saved: ['Notifications saved', 'Notifications saved.'] };
+const CREDITS = /^\d{1,9}$/;
+
+async function renderNotificationsPage(ctx: Context, flash: PageProblem = {}, status = 200): Promise<void> {
+  const settings = await getNotificationSettings(requireCaller(ctx).accountId);
+  const children = <NotificationsForm settings={settings} csrfToken={createCsrfToken(ctx)} />;
+  const page = { current: SETTINGS_PATH, heading: 'Notifications', outcomes: OUTCOMES, ...flash, children } as const;
+  sendAccountAreaPage(ctx, page, status);
+}
+
+export async function showNotificationsPage(ctx: Context): Promise<void> {
+  await renderNotificationsPage(ctx);
+}
+
+/** Saves which messages are sent. An empty threshold is the default. */
+export const saveNotifications = showErrorsOn(renderNotificationsPage)(async (ctx) => {
+  const form = getForm(ctx);
+  const threshold = (form.get('threshold') ?? '').trim();
+  if (threshold !== '' && !CREDITS.test(threshold))
+    throw new ServiceError('validation_error', 'The threshold must be a whole number of credits, or empty.');
+  const kinds = EMAIL_KINDS.filter(isSwitchable).map((kind) => [kind, form.has(kind)]);
+  await updateNotificationSettings(requireCaller(ctx).accountId, {
+    email: Object.fromEntries(kinds) as Record<string, boolean>,
+    creditsLowThreshold: threshold === '' ? null : Number(threshold),
+  });
+  seeOther(ctx, `${NOTIFICATIONS_PATH}?done=saved`);
+});

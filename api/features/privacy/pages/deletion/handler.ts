@@ -1,0 +1,37 @@
+import { requestAccountDeletion, undoAccountDeletion } from '../../../../../shared/domain/privacy/deletion.ts';
+import { requireCaller, type Context } from '../../../../context.ts';
+import { getForm } from '../../../../pipeline/body.ts';
+import { seeOther } from '../../../../pipeline/redirect.ts';
+import { getRequestOrigin } from '../../../../pipeline/requestOrigin.ts';
+import { showErrorsOn } from '../../../../web/components/showErrorsOn.ts';
+import { SETTINGS_PATH } from '../../../signIn/pages/settings/outcomes.ts';
+import { DELETION_PATH } from './paths.ts';
+import { renderDeletionPage } from './view.tsx';
+
+const withDeletionErrors = showErrorsOn(renderDeletionPage);
+
+/** Shows what the deletion of the account means; or, once it is requested, how to undo it. */
+export async function showDeletionPage(ctx: Context): Promise<void> {
+  await renderDeletionPage(ctx);
+}
+
+/** Handles a GET for the address of a form, as when the browser goes back to its response. */
+export function redirectToDeletionPage(ctx: Context): void {
+  seeOther(ctx, DELETION_PATH);
+}
+
+/** Requests the deletion of the account. */
+export const requestDeletion = withDeletionErrors(async (ctx) => {
+  await requestAccountDeletion(requireCaller(ctx).accountId, {
+    email: getForm(ctx).get('email') ?? '',
+    sessionToken: ctx.state.sessionToken as string,
+    origin: getRequestOrigin(ctx),
+  });
+  seeOther(ctx, `${DELETION_PATH}?done=requested`);
+});
+
+/** Undoes the deletion of the account. */
+export const undoDeletion = withDeletionErrors(async (ctx) => {
+  await undoAccountDeletion(requireCaller(ctx).accountId, getRequestOrigin(ctx));
+  seeOther(ctx, `${SETTINGS_PATH}?done=deletion-undone`);
+});

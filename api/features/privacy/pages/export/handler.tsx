@@ -1,0 +1,51 @@
+import { Readable } from 'node:stream';
+import { startAccountExport } from '../../../../../shared/domain/privacy/export.ts';
+import { isSignInRecent } from '../../../../../shared/domain/signIn/recentSignIn.ts';
+import { requireCaller, type Context } from '../../../../context.ts';
+import { createCsrfToken } from '../../../../pipeline/csrf.ts';
+import { getRequestOrigin } from '../../../../pipeline/requestOrigin.ts';
+import { EXPORT_PATH } from '../deletion/paths.ts';
+import { getBrand } from '../../../../web/brand.ts';
+import { type PageProblem, sendAccountAreaPage } from '../../../../web/components/accountPage.tsx';
+import { Form } from '../../../../web/components/form.tsx';
+import { showErrorsOn } from '../../../../web/components/showErrorsOn.ts';
+import { SignInAgain } from '../../../../web/components/signInAgain.tsx';
+import { SETTINGS_PATH } from '../../../signIn/pages/settings/outcomes.ts';
+
+/** Shows what the download contains. */
+export async function showExportPage(ctx: Context): Promise<void> {
+  await renderExportPage(ctx);
+}
+
+async function renderExportPage(ctx: Context, flash: PageProblem = {}, status = 200): Promise<void> {
+  const isRecent = await isSignInRecent(requireCaller(ctx));
+  const children = (
+    <section class="card" aria-labelledby="contents">
+      <h2 id="contents">What it contains</h2>
+      <p>
+        One JSON file with everything that is stored about your account: profile, sign-in methods, sessions, API keys
+        (without the keys themselves), connected applications, security log, generations with links to their files,
+        ledger, subscriptions, top-ups, invoices, refunds, and your commissions and payouts as an affiliate.
+      </p>
+      {isRecent ? (
+        <Form action={EXPORT_PATH} token={createCsrfToken(ctx)}>
+          <button type="submit" class="main">
+            Download
+          </button>
+        </Form>
+      ) : (
+        <SignInAgain returnTo={EXPORT_PATH} />
+      )}
+    </section>
+  );
+  sendAccountAreaPage(ctx, { current: SETTINGS_PATH, heading: 'Download your data', ...flash, children }, status);
+}
+
+/** Sends all data of the account as a JSON file, in batches, so that its size does not matter. */
+export const downloadExport = showErrorsOn(renderExportPage)(async (ctx) => {
+  const text = await startAccountExport(requireCaller(ctx).accountId, getRequestOrigin(ctx));
+  ctx.type = 'application/json; charset=utf-8';
+  ctx.set('content-disposition', `attachment; filename="${getBrand().slug}-account.json"`);
+  ctx.set('cache-control', 'no-store');
+  ctx.body = Readable.from(text);
+});

@@ -1,0 +1,13 @@
+import type { HttpRoute } from '../../../pipeline/route.ts';
+import * as dataExport from './export/handler.tsx';
+import * as accountDeletion from './deletion/handler.ts';
+
+// biome-ignore format: aligned columns.
+export const PRIVACY_PAGES: readonly HttpRoute[] = [
+  ['GET',     '/account/export/',                                'page', 'session', 'account',   'none', dataExport.showExportPage, { duringDeletion: true }],
+  ['POST',    '/account/export/',                                'page', 'session', 'account',   'form', dataExport.downloadExport, { recentSignIn: true, duringDeletion: true }],
+  ['GET',     '/account/delete/',                                'page', 'session', 'account',   'none', accountDeletion.showDeletionPage, { duringDeletion: true }],
+  ['POST',    '/account/delete/',                                'page', 'session', 'account',   'form', accountDeletion.requestDeletion, { recentSignIn: true, duringDeletion: true }],
+  ['POST',    '/account/delete/undo/',                           'page', 'session', 'account',   'form', accountDeletion.undoDeletion, { duringDeletion: true }],
+  ['GET',     '/account/delete/undo/',                           'page', 'session', 'account',   'none', accountDeletion.redirectToDeletionPage, { duringDeletion: true }],
+];

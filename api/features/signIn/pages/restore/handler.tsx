@@ -1,0 +1,67 @@
+import {
+  readIdentityUndoToken,
+  type RemovedIdentity,
+  restoreIdentity,
+} from '../../../../../shared/domain/signIn/identityUndo.ts';
+import type { ProviderName } from '../../../../../shared/gateways/identity/index.ts';
+import type { Context } from '../../../../context.ts';
+import { audit } from '../../../../pipeline/auditLog.ts';
+import { getRequestOrigin } from '../../../../pipeline/requestOrigin.ts';
+import { sendPage } from '../../../../web/components/layout.tsx';
+import { PROVIDER_TITLES } from '../../../../web/components/providerLogos.tsx';
+
+/**
+ * Asks for confirmation before the removal of a sign-in method is undone. Opening the address changes nothing, as
+ * programs that check the links of messages open it, too.
+ */
+export function confirmRestoreIdentity(ctx: Context): void {
+  const { provider, email } = readToken(ctx);
+  const title = `Restore ${getTitle(provider)}?`;
+  const body = (
+    <div class="card">
+      <h1>{title}</h1>
+      <p>
+        {getTitle(provider)} ({email}) becomes a sign-in method of the account again. All sessions end. The sign-in
+        methods, API keys, applications and webhook endpoints that were added since the sign-in that removed it are
+        removed or disabled.
+      </p>
+      <form method="post" action={ctx.path}>
+        <button type="submit" class="main">
+          Restore
+        </button>
+      </form>
+    </div>
+  );
+  sendPage(ctx, { title, body, isNarrow: true });
+}
+
+/** Undoes the removal. The encrypted token in the address authorizes it. */
+export async function submitRestoreIdentity(ctx: Context): Promise<void> {
+  const removed = readToken(ctx);
+  const accountId = await restoreIdentity(removed, getRequestOrigin(ctx));
+  await audit(ctx, 'identity_restored', accountId, { provider: removed.provider });
+  const title = 'Sign-in method restored';
+  const body = (
+    <div class="card">
+      <h1>{title}</h1>
+      <p role="status">
+        {getTitle(removed.provider)} is a sign-in method of the account again, and all sessions have ended.
+      </p>
+      <p>
+        <a class="button main" href="/sign-in?return_to=%2Faccount%2Fsecurity%2F">
+          Sign in and check the security log
+        </a>
+      </p>
+    </div>
+  );
+  sendPage(ctx, { title, body, isNarrow: true });
+}
+
+/** @throws ServiceError not_found */
+function readToken(ctx: Context): RemovedIdentity {
+  return readIdentityUndoToken((ctx as unknown as { params: { token: string } }).params.token);
+}
+
+function getTitle(provider: string): string {
+  return PROVIDER_TITLES[provider as ProviderName];
+}

@@ -1,0 +1,63 @@
+import {
+  listSecurityEvents,
+  SECURITY_EVENT_RETENTION_DAYS,
+} from '../../../../../shared/domain/accounts/securityEvents.ts';
+import { ServiceError } from '../../../../../shared/spec/errors.ts';
+import { requireCaller, type Context } from '../../../../context.ts';
+import { sendAccountAreaPage } from '../../../../web/components/accountPage.tsx';
+import { Table } from '../../../../web/components/table.tsx';
+import { formatShortDateTime } from '../../../../web/components/formatTime.ts';
+import { describeBrowser } from '../../../../../shared/lib/browserName.ts';
+import { SETTINGS_PATH } from '../settings/outcomes.ts';
+import { describeEvent } from './describeEvent.ts';
+
+const SECURITY_LOG_PATH = '/account/security/';
+
+/** Shows one page of the security log. */
+export async function showSecurityLogPage(ctx: Context): Promise<void> {
+  const before = parseCursor(ctx.query['before']);
+  const { items, next } = await listSecurityEvents(requireCaller(ctx).accountId, before);
+  const children = (
+    <>
+      <p class="quiet">
+        Sign-ins and changes of credentials, newest first, for {SECURITY_EVENT_RETENTION_DAYS} days. Times are in UTC.
+        If you do not recognize one, end the session or revoke the key, and contact support.
+      </p>
+      <section class="card" aria-label="Events">
+        <Table
+          label="Events"
+          columns={['Time', 'Event', 'Browser or program', 'Network']}
+          empty="No events."
+          rows={items.map((item) => [
+            formatShortDateTime(item.created_at),
+            describeEvent(item),
+            item.network === '' ? 'The service' : describeBrowser(item.user_agent),
+            item.network,
+          ])}
+        />
+      </section>
+      {before === null && next === null ? null : (
+        <nav class="pages" aria-label="Pages">
+          {before === null ? null : (
+            <a class="button slight" href={SECURITY_LOG_PATH}>
+              Newest
+            </a>
+          )}
+          {next === null ? null : (
+            <a class="button slight" href={`${SECURITY_LOG_PATH}?before=${next}`} rel="next">
+              Older
+            </a>
+          )}
+        </nav>
+      )}
+    </>
+  );
+  sendAccountAreaPage(ctx, { current: SETTINGS_PATH, heading: 'Security log', children });
+}
+
+/** @throws ServiceError validation_error */
+function parseCursor(before: unknown): number | null {
+  if (before === undefined) return null;
+  if (typeof before === 'string' && /^[1-9]\d{0,14}$/.test(before)) return Number(before);
+  throw new ServiceError('validation_error', 'before must be the cursor of a page. Open the security log again.');
+}

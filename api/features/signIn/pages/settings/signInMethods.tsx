@@ -1,0 +1,116 @@
+import type { VNode } from 'preact';
+import type { SignInProblem } from '../../../../../shared/domain/signIn/signIn.ts';
+import { canSignIn } from '../../../../../shared/domain/signIn/identities.ts';
+import {
+  PROVIDER_NAMES,
+  type ProviderName,
+  getIdentityProviders,
+} from '../../../../../shared/gateways/identity/index.ts';
+import type { Identity } from '../../../../../shared/tables/Identity.ts';
+import type { Context } from '../../../../context.ts';
+import { getBrand } from '../../../../web/brand.ts';
+import { PROVIDER_TITLES } from '../../../../web/components/providerLogos.tsx';
+import { sendConfirmationPage } from '../../../../web/components/confirmationPage.tsx';
+import { Form } from '../../../../web/components/form.tsx';
+import { SETTINGS_PATH } from './outcomes.ts';
+import { formatDate } from '../../../../web/components/formatTime.ts';
+
+interface SignInMethodsProps {
+  identities: Identity[];
+  csrfToken: string;
+}
+
+/** Linked identities of the account, with forms to link and remove one. */
+export function SignInMethodsSection({ identities, csrfToken }: SignInMethodsProps): VNode {
+  const usable = identities.filter(canSignIn);
+  const offered = PROVIDER_NAMES.filter(
+    (name) => getIdentityProviders()[name] !== null && !usable.some(({ provider }) => provider === name),
+  );
+  return (
+    <section class="card" aria-labelledby="sign-in-methods">
+      <h2 id="sign-in-methods">Sign-in methods</h2>
+      {identities.length === 0 ? (
+        <p class="quiet">
+          You signed in with local sign-in. Sign-in methods appear here when you sign in with a provider.
+        </p>
+      ) : (
+        <ul class="rows">
+          {identities.map((identity) => (
+            <li>
+              <div class="what">
+                <h3>{getIdentityTitle(identity)}</h3>
+                <span class="quiet small">
+                  {identity.email}, linked on {formatDate(identity.created_at)}
+                </span>
+              </div>
+              {usable.some((other) => other !== identity) ? (
+                <a
+                  class="button slight danger"
+                  href={buildRemovePath(identity)}
+                  aria-label={`Remove ${getIdentityTitle(identity)} as a sign-in method`}
+                >
+                  Remove
+                </a>
+              ) : null}
+            </li>
+          ))}
+        </ul>
+      )}
+      {identities.length === 0 || offered.length === 0 ? null : (
+        <div class="buttons">
+          {offered.map((name) => (
+            <Form action={`/account/identities/${name}/link/`} token={csrfToken}>
+              <button type="submit">{`Link ${PROVIDER_TITLES[name]}`}</button>
+            </Form>
+          ))}
+        </div>
+      )}
+    </section>
+  );
+}
+
+/** Asks for confirmation before a sign-in method is removed. */
+export function sendRemoveIdentityConfirmation(ctx: Context, identity: Identity): void {
+  const title = getIdentityTitle(identity);
+  const children = (
+    <p>
+      {title} ({identity.email}) will no longer sign in to your account. Browsers that signed in with it are signed out.
+      API keys and connected applications keep working until you revoke or disconnect them.
+    </p>
+  );
+  const action = buildRemovePath(identity);
+  sendConfirmationPage(ctx, {
+    question: `Remove ${title}?`,
+    children,
+    button: `Remove ${title}`,
+    action,
+    cancelPath: SETTINGS_PATH,
+  });
+}
+
+const LINK_PROBLEMS: Record<Exclude<SignInProblem, 'taken' | 'other_provider'>, (title: string) => string> = {
+  denied: (title) => `${title} was not linked because you canceled the sign-in.`,
+  expired: (title) => `${title} was not linked because the sign-in expired or your session ended. Please start again.`,
+  rejected: (title) => `${title} was not linked because the sign-in failed. Please start again.`,
+  unavailable: (title) => `${title} is not responding at the moment. Try again in a minute.`,
+  unverified: (title) => `${title} has not verified your e-mail address. Verify it there, then link it again.`,
+  identity_in_use: (title) =>
+    `This ${title} account is linked to another ${getBrand().name} account. Remove it there first, then link it to this one.`,
+  provider_linked: (title) =>
+    `Another ${title} account is already linked. Remove that one first, then link the new one.`,
+};
+
+/** Returns the message for the problem code in the URL, or undefined. */
+export function describeLinkProblem(problem: unknown, provider: unknown): string | undefined {
+  const name = PROVIDER_NAMES.find((known) => known === provider);
+  if (name === undefined || typeof problem !== 'string' || !Object.hasOwn(LINK_PROBLEMS, problem)) return undefined;
+  return LINK_PROBLEMS[problem as keyof typeof LINK_PROBLEMS](PROVIDER_TITLES[name]);
+}
+
+function buildRemovePath({ uuid }: Identity): string {
+  return `/account/identities/${uuid}/remove/`;
+}
+
+function getIdentityTitle({ provider }: Identity): string {
+  return PROVIDER_TITLES[provider as ProviderName] ?? provider;
+}

@@ -1,0 +1,49 @@
+import { getAccount } from '../../../../../shared/domain/accounts/accounts.ts';
+import { listIdentities } from '../../../../../shared/domain/signIn/identities.ts';
+import { listActiveSessions } from '../../../../../shared/domain/signIn/sessions.ts';
+import { requireCaller, type Context } from '../../../../context.ts';
+import { consumeDraft } from '../../../../pipeline/cookies/draftCookie.ts';
+import { createCsrfToken } from '../../../../pipeline/csrf.ts';
+import { type PageProblem, sendAccountAreaPage } from '../../../../web/components/accountPage.tsx';
+import { showErrorsOn } from '../../../../web/components/showErrorsOn.ts';
+import { NotificationsSection } from '../../../notifications/pages/settings/view.tsx';
+import { SETTINGS_OUTCOMES, SETTINGS_PATH } from './outcomes.ts';
+import { PrivacySection } from './privacy.tsx';
+import { ProfileSection } from './profile.tsx';
+import { SessionsSection } from './sessions.tsx';
+import { describeLinkProblem, SignInMethodsSection } from './signInMethods.tsx';
+
+/** Renders profile, sign-in methods and sessions with their current data. */
+export async function renderSettingsPage(ctx: Context, flash: PageProblem = {}, status = 200): Promise<void> {
+  const { accountId } = requireCaller(ctx);
+  const [account, identities, sessions] = await Promise.all([
+    getAccount(accountId),
+    listIdentities(accountId),
+    listActiveSessions(accountId, ctx.state.sessionToken as string),
+  ]);
+  const csrfToken = createCsrfToken(ctx);
+  const problem = flash.problem ?? describeLinkProblem(ctx.query['link_problem'], ctx.query['provider']);
+  const children = (
+    <>
+      <ProfileSection account={account} draft={consumeDraft(ctx, account.uuid)} csrfToken={csrfToken} />
+      <SignInMethodsSection identities={identities} csrfToken={csrfToken} />
+      <SessionsSection sessions={sessions} csrfToken={csrfToken} />
+      <NotificationsSection />
+      <PrivacySection />
+    </>
+  );
+  sendAccountAreaPage(
+    ctx,
+    {
+      current: SETTINGS_PATH,
+      heading: 'Settings',
+      outcomes: SETTINGS_OUTCOMES,
+      ...(problem === undefined ? {} : { problem }),
+      children,
+    },
+    status,
+  );
+}
+
+/** Wraps the handlers of the page's forms: a service error is shown on the page. */
+export const withSettingsErrors = showErrorsOn(renderSettingsPage);

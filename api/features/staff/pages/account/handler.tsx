@@ -1,0 +1,140 @@
+import { listPendingApprovals } from '../../../../../shared/domain/staff/approvals.ts';
+import { findAccountForStaff, readAccountOverview } from '../../../../../shared/domain/staff/accountOverview.ts';
+import { listAuditEntries } from '../../../../../shared/domain/audit/auditLog.ts';
+import { listGenerationsForStaff } from '../../../../../shared/domain/staff/generations.ts';
+import { listLedgerEntries } from '../../../../../shared/domain/credits/ledger.ts';
+import { ServiceError } from '../../../../../shared/spec/errors.ts';
+import type { Context } from '../../../../context.ts';
+import { parsePage, parseUuidParam } from '../../../../pipeline/requestParameters.ts';
+import type { Outcomes } from '../../../../web/components/accountPage.tsx';
+import { PageLinks } from '../../../../web/components/pageLinks.tsx';
+import { mayUse, sendStaffConsolePage } from '../../../../web/components/staffPage.tsx';
+import { ACCOUNTS_PATH } from '../accountSearch.tsx';
+import { ApprovalTable } from '../approvalTable.tsx';
+import { AuditTable } from '../auditTable.tsx';
+import { getAccountPath } from '../actions/accountActions.tsx';
+import { Section } from '../sections.tsx';
+import { AccessSections } from './access.tsx';
+import { GenerationTable, LedgerTable } from './history.tsx';
+import { PaymentSections } from './payments.tsx';
+import { ProfileSections } from './profile.tsx';
+
+/** Audit entries on the account page. */
+const AUDIT_ENTRIES_SHOWN = 10;
+
+const OUTCOMES = {
+  suspended: ['Account suspended', 'The account is suspended.'],
+  reinstated: ['Account reinstated', 'The account is reinstated.'],
+  'signed-out': ['Signed out', 'The account is signed out everywhere.'],
+  'access-revoked': ['Access revoked', 'All sessions, API keys and applications of the account are revoked.'],
+  'key-revoked': ['API key revoked', 'The API key is revoked.'],
+  'approval-requested': ['Approval requested', 'Another member of staff must approve the adjustment within 24 hours.'],
+  'adjustment-rejected': ['Adjustment rejected', 'The adjustment is rejected.'],
+  adjusted: ['Credits adjusted', 'The credits are adjusted.'],
+  'topup-refund': [
+    'Refund requested',
+    'The refund is recorded. It is issued within a minute, and the credits are taken back afterwards.',
+  ],
+  unchanged: ['Nothing changed', 'Nothing was changed: it had been done before.'],
+} as const satisfies Outcomes;
+
+/** Shows an account: its state, the latest rows of each list, and the actions that the role may perform. */
+export async function showAccount(ctx: Context): Promise<void> {
+  const account = await findAccountForStaff(parseUuidParam(ctx));
+  const mayViewAuditLog = mayUse(ctx, 'viewAuditLog');
+  const [overview, approvals, audit] = await Promise.all([
+    readAccountOverview(account),
+    listPendingApprovals(account.id),
+    mayViewAuditLog ? listAuditEntries({ accountId: account.id, limit: AUDIT_ENTRIES_SHOWN }) : undefined,
+  ]);
+  const path = getAccountPath(account);
+  const children = (
+    <>
+      {approvals.length === 0 ? null : (
+        <Section id="approvals" title="Adjustments to approve">
+          <ApprovalTable approvals={approvals} ctx={ctx} />
+        </Section>
+      )}
+      <ProfileSections overview={overview} ctx={ctx} />
+      <Section id="ledger" title="Ledger">
+        <LedgerTable entries={overview.ledger} />
+        <p class="apart">
+          <a href={`${path}ledger/`}>All {account.ledger_count} entries</a>
+        </p>
+      </Section>
+      <Section id="generations" title="Generations">
+        <GenerationTable generations={overview.generations.items} />
+        <p class="apart">
+          <a href={`${path}generations/`}>All generations</a>
+          <span class="quiet">
+            {' '}
+            {account.generation_count} created, {account.generations_deleted} deleted by the owner and not listed
+          </span>
+        </p>
+      </Section>
+      <PaymentSections overview={overview} ctx={ctx} />
+      <AccessSections overview={overview} ctx={ctx} />
+      {audit === undefined ? null : (
+        <Section id="audit" title="Audit log">
+          <AuditTable items={audit.items} />
+          <p class="apart">
+            <a href={`/admin/audit/?account=${account.uuid}`}>All entries</a>
+          </p>
+        </Section>
+      )}
+    </>
+  );
+  await sendStaffConsolePage(ctx, { current: ACCOUNTS_PATH, heading: account.email, outcomes: OUTCOMES, children });
+}
+
+/** Shows one page of the ledger of an account. */
+export async function showAccountLedger(ctx: Context): Promise<void> {
+  const account = await findAccountForStaff(parseUuidParam(ctx));
+  const list = await listLedgerEntries(account.id, parsePage(ctx));
+  const path = getAccountPath(account);
+  const children = (
+    <>
+      <p>
+        <a href={path}>Back to the account</a>
+      </p>
+      <section class="card" aria-label="Entries">
+        <LedgerTable entries={list.items} />
+      </section>
+      <PageLinks list={list} path={`${path}ledger/`} />
+    </>
+  );
+  await sendStaffConsolePage(ctx, { current: ACCOUNTS_PATH, heading: `Ledger of ${account.email}`, children });
+}
+
+/** Shows one page of the generations of an account, without prompts and outputs. */
+export async function showAccountGenerations(ctx: Context): Promise<void> {
+  const account = await findAccountForStaff(parseUuidParam(ctx));
+  const { items, next } = await listGenerationsForStaff(account.id, parseBefore(ctx));
+  const path = getAccountPath(account);
+  const children = (
+    <>
+      <p>
+        <a href={path}>Back to the account</a>
+      </p>
+      <section class="card" aria-label="Generations">
+        <GenerationTable generations={items} />
+      </section>
+      {next === null ? null : (
+        <nav class="pages" aria-label="Pages">
+          <a class="button slight" href={`${path}generations/?before=${next}`} rel="next">
+            Older
+          </a>
+        </nav>
+      )}
+    </>
+  );
+  await sendStaffConsolePage(ctx, { current: ACCOUNTS_PATH, heading: `Generations of ${account.email}`, children });
+}
+
+/** @throws ServiceError validation_error */
+function parseBefore(ctx: Context): number | undefined {
+  const { before } = ctx.query;
+  if (before === undefined) return undefined;
+  if (typeof before === 'string' && /^\d{1,15}$/.test(before)) return Number(before);
+  throw new ServiceError('validation_error', 'before must be the number of a generation.');
+}

@@ -1,0 +1,128 @@
+import type { VNode } from 'preact';
+import { getTotalCents } from '../../../../../shared/domain/billing/topupAmounts.ts';
+import { isRefundable } from '../../../../../shared/domain/billing/topupRefunds.ts';
+import type { AccountOverview } from '../../../../../shared/domain/staff/accountOverview.ts';
+import type { Topup } from '../../../../../shared/tables/Topup.ts';
+import { formatMoney, formatNumber, formatUsd } from '../../../../web/components/formatAmount.ts';
+import { formatShortDateTime } from '../../../../web/components/formatTime.ts';
+import { mayUse } from '../../../../web/components/staffPage.tsx';
+import { Table } from '../../../../web/components/table.tsx';
+import { Section } from '../sections.tsx';
+import type { SectionProps } from './profile.tsx';
+
+/** Top-ups, refunds, invoices, and events of the payment processor that are not processed. */
+export function PaymentSections({ overview, ctx }: SectionProps): VNode {
+  const { topups, topupRefunds } = overview;
+  const mayRefund = mayUse(ctx, 'refundTopups');
+  const requested = new Set(topupRefunds.map(({ topup_uuid: uuid }) => uuid));
+  const renderAction = (topup: Topup) =>
+    mayRefund && isRefundable(topup) && !requested.has(topup.uuid) ? (
+      <a class="button slight" href={`/admin/topups/${topup.uuid}/refund/`} aria-label={`Refund top-up ${topup.uuid}`}>
+        Refund
+      </a>
+    ) : (
+      ''
+    );
+  return (
+    <>
+      <Section id="topups" title="Top-ups">
+        <Table
+          label="Top-ups"
+          columns={[
+            'Top-up',
+            'Kind',
+            'Status',
+            'Amount',
+            'Credits',
+            'Left',
+            'Refunded or disputed, without tax',
+            'Payment',
+            'Created',
+            'Action',
+          ]}
+          numeric={['Amount', 'Credits', 'Left', 'Refunded or disputed, without tax']}
+          empty="No top-ups."
+          rows={topups.map((topup) => [
+            topup.uuid,
+            topup.kind,
+            topup.failure_code === null ? topup.status : `${topup.status}: ${topup.failure_code}`,
+            formatUsd(getTotalCents(topup)),
+            formatNumber(topup.credits),
+            topup.remainder === null ? '' : formatNumber(topup.remainder),
+            `${formatUsd(topup.reversed_cents)}${topup.is_disputed ? ', disputed' : ''}`,
+            topup.stripe_payment_intent_id ?? 'none',
+            formatShortDateTime(topup.created_at),
+            renderAction(topup),
+          ])}
+        />
+      </Section>
+      <Section id="refunds" title="Refunds">
+        <Table
+          label="Refunds"
+          columns={['Of', 'Status', 'Attempts', 'Next attempt', 'Last error', 'Created']}
+          numeric={['Attempts']}
+          empty="No refunds."
+          rows={listRefunds(overview)}
+        />
+      </Section>
+      <Section id="invoices" title="Invoices">
+        <Table
+          label="Invoices"
+          columns={[
+            'Invoice',
+            'Number',
+            'Stripe id',
+            'Description',
+            'Status',
+            'Total',
+            'Refunded or disputed',
+            'Created',
+          ]}
+          numeric={['Total', 'Refunded or disputed']}
+          empty="No invoices."
+          rows={overview.invoices.map((invoice) => [
+            invoice.uuid,
+            invoice.number ?? 'none',
+            invoice.stripe_invoice_id ?? 'none',
+            invoice.description,
+            invoice.status,
+            formatMoney(invoice.total_cents, invoice.currency),
+            formatMoney(invoice.refunded_cents, invoice.currency),
+            formatShortDateTime(invoice.created_at),
+          ])}
+        />
+      </Section>
+      <Section id="events" title="Payment events">
+        <Table
+          label="Payment events"
+          columns={['Event', 'Type', 'State', 'Attempts', 'Last error', 'Received']}
+          numeric={['Attempts']}
+          empty="No pending or abandoned events."
+          rows={overview.events.map((event) => [
+            event.event_id,
+            event.type,
+            event.abandoned_at === null ? 'pending' : 'abandoned',
+            event.attempts,
+            event.last_error ?? '',
+            formatShortDateTime(event.received_at),
+          ])}
+        />
+      </Section>
+    </>
+  );
+}
+
+/** Refunds of top-ups, and of invoices that the account does not use. */
+function listRefunds({ topupRefunds, owedRefunds }: AccountOverview) {
+  return [
+    ...topupRefunds.map((refund) => ({ of: `top-up ${refund.topup_uuid}`, refund })),
+    ...owedRefunds.map((refund) => ({ of: `invoice ${refund.invoice_id}`, refund })),
+  ].map(({ of, refund }) => [
+    of,
+    refund.status,
+    refund.attempts,
+    refund.status === 'owed' ? formatShortDateTime(refund.next_attempt_at) : '',
+    refund.last_error ?? '',
+    formatShortDateTime(refund.created_at),
+  ]);
+}

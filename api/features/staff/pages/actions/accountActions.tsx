@@ -1,0 +1,102 @@
+import {
+  findApiKeyForStaff,
+  isAnyRevoked,
+  revokeAccountAccess,
+  revokeKeyByStaff,
+  signOutAccount,
+} from '../../../../../shared/domain/staff/accessActions.ts';
+import { findAccountForStaff } from '../../../../../shared/domain/staff/accountOverview.ts';
+import { reinstateAccount, suspendAccount } from '../../../../../shared/domain/staff/suspension.ts';
+import { getAccount } from '../../../../../shared/domain/accounts/accounts.ts';
+import type { Account } from '../../../../../shared/tables/Account.ts';
+import { requireActor } from '../../../../context.ts';
+import { ACCOUNTS_PATH } from '../accountSearch.tsx';
+import { defineAction } from './defineAction.tsx';
+
+/** Outcome code of an action that had been performed before. */
+export const UNCHANGED = 'unchanged';
+
+/** Returns the path of the page of an account. */
+export function getAccountPath({ uuid }: Pick<Account, 'uuid'>): string {
+  return `${ACCOUNTS_PATH}${uuid}/`;
+}
+
+export const suspend = defineAction({
+  find: findAccountForStaff,
+  describe: (account) => ({
+    question: `Suspend ${account.email}?`,
+    consequences: (
+      <p>
+        The account is signed out everywhere. Its API keys, applications and sign-ins are rejected, and no generation is
+        accepted, until it is reinstated. Generations in progress finish. Automatic top-ups stop; the subscription
+        continues at the payment processor.
+      </p>
+    ),
+    button: 'Suspend account',
+    returnPath: getAccountPath(account),
+  }),
+  perform: async (ctx, { id }, { reason }) =>
+    (await suspendAccount(id, reason, requireActor(ctx))).isChanged ? 'suspended' : UNCHANGED,
+});
+
+export const reinstate = defineAction({
+  find: findAccountForStaff,
+  describe: (account) => ({
+    question: `Reinstate ${account.email}?`,
+    consequences: <p>API keys and applications that were not revoked work again, and the owner can sign in.</p>,
+    button: 'Reinstate account',
+    returnPath: getAccountPath(account),
+  }),
+  perform: async (ctx, { id }, { reason }) =>
+    (await reinstateAccount(id, reason, requireActor(ctx))).isChanged ? 'reinstated' : UNCHANGED,
+});
+
+export const signOut = defineAction({
+  find: findAccountForStaff,
+  describe: (account) => ({
+    question: `Sign ${account.email} out everywhere?`,
+    consequences: <p>All sessions end. API keys and applications keep working, and the owner can sign in again.</p>,
+    button: 'Sign out everywhere',
+    returnPath: getAccountPath(account),
+  }),
+  perform: async (ctx, { id }, { reason }) =>
+    (await signOutAccount(id, reason, requireActor(ctx))) > 0 ? 'signed-out' : UNCHANGED,
+});
+
+export const revokeAccess = defineAction({
+  find: findAccountForStaff,
+  describe: (account) => ({
+    question: `Revoke all access to ${account.email}?`,
+    consequences: (
+      <p>
+        All sessions end, and all API keys and applications are revoked, which cannot be undone. Webhook endpoints are
+        disabled. The owner can sign in again, create new keys and enable the endpoints.
+      </p>
+    ),
+    button: 'Revoke all access',
+    returnPath: getAccountPath(account),
+  }),
+  perform: async (ctx, { id }, { reason }) =>
+    isAnyRevoked(await revokeAccountAccess(id, reason, requireActor(ctx))) ? 'access-revoked' : UNCHANGED,
+});
+
+export const revokeKey = defineAction({
+  find: async (uuid) => {
+    const key = await findApiKeyForStaff(uuid);
+    return { key, account: await getAccount(key.account_id) };
+  },
+  describe: ({ key, account }) => ({
+    question: `Revoke the API key “${key.name}” of ${account.email}?`,
+    consequences: (
+      <p>
+        Programs that use <code>{key.prefix}…</code> stop working immediately. This cannot be undone.
+      </p>
+    ),
+    button: 'Revoke API key',
+    returnPath: getAccountPath(account),
+  }),
+  perform: async (ctx, { key }, { reason }) => {
+    const isChanged = await revokeKeyByStaff(key, reason, requireActor(ctx));
+    return isChanged ? 'key-revoked' : UNCHANGED;
+  },
+});

@@ -1,0 +1,166 @@
+import type { VNode } from 'preact';
+import { getAccount } from '../../../../../shared/domain/accounts/accounts.ts';
+import { getTotalCents } from '../../../../../shared/domain/billing/topupAmounts.ts';
+import { readTopupRemainder } from '../../../../../shared/domain/billing/listTopups.ts';
+import { findTopup, requestTopupRefund } from '../../../../../shared/domain/billing/topupRefunds.ts';
+import {
+  ADJUSTMENT_MAX_CREDITS,
+  needsApproval,
+  postCreditAdjustment,
+} from '../../../../../shared/domain/staff/creditAdjustments.ts';
+import {
+  decideApproval,
+  describeClosedApproval,
+  findApproval,
+  type ListedApproval,
+  requestApproval,
+} from '../../../../../shared/domain/staff/approvals.ts';
+import { findAccountForStaff } from '../../../../../shared/domain/staff/accountOverview.ts';
+import { config } from '../../../../../shared/lib/config.ts';
+import { ServiceError } from '../../../../../shared/spec/errors.ts';
+import { requireActor } from '../../../../context.ts';
+import { formatChange, formatNumber, formatUsd } from '../../../../web/components/formatAmount.ts';
+import { getAccountPath, UNCHANGED } from './accountActions.tsx';
+import { defineAction } from './defineAction.tsx';
+
+const NOTE_MAX_CHARACTERS = 120;
+
+export const adjustCredits = defineAction({
+  find: findAccountForStaff,
+  describe: (account) => ({
+    question: `Adjust the credits of ${account.email}`,
+    consequences: (
+      <p>
+        The balance is {formatNumber(account.balance)} credits, of which {formatNumber(account.topup_credits)} are
+        top-up credits. Credits are added to the top-up credits, which do not expire, and can be removed from them only.
+        {describeApprovalRule()}
+      </p>
+    ),
+    button: 'Adjust credits',
+    returnPath: getAccountPath(account),
+  }),
+  renderFields: (form) => <AdjustmentFields form={form} />,
+  perform: async (ctx, { id: accountId }, { reason, request, form }) => {
+    const adjustment = { accountId, credits: parseCredits(form), note: parseNote(form), requestName: request };
+    if (needsApproval(adjustment.credits))
+      return (await requestApproval(adjustment, reason, requireActor(ctx))) ? 'approval-requested' : UNCHANGED;
+    const { isRepeat } = await postCreditAdjustment(adjustment, reason, requireActor(ctx));
+    return isRepeat ? UNCHANGED : 'adjusted';
+  },
+});
+
+function describeApprovalRule(): string {
+  const { STAFF_APPROVAL_CREDITS: limit } = config;
+  if (limit === undefined) return '';
+  const amount = `From ${formatNumber(limit)} credits on, added or removed`;
+  return ` ${amount}, the adjustment is only requested: another member must approve it.`;
+}
+
+function AdjustmentFields({ form }: { form: URLSearchParams }): VNode {
+  return (
+    <>
+      <div class="field">
+        <label for="credits">Credits</label>
+        <input
+          id="credits"
+          type="text"
+          name="credits"
+          value={form.get('credits') ?? ''}
+          required
+          autocomplete="off"
+          aria-describedby="credits-hint"
+        />
+        <span class="hint" id="credits-hint">
+          Such as 50, or -50 to remove credits.
+        </span>
+      </div>
+      <div class="field">
+        <label for="note">Note</label>
+        <input
+          id="note"
+          type="text"
+          name="note"
+          value={form.get('note') ?? ''}
+          maxLength={NOTE_MAX_CHARACTERS}
+          autocomplete="off"
+          aria-describedby="note-hint"
+        />
+        <span class="hint" id="note-hint">
+          Optional. The customer sees it in the ledger.
+        </span>
+      </div>
+    </>
+  );
+}
+
+function parseCredits(form: URLSearchParams): number {
+  const text = (form.get('credits') ?? '').trim().replace(/^[\u2212\u2013]/, '-');
+  const credits = /^[+-]?\d{1,6}$/.test(text) ? Number(text) : Number.NaN;
+  if (credits !== 0 && Math.abs(credits) <= ADJUSTMENT_MAX_CREDITS) return credits;
+  throw new ServiceError(
+    'validation_error',
+    `Credits must be a whole number from -${ADJUSTMENT_MAX_CREDITS} to ${ADJUSTMENT_MAX_CREDITS}, and not 0.`,
+  );
+}
+
+function parseNote(form: URLSearchParams): string {
+  const note = (form.get('note') ?? '').trim();
+  if (note.length <= NOTE_MAX_CHARACTERS && !/[\p{Cc}\p{Cs}]/u.test(note)) return note;
+  throw new ServiceError('validation_error', `The note must be one line of at most ${NOTE_MAX_CHARACTERS} characters.`);
+}
+
+const describeDecision = ({ approval, account, requester }: ListedApproval) => ({
+  consequences: (
+    <p>
+      {requester.email} requested it with the reason “{approval.reason}”.{' '}
+      {approval.note === '' ? 'The customer sees no note.' : `The customer sees the note “${approval.note}”.`} The
+      balance is {formatNumber(account.balance)} credits.
+    </p>
+  ),
+  closed: describeClosedApproval(approval),
+  returnPath: getAccountPath(account),
+});
+
+export const approveAdjustment = defineAction({
+  find: findApproval,
+  describe: (listed) => ({
+    ...describeDecision(listed),
+    question: `Approve ${formatChange(listed.approval.credits)} credits for ${listed.account.email}?`,
+    button: 'Approve adjustment',
+  }),
+  perform: async (ctx, { approval }, { reason }) =>
+    (await decideApproval(approval.uuid, 'approved', reason, requireActor(ctx))) ? 'adjusted' : UNCHANGED,
+});
+
+export const rejectAdjustment = defineAction({
+  find: findApproval,
+  describe: (listed) => ({
+    ...describeDecision(listed),
+    question: `Reject ${formatChange(listed.approval.credits)} credits for ${listed.account.email}?`,
+    button: 'Reject adjustment',
+  }),
+  perform: async (ctx, { approval }, { reason }) =>
+    (await decideApproval(approval.uuid, 'rejected', reason, requireActor(ctx))) ? 'adjustment-rejected' : UNCHANGED,
+});
+
+export const refundTopup = defineAction({
+  find: async (uuid) => {
+    const topup = await findTopup(uuid);
+    return { topup, remainder: await readTopupRemainder(topup), account: await getAccount(topup.account_id) };
+  },
+  describe: ({ topup, remainder, account }) => ({
+    question: `Refund the top-up of ${formatUsd(getTotalCents(topup))} of ${account.email}?`,
+    consequences: (
+      <p>
+        {topup.reversed_cents === 0 ? 'All' : 'What is left'} of the payment of {formatUsd(getTotalCents(topup))} is
+        paid back through the payment processor within minutes. Of its {formatNumber(topup.credits)} credits,{' '}
+        {formatNumber(remainder)} are left and then taken back; other credits of the account are not. This cannot be
+        undone.
+      </p>
+    ),
+    button: 'Refund top-up',
+    returnPath: getAccountPath(account),
+  }),
+  perform: async (ctx, { topup }, { reason }) =>
+    (await requestTopupRefund(topup.uuid, reason, requireActor(ctx))) ? 'topup-refund' : UNCHANGED,
+});

@@ -1,0 +1,156 @@
+import type { ComponentChildren, VNode } from 'preact';
+import { randomUUID } from 'node:crypto';
+import { isUuid } from '../../../../../shared/lib/uuid.ts';
+import { ServiceError } from '../../../../../shared/spec/errors.ts';
+import { STAFF_REASON_MAX_CHARACTERS } from '../../../../../shared/spec/staff.ts';
+import type { Context, Handler } from '../../../../context.ts';
+import { getForm } from '../../../../pipeline/body.ts';
+import { createCsrfToken } from '../../../../pipeline/csrf.ts';
+import { getErrorStatus } from '../../../../pipeline/httpError.ts';
+import { seeOther } from '../../../../pipeline/redirect.ts';
+import { parseUuidParam } from '../../../../pipeline/requestParameters.ts';
+import { Form } from '../../../../web/components/form.tsx';
+import { sendStaffConsolePage } from '../../../../web/components/staffPage.tsx';
+
+/** Description of a target in the form of an action. */
+export interface ActionDescription {
+  /** Heading of the page. */
+  question: string;
+  consequences: ComponentChildren;
+  /** Label of the button that confirms. */
+  button: string;
+  /**
+   * Sentence in place of the form if the action is no longer possible. A repeated form still gets its first outcome.
+   */
+  closed?: string | undefined;
+  /** Page to return to, with or without the action. */
+  returnPath: string;
+}
+
+/** Input of an action from its form. */
+export interface ActionInput {
+  reason: string;
+  /** UUID of the form: the same when it is sent again. */
+  request: string;
+  form: URLSearchParams;
+}
+
+/** An action of staff on one target, which has a uuid in the path. */
+export interface StaffAction<Target> {
+  /** @throws ServiceError not_found */
+  find: (uuid: string) => Promise<Target>;
+  describe: (target: Target) => ActionDescription;
+  /** Fields besides the reason, with the values that were typed. */
+  renderFields?: (form: URLSearchParams) => VNode;
+  /** Performs the action. @returns the code of its outcome on the page to return to. */
+  perform: (ctx: Context, target: Target, input: ActionInput) => Promise<string>;
+}
+
+/** Returns the handlers of an action: `show` asks for a reason and confirmation, `submit` performs it. */
+export function defineAction<Target>(action: StaffAction<Target>): { show: Handler; submit: Handler } {
+  return {
+    show: async (ctx) => {
+      const target = await action.find(parseUuidParam(ctx));
+      await sendActionPage(ctx, action, target, { form: new URLSearchParams() });
+    },
+    submit: async (ctx) => {
+      const target = await action.find(parseUuidParam(ctx));
+      const form = getForm(ctx);
+      try {
+        const outcome = await action.perform(ctx, target, {
+          reason: parseReason(form),
+          request: parseRequest(form),
+          form,
+        });
+        seeOther(ctx, `${action.describe(target).returnPath}?done=${outcome}`);
+      } catch (error) {
+        if (!(error instanceof ServiceError)) throw error;
+        await sendActionPage(ctx, action, target, { form, problem: error.message }, getErrorStatus(error));
+      }
+    },
+  };
+}
+
+async function sendActionPage<Target>(
+  ctx: Context,
+  { describe, renderFields }: StaffAction<Target>,
+  target: Target,
+  { form, problem }: { form: URLSearchParams; problem?: string },
+  status = 200,
+): Promise<void> {
+  const { question, consequences, button, returnPath, closed } = describe(target);
+  const confirmation = (
+    <section class="card" aria-label="Confirmation">
+      <div class="stack">{consequences}</div>
+      <Form action={ctx.path.replace(/\/?$/, '/')} token={createCsrfToken(ctx)} class="apart">
+        <input type="hidden" name="request" value={getSentRequest(form) ?? randomUUID()} />
+        {renderFields?.(form)}
+        <ReasonField value={form.get('reason') ?? ''} />
+        <div class="buttons apart">
+          <button type="submit" class="main danger">
+            {button}
+          </button>
+          <a class="button" href={returnPath}>
+            Cancel
+          </a>
+        </div>
+      </Form>
+    </section>
+  );
+  const explanation = (
+    <section class="card">
+      <p>{closed}</p>
+      <a class="button" href={returnPath}>
+        Back to the account
+      </a>
+    </section>
+  );
+  const isClosed = closed !== undefined;
+  const children = isClosed ? explanation : confirmation;
+  const flash = problem === undefined || isClosed ? {} : { problem };
+  await sendStaffConsolePage(ctx, { current: '/admin/accounts/', heading: question, ...flash, children }, status);
+}
+
+/** Field for the reason of an action, which the audit log keeps. */
+export function ReasonField({ value = '' }: { value?: string }): VNode {
+  return (
+    <div class="field">
+      <label for="reason">Reason</label>
+      <input
+        id="reason"
+        type="text"
+        name="reason"
+        value={value}
+        required
+        maxLength={STAFF_REASON_MAX_CHARACTERS}
+        autocomplete="off"
+        aria-describedby="reason-hint"
+      />
+      <span class="hint" id="reason-hint">
+        Recorded in the audit log, such as a ticket number. The customer does not see it. Do not enter personal data.
+      </span>
+    </div>
+  );
+}
+
+/** @throws ServiceError validation_error */
+export function parseReason(form: URLSearchParams): string {
+  const reason = (form.get('reason') ?? '').trim();
+  if (reason !== '' && reason.length <= STAFF_REASON_MAX_CHARACTERS && !/[\p{Cc}\p{Cs}]/u.test(reason)) return reason;
+  throw new ServiceError(
+    'validation_error',
+    `Enter a reason of one line and at most ${STAFF_REASON_MAX_CHARACTERS} characters.`,
+  );
+}
+
+/** @throws ServiceError validation_error */
+function parseRequest(form: URLSearchParams): string {
+  const request = getSentRequest(form);
+  if (request !== undefined) return request;
+  throw new ServiceError('validation_error', 'The form is incomplete. Reload its page and send it again.');
+}
+
+function getSentRequest(form: URLSearchParams): string | undefined {
+  const request = form.get('request') ?? '';
+  return isUuid(request) ? request.toLowerCase() : undefined;
+}

@@ -1,0 +1,97 @@
+import type { VNode } from 'preact';
+import { searchAccounts } from '../../../../shared/domain/staff/accountLookup.ts';
+import { listAuditEntries } from '../../../../shared/domain/audit/auditLog.ts';
+import { ServiceError } from '../../../../shared/spec/errors.ts';
+import type { Context } from '../../../context.ts';
+import { sendStaffConsolePage } from '../../../web/components/staffPage.tsx';
+import { showErrorsOn } from '../../../web/components/showErrorsOn.ts';
+import { AuditTable } from './auditTable.tsx';
+
+const AUDIT_PATH = '/admin/audit/';
+
+interface Filters {
+  account: string;
+  actor: string;
+}
+
+const withAuditErrors = showErrorsOn((ctx, { problem }, status) =>
+  sendStaffConsolePage(
+    ctx,
+    { current: AUDIT_PATH, heading: 'Audit log', problem, children: <FilterForm {...readFilters(ctx)} /> },
+    status,
+  ),
+);
+
+/** Shows one page of the audit log, by account and by staff member. */
+export const showAuditLog = withAuditErrors(async (ctx: Context) => {
+  const filters = readFilters(ctx);
+  const [accountId, actorId] = await Promise.all([findAccountId(filters.account), findAccountId(filters.actor)]);
+  const { items, next } = await listAuditEntries({ accountId, actorId, before: parseCursor(ctx) });
+  const children = (
+    <>
+      <FilterForm {...filters} />
+      <section class="card" aria-label="Entries">
+        <AuditTable items={items} />
+      </section>
+      {next === null ? null : (
+        <nav class="pages" aria-label="Pages">
+          <a class="button slight" href={`${AUDIT_PATH}?${buildQuery(filters, next)}`} rel="next">
+            Older
+          </a>
+        </nav>
+      )}
+    </>
+  );
+  await sendStaffConsolePage(ctx, { current: AUDIT_PATH, heading: 'Audit log', children });
+});
+
+function FilterForm({ account, actor }: Filters): VNode {
+  return (
+    <section class="card" aria-label="Filters">
+      <form method="get" action={AUDIT_PATH} class="inline">
+        <div class="field">
+          <label for="account">Affected account</label>
+          <input id="account" type="text" name="account" value={account} autocomplete="off" />
+        </div>
+        <div class="field">
+          <label for="actor">Staff member</label>
+          <input id="actor" type="text" name="actor" value={actor} autocomplete="off" />
+        </div>
+        <button type="submit">Filter</button>
+      </form>
+      <p class="hint">E-mail addresses or UUIDs of accounts.</p>
+    </section>
+  );
+}
+
+function readFilters(ctx: Context): Filters {
+  const read = (name: string) => {
+    const value = ctx.query[name];
+    return typeof value === 'string' ? value.trim() : '';
+  };
+  return { account: read('account'), actor: read('actor') };
+}
+
+/** @throws ServiceError not_found unless exactly one account matches. */
+async function findAccountId(query: string): Promise<number | undefined> {
+  if (query === '') return undefined;
+  const found = await searchAccounts(query);
+  const exact = found.find(({ email }) => email === query.toLowerCase()) ?? (found.length === 1 ? found[0] : undefined);
+  if (exact !== undefined) return exact.id;
+  throw new ServiceError('not_found', `No single account matches ${query.slice(0, 200)}. Enter its whole address.`);
+}
+
+/** @throws ServiceError validation_error */
+function parseCursor(ctx: Context): number | undefined {
+  const { before } = ctx.query;
+  if (before === undefined) return undefined;
+  if (typeof before === 'string' && /^\d{1,15}$/.test(before)) return Number(before);
+  throw new ServiceError('validation_error', 'before must be the number of an entry.');
+}
+
+function buildQuery({ account, actor }: Filters, before: number): string {
+  const query = new URLSearchParams({ before: String(before) });
+  if (account !== '') query.set('account', account);
+  if (actor !== '') query.set('actor', actor);
+  return query.toString();
+}

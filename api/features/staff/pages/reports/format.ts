@@ -1,0 +1,40 @@
+import type { Amount, Unit } from '../../../../../shared/domain/reports/report.ts';
+import { formatNumber, formatUsd } from '../../../../web/components/formatAmount.ts';
+
+/** Formats a figure with its unit; a dash if it is unknown. */
+export function formatFigure(value: number | null, unit: Unit): string {
+  if (value === null) return '–';
+  switch (unit) {
+    case 'count':
+      return formatNumber(value);
+    case 'cents':
+      return formatUsd(value);
+    case 'percent':
+      return `${formatNumber(value)} %`;
+    case 'seconds':
+      return formatSeconds(value);
+  }
+}
+
+/** Describes the change since the previous period: +25 %. Shares change by percentage points. Empty if unknown. */
+export function describeChange({ value, previous }: Amount, unit: Unit): string {
+  if (value === null || previous === null) return '';
+  if (value === previous) return 'no change';
+  if (unit === 'percent') return `${sign(value - previous)} points`;
+  return previous === 0 ? '' : `${sign((100 * (value - previous)) / Math.abs(previous))} %`;
+}
+
+function sign(change: number): string {
+  const rounded = Math.round(change * 10) / 10;
+  return `${rounded < 0 ? '−' : '+'}${formatNumber(Math.abs(rounded))}`;
+}
+
+const MINUTE = 60;
+const HOUR = 60 * MINUTE;
+
+/** Short times exactly, ages in the largest fitting unit. */
+function formatSeconds(seconds: number): string {
+  if (seconds < 10 * MINUTE) return `${formatNumber(seconds)} s`;
+  if (seconds < 2 * HOUR) return `${Math.floor(seconds / MINUTE)} min`;
+  return seconds < 48 * HOUR ? `${Math.floor(seconds / HOUR)} h` : `${Math.floor(seconds / (24 * HOUR))} days`;
+}

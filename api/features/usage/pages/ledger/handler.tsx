@@ -1,0 +1,25 @@
+import { listLedgerEntries } from '../../../../../shared/domain/credits/ledger.ts';
+import { requireCaller, type Context } from '../../../../context.ts';
+import { dropEmptyFields } from '../../../../pipeline/requestParameters.ts';
+import { buildLedgerQuery, parseLedgerFilter } from '../../endpoints.ts';
+import { parsePage } from '../../../../pipeline/requestParameters.ts';
+import { sendLedgerCsv } from '../../ledgerCsv.ts';
+import { showErrorsOn } from '../../../../web/components/showErrorsOn.ts';
+import { sendLedgerPage } from './view.tsx';
+
+const withLedgerErrors = showErrorsOn(async (ctx, flash, status) =>
+  sendLedgerPage(ctx, { list: await listLedgerEntries(requireCaller(ctx).accountId, 1), query: '' }, flash, status),
+);
+
+/** Shows one page of the credit ledger, filtered by the form above it. */
+export const showLedgerPage = withLedgerErrors(async (ctx: Context) => {
+  const parameters = dropEmptyFields(ctx.query);
+  const filter = parseLedgerFilter(parameters);
+  const list = await listLedgerEntries(requireCaller(ctx).accountId, parsePage(ctx), filter);
+  sendLedgerPage(ctx, { list, query: buildLedgerQuery(parameters) });
+});
+
+/** Sends the matching entries of the ledger as a CSV file. */
+export function exportLedger(ctx: Context): void {
+  sendLedgerCsv(ctx, parseLedgerFilter(dropEmptyFields(ctx.query)));
+}

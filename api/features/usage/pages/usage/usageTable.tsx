@@ -1,0 +1,57 @@
+import type { VNode } from 'preact';
+import type { KeyUsageOverview, UsageSum } from '../../../../../shared/domain/usage/usageByKey.ts';
+import { formatNumber } from '../../../../web/components/formatAmount.ts';
+
+/** Row of a usage table: what the usage belongs to, and its sums. */
+interface UsageRow extends UsageSum {
+  label: VNode | string;
+}
+
+/** Generations and credits by model, key or anything else. */
+export function UsageTable({ title, rows }: { title: string; rows: readonly UsageRow[] }): VNode {
+  if (rows.length === 0) return <p>No generations yet.</p>;
+  return (
+    <table>
+      <thead>
+        <tr>
+          <th scope="col">{title}</th>
+          <th scope="col" class="number">
+            Generations
+          </th>
+          <th scope="col" class="number">
+            Credits
+          </th>
+        </tr>
+      </thead>
+      <tbody>
+        {rows.map(({ label, generations, credits }) => (
+          <tr>
+            <th scope="row">{label}</th>
+            <td class="number">{formatNumber(generations)}</td>
+            <td class="number">{formatNumber(credits)}</td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  );
+}
+
+/** Lists the usage of each key, of the remaining keys together, and of what no key created. */
+export function listKeyRows({ keys, otherKeys, withoutKey }: KeyUsageOverview): UsageRow[] {
+  const rest: UsageRow[] = [
+    { label: 'Other keys', ...otherKeys },
+    { label: 'No key: assistants and browser', ...withoutKey },
+  ];
+  return [
+    ...keys.map(({ name, prefix, revoked_at: revokedAt, generations, credits }) => ({
+      label: (
+        <>
+          {name} <code>{prefix}…</code> {revokedAt === null ? null : <span class="tag off">Revoked</span>}
+        </>
+      ),
+      generations,
+      credits,
+    })),
+    ...rest.filter(({ generations }) => generations > 0),
+  ];
+}

@@ -1,0 +1,72 @@
+import { getDefaultSecret } from '../../../../shared/domain/webhooks/defaultEndpoint.ts';
+import { listDeliveries } from '../../../../shared/domain/webhooks/deliveries.ts';
+import { requireCaller, type Context } from '../../../context.ts';
+import { createCsrfToken } from '../../../pipeline/csrf.ts';
+import { type Outcomes, type PageProblem, sendAccountAreaPage } from '../../../web/components/accountPage.tsx';
+import { CopyText } from '../../../web/components/copyText.tsx';
+import { Notice } from '../../../web/components/form.tsx';
+import { ActionForm } from './actionForm.tsx';
+import { DeliveriesSection, type ShownDeliveries } from './deliveries.tsx';
+import { PublicKey } from './keys.tsx';
+import { DEFAULT_ENDPOINT_PATH, WEBHOOKS_PATH } from './paths.ts';
+
+const OUTCOMES = {
+  redelivered: ['Delivery repeated', 'The event is delivered again. Reload the page to see the result.'],
+} as const satisfies Outcomes;
+
+interface DefaultFlash extends PageProblem {
+  deliveries?: ShownDeliveries;
+  /** Title and sentence above the secret, which is hidden without them. */
+  shownSecret?: readonly [title: string, sentence: string];
+}
+
+/** Renders the keys and deliveries of the events that go to the `webhook_url` of single generations. */
+export async function renderDefaultPage(ctx: Context, flash: DefaultFlash = {}, status = 200): Promise<void> {
+  const { accountId } = requireCaller(ctx);
+  const { deliveries = { page: 1 }, shownSecret, ...problem } = flash;
+  const { uuid, secret, publicKey } = await getDefaultSecret(accountId);
+  const list = await listDeliveries(accountId, uuid, deliveries.page, deliveries);
+  const csrfToken = createCsrfToken(ctx);
+  const children = (
+    <>
+      {shownSecret === undefined ? null : (
+        <Notice kind="good">
+          {shownSecret[1]}
+          <CopyText id="secret" text={secret} label="the secret" />
+        </Notice>
+      )}
+      <section class="card stack" aria-labelledby="keys">
+        <h2 id="keys">Keys</h2>
+        <p>
+          A generation that you create with <code>webhook_url</code> sends its end to that address. The default secret
+          and this public key verify its messages.
+        </p>
+        <PublicKey text={publicKey} />
+        <div class="buttons">
+          <ActionForm path={DEFAULT_ENDPOINT_PATH} action="show" label="Show secret" csrfToken={csrfToken} />
+          <a class="button slight" href={`${DEFAULT_ENDPOINT_PATH}rotate/`}>
+            Rotate secret
+          </a>
+        </div>
+      </section>
+      <DeliveriesSection
+        list={list}
+        status={deliveries.status}
+        path={DEFAULT_ENDPOINT_PATH}
+        canRedeliver
+        hasAddresses
+        csrfToken={csrfToken}
+      />
+      <p>
+        <a href={WEBHOOKS_PATH}>Back to the webhooks</a>
+      </p>
+    </>
+  );
+  const title = shownSecret?.[0];
+  const heading = 'Events of single generations';
+  sendAccountAreaPage(
+    ctx,
+    { current: WEBHOOKS_PATH, heading, outcomes: OUTCOMES, ...problem, title, children },
+    status,
+  );
+}

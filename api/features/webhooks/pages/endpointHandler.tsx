@@ -1,0 +1,114 @@
+import type { Caller } from '../../../../shared/domain/accounts/caller.ts';
+import {
+  deleteEndpoint,
+  getEndpoint,
+  rotateSecret,
+  sendTestEvent,
+  updateEndpoint,
+} from '../../../../shared/domain/webhooks/endpoints.ts';
+import { executeIdempotent, type SaveResponse } from '../../../../shared/domain/platform/idempotentRequests.ts';
+import { createBodyParser } from '../../../../shared/lib/validation/bodyParser.ts';
+import { ServiceError } from '../../../../shared/spec/errors.ts';
+import { requireCaller, type Context } from '../../../context.ts';
+import { audit } from '../../../pipeline/auditLog.ts';
+import { getForm } from '../../../pipeline/body.ts';
+import { readFormIdempotencyKey } from '../../../pipeline/idempotency.ts';
+import { seeOther } from '../../../pipeline/redirect.ts';
+import { getRequestOrigin } from '../../../pipeline/requestOrigin.ts';
+import { parseUuidParam } from '../../../pipeline/requestParameters.ts';
+import { UpdateWebhookRequest } from '../schemas.ts';
+import { showErrorsOn } from '../../../web/components/showErrorsOn.ts';
+import { sendDeletionConfirmation, sendRotationConfirmation } from './confirmations.tsx';
+import { parseShownDeliveries, redeliverFromForm } from './deliveries.tsx';
+import { getEndpointName } from './describeEndpoint.tsx';
+import { readEndpointRequest } from './endpointForm.tsx';
+import { type EndpointOutcome, renderEndpointPage } from './endpointPage.tsx';
+import { buildEndpointPath, WEBHOOKS_PATH } from './paths.ts';
+import { renderWebhooksPage } from './view.tsx';
+
+const parseEndpointForm = createBodyParser(UpdateWebhookRequest);
+const withWebhookErrors = showErrorsOn(renderWebhooksPage);
+/** Errors are shown on the page of the endpoint, or on that of all endpoints if this one does not exist. */
+const withEndpointErrors: typeof withWebhookErrors = (handler) =>
+  withWebhookErrors(showErrorsOn(renderEndpointPage)(handler));
+
+export const showEndpointPage = withEndpointErrors(async (ctx) => {
+  await renderEndpointPage(ctx, { deliveries: parseShownDeliveries(ctx) });
+});
+
+/** Actions of the page of an endpoint, by the field `action` of their forms. Each names its outcome. */
+const ACTIONS: Record<string, (ctx: Context, caller: Caller, uuid: string) => Promise<EndpointOutcome>> = {
+  async save(ctx, caller, uuid) {
+    const request = parseEndpointForm(readEndpointRequest(getForm(ctx)));
+    await updateEndpoint(caller, uuid, request, { origin: getRequestOrigin(ctx) });
+    return 'saved';
+  },
+  async enable(_ctx, caller, uuid) {
+    await updateEndpoint(caller, uuid, { enabled: true });
+    return 'enabled';
+  },
+  async disable(_ctx, caller, uuid) {
+    await updateEndpoint(caller, uuid, { enabled: false });
+    return 'disabled';
+  },
+  async test(_ctx, caller, uuid) {
+    await sendTestEvent(caller, uuid);
+    return 'tested';
+  },
+};
+
+/** Carries out an action of the page of an endpoint, and returns to the page. */
+export const submitEndpointPage = withEndpointErrors(async (ctx) => {
+  const uuid = parseUuidParam(ctx);
+  const path = buildEndpointPath(uuid);
+  const name = getForm(ctx).get('action') ?? '';
+  if (name === 'redeliver') return redeliverFromForm(ctx, uuid, path);
+  const action = Object.hasOwn(ACTIONS, name) ? ACTIONS[name] : undefined;
+  if (action === undefined)
+    throw new ServiceError('validation_error', 'The form names no action. Reload the page and try again.');
+  seeOther(ctx, `${path}?done=${await action(ctx, requireCaller(ctx), uuid)}`);
+});
+
+/** Asks for confirmation before the secret of an endpoint is rotated. */
+export const confirmRotateSecret = withEndpointErrors(async (ctx) => {
+  const endpoint = await getEndpoint(requireCaller(ctx).accountId, parseUuidParam(ctx));
+  sendRotationConfirmation(ctx, {
+    name: `the secret of “${getEndpointName(endpoint)}”`,
+    path: buildEndpointPath(endpoint.uuid),
+    previousUntil: endpoint.previous_until,
+  });
+});
+
+export const rotateEndpointSecret = withEndpointErrors(async (ctx) => {
+  const caller = requireCaller(ctx);
+  const { accountId } = caller;
+  const uuid = parseUuidParam(ctx);
+  const key = readFormIdempotencyKey(ctx);
+  // A form that is sent twice rotates once: a second rotation would end the signatures of the secret in use.
+  const { response } = await executeIdempotent(
+    { accountId, scope: 'account.webhook.rotate', key, request: { uuid } },
+    async (_id, saveResponse: SaveResponse<{ secret: string }>) => {
+      const { secret } = await rotateSecret(caller, uuid, {
+        origin: getRequestOrigin(ctx),
+        onDone: (transaction, rotated) => saveResponse(transaction, { secret: rotated.secret }),
+      });
+      await audit(ctx, 'webhook_secret_rotated', accountId, { webhook: uuid });
+      return { secret };
+    },
+  );
+  await renderEndpointPage(ctx, { newSecret: response.secret });
+});
+
+/** Asks for confirmation before an endpoint is deleted. */
+export const confirmDeleteEndpoint = withEndpointErrors(async (ctx) => {
+  sendDeletionConfirmation(ctx, await getEndpoint(requireCaller(ctx).accountId, parseUuidParam(ctx)));
+});
+
+export const deleteEndpointOfAccount = withEndpointErrors(async (ctx) => {
+  const caller = requireCaller(ctx);
+  const { accountId } = caller;
+  const uuid = parseUuidParam(ctx);
+  await deleteEndpoint(caller, uuid, { origin: getRequestOrigin(ctx) });
+  await audit(ctx, 'webhook_deleted', accountId, { webhook: uuid });
+  seeOther(ctx, `${WEBHOOKS_PATH}?done=deleted`);
+});

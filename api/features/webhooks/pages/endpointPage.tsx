@@ -1,0 +1,117 @@
+import type { VNode } from 'preact';
+import { listDeliveries } from '../../../../shared/domain/webhooks/deliveries.ts';
+import { getEndpoint } from '../../../../shared/domain/webhooks/endpoints.ts';
+import type { WebhookEndpoint } from '../../../../shared/tables/WebhookEndpoint.ts';
+import { requireCaller, type Context } from '../../../context.ts';
+import { createCsrfToken } from '../../../pipeline/csrf.ts';
+import { parseUuidParam } from '../../../pipeline/requestParameters.ts';
+import { type Outcomes, type PageProblem, sendAccountAreaPage } from '../../../web/components/accountPage.tsx';
+import { Form } from '../../../web/components/form.tsx';
+import { formatDateTime } from '../../../web/components/formatTime.ts';
+import { ActionForm } from './actionForm.tsx';
+import { DeliveriesSection, type ShownDeliveries } from './deliveries.tsx';
+import { describeProblem, EndpointTag, getEndpointName } from './describeEndpoint.tsx';
+import { EndpointFields, readEnteredValues, toEndpointValues } from './endpointForm.tsx';
+import { NewSecretNotice, PreviousKeysNote, PublicKey } from './keys.tsx';
+import { buildEndpointPath, WEBHOOKS_PATH } from './paths.ts';
+
+const OUTCOMES = {
+  saved: ['Webhook saved', 'The endpoint is saved.'],
+  enabled: ['Webhook enabled', 'The endpoint is enabled. It receives the events from now on.'],
+  disabled: [
+    'Webhook disabled',
+    'The endpoint is disabled. Pending deliveries have failed; redeliver them once you have enabled it again.',
+  ],
+  tested: ['Test event sent', 'A test event is on its way. Reload the page to see its delivery.'],
+  redelivered: ['Delivery repeated', 'The event is delivered again. Reload the page to see the result.'],
+} as const satisfies Outcomes;
+export type EndpointOutcome = keyof typeof OUTCOMES;
+
+interface EndpointFlash extends PageProblem {
+  deliveries?: ShownDeliveries;
+  /** Secret after a rotation. */
+  newSecret?: string;
+}
+
+/**
+ * Renders the page of an endpoint: its state, settings and deliveries.
+ * @throws ServiceError not_found
+ */
+export async function renderEndpointPage(ctx: Context, flash: EndpointFlash = {}, status = 200): Promise<void> {
+  const { accountId } = requireCaller(ctx);
+  const { deliveries = { page: 1 }, newSecret, ...problem } = flash;
+  const endpoint = await getEndpoint(accountId, parseUuidParam(ctx));
+  const list = await listDeliveries(accountId, endpoint.uuid, deliveries.page, deliveries);
+  const [path, csrfToken, name] = [buildEndpointPath(endpoint.uuid), createCsrfToken(ctx), getEndpointName(endpoint)];
+  const entered = problem.problem === undefined ? undefined : readEnteredValues(ctx.state.form);
+  const children = (
+    <>
+      {newSecret === undefined ? null : <NewSecretNotice sentence="Secret rotated." secret={newSecret} />}
+      <StateSection endpoint={endpoint} csrfToken={csrfToken} />
+      <section class="card" aria-labelledby="settings">
+        <h2 id="settings">Settings</h2>
+        <Form action={path} token={csrfToken}>
+          <input type="hidden" name="action" value="save" />
+          <EndpointFields values={entered ?? toEndpointValues(endpoint)} />
+          <button type="submit">Save</button>
+        </Form>
+      </section>
+      <DeliveriesSection
+        list={list}
+        status={deliveries.status}
+        path={path}
+        canRedeliver={endpoint.disabled_at === null}
+        csrfToken={csrfToken}
+      />
+      <p>
+        <a href={WEBHOOKS_PATH}>Back to the webhooks</a>
+      </p>
+    </>
+  );
+  const title = newSecret === undefined ? undefined : 'Secret rotated';
+  sendAccountAreaPage(
+    ctx,
+    { current: WEBHOOKS_PATH, heading: name, outcomes: OUTCOMES, ...problem, title, children },
+    status,
+  );
+}
+
+function StateSection({ endpoint, csrfToken }: { endpoint: WebhookEndpoint; csrfToken: string }): VNode {
+  const path = buildEndpointPath(endpoint.uuid);
+  const problem = describeProblem(endpoint);
+  const isEnabled = endpoint.disabled_at === null;
+  return (
+    <section class="card stack" aria-labelledby="endpoint">
+      <h2 id="endpoint">
+        Endpoint <EndpointTag endpoint={endpoint} />
+      </h2>
+      {problem === null ? null : <p class="note">{problem}</p>}
+      <dl>
+        <dt>URL</dt>
+        <dd>{endpoint.url}</dd>
+        <dt>Created (UTC)</dt>
+        <dd>{formatDateTime(endpoint.created_at)}</dd>
+        <dt>UUID</dt>
+        <dd>
+          <code>{endpoint.uuid}</code>
+        </dd>
+      </dl>
+      <PublicKey text={endpoint.public_key} />
+      <PreviousKeysNote endpoint={endpoint} />
+      <div class="buttons">
+        {isEnabled ? <ActionForm path={path} action="test" label="Send test event" csrfToken={csrfToken} /> : null}
+        {isEnabled ? (
+          <ActionForm path={path} action="disable" label="Disable" csrfToken={csrfToken} />
+        ) : (
+          <ActionForm path={path} action="enable" label="Enable" csrfToken={csrfToken} />
+        )}
+        <a class="button slight" href={`${path}rotate/`}>
+          Rotate secret
+        </a>
+        <a class="button slight danger" href={`${path}delete/`}>
+          Delete
+        </a>
+      </div>
+    </section>
+  );
+}

@@ -1,0 +1,90 @@
+import { getDefaultSecret, rotateDefaultSecret } from '../../../../shared/domain/webhooks/defaultEndpoint.ts';
+import { createEndpoint } from '../../../../shared/domain/webhooks/endpoints.ts';
+import { executeIdempotent, type SaveResponse } from '../../../../shared/domain/platform/idempotentRequests.ts';
+import { createBodyParser } from '../../../../shared/lib/validation/bodyParser.ts';
+import { requireCaller, type Context } from '../../../context.ts';
+import { audit } from '../../../pipeline/auditLog.ts';
+import { getForm } from '../../../pipeline/body.ts';
+import { readFormIdempotencyKey } from '../../../pipeline/idempotency.ts';
+import { getRequestOrigin } from '../../../pipeline/requestOrigin.ts';
+import { CreateWebhookRequest } from '../schemas.ts';
+import { showErrorsOn } from '../../../web/components/showErrorsOn.ts';
+import { sendRotationConfirmation } from './confirmations.tsx';
+import { renderDefaultPage } from './defaultPage.tsx';
+import { parseShownDeliveries, redeliverFromForm } from './deliveries.tsx';
+import { readEndpointRequest } from './endpointForm.tsx';
+import { DEFAULT_ENDPOINT_PATH } from './paths.ts';
+import { renderWebhooksPage } from './view.tsx';
+
+const parseEndpointForm = createBodyParser(CreateWebhookRequest);
+const withWebhookErrors = showErrorsOn(renderWebhooksPage);
+/** Errors are shown on the page of the default endpoint, or on that of all endpoints if its secret cannot be read. */
+const withDefaultErrors: typeof withWebhookErrors = (handler) =>
+  withWebhookErrors(showErrorsOn(renderDefaultPage)(handler));
+
+export async function showWebhooksPage(ctx: Context): Promise<void> {
+  await renderWebhooksPage(ctx);
+}
+
+export const addEndpoint = withWebhookErrors(async (ctx) => {
+  const caller = requireCaller(ctx);
+  const { accountId } = caller;
+  const request = parseEndpointForm(readEndpointRequest(getForm(ctx)));
+  const idempotentRequest = { accountId, scope: 'account.webhook', key: readFormIdempotencyKey(ctx), request };
+  // The response to the form contains the secret. A redirect to a page with it could be opened again.
+  const { response } = await executeIdempotent(
+    idempotentRequest,
+    async (_id, saveResponse: SaveResponse<{ uuid: string; secret: string }>) => {
+      const { endpoint, secret } = await createEndpoint(caller, request, {
+        origin: getRequestOrigin(ctx),
+        onDone: (transaction, created) =>
+          saveResponse(transaction, { uuid: created.endpoint.uuid, secret: created.secret }),
+      });
+      await audit(ctx, 'webhook_created', accountId, { webhook: endpoint.uuid });
+      return { uuid: endpoint.uuid, secret };
+    },
+  );
+  await renderWebhooksPage(ctx, { created: response });
+});
+
+/** Shows the public key of the default endpoint and its deliveries. */
+export const showDefaultPage = withDefaultErrors(async (ctx) => {
+  await renderDefaultPage(ctx, { deliveries: parseShownDeliveries(ctx) });
+});
+
+/** Returns whether the form of the default endpoint shows its secret. */
+export function showsSecret(ctx: Context): boolean {
+  return getForm(ctx).get('action') !== 'redeliver';
+}
+
+/** Carries out an action of the page of the default endpoint. */
+export const submitDefaultPage = withDefaultErrors(async (ctx) => {
+  if (!showsSecret(ctx)) {
+    const { uuid } = await getDefaultSecret(requireCaller(ctx).accountId);
+    return redeliverFromForm(ctx, uuid, DEFAULT_ENDPOINT_PATH);
+  }
+  await renderDefaultPage(ctx, { shownSecret: ['Default secret', 'The default secret of your account:'] });
+});
+
+/** Asks for confirmation before the default secret is rotated. */
+export function confirmRotateDefaultSecret(ctx: Context): void {
+  sendRotationConfirmation(ctx, { name: 'the default secret', path: DEFAULT_ENDPOINT_PATH });
+}
+
+export const rotateDefault = withDefaultErrors(async (ctx) => {
+  const caller = requireCaller(ctx);
+  const { accountId } = caller;
+  const idempotentRequest = {
+    accountId,
+    scope: 'account.webhook.rotate',
+    key: readFormIdempotencyKey(ctx),
+    request: {},
+  };
+  // A form that is sent twice rotates once: a second rotation would end the signatures of the secret in use.
+  await executeIdempotent(idempotentRequest, async () => {
+    const { uuid } = await rotateDefaultSecret(caller, accountId, getRequestOrigin(ctx));
+    await audit(ctx, 'webhook_secret_rotated', accountId, { webhook: uuid });
+    return {};
+  });
+  await renderDefaultPage(ctx, { shownSecret: ['Secret rotated', 'Secret rotated. The new default secret:'] });
+});

@@ -1,0 +1,19 @@
+import type { HttpRoute } from '../../../pipeline/route.ts';
+import * as webhookPages from './handler.tsx';
+import * as webhookPage from './endpointHandler.tsx';
+
+// biome-ignore format: aligned columns.
+export const WEBHOOKS_PAGES: readonly HttpRoute[] = [
+  ['GET',     '/account/webhooks/',                              'page', 'session', 'account',   'none', webhookPages.showWebhooksPage],
+  ['POST',    '/account/webhooks/',                              'page', 'session', 'account',   'form', webhookPages.addEndpoint],
+  ['GET',     '/account/webhooks/default/',                      'page', 'session', 'account',   'none', webhookPages.showDefaultPage],
+  ['POST',    '/account/webhooks/default/',                      'page', 'session', 'account',   'form', webhookPages.submitDefaultPage, { recentSignIn: webhookPages.showsSecret }],
+  ['GET',     '/account/webhooks/default/rotate/',               'page', 'session', 'account',   'none', webhookPages.confirmRotateDefaultSecret, { recentSignIn: true }],
+  ['POST',    '/account/webhooks/default/rotate/',               'page', 'session', 'account',   'form', webhookPages.rotateDefault, { recentSignIn: true }],
+  ['GET',     '/account/webhooks/:uuid/',                        'page', 'session', 'account',   'none', webhookPage.showEndpointPage],
+  ['POST',    '/account/webhooks/:uuid/',                        'page', 'session', 'account',   'form', webhookPage.submitEndpointPage],
+  ['GET',     '/account/webhooks/:uuid/rotate/',                 'page', 'session', 'account',   'none', webhookPage.confirmRotateSecret, { recentSignIn: true }],
+  ['POST',    '/account/webhooks/:uuid/rotate/',                 'page', 'session', 'account',   'form', webhookPage.rotateEndpointSecret, { recentSignIn: true }],
+  ['GET',     '/account/webhooks/:uuid/delete/',                 'page', 'session', 'account',   'none', webhookPage.confirmDeleteEndpoint],
+  ['POST',    '/account/webhooks/:uuid/delete/',                 'page', 'session', 'account',   'form', webhookPage.deleteEndpointOfAccount],
+];
