@@ -4,10 +4,9 @@ import {
   verifyAccessToken,
 } from '../../shared/domain/oauth/accessTokens.ts';
 import { isKnownClient } from '../../shared/domain/oauth/clients.ts';
-import { findTokenGrant, type RevokedGrant, revokeGrant } from '../../shared/domain/oauth/grants.ts';
+import { findTokenGrant, revokeGrant } from '../../shared/domain/oauth/grants.ts';
 import { revokeRefreshToken } from '../../shared/domain/oauth/refreshTokens.ts';
 import { OAuthError } from '../../shared/spec/oauth.ts';
-import { audit } from '../pipeline/auditLog.ts';
 import { consumeRateLimit } from '../pipeline/rateLimit.ts';
 import { getRequestOrigin } from '../pipeline/requestOrigin.ts';
 import type { RequestOrigin } from '../../shared/domain/accounts/securityEvents.ts';
@@ -27,12 +26,7 @@ export const revoke = withOAuthErrors(async (ctx) => {
   await consumeRateLimit(ctx, 'oauth', { grant: token?.grantUuid ?? (await findTokenGrant(text)) });
   if (!(await isKnownClient(clientId))) throw new OAuthError('invalid_client', 'client_id is not registered here.');
   const origin = getRequestOrigin(ctx);
-  const revoked = await (token === null
-    ? revokeRefreshToken(text, clientId, origin)
-    : revokeAccessToken(token, clientId, origin));
-  // Invalid tokens are not audited: anyone can send one.
-  if (revoked !== undefined)
-    await audit(ctx, 'grant_ended', revoked.accountId, { grant: revoked.uuid, client: clientId });
+  await (token === null ? revokeRefreshToken(text, clientId, origin) : revokeAccessToken(token, clientId, origin));
   ctx.status = 200;
   ctx.body = '';
 });
@@ -49,7 +43,7 @@ async function revokeAccessToken(
   { clientId: owner, grantUuid }: AccessToken,
   clientId: string,
   origin: RequestOrigin,
-): Promise<RevokedGrant | undefined> {
+): Promise<void> {
   if (owner !== clientId) throw new OAuthError('invalid_grant', 'The token belongs to another client.');
-  return revokeGrant(grantUuid, 'application', origin);
+  await revokeGrant(grantUuid, 'application', origin);
 }

@@ -2,7 +2,7 @@ import { buildRequestOrigin, type RequestOrigin } from '../../shared/domain/acco
 import type { Context } from '../context.ts';
 import { networkPrefix } from './networkPrefix.ts';
 
-/** Returns network and browser of a request, for the security log. */
+/** Returns network and browser of a request, for the security log and its log lines. */
 export function getRequestOrigin(ctx: Context): RequestOrigin {
-  return buildRequestOrigin(networkPrefix(ctx.ip), ctx.get('user-agent'));
+  return buildRequestOrigin(networkPrefix(ctx.ip), ctx.get('user-agent'), ctx.state.requestId);
 }

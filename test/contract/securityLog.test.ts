@@ -169,7 +169,7 @@ describe('the security log of sign-in methods', () => {
   });
 
   it('contains linked and removed identities, and failed sign-ins to a known account', async () => {
-    const origin = buildRequestOrigin('192.0.2.7', 'a browser');
+    const origin = buildRequestOrigin('192.0.2.7', 'a browser', 'request-1');
     const owner = createPerson();
     const signedIn = await signInWithIdentity('google', claims(owner), null, origin);
     if (signedIn.problem !== null) throw new Error(signedIn.problem);

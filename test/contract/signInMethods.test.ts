@@ -166,8 +166,9 @@ describe('sign-in methods of an account', () => {
         .split('\n')
         .filter((line) => line.includes('"msg":"audit"') && line.includes(uuid))
         .map((line) => JSON.parse(line));
-    await eventually('they are logged', () => lines().length === 3);
-    expect(lines().map(({ event }) => event)).to.deep.equal(['signed_in', 'identity_linked', 'signed_out']);
+    await eventually('they are logged', () => lines().length === 4);
+    const events = ['identity_linked', 'signed_in', 'identity_linked', 'signed_out'];
+    expect(lines().map(({ event }) => event)).to.deep.equal(events);
     for (const line of lines()) expect(line.network).to.equal('127.0.0.1');
   });
 

@@ -6,7 +6,6 @@ import { ACTIVE_API_KEYS_MAX } from '../../../shared/spec/limits.ts';
 import type { Context } from '../../context.ts';
 import { EXAMPLE_TIMESTAMP, EXAMPLE_UUID, examplePage } from '../../openapi/examples.ts';
 import type { Feature } from '../../openapi/feature.ts';
-import { audit } from '../../pipeline/auditLog.ts';
 import { getJsonBody } from '../../pipeline/body.ts';
 import { defineEndpoint } from '../../pipeline/endpoint.ts';
 import { ListQuery, pageResponse, presentPage } from '../../pipeline/lists.ts';
@@ -78,7 +77,6 @@ export const API_KEYS: Feature = {
           origin: getRequestOrigin(ctx),
           onCreated: (transaction, key) => saveResponse(transaction, presentCreatedApiKey(key)),
         });
-        await audit(ctx, 'key_created', caller.accountId, { key: created.row.uuid });
         return presentCreatedApiKey(created);
       },
     }),
@@ -118,7 +116,6 @@ export const API_KEYS: Feature = {
       }),
       run: async ({ ctx, caller, uuid, body }) => {
         const key = await updateApiKey(caller, uuid, body, { origin: getRequestOrigin(ctx) });
-        await audit(ctx, 'key_changed', caller.accountId, { key: key.uuid });
         return presentApiKey(key, (await listKeyLimits([key])).get(key.uuid));
       },
     }),
@@ -131,7 +128,6 @@ export const API_KEYS: Feature = {
       response: { description: 'The key is revoked.', schema: RevokedResponse, example: { revoked: true } },
       run: async ({ ctx, accountId, uuid }) => {
         await revokeApiKey(accountId, uuid, { origin: getRequestOrigin(ctx) });
-        await audit(ctx, 'key_revoked', accountId, { key: uuid });
         return { revoked: true };
       },
     }),

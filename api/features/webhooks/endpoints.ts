@@ -23,7 +23,6 @@ import { FILTERED_ITEMS_MAX, WEBHOOK_ENDPOINTS_MAX } from '../../../shared/spec/
 import { KEY_MODES, type KeyMode } from '../../../shared/spec/testMode.ts';
 import { examplePage } from '../../openapi/examples.ts';
 import type { Feature } from '../../openapi/feature.ts';
-import { audit } from '../../pipeline/auditLog.ts';
 import { defineEndpoint } from '../../pipeline/endpoint.ts';
 import { buildFilterQuery, ListQuery, PageParameter, pageResponse, presentPage } from '../../pipeline/lists.ts';
 import { getRequestOrigin } from '../../pipeline/requestOrigin.ts';
@@ -114,7 +113,6 @@ export const WEBHOOKS: Feature = {
           origin: getRequestOrigin(ctx),
           onDone: (transaction, result) => saveResponse(transaction, presentEndpointWithSecret(result)),
         });
-        await audit(ctx, 'webhook_created', caller.accountId, { webhook: created.endpoint.uuid });
         return presentEndpointWithSecret(created);
       },
     }),
@@ -157,7 +155,6 @@ export const WEBHOOKS: Feature = {
       run: async ({ ctx, caller, query }) => {
         const accountId = await findSecretOwner(caller.accountId, query.mode);
         const rotated = await rotateDefaultSecret(caller, accountId, getRequestOrigin(ctx));
-        await audit(ctx, 'webhook_secret_rotated', accountId, { webhook: rotated.uuid });
         return presentDefaultSecret(rotated);
       },
     }),
@@ -191,7 +188,6 @@ export const WEBHOOKS: Feature = {
       response: { status: 204, description: 'The endpoint was deleted.' },
       run: async ({ ctx, caller, uuid }) => {
         await deleteEndpoint(caller, uuid, { origin: getRequestOrigin(ctx) });
-        await audit(ctx, 'webhook_deleted', caller.accountId, { webhook: uuid });
       },
     }),
     defineEndpoint({
@@ -209,7 +205,6 @@ export const WEBHOOKS: Feature = {
           origin: getRequestOrigin(ctx),
           onDone: (transaction, result) => saveResponse(transaction, presentEndpointWithSecret(result)),
         });
-        await audit(ctx, 'webhook_secret_rotated', caller.accountId, { webhook: uuid });
         return presentEndpointWithSecret(rotated);
       },
     }),

@@ -7,7 +7,6 @@ import { ServiceError } from '../../../shared/spec/errors.ts';
 import type { CreditLimit } from '../../../shared/presenters/spendingLimit.ts';
 import { OAuthError } from '../../../shared/spec/oauth.ts';
 import { type Context, requireCaller } from '../../context.ts';
-import { audit } from '../../pipeline/auditLog.ts';
 import { endCurrentSession } from '../../pipeline/cookies/sessionCookie.ts';
 import { getForm } from '../../pipeline/body.ts';
 import { getRequestOrigin } from '../../pipeline/requestOrigin.ts';
@@ -130,6 +129,5 @@ async function approve(ctx: Context, request: AuthorizationRequest): Promise<voi
   const issued = issueCode(approvedRequest, { origin: getRequestOrigin(ctx), caller });
   const code = await issued.catch((error: unknown) => sendErrorToUser(ctx, error));
   if (code === undefined) return;
-  await audit(ctx, 'grant_given', accountId, { client: client.client_id, scopes });
   sendCodeToClient(ctx, request, code);
 }

@@ -1,7 +1,6 @@
 import { endWebSession, createWebSession, SESSION_LIFETIME_MS } from '../../../shared/domain/signIn/sessions.ts';
 import { config } from '../../../shared/lib/config.ts';
 import type { Context } from '../../context.ts';
-import { audit } from '../auditLog.ts';
 import { getRequestOrigin } from '../requestOrigin.ts';
 
 /** Name of the session cookie (spec: Authentication). */
@@ -23,13 +22,11 @@ export async function startWebSession(
   const origin = getRequestOrigin(ctx);
   setSessionCookie(ctx, await createWebSession(accountId, origin, identityUuid), SESSION_LIFETIME_MS);
   if (before !== undefined) await endWebSession(before, origin);
-  await audit(ctx, 'signed_in', accountId, identityUuid === null ? {} : { identity: identityUuid });
 }
 
 /** Signs the browser out. */
 export async function endCurrentSession(ctx: Context): Promise<void> {
   await endWebSession(ctx.state.sessionToken as string, getRequestOrigin(ctx));
-  await audit(ctx, 'signed_out', ctx.state.caller?.accountId ?? null);
   setSessionCookie(ctx, '', 0);
 }
 

@@ -90,7 +90,13 @@ export async function createApiKey(
       ...options,
     });
     const details = describeKey(row);
-    await recordSecurityEvent(transaction, { accountId, event: 'key_created', origin, details });
+    await recordSecurityEvent(transaction, {
+      accountId,
+      event: 'key_created',
+      origin,
+      details,
+      subject: { key: row.uuid },
+    });
     await recordEvent(transaction, {
       accountId,
       type: 'key.created',
@@ -182,7 +188,13 @@ export async function updateApiKey(
     });
     await lockTestAccount(transaction, accountId);
     const details = { ...describeKey(updated), changed: changed.join(', ') };
-    await recordSecurityEvent(transaction, { accountId, event: 'key_changed', origin, details });
+    await recordSecurityEvent(transaction, {
+      accountId,
+      event: 'key_changed',
+      origin,
+      details,
+      subject: { key: uuid },
+    });
     return updated;
   });
 }
@@ -244,7 +256,13 @@ export async function revokeApiKey(
     await Account.query(transaction).findById(accountId).decrement('active_key_count', 1);
     await lockTestAccount(transaction, accountId);
     const details = describeKey(key);
-    await recordSecurityEvent(transaction, { accountId, event: 'key_revoked', origin, details });
+    await recordSecurityEvent(transaction, {
+      accountId,
+      event: 'key_revoked',
+      origin,
+      details,
+      subject: { key: uuid },
+    });
     await recordEvent(transaction, { accountId, type: 'key.revoked', subject: uuid, details });
     await onRevoked(transaction, key);
   });

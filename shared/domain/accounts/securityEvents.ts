@@ -4,7 +4,8 @@ import { prepared } from '../../lib/database/preparedStatements.ts';
 import { runInBatches, STATEMENT_BATCH_SIZE } from '../../lib/database/runInBatches.ts';
 import { DAY_MS } from '../../spec/durations.ts';
 import { PAGE_SIZE } from '../../spec/limits.ts';
-import type { Account } from '../../tables/Account.ts';
+import { logger } from '../../lib/logger.ts';
+import { Account } from '../../tables/Account.ts';
 import { SecurityEvent } from '../../tables/SecurityEvent.ts';
 
 /** Origin of a request, for the security log. */
@@ -13,6 +14,8 @@ export interface RequestOrigin {
   network: string;
   /** `User-Agent` header. */
   userAgent: string;
+  /** Id of the request in the logs. */
+  requestId?: string;
 }
 
 /** Origin of events that the service or its staff cause. */
@@ -22,9 +25,9 @@ export const SERVICE_ORIGIN: RequestOrigin = { network: '', userAgent: '' };
 const USER_AGENT_MAX_CHARACTERS = 300;
 
 /** Builds the origin of a request from its headers, in a form that can be stored. */
-export function buildRequestOrigin(network: string, userAgent: string): RequestOrigin {
+export function buildRequestOrigin(network: string, userAgent: string, requestId: string): RequestOrigin {
   const stored = userAgent.toWellFormed().replaceAll('\u0000', '').slice(0, USER_AGENT_MAX_CHARACTERS).toWellFormed();
-  return { network, userAgent: stored };
+  return { network, userAgent: stored, requestId };
 }
 
 /** Describes an origin in the details of a recorded event. */
@@ -62,13 +65,16 @@ export interface SecurityEventInput {
   origin: RequestOrigin;
   /** Names and numbers that the owner recognizes. Never a secret. */
   details?: Record<string, string | number>;
+  /** Identifies what was changed, for the log line: uuids, no names and no secrets. */
+  subject?: Record<string, string | number | readonly string[]>;
 }
 
-/** Records a security event, in the transaction of the change. */
-export async function recordSecurityEvent(
-  transaction: Transaction,
-  { accountId, event, origin, details = {} }: SecurityEventInput,
-): Promise<void> {
+/**
+ * Records a change of credentials or access in the security log of its account, in the transaction of the change, and logs it
+ * once that is committed.
+ */
+export async function recordSecurityEvent(transaction: Transaction, input: SecurityEventInput): Promise<void> {
+  const { accountId, event, origin, details = {} } = input;
   await SecurityEvent.query(transaction).insert({
     account_id: accountId,
     event,
@@ -77,6 +83,28 @@ export async function recordSecurityEvent(
     details,
     created_at: now(),
   });
+  transaction.executionPromise.then(
+    () => logSecurityEvent(input),
+    () => {},
+  );
+}
+
+/** Logs a security event that a statement has recorded, or one of an unknown account. */
+export async function logSecurityEvent({
+  accountId,
+  event,
+  origin: { network, requestId },
+  subject,
+}: Omit<SecurityEventInput, 'accountId' | 'details'> & { accountId: number | null }): Promise<void> {
+  // The change is already committed: a line without the uuid of the account is better than an error.
+  const account =
+    accountId === null
+      ? undefined
+      : await Account.query()
+          .findById(accountId)
+          .select('uuid')
+          .catch(() => undefined);
+  logger.info({ requestId, event, account: accountId, accountUuid: account?.uuid, network, ...subject }, 'audit');
 }
 
 /**

@@ -126,5 +126,6 @@ async function setApplicationLimit(
     event: 'application_limit_changed',
     origin,
     details: { application: name, ...(limit === null ? {} : { credits: limit.credits, period: limit.period }) },
+    subject: { client: clientId, limit: formatLimit(limit) },
   });
 }

@@ -11,7 +11,12 @@ import { AUTHORIZATION_CODE_SECONDS } from '../../spec/limits.ts';
 import { OAuthError, type Scope } from '../../spec/oauth.ts';
 import type { Caller } from '../accounts/caller.ts';
 import { lockAccountOfCaller } from '../accounts/credentialChanges.ts';
-import { INSERT_SECURITY_EVENTS, type RequestOrigin, SERVICE_ORIGIN } from '../accounts/securityEvents.ts';
+import {
+  INSERT_SECURITY_EVENTS,
+  logSecurityEvent,
+  type RequestOrigin,
+  SERVICE_ORIGIN,
+} from '../accounts/securityEvents.ts';
 import { Account } from '../../tables/Account.ts';
 import { storeApprovedLimit } from './applicationLimits.ts';
 import { isEmailEnabled } from '../outbox/recordEvent.ts';
@@ -80,11 +85,13 @@ export async function issueCode(
   { origin = SERVICE_ORIGIN, caller }: { origin?: RequestOrigin; caller: Caller },
 ): Promise<string> {
   const { accountId, clientId, scopes } = request;
-  return Account.transaction(async (transaction) => {
+  const code = await Account.transaction(async (transaction) => {
     await lockAccountOfCaller(transaction, caller);
     if (scopes.includes('svc:write')) await storeApprovedLimit(transaction, { accountId, clientId, limit }, origin);
     return insertCode(request, origin, transaction);
   });
+  void logSecurityEvent({ accountId, event: 'application_connected', origin, subject: { client: clientId, scopes } });
+  return code;
 }
 
 async function insertCode(

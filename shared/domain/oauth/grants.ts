@@ -8,7 +8,12 @@ import { API_KEY_LAST_USED_INTERVAL_MS, REFRESH_GRACE_SECONDS } from '../../spec
 import type { Scope } from '../../spec/oauth.ts';
 import { OAuthGrant } from '../../tables/OAuthGrant.ts';
 import { accountSuspendedError } from '../accounts/accounts.ts';
-import { INSERT_SECURITY_EVENTS, type RequestOrigin, SERVICE_ORIGIN } from '../accounts/securityEvents.ts';
+import {
+  INSERT_SECURITY_EVENTS,
+  logSecurityEvent,
+  type RequestOrigin,
+  SERVICE_ORIGIN,
+} from '../accounts/securityEvents.ts';
 import { getRedirectHost } from './redirectUris.ts';
 import { GRANT_RESOURCE } from './resources.ts';
 
@@ -118,7 +123,10 @@ export async function disconnectApplication(
   origin: RequestOrigin = SERVICE_ORIGIN,
 ): Promise<boolean> {
   const bindings = { accountId, uuid, now: now(), reason: 'owner', ...origin };
-  return (await runStatement(DISCONNECT_APPLICATION, bindings)).length > 0;
+  const isEnded = (await runStatement(DISCONNECT_APPLICATION, bindings)).length > 0;
+  if (isEnded)
+    void logSecurityEvent({ accountId, event: 'application_disconnected', origin, subject: { grant: uuid } });
+  return isEnded;
 }
 
 /**
@@ -139,28 +147,25 @@ const REVOKE_GRANT = prepared(
      UPDATE oauth_grants SET revoked_at = :now WHERE uuid = :uuid AND revoked_at IS NULL
      RETURNING account_id, client_id
    ), ${LOG_REVOKED_GRANTS}
-   SELECT account_id FROM revoked`,
+   SELECT account_id, client_id FROM revoked`,
 );
 
 /**
  * Revokes a grant with all its tokens, effective immediately.
  * @param reason who ended it: the application itself, or the service because a token was used twice.
- * @returns the grant and its account; undefined if it was already revoked.
+ * @returns false if it was already revoked.
  */
 export async function revokeGrant(
   uuid: string,
   reason: 'application' | 'token_reuse',
   origin: RequestOrigin = SERVICE_ORIGIN,
-): Promise<RevokedGrant | undefined> {
+): Promise<boolean> {
   const bindings = { uuid, reason, now: now(), ...origin };
-  const [row] = await runStatement<Pick<OAuthGrant, 'account_id'>>(REVOKE_GRANT, bindings);
-  return row === undefined ? undefined : { uuid, accountId: row.account_id };
-}
-
-/** A grant that was just revoked. */
-export interface RevokedGrant {
-  uuid: string;
-  accountId: number;
+  const [row] = await runStatement<Pick<OAuthGrant, 'account_id' | 'client_id'>>(REVOKE_GRANT, bindings);
+  if (row === undefined) return false;
+  const subject = { grant: uuid, client: row.client_id };
+  void logSecurityEvent({ accountId: row.account_id, event: 'application_disconnected', origin, subject });
+  return true;
 }
 
 const FIND_ACTIVE_GRANTS = prepared(

@@ -8,7 +8,7 @@ import { REFRESH_TOKEN_DAYS } from '../../spec/limits.ts';
 import { OAuthError, type Scope } from '../../spec/oauth.ts';
 import { ACCOUNT_SUSPENDED_DETAIL } from '../accounts/accounts.ts';
 import type { RequestOrigin } from '../accounts/securityEvents.ts';
-import { getGraceStart, type RevokedGrant, revokeGrant } from './grants.ts';
+import { getGraceStart, revokeGrant } from './grants.ts';
 import { isLoopbackUri } from './redirectUris.ts';
 import { getResourceUrl, GRANT_RESOURCE, type Resource } from './resources.ts';
 import { runInBatches, STATEMENT_BATCH_SIZE } from '../../lib/database/runInBatches.ts';
@@ -191,15 +191,11 @@ async function explainRejection(
  * Revokes the grant of a refresh token, used or not. Does nothing for an unknown token.
  * @throws OAuthError invalid_grant if the token belongs to another client.
  */
-export async function revokeRefreshToken(
-  tokenText: string,
-  clientId: string,
-  origin?: RequestOrigin,
-): Promise<RevokedGrant | undefined> {
+export async function revokeRefreshToken(tokenText: string, clientId: string, origin?: RequestOrigin): Promise<void> {
   const [row] = await runStatement<RefreshTokenRow>(FIND_REFRESH_TOKEN, { tokenHash: sha256(tokenText) });
-  if (row === undefined) return undefined;
+  if (row === undefined) return;
   if (row.client_id !== clientId) throw new OAuthError('invalid_grant', 'The token belongs to another client.');
-  return revokeGrant(row.uuid, 'application', origin);
+  await revokeGrant(row.uuid, 'application', origin);
 }
 
 const PRUNE_REFRESH_TOKENS = prepared(

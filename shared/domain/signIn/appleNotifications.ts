@@ -13,12 +13,6 @@ import { lockAccount } from '../credits/ledger.ts';
 import { removeIdentity } from './identities.ts';
 import { recordSecurityEvent, SERVICE_ORIGIN } from '../accounts/securityEvents.ts';
 
-/** Change that a notification made; null for none. */
-export type AppleNotificationResult = {
-  change: 'session_ended' | 'identity_removed';
-  accountId: number;
-} | null;
-
 /**
  * Applies a notification of Apple about one of its users. Applying it again changes nothing. It never changes credits,
  * API keys or applications, and never deletes an account.
@@ -31,20 +25,17 @@ export type AppleNotificationResult = {
  * @throws ServiceError not_found without sign-in by Apple; validation_error for a token that cannot be trusted;
  *   internal_error while Apple's keys cannot be fetched.
  */
-export async function receiveAppleNotification(token: string): Promise<AppleNotificationResult> {
+export async function receiveAppleNotification(token: string): Promise<void> {
   const { type, subject, at } = await readNotification(token);
   logger.info({ type }, 'notification of apple received');
   const isDeletion = type === 'account-delete' || type === 'account-deleted';
-  if (type !== 'consent-revoked' && !isDeletion) return null;
+  if (type !== 'consent-revoked' && !isDeletion) return;
   const identity = await Identity.query().findById(['apple', getIssuer('apple'), subject]);
   // A repeated notification does not concern an identity that was linked again since.
-  if (identity === undefined || identity.created_at > at) return null;
+  if (identity === undefined || identity.created_at > at) return;
   const { account_id: accountId, uuid } = identity;
-  if (isDeletion) {
-    await removeIdentity(accountId, uuid, { currentToken: null, mayBeLast: true }).catch(ignoreRemoved);
-    return { change: 'identity_removed', accountId };
-  }
-  return (await endSessions(accountId, uuid, at)) === 0 ? null : { change: 'session_ended', accountId };
+  if (isDeletion) await removeIdentity(accountId, uuid, { currentToken: null, mayBeLast: true }).catch(ignoreRemoved);
+  else await endSessions(accountId, uuid, at);
 }
 
 async function readNotification(token: string): Promise<IdentityNotification> {
@@ -72,15 +63,20 @@ function ignoreRemoved(error: unknown): void {
 }
 
 /** Ends the sessions that an identity has opened until a time, so that a repeated notification ends no later ones. */
-async function endSessions(accountId: number, identityUuid: string, until: Date): Promise<number> {
-  return Account.transaction(async (transaction) => {
+async function endSessions(accountId: number, identityUuid: string, until: Date): Promise<void> {
+  await Account.transaction(async (transaction) => {
     await lockAccount(transaction, accountId);
     const opened = Session.query(transaction).where({ identity_uuid: identityUuid }).where('created_at', '<=', until);
     const sessions = await opened.delete();
     if (sessions > 0) {
       const details = { sessions, provider: 'apple' };
-      await recordSecurityEvent(transaction, { accountId, event: 'session_ended', origin: SERVICE_ORIGIN, details });
+      await recordSecurityEvent(transaction, {
+        accountId,
+        event: 'session_ended',
+        origin: SERVICE_ORIGIN,
+        details,
+        subject: details,
+      });
     }
-    return sessions;
   });
 }

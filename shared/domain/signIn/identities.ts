@@ -90,7 +90,13 @@ async function findOrCreateAccountByIdentity(
     if (linked.length > 0) {
       const problem = same === undefined ? 'other_provider' : 'taken';
       const details = { provider, problem };
-      await recordSecurityEvent(transaction, { accountId: id, event: 'sign_in_failed', origin, details });
+      await recordSecurityEvent(transaction, {
+        accountId: id,
+        event: 'sign_in_failed',
+        origin,
+        details,
+        subject: details,
+      });
       if (problem === 'taken') return { problem };
       return { problem, linked: linked.map((other) => other.provider as ProviderName) };
     }
@@ -183,7 +189,13 @@ export async function removeIdentity(
     await (sessionHash === null ? opened : opened.whereNot('token_hash', sessionHash)).delete();
     await Identity.query(transaction).delete().where({ uuid });
     const details = { provider: removed.provider, linked_at: removed.created_at.toISOString() };
-    await recordSecurityEvent(transaction, { accountId, event: 'identity_removed', origin, details });
+    await recordSecurityEvent(transaction, {
+      accountId,
+      event: 'identity_removed',
+      origin,
+      details,
+      subject: { provider: removed.provider },
+    });
     // Removing the last identity also removes staff rights. The next sign-in with the listed address obtains them.
     if (rest.length === 0) await account.$query(transaction).patch({ staff_since: null });
     const [oldest] = rest;
@@ -210,7 +222,13 @@ async function insertIdentity(
   origin: RequestOrigin,
 ): Promise<Identity> {
   const details = { provider };
-  await recordSecurityEvent(transaction, { accountId: account.id, event: 'identity_linked', origin, details });
+  await recordSecurityEvent(transaction, {
+    accountId: account.id,
+    event: 'identity_linked',
+    origin,
+    details,
+    subject: details,
+  });
   const [inserted] = await Identity.query(transaction)
     .insert([
       {

@@ -129,7 +129,13 @@ export async function restoreIdentity(removed: RemovedIdentity, origin: RequestO
     const [oldest] = await Identity.query(transaction).where({ account_id: id }).orderBy('created_at').limit(1);
     await account.$query(transaction).patch({ social_provider: (oldest as Identity).provider });
     const details = { provider, identities, ...ended };
-    await recordSecurityEvent(transaction, { accountId: id, event: 'identity_restored', origin, details });
+    await recordSecurityEvent(transaction, {
+      accountId: id,
+      event: 'identity_restored',
+      origin,
+      details,
+      subject: { provider },
+    });
     return id;
   });
 }

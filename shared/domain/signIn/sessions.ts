@@ -58,7 +58,8 @@ export async function createWebSession(
     const identity =
       identityUuid === null ? undefined : await Identity.query(transaction).findOne({ uuid: identityUuid });
     const details: Record<string, string> = identity === undefined ? {} : { provider: identity.provider };
-    await recordSecurityEvent(transaction, { accountId, event: 'signed_in', origin, details });
+    const subject: Record<string, string> = identity === undefined ? {} : { identity: identity.uuid };
+    await recordSecurityEvent(transaction, { accountId, event: 'signed_in', origin, details, subject });
     if (!isNew) return;
     const facts = { provider: identity?.provider ?? '', ...describeOrigin(origin) };
     await recordEvent(transaction, { accountId, type: 'session.created', subject: uuid, details: facts });
@@ -196,7 +197,13 @@ export async function revokeWebSession(
       .returning('user_agent');
     if (ended === undefined) throw sessionNotFoundError();
     const details = { ended_browser: ended.user_agent };
-    await recordSecurityEvent(transaction, { accountId, event: 'session_ended', origin, details });
+    await recordSecurityEvent(transaction, {
+      accountId,
+      event: 'session_ended',
+      origin,
+      details,
+      subject: { session: uuid },
+    });
   });
 }
 
@@ -221,7 +228,8 @@ export async function revokeOtherWebSessions(
       .whereNot('token_hash', sha256(token))
       .delete();
     if (sessions > 0) {
-      await recordSecurityEvent(transaction, { accountId, event: 'session_ended', origin, details: { sessions } });
+      const details = { sessions };
+      await recordSecurityEvent(transaction, { accountId, event: 'session_ended', origin, details, subject: details });
     }
     return sessions;
   });

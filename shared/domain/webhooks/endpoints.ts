@@ -214,7 +214,8 @@ function recordChange(
   origin: RequestOrigin,
 ): Promise<void> {
   const details = describeEndpoint(endpoint);
-  return recordSecurityEvent(transaction, { accountId: endpoint.account_id, event, origin, details });
+  const subject = { webhook: endpoint.uuid };
+  return recordSecurityEvent(transaction, { accountId: endpoint.account_id, event, origin, details, subject });
 }
 
 function toStoredTypes(events: readonly WebhookEventType[] | null = null): WebhookEventType[] | null {

@@ -34,6 +34,7 @@ export async function replaceKeys(
     event: 'webhook_secret_rotated',
     origin,
     details: describeEndpoint(endpoint),
+    subject: { webhook: endpoint.uuid },
   });
   return { endpoint: rotated, secret: keys.secret };
 }

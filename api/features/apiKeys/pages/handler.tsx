@@ -2,7 +2,6 @@ import { createApiKey, revokeApiKey, updateApiKey } from '../../../../shared/dom
 import { executeIdempotent, type SaveResponse } from '../../../../shared/domain/platform/idempotentRequests.ts';
 import { createBodyParser } from '../../../../shared/lib/validation/bodyParser.ts';
 import { requireCaller, type Context } from '../../../context.ts';
-import { audit } from '../../../pipeline/auditLog.ts';
 import { getForm } from '../../../pipeline/body.ts';
 import { readFormIdempotencyKey } from '../../../pipeline/idempotency.ts';
 import { seeOther } from '../../../pipeline/redirect.ts';
@@ -48,7 +47,6 @@ export const createKey = withListErrors(async (ctx) => {
         origin: getRequestOrigin(ctx),
         onCreated: (transaction, { key, row }) => saveResponse(transaction, { name: row.name, key }),
       });
-      await audit(ctx, 'key_created', accountId, { key: created.row.uuid });
       return { name: created.row.name, key: created.key };
     },
   );
@@ -60,7 +58,6 @@ export const showKeyPage = withListErrors((ctx) => renderKeyPage(ctx));
 
 export const saveKey = withKeyErrors(async (ctx) => {
   const caller = requireCaller(ctx);
-  const { accountId } = caller;
   const form = getForm(ctx);
   const request = parseKeyChange(readKeyRequest(form));
   const version = form.get('version');
@@ -68,7 +65,6 @@ export const saveKey = withKeyErrors(async (ctx) => {
     origin: getRequestOrigin(ctx),
     ...(version === null ? {} : { expectedVersion: version }),
   });
-  await audit(ctx, 'key_changed', accountId, { key: key.uuid });
   seeOther(ctx, `${KEYS_PATH}${key.uuid}/?done=saved`);
 });
 
@@ -95,6 +91,5 @@ export const confirmRevokeKey = withListErrors(async (ctx) => {
 export const revokeKey = withListErrors(async (ctx) => {
   const { accountId } = requireCaller(ctx);
   await revokeApiKey(accountId, parseUuidParam(ctx), { origin: getRequestOrigin(ctx) });
-  await audit(ctx, 'key_revoked', accountId, { key: parseUuidParam(ctx) });
   seeOther(ctx, `${KEYS_PATH}?done=revoked`);
 });

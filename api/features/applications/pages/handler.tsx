@@ -10,7 +10,6 @@ import {
 } from '../../../../shared/domain/oauth/grants.ts';
 import { ServiceError } from '../../../../shared/spec/errors.ts';
 import { requireCaller, type Context } from '../../../context.ts';
-import { audit } from '../../../pipeline/auditLog.ts';
 import { getForm } from '../../../pipeline/body.ts';
 import { seeOther } from '../../../pipeline/redirect.ts';
 import { getRequestOrigin } from '../../../pipeline/requestOrigin.ts';
@@ -81,7 +80,6 @@ export const saveApplicationLimit = withApplicationErrors(async (ctx) => {
     const change = { limit, ...(expected === undefined ? {} : { expected }) };
     if (!(await changeApplicationLimit(caller, uuid, change, getRequestOrigin(ctx))))
       throw new ServiceError('not_found', NOT_CONNECTED);
-    await audit(ctx, 'grant_limit_changed', accountId, { grant: uuid, limit: formatLimit(limit) });
   } catch (error) {
     if (!(error instanceof ServiceError) || error.code !== 'validation_error') throw error;
     const application = await findApplication(ctx);
@@ -98,6 +96,5 @@ export const disconnectConnectedApplication = withApplicationErrors(async (ctx) 
   const { accountId } = requireCaller(ctx);
   const isEnded = await disconnectApplication(accountId, parseUuidParam(ctx), getRequestOrigin(ctx));
   if (!isEnded) throw new ServiceError('not_found', NOT_CONNECTED);
-  await audit(ctx, 'grant_ended', accountId, { grant: parseUuidParam(ctx) });
   seeOther(ctx, `${APPLICATIONS_PATH}?done=disconnected`);
 });

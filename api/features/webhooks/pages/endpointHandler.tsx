@@ -10,7 +10,6 @@ import { executeIdempotent, type SaveResponse } from '../../../../shared/domain/
 import { createBodyParser } from '../../../../shared/lib/validation/bodyParser.ts';
 import { ServiceError } from '../../../../shared/spec/errors.ts';
 import { requireCaller, type Context } from '../../../context.ts';
-import { audit } from '../../../pipeline/auditLog.ts';
 import { getForm } from '../../../pipeline/body.ts';
 import { readFormIdempotencyKey } from '../../../pipeline/idempotency.ts';
 import { seeOther } from '../../../pipeline/redirect.ts';
@@ -92,7 +91,6 @@ export const rotateEndpointSecret = withEndpointErrors(async (ctx) => {
         origin: getRequestOrigin(ctx),
         onDone: (transaction, rotated) => saveResponse(transaction, { secret: rotated.secret }),
       });
-      await audit(ctx, 'webhook_secret_rotated', accountId, { webhook: uuid });
       return { secret };
     },
   );
@@ -105,10 +103,6 @@ export const confirmDeleteEndpoint = withEndpointErrors(async (ctx) => {
 });
 
 export const deleteEndpointOfAccount = withEndpointErrors(async (ctx) => {
-  const caller = requireCaller(ctx);
-  const { accountId } = caller;
-  const uuid = parseUuidParam(ctx);
-  await deleteEndpoint(caller, uuid, { origin: getRequestOrigin(ctx) });
-  await audit(ctx, 'webhook_deleted', accountId, { webhook: uuid });
+  await deleteEndpoint(requireCaller(ctx), parseUuidParam(ctx), { origin: getRequestOrigin(ctx) });
   seeOther(ctx, `${WEBHOOKS_PATH}?done=deleted`);
 });

@@ -3,7 +3,6 @@ import { createEndpoint } from '../../../../shared/domain/webhooks/endpoints.ts'
 import { executeIdempotent, type SaveResponse } from '../../../../shared/domain/platform/idempotentRequests.ts';
 import { createBodyParser } from '../../../../shared/lib/validation/bodyParser.ts';
 import { requireCaller, type Context } from '../../../context.ts';
-import { audit } from '../../../pipeline/auditLog.ts';
 import { getForm } from '../../../pipeline/body.ts';
 import { readFormIdempotencyKey } from '../../../pipeline/idempotency.ts';
 import { getRequestOrigin } from '../../../pipeline/requestOrigin.ts';
@@ -40,7 +39,6 @@ export const addEndpoint = withWebhookErrors(async (ctx) => {
         onDone: (transaction, created) =>
           saveResponse(transaction, { uuid: created.endpoint.uuid, secret: created.secret }),
       });
-      await audit(ctx, 'webhook_created', accountId, { webhook: endpoint.uuid });
       return { uuid: endpoint.uuid, secret };
     },
   );
@@ -82,8 +80,7 @@ export const rotateDefault = withDefaultErrors(async (ctx) => {
   };
   // A form that is sent twice rotates once: a second rotation would end the signatures of the secret in use.
   await executeIdempotent(idempotentRequest, async () => {
-    const { uuid } = await rotateDefaultSecret(caller, accountId, getRequestOrigin(ctx));
-    await audit(ctx, 'webhook_secret_rotated', accountId, { webhook: uuid });
+    await rotateDefaultSecret(caller, accountId, getRequestOrigin(ctx));
     return {};
   });
   await renderDefaultPage(ctx, { shownSecret: ['Secret rotated', 'Secret rotated. The new default secret:'] });

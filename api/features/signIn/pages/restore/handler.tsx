@@ -5,7 +5,6 @@ import {
 } from '../../../../../shared/domain/signIn/identityUndo.ts';
 import type { ProviderName } from '../../../../../shared/gateways/identity/index.ts';
 import type { Context } from '../../../../context.ts';
-import { audit } from '../../../../pipeline/auditLog.ts';
 import { getRequestOrigin } from '../../../../pipeline/requestOrigin.ts';
 import { sendPage } from '../../../../web/components/layout.tsx';
 import { PROVIDER_TITLES } from '../../../../web/components/providerLogos.tsx';
@@ -38,8 +37,7 @@ export function confirmRestoreIdentity(ctx: Context): void {
 /** Undoes the removal. The encrypted token in the address authorizes it. */
 export async function submitRestoreIdentity(ctx: Context): Promise<void> {
   const removed = readToken(ctx);
-  const accountId = await restoreIdentity(removed, getRequestOrigin(ctx));
-  await audit(ctx, 'identity_restored', accountId, { provider: removed.provider });
+  await restoreIdentity(removed, getRequestOrigin(ctx));
   const title = 'Sign-in method restored';
   const body = (
     <div class="card">

@@ -6,7 +6,6 @@ import {
 } from '../../../../../shared/domain/signIn/sessions.ts';
 import { createBodyParser } from '../../../../../shared/lib/validation/bodyParser.ts';
 import { requireCaller, type Context } from '../../../../context.ts';
-import { audit } from '../../../../pipeline/auditLog.ts';
 import { getForm } from '../../../../pipeline/body.ts';
 import { seeOther } from '../../../../pipeline/redirect.ts';
 import { getRequestOrigin } from '../../../../pipeline/requestOrigin.ts';
@@ -52,7 +51,6 @@ export const confirmEndSession = withSettingsErrors(async (ctx) => {
 
 export const endOneSession = withSettingsErrors(async (ctx) => {
   await revokeWebSession(requireCaller(ctx).accountId, parseUuidParam(ctx), getRequestOrigin(ctx));
-  await audit(ctx, 'session_ended', requireCaller(ctx).accountId, { session: parseUuidParam(ctx) });
   redirectWithOutcome(ctx, 'session-ended');
 });
 
@@ -69,7 +67,6 @@ export function confirmEndOtherSessions(ctx: Context): void {
 
 export const endAllOtherSessions = withSettingsErrors(async (ctx) => {
   const { accountId } = requireCaller(ctx);
-  const sessions = await revokeOtherWebSessions(accountId, ctx.state.sessionToken as string, getRequestOrigin(ctx));
-  await audit(ctx, 'session_ended', accountId, { sessions });
+  await revokeOtherWebSessions(accountId, ctx.state.sessionToken as string, getRequestOrigin(ctx));
   redirectWithOutcome(ctx, 'others-ended');
 });

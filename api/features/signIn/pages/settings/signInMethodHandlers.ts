@@ -3,7 +3,6 @@ import { startSignIn, type SignInProblem } from '../../../../../shared/domain/si
 import { PROVIDER_NAMES, type ProviderName } from '../../../../../shared/gateways/identity/index.ts';
 import { ServiceError } from '../../../../../shared/spec/errors.ts';
 import { requireCaller, type Context } from '../../../../context.ts';
-import { audit } from '../../../../pipeline/auditLog.ts';
 import { ensureSignInState } from '../../../../pipeline/cookies/signInStateCookie.ts';
 import { getRequestOrigin } from '../../../../pipeline/requestOrigin.ts';
 import { parseUuidParam } from '../../../../pipeline/requestParameters.ts';
@@ -43,11 +42,10 @@ export const confirmRemoveIdentity = withSettingsErrors(async (ctx) => {
 /** Removes a sign-in method, after the confirmation page. */
 export const removeLinkedIdentity = withSettingsErrors(async (ctx) => {
   const { accountId } = requireCaller(ctx);
-  const { provider } = await removeIdentity(accountId, parseUuidParam(ctx), {
+  await removeIdentity(accountId, parseUuidParam(ctx), {
     currentToken: ctx.state.sessionToken as string,
     origin: getRequestOrigin(ctx),
   });
-  await audit(ctx, 'identity_removed', accountId, { provider });
   redirectWithOutcome(ctx, 'identity-removed');
 });
 

@@ -1,10 +1,10 @@
+import { logSecurityEvent } from '../../../../../shared/domain/accounts/securityEvents.ts';
 import { PROVIDER_NAMES, type ProviderName } from '../../../../../shared/gateways/identity/index.ts';
 import { findOrCreateAccountByEmail } from '../../../../../shared/domain/signIn/findOrCreateAccount.ts';
 import { DEV_PROVIDER } from '../../../../../shared/domain/signIn/identities.ts';
 import { startSignIn, completeSignIn } from '../../../../../shared/domain/signIn/signIn.ts';
 import { EMAIL_MAX_CHARACTERS, isEmail } from '../../../../../shared/lib/email.ts';
 import type { Context } from '../../../../context.ts';
-import { audit } from '../../../../pipeline/auditLog.ts';
 import { getForm } from '../../../../pipeline/body.ts';
 import { readSignInState, ensureSignInState } from '../../../../pipeline/cookies/signInStateCookie.ts';
 import { readReferralCookie } from '../../../../pipeline/cookies/referralCookie.ts';
@@ -70,7 +70,8 @@ export async function completeProviderSignIn(ctx: Context): Promise<void> {
   const parameters = ctx.state.form ?? new URLSearchParams(ctx.querystring);
   const result = await completeSignIn(provider, readSignInState(ctx, provider), parameters, getRequestOrigin(ctx));
   if (result.problem !== null) {
-    await audit(ctx, 'sign_in_failed', null, { provider, problem: result.problem });
+    const subject = { provider, problem: result.problem };
+    void logSecurityEvent({ accountId: null, event: 'sign_in_failed', origin: getRequestOrigin(ctx), subject });
     if (result.isLink) return seeOther(ctx, buildLinkProblemPath(provider, result.problem));
     const { problem, linked = [] } = result;
     return seeOther(
@@ -79,7 +80,6 @@ export async function completeProviderSignIn(ctx: Context): Promise<void> {
     );
   }
   if (result.isLink) {
-    await audit(ctx, 'identity_linked', result.accountId, { provider });
     return seeOther(ctx, result.returnTo);
   }
   await startWebSession(ctx, result.account.id, result.identityUuid);
