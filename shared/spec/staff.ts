@@ -35,24 +35,29 @@ export const STAFF_REASON_MAX_CHARACTERS = 500;
 /** Seconds without activity after which a queued generation counts as stuck. */
 export const STUCK_AFTER_SECONDS = 120;
 
-/** Actions in the audit log: the kind of target, and what was done to it. */
-export const AUDIT_ACTIONS = [
-  'account.suspend',
-  'account.reinstate',
-  'account.sign_out',
-  'account.revoke_access',
-  'account.export',
-  'account.erase',
-  'credits.adjust',
-  'credits.request',
-  'credits.approve',
-  'credits.reject',
-  'generation.refund',
-  'generation.requeue',
-  'generation.view_content',
-  'identity.remove',
-  'key.revoke',
-  'queue.change',
-  'topup.refund',
-] as const;
-export type AuditAction = (typeof AUDIT_ACTIONS)[number];
+/** Figures of an action that gives something back: the field of the entry with the amount, its unit, and its daily limit. */
+const CREDITS = { field: 'credits', unit: 'credits', setting: 'STAFF_DAILY_CREDITS' } as const;
+const REFUNDED_CENTS = { field: 'refundNetCents', unit: 'cents', setting: 'STAFF_DAILY_REFUND_CENTS' } as const;
+export type AuditedAmount = typeof CREDITS | typeof REFUNDED_CENTS;
+
+/** Actions in the audit log: what the target is, and what the action gives back. */
+export const AUDIT_ACTIONS = {
+  'account.suspend': { target: 'account' },
+  'account.reinstate': { target: 'account' },
+  'account.sign_out': { target: 'account' },
+  'account.revoke_access': { target: 'account' },
+  'account.export': { target: 'account' },
+  'account.erase': { target: 'account' },
+  'credits.adjust': { target: 'account', amount: CREDITS },
+  'credits.request': { target: 'account' },
+  'credits.approve': { target: 'account' },
+  'credits.reject': { target: 'account' },
+  'generation.refund': { target: 'generation', amount: CREDITS },
+  'generation.requeue': { target: 'generation' },
+  'generation.view_content': { target: 'generation' },
+  'identity.remove': { target: 'account' },
+  'key.revoke': { target: 'key' },
+  'queue.change': { target: 'queue' },
+  'topup.refund': { target: 'topup', amount: REFUNDED_CENTS },
+} as const satisfies Record<string, { target: string; amount?: AuditedAmount }>;
+export type AuditAction = keyof typeof AUDIT_ACTIONS;

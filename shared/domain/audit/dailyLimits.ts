@@ -4,15 +4,13 @@ import { config } from '../../lib/config.ts';
 import { prepared, runStatement } from '../../lib/database/preparedStatements.ts';
 import { DAY_MS } from '../../spec/durations.ts';
 import { ServiceError } from '../../spec/errors.ts';
-import type { AuditAction, StaffRole } from '../../spec/staff.ts';
+import { AUDIT_ACTIONS, type AuditAction, type AuditedAmount, type StaffRole } from '../../spec/staff.ts';
 
-/** Actions that give something back: the field of `after` with the amount, its unit, and the setting of the limit. */
-const AMOUNTS: Partial<Record<AuditAction, { field: string; unit: string; setting: AmountSetting }>> = {
-  'credits.adjust': { field: 'credits', unit: 'credits', setting: 'STAFF_DAILY_CREDITS' },
-  'generation.refund': { field: 'credits', unit: 'credits', setting: 'STAFF_DAILY_CREDITS' },
-  'topup.refund': { field: 'refundNetCents', unit: 'cents', setting: 'STAFF_DAILY_REFUND_CENTS' },
-};
-type AmountSetting = 'STAFF_DAILY_CREDITS' | 'STAFF_DAILY_REFUND_CENTS';
+/** Returns what an action gives back; undefined for one that gives nothing. */
+function getAmount(action: AuditAction): AuditedAmount | undefined {
+  const definition: { target: string; amount?: AuditedAmount } = AUDIT_ACTIONS[action];
+  return definition.amount;
+}
 
 /** Adds up what a member gave back. Removed credits do not make room for others. */
 const SUM_AMOUNTS = prepared(
@@ -32,13 +30,13 @@ export async function assertWithinDailyLimit(
   actor: { accountId: number; role: StaffRole },
   record: { action: AuditAction; after?: Record<string, unknown> },
 ): Promise<void> {
-  const kind = AMOUNTS[record.action];
+  const kind = getAmount(record.action);
   const amount = kind === undefined ? 0 : Number(record.after?.[kind.field]);
   if (kind === undefined || amount <= 0) return;
   const limit = getDailyLimit(kind.setting, actor.role);
   if (limit === undefined) return;
   await transaction.raw('SELECT pg_advisory_xact_lock(hashtextextended(?, 0))', [`staff amounts ${actor.accountId}`]);
-  const actions = Object.keys(AMOUNTS).filter((action) => AMOUNTS[action as AuditAction]?.setting === kind.setting);
+  const actions = (Object.keys(AUDIT_ACTIONS) as AuditAction[]).filter((action) => getAmount(action) === kind);
   const [row] = await runStatement<{ amount: string }>(
     SUM_AMOUNTS,
     { field: kind.field, actorId: actor.accountId, since: addMilliseconds(now(), -DAY_MS), actions },
@@ -51,7 +49,7 @@ export async function assertWithinDailyLimit(
 }
 
 /** Returns the limit of a role; undefined if the setting does not list it. */
-function getDailyLimit(setting: AmountSetting, role: StaffRole): number | undefined {
+function getDailyLimit(setting: AuditedAmount['setting'], role: StaffRole): number | undefined {
   const entry = config[setting].split(',').find((text) => text.trim().startsWith(`${role}:`));
   return entry === undefined ? undefined : Number(entry.split(':')[1]);
 }

@@ -1,7 +1,7 @@
 import type { Transaction } from 'objection';
 import { v7 as uuidv7 } from 'uuid';
 import { now } from '../../lib/clock.ts';
-import type { AuditAction, StaffRole } from '../../spec/staff.ts';
+import { AUDIT_ACTIONS, type AuditAction, type StaffRole } from '../../spec/staff.ts';
 import { ServiceError } from '../../spec/errors.ts';
 import { Account } from '../../tables/Account.ts';
 import { AuditEntry } from '../../tables/AuditEntry.ts';
@@ -23,7 +23,6 @@ export interface AuditRecord {
   action: AuditAction;
   /** The affected account; null if the action affects no single one. */
   accountId: number | null;
-  targetType: 'account' | 'generation' | 'topup' | 'key' | 'queue';
   /** UUID of the target, or the name of a queue. */
   targetId: string;
   /** Why; may be empty where the action explains itself. */
@@ -38,7 +37,7 @@ export interface AuditRecord {
  *   that gives back more than the role may in a day.
  */
 export async function recordAuditEntry(transaction: Transaction, actor: Actor, record: AuditRecord): Promise<void> {
-  const { action, accountId, targetType, targetId, reason, before = null, after = null } = record;
+  const { action, accountId, targetId, reason, before = null, after = null } = record;
   const isStaff = actor.kind === 'staff';
   if (isStaff && accountId !== null) await assertMayActOn(transaction, actor, accountId);
   if (isStaff) await assertWithinDailyLimit(transaction, actor, record);
@@ -50,7 +49,7 @@ export async function recordAuditEntry(transaction: Transaction, actor: Actor, r
     role: isStaff ? actor.role : 'system',
     action,
     account_id: accountId,
-    target_type: targetType,
+    target_type: AUDIT_ACTIONS[action].target,
     target_id: targetId,
     reason,
     before,

@@ -53,7 +53,6 @@ export async function requestTopupRefund(topupUuid: string, reason: string, acto
     await recordAuditEntry(transaction, actor, {
       action: 'topup.refund',
       accountId,
-      targetType: 'topup',
       targetId: topupUuid,
       reason,
       before: { refund: 'none', reversedNetCents: topup.reversed_cents },

@@ -23,7 +23,6 @@ export async function signOutAccount(accountId: number, reason: string, actor: A
     await recordAuditEntry(transaction, actor, {
       action: 'account.sign_out',
       accountId,
-      targetType: 'account',
       targetId: account.uuid,
       reason,
       before: { sessions },
@@ -51,7 +50,6 @@ export async function revokeAccountAccess(
     await recordAuditEntry(transaction, actor, {
       action: 'account.revoke_access',
       accountId,
-      targetType: 'account',
       targetId: account.uuid,
       reason,
       before: { ...before },
@@ -101,7 +99,6 @@ export async function revokeKeyByStaff(
       await recordAuditEntry(transaction, actor, {
         action: 'key.revoke',
         accountId,
-        targetType: 'key',
         targetId: uuid,
         reason,
         before: { prefix, revoked: false },

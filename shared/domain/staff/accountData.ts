@@ -17,7 +17,6 @@ export async function exportAccountByStaff(
     recordAuditEntry(transaction, actor, {
       action: 'account.export',
       accountId: account.id,
-      targetType: 'account',
       targetId: account.uuid,
       reason,
     }),
@@ -34,7 +33,6 @@ export async function eraseAccountByStaff(accountId: number, reason: string, act
     recordAuditEntry(transaction, actor, {
       action: 'account.erase',
       accountId,
-      targetType: 'account',
       targetId: uuid,
       reason,
       before: { erased: false },
@@ -57,7 +55,6 @@ export async function removeIdentityByStaff(
       recordAuditEntry(transaction, actor, {
         action: 'identity.remove',
         accountId,
-        targetType: 'account',
         targetId: uuid,
         reason,
         before: { provider },

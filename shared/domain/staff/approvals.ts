@@ -47,7 +47,6 @@ export async function requestApproval(
     await recordAuditEntry(transaction, actor, {
       action: 'credits.request',
       accountId,
-      targetType: 'account',
       targetId: account.uuid,
       reason,
       after: { credits, approval: uuid },
@@ -107,7 +106,6 @@ export async function decideApproval(
     await recordAuditEntry(transaction, actor, {
       action: outcome === 'approved' ? 'credits.approve' : 'credits.reject',
       accountId,
-      targetType: 'account',
       targetId: account.uuid,
       reason,
       after: { credits, approval: uuid, requestedByAccount: requestedBy },

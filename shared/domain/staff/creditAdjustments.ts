@@ -81,7 +81,6 @@ export async function postAdjustmentWithin(
   await recordAuditEntry(transaction, actor, {
     action: 'credits.adjust',
     accountId,
-    targetType: 'account',
     targetId: account.uuid,
     reason,
     before,

@@ -28,7 +28,6 @@ export async function refundGeneration(uuid: string, reason: string, actor: Acto
     await recordAuditEntry(transaction, actor, {
       action: 'generation.refund',
       accountId,
-      targetType: 'generation',
       targetId: uuid,
       reason,
       before: { refunded: false, balance },
@@ -86,7 +85,6 @@ export async function viewGenerationContent(uuid: string, reason: string, actor:
     await recordAuditEntry(transaction, actor, {
       action: 'generation.view_content',
       accountId: content.account_id,
-      targetType: 'generation',
       targetId: uuid,
       reason,
     });

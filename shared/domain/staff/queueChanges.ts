@@ -17,7 +17,6 @@ export async function recordQueueChange(actor: Actor, { queue, change, body }: Q
     recordAuditEntry(transaction, actor, {
       action: 'queue.change',
       accountId: null,
-      targetType: 'queue',
       targetId: queue,
       reason: '',
       after: { change, ...(body === '{}' ? {} : { body }) },

@@ -95,7 +95,6 @@ export async function requeueGenerations(
       await recordAuditEntry(transaction, actor, {
         action: 'generation.requeue',
         accountId,
-        targetType: 'generation',
         targetId: uuid,
         reason,
         before: { nextAttemptAt: dueAt },

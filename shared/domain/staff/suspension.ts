@@ -40,7 +40,6 @@ export async function suspendAccount(accountId: number, reason: string, actor: A
     await recordAuditEntry(transaction, actor, {
       action: 'account.suspend',
       accountId,
-      targetType: 'account',
       targetId: account.uuid,
       reason,
       before: { suspended: false, sessions },
@@ -65,7 +64,6 @@ export async function reinstateAccount(accountId: number, reason: string, actor:
     await recordAuditEntry(transaction, actor, {
       action: 'account.reinstate',
       accountId,
-      targetType: 'account',
       targetId: account.uuid,
       reason,
       before: { suspended: true, generation_count: account.generation_count },
