@@ -15,6 +15,7 @@ import { listRoutes } from './openapi/feature.ts';
 import { accountScript } from './static/accountScript.ts';
 import { media } from './static/media.ts';
 import { stylesheet } from './static/stylesheet.ts';
+import { setNavigation } from './web/navigation.ts';
 
 /**
  * The whole interface: every address, who reads its responses, who may use it, how it is counted, the body that it takes,
@@ -62,3 +63,4 @@ export const servedRoutes = perService(() =>
 );
 
 openapi.serveOpenApiDocument(servedRoutes);
+setNavigation(FEATURES.flatMap(({ navigation = [] }) => navigation));

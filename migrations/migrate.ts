@@ -1,6 +1,6 @@
 import type { Knex } from 'knex';
 import type pg from 'pg';
-import { SQL_FUNCTIONS } from '../shared/domain/sqlFunctions.ts';
+import { SQL_FUNCTIONS } from '../shared/domain/features.ts';
 import { now } from '../shared/lib/clock.ts';
 import { installSqlFunctions } from '../shared/lib/database/sqlFunctions.ts';
 import { buildConcurrentIndexes } from './concurrentIndexes.ts';

@@ -1,19 +1,13 @@
 import type { DestinationStream } from 'pino';
-import { closeClientDocumentConnections } from './gateways/clientDocumentConnections.ts';
-import { closeDownloadConnections } from './gateways/media/download.ts';
-import { closeMailTransport } from './gateways/mail/mailTransport.ts';
-import { closeMediaStore } from './gateways/media/configuredStore.ts';
 import { setThumbnailProgram, stopThumbnailProcess } from './gateways/media/thumbnail.ts';
-import { closeModerationConnections } from './gateways/moderation/moderation.ts';
 import { openPaymentProcessor } from './gateways/payments/index.ts';
-import { closeUpstreamConnections, validateUpstreams } from './gateways/upstreams/index.ts';
-import { closeWebhookConnections } from './gateways/webhooks/postWebhook.ts';
+import { validateUpstreams } from './gateways/upstreams/index.ts';
 import { getCatalog } from './lib/catalog/catalog.ts';
 import { type Clock, systemClock, setClock } from './lib/clock.ts';
 import { type Config, setConfig } from './lib/config.ts';
 import { db, openDatabase } from './lib/database/pool.ts';
 import { logger, openLogger } from './lib/logger.ts';
-import { resetServiceScope } from './lib/serviceScope.ts';
+import { closeServiceScope, resetServiceScope } from './lib/serviceScope.ts';
 import { closeTracing, openTracing } from './lib/tracingSdk.ts';
 import { closeQueues } from './queues/enqueue.ts';
 import { closeGenerationUpdates } from './queues/generationUpdates.ts';
@@ -66,16 +60,7 @@ async function closeService(): Promise<void> {
   try {
     closeGenerationUpdates();
     await closeQueues();
-    await Promise.all([
-      closeClientDocumentConnections(),
-      closeUpstreamConnections(),
-      closeDownloadConnections(),
-      closeModerationConnections(),
-      closeWebhookConnections(),
-      closeMailTransport(),
-      closeMediaStore(),
-      db.destroy(),
-    ]);
+    await Promise.all([closeServiceScope(), db.destroy()]);
   } finally {
     stopThumbnailProcess();
     await closeTracing();

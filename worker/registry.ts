@@ -1,29 +1,19 @@
+import { listPruneSteps } from '../shared/domain/features.ts';
+import type { PruneJob } from '../shared/domain/feature.ts';
 import { cleanTempFiles } from '../shared/gateways/media/tempFiles.ts';
-import { pruneIdempotencyKeys } from '../shared/domain/generations/idempotencyKeys.ts';
-import { pruneTestGenerations } from '../shared/domain/generations/pruneTests.ts';
 import { purgeDeletedGenerations } from '../shared/domain/generations/purge.ts';
 import { deleteDueMedia } from '../shared/domain/generations/mediaDeletions.ts';
 import { deleteDueUploadFiles, expireUploads } from '../shared/domain/uploads/expireUploads.ts';
 import { runPayouts } from '../shared/domain/affiliates/runPayouts.ts';
 import { sweepAutoTopups, chargeTriggeredAutoTopups } from '../shared/domain/billing/autoTopups.ts';
-import {
-  processPaymentEvents,
-  retryPaymentEvents,
-  prunePaymentEvents,
-} from '../shared/domain/billing/paymentEvents.ts';
+import { processPaymentEvents, retryPaymentEvents } from '../shared/domain/billing/paymentEvents.ts';
 import { runBillingMaintenance } from '../shared/domain/billing/maintenance.ts';
 import { backfillPaymentEvents, reconcilePayments } from '../shared/domain/billing/reconcile.ts';
 import { renewDueCreditPeriods } from '../shared/domain/credits/renewDuePeriods.ts';
-import { pruneIdempotentRequests } from '../shared/domain/platform/idempotentRequests.ts';
-import { pruneEmails, sendEmails } from '../shared/domain/emails/sendEmails.ts';
+import { sendEmails } from '../shared/domain/emails/sendEmails.ts';
 import { recordReminders } from '../shared/domain/emails/reminders.ts';
-import { dispatchEvents, pruneEvents } from '../shared/domain/webhooks/dispatchEvents.ts';
+import { dispatchEvents } from '../shared/domain/webhooks/dispatchEvents.ts';
 import { deliverWebhooks } from '../shared/domain/webhooks/deliverWebhooks.ts';
-import { failDeliveriesOfDisabledEndpoints } from '../shared/domain/webhooks/endpointState.ts';
-import { pruneUnusedClients } from '../shared/domain/oauth/clients.ts';
-import { pruneExpiredCodes } from '../shared/domain/oauth/authorizationCodes.ts';
-import { pruneExpiredRefreshTokens } from '../shared/domain/oauth/refreshTokens.ts';
-import { pruneRetiredKeys } from '../shared/domain/oauth/signingKeys.ts';
 import { checkModelHealth } from '../shared/domain/generations/execution/healthCheck.ts';
 import { sumGenerationHours } from '../shared/domain/reports/generationHours.ts';
 import { rollUpMetrics } from '../shared/domain/platform/metricsRollup.ts';
@@ -32,10 +22,6 @@ import { pollGenerations } from '../shared/domain/generations/execution/poll.ts'
 import { sweepGenerations } from '../shared/domain/generations/execution/sweep.ts';
 import { runAccountDeletions } from '../shared/domain/privacy/deletionSweep.ts';
 import { revokeExpiredApiKeys } from '../shared/domain/accounts/expiredApiKeys.ts';
-import { pruneReferralNetworks } from '../shared/domain/affiliates/referrals.ts';
-import { pruneSecurityEvents } from '../shared/domain/accounts/securityEvents.ts';
-import { pruneExpiredSessions } from '../shared/domain/signIn/sessions.ts';
-import { pruneExpiredSignIns } from '../shared/domain/signIn/signIn.ts';
 import { runSteps } from '../shared/lib/runSteps.ts';
 import type { JobName, Payload } from '../shared/queues/catalog.ts';
 import { recordWorkerHeartbeat } from '../shared/queues/heartbeat.ts';
@@ -55,10 +41,10 @@ export const createProcessors = (): Processors => ({
   'uploads.expire': singleFlight(expireUploads),
   'uploads.deleteFiles': () => deleteDueUploadFiles(),
   'generations.purge': singleFlight(purgeDeletedGenerations),
-  'testGenerations.prune': singleFlight(pruneTestGenerations),
-  'idempotencyKeys.prune': singleFlight(pruneIdempotencyKeys),
-  'idempotentRequests.prune': singleFlight(pruneIdempotentRequests),
-  'paymentEvents.prune': singleFlight(prunePaymentEvents),
+  'testGenerations.prune': singleFlight(prune('testGenerations.prune')),
+  'idempotencyKeys.prune': singleFlight(prune('idempotencyKeys.prune')),
+  'idempotentRequests.prune': singleFlight(prune('idempotentRequests.prune')),
+  'paymentEvents.prune': singleFlight(prune('paymentEvents.prune')),
   'paymentEvents.process': ({ eventIds }) => processPaymentEvents(eventIds),
   'paymentEvents.retry': singleFlight(retryPaymentEvents),
   'autoTopups.charge': ({ accountIds }) => chargeTriggeredAutoTopups(accountIds),
@@ -73,13 +59,15 @@ export const createProcessors = (): Processors => ({
   'webhooks.deliver': () => deliverWebhooks(),
   'emails.send': singleFlight(sendEmails),
   'reminders.record': singleFlight(recordReminders),
-  'events.prune': () => runSteps([failDeliveriesOfDisabledEndpoints, pruneEvents, pruneEmails]),
-  'oauth.prune': () => runSteps([pruneExpiredCodes, pruneExpiredRefreshTokens, pruneUnusedClients, pruneRetiredKeys]),
+  'events.prune': prune('events.prune'),
+  'oauth.prune': prune('oauth.prune'),
   'accountDeletions.run': singleFlight(runAccountDeletions),
   'apiKeys.expire': singleFlight(revokeExpiredApiKeys),
-  'sessions.prune': () =>
-    runSteps([pruneExpiredSessions, pruneExpiredSignIns, pruneSecurityEvents, pruneReferralNetworks]),
+  'sessions.prune': prune('sessions.prune'),
 });
+
+/** Deletes what the features of the subjects list for a job. */
+const prune = (job: PruneJob) => () => runSteps(listPruneSteps(job));
 
 /** Skips a run while the previous one is still in progress in this process, so that slow runs do not pile up. */
 function singleFlight(run: () => Promise<void>): () => Promise<void> {

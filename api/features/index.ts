@@ -28,21 +28,71 @@ import { WEBHOOKS } from './webhooks/endpoints.ts';
 
 /** All features, in the order of their tags in the OpenAPI document. */
 export const FEATURES: readonly Feature[] = [
-  { ...GENERATIONS, pages: GENERATIONS_PAGES },
+  {
+    ...GENERATIONS,
+    pages: GENERATIONS_PAGES,
+    navigation: [{ path: '/account/library/', label: 'Library', order: 20 }],
+  },
   UPLOADS,
   MODELS,
-  { ...API_KEYS, pages: API_KEYS_PAGES },
-  { ...USAGE, pages: USAGE_PAGES },
-  { ...WEBHOOKS, pages: WEBHOOKS_PAGES },
-  { ...BILLING, pages: BILLING_PAGES },
+  {
+    ...API_KEYS,
+    pages: API_KEYS_PAGES,
+    navigation: [{ path: '/account/keys/', label: 'API keys', order: 60 }],
+  },
+  {
+    ...USAGE,
+    pages: USAGE_PAGES,
+    navigation: [
+      { path: '/account/usage/', label: 'Usage', order: 30 },
+      { path: '/account/ledger/', label: 'Ledger', order: 40 },
+    ],
+  },
+  {
+    ...WEBHOOKS,
+    pages: WEBHOOKS_PAGES,
+    navigation: [{ path: '/account/webhooks/', label: 'Webhooks', order: 70 }],
+  },
+  {
+    ...BILLING,
+    pages: BILLING_PAGES,
+    navigation: [{ path: '/account/billing/', label: 'Billing', order: 50 }],
+  },
   { ...NOTIFICATIONS, pages: NOTIFICATIONS_PAGES },
-  { ...AFFILIATE, pages: AFFILIATE_PAGES },
-  { ...ADMIN, pages: STAFF_PAGES },
+  {
+    ...AFFILIATE,
+    pages: AFFILIATE_PAGES,
+    navigation: [{ path: '/account/affiliate/', label: 'Affiliate', order: 100 }],
+  },
+  {
+    ...ADMIN,
+    pages: STAFF_PAGES,
+    navigation: [
+      { path: '/admin/', label: 'Dashboard', order: 10, permission: 'viewDashboard' },
+      { path: '/admin/accounts/', label: 'Accounts', order: 20, permission: 'viewAccounts' },
+      { path: '/admin/reports/', label: 'Reports', order: 30, permission: 'viewReports' },
+      { path: '/admin/queues', label: 'Queues', order: 40, permission: 'manageQueues' },
+      { path: '/admin/audit/', label: 'Audit log', order: 50, permission: 'viewAuditLog' },
+    ],
+  },
   SERVICE,
-  { ...SESSION, pages: SIGN_IN_PAGES },
-  { routes: ACCOUNT_PAGES },
-  { routes: APPLICATIONS_PAGES },
-  { routes: CONNECT_PAGES },
+  {
+    ...SESSION,
+    pages: SIGN_IN_PAGES,
+    navigation: [{ path: '/account/settings/', label: 'Settings', order: 110 }],
+  },
+  {
+    routes: ACCOUNT_PAGES,
+    navigation: [{ path: '/account/', label: 'Overview', order: 10 }],
+  },
+  {
+    routes: APPLICATIONS_PAGES,
+    navigation: [{ path: '/account/applications/', label: 'Applications', order: 90 }],
+  },
+  {
+    routes: CONNECT_PAGES,
+    navigation: [{ path: '/account/connect/', label: 'Connect', order: 80 }],
+  },
   { routes: PRIVACY_PAGES },
 ];
 

@@ -1,6 +1,7 @@
 import type { TSchema } from 'typebox';
 import type { Endpoint, Lazy } from '../pipeline/endpoint.ts';
 import type { HttpRoute } from '../pipeline/route.ts';
+import type { NavigationEntry } from '../web/navigation.ts';
 
 /** Everything that a subject has in the interface. */
 export interface Feature {
@@ -12,6 +13,8 @@ export interface Feature {
   /** Addresses of files, and for other services. */
   routes?: readonly HttpRoute[];
   pages?: readonly HttpRoute[];
+  /** Pages with a link in the navigation of the account area or the staff console. */
+  navigation?: readonly NavigationEntry[];
 }
 
 /** Returns the rows of a feature in the route table. */

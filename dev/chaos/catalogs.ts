@@ -1,5 +1,5 @@
 import { buildDefaultModels, parseCatalog } from '../../shared/lib/catalog/catalog.ts';
-import type { Queryable, Violation } from '../../shared/domain/credits/integrity/invariant.ts';
+import type { Queryable, Violation } from '../../shared/domain/invariant.ts';
 import type { CatalogModel, GenerationParams } from '../../shared/spec/catalog.ts';
 
 /**

@@ -1,4 +1,4 @@
-import type { Queryable, Violation } from '../../shared/domain/credits/integrity/invariant.ts';
+import type { Queryable, Violation } from '../../shared/domain/invariant.ts';
 import type { UpstreamJob } from '../../test/fakes/fakeUpstream.ts';
 import type { ClientStore } from './clients/clients.ts';
 

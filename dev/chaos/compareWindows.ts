@@ -1,4 +1,4 @@
-import type { Queryable, Violation } from '../../shared/domain/credits/integrity/invariant.ts';
+import type { Queryable, Violation } from '../../shared/domain/invariant.ts';
 
 /** Lists the commits after which the use of a spending limit was wrong, also if the window is over by now. */
 export async function findWrongWindows(client: Queryable): Promise<Violation[]> {

@@ -1,5 +1,5 @@
-import type { Queryable, Violation } from '../../shared/domain/credits/integrity/invariant.ts';
-import { AUTO_TOPUP_INTERVAL_SQL } from '../../shared/domain/credits/integrity/topups.ts';
+import type { Queryable, Violation } from '../../shared/domain/invariant.ts';
+import { AUTO_TOPUP_INTERVAL_SQL } from '../../shared/domain/billing/topupInvariants.ts';
 import type { ChaosEnvironment } from './environment.ts';
 
 /** Counts of pending work by name. Work that became due by a month's jump is checked hourly only. */

@@ -4,7 +4,7 @@ import { SECOND_CATALOG } from './catalogs.ts';
 import { ClockWatch } from './clockWatch.ts';
 import { join } from 'node:path';
 import { Redis } from 'ioredis';
-import { SQL_FUNCTIONS } from '../../shared/domain/sqlFunctions.ts';
+import { SQL_FUNCTIONS } from '../../shared/domain/features.ts';
 import { ROOT } from '../local/environment/build.ts';
 import { createDatabase, executeStatements } from '../local/environment/databases.ts';
 import { createEnvironment } from '../local/environment/environment.ts';

@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Violation } from '../../shared/domain/credits/integrity/index.ts';
+import type { Violation } from '../../shared/domain/integrity/index.ts';
 import { waitUntil } from '../local/servers/processes.ts';
 import type { ChaosClients } from './clients/clients.ts';
 import { findLongestRetryMs, findOverdueRefunds, listPendingWork } from './drained.ts';

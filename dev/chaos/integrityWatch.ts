@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
-import { checkInvariants, type Violation } from '../../shared/domain/credits/integrity/index.ts';
+import { checkInvariants, type Violation } from '../../shared/domain/integrity/index.ts';
 import { type ClientStore, compareAutoTopups } from './clients/clients.ts';
 import { findWronglyCancelled } from './compareUpstream.ts';
 import { findWrongWindows } from './compareWindows.ts';

@@ -1,4 +1,4 @@
-import type { Queryable, Violation } from '../../shared/domain/credits/integrity/invariant.ts';
+import type { Queryable, Violation } from '../../shared/domain/invariant.ts';
 import { FakeModerationService, type ModerationFault } from '../../test/fakes/moderationService.ts';
 
 /** Begins the prompts that the moderation service of a run denies. */

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Violation } from '../../shared/domain/credits/integrity/index.ts';
+import type { Violation } from '../../shared/domain/integrity/index.ts';
 import { waitUntil } from '../local/servers/processes.ts';
 import { injectFaults, type InjectedFault } from './injectFaults.ts';
 import {

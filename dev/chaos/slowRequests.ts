@@ -1,5 +1,5 @@
 import { AUTO_TOPUP_WAIT_TIMEOUT_MS } from '../../shared/domain/billing/autoTopupRule.ts';
-import type { Violation } from '../../shared/domain/credits/integrity/invariant.ts';
+import type { Violation } from '../../shared/domain/invariant.ts';
 import type { InjectedFault } from './injectFaults.ts';
 import type { ClientRequest } from './clients/clients.ts';
 import type { SpeedWatch } from './speedWatch.ts';

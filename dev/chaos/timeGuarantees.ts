@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
-import type { Violation } from '../../shared/domain/credits/integrity/index.ts';
+import type { Violation } from '../../shared/domain/integrity/index.ts';
 import { waitUntil } from '../local/servers/processes.ts';
 import type { InjectedFault } from './injectFaults.ts';
 import type { ClientStore } from './clients/clients.ts';

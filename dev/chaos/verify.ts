@@ -1,4 +1,4 @@
-import { checkInvariants, readAccountHistory, type Violation } from '../../shared/domain/credits/integrity/index.ts';
+import { checkInvariants, readAccountHistory, type Violation } from '../../shared/domain/integrity/index.ts';
 import { compareStripeWithDatabase as compareStripe } from '../../test/fakes/stripe/compareWithDatabase.ts';
 import {
   type ChaosClients,

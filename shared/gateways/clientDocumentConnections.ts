@@ -25,22 +25,25 @@ interface Probe {
   expiresAt: number;
 }
 
-const state = perService(() => ({
-  /**
-   * Connects to public addresses only, or through HTTPS_PROXY. The proxy resolves the name itself, so its own rules
-   * decide which addresses can be reached. Every option is set, because the library reads the environment otherwise.
-   */
-  publicAgent: new EnvHttpProxyAgent({
-    connections: 4,
-    connect: { lookup: resolvePublicAddress, timeout: CLIENT_DOCUMENT_TIMEOUT_MS },
-    proxyTls: { timeout: CLIENT_DOCUMENT_TIMEOUT_MS },
-    httpProxy: '',
-    httpsProxy: config.HTTPS_PROXY ?? '',
-    noProxy: config.NO_PROXY,
+const state = perService(
+  () => ({
+    /**
+     * Connects to public addresses only, or through HTTPS_PROXY. The proxy resolves the name itself, so its own rules
+     * decide which addresses can be reached. Every option is set, because the library reads the environment otherwise.
+     */
+    publicAgent: new EnvHttpProxyAgent({
+      connections: 4,
+      connect: { lookup: resolvePublicAddress, timeout: CLIENT_DOCUMENT_TIMEOUT_MS },
+      proxyTls: { timeout: CLIENT_DOCUMENT_TIMEOUT_MS },
+      httpProxy: '',
+      httpsProxy: config.HTTPS_PROXY ?? '',
+      noProxy: config.NO_PROXY,
+    }),
+    trustedAgent: new Agent({ connections: 4 }),
+    probe: undefined as Probe | undefined,
   }),
-  trustedAgent: new Agent({ connections: 4 }),
-  probe: undefined as Probe | undefined,
-}));
+  ({ publicAgent, trustedAgent }) => Promise.all([publicAgent.destroy(), trustedAgent.destroy()]),
+);
 
 /** Names that only a proxy could resolve, and only to its own network (RFC 6761, RFC 6762, RFC 8375, ICANN). */
 const LOCAL_NAME = /^[^.]*\.?$|(^|\.)(localhost|local|internal|home\.arpa|lan|intranet|corp|home)\.?$/i;
@@ -82,9 +85,4 @@ async function probeClientDocuments(dispatcher: Dispatcher): Promise<boolean> {
   );
   // A failed connection, an untrusted certificate and a proxy that refuses all throw.
   return document?.status === 'fulfilled' ? document.value !== BLOCKED_STATUS : host?.status === 'fulfilled';
-}
-
-/** Closes idle connections. */
-export async function closeClientDocumentConnections(): Promise<void> {
-  await Promise.all([state().publicAgent.destroy(), state().trustedAgent.destroy()]);
 }

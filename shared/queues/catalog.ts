@@ -138,7 +138,7 @@ export const JOBS = {
   'accountDeletions.run': { queue: 'billing', payload: EmptyPayload, attempts: 1, everyMs: MINUTE_MS },
   /** Revokes API keys that have expired. */
   'apiKeys.expire': { queue: 'maintenance', payload: EmptyPayload, attempts: 1, everyMs: MINUTE_MS },
-  /** Deletes expired sessions, sign-ins that were never completed, and old security events. */
+  /** Deletes each hour what subjects list for it, such as expired sessions and old security events. */
   'sessions.prune': { queue: 'maintenance', payload: EmptyPayload, attempts: 1, everyMs: HOUR_MS },
   /** Adds the metric deltas to the platform-wide totals, and once a minute updates the hourly sums of the reports. */
   'metrics.rollup': {

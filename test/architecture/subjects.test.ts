@@ -10,10 +10,13 @@ const FILES_NAMED_MAX = 2;
 /** Imports of one subject by another, as `file -> import`, by the imported subject and the importing one. */
 type Graph = ReadonlyMap<string, ReadonlyMap<string, readonly string[]>>;
 
+/** Lists the features of the subjects. It has a place in their order, like a subject. */
+const FEATURES = 'features.ts';
+
 /** `shared/domain/credits/ledger.ts` belongs to `credits`; undefined for files outside of a subject. */
 function findSubject(path: string): string | undefined {
   const [subject, file] = isUnder(DOMAIN)(path) ? path.slice(DOMAIN.length + 1).split('/') : [];
-  return file === undefined ? undefined : subject;
+  return file === undefined && subject !== FEATURES ? undefined : subject;
 }
 
 /** Builds the graph of the subjects from the imports of their files. */
@@ -96,10 +99,10 @@ describe('the subjects of shared/domain', () => {
   });
 
   it('are listed in docs/architecture.md, each below those that it imports', () => {
-    const rows = readFileSync(join(ROOT, 'docs/architecture.md'), 'utf8').matchAll(/^\| `domain\/(\w+)` \|/gm);
+    const rows = readFileSync(join(ROOT, 'docs/architecture.md'), 'utf8').matchAll(/^\| `domain\/([\w.]+)` \|/gm);
     const listed = [...rows].map(([, subject = '']) => subject);
     const folders = readdirSync(join(ROOT, DOMAIN), { withFileTypes: true }).filter((entry) => entry.isDirectory());
-    expect(listed).to.have.members(folders.map(({ name }) => name));
+    expect(listed).to.have.members([...folders.map(({ name }) => name), FEATURES]);
     const upward = [...buildGraph(sources)].flatMap(([from, arrows]) =>
       [...arrows].filter(([to]) => listed.indexOf(to) > listed.indexOf(from)).flatMap(([, imports]) => imports),
     );
@@ -108,8 +111,9 @@ describe('the subjects of shared/domain', () => {
 
   it('are folders with a README.md that says where to begin', () => {
     const entries = readdirSync(join(ROOT, DOMAIN), { withFileTypes: true });
-    // It lists the functions of all subjects that a release installs.
-    expect(entries.filter((entry) => !entry.isDirectory()).map(({ name }) => name)).to.deep.equal(['sqlFunctions.ts']);
+    // The types of a feature, and the list of all.
+    const files = entries.filter((entry) => !entry.isDirectory()).map(({ name }) => name);
+    expect(files).to.have.members(['exportList.ts', 'feature.ts', FEATURES, 'invariant.ts']);
     const subjects = entries.filter((entry) => entry.isDirectory()).map(({ name }) => name);
     expect(subjects.filter((name) => !existsSync(join(ROOT, DOMAIN, name, 'README.md')))).to.deep.equal([]);
   });

@@ -11,7 +11,7 @@ import { startProgram } from '../../dev/local/environment/program.ts';
 import { buildServiceEnv } from '../../dev/local/environment/serviceEnv.ts';
 import { migrate } from '../../migrations/migrate.ts';
 import { parseMigration, readMigrations } from '../../migrations/readMigrations.ts';
-import { checkInvariants } from '../../shared/domain/credits/integrity/index.ts';
+import { checkInvariants } from '../../shared/domain/integrity/index.ts';
 import { FakeUpstream } from '../fakes/fakeUpstream.ts';
 import { createDatabase, requireTestEnv } from '../harness/databases.ts';
 import { eventually } from '../harness/testService.ts';

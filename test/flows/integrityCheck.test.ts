@@ -6,7 +6,7 @@ import {
   findViolations,
   readAccountHistory,
   INVARIANTS,
-} from '../../shared/domain/credits/integrity/index.ts';
+} from '../../shared/domain/integrity/index.ts';
 import { createDatabase } from '../harness/databases.ts';
 import { eventually } from '../harness/testService.ts';
 import { CORRUPTIONS } from '../harness/integrityViolations.ts';

@@ -4,7 +4,7 @@ import { connectTo } from '../../dev/local/environment/databases.ts';
 import { partitionByAccount } from '../../dev/partitioning/partitionByAccount.ts';
 import { migrate } from '../../migrations/migrate.ts';
 import { type Migration, parseMigration, readMigrations } from '../../migrations/readMigrations.ts';
-import { SQL_FUNCTIONS } from '../../shared/domain/sqlFunctions.ts';
+import { SQL_FUNCTIONS } from '../../shared/domain/features.ts';
 import { installSqlFunctions, type SqlFunction } from '../../shared/lib/database/sqlFunctions.ts';
 import { MIGRATION_NAMES } from '../../shared/lib/migrationNames.ts';
 import { createDatabase } from '../harness/databases.ts';

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { INVARIANTS } from '../../shared/domain/credits/integrity/index.ts';
+import { INVARIANTS } from '../../shared/domain/integrity/index.ts';
 import type { TestService } from './testService.ts';
 
 /** Two months of generations for the reports, and what their figures must be, computed from the same objects. */

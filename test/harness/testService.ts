@@ -14,7 +14,7 @@ import { type ServiceHandle, startServiceProcess } from './serviceProcess.ts';
 import { endWithFile, removeEnded } from './testLogs.ts';
 import { FakeUpstream } from '../fakes/fakeUpstream.ts';
 import { releaseCatalog } from '../../shared/domain/catalog/release.ts';
-import { checkInvariants } from '../../shared/domain/credits/integrity/index.ts';
+import { checkInvariants } from '../../shared/domain/integrity/index.ts';
 import { parseCatalog } from '../../shared/lib/catalog/catalog.ts';
 import { parseConfig } from '../../shared/lib/config.ts';
 

@@ -2,8 +2,9 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { closeDownloadConnections, LocalFileError } from '../../shared/gateways/media/download.ts';
+import { LocalFileError } from '../../shared/gateways/media/download.ts';
 import { fetchImage, InvalidImageError } from '../../shared/gateways/media/inputImages.ts';
+import { closeServiceScope } from '../../shared/lib/serviceScope.ts';
 import { closeFileServers, startFileServer, startRedirectServer } from '../fakes/fileServers.ts';
 import { captureError } from '../harness/expectRejection.ts';
 import { setTestConfig } from '../harness/testConfig.ts';
@@ -17,7 +18,7 @@ describe("fetching a customer's image", () => {
   });
   after(() => rm(folder, { recursive: true }));
   afterEach(async () => {
-    await closeDownloadConnections();
+    await closeServiceScope();
     closeFileServers();
   });
 

@@ -1,8 +1,9 @@
 import { expect } from 'chai';
 import { toMailError } from '../../shared/gateways/mail/mailError.ts';
-import { closeMailTransport, sendMail } from '../../shared/gateways/mail/mailTransport.ts';
+import { sendMail } from '../../shared/gateways/mail/mailTransport.ts';
 import { parseMailAddress } from '../../shared/lib/mailAddress.ts';
 import { parseConfig } from '../../shared/lib/config.ts';
+import { closeServiceScope } from '../../shared/lib/serviceScope.ts';
 import { FakeSmtpServer } from '../fakes/smtpServer.ts';
 import { getConfigError, GOOD } from '../harness/configErrors.ts';
 import { captureError } from '../harness/expectRejection.ts';
@@ -63,7 +64,7 @@ describe('the connection to the mail server', () => {
   const smtp = new FakeSmtpServer();
   before(() => smtp.start());
   after(() => smtp.stop());
-  afterEach(() => closeMailTransport());
+  afterEach(closeServiceScope);
 
   it('must be encrypted in production, except on this machine', async () => {
     // The same server at an address that is not one of this machine in the sense of the rule.
@@ -71,9 +72,9 @@ describe('the connection to the mail server', () => {
     const error = await captureError(send({ ...PRODUCTION_ENV, SMTP_URL: elsewhere }));
     expect(error).to.include({ fault: 'unavailable' });
     expect(smtp.attempts).to.deep.equal([]);
-    await closeMailTransport();
+    await closeServiceScope();
     await send({ ...PRODUCTION_ENV, SMTP_URL: smtp.url });
-    await closeMailTransport();
+    await closeServiceScope();
     await send({ SMTP_URL: elsewhere });
     expect(smtp.attempts).to.deep.equal(['ann@example.com', 'ann@example.com']);
   });

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import type { FormFile } from '../../dev/sampleUpstream/protocols/requestBody.ts';
-import { closeUpstreamConnections } from '../../shared/gateways/upstreams/http.ts';
+import { closeServiceScope } from '../../shared/lib/serviceScope.ts';
 import { FakeUpstream, isForm } from '../fakes/fakeUpstream.ts';
 import {
   type AdapterFactory,
@@ -35,7 +35,7 @@ describe('images for an OpenAI-compatible upstream', () => {
     folder = await mkdtemp(join(tmpdir(), 'genmeter-openai-'));
   });
   after(async () => {
-    await closeUpstreamConnections();
+    await closeServiceScope();
     await upstream.stop();
     await rm(folder, { recursive: true });
   });

@@ -4,12 +4,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import {
-  closeDownloadConnections,
   type DownloadLimits,
   downloadContent,
   InvalidOutputError,
   LocalFileError,
 } from '../../shared/gateways/media/download.ts';
+import { closeServiceScope } from '../../shared/lib/serviceScope.ts';
 import { closeFileServers, startFileServer, startRawFileServer } from '../fakes/fileServers.ts';
 import { captureError, expectRejection } from '../harness/expectRejection.ts';
 import { setTestConfig } from '../harness/testConfig.ts';
@@ -36,7 +36,7 @@ describe('the download of an output of unknown size', () => {
   });
   beforeEach(() => setTestConfig());
   afterEach(async () => {
-    await closeDownloadConnections();
+    await closeServiceScope();
     closeFileServers();
     for (const name of await readdir(folder)) await rm(join(folder, name));
   });

@@ -1,6 +1,7 @@
 import type { Socket } from 'node:net';
 import { expect } from 'chai';
-import { closeUpstreamConnections, requestJson } from '../../shared/gateways/upstreams/http.ts';
+import { requestJson } from '../../shared/gateways/upstreams/http.ts';
+import { closeServiceScope } from '../../shared/lib/serviceScope.ts';
 import { closeFileServers, startFileServer, startRawFileServer } from '../fakes/fileServers.ts';
 import { setTestConfig } from '../harness/testConfig.ts';
 import { captureUpstreamError } from '../harness/upstreamAdapter.ts';
@@ -16,7 +17,7 @@ const toTls = (url: string) => url.replace('http:', 'https:');
 describe('the connection of a submit', () => {
   before(() => setTestConfig({ UPSTREAM_TIMEOUT_MS: '1000' }));
   afterEach(closeFileServers);
-  after(closeUpstreamConnections);
+  after(closeServiceScope);
 
   const failures: [string, () => Promise<string>][] = [
     ['is refused', () => Promise.resolve('http://127.0.0.1:1')],

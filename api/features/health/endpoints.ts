@@ -1,3 +1,4 @@
+import { SQL_FUNCTIONS } from '../../../shared/domain/features.ts';
 import { getReadinessProblems } from '../../../shared/domain/platform/readiness.ts';
 import { ServiceError } from '../../../shared/spec/errors.ts';
 import { VERSION } from '../../../shared/spec/version.ts';
@@ -53,7 +54,7 @@ export const SERVICE: Feature = {
       response: { description: 'The service is ready.', schema: ReadyResponse, example: { status: 'ready' } },
       run: async ({ ctx }) => {
         ctx.set('cache-control', 'no-store');
-        const problems = ctx.state.isDraining === true ? [STOPPING] : await getReadinessProblems();
+        const problems = ctx.state.isDraining === true ? [STOPPING] : await getReadinessProblems(SQL_FUNCTIONS);
         if (problems.length > 0) throw notReady(problems);
         return { status: 'ready' };
       },

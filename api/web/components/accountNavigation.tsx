@@ -1,22 +1,8 @@
 import type { VNode } from 'preact';
+import { type AccountEntry, listAccountEntries } from '../navigation.ts';
 import { Form } from './form.tsx';
 
-/** Pages of the account area, in the order of its navigation. */
-const ACCOUNT_PAGES = [
-  ['/account/', 'Overview'],
-  ['/account/library/', 'Library'],
-  ['/account/usage/', 'Usage'],
-  ['/account/ledger/', 'Ledger'],
-  ['/account/billing/', 'Billing'],
-  ['/account/keys/', 'API keys'],
-  ['/account/webhooks/', 'Webhooks'],
-  ['/account/connect/', 'Connect'],
-  ['/account/applications/', 'Applications'],
-  ['/account/affiliate/', 'Affiliate'],
-  ['/account/settings/', 'Settings'],
-] as const;
-
-export type AccountPagePath = (typeof ACCOUNT_PAGES)[number][0];
+export type AccountPagePath = AccountEntry['path'];
 
 export interface AccountNavigationProps {
   current: AccountPagePath;
@@ -30,7 +16,7 @@ export function AccountNavigation(props: AccountNavigationProps & { width?: stri
   return (
     <nav class={width === undefined ? 'tabs' : `tabs ${width}`} aria-label="Account">
       <ul>
-        {ACCOUNT_PAGES.map(([path, label]) => (
+        {listAccountEntries().map(({ path, label }) => (
           <li>
             <a href={path} aria-current={path === current ? 'page' : undefined}>
               {label}

@@ -1,16 +1,8 @@
 import type { VNode } from 'preact';
-import { hasPermission, type StaffPermission, type StaffRole } from '../../../shared/spec/staff.ts';
+import { hasPermission, type StaffRole } from '../../../shared/spec/staff.ts';
+import { listStaffEntries, type StaffEntry } from '../navigation.ts';
 
-/** Pages of the staff console in the order of their navigation, with the permission that each requires. */
-const STAFF_PAGES = [
-  ['/admin/', 'Dashboard', 'viewDashboard'],
-  ['/admin/accounts/', 'Accounts', 'viewAccounts'],
-  ['/admin/reports/', 'Reports', 'viewReports'],
-  ['/admin/queues', 'Queues', 'manageQueues'],
-  ['/admin/audit/', 'Audit log', 'viewAuditLog'],
-] as const satisfies readonly (readonly [path: string, label: string, permission: StaffPermission])[];
-
-export type StaffPagePath = (typeof STAFF_PAGES)[number][0];
+export type StaffPagePath = StaffEntry['path'];
 
 export interface StaffNavigationProps {
   current: StaffPagePath;
@@ -26,13 +18,15 @@ export function StaffNavigation({ current, email, role }: StaffNavigationProps):
   return (
     <nav class="tabs wide" aria-label="Staff">
       <ul>
-        {STAFF_PAGES.filter(([, , permission]) => hasPermission(role, permission)).map(([path, label]) => (
-          <li>
-            <a href={path} aria-current={path === current ? 'page' : undefined}>
-              {label}
-            </a>
-          </li>
-        ))}
+        {listStaffEntries()
+          .filter(({ permission }) => hasPermission(role, permission))
+          .map(({ path, label }) => (
+            <li>
+              <a href={path} aria-current={path === current ? 'page' : undefined}>
+                {label}
+              </a>
+            </li>
+          ))}
       </ul>
       <p class="quiet small">
         Signed in as {email}, role {role}

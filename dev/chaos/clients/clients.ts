@@ -1,4 +1,4 @@
-import type { Violation } from '../../../shared/domain/credits/integrity/invariant.ts';
+import type { Violation } from '../../../shared/domain/invariant.ts';
 import type { ClientStore } from './clientStore.ts';
 import { onboardCustomers, runClientLoop } from './clientLoop.ts';
 import { checkDrained } from './drained.ts';

@@ -1,8 +1,4 @@
-import {
-  CLOCK_SKEW_INTERVAL,
-  type Queryable,
-  type Violation,
-} from '../../../shared/domain/credits/integrity/invariant.ts';
+import { CLOCK_SKEW_INTERVAL, type Queryable, type Violation } from '../../../shared/domain/invariant.ts';
 import type { ClientStore } from './clientStore.ts';
 import { type ClientRule, STATEMENTS } from './violations.ts';
 

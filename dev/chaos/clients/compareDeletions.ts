@@ -1,4 +1,4 @@
-import type { Queryable, Violation } from '../../../shared/domain/credits/integrity/invariant.ts';
+import type { Queryable, Violation } from '../../../shared/domain/invariant.ts';
 import { getId, type StripeStore } from '../../../test/fakes/stripe/store.ts';
 import type { AccountDeletion, ClientStore } from './clientStore.ts';
 import { STATEMENTS, type ReportFunction } from './violations.ts';

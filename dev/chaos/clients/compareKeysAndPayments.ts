@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { Queryable } from '../../../shared/domain/credits/integrity/invariant.ts';
+import type { Queryable } from '../../../shared/domain/invariant.ts';
 import type { ClientStore } from './clientStore.ts';
 import type { ReportFunction } from './violations.ts';
 

@@ -1,4 +1,4 @@
-import type { Violation } from '../../../shared/domain/credits/integrity/invariant.ts';
+import type { Violation } from '../../../shared/domain/invariant.ts';
 
 /** The rules that clients check, by name. */
 export const STATEMENTS = {

@@ -1,6 +1,6 @@
 import { rmSync } from 'node:fs';
 import { exitWithUsageError, readCommandLine } from '../../../shared/lib/commandLine.ts';
-import type { Violation } from '../../../shared/domain/credits/integrity/invariant.ts';
+import type { Violation } from '../../../shared/domain/invariant.ts';
 import { parseNumberOption, parseIntegerOption } from '../options.ts';
 import { runChaos } from '../runChaos.ts';
 import { SEEDED_BUGS } from './bugs.ts';

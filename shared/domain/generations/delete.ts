@@ -1,7 +1,8 @@
 import { now } from '../../lib/clock.ts';
 import { prepared, runStatement } from '../../lib/database/preparedStatements.ts';
 import { ServiceError } from '../../spec/errors.ts';
-import type { Caller } from '../accounts/caller.ts';
+import { Generation } from '../../tables/Generation.ts';
+import { buildServiceCaller, type Caller } from '../accounts/caller.ts';
 import { withVerifiedCredential } from '../accounts/credentialChanges.ts';
 import { blockSize, BLOCK_LEVELS } from './ordinals.ts';
 
@@ -48,4 +49,20 @@ export async function deleteGeneration(caller: Caller, uuid: string): Promise<vo
   );
   if (rows.length > 0) return;
   throw new ServiceError('not_found', 'Not found. This account has no generation with that UUID.');
+}
+
+const DELETE_BATCH_SIZE = 500;
+
+/** Deletes the generations of an account one by one, so that lists, counters and file deletions stay consistent. */
+export async function deleteAccountGenerations(accountId: number): Promise<void> {
+  for (;;) {
+    const rows = await Generation.query()
+      .where({ account_id: accountId })
+      .whereNull('deleted_at')
+      .select('uuid')
+      .orderBy('number')
+      .limit(DELETE_BATCH_SIZE);
+    for (const { uuid } of rows) await deleteGeneration(buildServiceCaller(accountId), uuid);
+    if (rows.length < DELETE_BATCH_SIZE) return;
+  }
 }

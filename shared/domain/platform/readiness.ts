@@ -1,8 +1,8 @@
 import { prepared, runStatement } from '../../lib/database/preparedStatements.ts';
+import type { SqlFunction } from '../../lib/database/sqlFunctions.ts';
 import { logger } from '../../lib/logger.ts';
 import { perService } from '../../lib/serviceScope.ts';
 import { MIGRATION_NAMES } from '../../lib/migrationNames.ts';
-import { SQL_FUNCTIONS } from '../sqlFunctions.ts';
 import { arePlansReleased } from '../catalog/releasedPlans.ts';
 import { isCatalogReleased, reportOlderCatalog } from '../catalog/releases.ts';
 import { probeQueues } from '../../queues/heartbeat.ts';
@@ -22,18 +22,21 @@ const state = perService(() => ({
   logged: '',
 }));
 
-/** Lists the problems that make the service unavailable, without internal details; empty if it is ready. Never rejects. */
-export function getReadinessProblems(): Promise<string[]> {
+/**
+ * Lists the problems that make the service unavailable, without internal details; empty if it is ready. Never rejects.
+ * @param required functions that the database must have.
+ */
+export function getReadinessProblems(required: readonly SqlFunction[]): Promise<string[]> {
   const at = performance.now();
   const current = state();
   if (current.last === undefined || at - current.last.askedAt > CACHE_MS) {
-    current.last = { problems: findReadinessProblems(), askedAt: at };
+    current.last = { problems: findReadinessProblems(required), askedAt: at };
   }
   return current.last.problems;
 }
 
-async function findReadinessProblems(): Promise<string[]> {
-  const problems = (await Promise.all([findDatabaseProblems(), findQueueProblems()])).flat();
+async function findReadinessProblems(required: readonly SqlFunction[]): Promise<string[]> {
+  const problems = (await Promise.all([findDatabaseProblems(required), findQueueProblems()])).flat();
   logChange(problems);
   return problems;
 }
@@ -47,9 +50,9 @@ function logChange(problems: string[]): void {
   else logger.info('ready again');
 }
 
-async function findDatabaseProblems(): Promise<string[]> {
+async function findDatabaseProblems(required: readonly SqlFunction[]): Promise<string[]> {
   try {
-    const functions = SQL_FUNCTIONS.map(({ installedName }) => installedName);
+    const functions = required.map(({ installedName }) => installedName);
     const bindings = { names: [...MIGRATION_NAMES], functions };
     const [row] = await runStatement<{ applied: number; functions: number }>(READINESS, bindings);
     if (row?.applied !== MIGRATION_NAMES.length || row.functions < functions.length)

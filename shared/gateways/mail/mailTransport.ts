@@ -32,7 +32,10 @@ interface Transport {
   close(): void;
 }
 
-const state = perService(() => ({ transport: undefined as Promise<Transport> | undefined }));
+const state = perService(
+  () => ({ transport: undefined as Promise<Transport> | undefined }),
+  async ({ transport }) => (await transport)?.close(),
+);
 
 /** Opens the connections on first use: nodemailer is loaded only where e-mail is sent. */
 async function openTransport(): Promise<Transport> {
@@ -90,11 +93,4 @@ export async function sendMail({ to, uuid, headers, ...content }: MailMessage): 
   } catch (error) {
     throw toMailError(error as Error);
   }
-}
-
-/** Closes the connections, if there are any. */
-export async function closeMailTransport(): Promise<void> {
-  const { transport } = state();
-  state().transport = undefined;
-  (await transport)?.close();
 }

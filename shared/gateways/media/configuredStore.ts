@@ -17,15 +17,11 @@ export const getMediaStore = perService(
           secretAccessKey: config.MEDIA_S3_SECRET_ACCESS_KEY,
           prefix: config.MEDIA_S3_PREFIX,
         }),
+  (store) => store.close(),
 );
 
 /** Returns `ab/cdef…`: 122 random bits, which cannot be guessed, spread over 256 folders. */
 export function getMediaFolder(mediaToken: string): string {
   const hex = mediaToken.replaceAll('-', '');
   return `${hex.slice(0, 2)}/${hex.slice(2)}`;
-}
-
-/** Closes idle connections. */
-export async function closeMediaStore(): Promise<void> {
-  await getMediaStore().close();
 }

@@ -55,14 +55,17 @@ const REDIRECTS_MAX = 3;
 const CUSTOMER_CONNECTIONS_PER_ORIGIN = 4;
 const CUSTOMER_CONNECT_TIMEOUT_MS = 3_000;
 
-const agents = perService(() => ({
-  unrestrictedAgent: new Agent({ connections: config.UPSTREAM_CONCURRENCY }),
-  publicAgent: new Agent({ connections: config.UPSTREAM_CONCURRENCY, connect: { lookup: lookupPublicAddress } }),
-  customerAgent: new Agent({
-    connections: CUSTOMER_CONNECTIONS_PER_ORIGIN,
-    connect: { lookup: resolvePublicAddress, timeout: CUSTOMER_CONNECT_TIMEOUT_MS },
+const agents = perService(
+  () => ({
+    unrestrictedAgent: new Agent({ connections: config.UPSTREAM_CONCURRENCY }),
+    publicAgent: new Agent({ connections: config.UPSTREAM_CONCURRENCY, connect: { lookup: lookupPublicAddress } }),
+    customerAgent: new Agent({
+      connections: CUSTOMER_CONNECTIONS_PER_ORIGIN,
+      connect: { lookup: resolvePublicAddress, timeout: CUSTOMER_CONNECT_TIMEOUT_MS },
+    }),
   }),
-}));
+  (open) => Promise.all(Object.values(open).map((agent) => agent.destroy())),
+);
 
 /**
  * Streams a source to a local file, within limits of size and time. Private addresses are rejected unless the policy
@@ -280,9 +283,4 @@ function* decodeDataUrl(url: string): Generator<Buffer> {
     rest = chunk.slice(whole);
   }
   yield Buffer.from(rest, 'base64');
-}
-
-/** Closes idle connections. */
-export async function closeDownloadConnections(): Promise<void> {
-  await Promise.all(Object.values(agents()).map((agent) => agent.destroy()));
 }

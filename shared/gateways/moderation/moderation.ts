@@ -47,6 +47,7 @@ const agent = perService(
       bodyTimeout: 0,
       connect: { timeout: config.MODERATION_TIMEOUT_MS },
     }),
+  (open) => open.destroy(),
 );
 
 export function isModerationEnabled(): boolean {
@@ -104,9 +105,4 @@ function toSentence(reason: unknown): string {
   if (text === '') return DEFAULT_REASON;
   const short = text.slice(0, REASON_MAX_CHARACTERS).toWellFormed();
   return /[.!?\u2026]$/.test(short) ? short : `${short}.`;
-}
-
-/** Closes idle connections. */
-export async function closeModerationConnections(): Promise<void> {
-  await agent().destroy();
 }

@@ -33,13 +33,16 @@ function newAgent(connections: number): Agent {
   });
 }
 
-const agents = perService(() => ({
-  // Submits have connections of their own: behind queries, their time could run out before they were sent.
-  submitAgent: newAgent(config.UPSTREAM_CONCURRENCY),
-  // Synchronous submits hold a connection for minutes.
-  outputAgent: newAgent(config.UPSTREAM_CONCURRENCY),
-  queryAgent: newAgent(2 * config.UPSTREAM_CONCURRENCY),
-}));
+const agents = perService(
+  () => ({
+    // Submits have connections of their own: behind queries, their time could run out before they were sent.
+    submitAgent: newAgent(config.UPSTREAM_CONCURRENCY),
+    // Synchronous submits hold a connection for minutes.
+    outputAgent: newAgent(config.UPSTREAM_CONCURRENCY),
+    queryAgent: newAgent(2 * config.UPSTREAM_CONCURRENCY),
+  }),
+  (open) => Promise.all(Object.values(open).map((agent) => agent.destroy())),
+);
 
 /**
  * Reports the moment at which a connection starts to send a request. Until then, the upstream can have received nothing:
@@ -102,9 +105,4 @@ export async function requestStream<Read>(
     const { code = '', message } = error as Error & { code?: string };
     throw new UpstreamError(isStarted ? 'unknown' : 'unavailable', message || code, { hasResponse: false });
   }
-}
-
-/** Closes idle connections. */
-export async function closeUpstreamConnections(): Promise<void> {
-  await Promise.all(Object.values(agents()).map((agent) => agent.destroy()));
 }

@@ -59,7 +59,6 @@ export function requireUpstreamKeys(): void {
 
 export { isRecentCallback, verifyCallback } from './callbacks/index.ts';
 export type { CallbackRequest } from './callbacks/callbackProtocol.ts';
-export { closeUpstreamConnections } from './http.ts';
 export {
   computeCostCents,
   buildUpstreamInput,

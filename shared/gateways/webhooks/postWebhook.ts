@@ -31,8 +31,9 @@ export interface AttemptResult {
 const RESPONSE_MAX_BYTES = 4 * 1024;
 const RESPONSE_BODY_TIMEOUT_MS = 1_000;
 
-const connections = perService(() =>
-  createWebhookConnections(config.WEBHOOK_ADDRESSES === 'any' ? undefined : resolvePublicAddress),
+const connections = perService(
+  () => createWebhookConnections(config.WEBHOOK_ADDRESSES === 'any' ? undefined : resolvePublicAddress),
+  ({ agent }) => agent.destroy(),
 );
 
 /**
@@ -107,9 +108,4 @@ function toResult({ statusCode: status, headers }: HttpResponse): AttemptResult 
     error: status >= 300 && status < 400 ? 'redirect' : `status ${status}`,
     ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
   };
-}
-
-/** Closes all connections. */
-export async function closeWebhookConnections(): Promise<void> {
-  await connections().agent.destroy();
 }

@@ -1,4 +1,4 @@
-import type { Queryable, Violation } from '../../../shared/domain/credits/integrity/invariant.ts';
+import type { Queryable, Violation } from '../../../shared/domain/invariant.ts';
 import type { PlanPayment } from './planPayments.ts';
 import type { StripeSummary } from './summary.ts';
 

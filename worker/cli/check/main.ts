@@ -1,4 +1,4 @@
-import { INVARIANTS } from '../../../shared/domain/credits/integrity/index.ts';
+import { INVARIANTS } from '../../../shared/domain/integrity/index.ts';
 import { readCommandLine } from '../../../shared/lib/commandLine.ts';
 import { runMain } from '../../../shared/lib/runMain.ts';
 import { formatJson, formatHeader, formatReport, formatRow, formatInvariantList } from './report.ts';
@@ -47,9 +47,7 @@ function parseCheckOptions() {
 
 async function checkDatabase(isDrained: boolean, isJson: boolean): Promise<void> {
   // Imported here, so that --help and --list require no configuration.
-  const { checkIntegrity, CheckUnavailableError } = await import(
-    '../../../shared/domain/credits/integrity/checkIntegrity.ts'
-  );
+  const { checkIntegrity, CheckUnavailableError } = await import('../../../shared/domain/integrity/checkIntegrity.ts');
   const { openCommandService } = await import('../commandService.ts');
   const service = await openCommandService(process.env, 'check');
   let isHeaderPrinted = false;

@@ -1,10 +1,10 @@
-import type { IntegrityReport } from '../../../shared/domain/credits/integrity/checkIntegrity.ts';
+import type { IntegrityReport } from '../../../shared/domain/integrity/checkIntegrity.ts';
 import {
   type CheckResult,
   type Invariant,
   INVARIANTS,
   VIOLATIONS_MAX,
-} from '../../../shared/domain/credits/integrity/index.ts';
+} from '../../../shared/domain/integrity/index.ts';
 
 /** Number of violations of each invariant in the report. */
 const VIOLATIONS_SHOWN_MAX = 20;

@@ -1,4 +1,4 @@
-import type { Queryable } from '../../../../shared/domain/credits/integrity/invariant.ts';
+import type { Queryable } from '../../../../shared/domain/invariant.ts';
 import type { WebhookEventType } from '../../../../shared/spec/events.ts';
 import type { ReceivedMessage } from '../../webhookReceiver.ts';
 import type { ClientStore } from '../clientStore.ts';

@@ -1,4 +1,4 @@
-import type { Queryable } from '../../../../shared/domain/credits/integrity/invariant.ts';
+import type { Queryable } from '../../../../shared/domain/invariant.ts';
 
 /** A dispatch reads the endpoints at most this long after it has marked its events. */
 export const DISPATCH_TRANSACTION_MS = 10_000;

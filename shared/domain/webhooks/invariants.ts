@@ -1,4 +1,4 @@
-import { CLOCK_SKEW_INTERVAL, type Invariant } from './invariant.ts';
+import { CLOCK_SKEW_INTERVAL, type Invariant } from '../invariant.ts';
 
 /** Recorded events, webhook endpoints and their deliveries. */
 export const NOTIFICATION_INVARIANTS: readonly Invariant[] = [

@@ -1,4 +1,4 @@
-import type { Invariant } from './invariant.ts';
+import type { Invariant } from '../invariant.ts';
 
 /** Suspensions and reinstatements in the audit log, each with the one before and the one after it. */
 const SUSPENSIONS = `

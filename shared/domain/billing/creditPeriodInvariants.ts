@@ -1,5 +1,5 @@
-import { MONTH_PLAN, MONTH_START } from '../monthPlan.ts';
-import { CLOCK_SKEW_INTERVAL, type Invariant } from './invariant.ts';
+import { MONTH_PLAN, MONTH_START } from '../credits/monthPlan.ts';
+import { CLOCK_SKEW_INTERVAL, type Invariant } from '../invariant.ts';
 
 /** Monthly credits of a subscription: each month is granted once and on time, and the remainder expires or rolls over. */
 

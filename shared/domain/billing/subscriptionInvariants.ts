@@ -1,6 +1,6 @@
-import { TEST_PARALLEL_LIMIT } from '../../../spec/testMode.ts';
-import { PAST_DUE_GRACE_DAYS } from '../../../spec/limits.ts';
-import { CLOCK_SKEW_INTERVAL, type Invariant } from './invariant.ts';
+import { TEST_PARALLEL_LIMIT } from '../../spec/testMode.ts';
+import { PAST_DUE_GRACE_DAYS } from '../../spec/limits.ts';
+import { CLOCK_SKEW_INTERVAL, type Invariant } from '../invariant.ts';
 
 /** Subscriptions, the entitlement of their accounts, and the sync with the payment processor. */
 

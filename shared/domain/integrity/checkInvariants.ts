@@ -1,5 +1,5 @@
-import { INVARIANTS } from './allInvariants.ts';
-import type { Invariant, Queryable, Violation } from './invariant.ts';
+import { INVARIANTS } from '../features.ts';
+import type { Invariant, Queryable, Violation } from '../invariant.ts';
 
 /** Violations reported for one invariant. More of the same kind add no information. */
 export const VIOLATIONS_MAX = 1_000;

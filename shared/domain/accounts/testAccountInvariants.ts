@@ -1,5 +1,5 @@
-import { TEST_UPSTREAM_NAME } from '../../../spec/testMode.ts';
-import type { Invariant } from './invariant.ts';
+import { TEST_UPSTREAM_NAME } from '../../spec/testMode.ts';
+import type { Invariant } from '../invariant.ts';
 
 /** Tables whose rows mean money, access or messages. A test account has none of them. */
 const FORBIDDEN_TABLES = [

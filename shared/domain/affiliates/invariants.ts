@@ -1,5 +1,5 @@
-import { COMMISSION_PENDING_DAYS, COMMISSION_PERCENT, REFERRAL_WINDOW_DAYS } from '../../../spec/limits.ts';
-import { CLOCK_SKEW_INTERVAL, type Invariant } from './invariant.ts';
+import { COMMISSION_PENDING_DAYS, COMMISSION_PERCENT, REFERRAL_WINDOW_DAYS } from '../../spec/limits.ts';
+import { CLOCK_SKEW_INTERVAL, type Invariant } from '../invariant.ts';
 
 /** Referrals, the commissions that they earn, and the payouts of those. */
 export const AFFILIATE_INVARIANTS: readonly Invariant[] = [

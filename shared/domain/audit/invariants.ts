@@ -1,4 +1,4 @@
-import type { Invariant } from './invariant.ts';
+import type { Invariant } from '../invariant.ts';
 
 /** Staff actions that move credits or money: each has its audit entry, and each audit entry its effect. */
 

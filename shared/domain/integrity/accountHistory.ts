@@ -1,4 +1,4 @@
-import type { Queryable } from './invariant.ts';
+import type { Queryable } from '../invariant.ts';
 
 /** Lines of each kind in a history, the newest ones. */
 const MAX_LINES_PER_KIND = 500;

@@ -1,5 +1,5 @@
-import { UUID_PATTERN } from '../../../lib/uuid.ts';
-import type { Invariant } from './invariant.ts';
+import { UUID_PATTERN } from '../../lib/uuid.ts';
+import type { Invariant } from '../invariant.ts';
 
 /** Balances, buckets, and the chain of ledger entries behind them. */
 

@@ -1,6 +1,6 @@
-import { FAILURE_MESSAGES } from '../../../gateways/upstreams/index.ts';
-import { UNCONFIRMED_SUBMITS_MAX } from '../../../spec/limits.ts';
-import { CLOCK_SKEW_INTERVAL, type Invariant } from './invariant.ts';
+import { FAILURE_MESSAGES } from '../../gateways/upstreams/index.ts';
+import { UNCONFIRMED_SUBMITS_MAX } from '../../spec/limits.ts';
+import { CLOCK_SKEW_INTERVAL, type Invariant } from '../invariant.ts';
 
 /** Generations: their charges and refunds, the slots that they occupy, and their results. */
 

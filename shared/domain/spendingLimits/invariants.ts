@@ -1,4 +1,4 @@
-import { CLOCK_SKEW_INTERVAL, type Invariant } from './invariant.ts';
+import { CLOCK_SKEW_INTERVAL, type Invariant } from '../invariant.ts';
 
 /**
  * Generations of the window of each limit that is in force: what they cost, less refunds, when the last one was charged, and

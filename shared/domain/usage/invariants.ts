@@ -1,4 +1,4 @@
-import type { Invariant } from './invariant.ts';
+import type { Invariant } from '../invariant.ts';
 
 /** Usage sums, compared with the generations that they summarize. */
 export const USAGE_INVARIANTS: readonly Invariant[] = [

@@ -1,12 +1,12 @@
 import pg from 'pg';
-import { now } from '../../../lib/clock.ts';
-import { config } from '../../../lib/config.ts';
+import { now } from '../../lib/clock.ts';
+import { config } from '../../lib/config.ts';
 import {
   type DatabaseLocation,
   getDatabaseLocation,
   describeDatabaseError,
   formatDatabase,
-} from '../../../lib/database/describeError.ts';
+} from '../../lib/database/describeError.ts';
 import { type CheckResult, checkEach, readAccountHistory, withReadOnlySnapshot, type Queryable } from './index.ts';
 
 /** Accounts whose history is part of a report. */

@@ -1,4 +1,4 @@
-import type { Invariant } from './invariant.ts';
+import type { Invariant } from '../invariant.ts';
 
 /** Sums of the staff metrics (docs/metrics.md), compared with the rows that they summarize. */
 

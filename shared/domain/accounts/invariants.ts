@@ -1,5 +1,5 @@
-import { ACTIVE_API_KEYS_MAX } from '../../../spec/limits.ts';
-import type { Invariant } from './invariant.ts';
+import { ACTIVE_API_KEYS_MAX } from '../../spec/limits.ts';
+import type { Invariant } from '../invariant.ts';
 
 /** API keys, requests with an Idempotency-Key, and the access to accounts that are being deleted. */
 export const API_KEY_INVARIANTS: readonly Invariant[] = [

@@ -1,5 +1,5 @@
-import { AUTO_TOPUP_INTERVAL_MS } from '../../../spec/limits.ts';
-import { CLOCK_SKEW_INTERVAL, type Invariant } from './invariant.ts';
+import { AUTO_TOPUP_INTERVAL_MS } from '../../spec/limits.ts';
+import { CLOCK_SKEW_INTERVAL, type Invariant } from '../invariant.ts';
 
 /** Top-ups: one ledger entry per payment, their reversals, and the interval between automatic ones. */
 

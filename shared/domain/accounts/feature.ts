@@ -1,0 +1,34 @@
+import { ApiKey } from '../../tables/ApiKey.ts';
+import { SecurityEvent } from '../../tables/SecurityEvent.ts';
+import { listTable } from '../exportList.ts';
+import type { DomainFeature } from '../feature.ts';
+import { API_KEY_INVARIANTS } from './invariants.ts';
+import { pruneSecurityEvents } from './securityEvents.ts';
+import { TEST_ACCOUNT_INVARIANTS } from './testAccountInvariants.ts';
+
+export const ACCOUNTS: DomainFeature = {
+  invariants: [...API_KEY_INVARIANTS, ...TEST_ACCOUNT_INVARIANTS],
+  exportLists: [
+    listTable('api_keys', 'number', [
+      'uuid',
+      'number',
+      'name',
+      'prefix',
+      'last_used_at',
+      'revoked_at',
+      'created_at',
+      'scopes',
+      'expires_at',
+      'allowed_models',
+      'allowed_ips',
+    ]),
+    listTable('security_events', 'id', ['event', 'network', 'user_agent', 'details', 'created_at']),
+  ],
+  erasure: {
+    inTransaction: async (transaction, { id: accountId }) => {
+      await SecurityEvent.query(transaction).delete().where({ account_id: accountId });
+      await ApiKey.query(transaction).patch({ name: 'erased', allowed_ips: null }).where({ account_id: accountId });
+    },
+  },
+  retention: { 'sessions.prune': [pruneSecurityEvents] },
+};

@@ -1,0 +1,82 @@
+import { Affiliate } from '../../tables/Affiliate.ts';
+import { Invoice } from '../../tables/Invoice.ts';
+import { listTable } from '../exportList.ts';
+import type { DomainFeature } from '../feature.ts';
+import { CREDIT_PERIOD_INVARIANTS } from './creditPeriodInvariants.ts';
+import { oweBackAfterDeletion } from './invoiceRefunds.ts';
+import { clearEventPayloads, prunePaymentEvents } from './paymentEvents.ts';
+import { SUBSCRIPTION_INVARIANTS } from './subscriptionInvariants.ts';
+import { TOPUP_INVARIANTS } from './topupInvariants.ts';
+
+export const BILLING: DomainFeature = {
+  invariants: [...SUBSCRIPTION_INVARIANTS, ...CREDIT_PERIOD_INVARIANTS, ...TOPUP_INVARIANTS],
+  exportLists: [
+    listTable('subscriptions', 'id', [
+      'uuid',
+      'plan_slug',
+      'status',
+      'processor',
+      'stripe_subscription_id',
+      'started_at',
+      'activated_at',
+      'current_period_end',
+      'paid_until',
+      'past_due_since',
+      'cancel_at_period_end',
+      'ended_at',
+      'created_at',
+    ]),
+    listTable('topups', 'uuid', [
+      'uuid',
+      'kind',
+      'status',
+      'amount_cents',
+      'credits',
+      'net_cents',
+      'tax_cents',
+      'discount_cents',
+      'stripe_session_id',
+      'stripe_payment_intent_id',
+      'failure_code',
+      'reversed_cents',
+      'is_disputed',
+      'credits_reversed',
+      'created_at',
+      'completed_at',
+    ]),
+    listTable('topup_refunds', 'topup_uuid', ['topup_uuid', 'status', 'created_at', 'completed_at']),
+    listTable('owed_refunds', 'invoice_id', ['invoice_id', 'status', 'created_at', 'completed_at']),
+    listTable('invoices', 'uuid', [
+      'uuid',
+      'kind',
+      'topup_uuid',
+      'stripe_invoice_id',
+      'number',
+      'description',
+      'status',
+      'currency',
+      'total_cents',
+      'tax_cents',
+      'discount_cents',
+      'net_cents',
+      'refunded_cents',
+      'hosted_invoice_url',
+      'pdf_url',
+      'created_at',
+      'paid_at',
+    ]),
+  ],
+  erasure: {
+    inTransaction: async (transaction, account) => {
+      const withoutAddresses = { hosted_invoice_url: null, pdf_url: null };
+      await Invoice.query(transaction).patch(withoutAddresses).where({ account_id: account.id });
+      await oweBackAfterDeletion(transaction, account);
+    },
+    after: async ({ id: accountId, uuid, stripe_customer_id: customerId }) => {
+      const affiliate = await Affiliate.query().findById(accountId);
+      const names = [uuid, customerId, affiliate?.connect_account_id ?? null];
+      await clearEventPayloads(names.filter((name) => name !== null));
+    },
+  },
+  retention: { 'paymentEvents.prune': [prunePaymentEvents] },
+};

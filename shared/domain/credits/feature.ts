@@ -1,0 +1,25 @@
+import { listTable } from '../exportList.ts';
+import type { DomainFeature } from '../feature.ts';
+import { LEDGER_INVARIANTS } from './invariants.ts';
+import { LOCK_ACCOUNTS } from './lockAccounts.ts';
+import { LOW_CREDITS_THRESHOLD } from './lowCredits.ts';
+import { MONTH_PLAN, MONTH_START } from './monthPlan.ts';
+import { RENEW_CREDIT_PERIODS } from './periods.ts';
+
+export const CREDITS: DomainFeature = {
+  sqlFunctions: [LOCK_ACCOUNTS, LOW_CREDITS_THRESHOLD, MONTH_START, MONTH_PLAN, RENEW_CREDIT_PERIODS],
+  invariants: LEDGER_INVARIANTS,
+  exportLists: [
+    listTable('ledger_entries', 'number', [
+      'number',
+      'uuid',
+      'entry_type',
+      'amount',
+      'plan_amount',
+      'balance_after',
+      'description',
+      'generation_uuid',
+      'created_at',
+    ]),
+  ],
+};

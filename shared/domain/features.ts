@@ -1,0 +1,54 @@
+import { ACCOUNTS } from './accounts/feature.ts';
+import { AFFILIATES } from './affiliates/feature.ts';
+import { AUDIT } from './audit/feature.ts';
+import { BILLING } from './billing/feature.ts';
+import { CREDITS } from './credits/feature.ts';
+import { EMAILS } from './emails/feature.ts';
+import type { DomainFeature, PruneJob } from './feature.ts';
+import { GENERATIONS } from './generations/feature.ts';
+import { OAUTH } from './oauth/feature.ts';
+import { PLATFORM } from './platform/feature.ts';
+import { SIGN_IN } from './signIn/feature.ts';
+import { SPENDING_LIMITS } from './spendingLimits/feature.ts';
+import { UPLOADS } from './uploads/feature.ts';
+import { USAGE } from './usage/feature.ts';
+import { WEBHOOKS } from './webhooks/feature.ts';
+
+/**
+ * All subjects that have a feature, in the order of a download, an erasure and the integrity check. Three rules bind it:
+ * access ends before other rows are erased; a subject comes after those whose SQL functions it calls; webhooks come
+ * before e-mail, as events are locked before what follows from them.
+ */
+const FEATURES: readonly DomainFeature[] = [
+  SIGN_IN,
+  ACCOUNTS,
+  SPENDING_LIMITS,
+  OAUTH,
+  CREDITS,
+  GENERATIONS,
+  UPLOADS,
+  BILLING,
+  AFFILIATES,
+  WEBHOOKS,
+  EMAILS,
+  USAGE,
+  PLATFORM,
+  AUDIT,
+];
+
+/** All functions that a release installs, a called one before its callers. */
+export const SQL_FUNCTIONS = FEATURES.flatMap(({ sqlFunctions = [] }) => sqlFunctions);
+
+/** All invariants, in the order in which they are checked and reported. */
+export const INVARIANTS = FEATURES.flatMap(({ invariants = [] }) => invariants);
+
+/** All lists of a download, in their order in the file. */
+export const EXPORT_LISTS = FEATURES.flatMap(({ exportLists = [] }) => exportLists);
+
+/** All parts of an erasure, in their order. */
+export const ERASURES = FEATURES.flatMap(({ erasure = [] }) => erasure);
+
+/** Lists the steps of a job that deletes rows after their retention. */
+export function listPruneSteps(job: PruneJob): (() => Promise<void>)[] {
+  return FEATURES.flatMap(({ retention }) => retention?.[job] ?? []);
+}

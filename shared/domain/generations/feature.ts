@@ -1,0 +1,86 @@
+import { config } from '../../lib/config.ts';
+import { db } from '../../lib/database/pool.ts';
+import { type ExportList, type ExportRow, qualifyColumns, selectNext } from '../exportList.ts';
+import type { DomainFeature } from '../feature.ts';
+import { CHARGE_GENERATIONS, DECIDE_CREATES } from './chargeFunctions.ts';
+import { deleteAccountGenerations } from './delete.ts';
+import { CANCEL_GENERATION, COMPLETE_GENERATIONS, FAIL_GENERATIONS } from './execution/completeOrFail.ts';
+import { pruneIdempotencyKeys } from './idempotencyKeys.ts';
+import { GENERATION_INVARIANTS } from './invariants.ts';
+import { pruneTestGenerations } from './pruneTests.ts';
+import { purgeAccountGenerations } from './purge.ts';
+
+const EXPORTED_COLUMNS = [
+  'uuid',
+  'number',
+  'model',
+  'prompt',
+  'params',
+  'status',
+  'credits_charged',
+  'plan_credits_charged',
+  'is_watermarked',
+  'error_message',
+  'idempotency_key',
+  'api_key_number',
+  'oauth_client_id',
+  'webhook_url',
+  'metadata',
+  'cancel_requested_at',
+  'created_at',
+  'completed_at',
+  'deleted_at',
+  'refunded_at',
+  'purged_at',
+];
+
+function presentFiles({ output_path: outputPath, thumbnail_path: thumbnailPath, ...row }: ExportRow): ExportRow {
+  const toUrl = (path: unknown) =>
+    typeof path === 'string' && row['deleted_at'] === null ? `${config.CDN_URL}/${path}` : null;
+  return { ...row, output_url: toUrl(outputPath), thumbnail_url: toUrl(thumbnailPath) };
+}
+
+/**
+ * Lists generations, with links to their files until they are deleted. They are found through their ledger entries, as
+ * no index contains those that were deleted.
+ */
+const LIVE_GENERATIONS: ExportList = {
+  name: 'generations',
+  select: (accountId, after) => {
+    const burns = db('ledger_entries')
+      .join('generations', (join) => {
+        join.on('generations.uuid', 'ledger_entries.generation_uuid');
+        join.on('generations.account_id', 'ledger_entries.account_id');
+      })
+      .select(qualifyColumns('generations', [...EXPORTED_COLUMNS, 'output_path', 'thumbnail_path']))
+      .where({ 'ledger_entries.account_id': accountId, 'ledger_entries.entry_type': 'burn' });
+    return selectNext(burns, 'ledger_entries.number', after);
+  },
+  present: presentFiles,
+};
+
+/** Lists the generations of a test account that were not deleted. They have no ledger entries. */
+const TEST_GENERATIONS: ExportList = {
+  name: 'generations',
+  mode: 'test',
+  select: (accountId, after) => {
+    const kept = db('generations')
+      .select([...EXPORTED_COLUMNS, 'output_path', 'thumbnail_path'])
+      .where({ account_id: accountId, deleted_at: null });
+    return selectNext(kept, 'number', after);
+  },
+  present: presentFiles,
+};
+
+export const GENERATIONS: DomainFeature = {
+  sqlFunctions: [DECIDE_CREATES, CHARGE_GENERATIONS, COMPLETE_GENERATIONS, FAIL_GENERATIONS, CANCEL_GENERATION],
+  invariants: GENERATION_INVARIANTS,
+  exportLists: [LIVE_GENERATIONS, TEST_GENERATIONS],
+  erasure: {
+    after: async ({ id: accountId }) => {
+      await deleteAccountGenerations(accountId);
+      await purgeAccountGenerations(accountId);
+    },
+  },
+  retention: { 'testGenerations.prune': [pruneTestGenerations], 'idempotencyKeys.prune': [pruneIdempotencyKeys] },
+};
