@@ -27,7 +27,7 @@ describe('the navigation', () => {
 
   it('has an entry for the place that each page names, and an order', () => {
     const named = pages.flatMap(({ text }) =>
-      [...text.matchAll(/[{ ]current: ([A-Z_]+|'\/[^']*')/g)].map(([, name]) => name),
+      [...text.matchAll(/[{ ]current: ([A-Z_]+(?=[,;\s}])|'\/[^']*')/g)].map(([, name]) => name),
     );
     expect(named).to.have.length.above(25);
     const paths: string[] = entries.map(({ path }) => path);
