@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { postCreditAdjustment } from '../../shared/domain/staff/creditAdjustments.ts';
+import { postCreditAdjustment } from '../../shared/domain/adjustments/creditAdjustments.ts';
 import type { StaffRole } from '../../shared/spec/staff.ts';
 import type { TestCustomer } from '../harness/apiClient.ts';
 import { runAdmin } from '../harness/adminCommand.ts';

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { eraseAccount } from '../../shared/domain/privacy/erase.ts';
-import { postCreditAdjustment } from '../../shared/domain/staff/creditAdjustments.ts';
+import { postCreditAdjustment } from '../../shared/domain/adjustments/creditAdjustments.ts';
 import type { Actor } from '../../shared/domain/audit/recordAuditEntry.ts';
 import { refundGeneration } from '../../shared/domain/staff/generationActions.ts';
 import type { TestCustomer } from '../harness/apiClient.ts';

@@ -7,7 +7,12 @@ import { hasPermission } from '../../spec/staff.ts';
 import { Account } from '../../tables/Account.ts';
 import { StaffApproval } from '../../tables/StaffApproval.ts';
 import { getStaffRole } from '../accounts/staffRights.ts';
-import { assertNotErased, assertRemovable, type CreditAdjustment, postAdjustmentWithin } from './creditAdjustments.ts';
+import {
+  assertNotErased,
+  assertRemovable,
+  type CreditAdjustment,
+  postAdjustmentWithin,
+} from '../adjustments/creditAdjustments.ts';
 import { lockAccount } from '../credits/ledger.ts';
 import { recordAuditEntry, type StaffActor } from '../audit/recordAuditEntry.ts';
 

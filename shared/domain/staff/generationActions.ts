@@ -4,7 +4,7 @@ import { ServiceError } from '../../spec/errors.ts';
 import { STUCK_AFTER_SECONDS } from '../../spec/staff.ts';
 import { Account } from '../../tables/Account.ts';
 import { Generation } from '../../tables/Generation.ts';
-import { assertNotErased } from './creditAdjustments.ts';
+import { assertNotErased } from '../adjustments/creditAdjustments.ts';
 import { lockAccount } from '../credits/ledger.ts';
 import { requeueGenerations } from './stuckGenerations.ts';
 import { refundSucceededGeneration } from '../generations/refundSucceeded.ts';

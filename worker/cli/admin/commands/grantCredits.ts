@@ -4,7 +4,7 @@ import {
   assertNotErased,
   needsApproval,
   postCreditAdjustment,
-} from '../../../../shared/domain/staff/creditAdjustments.ts';
+} from '../../../../shared/domain/adjustments/creditAdjustments.ts';
 import { lookUpAccountForStaff } from '../../../../shared/domain/staff/accountLookup.ts';
 import { ServiceError } from '../../../../shared/spec/errors.ts';
 import { type CommandContext, UsageError, parseIntegerOption } from '../command.ts';

@@ -7,7 +7,7 @@ import {
   ADJUSTMENT_MAX_CREDITS,
   needsApproval,
   postCreditAdjustment,
-} from '../../../../../shared/domain/staff/creditAdjustments.ts';
+} from '../../../../../shared/domain/adjustments/creditAdjustments.ts';
 import {
   decideApproval,
   describeClosedApproval,
