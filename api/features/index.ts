@@ -16,6 +16,8 @@ import { APPLICATIONS_PAGES } from './applications/pages/routes.ts';
 import { BILLING } from './billing/endpoints.ts';
 import { CONNECT_PAGES } from './connect/pages/routes.ts';
 import { GENERATIONS } from './generations/endpoints.ts';
+import { GIFT_CODES } from './giftCodes/endpoints.ts';
+import { GIFT_CODE_PAGES } from './giftCodes/pages.tsx';
 import { SERVICE } from './health/endpoints.ts';
 import { MODELS } from './models/endpoints.ts';
 import { NOTIFICATIONS } from './notifications/endpoints.ts';
@@ -57,6 +59,11 @@ export const FEATURES: readonly Feature[] = [
     ...BILLING,
     pages: BILLING_PAGES,
     navigation: [{ path: '/account/billing/', label: 'Billing', order: 50 }],
+  },
+  {
+    ...GIFT_CODES,
+    pages: GIFT_CODE_PAGES,
+    navigation: [{ path: '/admin/gift-codes/', label: 'Gift codes', order: 25, permission: 'adjustCredits' }],
   },
   { ...NOTIFICATIONS, pages: NOTIFICATIONS_PAGES },
   {

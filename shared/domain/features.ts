@@ -1,4 +1,5 @@
 import { ACCOUNTS } from './accounts/feature.ts';
+import { ADJUSTMENTS } from './adjustments/giftCodes.ts';
 import { AFFILIATES } from './affiliates/feature.ts';
 import { AUDIT } from './audit/feature.ts';
 import { BILLING } from './billing/feature.ts';
@@ -34,6 +35,7 @@ const FEATURES: readonly DomainFeature[] = [
   USAGE,
   PLATFORM,
   AUDIT,
+  ADJUSTMENTS,
 ];
 
 /** All functions that a release installs, a called one before its callers. */

@@ -55,6 +55,8 @@ export const AUDIT_ACTIONS = {
   'generation.refund': { target: 'generation', amount: CREDITS },
   'generation.requeue': { target: 'generation' },
   'generation.view_content': { target: 'generation' },
+  'giftCode.create': { target: 'giftCode', amount: CREDITS },
+  'giftCode.revoke': { target: 'giftCode' },
   'identity.remove': { target: 'account' },
   'key.revoke': { target: 'key' },
   'queue.change': { target: 'queue' },

@@ -68,6 +68,8 @@ const OWN_ENDPOINTS = `
   POST   /account/library/:uuid/cancel/        member
   GET    /account/library/:uuid/delete/        member
   POST   /account/library/:uuid/delete/        member
+  GET    /account/gift-codes/redeem/           member
+  POST   /account/gift-codes/redeem/           member
   GET    /account/plan/                        member
   POST   /account/plan/                        member
   GET    /account/portal/                      member
@@ -178,6 +180,14 @@ const OWN_ENDPOINTS = `
   POST   /admin/approvals/:uuid/approve/            operator
   GET    /admin/approvals/:uuid/reject/             operator
   POST   /admin/approvals/:uuid/reject/             operator
+  GET    /admin/gift-codes/                        operator
+  POST   /admin/gift-codes/                        operator
+  GET    /admin/gift-codes/:uuid/revoke/           operator
+  POST   /admin/gift-codes/:uuid/revoke/           operator
+  POST   /api/gift-codes/redeem/                   key/cookie
+  POST   /api/admin/gift-codes/create/             staff
+  GET    /api/admin/gift-codes/                    staff
+  POST   /api/admin/gift-codes/:uuid/revoke/       staff
   GET    /admin/audit/                             operator
   GET    /admin/reports/                       operator
   GET    /admin/reports/failures/              operator

@@ -10,9 +10,10 @@ import { startTestService, type TestService } from '../harness/testService.ts';
 /** Fills the console with what a staff action needs. @returns the path of the action, and what is typed into its form. */
 type Fixture = () => Promise<{ action: string; typed?: Record<string, string>; page?: string }>;
 
-const CHANGES = ALL_ROUTES.filter((route) => route.served.permission !== undefined && isChange(route)).map(
-  ({ name }) => name,
-);
+/** Staff routes that change something. Those of gift codes, which have no account, are tested by contract/giftCodes. */
+const CHANGES = ALL_ROUTES.filter(({ served }) => served.permission !== undefined)
+  .filter((route) => isChange(route) && !route.path.includes('/gift-codes/'))
+  .map(({ name }) => name);
 
 /** Lists the actions in the table on a page. */
 const listActions = (html: string) =>

@@ -27,6 +27,9 @@ describe('npm run admin', () => {
     expect(names).to.deep.equal([
       'find-account',
       'grant-credits',
+      'create-gift-code',
+      'list-gift-codes',
+      'revoke-gift-code',
       'list-stuck-generations',
       'requeue-generations',
       'refund-generation',

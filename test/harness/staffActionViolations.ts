@@ -1,4 +1,4 @@
-import { type Corruption, breakCustomer } from './corruption.ts';
+import { breakPlatform, type Corruption, breakCustomer } from './corruption.ts';
 
 /** Builds an INSERT of an audit entry of account 1 that has no effect. */
 const auditEntrySql = (action: string, after: object = {}) => `
@@ -11,6 +11,10 @@ export const STAFF_ACTION_CORRUPTIONS: Record<string, Corruption[]> = {
   'adjustments-are-audited': [
     breakCustomer(`DELETE FROM audit_entries WHERE action = 'credits.adjust'`),
     breakCustomer(auditEntrySql('credits.adjust', { ledgerEntry: 1, credits: 50 })),
+  ],
+  'gift-codes-are-counted': [
+    breakPlatform(`INSERT INTO gift_codes (uuid, code_hash, prefix, credits, uses_max, uses, note, created_at)
+                   VALUES (gen_random_uuid(), '', 'GIFT-0000', 5, 2, 1, '', now())`),
   ],
   'staff-refunds-are-audited': [
     breakCustomer(`UPDATE generations SET refunded_at = completed_at WHERE account_id = 1 AND number = 1`),

@@ -9,6 +9,7 @@ import type {
   LedgerFilters,
   Model,
   Plan,
+  RedeemedGiftCode,
   UpdateApiKey,
   UsageSummary,
 } from './types.ts';
@@ -69,6 +70,21 @@ export class Ledger {
   /** Lists entries, newest first. */
   list(filters: LedgerFilters = {}, options?: RequestOptions): List<LedgerEntry> {
     return listPages(this.#transport, '/api/ledger/', filters, options);
+  }
+}
+
+/** Gift codes. */
+export class GiftCodes {
+  readonly #transport: Transport;
+
+  constructor(transport: Transport) {
+    this.#transport = transport;
+  }
+
+  /** Adds the credits of a code to the balance, once for each account. */
+  redeem(code: string, options?: IdempotentRequestOptions): Promise<RedeemedGiftCode> {
+    const path = '/api/gift-codes/redeem/';
+    return this.#transport.request({ method: 'POST', path, body: { code }, repetition: 'keyed' }, options);
   }
 }
 

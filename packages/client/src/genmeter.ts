@@ -1,4 +1,4 @@
-import { Keys, Ledger, Models, Plans, Usage } from './account.ts';
+import { GiftCodes, Keys, Ledger, Models, Plans, Usage } from './account.ts';
 import { Generations } from './generations.ts';
 import { type GenmeterOptions, Transport } from './transport.ts';
 import { Uploads } from './uploads.ts';
@@ -12,6 +12,7 @@ export class Genmeter {
   readonly usage: Usage;
   readonly ledger: Ledger;
   readonly keys: Keys;
+  readonly giftCodes: GiftCodes;
   readonly uploads: Uploads;
   readonly webhooks: Webhooks;
 
@@ -23,6 +24,7 @@ export class Genmeter {
     this.usage = new Usage(transport);
     this.ledger = new Ledger(transport);
     this.keys = new Keys(transport);
+    this.giftCodes = new GiftCodes(transport);
     this.uploads = new Uploads(transport);
     this.webhooks = new Webhooks(transport);
   }

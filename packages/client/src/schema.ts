@@ -636,6 +636,83 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/gift-codes/redeem/": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Redeem a gift code
+         * @description Adds its credits to the balance, once for each account. They do not expire at the end of the month. A 400 says why a code cannot be redeemed.
+         */
+        post: operations["redeemGiftCode"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/admin/gift-codes/create/": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Create a gift code
+         * @description The code is returned in this response only. All its redemptions count against the daily limit of the member.
+         */
+        post: operations["createGiftCode"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/admin/gift-codes/": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List gift codes, newest first */
+        get: operations["listGiftCodes"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/admin/gift-codes/{uuid}/revoke/": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Revoke a gift code
+         * @description Takes effect immediately. What was redeemed stays. Revoking a revoked code changes nothing.
+         */
+        post: operations["revokeGiftCode"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/notifications/settings/": {
         parameters: {
             query?: never;
@@ -1695,6 +1772,38 @@ export interface components {
             auto_topup_enabled?: boolean;
             auto_topup_amount_cents?: number;
             auto_topup_threshold_credits?: number;
+        };
+        RedeemedGiftCode: {
+            /** @description Credits of the code */
+            credits: number;
+            /** @description Balance after them */
+            balance: number;
+        };
+        GiftCode: {
+            /** Format: uuid */
+            uuid: string;
+            /** @description The part of the code by which people recognize it */
+            prefix: string;
+            credits: number;
+            /** @description Redemptions so far */
+            uses: number;
+            uses_max: number;
+            /**
+             * Format: date-time
+             * @description ISO 8601, UTC
+             */
+            expires_at: string | null;
+            /**
+             * Format: date-time
+             * @description ISO 8601, UTC
+             */
+            revoked_at: string | null;
+            note: string;
+            /**
+             * Format: date-time
+             * @description ISO 8601, UTC
+             */
+            created_at: string;
         };
         NotificationSettings: {
             /** @description Kinds of e-mail messages, and whether they are sent */
@@ -3663,6 +3772,191 @@ export interface operations {
                 };
             };
             400: components["responses"]["ValidationError"];
+            413: components["responses"]["ValidationError413"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["InternalError503"];
+        };
+    };
+    redeemGiftCode: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description A unique value, such as a UUID, for each new request. For 24 hours the same key with the same body returns the first response again; with another body it is a 400. Errors are not stored. */
+                "Idempotency-Key"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    code: string;
+                };
+            };
+        };
+        responses: {
+            /** @description The credits were added. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RedeemedGiftCode"];
+                };
+            };
+            400: components["responses"]["ValidationError"];
+            401: components["responses"]["InvalidApiKey"];
+            403: components["responses"]["AccountSuspendedOrInsufficientScope"];
+            413: components["responses"]["ValidationError413"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["InternalError503"];
+        };
+    };
+    createGiftCode: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description A unique value, such as a UUID, for each new request. For 24 hours the same key with the same body returns the first response again; with another body it is a 400. Errors are not stored. */
+                "Idempotency-Key"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /** @description Credits of one redemption */
+                    credits: number;
+                    /**
+                     * @description Number of accounts that may redeem it, once each
+                     * @default 1
+                     */
+                    uses: number;
+                    /** @description Time from which it cannot be redeemed, or a date, which is its start in UTC; null for never */
+                    expires_at?: string | null;
+                    /** @description For staff and the audit log; customers do not see it */
+                    note: string;
+                };
+            };
+        };
+        responses: {
+            /** @description The created code. */
+            201: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** Format: uuid */
+                        uuid: string;
+                        /** @description The part of the code by which people recognize it */
+                        prefix: string;
+                        credits: number;
+                        /** @description Redemptions so far */
+                        uses: number;
+                        uses_max: number;
+                        /**
+                         * Format: date-time
+                         * @description ISO 8601, UTC
+                         */
+                        expires_at: string | null;
+                        /**
+                         * Format: date-time
+                         * @description ISO 8601, UTC
+                         */
+                        revoked_at: string | null;
+                        note: string;
+                        /**
+                         * Format: date-time
+                         * @description ISO 8601, UTC
+                         */
+                        created_at: string;
+                        /** @description The code, shown only once */
+                        code: string;
+                    };
+                };
+            };
+            400: components["responses"]["ValidationError"];
+            401: components["responses"]["InvalidApiKey"];
+            403: components["responses"]["AdminRequiredOrAccountSuspendedOrInsufficientScope"];
+            413: components["responses"]["ValidationError413"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["InternalError503"];
+        };
+    };
+    listGiftCodes: {
+        parameters: {
+            query?: {
+                /** @description Page number; a page has 20 items. After the last page `data` is empty. */
+                page?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description One page of the list. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        pagination: components["schemas"]["Pagination"];
+                        data: components["schemas"]["GiftCode"][];
+                    };
+                };
+            };
+            400: components["responses"]["ValidationError"];
+            401: components["responses"]["InvalidApiKey"];
+            403: components["responses"]["AdminRequiredOrAccountSuspendedOrInsufficientScope"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["InternalError503"];
+        };
+    };
+    revokeGiftCode: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                uuid: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The revoked code. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["GiftCode"];
+                };
+            };
+            400: components["responses"]["ValidationError"];
+            401: components["responses"]["InvalidApiKey"];
+            403: components["responses"]["AdminRequiredOrAccountSuspendedOrInsufficientScope"];
+            404: components["responses"]["NotFound"];
             413: components["responses"]["ValidationError413"];
             429: components["responses"]["RateLimited"];
             500: components["responses"]["InternalError"];

@@ -30,6 +30,7 @@ export type KeyUsage = Schemas['KeyUsage'];
 export type LedgerEntry = Schemas['LedgerEntry'];
 export type ApiKey = Schemas['ApiKey'];
 export type CreatedApiKey = Schemas['CreatedApiKey'];
+export type RedeemedGiftCode = Schemas['RedeemedGiftCode'];
 export type Upload = Schemas['Upload'];
 export type CreatedUpload = Schemas['CreatedUpload'];
 export type WebhookEndpoint = Schemas['WebhookEndpoint'];

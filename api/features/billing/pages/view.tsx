@@ -32,6 +32,7 @@ const TOPUP_PRESETS = [50, 100, 200, 500, 1_000];
 const OUTCOMES = {
   plan: ['Plan active', 'Your plan is active.'],
   topup: ['Credits added', 'The credits are on your balance.'],
+  gift: ['Gift code redeemed', 'The credits of the gift code are on your balance.'],
   'auto-topup-on': ['Automatic top-ups on', 'Automatic top-ups are on.'],
   'auto-topup-off': ['Automatic top-ups off', 'Automatic top-ups are off.'],
 } as const satisfies Outcomes;
@@ -54,6 +55,7 @@ export async function renderBillingPage(ctx: Context, flash: PageProblem = {}, s
       <SubscriptionSection billing={billing} csrfToken={csrfToken} />
       <PlansSection current={billing.plan} csrfToken={csrfToken} />
       <TopupSection account={account} plan={billing.plan} csrfToken={csrfToken} />
+      <GiftCodeSection csrfToken={csrfToken} />
       <AutoTopupSection settings={settings} billing={billing} csrfToken={csrfToken} />
       <TopupHistory topups={topups} />
       <InvoicesSection invoices={invoices} />
@@ -80,6 +82,21 @@ function SubscriptionSection({ billing, csrfToken }: { billing: BillingStatus; c
           </Form>
         </>
       )}
+    </section>
+  );
+}
+
+function GiftCodeSection({ csrfToken }: { csrfToken: string }): VNode {
+  return (
+    <section class="card" aria-labelledby="gift-code">
+      <h2 id="gift-code">Gift code</h2>
+      <Form action="/account/gift-codes/redeem/" token={csrfToken} class="inline">
+        <div class="field">
+          <label for="code">Code</label>
+          <input id="code" type="text" name="code" required autocomplete="off" placeholder="GIFT-…" />
+        </div>
+        <button type="submit">Redeem</button>
+      </Form>
     </section>
   );
 }

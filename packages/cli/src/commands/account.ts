@@ -54,6 +54,13 @@ export function addAccountCommands(program: Command, terminal: Terminal): void {
       ),
     );
   });
+  const redeem = program.command('redeem').description('redeem a gift code').argument('<code>', 'code, GIFT-...');
+  withExamples(redeem, 'redeem GIFT-7K2M-9QXW-4HTD-0B3R');
+  withJson(redeem).action(async (code: string, { json }: JsonOption) => {
+    const redeemed = await openClient(terminal).giftCodes.redeem(code, { signal });
+    const { credits, balance } = redeemed;
+    printResult(terminal, json, redeemed, () => `${credits} credits added; the balance is ${balance}.`);
+  });
   addKeyCommands(program.command('keys').description('manage API keys'), terminal);
 }
 

@@ -1,0 +1,167 @@
+import type { VNode } from 'preact';
+import {
+  createGiftCode,
+  findGiftCode,
+  listGiftCodes,
+  redeemGiftCode,
+  revokeGiftCode,
+} from '../../../shared/domain/adjustments/giftCodes.ts';
+import { now } from '../../../shared/lib/clock.ts';
+import { createBodyParser } from '../../../shared/lib/validation/bodyParser.ts';
+import type { GiftCode } from '../../../shared/tables/GiftCode.ts';
+import { type Context, requireActor, requireCaller } from '../../context.ts';
+import { getForm } from '../../pipeline/body.ts';
+import { createCsrfToken } from '../../pipeline/csrf.ts';
+import { seeOther } from '../../pipeline/redirect.ts';
+import { parsePage } from '../../pipeline/requestParameters.ts';
+import type { HttpRoute } from '../../pipeline/route.ts';
+import { CopyText } from '../../web/components/copyText.tsx';
+import { Form } from '../../web/components/form.tsx';
+import { formatNumber } from '../../web/components/formatAmount.ts';
+import { formatDate } from '../../web/components/formatTime.ts';
+import { PageLinks } from '../../web/components/pageLinks.tsx';
+import { showErrorsOn } from '../../web/components/showErrorsOn.ts';
+import { sendStaffConsolePage } from '../../web/components/staffPage.tsx';
+import { Table } from '../../web/components/table.tsx';
+import { BILLING_PATH, renderBillingPage } from '../billing/pages/view.tsx';
+import { defineAction } from '../staff/pages/actions/defineAction.tsx';
+import { CreateGiftCodeRequest, RedeemRequest, toNewGiftCode } from './endpoints.ts';
+
+const STAFF_PATH = '/admin/gift-codes/';
+const parseRedeem = createBodyParser(RedeemRequest);
+const parseCreate = createBodyParser(CreateGiftCodeRequest);
+
+const redeemCode = showErrorsOn(renderBillingPage)(async (ctx) => {
+  const { code } = parseRedeem({ code: getForm(ctx).get('code') ?? '' });
+  await redeemGiftCode(requireCaller(ctx), code);
+  seeOther(ctx, `${BILLING_PATH}?done=gift`);
+});
+
+const withListErrors = showErrorsOn((ctx, { problem }, status) => renderGiftCodes(ctx, { problem }, status));
+
+/** Shows the code in the response to the form: a page with the code could be opened again. */
+const createCode = withListErrors(async (ctx) => {
+  const { code } = await createGiftCode(requireActor(ctx), toNewGiftCode(parseCreate(readForm(ctx))));
+  await renderGiftCodes(ctx, { code });
+});
+
+function readForm(ctx: Context) {
+  const form = getForm(ctx);
+  const readNumber = (name: string) => (/^\d+$/.test(form.get(name) ?? '') ? Number(form.get(name)) : undefined);
+  const expiresAt = form.get('expires_at') ?? '';
+  return {
+    credits: readNumber('credits'),
+    uses: readNumber('uses'),
+    note: form.get('note') ?? '',
+    ...(expiresAt === '' ? {} : { expires_at: expiresAt }),
+  };
+}
+
+const revokeCode = defineAction({
+  find: findGiftCode,
+  describe: ({ prefix, uses, revoked_at: revokedAt }) => ({
+    question: `Revoke the gift code ${prefix}…?`,
+    consequences: <p>It cannot be redeemed any more. Its {formatNumber(uses)} redemptions so far stay.</p>,
+    button: 'Revoke',
+    closed: revokedAt === null ? undefined : 'This gift code is already revoked.',
+    returnPath: STAFF_PATH,
+  }),
+  perform: async (ctx, { uuid }, { reason }) => {
+    await revokeGiftCode(requireActor(ctx), uuid, reason);
+    return 'revoked';
+  },
+});
+
+async function renderGiftCodes(
+  ctx: Context,
+  { code, problem }: { code?: string; problem?: string } = {},
+  status = 200,
+): Promise<void> {
+  const list = await listGiftCodes(parsePage(ctx));
+  const children = (
+    <>
+      {code === undefined ? null : (
+        <section class="card" aria-labelledby="created">
+          <h2 id="created">The new code</h2>
+          <p>It is shown only once.</p>
+          <CopyText id="code" text={code} label="Gift code" />
+        </section>
+      )}
+      <CreateForm token={createCsrfToken(ctx)} form={problem === undefined ? new URLSearchParams() : getForm(ctx)} />
+      <section class="card" aria-label="Gift codes">
+        <Table
+          label="Gift codes"
+          columns={['Code', 'Credits', 'Redeemed', 'Expires', 'Note', 'Created', 'State']}
+          numeric={['Credits', 'Redeemed']}
+          empty="There are no gift codes."
+          rows={list.items.map((row) => [
+            `${row.prefix}…`,
+            formatNumber(row.credits),
+            `${formatNumber(row.uses)} of ${formatNumber(row.uses_max)}`,
+            row.expires_at === null ? 'never' : formatDate(row.expires_at),
+            row.note,
+            formatDate(row.created_at),
+            isRedeemable(row) ? <a href={`${STAFF_PATH}${row.uuid}/revoke/`}>Revoke</a> : describeEnd(row),
+          ])}
+        />
+      </section>
+      <PageLinks list={list} path={STAFF_PATH} />
+    </>
+  );
+  const outcomes = { revoked: ['Gift code revoked', 'The gift code is revoked.'] } as const;
+  const flash = problem === undefined ? {} : { problem };
+  await sendStaffConsolePage(ctx, { current: STAFF_PATH, heading: 'Gift codes', outcomes, ...flash, children }, status);
+}
+
+const isRedeemable = (row: GiftCode) => describeEnd(row) === '';
+
+function describeEnd({ revoked_at: revokedAt, expires_at: expiresAt, uses, uses_max: most }: GiftCode): string {
+  if (revokedAt !== null) return 'revoked';
+  if (expiresAt !== null && expiresAt <= now()) return 'expired';
+  return uses >= most ? 'used up' : '';
+}
+
+function CreateForm({ token, form }: { token: string; form: URLSearchParams }): VNode {
+  const field = (name: string, label: string, hint: string, isRequired = true) => (
+    <div class="field">
+      <label for={name}>{label}</label>
+      <input
+        id={name}
+        type="text"
+        name={name}
+        value={form.get(name) ?? ''}
+        required={isRequired}
+        autocomplete="off"
+        aria-describedby={`${name}-hint`}
+      />
+      <span class="hint" id={`${name}-hint`}>
+        {hint}
+      </span>
+    </div>
+  );
+  return (
+    <section class="card" aria-labelledby="create">
+      <h2 id="create">Create a gift code</h2>
+      <Form action={STAFF_PATH} token={token}>
+        {field('credits', 'Credits', 'Of one redemption, such as 100.')}
+        {field('uses', 'Uses', 'Number of accounts that may redeem it, once each.')}
+        {field('expires_at', 'Expires', 'A date in UTC, such as 2027-06-30. Empty for never.', false)}
+        {field('note', 'Note', 'For staff and the audit log. Customers do not see it.')}
+        <button type="submit" class="main">
+          Create
+        </button>
+      </Form>
+    </section>
+  );
+}
+
+const permission = 'adjustCredits';
+
+export const GIFT_CODE_PAGES: readonly HttpRoute[] = [
+  ['POST', '/account/gift-codes/redeem/', 'page', 'session', 'payment', 'form', redeemCode],
+  ['GET', '/account/gift-codes/redeem/', 'page', 'session', 'account', 'none', (ctx) => seeOther(ctx, BILLING_PATH)],
+  ['GET', STAFF_PATH, 'page', 'session', 'account', 'none', (ctx) => renderGiftCodes(ctx), { permission }],
+  ['POST', STAFF_PATH, 'page', 'session', 'account', 'form', createCode, { permission }],
+  ['GET', `${STAFF_PATH}:uuid/revoke/`, 'page', 'session', 'account', 'none', revokeCode.show, { permission }],
+  ['POST', `${STAFF_PATH}:uuid/revoke/`, 'page', 'session', 'account', 'form', revokeCode.submit, { permission }],
+];
