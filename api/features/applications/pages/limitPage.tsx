@@ -4,7 +4,7 @@ import type { ConnectedApplication } from '../../../../shared/domain/oauth/grant
 import type { SpendingLimitState } from '../../../../shared/presenters/spendingLimit.ts';
 import { requireCaller, type Context } from '../../../context.ts';
 import { createCsrfToken } from '../../../pipeline/csrf.ts';
-import { type PageProblem, sendAccountAreaPage } from '../../../web/components/accountPage.tsx';
+import { type PageProblem, sendAccountAreaPage } from '../../../web/components/areaPage.tsx';
 import { Form } from '../../../web/components/form.tsx';
 import { SpendingLimitFields, type SpendingLimitValues } from '../../../web/components/spendingLimit.tsx';
 import { APPLICATIONS_PATH } from './view.tsx';

@@ -15,7 +15,7 @@ import { topupCredits } from '../../../../shared/spec/topupCredits.ts';
 import type { Account } from '../../../../shared/tables/Account.ts';
 import { requireCaller, type Context } from '../../../context.ts';
 import { createCsrfToken } from '../../../pipeline/csrf.ts';
-import { type Outcomes, type PageProblem, sendAccountAreaPage } from '../../../web/components/accountPage.tsx';
+import { type Outcomes, type PageProblem, sendAccountAreaPage } from '../../../web/components/areaPage.tsx';
 import { Form } from '../../../web/components/form.tsx';
 import { formatNumber, formatUsd } from '../../../web/components/formatAmount.ts';
 import { AutoTopupSection } from './autoTopup.tsx';

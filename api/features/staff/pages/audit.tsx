@@ -3,7 +3,7 @@ import { searchAccounts } from '../../../../shared/domain/staff/accountLookup.ts
 import { listAuditEntries } from '../../../../shared/domain/audit/auditLog.ts';
 import { ServiceError } from '../../../../shared/spec/errors.ts';
 import type { Context } from '../../../context.ts';
-import { sendStaffConsolePage } from '../../../web/components/staffPage.tsx';
+import { sendStaffConsolePage } from '../../../web/components/areaPage.tsx';
 import { showErrorsOn } from '../../../web/components/showErrorsOn.ts';
 import { AuditTable } from './auditTable.tsx';
 

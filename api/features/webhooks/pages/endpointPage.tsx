@@ -5,7 +5,7 @@ import type { WebhookEndpoint } from '../../../../shared/tables/WebhookEndpoint.
 import { requireCaller, type Context } from '../../../context.ts';
 import { createCsrfToken } from '../../../pipeline/csrf.ts';
 import { parseUuidParam } from '../../../pipeline/requestParameters.ts';
-import { type Outcomes, type PageProblem, sendAccountAreaPage } from '../../../web/components/accountPage.tsx';
+import { type Outcomes, type PageProblem, sendAccountAreaPage } from '../../../web/components/areaPage.tsx';
 import { Form } from '../../../web/components/form.tsx';
 import { formatDateTime } from '../../../web/components/formatTime.ts';
 import { ActionForm } from './actionForm.tsx';

@@ -1,6 +1,6 @@
 import type { Context } from '../../../../context.ts';
 import { seeOther } from '../../../../pipeline/redirect.ts';
-import type { Outcomes } from '../../../../web/components/accountPage.tsx';
+import type { Outcomes } from '../../../../web/components/areaPage.tsx';
 
 export const SETTINGS_PATH = '/account/settings/';
 

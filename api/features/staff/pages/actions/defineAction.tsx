@@ -10,7 +10,7 @@ import { getErrorStatus } from '../../../../pipeline/httpError.ts';
 import { seeOther } from '../../../../pipeline/redirect.ts';
 import { parseUuidParam } from '../../../../pipeline/requestParameters.ts';
 import { Form } from '../../../../web/components/form.tsx';
-import { sendStaffConsolePage } from '../../../../web/components/staffPage.tsx';
+import { sendStaffConsolePage } from '../../../../web/components/areaPage.tsx';
 
 /** Description of a target in the form of an action. */
 export interface ActionDescription {

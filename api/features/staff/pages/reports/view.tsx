@@ -4,7 +4,7 @@ import { formatUtcDay } from '../../../../../shared/lib/calendar.ts';
 import { addMilliseconds, now } from '../../../../../shared/lib/clock.ts';
 import { DAY_MS } from '../../../../../shared/spec/durations.ts';
 import type { Context } from '../../../../context.ts';
-import { sendStaffConsolePage } from '../../../../web/components/staffPage.tsx';
+import { sendStaffConsolePage } from '../../../../web/components/areaPage.tsx';
 import { ReportList, ReportNavigation, REPORTS_PATH } from './navigation.tsx';
 import { ReportTableCard } from './table.tsx';
 
