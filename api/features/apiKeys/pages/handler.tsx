@@ -9,7 +9,7 @@ import { seeOther } from '../../../pipeline/redirect.ts';
 import { getRequestOrigin } from '../../../pipeline/requestOrigin.ts';
 import { parseUuidParam } from '../../../pipeline/requestParameters.ts';
 import { CreateApiKeyRequest, UpdateApiKeyRequest } from '../schemas.ts';
-import { sendConfirmationPage } from '../../../web/components/confirmationPage.tsx';
+import { defineAccountAction } from '../../../web/components/accountAction.tsx';
 import { formatRelativeTime } from '../../../web/components/formatTime.ts';
 import { showErrorsOn } from '../../../web/components/showErrorsOn.ts';
 import { readKeyRequest } from './keyForm.tsx';
@@ -72,29 +72,23 @@ export const saveKey = withKeyErrors(async (ctx) => {
   seeOther(ctx, `${KEYS_PATH}${key.uuid}/?done=saved`);
 });
 
-/** Asks for confirmation before an API key is revoked. */
-export const confirmRevokeKey = withListErrors(async (ctx) => {
-  const { uuid, name, prefix, last_used_at: usedAt } = await findActiveKey(ctx);
-  const children = (
-    <>
-      <p>
-        <code>{prefix}…</code>, {usedAt === null ? 'never used' : `last used ${formatRelativeTime(usedAt)}`}
-      </p>
-      <p>Programs that use this key stop working immediately. This cannot be undone.</p>
-    </>
-  );
-  sendConfirmationPage(ctx, {
-    question: `Revoke API key “${name}”?`,
-    children,
-    button: 'Revoke',
-    action: `${KEYS_PATH}${uuid}/revoke/`,
-    cancelPath: KEYS_PATH,
-  });
-});
-
-export const revokeKey = withListErrors(async (ctx) => {
-  const { accountId } = requireCaller(ctx);
-  await revokeApiKey(accountId, parseUuidParam(ctx), { origin: getRequestOrigin(ctx) });
-  await audit(ctx, 'key_revoked', accountId, { key: parseUuidParam(ctx) });
-  seeOther(ctx, `${KEYS_PATH}?done=revoked`);
+export const revokeKey = defineAccountAction({
+  withErrors: withListErrors,
+  describe: async (ctx) => {
+    const { name, prefix, last_used_at: usedAt } = await findActiveKey(ctx);
+    const consequences = (
+      <>
+        <p>
+          <code>{prefix}…</code>, {usedAt === null ? 'never used' : `last used ${formatRelativeTime(usedAt)}`}
+        </p>
+        <p>Programs that use this key stop working immediately. This cannot be undone.</p>
+      </>
+    );
+    return { question: `Revoke API key “${name}”?`, consequences, button: 'Revoke', cancelPath: KEYS_PATH };
+  },
+  perform: async (ctx, { accountId }) => {
+    await revokeApiKey(accountId, parseUuidParam(ctx), { origin: getRequestOrigin(ctx) });
+    await audit(ctx, 'key_revoked', accountId, { key: parseUuidParam(ctx) });
+    return `${KEYS_PATH}?done=revoked`;
+  },
 });

@@ -15,7 +15,7 @@ import { getForm } from '../../../pipeline/body.ts';
 import { seeOther } from '../../../pipeline/redirect.ts';
 import { getRequestOrigin } from '../../../pipeline/requestOrigin.ts';
 import { parseUuidParam } from '../../../pipeline/requestParameters.ts';
-import { sendConfirmationPage } from '../../../web/components/confirmationPage.tsx';
+import { defineAccountAction } from '../../../web/components/accountAction.tsx';
 import { formatRelativeTime } from '../../../web/components/formatTime.ts';
 import { showErrorsOn } from '../../../web/components/showErrorsOn.ts';
 import {
@@ -41,26 +41,6 @@ async function findApplication(ctx: Context): Promise<ConnectedApplication> {
   if (application === undefined) throw new ServiceError('not_found', NOT_CONNECTED);
   return application;
 }
-
-/** Asks for confirmation before an application is disconnected. */
-export const confirmDisconnectApplication = withApplicationErrors(async (ctx) => {
-  const { uuid, clientName, clientHosts, lastUsedAt } = await findApplication(ctx);
-  const children = (
-    <>
-      <p>
-        {clientHosts.join(', ')}, {lastUsedAt === null ? 'never used' : `last used ${formatRelativeTime(lastUsedAt)}`}
-      </p>
-      <p>The application loses access immediately. To use it again, connect it again.</p>
-    </>
-  );
-  sendConfirmationPage(ctx, {
-    question: `Disconnect ${clientName}?`,
-    children,
-    button: 'Disconnect',
-    action: `${APPLICATIONS_PATH}${uuid}/end/`,
-    cancelPath: APPLICATIONS_PATH,
-  });
-});
 
 /** Shows the form for the spending limit of an application. */
 export const showLimitPage = withApplicationErrors(async (ctx) => {
@@ -94,10 +74,24 @@ export const saveApplicationLimit = withApplicationErrors(async (ctx) => {
   seeOther(ctx, `${APPLICATIONS_PATH}?done=limit-saved`);
 });
 
-export const disconnectConnectedApplication = withApplicationErrors(async (ctx) => {
-  const { accountId } = requireCaller(ctx);
-  const isEnded = await disconnectApplication(accountId, parseUuidParam(ctx), getRequestOrigin(ctx));
-  if (!isEnded) throw new ServiceError('not_found', NOT_CONNECTED);
-  await audit(ctx, 'grant_ended', accountId, { grant: parseUuidParam(ctx) });
-  seeOther(ctx, `${APPLICATIONS_PATH}?done=disconnected`);
+export const disconnect = defineAccountAction({
+  withErrors: withApplicationErrors,
+  describe: async (ctx) => {
+    const { clientName, clientHosts, lastUsedAt } = await findApplication(ctx);
+    const consequences = (
+      <>
+        <p>
+          {clientHosts.join(', ')}, {lastUsedAt === null ? 'never used' : `last used ${formatRelativeTime(lastUsedAt)}`}
+        </p>
+        <p>The application loses access immediately. To use it again, connect it again.</p>
+      </>
+    );
+    return { question: `Disconnect ${clientName}?`, consequences, button: 'Disconnect', cancelPath: APPLICATIONS_PATH };
+  },
+  perform: async (ctx, { accountId }) => {
+    const isEnded = await disconnectApplication(accountId, parseUuidParam(ctx), getRequestOrigin(ctx));
+    if (!isEnded) throw new ServiceError('not_found', NOT_CONNECTED);
+    await audit(ctx, 'grant_ended', accountId, { grant: parseUuidParam(ctx) });
+    return `${APPLICATIONS_PATH}?done=disconnected`;
+  },
 });

@@ -18,9 +18,10 @@ import { getRequestOrigin } from '../../../pipeline/requestOrigin.ts';
 import { parseUuidParam } from '../../../pipeline/requestParameters.ts';
 import { UpdateWebhookRequest } from '../schemas.ts';
 import { showErrorsOn } from '../../../web/components/showErrorsOn.ts';
-import { sendDeletionConfirmation, sendRotationConfirmation } from './confirmations.tsx';
+import { defineAccountAction } from '../../../web/components/accountAction.tsx';
 import { parseShownDeliveries, redeliverFromForm } from './deliveries.tsx';
 import { getEndpointName } from './describeEndpoint.tsx';
+import { describeRotation } from './describeRotation.tsx';
 import { readEndpointRequest } from './endpointForm.tsx';
 import { type EndpointOutcome, renderEndpointPage } from './endpointPage.tsx';
 import { buildEndpointPath, WEBHOOKS_PATH } from './paths.ts';
@@ -69,46 +70,57 @@ export const submitEndpointPage = withEndpointErrors(async (ctx) => {
   seeOther(ctx, `${path}?done=${await action(ctx, requireCaller(ctx), uuid)}`);
 });
 
-/** Asks for confirmation before the secret of an endpoint is rotated. */
-export const confirmRotateSecret = withEndpointErrors(async (ctx) => {
-  const endpoint = await getEndpoint(requireCaller(ctx).accountId, parseUuidParam(ctx));
-  sendRotationConfirmation(ctx, {
-    name: `the secret of “${getEndpointName(endpoint)}”`,
-    path: buildEndpointPath(endpoint.uuid),
-    previousUntil: endpoint.previous_until,
-  });
+export const rotateEndpointSecret = defineAccountAction({
+  withErrors: withEndpointErrors,
+  describe: async (ctx, { accountId }) => {
+    const endpoint = await getEndpoint(accountId, parseUuidParam(ctx));
+    const name = `the secret of “${getEndpointName(endpoint)}”`;
+    return describeRotation(name, buildEndpointPath(endpoint.uuid), endpoint.previous_until);
+  },
+  perform: async (ctx, caller) => {
+    const { accountId } = caller;
+    const uuid = parseUuidParam(ctx);
+    const key = readFormIdempotencyKey(ctx);
+    // A form that is sent twice rotates once: a second rotation would end the signatures of the secret in use.
+    const { response } = await executeIdempotent(
+      { accountId, scope: 'account.webhook.rotate', key, request: { uuid } },
+      async (_id, saveResponse: SaveResponse<{ secret: string }>) => {
+        const { secret } = await rotateSecret(caller, uuid, {
+          origin: getRequestOrigin(ctx),
+          onDone: (transaction, rotated) => saveResponse(transaction, { secret: rotated.secret }),
+        });
+        await audit(ctx, 'webhook_secret_rotated', accountId, { webhook: uuid });
+        return { secret };
+      },
+    );
+    await renderEndpointPage(ctx, { newSecret: response.secret });
+    return undefined;
+  },
 });
 
-export const rotateEndpointSecret = withEndpointErrors(async (ctx) => {
-  const caller = requireCaller(ctx);
-  const { accountId } = caller;
-  const uuid = parseUuidParam(ctx);
-  const key = readFormIdempotencyKey(ctx);
-  // A form that is sent twice rotates once: a second rotation would end the signatures of the secret in use.
-  const { response } = await executeIdempotent(
-    { accountId, scope: 'account.webhook.rotate', key, request: { uuid } },
-    async (_id, saveResponse: SaveResponse<{ secret: string }>) => {
-      const { secret } = await rotateSecret(caller, uuid, {
-        origin: getRequestOrigin(ctx),
-        onDone: (transaction, rotated) => saveResponse(transaction, { secret: rotated.secret }),
-      });
-      await audit(ctx, 'webhook_secret_rotated', accountId, { webhook: uuid });
-      return { secret };
-    },
-  );
-  await renderEndpointPage(ctx, { newSecret: response.secret });
-});
-
-/** Asks for confirmation before an endpoint is deleted. */
-export const confirmDeleteEndpoint = withEndpointErrors(async (ctx) => {
-  sendDeletionConfirmation(ctx, await getEndpoint(requireCaller(ctx).accountId, parseUuidParam(ctx)));
-});
-
-export const deleteEndpointOfAccount = withEndpointErrors(async (ctx) => {
-  const caller = requireCaller(ctx);
-  const { accountId } = caller;
-  const uuid = parseUuidParam(ctx);
-  await deleteEndpoint(caller, uuid, { origin: getRequestOrigin(ctx) });
-  await audit(ctx, 'webhook_deleted', accountId, { webhook: uuid });
-  seeOther(ctx, `${WEBHOOKS_PATH}?done=deleted`);
+export const deleteWebhookEndpoint = defineAccountAction({
+  withErrors: withEndpointErrors,
+  describe: async (ctx, { accountId }) => {
+    const endpoint = await getEndpoint(accountId, parseUuidParam(ctx));
+    return {
+      question: `Delete the endpoint “${getEndpointName(endpoint)}”?`,
+      consequences: (
+        <>
+          <p>{endpoint.url}</p>
+          <p>
+            It receives no events any more. Pending deliveries are dropped, and the list of its deliveries is deleted.
+            This cannot be undone. To pause it, disable it instead.
+          </p>
+        </>
+      ),
+      button: 'Delete',
+      cancelPath: buildEndpointPath(endpoint.uuid),
+    };
+  },
+  perform: async (ctx, caller) => {
+    const uuid = parseUuidParam(ctx);
+    await deleteEndpoint(caller, uuid, { origin: getRequestOrigin(ctx) });
+    await audit(ctx, 'webhook_deleted', caller.accountId, { webhook: uuid });
+    return `${WEBHOOKS_PATH}?done=deleted`;
+  },
 });

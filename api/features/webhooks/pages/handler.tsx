@@ -9,9 +9,10 @@ import { readFormIdempotencyKey } from '../../../pipeline/idempotency.ts';
 import { getRequestOrigin } from '../../../pipeline/requestOrigin.ts';
 import { CreateWebhookRequest } from '../schemas.ts';
 import { showErrorsOn } from '../../../web/components/showErrorsOn.ts';
-import { sendRotationConfirmation } from './confirmations.tsx';
+import { defineAccountAction } from '../../../web/components/accountAction.tsx';
 import { renderDefaultPage } from './defaultPage.tsx';
 import { parseShownDeliveries, redeliverFromForm } from './deliveries.tsx';
+import { describeRotation } from './describeRotation.tsx';
 import { readEndpointRequest } from './endpointForm.tsx';
 import { DEFAULT_ENDPOINT_PATH } from './paths.ts';
 import { renderWebhooksPage } from './view.tsx';
@@ -66,25 +67,19 @@ export const submitDefaultPage = withDefaultErrors(async (ctx) => {
   await renderDefaultPage(ctx, { shownSecret: ['Default secret', 'The default secret of your account:'] });
 });
 
-/** Asks for confirmation before the default secret is rotated. */
-export function confirmRotateDefaultSecret(ctx: Context): void {
-  sendRotationConfirmation(ctx, { name: 'the default secret', path: DEFAULT_ENDPOINT_PATH });
-}
-
-export const rotateDefault = withDefaultErrors(async (ctx) => {
-  const caller = requireCaller(ctx);
-  const { accountId } = caller;
-  const idempotentRequest = {
-    accountId,
-    scope: 'account.webhook.rotate',
-    key: readFormIdempotencyKey(ctx),
-    request: {},
-  };
-  // A form that is sent twice rotates once: a second rotation would end the signatures of the secret in use.
-  await executeIdempotent(idempotentRequest, async () => {
-    const { uuid } = await rotateDefaultSecret(caller, accountId, getRequestOrigin(ctx));
-    await audit(ctx, 'webhook_secret_rotated', accountId, { webhook: uuid });
-    return {};
-  });
-  await renderDefaultPage(ctx, { shownSecret: ['Secret rotated', 'Secret rotated. The new default secret:'] });
+export const rotateDefault = defineAccountAction({
+  withErrors: withDefaultErrors,
+  describe: () => describeRotation('the default secret', DEFAULT_ENDPOINT_PATH),
+  perform: async (ctx, caller) => {
+    const { accountId } = caller;
+    const key = readFormIdempotencyKey(ctx);
+    // A form that is sent twice rotates once: a second rotation would end the signatures of the secret in use.
+    await executeIdempotent({ accountId, scope: 'account.webhook.rotate', key, request: {} }, async () => {
+      const { uuid } = await rotateDefaultSecret(caller, accountId, getRequestOrigin(ctx));
+      await audit(ctx, 'webhook_secret_rotated', accountId, { webhook: uuid });
+      return {};
+    });
+    await renderDefaultPage(ctx, { shownSecret: ['Secret rotated', 'Secret rotated. The new default secret:'] });
+    return undefined;
+  },
 });
