@@ -12,7 +12,7 @@ import { CreateApiKeyRequest, UpdateApiKeyRequest } from '../schemas.ts';
 import { defineAccountAction } from '../../../web/components/accountAction.tsx';
 import { formatRelativeTime } from '../../../web/components/formatTime.ts';
 import { showErrorsOn } from '../../../web/components/showErrorsOn.ts';
-import { readKeyRequest } from './keyForm.tsx';
+import { KEY_OPTIONS, keyForm } from './keyForm.tsx';
 import { findActiveKey, renderKeyPage } from './keyPage.tsx';
 import { KEYS_PATH, renderKeysPage } from './view.tsx';
 
@@ -36,9 +36,7 @@ export function createsLiveKey(ctx: Context): boolean {
 export const createKey = withListErrors(async (ctx) => {
   const caller = requireCaller(ctx);
   const { accountId } = caller;
-  const form = getForm(ctx);
-  const mode = form.get('mode');
-  const request = parseKeyForm({ ...readKeyRequest(form), ...(mode === null ? {} : { mode }) });
+  const request = parseKeyForm(keyForm.read(getForm(ctx)));
   const idempotentRequest = { accountId, scope: 'account.key', key: readFormIdempotencyKey(ctx), request };
   // The response to the form contains the key. A redirect to a page with the key could be opened again.
   const { response } = await executeIdempotent(
@@ -62,7 +60,7 @@ export const saveKey = withKeyErrors(async (ctx) => {
   const caller = requireCaller(ctx);
   const { accountId } = caller;
   const form = getForm(ctx);
-  const request = parseKeyChange(readKeyRequest(form));
+  const request = parseKeyChange(keyForm.read(form, ['name', ...KEY_OPTIONS]));
   const version = form.get('version');
   const key = await updateApiKey(caller, parseUuidParam(ctx), request, {
     origin: getRequestOrigin(ctx),

@@ -18,11 +18,7 @@ import { parseUuidParam } from '../../../pipeline/requestParameters.ts';
 import { defineAccountAction } from '../../../web/components/accountAction.tsx';
 import { formatRelativeTime } from '../../../web/components/formatTime.ts';
 import { showErrorsOn } from '../../../web/components/showErrorsOn.ts';
-import {
-  parseSpendingLimit,
-  readSpendingLimitValues,
-  toSpendingLimitValues,
-} from '../../../web/components/spendingLimit.tsx';
+import { limitForm } from '../../../web/components/spendingLimit.tsx';
 import { FORMER_LIMIT_FIELD, renderLimitPage } from './limitPage.tsx';
 import { APPLICATIONS_PATH, renderApplicationsPage } from './view.tsx';
 
@@ -46,7 +42,7 @@ async function findApplication(ctx: Context): Promise<ConnectedApplication> {
 export const showLimitPage = withApplicationErrors(async (ctx) => {
   const application = await findApplication(ctx);
   const { current } = await getOfferedLimit(requireCaller(ctx).accountId, application.clientId);
-  await renderLimitPage(ctx, { application, current, values: toSpendingLimitValues(current) });
+  await renderLimitPage(ctx, { application, current, values: limitForm.write({ limit: current }) });
 });
 
 export const saveApplicationLimit = withApplicationErrors(async (ctx) => {
@@ -56,7 +52,7 @@ export const saveApplicationLimit = withApplicationErrors(async (ctx) => {
   const uuid = parseUuidParam(ctx);
   const expected = form.get(FORMER_LIMIT_FIELD) ?? undefined;
   try {
-    const limit = parseSpendingLimit(form);
+    const { limit } = limitForm.read(form);
     if (limit === undefined) throw new ServiceError('validation_error', 'No spending limit was submitted.');
     const change = { limit, ...(expected === undefined ? {} : { expected }) };
     if (!(await changeApplicationLimit(caller, uuid, change, getRequestOrigin(ctx))))
@@ -68,7 +64,7 @@ export const saveApplicationLimit = withApplicationErrors(async (ctx) => {
     const { current } = await getOfferedLimit(accountId, application.clientId);
     // After another change the present limit is shown.
     const isCurrent = expected === undefined || expected === formatLimit(current);
-    const values = isCurrent ? readSpendingLimitValues(form) : toSpendingLimitValues(current);
+    const values = isCurrent ? form : limitForm.write({ limit: current });
     return renderLimitPage(ctx, { application, current, values, problem: error.message });
   }
   seeOther(ctx, `${APPLICATIONS_PATH}?done=limit-saved`);
