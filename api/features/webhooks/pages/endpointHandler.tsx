@@ -22,7 +22,7 @@ import { defineAccountAction } from '../../../web/components/accountAction.tsx';
 import { parseShownDeliveries, redeliverFromForm } from './deliveries.tsx';
 import { getEndpointName } from './describeEndpoint.tsx';
 import { describeRotation } from './describeRotation.tsx';
-import { readEndpointRequest } from './endpointForm.tsx';
+import { endpointForm } from './endpointForm.tsx';
 import { type EndpointOutcome, renderEndpointPage } from './endpointPage.tsx';
 import { buildEndpointPath, WEBHOOKS_PATH } from './paths.ts';
 import { renderWebhooksPage } from './view.tsx';
@@ -40,7 +40,7 @@ export const showEndpointPage = withEndpointErrors(async (ctx) => {
 /** Actions of the page of an endpoint, by the field `action` of their forms. Each names its outcome. */
 const ACTIONS: Record<string, (ctx: Context, caller: Caller, uuid: string) => Promise<EndpointOutcome>> = {
   async save(ctx, caller, uuid) {
-    const request = parseEndpointForm(readEndpointRequest(getForm(ctx)));
+    const request = parseEndpointForm(endpointForm.read(getForm(ctx)));
     await updateEndpoint(caller, uuid, request, { origin: getRequestOrigin(ctx) });
     return 'saved';
   },

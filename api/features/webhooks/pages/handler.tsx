@@ -13,7 +13,7 @@ import { defineAccountAction } from '../../../web/components/accountAction.tsx';
 import { renderDefaultPage } from './defaultPage.tsx';
 import { parseShownDeliveries, redeliverFromForm } from './deliveries.tsx';
 import { describeRotation } from './describeRotation.tsx';
-import { readEndpointRequest } from './endpointForm.tsx';
+import { endpointForm } from './endpointForm.tsx';
 import { DEFAULT_ENDPOINT_PATH } from './paths.ts';
 import { renderWebhooksPage } from './view.tsx';
 
@@ -30,7 +30,7 @@ export async function showWebhooksPage(ctx: Context): Promise<void> {
 export const addEndpoint = withWebhookErrors(async (ctx) => {
   const caller = requireCaller(ctx);
   const { accountId } = caller;
-  const request = parseEndpointForm(readEndpointRequest(getForm(ctx)));
+  const request = parseEndpointForm(endpointForm.read(getForm(ctx)));
   const idempotentRequest = { accountId, scope: 'account.webhook', key: readFormIdempotencyKey(ctx), request };
   // The response to the form contains the secret. A redirect to a page with it could be opened again.
   const { response } = await executeIdempotent(
