@@ -16,6 +16,7 @@ import { defineAccountAction } from '../../../../web/components/accountAction.ts
 import { formatRelativeTime } from '../../../../web/components/formatTime.ts';
 import { describeBrowser } from '../../../../../shared/lib/browserName.ts';
 import { buildOutcomePath, SETTINGS_PATH } from './outcomes.ts';
+import { profileForm } from './profile.tsx';
 import { renderSettingsPage, withSettingsErrors } from './view.tsx';
 
 const parseProfileForm = createBodyParser(ProfileRequest);
@@ -30,9 +31,7 @@ export function redirectToSettingsPage(ctx: Context): void {
 }
 
 export const saveProfile = withSettingsErrors(async (ctx) => {
-  const form = getForm(ctx);
-  const fields = ['first_name', 'use_case', 'language'].filter((name) => form.has(name));
-  const profile = parseProfileForm(Object.fromEntries(fields.map((name) => [name, form.get(name)])));
+  const profile = parseProfileForm(profileForm.read(getForm(ctx)));
   await saveAccountProfile(requireCaller(ctx).accountId, profile);
   seeOther(ctx, buildOutcomePath('profile'));
 });
