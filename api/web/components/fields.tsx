@@ -12,7 +12,7 @@ interface LabelProps {
 
 interface ControlProps extends LabelProps {
   name: string;
-  value: string | undefined;
+  value?: string | undefined;
   autocomplete?: string | undefined;
 }
 
@@ -22,7 +22,6 @@ interface TextFieldProps extends ControlProps {
   maxLength?: number | undefined;
   placeholder?: string | undefined;
   inputmode?: 'numeric' | 'decimal' | 'url' | undefined;
-  isInvalid?: boolean | undefined;
 }
 
 const getHintId = ({ id, hint }: LabelProps) => (hint === undefined ? undefined : `${id}-hint`);
@@ -47,12 +46,8 @@ function LabeledField(props: LabelProps & { children: ComponentChildren }): VNod
 
 /** Field of one line. */
 export function TextField(props: TextFieldProps): VNode {
-  const { id, label, hint, isHintAbove, isApart, type = 'text', isInvalid, ...attributes } = props;
-  const input = {
-    ...attributes,
-    'aria-describedby': getHintId(props),
-    'aria-invalid': isInvalid === true ? ('true' as const) : undefined,
-  };
+  const { id, label, hint, isHintAbove, isApart, type = 'text', ...attributes } = props;
+  const input = { ...attributes, 'aria-describedby': getHintId(props) };
   return (
     <LabeledField {...{ id, label, hint, isHintAbove, isApart }}>
       {type === 'date' ? <input id={id} type="date" {...input} /> : <input id={id} type="text" {...input} />}
